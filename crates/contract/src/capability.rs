@@ -1,0 +1,156 @@
+//! The machine, narrowed to a call's plan: what was not planned is refused here, whatever the tool's code says.
+
+use std::path::Path;
+use std::time::SystemTime;
+
+use crate::{
+    CommandSpec, Connect, Effect, FileInfo, Host, HopJudge, HttpRequest, HttpResponse, Notice, ProcessOutput, Reader, SpillWriter,
+    SystemFacts, ToolContext, ToolError, WriteMode, Written,
+};
+
+fn unplanned(what: &str, target: &str) -> ToolError {
+    ToolError::denied(format!(
+        "The tool tried to {what} '{target}', which its plan does not name. This is a fault of the tool; nothing was done."
+    ))
+}
+
+/// Files, as planned. Paths are spelled as they were at planning.
+#[derive(Debug, Clone, Copy)]
+pub struct Files<'a> {
+    pub(crate) cx: &'a ToolContext,
+}
+
+impl<'a> Files<'a> {
+    /// What is at a path.
+    pub async fn info(&self, path: impl AsRef<Path>) -> Result<FileInfo, ToolError> {
+        let path = path.as_ref();
+        let plan = self.cx.plan();
+        let at = plan
+            .readable(path)
+            .or_else(|| plan.writable(path))
+            .or_else(|| plan.deletable(path))
+            .ok_or_else(|| unplanned("look at", &path.to_string_lossy()))?;
+        self.cx.host().files().info(at).await
+    }
+    /// Opens a file for reading.
+    pub async fn open(&self, path: impl AsRef<Path>) -> Result<Box<dyn Reader>, ToolError> {
+        let path = path.as_ref();
+        let at = self.cx.plan().readable(path).ok_or_else(|| unplanned("read", &path.to_string_lossy()))?;
+        self.cx.host().files().open(at).await
+    }
+    /// Writes a file: atomically, with its pre-image kept.
+    pub async fn write(&self, path: impl AsRef<Path>, content: Vec<u8>, mode: WriteMode) -> Result<Written, ToolError> {
+        let path = path.as_ref();
+        let at = self.cx.plan().writable(path).ok_or_else(|| unplanned("write", &path.to_string_lossy()))?;
+        self.cx.host().files().write(at, content, mode, self.cx.journal()).await
+    }
+    /// Removes a file, with its pre-image kept.
+    pub async fn delete(&self, path: impl AsRef<Path>) -> Result<(), ToolError> {
+        let path = path.as_ref();
+        let at = self.cx.plan().deletable(path).ok_or_else(|| unplanned("remove", &path.to_string_lossy()))?;
+        self.cx.host().files().delete(at, self.cx.journal()).await
+    }
+}
+
+/// The network, as planned.
+#[derive(Debug, Clone, Copy)]
+pub struct Http<'a> {
+    pub(crate) cx: &'a ToolContext,
+}
+
+impl Http<'_> {
+    /// Sends a request whose connection was planned; redirects go through the session's policy again.
+    pub async fn send(&self, request: HttpRequest) -> Result<HttpResponse, ToolError> {
+        let client = self.cx.host().http();
+        let wanted = client.locate(&request.method, &request.url)?;
+        if !self.cx.plan().permits_connect(&wanted) {
+            return Err(unplanned("connect to", &format!("{} {}:{}", wanted.method, wanted.host, wanted.port)));
+        }
+        client.send(request, self).await
+    }
+}
+
+impl HopJudge for Http<'_> {
+    fn judge(&self, hop: &Connect) -> Result<(), ToolError> {
+        if self.cx.plan().permits_connect(hop) {
+            return Ok(());
+        }
+        self.cx.gate().allows(self.cx.call(), &Effect::Connect(hop.clone()))
+    }
+}
+
+/// Programs, as planned.
+#[derive(Debug, Clone, Copy)]
+pub struct Processes<'a> {
+    pub(crate) cx: &'a ToolContext,
+}
+
+impl Processes<'_> {
+    /// Runs a planned program to its end.
+    pub async fn run(&self, command: CommandSpec) -> Result<ProcessOutput, ToolError> {
+        let named = command.environment.iter().all(|(name, _)| command.exec.environment.contains(name));
+        if !named || !self.cx.plan().permits_exec(&command.exec) {
+            return Err(unplanned("run", &Effect::Exec(command.exec).target()));
+        }
+        self.cx.host().processes().run(command, self.cx.cancellation().clone()).await
+    }
+}
+
+/// Notices, as planned.
+#[derive(Debug, Clone, Copy)]
+pub struct Notices<'a> {
+    pub(crate) cx: &'a ToolContext,
+}
+
+impl Notices<'_> {
+    /// The channel a plan names for notices.
+    pub const CHANNEL: &'static str = "desktop";
+
+    /// Shows a planned notice, and says where it went.
+    pub async fn notify(&self, notice: Notice) -> Result<String, ToolError> {
+        if !self.cx.plan().permits_send(Self::CHANNEL, &notice.recipient) {
+            return Err(unplanned("notify", &notice.recipient));
+        }
+        self.cx.host().notifier().notify(notice).await
+    }
+}
+
+/// The time and the machine's facts.
+#[derive(Clone, Copy)]
+pub struct Clocks<'a> {
+    pub(crate) host: &'a dyn Host,
+}
+
+impl std::fmt::Debug for Clocks<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Clocks")
+    }
+}
+
+impl Clocks<'_> {
+    /// Now.
+    pub fn now(&self) -> SystemTime {
+        self.host.clock().now()
+    }
+    /// The IANA name of the machine's time zone.
+    pub fn time_zone(&self) -> String {
+        self.host.clock().time_zone()
+    }
+    /// Facts about the machine.
+    pub async fn system(&self) -> SystemFacts {
+        self.host.system().facts().await
+    }
+}
+
+/// A place for output that is too large for the model.
+#[derive(Debug, Clone, Copy)]
+pub struct Spills<'a> {
+    pub(crate) cx: &'a ToolContext,
+}
+
+impl Spills<'_> {
+    /// Opens one. What is written is redacted, private to the person, and readable with `read_file`.
+    pub async fn create(&self, extension: &'static str) -> Result<Box<dyn SpillWriter>, ToolError> {
+        self.cx.journal().spill(extension).await
+    }
+}

@@ -1,0 +1,184 @@
+//! What a tool is given: while planning, and while running.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::capability::{Clocks, Files, Http, Notices, Processes, Spills};
+use crate::{BoxFuture, Connect, Effect, Host, Location, Plan, PreImage, SpillWriter, ToolError};
+
+/// Who and what a call is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallInfo {
+    /// The id of the call.
+    pub id: String,
+    /// The canonical name of the tool.
+    pub tool: String,
+    /// The session it belongs to.
+    pub session: Arc<str>,
+    /// The agent that asked.
+    pub agent: Arc<str>,
+}
+
+/// What a tool may use to plan: resolution only, nothing that changes anything.
+#[derive(Clone, Copy)]
+pub struct PlanContext<'a> {
+    host: &'a dyn Host,
+}
+
+impl std::fmt::Debug for PlanContext<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("PlanContext")
+    }
+}
+
+impl<'a> PlanContext<'a> {
+    /// For the engine.
+    pub fn new(host: &'a dyn Host) -> Self {
+        Self { host }
+    }
+    /// Resolves a path, so that it can stand in the plan.
+    pub fn locate(&self, path: impl AsRef<Path>) -> Result<Location, ToolError> {
+        self.host.files().locate(path.as_ref())
+    }
+    /// Parses a URL, so that the connection can stand in the plan.
+    pub fn connect(&self, method: &str, url: &str) -> Result<Connect, ToolError> {
+        self.host.http().locate(method, url)
+    }
+}
+
+/// Something to show while a call runs.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// In words.
+    pub message: String,
+    /// Structured, for programs.
+    pub details: Option<Value>,
+}
+
+impl Progress {
+    /// Progress in words.
+    pub fn message(message: impl Into<String>) -> Self {
+        Self { message: message.into(), details: None }
+    }
+}
+
+/// Receives progress.
+pub trait ProgressSink: Send + Sync {
+    /// Called for each update of a running call; must not block.
+    fn progress(&self, call: &CallInfo, progress: Progress);
+}
+
+/// Decides on an effect that could not be planned, such as the next hop of a redirect.
+pub trait Gate: Send + Sync {
+    /// Allowed only if the session's policy allows it without asking.
+    fn allows(&self, call: &CallInfo, effect: &Effect) -> Result<(), ToolError>;
+}
+
+/// Keeps what a call needs to be taken back, and what is too large for the model.
+pub trait Journal: Send + Sync {
+    /// Keeps a pre-image. Returns only when it is safe: the change happens after.
+    fn keep(&self, image: PreImage) -> BoxFuture<'_, Result<(), ToolError>>;
+    /// Opens a spill. Secrets are redacted on the way.
+    fn spill(&self, extension: &'static str) -> BoxFuture<'_, Result<Box<dyn SpillWriter>, ToolError>>;
+}
+
+/// What a running tool may use. Every capability reaches exactly what the plan says; cheap to clone.
+#[derive(Clone)]
+pub struct ToolContext {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    call: CallInfo,
+    plan: Plan,
+    host: Arc<dyn Host>,
+    cancel: CancellationToken,
+    gate: Arc<dyn Gate>,
+    journal: Arc<dyn Journal>,
+    progress: Option<Arc<dyn ProgressSink>>,
+}
+
+impl std::fmt::Debug for ToolContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ToolContext").field("call", &self.inner.call).finish_non_exhaustive()
+    }
+}
+
+impl ToolContext {
+    /// For the engine, and for tests of a tool.
+    pub fn new(
+        call: CallInfo,
+        plan: Plan,
+        host: Arc<dyn Host>,
+        cancel: CancellationToken,
+        gate: Arc<dyn Gate>,
+        journal: Arc<dyn Journal>,
+        progress: Option<Arc<dyn ProgressSink>>,
+    ) -> Self {
+        Self { inner: Arc::new(Inner { call, plan, host, cancel, gate, journal, progress }) }
+    }
+    /// Who and what this call is.
+    pub fn call(&self) -> &CallInfo {
+        &self.inner.call
+    }
+    /// What was planned and permitted.
+    pub fn plan(&self) -> &Plan {
+        &self.inner.plan
+    }
+    /// Files, as planned.
+    pub fn fs(&self) -> Files<'_> {
+        Files { cx: self }
+    }
+    /// The network, as planned.
+    pub fn http(&self) -> Http<'_> {
+        Http { cx: self }
+    }
+    /// Programs, as planned.
+    pub fn process(&self) -> Processes<'_> {
+        Processes { cx: self }
+    }
+    /// Notices, as planned.
+    pub fn notices(&self) -> Notices<'_> {
+        Notices { cx: self }
+    }
+    /// The time and the machine's facts: harmless, so they need no plan.
+    pub fn clock(&self) -> Clocks<'_> {
+        Clocks { host: &*self.inner.host }
+    }
+    /// A place for output that is too large for the model.
+    pub fn spills(&self) -> Spills<'_> {
+        Spills { cx: self }
+    }
+    /// Resolves when the call should stop.
+    pub async fn cancelled(&self) {
+        self.inner.cancel.cancelled().await;
+    }
+    /// Whether the call should stop.
+    pub fn is_cancelled(&self) -> bool {
+        self.inner.cancel.is_cancelled()
+    }
+    /// The token itself, for libraries that take one.
+    pub fn cancellation(&self) -> &CancellationToken {
+        &self.inner.cancel
+    }
+    /// Shows progress.
+    pub fn progress(&self, progress: Progress) {
+        if let Some(sink) = &self.inner.progress {
+            sink.progress(&self.inner.call, progress);
+        }
+    }
+
+    pub(crate) fn host(&self) -> &dyn Host {
+        &*self.inner.host
+    }
+    pub(crate) fn gate(&self) -> &dyn Gate {
+        &*self.inner.gate
+    }
+    pub(crate) fn journal(&self) -> &dyn Journal {
+        &*self.inner.journal
+    }
+}

@@ -1,0 +1,338 @@
+//! What is known of a tool before it is called.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
+
+use crate::schema::{self, Normalised};
+use crate::{IntoToolOutput, Tool};
+
+/// How much a session, or a call, may do. Ordered: each level includes the ones before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
+#[serde(rename_all = "kebab-case")]
+pub enum Access {
+    /// Look, but change nothing.
+    ReadOnly,
+    /// Change files of the workspace.
+    #[default]
+    WorkspaceWrite,
+    /// Anything the person may do.
+    FullAccess,
+}
+
+impl Access {
+    /// The name in configuration and on the command line.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ReadOnly => "read-only",
+            Self::WorkspaceWrite => "workspace-write",
+            Self::FullAccess => "full-access",
+        }
+    }
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Access {
+    type Err = String;
+    /// Also takes the spellings of the systems people come from: `ReadOnly`, `danger-full-access`, ….
+    fn from_str(text: &str) -> Result<Self, String> {
+        let plain: String = text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+        match plain.as_str() {
+            "readonly" => Ok(Self::ReadOnly),
+            "workspacewrite" => Ok(Self::WorkspaceWrite),
+            "fullaccess" | "dangerfullaccess" => Ok(Self::FullAccess),
+            _ => Err(format!("unknown access level '{text}': use read-only, workspace-write or full-access")),
+        }
+    }
+}
+
+macro_rules! names {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum $name { $($(#[$vdoc])* $variant,)+ }
+        impl $name {
+            /// All of them, in order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+            /// The name in listings and configuration.
+            pub const fn as_str(self) -> &'static str { match self { $(Self::$variant => $text,)+ } }
+        }
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> { serializer.serialize_str(self.as_str()) }
+        }
+    };
+}
+
+names! {
+    /// Where a tool stands in listings, and the group it belongs to.
+    Section {
+        /// Reading and changing files.
+        Files = "files",
+        /// Running programs.
+        Runtime = "runtime",
+        /// The web.
+        Web = "web",
+        /// What was remembered.
+        Memory = "memory",
+        /// Other conversations.
+        Sessions = "sessions",
+        /// Browser and canvas.
+        Ui = "ui",
+        /// Talking to people.
+        Messaging = "messaging",
+        /// Things that happen later.
+        Automation = "automation",
+        /// Paired machines.
+        Nodes = "nodes",
+        /// Configured agents.
+        Agents = "agents",
+        /// Pictures and sound.
+        Media = "media",
+        /// Plans, skills, and finding tools.
+        Planning = "planning",
+        /// The machine itself.
+        System = "system",
+    }
+}
+
+names! {
+    /// What kind of thing a tool does.
+    Category {
+        /// Files and data.
+        Io = "io",
+        /// The network.
+        Network = "network",
+        /// The machine.
+        System = "system",
+        /// Notices and messages.
+        Notify = "notify",
+    }
+}
+
+/// Where a tool came from.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case", tag = "kind", content = "name")]
+#[non_exhaustive]
+pub enum Source {
+    /// Shipped with Haft, or reviewed like it: runs on the engine's own runtime.
+    BuiltIn,
+    /// Registered by an embedding program or a plugin of this name.
+    Plugin(String),
+    /// Offered by the MCP server of this name.
+    Mcp(String),
+}
+
+/// Hints for MCP clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Default)]
+#[allow(clippy::struct_excessive_bools)] // the four flags of the MCP specification
+pub struct Hints {
+    /// Changes nothing.
+    pub read_only: bool,
+    /// May destroy something.
+    pub destructive: bool,
+    /// Twice is the same as once.
+    pub idempotent: bool,
+    /// Reaches beyond this machine.
+    pub open_world: bool,
+}
+
+/// The fixed facts of a tool, written by `#[derive(ToolMeta)]`.
+#[derive(Debug, Clone, Copy)]
+pub struct Meta {
+    /// The canonical name, in snake_case.
+    pub name: &'static str,
+    /// The name shown to people.
+    pub label: &'static str,
+    /// What the model reads.
+    pub description: &'static str,
+    /// Where it stands in listings.
+    pub section: Section,
+    /// What kind of thing it does.
+    pub category: Category,
+    /// The access that an ordinary call needs; what a call really needs comes from its plan.
+    pub access: Access,
+    /// What the platform must grant first.
+    pub permissions: &'static [&'static str],
+    /// How long a call may take.
+    pub timeout: Duration,
+    /// The profiles that include it.
+    pub profiles: &'static [&'static str],
+    /// Other names it answers to.
+    pub aliases: &'static [&'static str],
+    /// Only for the owner.
+    pub owner_only: bool,
+    /// Not shown until it is searched for.
+    pub deferred: bool,
+    /// For MCP clients.
+    pub hints: Hints,
+}
+
+impl Meta {
+    /// The facts of a tool that touches nothing; the derive changes what its attribute names.
+    pub const fn new(name: &'static str, description: &'static str) -> Self {
+        Self {
+            name,
+            label: name,
+            description,
+            section: Section::System,
+            category: Category::System,
+            access: Access::ReadOnly,
+            permissions: &[],
+            timeout: Duration::from_secs(30),
+            profiles: &[],
+            aliases: &[],
+            owner_only: false,
+            deferred: false,
+            hints: Hints { read_only: false, destructive: false, idempotent: false, open_world: false },
+        }
+    }
+}
+
+/// How the arguments stage reads parameters of this tool, beyond what the schema says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ParameterHints {
+    /// Another spelling → the parameter's name.
+    pub aliases: Vec<(String, String)>,
+    /// Parameters whose text is taken as it is: not trimmed, and empty is a value.
+    pub verbatim: Vec<String>,
+}
+
+/// A tool as listings, providers and the engine know it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ToolDefinition {
+    /// The canonical name.
+    pub name: Cow<'static, str>,
+    /// The name shown to people.
+    pub label: Cow<'static, str>,
+    /// What the model reads.
+    pub description: Cow<'static, str>,
+    /// The parameters: a flat JSON Schema object.
+    pub parameters: Value,
+    /// The schema of a structured result, if it has one.
+    pub output: Option<Value>,
+    /// How parameters are read.
+    pub parameter_hints: ParameterHints,
+    /// Where it stands in listings.
+    pub section: Section,
+    /// What kind of thing it does.
+    pub category: Category,
+    /// The access that an ordinary call needs.
+    pub access: Access,
+    /// What the platform must grant first.
+    pub permissions: Vec<Cow<'static, str>>,
+    /// How long a call may take.
+    pub timeout: Duration,
+    /// The profiles that include it.
+    pub profiles: Vec<Cow<'static, str>>,
+    /// Other names it answers to.
+    pub aliases: Vec<Cow<'static, str>>,
+    /// Only for the owner.
+    pub owner_only: bool,
+    /// Not shown until it is searched for.
+    pub deferred: bool,
+    /// For MCP clients.
+    pub hints: Hints,
+}
+
+impl ToolDefinition {
+    /// The definition of a typed tool.
+    pub fn of<T: Tool>() -> Self {
+        let meta = T::META;
+        let Normalised { schema, hints } = schema::of::<T::Params>();
+        let mut definition = Self::new(meta.name, meta.description, schema);
+        definition.label = Cow::Borrowed(meta.label);
+        definition.output = T::Output::schema();
+        definition.parameter_hints = hints;
+        definition.section = meta.section;
+        definition.category = meta.category;
+        definition.access = meta.access;
+        definition.permissions = borrowed(meta.permissions);
+        definition.timeout = meta.timeout;
+        definition.profiles = borrowed(meta.profiles);
+        definition.aliases = borrowed(meta.aliases);
+        definition.owner_only = meta.owner_only;
+        definition.deferred = meta.deferred;
+        definition.hints = meta.hints;
+        definition
+    }
+
+    /// A definition made at run time, as for a plugin's tool. The schema is normalised; registration lints it.
+    pub fn new(name: impl Into<Cow<'static, str>>, description: impl Into<Cow<'static, str>>, parameters: Value) -> Self {
+        let name = name.into();
+        let Normalised { schema, hints } = schema::normalise(parameters);
+        Self {
+            label: name.clone(),
+            name,
+            description: description.into(),
+            parameters: schema,
+            output: None,
+            parameter_hints: hints,
+            section: Section::System,
+            category: Category::System,
+            access: Access::ReadOnly,
+            permissions: Vec::new(),
+            timeout: Duration::from_secs(30),
+            profiles: Vec::new(),
+            aliases: Vec::new(),
+            owner_only: false,
+            deferred: false,
+            hints: Hints::default(),
+        }
+    }
+}
+
+fn borrowed(names: &'static [&'static str]) -> Vec<Cow<'static, str>> {
+    names.iter().copied().map(Cow::Borrowed).collect()
+}
+
+impl Serialize for ToolDefinition {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct;
+        let mut out = serializer.serialize_struct("ToolDefinition", 13)?;
+        out.serialize_field("name", &self.name)?;
+        out.serialize_field("label", &self.label)?;
+        out.serialize_field("description", &self.description)?;
+        out.serialize_field("parameters", &self.parameters)?;
+        out.serialize_field("section", &self.section)?;
+        out.serialize_field("category", &self.category)?;
+        out.serialize_field("access", &self.access)?;
+        out.serialize_field("permissions", &self.permissions)?;
+        out.serialize_field("timeout_seconds", &self.timeout.as_secs())?;
+        out.serialize_field("profiles", &self.profiles)?;
+        out.serialize_field("aliases", &self.aliases)?;
+        out.serialize_field("owner_only", &self.owner_only)?;
+        out.serialize_field("hints", &self.hints)?;
+        out.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn access_levels_are_ordered_and_read_in_every_spelling() {
+        assert!(Access::ReadOnly < Access::WorkspaceWrite && Access::WorkspaceWrite < Access::FullAccess);
+        for (text, level) in [
+            ("read-only", Access::ReadOnly),
+            ("ReadOnly", Access::ReadOnly),
+            ("workspace_write", Access::WorkspaceWrite),
+            ("DangerFullAccess", Access::FullAccess),
+            ("danger-full-access", Access::FullAccess),
+        ] {
+            assert_eq!(text.parse(), Ok(level));
+        }
+        assert_eq!("root".parse::<Access>().unwrap_err(), "unknown access level 'root': use read-only, workspace-write or full-access");
+    }
+}

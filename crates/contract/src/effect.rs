@@ -1,0 +1,391 @@
+//! What a call will do, before it does it.
+//!
+//! Permission, approval text, locks, sandbox, taint, undo and audit are all derived from a [`Plan`]; no tool
+//! implements any of them itself.
+
+use std::any::Any;
+use std::borrow::Cow;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use crate::{Access, ErrorKind};
+
+/// Whether a path effect touches one file or everything beneath it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Extent {
+    /// This path alone.
+    File,
+    /// This path and all beneath it.
+    Tree,
+}
+
+/// Where a path lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Zone {
+    /// In the workspace, or in another root the person made writable.
+    Workspace,
+    /// In a root that may only be read, such as Haft's own spill files.
+    ReadOnlyRoot,
+    /// Anywhere else.
+    Outside,
+}
+
+/// A path after resolution: what is judged here is what is opened later.
+///
+/// Only a [`FileSystem`](crate::FileSystem) makes one. Its handle binds it to the root it was resolved beneath, and
+/// opening it follows no symbolic link, so nothing that happens in between can lead elsewhere.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Location {
+    /// The path as it was asked for.
+    pub requested: PathBuf,
+    /// Absolute, with every symbolic link and `..` resolved.
+    pub path: PathBuf,
+    /// How to name it to people and models: relative to the workspace where it lies in it.
+    pub display: String,
+    /// Where it lies.
+    pub zone: Zone,
+    /// Why it may never be written, if so.
+    pub no_write: Option<Cow<'static, str>>,
+    /// Why it may never be read, if so.
+    pub no_read: Option<Cow<'static, str>>,
+    /// The host's own: the open root and the way beneath it.
+    pub handle: Arc<dyn Any + Send + Sync>,
+}
+
+impl Location {
+    /// A location; for implementors of [`FileSystem`](crate::FileSystem).
+    pub fn new(requested: PathBuf, path: PathBuf, display: String, zone: Zone, handle: Arc<dyn Any + Send + Sync>) -> Self {
+        Self { requested, path, display, zone, no_write: None, no_read: None, handle }
+    }
+}
+
+impl fmt::Debug for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Location").field("path", &self.path).field("zone", &self.zone).finish_non_exhaustive()
+    }
+}
+
+/// A path and how far it reaches.
+#[derive(Debug, Clone)]
+pub struct PathEffect {
+    /// Where.
+    pub location: Location,
+    /// One file or a whole tree.
+    pub extent: Extent,
+}
+
+/// A program to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exec {
+    /// The program, resolved to the file that will run.
+    pub program: PathBuf,
+    /// Its arguments, without the program.
+    pub arguments: Vec<String>,
+    /// Where it runs.
+    pub directory: PathBuf,
+    /// Names of the environment variables it is given beyond the clean default.
+    pub environment: Vec<String>,
+}
+
+/// A connection to make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Connect {
+    /// `http` or `https`.
+    pub scheme: String,
+    /// The host in canonical form: lower case, punycode, addresses spelled one way.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// The HTTP method.
+    pub method: String,
+    /// Why the network guard refuses it, if it is known already.
+    pub refused: Option<String>,
+}
+
+impl Connect {
+    /// A connection; for implementors of [`HttpClient`](crate::HttpClient).
+    pub fn new(scheme: impl Into<String>, host: impl Into<String>, port: u16, method: impl Into<String>) -> Self {
+        Self { scheme: scheme.into(), host: host.into(), port, method: method.into(), refused: None }
+    }
+    /// Whether the method only asks for something.
+    pub fn only_reads(&self) -> bool {
+        matches!(self.method.as_str(), "GET" | "HEAD" | "OPTIONS")
+    }
+    fn covers(&self, other: &Self) -> bool {
+        self.host == other.host && self.port == other.port && self.method == other.method && self.scheme == other.scheme
+    }
+}
+
+/// One thing a call will do.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Effect {
+    /// Read a path.
+    Read(PathEffect),
+    /// Create or change a path.
+    Write(PathEffect),
+    /// Remove a path.
+    Delete(PathEffect),
+    /// Run a program.
+    Exec(Exec),
+    /// Connect to a host.
+    Connect(Connect),
+    /// Send something to someone.
+    Send {
+        /// How: `desktop`, `mail`, ….
+        channel: String,
+        /// To whom.
+        to: String,
+        /// Whether it leaves this machine.
+        outward: bool,
+    },
+    /// Start an agent.
+    Spawn {
+        /// Which.
+        agent: String,
+    },
+    /// Change configuration.
+    Configure {
+        /// Which key.
+        key: String,
+    },
+    /// Ask a person.
+    Ask {
+        /// Whom.
+        person: String,
+    },
+    /// What it will do cannot be known beforehand.
+    Unknown {
+        /// Why not.
+        why: String,
+    },
+}
+
+/// What an effect needs before it may happen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Need {
+    /// This access level.
+    Access(Access),
+    /// It is refused at every level, for this reason.
+    Never(ErrorKind, String),
+}
+
+impl Effect {
+    /// The name of its kind, as in rules and JSON.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Read(_) => "read",
+            Self::Write(_) => "write",
+            Self::Delete(_) => "delete",
+            Self::Exec(_) => "exec",
+            Self::Connect(_) => "connect",
+            Self::Send { .. } => "send",
+            Self::Spawn { .. } => "spawn",
+            Self::Configure { .. } => "configure",
+            Self::Ask { .. } => "ask",
+            Self::Unknown { .. } => "unknown",
+        }
+    }
+
+    /// The access it needs, or why it can never be had.
+    pub fn need(&self) -> Need {
+        match self {
+            Self::Read(effect) => read_need(&effect.location),
+            Self::Write(effect) | Self::Delete(effect) => write_need(&effect.location),
+            Self::Connect(Connect { refused: Some(why), .. }) => Need::Never(ErrorKind::NetworkError, why.clone()),
+            Self::Connect(connect) if connect.only_reads() => Need::Access(Access::ReadOnly),
+            Self::Send { outward: false, .. } | Self::Ask { .. } => Need::Access(Access::ReadOnly),
+            Self::Configure { .. } => Need::Access(Access::WorkspaceWrite),
+            Self::Connect(_) | Self::Exec(_) | Self::Send { .. } | Self::Spawn { .. } | Self::Unknown { .. } => {
+                Need::Access(Access::FullAccess)
+            }
+        }
+    }
+
+    /// Whether it changes anything: such calls are recorded before they run.
+    pub const fn changes_something(&self) -> bool {
+        match self {
+            Self::Read(_) | Self::Ask { .. } => false,
+            Self::Connect(connect) => !matches!(connect.method.as_bytes(), b"GET" | b"HEAD" | b"OPTIONS"),
+            _ => true,
+        }
+    }
+
+    /// Whether it can carry data off this machine.
+    pub const fn is_outward(&self) -> bool {
+        matches!(self, Self::Connect(_) | Self::Exec(_) | Self::Send { outward: true, .. } | Self::Unknown { .. })
+    }
+
+    /// The path it touches and whether it changes it.
+    pub fn path(&self) -> Option<(&PathEffect, bool)> {
+        match self {
+            Self::Read(effect) => Some((effect, false)),
+            Self::Write(effect) | Self::Delete(effect) => Some((effect, true)),
+            _ => None,
+        }
+    }
+
+    /// What it touches, in words. Not escaped: whoever shows it to a person must.
+    pub fn target(&self) -> String {
+        match self {
+            Self::Read(effect) | Self::Write(effect) | Self::Delete(effect) => effect.location.display.clone(),
+            Self::Exec(exec) => {
+                std::iter::once(exec.program.display().to_string()).chain(exec.arguments.iter().cloned()).collect::<Vec<_>>().join(" ")
+            }
+            Self::Connect(connect) => format!("{} {}://{}:{}", connect.method, connect.scheme, connect.host, connect.port),
+            Self::Send { channel, to, .. } => format!("{channel} to {to}"),
+            Self::Spawn { agent } => agent.clone(),
+            Self::Configure { key } => key.clone(),
+            Self::Ask { person } => person.clone(),
+            Self::Unknown { why } => why.clone(),
+        }
+    }
+}
+
+fn read_need(location: &Location) -> Need {
+    if let Some(why) = &location.no_read {
+        return Need::Never(ErrorKind::PathNotAllowed, why.to_string());
+    }
+    Need::Access(if location.zone == Zone::Outside { Access::FullAccess } else { Access::ReadOnly })
+}
+
+fn write_need(location: &Location) -> Need {
+    if let Some(why) = &location.no_write {
+        return Need::Never(ErrorKind::PathNotAllowed, why.to_string());
+    }
+    match location.zone {
+        Zone::Workspace => Need::Access(Access::WorkspaceWrite),
+        Zone::ReadOnlyRoot => Need::Never(ErrorKind::PathNotAllowed, format!("'{}' lies in a folder that may only be read", location.display)),
+        Zone::Outside => Need::Access(Access::FullAccess),
+    }
+}
+
+impl Serialize for Effect {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("effect", self.kind())?;
+        match self {
+            Self::Read(effect) | Self::Write(effect) | Self::Delete(effect) => {
+                map.serialize_entry("path", &effect.location.path.to_string_lossy())?;
+                if effect.extent == Extent::Tree {
+                    map.serialize_entry("tree", &true)?;
+                }
+                if effect.location.zone == Zone::Outside {
+                    map.serialize_entry("outside", &true)?;
+                }
+            }
+            Self::Exec(exec) => {
+                map.serialize_entry("program", &exec.program.to_string_lossy())?;
+                map.serialize_entry("arguments", &exec.arguments)?;
+                map.serialize_entry("directory", &exec.directory.to_string_lossy())?;
+            }
+            Self::Connect(connect) => {
+                map.serialize_entry("host", &connect.host)?;
+                map.serialize_entry("port", &connect.port)?;
+                map.serialize_entry("method", &connect.method)?;
+            }
+            Self::Send { channel, to, .. } => {
+                map.serialize_entry("channel", channel)?;
+                map.serialize_entry("to", to)?;
+            }
+            Self::Spawn { agent } => map.serialize_entry("agent", agent)?,
+            Self::Configure { key } => map.serialize_entry("key", key)?,
+            Self::Ask { person } => map.serialize_entry("person", person)?,
+            Self::Unknown { why } => map.serialize_entry("why", why)?,
+        }
+        map.end()
+    }
+}
+
+/// Everything a call will do, in order.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    effects: Vec<Effect>,
+}
+
+impl Plan {
+    /// A plan that touches nothing.
+    pub const fn nothing() -> Self {
+        Self { effects: Vec::new() }
+    }
+    /// Adds any effect.
+    pub fn with(mut self, effect: Effect) -> Self {
+        self.effects.push(effect);
+        self
+    }
+    /// Adds reading one file.
+    pub fn read(self, location: Location) -> Self {
+        self.with(Effect::Read(PathEffect { location, extent: Extent::File }))
+    }
+    /// Adds reading a whole tree.
+    pub fn read_tree(self, location: Location) -> Self {
+        self.with(Effect::Read(PathEffect { location, extent: Extent::Tree }))
+    }
+    /// Adds writing one file.
+    pub fn write(self, location: Location) -> Self {
+        self.with(Effect::Write(PathEffect { location, extent: Extent::File }))
+    }
+    /// Adds removing one file.
+    pub fn delete(self, location: Location) -> Self {
+        self.with(Effect::Delete(PathEffect { location, extent: Extent::File }))
+    }
+    /// Adds a connection.
+    pub fn connect(self, connect: Connect) -> Self {
+        self.with(Effect::Connect(connect))
+    }
+    /// Adds running a program.
+    pub fn exec(self, exec: Exec) -> Self {
+        self.with(Effect::Exec(exec))
+    }
+    /// Adds a message.
+    pub fn send(self, channel: impl Into<String>, to: impl Into<String>, outward: bool) -> Self {
+        self.with(Effect::Send { channel: channel.into(), to: to.into(), outward })
+    }
+    /// The effects.
+    pub fn effects(&self) -> &[Effect] {
+        &self.effects
+    }
+    /// Whether any effect changes something.
+    pub fn changes_something(&self) -> bool {
+        self.effects.iter().any(Effect::changes_something)
+    }
+
+    /// The planned place for reading `path`, if reading it was planned. `path` is what was asked for at planning.
+    pub(crate) fn readable(&self, path: &Path) -> Option<&Location> {
+        self.effects.iter().find_map(|effect| match effect {
+            Effect::Read(effect) if effect.location.requested == path => Some(&effect.location),
+            _ => None,
+        })
+    }
+    /// The planned place for writing `path`, if writing it was planned.
+    pub(crate) fn writable(&self, path: &Path) -> Option<&Location> {
+        self.effects.iter().find_map(|effect| match effect {
+            Effect::Write(effect) if effect.location.requested == path => Some(&effect.location),
+            _ => None,
+        })
+    }
+    /// The planned place for removing `path`, if removing it was planned.
+    pub(crate) fn deletable(&self, path: &Path) -> Option<&Location> {
+        self.effects.iter().find_map(|effect| match effect {
+            Effect::Delete(effect) if effect.location.requested == path => Some(&effect.location),
+            _ => None,
+        })
+    }
+    pub(crate) fn permits_connect(&self, wanted: &Connect) -> bool {
+        self.effects.iter().any(|effect| matches!(effect, Effect::Connect(planned) if planned.covers(wanted)))
+    }
+    pub(crate) fn permits_exec(&self, wanted: &Exec) -> bool {
+        self.effects.iter().any(|effect| matches!(effect, Effect::Exec(planned) if planned == wanted))
+    }
+    pub(crate) fn permits_send(&self, wanted_channel: &str, wanted_to: &str) -> bool {
+        self.effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::Send { channel, to, .. } if channel == wanted_channel && to == wanted_to))
+    }
+}

@@ -1,0 +1,286 @@
+//! The machine, as capabilities. Tools never see these traits directly: they reach them through a
+//! [`ToolContext`](crate::ToolContext), which checks each use against the call's plan first.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+
+use crate::{BoxFuture, Connect, Exec, Journal, Location, ToolError};
+
+/// Everything a session's tools can reach of the machine.
+pub trait Host: Send + Sync {
+    /// Files.
+    fn files(&self) -> &dyn FileSystem;
+    /// The network.
+    fn http(&self) -> &dyn HttpClient;
+    /// Programs.
+    fn processes(&self) -> &dyn ProcessRunner;
+    /// The time.
+    fn clock(&self) -> &dyn Clock;
+    /// Notices to the person.
+    fn notifier(&self) -> &dyn Notifier;
+    /// Facts about the machine.
+    fn system(&self) -> &dyn SystemInfo;
+}
+
+/// What a path turned out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// An ordinary file.
+    File,
+    /// A directory.
+    Directory,
+    /// A pipe, device, socket: never opened.
+    Special,
+}
+
+/// What is known of a file without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileInfo {
+    /// What it is.
+    pub kind: FileKind,
+    /// Its size in bytes.
+    pub size: u64,
+    /// When it was changed last.
+    pub modified: Option<SystemTime>,
+}
+
+/// How a write treats what is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WriteMode {
+    /// Replace the file.
+    Overwrite,
+    /// Add to its end.
+    Append,
+}
+
+/// What a write did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// Bytes of content that were written.
+    pub bytes: u64,
+    /// Whether the file is new.
+    pub created: bool,
+}
+
+/// What a file was before a change, so that the change can be taken back.
+pub struct PreImage {
+    /// Where the file is.
+    pub path: PathBuf,
+    /// Its content, or `None` if it did not exist.
+    pub content: Option<Box<dyn Read + Send>>,
+    /// Its permission bits.
+    pub mode: Option<u32>,
+    /// SHA-256 of what the change leaves behind, as hex; `None` if the change removes the file.
+    pub after: Option<String>,
+    /// Directories the change creates, outermost first.
+    pub created_directories: Vec<PathBuf>,
+}
+
+impl std::fmt::Debug for PreImage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PreImage").field("path", &self.path).field("existed", &self.content.is_some()).finish_non_exhaustive()
+    }
+}
+
+/// Files, resolved beneath open directory handles.
+pub trait FileSystem: Send + Sync {
+    /// Resolves a path: every link and `..`, so that what is judged is what is opened. Missing parts are fine.
+    /// Fails only for paths that cannot be meant (empty, NUL, control bytes, a loop of links).
+    fn locate(&self, path: &Path) -> Result<Location, ToolError>;
+    /// What is at a location; `file_not_found` if nothing is.
+    fn info<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<FileInfo, ToolError>>;
+    /// Opens an ordinary file for reading. Directories and special files are refused without blocking.
+    fn open<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<Box<dyn Reader>, ToolError>>;
+    /// Writes atomically, creating parents. The journal has the pre-image before anything changes.
+    fn write<'a>(
+        &'a self,
+        at: &'a Location,
+        content: Vec<u8>,
+        mode: WriteMode,
+        journal: &'a dyn Journal,
+    ) -> BoxFuture<'a, Result<Written, ToolError>>;
+    /// Removes an ordinary file. The journal has the pre-image before anything changes.
+    fn delete<'a>(&'a self, at: &'a Location, journal: &'a dyn Journal) -> BoxFuture<'a, Result<(), ToolError>>;
+    /// SHA-256 of a file's content as hex; `None` if there is no file.
+    fn fingerprint<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<Option<String>, ToolError>>;
+    /// Puts a file back as its pre-image has it, removing created directories that are empty.
+    fn restore<'a>(&'a self, at: &'a Location, image: PreImage) -> BoxFuture<'a, Result<(), ToolError>>;
+}
+
+/// An open file. Reads at a position, so that memory does not depend on the file's size.
+pub trait Reader: Send + Sync {
+    /// The file's size when it was opened.
+    fn size(&self) -> u64;
+    /// Up to `length` bytes from `offset`; fewer only at the end.
+    fn read_at(&self, offset: u64, length: usize) -> BoxFuture<'_, Result<Vec<u8>, ToolError>>;
+}
+
+/// A request to send.
+#[derive(Debug, Clone)]
+pub struct HttpRequest {
+    /// The method, in upper case.
+    pub method: String,
+    /// The URL, as asked for.
+    pub url: String,
+    /// Headers in order.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Option<Vec<u8>>,
+    /// How many redirects may be followed.
+    pub redirects: u8,
+}
+
+/// A response whose body has not been read yet.
+pub struct HttpResponse {
+    /// The status code.
+    pub status: u16,
+    /// The status in words.
+    pub reason: String,
+    /// Every header, in order; values that are not text are shown lossily.
+    pub headers: Vec<(String, String)>,
+    /// The URL that answered, after redirects.
+    pub url: String,
+    /// The URLs that redirected, in order.
+    pub redirected_from: Vec<String>,
+    /// The body, decompressed, piece by piece.
+    pub body: Box<dyn Body>,
+}
+
+impl std::fmt::Debug for HttpResponse {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HttpResponse").field("status", &self.status).field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+/// A body that arrives in pieces.
+pub trait Body: Send {
+    /// The next piece, or `None` at the end.
+    fn chunk(&mut self) -> BoxFuture<'_, Result<Option<Vec<u8>>, ToolError>>;
+}
+
+/// Judges a connection that a redirect asks for.
+pub trait HopJudge: Send + Sync {
+    /// Whether the call may follow it.
+    fn judge(&self, hop: &Connect) -> Result<(), ToolError>;
+}
+
+/// The network: one client, one address guard.
+pub trait HttpClient: Send + Sync {
+    /// Parses a URL, once and for all, and says what the guard knows already.
+    fn locate(&self, method: &str, url: &str) -> Result<Connect, ToolError>;
+    /// Sends a request: resolve, judge, pin, connect; every redirect judged again.
+    fn send<'a>(&'a self, request: HttpRequest, judge: &'a dyn HopJudge) -> BoxFuture<'a, Result<HttpResponse, ToolError>>;
+}
+
+/// A program to run, and how.
+#[derive(Debug, Clone)]
+pub struct CommandSpec {
+    /// What runs, exactly as planned.
+    pub exec: Exec,
+    /// Values of the environment variables that the plan names.
+    pub environment: Vec<(String, String)>,
+    /// Its standard input; nothing by default.
+    pub input: Option<Vec<u8>>,
+    /// How many bytes of each stream are kept.
+    pub output_limit: usize,
+    /// How long it may run.
+    pub timeout: Duration,
+}
+
+/// What a program did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessOutput {
+    /// Its exit code, or `None` if a signal ended it.
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Standard output, up to the limit.
+    pub stdout: Vec<u8>,
+    /// Standard error, up to the limit.
+    pub stderr: Vec<u8>,
+    /// Whether anything was cut.
+    pub truncated: bool,
+    /// Whether its time was up.
+    pub timed_out: bool,
+}
+
+/// Runs programs; none outlives its call.
+pub trait ProcessRunner: Send + Sync {
+    /// Runs one to its end, its timeout, or the cancellation.
+    fn run(&self, command: CommandSpec, cancel: CancellationToken) -> BoxFuture<'_, Result<ProcessOutput, ToolError>>;
+}
+
+/// The time, injected so that tests can choose it.
+pub trait Clock: Send + Sync {
+    /// Now.
+    fn now(&self) -> SystemTime;
+    /// The IANA name of the machine's time zone.
+    fn time_zone(&self) -> String;
+}
+
+/// A notice to the person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// What to say.
+    pub message: String,
+    /// `low`, `normal`, `high` or `critical`.
+    pub urgency: String,
+    /// For whom.
+    pub recipient: String,
+}
+
+/// Shows notices.
+pub trait Notifier: Send + Sync {
+    /// Shows one, and says where it went.
+    fn notify(&self, notice: Notice) -> BoxFuture<'_, Result<String, ToolError>>;
+}
+
+/// Facts about the machine; what cannot be had is absent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Default)]
+pub struct SystemFacts {
+    /// The operating system.
+    pub os: String,
+    /// Its version.
+    pub version: Option<String>,
+    /// The kernel.
+    pub kernel: Option<String>,
+    /// The processor architecture.
+    pub architecture: String,
+    /// The machine's name.
+    pub hostname: Option<String>,
+    /// Processors that can be used.
+    pub processors: usize,
+    /// Memory in bytes.
+    pub memory_total: Option<u64>,
+    /// Memory that is free to use, in bytes.
+    pub memory_available: Option<u64>,
+    /// Seconds since the machine started.
+    pub uptime_seconds: Option<u64>,
+}
+
+/// Knows the machine.
+pub trait SystemInfo: Send + Sync {
+    /// The facts.
+    fn facts(&self) -> BoxFuture<'_, SystemFacts>;
+}
+
+/// A place for output that is too large for the model.
+pub trait SpillWriter: Send {
+    /// Adds to it.
+    fn write<'a>(&'a mut self, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), ToolError>>;
+    /// Ends it; only now can it be read.
+    fn finish(self: Box<Self>) -> BoxFuture<'static, Result<SpillFile, ToolError>>;
+}
+
+/// A finished spill, readable with `read_file`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpillFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+}

@@ -1,0 +1,42 @@
+//! What a tool is. No I/O, no runtime: the types and traits that tool authors, the engine and the host share.
+//!
+//! A call travels through these types: a [`ToolCall`] names a [`Tool`]; its checked arguments become a [`Plan`]
+//! (a list of [`Effect`]s); the tool runs with a [`ToolContext`] whose capabilities reach exactly what was planned;
+//! its [`ToolOutput`] or [`ToolError`] becomes the one [`ToolResult`] of that call.
+#![warn(missing_docs)]
+
+mod approval;
+mod call;
+mod capability;
+mod context;
+mod definition;
+mod effect;
+mod error;
+mod host;
+mod output;
+mod permission;
+pub mod schema;
+mod tool;
+
+pub use approval::{Answer, ApprovalRequest, Approver};
+pub use call::{Arguments, Envelope, ToolCall, ToolResult};
+pub use capability::{Clocks, Files, Http, Notices, Processes, Spills};
+pub use context::{CallInfo, Gate, Journal, PlanContext, Progress, ProgressSink, ToolContext};
+pub use definition::{Access, Category, Hints, Meta, ParameterHints, Section, Source, ToolDefinition};
+pub use effect::{Connect, Effect, Exec, Extent, Location, Need, PathEffect, Plan, Zone};
+pub use error::{ErrorKind, ToolError};
+pub use host::{
+    Body, Clock, CommandSpec, FileInfo, FileKind, FileSystem, Host, HopJudge, HttpClient, HttpRequest, HttpResponse, Notice, Notifier,
+    PreImage, ProcessOutput, ProcessRunner, Reader, SpillFile, SpillWriter, SystemFacts, SystemInfo, WriteMode, Written,
+};
+pub use output::{Content, IntoToolOutput, Json, ToolOutput};
+pub use permission::{PermissionAnswer, PermissionHost, PermissionState};
+pub use tool::{BoxFuture, DynTool, Erased, Prepared, Tool, ToolMeta};
+
+/// What the macros expand to; not part of the public contract.
+#[doc(hidden)]
+pub mod private {
+    pub use schemars;
+    pub use serde;
+    pub use std::time::Duration;
+}

@@ -1,0 +1,104 @@
+//! What a tool gives back: content for the model, details for people.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::schema;
+
+/// One block of a result, as the model sees it.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Content {
+    /// Text.
+    Text(String),
+    /// A picture.
+    Image {
+        /// The media type, such as `image/png`.
+        mime: String,
+        /// The encoded picture.
+        data: Vec<u8>,
+    },
+}
+
+/// The outcome of a call that worked.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct ToolOutput {
+    /// For the model.
+    pub content: Vec<Content>,
+    /// For people and programs; never reaches the model.
+    pub details: Option<Value>,
+}
+
+impl ToolOutput {
+    /// One block of text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { content: vec![Content::Text(text.into())], details: None }
+    }
+    /// Adds details.
+    pub fn with_details(mut self, details: Value) -> Self {
+        self.details = Some(details);
+        self
+    }
+    /// Adds a picture.
+    pub fn with_image(mut self, mime: impl Into<String>, data: Vec<u8>) -> Self {
+        self.content.push(Content::Image { mime: mime.into(), data });
+        self
+    }
+    /// All text blocks, as borrowed pieces.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.content.iter().filter_map(|block| match block {
+            Content::Text(text) => Some(text.as_str()),
+            Content::Image { .. } => None,
+        })
+    }
+}
+
+/// Types a tool may return.
+pub trait IntoToolOutput: Send + 'static {
+    /// The output for the model and for people.
+    fn into_output(self) -> ToolOutput;
+    /// The schema of a structured output, if it has one.
+    fn schema() -> Option<Value> {
+        None
+    }
+}
+
+impl IntoToolOutput for ToolOutput {
+    fn into_output(self) -> ToolOutput {
+        self
+    }
+}
+impl IntoToolOutput for String {
+    fn into_output(self) -> ToolOutput {
+        ToolOutput::text(self)
+    }
+}
+impl IntoToolOutput for &'static str {
+    fn into_output(self) -> ToolOutput {
+        ToolOutput::text(self)
+    }
+}
+impl IntoToolOutput for () {
+    fn into_output(self) -> ToolOutput {
+        ToolOutput::text("done")
+    }
+}
+
+/// A structured result: pretty JSON for the model, the same value as details, and an output schema.
+#[derive(Debug, Clone, Copy)]
+pub struct Json<T>(pub T);
+
+impl<T: Serialize + JsonSchema + Send + 'static> IntoToolOutput for Json<T> {
+    fn into_output(self) -> ToolOutput {
+        // A value that cannot be JSON (a map with odd keys) is a bug of the tool; the model is told which.
+        match serde_json::to_value(&self.0) {
+            Ok(value) => ToolOutput::text(format!("{value:#}")).with_details(value),
+            Err(error) => ToolOutput::text(format!("The result could not be written as JSON: {error}")),
+        }
+    }
+    fn schema() -> Option<Value> {
+        Some(schema::of::<T>().schema)
+    }
+}

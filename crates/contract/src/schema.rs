@@ -1,0 +1,344 @@
+//! The schema of a parameter type, in the one form that every provider takes.
+//!
+//! Schema libraries emit `$schema`, titles, null unions and number formats that some providers refuse. This module
+//! normalises once, for all of them; [`lint`] refuses what cannot be normalised, naming the path.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+use crate::ParameterHints;
+
+/// Marks a property's other spellings, an array of names: `#[schemars(extend("x-aliases" = ["file_path"]))]`.
+pub const ALIASES: &str = "x-aliases";
+/// Marks text that reaches the tool as it is, empty or not: `#[schemars(extend("x-verbatim" = true))]`.
+pub const VERBATIM: &str = "x-verbatim";
+/// Marks a property that must be called `format` although some validators reserve the word.
+pub const RESERVED_NAME: &str = "x-reserved-name";
+
+/// Nesting deeper than this is refused: no honest tool needs it, and a hostile one could exhaust the stack.
+const MAX_DEPTH: usize = 32;
+
+/// A normalised schema and what its markers said.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Normalised {
+    /// The schema.
+    pub schema: Value,
+    /// What the markers said.
+    pub hints: ParameterHints,
+}
+
+/// Why a schema cannot be shown to models.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Where, such as `parameters.properties.path`.
+    pub path: String,
+    /// What is wrong, and what to write instead.
+    pub problem: String,
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.path, self.problem)
+    }
+}
+
+/// The normalised schema of a type.
+pub fn of<T: JsonSchema>() -> Normalised {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    normalise(settings.into_generator().into_root_schema_for::<T>().to_value())
+}
+
+/// Normalises a schema. What it cannot express otherwise it leaves, for [`lint`] to name.
+pub fn normalise(mut schema: Value) -> Normalised {
+    let mut hints = ParameterHints::default();
+    clean(&mut schema, 0);
+    if let Value::Object(root) = &mut schema {
+        root.entry("type").or_insert_with(|| json!("object"));
+        root.entry("properties").or_insert_with(|| json!({}));
+        root.shift_remove("description");
+        take_hints(root, &mut hints);
+    }
+    Normalised { schema, hints }
+}
+
+fn take_hints(root: &mut Map<String, Value>, hints: &mut ParameterHints) {
+    let Some(Value::Object(properties)) = root.get_mut("properties") else { return };
+    for (name, property) in properties.iter_mut() {
+        let Value::Object(property) = property else { continue };
+        if let Some(Value::Array(aliases)) = property.shift_remove(ALIASES) {
+            hints.aliases.extend(aliases.iter().filter_map(Value::as_str).map(|alias| (alias.to_owned(), name.clone())));
+        }
+        if property.shift_remove(VERBATIM) == Some(Value::Bool(true)) {
+            hints.verbatim.push(name.clone());
+        }
+    }
+}
+
+fn clean(schema: &mut Value, depth: usize) {
+    let Value::Object(map) = schema else { return };
+    if depth > MAX_DEPTH {
+        return;
+    }
+    for noise in ["$schema", "$id", "$comment", "title"] {
+        map.shift_remove(noise);
+    }
+    unwrap_single_variant(map);
+    flatten_constants(map);
+    drop_null(map);
+    drop_number_format(map);
+    let children: [&str; 2] = ["items", "additionalProperties"];
+    for key in children {
+        if let Some(child) = map.get_mut(key) {
+            clean(child, depth + 1);
+        }
+    }
+    if let Some(Value::Object(properties)) = map.get_mut("properties") {
+        for property in properties.values_mut() {
+            clean(property, depth + 1);
+        }
+    }
+}
+
+/// `anyOf: [X, null]` and `allOf: [X]` say no more than X.
+fn unwrap_single_variant(map: &mut Map<String, Value>) {
+    for key in ["anyOf", "oneOf", "allOf"] {
+        let Some(Value::Array(variants)) = map.get(key) else { continue };
+        let rest: Vec<&Value> = variants.iter().filter(|variant| variant.get("type") != Some(&json!("null"))).collect();
+        let [Value::Object(only)] = rest.as_slice() else { continue };
+        let only = only.clone();
+        map.shift_remove(key);
+        for (name, value) in only {
+            map.entry(name).or_insert(value);
+        }
+    }
+}
+
+/// `oneOf` or `anyOf` of string constants is an enum; the variants' descriptions move into the property's.
+fn flatten_constants(map: &mut Map<String, Value>) {
+    for key in ["oneOf", "anyOf"] {
+        let Some(Value::Array(variants)) = map.get(key) else { continue };
+        let mut names = Vec::new();
+        let mut notes = Vec::new();
+        for variant in variants {
+            let values: Vec<&Value> = match (variant.get("const"), variant.get("enum")) {
+                (Some(value), _) => vec![value],
+                (None, Some(Value::Array(values))) => values.iter().collect(),
+                _ => break,
+            };
+            if let (Some(text), [Value::String(name)]) = (variant.get("description").and_then(Value::as_str), values.as_slice()) {
+                notes.push(format!("{name}: {text}"));
+            }
+            names.push(values.into_iter().cloned().collect::<Vec<_>>());
+        }
+        if names.len() != variants.len() || !names.iter().flatten().all(Value::is_string) {
+            continue;
+        }
+        map.shift_remove(key);
+        map.insert("type".into(), json!("string"));
+        map.insert("enum".into(), Value::Array(names.into_iter().flatten().collect()));
+        if !notes.is_empty() {
+            let lead = map.get("description").and_then(Value::as_str).map(|text| format!("{text} ")).unwrap_or_default();
+            map.insert("description".into(), json!(format!("{lead}({})", notes.join("; "))));
+        }
+        return;
+    }
+    if let Some(value @ Value::String(_)) = map.shift_remove("const") {
+        map.insert("enum".into(), json!([value]));
+    }
+}
+
+/// Optional means "may be absent", never "may be null".
+fn drop_null(map: &mut Map<String, Value>) {
+    if let Some(Value::Array(types)) = map.get("type") {
+        let mut rest = types.iter().filter(|name| **name != json!("null"));
+        if let (Some(only), None) = (rest.next().cloned(), rest.next()) {
+            map.insert("type".into(), only);
+        }
+    }
+    if let Some(Value::Array(values)) = map.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    if map.get("default") == Some(&Value::Null) {
+        map.shift_remove("default");
+    }
+}
+
+/// `format: uint32` and its like are the schema library's own; `minimum` says what matters.
+fn drop_number_format(map: &mut Map<String, Value>) {
+    let numeric = matches!(map.get("type").and_then(Value::as_str), Some("integer" | "number"));
+    if numeric && map.get("format").is_some_and(Value::is_string) {
+        map.shift_remove("format");
+    }
+}
+
+/// Refuses what providers refuse: unions, null variants, references, a root that is no flat object, a property
+/// called `format` that is not marked [`RESERVED_NAME`]. The marker is removed on the way.
+pub fn lint(schema: &mut Value) -> Result<(), Vec<Fault>> {
+    let mut faults = Vec::new();
+    let root_is_object = schema.get("type") == Some(&json!("object")) && schema.get("properties").is_some_and(Value::is_object);
+    if !root_is_object {
+        faults.push(Fault { path: "parameters".into(), problem: "the root must be an object with properties".into() });
+    }
+    check(schema, "parameters", 0, &mut faults);
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+fn check(schema: &mut Value, path: &str, depth: usize, faults: &mut Vec<Fault>) {
+    let mut fault = |problem: String| faults.push(Fault { path: path.to_owned(), problem });
+    let map = match schema {
+        Value::Object(map) => map,
+        Value::Bool(true) => return,
+        other => return fault(format!("a schema must be an object, not {other}")),
+    };
+    if depth > MAX_DEPTH {
+        return fault(format!("nested deeper than {MAX_DEPTH} levels"));
+    }
+    for key in ["anyOf", "oneOf", "allOf", "not", "if"] {
+        if map.contains_key(key) {
+            fault(format!("'{key}' is not understood by every provider; use one type, a string enum, or an optional parameter"));
+        }
+    }
+    for key in ["$ref", "$dynamicRef", "$defs", "definitions"] {
+        if map.contains_key(key) {
+            fault(format!("'{key}' must be resolved: write the schema out in place"));
+        }
+    }
+    match map.get("type") {
+        Some(Value::String(name)) if name != "null" => {}
+        None if depth > 0 => {}
+        Some(Value::Array(_)) => fault("several types at once; choose one".into()),
+        Some(Value::String(_)) => fault("'null' is not a value; make the parameter optional".into()),
+        other => fault(format!("'type' must be the name of a type, not {}", other.unwrap_or(&Value::Null))),
+    }
+    descend(map, path, depth, faults);
+}
+
+fn descend(map: &mut Map<String, Value>, path: &str, depth: usize, faults: &mut Vec<Fault>) {
+    if let Some(Value::Object(properties)) = map.get_mut("properties") {
+        for (name, property) in properties.iter_mut() {
+            let below = format!("{path}.properties.{name}");
+            let marked = property.as_object_mut().and_then(|property| property.shift_remove(RESERVED_NAME)).is_some();
+            if name == "format" && !marked {
+                faults.push(Fault { path: below.clone(), problem: "some validators reserve the name 'format'; choose another".into() });
+            }
+            check(property, &below, depth + 1, faults);
+        }
+    }
+    if let Some(items) = map.get_mut("items") {
+        check(items, &format!("{path}.items"), depth + 1, faults);
+    }
+    if let Some(extra @ Value::Object(_)) = map.get_mut("additionalProperties") {
+        check(extra, &format!("{path}.additionalProperties"), depth + 1, faults);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde::Deserialize;
+
+    use super::*;
+
+    /// How to write.
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    enum Documented {
+        /// Replace the file.
+        Overwrite,
+        /// Add to the end.
+        Append,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    enum Plain {
+        A,
+        B,
+    }
+
+    /// Parameters of a tool.
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is used")]
+    struct Params {
+        /// A path.
+        #[schemars(extend("x-aliases" = ["file_path"]))]
+        path: String,
+        #[schemars(extend("x-verbatim" = true))]
+        content: Option<String>,
+        offset: Option<usize>,
+        ratio: Option<f64>,
+        mode: Option<Documented>,
+        plain: Option<Plain>,
+        tags: Option<Vec<String>>,
+        headers: Option<BTreeMap<String, String>>,
+        #[serde(default)]
+        flag: bool,
+    }
+
+    #[test]
+    fn a_type_becomes_a_flat_object() {
+        let Normalised { mut schema, hints } = of::<Params>();
+        assert_eq!(
+            schema,
+            json!({
+                "type": "object",
+                "properties": {
+                    "path": {"description": "A path.", "type": "string"},
+                    "content": {"type": "string"},
+                    "offset": {"type": "integer", "minimum": 0},
+                    "ratio": {"type": "number"},
+                    "mode": {
+                        "description": "How to write. (overwrite: Replace the file.; append: Add to the end.)",
+                        "type": "string", "enum": ["overwrite", "append"]
+                    },
+                    "plain": {"type": "string", "enum": ["A", "B"]},
+                    "tags": {"type": "array", "items": {"type": "string"}},
+                    "headers": {"type": "object", "additionalProperties": {"type": "string"}},
+                    "flag": {"type": "boolean", "default": false}
+                },
+                "required": ["path"]
+            })
+        );
+        assert_eq!(hints.aliases, [("file_path".to_owned(), "path".to_owned())]);
+        assert_eq!(hints.verbatim, ["content"]);
+        assert_eq!(lint(&mut schema), Ok(()));
+    }
+
+    #[test]
+    fn lint_names_the_path_of_each_fault() {
+        let faults = |schema: Value| lint(&mut schema.clone()).unwrap_err().into_iter().map(|fault| fault.path).collect::<Vec<_>>();
+        let object = |properties: Value| json!({"type": "object", "properties": properties});
+        assert_eq!(faults(json!({"type": "string"})), ["parameters"]);
+        assert_eq!(faults(json!([])), ["parameters", "parameters"]);
+        assert_eq!(faults(object(json!({"a": {"anyOf": [{"type": "string"}, {"type": "integer"}]}}))), ["parameters.properties.a"]);
+        assert_eq!(faults(object(json!({"a": {"type": ["string", "integer"]}}))), ["parameters.properties.a"]);
+        assert_eq!(faults(object(json!({"a": {"type": "null"}}))), ["parameters.properties.a"]);
+        assert_eq!(faults(object(json!({"a": {"$ref": "#/x"}}))), ["parameters.properties.a"]);
+        assert_eq!(faults(object(json!({"format": {"type": "string"}}))), ["parameters.properties.format"]);
+        assert_eq!(
+            faults(object(json!({"a": {"type": "array", "items": {"oneOf": []}}}))),
+            ["parameters.properties.a.items"]
+        );
+    }
+
+    #[test]
+    fn a_marked_format_property_is_accepted_and_unmarked() {
+        let mut schema = json!({"type": "object", "properties": {"format": {"type": "string", "x-reserved-name": true}}});
+        assert_eq!(lint(&mut schema), Ok(()));
+        assert_eq!(schema["properties"]["format"], json!({"type": "string"}));
+    }
+
+    #[test]
+    fn a_bottomless_schema_is_refused_not_followed() {
+        let mut schema = json!({"type": "string"});
+        for _ in 0..100 {
+            schema = json!({"type": "object", "properties": {"a": schema}});
+        }
+        let Normalised { mut schema, .. } = normalise(schema);
+        assert!(lint(&mut schema).unwrap_err()[0].problem.contains("nested deeper"));
+    }
+}

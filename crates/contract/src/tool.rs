@@ -1,0 +1,103 @@
+//! The typed tool that authors write, and the erased one that the engine runs.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::{IntoToolOutput, Meta, Plan, PlanContext, ToolContext, ToolDefinition, ToolError, ToolOutput};
+
+/// A boxed future.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// The fixed facts of a tool; written by `#[derive(ToolMeta)]`.
+pub trait ToolMeta {
+    /// The facts.
+    const META: Meta;
+}
+
+/// A tool, as its author writes it.
+pub trait Tool: ToolMeta + Send + Sync + 'static {
+    /// What it takes. Doc comments of the fields are what the model reads.
+    type Params: DeserializeOwned + JsonSchema + Send + 'static;
+    /// What it gives back.
+    type Output: IntoToolOutput;
+
+    /// What a call with these parameters will do. The default is for tools that touch nothing.
+    fn plan(&self, params: &Self::Params, cx: &PlanContext<'_>) -> Result<Plan, ToolError> {
+        let _ = (params, cx);
+        Ok(Plan::nothing())
+    }
+
+    /// Does it.
+    fn execute(&self, params: Self::Params, cx: &ToolContext) -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
+}
+
+/// A tool, as the engine, MCP and plugins know it.
+pub trait DynTool: Send + Sync + 'static {
+    /// What is known of it.
+    fn definition(&self) -> &ToolDefinition;
+    /// Turns checked arguments into a plan and the way to run exactly that.
+    fn prepare(&self, arguments: Value, cx: &PlanContext<'_>) -> Result<Prepared, ToolError>;
+}
+
+type Run = Box<dyn FnOnce(ToolContext) -> BoxFuture<'static, Result<ToolOutput, ToolError>> + Send>;
+
+/// A call that was planned and can be run once.
+pub struct Prepared {
+    plan: Plan,
+    run: Run,
+}
+
+impl std::fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Prepared").field("plan", &self.plan).finish_non_exhaustive()
+    }
+}
+
+impl Prepared {
+    /// A plan and what carries it out.
+    pub fn new(plan: Plan, run: impl FnOnce(ToolContext) -> BoxFuture<'static, Result<ToolOutput, ToolError>> + Send + 'static) -> Self {
+        Self { plan, run: Box::new(run) }
+    }
+    /// What it will do.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+    /// Takes it apart: the plan for the context, and the rest to run with it.
+    pub fn into_parts(self) -> (Plan, Run) {
+        (self.plan, self.run)
+    }
+}
+
+/// A typed tool behind the erased trait.
+#[derive(Debug)]
+pub struct Erased<T> {
+    tool: Arc<T>,
+    definition: ToolDefinition,
+}
+
+impl<T: Tool> Erased<T> {
+    /// Erases a tool; its schema is made here, once.
+    pub fn new(tool: T) -> Self {
+        Self { tool: Arc::new(tool), definition: ToolDefinition::of::<T>() }
+    }
+}
+
+impl<T: Tool> DynTool for Erased<T> {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn prepare(&self, arguments: Value, cx: &PlanContext<'_>) -> Result<Prepared, ToolError> {
+        // The schema has accepted these arguments; what is left are rules that a schema cannot say.
+        let params: T::Params =
+            serde_json::from_value(arguments).map_err(|error| ToolError::validation(format!("The arguments do not fit: {error}")))?;
+        let plan = self.tool.plan(&params, cx)?;
+        let tool = Arc::clone(&self.tool);
+        Ok(Prepared::new(plan, move |cx| Box::pin(async move { tool.execute(params, &cx).await.map(IntoToolOutput::into_output) })))
+    }
+}

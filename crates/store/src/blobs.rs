@@ -1,0 +1,34 @@
+//! Large things beside the database: spills and pre-images.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use haft_contract::BoxFuture;
+
+use crate::StoreError;
+
+/// The name of a blob.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct BlobId(pub String);
+
+/// A blob that is being written.
+pub trait BlobWriter: Send {
+    /// Adds to it.
+    fn write<'a>(&'a mut self, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), StoreError>>;
+    /// Ends it and says where it is. A writer that is dropped instead leaves nothing behind.
+    fn finish(self: Box<Self>) -> BoxFuture<'static, Result<PathBuf, StoreError>>;
+}
+
+/// Keeps blobs: unpredictable names, created exclusively, private to the person.
+pub trait Blobs: Send + Sync {
+    /// The folder of the spills, which `read_file` may read.
+    fn spill_folder(&self) -> &Path;
+    /// Opens a spill with this file extension.
+    fn spill(&self, extension: &'static str) -> BoxFuture<'_, Result<Box<dyn BlobWriter>, StoreError>>;
+    /// Keeps a pre-image's content; resolves when it is safe on disk.
+    fn keep(&self, content: Box<dyn Read + Send>) -> BoxFuture<'_, Result<BlobId, StoreError>>;
+    /// Opens a pre-image's content.
+    fn open<'a>(&'a self, id: &'a BlobId) -> BoxFuture<'a, Result<Box<dyn Read + Send>, StoreError>>;
+    /// Removes spills older than `age`; says how many.
+    fn prune(&self, age: std::time::Duration) -> BoxFuture<'_, Result<usize, StoreError>>;
+}

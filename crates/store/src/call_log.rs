@@ -1,0 +1,107 @@
+//! The history of calls, and what is needed to take one back.
+
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use haft_contract::BoxFuture;
+use serde_json::Value;
+
+use crate::{BlobId, StoreError};
+
+/// Where a call stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallStatus {
+    /// It was recorded before its side effects; if nothing follows, the process died in between.
+    Begun,
+    /// It worked.
+    Success,
+    /// It failed, with this `error_type`.
+    Error(String),
+}
+
+/// One call, as history keeps it. Secrets were redacted before it got here.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallRecord {
+    /// Unique in the store and sorted by time (UUID v7).
+    pub id: String,
+    /// The provider's id of the call.
+    pub call_id: String,
+    /// The session it belongs to.
+    pub session: String,
+    /// The agent that asked.
+    pub agent: String,
+    /// The canonical name of the tool, or the model's spelling if there is none.
+    pub tool: String,
+    /// The folder the session worked in.
+    pub workspace: PathBuf,
+    /// The arguments as they ran.
+    pub arguments: Value,
+    /// The arguments as they came, if a hook rewrote them.
+    pub original_arguments: Option<Value>,
+    /// The plan's effects.
+    pub effects: Value,
+    /// The decision: verdict and trace.
+    pub decision: Value,
+    /// When it began.
+    pub started: SystemTime,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// Where it stands.
+    pub status: CallStatus,
+    /// The result's text or the error's message, bounded.
+    pub summary: String,
+    /// Whether it was taken back.
+    pub undone: bool,
+}
+
+/// Which calls to list.
+#[derive(Debug, Clone, Default)]
+pub struct CallFilter {
+    /// At most this many; `None` means all.
+    pub limit: Option<usize>,
+    /// Only of this tool.
+    pub tool: Option<String>,
+    /// Only of this session.
+    pub session: Option<String>,
+    /// Only those that failed.
+    pub failed: bool,
+}
+
+/// What one file was before one call changed it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PreImageRecord {
+    /// The [`CallRecord::id`] of the call.
+    pub record: String,
+    /// Absolute path of the file.
+    pub path: PathBuf,
+    /// Its content, or `None` if it did not exist.
+    pub content: Option<BlobId>,
+    /// Its permission bits.
+    pub mode: Option<u32>,
+    /// SHA-256 of what the change left, as hex; `None` if it removed the file.
+    pub after: Option<String>,
+    /// Directories the change created, outermost first.
+    pub created_directories: Vec<PathBuf>,
+}
+
+/// The history of calls.
+pub trait CallLog: Send + Sync {
+    /// Queues a record; one with the same id replaces it. Returns at once: records are written in groups, behind the
+    /// calls. Calls of one process are written in the order they were queued.
+    fn append(&self, record: CallRecord) -> Result<(), StoreError>;
+    /// Resolves when everything queued so far is safe on disk.
+    fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>>;
+    /// Keeps a pre-image; resolves when it is safe on disk.
+    fn keep(&self, image: PreImageRecord) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Calls, newest first. Sees everything queued before.
+    fn list(&self, filter: CallFilter) -> BoxFuture<'_, Result<Vec<CallRecord>, StoreError>>;
+    /// The call with this record id, a unique prefix or suffix of it, or this provider's call id (the newest).
+    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<CallRecord, StoreError>>;
+    /// The newest call that has pre-images and is not undone yet.
+    fn newest_undoable(&self) -> BoxFuture<'_, Result<Option<CallRecord>, StoreError>>;
+    /// The pre-images of a call, in the order they were kept.
+    fn pre_images<'a>(&'a self, record: &'a str) -> BoxFuture<'a, Result<Vec<PreImageRecord>, StoreError>>;
+    /// Marks a call as taken back; resolves when that is safe on disk.
+    fn mark_undone<'a>(&'a self, record: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
+}
