@@ -20,7 +20,7 @@ pub struct Files<'a> {
     pub(crate) cx: &'a ToolContext,
 }
 
-impl<'a> Files<'a> {
+impl Files<'_> {
     /// What is at a path.
     pub async fn info(&self, path: impl AsRef<Path>) -> Result<FileInfo, ToolError> {
         let path = path.as_ref();

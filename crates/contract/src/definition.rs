@@ -175,6 +175,8 @@ pub struct Meta {
     pub deferred: bool,
     /// For MCP clients.
     pub hints: Hints,
+    /// Text it may give the model in bytes, if it bounds itself above the engine's own cap; 0 leaves it to the engine.
+    pub max_output: usize,
 }
 
 impl Meta {
@@ -194,6 +196,7 @@ impl Meta {
             owner_only: false,
             deferred: false,
             hints: Hints { read_only: false, destructive: false, idempotent: false, open_world: false },
+            max_output: 0,
         }
     }
 }
@@ -243,6 +246,8 @@ pub struct ToolDefinition {
     pub deferred: bool,
     /// For MCP clients.
     pub hints: Hints,
+    /// Text it may give the model in bytes, if it bounds itself above the engine's own cap.
+    pub max_output: usize,
 }
 
 impl ToolDefinition {
@@ -264,6 +269,7 @@ impl ToolDefinition {
         definition.owner_only = meta.owner_only;
         definition.deferred = meta.deferred;
         definition.hints = meta.hints;
+        definition.max_output = meta.max_output;
         definition
     }
 
@@ -288,6 +294,7 @@ impl ToolDefinition {
             owner_only: false,
             deferred: false,
             hints: Hints::default(),
+            max_output: 0,
         }
     }
 }

@@ -1,1 +1,16 @@
-//! placeholder
+//! The real machine behind the capabilities: files beneath open handles, the guarded network, programs, the clock.
+#![warn(missing_docs)]
+mod clock;
+mod http;
+mod local;
+mod notifier;
+mod process;
+mod system;
+mod visible;
+
+pub use clock::SystemClock;
+pub use http::{GuardedClient, HttpOptions, NetworkRule, NetworkRuleError, NetworkRules, Resolve, SystemResolver};
+pub use local::{HostOptions, LocalHost};
+pub use notifier::{Desktop, LocalNotifier};
+pub use process::LocalProcesses;
+pub use system::LocalSystem;

@@ -8,6 +8,11 @@ use serde_json::Value;
 
 use crate::{BlobId, StoreError};
 
+/// A shorter piece of an id is no id: it would fit by accident.
+pub(crate) const MIN_SHORT_ID: usize = 4;
+/// How many calls an ambiguous id names at most.
+pub(crate) const MAX_CANDIDATES: usize = 5;
+
 /// Where a call stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallStatus {
@@ -85,18 +90,27 @@ pub struct PreImageRecord {
 }
 
 /// The history of calls.
+///
+/// What is safe when: [`append`](Self::append) promises order and that nothing is dropped silently, but not yet that it
+/// is on disk. When [`flush`](Self::flush), [`keep`](Self::keep) or [`mark_undone`](Self::mark_undone) resolves with
+/// `Ok`, that change and everything queued before it survive the end of the process and of the machine.
 pub trait CallLog: Send + Sync {
-    /// Queues a record; one with the same id replaces it. Returns at once: records are written in groups, behind the
-    /// calls. Calls of one process are written in the order they were queued.
+    /// Queues a record; one with the same id replaces it, but what was marked as taken back stays so. Returns at once:
+    /// records are written in groups, behind the calls. Calls of one process are written in the order they were queued.
+    ///
+    /// With [`StoreError::Full`] or [`StoreError::Closed`] this record was not queued. Any other error is about records
+    /// queued earlier, and is reported here so that it is not lost: this one was queued all the same.
     fn append(&self, record: CallRecord) -> Result<(), StoreError>;
-    /// Resolves when everything queued so far is safe on disk.
+    /// Resolves when everything queued so far is safe on disk; an error says that it is not. What could not be written
+    /// because the database was locked or the disk full is kept and tried again.
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>>;
-    /// Keeps a pre-image; resolves when it is safe on disk.
+    /// Keeps a pre-image of a call that was queued before; resolves when it is safe on disk.
     fn keep(&self, image: PreImageRecord) -> BoxFuture<'_, Result<(), StoreError>>;
 
     /// Calls, newest first. Sees everything queued before.
     fn list(&self, filter: CallFilter) -> BoxFuture<'_, Result<Vec<CallRecord>, StoreError>>;
-    /// The call with this record id, a unique prefix or suffix of it, or this provider's call id (the newest).
+    /// The call with this record id, or else this provider's call id (the newest), or else the only one whose record id
+    /// begins or ends with this (4 characters or more).
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<CallRecord, StoreError>>;
     /// The newest call that has pre-images and is not undone yet.
     fn newest_undoable(&self) -> BoxFuture<'_, Result<Option<CallRecord>, StoreError>>;

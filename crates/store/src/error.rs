@@ -1,6 +1,8 @@
 //! What can go wrong with the store, each with what to do about it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
 
 /// Why the store could not do it.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +24,22 @@ pub enum StoreError {
         /// Which file.
         path: PathBuf,
     },
+    /// The database's content makes no sense. On opening it is set aside instead, and a new one started.
+    #[error("the database {path} is damaged ({source}): stop every haft, move the file away, and a new one is started")]
+    Damaged {
+        /// Which file.
+        path: PathBuf,
+        /// What the database said.
+        source: rusqlite::Error,
+    },
+    /// A file or folder is not private to this person, so nothing is kept there.
+    #[error("{path} cannot hold private data: {problem}")]
+    Untrusted {
+        /// Which file or folder.
+        path: PathBuf,
+        /// What is wrong with it, and what to do.
+        problem: String,
+    },
     /// The disk or its permissions said no.
     #[error("{path}: {source}")]
     Io {
@@ -33,15 +51,61 @@ pub enum StoreError {
     /// The database said no.
     #[error("the database could not be used: {0}")]
     Database(#[from] rusqlite::Error),
+    /// More is waiting to be written than may be held in memory.
+    #[error("the call was not recorded: too many records wait for the database {path}; see that its disk has room and nobody locks it")]
+    Full {
+        /// Which file they wait for.
+        path: PathBuf,
+    },
     /// The writer is gone: the process is ending or the writer failed earlier.
     #[error("the store is closed: {0}")]
     Closed(String),
     /// There is no such thing.
-    #[error("no {what} '{id}'")]
+    #[error("no {what} '{id}'{}", advice(what))]
     Missing {
         /// What was looked for.
         what: &'static str,
         /// Its id.
         id: String,
     },
+    /// A shortened id fits several calls.
+    #[error("'{id}' fits several calls, among them {}: give more characters of the one you mean", matches.join(", "))]
+    Ambiguous {
+        /// What was asked for.
+        id: String,
+        /// Some of the record ids it fits, newest first.
+        matches: Vec<String>,
+    },
+}
+
+fn advice(what: &str) -> &'static str {
+    match what {
+        "call" => ": `haft history` lists the calls; an id may be shortened to 4 or more characters of its beginning or end",
+        "pre-image" => ": it is no longer in the store, so this change cannot be taken back",
+        _ => "",
+    }
+}
+
+impl StoreError {
+    pub(crate) fn io(path: &Path, source: impl Into<std::io::Error>) -> Self {
+        Self::Io { path: path.to_owned(), source: source.into() }
+    }
+
+    pub(crate) fn untrusted(path: &Path, problem: impl Into<String>) -> Self {
+        Self::Untrusted { path: path.to_owned(), problem: problem.into() }
+    }
+
+    pub(crate) fn no_call(id: &str) -> Self {
+        Self::Missing { what: "call", id: id.to_owned() }
+    }
+
+    /// What a database error means for the person: some have a remedy of their own.
+    pub(crate) fn database(path: &Path, source: rusqlite::Error) -> Self {
+        let path = path.to_owned();
+        match source.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked { path },
+            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => Self::Damaged { path, source },
+            _ => Self::Database(source),
+        }
+    }
 }

@@ -8,7 +8,7 @@ mod blobs;
 mod call_log;
 mod error;
 
-pub use backend::{FileBlobs, InMemoryCallLog, SqliteCallLog};
+pub use backend::{FileBlobs, InMemoryCallLog, Opened, SqliteCallLog, SqliteOptions};
 pub use blobs::{BlobId, BlobWriter, Blobs};
 pub use call_log::{CallFilter, CallLog, CallRecord, CallStatus, PreImageRecord};
 pub use error::StoreError;

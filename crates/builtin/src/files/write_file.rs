@@ -1,0 +1,154 @@
+use std::path::PathBuf;
+
+use haft_contract::{Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput, WriteMode};
+use haft_macros::ToolMeta;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// Write contents to a file on local storage. Creates the file and its folders if they are missing; 'overwrite' replaces
+/// everything that is there, so read a file first unless it is new. The content is written as UTF-8, exactly as given.
+#[derive(Debug, ToolMeta)]
+#[tool(
+    name = "write_file",
+    label = "Write file",
+    section = Files,
+    category = Io,
+    access = WorkspaceWrite,
+    timeout_secs = 10,
+    aliases = ["write", "file_write"],
+    profiles = ["coding"],
+    destructive
+)]
+pub(crate) struct WriteFile;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Params {
+    /// The file to write: relative to the workspace, or absolute.
+    #[schemars(extend("x-aliases" = ["file_path", "filename", "file"]))]
+    path: PathBuf,
+    /// The content to write to the file; may be empty.
+    #[schemars(extend("x-verbatim" = true))]
+    content: String,
+    /// Write mode: 'overwrite' (replace file) or 'append' (add to end). Defaults to 'overwrite'.
+    #[serde(default)]
+    mode: Mode,
+}
+
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    #[default]
+    Overwrite,
+    Append,
+}
+
+impl Mode {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Overwrite => "overwrite",
+            Self::Append => "append",
+        }
+    }
+}
+
+impl From<Mode> for WriteMode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Overwrite => Self::Overwrite,
+            Mode::Append => Self::Append,
+        }
+    }
+}
+
+impl Tool for WriteFile {
+    type Params = Params;
+    type Output = ToolOutput;
+
+    fn plan(&self, params: &Params, cx: &PlanContext<'_>) -> Result<Plan, ToolError> {
+        Ok(Plan::nothing().write(cx.locate(&params.path)?))
+    }
+
+    async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let Params { path, content, mode } = params;
+        let written = cx.fs().write(&path, content.into_bytes(), mode.into()).await?;
+        let (path, mode) = (path.display().to_string(), mode.as_str());
+        let text = format!("Successfully wrote {} bytes to {path} (mode: {mode})", written.bytes);
+        let details = json!({"path": path, "bytes": written.bytes, "created": written.created, "mode": mode});
+        Ok(ToolOutput::text(text).with_details(details))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use haft_contract::{DynTool, Erased, ErrorKind};
+    use haft_testkit::{FakeHost, FileOperation, expect_error, run_tool};
+    use serde_json::Value;
+
+    use super::*;
+
+    async fn write(host: &Arc<FakeHost>, arguments: Value) -> Result<ToolOutput, ToolError> {
+        run_tool(&Erased::new(WriteFile), arguments, Arc::clone(host)).await
+    }
+
+    #[tokio::test]
+    async fn a_file_is_made_replaced_and_added_to() {
+        let host = FakeHost::new();
+        for (content, mode, expected, text, created) in [
+            ("héllo\n", Some("overwrite"), "héllo\n", "Successfully wrote 7 bytes to a/ü.txt (mode: overwrite)", true),
+            ("new", None, "new", "Successfully wrote 3 bytes to a/ü.txt (mode: overwrite)", false),
+            (" and\r\n", Some("append"), "new and\r\n", "Successfully wrote 6 bytes to a/ü.txt (mode: append)", false),
+            ("", Some("append"), "new and\r\n", "Successfully wrote 0 bytes to a/ü.txt (mode: append)", false),
+            ("", None, "", "Successfully wrote 0 bytes to a/ü.txt (mode: overwrite)", false),
+        ] {
+            let mut arguments = json!({"path": "a/ü.txt", "content": content});
+            if let Some(mode) = mode {
+                arguments["mode"] = mode.into();
+            }
+            let output = write(&host, arguments).await.unwrap();
+            let details = json!({"path": "a/ü.txt", "bytes": content.len(), "created": created, "mode": mode.unwrap_or("overwrite")});
+            assert_eq!(output, ToolOutput::text(text).with_details(details));
+            assert_eq!(host.files.text("a/ü.txt").unwrap(), expected);
+        }
+        let before: Vec<_> = host.journal.kept().into_iter().map(|image| image.content).collect();
+        let expected = [None, Some("héllo\n"), Some("new"), Some("new and\r\n"), Some("new and\r\n")];
+        assert_eq!(before, expected.map(|content| content.map(|text| text.as_bytes().to_vec())));
+    }
+
+    #[tokio::test]
+    async fn a_huge_content_arrives_whole() {
+        let (host, content) = (FakeHost::new(), "0123456789".repeat(1_000_000));
+        let output = write(&host, json!({"path": "big", "content": content})).await.unwrap();
+        assert_eq!(output.texts().next(), Some("Successfully wrote 10000000 bytes to big (mode: overwrite)"));
+        assert!(host.files.text("big").unwrap() == content);
+    }
+
+    #[tokio::test]
+    async fn refusals_change_nothing() {
+        let host = FakeHost::new();
+        host.files.put("d/a", "old");
+        host.files.put("full", "old");
+        host.files.fail(FileOperation::Write, "full", ErrorKind::ExecutionError, "No space left");
+        for (arguments, kind, message) in [
+            (json!({"path": "d", "content": "x"}), ErrorKind::ValidationError, "Path is a directory, not a file: d"),
+            (json!({"path": "full", "content": "x"}), ErrorKind::ExecutionError, "No space left"),
+            (json!({"path": "", "content": "x"}), ErrorKind::ValidationError, "Invalid path: ''. Name a file."),
+        ] {
+            assert_eq!(expect_error(write(&host, arguments).await), (kind, message.to_owned()));
+        }
+        let (kind, message) = expect_error(write(&host, json!({"path": "d/a", "content": "x", "mode": "prepend"})).await);
+        assert!(kind == ErrorKind::ValidationError && message.contains("overwrite") && message.contains("append"), "{message}");
+        assert_eq!((host.files.text("d/a").unwrap(), host.files.text("full").unwrap()), ("old".into(), "old".into()));
+        assert_eq!(host.files.paths().len(), 2);
+    }
+
+    #[test]
+    fn the_plan_names_the_file_that_is_written() {
+        let host = FakeHost::new();
+        let prepared = Erased::new(WriteFile).prepare(json!({"path": "../x", "content": ""}), &PlanContext::new(&*host)).unwrap();
+        let effects = serde_json::to_value(prepared.plan().effects()).unwrap();
+        assert_eq!(effects, json!([{"effect": "write", "path": "/x", "outside": true}]));
+    }
+}

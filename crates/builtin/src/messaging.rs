@@ -1,0 +1,5 @@
+//! Talking to people.
+
+tools! {
+    notify => Notify,
+}

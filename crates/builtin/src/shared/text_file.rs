@@ -1,0 +1,191 @@
+//! Text in any encoding, read by pages: memory does not depend on the file's size.
+
+use encoding_rs::{Decoder, DecoderResult, Encoding, UTF_8, UTF_16BE, UTF_16LE};
+use haft_contract::{ErrorKind, Reader, ToolError};
+
+use super::binary;
+use super::pager::{Page, Pager, Window, newlines};
+use super::words;
+
+/// How much is read at once.
+const CHUNK: usize = 256 * 1024;
+
+/// A file that turned out to be text, at its beginning.
+pub(crate) struct TextFile<'a> {
+    name: &'a str,
+    chunks: Chunks<'a>,
+    encoding: &'static Encoding,
+    decoder: Decoder,
+    has_bom: bool,
+    format: Option<&'static str>,
+}
+
+impl<'a> TextFile<'a> {
+    /// Looks at the beginning of a file: its byte order mark, and whether it is text at all. A mark decides over a
+    /// declared encoding of the Unicode family, and over none; `name` is for messages.
+    pub(crate) async fn open(name: &'a str, reader: &'a dyn Reader, declared: Option<&'static Encoding>) -> Result<Self, ToolError> {
+        let mut chunks = Chunks::new(reader);
+        let head = chunks.next().await?;
+        let unicode = declared.is_none_or(|encoding| [UTF_8, UTF_16LE, UTF_16BE].contains(&encoding));
+        let mark = if unicode { Encoding::for_bom(&head) } else { None };
+        let (encoding, skipped) = mark.unwrap_or((declared.unwrap_or(UTF_8), 0));
+        let format = binary::format_of(&head);
+        if encoding.is_ascii_compatible() && binary::has_nul(&head) {
+            return Err(not_text(name, reader.size(), format, &head));
+        }
+        chunks.put_back(head, skipped);
+        let decoder = encoding.new_decoder_without_bom_handling();
+        Ok(Self { name, chunks, encoding, decoder, has_bom: mark.is_some(), format })
+    }
+
+    /// The size in bytes.
+    pub(crate) fn size(&self) -> u64 {
+        self.chunks.reader.size()
+    }
+
+    /// The encoding, declared or found.
+    pub(crate) fn encoding(&self) -> &'static Encoding {
+        self.encoding
+    }
+
+    /// Whether it begins with a byte order mark, which is no part of the text.
+    pub(crate) fn has_bom(&self) -> bool {
+        self.has_bom
+    }
+
+    /// One page of it.
+    pub(crate) async fn page(&mut self, window: Window) -> Result<Page, ToolError> {
+        let mut pager = self.pager_at(window).await?;
+        while !pager.is_full() {
+            let chunk = self.chunks.next().await?;
+            pager.feed(&self.decode(&chunk)?);
+            if self.chunks.ended() {
+                break;
+            }
+        }
+        let more = pager.has_rest() || !self.chunks.is_exhausted().await?;
+        Ok(pager.finish(more))
+    }
+
+    /// Where a line end is a byte, lines are skipped without decoding them; elsewhere the pager skips them.
+    async fn pager_at(&mut self, window: Window) -> Result<Pager, ToolError> {
+        if !self.encoding.is_ascii_compatible() {
+            return Ok(Pager::new(window));
+        }
+        let (lines, begun) = self.chunks.skip_lines(window.line - 1).await?;
+        Ok(Pager::after(window, lines, begun))
+    }
+
+    fn decode(&mut self, bytes: &[u8]) -> Result<String, ToolError> {
+        let capacity = self.decoder.max_utf8_buffer_length_without_replacement(bytes.len()).unwrap_or(CHUNK * 3);
+        let mut text = String::with_capacity(capacity);
+        let last = self.chunks.ended();
+        match self.decoder.decode_to_string_without_replacement(bytes, &mut text, last) {
+            (DecoderResult::Malformed(length, after), read) => {
+                let behind = bytes.len() - read + usize::from(length) + usize::from(after);
+                Err(self.malformed(self.chunks.position - behind as u64))
+            }
+            _ => Ok(text),
+        }
+    }
+
+    fn malformed(&self, position: u64) -> ToolError {
+        let (name, encoding, size) = (self.name, self.encoding.name(), words::size(self.size()));
+        let looks = self.format.map(|format| format!(" It looks like {format}.")).unwrap_or_default();
+        let other = if self.encoding == UTF_8 { "ISO-8859-1" } else { "UTF-8" };
+        ToolError::new(
+            ErrorKind::NotText,
+            format!(
+                "Not {encoding} text: {name} ({size}) has an invalid byte sequence at byte {position}.{looks} \
+                 If it is text in another encoding, name that, e.g. encoding='{other}'; otherwise use another tool."
+            ),
+        )
+    }
+}
+
+fn not_text(name: &str, size: u64, format: Option<&str>, head: &[u8]) -> ToolError {
+    let size = words::size(size);
+    let message = match (format, binary::utf_16_order(head)) {
+        (Some(format), _) => format!("Not a text file: {name} ({size}) looks like {format}. Use a tool that is made for such files."),
+        (None, Some(order)) => {
+            format!("Not UTF-8 text: {name} ({size}) looks like text in UTF-16 without a byte order mark. Try encoding='{order}'.")
+        }
+        (None, None) => format!(
+            "Not a text file: {name} ({size}) contains NUL bytes and is most likely binary. \
+             If it is text in another encoding, name that, e.g. encoding='UTF-16LE'; otherwise use another tool."
+        ),
+    };
+    ToolError::new(ErrorKind::NotText, message)
+}
+
+/// A file, chunk by chunk.
+struct Chunks<'a> {
+    reader: &'a dyn Reader,
+    /// The byte behind what was given out last.
+    position: u64,
+    /// Put back, to be given out next.
+    ready: Option<Vec<u8>>,
+    /// Whether the reader has no more.
+    drained: bool,
+}
+
+impl<'a> Chunks<'a> {
+    fn new(reader: &'a dyn Reader) -> Self {
+        Self { reader, position: 0, ready: None, drained: false }
+    }
+
+    /// The next chunk; empty at the end.
+    async fn next(&mut self) -> Result<Vec<u8>, ToolError> {
+        let chunk = match self.ready.take() {
+            Some(chunk) => chunk,
+            None if self.drained => Vec::new(),
+            None => self.read().await?,
+        };
+        self.position += chunk.len() as u64;
+        Ok(chunk)
+    }
+
+    async fn read(&mut self) -> Result<Vec<u8>, ToolError> {
+        let chunk = self.reader.read_at(self.position, CHUNK).await?;
+        self.drained = chunk.len() < CHUNK;
+        Ok(chunk)
+    }
+
+    /// Takes back what is left of the chunk given out last.
+    fn put_back(&mut self, mut chunk: Vec<u8>, used: usize) {
+        chunk.drain(..used);
+        self.position -= chunk.len() as u64;
+        self.ready = (!chunk.is_empty()).then_some(chunk);
+    }
+
+    /// Whether the chunk given out last was the last one, as far as is known without reading.
+    fn ended(&self) -> bool {
+        self.drained && self.ready.is_none()
+    }
+
+    async fn is_exhausted(&mut self) -> Result<bool, ToolError> {
+        if self.ready.is_none() && !self.drained {
+            self.ready = Some(self.read().await?).filter(|chunk| !chunk.is_empty());
+        }
+        Ok(self.ready.is_none())
+    }
+
+    /// Skips lines. Returns how many there were, and whether text follows the last of them at an early end.
+    async fn skip_lines(&mut self, lines: usize) -> Result<(usize, bool), ToolError> {
+        let (mut passed, mut begun) = (0, false);
+        while passed < lines && !self.is_exhausted().await? {
+            let chunk = self.next().await?;
+            let wanted = lines - passed;
+            let found = newlines(&chunk);
+            if found >= wanted {
+                let end =
+                    chunk.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(wanted - 1).map_or(chunk.len(), |(at, _)| at + 1);
+                self.put_back(chunk, end);
+                return Ok((lines, false));
+            }
+            passed += found;
+            begun = chunk.last() != Some(&b'\n');
+        }
+        Ok((passed, begun))
+    }
+}

@@ -1,0 +1,7 @@
+//! The web.
+
+mod response;
+
+tools! {
+    http_request => HttpRequest,
+}

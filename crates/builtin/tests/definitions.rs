@@ -1,0 +1,76 @@
+//! What holds for every tool, and what models are shown of them.
+
+use std::collections::BTreeMap;
+
+use haft_contract::{DynTool, ToolDefinition, schema};
+
+fn definitions() -> Vec<ToolDefinition> {
+    haft_builtin::all().iter().map(|tool| tool.definition().clone()).collect()
+}
+
+fn is_snake_case(name: &str) -> bool {
+    name.starts_with(|letter: char| letter.is_ascii_lowercase())
+        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+}
+
+#[test]
+fn names_and_aliases_are_snake_case_and_belong_to_one_tool() {
+    let mut owners = BTreeMap::new();
+    for definition in definitions() {
+        for name in [&definition.name].into_iter().chain(&definition.aliases) {
+            assert!(is_snake_case(name), "{name}");
+            let before = owners.insert(name.to_string(), definition.name.clone());
+            assert_eq!(before, None, "{name} belongs to two tools");
+        }
+    }
+}
+
+#[test]
+fn every_tool_and_parameter_is_described_in_words() {
+    for definition in definitions() {
+        let ToolDefinition { name, label, description, parameters, .. } = &definition;
+        assert!(!label.is_empty() && label != name && !label.contains('_'), "{name}: '{label}' is no label for people");
+        assert!(description.ends_with('.') && !description.contains('\n'), "{name}: {description}");
+        for (parameter, schema) in parameters["properties"].as_object().unwrap() {
+            let text = schema["description"].as_str().unwrap_or_default();
+            assert!(text.len() > 10 && !text.contains('\n'), "{name}.{parameter} is not described: '{text}'");
+        }
+    }
+}
+
+#[test]
+fn every_schema_is_one_that_all_providers_take() {
+    for definition in definitions() {
+        let mut parameters = definition.parameters.clone();
+        assert_eq!(schema::lint(&mut parameters), Ok(()), "{}", definition.name);
+        if let Some(mut output) = definition.output {
+            assert_eq!(schema::lint(&mut output), Ok(()), "the output of {}", definition.name);
+        }
+    }
+}
+
+#[test]
+fn hints_and_access_do_not_contradict_each_other() {
+    for definition in definitions() {
+        let hints = definition.hints;
+        assert!(!(hints.read_only && hints.destructive), "{} only reads and destroys", definition.name);
+        assert!(definition.timeout.as_secs() >= 5, "{} has hardly any time", definition.name);
+    }
+}
+
+/// The golden file is what registries, providers, MCP and documentation start from: a change here is seen by every model.
+#[test]
+fn the_definitions_are_those_of_the_golden_file() {
+    let shown: Vec<_> = definitions()
+        .into_iter()
+        .map(|definition| {
+            let mut shown = serde_json::to_value(&definition).unwrap();
+            shown["output"] = definition.output.clone().unwrap_or_default();
+            shown["parameter_aliases"] = serde_json::json!(definition.parameter_hints.aliases);
+            shown["parameter_verbatim"] = serde_json::json!(definition.parameter_hints.verbatim);
+            schema::lint(&mut shown["parameters"]).unwrap();
+            shown
+        })
+        .collect();
+    insta::assert_json_snapshot!(shown);
+}

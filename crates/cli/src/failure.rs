@@ -1,0 +1,124 @@
+//! Why a command ended without its result, and with which exit code.
+
+use std::process::ExitCode;
+
+use haft_contract::ToolError;
+use haft_engine::UndoError;
+use haft_store::StoreError;
+use serde_json::{Map, Value, json};
+
+/// How the process ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// It worked.
+    Success,
+    /// The tool failed, or what was asked for is not there.
+    Failed,
+    /// Wrong usage or configuration.
+    Usage,
+    /// The person stopped it.
+    Interrupted,
+}
+
+impl Exit {
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+/// Why a command ended without its result.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) exit: Exit,
+    /// The `error_type` in JSON.
+    pub(crate) kind: &'static str,
+    pub(crate) message: String,
+    pub(crate) help: Option<String>,
+    /// Text that is shown in place of the message, because it says more.
+    pub(crate) report: Option<String>,
+    /// More for programs.
+    pub(crate) facts: Map<String, Value>,
+}
+
+impl Failure {
+    fn new(exit: Exit, kind: &'static str, message: impl Into<String>) -> Self {
+        Self { exit, kind, message: message.into(), help: None, report: None, facts: Map::new() }
+    }
+    /// The command was given something it does not take.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, "usage_error", message)
+    }
+    /// The configuration or the environment cannot be used.
+    pub(crate) fn config(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, "config_error", message)
+    }
+    /// It was tried and did not work.
+    pub(crate) fn failed(kind: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Exit::Failed, kind, message)
+    }
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+    pub(crate) fn report(mut self, report: String) -> Self {
+        self.report = Some(report);
+        self
+    }
+    pub(crate) fn fact(mut self, name: &str, value: Value) -> Self {
+        self.facts.insert(name.to_owned(), value);
+        self
+    }
+    /// As a program reads it.
+    pub(crate) fn to_json(&self) -> Value {
+        let mut object = json!({ "status": "error", "error_type": self.kind, "message": self.message });
+        if let Value::Object(map) = &mut object {
+            map.extend(self.help.iter().map(|help| ("help".to_owned(), json!(help))));
+            map.extend(self.facts.clone());
+        }
+        object
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let exit = match error {
+            StoreError::Newer { .. } | StoreError::Untrusted { .. } => Exit::Usage,
+            _ => Exit::Failed,
+        };
+        Self::new(exit, "store_error", error.to_string())
+    }
+}
+
+impl From<ToolError> for Failure {
+    fn from(error: ToolError) -> Self {
+        let mut failure = Self::failed(error.kind().as_str(), error.message());
+        failure.help = to_change(error.details()).map(str::to_owned);
+        failure
+    }
+}
+
+impl From<UndoError> for Failure {
+    fn from(error: UndoError) -> Self {
+        match error {
+            UndoError::Store(error) => error.into(),
+            UndoError::File(error) => error.into(),
+            other => Self::failed("not_undone", other.to_string()),
+        }
+    }
+}
+
+/// What the person can change to get another answer, if the decision says so.
+pub(crate) fn to_change(details: Option<&Value>) -> Option<&str> {
+    details?.get("to_change")?.as_str()
+}

@@ -1,0 +1,117 @@
+//! The longer texts of `--help`.
+
+pub(crate) const ABOUT: &str = "The tool system for AI agents";
+
+pub(crate) const LONG_ABOUT: &str = "\
+The tool system for AI agents: everything between \"the model asked for a tool\" and \"the model has its result\".
+
+Every call goes through the same stages: its arguments are checked, its effects are planned, the plan is judged, and \
+only then it runs. What it did is kept, and changes to files can be taken back.";
+
+pub(crate) const AFTER: &str = "\
+Examples:
+  haft call read_file --path README.md
+  haft explain write_file '{\"path\":\"../outside.txt\",\"content\":\"x\"}'
+
+Exit codes:
+  0    it worked
+  1    the tool failed, or what was asked for is not there
+  2    wrong usage or configuration
+  130  interrupted (Ctrl-C)
+
+Environment:
+  HAFT_HOME        where the history, spills and old file contents are kept [$XDG_DATA_HOME/haft]
+  HAFT_CONFIG      a configuration file in place of your own, as --config
+  HAFT_ACCESS, HAFT_TOOLS_DENY, …
+                   any key of the configuration: dots become '_', letters upper case
+  XDG_CONFIG_HOME  the folder of haft/config.toml [~/.config]
+  XDG_DATA_HOME    the folder of the data [~/.local/share]
+  HAFT_PLAIN=1     lines and words only, for screen readers; as TERM=dumb
+  NO_COLOR=1       no colours
+  COLUMNS          the width to write for
+
+Data goes to standard output, everything else to standard error.";
+
+pub(crate) const CALL: &str = "\
+Call one tool, without a model.
+
+The arguments are a JSON object, or - to read one from standard input, or flags named after the tool's parameters, or \
+both: a flag wins over the same key of the object. `haft call TOOL --help` lists the parameters of a tool.
+
+The call goes through every stage that a model's call goes through: what the policy denies is denied here too. The \
+result is written to standard output. Ctrl-C cancels the call; a second one ends haft at once.";
+
+pub(crate) const CALL_USAGE: &str = "haft call [OPTIONS] <TOOL> [JSON] [--PARAMETER VALUE]...";
+
+pub(crate) const CALL_EXAMPLES: &str = "\
+Examples:
+  haft call read_file --path README.md --limit 20
+  haft call get_current_time '{\"timezone\":\"Asia/Tokyo\"}' --json
+  echo '{\"path\":\"notes.txt\",\"content\":\"hello\"}' | haft call write_file -";
+
+pub(crate) const TOOLS: &str = "\
+List the tools: [x] is offered to the agent, [ ] is not, with the reason. A tool marked * needs a permission of the \
+platform. With a name, show that tool in full.
+
+--json writes the definitions of the tools that are offered.";
+
+pub(crate) const TOOLS_EXAMPLES: &str = "\
+Examples:
+  haft tools
+  haft tools read_file
+  haft tools --json | jq -r '.[].name'";
+
+pub(crate) const EXPLAIN: &str = "\
+Say why a tool, or a call when arguments are given, is allowed, asked about, or denied: what it would do, every step \
+that had a say with its file and line, and what to change. Nothing is done.
+
+The arguments are given as for `haft call`. The exit code is 0 whatever the verdict.";
+
+pub(crate) const EXPLAIN_USAGE: &str = "haft explain [OPTIONS] <TOOL> [JSON] [--PARAMETER VALUE]...";
+
+pub(crate) const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  haft explain http_request
+  haft explain write_file '{\"path\":\"../outside.txt\",\"content\":\"x\"}'";
+
+pub(crate) const HISTORY: &str = "\
+List past calls, newest first, or show one in full: its arguments, effects, decision, outcome, and how to undo it.";
+
+pub(crate) const HISTORY_EXAMPLES: &str = "\
+Examples:
+  haft history --tool write_file --limit 5
+  haft history 3f9c21ab";
+
+pub(crate) const UNDO: &str = "\
+Put every file that a call changed back as it was before, or change nothing at all. A file that was changed after the \
+call is left alone unless --force is given.";
+
+pub(crate) const UNDO_EXAMPLES: &str = "\
+Examples:
+  haft undo last
+  haft undo 3f9c21ab --force";
+
+pub(crate) const CONFIG: &str = "\
+Check and show the configuration. Layers, weakest first: built-in, your own file, the project's file \
+(.haft/config.toml), HAFT_… variables, flags. A project's file can only make things stricter.";
+
+pub(crate) const CONFIG_EXAMPLES: &str = "\
+Examples:
+  haft config check
+  haft config show --json";
+
+pub(crate) const DOCTOR: &str = "\
+See what works here: one line for each thing that Haft needs, and for each that does not work what to do. Nothing is \
+sent anywhere. The exit code is 1 if anything is broken.";
+
+pub(crate) const DOCTOR_EXAMPLES: &str = "\
+Examples:
+  haft doctor
+  haft doctor --json";
+
+pub(crate) const COMPLETIONS: &str = "Write a completion script for a shell to standard output.";
+
+pub(crate) const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  haft completions bash > ~/.local/share/bash-completion/completions/haft
+  haft completions fish > ~/.config/fish/completions/haft.fish";

@@ -1,0 +1,120 @@
+//! Where everything is written: data to standard output, all else to standard error.
+
+use std::io::{self, ErrorKind, IsTerminal, Write};
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+use serde::Serialize;
+
+use crate::arguments::Common;
+use crate::escape;
+use crate::failure::Failure;
+
+/// The sixteen colours that every terminal lets its owner choose; no background.
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+pub(crate) const CARE: Style = AnsiColor::Yellow.on_default();
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
+pub(crate) const STRONG: Style = Style::new().bold();
+pub(crate) const DIM: Style = Style::new().dimmed();
+pub(crate) const PLAIN: Style = Style::new();
+
+/// How this process writes.
+#[derive(Debug, Clone)]
+pub(crate) struct Output {
+    /// Whether the person asked for JSON.
+    pub(crate) json: bool,
+    pub(crate) verbose: bool,
+    /// Columns of the terminal; `None` in a pipe, where nothing is cut.
+    pub(crate) width: Option<usize>,
+    /// Whether symbols may stand beside words.
+    pub(crate) symbols: bool,
+    terminal: bool,
+}
+
+impl Output {
+    pub(crate) fn new(common: &Common) -> Self {
+        let terminal = io::stdout().is_terminal();
+        let coloured = AutoStream::choice(&io::stdout()) != ColorChoice::Never;
+        Self { json: common.json, verbose: common.verbose, width: width(terminal), symbols: terminal && coloured && !is_plain(), terminal }
+    }
+
+    /// Writes text of our own with its styles, which are dropped where nobody sees them.
+    pub(crate) fn text(&self, text: &str) -> Result<(), Failure> {
+        written(anstream::stdout().write_all(text.as_bytes()))
+    }
+
+    /// Writes a tool's text: byte for byte into a pipe, escaped on a terminal. It ends with a line break.
+    pub(crate) fn foreign(&self, text: &str) -> Result<(), Failure> {
+        let mut text = if self.terminal { escape::lines(text) } else { text.into() };
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.to_mut().push('\n');
+        }
+        written(io::stdout().write_all(text.as_bytes()))
+    }
+
+    /// Writes a value as JSON: on one line, or indented for a person.
+    pub(crate) fn data(&self, value: &impl Serialize) -> Result<(), Failure> {
+        let text = if self.terminal { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
+        let text = text.map_err(|error| Failure::failed("execution_error", format!("the result cannot be written as JSON: {error}")))?;
+        written(io::stdout().write_all((text + "\n").as_bytes()))
+    }
+
+    /// Tells the person something beside the result.
+    pub(crate) fn note(&self, text: &str) {
+        // If nobody can be told, there is nobody to tell that either.
+        anstream::stderr().write_all(format!("{text}\n").as_bytes()).ok();
+    }
+
+    pub(crate) fn warn(&self, text: &str) {
+        self.note(&format!("{CARE}warning{CARE:#}: {}", escape::lines(text)));
+    }
+
+    /// Says why there is no result: to the person, and as the result where a program waits for one.
+    pub(crate) fn failure(&self, failure: &Failure) {
+        match &failure.report {
+            Some(report) => self.note(report.trim_end()),
+            None => self.note(&error_text(&failure.message, failure.help.as_deref())),
+        }
+        if self.json {
+            self.data(&failure.to_json()).ok();
+        }
+    }
+}
+
+/// `error: …` and `help: …`, as every error of this program looks.
+pub(crate) fn error_text(message: &str, help: Option<&str>) -> String {
+    let mut text = format!("{BAD}error{BAD:#}: {}", escape::lines(message));
+    if let Some(help) = help {
+        text += &format!("\n{STRONG}help{STRONG:#}: {}", escape::lines(help));
+    }
+    text
+}
+
+/// A reader that went away (`haft tools | head -1`) is no failure; a full disk is.
+fn written(outcome: io::Result<()>) -> Result<(), Failure> {
+    match outcome.and_then(|()| io::stdout().flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::failed("execution_error", format!("cannot write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Lines only, and words for symbols: for screen readers and simple terminals.
+fn is_plain() -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
+    set("HAFT_PLAIN") || std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
+const NARROWEST: usize = 20;
+
+fn width(terminal: bool) -> Option<usize> {
+    let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).filter(|columns| *columns > 0);
+    let measured = || rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
+    columns.or_else(|| terminal.then(|| measured().unwrap_or(80))).map(|columns| columns.max(NARROWEST))
+}
+
+/// The width for prose, which nobody reads at 300 columns.
+pub(crate) fn prose_width(width: Option<usize>) -> usize {
+    width.map_or(100, |width| width.min(100))
+}

@@ -1,0 +1,201 @@
+//! Tools of the `Tool` and `ToolInfo` kind: string parameters in, text and metadata out.
+//!
+//! ```
+//! use std::collections::HashMap;
+//! use haft_compat::oneclaw::{Result, Tool, ToolInfo, ToolResult, adapt};
+//!
+//! struct NoopTool;
+//!
+//! impl Tool for NoopTool {
+//!     fn info(&self) -> ToolInfo {
+//!         ToolInfo { name: "noop".into(), description: "Does nothing".into(), params: vec![], category: "system".into() }
+//!     }
+//!     fn execute(&self, params: &HashMap<String, String>) -> Result<ToolResult> {
+//!         Ok(ToolResult::ok(format!("noop executed with {} params", params.len())))
+//!     }
+//! }
+//!
+//! assert_eq!(adapt(NoopTool).definition().name, "noop");
+//! ```
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::Arc;
+
+use haft_contract::{Category, DynTool, PlanContext, Prepared, ToolDefinition, ToolError, ToolOutput};
+use serde_json::{Map, Value, json};
+
+use crate::definition;
+use crate::failure::failed;
+use crate::trust::Trust;
+
+/// What went wrong in a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OneClawError {
+    /// The tool could not do its work, for this reason.
+    Tool(String),
+}
+
+impl fmt::Display for OneClawError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tool(message) => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for OneClawError {}
+
+/// What the calls of a tool return.
+pub type Result<T> = std::result::Result<T, OneClawError>;
+
+/// What is known of a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolInfo {
+    /// Its name.
+    pub name: String,
+    /// What the model reads.
+    pub description: String,
+    /// What it takes.
+    pub params: Vec<ToolParam>,
+    /// `io`, `network`, `system` or `notify`.
+    pub category: String,
+}
+
+/// One parameter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolParam {
+    /// Its name.
+    pub name: String,
+    /// What the model reads.
+    pub description: String,
+    /// Whether a call must have it.
+    pub required: bool,
+}
+
+/// What came of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolResult {
+    /// Whether it worked.
+    pub success: bool,
+    /// What it gave, or why it did not work.
+    pub output: String,
+    /// More, for programs.
+    pub metadata: HashMap<String, String>,
+}
+
+impl ToolResult {
+    /// It worked.
+    pub fn ok(output: impl Into<String>) -> Self {
+        Self { success: true, output: output.into(), metadata: HashMap::new() }
+    }
+    /// It did not work.
+    pub fn err(message: impl Into<String>) -> Self {
+        Self { success: false, output: message.into(), metadata: HashMap::new() }
+    }
+    /// Adds metadata.
+    pub fn with_meta(mut self, key: impl Into<String>, val: impl Into<String>) -> Self {
+        self.metadata.insert(key.into(), val.into());
+        self
+    }
+}
+
+/// A tool.
+pub trait Tool: Send + Sync {
+    /// What is known of it.
+    fn info(&self) -> ToolInfo;
+    /// Does it. Required parameters are there; their values are for the tool to check.
+    fn execute(&self, params: &HashMap<String, String>) -> Result<ToolResult>;
+}
+
+/// Makes one of our tools of it. Its info is asked for once, here.
+///
+/// Each call plans [`Effect::Unknown`](haft_contract::Effect::Unknown), because the trait has no way to say what a call
+/// will do. Such a call needs full access, and asks.
+pub fn adapt(tool: impl Tool + 'static) -> Arc<dyn DynTool> {
+    adapted(tool, Trust::Unknown)
+}
+
+/// The same, when the embedding program vouches that the tool touches nothing.
+///
+/// To vouch means: its calls read no files, change nothing and carry no data off this machine, whatever their arguments
+/// say. They then run at every access level and nobody is asked.
+pub fn adapt_trusted(tool: impl Tool + 'static) -> Arc<dyn DynTool> {
+    adapted(tool, Trust::TouchesNothing)
+}
+
+fn adapted(tool: impl Tool + 'static, trust: Trust) -> Arc<dyn DynTool> {
+    let info = tool.info();
+    let mut definition = definition::of(&info.name, &info.description, schema(&info.params), trust);
+    definition.category = category(&info.category);
+    Arc::new(Adapted { original: info.name, definition, trust, tool: Arc::new(tool) })
+}
+
+fn schema(params: &[ToolParam]) -> Value {
+    let properties: Map<String, Value> =
+        params.iter().map(|param| (param.name.clone(), json!({"type": "string", "description": param.description}))).collect();
+    let required: Vec<&str> = params.iter().filter(|param| param.required).map(|param| param.name.as_str()).collect();
+    json!({"type": "object", "properties": properties, "required": required})
+}
+
+/// A category that is none of theirs says nothing about the tool; `System` is where such tools stand here.
+fn category(name: &str) -> Category {
+    Category::ALL.iter().copied().find(|category| category.as_str() == name).unwrap_or(Category::System)
+}
+
+struct Adapted<T> {
+    original: String,
+    definition: ToolDefinition,
+    trust: Trust,
+    tool: Arc<T>,
+}
+
+impl<T: Tool + 'static> DynTool for Adapted<T> {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn prepare(&self, arguments: Value, _cx: &PlanContext<'_>) -> std::result::Result<Prepared, ToolError> {
+        let params = strings(arguments)?;
+        let (tool, original) = (Arc::clone(&self.tool), self.original.clone());
+        let plan = self.trust.plan("oneclaw", &original);
+        Ok(Prepared::new(plan, move |_cx| Box::pin(async move { outcome(tool.execute(&params), &original) })))
+    }
+}
+
+/// The trait knows text only: numbers and booleans as they are written, lists and objects as JSON text, null is absent.
+fn strings(arguments: Value) -> std::result::Result<HashMap<String, String>, ToolError> {
+    let Value::Object(arguments) = arguments else {
+        return Err(ToolError::validation(format!("The arguments must be a JSON object, not {arguments}")));
+    };
+    let text = |value| match value {
+        Value::Null => None,
+        Value::String(text) => Some(text),
+        other => Some(other.to_string()),
+    };
+    Ok(arguments.into_iter().filter_map(|(name, value)| Some((name, text(value)?))).collect())
+}
+
+fn outcome(result: Result<ToolResult>, original: &str) -> std::result::Result<ToolOutput, ToolError> {
+    let ToolResult { success, output, metadata } = result.map_err(|error| failed(original, &error.to_string()).with_source(error))?;
+    let details = details(metadata);
+    if success {
+        Ok(with(ToolOutput::text(output), details, ToolOutput::with_details))
+    } else {
+        Err(with(failed(original, &output), details, ToolError::with_details))
+    }
+}
+
+fn with<T>(outcome: T, details: Option<Value>, add: impl FnOnce(T, Value) -> T) -> T {
+    match details {
+        Some(details) => add(outcome, details),
+        None => outcome,
+    }
+}
+
+/// In the order of the keys, so that the same result is always written the same way.
+fn details(metadata: HashMap<String, String>) -> Option<Value> {
+    let sorted: BTreeMap<String, String> = metadata.into_iter().collect();
+    (!sorted.is_empty()).then(|| sorted.into_iter().map(|(key, value)| (key, Value::String(value))).collect())
+}

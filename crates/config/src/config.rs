@@ -1,0 +1,192 @@
+//! The resolved configuration, typed.
+
+use std::time::Duration;
+
+use haft_contract::Access;
+
+use crate::merge::{Provenance, merge};
+use crate::{Root, Sourced, Value};
+
+/// What the taint guard does when a call could carry private data out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Taint {
+    /// Nothing.
+    Off,
+    /// Asks a person.
+    #[default]
+    Ask,
+    /// Refuses.
+    Deny,
+}
+
+/// Which tools are offered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Tools {
+    /// Switched off for everyone.
+    pub disabled: Vec<String>,
+    /// A tool must match an entry of each of these lists; no list at all means every tool does.
+    pub allow: Vec<Vec<String>>,
+    /// Never offered.
+    pub deny: Vec<String>,
+}
+
+/// What tools may reach.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Network {
+    /// Reachable although private.
+    pub allow: Vec<String>,
+    /// Never reached; wins.
+    pub deny: Vec<String>,
+}
+
+/// Which files tools may use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Workspace {
+    /// Folders outside the workspace.
+    pub roots: Vec<Root>,
+    /// Never read.
+    pub deny_read: Vec<String>,
+}
+
+/// After how many repeats the loop guard acts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LoopGuard {
+    /// The model is told.
+    pub note: u32,
+    /// The call is refused.
+    pub block: u32,
+    /// The run ends.
+    pub stop: u32,
+}
+
+/// The guards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Guards {
+    /// The taint guard.
+    pub taint: Taint,
+    /// The loop guard; `None` is off.
+    pub loops: Option<LoopGuard>,
+}
+
+/// How much of everything there may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Text that one call may give the model.
+    pub output_bytes: usize,
+    /// Arguments of one call.
+    pub argument_bytes: usize,
+    /// One spill file.
+    pub spill_bytes: u64,
+}
+
+/// How people are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Approvals {
+    /// How long a person has to answer.
+    pub timeout: Duration,
+}
+
+/// What is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct History {
+    /// How much of a result the history keeps.
+    pub summary_bytes: usize,
+}
+
+/// The configuration, resolved. Where each value came from is in [`Provenance`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Config {
+    /// How much a session may do.
+    pub access: Access,
+    /// Which tools are offered.
+    pub tools: Tools,
+    /// What tools may reach.
+    pub network: Network,
+    /// Which files tools may use.
+    pub workspace: Workspace,
+    /// The guards.
+    pub guards: Guards,
+    /// How much of everything there may be.
+    pub limits: Limits,
+    /// How people are asked.
+    pub approvals: Approvals,
+    /// What is kept.
+    pub history: History,
+}
+
+impl Default for Config {
+    /// What holds without any file.
+    fn default() -> Self {
+        Self::from(&merge(&[], &mut Vec::new()))
+    }
+}
+
+impl From<&Provenance> for Config {
+    fn from(settings: &Provenance) -> Self {
+        let texts = |key: &str| values(settings.entries(key));
+        Self {
+            access: access(settings),
+            tools: Tools {
+                disabled: texts("tools.disabled"),
+                allow: settings.lists("tools.allow").iter().map(|list| values(&list.value)).collect(),
+                deny: texts("tools.deny"),
+            },
+            network: Network { allow: texts("network.allow"), deny: texts("network.deny") },
+            workspace: Workspace { roots: values(settings.roots("workspace.roots")), deny_read: texts("workspace.deny_read") },
+            guards: Guards { taint: taint(settings), loops: loops(settings) },
+            limits: Limits {
+                output_bytes: number(settings, "limits.output_bytes"),
+                argument_bytes: number(settings, "limits.argument_bytes"),
+                spill_bytes: number(settings, "limits.spill_bytes"),
+            },
+            approvals: Approvals { timeout: Duration::from_secs(number(settings, "approvals.timeout_seconds")) },
+            history: History { summary_bytes: number(settings, "history.summary_bytes") },
+        }
+    }
+}
+
+fn values<T: Clone>(entries: &[Sourced<T>]) -> Vec<T> {
+    entries.iter().map(|entry| entry.value.clone()).collect()
+}
+
+// The key table gives each of these keys its type, and a test reads every default back. Should the two ever part, the
+// strictest value holds.
+fn access(settings: &Provenance) -> Access {
+    match settings.get("access").map(|setting| &setting.value) {
+        Some(Value::Access(level)) => *level,
+        _ => Access::ReadOnly,
+    }
+}
+
+fn taint(settings: &Provenance) -> Taint {
+    match settings.get("guards.taint").map(|setting| &setting.value) {
+        Some(Value::Choice("off")) => Taint::Off,
+        Some(Value::Choice("ask")) => Taint::Ask,
+        _ => Taint::Deny,
+    }
+}
+
+fn loops(settings: &Provenance) -> Option<LoopGuard> {
+    let off = matches!(settings.get("guards.loop").map(|setting| &setting.value), Some(Value::Flag(false)));
+    (!off).then(|| LoopGuard {
+        note: number(settings, "guards.loop_note"),
+        block: number(settings, "guards.loop_block"),
+        stop: number(settings, "guards.loop_stop"),
+    })
+}
+
+fn number<T: TryFrom<u64> + Default>(settings: &Provenance, key: &str) -> T {
+    match settings.get(key).map(|setting| &setting.value) {
+        Some(Value::Count(count)) => T::try_from(*count).unwrap_or_default(),
+        _ => T::default(),
+    }
+}

@@ -1,0 +1,272 @@
+//! A value of a file, a variable or a flag → a value of its key's kind, or a problem.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+use haft_contract::Access;
+use toml::Spanned;
+use toml::de::{DeArray, DeInteger, DeTable, DeValue};
+
+use crate::origin::Origin;
+use crate::problem::{Problem, Problems};
+use crate::suggest::nearest;
+use crate::text::quoted;
+use crate::{Kind, ListOf, Root, Sourced, Value};
+
+/// What is wrong with an entry of a list, and what to write in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Complaint {
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+/// Judges entries of lists beyond what this crate knows: whether there is such a tool, whether a host parses.
+pub type Check<'a> = &'a dyn Fn(ListOf, &str) -> Result<(), Complaint>;
+
+/// More entries than anyone lists, or longer ones, are a mistake.
+const MAX_ENTRIES: usize = 1000;
+const MAX_TEXT_BYTES: usize = 4096;
+
+/// Turns values into typed ones. One for each file, variable or flag.
+pub(crate) struct Decoder<'a> {
+    pub(crate) origin: &'a Origin<'a>,
+    pub(crate) home: Option<PathBuf>,
+    pub(crate) check: Option<Check<'a>>,
+    pub(crate) problems: Problems,
+}
+
+type Node<'v> = Spanned<DeValue<'v>>;
+
+impl Decoder<'_> {
+    /// The value, typed; `None` after a problem was noted.
+    pub(crate) fn value(&mut self, path: &str, kind: Kind, node: &Node<'_>) -> Option<Value> {
+        match kind {
+            Kind::Access => self.access(path, node).map(Value::Access),
+            Kind::Choice(words) => self.choice(path, words, node).map(Value::Choice),
+            Kind::Flag => self.flag(path, node).map(Value::Flag),
+            Kind::Count(least, most) => self.count(path, least, most, node).map(Value::Count),
+            Kind::Text => self.text(path, node).map(Value::Text),
+            Kind::List(of) => self.list(path, of, node).map(Value::List),
+            Kind::Roots => self.roots(path, node).map(Value::Roots),
+        }
+    }
+
+    /// Notes a problem with a value.
+    pub(crate) fn refuse(&mut self, path: &str, node: &Node<'_>, message: impl AsRef<str>, help: impl AsRef<str>) {
+        self.problems.add(|| Problem::error(self.origin.at(node.span()), message).key(path).help(help));
+    }
+
+    fn wrong_type(&mut self, path: &str, node: &Node<'_>, expected: &str, example: &str) {
+        let message = format!("'{path}' must be {expected}, not {}", with_article(node.get_ref()));
+        self.refuse(path, node, message, format!("write {example}"));
+    }
+
+    fn access(&mut self, path: &str, node: &Node<'_>) -> Option<Access> {
+        let Some(text) = node.get_ref().as_str() else {
+            self.wrong_type(path, node, "an access level", "\"read-only\", \"workspace-write\" or \"full-access\"");
+            return None;
+        };
+        let levels = [Access::ReadOnly, Access::WorkspaceWrite, Access::FullAccess].map(Access::as_str);
+        text.parse().map_err(|_| self.unknown_word(path, "access level", text, &levels, node)).ok()
+    }
+
+    fn choice(&mut self, path: &str, words: &'static [&'static str], node: &Node<'_>) -> Option<&'static str> {
+        let Some(text) = node.get_ref().as_str() else {
+            self.wrong_type(path, node, "text", &format!("one of \"{}\"", words.join("\", \"")));
+            return None;
+        };
+        let found = words.iter().find(|word| **word == text).copied();
+        if found.is_none() {
+            self.unknown_word(path, "value", text, words, node);
+        }
+        found
+    }
+
+    fn unknown_word(&mut self, path: &str, what: &str, text: &str, words: &[&str], node: &Node<'_>) {
+        let help = match nearest(text, words.iter().copied()) {
+            Some(near) => format!("did you mean \"{near}\"? There are: {}", words.join(", ")),
+            None => format!("use one of: {}", words.join(", ")),
+        };
+        self.refuse(path, node, format!("'{path}' has the unknown {what} {}", quoted(text)), help);
+    }
+
+    fn flag(&mut self, path: &str, node: &Node<'_>) -> Option<bool> {
+        let found = node.get_ref().as_bool();
+        if found.is_none() {
+            self.wrong_type(path, node, "true or false", "true or false, without quotes");
+        }
+        found
+    }
+
+    fn count(&mut self, path: &str, least: u64, most: u64, node: &Node<'_>) -> Option<u64> {
+        let DeValue::Integer(number) = node.get_ref() else {
+            self.wrong_type(path, node, "a whole number", &format!("a number from {least} to {most}, without quotes"));
+            return None;
+        };
+        let found = whole(number).filter(|count| (least..=most).contains(count));
+        if found.is_none() {
+            let message = format!("'{path}' is {}, which is out of range", quoted(&number.to_string()));
+            self.refuse(path, node, message, format!("use a number from {least} to {most}"));
+        }
+        found
+    }
+
+    fn text(&mut self, path: &str, node: &Node<'_>) -> Option<String> {
+        let Some(text) = node.get_ref().as_str() else {
+            self.wrong_type(path, node, "text", "it in quotes");
+            return None;
+        };
+        self.sane(path, text, node).then(|| text.to_owned())
+    }
+
+    /// Whether text is neither empty, nor endless, nor cut short by what reads it later.
+    fn sane(&mut self, path: &str, text: &str, node: &Node<'_>) -> bool {
+        let fault = match text {
+            _ if text.trim().is_empty() => "holds an empty text",
+            _ if text.len() > MAX_TEXT_BYTES => "holds a text that is too long",
+            _ if text.contains('\0') => "holds a text with a NUL character",
+            _ => return true,
+        };
+        self.refuse(path, node, format!("'{path}' {fault}"), format!("write 1 to {MAX_TEXT_BYTES} bytes of text, or remove it"));
+        false
+    }
+
+    fn array<'n, 'v>(&mut self, path: &str, example: &str, node: &'n Node<'v>) -> Option<&'n DeArray<'v>> {
+        let Some(array) = node.get_ref().as_array() else {
+            self.wrong_type(path, node, "a list", example);
+            return None;
+        };
+        if array.len() > MAX_ENTRIES {
+            let message = format!("'{path}' has {} entries", array.len());
+            self.refuse(path, node, message, format!("use at most {MAX_ENTRIES}; a pattern with '*' stands for many"));
+            return None;
+        }
+        Some(array)
+    }
+
+    fn list(&mut self, path: &str, of: ListOf, node: &Node<'_>) -> Option<Vec<Sourced<String>>> {
+        let example = node.get_ref().as_str().map_or("[\"…\"]".to_owned(), |text| format!("[{text:?}]"));
+        let array = self.array(path, &example, node)?;
+        let entries: Vec<_> = array.iter().filter_map(|entry| self.entry(path, of, entry)).collect();
+        // An entry that was refused may be the one that denies: then the rest must not pass for the list.
+        (entries.len() == array.len()).then_some(entries)
+    }
+
+    fn entry(&mut self, path: &str, of: ListOf, node: &Node<'_>) -> Option<Sourced<String>> {
+        let text = self.text(path, node)?;
+        let judged = shape(of, &text).and_then(|()| self.check.map_or(Ok(()), |check| check(of, &text)));
+        if let Err(Complaint { message, help }) = judged {
+            let help = help.unwrap_or_else(|| "correct it, or remove it from the list".into());
+            self.refuse(path, node, format!("'{path}' holds {}: {message}", quoted(&text)), help);
+            return None;
+        }
+        Some(Sourced { value: text, source: self.origin.at(node.span()) })
+    }
+
+    fn roots(&mut self, path: &str, node: &Node<'_>) -> Option<Vec<Sourced<Root>>> {
+        let array = self.array(path, "[{ path = \"~/notes\", access = \"read-only\" }]", node)?;
+        let roots: Vec<_> = array.iter().filter_map(|entry| self.root(path, entry)).collect();
+        (roots.len() == array.len()).then_some(roots)
+    }
+
+    fn root(&mut self, path: &str, node: &Node<'_>) -> Option<Sourced<Root>> {
+        let Some(table) = node.get_ref().as_table() else {
+            self.wrong_type(path, node, "a list of tables", "{ path = \"~/notes\", access = \"read-only\" }");
+            return None;
+        };
+        self.known_fields(path, table);
+        let Some(folder) = table.get("path") else {
+            self.refuse(path, node, format!("an entry of '{path}' has no path"), "add path = \"/a/folder\"");
+            return None;
+        };
+        let folder = self.folder(&format!("{path}.path"), folder);
+        let access = table.get("access").map_or(Some(Access::ReadOnly), |level| self.root_access(&format!("{path}.access"), level));
+        Some(Sourced { value: Root { path: folder?, access: access? }, source: self.origin.at(node.span()) })
+    }
+
+    fn known_fields(&mut self, path: &str, table: &DeTable<'_>) {
+        for field in table.keys().filter(|field| !matches!(field.get_ref().as_ref(), "path" | "access")) {
+            let message = format!("unknown key {} in an entry of '{path}'", quoted(field.get_ref()));
+            self.problems.add(|| Problem::error(self.origin.at(field.span()), message).key(path).help("an entry has path and access"));
+        }
+    }
+
+    fn root_access(&mut self, path: &str, node: &Node<'_>) -> Option<Access> {
+        let access = self.access(path, node)?;
+        if access == Access::FullAccess {
+            self.refuse(path, node, format!("'{path}' cannot be full-access"), "use \"read-only\" or \"workspace-write\"");
+            return None;
+        }
+        Some(access)
+    }
+
+    fn folder(&mut self, path: &str, node: &Node<'_>) -> Option<PathBuf> {
+        let text = self.text(path, node)?;
+        let folder = match text.strip_prefix('~') {
+            Some("") => self.home.clone(),
+            Some(rest) if rest.starts_with('/') => self.home.as_ref().map(|home| home.join(rest.trim_start_matches('/'))),
+            _ => Some(PathBuf::from(&text)).filter(|folder| folder.is_absolute()),
+        };
+        if folder.is_none() {
+            let message = format!("'{path}' is {}, which is not an absolute path", quoted(&text));
+            self.refuse(path, node, message, "write a path that starts with '/', or with '~/' where HOME is set");
+        }
+        folder
+    }
+}
+
+/// A variable's or a flag's text as the value that a file would hold.
+pub(crate) fn node_of(kind: Kind, text: &str) -> Result<Node<'_>, String> {
+    let plain = |value| Ok(Spanned::new(0..text.len(), value));
+    match kind {
+        Kind::Access | Kind::Choice(_) | Kind::Text => plain(DeValue::String(Cow::Borrowed(text))),
+        Kind::Flag if text == "1" => plain(DeValue::Boolean(true)),
+        Kind::Flag if text == "0" => plain(DeValue::Boolean(false)),
+        Kind::List(_) if !text.trim_start().starts_with('[') => plain(DeValue::Array(split(text))),
+        _ => DeValue::parse(text.trim()).map_err(|error| format!("cannot be read: {}", error.message())),
+    }
+}
+
+fn split(text: &str) -> DeArray<'_> {
+    let mut array = DeArray::new();
+    for entry in text.split(',') {
+        array.push(Spanned::new(0..0, DeValue::String(Cow::Borrowed(entry.trim()))));
+    }
+    array
+}
+
+/// The shape that every entry of such a list has.
+fn shape(of: ListOf, text: &str) -> Result<(), Complaint> {
+    if of != ListOf::Tools {
+        return Ok(());
+    }
+    let complaint = |message: &str, help: &str| Err(Complaint { message: message.into(), help: Some(help.into()) });
+    if text.starts_with("group:") {
+        return complaint(
+            "groups are not enforced by this version, so it would match nothing",
+            "name the tools, or use a pattern with '*'",
+        );
+    }
+    if !text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.*".contains(&byte)) {
+        return complaint("it is neither a tool name nor a pattern", "use letters, digits, '_', '-', '.', and '*' for any run of them");
+    }
+    Ok(())
+}
+
+fn whole(number: &DeInteger<'_>) -> Option<u64> {
+    u64::from_str_radix(number.as_str(), number.radix()).ok()
+}
+
+fn with_article(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "text",
+        DeValue::Integer(_) => "a whole number",
+        DeValue::Float(_) => "a number with a fraction",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}

@@ -1,0 +1,163 @@
+//! All layers, read and put together.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::decode::{Check, Decoder};
+use crate::merge::{Provenance, Setting, merge};
+use crate::origin::Origin;
+use crate::paths::{Environment, absolute};
+use crate::problem::{Problem, Problems, Severity};
+use crate::{Config, Flag, Layer, Paths, Source, Value, document, read, variables};
+
+/// What to load.
+#[non_exhaustive]
+pub struct Request<'a> {
+    /// The folder whose `.haft/config.toml` is the project's file.
+    pub workspace: &'a Path,
+    /// The file to read in place of the person's own; it must exist.
+    pub config_file: Option<PathBuf>,
+    /// Looks up a variable.
+    pub environment: Environment<'a>,
+    /// The names of all variables, to find misspelt ones.
+    pub environment_names: Vec<String>,
+    /// `HAFT_…` variables that the caller reads itself.
+    pub other_variables: &'a [&'a str],
+    /// Values of the command line, in its order.
+    pub flags: &'a [Flag<'a>],
+    /// Judges entries of lists: whether there is such a tool, whether a host parses.
+    pub check: Option<Check<'a>>,
+}
+
+impl std::fmt::Debug for Request<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Request").field("workspace", &self.workspace).field("config_file", &self.config_file).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Request<'a> {
+    /// The files of this workspace and this environment; no flags.
+    pub fn new(workspace: &'a Path, environment: Environment<'a>) -> Self {
+        Self { workspace, config_file: None, environment, environment_names: Vec::new(), other_variables: &[], flags: &[], check: None }
+    }
+    pub(crate) fn home(&self) -> Option<PathBuf> {
+        absolute(self.environment, "HOME").ok().flatten()
+    }
+}
+
+/// A configuration, where it came from, and what is wrong with it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Loaded {
+    /// The values. Not to be used while there are errors: a file that could not be read may hold denials.
+    pub config: Config,
+    /// Where each came from.
+    pub provenance: Provenance,
+    /// Errors and warnings, in the order of the layers.
+    pub problems: Vec<Problem>,
+    /// The text of the files, for the report.
+    pub(crate) texts: Vec<(Arc<PathBuf>, String)>,
+}
+
+impl Loaded {
+    /// What makes it unusable.
+    pub fn errors(&self) -> impl Iterator<Item = &Problem> {
+        self.problems.iter().filter(|problem| problem.severity == Severity::Error)
+    }
+    /// What the person should know.
+    pub fn warnings(&self) -> impl Iterator<Item = &Problem> {
+        self.problems.iter().filter(|problem| problem.severity == Severity::Warning)
+    }
+}
+
+/// Loads every layer. Whatever is wrong is a problem of the result, never a panic.
+pub fn load(request: &Request<'_>) -> Loaded {
+    let mut loading = Loading { request, settings: Vec::new(), problems: Vec::new(), texts: Vec::new() };
+    loading.user();
+    loading.project();
+    let Loading { mut settings, mut problems, texts, .. } = loading;
+    settings.extend(variables::environment(request, &mut problems));
+    settings.extend(variables::flags(request, &mut problems));
+    let provenance = merge(&settings, &mut problems);
+    whole(&provenance, &mut problems);
+    problems.sort_by_key(|problem| (problem.source.layer, problem.source.line, problem.source.column));
+    Loaded { config: Config::from(&provenance), provenance, problems, texts }
+}
+
+struct Loading<'r> {
+    request: &'r Request<'r>,
+    settings: Vec<Setting>,
+    problems: Vec<Problem>,
+    texts: Vec<(Arc<PathBuf>, String)>,
+}
+
+impl Loading<'_> {
+    fn user(&mut self) {
+        if let Some(path) = &self.request.config_file {
+            self.file(Layer::User, path.clone(), Absent::Error);
+            return;
+        }
+        match Paths::config_file(self.request.environment) {
+            Ok(path) => self.file(Layer::User, path, Absent::Fine),
+            Err(error) => self.problems.push(Problem::error(Source { layer: Layer::User, ..Source::BUILT_IN }, error.to_string())),
+        }
+    }
+
+    fn project(&mut self) {
+        self.file(Layer::Project, self.request.workspace.join(".haft").join("config.toml"), Absent::Fine);
+    }
+
+    fn file(&mut self, layer: Layer, path: PathBuf, absent: Absent) {
+        let path = Arc::new(path);
+        let source = Source { layer, file: Some(Arc::clone(&path)), ..Source::BUILT_IN };
+        match (read::read(&path), absent) {
+            (Ok(Some(text)), _) => self.text(layer, path, text),
+            (Ok(None), Absent::Fine) => {}
+            (Ok(None), Absent::Error) => {
+                let problem = Problem::error(source, "the file that --config names does not exist");
+                self.problems.push(problem.help("correct the path, or leave --config out"));
+            }
+            (Err(why), _) => {
+                let problem = Problem::error(source, format!("the configuration file cannot be read: {why}"));
+                self.problems.push(problem.help("Haft does not run without what the file may deny: put it right, or move it away"));
+            }
+        }
+    }
+
+    fn text(&mut self, layer: Layer, path: Arc<PathBuf>, text: String) {
+        let origin = Origin::file(layer, Arc::clone(&path), &text);
+        let mut decoder = Decoder { origin: &origin, home: self.request.home(), check: self.request.check, problems: Problems::default() };
+        self.settings.extend(document::settings(&text, &mut decoder));
+        self.problems.extend(decoder.problems.finish(origin.whole()));
+        self.texts.push((path, text));
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Absent {
+    Fine,
+    Error,
+}
+
+/// What only shows when all layers are together.
+fn whole(provenance: &Provenance, problems: &mut Vec<Problem>) {
+    for (lower, upper) in [("guards.loop_note", "guards.loop_block"), ("guards.loop_block", "guards.loop_stop")] {
+        problems.extend(not_increasing(provenance, lower, upper));
+    }
+    for list in provenance.lists("tools.allow").iter().filter(|list| list.value.is_empty()) {
+        let problem = Problem::warning(list.source.clone(), "'tools.allow' is empty: no tool is offered");
+        problems.push(problem.key("tools.allow").help("remove the key to allow every tool, or name the tools"));
+    }
+}
+
+fn not_increasing(provenance: &Provenance, lower: &str, upper: &str) -> Option<Problem> {
+    let (low, high) = (provenance.get(lower)?, provenance.get(upper)?);
+    let (Value::Count(below), Value::Count(above)) = (&low.value, &high.value) else { return None };
+    if below < above {
+        return None;
+    }
+    // The stronger layer is the one that was written last.
+    let late = if low.source.layer > high.source.layer { low } else { high };
+    let message = format!("'{upper}' ({above}, {}) must be greater than '{lower}' ({below}, {})", high.source, low.source);
+    Some(Problem::error(late.source.clone(), message).key(late.key.path).help("note < block < stop: change one of the two"))
+}

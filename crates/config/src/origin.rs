@@ -1,0 +1,64 @@
+//! The text that is being read, and how its bytes become lines and columns.
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::{Layer, Source};
+
+/// A file, a variable or a flag that is being read.
+#[derive(Debug)]
+pub(crate) struct Origin<'t> {
+    whole: Source,
+    text: &'t str,
+    line_starts: Vec<usize>,
+}
+
+impl<'t> Origin<'t> {
+    /// A file with this text.
+    pub(crate) fn file(layer: Layer, path: Arc<PathBuf>, text: &'t str) -> Self {
+        let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        Self { whole: Source { layer, file: Some(path), ..Source::BUILT_IN }, text, line_starts }
+    }
+    /// A variable or a flag of this name.
+    pub(crate) fn named(layer: Layer, name: &str) -> Self {
+        Self { whole: Source { layer, name: Some(name.to_owned()), ..Source::BUILT_IN }, text: "", line_starts: Vec::new() }
+    }
+    /// All of it, without a line.
+    pub(crate) fn whole(&self) -> Source {
+        self.whole.clone()
+    }
+    /// The place of some bytes of it. A variable has no lines.
+    pub(crate) fn at(&self, span: Range<usize>) -> Source {
+        let line = self.line_starts.partition_point(|start| *start <= span.start);
+        let Some(start) = line.checked_sub(1).and_then(|index| self.line_starts.get(index)) else { return self.whole() };
+        let before = self.text.get(*start..span.start).map_or(span.start - start, |text| text.chars().count());
+        Source { line: u32::try_from(line).ok(), column: u32::try_from(before + 1).ok(), span, ..self.whole() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_columns_count_from_one_in_characters() {
+        let text = "a = 1\r\nü漢b = 2\n\n\tc\n";
+        let origin = Origin::file(Layer::User, Arc::default(), text);
+        let place = |offset: usize| {
+            let source = origin.at(offset..offset);
+            (source.line.unwrap(), source.column.unwrap())
+        };
+        assert_eq!(place(0), (1, 1));
+        assert_eq!(place(text.find('b').unwrap()), (2, 3));
+        assert_eq!(place(text.find('c').unwrap()), (4, 2));
+        assert_eq!(place(text.len()), (5, 1));
+        assert_eq!(place(text.find('漢').unwrap() + 1), (2, 4), "inside a character: bytes, not a panic");
+    }
+
+    #[test]
+    fn a_variable_has_no_lines() {
+        let source = Origin::named(Layer::Environment, "HAFT_ACCESS").at(3..4);
+        assert_eq!((source.line, source.column, source.to_string()), (None, None, "HAFT_ACCESS".to_owned()));
+    }
+}

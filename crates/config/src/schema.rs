@@ -1,0 +1,84 @@
+//! The JSON Schema of the file, for editors; made from the key table.
+
+use haft_contract::Access;
+use serde_json::{Value as Json, json};
+
+use crate::key::{ANY, EACH};
+use crate::{KEYS, Key, Kind, Status, Value};
+
+/// JSON Schema (draft 2020-12) of a configuration file.
+pub fn schema() -> Json {
+    let mut root = table();
+    for key in KEYS {
+        insert(&mut root, &key.segments().collect::<Vec<_>>(), key);
+    }
+    root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    root["title"] = json!("Haft configuration");
+    root
+}
+
+fn table() -> Json {
+    json!({ "type": "object", "additionalProperties": false, "properties": {} })
+}
+
+/// Puts a key at its path beneath a table, making the tables on the way.
+fn insert(at: &mut Json, path: &[&str], key: &Key) {
+    let Some((first, rest)) = path.split_first() else { return };
+    if *first == ANY {
+        at["additionalProperties"].is_boolean().then(|| at["additionalProperties"] = table());
+        return insert(&mut at["additionalProperties"], rest, key);
+    }
+    let property = &mut at["properties"][*first];
+    match rest {
+        [] => *property = leaf(key),
+        [EACH, beneath @ ..] => {
+            property.is_null().then(|| *property = json!({ "type": "array", "items": table() }));
+            insert(&mut property["items"], beneath, key);
+        }
+        _ => {
+            property.is_null().then(|| *property = table());
+            insert(property, rest, key);
+        }
+    }
+}
+
+fn leaf(key: &Key) -> Json {
+    let mut schema = of_kind(key.kind);
+    schema["description"] = json!(described(key));
+    if !matches!(key.default, Value::Unset | Value::Lists(_)) {
+        schema["default"] = json!(key.default);
+    }
+    schema
+}
+
+fn described(key: &Key) -> String {
+    match (key.status, key.is_authority()) {
+        (Status::Now, _) => key.doc.to_owned(),
+        (Status::Later, true) => format!("{} Not enforced by this version yet: using it is an error.", key.doc),
+        (Status::Later, false) => format!("{} Not used by this version yet.", key.doc),
+    }
+}
+
+fn of_kind(kind: Kind) -> Json {
+    match kind {
+        Kind::Access => json!({ "enum": [Access::ReadOnly, Access::WorkspaceWrite, Access::FullAccess] }),
+        Kind::Choice(words) => json!({ "enum": words }),
+        Kind::Flag => json!({ "type": "boolean" }),
+        Kind::Count(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
+        Kind::Text => json!({ "type": "string", "minLength": 1 }),
+        Kind::List(_) => json!({ "type": "array", "items": { "type": "string", "minLength": 1 } }),
+        Kind::Roots => json!({ "type": "array", "items": root() }),
+    }
+}
+
+fn root() -> Json {
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["path"],
+        "properties": {
+            "path": { "type": "string", "minLength": 1, "description": "The folder: absolute, or beneath ~." },
+            "access": { "enum": [Access::ReadOnly, Access::WorkspaceWrite], "default": Access::ReadOnly, "description": "What may be done there." },
+        },
+    })
+}

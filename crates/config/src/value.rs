@@ -1,0 +1,123 @@
+//! A value of configuration, typed.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use haft_contract::Access;
+use serde::{Serialize, Serializer};
+
+use crate::{Source, Sourced};
+
+/// A folder outside the workspace that tools may use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Root {
+    /// The folder: absolute, with `~` replaced.
+    pub path: PathBuf,
+    /// What may be done there: read-only or workspace-write.
+    pub access: Access,
+}
+
+/// A value. Entries of lists keep their own sources, because lists of several layers may be merged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Value {
+    /// Nothing is set.
+    Unset,
+    /// An access level.
+    Access(Access),
+    /// One of a key's words.
+    Choice(&'static str),
+    /// Yes or no.
+    Flag(bool),
+    /// A number.
+    Count(u64),
+    /// Text.
+    Text(String),
+    /// A list.
+    List(Vec<Sourced<String>>),
+    /// Lists of which each must match; none at all means everything matches.
+    Lists(Vec<Sourced<Vec<Sourced<String>>>>),
+    /// Folders.
+    Roots(Vec<Sourced<Root>>),
+}
+
+impl Value {
+    /// Where each entry came from; empty for values that are no lists.
+    pub fn entry_sources(&self) -> Vec<&Source> {
+        match self {
+            Self::List(entries) => entries.iter().map(|entry| &entry.source).collect(),
+            Self::Lists(lists) => lists.iter().flat_map(|list| list.value.iter().map(|entry| &entry.source)).collect(),
+            Self::Roots(roots) => roots.iter().map(|root| &root.source).collect(),
+            _ => Vec::new(),
+        }
+    }
+    /// Whether both say the same, wherever they stand.
+    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
+        self.to_string() == other.to_string()
+    }
+    /// Whether it allows less than `other`. `words` are a choice's words, loosest first.
+    pub(crate) fn is_stricter(&self, other: &Self, words: &[&str]) -> bool {
+        let place = |word: &str| words.iter().position(|known| *known == word);
+        match (self, other) {
+            (Self::Access(mine), Self::Access(theirs)) => mine < theirs,
+            (Self::Count(mine), Self::Count(theirs)) => mine < theirs,
+            (Self::Flag(mine), Self::Flag(theirs)) => *mine && !*theirs,
+            (Self::Choice(mine), Self::Choice(theirs)) => place(mine) > place(theirs),
+            _ => false,
+        }
+    }
+}
+
+fn texts(entries: &[Sourced<String>]) -> Vec<&str> {
+    entries.iter().map(|entry| entry.value.as_str()).collect()
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Unset => serializer.serialize_none(),
+            Self::Access(level) => level.serialize(serializer),
+            Self::Choice(word) => word.serialize(serializer),
+            Self::Flag(flag) => flag.serialize(serializer),
+            Self::Count(count) => count.serialize(serializer),
+            Self::Text(text) => text.serialize(serializer),
+            Self::List(entries) => texts(entries).serialize(serializer),
+            Self::Lists(lists) if lists.is_empty() => serializer.serialize_none(),
+            Self::Lists(lists) => lists.iter().map(|list| texts(&list.value)).collect::<Vec<_>>().serialize(serializer),
+            Self::Roots(roots) => roots.iter().map(root_json).collect::<Vec<_>>().serialize(serializer),
+        }
+    }
+}
+
+// Not derived: a path need not be UTF-8.
+fn root_json(root: &Sourced<Root>) -> serde_json::Value {
+    serde_json::json!({ "path": root.value.path.to_string_lossy(), "access": root.value.access })
+}
+
+impl fmt::Display for Value {
+    /// As a person would write it in the file.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unset => f.write_str("unset"),
+            Self::Access(level) => write!(f, "\"{level}\""),
+            Self::Choice(word) => write!(f, "\"{word}\""),
+            Self::Flag(flag) => write!(f, "{flag}"),
+            Self::Count(count) => write!(f, "{count}"),
+            Self::Text(text) => write!(f, "{text:?}"),
+            Self::List(entries) => write!(f, "{:?}", texts(entries)),
+            Self::Lists(lists) if lists.is_empty() => f.write_str("all"),
+            Self::Lists(lists) => {
+                f.write_str(&lists.iter().map(|list| format!("{:?}", texts(&list.value))).collect::<Vec<_>>().join(" and "))
+            }
+            Self::Roots(roots) => {
+                let roots: Vec<_> = roots.iter().map(|Sourced { value, .. }| written(value)).collect();
+                write!(f, "[{}]", roots.join(", "))
+            }
+        }
+    }
+}
+
+fn written(root: &Root) -> String {
+    format!("{{ path = {:?}, access = \"{}\" }}", root.path.to_string_lossy(), root.access)
+}

@@ -1,0 +1,103 @@
+//! `HAFT_…` variables and flags → settings, by the names that the key table gives them.
+
+use std::ffi::OsString;
+
+use crate::decode::{Decoder, node_of};
+use crate::document::later;
+use crate::load::Request;
+use crate::merge::Setting;
+use crate::origin::Origin;
+use crate::problem::{Problem, Problems};
+use crate::suggest::nearest;
+use crate::text::quoted;
+use crate::{KEYS, Key, Layer, Status};
+
+/// A value from the command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flag<'a> {
+    /// The key it sets.
+    pub key: &'a str,
+    /// The value, written as in a variable: lists with commas, or as TOML.
+    pub value: String,
+    /// The flag as it was typed: `--access`.
+    pub name: &'a str,
+}
+
+/// Variables that are read elsewhere.
+const OTHERS: [&str; 4] = ["HAFT_CONFIG", "HAFT_HOME", "HAFT_PLAIN", "HAFT_STORE"];
+
+/// The settings of the environment.
+pub(crate) fn environment(request: &Request<'_>, problems: &mut Vec<Problem>) -> Vec<Setting> {
+    let mut settings = Vec::new();
+    for key in KEYS {
+        let Some(name) = key.variable() else { continue };
+        let Some(value) = (request.environment)(&name) else { continue };
+        settings.extend(setting(request, key, &Origin::named(Layer::Environment, &name), value, problems));
+    }
+    unknown(request, problems);
+    settings
+}
+
+/// The settings of the command line, in its order.
+pub(crate) fn flags(request: &Request<'_>, problems: &mut Vec<Problem>) -> Vec<Setting> {
+    let mut settings = Vec::new();
+    for flag in request.flags {
+        let origin = Origin::named(Layer::Flag, flag.name);
+        if let Some(key) = KEYS.iter().find(|key| key.path == flag.key) {
+            settings.extend(setting(request, key, &origin, flag.value.clone().into(), problems));
+        } else {
+            let message = format!("{} sets the unknown key {}", flag.name, quoted(flag.key));
+            problems.push(Problem::error(origin.whole(), message).key(flag.key).help("use a key that the configuration file has"));
+        }
+    }
+    settings
+}
+
+fn setting(request: &Request<'_>, key: &'static Key, origin: &Origin<'_>, value: OsString, problems: &mut Vec<Problem>) -> Option<Setting> {
+    let name = origin.whole().to_string();
+    if key.status == Status::Later {
+        problems.push(later(origin.whole(), &[key], &name, false).key(key.path));
+        return None;
+    }
+    let mut decoder = Decoder { origin, home: request.home(), check: request.check, problems: Problems::default() };
+    let typed = text_of(value).and_then(|text| node_of(key.kind, &text).map(|node| decoder.value(key.path, key.kind, &node)));
+    problems.extend(decoder.problems.finish(origin.whole()).into_iter().map(|problem| named(&name, problem)));
+    match typed {
+        Ok(typed) => typed.map(|value| Setting { key, value, source: origin.whole() }),
+        Err(why) => {
+            let help = "remove it, or give it a value; a list is written a,b or [\"a\", \"b\"], an empty one []";
+            problems.push(Problem::error(origin.whole(), format!("{name} {why}")).key(key.path).help(help));
+            None
+        }
+    }
+}
+
+fn text_of(value: OsString) -> Result<String, String> {
+    match value.into_string() {
+        Ok(text) if text.trim().is_empty() => Err("is empty".into()),
+        Ok(text) => Ok(text),
+        Err(_) => Err("is not UTF-8".into()),
+    }
+}
+
+/// There is no line to point at, so the message names the variable or the flag.
+fn named(name: &str, mut problem: Problem) -> Problem {
+    problem.message = format!("{name}: {}", problem.message);
+    problem
+}
+
+fn unknown(request: &Request<'_>, problems: &mut Vec<Problem>) {
+    let known: Vec<String> = KEYS.iter().filter_map(Key::variable).chain(OTHERS.map(String::from)).collect();
+    let also = |name: &str| request.other_variables.contains(&name);
+    let mut names: Vec<&String> =
+        request.environment_names.iter().filter(|name| name.starts_with("HAFT_") && !known.contains(name) && !also(name)).collect();
+    names.sort();
+    for name in names.into_iter().take(20) {
+        let help = match nearest(name, known.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean {near}?"),
+            None => "remove it; `haft config show` lists the keys, and HAFT_TOOLS_DENY sets tools.deny".into(),
+        };
+        let source = Origin::named(Layer::Environment, name).whole();
+        problems.push(Problem::warning(source, format!("unknown variable {}", quoted(name))).help(help));
+    }
+}

@@ -1,0 +1,111 @@
+//! A home, a workspace, an environment and flags, as a test wants them.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use haft_config::{Check, Complaint, Flag, ListOf, Loaded, Request, load};
+use serde_json::Value as Json;
+
+pub struct Fixture {
+    folder: tempfile::TempDir,
+    variables: Vec<(String, OsString)>,
+    flags: Vec<(&'static str, String)>,
+    config_file: Option<PathBuf>,
+}
+
+impl Fixture {
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("home");
+        let fixture = Self { variables: vec![("HOME".into(), home.into())], folder, flags: Vec::new(), config_file: None };
+        for file in [fixture.user_file(), fixture.project_file()] {
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        }
+        fixture
+    }
+    pub fn user_file(&self) -> PathBuf {
+        self.folder.path().join("home/.config/haft/config.toml")
+    }
+    pub fn project_file(&self) -> PathBuf {
+        self.workspace().join(".haft/config.toml")
+    }
+    pub fn workspace(&self) -> PathBuf {
+        self.folder.path().join("work")
+    }
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+    pub fn user(self, text: impl AsRef<[u8]>) -> Self {
+        std::fs::write(self.user_file(), text).unwrap();
+        self
+    }
+    pub fn project(self, text: impl AsRef<[u8]>) -> Self {
+        std::fs::write(self.project_file(), text).unwrap();
+        self
+    }
+    pub fn variable(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.variables.push((name.into(), value.into()));
+        self
+    }
+    pub fn without_variables(mut self) -> Self {
+        self.variables.clear();
+        self
+    }
+    pub fn flag(mut self, key: &'static str, value: &str) -> Self {
+        self.flags.push((key, value.into()));
+        self
+    }
+    pub fn config_file(mut self, path: PathBuf) -> Self {
+        self.config_file = Some(path);
+        self
+    }
+    pub fn load(&self) -> Loaded {
+        self.load_with(None)
+    }
+    pub fn load_with(&self, check: Option<Check<'_>>) -> Loaded {
+        let environment = |name: &str| self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+        let flags: Vec<_> = self.flags.iter().map(|(key, value)| Flag { key, value: value.clone(), name: "--flag" }).collect();
+        let workspace = self.workspace();
+        let mut request = Request::new(&workspace, &environment);
+        request.environment_names = self.variables.iter().map(|(name, _)| name.clone()).collect();
+        request.other_variables = &["HAFT_OTHER"];
+        request.config_file.clone_from(&self.config_file);
+        request.flags = &flags;
+        request.check = check;
+        load(&request)
+    }
+    /// Every problem as `severity layer line:column key message | help`, with the folder's own path cut out.
+    pub fn problems(&self, loaded: &Loaded) -> Vec<String> {
+        let place = |part: Option<u32>| part.map_or("-".into(), |number| number.to_string());
+        loaded
+            .problems
+            .iter()
+            .map(|problem| {
+                let layer = text(serde_json::to_value(problem.source.layer).unwrap());
+                let severity = text(serde_json::to_value(problem.severity).unwrap());
+                let (line, column) = (place(problem.source.line), place(problem.source.column));
+                let (key, help) = (problem.key.as_deref().unwrap_or("-"), problem.help.as_deref().unwrap_or("-"));
+                self.relative(&format!("{severity} {layer} {line}:{column} {key} {} | {help}", problem.message))
+            })
+            .collect()
+    }
+    /// Text without the temporary folder's path, which differs from run to run.
+    pub fn relative(&self, text: &str) -> String {
+        text.replace(&format!("{}/", self.path().display()), "")
+    }
+}
+
+fn text(json: Json) -> String {
+    json.as_str().unwrap().to_owned()
+}
+
+/// What a caller may know beyond this crate: some tools, some hosts.
+pub fn strict_check(of: ListOf, entry: &str) -> Result<(), Complaint> {
+    match (of, entry) {
+        (ListOf::Tools, "write_fil") => {
+            Err(Complaint { message: "there is no such tool".into(), help: Some("did you mean 'write_file'?".into()) })
+        }
+        (ListOf::Hosts, "not a host") => Err(Complaint { message: "a space cannot be in a host".into(), help: None }),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,72 @@
+//! The key table itself, and the keys that this version only knows by name.
+
+use haft_config::{Config, KEYS, Key, Status};
+
+use super::fixture::Fixture;
+
+#[test]
+fn paths_and_variables_are_unique_and_documented() {
+    let mut paths: Vec<_> = KEYS.iter().map(|key| key.path).collect();
+    let mut variables: Vec<_> = KEYS.iter().filter_map(Key::variable).collect();
+    let (all_paths, all_variables) = (paths.len(), variables.len());
+    paths.sort_unstable();
+    paths.dedup();
+    variables.sort_unstable();
+    variables.dedup();
+    assert_eq!((paths.len(), variables.len()), (all_paths, all_variables));
+    for key in KEYS {
+        assert!(key.doc.ends_with('.') && !key.doc[..key.doc.len() - 1].contains(". "), "one sentence: {}", key.doc);
+        assert_eq!(key.variable().is_none(), key.path.contains(['*', '[']), "{}", key.path);
+        assert_eq!(key.status == Status::Later, key.default == haft_config::Value::Unset, "{}", key.path);
+    }
+    assert_eq!(KEYS.iter().find(|key| key.path == "guards.loop_note").unwrap().variable().unwrap(), "HAFT_GUARDS_LOOP_NOTE");
+}
+
+#[test]
+fn authority_that_is_not_enforced_is_refused() {
+    let cases = [
+        ("[tools]\nprofile = 'coding'", "2:1 tools.profile", "'tools.profile' is"),
+        ("[tools.by_provider.gemini]\ndeny = ['x']", "2:1 tools.by_provider.gemini.deny", "'tools.by_provider.gemini.deny' is"),
+        ("[rules]\ndeny = ['exec(git push *)']\nask = []", "2:1 rules.deny", "'rules.deny' and 'rules.ask' are"),
+        ("[exec]\nsecurity = 'nonsense'", "2:1 exec.security", "'exec.security' is"),
+        (
+            "[exec.limits]\nopen_files = 1\nmemory = '2GB'\n[exec]\nask = 'smart'\nhost = 'sandbox'",
+            "2:1 exec.limits.open_files",
+            "'exec.limits.open_files', 'exec.limits.memory', 'exec.ask' and 1 more are",
+        ),
+        ("sandbox.mode = 'required'", "1:9 sandbox.mode", "'sandbox.mode' is"),
+        ("[[hooks]]\nevent = 'before_tool_call'\n[[hooks]]\nevent = 'after_tool_call'", "2:1 hooks[].event", "'hooks[].event' is"),
+        ("[agents.a]\nmodel = 'm'\naccess = 'read-only'", "2:1 agents.a.model", "'agents.a.model' and 'agents.a.access' are"),
+        ("[agents.a.tools]\ndeny = ['x']", "2:1 agents.a.tools.deny", "'agents.a.tools.deny' is"),
+        ("[subagents.tools]\nallow = []", "2:1 subagents.tools.allow", "'subagents.tools.allow' is"),
+    ];
+    for (text, place, subject) in cases {
+        let fixture = Fixture::new().user(text);
+        let them = if subject.ends_with("are") { "them" } else { "it" };
+        assert_eq!(
+            fixture.problems(&fixture.load()),
+            [format!(
+                "error user {place} {subject} not enforced by this version: running with {them} would give false safety | remove {them}, \
+                 and limit what may be done with access, tools.deny, network.deny or workspace.deny_read"
+            )],
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn what_carries_no_authority_is_only_a_warning() {
+    let text = "model = 'a/b'\n[providers.work]\nprotocol = 'openai'\nbase_url = 'http://127.0.0.1'\n[agents.a]\nprompt = 'x'\n";
+    let fixture = Fixture::new().user(text);
+    let loaded = fixture.load();
+    assert_eq!(
+        fixture.problems(&loaded),
+        [
+            "warning user 1:1 model 'model' is not used by this version yet | nothing depends on it: leave it, or remove it",
+            "warning user 3:1 providers.work.protocol 'providers.work.protocol' and 'providers.work.base_url' are not used by this version yet \
+             | nothing depends on them: leave them, or remove them",
+            "warning user 6:1 agents.a.prompt 'agents.a.prompt' is not used by this version yet | nothing depends on it: leave it, or remove it",
+        ]
+    );
+    assert_eq!(loaded.config, Config::default());
+}

@@ -1,0 +1,70 @@
+//! The schema for editors.
+
+use haft_config::{KEYS, Status, schema};
+use serde_json::{Value as Json, json};
+
+use super::fixture::Fixture;
+
+/// The example of the design, as a person would write it.
+const EXAMPLE: &str = include_str!("example.toml");
+
+#[test]
+fn every_key_is_in_the_schema() {
+    let schema = schema();
+    for key in KEYS {
+        let pointer = format!("/properties/{}", key.path.replace("[]", "/items/properties").replace('.', "/properties/"))
+            .replace("/items/properties/properties/", "/items/properties/")
+            .replace("properties/*", "additionalProperties");
+        let found = schema.pointer(&pointer).unwrap_or_else(|| panic!("{} at {pointer}", key.path));
+        assert!(found["description"].as_str().unwrap().starts_with(key.doc), "{}", key.path);
+        assert_eq!(found["description"].as_str().unwrap() == key.doc, key.status == Status::Now, "{}", key.path);
+    }
+}
+
+#[test]
+fn it_is_a_schema_and_judges_as_the_loader_does() {
+    let schema = schema();
+    assert!(jsonschema::meta::is_valid(&schema));
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let cases = [
+        (EXAMPLE, true),
+        ("", true),
+        ("access = 'read-only'", true),
+        ("access = 'root'", false),
+        ("tools.deny = 'a'", false),
+        ("tools.denny = []", false),
+        ("tools.deny = ['']", false),
+        ("guards.loop_note = 0", false),
+        ("guards.loop = 1", false),
+        ("guards.taint = 'never'", false),
+        ("workspace.roots = [{ path = '/a', access = 'full-access' }]", false),
+        ("workspace.roots = [{ access = 'read-only' }]", false),
+        ("[[hooks]]\nevnt = 1", false),
+        ("[providers.x]\nprotocl = 1", false),
+    ];
+    for (text, valid) in cases {
+        let json: Json = toml::from_str(text).unwrap();
+        assert_eq!(validator.is_valid(&json), valid, "{text}");
+    }
+}
+
+#[test]
+fn the_designs_example_holds_no_unknown_key() {
+    let fixture = Fixture::new().user(EXAMPLE);
+    let problems = fixture.problems(&fixture.load());
+    let unknown: Vec<_> = problems.iter().filter(|problem| problem.contains("unknown")).collect();
+    assert_eq!(unknown, Vec::<&String>::new());
+    insta::assert_snapshot!(problems.join("\n"));
+}
+
+#[test]
+fn defaults_in_the_schema_are_those_that_hold() {
+    assert_eq!(schema().pointer("/properties/guards/properties/loop_stop/default"), Some(&json!(10)));
+    assert_eq!(schema().pointer("/properties/access/default"), Some(&json!("workspace-write")));
+    assert_eq!(schema().pointer("/properties/tools/properties/allow/default"), None, "absent is not an empty list");
+}
+
+#[test]
+fn the_schema_as_it_is_shipped() {
+    insta::assert_json_snapshot!(schema());
+}

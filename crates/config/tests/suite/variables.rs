@@ -1,0 +1,88 @@
+//! Variables and flags.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
+use haft_contract::Access;
+
+use super::fixture::{Fixture, strict_check};
+
+#[test]
+fn variables_are_read_like_the_file() {
+    let loaded = Fixture::new()
+        .variable("HAFT_ACCESS", "danger-full-access")
+        .variable("HAFT_TOOLS_DENY", "a,b*")
+        .variable("HAFT_TOOLS_ALLOW", "[]")
+        .variable("HAFT_NETWORK_ALLOW", "127.0.0.1:80, 10.0.0.0/8")
+        .variable("HAFT_WORKSPACE_ROOTS", "[{ path = '/srv', access = 'workspace-write' }]")
+        .variable("HAFT_GUARDS_LOOP", "0")
+        .variable("HAFT_LIMITS_OUTPUT_BYTES", " 4_096 ")
+        .load();
+    assert_eq!(loaded.errors().count(), 0, "{:#?}", loaded.problems);
+    let config = loaded.config;
+    assert_eq!((config.access, config.guards.loops, config.limits.output_bytes), (Access::FullAccess, None, 4096));
+    assert_eq!((config.tools.deny, config.tools.allow), (vec!["a".to_owned(), "b*".to_owned()], vec![vec![]]));
+    assert_eq!(config.network.allow, ["127.0.0.1:80", "10.0.0.0/8"]);
+    assert_eq!(config.workspace.roots[0].path.to_str(), Some("/srv"));
+}
+
+#[test]
+fn what_cannot_be_read_is_an_error_that_names_the_variable() {
+    let list = "remove it, or give it a value; a list is written a,b or [\"a\", \"b\"], an empty one []";
+    let cases: Vec<(&str, OsString, String)> = vec![
+        ("HAFT_ACCESS", "root".into(), "access HAFT_ACCESS: 'access' has the unknown access level 'root' | use one of: read-only, workspace-write, full-access".into()),
+        ("HAFT_ACCESS", "".into(), format!("access HAFT_ACCESS is empty | {list}")),
+        ("HAFT_TOOLS_ALLOW", " ".into(), format!("tools.allow HAFT_TOOLS_ALLOW is empty | {list}")),
+        ("HAFT_TOOLS_DENY", OsString::from_vec(vec![b'a', 0xff]), format!("tools.deny HAFT_TOOLS_DENY is not UTF-8 | {list}")),
+        ("HAFT_TOOLS_DENY", "a,,b".into(), "tools.deny HAFT_TOOLS_DENY: 'tools.deny' holds an empty text | write 1 to 4096 bytes of text, or remove it".into()),
+        ("HAFT_TOOLS_DENY", "write_fil".into(), "tools.deny HAFT_TOOLS_DENY: 'tools.deny' holds 'write_fil': there is no such tool | did you mean 'write_file'?".into()),
+        ("HAFT_TOOLS_DENY", "['a'".into(), format!("tools.deny HAFT_TOOLS_DENY cannot be read: unclosed array, expected `]` | {list}")),
+        ("HAFT_GUARDS_LOOP", "yes".into(), format!("guards.loop HAFT_GUARDS_LOOP cannot be read: string values must be quoted, expected literal string | {list}")),
+        ("HAFT_LIMITS_SPILL_BYTES", "1".into(), "limits.spill_bytes HAFT_LIMITS_SPILL_BYTES: 'limits.spill_bytes' is '1', which is out of range | use a number from 256 to 17179869184".into()),
+        ("HAFT_SANDBOX_MODE", "required".into(), "sandbox.mode HAFT_SANDBOX_MODE is not enforced by this version: running with it would give false safety | remove it, and limit what may be done with access, tools.deny, network.deny or workspace.deny_read".into()),
+    ];
+    for (name, value, expected) in cases {
+        let fixture = Fixture::new().variable(name, value);
+        assert_eq!(fixture.problems(&fixture.load_with(Some(&strict_check))), [format!("error environment -:- {expected}")], "{name}");
+    }
+}
+
+#[test]
+fn an_unknown_variable_is_a_warning_with_the_nearest() {
+    let fixture = Fixture::new()
+        .variable("HAFT_ACESS", "read-only")
+        .variable("HAFT_XYZZY_PLUGH", "1")
+        .variable("HAFT_HOME", "/x")
+        .variable("HAFT_STORE", "x")
+        .variable("HAFT_PLAIN", "1")
+        .variable("HAFT_CONFIG", "x")
+        .variable("HAFT_OTHER", "x")
+        .variable("HAFTER", "x")
+        .variable("HAFT_MODEL", "a/b");
+    assert_eq!(
+        fixture.problems(&fixture.load()),
+        [
+            "warning environment -:- model HAFT_MODEL is not used by this version yet | nothing depends on it: leave it, or remove it",
+            "warning environment -:- - unknown variable 'HAFT_ACESS' | did you mean HAFT_ACCESS?",
+            "warning environment -:- - unknown variable 'HAFT_XYZZY_PLUGH' | remove it; `haft config show` lists the keys, and HAFT_TOOLS_DENY sets tools.deny",
+        ]
+    );
+}
+
+#[test]
+fn flags_are_read_like_variables() {
+    let fixture =
+        Fixture::new().variable("HAFT_ACCESS", "full-access").flag("access", "read-only").flag("tools.deny", "a").flag("tools.deny", "b");
+    let loaded = fixture.load();
+    assert_eq!(loaded.problems, []);
+    assert_eq!((loaded.config.access, loaded.config.tools.deny), (Access::ReadOnly, vec!["a".to_owned(), "b".to_owned()]));
+    let wrong = Fixture::new().flag("acces", "x").flag("access", "x").flag("exec.ask", "x");
+    assert_eq!(
+        wrong.problems(&wrong.load()),
+        [
+            "error flag -:- acces --flag sets the unknown key 'acces' | use a key that the configuration file has",
+            "error flag -:- access --flag: 'access' has the unknown access level 'x' | use one of: read-only, workspace-write, full-access",
+            "error flag -:- exec.ask --flag is not enforced by this version: running with it would give false safety | remove it, and limit what may be done with access, tools.deny, network.deny or workspace.deny_read",
+        ]
+    );
+}

@@ -1,0 +1,117 @@
+//! What a running call gets from the engine: a gate for late effects, a place for pre-images and spills.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use haft_contract::{
+    BoxFuture, CallInfo, Effect, ErrorKind, Gate, Journal, Plan, PreImage, SpillFile, SpillWriter, ToolError,
+};
+use haft_store::{BlobWriter, Blobs, CallLog, PreImageRecord, StoreError};
+
+use crate::policy::{Candidate, Policy, Verdict};
+use crate::redact::Redactor;
+use crate::stages::resolve::refused;
+use crate::{Entry, Session};
+
+/// The engine's side of one call.
+pub(crate) struct CallSupport {
+    pub(crate) policy: Arc<dyn Policy>,
+    pub(crate) session: Session,
+    pub(crate) entry: Arc<Entry>,
+    pub(crate) log: Arc<dyn CallLog>,
+    pub(crate) blobs: Arc<dyn Blobs>,
+    pub(crate) record: Arc<str>,
+    pub(crate) spill_bytes: u64,
+}
+
+impl Gate for CallSupport {
+    fn allows(&self, _call: &CallInfo, effect: &Effect) -> Result<(), ToolError> {
+        let plan = Plan::nothing().with(effect.clone());
+        let candidate = Candidate { definition: self.entry.definition(), switched_off: false };
+        let decision = self.policy.decide(candidate, Some(&plan), &self.session);
+        match decision.verdict {
+            Verdict::Allow => Ok(()),
+            Verdict::Deny => Err(refused(&decision)),
+            Verdict::Ask => Err(ToolError::denied(format!(
+                "'{}' leads to {} '{}', which needs a person's approval. Call it directly, so that they can be asked.",
+                self.entry.name(),
+                effect.kind(),
+                effect.target()
+            ))),
+        }
+    }
+}
+
+impl Journal for CallSupport {
+    fn keep(&self, image: PreImage) -> BoxFuture<'_, Result<(), ToolError>> {
+        Box::pin(async move {
+            let PreImage { path, content, mode, after, created_directories } = image;
+            let content = match content {
+                Some(content) => Some(self.blobs.keep(content).await.map_err(not_kept)?),
+                None => None,
+            };
+            let record = PreImageRecord { record: self.record.to_string(), path, content, mode, after, created_directories };
+            self.log.keep(record).await.map_err(not_kept)
+        })
+    }
+
+    fn spill(&self, extension: &'static str) -> BoxFuture<'_, Result<Box<dyn SpillWriter>, ToolError>> {
+        Box::pin(async move {
+            let blob = self.blobs.spill(extension).await.map_err(not_spilled)?;
+            let spill = Spill { blob, redactor: Redactor::default(), bytes: 0, limit: self.spill_bytes };
+            Ok(Box::new(spill) as Box<dyn SpillWriter>)
+        })
+    }
+}
+
+fn not_kept(error: StoreError) -> ToolError {
+    ToolError::execution(format!("The file was not changed, because its old content could not be kept for undo: {error}")).with_source(error)
+}
+
+fn not_spilled(error: StoreError) -> ToolError {
+    ToolError::new(ErrorKind::ExecutionError, format!("The output is too large, and the rest of it could not be kept: {error}")).with_source(error)
+}
+
+/// Redacts on the way to the disk, and stops at the limit with a visible mark.
+struct Spill {
+    blob: Box<dyn BlobWriter>,
+    redactor: Redactor,
+    bytes: u64,
+    limit: u64,
+}
+
+impl Spill {
+    async fn put(&mut self, bytes: &[u8]) -> Result<(), ToolError> {
+        let room = usize::try_from(self.limit.saturating_sub(self.bytes)).unwrap_or(usize::MAX);
+        if room == 0 {
+            return Ok(());
+        }
+        let fits = &bytes[..bytes.len().min(room)];
+        self.blob.write(fits).await.map_err(not_spilled)?;
+        self.bytes += fits.len() as u64;
+        if fits.len() < bytes.len() {
+            let mark = format!("\n(cut here: a spill holds at most {} bytes)\n", self.limit);
+            self.blob.write(mark.as_bytes()).await.map_err(not_spilled)?;
+        }
+        Ok(())
+    }
+}
+
+impl SpillWriter for Spill {
+    fn write<'a>(&'a mut self, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), ToolError>> {
+        Box::pin(async move {
+            let ready = self.redactor.push(bytes);
+            self.put(&ready).await
+        })
+    }
+
+    fn finish(mut self: Box<Self>) -> BoxFuture<'static, Result<SpillFile, ToolError>> {
+        Box::pin(async move {
+            let rest = std::mem::take(&mut self.redactor).finish();
+            self.put(&rest).await?;
+            let bytes = self.bytes;
+            let path: PathBuf = self.blob.finish().await.map_err(not_spilled)?;
+            Ok(SpillFile { path, bytes })
+        })
+    }
+}

@@ -1,0 +1,31 @@
+//! How much of everything there may be.
+
+use std::time::Duration;
+
+/// Bounds of one call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Text that a call may give the model; the rest is spilled. A tool may declare a larger bound of its own.
+    pub output_bytes: usize,
+    /// Arguments larger than this are refused.
+    pub argument_bytes: usize,
+    /// A spill larger than this is cut.
+    pub spill_bytes: u64,
+    /// How long a person has to answer.
+    pub approval: Duration,
+    /// How much of a result history keeps.
+    pub summary_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            output_bytes: 100 * 1024,
+            argument_bytes: 16 << 20,
+            spill_bytes: 64 << 20,
+            approval: Duration::from_secs(120),
+            summary_bytes: 4096,
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! Which tools there are: names to tools, in a stable order.
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use haft_contract::schema::{self, Fault};
+use haft_contract::{DynTool, Source, ToolDefinition};
+use jsonschema::Validator;
+
+use crate::stages::arguments::ParameterTable;
+
+/// Why a tool was not registered.
+#[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RegisterError {
+    /// The name, or one of its aliases, is taken.
+    Duplicate {
+        /// Which name.
+        name: String,
+        /// Whose it is.
+        owner: String,
+    },
+    /// The name is not snake_case.
+    BadName {
+        /// Which name.
+        name: String,
+    },
+    /// The parameters break a rule that every provider relies on.
+    BadSchema {
+        /// Whose.
+        tool: String,
+        /// What is wrong, each with its path.
+        faults: Vec<Fault>,
+    },
+}
+
+impl std::fmt::Display for RegisterError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Duplicate { name, owner } if name == owner => write!(f, "Tool '{name}' is already registered"),
+            Self::Duplicate { name, owner } => write!(f, "Tool '{name}' is already registered: '{owner}' answers to it"),
+            Self::BadName { name } => {
+                write!(f, "'{name}' is not a tool name: use lower-case letters, digits and '_', starting with a letter")
+            }
+            Self::BadSchema { tool, faults } => {
+                write!(f, "Tool '{tool}' has parameters that not every provider takes:")?;
+                faults.iter().try_for_each(|fault| write!(f, "\n  {fault}"))
+            }
+        }
+    }
+}
+
+impl std::error::Error for RegisterError {}
+
+/// A registered tool with what is derived from it once.
+pub struct Entry {
+    tool: Arc<dyn DynTool>,
+    definition: ToolDefinition,
+    source: Source,
+    parameters: OnceLock<ParameterTable>,
+    validator: OnceLock<Result<Validator, String>>,
+}
+
+impl std::fmt::Debug for Entry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Entry").field("name", &self.definition.name).field("source", &self.source).finish_non_exhaustive()
+    }
+}
+
+impl Entry {
+    /// The tool.
+    pub fn tool(&self) -> &Arc<dyn DynTool> {
+        &self.tool
+    }
+    /// What is known of it.
+    pub fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+    /// Where it came from.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+    /// The canonical name.
+    pub fn name(&self) -> &str {
+        &self.definition.name
+    }
+    pub(crate) fn parameters(&self) -> &ParameterTable {
+        self.parameters.get_or_init(|| ParameterTable::new(&self.definition))
+    }
+    /// The compiled schema; compiled on first use, because a start should not pay for tools that are never called.
+    pub fn validator(&self) -> Result<&Validator, &str> {
+        self.validator
+            .get_or_init(|| jsonschema::validator_for(&self.definition.parameters).map_err(|error| error.to_string()))
+            .as_ref()
+            .map_err(String::as_str)
+    }
+}
+
+/// All tools of a program. Shared and changeable: every change bumps the version, so that listings can be refreshed.
+#[derive(Debug, Default)]
+pub struct Registry {
+    state: RwLock<State>,
+    version: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    entries: Vec<Arc<Entry>>,
+    /// Canonical names and aliases → place in `entries`.
+    names: HashMap<String, usize>,
+    disabled: BTreeSet<String>,
+}
+
+impl Registry {
+    /// An empty registry.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Registers a tool. Its name and aliases must be free, its name snake_case, its schema one that every provider takes.
+    pub fn register(&self, tool: Arc<dyn DynTool>, source: Source) -> Result<(), RegisterError> {
+        let mut definition = tool.definition().clone();
+        if !is_snake_case(&definition.name) {
+            return Err(RegisterError::BadName { name: definition.name.into_owned() });
+        }
+        schema::lint(&mut definition.parameters)
+            .map_err(|faults| RegisterError::BadSchema { tool: definition.name.clone().into_owned(), faults })?;
+        let mut state = self.write();
+        let names: Vec<String> = std::iter::once(&definition.name).chain(&definition.aliases).map(|name| folded(name)).collect();
+        if let Some((name, place)) = names.iter().find_map(|name| state.names.get(name).map(|place| (name, *place))) {
+            return Err(RegisterError::Duplicate { name: name.clone(), owner: state.entries[place].name().to_owned() });
+        }
+        let place = state.entries.len();
+        state.names.extend(names.into_iter().map(|name| (name, place)));
+        state.entries.push(Arc::new(Entry { tool, definition, source, parameters: OnceLock::new(), validator: OnceLock::new() }));
+        self.version.fetch_add(1, Ordering::Release);
+        Ok(())
+    }
+
+    /// Removes a tool by its canonical name; says whether there was one.
+    pub fn unregister(&self, name: &str) -> bool {
+        self.retain(|entry| entry.name() != name)
+    }
+
+    /// Removes every tool of a source, as when a plugin is reloaded; says whether there was any.
+    pub fn unregister_source(&self, source: &Source) -> bool {
+        self.retain(|entry| entry.source() != source)
+    }
+
+    fn retain(&self, keep: impl Fn(&Entry) -> bool) -> bool {
+        let mut state = self.write();
+        let before = state.entries.len();
+        state.entries.retain(|entry| keep(entry));
+        let changed = state.entries.len() != before;
+        if changed {
+            state.index();
+            self.version.fetch_add(1, Ordering::Release);
+        }
+        changed
+    }
+
+    /// Switches a tool off for everyone, or on again. Unknown names are kept: the tool may come later.
+    pub fn set_disabled(&self, name: &str, disabled: bool) {
+        let mut state = self.write();
+        let name = folded(name);
+        let name = state.names.get(&name).map_or(name, |place| state.entries[*place].name().to_owned());
+        let changed = if disabled { state.disabled.insert(name) } else { state.disabled.remove(&name) };
+        if changed {
+            self.version.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    /// Whether a tool is switched off for everyone.
+    pub fn is_disabled(&self, name: &str) -> bool {
+        let state = self.read();
+        !state.disabled.is_empty() && state.disabled.contains(name)
+    }
+
+    /// The tool with this name or alias, forgiving blanks, case and hyphens.
+    pub fn get(&self, name: &str) -> Option<Arc<Entry>> {
+        let state = self.read();
+        let place = state.names.get(name).or_else(|| state.names.get(&folded(name)))?;
+        Some(Arc::clone(&state.entries[*place]))
+    }
+
+    /// Whether there is a tool with this name or alias.
+    pub fn has(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// All tools in the order they were registered.
+    pub fn entries(&self) -> Vec<Arc<Entry>> {
+        self.read().entries.clone()
+    }
+
+    /// All canonical names, in order.
+    pub fn names(&self) -> Vec<String> {
+        self.read().entries.iter().map(|entry| entry.name().to_owned()).collect()
+    }
+
+    /// The tools with these names, in this order; unknown names are ignored, repeated ones given once.
+    pub fn view<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> View {
+        let mut entries: Vec<Arc<Entry>> = Vec::new();
+        for entry in names.into_iter().filter_map(|name| self.get(name)) {
+            if !entries.iter().any(|known| known.name() == entry.name()) {
+                entries.push(entry);
+            }
+        }
+        View { entries }
+    }
+
+    /// Goes up with every change.
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// Names that look like this one, best first.
+    pub fn nearest(&self, name: &str) -> Vec<String> {
+        let wanted = folded(name);
+        let mut scored: Vec<(f64, String)> = self
+            .read()
+            .names
+            .iter()
+            .map(|(known, _)| (strsim::jaro_winkler(&wanted, known), known.clone()))
+            .filter(|(score, _)| *score > 0.78)
+            .collect();
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        scored.into_iter().take(3).map(|(_, name)| name).collect()
+    }
+
+    // A panic while the lock was held cannot leave the state half changed: entries and names are rebuilt together.
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn index(&mut self) {
+        self.names.clear();
+        for (place, entry) in self.entries.iter().enumerate() {
+            for name in std::iter::once(&entry.definition.name).chain(&entry.definition.aliases) {
+                self.names.insert(folded(name), place);
+            }
+        }
+    }
+}
+
+/// Some of the tools.
+#[derive(Debug, Clone)]
+pub struct View {
+    entries: Vec<Arc<Entry>>,
+}
+
+impl View {
+    /// Their definitions.
+    pub fn definitions(&self) -> impl Iterator<Item = &ToolDefinition> {
+        self.entries.iter().map(|entry| entry.definition())
+    }
+    /// The tools.
+    pub fn entries(&self) -> &[Arc<Entry>] {
+        &self.entries
+    }
+}
+
+/// One spelling for every way a model may write a name: trimmed, lower case, `_` for `-` and blanks.
+pub(crate) fn folded(name: &str) -> String {
+    name.trim().chars().map(|c| if c == '-' || c == ' ' { '_' } else { c.to_ascii_lowercase() }).collect()
+}
+
+fn is_snake_case(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes.next().is_some_and(|first| first.is_ascii_lowercase())
+        && bytes.all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+        && name.len() <= 64
+}
+
+impl From<&Entry> for Cow<'static, str> {
+    fn from(entry: &Entry) -> Self {
+        entry.definition.name.clone()
+    }
+}

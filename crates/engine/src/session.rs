@@ -1,0 +1,212 @@
+//! Who is calling: an agent in a session, with its access, its machine, and what the session has seen so far.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use haft_contract::{Access, Approver, Host, ProgressSink};
+use tokio_util::sync::CancellationToken;
+
+use crate::permissions::PermissionBroker;
+use crate::stages::guard::{LoopGuard, LoopLimits, Taint};
+
+/// What happens when a call would complete private data + untrusted content + a way out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TaintPolicy {
+    /// Nothing.
+    Off,
+    /// A person is asked, whatever else allows it.
+    #[default]
+    Ask,
+    /// It does not happen.
+    Deny,
+}
+
+/// A session. Cheap to clone; clones share the guards' memory.
+#[derive(Clone)]
+pub struct Session {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    id: Arc<str>,
+    agent: Arc<str>,
+    tools: Option<Vec<String>>,
+    owner: bool,
+    access: Access,
+    host: Arc<dyn Host>,
+    workspace: PathBuf,
+    approver: Option<Arc<dyn Approver>>,
+    permissions: PermissionBroker,
+    progress: Option<Arc<dyn ProgressSink>>,
+    cancel: CancellationToken,
+    taint_policy: TaintPolicy,
+    loop_guard: Mutex<LoopGuard>,
+    taint: Mutex<Taint>,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("id", &self.inner.id).field("agent", &self.inner.agent).finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// A session on a machine; the rest has safe defaults: workspace-write, nobody to ask, guards on.
+    pub fn builder(host: Arc<dyn Host>) -> SessionBuilder {
+        SessionBuilder::new(host)
+    }
+    /// Its id.
+    pub fn id(&self) -> &Arc<str> {
+        &self.inner.id
+    }
+    /// The agent's name.
+    pub fn agent(&self) -> &Arc<str> {
+        &self.inner.agent
+    }
+    /// The tools the agent was given; `None` means all.
+    pub fn tools(&self) -> Option<&[String]> {
+        self.inner.tools.as_deref()
+    }
+    /// Whether the person in front is explicitly the owner.
+    pub fn is_owner(&self) -> bool {
+        self.inner.owner
+    }
+    /// How much it may do.
+    pub fn access(&self) -> Access {
+        self.inner.access
+    }
+    /// The machine.
+    pub fn host(&self) -> &Arc<dyn Host> {
+        &self.inner.host
+    }
+    /// The folder it works in, for history.
+    pub fn workspace(&self) -> &Path {
+        &self.inner.workspace
+    }
+    /// Stops every call of the session when cancelled.
+    pub fn cancellation(&self) -> &CancellationToken {
+        &self.inner.cancel
+    }
+    /// The broker of host permissions.
+    pub fn permissions(&self) -> &PermissionBroker {
+        &self.inner.permissions
+    }
+    pub(crate) fn approver(&self) -> Option<&Arc<dyn Approver>> {
+        self.inner.approver.as_ref()
+    }
+    pub(crate) fn progress(&self) -> Option<&Arc<dyn ProgressSink>> {
+        self.inner.progress.as_ref()
+    }
+    pub(crate) fn taint_policy(&self) -> TaintPolicy {
+        self.inner.taint_policy
+    }
+    // The guards' state is plain counters: after a panic elsewhere it is still consistent.
+    pub(crate) fn loop_guard(&self) -> MutexGuard<'_, LoopGuard> {
+        self.inner.loop_guard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    pub(crate) fn taint(&self) -> MutexGuard<'_, Taint> {
+        self.inner.taint.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// Whether the loop guard has given up on this run: the caller's loop should end.
+    pub fn should_stop(&self) -> bool {
+        self.loop_guard().should_stop()
+    }
+}
+
+/// Makes a [`Session`].
+pub struct SessionBuilder {
+    inner: Inner,
+}
+
+impl std::fmt::Debug for SessionBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SessionBuilder")
+    }
+}
+
+impl SessionBuilder {
+    fn new(host: Arc<dyn Host>) -> Self {
+        Self {
+            inner: Inner {
+                id: Arc::from(uuid::Uuid::now_v7().to_string()),
+                agent: Arc::from("main"),
+                tools: None,
+                owner: false,
+                access: Access::default(),
+                host,
+                workspace: PathBuf::new(),
+                approver: None,
+                permissions: PermissionBroker::new(),
+                progress: None,
+                cancel: CancellationToken::new(),
+                taint_policy: TaintPolicy::default(),
+                loop_guard: Mutex::new(LoopGuard::new(Some(LoopLimits::default()))),
+                taint: Mutex::new(Taint::default()),
+            },
+        }
+    }
+    /// Sets the id.
+    pub fn id(mut self, id: impl Into<Arc<str>>) -> Self {
+        self.inner.id = id.into();
+        self
+    }
+    /// Names the agent.
+    pub fn agent(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.inner.agent = name.into();
+        self
+    }
+    /// Gives the agent these tools only.
+    pub fn tools(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.inner.tools = Some(names.into_iter().map(Into::into).collect());
+        self
+    }
+    /// Says that the person in front is the owner.
+    pub fn owner(mut self) -> Self {
+        self.inner.owner = true;
+        self
+    }
+    /// Sets the access level.
+    pub fn access(mut self, access: Access) -> Self {
+        self.inner.access = access;
+        self
+    }
+    /// Names the folder, for history.
+    pub fn workspace(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.inner.workspace = folder.into();
+        self
+    }
+    /// Who answers an ask; without one, an ask is a denial.
+    pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
+        self.inner.approver = Some(approver);
+        self
+    }
+    /// The broker of host permissions, shared with whoever binds the platform to it.
+    pub fn permissions(mut self, broker: PermissionBroker) -> Self {
+        self.inner.permissions = broker;
+        self
+    }
+    /// Who sees progress.
+    pub fn progress(mut self, sink: Arc<dyn ProgressSink>) -> Self {
+        self.inner.progress = Some(sink);
+        self
+    }
+    /// The token that stops the session; calls get children of it.
+    pub fn cancellation(mut self, token: CancellationToken) -> Self {
+        self.inner.cancel = token;
+        self
+    }
+    /// What the taint guard does.
+    pub fn taint(mut self, policy: TaintPolicy) -> Self {
+        self.inner.taint_policy = policy;
+        self
+    }
+    /// When the loop guard notes, blocks and stops; `None` switches it off.
+    pub fn loop_limits(mut self, limits: Option<LoopLimits>) -> Self {
+        self.inner.loop_guard = Mutex::new(LoopGuard::new(limits));
+        self
+    }
+    /// Done.
+    pub fn build(self) -> Session {
+        Session { inner: Arc::new(self.inner) }
+    }
+}

@@ -1,0 +1,229 @@
+//! guard: loops that make no progress, and the three facts that together let data leak.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::{Duration, SystemTime};
+
+use haft_contract::{Effect, ErrorKind, Plan, Source, ToolError, ToolOutput};
+use serde_json::Value;
+
+use crate::policy::{Decision, Refusal};
+use crate::session::TaintPolicy;
+use crate::Session;
+
+/// After how many attempts with the same outcome the guard speaks up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoopLimits {
+    /// A note in the result.
+    pub note: u32,
+    /// The call is not made.
+    pub block: u32,
+    /// The run should end.
+    pub stop: u32,
+}
+
+impl Default for LoopLimits {
+    fn default() -> Self {
+        Self { note: 3, block: 6, stop: 10 }
+    }
+}
+
+/// Repeats that are further apart than this are no loop.
+const FORGET_AFTER: Duration = Duration::from_secs(600);
+/// How many different calls are remembered; the oldest are forgotten first.
+const REMEMBERED: usize = 256;
+
+/// Remembers calls and what came of them. A call and its outcome are compared by hash.
+#[derive(Debug)]
+pub struct LoopGuard {
+    limits: Option<LoopLimits>,
+    calls: HashMap<u64, Seen>,
+    stop: bool,
+}
+
+#[derive(Debug)]
+struct Seen {
+    outcome: u64,
+    repeats: u32,
+    last: SystemTime,
+}
+
+/// Which call this is, for the guard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Signature(u64);
+
+impl Signature {
+    pub(crate) fn of(tool: &str, arguments: &Value) -> Self {
+        let mut hasher = DefaultHasher::new();
+        tool.hash(&mut hasher);
+        arguments.hash(&mut hasher);
+        Self(hasher.finish())
+    }
+}
+
+impl LoopGuard {
+    pub(crate) fn new(limits: Option<LoopLimits>) -> Self {
+        Self { limits, calls: HashMap::new(), stop: false }
+    }
+
+    pub(crate) fn should_stop(&self) -> bool {
+        self.stop
+    }
+
+    /// Before a call: refused once it has given the same outcome too often.
+    pub(crate) fn check(&mut self, signature: Signature, tool: &str, now: SystemTime) -> Result<(), ToolError> {
+        let Some(limits) = self.limits else { return Ok(()) };
+        let Some(seen) = self.calls.get_mut(&signature.0) else { return Ok(()) };
+        if now.duration_since(seen.last).is_ok_and(|gap| gap > FORGET_AFTER) {
+            self.calls.remove(&signature.0);
+            return Ok(());
+        }
+        let attempt = seen.repeats + 1;
+        if attempt < limits.block {
+            return Ok(());
+        }
+        seen.repeats = attempt;
+        seen.last = now;
+        let end = if attempt >= limits.stop { " The run ends here." } else { "" };
+        self.stop |= attempt >= limits.stop;
+        Err(ToolError::new(
+            ErrorKind::LoopBlocked,
+            format!(
+                "'{tool}' was called {attempt} times with the same arguments and gave the same outcome each time. \
+                 It was not called again: change the arguments, try another way, or tell the person what is missing.{end}"
+            ),
+        ))
+    }
+
+    /// After a call: counts, and says which attempt this was if it is worth a note.
+    pub(crate) fn record(&mut self, signature: Signature, outcome: &Result<ToolOutput, ToolError>, progress: bool, now: SystemTime) -> Option<u32> {
+        let limits = self.limits?;
+        let outcome_hash = hash_outcome(outcome);
+        if progress && outcome.is_ok() && !self.calls.contains_key(&signature.0) {
+            // Something new was changed: what failed before may work now.
+            self.calls.clear();
+        }
+        self.make_room();
+        let seen = self.calls.entry(signature.0).or_insert(Seen { outcome: outcome_hash, repeats: 0, last: now });
+        if seen.outcome == outcome_hash {
+            seen.repeats += 1;
+        } else {
+            (seen.outcome, seen.repeats) = (outcome_hash, 1);
+        }
+        seen.last = now;
+        (seen.repeats >= limits.note).then_some(seen.repeats)
+    }
+
+    fn make_room(&mut self) {
+        if self.calls.len() >= REMEMBERED
+            && let Some(oldest) = self.calls.iter().min_by_key(|(_, seen)| seen.last).map(|(key, _)| *key)
+        {
+            self.calls.remove(&oldest);
+        }
+    }
+}
+
+/// The outcome as the model sees it; details hold what changes on every run (durations, ids) and stay out.
+fn hash_outcome(outcome: &Result<ToolOutput, ToolError>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    match outcome {
+        Ok(output) => output.texts().for_each(|text| text.hash(&mut hasher)),
+        Err(error) => (error.kind(), error.message()).hash(&mut hasher),
+    }
+    hasher.finish()
+}
+
+/// The note that a repeated result carries.
+pub(crate) fn note(attempt: u32) -> String {
+    format!("\n\n(This is result {attempt} in a row for the same call with the same outcome. Repeating it will not help.)")
+}
+
+/// What a session has done that matters for leaks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Taint {
+    private: bool,
+    untrusted: bool,
+}
+
+impl Taint {
+    /// Remembers what a call that ran has brought in.
+    pub(crate) fn record(&mut self, plan: &Plan, source: &Source) {
+        self.untrusted |= matches!(source, Source::Mcp(_));
+        for effect in plan.effects() {
+            match effect {
+                Effect::Read(_) => self.private = true,
+                Effect::Connect(_) => self.untrusted = true,
+                Effect::Exec(_) | Effect::Unknown { .. } => (self.private, self.untrusted) = (true, true),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// A call that would complete private data + untrusted content + a way out is put before a person.
+pub(crate) fn taint(session: &Session, plan: &Plan, decision: &mut Decision) {
+    let outward = plan.effects().iter().any(Effect::is_outward);
+    if !outward || session.taint_policy() == TaintPolicy::Off || *session.taint() != (Taint { private: true, untrusted: true }) {
+        return;
+    }
+    let why = "this session has read private data and seen untrusted content; this call could send data out";
+    if session.taint_policy() == TaintPolicy::Ask {
+        decision.ask("taint guard", why);
+    } else {
+        let to_change = Some("set guards.taint = \"ask\"".to_owned());
+        let message = format!("Refused by the taint guard: {why}. Ask the person to make this call in a fresh session.");
+        decision.deny("taint guard", why, Refusal { kind: ErrorKind::PermissionDenied, message, to_change });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn ok(text: &str) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text(text))
+    }
+    const NOW: SystemTime = SystemTime::UNIX_EPOCH;
+
+    #[test]
+    fn repeats_are_noted_then_blocked_then_end_the_run() {
+        let mut guard = LoopGuard::new(Some(LoopLimits { note: 2, block: 4, stop: 6 }));
+        let call = Signature::of("t", &json!({"a": 1}));
+        let mut story = Vec::new();
+        for _ in 0..6 {
+            story.push(match guard.check(call, "t", NOW) {
+                Ok(()) => guard.record(call, &ok("same"), false, NOW).map_or("runs", |_| "noted"),
+                Err(_) if guard.should_stop() => "stop",
+                Err(_) => "blocked",
+            });
+        }
+        assert_eq!(story, ["runs", "noted", "noted", "blocked", "blocked", "stop"]);
+    }
+
+    #[test]
+    fn another_outcome_other_arguments_time_and_progress_start_anew() {
+        let limits = Some(LoopLimits { note: 9, block: 2, stop: 9 });
+        let (call, other) = (Signature::of("t", &json!({"a": 1})), Signature::of("t", &json!({"a": 2})));
+        assert_eq!(call, Signature::of("t", &serde_json::from_str(r#"{"a":1}"#).unwrap()));
+        let mut guard = LoopGuard::new(limits);
+        guard.record(call, &ok("x"), false, NOW);
+        assert!(guard.check(call, "t", NOW).is_err());
+        assert!(guard.check(other, "t", NOW).is_ok());
+        assert!(guard.check(call, "t", NOW + FORGET_AFTER * 2).is_ok());
+        guard.record(call, &ok("x"), false, NOW);
+        guard.record(other, &ok("wrote"), true, NOW);
+        assert!(guard.check(call, "t", NOW).is_ok());
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut guard = LoopGuard::new(Some(LoopLimits::default()));
+        for number in 0..1000_u64 {
+            guard.record(Signature(number), &ok("x"), false, NOW + Duration::from_secs(number));
+        }
+        assert_eq!(guard.calls.len(), REMEMBERED);
+        assert!(guard.calls.contains_key(&999));
+    }
+}

@@ -1,0 +1,219 @@
+//! settle: hooks observe, history keeps, watchers are told. A failed write is an event, never a lost answer.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+use haft_contract::{CallInfo, Content, ErrorKind, ToolError, ToolOutput, ToolResult};
+use haft_store::{CallLog, CallRecord, CallStatus};
+use serde_json::{Map, Value, json};
+
+use super::guard::{self, Signature};
+use crate::events::{Event, EventSink};
+use crate::hooks::{self, Hook, HookCall};
+use crate::policy::Decision;
+use crate::redact::redact;
+use crate::{Limits, Session};
+
+/// What is known of a call so far; everything that history and hooks need at the end.
+#[derive(Debug)]
+pub(crate) struct Trail {
+    pub(crate) record: Arc<str>,
+    pub(crate) call: CallInfo,
+    pub(crate) tool: Cow<'static, str>,
+    pub(crate) started_at: SystemTime,
+    pub(crate) started: Instant,
+    pub(crate) arguments: Value,
+    pub(crate) original: Option<Value>,
+    pub(crate) effects: Value,
+    pub(crate) decision: Decision,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) signature: Option<Signature>,
+    pub(crate) changes: bool,
+}
+
+impl Trail {
+    pub(crate) fn new(call: CallInfo, started_at: SystemTime) -> Self {
+        Self {
+            record: Arc::from(record_id(started_at).as_str()),
+            tool: Cow::Owned(call.tool.clone()),
+            call,
+            started_at,
+            started: Instant::now(),
+            arguments: Value::Null,
+            original: None,
+            effects: Value::Array(Vec::new()),
+            decision: Decision::allow(),
+            warnings: Vec::new(),
+            signature: None,
+            changes: false,
+        }
+    }
+
+    /// The record of this call as it stands.
+    pub(crate) fn to_record(&self, session: &Session, status: CallStatus, summary: String) -> CallRecord {
+        CallRecord {
+            id: self.record.to_string(),
+            call_id: self.call.id.clone(),
+            session: session.id().to_string(),
+            agent: session.agent().to_string(),
+            tool: self.tool.clone().into_owned(),
+            workspace: session.workspace().to_owned(),
+            arguments: self.arguments.clone(),
+            original_arguments: self.original.clone(),
+            effects: self.effects.clone(),
+            decision: json!({"verdict": self.decision.verdict, "trace": self.decision.trace}),
+            started: self.started_at,
+            elapsed: self.started.elapsed(),
+            status,
+            summary,
+            undone: false,
+        }
+    }
+}
+
+/// What settling needs of the engine.
+#[derive(Clone, Copy)]
+pub(crate) struct Settling<'a> {
+    pub(crate) hooks: &'a [Arc<dyn Hook>],
+    pub(crate) log: &'a dyn CallLog,
+    pub(crate) events: Option<&'a dyn EventSink>,
+    pub(crate) limits: &'a Limits,
+}
+
+/// Turns an outcome into the call's one result, and tells everyone.
+pub(crate) async fn settle(engine: Settling<'_>, trail: Trail, mut outcome: Result<ToolOutput, ToolError>, session: &Session) -> ToolResult {
+    note_repeats(&trail, &mut outcome, session);
+    note_warnings(&trail.warnings, &mut outcome);
+    let elapsed = trail.started.elapsed();
+    let result = ToolResult { call_id: trail.call.id.clone(), tool: trail.tool.clone(), outcome, elapsed };
+    let call = HookCall { call: &trail.call, arguments: &trail.arguments };
+    for hook in engine.hooks {
+        hooks::after(&**hook, call, &result).await;
+    }
+    let mut summary = summary(&result, engine.limits.summary_bytes);
+    for hook in engine.hooks {
+        summary = hooks::persist(&**hook, call, summary).await;
+    }
+    let status = match &result.outcome {
+        Ok(_) => CallStatus::Success,
+        Err(error) => CallStatus::Error(error.kind().as_str().to_owned()),
+    };
+    let written = engine.log.append(trail.to_record(session, status, summary));
+    if let Some(events) = engine.events {
+        if let Err(error) = written {
+            events.event(&Event::NotRecorded { call: &trail.call, why: error.to_string() });
+        }
+        let error = result.outcome.as_ref().err().map(ToolError::kind);
+        events.event(&Event::Finished { call: &trail.call, error, elapsed });
+    }
+    result
+}
+
+/// Counts the outcome for the loop guard; a repeated one carries a note for the model.
+fn note_repeats(trail: &Trail, outcome: &mut Result<ToolOutput, ToolError>, session: &Session) {
+    let Some(signature) = trail.signature else { return };
+    let uncounted = matches!(outcome, Err(error) if matches!(error.kind(), ErrorKind::LoopBlocked | ErrorKind::Cancelled));
+    if uncounted {
+        return;
+    }
+    let attempt = session.loop_guard().record(signature, outcome, trail.changes, trail.started_at);
+    match (attempt, outcome) {
+        (Some(attempt), Ok(output)) => output.content.push(Content::Text(guard::note(attempt))),
+        (Some(attempt), Err(error)) => {
+            let message = format!("{}{}", error.message(), guard::note(attempt));
+            let old = std::mem::replace(error, ToolError::execution(""));
+            *error = old.with_message(message);
+        }
+        _ => {}
+    }
+}
+
+fn note_warnings(warnings: &[String], outcome: &mut Result<ToolOutput, ToolError>) {
+    if warnings.is_empty() {
+        return;
+    }
+    let details = match outcome {
+        Ok(output) => &mut output.details,
+        Err(error) => error.details_mut(),
+    };
+    match details {
+        Some(Value::Object(map)) => drop(map.insert("warnings".into(), json!(warnings))),
+        Some(other) => *other = json!({"value": other.take(), "warnings": warnings}),
+        None => *details = Some(json!({"warnings": warnings})),
+    }
+}
+
+/// What history keeps of a result: its head.
+fn summary(result: &ToolResult, limit: usize) -> String {
+    let text = match &result.outcome {
+        Ok(output) => output.texts().next().unwrap_or_default(),
+        Err(error) => error.message(),
+    };
+    head(text, limit).to_owned()
+}
+
+fn head(text: &str, limit: usize) -> &str {
+    let mut end = limit.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// No secret shape is shorter than this.
+const SHORTEST_SECRET: usize = 16;
+/// How much of one string of the arguments history keeps.
+const KEPT: usize = 1024;
+
+/// A copy of arguments for history: secrets redacted, long strings cut, so that a huge call is not copied.
+pub(crate) fn remembered(value: &Value) -> Value {
+    match value {
+        Value::String(text) if text.len() < SHORTEST_SECRET => Value::String(text.clone()),
+        Value::String(text) => {
+            let clean = redact(head(text, KEPT + KEPT / 2)).into_owned();
+            let cut = text.len() > KEPT;
+            Value::String(if cut { format!("{}… ({} bytes)", head(&clean, KEPT), text.len()) } else { clean })
+        }
+        Value::Array(items) => items.iter().take(100).map(remembered).collect(),
+        Value::Object(map) => Value::Object(map.iter().take(100).map(|(key, value)| (key.clone(), remembered(value))).collect::<Map<_, _>>()),
+        other => other.clone(),
+    }
+}
+
+/// A UUID v7 without a system call: the time, a counter that keeps calls of one moment in order, and a random part that
+/// is drawn once per process.
+fn record_id(now: SystemTime) -> String {
+    use std::sync::OnceLock;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static SEED: OnceLock<[u8; 16]> = OnceLock::new();
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let seed = SEED.get_or_init(|| uuid::Uuid::now_v7().into_bytes());
+    let count = COUNT.fetch_add(1, Ordering::Relaxed).to_be_bytes();
+    let millis = now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
+    let tail = [count[4], count[5], count[6], count[7], seed[10], seed[11], seed[12], seed[13], seed[14], seed[15]];
+    uuid::Builder::from_unix_timestamp_millis(millis, &tail).into_uuid().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn record_ids_are_unique_and_sort_by_time_then_order() {
+        let ids: Vec<String> = (0..1000).map(|_| record_id(SystemTime::UNIX_EPOCH)).collect();
+        assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), 1000);
+        assert!(record_id(SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1)) > ids[999]);
+    }
+
+    #[test]
+    fn history_keeps_heads_and_no_secrets() {
+        let value = json!({"key": "sk-ant-api03-abcdefghijklmnop", "content": "x".repeat(5000), "n": 5});
+        let kept = remembered(&value);
+        assert_eq!(kept["key"], "[redacted:anthropic_key]");
+        assert_eq!(kept["n"], 5);
+        assert_eq!(kept["content"].as_str().unwrap(), format!("{}… (5000 bytes)", "x".repeat(1024)));
+    }
+}

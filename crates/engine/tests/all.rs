@@ -1,0 +1,27 @@
+//! The engine, driven from outside: scripted tools on a machine in memory, real blobs in a temporary folder.
+
+#[path = "suite/harness.rs"]
+mod harness;
+
+#[path = "suite/batch.rs"]
+mod batch;
+#[path = "suite/bounds.rs"]
+mod bounds;
+#[path = "suite/capabilities.rs"]
+mod capabilities;
+#[path = "suite/decisions.rs"]
+mod decisions;
+#[path = "suite/hooks.rs"]
+mod hooks;
+#[path = "suite/host_permissions.rs"]
+mod host_permissions;
+#[path = "suite/inputs.rs"]
+mod inputs;
+#[path = "suite/loops_and_taint.rs"]
+mod loops_and_taint;
+#[path = "suite/registry.rs"]
+mod registry;
+#[path = "suite/running.rs"]
+mod running;
+#[path = "suite/undo.rs"]
+mod undo;

@@ -1,0 +1,174 @@
+//! Host permissions, as seeds 000 and 002 want them.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use haft_contract::{BoxFuture, ErrorKind, PermissionAnswer, PermissionHost, PermissionState, ToolCall};
+use haft_engine::{CallbackPermissions, PermissionBroker};
+use haft_testkit::ScriptedTool;
+use serde_json::json;
+use tokio::sync::Semaphore;
+
+use crate::harness::{Harness, failure, setup, text};
+
+/// A phone: remembers grants, counts dialogs, and keeps each open until the test lets it go.
+struct Phone {
+    states: Mutex<HashMap<String, PermissionState>>,
+    answer: PermissionAnswer,
+    dialogs: AtomicUsize,
+    open: AtomicUsize,
+    most_open: AtomicUsize,
+    tap: Semaphore,
+    background: bool,
+}
+
+impl Phone {
+    fn new(answer: PermissionAnswer) -> Arc<Self> {
+        Arc::new(Self::with(answer, 100))
+    }
+    fn with(answer: PermissionAnswer, taps: usize) -> Self {
+        Self {
+            states: Mutex::default(),
+            answer,
+            dialogs: AtomicUsize::new(0),
+            open: AtomicUsize::new(0),
+            most_open: AtomicUsize::new(0),
+            tap: Semaphore::new(taps),
+            background: false,
+        }
+    }
+}
+
+impl PermissionHost for Phone {
+    fn state(&self, permission: &str) -> PermissionState {
+        self.states.lock().unwrap().get(permission).copied().unwrap_or(PermissionState::Missing)
+    }
+    fn request<'a>(&'a self, permission: &'a str) -> BoxFuture<'a, PermissionAnswer> {
+        Box::pin(async move {
+            self.dialogs.fetch_add(1, Ordering::SeqCst);
+            let open = self.open.fetch_add(1, Ordering::SeqCst) + 1;
+            self.most_open.fetch_max(open, Ordering::SeqCst);
+            self.tap.acquire().await.unwrap().forget();
+            self.open.fetch_sub(1, Ordering::SeqCst);
+            let state = match self.answer {
+                PermissionAnswer::Granted => PermissionState::Granted,
+                PermissionAnswer::Denied => PermissionState::Missing,
+                PermissionAnswer::DeniedForGood => PermissionState::DeniedForGood,
+            };
+            self.states.lock().unwrap().insert(permission.to_owned(), state);
+            self.answer
+        })
+    }
+    fn can_ask(&self) -> bool {
+        !self.background
+    }
+}
+
+fn needs(name: &str, permissions: &[&'static str]) -> ScriptedTool {
+    let permissions: Vec<_> = permissions.iter().map(|permission| std::borrow::Cow::Borrowed(*permission)).collect();
+    ScriptedTool::new(name).define(move |definition| definition.permissions = permissions).returns("ran")
+}
+
+fn harness(phone: Option<Arc<Phone>>) -> (Harness, PermissionBroker) {
+    let broker = PermissionBroker::new();
+    if let Some(phone) = phone {
+        broker.bind(phone);
+    }
+    let shared = broker.clone();
+    let harness = setup()
+        .tool(needs("locate", &["ACCESS_FINE_LOCATION"]))
+        .tool(needs("contacts", &["READ_CONTACTS", "WRITE_CONTACTS"]))
+        .session(move |builder| builder.permissions(shared).loop_limits(None))
+        .build();
+    (harness, broker)
+}
+
+#[tokio::test]
+async fn granted_in_the_dialog_the_tool_runs_and_is_not_asked_again() {
+    let phone = Phone::new(PermissionAnswer::Granted);
+    let (harness, _) = harness(Some(Arc::clone(&phone)));
+    assert_eq!(text(&harness.call("locate", json!({})).await), "ran");
+    assert_eq!(text(&harness.call("locate", json!({})).await), "ran");
+    assert_eq!(phone.dialogs.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_grant_that_was_taken_away_is_noticed_before_the_next_call() {
+    let phone = Phone::new(PermissionAnswer::Granted);
+    let (harness, _) = harness(Some(Arc::clone(&phone)));
+    harness.call("locate", json!({})).await;
+    phone.states.lock().unwrap().clear();
+    harness.call("locate", json!({})).await;
+    assert_eq!(phone.dialogs.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn denied_is_permission_denied_and_names_them_all() {
+    let (harness, _) = harness(Some(Phone::new(PermissionAnswer::Denied)));
+    let (kind, message) = failure(&harness.call("contacts", json!({})).await);
+    assert_eq!(kind, ErrorKind::PermissionDenied);
+    assert!(message.starts_with("Required permissions were denied: READ_CONTACTS, WRITE_CONTACTS. Permission 'READ_CONTACTS' was denied by the user."), "{message}");
+}
+
+#[tokio::test]
+async fn denied_for_good_points_to_the_settings_and_shows_no_dialog() {
+    let phone = Phone::new(PermissionAnswer::DeniedForGood);
+    let (harness, _) = harness(Some(Arc::clone(&phone)));
+    for _ in 0..2 {
+        let (_, message) = failure(&harness.call("locate", json!({})).await);
+        assert!(message.contains("Enable 'ACCESS_FINE_LOCATION' in the system settings"), "{message}");
+    }
+    assert_eq!(phone.dialogs.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn with_no_host_bound_or_in_the_background_it_is_denied() {
+    let (unbound, broker) = harness(None);
+    assert!(failure(&unbound.call("locate", json!({})).await).1.contains("no host is bound"));
+    broker.bind(Phone::new(PermissionAnswer::Granted));
+    assert!(unbound.call("locate", json!({})).await.is_success());
+    broker.unbind();
+    assert_eq!(failure(&unbound.call("locate", json!({})).await).0, ErrorKind::PermissionDenied);
+
+    let background = Arc::new(Phone { background: true, ..Phone::with(PermissionAnswer::Granted, 1) });
+    let (harness, _) = harness(Some(Arc::clone(&background)));
+    assert_eq!(failure(&harness.call("locate", json!({})).await).0, ErrorKind::PermissionDenied);
+    assert_eq!(background.dialogs.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn dialogs_come_one_at_a_time_and_the_same_one_only_once() {
+    let phone = Phone::new(PermissionAnswer::Granted);
+    let (harness, _) = harness(Some(Arc::clone(&phone)));
+    let names = ["locate", "locate", "contacts", "locate", "contacts"];
+    let calls = names.iter().enumerate().map(|(n, name)| ToolCall::new(n.to_string(), *name, json!({"n": n}))).collect();
+    let results = harness.engine.run_all(calls, &harness.session).await;
+    assert!(results.iter().all(haft_contract::ToolResult::is_success));
+    assert_eq!((phone.dialogs.load(Ordering::SeqCst), phone.most_open.load(Ordering::SeqCst)), (3, 1));
+}
+
+#[tokio::test]
+async fn unbinding_answers_whoever_is_waiting() {
+    let phone = Arc::new(Phone::with(PermissionAnswer::Granted, 0));
+    let (harness, broker) = harness(Some(Arc::clone(&phone)));
+    let leave = async {
+        while phone.open.load(Ordering::SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+        broker.unbind();
+    };
+    let (result, ()) = tokio::join!(harness.call("locate", json!({})), leave);
+    assert_eq!(failure(&result).0, ErrorKind::PermissionDenied);
+}
+
+#[tokio::test]
+async fn callbacks_of_an_embedding_program_serve_as_host() {
+    let broker = PermissionBroker::new();
+    broker.bind(Arc::new(CallbackPermissions::new(
+        |_| PermissionState::Missing,
+        |permission| Box::pin(async move { if permission == "A" { PermissionAnswer::Granted } else { PermissionAnswer::Denied } }),
+    )));
+    assert!(broker.ensure(&["A".into()]).await.is_ok());
+    assert!(broker.ensure(&["A".into(), "B".into()]).await.unwrap_err().message().starts_with("Required permissions were denied: B."));
+}

@@ -1,0 +1,155 @@
+//! Files, resolved beneath open directory handles.
+//!
+//! Every path takes the same way. It is resolved here, name by name, links expanded by hand, to a place that is free
+//! of links; that place is judged; and it is opened from the handle of its root without following any link. So what
+//! was judged is what is opened, or nothing is. This is also why no library resolves paths for us: those that confine
+//! paths to a directory follow links when they open, and the path that was judged need not be the one they reach.
+#![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "the bans are for tools: this is what they use instead")]
+
+mod beneath;
+mod blocking;
+mod change;
+mod draft;
+mod errors;
+mod fingerprint;
+mod git;
+mod globs;
+mod names;
+mod open;
+mod parent;
+mod protected;
+mod reader;
+mod resolve;
+mod roots;
+mod spelling;
+mod target;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use haft_contract::{BoxFuture, FileInfo, FileSystem, Journal, Location, PreImage, Reader, ToolError, WriteMode, Written};
+
+use self::beneath::Way;
+use self::blocking::{Call, blocking};
+use self::protected::Rules;
+use self::reader::OpenFile;
+use self::resolve::resolve;
+use self::roots::Roots;
+
+/// What a session may reach of the disk.
+#[derive(Debug, Clone, Default)]
+pub struct WorkspaceOptions {
+    /// The workspace: where relative paths start, and where files may be written.
+    pub root: PathBuf,
+    /// Folders that may be read as well, such as the one with Haft's spill files.
+    pub read_only_roots: Vec<PathBuf>,
+    /// Folders that may be read and written as well.
+    pub writable_roots: Vec<PathBuf>,
+    /// What may never be read: `*` and `?` within a name, `**` for any number of names. A pattern without a leading
+    /// `/` matches at any depth, in every root and outside; each also covers what is beneath. Case does not count.
+    pub deny_read: Vec<String>,
+    /// Paths that may never be written, with all beneath them, whether they exist or not: Haft's own state and
+    /// configuration.
+    pub protected: Vec<PathBuf>,
+}
+
+impl WorkspaceOptions {
+    /// A workspace with nothing else.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into(), ..Self::default() }
+    }
+}
+
+/// The disk of this machine, as far as a session may reach it.
+#[derive(Debug)]
+pub struct LocalFiles {
+    roots: Roots,
+    rules: Rules,
+}
+
+impl LocalFiles {
+    /// Opens the roots. The session stays with these directories, wherever their paths lead later.
+    pub fn open(options: WorkspaceOptions) -> Result<Self, ToolError> {
+        Self::open_by(options, Way::Kernel)
+    }
+
+    /// As [`open`](Self::open), on a kernel that cannot resolve beneath a directory by itself. For tests.
+    #[doc(hidden)]
+    pub fn open_walking(options: WorkspaceOptions) -> Result<Self, ToolError> {
+        Self::open_by(options, Way::Walk)
+    }
+
+    fn open_by(options: WorkspaceOptions, way: Way) -> Result<Self, ToolError> {
+        let WorkspaceOptions { root, read_only_roots, writable_roots, deny_read, protected } = options;
+        let roots = Roots::open(&root, &read_only_roots, &writable_roots, way)?;
+        let mut rules = Rules::new(&deny_read)?;
+        for path in protected {
+            let real = resolve(&roots, &rules, &path)?.path;
+            rules.protect_own(&real);
+        }
+        git::protect(&roots, &mut rules);
+        Ok(Self { roots, rules })
+    }
+
+    /// The workspace's path when it was opened, free of links.
+    pub fn root(&self) -> &Path {
+        self.roots.main()
+    }
+
+    /// How to name a path: relative to the workspace where it lies in it.
+    fn display(&self, path: &Path) -> String {
+        match path.strip_prefix(self.roots.main()) {
+            Ok(rest) if rest.as_os_str().is_empty() => ".".to_owned(),
+            Ok(rest) => rest.to_string_lossy().into_owned(),
+            Err(_) => path.to_string_lossy().into_owned(),
+        }
+    }
+}
+
+impl FileSystem for LocalFiles {
+    fn locate(&self, path: &Path) -> Result<Location, ToolError> {
+        spelling::check(path)?;
+        let resolved = resolve(&self.roots, &self.rules, path)?;
+        let (display, zone) = (self.display(&resolved.path), resolved.place.root.zone());
+        let mut location = Location::new(path.to_owned(), resolved.path, display, zone, Arc::new(resolved.place));
+        location.no_read = resolved.refusals.no_read;
+        location.no_write = resolved.refusals.no_write;
+        Ok(location)
+    }
+
+    fn info<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<FileInfo, ToolError>> {
+        let at = at.clone();
+        Box::pin(blocking(move || open::look(&at)))
+    }
+
+    fn open<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<Box<dyn Reader>, ToolError>> {
+        let at = at.clone();
+        Box::pin(blocking(move || OpenFile::open(at).map(|file| Box::new(file) as Box<dyn Reader>)))
+    }
+
+    fn write<'a>(
+        &'a self,
+        at: &'a Location,
+        content: Vec<u8>,
+        mode: WriteMode,
+        journal: &'a dyn Journal,
+    ) -> BoxFuture<'a, Result<Written, ToolError>> {
+        Box::pin(change::write(at, content, mode, journal))
+    }
+
+    fn delete<'a>(&'a self, at: &'a Location, journal: &'a dyn Journal) -> BoxFuture<'a, Result<(), ToolError>> {
+        Box::pin(change::delete(at, journal))
+    }
+
+    fn fingerprint<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<Option<String>, ToolError>> {
+        let at = at.clone();
+        Box::pin(async move {
+            let (_call, stop) = Call::begin();
+            blocking(move || fingerprint::fingerprint(&at, &stop)).await
+        })
+    }
+
+    fn restore<'a>(&'a self, at: &'a Location, image: PreImage) -> BoxFuture<'a, Result<(), ToolError>> {
+        Box::pin(change::restore(at, image))
+    }
+}

@@ -1,0 +1,44 @@
+//! Git folders that do not bear the name `.git`.
+//!
+//! A `.git` that is a link, or a file that says `gitdir: elsewhere`, puts hooks and configuration under another name,
+//! and the rules on names would not see them.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::beneath::{READ, open_beneath};
+use super::protected::Rules;
+use super::resolve::resolve;
+use super::roots::Roots;
+
+/// Pointers are one short line.
+const LONGEST_POINTER: u64 = 8192;
+
+/// Protects the Git folders that the roots point to. What cannot be resolved is of no use to Git either.
+pub(super) fn protect(roots: &Roots, rules: &mut Rules) {
+    for root in roots.writable() {
+        for folder in folders_of(roots, rules, root.path()) {
+            rules.protect_git(&folder);
+        }
+    }
+}
+
+fn folders_of(roots: &Roots, rules: &Rules, root: &Path) -> Vec<PathBuf> {
+    let real = |path: PathBuf| resolve(roots, rules, &path).ok().map(|resolved| resolved.path);
+    let dot_git = root.join(".git");
+    let pointed = pointer(roots, rules, &dot_git).and_then(|line| real(root.join(line.strip_prefix("gitdir:")?.trim())));
+    let common = pointed.as_ref().and_then(|folder| real(folder.join(pointer(roots, rules, &folder.join("commondir"))?.trim())));
+    [real(dot_git), pointed, common].into_iter().flatten().collect()
+}
+
+/// The text of a pointer file; `None` if there is none that can be read.
+fn pointer(roots: &Roots, rules: &Rules, path: &Path) -> Option<String> {
+    let place = resolve(roots, rules, path).ok()?.place;
+    let file = File::from(open_beneath(&place.root, &place.beneath, READ).ok()?);
+    let mut text = String::new();
+    if file.metadata().ok()?.is_file() {
+        file.take(LONGEST_POINTER).read_to_string(&mut text).ok()?;
+    }
+    Some(text)
+}

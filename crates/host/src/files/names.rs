@@ -1,0 +1,125 @@
+//! When two names mean the same file on some volume.
+//!
+//! A rule that protects `.git` must also hold for `.GIT` where case does not count, for `.g<U+200C>it` where the
+//! volume ignores that character, and for `.git.` or `git~1` where a Windows volume is mounted. Names are folded
+//! to one form before they are compared; folding too much refuses too much, which is the safe side.
+
+use std::ffi::OsStr;
+use std::path::{Component, Path};
+
+/// How much of a name its 8.3 form keeps.
+const SHORT_STEM: usize = 6;
+
+/// The names of a path, folded, and how many of them belong to the root.
+#[derive(Debug)]
+pub(super) struct Names {
+    folded: Vec<String>,
+    root: usize,
+}
+
+impl Names {
+    /// The names of `beneath`, which lies in `root`.
+    pub(super) fn of(root: &Path, beneath: &Path) -> Self {
+        let mut folded = fold_all(root);
+        let root = folded.len();
+        folded.extend(fold_all(beneath));
+        Self { folded, root }
+    }
+    /// All names, from the top of the machine.
+    pub(super) fn from_the_top(&self) -> &[String] {
+        &self.folded
+    }
+    /// The names beneath the root: where the root itself lies was the person's choice.
+    pub(super) fn beneath_the_root(&self) -> &[String] {
+        &self.folded[self.root..]
+    }
+}
+
+/// The names of a path, folded; `.` and `/` are none.
+pub(super) fn fold_all(path: &Path) -> Vec<String> {
+    path.components().filter(|part| !matches!(part, Component::RootDir | Component::CurDir)).map(|part| fold(part.as_os_str())).collect()
+}
+
+/// The form of a name in which it is compared.
+pub(super) fn fold(name: &OsStr) -> String {
+    let name = name.to_string_lossy();
+    let mut folded = if name.is_ascii() {
+        name.to_ascii_lowercase()
+    } else {
+        // Upper case first: `ſ` has no lower case of its own, but is an `s` to a volume that folds case.
+        name.chars().filter(|letter| !is_ignored(*letter)).flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
+    };
+    folded.truncate(without_tail(&folded).len());
+    folded
+}
+
+/// Whether a folded name is the wanted one, under its own name or one that some volume gives it.
+pub(super) fn is_same(wanted: &str, folded: &str) -> bool {
+    wanted == folded || is_stream_of(wanted, folded) || is_short_form_of(wanted, folded)
+}
+
+/// `.git::$INDEX_ALLOCATION` is `.git`.
+fn is_stream_of(wanted: &str, folded: &str) -> bool {
+    folded.split_once(':').is_some_and(|(file, _)| without_tail(file) == wanted)
+}
+
+/// `git~1` is `.git`, `gitmod~1` is `.gitmodules`.
+fn is_short_form_of(wanted: &str, folded: &str) -> bool {
+    let Some((stem, number)) = folded.split_once('~') else { return false };
+    let kept: String = wanted.chars().filter(|letter| *letter != '.').take(SHORT_STEM).collect();
+    stem == kept && number.starts_with(|digit: char| digit.is_ascii_digit())
+}
+
+/// Windows drops dots and spaces at the end of a name.
+fn without_tail(name: &str) -> &str {
+    name.trim_end_matches(['.', ' '])
+}
+
+/// What HFS+ leaves out of a comparison.
+fn is_ignored(letter: char) -> bool {
+    matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a15_a16_variants_of_a_name_fold_to_it() {
+        for variant in [".git", ".GIT", ".Git", ".g\u{200c}it", "\u{feff}.git", ".gi\u{2060}t", ".git.", ".git ", ".git . .", ".G\u{130}T"]
+        {
+            let expected = if variant.contains('\u{130}') { ".gi\u{307}t" } else { ".git" };
+            assert_eq!(fold(OsStr::new(variant)), expected, "{variant:?}");
+        }
+        assert_eq!(fold(OsStr::new(".\u{17f}\u{17f}h")), ".ssh");
+        assert_eq!(fold(OsStr::new("con\u{fb01}g")), "config");
+        assert_eq!(fold(OsStr::new(".github")), ".github");
+    }
+
+    #[test]
+    fn a17_streams_and_short_names_are_the_file_they_stand_for() {
+        for (wanted, name, same) in [
+            (".git", ".git", true),
+            (".git", ".git::$index_allocation", true),
+            (".git", ".git.:x", true),
+            (".git", "git~1", true),
+            (".git", "git~12", true),
+            (".gitmodules", "gitmod~1", true),
+            (".haft", "haft~2", true),
+            (".git", "git~", false),
+            (".git", "git~x", false),
+            (".git", "gitx~1", false),
+            (".git", ".gitignore", false),
+            (".git", "git", false),
+        ] {
+            assert_eq!(is_same(wanted, name), same, "{name} for {wanted}");
+        }
+    }
+
+    #[test]
+    fn the_root_counts_only_from_the_top() {
+        let names = Names::of(Path::new("/Home/.claude/Work"), Path::new("./a/../B"));
+        assert_eq!(names.from_the_top(), ["home", ".claude", "work", "a", "", "b"]);
+        assert_eq!(names.beneath_the_root(), ["a", "", "b"]);
+    }
+}

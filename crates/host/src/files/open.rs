@@ -1,0 +1,79 @@
+//! Opening ordinary files, and looking at what is there.
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, SystemTime};
+
+use haft_contract::{FileInfo, FileKind, Location, ToolError};
+use rustix::fs::{FileType, Stat, fstat};
+use rustix::io::Errno;
+
+use super::beneath::{READ, open_beneath};
+use super::errors::{self, Deed, failed};
+use super::parent::Parent;
+use super::roots::Place;
+
+/// What is at a location.
+pub(super) fn look(at: &Location) -> Result<FileInfo, ToolError> {
+    let stat = status(Place::of(at)?).map_err(|errno| failed(Deed::Look, at, errno))?;
+    let kind = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => FileKind::File,
+        FileType::Directory => FileKind::Directory,
+        FileType::Symlink => return Err(errors::became_a_link(at)),
+        _ => FileKind::Special,
+    };
+    Ok(FileInfo { kind, size: size_of(&stat), modified: modified(&stat) })
+}
+
+fn status(place: &Place) -> Result<Stat, Errno> {
+    match place.beneath.file_name() {
+        Some(name) => Parent::open(place)?.status(name)?.ok_or(Errno::NOENT),
+        None => fstat(place.root.handle()),
+    }
+}
+
+/// Opens an ordinary file, and nothing else.
+pub(super) fn open_file(at: &Location, deed: Deed) -> Result<(File, Stat), ToolError> {
+    let place = Place::of(at)?;
+    let handle = open_beneath(&place.root, &place.beneath, READ).map_err(|errno| failed(deed, at, errno))?;
+    ordinary(handle, at, deed)
+}
+
+/// Takes a handle for a file if it is one.
+pub(super) fn ordinary(handle: OwnedFd, at: &Location, deed: Deed) -> Result<(File, Stat), ToolError> {
+    let stat = fstat(&handle).map_err(|errno| failed(deed, at, errno))?;
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile if is_shown_by_the_kernel(&handle) => Err(errors::of_the_kernel(at)),
+        FileType::RegularFile => Ok((File::from(handle), stat)),
+        kind => Err(errors::not_a_file(at, kind)),
+    }
+}
+
+/// Whether a file or directory is `/proc`'s or its like, wherever that is mounted.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(super) fn is_shown_by_the_kernel(handle: &OwnedFd) -> bool {
+    use rustix::fs::{FsWord, PROC_SUPER_MAGIC, fstatfs};
+
+    const SYSFS: FsWord = 0x6265_6572;
+    const DEBUGFS: FsWord = 0x6462_6720;
+    const TRACEFS: FsWord = 0x7472_6163;
+    const SECURITYFS: FsWord = 0x7363_6673;
+    fstatfs(handle).is_ok_and(|system| [PROC_SUPER_MAGIC, SYSFS, DEBUGFS, TRACEFS, SECURITYFS].contains(&system.f_type))
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(super) fn is_shown_by_the_kernel(_handle: &OwnedFd) -> bool {
+    false
+}
+
+/// A file's size.
+pub(super) fn size_of(stat: &Stat) -> u64 {
+    u64::try_from(stat.st_size).unwrap_or(0)
+}
+
+fn modified(stat: &Stat) -> Option<SystemTime> {
+    let seconds = Duration::from_secs(stat.st_mtime.unsigned_abs());
+    let nanoseconds = Duration::from_nanos(stat.st_mtime_nsec);
+    let second = if stat.st_mtime < 0 { SystemTime::UNIX_EPOCH.checked_sub(seconds) } else { SystemTime::UNIX_EPOCH.checked_add(seconds) };
+    second?.checked_add(nanoseconds)
+}

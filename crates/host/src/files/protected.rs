@@ -1,0 +1,275 @@
+//! What may not be written, or not be read, whatever the access level.
+//!
+//! The rules name paths, not files: a protected file that does not exist yet cannot be created either.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use haft_contract::ToolError;
+
+use super::globs::Pattern;
+use super::names::{self, Names};
+
+const GIT: &str = "Git runs or trusts what is in it";
+const HAFT: &str = "Haft keeps its own settings and records there";
+const SHELL: &str = "shells run it when they start";
+const KEYS: &str = "it holds keys or says who may log in";
+const SYSTEM: &str = "the system runs what is in it on its own";
+const EDITOR: &str = "editors and agents run commands from it";
+const PROJECT: &str = "tools run or trust it as soon as someone works in the folder";
+
+/// Why, and which paths. Each covers what is beneath it.
+const NEVER_WRITTEN: [(&str, &[&str]); 7] = [
+    (GIT, &[".git", ".gitmodules", ".gitconfig", ".config/git"]),
+    (HAFT, &[".haft"]),
+    (
+        SHELL,
+        &[
+            ".bashrc",
+            ".bash_profile",
+            ".bash_login",
+            ".bash_logout",
+            ".bash_aliases",
+            ".profile",
+            ".zshrc",
+            ".zshenv",
+            ".zprofile",
+            ".zlogin",
+            ".zlogout",
+            ".kshrc",
+            ".mkshrc",
+            ".login",
+            ".logout",
+            ".cshrc",
+            ".tcshrc",
+            ".xprofile",
+            ".xinitrc",
+            ".xsession",
+            ".xsessionrc",
+            ".config/fish",
+            "/etc/profile",
+            "/etc/profile.d",
+            "/etc/environment",
+            "/etc/bash.bashrc",
+            "/etc/bashrc",
+            "/etc/zsh",
+        ],
+    ),
+    (KEYS, &[".ssh", ".gnupg", "/etc/ssh", "/etc/passwd", "/etc/shadow", "/etc/sudoers", "/etc/sudoers.d", "/etc/pam.d"]),
+    (
+        SYSTEM,
+        &[
+            "/etc/cron*",
+            "/etc/anacrontab",
+            "/var/spool/cron",
+            "/var/spool/at",
+            "/var/at",
+            "/usr/lib/cron",
+            "/etc/systemd",
+            "/etc/init.d",
+            "/etc/xdg/autostart",
+            "/etc/ld.so.preload",
+            ".config/autostart",
+            ".config/systemd",
+            ".local/share/systemd",
+            ".config/environment.d",
+            "Library/LaunchAgents",
+            "Library/LaunchDaemons",
+        ],
+    ),
+    (
+        EDITOR,
+        &[
+            ".vscode/tasks.json",
+            ".vscode/settings.json",
+            ".vscode/launch.json",
+            ".vscode/mcp.json",
+            ".idea",
+            ".mcp.json",
+            ".claude",
+            ".cursor",
+        ],
+    ),
+    (PROJECT, &[".envrc", ".npmrc"]),
+];
+
+/// Where the kernel shows itself as files. Reading one can hang, leak a secret or lead out of every root.
+const OF_THE_KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
+
+/// Whether a path lies where the kernel shows itself.
+pub(super) fn is_of_the_kernel(path: &Path) -> bool {
+    OF_THE_KERNEL.iter().any(|folder| path.starts_with(folder))
+}
+
+/// Why a path may not be read, or not be written.
+#[derive(Debug, Default)]
+pub(super) struct Refusals {
+    pub(super) no_read: Option<Cow<'static, str>>,
+    pub(super) no_write: Option<Cow<'static, str>>,
+}
+
+/// The rules of a session.
+#[derive(Debug)]
+pub(super) struct Rules {
+    deny_read: Vec<Pattern>,
+    never_written: Vec<(&'static str, Pattern)>,
+    own: Vec<(&'static str, Vec<String>)>,
+}
+
+impl Rules {
+    /// The rules, with the person's own `deny_read`.
+    pub(super) fn new(deny_read: &[String]) -> Result<Self, ToolError> {
+        let deny_read = deny_read.iter().map(|text| parse(text)).collect::<Result<_, _>>()?;
+        let listed = NEVER_WRITTEN.iter().flat_map(|(why, patterns)| patterns.iter().map(move |pattern| (*why, *pattern)));
+        let never_written = listed.map(|(why, text)| parse(text).map(|pattern| (why, pattern))).collect::<Result<_, _>>()?;
+        Ok(Self { deny_read, never_written, own: Vec::new() })
+    }
+
+    /// Protects one of Haft's own folders.
+    pub(super) fn protect_own(&mut self, path: &Path) {
+        self.own.push((HAFT, names::fold_all(path)));
+    }
+    /// Protects a folder of Git's that does not bear its name.
+    pub(super) fn protect_git(&mut self, path: &Path) {
+        self.own.push((GIT, names::fold_all(path)));
+    }
+
+    /// Adds what the rules say of a path. A refusal that is there already stays: every spelling must pass.
+    pub(super) fn judge(&self, root: &Path, beneath: &Path, requested: &Path, refusals: &mut Refusals) {
+        let names = Names::of(root, beneath);
+        if is_of_the_kernel(&root.join(beneath)) {
+            refusals.no_read.get_or_insert_with(|| kernel(requested, "read"));
+            refusals.no_write.get_or_insert_with(|| kernel(requested, "written"));
+        }
+        if refusals.no_read.is_none() {
+            refusals.no_read = self.denied(&names).map(|pattern| denied(requested, pattern));
+        }
+        if refusals.no_write.is_none() {
+            refusals.no_write = self.protected(&names).map(|why| protected(requested, why));
+        }
+    }
+
+    fn denied(&self, names: &Names) -> Option<&Pattern> {
+        self.deny_read.iter().find(|pattern| pattern.covers(names))
+    }
+    fn protected(&self, names: &Names) -> Option<&'static str> {
+        let own = self.own.iter().find(|(_, folder)| names.from_the_top().starts_with(folder)).map(|(why, _)| *why);
+        own.or_else(|| self.never_written.iter().find(|(_, pattern)| pattern.covers(names)).map(|(why, _)| *why))
+    }
+}
+
+fn parse(text: &str) -> Result<Pattern, ToolError> {
+    Pattern::parse(text).map_err(|why| ToolError::validation(format!("workspace.deny_read: {why}.")))
+}
+
+fn kernel(requested: &Path, verb: &str) -> Cow<'static, str> {
+    let path = requested.display();
+    Cow::Owned(format!(
+        "'{path}' may not be {verb}: it leads through /proc, /sys or /dev, which belong to the kernel. Use a file of the workspace."
+    ))
+}
+fn denied(requested: &Path, pattern: &Pattern) -> Cow<'static, str> {
+    let (path, pattern) = (requested.display(), pattern.text());
+    Cow::Owned(format!("'{path}' may not be read: workspace.deny_read has '{pattern}'. Ask the person for what you need of it."))
+}
+fn protected(requested: &Path, why: &str) -> Cow<'static, str> {
+    let path = requested.display();
+    Cow::Owned(format!("'{path}' may not be written: it is protected, because {why}. Ask the person to make this change."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(root: &str, beneath: &str) -> Refusals {
+        let mut rules = Rules::new(&["**/*.key".into(), "/etc/shadow".into()]).unwrap();
+        rules.protect_own(Path::new("/home/me/.local/share/haft"));
+        let mut refusals = Refusals::default();
+        rules.judge(Path::new(root), Path::new(beneath), Path::new(beneath), &mut refusals);
+        refusals
+    }
+
+    #[test]
+    fn a18_a19_a22_protected_paths_are_never_written_wherever_they_stand() {
+        for path in [
+            ".git",
+            ".git/hooks/pre-commit",
+            ".git/config",
+            ".git/modules/a/hooks/x",
+            ".git/worktrees/w/gitdir",
+            ".git/info/attributes",
+            "sub/.git/config",
+            "sub/.git",
+            ".gitmodules",
+            ".haft/config.toml",
+            "deep/.haft",
+            ".bashrc",
+            "home/.zshenv",
+            ".config/fish/config.fish",
+            ".ssh/authorized_keys",
+            ".gnupg/x",
+            ".config/autostart/x.desktop",
+            ".config/systemd/user/x.service",
+            ".vscode/tasks.json",
+            ".vscode/settings.json",
+            ".idea/workspace.xml",
+            ".envrc",
+            ".npmrc",
+            ".mcp.json",
+            ".claude/settings.json",
+            ".cursor/mcp.json",
+        ] {
+            let why = judged("/home/me/ws", path).no_write.unwrap_or_else(|| panic!("{path} may be written"));
+            assert!(why.starts_with(&format!("'{path}' may not be written: it is protected, because ")), "{why}");
+        }
+        for path in ["/etc/crontab", "/etc/cron.d/x", "/var/spool/cron/crontabs/me", "/etc/profile.d/x.sh", "/home/me/.local/share/haft/x"]
+        {
+            assert!(judged("/", path.trim_start_matches('/')).no_write.is_some(), "{path}");
+        }
+    }
+
+    #[test]
+    fn a15_a16_variants_of_protected_names_are_protected() {
+        for path in
+            [".GIT/hooks/x", ".g\u{200c}it/hooks/x", ".git./config", ".git /config", "GIT~1/config", ".Haft/x", ".S\u{17f}h/x", ".ENVRC"]
+        {
+            assert!(judged("/home/me/ws", path).no_write.is_some(), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn ordinary_paths_and_the_folder_the_person_chose_are_free() {
+        for (root, path) in [
+            ("/home/me/ws", "src/main.rs"),
+            ("/home/me/ws", ".gitignore"),
+            ("/home/me/ws", ".github/workflows/ci.yml"),
+            ("/home/me/ws", ".vscode/extensions.json"),
+            ("/home/me/ws", "git/config"),
+            ("/home/me/ws", "profile"),
+            ("/home/me/ws", "dev/null"),
+            ("/home/me/ws", "etc/crontab"),
+            ("/home/me/.claude/worktrees/ws", "a"),
+            ("/home/me/ws", "local/share/haft"),
+        ] {
+            let Refusals { no_read, no_write } = judged(root, path);
+            assert_eq!((no_read, no_write), (None, None), "{root}/{path}");
+        }
+    }
+
+    #[test]
+    fn a13_a14_the_kernels_folders_are_neither_read_nor_written() {
+        for path in ["proc/self/mem", "proc", "sys/kernel", "dev/zero", "dev/tcp/x"] {
+            let Refusals { no_read, no_write } = judged("/", path);
+            assert!(no_read.is_some() && no_write.is_some(), "{path}");
+        }
+        assert!(judged("/", "process/x").no_read.is_none());
+    }
+
+    #[test]
+    fn denied_reads_name_the_pattern() {
+        let why = judged("/home/me/ws", "a/B.KEY").no_read;
+        let expected = "'a/B.KEY' may not be read: workspace.deny_read has '**/*.key'. Ask the person for what you need of it.";
+        assert_eq!(why.as_deref(), Some(expected));
+        assert!(judged("/", "etc/shadow").no_read.is_some());
+    }
+}

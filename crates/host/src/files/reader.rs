@@ -1,0 +1,87 @@
+//! Reading an open file at a position.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use haft_contract::{BoxFuture, Location, Reader, ToolError};
+use rustix::io::Errno;
+
+use super::blocking::blocking;
+use super::errors::{self, Deed, failed};
+use super::open::{open_file, size_of};
+
+/// What is read together with opening; most files are no longer, and cost one hop to another thread.
+const HEAD: usize = 64 * 1024;
+/// How much is read at once.
+pub(super) const PIECE: usize = 256 * 1024;
+
+/// An open file, with its beginning in memory.
+#[derive(Debug)]
+pub(super) struct OpenFile {
+    at: Location,
+    file: Arc<File>,
+    size: u64,
+    head: Vec<u8>,
+    /// Whether the head is all there is.
+    whole: bool,
+}
+
+impl OpenFile {
+    /// Opens a file and reads its head.
+    pub(super) fn open(at: Location) -> Result<Self, ToolError> {
+        errors::check_readable(&at)?;
+        let (file, stat) = open_file(&at, Deed::Read)?;
+        // One byte more than the file should have, to see that it ends there.
+        let wanted = usize::try_from(size_of(&stat)).map_or(HEAD, |size| size.saturating_add(1).min(HEAD));
+        let head = read(&file, 0, wanted).map_err(|errno| failed(Deed::Read, &at, errno))?;
+        let whole = head.len() < wanted;
+        let size = if whole { head.len() as u64 } else { size_of(&stat) };
+        Ok(Self { at, file: Arc::new(file), size, head, whole })
+    }
+
+    fn from_head(&self, offset: u64, length: usize) -> Option<Vec<u8>> {
+        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(self.head.len());
+        let rest = &self.head[start..];
+        (self.whole || rest.len() >= length).then(|| rest[..length.min(rest.len())].to_vec())
+    }
+}
+
+impl Reader for OpenFile {
+    fn size(&self) -> u64 {
+        self.size
+    }
+    fn read_at(&self, offset: u64, length: usize) -> BoxFuture<'_, Result<Vec<u8>, ToolError>> {
+        if let Some(bytes) = self.from_head(offset, length) {
+            return Box::pin(std::future::ready(Ok(bytes)));
+        }
+        let (file, at) = (Arc::clone(&self.file), self.at.clone());
+        Box::pin(blocking(move || read(&file, offset, length).map_err(|errno| failed(Deed::Read, &at, errno))))
+    }
+}
+
+/// Up to `length` bytes from `offset`. Memory grows with what is there, not with what was asked for.
+fn read(file: &File, offset: u64, length: usize) -> Result<Vec<u8>, Errno> {
+    let mut bytes = Vec::new();
+    while bytes.len() < length {
+        let start = bytes.len();
+        bytes.resize(start + (length - start).min(PIECE), 0);
+        let count = read_once(file, &mut bytes[start..], offset.saturating_add(start as u64))?;
+        bytes.truncate(start + count);
+        if count == 0 {
+            break;
+        }
+    }
+    Ok(bytes)
+}
+
+/// One read, again if a signal came between.
+pub(super) fn read_once(file: &File, buffer: &mut [u8], offset: u64) -> Result<usize, Errno> {
+    loop {
+        match file.read_at(buffer, offset) {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(errors::number(&error)),
+            Ok(count) => return Ok(count),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The directories a session may use, each held open from the start.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use haft_contract::{Location, ToolError, Zone};
+use rustix::fs::{CWD, Mode, fstat, openat, stat};
+
+use super::beneath::{CHOSEN_DIRECTORY, Way};
+use super::protected;
+
+/// A directory that is held open: the session stays with it, wherever its path leads later.
+#[derive(Debug)]
+pub(super) struct Root {
+    handle: OwnedFd,
+    path: PathBuf,
+    zone: Zone,
+    way: Way,
+}
+
+impl Root {
+    fn open(path: &Path, zone: Zone, way: Way) -> Result<Self, ToolError> {
+        let failed = |why: &dyn std::fmt::Display| {
+            ToolError::validation(format!("The folder '{}' cannot be opened: {why}. Give the path of a folder.", path.display()))
+        };
+        let handle = openat(CWD, path, CHOSEN_DIRECTORY, Mode::empty()).map_err(|errno| failed(&errno))?;
+        let path = path.canonicalize().map_err(|error| failed(&error))?;
+        let (held, named) = (fstat(&handle).map_err(|errno| failed(&errno))?, stat(&path).map_err(|errno| failed(&errno))?);
+        if (held.st_dev, held.st_ino) != (named.st_dev, named.st_ino) {
+            return Err(failed(&"it changed meanwhile"));
+        }
+        Ok(Self { handle, path, zone, way })
+    }
+    pub(super) fn handle(&self) -> BorrowedFd<'_> {
+        self.handle.as_fd()
+    }
+    /// Its path when it was opened, free of links.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+    pub(super) fn zone(&self) -> Zone {
+        self.zone
+    }
+    pub(super) fn way(&self) -> Way {
+        self.way
+    }
+}
+
+/// A root and the way beneath it: what a [`Location`] carries.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    pub(super) root: Arc<Root>,
+    pub(super) beneath: PathBuf,
+}
+
+impl Place {
+    /// The place of a location that this file system made.
+    pub(super) fn of(at: &Location) -> Result<&Self, ToolError> {
+        at.handle.downcast_ref().ok_or_else(|| {
+            ToolError::execution(format!("'{}' was located by another file system than the one that should open it.", at.display))
+        })
+    }
+}
+
+/// All roots of a session.
+#[derive(Debug)]
+pub(super) struct Roots {
+    main: PathBuf,
+    /// The deepest first, so that the first that holds a path is the most specific; the whole machine is last.
+    all: Vec<Arc<Root>>,
+}
+
+impl Roots {
+    pub(super) fn open(main: &Path, read_only: &[PathBuf], writable: &[PathBuf], way: Way) -> Result<Self, ToolError> {
+        let main = Root::open(main, Zone::Workspace, way)?;
+        let path = main.path.clone();
+        let mut all = vec![main];
+        // Read-only ones first: where a folder is named as both, the stricter holds.
+        for root in read_only {
+            all.insert(0, Root::open(root, Zone::ReadOnlyRoot, way)?);
+        }
+        for root in writable {
+            all.push(Root::open(root, Zone::Workspace, way)?);
+        }
+        if let Some(root) = all.iter().find(|root| protected::is_of_the_kernel(&root.path)) {
+            return Err(ToolError::validation(format!(
+                "The folder '{}' belongs to the kernel and cannot be a workspace: choose a folder of files.",
+                root.path.display()
+            )));
+        }
+        all.push(Root::open(Path::new("/"), Zone::Outside, way)?);
+        all.sort_by_key(|root| std::cmp::Reverse(root.path.components().count()));
+        Ok(Self { main: path, all: all.into_iter().map(Arc::new).collect() })
+    }
+
+    /// The path of the workspace.
+    pub(super) fn main(&self) -> &Path {
+        &self.main
+    }
+    /// The most specific root that holds an absolute path, and the rest of the path. Compares whole names.
+    pub(super) fn holding<'p>(&self, path: &'p Path) -> Option<(&Arc<Root>, &'p Path)> {
+        self.all.iter().find_map(|root| path.strip_prefix(&root.path).ok().map(|rest| (root, rest)))
+    }
+    /// The root at exactly this path.
+    pub(super) fn at(&self, path: &Path) -> Option<&Arc<Root>> {
+        self.all.iter().find(|root| root.path == path)
+    }
+    /// Those in which files may be written.
+    pub(super) fn writable(&self) -> impl Iterator<Item = &Arc<Root>> {
+        self.all.iter().filter(|root| root.zone == Zone::Workspace)
+    }
+}

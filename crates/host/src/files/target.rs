@@ -1,0 +1,86 @@
+//! The file that a change is about, as it is before the change.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
+
+use haft_contract::{Location, PreImage, ToolError};
+use rustix::fs::{Access, AtFlags, FileType, Mode, Stat, accessat};
+use rustix::io::Errno;
+
+use super::beneath::{READ, open_name};
+use super::errors::{self, Deed, failed};
+use super::open::{is_shown_by_the_kernel, ordinary, size_of};
+use super::parent::Parent;
+use super::roots::Place;
+
+/// A file that is there: open, so that its content can be kept.
+#[derive(Debug)]
+pub(super) struct Target {
+    pub(super) file: File,
+    pub(super) stat: Stat,
+}
+
+impl Target {
+    /// Opens what is at a name, if anything is; only an ordinary file will do.
+    pub(super) fn find(parent: &Parent, name: &OsStr, at: &Location, deed: Deed) -> Result<Option<Self>, ToolError> {
+        if is_shown_by_the_kernel(parent.handle()) {
+            return Err(errors::of_the_kernel(at));
+        }
+        match open_name(parent.handle(), name, READ) {
+            Ok(handle) => ordinary(handle, at, deed).map(|(file, stat)| Some(Self { file, stat })),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(failed(deed, at, errno)),
+        }
+    }
+}
+
+/// The name that a change is about; a root itself has none.
+pub(super) fn name_of<'p>(place: &'p Place, at: &Location) -> Result<&'p OsStr, ToolError> {
+    place.beneath.file_name().ok_or_else(|| errors::not_a_file(at, FileType::Directory))
+}
+
+/// Respects a file that was made read-only: renaming over it would not need its permission.
+pub(super) fn check_permission(parent: &Parent, name: &OsStr) -> Result<(), Errno> {
+    match accessat(parent.handle(), name, Access::WRITE_OK, AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW) {
+        Err(errno @ (Errno::ACCESS | Errno::PERM | Errno::ROFS)) => Err(errno),
+        // Some kernels cannot tell; the change itself will.
+        _ => Ok(()),
+    }
+}
+
+/// Whether a name still is what it was: the same file, untouched, or nothing.
+pub(super) fn check_unchanged(parent: &Parent, name: &OsStr, at: &Location, before: Option<&Stat>) -> Result<(), ToolError> {
+    let now = parent.status(name).map_err(|errno| failed(Deed::Write, at, errno))?;
+    if now.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink) {
+        return Err(errors::became_a_link(at));
+    }
+    let same = match (before, &now) {
+        (Some(before), Some(now)) => is_same(before, now),
+        (None, None) => true,
+        _ => false,
+    };
+    if same { Ok(()) } else { Err(errors::changed_meanwhile(at)) }
+}
+
+fn is_same(before: &Stat, now: &Stat) -> bool {
+    (before.st_dev, before.st_ino, before.st_size) == (now.st_dev, now.st_ino, now.st_size)
+        && (before.st_mtime, before.st_mtime_nsec) == (now.st_mtime, now.st_mtime_nsec)
+}
+
+/// What a change of this target must be able to bring back.
+pub(super) fn pre_image(at: &Location, before: Option<Target>, after: Option<String>, parent: &Parent) -> PreImage {
+    let mode = before.as_ref().map(|target| bits(permissions(&target.stat)));
+    let content = before.map(|Target { file, stat }| Box::new(file.take(size_of(&stat))) as Box<dyn Read + Send>);
+    PreImage { path: at.path.clone(), content, mode, after, created_directories: parent.made() }
+}
+
+/// The permissions of a file. Not the bits that lend its owner's power: the kernel drops them on a write as well.
+pub(super) fn permissions(stat: &Stat) -> Mode {
+    Mode::from_raw_mode(stat.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO)
+}
+
+#[allow(clippy::useless_conversion)] // narrower on other systems
+fn bits(mode: Mode) -> u32 {
+    mode.as_raw_mode().into()
+}

@@ -1,0 +1,206 @@
+//! The client: resolve, judge, pin, connect; every redirect judged again.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use haft_contract::{Body, BoxFuture, Connect, ErrorKind, HopJudge, HttpClient, HttpRequest, HttpResponse, ToolError};
+use reqwest::header::LOCATION;
+use reqwest::{Method, Response};
+
+use super::guard::Guard;
+use super::redirect::{self, Hop};
+use super::resolver::{JudgingResolver, Resolve, SystemResolver};
+use super::rule::NetworkRules;
+use super::target::Target;
+use super::{failure, headers};
+
+/// More ports at once than any honest session uses; beyond it, idle connections are given up.
+const MAX_CLIENTS: usize = 16;
+const MAX_IDLE_CONNECTIONS: usize = 4;
+const MAX_RESPONSE_HEADERS: usize = 200;
+/// HTTP/1 heads are bounded by the client library at about 400 KiB; this is the bound for HTTP/2.
+const MAX_RESPONSE_HEADER_BYTES: u32 = 256 * 1024;
+
+/// How long the client waits.
+#[derive(Debug, Clone)]
+pub struct HttpOptions {
+    /// For a connection: name lookup, TCP and TLS together.
+    pub connect_timeout: Duration,
+    /// For the head of an answer, and for each further piece of its body.
+    pub idle_timeout: Duration,
+}
+
+impl Default for HttpOptions {
+    fn default() -> Self {
+        Self { connect_timeout: Duration::from_secs(10), idle_timeout: Duration::from_secs(30) }
+    }
+}
+
+/// The only way from a tool to the network.
+pub struct GuardedClient {
+    guard: Arc<Guard>,
+    resolver: Arc<dyn Resolve>,
+    options: Arc<HttpOptions>,
+    clients: Mutex<HashMap<(String, u16), reqwest::Client>>,
+}
+
+impl std::fmt::Debug for GuardedClient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GuardedClient").field("guard", &self.guard).field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl GuardedClient {
+    /// A client that reaches public addresses and what the rules allow.
+    pub fn new(rules: NetworkRules) -> Self {
+        Self::with(rules, HttpOptions::default(), Arc::new(SystemResolver))
+    }
+
+    /// A client with its own waiting times and resolver.
+    pub fn with(rules: NetworkRules, options: HttpOptions, resolver: Arc<dyn Resolve>) -> Self {
+        // The TLS library takes one provider for the whole process; if another part was first, its choice stands.
+        drop(rustls::crypto::ring::default_provider().install_default());
+        Self { guard: Arc::new(Guard::new(rules)), resolver, options: Arc::new(options), clients: Mutex::default() }
+    }
+
+    fn target(&self, method: &str, url: &str) -> Result<Target, ToolError> {
+        Target::parse(method, url).map(|target| self.screened(target))
+    }
+
+    fn screened(&self, mut target: Target) -> Target {
+        let refusal = self.guard.screen(&target.host, target.connect.port).err();
+        target.connect.refused = refusal.map(|refusal| refusal.to_string());
+        target
+    }
+
+    async fn follow(&self, request: HttpRequest, judge: &dyn HopJudge) -> Result<HttpResponse, ToolError> {
+        let limit = request.redirects;
+        let mut hop = Hop {
+            target: self.target(&request.method, &request.url)?,
+            headers: headers::checked(&request.headers)?,
+            body: request.body.map(Into::into),
+        };
+        let mut trail = Vec::new();
+        loop {
+            let response = self.exchange(&hop).await?;
+            let Some(location) = location(&response).filter(|_| limit > 0) else { return Ok(self.answer(response, hop.target, trail)) };
+            if trail.len() == usize::from(limit) {
+                return Err(redirect::too_many(limit, &hop.target));
+            }
+            trail.push(hop.target.url.to_string());
+            let mut next = hop.follow(response.status().as_u16(), &location)?;
+            next.target = self.screened(next.target);
+            permitted(&next.target.connect)?;
+            judge.judge(&next.target.connect)?;
+            hop = next;
+        }
+    }
+
+    /// One request and the head of its answer.
+    async fn exchange(&self, hop: &Hop) -> Result<Response, ToolError> {
+        permitted(&hop.target.connect)?;
+        let method = Method::from_bytes(hop.target.connect.method.as_bytes())
+            .map_err(|_| ToolError::validation(format!("Unsupported HTTP method: {}", hop.target.connect.method)))?;
+        let mut request = self.client(&hop.target.connect)?.request(method, hop.target.url.clone()).headers(hop.headers.clone());
+        if let Some(body) = &hop.body {
+            request = request.body(body.clone());
+        }
+        let response = request.send().await.map_err(|error| failure::describe(error, &hop.target, &self.options))?;
+        self.check_peer(&response, &hop.target)?;
+        Ok(response)
+    }
+
+    /// Only judged addresses are connected to; this would catch a connection that got around the resolver.
+    fn check_peer(&self, response: &Response, target: &Target) -> Result<(), ToolError> {
+        let peer = response.remote_addr().ok_or_else(|| network_error(format!("The peer of {} is not known.", target.shown())))?;
+        self.guard.judge(&target.connect.host, peer).map_err(|refusal| network_error(refusal.to_string()))
+    }
+
+    fn answer(&self, response: Response, target: Target, redirected_from: Vec<String>) -> HttpResponse {
+        let status = response.status();
+        HttpResponse {
+            status: status.as_u16(),
+            reason: status.canonical_reason().unwrap_or_default().into(),
+            headers: headers::to_text(response.headers()),
+            url: target.url.to_string(),
+            redirected_from,
+            body: Box::new(Pieces { response, target, options: Arc::clone(&self.options) }),
+        }
+    }
+
+    /// The client for a scheme and port, made at first use: most calls of most programs never go out.
+    fn client(&self, connect: &Connect) -> Result<reqwest::Client, ToolError> {
+        let key = (connect.scheme.clone(), connect.port);
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = clients.get(&key) {
+            return Ok(client.clone());
+        }
+        let client = self.build(connect).map_err(|error| {
+            network_error(format!("The HTTP client could not be set up: {}. Check the system's certificates.", failure::innermost(&error)))
+        })?;
+        if clients.len() >= MAX_CLIENTS {
+            clients.clear();
+        }
+        clients.insert(key, client.clone());
+        Ok(client)
+    }
+
+    fn build(&self, connect: &Connect) -> reqwest::Result<reqwest::Client> {
+        let resolver = JudgingResolver { guard: Arc::clone(&self.guard), resolver: Arc::clone(&self.resolver), port: connect.port };
+        let builder = reqwest::Client::builder()
+            .user_agent(concat!("haft/", env!("CARGO_PKG_VERSION")))
+            // A proxy from the environment would resolve names itself, past the guard.
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .dns_resolver(resolver)
+            .connect_timeout(self.options.connect_timeout)
+            .read_timeout(self.options.idle_timeout)
+            .pool_max_idle_per_host(MAX_IDLE_CONNECTIONS)
+            .pool_idle_timeout(Duration::from_secs(30))
+            .http1_max_headers(MAX_RESPONSE_HEADERS)
+            .http2_max_header_list_size(MAX_RESPONSE_HEADER_BYTES)
+            .tcp_nodelay(true);
+        // Plain http must work where no certificates are installed, and need not wait for them to be read.
+        if connect.scheme == "http" { builder.tls_certs_only([]).build() } else { builder.build() }
+    }
+}
+
+impl HttpClient for GuardedClient {
+    fn locate(&self, method: &str, url: &str) -> Result<Connect, ToolError> {
+        self.target(method, url).map(|target| target.connect)
+    }
+
+    fn send<'a>(&'a self, request: HttpRequest, judge: &'a dyn HopJudge) -> BoxFuture<'a, Result<HttpResponse, ToolError>> {
+        Box::pin(self.follow(request, judge))
+    }
+}
+
+fn location(response: &Response) -> Option<String> {
+    let value = response.headers().get(LOCATION).filter(|_| redirect::is_redirect(response.status().as_u16()))?;
+    Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
+}
+
+fn permitted(connect: &Connect) -> Result<(), ToolError> {
+    connect.refused.as_ref().map_or(Ok(()), |why| Err(network_error(why)))
+}
+
+fn network_error(message: impl Into<String>) -> ToolError {
+    ToolError::new(ErrorKind::NetworkError, message)
+}
+
+/// A body on its way. Dropping it before its end closes the connection.
+struct Pieces {
+    response: Response,
+    target: Target,
+    options: Arc<HttpOptions>,
+}
+
+impl Body for Pieces {
+    fn chunk(&mut self) -> BoxFuture<'_, Result<Option<Vec<u8>>, ToolError>> {
+        Box::pin(async move {
+            let piece = self.response.chunk().await.map_err(|error| failure::describe(error, &self.target, &self.options))?;
+            Ok(piece.map(Into::into))
+        })
+    }
+}

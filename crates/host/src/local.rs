@@ -1,0 +1,68 @@
+//! The machine as one host: every capability, put together.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use haft_contract::{Clock, FileSystem, Host, HttpClient, Notifier, ProcessRunner, SystemInfo};
+
+use crate::{GuardedClient, LocalNotifier, LocalProcesses, LocalSystem, NetworkRules, SystemClock};
+
+/// What the person decides about the host.
+#[derive(Debug, Clone)]
+pub struct HostOptions {
+    /// What tools may reach beyond public addresses, and what they may not.
+    pub network: NetworkRules,
+    /// Where notices go when there is no desktop.
+    pub alert_log: PathBuf,
+}
+
+/// This machine, as tools reach it.
+pub struct LocalHost {
+    files: Arc<dyn FileSystem>,
+    http: GuardedClient,
+    processes: LocalProcesses,
+    clock: SystemClock,
+    notifier: LocalNotifier,
+    system: LocalSystem,
+}
+
+impl std::fmt::Debug for LocalHost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LocalHost").field("http", &self.http).field("notifier", &self.notifier).finish_non_exhaustive()
+    }
+}
+
+impl LocalHost {
+    /// A host whose tools see these files. Nothing is opened or connected yet.
+    pub fn new(files: Arc<dyn FileSystem>, options: HostOptions) -> Self {
+        Self {
+            files,
+            http: GuardedClient::new(options.network),
+            processes: LocalProcesses,
+            clock: SystemClock,
+            notifier: LocalNotifier::new(options.alert_log),
+            system: LocalSystem,
+        }
+    }
+}
+
+impl Host for LocalHost {
+    fn files(&self) -> &dyn FileSystem {
+        &*self.files
+    }
+    fn http(&self) -> &dyn HttpClient {
+        &self.http
+    }
+    fn processes(&self) -> &dyn ProcessRunner {
+        &self.processes
+    }
+    fn clock(&self) -> &dyn Clock {
+        &self.clock
+    }
+    fn notifier(&self) -> &dyn Notifier {
+        &self.notifier
+    }
+    fn system(&self) -> &dyn SystemInfo {
+        &self.system
+    }
+}

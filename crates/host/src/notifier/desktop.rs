@@ -1,0 +1,121 @@
+//! The desktop's own notifications, through the program that the system has for them.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use haft_contract::{CommandSpec, Exec, Notice, ProcessRunner, ToolError};
+use tokio_util::sync::CancellationToken;
+
+use crate::LocalProcesses;
+use crate::visible::shorten;
+
+/// More than this is not read in a pop-up.
+const SHOWN_CHARACTERS: usize = 1000;
+const TIME_LIMIT: Duration = Duration::from_secs(5);
+const ERROR_BYTES: usize = 500;
+
+/// What a program needs to find the person's session; any of the first three says that there is one.
+const SESSION: &[&str] = &["DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "XAUTHORITY"];
+const SESSION_SIGNS: usize = 3;
+
+/// Where the notification program is looked for, and the session it speaks to.
+#[derive(Debug, Clone, Default)]
+pub struct Desktop {
+    /// Folders to look in.
+    pub search_path: Vec<PathBuf>,
+    /// The session's environment variables; none means that there is no desktop.
+    pub session: Vec<(String, String)>,
+}
+
+impl Desktop {
+    /// The desktop that this process runs on.
+    pub fn from_environment() -> Self {
+        let folders = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
+        let set = |name: &&&str| std::env::var(name).ok().filter(|value| !value.is_empty()).map(|value| ((***name).to_owned(), value));
+        let present = SESSION.iter().take(SESSION_SIGNS).any(|name| set(&name).is_some());
+        let session = if present || cfg!(target_os = "macos") { SESSION.iter().filter_map(|name| set(&name)).collect() } else { Vec::new() };
+        Self { search_path: folders, session }
+    }
+
+    /// Shows a notice and names the program that did; `None` if there is no desktop to show it on.
+    pub(super) async fn show(&self, notice: &Notice) -> Result<Option<&'static str>, String> {
+        let Some((name, program)) = self.program() else { return Ok(None) };
+        let arguments = if name == "osascript" { osascript(notice) } else { notify_send(notice) };
+        let output = LocalProcesses.run(self.command(program, arguments), CancellationToken::new()).await.map_err(said)?;
+        match output.code {
+            Some(0) if !output.timed_out => Ok(Some(name)),
+            _ if output.timed_out => Err(format!("{name} did not end within {TIME_LIMIT:?}")),
+            _ => Err(format!("{name} failed: {}", shorten(String::from_utf8_lossy(&output.stderr).trim(), ERROR_BYTES))),
+        }
+    }
+
+    fn program(&self) -> Option<(&'static str, PathBuf)> {
+        let name = if cfg!(target_os = "macos") { "osascript" } else { "notify-send" };
+        if self.session.is_empty() && name == "notify-send" {
+            return None;
+        }
+        let folders = self.search_path.iter().filter(|folder| folder.is_absolute());
+        folders.map(|folder| folder.join(name)).find(|file| file.is_file()).map(|file| (name, file))
+    }
+
+    fn command(&self, program: PathBuf, arguments: Vec<String>) -> CommandSpec {
+        let environment = self.session.iter().map(|(name, _)| name.clone()).collect();
+        CommandSpec {
+            exec: Exec { program, arguments, directory: Path::new("/").into(), environment },
+            environment: self.session.clone(),
+            input: None,
+            output_limit: ERROR_BYTES,
+            timeout: TIME_LIMIT,
+        }
+    }
+}
+
+fn said(error: ToolError) -> String {
+    error.message().trim_end_matches('.').to_owned()
+}
+
+fn title(notice: &Notice) -> String {
+    if notice.recipient.is_empty() { "Haft".into() } else { format!("Haft: for {}", shorten(&notice.recipient, 100)) }
+}
+
+fn notify_send(notice: &Notice) -> Vec<String> {
+    let urgency = match notice.urgency.as_str() {
+        "low" => "low",
+        "high" | "critical" => "critical",
+        _ => "normal",
+    };
+    // The body is read as markup.
+    let body = shorten(&notice.message, SHOWN_CHARACTERS).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    vec!["--app-name=haft".into(), format!("--urgency={urgency}"), "--".into(), title(notice), body]
+}
+
+/// The texts are arguments of the script, never part of its source.
+fn osascript(notice: &Notice) -> Vec<String> {
+    let script = "on run argv\ndisplay notification (item 1 of argv) with title (item 2 of argv)\nend run";
+    vec!["-e".into(), script.into(), "--".into(), shorten(&notice.message, SHOWN_CHARACTERS), title(notice)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_arguments_and_cannot_be_options_or_markup() {
+        let notice = |urgency: &str| Notice { message: "-x <b>\n\u{1b}[2J&".into(), urgency: urgency.into(), recipient: "--help".into() };
+        for (urgency, flag) in
+            [("low", "low"), ("normal", "normal"), ("high", "critical"), ("critical", "critical"), ("odd", "normal")]
+        {
+            assert_eq!(
+                notify_send(&notice(urgency)),
+                [
+                    "--app-name=haft",
+                    &format!("--urgency={flag}"),
+                    "--",
+                    "Haft: for --help",
+                    "-x &lt;b&gt;\\n\\u{1b}[2J&amp;"
+                ]
+            );
+        }
+        assert_eq!(osascript(&notice("low"))[2..], ["--", "-x <b>\\n\\u{1b}[2J&", "Haft: for --help"]);
+    }
+}

@@ -1,0 +1,175 @@
+//! Programs. None outlives its call: each is the leader of its own process group, which ends with it.
+
+mod capture;
+mod environment;
+mod group;
+
+use std::future::Future;
+use std::io::{self, ErrorKind as IoErrorKind};
+use std::os::unix::process::ExitStatusExt;
+use std::pin::{Pin, pin};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use haft_contract::{BoxFuture, CommandSpec, ErrorKind, Exec, ProcessOutput, ProcessRunner, ToolError};
+use tokio::io::AsyncWriteExt;
+use tokio::process::{Child, ChildStdin, Command};
+use tokio_util::sync::CancellationToken;
+
+use self::capture::Capture;
+use self::group::Group;
+use crate::visible::escape;
+
+/// How long output may still arrive after the program itself has ended: something it left behind may hold the pipe.
+const LAST_WORDS: Duration = Duration::from_millis(250);
+
+/// Runs programs on this machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LocalProcesses;
+
+impl ProcessRunner for LocalProcesses {
+    fn run(&self, command: CommandSpec, cancel: CancellationToken) -> BoxFuture<'_, Result<ProcessOutput, ToolError>> {
+        Box::pin(run(command, cancel))
+    }
+}
+
+/// Why a program is no longer waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Exited,
+    TimedOut,
+    Cancelled,
+}
+
+async fn run(mut command: CommandSpec, cancel: CancellationToken) -> Result<ProcessOutput, ToolError> {
+    if cancel.is_cancelled() {
+        return Err(cancelled(&command.exec));
+    }
+    let mut child = spawn(&command)?;
+    let mut group = Group::of(&child);
+    let (mut stdout, mut stderr) = (Capture::new(command.output_limit), Capture::new(command.output_limit));
+    let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (end, status) = {
+        let input = command.input.take().unwrap_or_default();
+        let mut traffic = pin!(async {
+            tokio::join!(feed(streams.0, input), stdout.fill(streams.1), stderr.fill(streams.2));
+        });
+        let mut traffic = Traffic { future: traffic.as_mut(), done: false };
+        let end = traffic.during(ended(&group, &mut child, command.timeout, &cancel)).await;
+        let status = settle(end, &mut group, &mut child, &mut traffic).await;
+        (end, status)
+    };
+    let status = status.map_err(|error| ToolError::execution(format!("{} could not be waited for: {error}", shown(&command.exec))))?;
+    if end == End::Cancelled {
+        return Err(cancelled(&command.exec));
+    }
+    Ok(report(status, end, stdout, stderr))
+}
+
+fn spawn(command: &CommandSpec) -> Result<Child, ToolError> {
+    let exec = &command.exec;
+    if !exec.program.is_absolute() {
+        return Err(ToolError::execution(format!("{} is not an absolute path; the plan must name the file that runs", shown(exec))));
+    }
+    Command::new(&exec.program)
+        .args(&exec.arguments)
+        .current_dir(&exec.directory)
+        .env_clear()
+        .envs(environment::for_command(command)?)
+        .stdin(if command.input.is_some() { Stdio::piped() } else { Stdio::null() })
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(|error| spawn_error(exec, error))
+}
+
+async fn ended(group: &Group, child: &mut Child, timeout: Duration, cancel: &CancellationToken) -> End {
+    tokio::select! {
+        biased;
+        // A failing wait is reported when the child is reaped.
+        _ = group.exited(child) => End::Exited,
+        () = cancel.cancelled() => End::Cancelled,
+        () = tokio::time::sleep(timeout) => End::TimedOut,
+    }
+}
+
+async fn settle(end: End, group: &mut Group, child: &mut Child, traffic: &mut Traffic<'_>) -> io::Result<ExitStatus> {
+    if end != End::Exited {
+        let status = traffic.during(group.end(child)).await;
+        traffic.finish().await;
+        return status;
+    }
+    traffic.finish().await;
+    let status = group.finish(child).await;
+    traffic.finish().await;
+    status
+}
+
+/// The streams of a program, moved along while something else is waited for.
+struct Traffic<'a> {
+    future: Pin<&'a mut (dyn Future<Output = ()> + Send)>,
+    done: bool,
+}
+
+impl Traffic<'_> {
+    async fn during<T>(&mut self, wanted: impl Future<Output = T>) -> T {
+        let mut wanted = pin!(wanted);
+        loop {
+            tokio::select! {
+                result = &mut wanted => return result,
+                () = &mut self.future, if !self.done => self.done = true,
+            }
+        }
+    }
+    /// Reads what is still on its way; not for long, because its writer may never end.
+    async fn finish(&mut self) {
+        if !self.done {
+            self.done = tokio::time::timeout(LAST_WORDS, &mut self.future).await.is_ok();
+        }
+    }
+}
+
+async fn feed(stdin: Option<ChildStdin>, input: Vec<u8>) {
+    if let Some(mut stdin) = stdin {
+        // A program need not read its input; that it stopped is no failure.
+        drop(stdin.write_all(&input).await);
+    }
+}
+
+fn report(status: ExitStatus, end: End, stdout: Capture, stderr: Capture) -> ProcessOutput {
+    ProcessOutput {
+        code: status.code(),
+        signal: status.signal(),
+        truncated: stdout.dropped + stderr.dropped > 0,
+        stdout: stdout.kept,
+        stderr: stderr.kept,
+        timed_out: end == End::TimedOut,
+    }
+}
+
+fn shown(exec: &Exec) -> String {
+    format!("'{}'", escape(&exec.program.to_string_lossy()))
+}
+
+fn cancelled(exec: &Exec) -> ToolError {
+    ToolError::new(ErrorKind::Cancelled, format!("{} was cancelled; it and all it started were ended.", shown(exec)))
+}
+
+fn spawn_error(exec: &Exec, error: io::Error) -> ToolError {
+    let program = shown(exec);
+    let directory = escape(&exec.directory.to_string_lossy());
+    let message = match error.kind() {
+        _ if !exec.directory.is_dir() => format!("Cannot run {program} in '{directory}': there is no such folder."),
+        IoErrorKind::NotFound if exec.program.exists() => format!("Cannot run {program}: the interpreter that its first line names is missing."),
+        IoErrorKind::NotFound => format!("Cannot run {program}: there is no such file. Check the name, or install it."),
+        IoErrorKind::PermissionDenied => format!("Cannot run {program}: it is not executable for this user. Set it with chmod +x."),
+        IoErrorKind::ArgumentListTooLong => format!("Cannot run {program}: its arguments are too long. Pass them in a file or as input."),
+        _ if error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error()) => {
+            format!("Cannot run {program}: it is neither a program for this machine nor a script that names its interpreter (#!/bin/sh).")
+        }
+        _ => format!("Cannot run {program}: {error}."),
+    };
+    ToolError::execution(message).with_source(error)
+}

@@ -1,0 +1,115 @@
+//! Blobs as files: `spills/` and `pre-images/` in the store's folder.
+//!
+//! A blob is written under a temporary name and gets its own only when it is whole, so nobody ever reads half of one.
+//! A pre-image is synced before, and its folder after, because a change waits for it; a spill is only a convenience and
+//! is left to the system. Content passes through in pieces: memory does not depend on its size.
+
+mod file_writer;
+mod prune;
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_contract::BoxFuture;
+use uuid::{NoContext, Timestamp, Uuid};
+
+use self::file_writer::{FileWriter, Temporary};
+use super::blocking::blocking;
+use super::folder::PrivateFolder;
+use crate::{BlobId, BlobWriter, Blobs, StoreError};
+
+const PIECE: usize = 64 << 10;
+
+/// [`Blobs`] in files.
+#[derive(Debug)]
+pub struct FileBlobs {
+    spills: Arc<PrivateFolder>,
+    pre_images: Arc<PrivateFolder>,
+}
+
+impl FileBlobs {
+    /// Opens the folders of blobs in the store's folder, creating them, private to this person.
+    pub fn open(folder: &Path) -> Result<Self, StoreError> {
+        let folder = PrivateFolder::open(folder)?;
+        Ok(Self { spills: Arc::new(folder.folder("spills")?), pre_images: Arc::new(folder.folder("pre-images")?) })
+    }
+}
+
+impl Blobs for FileBlobs {
+    fn spill_folder(&self) -> &Path {
+        self.spills.path()
+    }
+
+    fn spill(&self, extension: &'static str) -> BoxFuture<'_, Result<Box<dyn BlobWriter>, StoreError>> {
+        let folder = Arc::clone(&self.spills);
+        Box::pin(blocking(move || {
+            let name = format!("{}.{}", unpredictable(), checked(extension, &folder)?);
+            Ok(Box::new(FileWriter::create(folder, name)?) as Box<dyn BlobWriter>)
+        }))
+    }
+
+    fn keep(&self, content: Box<dyn Read + Send>) -> BoxFuture<'_, Result<BlobId, StoreError>> {
+        let folder = Arc::clone(&self.pre_images);
+        Box::pin(blocking(move || keep(folder, content)))
+    }
+
+    fn open<'a>(&'a self, id: &'a BlobId) -> BoxFuture<'a, Result<Box<dyn Read + Send>, StoreError>> {
+        let (folder, name) = (Arc::clone(&self.pre_images), id.0.clone());
+        Box::pin(blocking(move || open(&folder, name)))
+    }
+
+    fn prune(&self, age: Duration) -> BoxFuture<'_, Result<usize, StoreError>> {
+        let (spills, pre_images) = (Arc::clone(&self.spills), Arc::clone(&self.pre_images));
+        Box::pin(blocking(move || prune::prune(&spills, &pre_images, age)))
+    }
+}
+
+/// A name that nobody can guess: its random bits are all fresh, unlike those of ids that count up.
+fn unpredictable() -> Uuid {
+    Uuid::new_v7(Timestamp::now(NoContext))
+}
+
+fn checked<'a>(extension: &'a str, folder: &PrivateFolder) -> Result<&'a str, StoreError> {
+    if !extension.is_empty() && extension.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return Ok(extension);
+    }
+    let problem = format!("'{extension}' is no file extension: use letters and digits, such as 'txt'");
+    Err(StoreError::io(folder.path(), io::Error::new(io::ErrorKind::InvalidInput, problem)))
+}
+
+fn keep(folder: Arc<PrivateFolder>, mut content: Box<dyn Read + Send>) -> Result<BlobId, StoreError> {
+    let name = unpredictable().to_string();
+    let (temporary, mut file) = Temporary::create(folder, name.clone())?;
+    copy(&mut *content, &mut file).and_then(|()| file.sync_all()).map_err(|error| temporary.failed(error))?;
+    let folder = temporary.finish()?;
+    folder.sync().map_err(|error| StoreError::io(folder.path(), error))?;
+    Ok(BlobId(name))
+}
+
+fn copy(from: &mut dyn Read, to: &mut File) -> io::Result<()> {
+    let mut piece = vec![0; PIECE];
+    loop {
+        match from.read(&mut piece) {
+            Ok(0) => return Ok(()),
+            Ok(length) => to.write_all(&piece[..length])?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn open(folder: &PrivateFolder, name: String) -> Result<Box<dyn Read + Send>, StoreError> {
+    let missing = |id| StoreError::Missing { what: "pre-image", id };
+    // An id comes from the database; one that is a path must not lead out of the folder.
+    if Uuid::try_parse(&name).is_err() {
+        return Err(missing(name));
+    }
+    match folder.read(&name) {
+        Ok(file) => Ok(Box::new(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(missing(name)),
+        Err(error) => Err(StoreError::io(&folder.path().join(name), error)),
+    }
+}

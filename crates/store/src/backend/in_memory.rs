@@ -1,0 +1,122 @@
+//! The history in memory: for tests, and for embedding programs that want no file. It is gone with the process.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use haft_contract::BoxFuture;
+
+use crate::call_log::{MAX_CANDIDATES, MIN_SHORT_ID};
+use crate::{CallFilter, CallLog, CallRecord, CallStatus, PreImageRecord, StoreError};
+
+/// A [`CallLog`] without a file.
+#[derive(Debug, Default)]
+pub struct InMemoryCallLog {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    calls: BTreeMap<String, CallRecord>,
+    images: Vec<PreImageRecord>,
+}
+
+impl InMemoryCallLog {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn put(&mut self, mut record: CallRecord) {
+        record.undone |= self.calls.get(&record.id).is_some_and(|earlier| earlier.undone);
+        self.calls.insert(record.id.clone(), record);
+    }
+
+    fn keep(&mut self, image: PreImageRecord) -> Result<(), StoreError> {
+        if !self.calls.contains_key(&image.record) {
+            return Err(StoreError::no_call(&image.record));
+        }
+        self.images.push(image);
+        Ok(())
+    }
+
+    fn list(&self, filter: &CallFilter) -> Vec<CallRecord> {
+        let calls = self.calls.values().rev().filter(|call| fits(call, filter));
+        calls.take(filter.limit.unwrap_or(usize::MAX)).cloned().collect()
+    }
+
+    fn get(&self, id: &str) -> Result<CallRecord, StoreError> {
+        let by_call_id = || self.calls.values().rev().find(|call| call.call_id == id);
+        if let Some(call) = self.calls.get(id).or_else(by_call_id) {
+            return Ok(call.clone());
+        }
+        match self.candidates(id).as_slice() {
+            [] => Err(StoreError::no_call(id)),
+            [only] => Ok((*only).clone()),
+            several => Err(StoreError::Ambiguous { id: id.to_owned(), matches: several.iter().map(|call| call.id.clone()).collect() }),
+        }
+    }
+
+    fn candidates(&self, short: &str) -> Vec<&CallRecord> {
+        if short.chars().count() < MIN_SHORT_ID {
+            return Vec::new();
+        }
+        let calls = self.calls.values().rev().filter(|call| call.id.starts_with(short) || call.id.ends_with(short));
+        calls.take(MAX_CANDIDATES).collect()
+    }
+
+    fn newest_undoable(&self) -> Option<CallRecord> {
+        let has_images = |call: &CallRecord| self.images.iter().any(|image| image.record == call.id);
+        self.calls.values().rev().find(|call| !call.undone && has_images(call)).cloned()
+    }
+
+    fn images_of(&self, record: &str) -> Vec<PreImageRecord> {
+        self.images.iter().filter(|image| image.record == record).cloned().collect()
+    }
+
+    fn mark_undone(&mut self, record: &str) -> Result<(), StoreError> {
+        self.calls.get_mut(record).ok_or_else(|| StoreError::no_call(record))?.undone = true;
+        Ok(())
+    }
+}
+
+fn fits(call: &CallRecord, filter: &CallFilter) -> bool {
+    filter.tool.as_ref().is_none_or(|tool| *tool == call.tool)
+        && filter.session.as_ref().is_none_or(|session| *session == call.session)
+        && (!filter.failed || matches!(call.status, CallStatus::Error(_)))
+}
+
+impl CallLog for InMemoryCallLog {
+    fn append(&self, record: CallRecord) -> Result<(), StoreError> {
+        self.state().put(record);
+        Ok(())
+    }
+
+    fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move { Ok(()) })
+    }
+
+    fn keep(&self, image: PreImageRecord) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move { self.state().keep(image) })
+    }
+
+    fn list(&self, filter: CallFilter) -> BoxFuture<'_, Result<Vec<CallRecord>, StoreError>> {
+        Box::pin(async move { Ok(self.state().list(&filter)) })
+    }
+
+    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<CallRecord, StoreError>> {
+        Box::pin(async move { self.state().get(id) })
+    }
+
+    fn newest_undoable(&self) -> BoxFuture<'_, Result<Option<CallRecord>, StoreError>> {
+        Box::pin(async move { Ok(self.state().newest_undoable()) })
+    }
+
+    fn pre_images<'a>(&'a self, record: &'a str) -> BoxFuture<'a, Result<Vec<PreImageRecord>, StoreError>> {
+        Box::pin(async move { Ok(self.state().images_of(record)) })
+    }
+
+    fn mark_undone<'a>(&'a self, record: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.state().mark_undone(record) })
+    }
+}

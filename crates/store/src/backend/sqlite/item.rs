@@ -1,0 +1,55 @@
+//! One thing to be written, who waits for it, and what it counts against the room there is.
+
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use crate::{CallRecord, PreImageRecord, StoreError};
+
+/// Bytes that may wait, the group that is being written included.
+pub(super) const ROOM: usize = 64 << 20;
+/// What a record counts at least: so that no more than 4096 wait.
+pub(super) const LEAST: usize = ROOM / 4096;
+
+/// What is to be written.
+pub(super) enum Change {
+    Record(Box<CallRecord>),
+    Image(PreImageRecord),
+    Undone(String),
+    /// Nothing; a flush waits for what is before it.
+    Nothing,
+}
+
+pub(super) type Outcome = Result<(), StoreError>;
+
+/// A change, and who waits for it.
+pub(super) struct Item {
+    pub(super) change: Change,
+    pub(super) reply: Option<oneshot::Sender<Outcome>>,
+    pub(super) weight: usize,
+}
+
+impl Item {
+    pub(super) fn is_flush(&self) -> bool {
+        matches!(self.change, Change::Nothing)
+    }
+}
+
+pub(super) fn answer(reply: oneshot::Sender<Outcome>, outcome: Outcome) {
+    // Whoever asked may have stopped waiting; then nobody wants the answer.
+    reply.send(outcome).ok();
+}
+
+/// Roughly what a record takes. Effects and rewritten arguments are about as large as the arguments they come from.
+pub(super) fn weight_of(record: &CallRecord) -> usize {
+    (3 * size_of_value(&record.arguments) + record.summary.len()).max(LEAST)
+}
+
+fn size_of_value(value: &Value) -> usize {
+    size_of::<Value>()
+        + match value {
+            Value::String(text) => text.len(),
+            Value::Array(values) => values.iter().map(size_of_value).sum(),
+            Value::Object(map) => map.iter().map(|(key, value)| key.len() + size_of_value(value)).sum(),
+            _ => 0,
+        }
+}

@@ -1,0 +1,49 @@
+//! The schema, version by version. A file of a newer version is refused and left as it is.
+
+use std::path::Path;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::StoreError;
+
+/// The first brings an empty file to version 1, and so on. What was released is never changed.
+const MIGRATIONS: &[&str] = &[include_str!("../migrations/0001_calls.sql")];
+
+/// The version this program knows.
+fn known() -> i64 {
+    i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
+}
+
+fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+/// Refuses a database of a newer Haft.
+pub(super) fn refuse_newer(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let found = version(connection).map_err(|error| StoreError::database(path, error))?;
+    if found > known() {
+        return Err(StoreError::Newer { path: path.to_owned(), found, known: known() });
+    }
+    Ok(())
+}
+
+/// Brings the database to the known version, each step whole or not at all.
+pub(super) fn apply(connection: &mut Connection) -> rusqlite::Result<()> {
+    let current = version(connection)?;
+    for (target, sql) in (1..).zip(MIGRATIONS) {
+        if target > current {
+            step(connection, target, sql)?;
+        }
+    }
+    Ok(())
+}
+
+fn step(connection: &mut Connection, target: i64, sql: &str) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have taken the step while this one waited for the lock.
+    if version(&transaction)? < target {
+        transaction.execute_batch(sql)?;
+        transaction.pragma_update(None, "user_version", target)?;
+    }
+    transaction.commit()
+}

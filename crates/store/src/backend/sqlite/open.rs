@@ -1,0 +1,128 @@
+//! Opening the database: private files, damage set aside, settings.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+
+use super::migrate;
+use crate::StoreError;
+use crate::backend::folder::PrivateFolder;
+
+const FILE: &str = "haft.db";
+/// What SQLite keeps beside the database; part of it until it is closed.
+const COMPANIONS: [&str; 3] = ["", "-wal", "-shm"];
+/// SQLite counts milliseconds in 32 bits.
+const LONGEST_TIMEOUT: Duration = Duration::from_hours(24);
+/// The log is cut back to this after a large group.
+const WAL_KEPT: i64 = 16 << 20;
+
+/// The two connections of an open database.
+pub(super) struct Connections {
+    pub(super) writer: Connection,
+    pub(super) reader: Connection,
+    pub(super) path: std::path::PathBuf,
+    pub(super) notice: Option<String>,
+}
+
+/// Opens the database in a folder, creating both. One process at a time: else two that meet a damaged file could set
+/// each other's new one aside.
+pub(super) fn open(folder: &Path, busy_timeout: Duration) -> Result<Connections, StoreError> {
+    let folder = PrivateFolder::open(folder)?;
+    let timeout = busy_timeout.min(LONGEST_TIMEOUT);
+    let path = folder.path().join(FILE);
+    let Some(_lock) = folder.lock(timeout)? else { return Err(StoreError::Locked { path }) };
+    let ((writer, reader), notice) = match connect(&folder, &path, timeout) {
+        Err(StoreError::Damaged { source, .. }) => {
+            let aside = set_aside(&folder)?;
+            let notice =
+                format!("the database {} was damaged ({source}); it was set aside as {aside} and a new one started", path.display());
+            (connect(&folder, &path, timeout)?, Some(notice))
+        }
+        outcome => (outcome?, None),
+    };
+    Ok(Connections { writer, reader, path, notice })
+}
+
+fn connect(folder: &PrivateFolder, path: &Path, timeout: Duration) -> Result<(Connection, Connection), StoreError> {
+    make_private(folder, path)?;
+    let failed = |error| StoreError::database(path, error);
+    let mut writer = bare_connection(path, timeout).map_err(failed)?;
+    // Until its version is known the file must stay as it is, and closing would move the log into it.
+    writer.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(failed)?;
+    migrate::refuse_newer(&writer, path)?;
+    prepare(&mut writer).map_err(failed)?;
+    writer.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(failed)?;
+    let reader = bare_connection(path, timeout).map_err(failed)?;
+    reader.pragma_update(None, "query_only", true).map_err(failed)?;
+    Ok((writer, reader))
+}
+
+/// SQLite gives its companions the mode of the database, so it is enough to create that one with the right mode.
+fn make_private(folder: &PrivateFolder, path: &Path) -> Result<(), StoreError> {
+    let failed = |error| StoreError::io(path, error);
+    if folder.stat(FILE).map_err(failed)?.is_none() {
+        folder.create(FILE).map_err(failed)?;
+        folder.sync().map_err(failed)?;
+    }
+    COMPANIONS.iter().try_for_each(|end| folder.narrow(&format!("{FILE}{end}")))
+}
+
+fn bare_connection(path: &Path, timeout: Duration) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(timeout)?;
+    Ok(connection)
+}
+
+/// FULL: a commit is on disk when it returns, whatever happens to the machine then.
+fn prepare(writer: &mut Connection) -> rusqlite::Result<()> {
+    // Reads the schema, so that damage there shows now.
+    writer.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    writer.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    writer.pragma_update(None, "synchronous", "FULL")?;
+    writer.pragma_update(None, "foreign_keys", true)?;
+    writer.pragma_update_and_check(None, "journal_size_limit", WAL_KEPT, |_| Ok(()))?;
+    migrate::apply(writer)
+}
+
+/// Renames the database and its companions together, so that a person can still look into them. Says how it is called.
+fn set_aside(folder: &PrivateFolder) -> Result<String, StoreError> {
+    let failed = |error| StoreError::io(&folder.path().join(FILE), error);
+    let aside = free_name(folder).map_err(failed)?;
+    for end in COMPANIONS {
+        let name = format!("{FILE}{end}");
+        if folder.stat(&name).map_err(failed)?.is_some() {
+            folder.rename(&name, &format!("{aside}{end}")).map_err(failed)?;
+        }
+    }
+    folder.sync().map_err(failed)?;
+    Ok(aside)
+}
+
+fn free_name(folder: &PrivateFolder) -> std::io::Result<String> {
+    let mut number = 1_u32;
+    loop {
+        let name = format!("{FILE}.damaged-{number}");
+        if folder.stat(&name)?.is_none() {
+            return Ok(name);
+        }
+        number += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commits_are_durable_and_the_reader_only_reads() {
+        let folder = tempfile::tempdir().unwrap();
+        let Connections { writer, reader, .. } = open(folder.path(), Duration::from_secs(1)).unwrap();
+        let settings = "SELECT journal_mode, synchronous, foreign_keys FROM pragma_journal_mode, pragma_synchronous, pragma_foreign_keys";
+        let settings: (String, i64, bool) = writer.query_row(settings, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+        assert_eq!(settings, ("wal".to_owned(), 2, true));
+        assert!(reader.execute("DELETE FROM calls", []).is_err());
+    }
+}

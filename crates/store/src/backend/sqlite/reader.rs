@@ -1,0 +1,73 @@
+//! The questions that history answers.
+
+use rusqlite::{Connection, OptionalExtension, ToSql};
+
+use super::rows::{self, CALL_COLUMNS};
+use crate::call_log::{MAX_CANDIDATES, MIN_SHORT_ID};
+use crate::{CallFilter, CallRecord, PreImageRecord, StoreError};
+
+pub(super) fn list(connection: &Connection, filter: &CallFilter) -> rusqlite::Result<Vec<CallRecord>> {
+    let mut sql = format!("SELECT {CALL_COLUMNS} FROM calls WHERE true");
+    let mut values: Vec<&dyn ToSql> = Vec::new();
+    if let Some(tool) = &filter.tool {
+        sql += " AND tool = ?";
+        values.push(tool);
+    }
+    if let Some(session) = &filter.session {
+        sql += " AND session = ?";
+        values.push(session);
+    }
+    if filter.failed {
+        sql += " AND status = 'error'";
+    }
+    sql += " ORDER BY id DESC LIMIT ?";
+    let limit = filter.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
+    values.push(&limit);
+    connection.prepare_cached(&sql)?.query_map(values.as_slice(), rows::call)?.collect()
+}
+
+pub(super) fn get(connection: &Connection, id: &str) -> Result<CallRecord, StoreError> {
+    if let Some(call) = one(connection, "id = ?1", id)? {
+        return Ok(call);
+    }
+    if let Some(call) = one(connection, "call_id = ?1", id)? {
+        return Ok(call);
+    }
+    let candidates = candidates(connection, id)?;
+    match candidates.as_slice() {
+        [] => Err(StoreError::no_call(id)),
+        [only] => one(connection, "id = ?1", only)?.ok_or_else(|| StoreError::no_call(id)),
+        _ => Err(StoreError::Ambiguous { id: id.to_owned(), matches: candidates }),
+    }
+}
+
+/// The newest call that meets a condition on one value.
+fn one(connection: &Connection, condition: &'static str, value: &str) -> rusqlite::Result<Option<CallRecord>> {
+    let sql = format!("SELECT {CALL_COLUMNS} FROM calls WHERE {condition} ORDER BY id DESC LIMIT 1");
+    connection.prepare_cached(&sql)?.query_row([value], rows::call).optional()
+}
+
+/// Record ids that begin or end with `short`, newest first. Reads the ids' index alone.
+fn candidates(connection: &Connection, short: &str) -> rusqlite::Result<Vec<String>> {
+    if short.chars().count() < MIN_SHORT_ID {
+        return Ok(Vec::new());
+    }
+    let sql = format!(
+        "SELECT id FROM calls WHERE substr(id, 1, length(?1)) = ?1 OR substr(id, -length(?1)) = ?1 ORDER BY id DESC LIMIT {MAX_CANDIDATES}"
+    );
+    connection.prepare_cached(&sql)?.query_map([short], |row| row.get(0))?.collect()
+}
+
+pub(super) fn newest_undoable(connection: &Connection) -> rusqlite::Result<Option<CallRecord>> {
+    // Driven by the pre-images, which few calls have.
+    let sql = format!(
+        "SELECT {CALL_COLUMNS} FROM calls WHERE id = (SELECT record FROM pre_images CROSS JOIN calls AS undoable \
+         ON undoable.id = record WHERE NOT undoable.undone ORDER BY record DESC LIMIT 1)"
+    );
+    connection.prepare_cached(&sql)?.query_row([], rows::call).optional()
+}
+
+pub(super) fn pre_images(connection: &Connection, record: &str) -> rusqlite::Result<Vec<PreImageRecord>> {
+    let sql = "SELECT record, path, content, mode, after, created_directories FROM pre_images WHERE record = ?1 ORDER BY sequence";
+    connection.prepare_cached(sql)?.query_map([record], rows::image)?.collect()
+}

@@ -1,0 +1,158 @@
+//! Records as rows and back.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use rusqlite::types::Type;
+use rusqlite::{Connection, Row, params};
+use serde_json::Value;
+
+use crate::{BlobId, CallRecord, CallStatus, PreImageRecord};
+
+/// The columns of a call, in the order in which [`call`] reads them.
+pub(super) const CALL_COLUMNS: &str = "id, call_id, session, agent, tool, status, error_type, undone, started, elapsed, workspace, summary, \
+     decision, effects, arguments, original_arguments";
+
+/// What was marked as taken back stays so: the end of a call may be written after another process undid it.
+const PUT_CALL: &str = "INSERT INTO calls (id, call_id, session, agent, tool, status, error_type, undone, started, elapsed, workspace, \
+     summary, decision, effects, arguments, original_arguments) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) \
+     ON CONFLICT (id) DO UPDATE SET call_id = excluded.call_id, session = excluded.session, agent = excluded.agent, \
+     tool = excluded.tool, status = excluded.status, error_type = excluded.error_type, undone = max(undone, excluded.undone), \
+     started = excluded.started, elapsed = excluded.elapsed, workspace = excluded.workspace, summary = excluded.summary, \
+     decision = excluded.decision, effects = excluded.effects, arguments = excluded.arguments, \
+     original_arguments = excluded.original_arguments";
+
+const PUT_IMAGE: &str = "INSERT INTO pre_images (record, path, content, mode, after, created_directories) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+
+pub(super) fn put_call(connection: &Connection, record: &CallRecord) -> rusqlite::Result<()> {
+    let (status, error_type) = match &record.status {
+        CallStatus::Begun => ("begun", None),
+        CallStatus::Success => ("success", None),
+        CallStatus::Error(kind) => ("error", Some(kind)),
+    };
+    connection.prepare_cached(PUT_CALL)?.execute(params![
+        record.id,
+        record.call_id,
+        record.session,
+        record.agent,
+        record.tool,
+        status,
+        error_type,
+        record.undone,
+        nanoseconds_since_1970(record.started),
+        nanoseconds(record.elapsed),
+        bytes(&record.workspace),
+        record.summary,
+        json(&record.decision),
+        json(&record.effects),
+        json(&record.arguments),
+        record.original_arguments.as_ref().map(json),
+    ])?;
+    Ok(())
+}
+
+pub(super) fn call(row: &Row<'_>) -> rusqlite::Result<CallRecord> {
+    Ok(CallRecord {
+        id: row.get(0)?,
+        call_id: row.get(1)?,
+        session: row.get(2)?,
+        agent: row.get(3)?,
+        tool: row.get(4)?,
+        status: status(row)?,
+        undone: row.get(7)?,
+        started: time(row.get(8)?),
+        elapsed: Duration::from_nanos(row.get::<_, i64>(9)?.unsigned_abs()),
+        workspace: path(row.get(10)?),
+        summary: row.get(11)?,
+        decision: value(row, 12)?,
+        effects: value(row, 13)?,
+        arguments: value(row, 14)?,
+        original_arguments: row.get_ref(15)?.as_str_or_null()?.map(|text| parse(15, text)).transpose()?,
+    })
+}
+
+fn status(row: &Row<'_>) -> rusqlite::Result<CallStatus> {
+    Ok(match row.get_ref(5)?.as_str()? {
+        "begun" => CallStatus::Begun,
+        "success" => CallStatus::Success,
+        _ => CallStatus::Error(row.get::<_, Option<String>>(6)?.unwrap_or_default()),
+    })
+}
+
+/// Says whether there is such a call.
+pub(super) fn mark_undone(connection: &Connection, record: &str) -> rusqlite::Result<bool> {
+    Ok(connection.prepare_cached("UPDATE calls SET undone = 1 WHERE id = ?1")?.execute([record])? > 0)
+}
+
+pub(super) fn put_image(connection: &Connection, image: &PreImageRecord) -> rusqlite::Result<()> {
+    connection.prepare_cached(PUT_IMAGE)?.execute(params![
+        image.record,
+        bytes(&image.path),
+        image.content.as_ref().map(|id| &id.0),
+        image.mode,
+        image.after,
+        joined(&image.created_directories),
+    ])?;
+    Ok(())
+}
+
+/// Reads `record, path, content, mode, after, created_directories`.
+pub(super) fn image(row: &Row<'_>) -> rusqlite::Result<PreImageRecord> {
+    Ok(PreImageRecord {
+        record: row.get(0)?,
+        path: path(row.get(1)?),
+        content: row.get::<_, Option<String>>(2)?.map(BlobId),
+        mode: row.get(3)?,
+        after: row.get(4)?,
+        created_directories: split(row.get_ref(5)?.as_blob()?),
+    })
+}
+
+fn bytes(path: &Path) -> &[u8] {
+    path.as_os_str().as_bytes()
+}
+
+fn path(bytes: Vec<u8>) -> PathBuf {
+    OsString::from_vec(bytes).into()
+}
+
+/// Paths hold no NUL, so it can end each.
+fn joined(paths: &[PathBuf]) -> Vec<u8> {
+    paths.iter().flat_map(|path| [bytes(path), b"\0"]).flatten().copied().collect()
+}
+
+fn split(joined: &[u8]) -> Vec<PathBuf> {
+    let Some(paths) = joined.strip_suffix(b"\0") else { return Vec::new() };
+    paths.split(|byte| *byte == 0).map(|bytes| path(bytes.to_vec())).collect()
+}
+
+fn json(value: &Value) -> String {
+    value.to_string()
+}
+
+fn value(row: &Row<'_>, column: usize) -> rusqlite::Result<Value> {
+    parse(column, row.get_ref(column)?.as_str()?)
+}
+
+fn parse(column: usize, text: &str) -> rusqlite::Result<Value> {
+    serde_json::from_str(text).map_err(|error| rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error)))
+}
+
+fn nanoseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
+}
+
+fn nanoseconds_since_1970(time: SystemTime) -> i64 {
+    match time.duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(after) => nanoseconds(after),
+        Err(before) => -nanoseconds(before.duration()),
+    }
+}
+
+fn time(nanoseconds: i64) -> SystemTime {
+    let distance = Duration::from_nanos(nanoseconds.unsigned_abs());
+    if nanoseconds < 0 { SystemTime::UNIX_EPOCH - distance } else { SystemTime::UNIX_EPOCH + distance }
+}

@@ -1,0 +1,92 @@
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use haft_store::{BlobId, CallLog, CallRecord, PreImageRecord};
+
+use crate::common::{ids, record};
+
+fn image(record: &str, path: &str) -> PreImageRecord {
+    PreImageRecord {
+        record: record.into(),
+        path: path.into(),
+        content: Some(BlobId("blob".into())),
+        mode: Some(0o644),
+        after: Some("ab12".into()),
+        created_directories: Vec::new(),
+    }
+}
+
+fn not_text(bytes: &[u8]) -> PathBuf {
+    OsStr::from_bytes(bytes).into()
+}
+
+pub(crate) async fn pre_images_come_back_whole_and_in_order(log: &dyn CallLog) {
+    log.append(record("r1")).unwrap();
+    log.append(record("r2")).unwrap();
+    let images = [
+        PreImageRecord {
+            created_directories: vec!["/w/new".into(), not_text(b"/w/new/\xff"), "/w/new/\u{e9}".into()],
+            ..image("r1", "/w/z")
+        },
+        PreImageRecord { path: not_text(b"/w/\xf0\x9f"), content: None, mode: None, after: None, ..image("r1", "") },
+        PreImageRecord { mode: Some(u32::MAX), created_directories: vec!["/one".into()], ..image("r1", "/w/a") },
+        image("r1", "/w/a"),
+    ];
+    log.keep(images[0].clone()).await.unwrap();
+    log.keep(images[1].clone()).await.unwrap();
+    log.keep(image("r2", "/w/other")).await.unwrap();
+    log.keep(images[2].clone()).await.unwrap();
+    log.keep(images[3].clone()).await.unwrap();
+    assert_eq!(log.pre_images("r1").await.unwrap(), images);
+    assert_eq!(log.pre_images("r2").await.unwrap(), [image("r2", "/w/other")]);
+    assert_eq!(log.pre_images("r").await.unwrap(), []);
+}
+
+pub(crate) async fn pre_images_survive_the_end_of_their_call(log: &dyn CallLog) {
+    log.append(record("r1")).unwrap();
+    log.keep(image("r1", "/w/a")).await.unwrap();
+    log.append(CallRecord { summary: "done".into(), ..record("r1") }).unwrap();
+    log.flush().await.unwrap();
+    assert_eq!(log.pre_images("r1").await.unwrap(), [image("r1", "/w/a")]);
+}
+
+pub(crate) async fn a_pre_image_needs_its_call(log: &dyn CallLog) {
+    log.append(record("r1")).unwrap();
+    let error = log.keep(image("r2", "/w/a")).await.unwrap_err();
+    assert!(error.to_string().starts_with("no call 'r2': "), "{error}");
+    assert_eq!(log.pre_images("r2").await.unwrap(), []);
+    assert_eq!(ids(log).await, ["r1"]);
+}
+
+pub(crate) async fn the_newest_undoable_call_has_pre_images_and_is_not_undone(log: &dyn CallLog) {
+    assert_eq!(log.newest_undoable().await.unwrap(), None);
+    for id in ["r1", "r2", "r3", "r4"] {
+        log.append(record(id)).unwrap();
+    }
+    assert_eq!(log.newest_undoable().await.unwrap(), None);
+    for id in ["r3", "r1", "r2", "r3"] {
+        log.keep(image(id, "/w/a")).await.unwrap();
+    }
+    for id in ["r3", "r2", "r1"] {
+        assert_eq!(log.newest_undoable().await.unwrap(), Some(record(id)));
+        log.mark_undone(id).await.unwrap();
+    }
+    assert_eq!(log.newest_undoable().await.unwrap(), None);
+}
+
+pub(crate) async fn what_is_undone_stays_so(log: &dyn CallLog) {
+    log.append(record("r1")).unwrap();
+    log.append(record("r2")).unwrap();
+    log.mark_undone("r1").await.unwrap();
+    log.mark_undone("r1").await.unwrap();
+    // The end of a call may be written after it was taken back.
+    log.append(CallRecord { summary: "done".into(), ..record("r1") }).unwrap();
+    assert_eq!(log.get("r1").await.unwrap(), CallRecord { summary: "done".into(), undone: true, ..record("r1") });
+    assert_eq!(log.get("r2").await.unwrap(), record("r2"));
+}
+
+pub(crate) async fn a_call_that_is_not_there_cannot_be_undone(log: &dyn CallLog) {
+    let error = log.mark_undone("r1").await.unwrap_err();
+    assert!(error.to_string().starts_with("no call 'r1': "), "{error}");
+}

@@ -1,0 +1,100 @@
+//! A whole machine, in memory.
+
+use std::sync::{Arc, Mutex};
+
+use haft_contract::{BoxFuture, Clock, FileSystem, Host, HttpClient, Notifier, ProcessRunner, SystemFacts, SystemInfo};
+
+use crate::sync::lock;
+use crate::{FakeClock, FakeFiles, FakeHttp, FakeJournal, FakeNotifier, FakeProcesses};
+
+/// A whole machine, in memory: every part is open to tests, and every part writes down what was asked of it.
+#[derive(Debug)]
+pub struct FakeHost {
+    /// Files, with the workspace at `/workspace`.
+    pub files: Arc<FakeFiles>,
+    /// The network.
+    pub http: FakeHttp,
+    /// Programs.
+    pub processes: FakeProcesses,
+    /// The time.
+    pub clock: FakeClock,
+    /// Notices.
+    pub notifier: FakeNotifier,
+    /// Facts about the machine.
+    pub system: FakeSystem,
+    /// Pre-images and spills; a finished spill can be read through `files`.
+    pub journal: Arc<FakeJournal>,
+}
+
+impl FakeHost {
+    /// A machine with an empty workspace, shared as contexts want it.
+    pub fn new() -> Arc<Self> {
+        let files = Arc::new(FakeFiles::default());
+        Arc::new(Self {
+            journal: Arc::new(FakeJournal::new(Arc::clone(&files))),
+            files,
+            http: FakeHttp::default(),
+            processes: FakeProcesses::default(),
+            clock: FakeClock::default(),
+            notifier: FakeNotifier::default(),
+            system: FakeSystem::default(),
+        })
+    }
+}
+
+impl Host for FakeHost {
+    fn files(&self) -> &dyn FileSystem {
+        &*self.files
+    }
+    fn http(&self) -> &dyn HttpClient {
+        &self.http
+    }
+    fn processes(&self) -> &dyn ProcessRunner {
+        &self.processes
+    }
+    fn clock(&self) -> &dyn Clock {
+        &self.clock
+    }
+    fn notifier(&self) -> &dyn Notifier {
+        &self.notifier
+    }
+    fn system(&self) -> &dyn SystemInfo {
+        &self.system
+    }
+}
+
+/// The same facts each time, until they are set.
+#[derive(Debug)]
+pub struct FakeSystem {
+    facts: Mutex<SystemFacts>,
+}
+
+impl FakeSystem {
+    /// Sets the facts.
+    pub fn set(&self, facts: SystemFacts) {
+        *lock(&self.facts) = facts;
+    }
+}
+
+impl Default for FakeSystem {
+    fn default() -> Self {
+        let facts = SystemFacts {
+            os: "linux".into(),
+            version: Some("Fake Linux 1".into()),
+            kernel: Some("6.1.0".into()),
+            architecture: "x86_64".into(),
+            hostname: Some("fake".into()),
+            processors: 4,
+            memory_total: Some(8 << 30),
+            memory_available: Some(2 << 30),
+            uptime_seconds: Some(93_784),
+        };
+        Self { facts: Mutex::new(facts) }
+    }
+}
+
+impl SystemInfo for FakeSystem {
+    fn facts(&self) -> BoxFuture<'_, SystemFacts> {
+        Box::pin(async move { lock(&self.facts).clone() })
+    }
+}

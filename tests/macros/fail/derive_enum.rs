@@ -1,0 +1,9 @@
+use haft::ToolMeta;
+
+/// A tool.
+#[derive(ToolMeta)]
+enum Choice {
+    One,
+}
+
+fn main() {}

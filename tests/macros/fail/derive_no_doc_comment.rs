@@ -1,0 +1,7 @@
+use haft::ToolMeta;
+
+#[derive(ToolMeta)]
+#[tool(name = "read_file")]
+struct ReadFile;
+
+fn main() {}
