@@ -43,7 +43,62 @@
 //! ```
 //!
 //! A tool with state is a struct: it has [`#[derive(ToolMeta)]`](derive@ToolMeta) and an `impl` of [`Tool`].
+//!
+//! A [`Toolbox`] runs them: validation, policy, timeouts, history and undo come with it.
+//!
+//! ```
+//! # /// Greets somebody by name.
+//! # #[haft::tool]
+//! # async fn greet(
+//! #     /// Whom to greet.
+//! #     name: String,
+//! # ) -> Result<String, haft::ToolError> {
+//! #     Ok(format!("Hello, {name}!"))
+//! # }
+//! # async fn example() -> Result<(), haft::ToolboxError> {
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let (workspace, state) = (folder.path().join("work"), folder.path().join("state"));
+//! # std::fs::create_dir(&workspace).unwrap();
+//! let toolbox = haft::Toolbox::open(&workspace, &state)?;
+//! toolbox.add(Greet)?;
+//! let result = toolbox.call("greet", r#"{"name": "Ann"}"#).await;
+//! assert_eq!(result.to_json(), r#"{"status":"success","result":"Hello, Ann!"}"#);
+//! # Ok(())
+//! # }
+//! # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
+//! ```
+//!
+//! For anything beyond that, build the parts yourself: a [`Registry`] of tools, a [`host`], a [`store`], an [`Engine`] over
+//! them, and a [`Session`] for whoever calls. [`compat`] takes in tools that were written for other traits.
 #![warn(missing_docs)]
 
+mod toolbox;
+
+pub use haft_compat as compat;
 pub use haft_contract::*;
+pub use haft_engine::{
+    Before, CallbackPermissions, Candidate, Decision, Engine, EngineBuilder, Entry, Event, EventSink, Explanation, Hook, HookCall, Limits,
+    Listed, LoopLimits, Outcome, PermissionBroker, Policy, Refusal, RegisterError, Registry, Session, SessionBuilder, StandardPolicy,
+    TaintPolicy, TraceEntry, UndoError, Undone, Verdict, View,
+};
 pub use haft_macros::{ToolMeta, tool};
+
+pub use toolbox::{Toolbox, ToolboxError};
+
+/// The tools that come with Haft.
+pub mod builtin {
+    pub use haft_builtin::all;
+}
+
+/// This machine, behind the capabilities.
+pub mod host {
+    pub use haft_host::{HostOptions, LocalFiles, LocalHost, NetworkRules, WorkspaceOptions};
+}
+
+/// Where history, pre-images and spills are kept.
+pub mod store {
+    pub use haft_store::{
+        BlobId, BlobWriter, Blobs, CallFilter, CallLog, CallRecord, CallStatus, FileBlobs, InMemoryCallLog, PreImageRecord, SqliteCallLog,
+        StoreError,
+    };
+}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use haft_contract::{DynTool, ToolDefinition, schema};
+use haft_contract::{ToolDefinition, schema};
 
 fn definitions() -> Vec<ToolDefinition> {
     haft_builtin::all().iter().map(|tool| tool.definition().clone()).collect()
@@ -66,6 +66,7 @@ fn the_definitions_are_those_of_the_golden_file() {
         .map(|definition| {
             let mut shown = serde_json::to_value(&definition).unwrap();
             shown["output"] = definition.output.clone().unwrap_or_default();
+            shown["max_output"] = definition.max_output.into();
             shown["parameter_aliases"] = serde_json::json!(definition.parameter_hints.aliases);
             shown["parameter_verbatim"] = serde_json::json!(definition.parameter_hints.verbatim);
             schema::lint(&mut shown["parameters"]).unwrap();

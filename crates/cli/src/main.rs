@@ -1,1 +1,34 @@
-fn main() {}
+//! The `haft` binary: parse, dispatch, exit code.
+
+mod arguments;
+mod base64;
+mod commands;
+mod effects;
+mod escape;
+mod failure;
+mod help;
+mod invocation;
+mod output;
+mod parameters;
+mod table;
+mod terminal;
+mod wire;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::arguments::{Cli, Common};
+use crate::output::Output;
+
+fn main() -> ExitCode {
+    output::install_panic_message();
+    // Whatever is wrong with the other words, a program that asks for JSON gets JSON.
+    let json = std::env::args_os().any(|word| word == "--json");
+    let output = Output::new(&Common { json, ..Common::default() });
+    let outcome = match Cli::try_parse() {
+        Ok(cli) => commands::run(cli),
+        Err(error) => commands::misunderstood(&error, &output),
+    };
+    outcome.unwrap_or_else(|failure| output.failure(&failure)).into()
+}

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::arguments::Common;
 use crate::escape;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 
 /// The sixteen colours that every terminal lets its owner choose; no background.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
@@ -70,15 +70,29 @@ impl Output {
     }
 
     /// Says why there is no result: to the person, and as the result where a program waits for one.
-    pub(crate) fn failure(&self, failure: &Failure) {
+    pub(crate) fn failure(&self, failure: &Failure) -> Exit {
         match &failure.report {
             Some(report) => self.note(report.trim_end()),
             None => self.note(&error_text(&failure.message, failure.help.as_deref())),
         }
         if self.json {
+            // Standard output failed as well: the person has been told, and the exit code says the rest.
             self.data(&failure.to_json()).ok();
         }
+        failure.exit
     }
+}
+
+/// A fault of Haft itself looks like every other error, and says how to learn more.
+pub(crate) fn install_panic_message() {
+    let standard = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let text = error_text(&format!("internal fault: {panic}"), Some("set RUST_BACKTRACE=1 to see where, and report it"));
+        anstream::stderr().write_all(format!("{text}\n").as_bytes()).ok();
+        if std::env::var_os("RUST_BACKTRACE").is_some() {
+            standard(panic);
+        }
+    }));
 }
 
 /// `error: …` and `help: …`, as every error of this program looks.

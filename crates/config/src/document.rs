@@ -8,7 +8,7 @@ use toml::de::{DeString, DeTable, DeValue};
 use crate::decode::Decoder;
 use crate::key::{EACH, Found, lookup, not_enforced_depth};
 use crate::merge::Setting;
-use crate::problem::{Problem, Severity};
+use crate::problem::Problem;
 use crate::suggest::{for_key, joined};
 use crate::text::{listed, quoted};
 use crate::{Key, Source, Status};
@@ -31,23 +31,37 @@ fn parse<'t>(text: &'t str, decoder: &mut Decoder<'_>) -> Option<Spanned<DeTable
     } else {
         DeTable::parse(text).map_or_else(|error| (None, vec![error]), |root| (Some(root), Vec::new()))
     };
-    for error in &errors {
-        decoder.problems.add(|| syntax(decoder.origin.whole(), error.span().map(|span| decoder.origin.at(span)), error.message()));
-    }
-    root.filter(|_| errors.is_empty())
+    let valid = errors.is_empty();
+    note_syntax(text, errors, decoder);
+    root.filter(|_| valid)
 }
 
-fn syntax(whole: Source, place: Option<Source>, message: &str) -> Problem {
-    let problem = Problem::error(place.unwrap_or(whole), message);
-    match message {
-        "duplicate key" => problem.help("keep one of them"),
-        _ => problem.help("correct the TOML; nothing of this file is used until it can be read"),
+/// One error a line: the rest of a line is mostly what the first one led to.
+fn note_syntax(text: &str, mut errors: Vec<toml::de::Error>, decoder: &mut Decoder<'_>) {
+    errors.sort_by_key(|error| error.span().map(|span| span.start));
+    let mut last_line = None;
+    for error in errors {
+        if !decoder.problems.room_for_more() {
+            break;
+        }
+        let place = error.span().map_or_else(|| decoder.origin.whole(), |span| decoder.origin.at(span));
+        if place.line.is_none() || place.line != last_line {
+            last_line = place.line;
+            decoder.problems.add(|| syntax(text, place, error.message()));
+        }
     }
+}
+
+fn syntax(text: &str, place: Source, message: &str) -> Problem {
+    if message == "duplicate key" {
+        let key = text.get(place.span.clone()).unwrap_or_default();
+        return Problem::error(place, format!("duplicate key {}", quoted(key))).help("keep one of them");
+    }
+    Problem::error(place, message).help("correct the TOML; nothing of this file is used until it can be read")
 }
 
 /// A key of which this version knows the name only, where it was used.
 struct LaterUse {
-    key: &'static Key,
     path: String,
     source: Source,
 }
@@ -55,8 +69,8 @@ struct LaterUse {
 struct Walk<'d, 'o> {
     decoder: &'d mut Decoder<'o>,
     settings: Vec<Setting>,
-    /// By the section that is not enforced, so that a table is reported once and not key by key.
-    later: BTreeMap<String, Vec<LaterUse>>,
+    /// By the section and whether it carries authority, so that a table is reported once and not key by key.
+    later: BTreeMap<(String, bool), Vec<LaterUse>>,
 }
 
 impl Walk<'_, '_> {
@@ -113,7 +127,7 @@ impl Walk<'_, '_> {
             Status::Later => {
                 let section = joined(&path[..not_enforced_depth(path)]);
                 let source = self.decoder.origin.at(name.span());
-                self.later.entry(section).or_default().push(LaterUse { key, path: written, source });
+                self.later.entry((section, key.is_authority())).or_default().push(LaterUse { path: written, source });
             }
         }
     }
@@ -133,39 +147,42 @@ impl Walk<'_, '_> {
     }
 
     fn not_a_table(&mut self, path: &[String], entry: &Spanned<DeValue<'_>>) {
-        let written = joined(path);
-        self.decoder.refuse(&written, entry, format!("an entry of '{written}' must be a table"), format!("write [{written}]"));
+        let written = joined(&path[..path.len() - 1]);
+        let help = format!("write [[{written}]] on a line of its own, and its keys below it");
+        self.decoder.refuse(&written, entry, format!("an entry of '{written}' must be a table"), help);
     }
 
     fn finish(self) -> Vec<Setting> {
-        for uses in self.later.into_values() {
-            self.decoder.problems.add(|| not_enforced(uses));
+        for ((_, authority), uses) in self.later {
+            self.decoder.problems.add(|| not_acted_on(authority, uses));
         }
         self.settings
     }
 }
 
-fn not_enforced(mut uses: Vec<LaterUse>) -> Problem {
+fn not_acted_on(authority: bool, mut uses: Vec<LaterUse>) -> Problem {
     uses.sort_by_key(|used| used.source.span.start);
-    let source = uses.first().map_or(Source::BUILT_IN, |first| first.source.clone());
     let mut paths: Vec<String> = uses.iter().map(|used| quoted(&used.path)).collect();
     paths.dedup();
-    let keys: Vec<&Key> = uses.iter().map(|used| used.key).collect();
-    let problem = later(source, &keys, &listed(&paths), paths.len() > 1);
-    problem.key(uses.first().map_or("", |first| first.path.as_str()))
+    let first = uses.swap_remove(0);
+    let problem = if authority { not_enforced(first.source, &paths) } else { not_used(first.source, &paths) };
+    problem.key(first.path)
 }
 
-/// What is said of keys that this version does not act on.
-pub(crate) fn later(source: Source, keys: &[&Key], names: &str, several: bool) -> Problem {
-    let (are, them) = if several { ("are", "them") } else { ("is", "it") };
-    if severity(keys) == Severity::Warning {
-        return Problem::warning(source, format!("{names} {are} not used by this version yet"))
-            .help(format!("nothing depends on {them}: leave {them}, or remove {them}"));
-    }
-    Problem::error(source, format!("{names} {are} not enforced by this version: running with {them} would give false safety"))
+/// Authority that this version does not enforce: whoever wrote it counts on it.
+pub(crate) fn not_enforced(source: Source, names: &[String]) -> Problem {
+    let (are, them) = grammar(names);
+    Problem::error(source, format!("{} {are} not enforced by this version: running with {them} would give false safety", listed(names)))
         .help(format!("remove {them}, and limit what may be done with access, tools.deny, network.deny or workspace.deny_read"))
 }
 
-fn severity(keys: &[&Key]) -> Severity {
-    if keys.iter().any(|key| key.is_authority()) { Severity::Error } else { Severity::Warning }
+/// What this version does not use, and nobody's safety depends on.
+pub(crate) fn not_used(source: Source, names: &[String]) -> Problem {
+    let (are, them) = grammar(names);
+    Problem::warning(source, format!("{} {are} not used by this version yet", listed(names)))
+        .help(format!("nothing depends on {them}: leave {them}, or remove {them}"))
+}
+
+fn grammar(names: &[String]) -> (&'static str, &'static str) {
+    if names.len() > 1 { ("are", "them") } else { ("is", "it") }
 }

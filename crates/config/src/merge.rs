@@ -1,6 +1,7 @@
 //! The layers, put together: a later layer wins for plain values, and a project file can never widen.
 
 use crate::problem::Problem;
+use crate::text::cut;
 use crate::value::Value;
 use crate::{KEYS, Key, Kind, Layer, Merge, Root, Source, Sourced, Status};
 
@@ -114,8 +115,9 @@ fn require(current: &mut Setting, found: &Setting, layer: Layer) {
 
 fn widening(current: &Setting, found: &Setting) -> Problem {
     let path = found.key.path;
-    let message =
-        format!("a project file cannot widen: '{path} = {}' is ignored, {} stays ({})", found.value, current.value, current.source);
+    let (wanted, stays) = (found.value.to_string(), current.value.to_string());
+    let (wanted, stays) = (cut(&wanted, 80), cut(&stays, 80));
+    let message = format!("a project file cannot widen: '{path} = {wanted}' is ignored, {stays} stays ({})", current.source);
     let variable = found.key.variable().unwrap_or_default();
     Problem::warning(found.source.clone(), message).key(path).help(format!("if you want it, set '{path}' in your own file, or {variable}"))
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::Source;
-use crate::text::visible;
+use crate::text::sentence;
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -36,17 +36,17 @@ pub struct Problem {
 
 impl Problem {
     pub(crate) fn error(source: Source, message: impl AsRef<str>) -> Self {
-        Self { severity: Severity::Error, message: visible(message.as_ref()), key: None, help: None, source }
+        Self { severity: Severity::Error, message: sentence(message.as_ref()), key: None, help: None, source }
     }
     pub(crate) fn warning(source: Source, message: impl AsRef<str>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(source, message) }
     }
     pub(crate) fn key(mut self, key: impl AsRef<str>) -> Self {
-        self.key = Some(visible(key.as_ref()));
+        self.key = Some(sentence(key.as_ref()));
         self
     }
     pub(crate) fn help(mut self, help: impl AsRef<str>) -> Self {
-        self.help = Some(visible(help.as_ref()));
+        self.help = Some(sentence(help.as_ref()));
         self
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
-use crate::{Loaded, Problem, Severity};
+use crate::{Layer, Loaded, Problem, Severity};
 
 /// Whether the report has colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,8 +65,13 @@ fn origin(problem: &Problem) -> Option<Origin<'_>> {
     Some(origin.line(usize::try_from(line).ok()?).char_column(usize::try_from(column).ok()?))
 }
 
+/// The file, or what stands in its place.
 fn path_of(problem: &Problem) -> Option<Cow<'_, str>> {
-    problem.source.file.as_ref().map(|file| file.to_string_lossy())
+    match (&problem.source.name, &problem.source.file) {
+        (Some(name), _) if problem.source.layer == Layer::Flag => Some(format!("command line: {name}").into()),
+        (Some(name), _) => Some(format!("environment: {name}").into()),
+        (None, file) => file.as_ref().map(|file| file.to_string_lossy()),
+    }
 }
 
 /// The line in which a span starts, and the part of the span that lies in it.

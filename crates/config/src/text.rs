@@ -1,26 +1,31 @@
 //! Text from files and variables, made fit to be shown.
 
-const MAX_SHOWN: usize = 400;
+use std::borrow::Cow;
 
-/// Escapes what a terminal would obey or hide, and cuts what no one would read: a file may come from anywhere.
-pub(crate) fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len().min(MAX_SHOWN));
-    for (count, letter) in text.chars().enumerate() {
-        if count == MAX_SHOWN {
-            shown.push('…');
-            break;
-        }
+/// Escapes what a terminal would obey or hide: a file may come from anywhere.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
         if letter.is_control() || is_hidden(letter) { shown.extend(letter.escape_unicode()) } else { shown.push(letter) }
     }
     shown
 }
 
+/// A whole sentence, fit to be shown: escaped, and no longer than anyone reads.
+pub(crate) fn sentence(text: &str) -> String {
+    escaped(&cut(text, 600))
+}
+
 /// A value as part of a sentence: quoted, and short.
 pub(crate) fn quoted(text: &str) -> String {
-    const MAX_QUOTED: usize = 60;
-    match text.char_indices().nth(MAX_QUOTED) {
-        Some((end, _)) => format!("'{}…'", &text[..end]),
-        None => format!("'{text}'"),
+    format!("'{}'", cut(text, 60))
+}
+
+/// The beginning of a text, with a mark if anything is missing.
+pub(crate) fn cut(text: &str, letters: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(letters) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
     }
 }
 
@@ -54,15 +59,15 @@ mod tests {
             ("a\nb\tc\0", "a\\u{a}b\\u{9}c\\u{0}"),
             ("a\u{202e}b\u{200b}", "a\\u{202e}b\\u{200b}"),
         ] {
-            assert_eq!(visible(text), shown);
+            assert_eq!((escaped(text), sentence(text)), (shown.to_owned(), shown.to_owned()));
         }
-        assert_eq!(visible(&"x".repeat(500)), format!("{}…", "x".repeat(400)));
     }
 
     #[test]
     fn long_things_are_cut_in_sentences() {
         assert_eq!(quoted("short"), "'short'");
         assert_eq!(quoted(&"ü".repeat(61)), format!("'{}…'", "ü".repeat(60)));
+        assert_eq!(sentence(&"x".repeat(601)), format!("{}…", "x".repeat(600)));
         let things: Vec<String> = ["a", "b", "c", "d", "e"].map(String::from).to_vec();
         assert_eq!([0, 1, 2, 3, 5].map(|count| listed(&things[..count])), ["", "a", "a and b", "a, b and c", "a, b, c and 2 more"]);
     }

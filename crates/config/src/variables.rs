@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use crate::decode::{Decoder, node_of};
-use crate::document::later;
+use crate::document::{not_enforced, not_used};
 use crate::load::Request;
 use crate::merge::Setting;
 use crate::origin::Origin;
@@ -56,7 +56,8 @@ pub(crate) fn flags(request: &Request<'_>, problems: &mut Vec<Problem>) -> Vec<S
 fn setting(request: &Request<'_>, key: &'static Key, origin: &Origin<'_>, value: OsString, problems: &mut Vec<Problem>) -> Option<Setting> {
     let name = origin.whole().to_string();
     if key.status == Status::Later {
-        problems.push(later(origin.whole(), &[key], &name, false).key(key.path));
+        let judge = if key.is_authority() { not_enforced } else { not_used };
+        problems.push(judge(origin.whole(), &[name]).key(key.path));
         return None;
     }
     let mut decoder = Decoder { origin, home: request.home(), check: request.check, problems: Problems::default() };

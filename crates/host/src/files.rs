@@ -8,7 +8,7 @@
 
 mod beneath;
 mod blocking;
-mod change;
+mod delete;
 mod draft;
 mod errors;
 mod fingerprint;
@@ -20,9 +20,11 @@ mod parent;
 mod protected;
 mod reader;
 mod resolve;
+mod restore;
 mod roots;
 mod spelling;
 mod target;
+mod write;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -134,11 +136,11 @@ impl FileSystem for LocalFiles {
         mode: WriteMode,
         journal: &'a dyn Journal,
     ) -> BoxFuture<'a, Result<Written, ToolError>> {
-        Box::pin(change::write(at, content, mode, journal))
+        Box::pin(write::write(at, content, mode, journal))
     }
 
     fn delete<'a>(&'a self, at: &'a Location, journal: &'a dyn Journal) -> BoxFuture<'a, Result<(), ToolError>> {
-        Box::pin(change::delete(at, journal))
+        Box::pin(delete::delete(at, journal))
     }
 
     fn fingerprint<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<Option<String>, ToolError>> {
@@ -150,6 +152,10 @@ impl FileSystem for LocalFiles {
     }
 
     fn restore<'a>(&'a self, at: &'a Location, image: PreImage) -> BoxFuture<'a, Result<(), ToolError>> {
-        Box::pin(change::restore(at, image))
+        let at = at.clone();
+        Box::pin(async move {
+            let (_call, stop) = Call::begin();
+            blocking(move || restore::restore(&at, image, stop)).await
+        })
     }
 }

@@ -162,7 +162,9 @@ fn spawn_error(exec: &Exec, error: io::Error) -> ToolError {
     let directory = escape(&exec.directory.to_string_lossy());
     let message = match error.kind() {
         _ if !exec.directory.is_dir() => format!("Cannot run {program} in '{directory}': there is no such folder."),
-        IoErrorKind::NotFound if exec.program.exists() => format!("Cannot run {program}: the interpreter that its first line names is missing."),
+        IoErrorKind::NotFound if exec.program.exists() => {
+            format!("Cannot run {program}: the interpreter that its first line names is missing.")
+        }
         IoErrorKind::NotFound => format!("Cannot run {program}: there is no such file. Check the name, or install it."),
         IoErrorKind::PermissionDenied => format!("Cannot run {program}: it is not executable for this user. Set it with chmod +x."),
         IoErrorKind::ArgumentListTooLong => format!("Cannot run {program}: its arguments are too long. Pass them in a file or as input."),

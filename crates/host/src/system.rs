@@ -9,8 +9,7 @@ pub struct LocalSystem;
 impl SystemInfo for LocalSystem {
     fn facts(&self) -> BoxFuture<'_, SystemFacts> {
         Box::pin(async {
-            let (release, memory, uptime) =
-                tokio::join!(text_of("/etc/os-release"), text_of("/proc/meminfo"), text_of("/proc/uptime"));
+            let (release, memory, uptime) = tokio::join!(text_of("/etc/os-release"), text_of("/proc/meminfo"), text_of("/proc/uptime"));
             gather(release.as_deref(), memory.as_deref(), uptime.as_deref())
         })
     }

@@ -144,6 +144,7 @@ impl FileSystem for FakeFiles {
         }
         let resolved = absolute(path);
         let (zone, display) = match resolved.strip_prefix(Self::WORKSPACE) {
+            Ok(inside) if inside.as_os_str().is_empty() => (Zone::Workspace, ".".to_owned()),
             Ok(inside) => (Zone::Workspace, inside.display().to_string()),
             Err(_) if resolved.starts_with(Self::SPILLS) => (Zone::ReadOnlyRoot, resolved.display().to_string()),
             Err(_) => (Zone::Outside, resolved.display().to_string()),

@@ -20,6 +20,7 @@ fn paths_are_resolved_lexically_and_know_their_zone() {
         ("a.txt", "/workspace/a.txt", "a.txt", Zone::Workspace),
         ("./d/../a.txt", "/workspace/a.txt", "a.txt", Zone::Workspace),
         ("/workspace/d/a", "/workspace/d/a", "d/a", Zone::Workspace),
+        ("d/..", "/workspace", ".", Zone::Workspace),
         ("../secret", "/secret", "/secret", Zone::Outside),
         ("a/../../../../secret", "/secret", "/secret", Zone::Outside),
         ("/workspaces/a", "/workspaces/a", "/workspaces/a", Zone::Outside),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use haft_config::{Check, Complaint, Flag, ListOf, Loaded, Request, load};
 use serde_json::Value as Json;
 
-pub struct Fixture {
+pub(super) struct Fixture {
     folder: tempfile::TempDir,
     variables: Vec<(String, OsString)>,
     flags: Vec<(&'static str, String)>,
@@ -14,7 +14,7 @@ pub struct Fixture {
 }
 
 impl Fixture {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().join("home");
         let fixture = Self { variables: vec![("HOME".into(), home.into())], folder, flags: Vec::new(), config_file: None };
@@ -23,46 +23,46 @@ impl Fixture {
         }
         fixture
     }
-    pub fn user_file(&self) -> PathBuf {
+    pub(super) fn user_file(&self) -> PathBuf {
         self.folder.path().join("home/.config/haft/config.toml")
     }
-    pub fn project_file(&self) -> PathBuf {
+    pub(super) fn project_file(&self) -> PathBuf {
         self.workspace().join(".haft/config.toml")
     }
-    pub fn workspace(&self) -> PathBuf {
+    pub(super) fn workspace(&self) -> PathBuf {
         self.folder.path().join("work")
     }
-    pub fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         self.folder.path()
     }
-    pub fn user(self, text: impl AsRef<[u8]>) -> Self {
+    pub(super) fn user(self, text: impl AsRef<[u8]>) -> Self {
         std::fs::write(self.user_file(), text).unwrap();
         self
     }
-    pub fn project(self, text: impl AsRef<[u8]>) -> Self {
+    pub(super) fn project(self, text: impl AsRef<[u8]>) -> Self {
         std::fs::write(self.project_file(), text).unwrap();
         self
     }
-    pub fn variable(mut self, name: &str, value: impl Into<OsString>) -> Self {
+    pub(super) fn variable(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.variables.push((name.into(), value.into()));
         self
     }
-    pub fn without_variables(mut self) -> Self {
+    pub(super) fn without_variables(mut self) -> Self {
         self.variables.clear();
         self
     }
-    pub fn flag(mut self, key: &'static str, value: &str) -> Self {
+    pub(super) fn flag(mut self, key: &'static str, value: &str) -> Self {
         self.flags.push((key, value.into()));
         self
     }
-    pub fn config_file(mut self, path: PathBuf) -> Self {
+    pub(super) fn config_file(mut self, path: PathBuf) -> Self {
         self.config_file = Some(path);
         self
     }
-    pub fn load(&self) -> Loaded {
+    pub(super) fn load(&self) -> Loaded {
         self.load_with(None)
     }
-    pub fn load_with(&self, check: Option<Check<'_>>) -> Loaded {
+    pub(super) fn load_with(&self, check: Option<Check<'_>>) -> Loaded {
         let environment = |name: &str| self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
         let flags: Vec<_> = self.flags.iter().map(|(key, value)| Flag { key, value: value.clone(), name: "--flag" }).collect();
         let workspace = self.workspace();
@@ -75,7 +75,7 @@ impl Fixture {
         load(&request)
     }
     /// Every problem as `severity layer line:column key message | help`, with the folder's own path cut out.
-    pub fn problems(&self, loaded: &Loaded) -> Vec<String> {
+    pub(super) fn problems(&self, loaded: &Loaded) -> Vec<String> {
         let place = |part: Option<u32>| part.map_or("-".into(), |number| number.to_string());
         loaded
             .problems
@@ -90,7 +90,7 @@ impl Fixture {
             .collect()
     }
     /// Text without the temporary folder's path, which differs from run to run.
-    pub fn relative(&self, text: &str) -> String {
+    pub(super) fn relative(&self, text: &str) -> String {
         text.replace(&format!("{}/", self.path().display()), "")
     }
 }
@@ -100,7 +100,7 @@ fn text(json: Json) -> String {
 }
 
 /// What a caller may know beyond this crate: some tools, some hosts.
-pub fn strict_check(of: ListOf, entry: &str) -> Result<(), Complaint> {
+pub(super) fn strict_check(of: ListOf, entry: &str) -> Result<(), Complaint> {
     match (of, entry) {
         (ListOf::Tools, "write_fil") => {
             Err(Complaint { message: "there is no such tool".into(), help: Some("did you mean 'write_file'?".into()) })

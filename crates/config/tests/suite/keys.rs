@@ -36,7 +36,7 @@ fn authority_that_is_not_enforced_is_refused() {
         ),
         ("sandbox.mode = 'required'", "1:9 sandbox.mode", "'sandbox.mode' is"),
         ("[[hooks]]\nevent = 'before_tool_call'\n[[hooks]]\nevent = 'after_tool_call'", "2:1 hooks[].event", "'hooks[].event' is"),
-        ("[agents.a]\nmodel = 'm'\naccess = 'read-only'", "2:1 agents.a.model", "'agents.a.model' and 'agents.a.access' are"),
+        ("[agents.a]\naccess = 'read-only'", "2:1 agents.a.access", "'agents.a.access' is"),
         ("[agents.a.tools]\ndeny = ['x']", "2:1 agents.a.tools.deny", "'agents.a.tools.deny' is"),
         ("[subagents.tools]\nallow = []", "2:1 subagents.tools.allow", "'subagents.tools.allow' is"),
     ];
@@ -56,7 +56,8 @@ fn authority_that_is_not_enforced_is_refused() {
 
 #[test]
 fn what_carries_no_authority_is_only_a_warning() {
-    let text = "model = 'a/b'\n[providers.work]\nprotocol = 'openai'\nbase_url = 'http://127.0.0.1'\n[agents.a]\nprompt = 'x'\n";
+    let text =
+        "model = 'a/b'\n[providers.work]\nprotocol = 'openai'\nbase_url = 'http://127.0.0.1'\n[agents.a]\nprompt = 'x'\nmodel = 'm'\n";
     let fixture = Fixture::new().user(text);
     let loaded = fixture.load();
     assert_eq!(
@@ -65,7 +66,7 @@ fn what_carries_no_authority_is_only_a_warning() {
             "warning user 1:1 model 'model' is not used by this version yet | nothing depends on it: leave it, or remove it",
             "warning user 3:1 providers.work.protocol 'providers.work.protocol' and 'providers.work.base_url' are not used by this version yet \
              | nothing depends on them: leave them, or remove them",
-            "warning user 6:1 agents.a.prompt 'agents.a.prompt' is not used by this version yet | nothing depends on it: leave it, or remove it",
+            "warning user 6:1 agents.a.prompt 'agents.a.prompt' and 'agents.a.model' are not used by this version yet | nothing depends on them: leave them, or remove them",
         ]
     );
     assert_eq!(loaded.config, Config::default());

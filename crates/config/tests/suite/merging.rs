@@ -305,7 +305,7 @@ fn adding_a_project_file_never_widens() {
     let mut dice = Dice(1);
     let fixture = Fixture::new();
     let mut tightened = 0;
-    for round in 0..2000 {
+    for round in 0..500 {
         let (user, project) = (dice.file(), dice.file());
         std::fs::write(fixture.user_file(), &user).unwrap();
         std::fs::write(fixture.project_file(), "").unwrap();
@@ -315,7 +315,7 @@ fn adding_a_project_file_never_widens() {
         assert!(never_wider(&before, &after), "round {round}\nuser:\n{user}\nproject:\n{project}\n{before:#?}\n{after:#?}");
         tightened += usize::from(before != after);
     }
-    assert!(tightened > 1500, "the files must matter: {tightened}");
+    assert!(tightened > 300, "the files must matter: {tightened}");
 }
 
 #[test]

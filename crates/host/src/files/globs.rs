@@ -40,8 +40,8 @@ impl Pattern {
 
     /// Whether it names the path or a folder above it.
     pub(super) fn covers(&self, names: &Names) -> bool {
-        let names = if self.absolute { names.from_the_top() } else { names.beneath_the_root() };
-        wildcard(&self.pieces, names, |piece| matches!(piece, Piece::AnyNames), Piece::fits)
+        let names = if self.absolute { names.whole() } else { names.beneath() };
+        wildcard(&self.pieces, names, |piece| matches!(piece, Piece::AnyNames), |piece, name| piece.fits(name))
     }
 }
 
@@ -71,7 +71,7 @@ impl Piece {
             _ => Self::Name(names::fold(name.as_ref())),
         }
     }
-    fn fits(&self, name: &String) -> bool {
+    fn fits(&self, name: &str) -> bool {
         match self {
             Self::AnyNames => true,
             Self::Name(wanted) => names::is_same(wanted, name),

@@ -26,11 +26,11 @@ impl Names {
         Self { folded, root }
     }
     /// All names, from the top of the machine.
-    pub(super) fn from_the_top(&self) -> &[String] {
+    pub(super) fn whole(&self) -> &[String] {
         &self.folded
     }
     /// The names beneath the root: where the root itself lies was the person's choice.
-    pub(super) fn beneath_the_root(&self) -> &[String] {
+    pub(super) fn beneath(&self) -> &[String] {
         &self.folded[self.root..]
     }
 }
@@ -117,9 +117,9 @@ mod tests {
     }
 
     #[test]
-    fn the_root_counts_only_from_the_top() {
+    fn the_root_counts_only_whole() {
         let names = Names::of(Path::new("/Home/.claude/Work"), Path::new("./a/../B"));
-        assert_eq!(names.from_the_top(), ["home", ".claude", "work", "a", "", "b"]);
-        assert_eq!(names.beneath_the_root(), ["a", "", "b"]);
+        assert_eq!(names.whole(), ["home", ".claude", "work", "a", "", "b"]);
+        assert_eq!(names.beneath(), ["a", "", "b"]);
     }
 }

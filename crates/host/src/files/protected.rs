@@ -153,7 +153,7 @@ impl Rules {
         self.deny_read.iter().find(|pattern| pattern.covers(names))
     }
     fn protected(&self, names: &Names) -> Option<&'static str> {
-        let own = self.own.iter().find(|(_, folder)| names.from_the_top().starts_with(folder)).map(|(why, _)| *why);
+        let own = self.own.iter().find(|(_, folder)| names.whole().starts_with(folder)).map(|(why, _)| *why);
         own.or_else(|| self.never_written.iter().find(|(_, pattern)| pattern.covers(names)).map(|(why, _)| *why))
     }
 }

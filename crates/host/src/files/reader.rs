@@ -40,7 +40,7 @@ impl OpenFile {
         Ok(Self { at, file: Arc::new(file), size, head, whole })
     }
 
-    fn from_head(&self, offset: u64, length: usize) -> Option<Vec<u8>> {
+    fn in_memory(&self, offset: u64, length: usize) -> Option<Vec<u8>> {
         let start = usize::try_from(offset).unwrap_or(usize::MAX).min(self.head.len());
         let rest = &self.head[start..];
         (self.whole || rest.len() >= length).then(|| rest[..length.min(rest.len())].to_vec())
@@ -52,7 +52,7 @@ impl Reader for OpenFile {
         self.size
     }
     fn read_at(&self, offset: u64, length: usize) -> BoxFuture<'_, Result<Vec<u8>, ToolError>> {
-        if let Some(bytes) = self.from_head(offset, length) {
+        if let Some(bytes) = self.in_memory(offset, length) {
             return Box::pin(std::future::ready(Ok(bytes)));
         }
         let (file, at) = (Arc::clone(&self.file), self.at.clone());

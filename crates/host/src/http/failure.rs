@@ -38,11 +38,7 @@ fn explain(error: &reqwest::Error, target: &Target, options: &HttpOptions) -> (E
 }
 
 fn timed_out(error: &reqwest::Error, host: &str, options: &HttpOptions) -> String {
-    let (what, limit) = if error.is_connect() {
-        ("no connection", options.connect_timeout)
-    } else {
-        ("no data", options.idle_timeout)
-    };
+    let (what, limit) = if error.is_connect() { ("no connection", options.connect_timeout) } else { ("no data", options.idle_timeout) };
     format!("HTTP request timed out: {what} from {host} within {limit:?}. Try again later, or another address.")
 }
 

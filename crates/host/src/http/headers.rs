@@ -9,7 +9,8 @@ const MAX_HEADERS: usize = 100;
 const MAX_HEADER_BYTES: usize = 64 * 1024;
 
 /// Written by the client itself, or believed by servers about where a request came from.
-const RESERVED: &[&str] = &["host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "keep-alive", "forwarded"];
+const RESERVED: &[&str] =
+    &["host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "keep-alive", "forwarded"];
 const RESERVED_PREFIXES: &[&str] = &["proxy-", "x-forwarded-"];
 
 /// Parts of names under which credentials travel.

@@ -94,8 +94,7 @@ mod tests {
             let next_hop = hop(method, "http://a.example/x").follow(status, "/y").unwrap();
             assert_eq!(next_hop.target.connect.method, next, "{status} {method}");
             assert_eq!(next_hop.body.is_some(), keeps_body, "{status} {method}");
-            let expected: &[&str] =
-                if keeps_body { &["authorization", "content-type", "accept"] } else { &["authorization", "accept"] };
+            let expected: &[&str] = if keeps_body { &["authorization", "content-type", "accept"] } else { &["authorization", "accept"] };
             assert_eq!(names(&next_hop), expected, "{status} {method}");
         }
     }

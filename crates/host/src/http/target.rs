@@ -172,9 +172,14 @@ mod tests {
             (&long, &clipped, "It is 8211 bytes long; at most 8192 are sent"),
         ] {
             let error = Target::parse("GET", url).unwrap_err();
-            assert_eq!((error.kind(), error.message()), (ErrorKind::ValidationError, &*format!("Invalid URL: {shown}. {advice}.")), "{url}");
+            assert_eq!(
+                (error.kind(), error.message()),
+                (ErrorKind::ValidationError, &*format!("Invalid URL: {shown}. {advice}.")),
+                "{url}"
+            );
         }
-        for url in ["http://[fe80::1%25eth0]/", "http://[fe80::1%eth0]/", "http://example.org:99999/", "http://256.1.1.1/", "http://a%00b/"] {
+        for url in ["http://[fe80::1%25eth0]/", "http://[fe80::1%eth0]/", "http://example.org:99999/", "http://256.1.1.1/", "http://a%00b/"]
+        {
             let error = Target::parse("GET", url).unwrap_err();
             assert!(error.message().starts_with(&format!("Invalid URL: {url}. {HOW_TO_WRITE} (")), "{error}");
         }

@@ -28,7 +28,8 @@ impl AlertLog {
     /// Adds one line, and says where.
     pub(super) async fn append(&self, notice: &Notice, now: SystemTime) -> Result<&Path, ToolError> {
         let (path, line) = (self.path.clone(), line(notice, now));
-        let written = tokio::task::spawn_blocking(move || write_line(&path, &line)).await.unwrap_or_else(|panic| Err(io::Error::other(panic)));
+        let written =
+            tokio::task::spawn_blocking(move || write_line(&path, &line)).await.unwrap_or_else(|panic| Err(io::Error::other(panic)));
         match written {
             Ok(()) => Ok(&self.path),
             Err(error) => Err(ToolError::execution(format!(

@@ -33,7 +33,8 @@ impl Desktop {
         let folders = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
         let set = |name: &&&str| std::env::var(name).ok().filter(|value| !value.is_empty()).map(|value| ((***name).to_owned(), value));
         let present = SESSION.iter().take(SESSION_SIGNS).any(|name| set(&name).is_some());
-        let session = if present || cfg!(target_os = "macos") { SESSION.iter().filter_map(|name| set(&name)).collect() } else { Vec::new() };
+        let session =
+            if present || cfg!(target_os = "macos") { SESSION.iter().filter_map(|name| set(&name)).collect() } else { Vec::new() };
         Self { search_path: folders, session }
     }
 
@@ -102,18 +103,10 @@ mod tests {
     #[test]
     fn texts_are_arguments_and_cannot_be_options_or_markup() {
         let notice = |urgency: &str| Notice { message: "-x <b>\n\u{1b}[2J&".into(), urgency: urgency.into(), recipient: "--help".into() };
-        for (urgency, flag) in
-            [("low", "low"), ("normal", "normal"), ("high", "critical"), ("critical", "critical"), ("odd", "normal")]
-        {
+        for (urgency, flag) in [("low", "low"), ("normal", "normal"), ("high", "critical"), ("critical", "critical"), ("odd", "normal")] {
             assert_eq!(
                 notify_send(&notice(urgency)),
-                [
-                    "--app-name=haft",
-                    &format!("--urgency={flag}"),
-                    "--",
-                    "Haft: for --help",
-                    "-x &lt;b&gt;\\n\\u{1b}[2J&amp;"
-                ]
+                ["--app-name=haft", &format!("--urgency={flag}"), "--", "Haft: for --help", "-x &lt;b&gt;\\n\\u{1b}[2J&amp;"]
             );
         }
         assert_eq!(osascript(&notice("low"))[2..], ["--", "-x <b>\\n\\u{1b}[2J&", "Haft: for --help"]);

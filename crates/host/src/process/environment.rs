@@ -15,11 +15,47 @@ const SECRET_PARTS: &[&str] = &["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", 
 
 /// Variables that make a program run or load something else than itself.
 const HIJACKING: &[&str] = &[
-    "PATH", "ENV", "BASH_ENV", "BASHOPTS", "SHELLOPTS", "PROMPT_COMMAND", "PS4", "IFS", "CDPATH", "GLOBIGNORE", "ZDOTDIR",
-    "NODE_OPTIONS", "NODE_PATH", "PYTHONSTARTUP", "PYTHONPATH", "PYTHONHOME", "PYTHONINSPECT", "PERL5LIB", "PERL5OPT", "PERL5DB",
-    "RUBYOPT", "RUBYLIB", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH", "GCONV_PATH", "GLIBC_TUNABLES",
-    "LOCPATH", "PAGER", "MANPAGER", "EDITOR", "VISUAL", "BROWSER", "LESSOPEN", "LESSCLOSE", "SSH_ASKPASS", "SUDO_ASKPASS",
-    "RUSTC_WRAPPER", "RUSTFLAGS", "MAKEFLAGS",
+    "PATH",
+    "ENV",
+    "BASH_ENV",
+    "BASHOPTS",
+    "SHELLOPTS",
+    "PROMPT_COMMAND",
+    "PS4",
+    "IFS",
+    "CDPATH",
+    "GLOBIGNORE",
+    "ZDOTDIR",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "PYTHONSTARTUP",
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "PYTHONINSPECT",
+    "PERL5LIB",
+    "PERL5OPT",
+    "PERL5DB",
+    "RUBYOPT",
+    "RUBYLIB",
+    "JAVA_TOOL_OPTIONS",
+    "_JAVA_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "CLASSPATH",
+    "GCONV_PATH",
+    "GLIBC_TUNABLES",
+    "LOCPATH",
+    "PAGER",
+    "MANPAGER",
+    "EDITOR",
+    "VISUAL",
+    "BROWSER",
+    "LESSOPEN",
+    "LESSCLOSE",
+    "SSH_ASKPASS",
+    "SUDO_ASKPASS",
+    "RUSTC_WRAPPER",
+    "RUSTFLAGS",
+    "MAKEFLAGS",
 ];
 const HIJACKING_PREFIXES: &[&str] = &["LD_", "DYLD_", "BASH_FUNC_", "GIT_", "MALLOC_"];
 
@@ -44,7 +80,8 @@ fn search_path(inherited: Option<OsString>) -> OsString {
 
 fn check(name: &str, value: &str) -> Result<(), ToolError> {
     let shown = escape(name);
-    let well_formed = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') && !name.starts_with(|c: char| c.is_ascii_digit());
+    let well_formed =
+        name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') && !name.starts_with(|c: char| c.is_ascii_digit());
     if name.is_empty() || !well_formed {
         return Err(ToolError::validation(format!("Invalid environment variable '{shown}': use letters, digits and underscores.")));
     }
@@ -74,7 +111,17 @@ mod tests {
             let expected = format!("Environment variable '{name}' may not be passed on: its name says that it is a secret.");
             assert_eq!((error.kind(), error.message()), (ErrorKind::PermissionDenied, &*expected));
         }
-        for name in ["LD_PRELOAD", "ld_library_path", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "ENV", "NODE_OPTIONS", "PYTHONSTARTUP", "PATH", "GIT_SSH_COMMAND"] {
+        for name in [
+            "LD_PRELOAD",
+            "ld_library_path",
+            "DYLD_INSERT_LIBRARIES",
+            "BASH_ENV",
+            "ENV",
+            "NODE_OPTIONS",
+            "PYTHONSTARTUP",
+            "PATH",
+            "GIT_SSH_COMMAND",
+        ] {
             let error = check(name, "x").unwrap_err();
             let expected = format!("Environment variable '{name}' may not be set: it can make a program run other code.");
             assert_eq!((error.kind(), error.message()), (ErrorKind::PermissionDenied, &*expected));

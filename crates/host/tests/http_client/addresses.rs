@@ -5,7 +5,7 @@ use std::sync::Arc;
 use haft_contract::{ErrorKind, HttpClient};
 use haft_host::{GuardedClient, NetworkRules};
 
-use crate::support::{Names, Server, client_with, ok, patient, request, send, text};
+use crate::support::{Names, Server, client_for, client_with, ok, pass_again, patient, request, send, text};
 
 fn closed() -> GuardedClient {
     client_with(&[], patient(), Arc::new(Names::default()))
@@ -176,4 +176,23 @@ async fn deny_wins_over_allow() {
         assert!(error.message().contains(&format!("is denied by \"{deny}\" in `deny` under [network]")), "{error}");
     }
     assert_eq!(server.connections(), 0);
+}
+
+#[tokio::test]
+async fn proxies_of_the_environment_are_not_used() {
+    const INSIDE: &str = "HAFT_TEST_PROXIED";
+    let server = Server::answering(|_| ok("direct")).await;
+    if std::env::var_os(INSIDE).is_some() {
+        assert_eq!(text(send(&client_for(&server), request("GET", &server.url("/"))).await.unwrap()).await, "direct");
+        return;
+    }
+    let proxy = Server::answering(|_| ok("through the proxy")).await;
+    let url = proxy.url("");
+    let environment = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"].map(|name| (name, &*url));
+    pass_again(
+        "addresses::proxies_of_the_environment_are_not_used",
+        &[&environment[..], &[(INSIDE, "1"), ("NO_PROXY", ""), ("no_proxy", "")]].concat(),
+    )
+    .await;
+    assert_eq!(proxy.connections(), 0);
 }

@@ -16,7 +16,9 @@ async fn each_method_is_received_exactly() {
     let server = Server::answering(|_| ok("fine")).await;
     let client = client_for(&server);
     let common = ["accept: */*", concat!("user-agent: haft/", env!("CARGO_PKG_VERSION")), "accept-encoding: gzip"];
-    for (method, body) in [("GET", ""), ("HEAD", ""), ("POST", "{\"a\":1}"), ("PUT", "grüße"), ("PATCH", "p"), ("DELETE", ""), ("OPTIONS", "")] {
+    for (method, body) in
+        [("GET", ""), ("HEAD", ""), ("POST", "{\"a\":1}"), ("PUT", "grüße"), ("PATCH", "p"), ("DELETE", ""), ("OPTIONS", "")]
+    {
         let mut wanted = with_headers(request(method, &server.url("/a/b?c=d%20e")), &[("X-One", "1"), ("Content-Type", "text/x")]);
         if !body.is_empty() {
             wanted = with_body(wanted, body);
@@ -33,7 +35,8 @@ async fn each_method_is_received_exactly() {
 #[tokio::test]
 async fn the_answer_comes_back_with_headers_in_order() {
     let server = Server::answering(|_| {
-        "HTTP/1.1 404 Nope\r\nset-cookie: a=1\r\nx-b: caf\u{e9}\r\nset-cookie: c=2\r\ncontent-length: 4\r\nconnection: close\r\n\r\ngone".into()
+        "HTTP/1.1 404 Nope\r\nset-cookie: a=1\r\nx-b: caf\u{e9}\r\nset-cookie: c=2\r\ncontent-length: 4\r\nconnection: close\r\n\r\ngone"
+            .into()
     })
     .await;
     let response = send(&client_for(&server), request("GET", &server.url("/#part"))).await.unwrap();

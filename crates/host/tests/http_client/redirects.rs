@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use haft_contract::{Connect, ErrorKind, HopJudge, HttpClient, ToolError};
 
-use crate::support::{Names, Server, Trusting, client_for, client_with, ok, patient, redirect, request, send, text, with_body, with_headers};
+use crate::support::{
+    Names, Server, Trusting, client_for, client_with, ok, patient, redirect, request, send, text, with_body, with_headers,
+};
 
 #[tokio::test]
 async fn hops_are_followed_judged_and_remembered() {
@@ -70,7 +72,9 @@ async fn a_redirect_to_a_refused_address_is_not_followed() {
 
 #[tokio::test]
 async fn other_schemes_and_broken_places_are_refused() {
-    for location in ["file:///etc/passwd", "gopher://127.0.0.1:70/x", "ftp://a.example/", "javascript:alert(1)", "http://u:p@127.0.0.1/", "http://"] {
+    for location in
+        ["file:///etc/passwd", "gopher://127.0.0.1:70/x", "ftp://a.example/", "javascript:alert(1)", "http://u:p@127.0.0.1/", "http://"]
+    {
         let server = Server::answering(move |_| redirect(302, location)).await;
         let error = send(&client_for(&server), request("GET", &server.url("/"))).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NetworkError, "{location}");
@@ -106,8 +110,11 @@ async fn without_redirects_the_answer_itself_comes_back() {
 
 #[tokio::test]
 async fn answers_that_only_look_like_redirects_are_answers() {
-    for answer in ["HTTP/1.1 302 Found\r\ncontent-length: 0\r\n\r\n", "HTTP/1.1 304 Not Modified\r\nlocation: /b\r\n\r\n", "HTTP/1.1 300 Many\r\nlocation: /b\r\ncontent-length: 0\r\n\r\n"]
-    {
+    for answer in [
+        "HTTP/1.1 302 Found\r\ncontent-length: 0\r\n\r\n",
+        "HTTP/1.1 304 Not Modified\r\nlocation: /b\r\n\r\n",
+        "HTTP/1.1 300 Many\r\nlocation: /b\r\ncontent-length: 0\r\n\r\n",
+    ] {
         let server = Server::answering(move |_| answer.into()).await;
         send(&client_for(&server), request("GET", &server.url("/"))).await.unwrap();
         assert_eq!(server.connections(), 1, "{answer}");
@@ -138,7 +145,8 @@ async fn the_calls_own_judge_has_the_last_word() {
 async fn credentials_do_not_follow_to_another_origin() {
     let other = Server::answering(|_| ok("")).await;
     let location = other.url("/there");
-    let server = Server::answering(move |request| if request.head.contains(" /a ") { redirect(302, "/b") } else { redirect(302, &location) }).await;
+    let server =
+        Server::answering(move |request| if request.head.contains(" /a ") { redirect(302, "/b") } else { redirect(302, &location) }).await;
     let client = client_with(&["127.0.0.1".into()], patient(), Arc::new(Names::default()));
     let secrets = [("authorization", "Bearer s"), ("cookie", "s=1"), ("x-api-key", "s"), ("private-token", "s")];
     let headers: Vec<_> = secrets.into_iter().chain([("x-plain", "p")]).collect();

@@ -205,3 +205,11 @@ pub(crate) async fn text(mut response: HttpResponse) -> String {
     }
     String::from_utf8(all).unwrap()
 }
+
+/// Runs one test of this program again, in a process with another environment; it must pass there.
+pub(crate) async fn pass_again(test: &str, environment: &[(&str, &str)]) {
+    let mut command = tokio::process::Command::new(std::env::current_exe().unwrap());
+    let output = command.args(["--exact", test]).envs(environment.iter().copied()).kill_on_drop(true).output().await.unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -1,0 +1,244 @@
+//! What the spine costs: every row beside a reference measured in the same run, because machines are noisy.
+//!
+//! `cargo bench` prints medians of five rounds and the ratio. Nothing here fails a test run.
+
+use std::future::Future;
+use std::hint::black_box;
+use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use haft::host::{HostOptions, LocalFiles, LocalHost, NetworkRules, WorkspaceOptions};
+use haft::store::{FileBlobs, SqliteCallLog};
+use haft::{Access, Engine, Registry, Session, Source, ToolCall, ToolOutput, ToolResult};
+use serde_json::{Value, json};
+
+const ROUNDS: usize = 5;
+
+fn main() {
+    println!("{:<46} {:>12} {:>12} {:>8}  reference", "what", "ours", "reference", "ratio");
+    registration();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let bench = Bench::new();
+    runtime.block_on(async {
+        one_call(&bench).await;
+        parallel_calls(&bench).await;
+        serialisation();
+        small_read(&bench).await;
+        page_in_a_gigabyte(&bench).await;
+    });
+}
+
+struct Bench {
+    engine: Engine,
+    session: Session,
+    folder: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (state, workspace) = (folder.path().join("state"), folder.path().join("workspace"));
+        std::fs::create_dir_all(&workspace).expect("a workspace");
+        let log = SqliteCallLog::open(&state).expect("a database").log;
+        let blobs = FileBlobs::open(&state).expect("a blob folder");
+        let engine = Engine::builder(Arc::new(registry()), Arc::new(log), Arc::new(blobs)).build();
+        let files = LocalFiles::open(WorkspaceOptions { root: workspace.clone(), ..WorkspaceOptions::default() }).expect("an open workspace");
+        let host = LocalHost::new(Arc::new(files), HostOptions { alert_log: state.join("alerts.log"), network: NetworkRules::default() });
+        // The loop guard would, rightly, stop a program that makes the same call a million times.
+        let session = Session::builder(Arc::new(host)).access(Access::FullAccess).loop_limits(None).build();
+        Self { engine, session, folder }
+    }
+    fn workspace(&self) -> std::path::PathBuf {
+        self.folder.path().join("workspace")
+    }
+}
+
+fn registry() -> Registry {
+    let registry = Registry::new();
+    for tool in haft::builtin::all() {
+        registry.register(tool, Source::BuiltIn).expect("every tool registers");
+    }
+    registry
+}
+
+fn registration() {
+    let ours = median(|| time(20, || drop(black_box(registry()))));
+    let schemas: Vec<Value> = haft::builtin::all().iter().map(|tool| tool.definition().parameters.clone()).collect();
+    let reference = median(|| {
+        time(20, || {
+            for schema in &schemas {
+                black_box(jsonschema::validator_for(schema).expect("a valid schema"));
+            }
+        })
+    });
+    row(&format!("register all {} tools", schemas.len()), ours, reference, "compiling their schemas");
+}
+
+/// What any tool system must do: parse, validate, spawn under a timeout, write the envelope.
+async fn floor(validator: &jsonschema::Validator, text: &str) -> String {
+    let arguments: Value = serde_json::from_str(text).expect("JSON");
+    assert!(validator.is_valid(&arguments));
+    let task = tokio::spawn(async move { Ok(ToolOutput::text(arguments.as_object().map_or(0, serde_json::Map::len).to_string())) });
+    let outcome = tokio::time::timeout(Duration::from_secs(5), task).await.expect("in time").expect("no panic");
+    ToolResult { call_id: "call".into(), tool: "noop".into(), outcome, elapsed: Duration::ZERO }.to_json()
+}
+
+const ARGUMENTS: &str = r#"{"timezone":"UTC","format":"iso8601"}"#;
+
+fn noop(id: usize) -> ToolCall {
+    ToolCall::new(id.to_string(), "noop", ARGUMENTS)
+}
+
+fn compiled() -> jsonschema::Validator {
+    let properties = json!({"timezone": {"type": "string"}, "format": {"type": "string"}});
+    jsonschema::validator_for(&json!({"type": "object", "properties": properties})).expect("a valid schema")
+}
+
+async fn one_call(bench: &Bench) {
+    let validator = compiled();
+    const COUNT: u32 = 20_000;
+    let (mut ours, mut reference, mut again) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        reference.push(time_async(COUNT, || async { drop(black_box(floor(&validator, ARGUMENTS).await)) }).await);
+        ours.push(time_async(COUNT, || async { drop(black_box(bench.engine.run(noop(1), &bench.session).await.to_json())) }).await);
+        again.push(time_async(COUNT, || async { drop(black_box(floor(&validator, ARGUMENTS).await)) }).await);
+    }
+    row("floor against itself (A/A)", middle(again), middle(reference.clone()), "the same code");
+    row("one call through all stages", middle(ours), middle(reference), "parse, validate, spawn, timeout, envelope");
+}
+
+async fn parallel_calls(bench: &Bench) {
+    let validator = Arc::new(compiled());
+    for count in [1_usize, 8, 64, 1000] {
+        let repeat = (4000 / count).max(4);
+        let (mut ours, mut reference) = (Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            let per_call = |total: Duration| total / u32::try_from(count).expect("small");
+            reference.push(per_call(
+                time_async(u32::try_from(repeat).expect("small"), || async {
+                    let tasks: Vec<_> = (0..count)
+                        .map(|_| {
+                            let validator = Arc::clone(&validator);
+                            tokio::spawn(async move { floor(&validator, ARGUMENTS).await })
+                        })
+                        .collect();
+                    for task in tasks {
+                        black_box(task.await.expect("no panic"));
+                    }
+                })
+                .await,
+            ));
+            ours.push(per_call(
+                time_async(u32::try_from(repeat).expect("small"), || async {
+                    let results = bench.engine.run_all((0..count).map(noop).collect(), &bench.session).await;
+                    black_box(results.iter().map(ToolResult::to_json).collect::<Vec<_>>());
+                })
+                .await,
+            ));
+        }
+        row(&format!("{count} calls at once, per call"), middle(ours), middle(reference), "the floor, as many tasks");
+    }
+}
+
+fn serialisation() {
+    let text: String = (0..100 * 1024).map(|n| if n % 80 == 79 { '\n' } else { char::from(b'a' + u8::try_from(n % 26).expect("small")) }).collect();
+    let value = json!({"status": "success", "result": text});
+    let result = ToolResult { call_id: "1".into(), tool: "t".into(), outcome: Ok(ToolOutput::text(text)), elapsed: Duration::ZERO };
+    let reference = median(|| time(2000, || drop(black_box(serde_json::to_string(&value).expect("JSON")))));
+    let ours = median(|| time(2000, || drop(black_box(result.to_json()))));
+    row("result of 100 KB to JSON", ours, reference, "serde_json of the same value");
+}
+
+async fn small_read(bench: &Bench) {
+    let path = bench.workspace().join("small.txt");
+    std::fs::write(&path, "0123456789abcde\n".repeat(256)).expect("a file of 4 KB");
+    let (mut ours, mut reference) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        reference.push(time_async(2000, || async { drop(black_box(tokio::fs::read_to_string(&path).await.expect("readable"))) }).await);
+        ours.push(
+            time_async(2000, || async {
+                let result = bench.engine.run(ToolCall::new("r", "read_file", r#"{"path":"small.txt"}"#), &bench.session).await;
+                assert!(result.is_success());
+                black_box(result.to_json());
+            })
+            .await,
+        );
+    }
+    row("read_file of 4 KB", middle(ours), middle(reference), "tokio::fs::read_to_string");
+}
+
+/// A page in the middle of 1 GB: time beside a plain line reader, and memory that must not grow with the file.
+async fn page_in_a_gigabyte(bench: &Bench) {
+    const LINES: usize = 16 << 20;
+    let path = bench.workspace().join("huge.txt");
+    let mut file = std::fs::File::create(&path).expect("a file");
+    let block = format!("{:063}\n", 7).repeat(16 << 10);
+    for _ in 0..LINES / (16 << 10) {
+        file.write_all(block.as_bytes()).expect("room for 1 GB");
+    }
+    drop(file);
+    let offset = LINES / 2;
+    let before = resident();
+    let started = Instant::now();
+    let call = ToolCall::new("p", "read_file", json!({"path": "huge.txt", "offset": offset, "limit": 100}).to_string());
+    let result = bench.engine.run(call, &bench.session).await;
+    let ours = started.elapsed();
+    assert!(result.is_success(), "{}", result.to_json());
+    let grown = resident().saturating_sub(before);
+    let reference = line_reader(&path, offset);
+    row("page in the middle of a 1 GB file", ours, reference, "BufReader, line by line");
+    println!("{:<46} {:>9} KB {:>12} {:>8}  must stay flat", "  memory it took", grown, "-", "-");
+}
+
+fn line_reader(path: &Path, offset: usize) -> Duration {
+    let started = Instant::now();
+    let mut reader = BufReader::with_capacity(256 << 10, std::fs::File::open(path).expect("the file"));
+    reader.seek(SeekFrom::Start(0)).expect("seekable");
+    let mut line = Vec::new();
+    for _ in 0..offset + 100 {
+        line.clear();
+        reader.read_until(b'\n', &mut line).expect("readable");
+    }
+    black_box(line);
+    started.elapsed()
+}
+
+/// Kilobytes of memory in use, where the system tells.
+fn resident() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
+    line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+fn time(count: u32, mut work: impl FnMut()) -> Duration {
+    let started = Instant::now();
+    for _ in 0..count {
+        work();
+    }
+    started.elapsed() / count
+}
+
+async fn time_async<F: Future<Output = ()>>(count: u32, work: impl Fn() -> F) -> Duration {
+    let started = Instant::now();
+    for _ in 0..count {
+        work().await;
+    }
+    started.elapsed() / count
+}
+
+fn median(mut measure: impl FnMut() -> Duration) -> Duration {
+    middle((0..ROUNDS).map(|_| measure()).collect())
+}
+
+fn middle(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
+
+fn row(what: &str, ours: Duration, reference: Duration, beside: &str) {
+    let micros = |time: Duration| format!("{:.2} µs", time.as_secs_f64() * 1e6);
+    let ratio = ours.as_secs_f64() / reference.as_secs_f64().max(1e-12);
+    println!("{what:<46} {:>12} {:>12} {ratio:>7.2}x  {beside}", micros(ours), micros(reference));
+}

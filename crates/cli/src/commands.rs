@@ -1,0 +1,61 @@
+//! One file for each command.
+
+mod call;
+mod completions;
+mod config;
+mod doctor;
+mod explain;
+mod history;
+mod man;
+mod tools;
+mod undo;
+
+use std::future::Future;
+use std::time::Duration;
+
+use crate::arguments::{Cli, Command};
+use crate::failure::{Exit, Failure};
+use crate::output::Output;
+
+/// Does what the command line asks for.
+pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
+    let Cli { common, command } = cli;
+    let output = Output::new(&common);
+    match command {
+        Command::Call(words) => call::run(common, words),
+        Command::Explain(words) => explain::run(common, words),
+        Command::Tools(request) => tools::run(&common, &request, &output),
+        Command::History(request) => history::run(request, &output),
+        Command::Undo(request) => undo::run(&common, &request, &output),
+        Command::Config { command } => config::run(&common, command, &output),
+        Command::Doctor => doctor::run(&common, &output),
+        Command::Completions { shell } => completions::run(shell, &output),
+        Command::Man { command } => man::run(&command, &output),
+    }
+}
+
+/// Help that was asked for goes to standard output; anything else is wrong usage.
+pub(crate) fn misunderstood(error: &clap::Error, output: &Output) -> Result<Exit, Failure> {
+    let text = error.render();
+    if !error.use_stderr() {
+        output.text(&text.ansi().to_string())?;
+        return Ok(Exit::Success);
+    }
+    let plain = text.to_string();
+    let first = plain.lines().next().unwrap_or_default();
+    Err(Failure::usage(first.trim_start_matches("error: ")).report(text.ansi().to_string()))
+}
+
+/// What a call leaves running on a blocking thread has this long to clean up.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Runs one future to its end, on this thread: a single call needs no more.
+fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::failed("execution_error", format!("the runtime cannot be started: {error}")))?;
+    let outcome = runtime.block_on(future);
+    runtime.shutdown_timeout(GRACE);
+    outcome
+}

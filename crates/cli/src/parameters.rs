@@ -1,0 +1,245 @@
+//! A tool's parameters as flags: from its schema to the command line, and from there to arguments.
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use haft_contract::ToolDefinition;
+use serde_json::{Map, Value};
+
+/// The heading under which `--help` lists them.
+const HEADING: &str = "Parameters";
+
+/// One parameter of a tool.
+#[derive(Debug)]
+pub(crate) struct Parameter<'d> {
+    pub(crate) name: &'d str,
+    pub(crate) required: bool,
+    schema: &'d Value,
+}
+
+/// The parameters of a tool, in the order of its schema.
+pub(crate) fn of(definition: &ToolDefinition) -> Vec<Parameter<'_>> {
+    let schema = &definition.parameters;
+    let is_required = |name: &str| schema["required"].as_array().is_some_and(|names| names.iter().any(|required| required == name));
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    properties.map(|(name, schema)| Parameter { name, required: is_required(name), schema }).collect()
+}
+
+impl Parameter<'_> {
+    /// The type, as people read it.
+    pub(crate) fn kind(&self) -> String {
+        match (type_of(self.schema), type_of(&self.schema["items"])) {
+            ("array", "") => "array".into(),
+            ("array", item) => format!("array of {item}"),
+            ("", _) => "any".into(),
+            (kind, _) => kind.into(),
+        }
+    }
+
+    /// What it is, with its choices and its default.
+    pub(crate) fn description(&self) -> String {
+        let mut text = self.schema["description"].as_str().unwrap_or_default().to_owned();
+        let choices: Vec<String> = self.schema["enum"].as_array().into_iter().flatten().map(plain).collect();
+        if !choices.is_empty() {
+            text += &format!(" [one of: {}]", choices.join(", "));
+        }
+        if let Some(default) = self.schema.get("default").filter(|default| !default.is_null()) {
+            text += &format!(" [default: {}]", plain(default));
+        }
+        text.trim_start().to_owned()
+    }
+
+    /// Apart from the ids of haft's own flags.
+    fn id(&self) -> String {
+        format!("parameter.{}", self.name)
+    }
+
+    fn argument(&self) -> Arg {
+        let help = if self.required { format!("{} (required)", self.description()) } else { self.description() };
+        let argument = Arg::new(self.id()).long(self.name.to_owned()).help(help).help_heading(HEADING).allow_hyphen_values(true);
+        match type_of(self.schema) {
+            "boolean" => argument.num_args(0..=1).default_missing_value("true").value_name("true|false").allow_hyphen_values(false),
+            "array" => argument.action(ArgAction::Append).value_name("ITEM"),
+            "object" => argument.action(ArgAction::Append).value_name("KEY=VALUE"),
+            "" => argument.value_name("JSON"),
+            kind => argument.value_name(kind.to_uppercase()),
+        }
+    }
+
+    /// The argument that these texts give.
+    fn value(&self, mut texts: Vec<String>) -> Value {
+        match type_of(self.schema) {
+            "array" => Value::Array(texts.into_iter().flat_map(|text| self.items(text)).collect()),
+            "object" => object(self.schema, texts),
+            _ => typed(self.schema, texts.pop().unwrap_or_default()),
+        }
+    }
+
+    /// One item, or all items of an array that was written as JSON.
+    fn items(&self, text: String) -> Vec<Value> {
+        match serde_json::from_str(&text) {
+            Ok(Value::Array(items)) => items,
+            _ => vec![typed(&self.schema["items"], text)],
+        }
+    }
+}
+
+/// Adds the flags of a tool to a command. What collides with a flag that is there already can be given as JSON only,
+/// and the help says so.
+pub(crate) fn augment(mut command: Command, definition: &ToolDefinition) -> Command {
+    let mut taken: Vec<String> = command.get_arguments().filter_map(|argument| argument.get_long().map(str::to_owned)).collect();
+    taken.push("help".into());
+    let mut hidden = Vec::new();
+    for parameter in of(definition) {
+        if taken.iter().any(|name| name == parameter.name) {
+            hidden.push(format!("'{}'", parameter.name));
+            continue;
+        }
+        taken.push(parameter.name.to_owned());
+        let aliases = spellings(&parameter, definition, &mut taken);
+        command = command.arg(parameter.argument().aliases(aliases));
+    }
+    if !hidden.is_empty() {
+        command = command.after_help(format!("Given in the JSON object only, because haft has flags of that name: {}", hidden.join(", ")));
+    }
+    command
+}
+
+/// Other ways to write a parameter's flag: with hyphens, and the names that the tool itself takes.
+fn spellings(parameter: &Parameter<'_>, definition: &ToolDefinition, taken: &mut Vec<String>) -> Vec<String> {
+    let known = of(definition);
+    let others = definition.parameter_hints.aliases.iter().filter(|(_, name)| name == parameter.name).map(|(alias, _)| alias.clone());
+    let mut spellings = Vec::new();
+    for spelling in std::iter::once(parameter.name.to_owned()).chain(others).flat_map(|name| [name.replace('_', "-"), name]) {
+        let free = !taken.contains(&spelling) && !known.iter().any(|other| other.name == spelling);
+        if free {
+            taken.push(spelling.clone());
+            spellings.push(spelling);
+        }
+    }
+    spellings
+}
+
+/// The arguments that the flags give; empty if none was used.
+pub(crate) fn collect(matches: &ArgMatches, definition: &ToolDefinition) -> Map<String, Value> {
+    let mut arguments = Map::new();
+    for parameter in of(definition) {
+        if let Ok(Some(texts)) = matches.try_get_many::<String>(&parameter.id()) {
+            arguments.insert(parameter.name.to_owned(), parameter.value(texts.cloned().collect()));
+        }
+    }
+    arguments
+}
+
+fn type_of(schema: &Value) -> &str {
+    schema["type"].as_str().unwrap_or_default()
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Text stays text where text or a number is wanted: the arguments stage reads numbers, and says what is wrong with one.
+fn typed(schema: &Value, text: String) -> Value {
+    match (type_of(schema), text.as_str()) {
+        ("boolean", "true") => Value::Bool(true),
+        ("boolean", "false") => Value::Bool(false),
+        ("string" | "boolean" | "integer" | "number", _) => Value::String(text),
+        _ => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+    }
+}
+
+/// `key=value` pairs and JSON objects, put together.
+fn object(schema: &Value, texts: Vec<String>) -> Value {
+    let mut map = Map::new();
+    let single = texts.len() == 1;
+    for text in texts {
+        if let Ok(Value::Object(object)) = serde_json::from_str(&text) {
+            map.extend(object);
+        } else if let Some((key, value)) = text.split_once('=').filter(|(key, _)| !key.is_empty()) {
+            map.insert(key.to_owned(), typed(member(schema, key), value.to_owned()));
+        } else if single {
+            // Not an object: the arguments stage says so in its own words.
+            return Value::String(text);
+        } else {
+            map.insert(text, Value::Null);
+        }
+    }
+    Value::Object(map)
+}
+
+fn member<'s>(schema: &'s Value, key: &str) -> &'s Value {
+    schema["properties"].get(key).unwrap_or(&schema["additionalProperties"])
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn definition() -> ToolDefinition {
+        let schema = json!({
+            "type": "object",
+            "required": ["path"],
+            "properties": {
+                "path": {"type": "string", "description": "Where.", "x-aliases": ["file_path", "json", "depth"]},
+                "dry_run": {"type": "boolean"},
+                "depth": {"type": "integer", "default": 2},
+                "tags": {"type": "array", "items": {"type": "string"}},
+                "sizes": {"type": "array", "items": {"type": "integer"}},
+                "headers": {"type": "object", "additionalProperties": {"type": "string"}},
+                "extra": {"description": "Anything."},
+                "mode": {"type": "string", "enum": ["a", "b"]},
+                "access": {"type": "string"},
+            },
+        });
+        ToolDefinition::new("try", "Tries.", schema)
+    }
+
+    fn command() -> Command {
+        augment(Command::new("try").arg(Arg::new("json").long("json").action(ArgAction::SetTrue)).arg(Arg::new("access").long("access")), &definition())
+    }
+
+    fn read(words: &[&str]) -> Value {
+        let matches = command().try_get_matches_from(std::iter::once(&"try").chain(words)).unwrap();
+        Value::Object(collect(&matches, &definition()))
+    }
+
+    #[test]
+    fn flags_become_arguments_of_the_schemas_types() {
+        for (words, arguments) in [
+            (&[][..], json!({})),
+            (&["--path", "-x y"], json!({"path": "-x y"})),
+            (&["--path=--json"], json!({"path": "--json"})),
+            (&["--file_path", "a"], json!({"path": "a"})),
+            (&["--file-path", "a"], json!({"path": "a"})),
+            (&["--dry_run"], json!({"dry_run": true})),
+            (&["--dry-run", "--path", "a"], json!({"path": "a", "dry_run": true})),
+            (&["--dry-run", "false"], json!({"dry_run": false})),
+            (&["--dry-run=maybe"], json!({"dry_run": "maybe"})),
+            (&["--depth", "-3"], json!({"depth": "-3"})),
+            (&["--tags", "a", "--tags", "5"], json!({"tags": ["a", "5"]})),
+            (&["--tags", "[\"a\",\"b\"]"], json!({"tags": ["a", "b"]})),
+            (&["--sizes", "1"], json!({"sizes": ["1"]})),
+            (&["--headers", "A=b=c", "--headers", "D=5"], json!({"headers": {"A": "b=c", "D": "5"}})),
+            (&["--headers", "{\"A\":\"b\"}", "--headers", "A=c"], json!({"headers": {"A": "c"}})),
+            (&["--headers", "nonsense"], json!({"headers": "nonsense"})),
+            (&["--extra", "[1]"], json!({"extra": [1]})),
+            (&["--extra", "word"], json!({"extra": "word"})),
+        ] {
+            assert_eq!(read(words), arguments, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn a_parameter_that_collides_with_a_flag_is_left_to_json_and_the_help_says_so() {
+        assert_eq!(read(&["--access", "x", "--json", "--depth", "1"]), json!({"depth": "1"}));
+        let help = command().render_help().to_string();
+        assert!(help.contains("Given in the JSON object only, because haft has flags of that name: 'access'"), "{help}");
+    }
+
+    #[test]
+    fn the_nearest_flag_is_named() {
+        let error = command().try_get_matches_from(["try", "--pth", "a"]).unwrap_err().to_string();
+        assert!(error.contains("'--path'"), "{error}");
+    }
+}

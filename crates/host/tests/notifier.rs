@@ -1,0 +1,89 @@
+//! Notices, with a fake desktop.
+
+use std::path::Path;
+use std::process::Command;
+
+use haft_contract::{Notice, Notifier};
+use haft_host::{Desktop, LocalNotifier};
+use tempfile::TempDir;
+
+fn notice() -> Notice {
+    Notice { message: "disk `full`; $(id)\n<b>".into(), urgency: "high".into(), recipient: "owner".into() }
+}
+
+/// A desktop whose notify-send is this script.
+fn desktop(folder: &TempDir, script: &str) -> Desktop {
+    // Written by another process: a program cannot be run while a fork of this one still holds it open for writing.
+    let install = "printf '%s' \"$2\" > \"$1/notify-send\" && chmod 755 \"$1/notify-send\"";
+    assert!(Command::new("/bin/sh").args(["-c", install, "sh"]).arg(folder.path()).arg(script).status().unwrap().success());
+    let session = vec![("DISPLAY".into(), ":7".into())];
+    Desktop { search_path: vec!["relative".into(), "/nonexistent".into(), folder.path().into()], session }
+}
+
+fn logged(path: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let (_, rest) = text.split_once(' ').unwrap();
+    Some(rest.to_owned())
+}
+
+const LINE: &str = "[high] owner: disk `full`; $(id)\\n<b>\n";
+
+#[cfg(not(target_os = "macos"))]
+#[tokio::test]
+async fn the_desktop_shows_a_notice_with_its_texts_as_arguments() {
+    let folder = tempfile::tempdir().unwrap();
+    let (log, seen) = (folder.path().join("alerts.log"), folder.path().join("seen"));
+    let script = format!("#!/bin/sh\nprintf '%s|' \"$DISPLAY\" \"$@\" > {}\n", seen.display());
+    let notifier = LocalNotifier::with_desktop(log.clone(), desktop(&folder, &script));
+    assert_eq!(notifier.notify(notice()).await.unwrap(), "Shown on the desktop with notify-send.");
+    let expected = ":7|--app-name=haft|--urgency=critical|--|Haft: for owner|disk `full`; $(id)\\n&lt;b&gt;|";
+    assert_eq!(std::fs::read_to_string(seen).unwrap(), expected);
+    assert_eq!(logged(&log), None);
+}
+
+#[cfg(not(target_os = "macos"))]
+#[tokio::test]
+async fn a_failing_desktop_leaves_the_notice_in_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("alerts.log");
+    for (script, why) in [
+        ("#!/bin/sh\necho 'no bus' >&2; exit 1\n", "notify-send failed: no bus".to_owned()),
+        (
+            "not a program",
+            format!(
+                "Cannot run '{}': it is neither a program for this machine nor a script that names its interpreter (#!/bin/sh)",
+                folder.path().join("notify-send").display()
+            ),
+        ),
+    ] {
+        let notifier = LocalNotifier::with_desktop(log.clone(), desktop(&folder, script));
+        let expected = format!("Written to the alert log {}, because the desktop did not take it: {why}.", log.display());
+        assert_eq!(notifier.notify(notice()).await.unwrap(), expected);
+        assert_eq!(logged(&log).as_deref(), Some(LINE));
+        std::fs::remove_file(&log).unwrap();
+    }
+}
+
+#[cfg(not(target_os = "macos"))]
+#[tokio::test]
+async fn without_a_desktop_the_log_is_the_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("alerts.log");
+    let sessionless = Desktop { session: Vec::new(), ..desktop(&folder, "#!/bin/sh\nexit 0\n") };
+    let without_program = Desktop { search_path: Vec::new(), session: vec![("DISPLAY".into(), ":7".into())] };
+    for desktop in [sessionless, without_program, Desktop::default()] {
+        let notifier = LocalNotifier::with_desktop(log.clone(), desktop);
+        assert_eq!(notifier.notify(notice()).await.unwrap(), format!("Written to the alert log {}.", log.display()));
+        assert_eq!(logged(&log).as_deref(), Some(LINE));
+        std::fs::remove_file(&log).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_notice_that_reaches_nobody_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let notifier = LocalNotifier::with_desktop(folder.path().into(), Desktop::default());
+    let error = notifier.notify(notice()).await.unwrap_err();
+    let start = format!("The notice could not be delivered: there is no desktop, and the alert log {} cannot", folder.path().display());
+    assert!(error.message().starts_with(&start), "{error}");
+}

@@ -1,0 +1,17 @@
+# Shortcuts for people; `./check` is the one command that decides.
+
+# Everything that CI runs
+check:
+    ./check
+
+# Format every tracked file, also modules that a macro declares
+fmt:
+    git ls-files '*.rs' ':!tests/macros/fail' | xargs rustfmt --edition 2024
+
+# Benchmarks; each prints a ratio against a reference in the same run
+bench:
+    cargo bench
+
+# Accept changed golden files after looking at them
+golden:
+    INSTA_UPDATE=always cargo test --workspace
