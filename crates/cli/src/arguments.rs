@@ -12,7 +12,7 @@ use crate::help;
 /// The tool system for AI agents: everything between "the model asked for a tool" and "the model has its result".
 #[derive(Debug, Parser)]
 #[command(name = "haft", version, about = help::ABOUT, long_about = help::LONG_ABOUT, after_long_help = help::AFTER)]
-#[command(subcommand_value_name = "COMMAND", disable_help_subcommand = true, infer_long_args = false)]
+#[command(subcommand_value_name = "COMMAND")]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -196,6 +196,9 @@ mod tests {
         let parse = |words: &[&str]| Cli::try_parse_from(words).unwrap().common;
         let first = parse(&["haft", "--access", "read-only", "--agent", "a", "--json", "doctor"]);
         let merged = first.then(parse(&["haft", "doctor", "--access", "full-access", "-v"]));
-        assert_eq!((merged.access, merged.agent.as_deref(), merged.json, merged.verbose), (Some(Access::FullAccess), Some("a"), true, true));
+        assert_eq!(
+            (merged.access, merged.agent.as_deref(), merged.json, merged.verbose),
+            (Some(Access::FullAccess), Some("a"), true, true)
+        );
     }
 }

@@ -34,18 +34,6 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
     }
 }
 
-/// Help that was asked for goes to standard output; anything else is wrong usage.
-pub(crate) fn misunderstood(error: &clap::Error, output: &Output) -> Result<Exit, Failure> {
-    let text = error.render();
-    if !error.use_stderr() {
-        output.text(&text.ansi().to_string())?;
-        return Ok(Exit::Success);
-    }
-    let plain = text.to_string();
-    let first = plain.lines().next().unwrap_or_default();
-    Err(Failure::usage(first.trim_start_matches("error: ")).report(text.ansi().to_string()))
-}
-
 /// What a call leaves running on a blocking thread has this long to clean up.
 const GRACE: Duration = Duration::from_secs(1);
 

@@ -67,7 +67,11 @@ mod tests {
             (json!({"effect": "read", "path": "/w/src/a.rs"}), "read", "src/a.rs"),
             (json!({"effect": "read", "path": "/w", "tree": true}), "read", "/w/**"),
             (json!({"effect": "write", "path": "/x", "outside": true}), "write", "/x (outside the workspace)"),
-            (json!({"effect": "exec", "program": "/bin/echo", "arguments": ["a b", "c'd", "-n"], "directory": "/w"}), "exec", "/bin/echo 'a b' 'c'\\''d' -n"),
+            (
+                json!({"effect": "exec", "program": "/bin/echo", "arguments": ["a b", "c'd", "-n"], "directory": "/w"}),
+                "exec",
+                "/bin/echo 'a b' 'c'\\''d' -n",
+            ),
             (json!({"effect": "connect", "host": "example.org", "port": 443, "method": "GET"}), "connect", "GET example.org:443"),
             (json!({"effect": "send", "channel": "desktop", "to": "me"}), "send", "desktop to me"),
             (json!({"effect": "unknown", "why": "no plan"}), "unknown", "no plan"),

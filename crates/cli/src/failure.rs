@@ -37,9 +37,13 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command ended without its result.
+/// Why a command ended without its result. Behind one box, so that a `Result` stays small.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct Failure(Box<Reason>);
+
+/// What there is to say about it.
+#[derive(Debug)]
+pub(crate) struct Reason {
     pub(crate) exit: Exit,
     /// The `error_type` in JSON.
     pub(crate) kind: &'static str,
@@ -53,7 +57,7 @@ pub(crate) struct Failure {
 
 impl Failure {
     fn new(exit: Exit, kind: &'static str, message: impl Into<String>) -> Self {
-        Self { exit, kind, message: message.into(), help: None, report: None, facts: Map::new() }
+        Self(Box::new(Reason { exit, kind, message: message.into(), help: None, report: None, facts: Map::new() }))
     }
     /// The command was given something it does not take.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
@@ -68,15 +72,15 @@ impl Failure {
         Self::new(Exit::Failed, kind, message)
     }
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        self.0.help = Some(help.into());
         self
     }
     pub(crate) fn report(mut self, report: String) -> Self {
-        self.report = Some(report);
+        self.0.report = Some(report);
         self
     }
     pub(crate) fn fact(mut self, name: &str, value: Value) -> Self {
-        self.facts.insert(name.to_owned(), value);
+        self.0.facts.insert(name.to_owned(), value);
         self
     }
     /// As a program reads it.
@@ -87,6 +91,24 @@ impl Failure {
             map.extend(self.facts.clone());
         }
         object
+    }
+}
+
+impl std::ops::Deref for Failure {
+    type Target = Reason;
+    fn deref(&self) -> &Reason {
+        &self.0
+    }
+}
+
+impl From<clap::Error> for Failure {
+    /// Help that was asked for comes this way too, as it does from the parser; it ends well.
+    fn from(error: clap::Error) -> Self {
+        let text = error.render();
+        let plain = text.to_string();
+        let first = plain.lines().next().unwrap_or_default().trim_start_matches("error: ");
+        let exit = if error.use_stderr() { Exit::Usage } else { Exit::Success };
+        Self::new(exit, "usage_error", first).report(text.ansi().to_string())
     }
 }
 
@@ -102,9 +124,11 @@ impl From<StoreError> for Failure {
 
 impl From<ToolError> for Failure {
     fn from(error: ToolError) -> Self {
-        let mut failure = Self::failed(error.kind().as_str(), error.message());
-        failure.help = to_change(error.details()).map(str::to_owned);
-        failure
+        let failure = Self::failed(error.kind().as_str(), error.message());
+        match to_change(error.details()) {
+            Some(change) => failure.help(change),
+            None => failure,
+        }
     }
 }
 

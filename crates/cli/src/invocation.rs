@@ -6,6 +6,7 @@ use std::io::Read;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Args, Command, CommandFactory, FromArgMatches};
 use haft_contract::{Arguments, ToolDefinition};
+use haft_engine::Registry;
 use serde_json::{Map, Value};
 
 use crate::arguments::{Cli, Common, ToolWords};
@@ -13,44 +14,35 @@ use crate::failure::Failure;
 use crate::help;
 use crate::parameters;
 
-/// The words behind a command, read with what is known of the tool.
+/// A call as a person wrote it, read with what is known of the tool.
 #[derive(Debug)]
 pub(crate) struct Invocation {
+    pub(crate) tool: String,
     pub(crate) common: Common,
     text: Option<String>,
     flags: Map<String, Value>,
 }
 
-/// The tool and the words behind it; without a tool, what to type.
-pub(crate) fn named(words: ToolWords, command: &str) -> Result<(OsString, Vec<OsString>), clap::Error> {
-    words.split().ok_or_else(|| {
-        let mut cli = Cli::command();
-        cli.build();
-        let mut error = clap::Error::new(ErrorKind::MissingRequiredArgument);
-        if let Some(command) = cli.find_subcommand_mut(command) {
-            error = error.with_cmd(command);
-            error.insert(ContextKind::Usage, ContextValue::StyledStr(command.render_usage()));
-        }
-        error.insert(ContextKind::InvalidArg, ContextValue::Strings(vec!["<TOOL>".into()]));
-        error
-    })
-}
-
-/// A word that must be text.
-pub(crate) fn text(word: &OsStr) -> Result<&str, Failure> {
-    word.to_str().ok_or_else(|| {
-        let message = format!("'{}' is not UTF-8", word.to_string_lossy());
-        Failure::usage(message).help("names and arguments are UTF-8 text; JSON can spell any character as \\uXXXX")
-    })
-}
-
 impl Invocation {
-    /// Reads the words behind the name of a tool; common flags among them win over those before it.
-    pub(crate) fn read(command: &'static str, tool: &str, definition: Option<&ToolDefinition>, words: Vec<OsString>, before: Common) -> Result<Self, clap::Error> {
-        let grammar = grammar(command, tool, definition);
-        let words = if definition.is_some() { words } else { without_parameters(words) };
-        let matches = grammar.try_get_matches_from(words)?;
+    /// Reads the words of a command. Common flags behind the tool win over those before it.
+    pub(crate) fn read(command: &'static str, words: ToolWords, before: Common, registry: &Registry) -> Result<Self, Failure> {
+        let (tool, words) = words.split().ok_or_else(|| no_tool(command))?;
+        let tool = tool.into_string().map_err(|tool| not_text(&tool))?;
+        let entry = registry.get(&tool);
+        Ok(Self::understood(command, tool, entry.as_ref().map(|entry| entry.definition()), words, before)?)
+    }
+
+    fn understood(
+        command: &'static str,
+        tool: String,
+        definition: Option<&ToolDefinition>,
+        words: Vec<OsString>,
+        before: Common,
+    ) -> Result<Self, clap::Error> {
+        let words = if definition.is_some() { words } else { common_flags(words) };
+        let matches = grammar(command, &tool, definition).try_get_matches_from(words)?;
         Ok(Self {
+            tool,
             common: before.then(Common::from_arg_matches(&matches)?),
             text: matches.get_one("JSON").cloned(),
             flags: definition.map(|definition| parameters::collect(&matches, definition)).unwrap_or_default(),
@@ -72,6 +64,24 @@ impl Invocation {
     }
 }
 
+/// What to type instead.
+fn no_tool(command: &str) -> clap::Error {
+    let mut cli = Cli::command();
+    cli.build();
+    let mut error = clap::Error::new(ErrorKind::MissingRequiredArgument);
+    if let Some(command) = cli.find_subcommand_mut(command) {
+        error = error.with_cmd(command);
+        error.insert(ContextKind::Usage, ContextValue::StyledStr(command.render_usage()));
+    }
+    error.insert(ContextKind::InvalidArg, ContextValue::Strings(vec!["<TOOL>".into()]));
+    error
+}
+
+fn not_text(word: &OsStr) -> Failure {
+    let message = format!("'{}' is not UTF-8", word.to_string_lossy());
+    Failure::usage(message).help("names and arguments are UTF-8 text; JSON can spell any character as \\uXXXX")
+}
+
 fn grammar(command: &'static str, tool: &str, definition: Option<&ToolDefinition>) -> Command {
     let name = definition.map_or(tool, |definition| &definition.name);
     let json = Arg::new("JSON").help("The arguments as a JSON object, or - to read it from standard input").allow_negative_numbers(true);
@@ -79,33 +89,42 @@ fn grammar(command: &'static str, tool: &str, definition: Option<&ToolDefinition
         .no_binary_name(true)
         .override_usage(format!("haft {command} {name} [JSON] [--PARAMETER VALUE]... [OPTIONS]"))
         .arg(json);
-    let grammar = Common::augment_args(grammar);
-    match definition {
-        Some(definition) => parameters::augment(grammar.about(definition.description.clone().into_owned()), definition),
+    // The parameters stand first in the help, because they are what was asked for.
+    let grammar = match definition {
+        Some(definition) => parameters::augment(grammar.about(definition.description.clone().into_owned()), definition, own_flags()),
         None => grammar.about(help::ABOUT),
-    }
+    };
+    Common::augment_args(grammar)
 }
 
-/// The common flags and the JSON alone: nobody knows the parameters of a tool that is not there.
-fn without_parameters(words: Vec<OsString>) -> Vec<OsString> {
+/// The names that a parameter's flag cannot have.
+fn own_flags() -> Vec<String> {
+    let common = Common::augment_args(Command::new("common"));
+    let names = common.get_arguments().filter_map(|argument| argument.get_long().map(str::to_owned));
+    names.chain(["help".to_owned()]).collect()
+}
+
+/// The common flags alone: nobody knows the parameters of a tool that is not there, and it needs no arguments to say so.
+fn common_flags(words: Vec<OsString>) -> Vec<OsString> {
     let command = Common::augment_args(Command::new("common"));
-    let takes_value = |name: &str| {
-        let argument = command.get_arguments().find(|argument| argument.get_long() == Some(name))?;
-        Some(argument.get_action().takes_values())
-    };
     let mut kept = Vec::new();
     let mut words = words.into_iter();
     while let Some(word) = words.next() {
-        let flag = word.to_str().and_then(|word| word.strip_prefix("--")).map(str::to_owned);
-        match flag.as_deref().map(|flag| (takes_value(flag.split('=').next().unwrap_or_default()), flag.contains('='))) {
-            None if word == "-v" || word == "-h" => kept.push(word),
-            None if kept.iter().all(|known: &OsString| known.to_string_lossy().starts_with('-')) && !word.to_string_lossy().starts_with("-") => kept.push(word),
-            Some((Some(true), false)) => kept.extend([Some(word), words.next()].into_iter().flatten()),
-            Some((Some(_), _)) => kept.push(word),
-            _ => {}
+        let text = word.to_string_lossy().into_owned();
+        let (name, value) = text.split_once('=').map_or((text.as_str(), None), |(name, value)| (name, Some(value)));
+        let Some(argument) = command.get_arguments().find(|argument| is_named(argument, name)) else { continue };
+        kept.push(word);
+        if value.is_none() && argument.get_action().takes_values() {
+            kept.extend(words.next());
         }
     }
     kept
+}
+
+fn is_named(argument: &Arg, word: &str) -> bool {
+    let short = argument.get_short().map(|letter| format!("-{letter}"));
+    let long = argument.get_long().map(|name| format!("--{name}"));
+    [short, long].iter().flatten().any(|name| name == word)
 }
 
 /// Flags win over keys. Text that is no object is left to the arguments stage, which says what is wrong with it.
@@ -147,11 +166,15 @@ mod tests {
     use super::*;
 
     fn definition() -> ToolDefinition {
-        ToolDefinition::new("try", "Tries.", json!({"type": "object", "properties": {"path": {"type": "string"}, "n": {"type": "integer"}}}))
+        ToolDefinition::new(
+            "try",
+            "Tries.",
+            json!({"type": "object", "properties": {"path": {"type": "string"}, "n": {"type": "integer"}}}),
+        )
     }
 
     fn read(definition: Option<&ToolDefinition>, words: &[&str]) -> Invocation {
-        Invocation::read("call", "try", definition, words.iter().map(OsString::from).collect(), Common::default()).unwrap()
+        Invocation::understood("call", "try".into(), definition, words.iter().map(OsString::from).collect(), Common::default()).unwrap()
     }
 
     #[test]
@@ -171,11 +194,11 @@ mod tests {
     }
 
     #[test]
-    fn of_an_unknown_tool_only_json_and_common_flags_are_read() {
+    fn of_an_unknown_tool_only_common_flags_are_read() {
         let words = ["{\"a\":1}", "--path", "x", "--json", "--depth=3", "--access", "read-only", "--agent=me", "-q", "-v"];
         let invocation = read(None, &words);
         let Common { json, verbose, access, agent, .. } = invocation.common.clone();
         assert_eq!((json, verbose, access, agent.as_deref()), (true, true, Some(haft_contract::Access::ReadOnly), Some("me")));
-        assert_eq!(invocation.arguments(100).unwrap(), Some(Arguments::Text("{\"a\":1}".into())));
+        assert_eq!(invocation.arguments(100).unwrap(), None);
     }
 }

@@ -9,6 +9,7 @@ mod failure;
 mod help;
 mod invocation;
 mod output;
+mod page;
 mod parameters;
 mod table;
 mod terminal;
@@ -28,7 +29,7 @@ fn main() -> ExitCode {
     let output = Output::new(&Common { json, ..Common::default() });
     let outcome = match Cli::try_parse() {
         Ok(cli) => commands::run(cli),
-        Err(error) => commands::misunderstood(&error, &output),
+        Err(error) => Err(error.into()),
     };
     outcome.unwrap_or_else(|failure| output.failure(&failure)).into()
 }

@@ -26,26 +26,44 @@ pub(crate) struct Output {
     pub(crate) verbose: bool,
     /// Columns of the terminal; `None` in a pipe, where nothing is cut.
     pub(crate) width: Option<usize>,
-    /// Whether symbols may stand beside words.
-    pub(crate) symbols: bool,
-    terminal: bool,
+    reader: Reader,
+}
+
+/// Who reads standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    /// A program, or a file.
+    Pipe,
+    /// A person who wants words alone.
+    Plain,
+    /// A person.
+    Person,
 }
 
 impl Output {
     pub(crate) fn new(common: &Common) -> Self {
         let terminal = io::stdout().is_terminal();
         let coloured = AutoStream::choice(&io::stdout()) != ColorChoice::Never;
-        Self { json: common.json, verbose: common.verbose, width: width(terminal), symbols: terminal && coloured && !is_plain(), terminal }
+        let reader = match (terminal, coloured && !is_plain()) {
+            (false, _) => Reader::Pipe,
+            (true, false) => Reader::Plain,
+            (true, true) => Reader::Person,
+        };
+        Self { json: common.json, verbose: common.verbose, width: width(terminal), reader }
     }
 
-    /// Writes text of our own with its styles, which are dropped where nobody sees them.
-    pub(crate) fn text(&self, text: &str) -> Result<(), Failure> {
-        written(anstream::stdout().write_all(text.as_bytes()))
+    /// Whether symbols may stand beside words.
+    pub(crate) fn has_symbols(&self) -> bool {
+        self.reader == Reader::Person
+    }
+
+    fn is_terminal(&self) -> bool {
+        self.reader != Reader::Pipe
     }
 
     /// Writes a tool's text: byte for byte into a pipe, escaped on a terminal. It ends with a line break.
     pub(crate) fn foreign(&self, text: &str) -> Result<(), Failure> {
-        let mut text = if self.terminal { escape::lines(text) } else { text.into() };
+        let mut text = if self.is_terminal() { escape::lines(text) } else { text.into() };
         if !text.is_empty() && !text.ends_with('\n') {
             text.to_mut().push('\n');
         }
@@ -54,26 +72,21 @@ impl Output {
 
     /// Writes a value as JSON: on one line, or indented for a person.
     pub(crate) fn data(&self, value: &impl Serialize) -> Result<(), Failure> {
-        let text = if self.terminal { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
+        let text = if self.is_terminal() { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
         let text = text.map_err(|error| Failure::failed("execution_error", format!("the result cannot be written as JSON: {error}")))?;
         written(io::stdout().write_all((text + "\n").as_bytes()))
     }
 
-    /// Tells the person something beside the result.
-    pub(crate) fn note(&self, text: &str) {
-        // If nobody can be told, there is nobody to tell that either.
-        anstream::stderr().write_all(format!("{text}\n").as_bytes()).ok();
-    }
-
-    pub(crate) fn warn(&self, text: &str) {
-        self.note(&format!("{CARE}warning{CARE:#}: {}", escape::lines(text)));
-    }
-
     /// Says why there is no result: to the person, and as the result where a program waits for one.
     pub(crate) fn failure(&self, failure: &Failure) -> Exit {
+        if failure.exit == Exit::Success {
+            // Help that was asked for; without a reader there is nobody to tell.
+            print(failure.report.as_deref().unwrap_or_default()).ok();
+            return failure.exit;
+        }
         match &failure.report {
-            Some(report) => self.note(report.trim_end()),
-            None => self.note(&error_text(&failure.message, failure.help.as_deref())),
+            Some(report) => note(report.trim_end()),
+            None => note(&error_text(&failure.message, failure.help.as_deref())),
         }
         if self.json {
             // Standard output failed as well: the person has been told, and the exit code says the rest.
@@ -83,12 +96,27 @@ impl Output {
     }
 }
 
+/// Writes text of our own with its styles, which are dropped where nobody sees them.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    written(anstream::stdout().write_all(text.as_bytes()))
+}
+
+/// Tells the person something beside the result.
+pub(crate) fn note(text: &str) {
+    // If nobody can be told, there is nobody to tell that either.
+    anstream::stderr().write_all(format!("{text}\n").as_bytes()).ok();
+}
+
+/// Tells the person what may be wrong.
+pub(crate) fn warn(text: &str) {
+    note(&format!("{CARE}warning{CARE:#}: {}", escape::lines(text)));
+}
+
 /// A fault of Haft itself looks like every other error, and says how to learn more.
 pub(crate) fn install_panic_message() {
     let standard = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        let text = error_text(&format!("internal fault: {panic}"), Some("set RUST_BACKTRACE=1 to see where, and report it"));
-        anstream::stderr().write_all(format!("{text}\n").as_bytes()).ok();
+        note(&error_text(&format!("internal fault: {panic}"), Some("set RUST_BACKTRACE=1 to see where, and report it")));
         if std::env::var_os("RUST_BACKTRACE").is_some() {
             standard(panic);
         }
@@ -97,11 +125,11 @@ pub(crate) fn install_panic_message() {
 
 /// `error: …` and `help: …`, as every error of this program looks.
 pub(crate) fn error_text(message: &str, help: Option<&str>) -> String {
-    let mut text = format!("{BAD}error{BAD:#}: {}", escape::lines(message));
-    if let Some(help) = help {
-        text += &format!("\n{STRONG}help{STRONG:#}: {}", escape::lines(help));
+    let error = format!("{BAD}error{BAD:#}: {}", escape::lines(message));
+    match help {
+        Some(help) => format!("{error}\n{STRONG}help{STRONG:#}: {}", escape::lines(help)),
+        None => error,
     }
-    text
 }
 
 /// A reader that went away (`haft tools | head -1`) is no failure; a full disk is.

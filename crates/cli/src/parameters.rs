@@ -36,15 +36,11 @@ impl Parameter<'_> {
 
     /// What it is, with its choices and its default.
     pub(crate) fn description(&self) -> String {
-        let mut text = self.schema["description"].as_str().unwrap_or_default().to_owned();
-        let choices: Vec<String> = self.schema["enum"].as_array().into_iter().flatten().map(plain).collect();
-        if !choices.is_empty() {
-            text += &format!(" [one of: {}]", choices.join(", "));
-        }
-        if let Some(default) = self.schema.get("default").filter(|default| !default.is_null()) {
-            text += &format!(" [default: {}]", plain(default));
-        }
-        text.trim_start().to_owned()
+        let text = self.schema["description"].as_str().map(str::to_owned);
+        let choices = self.schema["enum"].as_array().map(|choices| choices.iter().map(plain).collect::<Vec<_>>().join(", "));
+        let default = self.schema.get("default").filter(|default| !default.is_null()).map(plain);
+        let parts = [text, choices.map(|choices| format!("[one of: {choices}]")), default.map(|default| format!("[default: {default}]"))];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
     /// Apart from the ids of haft's own flags.
@@ -82,11 +78,8 @@ impl Parameter<'_> {
     }
 }
 
-/// Adds the flags of a tool to a command. What collides with a flag that is there already can be given as JSON only,
-/// and the help says so.
-pub(crate) fn augment(mut command: Command, definition: &ToolDefinition) -> Command {
-    let mut taken: Vec<String> = command.get_arguments().filter_map(|argument| argument.get_long().map(str::to_owned)).collect();
-    taken.push("help".into());
+/// Adds the flags of a tool to a command. What collides with a flag of haft can be given as JSON only, and the help says so.
+pub(crate) fn augment(mut command: Command, definition: &ToolDefinition, mut taken: Vec<String>) -> Command {
     let mut hidden = Vec::new();
     for parameter in of(definition) {
         if taken.iter().any(|name| name == parameter.name) {
@@ -196,7 +189,8 @@ mod tests {
     }
 
     fn command() -> Command {
-        augment(Command::new("try").arg(Arg::new("json").long("json").action(ArgAction::SetTrue)).arg(Arg::new("access").long("access")), &definition())
+        let own = [Arg::new("json").long("json").action(ArgAction::SetTrue), Arg::new("access").long("access")];
+        augment(Command::new("try"), &definition(), vec!["json".into(), "access".into()]).args(own)
     }
 
     fn read(words: &[&str]) -> Value {

@@ -1,13 +1,15 @@
 //! A file's text → the settings it holds: all syntax errors at once, then every key and value judged.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use toml::Spanned;
-use toml::de::{DeString, DeTable, DeValue};
+use toml::de::{DeArray, DeString, DeTable, DeValue};
 
 use crate::decode::Decoder;
 use crate::key::{EACH, Found, lookup, not_enforced_depth};
 use crate::merge::Setting;
+use crate::origin::Origin;
 use crate::problem::Problem;
 use crate::suggest::{for_key, joined};
 use crate::text::{listed, quoted};
@@ -63,7 +65,7 @@ fn syntax(text: &str, place: Source, message: &str) -> Problem {
 /// A key of which this version knows the name only, where it was used.
 struct LaterUse {
     path: String,
-    source: Source,
+    span: Range<usize>,
 }
 
 struct Walk<'d, 'o> {
@@ -96,23 +98,22 @@ impl Walk<'_, '_> {
     fn section(&mut self, path: &mut Vec<String>, name: &Spanned<DeString<'_>>, value: &Spanned<DeValue<'_>>) {
         path.push(EACH.to_owned());
         let of_tables = matches!(lookup(path), Found::Section);
+        if let (true, DeValue::Array(array)) = (of_tables, value.get_ref()) {
+            self.tables(path, array);
+        }
+        path.pop();
         match value.get_ref() {
-            DeValue::Array(array) if of_tables => {
-                for entry in array {
-                    match entry.get_ref().as_table() {
-                        Some(table) => self.table(path, table),
-                        None => self.not_a_table(path, entry),
-                    }
-                }
-                path.pop();
-            }
-            DeValue::Table(table) if !of_tables => {
-                path.pop();
-                self.table(path, table);
-            }
-            _ => {
-                path.pop();
-                self.not_a_section(path, name, of_tables);
+            DeValue::Array(_) if of_tables => {}
+            DeValue::Table(table) if !of_tables => self.table(path, table),
+            _ => self.not_a_section(path, name, of_tables),
+        }
+    }
+
+    fn tables(&mut self, path: &mut Vec<String>, array: &DeArray<'_>) {
+        for entry in array {
+            match entry.get_ref().as_table() {
+                Some(table) => self.table(path, table),
+                None => self.not_a_table(path, entry),
             }
         }
     }
@@ -126,8 +127,7 @@ impl Walk<'_, '_> {
             }
             Status::Later => {
                 let section = joined(&path[..not_enforced_depth(path)]);
-                let source = self.decoder.origin.at(name.span());
-                self.later.entry((section, key.is_authority())).or_default().push(LaterUse { path: written, source });
+                self.later.entry((section, key.is_authority())).or_default().push(LaterUse { path: written, span: name.span() });
             }
         }
     }
@@ -154,19 +154,19 @@ impl Walk<'_, '_> {
 
     fn finish(self) -> Vec<Setting> {
         for ((_, authority), uses) in self.later {
-            self.decoder.problems.add(|| not_acted_on(authority, uses));
+            self.decoder.problems.add(|| not_acted_on(self.decoder.origin, authority, uses));
         }
         self.settings
     }
 }
 
-fn not_acted_on(authority: bool, mut uses: Vec<LaterUse>) -> Problem {
-    uses.sort_by_key(|used| used.source.span.start);
+fn not_acted_on(origin: &Origin<'_>, authority: bool, mut uses: Vec<LaterUse>) -> Problem {
+    uses.sort_by_key(|used| used.span.start);
     let mut paths: Vec<String> = uses.iter().map(|used| quoted(&used.path)).collect();
     paths.dedup();
     let first = uses.swap_remove(0);
-    let problem = if authority { not_enforced(first.source, &paths) } else { not_used(first.source, &paths) };
-    problem.key(first.path)
+    let judge = if authority { not_enforced } else { not_used };
+    judge(origin.at(first.span), &paths).key(first.path)
 }
 
 /// Authority that this version does not enforce: whoever wrote it counts on it.

@@ -60,6 +60,10 @@ pub fn normalise(mut schema: Value) -> Normalised {
         root.entry("type").or_insert_with(|| json!("object"));
         root.entry("properties").or_insert_with(|| json!({}));
         root.shift_remove("description");
+        // Unknown parameters are ignored and reported, never refused.
+        if root.get("additionalProperties") == Some(&Value::Bool(false)) {
+            root.shift_remove("additionalProperties");
+        }
         take_hints(root, &mut hints);
     }
     Normalised { schema, hints }
@@ -330,6 +334,12 @@ mod tests {
         let mut schema = json!({"type": "object", "properties": {"format": {"type": "string", "x-reserved-name": true}}});
         assert_eq!(lint(&mut schema), Ok(()));
         assert_eq!(schema["properties"]["format"], json!({"type": "string"}));
+    }
+
+    #[test]
+    fn a_closed_root_is_opened() {
+        let closed = json!({"type": "object", "properties": {}, "additionalProperties": false});
+        assert_eq!(normalise(closed).schema, json!({"type": "object", "properties": {}}));
     }
 
     #[test]

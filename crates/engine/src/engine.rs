@@ -126,9 +126,11 @@ impl Engine {
     pub(crate) async fn prepare(&self, call: ToolCall, session: &Session, trail: &mut Trail) -> Result<Ready, Early> {
         let engine = &*self.inner;
         let entry = resolve(&engine.registry, &call.name)?;
-        trail.call.tool = entry.name().to_owned();
+        if trail.call.tool != entry.name() {
+            entry.name().clone_into(&mut trail.call.tool);
+        }
         trail.tool = Cow::from(&*entry);
-        trail.decision = available(&engine.registry, &*engine.policy, &entry, session).map_err(|(error, decision)| {
+        trail.decision = available(&*engine.policy, &entry, session).map_err(|(error, decision)| {
             trail.decision = decision;
             error
         })?;
@@ -142,7 +144,7 @@ impl Engine {
         };
         trail.warnings = checked.warnings;
         trail.arguments = remembered(&checked.value);
-        trail.signature = Some(Signature::of(entry.name(), &checked.value));
+        trail.signature = session.watches_loops().then(|| Signature::of(entry.name(), &checked.value));
         let prepared = plan(&engine.workers, &entry, checked.value, session.host()).await?;
         trail.changes = prepared.plan().changes_something();
         if !prepared.plan().effects().is_empty() {
@@ -214,7 +216,7 @@ impl Engine {
             return Ok(());
         }
         let log = &self.inner.log;
-        let recorded = log.append(trail.to_record(session, CallStatus::Begun, String::new()));
+        let recorded = log.append(trail.to_record(session, CallStatus::Begun));
         let recorded = match recorded {
             Ok(()) => log.flush().await,
             Err(error) => Err(error),
@@ -245,8 +247,8 @@ impl Engine {
 
 /// Who and what a call is, under the name the model gave it until it is resolved.
 pub(crate) fn identify(call: &ToolCall, session: &Session) -> CallInfo {
-    let name: String = call.name.chars().take(100).collect();
-    CallInfo { id: call.id.clone(), tool: name, session: Arc::clone(session.id()), agent: Arc::clone(session.agent()) }
+    let tool = if call.name.len() <= 100 { call.name.clone() } else { call.name.chars().take(100).collect() };
+    CallInfo { id: call.id.clone(), tool, session: Arc::clone(session.id()), agent: Arc::clone(session.agent()) }
 }
 
 /// Makes an [`Engine`].

@@ -33,8 +33,7 @@ pub struct Explanation {
 impl Engine {
     /// The decision on a tool, without a call: is it offered at all?
     pub fn offers(&self, entry: &Entry, session: &Session) -> Decision {
-        let candidate = Candidate { definition: entry.definition(), switched_off: self.inner.registry.is_disabled(entry.name()) };
-        self.inner.policy.decide(candidate, None, session)
+        self.inner.policy.decide(Candidate::from(entry), None, session)
     }
 
     /// Explains a tool, or a call when arguments are given. Fails only where a call would fail before any decision.

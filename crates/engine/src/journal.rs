@@ -27,8 +27,7 @@ pub(crate) struct CallSupport {
 impl Gate for CallSupport {
     fn allows(&self, _call: &CallInfo, effect: &Effect) -> Result<(), ToolError> {
         let plan = Plan::nothing().with(effect.clone());
-        let candidate = Candidate { definition: self.entry.definition(), switched_off: false };
-        let decision = self.policy.decide(candidate, Some(&plan), &self.session);
+        let decision = self.policy.decide(Candidate::from(&*self.entry), Some(&plan), &self.session);
         match decision.verdict {
             Verdict::Allow => Ok(()),
             Verdict::Deny => Err(refused(&decision)),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use haft_contract::{Access, ErrorKind, Need, Plan, ToolDefinition};
 use serde::Serialize;
 
-use crate::Session;
+use crate::{Entry, Session};
 
 /// What comes of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -115,6 +115,12 @@ pub struct Candidate<'a> {
     pub definition: &'a ToolDefinition,
     /// Whether the registry has it switched off for everyone.
     pub switched_off: bool,
+}
+
+impl<'a> From<&'a Entry> for Candidate<'a> {
+    fn from(entry: &'a Entry) -> Self {
+        Self { definition: entry.definition(), switched_off: entry.is_disabled() }
+    }
 }
 
 /// Decides. Steps run in order, and each can only tighten.

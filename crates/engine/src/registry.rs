@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use haft_contract::schema::{self, Fault};
@@ -59,6 +59,7 @@ pub struct Entry {
     tool: Arc<dyn DynTool>,
     definition: ToolDefinition,
     source: Source,
+    disabled: AtomicBool,
     parameters: OnceLock<ParameterTable>,
     validator: OnceLock<Result<Validator, String>>,
 }
@@ -85,6 +86,10 @@ impl Entry {
     /// The canonical name.
     pub fn name(&self) -> &str {
         &self.definition.name
+    }
+    /// Whether it is switched off for everyone.
+    pub fn is_disabled(&self) -> bool {
+        self.disabled.load(Ordering::Acquire)
     }
     pub(crate) fn parameters(&self) -> &ParameterTable {
         self.parameters.get_or_init(|| ParameterTable::new(&self.definition))
@@ -134,7 +139,8 @@ impl Registry {
         }
         let place = state.entries.len();
         state.names.extend(names.into_iter().map(|name| (name, place)));
-        state.entries.push(Arc::new(Entry { tool, definition, source, parameters: OnceLock::new(), validator: OnceLock::new() }));
+        let disabled = AtomicBool::new(state.disabled.contains(&*definition.name));
+        state.entries.push(Arc::new(Entry { tool, definition, source, disabled, parameters: OnceLock::new(), validator: OnceLock::new() }));
         self.version.fetch_add(1, Ordering::Release);
         Ok(())
     }
@@ -164,8 +170,12 @@ impl Registry {
     /// Switches a tool off for everyone, or on again. Unknown names are kept: the tool may come later.
     pub fn set_disabled(&self, name: &str, disabled: bool) {
         let mut state = self.write();
-        let name = folded(name);
-        let name = state.names.get(&name).map_or(name, |place| state.entries[*place].name().to_owned());
+        let mut name = folded(name);
+        if let Some(place) = state.names.get(&name) {
+            let entry = &state.entries[*place];
+            entry.disabled.store(disabled, Ordering::Release);
+            entry.name().clone_into(&mut name);
+        }
         let changed = if disabled { state.disabled.insert(name) } else { state.disabled.remove(&name) };
         if changed {
             self.version.fetch_add(1, Ordering::Release);
@@ -174,8 +184,7 @@ impl Registry {
 
     /// Whether a tool is switched off for everyone.
     pub fn is_disabled(&self, name: &str) -> bool {
-        let state = self.read();
-        !state.disabled.is_empty() && state.disabled.contains(name)
+        self.read().disabled.contains(name)
     }
 
     /// The tool with this name or alias, forgiving blanks, case and hyphens.

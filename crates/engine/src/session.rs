@@ -40,6 +40,7 @@ struct Inner {
     progress: Option<Arc<dyn ProgressSink>>,
     cancel: CancellationToken,
     taint_policy: TaintPolicy,
+    watches_loops: bool,
     loop_guard: Mutex<LoopGuard>,
     taint: Mutex<Taint>,
 }
@@ -100,6 +101,9 @@ impl Session {
     pub(crate) fn taint_policy(&self) -> TaintPolicy {
         self.inner.taint_policy
     }
+    pub(crate) fn watches_loops(&self) -> bool {
+        self.inner.watches_loops
+    }
     // The guards' state is plain counters: after a panic elsewhere it is still consistent.
     pub(crate) fn loop_guard(&self) -> MutexGuard<'_, LoopGuard> {
         self.inner.loop_guard.lock().unwrap_or_else(PoisonError::into_inner)
@@ -140,6 +144,7 @@ impl SessionBuilder {
                 progress: None,
                 cancel: CancellationToken::new(),
                 taint_policy: TaintPolicy::default(),
+                watches_loops: true,
                 loop_guard: Mutex::new(LoopGuard::new(Some(LoopLimits::default()))),
                 taint: Mutex::new(Taint::default()),
             },
@@ -202,6 +207,7 @@ impl SessionBuilder {
     }
     /// When the loop guard notes, blocks and stops; `None` switches it off.
     pub fn loop_limits(mut self, limits: Option<LoopLimits>) -> Self {
+        self.inner.watches_loops = limits.is_some();
         self.inner.loop_guard = Mutex::new(LoopGuard::new(limits));
         self
     }

@@ -1,6 +1,8 @@
 //! The real machine behind the capabilities: files beneath open handles, the guarded network, programs, the clock.
 #![warn(missing_docs)]
+
 mod clock;
+mod files;
 mod http;
 mod local;
 mod notifier;
@@ -9,6 +11,7 @@ mod system;
 mod visible;
 
 pub use clock::SystemClock;
+pub use files::{LocalFiles, WorkspaceOptions};
 pub use http::{GuardedClient, HttpOptions, NetworkRule, NetworkRuleError, NetworkRules, Resolve, SystemResolver};
 pub use local::{HostOptions, LocalHost};
 pub use notifier::{Desktop, LocalNotifier};

@@ -1,4 +1,5 @@
 //! Notices, with a fake desktop.
+#![allow(clippy::unwrap_used)] // helpers of a test stop at the first surprise, as the test itself does
 
 use std::path::Path;
 use std::process::Command;

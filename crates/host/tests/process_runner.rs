@@ -1,4 +1,5 @@
 //! Real programs: their ends, their output, and that nothing of them stays behind.
+#![allow(clippy::unwrap_used)] // helpers of a test stop at the first surprise, as the test itself does
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ fn command(program: impl Into<PathBuf>, arguments: &[&str]) -> CommandSpec {
         environment: Vec::new(),
         input: None,
         output_limit: 1024 * 1024,
-        timeout: Duration::from_secs(60),
+        timeout: Duration::from_mins(1),
     }
 }
 

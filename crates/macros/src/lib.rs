@@ -27,6 +27,7 @@ use proc_macro::TokenStream;
 /// | `category = Io` | `System` |
 /// | `access = ReadOnly` | `ReadOnly` |
 /// | `timeout_secs = 10` | 30 |
+/// | `max_output = 1_000_000` | the engine's cap on text for the model, in bytes |
 /// | `permissions = ["…"]` | none: what the platform must grant first |
 /// | `profiles = ["coding"]` | none |
 /// | `aliases = ["read"]` | none |

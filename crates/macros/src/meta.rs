@@ -65,13 +65,14 @@ fn changes(keys: &Keys) -> TokenStream {
     let category = keys.category.as_ref().map(|variant| quote!(meta.category = ::haft::Category::#variant;));
     let access = keys.access.as_ref().map(|variant| quote!(meta.access = ::haft::Access::#variant;));
     let timeout = keys.timeout_secs.as_ref().map(|seconds| quote!(meta.timeout = ::haft::private::Duration::from_secs(#seconds);));
+    let max_output = keys.max_output.map(|bytes| quote!(meta.max_output = #bytes;));
     let permissions = keys.permissions.as_ref().map(|names| quote!(meta.permissions = &[#(#names),*];));
     let profiles = keys.profiles.as_ref().map(|names| quote!(meta.profiles = &[#(#names),*];));
     let aliases = keys.aliases.as_ref().map(|names| quote!(meta.aliases = &[#(#names),*];));
     let owner_only = keys.owner_only.then(|| quote!(meta.owner_only = true;));
     let deferred = keys.deferred.then(|| quote!(meta.deferred = true;));
     let hints = hints(keys);
-    quote!(#section #category #access #timeout #permissions #profiles #aliases #owner_only #deferred #hints)
+    quote!(#section #category #access #timeout #max_output #permissions #profiles #aliases #owner_only #deferred #hints)
 }
 
 fn hints(keys: &Keys) -> TokenStream {

@@ -1,5 +1,8 @@
 //! The values that keys take, each read with an error that says what to write instead.
 
+use std::fmt::Display;
+use std::str::FromStr;
+
 use syn::spanned::Spanned;
 use syn::{Error, Expr, ExprLit, ExprPath, Ident, Lit, LitStr, Meta, Result};
 
@@ -60,14 +63,15 @@ pub(crate) fn texts(meta: &Meta, example: &str) -> Result<Vec<LitStr>> {
 }
 
 /// `key = 10`, at least 1.
-pub(crate) fn positive(meta: &Meta, example: &str) -> Result<u64> {
+pub(crate) fn positive<N: FromStr<Err: Display> + PartialEq + From<u8>>(meta: &Meta, example: &str) -> Result<N> {
     let Some(Expr::Lit(ExprLit { lit: Lit::Int(number), .. })) = expression(meta) else {
         return Err(wrong(meta, "a whole number", example));
     };
-    match number.base10_parse()? {
-        0 => Err(Error::new_spanned(number, format!("`{}` must be at least 1: without time, nothing can be answered", key(meta)?))),
-        positive => Ok(positive),
+    let value: N = number.base10_parse()?;
+    if value == N::from(0) {
+        return Err(Error::new_spanned(number, format!("`{}` must be at least 1: without it, nothing can be answered", key(meta)?)));
     }
+    Ok(value)
 }
 
 /// `key = Variant`, one of `variants`.

@@ -95,22 +95,28 @@ async fn what_is_not_finished_leaves_nothing() {
     assert_eq!(names(&home.path().join("pre-images")), [""; 0]);
 }
 
-#[tokio::test]
-async fn a_write_that_was_given_up_ends_the_spill() {
+#[test]
+fn a_write_that_was_given_up_ends_the_spill() {
     let home = tempdir().unwrap();
     let blobs = FileBlobs::open(home.path()).unwrap();
-    let mut writer = blobs.spill("txt").await.unwrap();
-    {
+    let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
+    runtime.block_on(async {
+        let mut writer = blobs.spill("txt").await.unwrap();
+        // While the only thread for disk work is taken, the write cannot end.
+        let (release, taken) = std::sync::mpsc::channel::<()>();
+        let busy = tokio::task::spawn_blocking(move || taken.recv());
         let large = vec![b'x'; 1 << 20];
         let mut write = writer.write(&large);
-        // Polled once, so that the first piece is on its way, and dropped.
-        let pending = std::future::poll_fn(|cx| std::task::Poll::Ready(write.as_mut().poll(cx).is_pending())).await;
-        assert!(pending);
-    }
-    let expected = "the store is closed: an earlier write to this spill failed or was given up";
-    assert_eq!(writer.write(&vec![b'y'; 1 << 20]).await.unwrap_err().to_string(), expected);
-    assert_eq!(writer.finish().await.unwrap_err().to_string(), expected);
-    assert_eq!(names(blobs.spill_folder()), [""; 0]);
+        assert!(std::future::poll_fn(|cx| std::task::Poll::Ready(write.as_mut().poll(cx).is_pending())).await);
+        drop(write);
+        release.send(()).unwrap();
+        busy.await.unwrap().unwrap();
+
+        let expected = "the store is closed: an earlier write to this spill failed or was given up";
+        assert_eq!(writer.write(&large).await.unwrap_err().to_string(), expected);
+        assert_eq!(writer.finish().await.unwrap_err().to_string(), expected);
+        assert_eq!(names(blobs.spill_folder()), [""; 0]);
+    });
 }
 
 #[test]

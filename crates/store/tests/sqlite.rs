@@ -334,6 +334,25 @@ async fn no_more_waits_than_there_is_room_for() {
 }
 
 #[tokio::test]
+async fn nobody_waits_for_room_that_a_failing_writer_cannot_make() {
+    let folder = tempdir().unwrap();
+    let options = SqliteOptions { busy_timeout: SHORT, append_patience: Duration::from_mins(1) };
+    let log = SqliteCallLog::open_with(folder.path(), &options).unwrap().log;
+    let holder = outsider(folder.path());
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    log.append(record("r0000")).unwrap();
+    assert!(matches!(log.flush().await, Err(StoreError::Locked { .. })));
+    let started = std::time::Instant::now();
+    let queued =
+        (1..5000).take_while(|number| !matches!(log.append(record(&format!("r{number:04}"))), Err(StoreError::Full { .. }))).count();
+    assert_eq!(queued, 4095);
+    assert!(started.elapsed() < Duration::from_secs(30), "it waited");
+    holder.execute_batch("ROLLBACK").unwrap();
+    log.flush().await.unwrap();
+    assert_eq!(ids(&log).await, expected_ids(4096));
+}
+
+#[tokio::test]
 async fn large_records_take_more_room() {
     let folder = tempdir().unwrap();
     let patient = SqliteOptions { busy_timeout: Duration::from_mins(1), append_patience: SHORT };

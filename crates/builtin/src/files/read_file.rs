@@ -1,9 +1,9 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use encoding_rs::Encoding;
-use haft_contract::{Category, Hints, Meta, Plan, PlanContext, Section, Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
+use haft_contract::{Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput};
+use haft_macros::ToolMeta;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -17,28 +17,12 @@ const BYTES: usize = 100 * 1024;
 /// Someone who names a limit knows what is coming.
 const BYTES_WITH_LIMIT: usize = 1024 * 1024;
 
-#[derive(Debug)]
+/// Read the contents of a file from local storage. Returns text as it stands in the file, at most 2,000 lines or 100 KB at
+/// a time; when there is more, the note at the end names the offset to continue with. Not for pictures, archives or other
+/// binary files, and not for directories.
+#[derive(Debug, ToolMeta)]
+#[tool(section = Files, category = Io, timeout_secs = 10, max_output = 1_048_576, aliases = ["read"], profiles = ["coding"], read_only, idempotent)]
 pub(crate) struct ReadFile;
-
-// By hand: the derive has no key for `max_output`.
-impl ToolMeta for ReadFile {
-    const META: Meta = Meta {
-        label: "Read file",
-        section: Section::Files,
-        category: Category::Io,
-        timeout: Duration::from_secs(10),
-        aliases: &["read"],
-        profiles: &["coding"],
-        hints: Hints { read_only: true, destructive: false, idempotent: true, open_world: false },
-        max_output: BYTES_WITH_LIMIT,
-        ..Meta::new(
-            "read_file",
-            "Read the contents of a file from local storage. Returns text as it stands in the file, at most 2,000 lines or 100 KB \
-             at a time; when there is more, the note at the end names the offset to continue with. Not for pictures, archives or \
-             other binary files, and not for directories.",
-        )
-    };
-}
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {

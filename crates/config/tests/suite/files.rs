@@ -8,7 +8,7 @@ use haft_config::{Config, Loaded, Look};
 
 use super::fixture::Fixture;
 
-const ROUNDS: usize = 30000;
+const ROUNDS: usize = 300;
 const REFUSES: &str = "Haft does not run without what the file may deny: put it right, or move it away";
 
 fn unreadable(layer: &str, why: &str) -> Vec<String> {
@@ -116,8 +116,9 @@ fn nasty_files_are_answered_soon_and_briefly() {
     let size = 1 << 20;
     // Past the size up to which all errors are collected, and small enough for an unoptimised build.
     let repeat = |text: &str| text.repeat(100_000 / text.len());
-    let many_keys: String = (0..20_000).map(|number| format!("k{number}=1\n")).collect();
-    let inline_keys: String = (0..90_000).map(|number| format!("k{number}=1,")).collect();
+    let many_keys = numbered(20_000, |number| format!("k{number}=1\n"));
+    let inline_keys = numbered(90_000, |number| format!("k{number}=1,"));
+    let inline_providers = numbered(20_000, |number| format!("p{number}={{models=[]}},"));
     let files: Vec<(&str, Vec<u8>, bool)> = vec![
         ("empty", vec![], true),
         ("only a comment", b"# x".to_vec(), true),
@@ -134,7 +135,8 @@ fn nasty_files_are_answered_soon_and_briefly() {
         ("the same table", repeat("[a]\n").into_bytes(), false),
         ("unknown keys", many_keys.into_bytes(), false),
         ("unknown keys on one line", format!("tools = {{{inline_keys}}}").into_bytes(), false),
-        ("unknown providers", (0..5_000).map(|number| format!("[providers.p{number}]\n")).collect::<String>().into_bytes(), true),
+        ("unknown providers", numbered(5_000, |number| format!("[providers.p{number}]\n")).into_bytes(), true),
+        ("providers on one line", format!("providers = {{{inline_providers}}}").into_bytes(), true),
         ("one long key", vec![b'a'; size - 2].into_iter().chain(*b"=1").collect(), false),
         ("one long text", format!("access = '{}'", "x".repeat(size - 20)).into_bytes(), false),
         ("a long list", format!("tools.deny=[{}]", "'a',".repeat(size / 4 - 10)).into_bytes(), false),
@@ -195,11 +197,14 @@ fn no_change_to_a_good_file_makes_it_panic() {
 
 #[test]
 fn what_is_cut_from_a_report_may_have_been_an_error() {
-    let text: String = (0..150).map(|number| format!("k{number} = 1\n")).collect();
-    let fixture = Fixture::new().user(text);
+    let fixture = Fixture::new().user(numbered(150, |number| format!("k{number} = 1\n")));
     let problems = fixture.problems(&fixture.load());
     assert_eq!(problems.len(), 101);
     assert!(problems.contains(&"error user -:- - more problems follow that are not shown | correct the ones above first".into()));
+}
+
+fn numbered(count: usize, text: impl Fn(usize) -> String) -> String {
+    (0..count).map(text).collect::<Vec<_>>().concat()
 }
 
 fn make_pipe(path: &PathBuf) {

@@ -81,8 +81,8 @@ impl Fixture {
             .problems
             .iter()
             .map(|problem| {
-                let layer = text(serde_json::to_value(problem.source.layer).unwrap());
-                let severity = text(serde_json::to_value(problem.severity).unwrap());
+                let layer = text(&serde_json::to_value(problem.source.layer).unwrap());
+                let severity = text(&serde_json::to_value(problem.severity).unwrap());
                 let (line, column) = (place(problem.source.line), place(problem.source.column));
                 let (key, help) = (problem.key.as_deref().unwrap_or("-"), problem.help.as_deref().unwrap_or("-"));
                 self.relative(&format!("{severity} {layer} {line}:{column} {key} {} | {help}", problem.message))
@@ -95,7 +95,7 @@ impl Fixture {
     }
 }
 
-fn text(json: Json) -> String {
+fn text(json: &Json) -> String {
     json.as_str().unwrap().to_owned()
 }
 

@@ -26,7 +26,7 @@ fn the_built_in_layer_is_the_designs() {
     let loops = config.guards.loops.unwrap();
     assert_eq!((config.guards.taint, loops.note, loops.block, loops.stop), (Taint::Ask, 3, 6, 10));
     assert_eq!((config.limits.output_bytes, config.limits.argument_bytes, config.limits.spill_bytes), (102_400, 16_777_216, 67_108_864));
-    assert_eq!((config.approvals.timeout, config.history.summary_bytes), (Duration::from_secs(120), 4096));
+    assert_eq!((config.approvals.timeout, config.history.summary_bytes), (Duration::from_mins(2), 4096));
 }
 
 #[test]
@@ -182,7 +182,8 @@ fn entries_that_take_away_add_up_over_all_layers() {
 
 #[test]
 fn a_projects_allow_list_must_match_as_well() {
-    let cases: &[(Option<&str>, Option<&str>, Option<&str>, Json, usize)] = &[
+    type Case = (Option<&'static str>, Option<&'static str>, Option<&'static str>, Json, usize);
+    let cases: &[Case] = &[
         (None, None, None, json!(null), 0),
         (Some("['a*']"), None, None, json!([["a*"]]), 0),
         (None, Some("['b']"), None, json!([["b"]]), 0),

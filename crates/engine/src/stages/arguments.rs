@@ -159,19 +159,33 @@ impl ParameterTable {
     /// Reads arguments in place; says what was not understood.
     fn read(&self, map: &mut Map<String, Value>) -> Result<Vec<String>, ToolError> {
         let warnings = self.settle_names(map);
-        for parameter in &self.parameters {
-            parameter.settle(map);
-            if !map.contains_key(&parameter.name) {
-                match &parameter.default {
-                    Some(default) => drop(map.insert(parameter.name.clone(), default.clone())),
-                    None if parameter.required => {
-                        return Err(ToolError::validation(format!("{} {}", missing(&parameter.name), self.signature)));
-                    }
-                    None => {}
-                }
-            }
+        let mut given = 0;
+        let mut empty = Vec::new();
+        for (key, value) in map.iter_mut() {
+            let Some(parameter) = self.parameters.iter().find(|parameter| parameter.name == *key) else { continue };
+            if parameter.settle(value) { given += 1 } else { empty.push(parameter) }
+        }
+        for parameter in empty {
+            map.shift_remove(&parameter.name);
+        }
+        if given < self.parameters.len() {
+            self.fill(map)?;
         }
         Ok(warnings)
+    }
+
+    /// Defaults for what is absent; what is required and absent is said.
+    fn fill(&self, map: &mut Map<String, Value>) -> Result<(), ToolError> {
+        for parameter in self.parameters.iter().filter(|parameter| parameter.required || parameter.default.is_some()) {
+            if map.contains_key(&parameter.name) {
+                continue;
+            }
+            match &parameter.default {
+                Some(default) => drop(map.insert(parameter.name.clone(), default.clone())),
+                None => return Err(ToolError::validation(format!("{} {}", missing(&parameter.name), self.signature))),
+            }
+        }
+        Ok(())
     }
 
     /// Renames what is spelled differently; reports what is unknown. Nearly always there is nothing to do.
@@ -205,9 +219,8 @@ impl ParameterTable {
 }
 
 impl Parameter {
-    /// Coerces the value of this parameter, or removes it when it says nothing.
-    fn settle(&self, map: &mut Map<String, Value>) {
-        let Some(value) = map.get_mut(&self.name) else { return };
+    /// Coerces the value of this parameter in place; says whether it is a value at all.
+    fn settle(&self, value: &mut Value) -> bool {
         if !self.verbatim
             && let Value::String(text) = value
         {
@@ -216,16 +229,13 @@ impl Parameter {
                 *text = trimmed.to_owned();
             }
             if text.is_empty() {
-                *value = Value::Null;
+                return false;
             }
-        }
-        if value.is_null() {
-            map.shift_remove(&self.name);
-            return;
         }
         if let Some(better) = self.coerced(value) {
             *value = better;
         }
+        !value.is_null()
     }
 
     fn coerced(&self, value: &Value) -> Option<Value> {

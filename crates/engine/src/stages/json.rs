@@ -4,6 +4,7 @@ use std::fmt;
 
 use haft_contract::ToolError;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
 /// Parses argument text. Empty text means no arguments. Depth is bounded by the JSON library (128 levels).
@@ -75,10 +76,10 @@ impl<'de> Visitor<'de> for Strict {
         let mut map = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
             let value = entries.next_value_seed(Strict)?;
-            if map.contains_key(&key) {
-                return Err(A::Error::custom(format!("the key '{key}' is given twice")));
-            }
-            map.insert(key, value);
+            match map.entry(key) {
+                Entry::Vacant(place) => place.insert(value),
+                Entry::Occupied(place) => return Err(A::Error::custom(format!("the key '{}' is given twice", place.key()))),
+            };
         }
         Ok(Value::Object(map))
     }

@@ -22,9 +22,8 @@ fn not_found(registry: &Registry, name: &str) -> ToolError {
 }
 
 /// Whether this session is offered the tool; the refusal names the step that removed it.
-pub(crate) fn available(registry: &Registry, policy: &dyn Policy, entry: &Entry, session: &Session) -> Result<Decision, (ToolError, Decision)> {
-    let candidate = Candidate { definition: entry.definition(), switched_off: registry.is_disabled(entry.name()) };
-    let decision = policy.offer(candidate, session);
+pub(crate) fn available(policy: &dyn Policy, entry: &Entry, session: &Session) -> Result<Decision, (ToolError, Decision)> {
+    let decision = policy.offer(Candidate::from(entry), session);
     if decision.verdict == Verdict::Deny { Err((refused(&decision), decision)) } else { Ok(decision) }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use haft_contract::{CallInfo, Content, ErrorKind, ToolError, ToolOutput, ToolResult};
 use haft_store::{CallLog, CallRecord, CallStatus};
@@ -50,21 +50,37 @@ impl Trail {
         }
     }
 
-    /// The record of this call as it stands.
-    pub(crate) fn to_record(&self, session: &Session, status: CallStatus, summary: String) -> CallRecord {
+    /// The record of this call as it stands, for what must be on disk before the call goes on.
+    pub(crate) fn to_record(&self, session: &Session, status: CallStatus) -> CallRecord {
+        let copy = Self {
+            record: Arc::clone(&self.record),
+            call: self.call.clone(),
+            tool: self.tool.clone(),
+            arguments: self.arguments.clone(),
+            original: self.original.clone(),
+            effects: self.effects.clone(),
+            decision: self.decision.clone(),
+            warnings: Vec::new(),
+            ..*self
+        };
+        copy.into_record(session, status, String::new(), self.started.elapsed())
+    }
+
+    /// The record of this call. Redaction happens here, on the store's own thread where it can.
+    fn into_record(self, session: &Session, status: CallStatus, summary: String, elapsed: Duration) -> CallRecord {
         CallRecord {
             id: self.record.to_string(),
-            call_id: self.call.id.clone(),
+            call_id: self.call.id,
             session: session.id().to_string(),
             agent: session.agent().to_string(),
-            tool: self.tool.clone().into_owned(),
+            tool: self.tool.into_owned(),
             workspace: session.workspace().to_owned(),
-            arguments: self.arguments.clone(),
-            original_arguments: self.original.clone(),
-            effects: self.effects.clone(),
+            arguments: redacted(self.arguments),
+            original_arguments: self.original.map(redacted),
+            effects: redacted(self.effects),
             decision: json!({"verdict": self.decision.verdict, "trace": self.decision.trace}),
             started: self.started_at,
-            elapsed: self.started.elapsed(),
+            elapsed,
             status,
             summary,
             undone: false,
@@ -99,13 +115,15 @@ pub(crate) async fn settle(engine: Settling<'_>, trail: Trail, mut outcome: Resu
         Ok(_) => CallStatus::Success,
         Err(error) => CallStatus::Error(error.kind().as_str().to_owned()),
     };
-    let written = engine.log.append(trail.to_record(session, status, summary));
-    if let Some(events) = engine.events {
+    let call = engine.events.map(|_| trail.call.clone());
+    let session = session.clone();
+    let written = engine.log.append_with(Box::new(move || trail.into_record(&session, status, summary, elapsed)));
+    if let (Some(events), Some(call)) = (engine.events, &call) {
         if let Err(error) = written {
-            events.event(&Event::NotRecorded { call: &trail.call, why: error.to_string() });
+            events.event(&Event::NotRecorded { call, why: error.to_string() });
         }
         let error = result.outcome.as_ref().err().map(ToolError::kind);
-        events.event(&Event::Finished { call: &trail.call, error, elapsed });
+        events.event(&Event::Finished { call, error, elapsed });
     }
     result
 }
@@ -161,24 +179,32 @@ fn head(text: &str, limit: usize) -> &str {
     &text[..end]
 }
 
-/// No secret shape is shorter than this.
-const SHORTEST_SECRET: usize = 16;
 /// How much of one string of the arguments history keeps.
 const KEPT: usize = 1024;
 
-/// A copy of arguments for history: secrets redacted, long strings cut, so that a huge call is not copied.
+/// A copy of arguments for history, with long strings cut, so that a huge call is not copied.
 pub(crate) fn remembered(value: &Value) -> Value {
     match value {
-        Value::String(text) if text.len() < SHORTEST_SECRET => Value::String(text.clone()),
-        Value::String(text) => {
-            let clean = redact(head(text, KEPT + KEPT / 2)).into_owned();
-            let cut = text.len() > KEPT;
-            Value::String(if cut { format!("{}… ({} bytes)", head(&clean, KEPT), text.len()) } else { clean })
-        }
+        Value::String(text) if text.len() > KEPT => Value::String(format!("{}… ({} bytes)", head(text, KEPT), text.len())),
         Value::Array(items) => items.iter().take(100).map(remembered).collect(),
         Value::Object(map) => Value::Object(map.iter().take(100).map(|(key, value)| (key.clone(), remembered(value))).collect::<Map<_, _>>()),
         other => other.clone(),
     }
+}
+
+/// The value without secrets in any of its strings.
+fn redacted(mut value: Value) -> Value {
+    match &mut value {
+        Value::String(text) => {
+            if let Cow::Owned(clean) = redact(text) {
+                *text = clean;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| *item = redacted(item.take())),
+        Value::Object(map) => map.values_mut().for_each(|item| *item = redacted(item.take())),
+        _ => {}
+    }
+    value
 }
 
 /// A UUID v7 without a system call: the time, a counter that keeps calls of one moment in order, and a random part that
@@ -211,7 +237,7 @@ mod tests {
     #[test]
     fn history_keeps_heads_and_no_secrets() {
         let value = json!({"key": "sk-ant-api03-abcdefghijklmnop", "content": "x".repeat(5000), "n": 5});
-        let kept = remembered(&value);
+        let kept = redacted(remembered(&value));
         assert_eq!(kept["key"], "[redacted:anthropic_key]");
         assert_eq!(kept["n"], 5);
         assert_eq!(kept["content"].as_str().unwrap(), format!("{}… (5000 bytes)", "x".repeat(1024)));

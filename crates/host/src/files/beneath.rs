@@ -13,6 +13,9 @@ use rustix::io::Errno;
 
 use super::roots::Root;
 
+/// How often something that another hand disturbs is tried again.
+const ATTEMPTS: usize = 16;
+
 /// How a path is opened beneath a root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
@@ -46,18 +49,24 @@ pub(super) fn open_beneath(root: &Root, path: &Path, flags: OFlags) -> Result<Ow
     by_walk(root.handle(), path, flags)
 }
 
-/// Opens one name of a directory; [`Errno::LOOP`] says that it is a link.
+/// Opens one name of a directory; [`Errno::LOOP`] says that it is a link, or is never the same for two looks.
 pub(super) fn open_name(directory: impl AsFd, name: &OsStr, flags: OFlags) -> Result<OwnedFd, Errno> {
-    let directory = directory.as_fd();
-    openat(directory, name, flags, Mode::empty()).map_err(|errno| match errno {
-        // Systems disagree on what a link that is not followed counts as.
-        Errno::NOTDIR | Errno::MLINK if is_link(directory, name) => Errno::LOOP,
-        _ => errno,
-    })
+    for _ in 0..ATTEMPTS {
+        match openat(&directory, name, flags, Mode::empty()) {
+            // Systems disagree on what a link that is not followed counts as.
+            Err(errno @ (Errno::NOTDIR | Errno::MLINK)) => match kind(&directory, name) {
+                Some(FileType::Symlink) => return Err(Errno::LOOP),
+                Some(FileType::Directory) => {}
+                _ => return Err(errno),
+            },
+            answer => return answer,
+        }
+    }
+    Err(Errno::LOOP)
 }
 
-fn is_link(directory: BorrowedFd<'_>, name: &OsStr) -> bool {
-    statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
+fn kind(directory: impl AsFd, name: &OsStr) -> Option<FileType> {
+    statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok().map(|stat| FileType::from_raw_mode(stat.st_mode))
 }
 
 /// The kernel's answer, or `None` where the walk must find it.
@@ -67,7 +76,6 @@ fn is_link(directory: BorrowedFd<'_>, name: &OsStr) -> bool {
 fn by_kernel(root: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Option<Result<OwnedFd, Errno>> {
     use rustix::fs::{ResolveFlags, openat2};
 
-    const ATTEMPTS: usize = 16;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     for _ in 0..ATTEMPTS {
         match openat2(root, path, flags, Mode::empty(), resolve) {

@@ -1,6 +1,6 @@
 //! Patterns on paths: `*` and `?` within a name, `**` for any number of names.
 
-use super::names::{self, Names};
+use super::names::{self, Name, Names};
 
 /// Marks with a meaning elsewhere. Taken literally they would protect nothing, and nobody would notice.
 const UNSUPPORTED: [char; 6] = ['{', '}', '[', ']', '\\', '!'];
@@ -41,7 +41,7 @@ impl Pattern {
     /// Whether it names the path or a folder above it.
     pub(super) fn covers(&self, names: &Names) -> bool {
         let names = if self.absolute { names.whole() } else { names.beneath() };
-        wildcard(&self.pieces, names, |piece| matches!(piece, Piece::AnyNames), |piece, name| piece.fits(name))
+        wildcard(&self.pieces, names, |piece| matches!(piece, Piece::AnyNames), Piece::fits)
     }
 }
 
@@ -71,12 +71,12 @@ impl Piece {
             _ => Self::Name(names::fold(name.as_ref())),
         }
     }
-    fn fits(&self, name: &str) -> bool {
+    fn fits(&self, name: &Name) -> bool {
         match self {
             Self::AnyNames => true,
-            Self::Name(wanted) => names::is_same(wanted, name),
+            Self::Name(wanted) => name.is(wanted),
             Self::Wild(wanted) => {
-                let letters: Vec<char> = name.chars().collect();
+                let letters: Vec<char> = name.as_str().chars().collect();
                 wildcard(wanted, &letters, |mark| *mark == '*', |mark, letter| *mark == '?' || mark == letter)
             }
         }

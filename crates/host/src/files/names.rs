@@ -10,37 +10,62 @@ use std::path::{Component, Path};
 /// How much of a name its 8.3 form keeps.
 const SHORT_STEM: usize = 6;
 
-/// The names of a path, folded, and how many of them belong to the root.
+/// A name in the form in which it is compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Name {
+    folded: String,
+    /// Whether it could be another name for a file; hardly any is, and the question is asked for every rule.
+    is_odd: bool,
+}
+
+impl Name {
+    /// Folds a name.
+    pub(super) fn of(name: &OsStr) -> Self {
+        let folded = fold(name);
+        Self { is_odd: folded.contains([':', '~']), folded }
+    }
+    /// The folded name.
+    pub(super) fn as_str(&self) -> &str {
+        &self.folded
+    }
+    /// Whether it is the wanted one, under its own name or one that some volume gives it.
+    pub(super) fn is(&self, wanted: &str) -> bool {
+        self.folded == wanted || (self.is_odd && (is_stream_of(wanted, &self.folded) || is_short_form_of(wanted, &self.folded)))
+    }
+}
+
+/// The names of a path, and how many of them belong to the root.
 #[derive(Debug)]
 pub(super) struct Names {
-    folded: Vec<String>,
+    all: Vec<Name>,
     root: usize,
 }
 
 impl Names {
     /// The names of `beneath`, which lies in `root`.
     pub(super) fn of(root: &Path, beneath: &Path) -> Self {
-        let mut folded = fold_all(root);
-        let root = folded.len();
-        folded.extend(fold_all(beneath));
-        Self { folded, root }
+        let mut all = fold_all(root);
+        let root = all.len();
+        all.extend(fold_all(beneath));
+        Self { all, root }
     }
     /// All names, from the top of the machine.
-    pub(super) fn whole(&self) -> &[String] {
-        &self.folded
+    pub(super) fn whole(&self) -> &[Name] {
+        &self.all
     }
     /// The names beneath the root: where the root itself lies was the person's choice.
-    pub(super) fn beneath(&self) -> &[String] {
-        &self.folded[self.root..]
+    pub(super) fn beneath(&self) -> &[Name] {
+        &self.all[self.root..]
     }
 }
 
-/// The names of a path, folded; `.` and `/` are none.
-pub(super) fn fold_all(path: &Path) -> Vec<String> {
-    path.components().filter(|part| !matches!(part, Component::RootDir | Component::CurDir)).map(|part| fold(part.as_os_str())).collect()
+/// The names of a path; `.` and `/` are none.
+pub(super) fn fold_all(path: &Path) -> Vec<Name> {
+    let named = path.components().filter(|part| !matches!(part, Component::RootDir | Component::CurDir));
+    named.map(|part| Name::of(part.as_os_str())).collect()
 }
 
-/// The form of a name in which it is compared.
+/// Folds what some volume does not tell apart.
 pub(super) fn fold(name: &OsStr) -> String {
     let name = name.to_string_lossy();
     let mut folded = if name.is_ascii() {
@@ -51,11 +76,6 @@ pub(super) fn fold(name: &OsStr) -> String {
     };
     folded.truncate(without_tail(&folded).len());
     folded
-}
-
-/// Whether a folded name is the wanted one, under its own name or one that some volume gives it.
-pub(super) fn is_same(wanted: &str, folded: &str) -> bool {
-    wanted == folded || is_stream_of(wanted, folded) || is_short_form_of(wanted, folded)
 }
 
 /// `.git::$INDEX_ALLOCATION` is `.git`.
@@ -112,14 +132,15 @@ mod tests {
             (".git", ".gitignore", false),
             (".git", "git", false),
         ] {
-            assert_eq!(is_same(wanted, name), same, "{name} for {wanted}");
+            assert_eq!(Name::of(OsStr::new(name)).is(wanted), same, "{name} for {wanted}");
         }
     }
 
     #[test]
     fn the_root_counts_only_whole() {
         let names = Names::of(Path::new("/Home/.claude/Work"), Path::new("./a/../B"));
-        assert_eq!(names.whole(), ["home", ".claude", "work", "a", "", "b"]);
-        assert_eq!(names.beneath(), ["a", "", "b"]);
+        let texts = |names: &[Name]| names.iter().map(|name| name.as_str().to_owned()).collect::<Vec<_>>();
+        assert_eq!(texts(names.whole()), ["home", ".claude", "work", "a", "", "b"]);
+        assert_eq!(texts(names.beneath()), ["a", "", "b"]);
     }
 }

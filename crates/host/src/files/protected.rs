@@ -8,7 +8,7 @@ use std::path::Path;
 use haft_contract::ToolError;
 
 use super::globs::Pattern;
-use super::names::{self, Names};
+use super::names::{self, Name, Names};
 
 const GIT: &str = "Git runs or trusts what is in it";
 const HAFT: &str = "Haft keeps its own settings and records there";
@@ -113,7 +113,7 @@ pub(super) struct Refusals {
 pub(super) struct Rules {
     deny_read: Vec<Pattern>,
     never_written: Vec<(&'static str, Pattern)>,
-    own: Vec<(&'static str, Vec<String>)>,
+    own: Vec<(&'static str, Vec<Name>)>,
 }
 
 impl Rules {

@@ -41,7 +41,9 @@ pub(super) fn resolve(roots: &Roots, rules: &Rules, requested: &Path) -> Result<
     while let Some(name) = walk.pending.pop() {
         walk.step(name)?;
     }
-    walk.judge(None);
+    if walk.turned {
+        walk.judge(None);
+    }
     Ok(walk.finish())
 }
 
@@ -57,6 +59,8 @@ struct Walk<'a> {
     /// The names still to pass, the next one last.
     pending: Vec<OsString>,
     links: usize,
+    /// Whether a link, a `..` or another root made it other than it was spelled.
+    turned: bool,
     refusals: Refusals,
 }
 
@@ -74,7 +78,7 @@ impl<'a> Walk<'a> {
         let (root, _) = roots.holding(roots.main()).ok_or_else(|| nowhere(roots.main()))?;
         let root = Arc::clone(root);
         let (names, handles, pending) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { roots, rules, requested, root, names, handles, pending, links: 0, refusals: Refusals::default() })
+        Ok(Self { roots, rules, requested, root, names, handles, pending, links: 0, turned: false, refusals: Refusals::default() })
     }
 
     /// Puts a path before what is pending; an absolute one starts over from its root.
@@ -120,6 +124,7 @@ impl<'a> Walk<'a> {
 
     /// One up; above the root the path goes on from the top of the machine.
     fn up(&mut self) -> Result<(), ToolError> {
+        self.turned = true;
         if self.names.pop().is_some() {
             self.handles.truncate(self.names.len());
             return Ok(());
@@ -132,6 +137,7 @@ impl<'a> Walk<'a> {
     }
 
     fn follow(&mut self, name: &OsStr, target: &Path) -> Result<(), ToolError> {
+        self.turned = true;
         self.count_link()?;
         spelling::check_bytes(target)?;
         self.judge(Some(name));
@@ -161,6 +167,7 @@ impl<'a> Walk<'a> {
     }
 
     fn enter(&mut self, root: Arc<Root>) {
+        self.turned = true;
         self.root = root;
         self.names.clear();
         self.handles.clear();

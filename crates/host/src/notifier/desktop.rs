@@ -42,7 +42,7 @@ impl Desktop {
     pub(super) async fn show(&self, notice: &Notice) -> Result<Option<&'static str>, String> {
         let Some((name, program)) = self.program() else { return Ok(None) };
         let arguments = if name == "osascript" { osascript(notice) } else { notify_send(notice) };
-        let output = LocalProcesses.run(self.command(program, arguments), CancellationToken::new()).await.map_err(said)?;
+        let output = LocalProcesses.run(self.command(program, arguments), CancellationToken::new()).await.map_err(|error| said(&error))?;
         match output.code {
             Some(0) if !output.timed_out => Ok(Some(name)),
             _ if output.timed_out => Err(format!("{name} did not end within {TIME_LIMIT:?}")),
@@ -71,7 +71,7 @@ impl Desktop {
     }
 }
 
-fn said(error: ToolError) -> String {
+fn said(error: &ToolError) -> String {
     error.message().trim_end_matches('.').to_owned()
 }
 

@@ -1,1 +1,12 @@
+//! The disk: escapes, races, atomic changes and bounds, on real files. Tests bear the number of the attack they repeat.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types, reason = "tests")]
 
+mod bounds;
+mod changes;
+mod escapes;
+mod faults;
+mod property;
+mod protected;
+mod races;
+mod reading;
+mod support;

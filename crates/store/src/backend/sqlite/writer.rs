@@ -67,3 +67,54 @@ fn apply(connection: &Connection, change: &Change) -> rusqlite::Result<Outcome> 
         (Ok(false) | Err(_), _) => Ok(Ok(())),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use rusqlite::ErrorCode;
+    use serde_json::json;
+
+    use super::*;
+    use crate::backend::sqlite::open;
+    use crate::{CallRecord, CallStatus};
+
+    fn item(id: &str, content: usize) -> Item {
+        let record = CallRecord {
+            id: id.into(),
+            call_id: String::new(),
+            session: String::new(),
+            agent: String::new(),
+            tool: String::new(),
+            workspace: "/".into(),
+            arguments: json!("x".repeat(content)),
+            original_arguments: None,
+            effects: json!([]),
+            decision: json!({}),
+            started: SystemTime::UNIX_EPOCH,
+            elapsed: Duration::ZERO,
+            status: CallStatus::Begun,
+            summary: String::new(),
+            undone: false,
+        };
+        Item { change: Change::Record(Box::new(record)), reply: None, weight: 0 }
+    }
+
+    #[test]
+    fn a_group_for_which_there_is_no_room_on_disk_is_written_whole_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut connection = open::open(folder.path(), Duration::from_secs(1)).unwrap().writer;
+        let room = |connection: &Connection, pages: i64| {
+            connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).unwrap();
+        };
+        let count = |connection: &Connection| connection.query_row("SELECT count(*) FROM calls", [], |row| row.get::<_, i64>(0)).unwrap();
+        let group = [item("small", 1), item("large", 1 << 20), item("small too", 1)];
+        room(&connection, 20);
+        let error = commit(&mut connection, &group).unwrap_err();
+        assert_eq!(error.sqlite_error_code(), Some(ErrorCode::DiskFull));
+        assert_eq!(count(&connection), 0);
+        room(&connection, 10_000);
+        assert!(commit(&mut connection, &group).unwrap().iter().all(Result::is_ok));
+        assert_eq!(count(&connection), 3);
+    }
+}

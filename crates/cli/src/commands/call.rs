@@ -1,0 +1,188 @@
+//! `haft call`: one call, from the words of the command line to its one result.
+
+use haft_contract::{Arguments, Content, ErrorKind, ToolCall, ToolError, ToolOutput, ToolResult};
+use haft_store::StoreError;
+use serde_json::{Value, json};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::arguments::{Common, ToolWords};
+use crate::base64;
+use crate::commands::block_on;
+use crate::failure::{Exit, Failure, to_change};
+use crate::invocation::Invocation;
+use crate::output::{Output, error_text, note, warn};
+use crate::wire::{self, Asking, Wire, Wired};
+
+pub(crate) fn run(common: Common, words: ToolWords) -> Result<Exit, Failure> {
+    let registry = wire::registry()?;
+    let invocation = Invocation::read("call", words, common, &registry)?;
+    let output = Output::new(&invocation.common);
+    let wire = Wire::with(registry, &invocation.common, &output)?;
+    let asking = if invocation.reads_standard_input() { Asking::Never } else { Asking::Allowed };
+    let tool = invocation.tool.clone();
+    let arguments = invocation.arguments(wire.settings.config.limits.argument_bytes)?.unwrap_or(Arguments::Text(String::new()));
+    let call = ToolCall::new(call_id(), tool, arguments);
+    block_on(async {
+        let log = wire::history(&wire.settings.paths.data_folder)?;
+        let wired = wire.calling(&wire.settings.workspace, log, asking)?;
+        let answered = answer(&wired, call).await?;
+        answered.show(&output)
+    })
+}
+
+/// Enough of an id that no two calls share it.
+fn call_id() -> String {
+    let id = uuid::Uuid::now_v7().simple().to_string();
+    format!("call_{}", &id[16..])
+}
+
+/// A result, and whether the person wanted to stop it.
+struct Answered {
+    result: ToolResult,
+    recorded: Result<(), StoreError>,
+    interrupted: bool,
+}
+
+/// Runs the call. The first Ctrl-C cancels it, the second ends the process.
+async fn answer(wired: &Wired, call: ToolCall) -> Result<Answered, Failure> {
+    let unavailable = |error| Failure::failed("execution_error", format!("Ctrl-C cannot be listened for: {error}"));
+    let mut signals = signal(SignalKind::interrupt()).map_err(unavailable)?;
+    let mut running = std::pin::pin!(async {
+        let result = wired.engine.run(call, &wired.session).await;
+        (result, wired.log.flush().await)
+    });
+    let mut interrupted = false;
+    loop {
+        tokio::select! {
+            (result, recorded) = &mut running => return Ok(Answered { result, recorded, interrupted }),
+            Some(()) = signals.recv() => {
+                if interrupted {
+                    leave();
+                }
+                interrupted = true;
+                wired.session.cancellation().cancel();
+                note("cancelling; press Ctrl-C again to end at once");
+            }
+        }
+    }
+}
+
+#[allow(clippy::exit)] // the person has asked twice, and whatever still runs is not waited for
+fn leave() -> ! {
+    std::process::exit(i32::from(Exit::Interrupted.code()))
+}
+
+impl Answered {
+    fn show(&self, output: &Output) -> Result<Exit, Failure> {
+        if output.json {
+            output.data(&to_json(&self.result))?;
+        } else {
+            show_plain(&self.result, output)?;
+        }
+        if let Err(error) = &self.recorded {
+            warn(&format!("this call is not in the history: {error}"));
+        }
+        Ok(self.exit())
+    }
+
+    fn exit(&self) -> Exit {
+        match &self.result.outcome {
+            Ok(_) => Exit::Success,
+            Err(error) if self.interrupted && error.kind() == ErrorKind::Cancelled => Exit::Interrupted,
+            Err(_) => Exit::Failed,
+        }
+    }
+}
+
+fn show_plain(result: &ToolResult, output: &Output) -> Result<(), Failure> {
+    let warnings = result.details().and_then(|details| details.get("warnings")).and_then(Value::as_array);
+    for warning in warnings.into_iter().flatten().filter_map(Value::as_str) {
+        warn(warning);
+    }
+    match &result.outcome {
+        Ok(content) => show_content(content, output)?,
+        Err(error) => note(&error_text(error.message(), help(error, &result.tool).as_deref())),
+    }
+    if output.verbose {
+        note(&format!("{} took {}", result.tool, super::history::duration(result.elapsed)));
+    }
+    Ok(())
+}
+
+/// What the person can do about it.
+fn help(error: &ToolError, tool: &str) -> Option<String> {
+    match error.kind() {
+        ErrorKind::ValidationError => Some(format!("`haft call {tool} --help` lists the parameters")),
+        ErrorKind::ToolNotFound => Some("`haft tools` lists the tools".into()),
+        _ => to_change(error.details()).map(str::to_owned),
+    }
+}
+
+fn show_content(content: &ToolOutput, output: &Output) -> Result<(), Failure> {
+    for block in &content.content {
+        match block {
+            Content::Text(text) => output.foreign(text)?,
+            Content::Image { mime, data } => output.foreign(&format!("[image: {mime}, {} bytes; --json gives it]", data.len()))?,
+            _ => output.foreign("[content of a kind that only --json shows]")?,
+        }
+    }
+    Ok(())
+}
+
+fn to_json(result: &ToolResult) -> Value {
+    let mut object = json!({ "call_id": result.call_id, "tool": result.tool });
+    // The envelope is what the model gets: status, and result or error.
+    let envelope = serde_json::to_value(result.envelope()).unwrap_or_default();
+    let rest = json!({
+        "content": result.outcome.as_ref().map_or_else(|_| Vec::new(), |output| output.content.iter().map(block).collect()),
+        "details": result.details(),
+        "duration_ms": super::history::milliseconds(result.elapsed),
+    });
+    for part in [envelope, rest] {
+        if let (Value::Object(object), Value::Object(part)) = (&mut object, part) {
+            object.extend(part);
+        }
+    }
+    object
+}
+
+fn block(content: &Content) -> Value {
+    match content {
+        Content::Text(text) => json!({ "type": "text", "text": text }),
+        Content::Image { mime, data } => json!({ "type": "image", "mime": mime, "data": base64::encode(data) }),
+        _ => json!({ "type": "unknown" }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn result(outcome: Result<ToolOutput, ToolError>) -> ToolResult {
+        ToolResult { call_id: "c".into(), tool: "t".into(), outcome, elapsed: Duration::from_micros(1234) }
+    }
+
+    #[test]
+    fn json_has_every_field_in_its_order() {
+        let output = ToolOutput::text("hi").with_image("image/png", vec![1, 2]).with_details(json!({"n": 1}));
+        let expected = r#"{"call_id":"c","tool":"t","status":"success","result":"hi","content":[{"type":"text","text":"hi"},{"type":"image","mime":"image/png","data":"AQI="}],"details":{"n":1},"duration_ms":1.234}"#;
+        assert_eq!(to_json(&result(Ok(output))).to_string(), expected);
+        let expected = r#"{"call_id":"c","tool":"t","status":"error","error_type":"timeout","message":"late","content":[],"details":null,"duration_ms":1.234}"#;
+        assert_eq!(to_json(&result(Err(ToolError::new(ErrorKind::Timeout, "late")))).to_string(), expected);
+    }
+
+    #[test]
+    fn the_exit_code_follows_the_outcome() {
+        for (kind, interrupted, exit) in [
+            (None, true, Exit::Success),
+            (Some(ErrorKind::Cancelled), true, Exit::Interrupted),
+            (Some(ErrorKind::Cancelled), false, Exit::Failed),
+            (Some(ErrorKind::Timeout), true, Exit::Failed),
+        ] {
+            let outcome = kind.map_or_else(|| Ok(ToolOutput::text("")), |kind| Err(ToolError::new(kind, "")));
+            assert_eq!(Answered { result: result(outcome), recorded: Ok(()), interrupted }.exit(), exit);
+        }
+    }
+}

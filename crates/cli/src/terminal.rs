@@ -1,0 +1,114 @@
+//! The person at the terminal: asked about calls and permissions, shown progress.
+
+mod approver;
+mod permissions;
+mod progress;
+
+use std::io::{self, IsTerminal, Write};
+
+use rustix::termios::{QueueSelector, tcflush};
+use tokio::sync::{Mutex, mpsc};
+
+pub(crate) use self::approver::TerminalApprover;
+pub(crate) use self::permissions::TerminalPermissions;
+pub(crate) use self::progress::TerminalProgress;
+
+/// How many lines wait to be asked for; more are not read.
+const WAITING: usize = 4;
+
+/// A terminal with someone in front of it. One question at a time.
+pub(crate) struct Terminal {
+    open: fn() -> mpsc::Receiver<String>,
+    /// Nothing is read before there is a question: what is typed until then belongs to the shell.
+    lines: Mutex<Option<mpsc::Receiver<String>>>,
+}
+
+impl std::fmt::Debug for Terminal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Terminal")
+    }
+}
+
+impl Terminal {
+    /// Whether someone can be asked: what is typed and what is shown both belong to a terminal.
+    pub(crate) fn is_there() -> bool {
+        io::stdin().is_terminal() && io::stderr().is_terminal()
+    }
+
+    /// The terminal that this process was started from.
+    pub(crate) fn standard() -> Self {
+        Self { open: standard_lines, lines: Mutex::default() }
+    }
+
+    /// Shows text, then asks until an answer can be understood. `None` when the input ends.
+    async fn ask<T>(&self, text: &str, prompt: &str, understand: impl Fn(&str) -> Option<T>) -> Option<T> {
+        let mut lines = self.lines.lock().await;
+        let lines = lines.get_or_insert_with(self.open);
+        forget_what_was_typed(lines);
+        show(text);
+        loop {
+            show(prompt);
+            let line = lines.recv().await?;
+            if let Some(answer) = understand(line.trim()) {
+                return Some(answer);
+            }
+        }
+    }
+}
+
+/// Nothing typed before a question is an answer to it.
+fn forget_what_was_typed(lines: &mut mpsc::Receiver<String>) {
+    while lines.try_recv().is_ok() {}
+    // If the terminal cannot do it, the answer is still read after the question.
+    tcflush(io::stdin(), QueueSelector::IFlush).ok();
+}
+
+fn show(text: &str) {
+    // If it cannot be shown, nobody answers, and that is a denial.
+    anstream::stderr().write_all(text.as_bytes()).ok();
+}
+
+/// Lines are read on a thread of their own: it may wait for ever, and must not keep the process.
+fn standard_lines() -> mpsc::Receiver<String> {
+    let (sender, lines) = mpsc::channel(WAITING);
+    let forward = move || io::stdin().lines().map_while(Result::ok).try_for_each(|line| sender.blocking_send(line).ok());
+    // Without the thread the channel is closed, which counts as the end of input.
+    std::thread::Builder::new().name("haft-terminal".into()).spawn(forward).ok();
+    lines
+}
+
+#[cfg(test)]
+impl Terminal {
+    /// A person who types these lines, whatever is asked, and then leaves.
+    pub(crate) fn typing(lines: &[&str]) -> Self {
+        let (sender, receiver) = mpsc::channel(lines.len().max(1));
+        lines.iter().for_each(|line| sender.try_send((*line).to_owned()).unwrap());
+        Self { open: || unreachable!("it is open"), lines: Mutex::new(Some(receiver)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn understood(line: &str) -> Option<String> {
+        (line != "what?").then(|| line.to_owned())
+    }
+
+    #[tokio::test]
+    async fn asks_until_it_understands() {
+        let (sender, receiver) = mpsc::channel(WAITING);
+        let terminal = Terminal { open: standard_lines, lines: Mutex::new(Some(receiver)) };
+        let person = async {
+            for line in ["what?", " yes \n"] {
+                sender.send(line.to_owned()).await.unwrap();
+            }
+        };
+        assert_eq!(tokio::join!(terminal.ask("", "", understood), person).0.as_deref(), Some("yes"));
+    }
+
+    #[tokio::test]
+    async fn what_was_typed_before_a_question_is_no_answer_and_the_end_of_input_is_none_either() {
+        assert_eq!(Terminal::typing(&["yes", "yes"]).ask("", "", understood).await, None);
+    }
+}

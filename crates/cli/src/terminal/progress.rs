@@ -1,0 +1,16 @@
+//! Progress of a call, one line for each update: what is finished is never redrawn.
+
+use haft_contract::{CallInfo, Progress, ProgressSink};
+
+use crate::escape;
+use crate::output::DIM;
+
+/// Shows progress on standard error.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TerminalProgress;
+
+impl ProgressSink for TerminalProgress {
+    fn progress(&self, call: &CallInfo, progress: Progress) {
+        super::show(&format!("{DIM}{}: {}{DIM:#}\n", escape::line(&call.tool), escape::line(&progress.message)));
+    }
+}

@@ -1,0 +1,86 @@
+//! Reading in pieces, and looking.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use haft_contract::{ErrorKind, FileInfo, FileKind, FileSystem};
+
+use crate::support::{BOTH, Disk, kind_and_message, read};
+
+#[tokio::test]
+async fn any_piece_of_a_file_can_be_read_whatever_its_size() {
+    let disk = Disk::new();
+    // Around what is read at once with opening (64 KiB) and per step (256 KiB).
+    for size in [0_usize, 1, 65_535, 65_536, 65_537, 262_144, 600_000] {
+        let content: String = (0..size).map(|index| char::from(b'a' + u8::try_from(index % 26).unwrap())).collect();
+        disk.put("file", &content);
+        for way in BOTH {
+            let files = disk.files(way);
+            let reader = files.open(&files.locate(Path::new("file")).unwrap()).await.unwrap();
+            assert_eq!(reader.size(), size as u64);
+            for (offset, length) in
+                [(0, 10), (0, size), (0, size + 10), (size / 2, 70_000), (65_530, 20), (size, 5), (size + 100, 5), (3, 0)]
+            {
+                let expected = &content[offset.min(size)..(offset + length).min(size).max(offset.min(size))];
+                let bytes = reader.read_at(offset as u64, length).await.unwrap();
+                assert_eq!(String::from_utf8(bytes).unwrap(), expected, "{length} from {offset} of {size}");
+            }
+            assert_eq!(reader.read_at(u64::MAX, 1).await.map_or(0, |bytes| bytes.len()), 0);
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_open_file_stays_the_file_it_was() {
+    let disk = Disk::new();
+    let old = "o".repeat(200_000);
+    disk.put("file", &old);
+    let files = disk.files(BOTH[0]);
+    let reader = files.open(&files.locate(Path::new("file")).unwrap()).await.unwrap();
+    crate::support::write(&files, "file", "new").await.unwrap();
+    assert_eq!(reader.read_at(0, 200_000).await.unwrap(), old.into_bytes());
+}
+
+#[tokio::test]
+async fn what_is_missing_is_named_as_it_was_asked_for() {
+    let disk = Disk::new();
+    disk.put("a/file", "x");
+    for way in BOTH {
+        let files = disk.files(way);
+        for path in ["none", "./none", "a/../none/x", "a/none", "none/deep/x"] {
+            let at = files.locate(Path::new(path)).unwrap();
+            let expected = format!("File not found: {path}");
+            for error in [files.open(&at).await.err().unwrap(), files.info(&at).await.unwrap_err(), read(&files, &at).await.unwrap_err()] {
+                assert_eq!(kind_and_message(&error), (ErrorKind::FileNotFound, expected.as_str()));
+            }
+            assert_eq!(files.fingerprint(&at).await.unwrap(), None);
+        }
+    }
+}
+
+#[tokio::test]
+async fn looking_tells_kind_size_and_time() {
+    let disk = Disk::new();
+    disk.put("a/file", "12345");
+    let modified = SystemTime::UNIX_EPOCH + Duration::from_millis(1_234_567_890_123);
+    std::fs::File::options().write(true).open(disk.ws.join("a/file")).unwrap().set_modified(modified).unwrap();
+    for way in BOTH {
+        let files = disk.files(way);
+        let file = files.info(&files.locate(Path::new("a/file")).unwrap()).await.unwrap();
+        assert_eq!(file, FileInfo { kind: FileKind::File, size: 5, modified: Some(modified) });
+        for path in ["a", "."] {
+            let info = files.info(&files.locate(Path::new(path)).unwrap()).await.unwrap();
+            assert_eq!(info.kind, FileKind::Directory, "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_location_of_another_file_system_is_refused() {
+    let disk = Disk::new();
+    let files = disk.files(BOTH[0]);
+    let mut at = files.locate(Path::new("file")).unwrap();
+    at.handle = std::sync::Arc::new(());
+    let error = files.open(&at).await.err().unwrap();
+    assert_eq!(error.message(), "'file' was located by another file system than the one that should open it.");
+}

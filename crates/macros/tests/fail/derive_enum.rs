@@ -1,0 +1,9 @@
+use haft_macros::ToolMeta;
+
+/// A tool.
+#[derive(ToolMeta)]
+enum Choice {
+    One,
+}
+
+fn main() {}

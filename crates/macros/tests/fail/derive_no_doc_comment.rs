@@ -1,0 +1,7 @@
+use haft_macros::ToolMeta;
+
+#[derive(ToolMeta)]
+#[tool(name = "read_file")]
+struct ReadFile;
+
+fn main() {}

@@ -1,9 +1,0 @@
-use haft::ToolMeta;
-
-/// A tool.
-#[derive(ToolMeta)]
-enum Choice {
-    One,
-}
-
-fn main() {}

@@ -1,7 +1,0 @@
-use haft::ToolMeta;
-
-#[derive(ToolMeta)]
-#[tool(name = "read_file")]
-struct ReadFile;
-
-fn main() {}

@@ -1,8 +1,0 @@
-use haft::ToolError;
-
-#[haft::tool]
-async fn add(a: i64) -> Result<String, ToolError> {
-    Ok(a.to_string())
-}
-
-fn main() {}
