@@ -1,6 +1,7 @@
 //! What the spine costs: every row beside a reference measured in the same run, because machines are noisy.
 //!
 //! `cargo bench` prints medians of five rounds and the ratio. Nothing here fails a test run.
+#![allow(clippy::expect_used, clippy::print_stdout, reason = "a program that prints numbers")]
 
 use std::future::Future;
 use std::hint::black_box;
@@ -44,7 +45,8 @@ impl Bench {
         let log = SqliteCallLog::open(&state).expect("a database").log;
         let blobs = FileBlobs::open(&state).expect("a blob folder");
         let engine = Engine::builder(Arc::new(registry()), Arc::new(log), Arc::new(blobs)).build();
-        let files = LocalFiles::open(WorkspaceOptions { root: workspace.clone(), ..WorkspaceOptions::default() }).expect("an open workspace");
+        let files =
+            LocalFiles::open(WorkspaceOptions { root: workspace, ..WorkspaceOptions::default() }).expect("an open workspace");
         let host = LocalHost::new(Arc::new(files), HostOptions { alert_log: state.join("alerts.log"), network: NetworkRules::default() });
         // The loop guard would, rightly, stop a program that makes the same call a million times.
         let session = Session::builder(Arc::new(host)).access(Access::FullAccess).loop_limits(None).build();
@@ -97,8 +99,8 @@ fn compiled() -> jsonschema::Validator {
 }
 
 async fn one_call(bench: &Bench) {
-    let validator = compiled();
     const COUNT: u32 = 20_000;
+    let validator = compiled();
     let (mut ours, mut reference, mut again) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         reference.push(time_async(COUNT, || async { drop(black_box(floor(&validator, ARGUMENTS).await)) }).await);
@@ -143,7 +145,8 @@ async fn parallel_calls(bench: &Bench) {
 }
 
 fn serialisation() {
-    let text: String = (0..100 * 1024).map(|n| if n % 80 == 79 { '\n' } else { char::from(b'a' + u8::try_from(n % 26).expect("small")) }).collect();
+    let text: String =
+        (0..100 * 1024).map(|n| if n % 80 == 79 { '\n' } else { char::from(b'a' + u8::try_from(n % 26).expect("small")) }).collect();
     let value = json!({"status": "success", "result": text});
     let result = ToolResult { call_id: "1".into(), tool: "t".into(), outcome: Ok(ToolOutput::text(text)), elapsed: Duration::ZERO };
     let reference = median(|| time(2000, || drop(black_box(serde_json::to_string(&value).expect("JSON")))));

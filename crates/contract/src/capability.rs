@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use crate::{
-    CommandSpec, Connect, Effect, FileInfo, Host, HopJudge, HttpRequest, HttpResponse, Notice, ProcessOutput, Reader, SpillWriter,
+    CommandSpec, Connect, Effect, FileInfo, HopJudge, Host, HttpRequest, HttpResponse, Notice, ProcessOutput, Reader, SpillWriter,
     SystemFacts, ToolContext, ToolError, WriteMode, Written,
 };
 

@@ -261,7 +261,9 @@ fn write_need(location: &Location) -> Need {
     }
     match location.zone {
         Zone::Workspace => Need::Access(Access::WorkspaceWrite),
-        Zone::ReadOnlyRoot => Need::Never(ErrorKind::PathNotAllowed, format!("'{}' lies in a folder that may only be read", location.display)),
+        Zone::ReadOnlyRoot => {
+            Need::Never(ErrorKind::PathNotAllowed, format!("'{}' lies in a folder that may only be read", location.display))
+        }
         Zone::Outside => Need::Access(Access::FullAccess),
     }
 }
@@ -384,8 +386,6 @@ impl Plan {
         self.effects.iter().any(|effect| matches!(effect, Effect::Exec(planned) if planned == wanted))
     }
     pub(crate) fn permits_send(&self, wanted_channel: &str, wanted_to: &str) -> bool {
-        self.effects
-            .iter()
-            .any(|effect| matches!(effect, Effect::Send { channel, to, .. } if channel == wanted_channel && to == wanted_to))
+        self.effects.iter().any(|effect| matches!(effect, Effect::Send { channel, to, .. } if channel == wanted_channel && to == wanted_to))
     }
 }

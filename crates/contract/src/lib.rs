@@ -26,7 +26,7 @@ pub use definition::{Access, Category, Hints, Meta, ParameterHints, Section, Sou
 pub use effect::{Connect, Effect, Exec, Extent, Location, Need, PathEffect, Plan, Zone};
 pub use error::{ErrorKind, ToolError};
 pub use host::{
-    Body, Clock, CommandSpec, FileInfo, FileKind, FileSystem, Host, HopJudge, HttpClient, HttpRequest, HttpResponse, Notice, Notifier,
+    Body, Clock, CommandSpec, FileInfo, FileKind, FileSystem, HopJudge, Host, HttpClient, HttpRequest, HttpResponse, Notice, Notifier,
     PreImage, ProcessOutput, ProcessRunner, Reader, SpillFile, SpillWriter, SystemFacts, SystemInfo, WriteMode, Written,
 };
 pub use output::{Content, IntoToolOutput, Json, ToolOutput};

@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn lint_names_the_path_of_each_fault() {
-        let faults = |schema: Value| lint(&mut schema.clone()).unwrap_err().into_iter().map(|fault| fault.path).collect::<Vec<_>>();
+        let faults = |mut schema: Value| lint(&mut schema).unwrap_err().into_iter().map(|fault| fault.path).collect::<Vec<_>>();
         let object = |properties: Value| json!({"type": "object", "properties": properties});
         assert_eq!(faults(json!({"type": "string"})), ["parameters"]);
         assert_eq!(faults(json!([])), ["parameters", "parameters"]);
@@ -323,10 +323,7 @@ mod tests {
         assert_eq!(faults(object(json!({"a": {"type": "null"}}))), ["parameters.properties.a"]);
         assert_eq!(faults(object(json!({"a": {"$ref": "#/x"}}))), ["parameters.properties.a"]);
         assert_eq!(faults(object(json!({"format": {"type": "string"}}))), ["parameters.properties.format"]);
-        assert_eq!(
-            faults(object(json!({"a": {"type": "array", "items": {"oneOf": []}}}))),
-            ["parameters.properties.a.items"]
-        );
+        assert_eq!(faults(object(json!({"a": {"type": "array", "items": {"oneOf": []}}}))), ["parameters.properties.a.items"]);
     }
 
     #[test]

@@ -7,9 +7,9 @@ use futures_util::stream::FuturesOrdered;
 use haft_contract::{ToolCall, ToolResult};
 use tokio_util::sync::CancellationToken;
 
+use crate::Session;
 use crate::engine::{Engine, identify};
 use crate::stages::settle::Trail;
-use crate::Session;
 
 impl Engine {
     /// Answers all calls of one response. Calls whose effects conflict run in call order, all others together; a call

@@ -154,7 +154,14 @@ impl Engine {
     }
 
     /// guard ▸ permit ▸ run ▸ bound. Whatever it returns is bounded and free of known secrets.
-    pub(crate) async fn perform(&self, ready: Ready, ticket: Ticket, session: &Session, cancel: &CancellationToken, trail: &mut Trail) -> Result<ToolOutput, ToolError> {
+    pub(crate) async fn perform(
+        &self,
+        ready: Ready,
+        ticket: Ticket,
+        session: &Session,
+        cancel: &CancellationToken,
+        trail: &mut Trail,
+    ) -> Result<ToolOutput, ToolError> {
         let Ready { entry, prepared } = ready;
         let cap = entry.definition().max_output.max(self.inner.limits.output_bytes);
         let support = Arc::new(self.support(&entry, session, trail));

@@ -3,9 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use haft_contract::{
-    BoxFuture, CallInfo, Effect, ErrorKind, Gate, Journal, Plan, PreImage, SpillFile, SpillWriter, ToolError,
-};
+use haft_contract::{BoxFuture, CallInfo, Effect, ErrorKind, Gate, Journal, Plan, PreImage, SpillFile, SpillWriter, ToolError};
 use haft_store::{BlobWriter, Blobs, CallLog, PreImageRecord, StoreError};
 
 use crate::policy::{Candidate, Policy, Verdict};
@@ -64,11 +62,13 @@ impl Journal for CallSupport {
 }
 
 fn not_kept(error: StoreError) -> ToolError {
-    ToolError::execution(format!("The file was not changed, because its old content could not be kept for undo: {error}")).with_source(error)
+    ToolError::execution(format!("The file was not changed, because its old content could not be kept for undo: {error}"))
+        .with_source(error)
 }
 
 fn not_spilled(error: StoreError) -> ToolError {
-    ToolError::new(ErrorKind::ExecutionError, format!("The output is too large, and the rest of it could not be kept: {error}")).with_source(error)
+    ToolError::new(ErrorKind::ExecutionError, format!("The output is too large, and the rest of it could not be kept: {error}"))
+        .with_source(error)
 }
 
 /// Redacts on the way to the disk, and stops at the limit with a visible mark.

@@ -31,4 +31,4 @@ pub use redact::{Redactor, redact};
 pub use registry::{Entry, RegisterError, Registry, View};
 pub use session::{Session, SessionBuilder, TaintPolicy};
 pub use stages::guard::{LoopGuard, LoopLimits};
-pub use undo::{Undone, UndoError};
+pub use undo::{UndoError, Undone};

@@ -24,7 +24,7 @@ impl Default for Limits {
             output_bytes: 100 * 1024,
             argument_bytes: 16 << 20,
             spill_bytes: 64 << 20,
-            approval: Duration::from_secs(120),
+            approval: Duration::from_mins(2),
             summary_bytes: 4096,
         }
     }

@@ -99,15 +99,14 @@ impl PermissionBroker {
     async fn request(&self, permission: &str) -> PermissionAnswer {
         let dialog = {
             let mut pending = lock(&self.inner.pending);
-            match pending.get(permission) {
-                Some(open) => open.clone(),
-                None => {
-                    // A task of its own: a caller that goes away must not leave a dialog that nobody drives.
-                    let task = tokio::spawn(Self::dialog(self.clone(), permission.to_owned()));
-                    let dialog = task.map(|answer| answer.unwrap_or(PermissionAnswer::Denied)).boxed().shared();
-                    pending.insert(permission.to_owned(), dialog.clone());
-                    dialog
-                }
+            if let Some(open) = pending.get(permission) {
+                open.clone()
+            } else {
+                // A task of its own: a caller that goes away must not leave a dialog that nobody drives.
+                let task = tokio::spawn(Self::dialog(self.clone(), permission.to_owned()));
+                let dialog = task.map(|answer| answer.unwrap_or(PermissionAnswer::Denied)).boxed().shared();
+                pending.insert(permission.to_owned(), dialog.clone());
+                dialog
             }
         };
         dialog.await

@@ -190,7 +190,11 @@ impl Policy for StandardPolicy {
             match effect.need() {
                 Need::Never(kind, why) => decision.deny("access level", effect.kind(), never(kind, &why)),
                 Need::Access(needed) if needed > session.access() => {
-                    decision.deny("access level", format!("{} needs {needed}, the session has {}", effect.kind(), session.access()), beyond(tool, effect, needed, session.access()));
+                    decision.deny(
+                        "access level",
+                        format!("{} needs {needed}, the session has {}", effect.kind(), session.access()),
+                        beyond(tool, effect, needed, session.access()),
+                    );
                 }
                 Need::Access(needed) => decision.pass("access level", access_note(needed)),
             }

@@ -18,16 +18,36 @@ struct Shape {
 /// Shapes begin with a literal wherever they can, so that clean text costs one scan. Longer prefixes come first.
 const SHAPES: &[Shape] = &[
     Shape { name: "anthropic_key", pattern: r"sk-ant-[A-Za-z0-9_-]{16,}", hit: "sk-ant-api03-abcdefghijklmnop", miss: "sk-ant-short" },
-    Shape { name: "openai_key", pattern: r"sk-(?:proj-|svcacct-|admin-|or-v1-)?[A-Za-z0-9_-]{20,}", hit: "sk-proj-abcdefghijklmnopqrst", miss: "sk-learn is a library" },
+    Shape {
+        name: "openai_key",
+        pattern: r"sk-(?:proj-|svcacct-|admin-|or-v1-)?[A-Za-z0-9_-]{20,}",
+        hit: "sk-proj-abcdefghijklmnopqrst",
+        miss: "sk-learn is a library",
+    },
     Shape { name: "google_key", pattern: r"AIza[A-Za-z0-9_-]{35}", hit: "AIzaSyA0123456789abcdefghijklmnopqrstuv", miss: "AIzaTooShort" },
     Shape { name: "google_oauth", pattern: r"ya29\.[A-Za-z0-9_-]{20,}", hit: "ya29.a0AfH6SMBabcdefghijklmno", miss: "ya29.x" },
     Shape { name: "aws_key_id", pattern: r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b", hit: "AKIAIOSFODNN7EXAMPLE", miss: "AKIAnope" },
-    Shape { name: "github_token", pattern: r"gh[pousr]_[A-Za-z0-9]{36,}", hit: "ghp_0123456789abcdefghijklmnopqrstuvwxyz", miss: "ghp_short" },
-    Shape { name: "github_pat", pattern: r"github_pat_[A-Za-z0-9_]{22,}", hit: "github_pat_11ABCDEFG0abcdefghijkl_mno", miss: "github_pat_x" },
+    Shape {
+        name: "github_token",
+        pattern: r"gh[pousr]_[A-Za-z0-9]{36,}",
+        hit: "ghp_0123456789abcdefghijklmnopqrstuvwxyz",
+        miss: "ghp_short",
+    },
+    Shape {
+        name: "github_pat",
+        pattern: r"github_pat_[A-Za-z0-9_]{22,}",
+        hit: "github_pat_11ABCDEFG0abcdefghijkl_mno",
+        miss: "github_pat_x",
+    },
     Shape { name: "gitlab_token", pattern: r"glpat-[A-Za-z0-9_-]{20,}", hit: "glpat-abcdefghij0123456789", miss: "glpat-x" },
     Shape { name: "slack_token", pattern: r"xox[abeoprs]-[A-Za-z0-9-]{10,}", hit: "xoxb-1234567890-abcdefghij", miss: "xoxb-1" },
     Shape { name: "stripe_key", pattern: r"[rs]k_(?:live|test)_[A-Za-z0-9]{16,}", hit: "sk_live_abcdefghijklmnop", miss: "sk_live_x" },
-    Shape { name: "hugging_face_token", pattern: r"hf_[A-Za-z0-9]{30,}", hit: "hf_abcdefghijklmnopqrstuvwxyz0123456789", miss: "hf_hub_download" },
+    Shape {
+        name: "hugging_face_token",
+        pattern: r"hf_[A-Za-z0-9]{30,}",
+        hit: "hf_abcdefghijklmnopqrstuvwxyz0123456789",
+        miss: "hf_hub_download",
+    },
     Shape { name: "npm_token", pattern: r"npm_[A-Za-z0-9]{36}", hit: "npm_0123456789abcdefghijklmnopqrstuvwxyz", miss: "npm_config_cache" },
     Shape { name: "groq_key", pattern: r"gsk_[A-Za-z0-9]{40,}", hit: "gsk_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGH", miss: "gsk_x" },
     Shape { name: "xai_key", pattern: r"xai-[A-Za-z0-9]{40,}", hit: "xai-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGH", miss: "xai-x" },
@@ -185,7 +205,8 @@ mod tests {
     #[test]
     fn any_way_of_cutting_a_stream_gives_the_same() {
         let key = "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabcd\n-----END RSA PRIVATE KEY-----";
-        let text = format!("one\ntoken ghp_0123456789abcdefghijklmnopqrstuvwxyz\n{key}\ntail without newline sk-ant-api03-abcdefghijklmnop");
+        let text =
+            format!("one\ntoken ghp_0123456789abcdefghijklmnopqrstuvwxyz\n{key}\ntail without newline sk-ant-api03-abcdefghijklmnop");
         let whole = redact(&text).into_owned();
         for size in 1..text.len() {
             let mut redactor = Redactor::default();

@@ -9,7 +9,7 @@ use haft_contract::schema::{self, Fault};
 use haft_contract::{DynTool, Source, ToolDefinition};
 use jsonschema::Validator;
 
-use crate::stages::arguments::ParameterTable;
+use crate::stages::parameters::ParameterTable;
 
 /// Why a tool was not registered.
 #[derive(Debug, PartialEq, Eq)]
@@ -231,8 +231,8 @@ impl Registry {
         let mut scored: Vec<(f64, String)> = self
             .read()
             .names
-            .iter()
-            .map(|(known, _)| (strsim::jaro_winkler(&wanted, known), known.clone()))
+            .keys()
+            .map(|known| (strsim::jaro_winkler(&wanted, known), known.clone()))
             .filter(|(score, _)| *score > 0.78)
             .collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));

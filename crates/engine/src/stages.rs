@@ -4,6 +4,7 @@ pub(crate) mod resolve;
 
 pub(crate) mod arguments;
 mod json;
+pub(crate) mod parameters;
 
 pub(crate) mod rewrite;
 

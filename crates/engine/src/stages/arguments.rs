@@ -1,11 +1,9 @@
-//! arguments: what came → checked arguments, with the forgiveness that models need, for every tool alike.
-//!
-//! Keys may be spelled in camelCase or by an alias; strings are trimmed and an empty one is missing; numbers and strings
-//! stand in for each other; one string stands for a list of one; enums ignore case. Then the compiled schema decides.
+//! arguments: what came → checked arguments: parsed, read with the forgiveness that models need, then judged by the
+//! compiled schema.
 
-use haft_contract::{Arguments, ToolDefinition, ToolError};
+use haft_contract::{Arguments, ToolError};
 use jsonschema::error::ValidationErrorKind;
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
 use super::json;
 use crate::Entry;
@@ -27,7 +25,11 @@ pub(crate) fn check(entry: &Entry, arguments: Arguments, limit: usize) -> Result
         Value::Object(map) => map,
         Value::Null => Map::new(),
         other => {
-            return Err(ToolError::validation(format!("The arguments must be a JSON object, not {}. {}", type_name(&other), entry.parameters().signature)));
+            return Err(ToolError::validation(format!(
+                "The arguments must be a JSON object, not {}. {}",
+                type_name(&other),
+                entry.parameters().signature
+            )));
         }
     };
     let warnings = entry.parameters().read(&mut map)?;
@@ -37,9 +39,9 @@ pub(crate) fn check(entry: &Entry, arguments: Arguments, limit: usize) -> Result
 }
 
 fn validate(entry: &Entry, value: &Value) -> Result<(), ToolError> {
-    let validator = entry
-        .validator()
-        .map_err(|why| ToolError::execution(format!("The schema of '{}' cannot be compiled: {why}. This is a fault of the tool.", entry.name())))?;
+    let validator = entry.validator().map_err(|why| {
+        ToolError::execution(format!("The schema of '{}' cannot be compiled: {why}. This is a fault of the tool.", entry.name()))
+    })?;
     if validator.is_valid(value) {
         return Ok(());
     }
@@ -60,7 +62,12 @@ fn in_words(error: &jsonschema::ValidationError<'_>) -> String {
             format!("Parameter '{name}' expected type '{expected}' but got {}: {}.", type_name(got), excerpt(got))
         }
         ValidationErrorKind::Enum { options } => {
-            let options: Vec<String> = options.as_array().into_iter().flatten().map(|option| option.as_str().map_or_else(|| option.to_string(), str::to_owned)).collect();
+            let options: Vec<String> = options
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(|option| option.as_str().map_or_else(|| option.to_string(), str::to_owned))
+                .collect();
             format!("Parameter '{name}' must be one of: {} (got {}).", options.join(", "), excerpt(got))
         }
         ValidationErrorKind::Required { property } => {
@@ -72,7 +79,7 @@ fn in_words(error: &jsonschema::ValidationError<'_>) -> String {
     }
 }
 
-fn missing(name: &str) -> String {
+pub(super) fn missing(name: &str) -> String {
     format!("Missing required parameter: '{name}'.")
 }
 
@@ -93,340 +100,9 @@ fn excerpt(value: &Value) -> String {
     bounded(&value.to_string(), 80)
 }
 
-fn bounded(text: &str, limit: usize) -> String {
+pub(super) fn bounded(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    String,
-    Integer,
-    Number,
-    Boolean,
-    Array { of_strings: bool },
-    Object,
-    Any,
-}
-
-#[derive(Debug)]
-struct Parameter {
-    name: String,
-    kind: Kind,
-    choices: Vec<String>,
-    default: Option<Value>,
-    required: bool,
-    verbatim: bool,
-}
-
-/// What the reading of a tool's parameters needs, made once from its schema.
-#[derive(Debug)]
-pub(crate) struct ParameterTable {
-    parameters: Vec<Parameter>,
-    aliases: Vec<(String, usize)>,
-    open: bool,
-    /// `read_file(path: string, offset?: integer)`: what a wrong call is shown.
-    pub(crate) signature: String,
-}
-
-impl ParameterTable {
-    pub(crate) fn new(definition: &ToolDefinition) -> Self {
-        let schema = &definition.parameters;
-        let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        let hints = &definition.parameter_hints;
-        let parameters: Vec<Parameter> = schema["properties"]
-            .as_object()
-            .into_iter()
-            .flatten()
-            .map(|(name, schema)| Parameter {
-                kind: kind_of(schema),
-                choices: schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect(),
-                default: schema.get("default").cloned(),
-                required: required.contains(&name.as_str()),
-                verbatim: hints.verbatim.contains(name),
-                name: name.clone(),
-            })
-            .collect();
-        let place = |wanted: &str| parameters.iter().position(|parameter| parameter.name == wanted);
-        let aliases = hints.aliases.iter().filter_map(|(alias, name)| Some((snake_case(alias), place(name)?))).collect();
-        let open = schema.get("additionalProperties").is_some_and(|extra| *extra != Value::Bool(false));
-        let signature = signature(&definition.name, &parameters);
-        Self { parameters, aliases, open, signature }
-    }
-
-    /// Reads arguments in place; says what was not understood.
-    fn read(&self, map: &mut Map<String, Value>) -> Result<Vec<String>, ToolError> {
-        let warnings = self.settle_names(map);
-        let mut given = 0;
-        let mut empty = Vec::new();
-        for (key, value) in map.iter_mut() {
-            let Some(parameter) = self.parameters.iter().find(|parameter| parameter.name == *key) else { continue };
-            if parameter.settle(value) { given += 1 } else { empty.push(parameter) }
-        }
-        for parameter in empty {
-            map.shift_remove(&parameter.name);
-        }
-        if given < self.parameters.len() {
-            self.fill(map)?;
-        }
-        Ok(warnings)
-    }
-
-    /// Defaults for what is absent; what is required and absent is said.
-    fn fill(&self, map: &mut Map<String, Value>) -> Result<(), ToolError> {
-        for parameter in self.parameters.iter().filter(|parameter| parameter.required || parameter.default.is_some()) {
-            if map.contains_key(&parameter.name) {
-                continue;
-            }
-            match &parameter.default {
-                Some(default) => drop(map.insert(parameter.name.clone(), default.clone())),
-                None => return Err(ToolError::validation(format!("{} {}", missing(&parameter.name), self.signature))),
-            }
-        }
-        Ok(())
-    }
-
-    /// Renames what is spelled differently; reports what is unknown. Nearly always there is nothing to do.
-    fn settle_names(&self, map: &mut Map<String, Value>) -> Vec<String> {
-        if map.keys().all(|key| self.parameters.iter().any(|parameter| parameter.name == *key)) {
-            return Vec::new();
-        }
-        let strange: Vec<String> = map.keys().filter(|key| !self.parameters.iter().any(|parameter| parameter.name == **key)).cloned().collect();
-        let mut warnings = Vec::new();
-        for key in strange {
-            match self.meant(&key) {
-                Some(name) if !map.contains_key(name) => {
-                    if let Some(value) = map.shift_remove(&key) {
-                        map.insert(name.to_owned(), value);
-                    }
-                }
-                Some(name) => warnings.push(format!("'{}' was ignored: '{name}' is given as well", bounded(&key, 80))),
-                None if self.open => {}
-                None => warnings.push(format!("unknown parameter '{}' was ignored", bounded(&key, 80))),
-            }
-        }
-        warnings
-    }
-
-    fn meant(&self, key: &str) -> Option<&str> {
-        let wanted = snake_case(key);
-        let same = self.parameters.iter().position(|parameter| snake_case(&parameter.name) == wanted);
-        let place = same.or_else(|| self.aliases.iter().find(|(alias, _)| *alias == wanted).map(|(_, place)| *place))?;
-        Some(&self.parameters[place].name)
-    }
-}
-
-impl Parameter {
-    /// Coerces the value of this parameter in place; says whether it is a value at all.
-    fn settle(&self, value: &mut Value) -> bool {
-        if !self.verbatim
-            && let Value::String(text) = value
-        {
-            let trimmed = text.trim();
-            if trimmed.len() != text.len() {
-                *text = trimmed.to_owned();
-            }
-            if text.is_empty() {
-                return false;
-            }
-        }
-        if let Some(better) = self.coerced(value) {
-            *value = better;
-        }
-        !value.is_null()
-    }
-
-    fn coerced(&self, value: &Value) -> Option<Value> {
-        match (self.kind, value) {
-            (Kind::String, Value::Number(_) | Value::Bool(_)) => Some(Value::String(value.to_string())),
-            (Kind::String, Value::String(text)) if !self.choices.is_empty() => self.choice(text),
-            (Kind::Integer | Kind::Number, Value::String(text)) => number(text, self.kind),
-            (Kind::Integer, Value::Number(number)) if number.is_f64() => whole(number.as_f64()?),
-            (Kind::Boolean, Value::String(text)) => match text.to_ascii_lowercase().as_str() {
-                "true" => Some(Value::Bool(true)),
-                "false" => Some(Value::Bool(false)),
-                _ => None,
-            },
-            (Kind::Array { .. }, Value::String(text)) => {
-                embedded(text).filter(Value::is_array).or_else(|| Some(Value::Array(vec![Value::String(text.clone())])))
-            }
-            (Kind::Array { of_strings: true }, Value::Array(items)) if items.iter().any(|item| item.is_number() || item.is_boolean()) => {
-                Some(items.iter().map(|item| if item.is_number() || item.is_boolean() { Value::String(item.to_string()) } else { item.clone() }).collect())
-            }
-            (Kind::Object, Value::String(text)) => embedded(text).filter(Value::is_object),
-            _ => None,
-        }
-    }
-
-    fn choice(&self, text: &str) -> Option<Value> {
-        if self.choices.iter().any(|choice| choice == text) {
-            return None;
-        }
-        self.choices.iter().find(|choice| choice.eq_ignore_ascii_case(text)).map(|choice| Value::String(choice.clone()))
-    }
-}
-
-/// Some models send a list or an object as JSON text.
-fn embedded(text: &str) -> Option<Value> {
-    text.starts_with(['[', '{']).then(|| serde_json::from_str(text).ok()).flatten()
-}
-
-fn number(text: &str, kind: Kind) -> Option<Value> {
-    if let Ok(integer) = text.parse::<i64>() {
-        return Some(Value::Number(integer.into()));
-    }
-    let float = text.parse::<f64>().ok().filter(|float| float.is_finite())?;
-    if kind == Kind::Integer { whole(float) } else { Number::from_f64(float).map(Value::Number) }
-}
-
-/// `5.0` is 5; `5.5` stays, for the schema to refuse.
-#[allow(clippy::cast_possible_truncation)] // guarded: no fraction, and well inside i64
-fn whole(float: f64) -> Option<Value> {
-    (float.fract() == 0.0 && float.abs() < 9e15).then(|| Value::Number((float as i64).into()))
-}
-
-fn kind_of(schema: &Value) -> Kind {
-    match schema["type"].as_str() {
-        Some("string") => Kind::String,
-        Some("integer") => Kind::Integer,
-        Some("number") => Kind::Number,
-        Some("boolean") => Kind::Boolean,
-        Some("array") => Kind::Array { of_strings: schema["items"]["type"] == "string" },
-        Some("object") => Kind::Object,
-        _ => Kind::Any,
-    }
-}
-
-fn signature(name: &str, parameters: &[Parameter]) -> String {
-    let list: Vec<String> = parameters
-        .iter()
-        .map(|parameter| {
-            let mark = if parameter.required { "" } else { "?" };
-            let kind = match parameter.kind {
-                Kind::String if !parameter.choices.is_empty() => parameter.choices.join("|"),
-                Kind::String => "string".into(),
-                Kind::Integer => "integer".into(),
-                Kind::Number => "number".into(),
-                Kind::Boolean => "boolean".into(),
-                Kind::Array { .. } => "array".into(),
-                Kind::Object => "object".into(),
-                Kind::Any => "any".into(),
-            };
-            format!("{}{mark}: {kind}", parameter.name)
-        })
-        .collect();
-    format!("Expected: {name}({}).", list.join(", "))
-}
-
-/// `filePath` → `file_path`, `HTTPUrl` → `http_url`, `file-path` → `file_path`.
-fn snake_case(key: &str) -> String {
-    let letters: Vec<char> = key.trim().chars().collect();
-    let mut out = String::with_capacity(key.len() + 4);
-    for (place, &letter) in letters.iter().enumerate() {
-        let before = place.checked_sub(1).map(|at| letters[at]);
-        let next_is_lower = letters.get(place + 1).is_some_and(|next| next.is_lowercase());
-        let starts_word = letter.is_uppercase()
-            && before.is_some_and(|before| before.is_lowercase() || before.is_ascii_digit() || (before.is_uppercase() && next_is_lower));
-        if starts_word {
-            out.push('_');
-        }
-        match letter {
-            '-' | ' ' | '.' => out.push('_'),
-            _ => out.extend(letter.to_lowercase()),
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn table() -> ParameterTable {
-        ParameterTable::new(&ToolDefinition::new(
-            "t",
-            "d",
-            json!({
-                "type": "object",
-                "properties": {
-                    "file_path": {"type": "string", "x-aliases": ["path"]},
-                    "count": {"type": "integer"},
-                    "ratio": {"type": "number"},
-                    "deep": {"type": "boolean"},
-                    "tags": {"type": "array", "items": {"type": "string"}},
-                    "headers": {"type": "object"},
-                    "mode": {"type": "string", "enum": ["overwrite", "append"], "default": "overwrite"},
-                    "content": {"type": "string", "x-verbatim": true}
-                },
-                "required": ["file_path"]
-            }),
-        ))
-    }
-
-    fn read(arguments: Value) -> (Value, Vec<String>) {
-        let Value::Object(mut map) = arguments else { panic!("not an object") };
-        let warnings = table().read(&mut map).unwrap();
-        (Value::Object(map), warnings)
-    }
-
-    #[test]
-    fn every_reader_of_seed_004_section_5() {
-        let quiet = |arguments: Value, expected: Value| {
-            let (mut value, warnings) = read(arguments.clone());
-            value.as_object_mut().unwrap().shift_remove("mode");
-            assert_eq!((value, warnings), (expected, vec![]), "{arguments}");
-        };
-        quiet(json!({"filePath": "a"}), json!({"file_path": "a"}));
-        quiet(json!({"FilePath": "a"}), json!({"file_path": "a"}));
-        quiet(json!({"path": "a"}), json!({"file_path": "a"}));
-        quiet(json!({"file_path": "  a "}), json!({"file_path": "a"}));
-        quiet(json!({"file_path": 5}), json!({"file_path": "5"}));
-        quiet(json!({"file_path": "a", "count": "7"}), json!({"file_path": "a", "count": 7}));
-        quiet(json!({"file_path": "a", "count": "7.0"}), json!({"file_path": "a", "count": 7}));
-        quiet(json!({"file_path": "a", "count": 7.0}), json!({"file_path": "a", "count": 7}));
-        quiet(json!({"file_path": "a", "ratio": "0.5"}), json!({"file_path": "a", "ratio": 0.5}));
-        quiet(json!({"file_path": "a", "deep": "True"}), json!({"file_path": "a", "deep": true}));
-        quiet(json!({"file_path": "a", "tags": "x"}), json!({"file_path": "a", "tags": ["x"]}));
-        quiet(json!({"file_path": "a", "tags": "[\"x\",\"y\"]"}), json!({"file_path": "a", "tags": ["x", "y"]}));
-        quiet(json!({"file_path": "a", "tags": [1, "y"]}), json!({"file_path": "a", "tags": ["1", "y"]}));
-        quiet(json!({"file_path": "a", "headers": "{\"x\":1}"}), json!({"file_path": "a", "headers": {"x": 1}}));
-        quiet(json!({"file_path": "a", "count": null}), json!({"file_path": "a"}));
-        quiet(json!({"file_path": "a", "count": ""}), json!({"file_path": "a"}));
-        quiet(json!({"file_path": "a", "content": " x "}), json!({"file_path": "a", "content": " x "}));
-        quiet(json!({"file_path": "a", "content": ""}), json!({"file_path": "a", "content": ""}));
-    }
-
-    #[test]
-    fn defaults_and_enum_case_are_settled() {
-        assert_eq!(read(json!({"file_path": "a"})).0["mode"], "overwrite");
-        assert_eq!(read(json!({"file_path": "a", "mode": "APPEND"})).0["mode"], "append");
-        assert_eq!(read(json!({"file_path": "a", "mode": "prepend"})).0["mode"], "prepend");
-    }
-
-    #[test]
-    fn unknown_parameters_are_kept_and_reported() {
-        let (value, warnings) = read(json!({"file_path": "a", "colour": "red", "path": "b"}));
-        assert_eq!(value["colour"], "red");
-        assert_eq!(warnings, ["unknown parameter 'colour' was ignored", "'path' was ignored: 'file_path' is given as well"]);
-    }
-
-    #[test]
-    fn what_says_nothing_is_missing() {
-        for arguments in [json!({}), json!({"file_path": null}), json!({"file_path": ""}), json!({"file_path": "  "})] {
-            let Value::Object(mut map) = arguments else { unreachable!() };
-            let error = table().read(&mut map).unwrap_err();
-            assert!(error.message().starts_with("Missing required parameter: 'file_path'. Expected: t(file_path: string, count?: integer"), "{error}");
-        }
-    }
-
-    #[test]
-    fn keys_fold_to_snake_case() {
-        for (key, folded) in [("filePath", "file_path"), ("HTTPUrl", "http_url"), ("URL", "url"), ("max-chars", "max_chars"), ("a1B", "a1_b"), ("ÄrgerMich", "ärger_mich")] {
-            assert_eq!(snake_case(key), folded);
-        }
     }
 }

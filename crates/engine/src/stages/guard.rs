@@ -7,9 +7,9 @@ use std::time::{Duration, SystemTime};
 use haft_contract::{Effect, ErrorKind, Plan, Source, ToolError, ToolOutput};
 use serde_json::Value;
 
+use crate::Session;
 use crate::policy::{Decision, Refusal};
 use crate::session::TaintPolicy;
-use crate::Session;
 
 /// After how many attempts with the same outcome the guard speaks up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Default for LoopLimits {
 }
 
 /// Repeats that are further apart than this are no loop.
-const FORGET_AFTER: Duration = Duration::from_secs(600);
+const FORGET_AFTER: Duration = Duration::from_mins(10);
 /// How many different calls are remembered; the oldest are forgotten first.
 const REMEMBERED: usize = 256;
 
@@ -96,7 +96,13 @@ impl LoopGuard {
     }
 
     /// After a call: counts, and says which attempt this was if it is worth a note.
-    pub(crate) fn record(&mut self, signature: Signature, outcome: &Result<ToolOutput, ToolError>, progress: bool, now: SystemTime) -> Option<u32> {
+    pub(crate) fn record(
+        &mut self,
+        signature: Signature,
+        outcome: &Result<ToolOutput, ToolError>,
+        progress: bool,
+        now: SystemTime,
+    ) -> Option<u32> {
         let limits = self.limits?;
         let outcome_hash = hash_outcome(outcome);
         if progress && outcome.is_ok() && !self.calls.contains_key(&signature.0) {
@@ -182,6 +188,7 @@ mod tests {
 
     use super::*;
 
+    #[allow(clippy::unnecessary_wraps)] // the shape that the guard takes
     fn ok(text: &str) -> Result<ToolOutput, ToolError> {
         Ok(ToolOutput::text(text))
     }

@@ -24,7 +24,12 @@ pub(crate) struct Request<'a> {
 }
 
 /// Decides, and asks whoever must be asked. The decision is updated in place, so that history has it either way.
-pub(crate) async fn permit(policy: &dyn Policy, limits: &Limits, request: Request<'_>, decision: &mut Decision) -> Result<Cleared, ToolError> {
+pub(crate) async fn permit(
+    policy: &dyn Policy,
+    limits: &Limits,
+    request: Request<'_>,
+    decision: &mut Decision,
+) -> Result<Cleared, ToolError> {
     let offered = std::mem::replace(decision, Decision::allow());
     *decision = policy.permit(offered, request.entry.definition(), request.plan, request.session);
     if decision.verdict == Verdict::Deny {
@@ -58,7 +63,10 @@ async fn ask(limits: &Limits, request: Request<'_>, decision: &Decision) -> Resu
         Ok(_) => Err(ToolError::denied("The person said no. Do not repeat the call; ask what they want instead.")),
         Err(_) => Err(ToolError::new(
             ErrorKind::ApprovalTimeout,
-            format!("Nobody answered within {} s, so the call was not made. Go on without it, or ask the person.", limits.approval.as_secs()),
+            format!(
+                "Nobody answered within {} s, so the call was not made. Go on without it, or ask the person.",
+                limits.approval.as_secs()
+            ),
         )),
     }
 }

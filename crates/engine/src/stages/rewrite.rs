@@ -6,8 +6,8 @@ use haft_contract::{Arguments, CallInfo, ErrorKind, ToolError, ToolOutput};
 use serde_json::Value;
 
 use super::arguments::{self, Checked};
-use crate::hooks::{self, Before, Hook, HookCall};
 use crate::Entry;
+use crate::hooks::{self, Before, Hook, HookCall};
 
 /// What the hooks made of a call.
 #[derive(Debug)]

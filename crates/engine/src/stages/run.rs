@@ -45,7 +45,11 @@ pub(crate) async fn run(
 type Joined = Result<Result<ToolOutput, ToolError>, JoinError>;
 
 /// The outcome, or `None` when time was up or the call was cancelled.
-async fn settled(handle: &mut tokio::task::JoinHandle<Result<ToolOutput, ToolError>>, timeout: Duration, cancel: &CancellationToken) -> Option<Joined> {
+async fn settled(
+    handle: &mut tokio::task::JoinHandle<Result<ToolOutput, ToolError>>,
+    timeout: Duration,
+    cancel: &CancellationToken,
+) -> Option<Joined> {
     tokio::select! {
         biased;
         joined = handle => Some(joined),

@@ -98,7 +98,12 @@ pub(crate) struct Settling<'a> {
 }
 
 /// Turns an outcome into the call's one result, and tells everyone.
-pub(crate) async fn settle(engine: Settling<'_>, trail: Trail, mut outcome: Result<ToolOutput, ToolError>, session: &Session) -> ToolResult {
+pub(crate) async fn settle(
+    engine: Settling<'_>,
+    trail: Trail,
+    mut outcome: Result<ToolOutput, ToolError>,
+    session: &Session,
+) -> ToolResult {
     note_repeats(&trail, &mut outcome, session);
     note_warnings(&trail.warnings, &mut outcome);
     let elapsed = trail.started.elapsed();
@@ -187,7 +192,9 @@ pub(crate) fn remembered(value: &Value) -> Value {
     match value {
         Value::String(text) if text.len() > KEPT => Value::String(format!("{}… ({} bytes)", head(text, KEPT), text.len())),
         Value::Array(items) => items.iter().take(100).map(remembered).collect(),
-        Value::Object(map) => Value::Object(map.iter().take(100).map(|(key, value)| (key.clone(), remembered(value))).collect::<Map<_, _>>()),
+        Value::Object(map) => {
+            Value::Object(map.iter().take(100).map(|(key, value)| (key.clone(), remembered(value))).collect::<Map<_, _>>())
+        }
         other => other.clone(),
     }
 }

@@ -40,7 +40,8 @@ async fn results_keep_call_order_and_failures_touch_no_sibling() {
     let names = ["late", "boom", "nope", "fail", "fast"];
     let calls = names.iter().map(|name| ToolCall::new(*name, *name, json!({}))).collect();
     let results = harness.engine.run_all(calls, &harness.session).await;
-    let seen: Vec<_> = results.iter().map(|result| (result.call_id.as_str(), result.outcome.as_ref().err().map(haft_contract::ToolError::kind))).collect();
+    let seen: Vec<_> =
+        results.iter().map(|result| (result.call_id.as_str(), result.outcome.as_ref().err().map(haft_contract::ToolError::kind))).collect();
     assert_eq!(
         seen,
         [
@@ -68,7 +69,8 @@ fn slow_append() -> ScriptedTool {
 async fn writes_to_one_path_run_in_call_order() {
     let harness = setup().tool(slow_append()).build();
     // The earlier the call, the longer it takes: without order the file would come out backwards.
-    let calls = (0..6).map(|n| ToolCall::new(n.to_string(), "append", json!({"path": "log", "text": n.to_string(), "wait": 30 - 5 * n}))).collect();
+    let calls =
+        (0..6).map(|n| ToolCall::new(n.to_string(), "append", json!({"path": "log", "text": n.to_string(), "wait": 30 - 5 * n}))).collect();
     let results = harness.engine.run_all(calls, &harness.session).await;
     assert!(results.iter().all(haft_contract::ToolResult::is_success));
     assert_eq!(harness.host.files.text("log").unwrap(), "012345");

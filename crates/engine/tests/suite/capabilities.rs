@@ -3,9 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use haft_contract::{
-    Access, CommandSpec, ErrorKind, Exec, HttpRequest, Notice, Plan, ToolContext, ToolError, ToolOutput, WriteMode,
-};
+use haft_contract::{Access, CommandSpec, ErrorKind, Exec, HttpRequest, Notice, Plan, ToolContext, ToolError, ToolOutput, WriteMode};
 use haft_testkit::{Reply, ScriptedTool};
 use serde_json::json;
 
@@ -37,7 +35,9 @@ async fn refused(harness: Harness, what: &str) {
     assert_eq!(kind, ErrorKind::PermissionDenied);
     assert!(message.starts_with(&format!("The tool tried to {what}")) && message.contains("fault of the tool"), "{message}");
     assert_eq!(harness.host.files.text("secret").unwrap(), "not mine");
-    assert!(harness.host.http.requests().is_empty() && harness.host.processes.started().is_empty() && harness.host.notifier.shown().is_empty());
+    assert!(
+        harness.host.http.requests().is_empty() && harness.host.processes.started().is_empty() && harness.host.notifier.shown().is_empty()
+    );
 }
 
 #[tokio::test]
@@ -50,7 +50,8 @@ async fn an_unplanned_look_is_refused() {
 }
 #[tokio::test]
 async fn an_unplanned_write_is_refused_even_where_reading_was_planned() {
-    refused(liar(|cx| async move { cx.fs().write("planned", b"x".to_vec(), WriteMode::Overwrite).await.map(drop) }), "write 'planned'").await;
+    refused(liar(|cx| async move { cx.fs().write("planned", b"x".to_vec(), WriteMode::Overwrite).await.map(drop) }), "write 'planned'")
+        .await;
 }
 #[tokio::test]
 async fn an_unplanned_removal_is_refused() {
@@ -63,7 +64,14 @@ async fn another_spelling_of_a_planned_path_is_not_planned() {
 #[tokio::test]
 async fn an_unplanned_connection_is_refused() {
     let request = || HttpRequest { method: "GET".into(), url: "http://example.org/".into(), headers: vec![], body: None, redirects: 0 };
-    refused(liar(move |cx| { let request = request(); async move { cx.http().send(request).await.map(drop) } }), "connect to 'GET example.org:80'").await;
+    refused(
+        liar(move |cx| {
+            let request = request();
+            async move { cx.http().send(request).await.map(drop) }
+        }),
+        "connect to 'GET example.org:80'",
+    )
+    .await;
 }
 #[tokio::test]
 async fn an_unplanned_process_is_refused() {
@@ -72,7 +80,14 @@ async fn an_unplanned_process_is_refused() {
 #[tokio::test]
 async fn an_unplanned_notice_is_refused() {
     let notice = || Notice { message: "hi".into(), urgency: "low".into(), recipient: "you".into() };
-    refused(liar(move |cx| { let notice = notice(); async move { cx.notices().notify(notice).await.map(drop) } }), "notify 'you'").await;
+    refused(
+        liar(move |cx| {
+            let notice = notice();
+            async move { cx.notices().notify(notice).await.map(drop) }
+        }),
+        "notify 'you'",
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -89,7 +104,8 @@ async fn what_was_planned_works() {
         .body(|_, cx| async move {
             let reader = cx.fs().open("a").await?;
             cx.fs().write("b", reader.read_at(0, 10).await?, WriteMode::Overwrite).await?;
-            let request = HttpRequest { method: "GET".into(), url: "http://example.org/".into(), headers: vec![], body: None, redirects: 0 };
+            let request =
+                HttpRequest { method: "GET".into(), url: "http://example.org/".into(), headers: vec![], body: None, redirects: 0 };
             let status = cx.http().send(request).await?.status;
             let out = cx.process().run(exec()).await?;
             cx.notices().notify(Notice { message: "m".into(), urgency: "low".into(), recipient: "you".into() }).await?;
@@ -106,10 +122,13 @@ async fn what_was_planned_works() {
 #[tokio::test]
 async fn a_redirect_is_judged_by_the_sessions_policy() {
     let fetch = || {
-        ScriptedTool::new("fetch").plan(|_, cx| Ok(Plan::nothing().connect(cx.connect("GET", "http://good.example/")?))).body(|_, cx| async move {
-            let request = HttpRequest { method: "GET".into(), url: "http://good.example/".into(), headers: vec![], body: None, redirects: 5 };
-            cx.http().send(request).await.map(|response| ToolOutput::text(response.url))
-        })
+        ScriptedTool::new("fetch").plan(|_, cx| Ok(Plan::nothing().connect(cx.connect("GET", "http://good.example/")?))).body(
+            |_, cx| async move {
+                let request =
+                    HttpRequest { method: "GET".into(), url: "http://good.example/".into(), headers: vec![], body: None, redirects: 5 };
+                cx.http().send(request).await.map(|response| ToolOutput::text(response.url))
+            },
+        )
     };
     let harness = setup().built_in(fetch()).build();
     harness.host.http.answer("GET", "http://good.example/", Reply::redirect("http://bad.example/"));

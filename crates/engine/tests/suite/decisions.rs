@@ -48,7 +48,9 @@ async fn owner_only_is_refused_with_the_seeds_words_for_anyone_else() {
 
 #[tokio::test]
 async fn access_levels_bind_the_effects() {
-    let at = |access: Access| setup().tool(writer()).tool(ScriptedTool::new("read").plans_read()).session(move |builder| builder.access(access)).build();
+    let at = |access: Access| {
+        setup().tool(writer()).tool(ScriptedTool::new("read").plans_read()).session(move |builder| builder.access(access)).build()
+    };
     let cases: [(Access, &str, &str, Option<ErrorKind>); 9] = [
         (Access::ReadOnly, "read", "in", None),
         (Access::ReadOnly, "write", "in", Some(ErrorKind::PermissionDenied)),
@@ -65,19 +67,26 @@ async fn access_levels_bind_the_effects() {
         assert_eq!(result.outcome.as_ref().err().map(haft_contract::ToolError::kind), expected, "{access} {tool} {path}");
     }
     let (_, message) = failure(&at(Access::ReadOnly).call("write", json!({"path": "in"})).await);
-    assert_eq!(message, "'write' needs workspace-write access to write 'in', and this session has read-only. Only the person can raise it (--access workspace-write).");
+    assert_eq!(
+        message,
+        "'write' needs workspace-write access to write 'in', and this session has read-only. Only the person can raise it (--access workspace-write)."
+    );
     let (_, message) = failure(&at(Access::ReadOnly).call("read", json!({"path": "../out"})).await);
     assert!(message.starts_with("Access denied: path is outside the workspace: "), "{message}");
 }
 
 #[tokio::test]
 async fn protected_paths_are_refused_at_every_level() {
-    let harness = setup().tool(writer()).tool(ScriptedTool::new("read").plans_read()).session(|builder| builder.access(Access::FullAccess)).build();
+    let harness =
+        setup().tool(writer()).tool(ScriptedTool::new("read").plans_read()).session(|builder| builder.access(Access::FullAccess)).build();
     harness.host.files.forbid_write("guarded", "'guarded' is protected");
     harness.host.files.forbid_read("hidden", "'hidden' is denied by workspace.deny_read");
     let refused = |message: &str| (ErrorKind::PathNotAllowed, message.to_owned());
     assert_eq!(failure(&harness.call("write", json!({"path": "guarded"})).await), refused("Access denied: 'guarded' is protected"));
-    assert_eq!(failure(&harness.call("read", json!({"path": "hidden"})).await), refused("Access denied: 'hidden' is denied by workspace.deny_read"));
+    assert_eq!(
+        failure(&harness.call("read", json!({"path": "hidden"})).await),
+        refused("Access denied: 'hidden' is denied by workspace.deny_read")
+    );
 }
 
 struct Person {
@@ -127,7 +136,10 @@ async fn unknown_effects_ask_and_the_answer_counts_once() {
 #[tokio::test]
 async fn no_and_no_answer_and_nobody_there_are_denials() {
     let (harness, _) = asking(Some(Answer::Deny { comment: Some("use git instead".into()) }));
-    assert_eq!(failure(&harness.call("mystery", json!({})).await), (ErrorKind::PermissionDenied, "The person said no: use git instead".into()));
+    assert_eq!(
+        failure(&harness.call("mystery", json!({})).await),
+        (ErrorKind::PermissionDenied, "The person said no: use git instead".into())
+    );
     let (harness, _) = asking(None);
     assert_eq!(failure(&harness.call("mystery", json!({})).await).0, ErrorKind::ApprovalTimeout);
     let harness = setup().tool(unknown()).session(|builder| builder.access(Access::FullAccess)).build();

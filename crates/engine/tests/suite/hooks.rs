@@ -53,13 +53,19 @@ async fn a_rewrite_into_nonsense_blocks_the_call() {
     let (harness, _) = harness(|_| Ok(Before::Rewrite(json!({"n": [1]}))));
     let (kind, message) = failure(&harness.call("echo", json!({"n": 1})).await);
     assert_eq!(kind, ErrorKind::Blocked);
-    assert!(message.starts_with("The hook 'checker' rewrote the arguments into something invalid: Parameter 'n' expected type 'integer'"), "{message}");
+    assert!(
+        message.starts_with("The hook 'checker' rewrote the arguments into something invalid: Parameter 'n' expected type 'integer'"),
+        "{message}"
+    );
 }
 
 #[tokio::test]
 async fn a_block_carries_its_reason_and_an_answer_replaces_the_tool() {
     let (blocking, _) = harness(|_| Ok(Before::Block("not on Sundays".into())));
-    assert_eq!(failure(&blocking.call("echo", json!({"n": 1})).await), (ErrorKind::Blocked, "Blocked by the hook 'checker': not on Sundays".into()));
+    assert_eq!(
+        failure(&blocking.call("echo", json!({"n": 1})).await),
+        (ErrorKind::Blocked, "Blocked by the hook 'checker': not on Sundays".into())
+    );
     let (answering, _) = harness(|_| Ok(Before::Answer(ToolOutput::text("from the hook"))));
     assert_eq!(text(&answering.call("echo", json!({"n": 1})).await), "from the hook");
 }
@@ -68,7 +74,10 @@ async fn a_block_carries_its_reason_and_an_answer_replaces_the_tool() {
 async fn a_hook_that_cannot_run_or_panics_blocks_and_says_which() {
     let (failing, _) = harness(|_| Err("no such program".into()));
     let (kind, message) = failure(&failing.call("echo", json!({"n": 1})).await);
-    assert_eq!((kind, message.as_str()), (ErrorKind::Blocked, "The hook 'checker' could not run, so the call was not made: no such program. Tell the person."));
+    assert_eq!(
+        (kind, message.as_str()),
+        (ErrorKind::Blocked, "The hook 'checker' could not run, so the call was not made: no such program. Tell the person.")
+    );
     let (panicking, _) = harness(|_| panic!("hook bug"));
     assert_eq!(failure(&panicking.call("echo", json!({"n": 1})).await).0, ErrorKind::Blocked);
 }

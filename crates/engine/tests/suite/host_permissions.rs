@@ -108,7 +108,12 @@ async fn denied_is_permission_denied_and_names_them_all() {
     let (harness, _) = harness(Some(Phone::new(PermissionAnswer::Denied)));
     let (kind, message) = failure(&harness.call("contacts", json!({})).await);
     assert_eq!(kind, ErrorKind::PermissionDenied);
-    assert!(message.starts_with("Required permissions were denied: READ_CONTACTS, WRITE_CONTACTS. Permission 'READ_CONTACTS' was denied by the user."), "{message}");
+    assert!(
+        message.starts_with(
+            "Required permissions were denied: READ_CONTACTS, WRITE_CONTACTS. Permission 'READ_CONTACTS' was denied by the user."
+        ),
+        "{message}"
+    );
 }
 
 #[tokio::test]

@@ -17,7 +17,12 @@ fn harness() -> Harness {
         "required": ["path"]
     });
     let tool = ScriptedTool::new("echo_path").schema(schema).define(|definition| definition.aliases.push("echo".into()));
-    setup().tool(tool).tool(ScriptedTool::new("read_file")).tool(ScriptedTool::new("anything")).session(|builder| builder.loop_limits(None)).build()
+    setup()
+        .tool(tool)
+        .tool(ScriptedTool::new("read_file"))
+        .tool(ScriptedTool::new("anything"))
+        .session(|builder| builder.loop_limits(None))
+        .build()
 }
 
 #[tokio::test]
@@ -51,9 +56,15 @@ async fn wrong_arguments_are_named_with_what_was_expected_and_what_came() {
         ("".into(), format!("Missing required parameter: 'path'. {signature}")),
         (json!({"path": {"a": 1}}).into(), format!("Parameter 'path' expected type 'string' but got object: {{\"a\":1}}. {signature}")),
         (json!({"path": [1]}).into(), format!("Parameter 'path' expected type 'string' but got array: [1]. {signature}")),
-        (json!({"path": "a", "count": "x"}).into(), format!("Parameter 'count' expected type 'integer' but got string: \"x\". {signature}")),
+        (
+            json!({"path": "a", "count": "x"}).into(),
+            format!("Parameter 'count' expected type 'integer' but got string: \"x\". {signature}"),
+        ),
         (json!({"path": "a", "count": 1.5}).into(), format!("Parameter 'count' expected type 'integer' but got number: 1.5. {signature}")),
-        (json!({"path": "a", "mode": "prepend"}).into(), format!("Parameter 'mode' must be one of: overwrite, append (got \"prepend\"). {signature}")),
+        (
+            json!({"path": "a", "mode": "prepend"}).into(),
+            format!("Parameter 'mode' must be one of: overwrite, append (got \"prepend\"). {signature}"),
+        ),
         (json!({"path": "a", "count": 0}).into(), format!("Parameter 'count' is wrong: 0 is less than the minimum of 1. {signature}")),
         (json!([1]).into(), format!("The arguments must be a JSON object, not array. {signature}")),
         ("3".into(), format!("The arguments must be a JSON object, not integer. {signature}")),

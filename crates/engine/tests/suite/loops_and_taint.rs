@@ -44,7 +44,8 @@ async fn it_is_on_by_default_and_can_be_switched_off() {
 }
 
 fn risky(policy: TaintPolicy) -> Harness {
-    let fetch = ScriptedTool::new("fetch").plan(|_, cx| Ok(Plan::nothing().connect(cx.connect("GET", "http://example.org/")?))).returns("page");
+    let fetch =
+        ScriptedTool::new("fetch").plan(|_, cx| Ok(Plan::nothing().connect(cx.connect("GET", "http://example.org/")?))).returns("page");
     setup()
         .tool(ScriptedTool::new("read").plans_read().returns("secret"))
         .tool(fetch)

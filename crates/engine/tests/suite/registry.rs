@@ -48,7 +48,8 @@ fn names_must_be_snake_case() {
 
 #[test]
 fn a_schema_that_breaks_the_guardrails_is_refused_with_its_path() {
-    let union = ScriptedTool::new("bad").schema(json!({"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}, {"type": "integer"}]}}}));
+    let union = ScriptedTool::new("bad")
+        .schema(json!({"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}, {"type": "integer"}]}}}));
     let error = Registry::new().register(union.shared(), plugin()).unwrap_err().to_string();
     assert!(error.starts_with("Tool 'bad' has parameters that not every provider takes:\n  parameters.properties.a: 'anyOf'"), "{error}");
 }

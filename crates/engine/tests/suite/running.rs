@@ -155,7 +155,8 @@ async fn watchers_see_one_end_for_every_call() {
 
 #[tokio::test]
 async fn tools_do_not_run_on_the_thread_that_asked() {
-    let tool = ScriptedTool::new("where_am_i").body(|_, _| async { Ok(ToolOutput::text(std::thread::current().name().unwrap_or("?").to_owned())) });
+    let tool = ScriptedTool::new("where_am_i")
+        .body(|_, _| async { Ok(ToolOutput::text(std::thread::current().name().unwrap_or("?").to_owned())) });
     let harness = setup().tool(tool).build();
     assert_eq!(text(&harness.call("where_am_i", json!({})).await), "haft-tool");
 }

@@ -136,3 +136,27 @@ fn create(parent: &Parent) -> Result<(OsString, File), Errno> {
     }
     Err(Errno::EXIST)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::beneath::Way;
+    use crate::files::blocking::Call;
+    use crate::files::roots::{Place, Roots};
+
+    #[test]
+    fn a28_content_is_private_until_it_is_complete() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let roots = Roots::open(folder.path(), &[], &[], Way::Kernel).unwrap();
+        let place = Place { root: roots.writable().next().unwrap().clone(), beneath: "file".into() };
+        let (_call, stop) = Call::begin();
+        let mut draft = Draft::begin(Parent::open(&place).unwrap(), OsStr::new("file"), stop).unwrap();
+        let mode = |draft: &Draft| target::permissions(&fstat(&draft.file).unwrap()).as_raw_mode();
+        draft.add(b"new").unwrap();
+        assert_eq!(mode(&draft), 0o600);
+        draft.seal(Some(Mode::RUSR | Mode::RGRP)).unwrap();
+        assert_eq!(mode(&draft), 0o440);
+        let taken = openat(draft.parent().handle(), &draft.temporary, TEMPORARY, Mode::RUSR);
+        assert_eq!(taken.unwrap_err(), Errno::EXIST, "a name that is taken is never used");
+    }
+}

@@ -74,10 +74,10 @@ impl Queue {
     pub(super) fn append(&self, record: CallRecord) -> Outcome {
         let weight = weight_of(&record);
         let mut state = self.lock();
+        state.refuse_if_closed()?;
         if state.is_full(weight) {
             state = self.wait_for_room(state, weight)?;
         }
-        state.refuse_if_closed()?;
         let report = state.report(&self.path);
         self.put(state, Item { change: Change::Record(Box::new(record)), reply: None, weight });
         report
@@ -117,6 +117,7 @@ impl Queue {
         let hopeful = |state: &mut State| state.is_full(weight) && state.stuck.is_none() && !state.closed;
         let (mut state, _) = self.room.wait_timeout_while(state, self.patience, hopeful).unwrap_or_else(PoisonError::into_inner);
         state.blocked -= 1;
+        state.refuse_if_closed()?;
         if state.is_full(weight) {
             return Err(StoreError::Full { path: self.path.clone() });
         }
