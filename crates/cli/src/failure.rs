@@ -142,7 +142,14 @@ impl From<UndoError> for Failure {
     }
 }
 
-/// What the person can change to get another answer, if the decision says so.
-pub(crate) fn to_change(details: Option<&Value>) -> Option<&str> {
-    details?.get("to_change")?.as_str()
+/// What the person can change to get another answer, and where, if the decision says so.
+pub(crate) fn to_change(details: Option<&Value>) -> Option<String> {
+    let details = details?;
+    let change = details["to_change"].as_str()?;
+    let steps = details["decision"].as_array().map_or(&[][..], Vec::as_slice);
+    let place = steps.iter().find(|step| step["outcome"] == "deny").and_then(|step| {
+        let file = step["file"].as_str()?;
+        Some(step["line"].as_u64().map_or_else(|| format!(" ({file})"), |line| format!(" ({file}:{line})")))
+    });
+    Some(format!("{change}{}", place.unwrap_or_default()))
 }

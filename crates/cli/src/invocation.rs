@@ -91,10 +91,11 @@ fn grammar(command: &'static str, tool: &str, definition: Option<&ToolDefinition
         .arg(json);
     // The parameters stand first in the help, because they are what was asked for.
     let grammar = match definition {
-        Some(definition) => parameters::augment(grammar.about(definition.description.clone().into_owned()), definition, own_flags()),
-        None => grammar.about(help::ABOUT),
+        Some(definition) => parameters::augment(grammar, definition, own_flags()),
+        None => grammar,
     };
-    Common::augment_args(grammar)
+    let about = definition.map_or(help::ABOUT, |definition| &definition.description);
+    Common::augment_args(grammar).about(about.to_owned())
 }
 
 /// The names that a parameter's flag cannot have.

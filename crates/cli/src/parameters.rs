@@ -148,7 +148,7 @@ fn object(schema: &Value, texts: Vec<String>) -> Value {
         if let Ok(Value::Object(object)) = serde_json::from_str(&text) {
             map.extend(object);
         } else if let Some((key, value)) = text.split_once('=').filter(|(key, _)| !key.is_empty()) {
-            map.insert(key.to_owned(), typed(member(schema, key), value.to_owned()));
+            map.insert(key.to_owned(), member(schema, key, value));
         } else if single {
             // Not an object: the arguments stage says so in its own words.
             return Value::String(text);
@@ -159,8 +159,10 @@ fn object(schema: &Value, texts: Vec<String>) -> Value {
     Value::Object(map)
 }
 
-fn member<'s>(schema: &'s Value, key: &str) -> &'s Value {
-    schema["properties"].get(key).unwrap_or(&schema["additionalProperties"])
+/// The value of a pair is text, unless the schema says otherwise.
+fn member(schema: &Value, key: &str, value: &str) -> Value {
+    let member = schema["properties"].get(key).unwrap_or(&schema["additionalProperties"]);
+    if type_of(member).is_empty() { Value::from(value) } else { typed(member, value.to_owned()) }
 }
 
 #[cfg(test)]
@@ -179,7 +181,8 @@ mod tests {
                 "depth": {"type": "integer", "default": 2},
                 "tags": {"type": "array", "items": {"type": "string"}},
                 "sizes": {"type": "array", "items": {"type": "integer"}},
-                "headers": {"type": "object", "additionalProperties": {"type": "string"}},
+                "headers": {"type": "object"},
+                "counts": {"type": "object", "additionalProperties": {"type": "array"}},
                 "extra": {"description": "Anything."},
                 "mode": {"type": "string", "enum": ["a", "b"]},
                 "access": {"type": "string"},
@@ -216,6 +219,7 @@ mod tests {
             (&["--sizes", "1"], json!({"sizes": ["1"]})),
             (&["--headers", "A=b=c", "--headers", "D=5"], json!({"headers": {"A": "b=c", "D": "5"}})),
             (&["--headers", "{\"A\":\"b\"}", "--headers", "A=c"], json!({"headers": {"A": "c"}})),
+            (&["--counts", "a=[1]"], json!({"counts": {"a": [1]}})),
             (&["--headers", "nonsense"], json!({"headers": "nonsense"})),
             (&["--extra", "[1]"], json!({"extra": [1]})),
             (&["--extra", "word"], json!({"extra": "word"})),

@@ -30,6 +30,7 @@ macro_rules! call_log_cases {
 call_log_cases! {
     a_record_comes_back_whole
     a_record_with_the_same_id_replaces_the_earlier_one
+    a_record_that_is_made_later_keeps_its_place
     calls_are_listed_newest_first_whatever_the_order_of_arrival
     filters_narrow_the_list
     huge_arguments_come_back_whole

@@ -67,7 +67,7 @@ async fn answer(wired: &Wired, call: ToolCall) -> Result<Answered, Failure> {
     }
 }
 
-#[allow(clippy::exit)] // the person has asked twice, and whatever still runs is not waited for
+#[allow(clippy::exit, reason = "the person has asked twice, and whatever still runs is not waited for")]
 fn leave() -> ! {
     std::process::exit(i32::from(Exit::Interrupted.code()))
 }
@@ -114,7 +114,7 @@ fn help(error: &ToolError, tool: &str) -> Option<String> {
     match error.kind() {
         ErrorKind::ValidationError => Some(format!("`haft call {tool} --help` lists the parameters")),
         ErrorKind::ToolNotFound => Some("`haft tools` lists the tools".into()),
-        _ => to_change(error.details()).map(str::to_owned),
+        _ => to_change(error.details()),
     }
 }
 

@@ -196,3 +196,36 @@ fn parameter_lines(definition: &ToolDefinition, width: Option<usize>) -> String 
     }
     page.finish()
 }
+
+#[cfg(test)]
+mod tests {
+    use haft_contract::{DynTool, PlanContext, Prepared, Source, ToolError};
+    use haft_engine::Registry;
+
+    use super::*;
+
+    struct Fake(ToolDefinition);
+
+    impl DynTool for Fake {
+        fn definition(&self) -> &ToolDefinition {
+            &self.0
+        }
+        fn prepare(&self, _: Value, _: &PlanContext<'_>) -> Result<Prepared, ToolError> {
+            Err(ToolError::execution("only listed"))
+        }
+    }
+
+    #[test]
+    fn tools_that_need_a_permission_are_marked() {
+        let registry = Registry::new();
+        for (name, permissions) in [("photo", &["CAMERA", "STORAGE"][..]), ("noop", &[])] {
+            let mut definition = ToolDefinition::new(name, format!("Does {name}. And more."), json!({}));
+            definition.permissions = permissions.iter().map(|name| (*name).into()).collect();
+            registry.register(Arc::new(Fake(definition)), Source::BuiltIn).unwrap();
+        }
+        let tools: Vec<_> = registry.entries().into_iter().map(|entry| Listed { entry, decision: Decision::allow() }).collect();
+        let text = anstream::adapter::strip_str(&list(&tools, Some(60))).to_string();
+        let expected = "[x] photo* - Does photo\n[x] noop   - Does noop\n\n* needs a permission of the platform: CAMERA, STORAGE\n";
+        assert_eq!(text, expected);
+    }
+}

@@ -98,10 +98,15 @@ pub(crate) fn report_width(output: &Output) -> usize {
 fn judged(of: ListOf, entry: &str, registry: &Registry) -> Result<(), Complaint> {
     match of {
         ListOf::Tools => tool(entry, registry),
-        ListOf::Hosts => entry.parse::<NetworkRule>().map(drop).map_err(|error| Complaint { message: error.to_string(), help: None }),
+        ListOf::Hosts => {
+            entry.parse::<NetworkRule>().map(drop).map_err(|error| Complaint { message: error.problem, help: Some(HOSTS.into()) })
+        }
         _ => Ok(()),
     }
 }
+
+const HOSTS: &str =
+    "a host (example.org), all beneath one (*.example.org), an address (10.1.2.3) or a range (10.1.0.0/16), with or without :port";
 
 fn tool(entry: &str, registry: &Registry) -> Result<(), Complaint> {
     if entry.contains('*') || registry.has(entry) {

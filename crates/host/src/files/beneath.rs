@@ -59,6 +59,7 @@ pub(super) fn open_name(directory: impl AsFd, name: &OsStr, flags: OFlags) -> Re
                 Some(FileType::Directory) => {}
                 _ => return Err(errno),
             },
+            Err(Errno::INTR) => {}
             answer => return answer,
         }
     }
@@ -79,8 +80,8 @@ fn by_kernel(root: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Option<Result<
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     for _ in 0..ATTEMPTS {
         match openat2(root, path, flags, Mode::empty(), resolve) {
-            // A rename elsewhere disturbed the kernel.
-            Err(Errno::AGAIN) => {}
+            // A rename elsewhere disturbed the kernel, or a signal did.
+            Err(Errno::AGAIN | Errno::INTR) => {}
             // An old kernel, or a filter that does not know the call; or a link that only the walk can tell from a file.
             Err(Errno::NOSYS | Errno::PERM | Errno::NOTDIR) => return None,
             answer => return Some(answer),

@@ -5,7 +5,7 @@
 
 use std::ffi::OsStr;
 
-use haft_contract::{Journal, Location, PreImage, ToolError, WriteMode, Written};
+use haft_contract::{ErrorKind, Journal, Location, PreImage, ToolError, WriteMode, Written};
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
@@ -21,7 +21,7 @@ pub(super) async fn write(at: &Location, content: Vec<u8>, mode: WriteMode, jour
     let (_call, stop) = Call::begin();
     let bytes = content.len() as u64;
     let place = at.clone();
-    let (staged, image) = blocking(move || stage(place, &content, mode, stop)).await?;
+    let (staged, image) = blocking(move || stage(&place, &content, mode, &stop)).await?;
     let created = image.content.is_none();
     journal.keep(image).await?;
     blocking(move || staged.draft.place(&staged.at, staged.before.as_ref())).await?;
@@ -35,17 +35,25 @@ struct Staged {
     draft: Draft,
 }
 
-fn stage(at: Location, content: &[u8], mode: WriteMode, stop: Stop) -> Result<(Staged, PreImage), ToolError> {
-    errors::check_writable(&at)?;
-    let fail = |errno| failed(Deed::Write, &at, errno);
-    let place = Place::of(&at)?;
-    let name = target::name_of(place, &at)?;
+fn stage(at: &Location, content: &[u8], mode: WriteMode, stop: &Stop) -> Result<(Staged, PreImage), ToolError> {
+    errors::check_writable(at)?;
+    match try_stage(at, content, mode, stop) {
+        // Another call made the directory and took it back, between our opening it and writing into it.
+        Err(error) if error.kind() == ErrorKind::FileNotFound => try_stage(at, content, mode, stop),
+        answer => answer,
+    }
+}
+
+fn try_stage(at: &Location, content: &[u8], mode: WriteMode, stop: &Stop) -> Result<(Staged, PreImage), ToolError> {
+    let fail = |errno| failed(Deed::Write, at, errno);
+    let place = Place::of(at)?;
+    let name = target::name_of(place, at)?;
     let parent = Parent::open_or_make(place).map_err(fail)?;
-    let before = Target::find(&parent, name, &at, Deed::Write)?;
-    let (draft, after) = compose(parent, name, before.as_ref(), content, mode, stop).map_err(fail)?;
+    let before = Target::find(&parent, name, at, Deed::Write)?;
+    let (draft, after) = compose(parent, name, before.as_ref(), content, mode, stop.clone()).map_err(fail)?;
     let stat = before.as_ref().map(|target| target.stat);
-    let image = target::pre_image(&at, before, Some(after), draft.parent());
-    Ok((Staged { at, before: stat, draft }, image))
+    let image = target::pre_image(at, before, Some(after), draft.parent());
+    Ok((Staged { at: at.clone(), before: stat, draft }, image))
 }
 
 /// The new content in full, and its fingerprint.

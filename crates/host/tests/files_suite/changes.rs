@@ -340,3 +340,24 @@ async fn directories_that_a_change_did_not_make_are_never_removed() {
     files.restore(&at, image.back()).await.unwrap();
     assert_eq!(names(&disk.ws), ["a", "empty"]);
 }
+
+#[test]
+fn calls_that_share_new_directories_do_not_disturb_each_other() {
+    let disk = Disk::new();
+    let files = disk.files(BOTH[0]);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    let refused = Kept::meanwhile(|_| Err(ToolError::execution("no room")));
+    let kept = Kept::default();
+    let [good, bad] = ["a/b/good", "a/b/bad"].map(|path| files.locate(Path::new(path)).unwrap());
+    for _ in 0..200 {
+        let (written, failed) = runtime.block_on(async {
+            let written = files.write(&good, "new".into(), WriteMode::Overwrite, &kept);
+            let failed = files.write(&bad, "new".into(), WriteMode::Overwrite, &refused);
+            tokio::join!(written, failed)
+        });
+        assert_eq!(written.unwrap(), Written { bytes: 3, created: true });
+        assert_eq!(failed.unwrap_err().message(), "no room");
+        assert_eq!(names(&disk.ws.join("a/b")), ["good"]);
+        std::fs::remove_dir_all(disk.ws.join("a")).unwrap();
+    }
+}

@@ -137,6 +137,10 @@ impl CallLog for SqliteCallLog {
         self.queue.append(record)
     }
 
+    fn append_with(&self, make: Box<dyn FnOnce() -> CallRecord + Send>) -> Result<(), StoreError> {
+        self.queue.append_with(make)
+    }
+
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(self.written(Change::Nothing))
     }

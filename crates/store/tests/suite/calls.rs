@@ -46,6 +46,16 @@ pub(crate) async fn a_record_with_the_same_id_replaces_the_earlier_one(log: &dyn
     assert_eq!(log.list(CallFilter::default()).await.unwrap(), [ended]);
 }
 
+pub(crate) async fn a_record_that_is_made_later_keeps_its_place(log: &dyn CallLog) {
+    let with = |summary: &str| CallRecord { summary: summary.into(), ..record("r1") };
+    let later = with("made later");
+    log.append(with("first")).unwrap();
+    log.append_with(Box::new(move || later)).unwrap();
+    assert_eq!(log.list(CallFilter::default()).await.unwrap(), [with("made later")]);
+    log.append(with("last")).unwrap();
+    assert_eq!(log.list(CallFilter::default()).await.unwrap(), [with("last")]);
+}
+
 pub(crate) async fn calls_are_listed_newest_first_whatever_the_order_of_arrival(log: &dyn CallLog) {
     for id in ["r2", "r9", "r1", "r5"] {
         log.append(record(id)).unwrap();

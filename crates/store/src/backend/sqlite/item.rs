@@ -13,6 +13,8 @@ pub(super) const LEAST: usize = ROOM / 4096;
 /// What is to be written.
 pub(super) enum Change {
     Record(Box<CallRecord>),
+    /// A record that the writer makes, so that the call need not.
+    Deferred(Box<dyn FnOnce() -> CallRecord + Send>),
     Image(PreImageRecord),
     Undone(String),
     /// Nothing; a flush waits for what is before it.
@@ -29,6 +31,15 @@ pub(super) struct Item {
 }
 
 impl Item {
+    /// Makes a record that was put off.
+    pub(super) fn make(&mut self) {
+        if !matches!(self.change, Change::Deferred(_)) {
+            return;
+        }
+        if let Change::Deferred(make) = std::mem::replace(&mut self.change, Change::Nothing) {
+            self.change = Change::Record(Box::new(make()));
+        }
+    }
     pub(super) fn is_flush(&self) -> bool {
         matches!(self.change, Change::Nothing)
     }

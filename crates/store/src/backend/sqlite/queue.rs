@@ -73,13 +73,22 @@ impl Queue {
     /// Adds a record that nobody waits for. Reports what became of earlier ones.
     pub(super) fn append(&self, record: CallRecord) -> Outcome {
         let weight = weight_of(&record);
+        self.add(Change::Record(Box::new(record)), weight)
+    }
+
+    /// Adds a record that the writer is to make. It counts as a small one: its maker promises that.
+    pub(super) fn append_with(&self, make: Box<dyn FnOnce() -> CallRecord + Send>) -> Outcome {
+        self.add(Change::Deferred(make), LEAST)
+    }
+
+    fn add(&self, change: Change, weight: usize) -> Outcome {
         let mut state = self.lock();
         state.refuse_if_closed()?;
         if state.is_full(weight) {
             state = self.wait_for_room(state, weight)?;
         }
         let report = state.report(&self.path);
-        self.put(state, Item { change: Change::Record(Box::new(record)), reply: None, weight });
+        self.put(state, Item { change, reply: None, weight });
         report
     }
 
@@ -136,6 +145,8 @@ impl Queue {
         let mut group = held;
         group.append(&mut state.items);
         state.urgent = false;
+        drop(state);
+        group.iter_mut().for_each(Item::make);
         if group.is_empty() { None } else { Some(group) }
     }
 

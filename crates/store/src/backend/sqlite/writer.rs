@@ -55,7 +55,8 @@ fn apply(connection: &Connection, change: &Change) -> rusqlite::Result<Outcome> 
         Change::Record(record) => rows::put_call(connection, record).map(|()| true),
         Change::Image(image) => rows::put_image(connection, image).map(|()| true),
         Change::Undone(record) => rows::mark_undone(connection, record),
-        Change::Nothing => Ok(true),
+        // Made when its group was taken.
+        Change::Nothing | Change::Deferred(_) => Ok(true),
     };
     match (result, change) {
         (Ok(true), _) => Ok(Ok(())),

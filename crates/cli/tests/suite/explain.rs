@@ -1,0 +1,65 @@
+//! `haft explain`: the verdict, its reasons, and what to change.
+
+use serde_json::json;
+
+use super::harness::World;
+
+#[test]
+fn in_words() {
+    let world = World::with_config("[tools]\ndeny = [\n  \"http_*\",\n]\n");
+    let runs = [
+        world.run(&["explain", "write_file", r#"{"path":"/outside.txt","content":"y"}"#]),
+        world.run(&["explain", "write_file", "--path", "x", "--content", "y"]),
+        world.run(&["explain", "http_request"]),
+        world.run(&["explain", "get_current_time"]),
+        world.run(&["explain", "nothing_like_it"]),
+        world.run(&["explain", "read_file", "{}"]),
+    ];
+    insta::assert_snapshot!("explain", runs.map(|ran| ran.all()).join("\n"));
+}
+
+#[test]
+fn as_data() {
+    let world = World::with_config("[tools]\nallow = [\"write_*\"]\n");
+    let ran = world.run(&["explain", "write_file", r#"{"path":"../x","content":"y"}"#, "--json"]);
+    let expected = json!({
+        "verdict": "deny",
+        "tool": "write_file",
+        "effects": [{"effect": "write", "path": "[world]/x", "outside": true}],
+        "trace": [
+            {"step": "global", "outcome": "pass", "entry": "allow write_*", "file": "[world]/config/haft/config.toml", "line": 2},
+            {"step": "access level", "outcome": "deny", "entry": "write needs full-access, the session has workspace-write"},
+        ],
+        "message": "Access denied: path is outside the workspace: '[world]/x'. Use a path inside the workspace; only the person can grant full-access.",
+        "to_change": "run with --access full-access, or set access = \"full-access\"",
+    });
+    assert_eq!((ran.code, ran.json()), (0, expected));
+    let unknown = world.run(&["explain", "raed_file", "--json"]);
+    assert_eq!((unknown.code, &unknown.json()["error_type"]), (1, &json!("tool_not_found")));
+}
+
+#[test]
+fn nothing_is_done_and_nothing_recorded() {
+    let world = World::new();
+    let ran = world.run(&["explain", "write_file", r#"{"path":"x","content":"y"}"#]);
+    assert!(ran.stdout.starts_with("write_file: allow\n"), "{ran:?}");
+    assert!(!world.file("x").exists());
+    assert_eq!(world.run(&["history", "--json"]).json(), json!([]));
+}
+
+#[test]
+fn what_it_says_is_what_a_call_gets() {
+    let world = World::with_config("[tools]\ndeny = [\"system_info\"]\n");
+    for (tool, arguments) in [
+        ("read_file", json!({"path": "../x"})),
+        ("write_file", json!({"path": ".git/config", "content": ""})),
+        ("http_request", json!({"url": "http://10.0.0.1/"})),
+        ("system_info", json!({})),
+    ] {
+        let explained = world.run(&["explain", tool, &arguments.to_string(), "--json"]).json();
+        let (_, called) = world.call(tool, &arguments);
+        assert_eq!((&explained["verdict"], &explained["message"]), (&json!("deny"), &called["message"]), "{tool}");
+        assert_eq!(explained["to_change"], called["details"]["to_change"], "{tool}");
+        assert_eq!(explained["trace"], called["details"]["decision"], "{tool}");
+    }
+}

@@ -1,0 +1,133 @@
+//! A private world for one test, and what came of a run in it.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A home, a configuration and a workspace; every run is a fresh process.
+#[derive(Debug)]
+pub(crate) struct World {
+    folder: TempDir,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        for name in ["workspace", "home", "config/haft"] {
+            fs::create_dir_all(folder.path().join(name)).unwrap();
+        }
+        Self { folder }
+    }
+
+    pub(crate) fn with_config(text: &str) -> Self {
+        let world = Self::new();
+        fs::write(world.path("config/haft/config.toml"), text).unwrap();
+        world
+    }
+
+    /// A path beneath the world.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A path in the workspace.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.path("workspace").join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        let path = self.file(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.file(name)).unwrap()
+    }
+
+    /// Where the data is.
+    pub(crate) fn state(&self) -> PathBuf {
+        self.path("home/state")
+    }
+
+    /// A command with nothing of the surrounding environment.
+    pub(crate) fn command<S: AsRef<OsStr>>(&self, words: &[S]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
+        command.args(words).current_dir(self.path("workspace")).env_clear().stdin(Stdio::null());
+        for (name, value) in [("HOME", self.path("home")), ("HAFT_HOME", self.state()), ("XDG_CONFIG_HOME", self.path("config"))] {
+            command.env(name, value);
+        }
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("TZ", "UTC").env("LANG", "C.UTF-8");
+        command
+    }
+
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, words: &[S]) -> Ran {
+        self.ran(self.command(words).output().unwrap())
+    }
+
+    /// With these variables as well.
+    pub(crate) fn run_with<S: AsRef<OsStr>>(&self, variables: &[(&str, &str)], words: &[S]) -> Ran {
+        self.ran(self.command(words).envs(variables.iter().copied()).output().unwrap())
+    }
+
+    /// With this on standard input.
+    pub(crate) fn run_fed(&self, input: &[u8], words: &[&str]) -> Ran {
+        let mut child = self.command(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut pipe = child.stdin.take().unwrap();
+        let input = input.to_owned();
+        // A process that reads a bounded part closes the pipe; that is not this test's failure.
+        let feeder = std::thread::spawn(move || pipe.write_all(&input).ok());
+        let output = child.wait_with_output().unwrap();
+        feeder.join().unwrap();
+        self.ran(output)
+    }
+
+    /// Calls a tool and gives its JSON.
+    pub(crate) fn call(&self, tool: &str, arguments: &Value) -> (i32, Value) {
+        let ran = self.run(&["call", tool, &arguments.to_string(), "--json"]);
+        (ran.code, ran.json())
+    }
+
+    pub(crate) fn ran(&self, output: Output) -> Ran {
+        Ran { code: output.status.code().unwrap_or(-1), stdout: self.neutral(&output.stdout), stderr: self.neutral(&output.stderr) }
+    }
+
+    /// Text without what differs from run to run.
+    fn neutral(&self, bytes: &[u8]) -> String {
+        let text = String::from_utf8(bytes.to_vec()).expect("all output is UTF-8");
+        text.replace(&*self.folder.path().canonicalize().unwrap().to_string_lossy(), "[world]")
+            .replace(&*self.folder.path().to_string_lossy(), "[world]")
+    }
+}
+
+/// What a run left.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ran {
+    /// Standard output as JSON: one value and nothing else.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("not JSON ({error}): {self:?}"))
+    }
+
+    /// Everything, for a golden file.
+    pub(crate) fn all(&self) -> String {
+        let section = |name: &str, text: &str| if text.is_empty() { String::new() } else { format!("--- {name}\n{text}") };
+        format!("exit code {}\n{}{}", self.code, section("stdout", &self.stdout), section("stderr", &self.stderr))
+    }
+}
+
+/// The permission bits of a file.
+pub(crate) fn mode(path: &Path) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
+}

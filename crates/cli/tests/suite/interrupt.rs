@@ -1,0 +1,61 @@
+//! Ctrl-C: the first cancels the call, the second ends the process.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Stdio};
+
+use rusqlite::Connection;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use super::harness::World;
+
+/// A call that waits for a server which never answers; returns when the request has arrived.
+fn waiting(world: &World) -> (Child, TcpStream) {
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", server.local_addr().unwrap());
+    let words = ["call", "http_request", "--url", &url, "--json"];
+    let child = world.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let (mut connection, _) = server.accept().unwrap();
+    connection.read_exact(&mut [0; 4]).unwrap();
+    (child, connection)
+}
+
+fn press_ctrl_c(child: &Child) {
+    kill_process(Pid::from_child(child), Signal::INT).unwrap();
+}
+
+fn world() -> World {
+    World::with_config("[network]\nallow = [\"127.0.0.1\"]\n")
+}
+
+#[test]
+fn the_first_cancels_the_call_and_its_result_is_still_given() {
+    let world = world();
+    let (child, _connection) = waiting(&world);
+    press_ctrl_c(&child);
+    let ran = world.ran(child.wait_with_output().unwrap());
+    assert_eq!((ran.code, &ran.json()["error_type"]), (130, &json!("cancelled")), "{ran:?}");
+    assert!(ran.stderr.starts_with("cancelling"), "{ran:?}");
+    assert_eq!(world.run(&["history", "--json"]).json()[0]["error_type"], "cancelled");
+}
+
+#[test]
+fn the_second_does_not_wait() {
+    let world = world();
+    world.call("noop", &json!({}));
+    let (mut child, _connection) = waiting(&world);
+    // The call is cancelled, but the history cannot be written yet: haft waits for it.
+    let lock = Connection::open(world.state().join("haft.db")).unwrap();
+    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+    press_ctrl_c(&child);
+    let mut told = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut told).unwrap();
+    assert_eq!(told, "cancelling; press Ctrl-C again to end at once\n");
+    press_ctrl_c(&child);
+    let ran = world.ran(child.wait_with_output().unwrap());
+    assert_eq!((ran.code, ran.stdout.as_str()), (130, ""));
+    drop(lock);
+    let calls = world.run(&["history", "--json"]).json();
+    assert_eq!(calls.as_array().map(Vec::len), Some(1), "{}", Value::from(calls.to_string()));
+}

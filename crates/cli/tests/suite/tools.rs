@@ -1,0 +1,71 @@
+//! `haft tools`: the list, one tool, and JSON.
+
+use serde_json::{Value, json};
+
+use super::harness::World;
+
+const CONFIG: &str = "access = \"workspace-write\"\n\n[tools]\ndeny = [\"http_*\"]\ndisabled = [\"Notify\"]\n";
+
+#[test]
+fn the_list_at_every_width() {
+    let world = World::with_config(CONFIG);
+    for (name, variables) in [("pipe", &[][..]), ("40", &[("COLUMNS", "40")]), ("80", &[("COLUMNS", "80")]), ("110", &[("COLUMNS", "110")])]
+    {
+        let ran = world.run_with(variables, &["tools"]);
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+        insta::assert_snapshot!(format!("tools_{name}"), ran.stdout);
+        if let Some((_, width)) = variables.first() {
+            assert!(ran.stdout.lines().all(|line| line.chars().count() <= width.parse().unwrap()), "{}", ran.stdout);
+        }
+    }
+}
+
+#[test]
+fn one_tool_in_full() {
+    let world = World::with_config(CONFIG);
+    insta::assert_snapshot!("tools_write_file", world.run_with(&[("COLUMNS", "80")], &["tools", "file_write"]).stdout);
+    insta::assert_snapshot!("tools_unknown", world.run(&["tools", "raed_file"]).all());
+    assert!(
+        world
+            .run(&["tools", "http_request"])
+            .stdout
+            .starts_with("http_request - HTTP request - not offered (removed by tools.deny, config.toml:4)")
+    );
+}
+
+fn names(tools: &Value) -> Vec<&str> {
+    tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn json_has_the_offered_ones_and_with_all_the_others_too() {
+    let all = ["read_file", "write_file", "http_request", "notify", "get_current_time", "system_info", "noop"];
+    let plain = World::new().run(&["tools", "--json"]).json();
+    assert_eq!(names(&plain), all);
+    assert!(plain[0].get("available").is_none());
+    let world = World::with_config(CONFIG);
+    assert_eq!(names(&world.run(&["tools", "--json"]).json()), ["read_file", "write_file", "get_current_time", "system_info", "noop"]);
+    let with_hidden = world.run(&["tools", "--json", "--all"]).json();
+    assert_eq!(names(&with_hidden), all);
+    let state = |place: usize| (with_hidden[place]["available"].clone(), with_hidden[place]["reason"].clone());
+    assert_eq!(state(0), (json!(true), Value::Null));
+    assert_eq!(state(2), (json!(false), json!("removed by tools.deny, config.toml:4")));
+    assert_eq!(state(3), (json!(false), json!("removed by tools.disabled, config.toml:5")));
+}
+
+#[test]
+fn listing_leaves_no_trace() {
+    let world = World::new();
+    assert_eq!(world.run(&["tools"]).code, 0);
+    assert!(!world.state().exists(), "a list needs no data folder");
+}
+
+#[test]
+fn colours_only_where_they_are_wanted() {
+    let world = World::new();
+    let words = ["explain", "read_file", r#"{"path":"/etc/passwd"}"#];
+    let styled = |variables: &[(&str, &str)]| world.run_with(variables, &words).stdout.contains('\u{1b}');
+    assert!(!styled(&[]), "a pipe");
+    assert!(styled(&[("CLICOLOR_FORCE", "1")]));
+    assert!(!styled(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+}
