@@ -82,7 +82,9 @@ impl Terminal {
     /// A person who types these lines, whatever is asked, and then leaves.
     pub(crate) fn typing(lines: &[&str]) -> Self {
         let (sender, receiver) = mpsc::channel(lines.len().max(1));
-        lines.iter().for_each(|line| sender.try_send((*line).to_owned()).unwrap());
+        for line in lines {
+            sender.try_send((*line).to_owned()).unwrap();
+        }
         Self { open: || unreachable!("it is open"), lines: Mutex::new(Some(receiver)) }
     }
 }

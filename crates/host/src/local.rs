@@ -66,3 +66,27 @@ impl Host for LocalHost {
         &self.system
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use haft_contract::Zone;
+
+    use super::*;
+    use crate::{LocalFiles, WorkspaceOptions};
+
+    #[tokio::test]
+    async fn every_capability_is_the_one_that_was_configured() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = LocalFiles::open(WorkspaceOptions::new(folder.path())).unwrap();
+        let network = NetworkRules::parse(&["127.0.0.1:8080"], &["denied.example"]).unwrap();
+        let host = LocalHost::new(Arc::new(files), HostOptions { network, alert_log: folder.path().join("alerts.log") });
+        assert_eq!(host.files().locate(Path::new("a.txt")).unwrap().zone, Zone::Workspace);
+        for (url, open) in [("http://127.0.0.1:8080/", true), ("http://127.0.0.1:8081/", false), ("http://denied.example/", false)] {
+            assert_eq!(host.http().locate("GET", url).unwrap().refused.is_none(), open, "{url}");
+        }
+        assert_eq!(host.system().facts().await.os, std::env::consts::OS);
+        assert_eq!(host.clock().time_zone(), SystemClock.time_zone());
+    }
+}

@@ -159,7 +159,7 @@ fn a_reader_that_goes_away_is_no_failure() {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let output = world.command(words).stdout(writer).output().unwrap();
-        let ran = world.ran(output);
+        let ran = world.ran(&output);
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{words:?}");
     }
 }
@@ -168,7 +168,7 @@ fn a_reader_that_goes_away_is_no_failure() {
 fn a_full_disk_behind_standard_output_is_a_failure() {
     let world = World::new();
     let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else { return };
-    let ran = world.ran(world.command(&["tools"]).stdout(full).output().unwrap());
+    let ran = world.ran(&world.command(&["tools"]).stdout(full).output().unwrap());
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.starts_with("error: cannot write to standard output: "), "{}", ran.stderr);
 }

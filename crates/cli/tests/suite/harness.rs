@@ -67,12 +67,12 @@ impl World {
     }
 
     pub(crate) fn run<S: AsRef<OsStr>>(&self, words: &[S]) -> Ran {
-        self.ran(self.command(words).output().unwrap())
+        self.ran(&self.command(words).output().unwrap())
     }
 
     /// With these variables as well.
     pub(crate) fn run_with<S: AsRef<OsStr>>(&self, variables: &[(&str, &str)], words: &[S]) -> Ran {
-        self.ran(self.command(words).envs(variables.iter().copied()).output().unwrap())
+        self.ran(&self.command(words).envs(variables.iter().copied()).output().unwrap())
     }
 
     /// With this on standard input.
@@ -84,7 +84,7 @@ impl World {
         let feeder = std::thread::spawn(move || pipe.write_all(&input).ok());
         let output = child.wait_with_output().unwrap();
         feeder.join().unwrap();
-        self.ran(output)
+        self.ran(&output)
     }
 
     /// Calls a tool and gives its JSON.
@@ -93,7 +93,7 @@ impl World {
         (ran.code, ran.json())
     }
 
-    pub(crate) fn ran(&self, output: Output) -> Ran {
+    pub(crate) fn ran(&self, output: &Output) -> Ran {
         Ran { code: output.status.code().unwrap_or(-1), stdout: self.neutral(&output.stdout), stderr: self.neutral(&output.stderr) }
     }
 

@@ -34,7 +34,7 @@ fn the_first_cancels_the_call_and_its_result_is_still_given() {
     let world = world();
     let (child, _connection) = waiting(&world);
     press_ctrl_c(&child);
-    let ran = world.ran(child.wait_with_output().unwrap());
+    let ran = world.ran(&child.wait_with_output().unwrap());
     assert_eq!((ran.code, &ran.json()["error_type"]), (130, &json!("cancelled")), "{ran:?}");
     assert!(ran.stderr.starts_with("cancelling"), "{ran:?}");
     assert_eq!(world.run(&["history", "--json"]).json()[0]["error_type"], "cancelled");
@@ -53,7 +53,7 @@ fn the_second_does_not_wait() {
     BufReader::new(child.stderr.take().unwrap()).read_line(&mut told).unwrap();
     assert_eq!(told, "cancelling; press Ctrl-C again to end at once\n");
     press_ctrl_c(&child);
-    let ran = world.ran(child.wait_with_output().unwrap());
+    let ran = world.ran(&child.wait_with_output().unwrap());
     assert_eq!((ran.code, ran.stdout.as_str()), (130, ""));
     drop(lock);
     let calls = world.run(&["history", "--json"]).json();

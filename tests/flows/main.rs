@@ -1,0 +1,9 @@
+//! What the seeds promise of a call, seen by a program that embeds Haft: real files, a real server, the real history.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod calls;
+mod embedded;
+mod files;
+mod limits;
+mod network;
+mod support;
