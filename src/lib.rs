@@ -102,3 +102,9 @@ pub mod store {
         StoreError,
     };
 }
+
+/// The Rust examples of the documents, compiled and run like those above.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/ADDING_A_TOOL.md")]
+#[doc = include_str!("../README.md")]
+mod documents {}

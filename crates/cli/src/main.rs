@@ -4,7 +4,6 @@ mod arguments;
 mod base64;
 mod commands;
 mod effects;
-mod escape;
 mod failure;
 mod help;
 mod invocation;

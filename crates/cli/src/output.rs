@@ -4,10 +4,10 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
+use haft_contract::visible;
 use serde::Serialize;
 
 use crate::arguments::Common;
-use crate::escape;
 use crate::failure::{Exit, Failure};
 
 /// The sixteen colours that every terminal lets its owner choose; no background.
@@ -63,7 +63,7 @@ impl Output {
 
     /// Writes a tool's text: byte for byte into a pipe, escaped on a terminal. It ends with a line break.
     pub(crate) fn foreign(&self, text: &str) -> Result<(), Failure> {
-        let mut text = if self.is_terminal() { escape::lines(text) } else { text.into() };
+        let mut text = if self.is_terminal() { visible::lines(text) } else { text.into() };
         if !text.is_empty() && !text.ends_with('\n') {
             text.to_mut().push('\n');
         }
@@ -109,7 +109,7 @@ pub(crate) fn note(text: &str) {
 
 /// Tells the person what may be wrong.
 pub(crate) fn warn(text: &str) {
-    note(&format!("{CARE}warning{CARE:#}: {}", escape::lines(text)));
+    note(&format!("{CARE}warning{CARE:#}: {}", visible::lines(text)));
 }
 
 /// A fault of Haft itself looks like every other error, and says how to learn more.
@@ -125,9 +125,9 @@ pub(crate) fn install_panic_message() {
 
 /// `error: …` and `help: …`, as every error of this program looks.
 pub(crate) fn error_text(message: &str, help: Option<&str>) -> String {
-    let error = format!("{BAD}error{BAD:#}: {}", escape::lines(message));
+    let error = format!("{BAD}error{BAD:#}: {}", visible::lines(message));
     match help {
-        Some(help) => format!("{error}\n{STRONG}help{STRONG:#}: {}", escape::lines(help)),
+        Some(help) => format!("{error}\n{STRONG}help{STRONG:#}: {}", visible::lines(help)),
         None => error,
     }
 }

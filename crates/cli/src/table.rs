@@ -1,9 +1,9 @@
 //! Aligned columns that fit the terminal.
 
 use anstyle::Style;
+use haft_contract::visible;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::escape;
 use crate::output::{DIM, PLAIN};
 
 const GAP: &str = "  ";
@@ -23,7 +23,7 @@ impl Cell {
         Self::styled(text, PLAIN)
     }
     pub(crate) fn styled(text: &str, style: Style) -> Self {
-        Self { text: escape::line(text).into_owned(), style }
+        Self { text: visible::line(text).into_owned(), style }
     }
 }
 

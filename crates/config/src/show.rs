@@ -1,9 +1,9 @@
 //! The whole configuration, value by value, with its sources.
 
+use haft_contract::visible;
 use serde_json::{Value as Json, json};
 
 use crate::merge::{Provenance, Setting};
-use crate::text::escaped;
 use crate::{Source, Value};
 
 /// One key, ready for a table.
@@ -32,8 +32,8 @@ impl Provenance {
 }
 
 fn row(setting: &Setting) -> Row {
-    let sources = sources(setting).iter().map(|source| escaped(&source.to_string())).collect::<Vec<_>>().join(", ");
-    Row { key: setting.key.path, value: escaped(&setting.value.to_string()), source: sources, doc: setting.key.doc }
+    let sources = sources(setting).iter().map(|source| visible::line(&source.to_string()).into_owned()).collect::<Vec<_>>().join(", ");
+    Row { key: setting.key.path, value: visible::line(&setting.value.to_string()).into_owned(), source: sources, doc: setting.key.doc }
 }
 
 /// The sources of a setting, each file, variable or flag once.

@@ -2,18 +2,11 @@
 
 use std::borrow::Cow;
 
-/// Escapes what a terminal would obey or hide: a file may come from anywhere.
-pub(crate) fn escaped(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if letter.is_control() || is_hidden(letter) { shown.extend(letter.escape_unicode()) } else { shown.push(letter) }
-    }
-    shown
-}
+use haft_contract::visible;
 
 /// A whole sentence, fit to be shown: escaped, and no longer than anyone reads.
 pub(crate) fn sentence(text: &str) -> String {
-    escaped(&cut(text, 600))
+    visible::shorten(text, 600).into_owned()
 }
 
 /// A value as part of a sentence: quoted, and short.
@@ -40,28 +33,9 @@ pub(crate) fn listed(things: &[String]) -> String {
     }
 }
 
-// Zero-width, joining, reordering and tag characters.
-fn is_hidden(letter: char) -> bool {
-    matches!(letter,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_a_terminal_would_obey_is_escaped() {
-        for (text, shown) in [
-            ("plain ü 漢", "plain ü 漢"),
-            ("\u{1b}[31mred", "\\u{1b}[31mred"),
-            ("a\nb\tc\0", "a\\u{a}b\\u{9}c\\u{0}"),
-            ("a\u{202e}b\u{200b}", "a\\u{202e}b\\u{200b}"),
-        ] {
-            assert_eq!((escaped(text), sentence(text)), (shown.to_owned(), shown.to_owned()));
-        }
-    }
 
     #[test]
     fn long_things_are_cut_in_sentences() {

@@ -17,6 +17,7 @@ mod output;
 mod permission;
 pub mod schema;
 mod tool;
+pub mod visible;
 
 pub use approval::{Answer, ApprovalRequest, Approver};
 pub use call::{Arguments, Envelope, ToolCall, ToolResult};

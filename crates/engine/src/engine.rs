@@ -20,7 +20,7 @@ use crate::stages::plan::plan;
 use crate::stages::resolve::{available, resolve};
 use crate::stages::rewrite::{Rewritten, rewrite};
 use crate::stages::run::{cancelled, run};
-use crate::stages::settle::{Settling, Trail, remembered, settle};
+use crate::stages::settle::{Remembered, Settling, Trail, remembered, settle};
 use crate::workers::Workers;
 use crate::{Entry, Limits, Registry, Session};
 
@@ -143,7 +143,7 @@ impl Engine {
             }
         };
         trail.warnings = checked.warnings;
-        trail.arguments = remembered(&checked.value);
+        trail.arguments = Remembered::new(checked.text, &checked.value);
         trail.signature = session.watches_loops().then(|| Signature::of(entry.name(), &checked.value));
         let prepared = plan(&engine.workers, &entry, checked.value, session.host()).await?;
         trail.changes = prepared.plan().changes_something();
@@ -240,7 +240,7 @@ impl Engine {
             entry: Arc::clone(entry),
             log: Arc::clone(&self.inner.log),
             blobs: Arc::clone(&self.inner.blobs),
-            record: Arc::clone(&trail.record),
+            record: trail.record,
             spill_bytes: self.inner.limits.spill_bytes,
         }
     }

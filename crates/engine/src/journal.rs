@@ -18,7 +18,7 @@ pub(crate) struct CallSupport {
     pub(crate) entry: Arc<Entry>,
     pub(crate) log: Arc<dyn CallLog>,
     pub(crate) blobs: Arc<dyn Blobs>,
-    pub(crate) record: Arc<str>,
+    pub(crate) record: uuid::Uuid,
     pub(crate) spill_bytes: u64,
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use haft_contract::{Access, ErrorKind, Need, Plan, ToolDefinition};
 use serde::Serialize;
 
+use crate::registry::folded;
 use crate::{Entry, Session};
 
 /// What comes of a decision.
@@ -156,7 +157,9 @@ impl Listed {
         Self { pattern: pattern.into(), file: None, line: None }
     }
     fn matches(&self, tool: &ToolDefinition) -> bool {
-        std::iter::once(&tool.name).chain(&tool.aliases).any(|name| glob(&self.pattern, name))
+        // Spelled as freely as a call: blanks, case and hyphens do not matter.
+        let pattern = folded(&self.pattern);
+        std::iter::once(&tool.name).chain(&tool.aliases).any(|name| glob(&pattern, &folded(name)))
     }
 }
 
@@ -165,8 +168,8 @@ impl Listed {
 pub struct StandardPolicy {
     /// Tools switched off for everyone.
     pub disabled: Vec<Listed>,
-    /// If present, only these.
-    pub allow: Option<Vec<Listed>>,
+    /// Lists of allowed tools: a tool must stand in each of them; without a list, all are allowed.
+    pub allow: Vec<Vec<Listed>>,
     /// Never these.
     pub deny: Vec<Listed>,
 }
@@ -234,14 +237,15 @@ impl StandardPolicy {
             decision.source(entry.file.clone(), entry.line);
             return;
         }
-        let Some(allow) = &self.allow else { return };
-        if let Some(entry) = allow.iter().find(|entry| entry.matches(tool)) {
-            decision.pass("global", format!("allow {}", entry.pattern));
-            decision.source(entry.file.clone(), entry.line);
-        } else {
-            let change = format!("add '{}' to tools.allow", tool.name);
-            decision.deny("global", "not in tools.allow", unavailable(tool, "global", Some(change)));
-            decision.source(allow.first().and_then(|entry| entry.file.clone()), allow.first().and_then(|entry| entry.line));
+        for allow in &self.allow {
+            if let Some(entry) = allow.iter().find(|entry| entry.matches(tool)) {
+                decision.pass("global", format!("allow {}", entry.pattern));
+                decision.source(entry.file.clone(), entry.line);
+            } else {
+                let change = format!("add '{}' to tools.allow", tool.name);
+                decision.deny("global", "not in tools.allow", unavailable(tool, "global", Some(change)));
+                decision.source(allow.first().and_then(|entry| entry.file.clone()), allow.first().and_then(|entry| entry.line));
+            }
         }
     }
 }
@@ -317,7 +321,7 @@ fn glob(pattern: &str, name: &str) -> bool {
         if p < pattern.len() && pattern[p] == b'*' {
             star = Some((p, n));
             p += 1;
-        } else if p < pattern.len() && pattern[p].eq_ignore_ascii_case(&name[n]) {
+        } else if p < pattern.len() && pattern[p] == name[n] {
             p += 1;
             n += 1;
         } else if let Some((at, from)) = star {
@@ -339,7 +343,6 @@ mod tests {
     fn patterns_match_whole_names() {
         for (pattern, name, matches) in [
             ("read_file", "read_file", true),
-            ("Read_File", "read_file", true),
             ("read", "read_file", false),
             ("web_*", "web_fetch", true),
             ("*", "anything", true),

@@ -8,7 +8,6 @@ mod local;
 mod notifier;
 mod process;
 mod system;
-mod visible;
 
 pub use clock::SystemClock;
 pub use files::{LocalFiles, WorkspaceOptions};

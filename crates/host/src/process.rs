@@ -11,17 +11,16 @@ use std::pin::{Pin, pin};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use haft_contract::{BoxFuture, CommandSpec, ErrorKind, Exec, ProcessOutput, ProcessRunner, ToolError};
+use haft_contract::{BoxFuture, CommandSpec, ErrorKind, Exec, ProcessOutput, ProcessRunner, ToolError, visible};
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStdin, Command};
 use tokio_util::sync::CancellationToken;
 
 use self::capture::Capture;
 use self::group::Group;
-use crate::visible::escape;
 
 /// How long output may still arrive after the program itself has ended: something it left behind may hold the pipe.
-const LAST_WORDS: Duration = Duration::from_millis(250);
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// Runs programs on this machine.
 #[derive(Debug, Clone, Copy, Default)]
@@ -150,7 +149,7 @@ fn report(status: ExitStatus, end: End, stdout: Capture, stderr: Capture) -> Pro
 }
 
 fn shown(exec: &Exec) -> String {
-    format!("'{}'", escape(&exec.program.to_string_lossy()))
+    format!("'{}'", visible::line(&exec.program.to_string_lossy()))
 }
 
 fn cancelled(exec: &Exec) -> ToolError {
@@ -159,7 +158,8 @@ fn cancelled(exec: &Exec) -> ToolError {
 
 fn spawn_error(exec: &Exec, error: io::Error) -> ToolError {
     let program = shown(exec);
-    let directory = escape(&exec.directory.to_string_lossy());
+    let directory = exec.directory.to_string_lossy();
+    let directory = visible::line(&directory);
     let message = match error.kind() {
         _ if !exec.directory.is_dir() => format!("Cannot run {program} in '{directory}': there is no such folder."),
         IoErrorKind::NotFound if exec.program.exists() => {

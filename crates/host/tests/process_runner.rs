@@ -36,7 +36,9 @@ fn output(code: i32, stdout: &str, stderr: &str) -> ProcessOutput {
 
 /// Waits for a script to write down the process ids of its tree.
 async fn written_ids(file: &Path, count: usize) -> Vec<u32> {
+    let start = Instant::now();
     loop {
+        assert!(start.elapsed() < Duration::from_secs(10), "{} was not written", file.display());
         let text = std::fs::read_to_string(file).unwrap_or_default();
         let ids: Vec<u32> = text.split_whitespace().map(|id| id.parse().unwrap()).collect();
         if text.ends_with('\n') && ids.len() == count {
@@ -92,7 +94,7 @@ async fn a_timeout_ends_the_whole_tree_and_keeps_what_was_said() {
     let folder = tempfile::tempdir().unwrap();
     let (mut spec, file) = tree(&folder);
     spec.exec.arguments[1].insert_str(0, "echo begun; ");
-    spec.timeout = Duration::from_millis(300);
+    spec.timeout = Duration::from_millis(1500);
     let result = run(spec).await.unwrap();
     assert_eq!(result, ProcessOutput { code: None, signal: Some(15), timed_out: true, ..output(0, "begun\n", "") });
     assert_all_end(&written_ids(&file, 3).await).await;
@@ -104,7 +106,7 @@ async fn a_tree_that_ignores_the_polite_signal_is_killed() {
     let file = folder.path().join("ids");
     let script = format!("trap '' TERM; sleep 100 & echo $$ $! > {}; while :; do sleep 100; done", file.display());
     let mut spec = shell(&script);
-    spec.timeout = Duration::from_millis(300);
+    spec.timeout = Duration::from_millis(1500);
     let result = run(spec).await.unwrap();
     assert_eq!(result, ProcessOutput { code: None, signal: Some(9), timed_out: true, ..output(0, "", "") });
     assert_all_end(&written_ids(&file, 2).await).await;
@@ -157,7 +159,7 @@ async fn what_a_program_leaves_behind_neither_hangs_nor_stays() {
 
 #[tokio::test]
 async fn late_words_of_a_pipeline_are_heard() {
-    let result = run(shell("(sleep 0.05; echo late) & exit 0")).await.unwrap();
+    let result = run(shell("(sleep 0.02; echo late) & exit 0")).await.unwrap();
     assert_eq!(result, output(0, "late\n", ""));
 }
 

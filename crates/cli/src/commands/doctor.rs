@@ -5,12 +5,12 @@ mod state;
 
 use anstyle::Style;
 use haft_config::Loaded;
+use haft_contract::visible;
 use haft_engine::Registry;
 use serde_json::{Value, json};
 
 use crate::arguments::Common;
 use crate::commands::block_on;
-use crate::escape;
 use crate::failure::{Exit, Failure};
 use crate::output::{BAD, CARE, DIM, GOOD, Output, PLAIN, print};
 use crate::table::wrapped;
@@ -127,8 +127,8 @@ fn lines(check: &Check, output: &Output) -> String {
     let (symbol, word, style) = look(check.state);
     let (mark, indent) = if output.has_symbols() { (symbol, 2) } else { (word, 9) };
     let room = output.width.map_or(usize::MAX, |width| width.saturating_sub(indent));
-    let message = wrapped(&escape::line(&format!("{}: {}", check.name, check.message)), room);
-    let fix = check.fix.iter().flat_map(|fix| wrapped(&escape::line(&format!("help: {fix}")), room));
+    let message = wrapped(&visible::line(&format!("{}: {}", check.name, check.message)), room);
+    let fix = check.fix.iter().flat_map(|fix| wrapped(&visible::line(&format!("help: {fix}")), room));
     let lines = message.into_iter().map(|line| (PLAIN, line)).chain(fix.map(|line| (DIM, line)));
     let marked = |(number, (text_style, line)): (usize, (Style, String))| {
         let mark = if number == 0 { mark } else { "" };

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use anstyle::Style;
+use haft_contract::visible;
 use haft_engine::{Explanation, Outcome, TraceEntry, Verdict};
 
 use crate::arguments::{Common, ToolWords};
 use crate::commands::block_on;
 use crate::effects;
-use crate::escape;
 use crate::failure::{Exit, Failure};
 use crate::invocation::Invocation;
 use crate::output::{BAD, CARE, GOOD, Output, STRONG, print, prose_width};
@@ -46,7 +46,7 @@ fn in_words(explanation: &Explanation, workspace: &Path, width: Option<usize>) -
 }
 
 fn prose(text: Option<&str>, width: Option<usize>) -> String {
-    wrapped(&escape::lines(text.unwrap_or_default()), prose_width(width)).join("\n")
+    wrapped(&visible::lines(text.unwrap_or_default()), prose_width(width)).join("\n")
 }
 
 fn verdict(verdict: Verdict) -> (&'static str, Style) {

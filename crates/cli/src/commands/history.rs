@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use haft_contract::visible;
 use haft_store::{CallFilter, CallLog, CallRecord, CallStatus};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -11,7 +12,6 @@ use serde_json::{Value, json};
 use crate::arguments::History;
 use crate::commands::block_on;
 use crate::effects;
-use crate::escape;
 use crate::failure::{Exit, Failure};
 use crate::output::{BAD, CARE, DIM, GOOD, Output, note, print};
 use crate::page::Page;
@@ -136,12 +136,12 @@ fn in_full(call: &CallRecord, files: &[String], undo: Option<&str>, output: &Out
     page.section("Arguments as they came", &indented(call.original_arguments.as_ref()));
     page.section("Arguments", &indented(Some(&call.arguments).filter(|value| !value.is_null())));
     let title = if call.status == CallStatus::Success { "Result" } else { "Message" };
-    page.section(title, &escape::lines(&call.summary));
+    page.section(title, &visible::lines(&call.summary));
     page.finish()
 }
 
 fn indented(value: Option<&Value>) -> String {
-    value.map(|value| escape::lines(&format!("{value:#}")).into_owned()).unwrap_or_default()
+    value.map(|value| visible::lines(&format!("{value:#}")).into_owned()).unwrap_or_default()
 }
 
 fn step_in_words(step: &Value) -> String {

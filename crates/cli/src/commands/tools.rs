@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use haft_contract::ToolDefinition;
+use haft_contract::visible;
 use haft_engine::{Candidate, Decision, Entry, Outcome, Session, TraceEntry, Verdict};
 use serde_json::{Value, json};
 
 use crate::arguments::{Common, Tools};
-use crate::escape;
 use crate::failure::{Exit, Failure};
 use crate::output::{DIM, GOOD, Output, PLAIN, STRONG, print, prose_width};
 use crate::page::Page;
@@ -121,7 +121,7 @@ fn list(tools: &[Listed], width: Option<usize>) -> String {
 fn reason_lines(reason: &str, name_width: usize, width: Option<usize>) -> Vec<String> {
     let indent = if width.is_some_and(|width| width < 60) { 4 } else { name_width + 7 };
     let room = width.map_or(usize::MAX, |width| width.saturating_sub(indent));
-    let lines = wrapped(&format!("({})", escape::line(reason)), room);
+    let lines = wrapped(&format!("({})", visible::line(reason)), room);
     lines.iter().map(|line| format!("{:indent$}{DIM}{line}{DIM:#}", "")).collect()
 }
 
@@ -189,8 +189,8 @@ fn parameter_lines(definition: &ToolDefinition, width: Option<usize>) -> String 
     let mut page = Page::default();
     for parameter in parameters::of(definition) {
         let required = if parameter.required { ", required" } else { "" };
-        page.line(format_args!("{STRONG}{}{STRONG:#} ({}{required})", escape::line(parameter.name), parameter.kind()));
-        for line in wrapped(&escape::lines(&parameter.description()), prose_width(width).saturating_sub(DEEPER)) {
+        page.line(format_args!("{STRONG}{}{STRONG:#} ({}{required})", visible::line(parameter.name), parameter.kind()));
+        for line in wrapped(&visible::lines(&parameter.description()), prose_width(width).saturating_sub(DEEPER)) {
             page.line(format_args!("    {line}"));
         }
     }

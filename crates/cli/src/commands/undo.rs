@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use haft_contract::visible;
 use haft_engine::{UndoError, Undone};
 use haft_store::{CallLog, CallRecord};
 use serde_json::json;
 
 use crate::arguments::{Common, Undo};
 use crate::commands::{block_on, history};
-use crate::escape;
 use crate::failure::{Exit, Failure};
 use crate::output::{Output, print};
 use crate::page::Page;
@@ -43,10 +43,10 @@ fn show(undone: &Undone, output: &Output) -> Result<(), Failure> {
         return output.data(&json!({ "status": "success", "call": history::to_json(call), "files": files }));
     }
     let mut page = Page::default();
-    page.line(format_args!("undone: {} ({})", escape::line(&call.tool), call.id));
+    page.line(format_args!("undone: {} ({})", visible::line(&call.tool), call.id));
     for file in &files {
         let state = if Path::new(file).exists() { "put back" } else { "removed, as it did not exist before" };
-        page.line(format_args!("  {}: {state}", escape::line(file)));
+        page.line(format_args!("  {}: {state}", visible::line(file)));
     }
     print(&page.finish())
 }

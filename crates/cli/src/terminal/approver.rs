@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use haft_contract::visible;
 use haft_contract::{Answer, ApprovalRequest, Approver, BoxFuture, Effect};
 
 use super::Terminal;
-use crate::escape;
 use crate::output::{CARE, STRONG};
 use crate::page::Page;
 
@@ -35,24 +35,24 @@ impl Approver for TerminalApprover {
 /// The whole of what would happen, never cut, with nothing hidden.
 fn question(request: &ApprovalRequest) -> String {
     let mut page = Page::default();
-    let (tool, agent) = (escape::line(&request.call.tool), escape::line(&request.call.agent));
+    let (tool, agent) = (visible::line(&request.call.tool), visible::line(&request.call.agent));
     page.line(format_args!("\n{CARE}{tool}{CARE:#} of agent {agent} would:"));
     if request.effects.is_empty() {
         page.line("  do something that it does not name");
     }
     for effect in &request.effects {
-        page.line(format_args!("  {STRONG}{:<8}{STRONG:#} {}", effect.kind(), escape::line(&effect.target())));
+        page.line(format_args!("  {STRONG}{:<8}{STRONG:#} {}", effect.kind(), visible::line(&effect.target())));
         circumstances(effect, &mut page);
     }
-    page.line(format_args!("Asked because: {}", escape::line(&request.reason)));
+    page.line(format_args!("Asked because: {}", visible::line(&request.reason)));
     page.finish()
 }
 
 fn circumstances(effect: &Effect, page: &mut Page) {
     let Effect::Exec(exec) = effect else { return };
-    page.line(format_args!("           in {}", escape::line(&exec.directory.to_string_lossy())));
+    page.line(format_args!("           in {}", visible::line(&exec.directory.to_string_lossy())));
     if !exec.environment.is_empty() {
-        page.line(format_args!("           with {}", escape::line(&exec.environment.join(", "))));
+        page.line(format_args!("           with {}", visible::line(&exec.environment.join(", "))));
     }
 }
 

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use haft_contract::visible;
 use haft_contract::{BoxFuture, PermissionAnswer, PermissionHost, PermissionState};
 
 use super::Terminal;
-use crate::escape;
 use crate::output::CARE;
 
 const PROMPT: &str = "Grant it? [y/n/never] ";
@@ -44,7 +44,7 @@ impl PermissionHost for TerminalPermissions {
 
     fn request<'a>(&'a self, permission: &'a str) -> BoxFuture<'a, PermissionAnswer> {
         Box::pin(async move {
-            let text = format!("\n{CARE}A tool needs the permission{CARE:#} {}\n", escape::line(permission));
+            let text = format!("\n{CARE}A tool needs the permission{CARE:#} {}\n", visible::line(permission));
             let answer = self.terminal.ask(&text, PROMPT, understood).await.unwrap_or(PermissionAnswer::Denied);
             self.remember(permission, answer);
             answer

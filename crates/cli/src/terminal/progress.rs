@@ -1,8 +1,8 @@
 //! Progress of a call, one line for each update: what is finished is never redrawn.
 
+use haft_contract::visible;
 use haft_contract::{CallInfo, Progress, ProgressSink};
 
-use crate::escape;
 use crate::output::DIM;
 
 /// Shows progress on standard error.
@@ -11,6 +11,6 @@ pub(crate) struct TerminalProgress;
 
 impl ProgressSink for TerminalProgress {
     fn progress(&self, call: &CallInfo, progress: Progress) {
-        super::show(&format!("{DIM}{}: {}{DIM:#}\n", escape::line(&call.tool), escape::line(&progress.message)));
+        super::show(&format!("{DIM}{}: {}{DIM:#}\n", visible::line(&call.tool), visible::line(&progress.message)));
     }
 }

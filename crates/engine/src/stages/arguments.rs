@@ -6,6 +6,7 @@ use jsonschema::error::ValidationErrorKind;
 use serde_json::{Map, Value};
 
 use super::json;
+use super::parameters::Reading;
 use crate::Entry;
 
 /// Arguments that the schema has accepted, and what is worth telling about them.
@@ -13,13 +14,15 @@ use crate::Entry;
 pub(crate) struct Checked {
     pub(crate) value: Value,
     pub(crate) warnings: Vec<String>,
+    /// The text they came as, if the value says just the same: history keeps it without a copy.
+    pub(crate) text: Option<String>,
 }
 
 /// Parses, reads and validates.
 pub(crate) fn check(entry: &Entry, arguments: Arguments, limit: usize) -> Result<Checked, ToolError> {
-    let value = match arguments {
-        Arguments::Text(text) => json::parse(&text, limit)?,
-        Arguments::Json(value) => value,
+    let (value, text) = match arguments {
+        Arguments::Text(text) => (json::parse(&text, limit)?, Some(text)),
+        Arguments::Json(value) => (value, None),
     };
     let mut map = match value {
         Value::Object(map) => map,
@@ -32,10 +35,10 @@ pub(crate) fn check(entry: &Entry, arguments: Arguments, limit: usize) -> Result
             )));
         }
     };
-    let warnings = entry.parameters().read(&mut map)?;
+    let Reading { warnings, changed } = entry.parameters().read(&mut map)?;
     let value = Value::Object(map);
     validate(entry, &value)?;
-    Ok(Checked { value, warnings })
+    Ok(Checked { value, warnings, text: text.filter(|_| !changed) })
 }
 
 fn validate(entry: &Entry, value: &Value) -> Result<(), ToolError> {

@@ -29,6 +29,22 @@ struct Parameter {
     verbatim: bool,
 }
 
+/// What came of reading arguments.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    /// What was not understood.
+    pub(super) warnings: Vec<String>,
+    /// Whether the arguments say anything else now.
+    pub(super) changed: bool,
+}
+
+/// What came of reading one.
+enum Settled {
+    Same,
+    Changed,
+    Missing,
+}
+
 /// What the reading of a tool's parameters needs, made once from its schema.
 #[derive(Debug)]
 pub(crate) struct ParameterTable {
@@ -65,58 +81,68 @@ impl ParameterTable {
     }
 
     /// Reads arguments in place; says what was not understood.
-    pub(super) fn read(&self, map: &mut Map<String, Value>) -> Result<Vec<String>, ToolError> {
-        let warnings = self.settle_names(map);
+    pub(super) fn read(&self, map: &mut Map<String, Value>) -> Result<Reading, ToolError> {
+        let mut reading = self.settle_names(map);
         let mut given = 0;
         let mut empty = Vec::new();
         for (key, value) in map.iter_mut() {
             let Some(parameter) = self.parameters.iter().find(|parameter| parameter.name == *key) else { continue };
-            if parameter.settle(value) { given += 1 } else { empty.push(parameter) }
+            match parameter.settle(value) {
+                Settled::Same => given += 1,
+                Settled::Changed => (given, reading.changed) = (given + 1, true),
+                Settled::Missing => empty.push(parameter),
+            }
         }
+        reading.changed |= !empty.is_empty();
         for parameter in empty {
             map.shift_remove(&parameter.name);
         }
         if given < self.parameters.len() {
-            self.fill(map)?;
+            reading.changed |= self.fill(map)?;
         }
-        Ok(warnings)
+        Ok(reading)
     }
 
     /// Defaults for what is absent; what is required and absent is said.
-    fn fill(&self, map: &mut Map<String, Value>) -> Result<(), ToolError> {
+    fn fill(&self, map: &mut Map<String, Value>) -> Result<bool, ToolError> {
+        let mut filled = false;
         for parameter in self.parameters.iter().filter(|parameter| parameter.required || parameter.default.is_some()) {
             if map.contains_key(&parameter.name) {
                 continue;
             }
             match &parameter.default {
-                Some(default) => drop(map.insert(parameter.name.clone(), default.clone())),
+                Some(default) => {
+                    map.insert(parameter.name.clone(), default.clone());
+                    filled = true;
+                }
                 None => return Err(ToolError::validation(format!("{} {}", missing(&parameter.name), self.signature))),
             }
         }
-        Ok(())
+        Ok(filled)
     }
 
     /// Renames what is spelled differently; reports what is unknown. Nearly always there is nothing to do.
-    fn settle_names(&self, map: &mut Map<String, Value>) -> Vec<String> {
+    fn settle_names(&self, map: &mut Map<String, Value>) -> Reading {
         if map.keys().all(|key| self.parameters.iter().any(|parameter| parameter.name == *key)) {
-            return Vec::new();
+            return Reading::default();
         }
         let strange: Vec<String> =
             map.keys().filter(|key| !self.parameters.iter().any(|parameter| parameter.name == **key)).cloned().collect();
-        let mut warnings = Vec::new();
+        let mut reading = Reading::default();
         for key in strange {
             match self.meant(&key) {
                 Some(name) if !map.contains_key(name) => {
                     if let Some(value) = map.shift_remove(&key) {
                         map.insert(name.to_owned(), value);
+                        reading.changed = true;
                     }
                 }
-                Some(name) => warnings.push(format!("'{}' was ignored: '{name}' is given as well", bounded(&key, 80))),
+                Some(name) => reading.warnings.push(format!("'{}' was ignored: '{name}' is given as well", bounded(&key, 80))),
                 None if self.open => {}
-                None => warnings.push(format!("unknown parameter '{}' was ignored", bounded(&key, 80))),
+                None => reading.warnings.push(format!("unknown parameter '{}' was ignored", bounded(&key, 80))),
             }
         }
-        warnings
+        reading
     }
 
     fn meant(&self, key: &str) -> Option<&str> {
@@ -128,23 +154,26 @@ impl ParameterTable {
 }
 
 impl Parameter {
-    /// Coerces the value of this parameter in place; says whether it is a value at all.
-    fn settle(&self, value: &mut Value) -> bool {
+    /// Coerces the value of this parameter in place; says what came of it.
+    fn settle(&self, value: &mut Value) -> Settled {
+        let mut settled = Settled::Same;
         if !self.verbatim
             && let Value::String(text) = value
         {
             let trimmed = text.trim();
             if trimmed.len() != text.len() {
                 *text = trimmed.to_owned();
+                settled = Settled::Changed;
             }
             if text.is_empty() {
-                return false;
+                return Settled::Missing;
             }
         }
         if let Some(better) = self.coerced(value) {
             *value = better;
+            settled = Settled::Changed;
         }
-        !value.is_null()
+        if value.is_null() { Settled::Missing } else { settled }
     }
 
     fn coerced(&self, value: &Value) -> Option<Value> {
@@ -283,7 +312,7 @@ mod tests {
 
     fn read(arguments: Value) -> (Value, Vec<String>) {
         let Value::Object(mut map) = arguments else { panic!("not an object") };
-        let warnings = table().read(&mut map).unwrap();
+        let warnings = table().read(&mut map).unwrap().warnings;
         (Value::Object(map), warnings)
     }
 

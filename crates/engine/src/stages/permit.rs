@@ -1,10 +1,10 @@
 //! permit: the policy on the effects, host permissions, approvals. Only what comes out of here may run.
 
 use haft_contract::{Answer, ApprovalRequest, CallInfo, ErrorKind, Plan, ToolError};
-use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::resolve::refused;
+use super::settle::Remembered;
 use crate::policy::{Decision, Outcome, Policy, Verdict};
 use crate::{Entry, Limits, Session};
 
@@ -17,7 +17,7 @@ pub(crate) struct Cleared(());
 pub(crate) struct Request<'a> {
     pub(crate) entry: &'a Entry,
     pub(crate) call: &'a CallInfo,
-    pub(crate) arguments: &'a Value,
+    pub(crate) arguments: &'a Remembered,
     pub(crate) plan: &'a Plan,
     pub(crate) session: &'a Session,
     pub(crate) cancel: &'a CancellationToken,
@@ -52,7 +52,8 @@ async fn ask(limits: &Limits, request: Request<'_>, decision: &Decision) -> Resu
     let Some(approver) = request.session.approver() else {
         return Err(ToolError::denied(format!("This call needs a person's approval ({reason}), and nobody can be asked here.")));
     };
-    let question = ApprovalRequest::new(request.call.clone(), request.arguments.clone(), request.plan.effects().to_vec(), reason);
+    let question =
+        ApprovalRequest::new(request.call.clone(), request.arguments.clone().into_value(), request.plan.effects().to_vec(), reason);
     let answer = tokio::select! {
         answer = tokio::time::timeout(limits.approval, approver.ask(question)) => answer,
         () = request.cancel.cancelled() => return Err(super::run::cancelled()),

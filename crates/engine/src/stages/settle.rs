@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use haft_contract::{CallInfo, Content, ErrorKind, ToolError, ToolOutput, ToolResult};
 use haft_store::{CallLog, CallRecord, CallStatus};
 use serde_json::{Map, Value, json};
+use uuid::Uuid;
 
 use super::guard::{self, Signature};
 use crate::events::{Event, EventSink};
@@ -18,12 +19,12 @@ use crate::{Limits, Session};
 /// What is known of a call so far; everything that history and hooks need at the end.
 #[derive(Debug)]
 pub(crate) struct Trail {
-    pub(crate) record: Arc<str>,
+    pub(crate) record: Uuid,
     pub(crate) call: CallInfo,
     pub(crate) tool: Cow<'static, str>,
     pub(crate) started_at: SystemTime,
     pub(crate) started: Instant,
-    pub(crate) arguments: Value,
+    pub(crate) arguments: Remembered,
     pub(crate) original: Option<Value>,
     pub(crate) effects: Value,
     pub(crate) decision: Decision,
@@ -35,12 +36,12 @@ pub(crate) struct Trail {
 impl Trail {
     pub(crate) fn new(call: CallInfo, started_at: SystemTime) -> Self {
         Self {
-            record: Arc::from(record_id(started_at).as_str()),
+            record: record_id(started_at),
             tool: Cow::Owned(call.tool.clone()),
             call,
             started_at,
             started: Instant::now(),
-            arguments: Value::Null,
+            arguments: Remembered::Value(Value::Null),
             original: None,
             effects: Value::Array(Vec::new()),
             decision: Decision::allow(),
@@ -53,7 +54,6 @@ impl Trail {
     /// The record of this call as it stands, for what must be on disk before the call goes on.
     pub(crate) fn to_record(&self, session: &Session, status: CallStatus) -> CallRecord {
         let copy = Self {
-            record: Arc::clone(&self.record),
             call: self.call.clone(),
             tool: self.tool.clone(),
             arguments: self.arguments.clone(),
@@ -75,7 +75,7 @@ impl Trail {
             agent: session.agent().to_string(),
             tool: self.tool.into_owned(),
             workspace: session.workspace().to_owned(),
-            arguments: redacted(self.arguments),
+            arguments: redacted(self.arguments.into_value()),
             original_arguments: self.original.map(redacted),
             effects: redacted(self.effects),
             decision: json!({"verdict": self.decision.verdict, "trace": self.decision.trace}),
@@ -108,13 +108,9 @@ pub(crate) async fn settle(
     note_warnings(&trail.warnings, &mut outcome);
     let elapsed = trail.started.elapsed();
     let result = ToolResult { call_id: trail.call.id.clone(), tool: trail.tool.clone(), outcome, elapsed };
-    let call = HookCall { call: &trail.call, arguments: &trail.arguments };
-    for hook in engine.hooks {
-        hooks::after(&**hook, call, &result).await;
-    }
     let mut summary = summary(&result, engine.limits.summary_bytes);
-    for hook in engine.hooks {
-        summary = hooks::persist(&**hook, call, summary).await;
+    if !engine.hooks.is_empty() {
+        summary = tell_hooks(engine.hooks, &trail, &result, summary).await;
     }
     let status = match &result.outcome {
         Ok(_) => CallStatus::Success,
@@ -131,6 +127,19 @@ pub(crate) async fn settle(
         events.event(&Event::Finished { call, error, elapsed });
     }
     result
+}
+
+/// Hooks observe the result, and may rewrite what is stored of it.
+async fn tell_hooks(hooks: &[Arc<dyn Hook>], trail: &Trail, result: &ToolResult, mut summary: String) -> String {
+    let arguments = trail.arguments.clone().into_value();
+    let call = HookCall { call: &trail.call, arguments: &arguments };
+    for hook in hooks {
+        hooks::after(&**hook, call, result).await;
+    }
+    for hook in hooks {
+        summary = hooks::persist(&**hook, call, summary).await;
+    }
+    summary
 }
 
 /// Counts the outcome for the loop guard; a repeated one carries a note for the model.
@@ -187,7 +196,29 @@ fn head(text: &str, limit: usize) -> &str {
 /// How much of one string of the arguments history keeps.
 const KEPT: usize = 1024;
 
-/// A copy of arguments for history, with long strings cut, so that a huge call is not copied.
+/// Arguments as history will have them. Text is parsed again only when someone looks: behind the call, mostly.
+#[derive(Debug, Clone)]
+pub(crate) enum Remembered {
+    Text(String),
+    Value(Value),
+}
+
+impl Remembered {
+    /// Keeps the text they came as where it says the same and is short; else a copy with long strings cut, so that a huge
+    /// call is not copied.
+    pub(crate) fn new(text: Option<String>, value: &Value) -> Self {
+        text.filter(|text| text.len() <= KEPT).map_or_else(|| Self::Value(remembered(value)), Self::Text)
+    }
+    pub(crate) fn into_value(self) -> Value {
+        match self {
+            Self::Text(text) if text.trim().is_empty() => Value::Object(Map::new()),
+            Self::Text(text) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+            Self::Value(value) => value,
+        }
+    }
+}
+
+/// A copy with long strings cut.
 pub(crate) fn remembered(value: &Value) -> Value {
     match value {
         Value::String(text) if text.len() > KEPT => Value::String(format!("{}… ({} bytes)", head(text, KEPT), text.len())),
@@ -214,18 +245,21 @@ fn redacted(mut value: Value) -> Value {
     value
 }
 
-/// A UUID v7 without a system call: the time, a counter that keeps calls of one moment in order, and a random part that
-/// is drawn once per process.
-fn record_id(now: SystemTime) -> String {
+/// A UUID v7 without a system call: the time, a counter that keeps calls of one moment in order, and a random part that is
+/// drawn once per process. The counter is in the tail as well, because people name calls by the last characters.
+fn record_id(now: SystemTime) -> Uuid {
     use std::sync::OnceLock;
-    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::atomic::{AtomicU32, Ordering};
     static SEED: OnceLock<[u8; 16]> = OnceLock::new();
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let seed = SEED.get_or_init(|| uuid::Uuid::now_v7().into_bytes());
-    let count = COUNT.fetch_add(1, Ordering::Relaxed).to_be_bytes();
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let seed = SEED.get_or_init(|| Uuid::now_v7().into_bytes());
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let [a, b, c, d] = count.to_be_bytes();
+    // An odd factor makes neighbouring counts look different, and keeps them distinct.
+    let [w, x, y, z] =
+        (u32::from_be_bytes([seed[12], seed[13], seed[14], seed[15]]).wrapping_add(count.wrapping_mul(0x9E37_79B1))).to_be_bytes();
     let millis = now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
-    let tail = [count[4], count[5], count[6], count[7], seed[10], seed[11], seed[12], seed[13], seed[14], seed[15]];
-    uuid::Builder::from_unix_timestamp_millis(millis, &tail).into_uuid().to_string()
+    uuid::Builder::from_unix_timestamp_millis(millis, &[a, b, c, d, seed[10], seed[11], w, x, y, z]).into_uuid()
 }
 
 #[cfg(test)]
@@ -236,9 +270,10 @@ mod tests {
 
     #[test]
     fn record_ids_are_unique_and_sort_by_time_then_order() {
-        let ids: Vec<String> = (0..1000).map(|_| record_id(SystemTime::UNIX_EPOCH)).collect();
+        let ids: Vec<String> = (0..1000).map(|_| record_id(SystemTime::UNIX_EPOCH).to_string()).collect();
         assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), 1000);
-        assert!(record_id(SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1)) > ids[999]);
+        assert_eq!(ids.iter().map(|id| &id[id.len() - 8..]).collect::<BTreeSet<_>>().len(), 1000, "the last characters name a call");
+        assert!(record_id(SystemTime::UNIX_EPOCH + Duration::from_secs(1)).to_string() > ids[999]);
     }
 
     #[test]

@@ -1,9 +1,7 @@
 //! A URL, parsed once and for all: what is judged here is what is connected to.
 
-use haft_contract::{Connect, ToolError};
+use haft_contract::{Connect, ToolError, visible};
 use url::{Host, Url};
-
-use crate::visible::shorten;
 
 /// Methods that tools may use. CONNECT and TRACE are not among them: they speak to proxies.
 pub(crate) const METHODS: &[&str] = &["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
@@ -91,7 +89,7 @@ fn invalid(text: &str, hint: &str) -> ToolError {
 
 /// Text from outside, as it is shown in messages.
 pub(crate) fn shown(text: &str) -> String {
-    shorten(text, SHOWN_CHARACTERS)
+    visible::shorten(text, SHOWN_CHARACTERS).into_owned()
 }
 
 #[cfg(test)]

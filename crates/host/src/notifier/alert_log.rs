@@ -6,10 +6,8 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use haft_contract::{Notice, ToolError};
+use haft_contract::{Notice, ToolError, visible};
 use rustix::fs::{Mode, OFlags};
-
-use crate::visible::shorten;
 
 /// A log this long is set aside, and a new one begun: together they stay below twice this.
 const MAX_LOG_BYTES: u64 = 4 * 1024 * 1024;
@@ -46,9 +44,9 @@ fn line(notice: &Notice, now: SystemTime) -> String {
     let time = jiff::Timestamp::try_from(now).map_or_else(|_| "-".into(), |time| format!("{time:.0}"));
     format!(
         "{time} [{}] {}: {}\n",
-        shorten(&notice.urgency, 20),
-        shorten(&notice.recipient, 100),
-        shorten(&notice.message, MAX_MESSAGE_CHARACTERS)
+        visible::shorten(&notice.urgency, 20),
+        visible::shorten(&notice.recipient, 100),
+        visible::shorten(&notice.message, MAX_MESSAGE_CHARACTERS)
     )
 }
 

@@ -3,20 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use haft_contract::{CommandSpec, Exec, Notice, ProcessRunner, ToolError};
+use haft_contract::{CommandSpec, Exec, Notice, ProcessRunner, ToolError, visible};
 use tokio_util::sync::CancellationToken;
 
 use crate::LocalProcesses;
-use crate::visible::shorten;
 
 /// More than this is not read in a pop-up.
 const SHOWN_CHARACTERS: usize = 1000;
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 const ERROR_BYTES: usize = 500;
 
-/// What a program needs to find the person's session; any of the first three says that there is one.
+/// What a program needs to find the person's session.
 const SESSION: &[&str] = &["DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "XAUTHORITY"];
-const SESSION_SIGNS: usize = 3;
+/// Any of these says that there is one.
+const SESSION_SIGNS: &[&str] = &["DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS"];
 
 /// Where the notification program is looked for, and the session it speaks to.
 #[derive(Debug, Clone, Default)]
@@ -30,12 +30,10 @@ pub struct Desktop {
 impl Desktop {
     /// The desktop that this process runs on.
     pub fn from_environment() -> Self {
-        let folders = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
-        let set = |name: &&&str| std::env::var(name).ok().filter(|value| !value.is_empty()).map(|value| ((***name).to_owned(), value));
-        let present = SESSION.iter().take(SESSION_SIGNS).any(|name| set(&name).is_some());
-        let session =
-            if present || cfg!(target_os = "macos") { SESSION.iter().filter_map(|name| set(&name)).collect() } else { Vec::new() };
-        Self { search_path: folders, session }
+        let search_path = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
+        let session: Vec<_> = SESSION.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?))).collect();
+        let is_one = session.iter().any(|(name, value)| SESSION_SIGNS.contains(&&**name) && !value.is_empty());
+        Self { search_path, session: if is_one { session } else { Vec::new() } }
     }
 
     /// Shows a notice and names the program that did; `None` if there is no desktop to show it on.
@@ -46,7 +44,7 @@ impl Desktop {
         match output.code {
             Some(0) if !output.timed_out => Ok(Some(name)),
             _ if output.timed_out => Err(format!("{name} did not end within {TIME_LIMIT:?}")),
-            _ => Err(format!("{name} failed: {}", shorten(String::from_utf8_lossy(&output.stderr).trim(), ERROR_BYTES))),
+            _ => Err(format!("{name} failed: {}", visible::shorten(String::from_utf8_lossy(&output.stderr).trim(), ERROR_BYTES))),
         }
     }
 
@@ -76,7 +74,7 @@ fn said(error: &ToolError) -> String {
 }
 
 fn title(notice: &Notice) -> String {
-    if notice.recipient.is_empty() { "Haft".into() } else { format!("Haft: for {}", shorten(&notice.recipient, 100)) }
+    if notice.recipient.is_empty() { "Haft".into() } else { format!("Haft: for {}", visible::shorten(&notice.recipient, 100)) }
 }
 
 fn notify_send(notice: &Notice) -> Vec<String> {
@@ -86,14 +84,14 @@ fn notify_send(notice: &Notice) -> Vec<String> {
         _ => "normal",
     };
     // The body is read as markup.
-    let body = shorten(&notice.message, SHOWN_CHARACTERS).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let body = visible::shorten(&notice.message, SHOWN_CHARACTERS).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     vec!["--app-name=haft".into(), format!("--urgency={urgency}"), "--".into(), title(notice), body]
 }
 
 /// The texts are arguments of the script, never part of its source.
 fn osascript(notice: &Notice) -> Vec<String> {
     let script = "on run argv\ndisplay notification (item 1 of argv) with title (item 2 of argv)\nend run";
-    vec!["-e".into(), script.into(), "--".into(), shorten(&notice.message, SHOWN_CHARACTERS), title(notice)]
+    vec!["-e".into(), script.into(), "--".into(), visible::shorten(&notice.message, SHOWN_CHARACTERS).into_owned(), title(notice)]
 }
 
 #[cfg(test)]

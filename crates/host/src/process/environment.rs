@@ -3,9 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use haft_contract::{CommandSpec, ToolError};
-
-use crate::visible::escape;
+use haft_contract::{CommandSpec, ToolError, visible};
 
 /// What every program is given, if it is set here.
 const INHERITED: &[&str] = &["HOME", "LANG", "TERM", "TZ"];
@@ -42,7 +40,7 @@ fn search_path(inherited: Option<OsString>) -> OsString {
 }
 
 fn check(name: &str, value: &str) -> Result<(), ToolError> {
-    let shown = escape(name);
+    let shown = visible::line(name);
     let well_formed =
         name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') && !name.starts_with(|c: char| c.is_ascii_digit());
     if name.is_empty() || !well_formed {

@@ -3,13 +3,21 @@
 use std::borrow::Cow;
 
 /// One line: line breaks and tabs are spelled out as well.
-pub(crate) fn line(text: &str) -> Cow<'_, str> {
+pub fn line(text: &str) -> Cow<'_, str> {
     escaped(text, |_| false)
 }
 
 /// Several lines of prose: line breaks, tabs, wide blanks and what joins emoji stay, because nothing is decided by them.
-pub(crate) fn lines(text: &str) -> Cow<'_, str> {
+pub fn lines(text: &str) -> Cow<'_, str> {
     escaped(text, |letter| matches!(letter, '\n' | '\t' | '\u{a0}' | '\u{3000}' | '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}'))
+}
+
+/// One line, cut after so many characters.
+pub fn shorten(text: &str, characters: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(characters) {
+        Some((end, _)) => Cow::Owned(format!("{}…", line(&text[..end]))),
+        None => line(text),
+    }
 }
 
 fn escaped(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
@@ -25,7 +33,7 @@ fn escaped(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
 }
 
 /// Control characters, blanks that are not blanks, and zero-width, joining, reordering and tag characters.
-fn is_hidden(letter: char) -> bool {
+pub fn is_hidden(letter: char) -> bool {
     letter.is_control()
         || (letter.is_whitespace() && letter != ' ')
         || matches!(letter,
@@ -56,5 +64,10 @@ mod tests {
     fn prose_keeps_its_layout_and_one_line_stays_one() {
         assert_eq!(line("a\n\tb\u{2028}\u{a0}\u{200d}"), "a\\n\\tb\\u{2028}\\u{a0}\\u{200d}");
         assert_eq!(lines("a\n\tb\r\u{2028}\u{a0}\u{200d}"), "a\n\tb\\r\\u{2028}\u{a0}\u{200d}");
+    }
+
+    #[test]
+    fn long_text_is_cut_between_characters() {
+        assert_eq!((shorten("éàü", 2), shorten("éàü", 3), shorten("\n\n", 1)), ("éà…".into(), "éàü".into(), "\\n…".into()));
     }
 }
