@@ -12,22 +12,37 @@ use std::time::{Duration, Instant};
 
 use haft::host::{HostOptions, LocalFiles, LocalHost, NetworkRules, WorkspaceOptions};
 use haft::store::{CallLog, FileBlobs, SqliteCallLog};
-use haft::{Access, Engine, Registry, Session, Source, ToolCall, ToolOutput, ToolResult};
+use haft::{Access, Engine, Erased, Registry, Session, Source, ToolCall, ToolDefinition, ToolError, ToolOutput, ToolResult};
 use serde_json::{Value, json};
 
 const ROUNDS: usize = 5;
 
+/// `cargo bench -- call` runs the parts whose name holds `call`.
 fn main() {
+    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
+    let runs = |part: &str| part.contains(&wanted);
     println!("{:<46} {:>12} {:>12} {:>8}  reference", "what", "ours", "reference", "ratio");
-    registration();
+    if runs("registration") {
+        registration();
+    }
+    if runs("serialisation") {
+        serialisation();
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let bench = Bench::new();
     runtime.block_on(async {
-        one_call(&bench).await;
-        parallel_calls(&bench).await;
-        serialisation();
-        small_read(&bench).await;
-        page_in_a_gigabyte(&bench).await;
+        if runs("one call") {
+            one_call(&bench).await;
+        }
+        if runs("parallel calls") {
+            parallel_calls(&bench).await;
+        }
+        if runs("small read") {
+            small_read(&bench).await;
+        }
+        if runs("huge read") {
+            page_in_a_gigabyte(&bench).await;
+        }
     });
 }
 
@@ -40,12 +55,14 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
+        let tools = registry();
+        tools.register(Arc::new(Erased::new(Ping)), Source::BuiltIn).expect("it registers");
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (state, workspace) = (folder.path().join("state"), folder.path().join("workspace"));
         std::fs::create_dir_all(&workspace).expect("a workspace");
         let log = Arc::new(SqliteCallLog::open(&state).expect("a database").log);
         let blobs = FileBlobs::open(&state).expect("a blob folder");
-        let engine = Engine::builder(Arc::new(registry()), Arc::clone(&log) as Arc<dyn CallLog>, Arc::new(blobs)).build();
+        let engine = Engine::builder(Arc::new(tools), Arc::clone(&log) as Arc<dyn CallLog>, Arc::new(blobs)).build();
         let files = LocalFiles::open(WorkspaceOptions { root: workspace, ..WorkspaceOptions::default() }).expect("an open workspace");
         let host = LocalHost::new(Arc::new(files), HostOptions { alert_log: state.join("alerts.log"), network: NetworkRules::default() });
         // The loop guard would, rightly, stop a program that makes the same call a million times.
@@ -82,24 +99,37 @@ fn registration() {
     row(&format!("register all {} tools", schemas.len()), ours, reference, "compiling their schemas");
 }
 
-/// What any tool system must do: parse, validate, spawn under a timeout, write the envelope.
+/// What any tool system must do: parse, validate, run typed code in a task under a timeout, write the envelope.
 async fn floor(validator: &jsonschema::Validator, text: &str) -> String {
     let arguments: Value = serde_json::from_str(text).expect("JSON");
     assert!(validator.is_valid(&arguments));
-    let task = tokio::spawn(async move { Ok(ToolOutput::text(arguments.as_object().map_or(0, serde_json::Map::len).to_string())) });
+    let task = tokio::spawn(async move {
+        let params: PingParams = serde_json::from_value(arguments).expect("typed parameters");
+        Ok(ToolOutput::text(ping(params.word, params.number).await.expect("an answer")))
+    });
     let outcome = tokio::time::timeout(Duration::from_secs(5), task).await.expect("in time").expect("no panic");
-    ToolResult { call_id: "call".into(), tool: "noop".into(), outcome, elapsed: Duration::ZERO }.to_json()
+    ToolResult { call_id: "call".into(), tool: "ping".into(), outcome, elapsed: Duration::ZERO }.to_json()
 }
 
-const ARGUMENTS: &str = r#"{"timezone":"UTC","format":"iso8601"}"#;
+/// Does next to nothing, with typed parameters: what is left is the engine.
+#[haft::tool]
+async fn ping(
+    /// A word.
+    word: String,
+    /// A number.
+    number: u32,
+) -> Result<String, ToolError> {
+    Ok(format!("{word} {number} and a few more words"))
+}
 
-fn noop(id: usize) -> ToolCall {
-    ToolCall::new(id.to_string(), "noop", ARGUMENTS)
+const ARGUMENTS: &str = r#"{"word":"hello","number":42}"#;
+
+fn ping_call(id: usize) -> ToolCall {
+    ToolCall::new(id.to_string(), "ping", ARGUMENTS)
 }
 
 fn compiled() -> jsonschema::Validator {
-    let properties = json!({"timezone": {"type": "string"}, "format": {"type": "string"}});
-    jsonschema::validator_for(&json!({"type": "object", "properties": properties})).expect("a valid schema")
+    jsonschema::validator_for(&ToolDefinition::of::<Ping>().parameters).expect("a valid schema")
 }
 
 /// History is written behind the calls: bursts that fit its queue show what a call waits for, and the sustained row shows
@@ -110,14 +140,15 @@ async fn one_call(bench: &Bench) {
     let (mut ours, mut reference, mut again) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS * 4 {
         reference.push(time_async(BURST, || async { drop(black_box(floor(&validator, ARGUMENTS).await)) }).await);
-        ours.push(time_async(BURST, || async { drop(black_box(bench.engine.run(noop(1), &bench.session).await.to_json())) }).await);
+        ours.push(time_async(BURST, || async { drop(black_box(bench.engine.run(ping_call(1), &bench.session).await.to_json())) }).await);
         bench.settle().await;
         again.push(time_async(BURST, || async { drop(black_box(floor(&validator, ARGUMENTS).await)) }).await);
     }
     let floor = middle(reference);
     row("floor against itself (A/A)", middle(again), floor, "the same code");
     row("one call through all stages", middle(ours), floor, "parse, validate, spawn, timeout, envelope");
-    let sustained = time_async(BURST * 40, || async { drop(black_box(bench.engine.run(noop(1), &bench.session).await.to_json())) }).await;
+    let sustained =
+        time_async(BURST * 40, || async { drop(black_box(bench.engine.run(ping_call(1), &bench.session).await.to_json())) }).await;
     row("  the same, 40,000 without a pause", sustained, floor, "as above; bound by history on disk");
     bench.settle().await;
 }
@@ -145,7 +176,7 @@ async fn parallel_calls(bench: &Bench) {
             ));
             ours.push(per_call(
                 time_async(u32::try_from(repeat).expect("small"), || async {
-                    let results = bench.engine.run_all((0..count).map(noop).collect(), &bench.session).await;
+                    let results = bench.engine.run_all((0..count).map(ping_call).collect(), &bench.session).await;
                     black_box(results.iter().map(ToolResult::to_json).collect::<Vec<_>>());
                 })
                 .await,

@@ -93,7 +93,7 @@ pub struct ToolContext {
 }
 
 struct Inner {
-    call: CallInfo,
+    call: Arc<CallInfo>,
     plan: Plan,
     host: Arc<dyn Host>,
     cancel: CancellationToken,
@@ -111,7 +111,7 @@ impl std::fmt::Debug for ToolContext {
 impl ToolContext {
     /// For the engine, and for tests of a tool.
     pub fn new(
-        call: CallInfo,
+        call: impl Into<Arc<CallInfo>>,
         plan: Plan,
         host: Arc<dyn Host>,
         cancel: CancellationToken,
@@ -119,7 +119,7 @@ impl ToolContext {
         journal: Arc<dyn Journal>,
         progress: Option<Arc<dyn ProgressSink>>,
     ) -> Self {
-        Self { inner: Arc::new(Inner { call, plan, host, cancel, gate, journal, progress }) }
+        Self { inner: Arc::new(Inner { call: call.into(), plan, host, cancel, gate, journal, progress }) }
     }
     /// Who and what this call is.
     pub fn call(&self) -> &CallInfo {

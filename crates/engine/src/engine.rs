@@ -127,7 +127,7 @@ impl Engine {
         let engine = &*self.inner;
         let entry = resolve(&engine.registry, &call.name)?;
         if trail.call.tool != entry.name() {
-            entry.name().clone_into(&mut trail.call.tool);
+            entry.name().clone_into(&mut Arc::make_mut(&mut trail.call).tool);
         }
         trail.tool = Cow::from(&*entry);
         trail.decision = available(&*engine.policy, &entry, session).map_err(|(error, decision)| {
@@ -203,7 +203,7 @@ impl Engine {
         let (plan, start) = prepared.into_parts();
         session.taint().record(&plan, entry.source());
         let context = ToolContext::new(
-            trail.call.clone(),
+            Arc::clone(&trail.call),
             plan,
             Arc::clone(session.host()),
             cancel.clone(),

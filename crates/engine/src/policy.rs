@@ -12,7 +12,7 @@ use crate::registry::folded;
 use crate::{Entry, Session};
 
 /// What comes of a decision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Goes ahead.
@@ -20,6 +20,7 @@ pub enum Verdict {
     /// Goes ahead if a person says yes.
     Ask,
     /// Does not happen.
+    #[default]
     Deny,
 }
 
@@ -68,8 +69,8 @@ pub struct Refusal {
     pub to_change: Option<String>,
 }
 
-/// A verdict with its reasons.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A verdict with its reasons. The default denies, without one.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Decision {
     /// What comes of it.
     pub verdict: Verdict,

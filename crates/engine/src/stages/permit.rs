@@ -30,7 +30,7 @@ pub(crate) async fn permit(
     request: Request<'_>,
     decision: &mut Decision,
 ) -> Result<Cleared, ToolError> {
-    let offered = std::mem::replace(decision, Decision::allow());
+    let offered = std::mem::take(decision);
     *decision = policy.permit(offered, request.entry.definition(), request.plan, request.session);
     if decision.verdict == Verdict::Deny {
         return Err(refused(decision));

@@ -25,6 +25,11 @@ pub(crate) async fn run(
     let cancel = context.cancellation().clone();
     if *entry.source() == Source::BuiltIn {
         let mut handle = tokio::spawn(start(context));
+        // Most built-in tools are done as soon as they are let run; those need neither a timer nor a waiter.
+        tokio::task::yield_now().await;
+        if handle.is_finished() {
+            return finished(Some(handle.await), timeout, &cancel);
+        }
         let outcome = settled(&mut handle, timeout, &cancel).await;
         if outcome.is_none() {
             handle.abort();

@@ -20,7 +20,8 @@ use crate::{Limits, Session};
 #[derive(Debug)]
 pub(crate) struct Trail {
     pub(crate) record: Uuid,
-    pub(crate) call: CallInfo,
+    pub(crate) call: Arc<CallInfo>,
+    /// The canonical name, once it is known.
     pub(crate) tool: Cow<'static, str>,
     pub(crate) started_at: SystemTime,
     pub(crate) started: Instant,
@@ -37,8 +38,8 @@ impl Trail {
     pub(crate) fn new(call: CallInfo, started_at: SystemTime) -> Self {
         Self {
             record: record_id(started_at),
-            tool: Cow::Owned(call.tool.clone()),
-            call,
+            tool: Cow::Borrowed(""),
+            call: Arc::new(call),
             started_at,
             started: Instant::now(),
             arguments: Remembered::Value(Value::Null),
@@ -54,7 +55,7 @@ impl Trail {
     /// The record of this call as it stands, for what must be on disk before the call goes on.
     pub(crate) fn to_record(&self, session: &Session, status: CallStatus) -> CallRecord {
         let copy = Self {
-            call: self.call.clone(),
+            call: Arc::clone(&self.call),
             tool: self.tool.clone(),
             arguments: self.arguments.clone(),
             original: self.original.clone(),
@@ -70,10 +71,10 @@ impl Trail {
     fn into_record(self, session: &Session, status: CallStatus, summary: String, elapsed: Duration) -> CallRecord {
         CallRecord {
             id: self.record.to_string(),
-            call_id: self.call.id,
+            call_id: self.call.id.clone(),
             session: session.id().to_string(),
             agent: session.agent().to_string(),
-            tool: self.tool.into_owned(),
+            tool: self.call.tool.clone(),
             workspace: session.workspace().to_owned(),
             arguments: redacted(self.arguments.into_value()),
             original_arguments: self.original.map(redacted),
@@ -107,7 +108,8 @@ pub(crate) async fn settle(
     note_repeats(&trail, &mut outcome, session);
     note_warnings(&trail.warnings, &mut outcome);
     let elapsed = trail.started.elapsed();
-    let result = ToolResult { call_id: trail.call.id.clone(), tool: trail.tool.clone(), outcome, elapsed };
+    let tool = if trail.tool.is_empty() { Cow::Owned(trail.call.tool.clone()) } else { trail.tool.clone() };
+    let result = ToolResult { call_id: trail.call.id.clone(), tool, outcome, elapsed };
     let mut summary = summary(&result, engine.limits.summary_bytes);
     if !engine.hooks.is_empty() {
         summary = tell_hooks(engine.hooks, &trail, &result, summary).await;
@@ -116,15 +118,15 @@ pub(crate) async fn settle(
         Ok(_) => CallStatus::Success,
         Err(error) => CallStatus::Error(error.kind().as_str().to_owned()),
     };
-    let call = engine.events.map(|_| trail.call.clone());
+    let call = Arc::clone(&trail.call);
     let session = session.clone();
     let written = engine.log.append_with(Box::new(move || trail.into_record(&session, status, summary, elapsed)));
-    if let (Some(events), Some(call)) = (engine.events, &call) {
+    if let Some(events) = engine.events {
         if let Err(error) = written {
-            events.event(&Event::NotRecorded { call, why: error.to_string() });
+            events.event(&Event::NotRecorded { call: &call, why: error.to_string() });
         }
         let error = result.outcome.as_ref().err().map(ToolError::kind);
-        events.event(&Event::Finished { call, error, elapsed });
+        events.event(&Event::Finished { call: &call, error, elapsed });
     }
     result
 }

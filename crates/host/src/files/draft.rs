@@ -66,17 +66,16 @@ impl Draft {
         each_piece(other, &stop, |piece| self.add(piece))
     }
 
-    /// Takes over a file's owner and group where that is possible, and says which permissions it may have then.
+    /// Takes over a file's owner and group where that is possible, and says which permissions may be granted then.
     pub(super) fn inherit(&self, old: &Stat) -> Result<Mode, Errno> {
         let own = fstat(&self.file)?;
         let (owner, group) = (Uid::from_raw(old.st_uid), Gid::from_raw(old.st_gid));
-        let permissions = target::permissions(old);
         let is_same = (own.st_uid, own.st_gid) == (old.st_uid, old.st_gid);
         if is_same || fchown(&self.file, Some(owner), Some(group)).is_ok() || fchown(&self.file, None, Some(group)).is_ok() {
-            return Ok(permissions);
+            return Ok(target::PERMISSIONS);
         }
         // What the old group was granted is not for another one.
-        Ok(permissions - Mode::RWXG)
+        Ok(target::PERMISSIONS - Mode::RWXG)
     }
 
     /// Ends the content: permissions set, everything on the disk. Gives the fingerprint.

@@ -34,10 +34,8 @@ fn put_back(at: &Location, content: Box<dyn Read + Send>, mode: Option<u32>, sto
     let before = Target::find(&parent, name, at, Deed::Write)?.map(|target| target.stat);
     let mut draft = Draft::begin(parent, name, stop).map_err(fail)?;
     copy(content, &mut draft, at)?;
-    if let Some(before) = &before {
-        draft.inherit(before).map_err(fail)?;
-    }
-    draft.seal(mode.map(permissions)).map_err(fail)?;
+    let most = before.as_ref().map_or(Ok(target::PERMISSIONS), |before| draft.inherit(before)).map_err(fail)?;
+    draft.seal(mode.map(|mode| permissions(mode) & most)).map_err(fail)?;
     draft.place(at, before.as_ref())
 }
 
@@ -58,7 +56,7 @@ fn copy(mut content: Box<dyn Read + Send>, draft: &mut Draft, at: &Location) -> 
 
 #[allow(clippy::cast_possible_truncation, clippy::unnecessary_cast)] // narrower on other systems
 fn permissions(mode: u32) -> Mode {
-    Mode::from_raw_mode((mode & 0o777) as RawMode)
+    Mode::from_raw_mode(mode as RawMode)
 }
 
 fn take_away(at: &Location) -> Result<(), ToolError> {

@@ -75,9 +75,12 @@ pub(super) fn pre_image(at: &Location, before: Option<Target>, after: Option<Str
     PreImage { path: at.path.clone(), content, mode, after, created_directories: parent.made() }
 }
 
-/// The permissions of a file. Not the bits that lend its owner's power: the kernel drops them on a write as well.
+/// The permissions that are kept. Not the bits that lend an owner's power: the kernel drops them on a write as well.
+pub(super) const PERMISSIONS: Mode = Mode::RWXU.union(Mode::RWXG).union(Mode::RWXO);
+
+/// The permissions of a file.
 pub(super) fn permissions(stat: &Stat) -> Mode {
-    Mode::from_raw_mode(stat.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO)
+    Mode::from_raw_mode(stat.st_mode) & PERMISSIONS
 }
 
 #[allow(clippy::useless_conversion)] // narrower on other systems

@@ -73,7 +73,7 @@ fn compose(
         draft.add_file(&before.file)?;
     }
     draft.add(content)?;
-    let permissions = before.map(|before| draft.inherit(&before.stat)).transpose()?;
-    let after = draft.seal(permissions)?;
+    let permissions = before.map(|before| draft.inherit(&before.stat).map(|most| target::permissions(&before.stat) & most));
+    let after = draft.seal(permissions.transpose()?)?;
     Ok((draft, after))
 }

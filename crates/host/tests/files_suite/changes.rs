@@ -1,7 +1,8 @@
 //! Writing, removing and putting back: whole or not at all, and never without its pre-image.
 
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Waker};
 
 use haft_contract::{BoxFuture, ErrorKind, FileSystem, Journal, PreImage, SpillWriter, ToolError, WriteMode, Written};
@@ -206,6 +207,78 @@ fn a_write_that_is_dropped_at_once_never_happens() {
         drop(writing);
         tokio::task::spawn_blocking(|| {}).await.unwrap();
     });
+    assert_eq!(names(&disk.ws), Vec::<String>::new());
+}
+
+#[test]
+fn a_write_that_is_dropped_before_its_last_step_never_happens() {
+    let disk = Disk::new();
+    let files = disk.files(BOTH[0]);
+    disk.put("file", "old");
+    let (release, held) = mpsc::channel::<()>();
+    let (held, asked) = (Mutex::new(Some(held)), Notify::new());
+    let journal = Kept::meanwhile(|_| {
+        // Keeps the only thread for such work busy, so that the last step is asked for but has to wait.
+        let held = held.lock().unwrap().take().unwrap();
+        tokio::task::spawn_blocking(move || held.recv());
+        asked.notify_one();
+        Ok(())
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
+    runtime.block_on(async {
+        let at = files.locate(Path::new("file")).unwrap();
+        let mut writing = files.write(&at, "new".into(), WriteMode::Overwrite, &journal);
+        tokio::select! {
+            biased;
+            _ = &mut writing => panic!("written while the thread was busy"),
+            () = asked.notified() => {}
+        }
+        drop(writing);
+        release.send(()).unwrap();
+        tokio::task::spawn_blocking(|| {}).await.unwrap();
+    });
+    assert_eq!(tree(&disk.ws).into_iter().collect::<Vec<_>>(), [("file".into(), "old".into())]);
+}
+
+/// Kept content that has no end, and waits in the middle of its first piece.
+struct Endless {
+    asked: Arc<Notify>,
+    go: mpsc::Receiver<()>,
+    pieces: Arc<AtomicUsize>,
+}
+
+impl std::io::Read for Endless {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.pieces.fetch_add(1, Ordering::Relaxed) == 0 {
+            self.asked.notify_one();
+            self.go.recv().unwrap();
+        }
+        Ok(if self.pieces.load(Ordering::Relaxed) < 100 { buffer.len() } else { 0 })
+    }
+}
+
+#[test]
+fn putting_back_stops_when_nobody_waits_for_it() {
+    let disk = Disk::new();
+    let files = disk.files(BOTH[0]);
+    let (release, go) = mpsc::channel();
+    let (asked, pieces) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
+    let content = Endless { asked: Arc::clone(&asked), go, pieces: Arc::clone(&pieces) };
+    let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
+    runtime.block_on(async {
+        let at = files.locate(Path::new("a/file")).unwrap();
+        let image =
+            PreImage { path: at.path.clone(), content: Some(Box::new(content)), mode: None, after: None, created_directories: vec![] };
+        let mut restoring = files.restore(&at, image);
+        tokio::select! {
+            _ = &mut restoring => panic!("there is no end to it"),
+            () = asked.notified() => {}
+        }
+        drop(restoring);
+        release.send(()).unwrap();
+        tokio::task::spawn_blocking(|| {}).await.unwrap();
+    });
+    assert_eq!(pieces.load(Ordering::Relaxed), 1);
     assert_eq!(names(&disk.ws), Vec::<String>::new());
 }
 

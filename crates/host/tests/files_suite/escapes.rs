@@ -324,6 +324,9 @@ fn a_path_beneath_several_roots_belongs_to_the_most_specific() {
             let at = files.locate(Path::new(path)).unwrap();
             assert_eq!((at.zone, at.display.as_str()), (zone, display), "{path}");
         }
+        let mut whole = disk.options();
+        whole.read_only_roots = vec![disk.ws.clone()];
+        assert_eq!(located(&open(whole, way), "a"), (Zone::ReadOnlyRoot, disk.ws.join("a")));
     }
 }
 

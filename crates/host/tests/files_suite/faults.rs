@@ -1,6 +1,7 @@
 //! Disks that are full, read-only or not ours, for real: each test runs itself again in a world of its own, whose
 //! mounts and lack of rights end with it.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -28,6 +29,16 @@ fn run_again(test: &str, script: &str) {
     let mut command = Command::new("unshare");
     command.args(unshare).args(["sh", "-c", &script]).arg(std::env::current_exe().unwrap()).env(WORLD, folder.path());
     assert!(succeeds(&mut command), "{test} failed in its own world");
+}
+
+/// Runs a test of this binary again without some of the superuser's powers.
+fn run_without(powers: &str, test: &str, folder: &Path) {
+    if !succeeds(Command::new("setpriv").arg("--version")) {
+        return println!("{test}: this machine has no setpriv; what the disk says is only tested by table");
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--bounding-set", powers, "--inh-caps", powers]).arg(std::env::current_exe().unwrap());
+    assert!(succeeds(command.args(["--exact", test]).env(WORLD, folder)), "{test} failed without {powers}");
 }
 
 fn succeeds(command: &mut Command) -> bool {
@@ -120,16 +131,9 @@ fn a30_mounts_inside_the_workspace_are_contained() {
 #[test]
 fn files_that_are_not_ours_are_refused_in_the_words_of_the_contract() {
     const TEST: &str = "faults::files_that_are_not_ours_are_refused_in_the_words_of_the_contract";
-    let is_bound = !rustix::process::geteuid().is_root() || world().is_some();
-    if !is_bound {
+    if rustix::process::geteuid().is_root() && world().is_none() {
         // The rights of files do not bind the superuser, unless it gives up not being bound.
-        let mut command = Command::new("setpriv");
-        command.args(["--bounding-set", "-dac_override,-dac_read_search", "--inh-caps", "-dac_override,-dac_read_search"]);
-        command.arg(std::env::current_exe().unwrap()).args(["--exact", TEST]).env(WORLD, "");
-        if !succeeds(Command::new("setpriv").arg("--version")) {
-            return println!("{TEST}: no setpriv here; what the disk says is only tested by table");
-        }
-        return assert!(succeeds(&mut command), "{TEST} failed without rights");
+        return run_without("-dac_override,-dac_read_search", TEST, Path::new(""));
     }
     block_on(async {
         for way in BOTH {
@@ -163,6 +167,28 @@ fn files_that_are_not_ours_are_refused_in_the_words_of_the_contract() {
             assert_eq!(tree(&disk.ws).len(), 6, "{:?}", tree(&disk.ws));
         }
     });
+}
+
+#[test]
+fn owner_and_group_are_kept_or_the_groups_rights_are_dropped() {
+    const TEST: &str = "faults::owner_and_group_are_kept_or_the_groups_rights_are_dropped";
+    const STRANGER: u32 = 54_321;
+    if let Some(world) = world() {
+        block_on(async { write(&open(WorkspaceOptions::new(&world), BOTH[0]), "file", "new").await.map(drop).unwrap() });
+        return;
+    }
+    if !rustix::process::geteuid().is_root() {
+        return println!("{TEST}: only the superuser can give files away");
+    }
+    let disk = Disk::new();
+    let facts = || std::fs::metadata(disk.ws.join("file")).map(|file| (file.uid(), file.gid(), disk.mode("file"))).unwrap();
+    disk.put("file", "old");
+    disk.set_mode("file", 0o664);
+    std::os::unix::fs::chown(disk.ws.join("file"), Some(STRANGER), Some(STRANGER)).unwrap();
+    block_on(async { write(&disk.files(BOTH[0]), "file", "new").await.map(drop).unwrap() });
+    assert_eq!(facts(), (STRANGER, STRANGER, 0o664));
+    run_without("-chown", TEST, &disk.ws);
+    assert_eq!(facts(), (0, 0, 0o604), "another group does not get what the old one had");
 }
 
 fn block_on(work: impl Future<Output = ()>) {

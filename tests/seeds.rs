@@ -1,0 +1,132 @@
+//! `docs/SEEDS.md` and `ARCHITECTURE.md` name tests: each must exist, and no criterion may be without one.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+const CRATES: [&str; 11] = ["haft", "builtin", "cli", "compat", "config", "contract", "engine", "host", "macros", "store", "testkit"];
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(document: &str) -> String {
+    std::fs::read_to_string(root().join(document)).unwrap()
+}
+
+#[test]
+fn every_test_that_a_document_names_exists() {
+    let tests = Tests::collect();
+    for document in ["docs/SEEDS.md", "ARCHITECTURE.md"] {
+        let text = read(document);
+        let named: Vec<&str> = text.split('`').skip(1).step_by(2).filter(|word| names_a_test(word)).collect();
+        let missing: Vec<&str> = named.iter().copied().filter(|name| !tests.has(name)).collect();
+        assert!(named.len() > 50, "{document} names only {} tests", named.len());
+        assert_eq!(missing, Vec::<&str>::new(), "{document} names tests that are not there");
+    }
+}
+
+#[test]
+fn every_criterion_has_a_test_or_says_what_will_bring_it() {
+    let page = read("docs/SEEDS.md");
+    let mut criteria = 0;
+    for row in page.lines().filter(|line| line.starts_with('|') && !line.starts_with("|---") && !line.starts_with("| criterion |")) {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let [criterion, covered] = cells.as_slice() else { panic!("a row has two cells: {row}") };
+        assert!(!criterion.is_empty(), "{row}");
+        let tested = covered.split('`').skip(1).step_by(2).any(names_a_test);
+        let open: Vec<&str> = covered.split("<br>").filter_map(|part| part.strip_prefix("OPEN: ")).collect();
+        assert!(tested || !open.is_empty(), "a criterion without test and without reason: {row}");
+        assert!(open.iter().all(|why| brings_it(why)), "what will bring it? {row}");
+        criteria += 1;
+    }
+    assert!(criteria > 150, "the seeds have more to say than {criteria} rows");
+}
+
+/// An issue by its number, or one of the things that this repository does not hold.
+fn brings_it(why: &str) -> bool {
+    let issue = why.split("issue ").nth(1).is_some_and(|rest| rest.starts_with(|letter: char| letter.is_ascii_digit()));
+    issue || ["chat UI", "Android device"].iter().any(|thing| why.starts_with(thing))
+}
+
+fn names_a_test(word: &str) -> bool {
+    let mut parts = word.split("::");
+    let plain =
+        |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    parts.next().is_some_and(|first| CRATES.contains(&first)) && parts.clone().count() >= 1 && parts.all(plain)
+}
+
+/// Every test function of the workspace: its name, and the files that have one of that name.
+struct Tests {
+    files: BTreeMap<String, Vec<PathBuf>>,
+}
+
+impl Tests {
+    fn collect() -> Self {
+        let mut found = Self { files: BTreeMap::new() };
+        for folder in ["crates", "src", "tests"] {
+            found.walk(&root().join(folder));
+        }
+        found
+    }
+
+    fn walk(&mut self, folder: &Path) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                self.walk(&path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                for name in tests_in(&std::fs::read_to_string(&path).unwrap()) {
+                    self.files.entry(name).or_default().push(path.strip_prefix(root()).unwrap().to_owned());
+                }
+            }
+        }
+    }
+
+    /// `engine::running::name`: a test of that name in a file of that crate whose path goes through `running`.
+    fn has(&self, full_name: &str) -> bool {
+        let parts: Vec<&str> = full_name.split("::").collect();
+        let [first, modules @ .., name] = parts.as_slice() else { return false };
+        self.files.get(*name).is_some_and(|files| files.iter().any(|file| lies_in(file, first, modules)))
+    }
+}
+
+fn lies_in(file: &Path, name: &str, modules: &[&str]) -> bool {
+    let ours = if name == "haft" { !file.starts_with("crates") } else { file.starts_with(Path::new("crates").join(name)) };
+    let stem = file.with_extension("");
+    let mut places = stem.components().map(|part| part.as_os_str().to_string_lossy());
+    ours && modules.iter().all(|module| places.any(|place| place == *module))
+}
+
+/// The names of functions beneath a test attribute.
+fn tests_in(source: &str) -> Vec<String> {
+    let (mut names, mut marked) = (Vec::new(), false);
+    for line in source.lines().map(str::trim) {
+        marked |= line.starts_with("#[test]") || line.starts_with("#[tokio::test");
+        if let Some((_, rest)) = line.split_once("fn ").filter(|_| marked) {
+            names.extend(rest.split(['(', '<']).next().map(str::to_owned));
+            marked = false;
+        }
+    }
+    names
+}
+
+#[test]
+fn the_judge_of_these_tables_knows_a_test_when_it_sees_one() {
+    let source =
+        "#[test]\n#[cfg(unix)]\nfn one() {}\nfn helper() {}\n#[tokio::test(flavor = \"x\")]\nasync fn two(a in 0..1) {}\n// fn three()";
+    assert_eq!(tests_in(source), ["one", "two"]);
+    for (word, expected) in [
+        ("engine::running::name", true),
+        ("engine::name", true),
+        ("Engine::run::x", false),
+        ("#[haft::tool]", false),
+        ("other::a::b", false),
+        ("store::sqlite::a-b", false),
+    ] {
+        assert_eq!(names_a_test(word), expected, "{word}");
+    }
+    let file = Path::new("crates/engine/tests/suite/running.rs");
+    assert!(lies_in(file, "engine", &["running"]) && lies_in(file, "engine", &["suite", "running"]));
+    assert!(!lies_in(file, "engine", &["runn"]) && !lies_in(file, "host", &["running"]) && !lies_in(file, "haft", &["running"]));
+}
