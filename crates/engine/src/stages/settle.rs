@@ -256,12 +256,14 @@ fn record_id(now: SystemTime) -> Uuid {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let seed = SEED.get_or_init(|| Uuid::now_v7().into_bytes());
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let [a, b, c, d] = count.to_be_bytes();
     // An odd factor makes neighbouring counts look different, and keeps them distinct.
-    let [w, x, y, z] =
-        (u32::from_be_bytes([seed[12], seed[13], seed[14], seed[15]]).wrapping_add(count.wrapping_mul(0x9E37_79B1))).to_be_bytes();
+    let scattered = u32::from_be_bytes([seed[12], seed[13], seed[14], seed[15]]).wrapping_add(count.wrapping_mul(0x9E37_79B1));
+    let mut tail = [0; 10];
+    tail[..4].copy_from_slice(&count.to_be_bytes());
+    tail[4..6].copy_from_slice(&seed[10..12]);
+    tail[6..].copy_from_slice(&scattered.to_be_bytes());
     let millis = now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
-    uuid::Builder::from_unix_timestamp_millis(millis, &[a, b, c, d, seed[10], seed[11], w, x, y, z]).into_uuid()
+    uuid::Builder::from_unix_timestamp_millis(millis, &tail).into_uuid()
 }
 
 #[cfg(test)]

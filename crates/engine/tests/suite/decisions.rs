@@ -153,7 +153,11 @@ async fn no_and_no_answer_and_nobody_there_are_denials() {
 async fn the_lists_name_their_file_and_line() {
     let file = Arc::new(PathBuf::from("/etc/haft.toml"));
     let entry = Listed { pattern: "x*".into(), file: Some(Arc::clone(&file)), line: Some(4) };
-    let policy = StandardPolicy { deny: vec![entry], allow: vec![vec![Listed::new("Y*"), Listed::new("x*")], vec![Listed::new("*")]], disabled: vec![] };
+    let policy = StandardPolicy {
+        deny: vec![entry],
+        allow: vec![vec![Listed::new("Y*"), Listed::new("x*")], vec![Listed::new("*")]],
+        disabled: vec![],
+    };
     let harness = setup()
         .tool(ScriptedTool::new("xyz"))
         .tool(ScriptedTool::new("yes"))
