@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::events::{Event, EventSink};
 use crate::hooks::Hook;
-use crate::journal::CallSupport;
+use crate::journal::{CallSupport, SpillLimits};
 use crate::locks::{Locks, Ticket};
 use crate::policy::{Policy, StandardPolicy};
 use crate::stages::arguments::check;
@@ -241,7 +241,7 @@ impl Engine {
             log: Arc::clone(&self.inner.log),
             blobs: Arc::clone(&self.inner.blobs),
             record: trail.record,
-            spill_bytes: self.inner.limits.spill_bytes,
+            limits: SpillLimits { bytes: self.inner.limits.spill_bytes, age: self.inner.limits.spill_age },
         }
     }
 

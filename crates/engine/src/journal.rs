@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use haft_contract::{BoxFuture, CallInfo, Effect, ErrorKind, Gate, Journal, Plan, PreImage, SpillFile, SpillWriter, ToolError};
 use haft_store::{BlobWriter, Blobs, CallLog, PreImageRecord, StoreError};
@@ -19,7 +20,14 @@ pub(crate) struct CallSupport {
     pub(crate) log: Arc<dyn CallLog>,
     pub(crate) blobs: Arc<dyn Blobs>,
     pub(crate) record: uuid::Uuid,
-    pub(crate) spill_bytes: u64,
+    pub(crate) limits: SpillLimits,
+}
+
+/// How large spills may be, and how old.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SpillLimits {
+    pub(crate) bytes: u64,
+    pub(crate) age: Duration,
 }
 
 impl Gate for CallSupport {
@@ -54,8 +62,10 @@ impl Journal for CallSupport {
 
     fn spill(&self, extension: &'static str) -> BoxFuture<'_, Result<Box<dyn SpillWriter>, ToolError>> {
         Box::pin(async move {
+            // Spills are rare, so each may pay for the old ones. One that cannot be removed is no reason to lose this one.
+            self.blobs.prune(self.limits.age).await.ok();
             let blob = self.blobs.spill(extension).await.map_err(not_spilled)?;
-            let spill = Spill { blob, redactor: Redactor::default(), bytes: 0, limit: self.spill_bytes };
+            let spill = Spill { blob, redactor: Redactor::default(), bytes: 0, limit: self.limits.bytes };
             Ok(Box::new(spill) as Box<dyn SpillWriter>)
         })
     }

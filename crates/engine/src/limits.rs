@@ -12,6 +12,8 @@ pub struct Limits {
     pub argument_bytes: usize,
     /// A spill larger than this is cut.
     pub spill_bytes: u64,
+    /// Spills older than this are removed when a new one is made.
+    pub spill_age: Duration,
     /// How long a person has to answer.
     pub approval: Duration,
     /// How much of a result history keeps.
@@ -24,6 +26,7 @@ impl Default for Limits {
             output_bytes: 100 * 1024,
             argument_bytes: 16 << 20,
             spill_bytes: 64 << 20,
+            spill_age: Duration::from_hours(14 * 24),
             approval: Duration::from_mins(2),
             summary_bytes: 4096,
         }

@@ -1,5 +1,7 @@
 //! No output is larger than its cap, no secret gets through, and what was cut can be read.
 
+use std::time::{Duration, SystemTime};
+
 use haft_contract::{ErrorKind, ToolOutput};
 use haft_testkit::ScriptedTool;
 use serde_json::json;
@@ -51,6 +53,25 @@ async fn a_spill_has_a_limit_of_its_own_and_says_so() {
     let shown = text(&harness.call("flood", json!({})).await);
     let kept = std::fs::read_to_string(spill_path(&shown)).unwrap();
     assert!(kept.len() < (1 << 20) + 100 && kept.ends_with("(cut here: a spill holds at most 1048576 bytes)\n"));
+}
+
+#[tokio::test]
+async fn old_spills_go_when_a_new_one_comes() {
+    let harness = setup()
+        .tool(ScriptedTool::new("flood").returns_bytes(200_000))
+        .engine(|builder| {
+            let mut limits = haft_engine::Limits::default();
+            limits.spill_age = Duration::from_hours(1);
+            builder.limits(limits)
+        })
+        .build();
+    let first = text(&harness.call("flood", json!({"n": 1})).await);
+    let second = text(&harness.call("flood", json!({"n": 2})).await);
+    let old = std::fs::File::options().write(true).open(spill_path(&first)).unwrap();
+    old.set_modified(SystemTime::now() - Duration::from_hours(2)).unwrap();
+    let third = text(&harness.call("flood", json!({"n": 3})).await);
+    let there = [&first, &second, &third].map(|shown| std::path::Path::new(spill_path(shown)).exists());
+    assert_eq!(there, [false, true, true]);
 }
 
 #[tokio::test]

@@ -16,6 +16,9 @@ use super::parent::Parent;
 use super::roots::Place;
 use super::target::{self, Target};
 
+/// How often a directory that vanishes is made again.
+const ATTEMPTS: usize = 16;
+
 /// Writes a file.
 pub(super) async fn write(at: &Location, content: Vec<u8>, mode: WriteMode, journal: &dyn Journal) -> Result<Written, ToolError> {
     let (_call, stop) = Call::begin();
@@ -37,11 +40,14 @@ struct Staged {
 
 fn stage(at: &Location, content: &[u8], mode: WriteMode, stop: &Stop) -> Result<(Staged, PreImage), ToolError> {
     errors::check_writable(at)?;
-    match try_stage(at, content, mode, stop) {
-        // Another call made the directory and took it back, between our opening it and writing into it.
-        Err(error) if error.kind() == ErrorKind::FileNotFound => try_stage(at, content, mode, stop),
-        answer => answer,
+    for _ in 1..ATTEMPTS {
+        match try_stage(at, content, mode, stop) {
+            // Another call made the directory and took it back, between our opening it and writing into it.
+            Err(error) if error.kind() == ErrorKind::FileNotFound => {}
+            answer => return answer,
+        }
     }
+    try_stage(at, content, mode, stop)
 }
 
 fn try_stage(at: &Location, content: &[u8], mode: WriteMode, stop: &Stop) -> Result<(Staged, PreImage), ToolError> {

@@ -1,7 +1,7 @@
 //! Writing, removing and putting back: whole or not at all, and never without its pre-image.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Waker};
 
@@ -415,22 +415,32 @@ async fn directories_that_a_change_did_not_make_are_never_removed() {
 }
 
 #[test]
-fn calls_that_share_new_directories_do_not_disturb_each_other() {
+fn a_directory_that_another_call_takes_back_is_made_again() {
+    const WRITES: usize = 300;
     let disk = Disk::new();
     let files = disk.files(BOTH[0]);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
-    let refused = Kept::meanwhile(|_| Err(ToolError::execution("no room")));
-    let kept = Kept::default();
-    let [good, bad] = ["a/b/good", "a/b/bad"].map(|path| files.locate(Path::new(path)).unwrap());
-    for _ in 0..200 {
-        let (written, failed) = runtime.block_on(async {
-            let written = files.write(&good, "new".into(), WriteMode::Overwrite, &kept);
-            let failed = files.write(&bad, "new".into(), WriteMode::Overwrite, &refused);
-            tokio::join!(written, failed)
+    let folder = disk.ws.join("a");
+    let (over, removals) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let mut failures = Vec::new();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                if removals.load(Ordering::Relaxed) > 0 && std::fs::remove_dir(&folder).is_ok() {
+                    removals.fetch_sub(1, Ordering::Relaxed);
+                }
+            }
         });
-        assert_eq!(written.unwrap(), Written { bytes: 3, created: true });
-        assert_eq!(failed.unwrap_err().message(), "no room");
-        assert_eq!(names(&disk.ws.join("a/b")), ["good"]);
-        std::fs::remove_dir_all(disk.ws.join("a")).unwrap();
-    }
+        for _ in 0..WRITES {
+            // Fewer than a write has attempts, so that it must succeed.
+            removals.store(3, Ordering::Relaxed);
+            failures.extend(runtime.block_on(write(&files, "a/file", "new")).err());
+            removals.store(0, Ordering::Relaxed);
+            // Either may be gone already, and then there is nothing to do.
+            let _ = std::fs::remove_file(folder.join("file"));
+            let _ = std::fs::remove_dir(&folder);
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+    assert!(failures.is_empty(), "{} of {WRITES}: {}", failures.len(), failures[0]);
 }
