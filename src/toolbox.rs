@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use haft_contract::{Arguments, DynTool, Erased, Host, Source, Tool, ToolCall, ToolError, ToolResult};
 use haft_engine::{Engine, RegisterError, Registry, Session, UndoError, Undone};
@@ -49,6 +50,7 @@ impl From<RegisterError> for ToolboxError {
 pub struct Toolbox {
     engine: Engine,
     session: Session,
+    calls: AtomicU64,
 }
 
 impl Toolbox {
@@ -64,12 +66,12 @@ impl Toolbox {
         }
         let engine = Engine::builder(Arc::new(registry), Arc::new(log), Arc::new(blobs)).build();
         let session = Session::builder(host).workspace(workspace).owner().build();
-        Ok(Self { engine, session })
+        Ok(Self::from_parts(engine, session))
     }
 
     /// Puts other parts in: a session with another access level or an approver, an engine with hooks.
     pub fn from_parts(engine: Engine, session: Session) -> Self {
-        Self { engine, session }
+        Self { engine, session, calls: AtomicU64::new(1) }
     }
 
     /// Adds a tool of the program's own.
@@ -84,7 +86,8 @@ impl Toolbox {
 
     /// Calls one tool.
     pub async fn call(&self, tool: &str, arguments: impl Into<Arguments>) -> ToolResult {
-        self.engine.run(ToolCall::new("call", tool, arguments), &self.session).await
+        let number = self.calls.fetch_add(1, Ordering::Relaxed);
+        self.engine.run(ToolCall::new(format!("call_{number}"), tool, arguments), &self.session).await
     }
 
     /// Answers all calls of one model response, results in call order.

@@ -157,9 +157,9 @@ pub(crate) struct History {
 
 #[derive(Debug, Args)]
 pub(crate) struct Undo {
-    /// The call's id as `haft history` lists it, or `last`: the newest call that is not undone yet
+    /// The call's id as `haft history` lists it, or `last`: the newest call in this workspace that is not undone yet
     pub(crate) id: String,
-    /// Also put back files that were changed after the call; those changes are lost
+    /// Also put back files that were changed after the call; a copy of what they held is kept
     #[arg(long)]
     pub(crate) force: bool,
 }

@@ -1,5 +1,6 @@
 //! Why a command ended without its result, and with which exit code.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use haft_contract::ToolError;
@@ -18,6 +19,10 @@ pub(crate) enum Exit {
     Usage,
     /// The person stopped it.
     Interrupted,
+    /// Another program stopped it.
+    Terminated,
+    /// Its terminal went away.
+    HungUp,
 }
 
 impl Exit {
@@ -26,7 +31,10 @@ impl Exit {
             Self::Success => 0,
             Self::Failed => 1,
             Self::Usage => 2,
+            // As shells say it: 128 and the number of the signal.
+            Self::HungUp => 129,
             Self::Interrupted => 130,
+            Self::Terminated => 143,
         }
     }
 }
@@ -62,6 +70,15 @@ impl Failure {
     /// The command was given something it does not take.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(Exit::Usage, "usage_error", message)
+    }
+    /// A word of the command line is not UTF-8, where text is needed.
+    fn not_text() -> Self {
+        let is_path = |before: Option<&OsString>| before.is_some_and(|word| word == "--workspace" || word == "--config");
+        let words: Vec<OsString> = std::env::args_os().collect();
+        let wrong = (1..words.len()).find(|place| words[*place].to_str().is_none() && !is_path(words.get(place - 1)));
+        let which =
+            wrong.map_or_else(|| "an argument".to_owned(), |place| format!("argument {place} ('{}')", words[place].to_string_lossy()));
+        Self::usage(format!("{which} is not UTF-8")).help("names and arguments are UTF-8 text; JSON can spell any character as \\uXXXX")
     }
     /// The configuration or the environment cannot be used.
     pub(crate) fn config(message: impl Into<String>) -> Self {
@@ -104,6 +121,9 @@ impl std::ops::Deref for Failure {
 impl From<clap::Error> for Failure {
     /// Help that was asked for comes this way too, as it does from the parser; it ends well.
     fn from(error: clap::Error) -> Self {
+        if error.kind() == clap::error::ErrorKind::InvalidUtf8 {
+            return Self::not_text();
+        }
         let text = error.render();
         let plain = text.to_string();
         let first = plain.lines().next().unwrap_or_default().trim_start_matches("error: ");

@@ -17,7 +17,7 @@ Exit codes:
   0    it worked
   1    the tool failed, or what was asked for is not there
   2    wrong usage or configuration
-  130  interrupted (Ctrl-C)
+  130  interrupted (Ctrl-C); 129 and 143 after SIGHUP and SIGTERM
 
 Environment:
   HAFT_HOME        where the history, spills and old file contents are kept [$XDG_DATA_HOME/haft]

@@ -1,6 +1,6 @@
 //! `TOOL [JSON] [--PARAMETER VALUE]…`: a call as a person writes it.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::Read;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -12,6 +12,8 @@ use serde_json::{Map, Value};
 use crate::arguments::{Cli, Common, ToolWords};
 use crate::failure::Failure;
 use crate::help;
+use crate::json;
+use crate::output::error_text;
 use crate::parameters;
 
 /// A call as a person wrote it, read with what is known of the tool.
@@ -27,8 +29,11 @@ impl Invocation {
     /// Reads the words of a command. Common flags behind the tool win over those before it.
     pub(crate) fn read(command: &'static str, words: ToolWords, before: Common, registry: &Registry) -> Result<Self, Failure> {
         let (tool, words) = words.split().ok_or_else(|| no_tool(command))?;
-        let tool = tool.into_string().map_err(|tool| not_text(&tool))?;
+        let tool = tool.into_string().map_err(|_| clap::Error::new(ErrorKind::InvalidUtf8))?;
         let entry = registry.get(&tool);
+        if entry.is_none() && words.iter().any(|word| word == "--help" || word == "-h") {
+            return Err(no_such_help(command, &tool, registry));
+        }
         Ok(Self::understood(command, tool, entry.as_ref().map(|entry| entry.definition()), words, before)?)
     }
 
@@ -77,9 +82,16 @@ fn no_tool(command: &str) -> clap::Error {
     error
 }
 
-fn not_text(word: &OsStr) -> Failure {
-    let message = format!("'{}' is not UTF-8", word.to_string_lossy());
-    Failure::usage(message).help("names and arguments are UTF-8 text; JSON can spell any character as \\uXXXX")
+/// The help that there is, when a tool that is not there was asked for its own.
+fn no_such_help(command: &str, tool: &str, registry: &Registry) -> Failure {
+    let near = registry.nearest(tool);
+    let near = if near.is_empty() { String::new() } else { format!("did you mean {}? ", near.join(" or ")) };
+    let (message, advice) = (format!("there is no tool '{tool}'"), format!("{near}`haft tools` lists the tools"));
+    let mut cli = Cli::command();
+    cli.build();
+    let general = cli.find_subcommand_mut(command).map(|command| command.render_long_help().ansi().to_string());
+    let report = format!("{}\n\n{}", error_text(&message, Some(&advice)), general.unwrap_or_default());
+    Failure::usage(message).help(advice).report(report)
 }
 
 fn grammar(command: &'static str, tool: &str, definition: Option<&ToolDefinition>) -> Command {
@@ -135,8 +147,8 @@ fn combined(text: Option<String>, flags: Map<String, Value>) -> Option<Arguments
     }
     let mut object = match text.as_deref().map(str::trim) {
         None | Some("") => Map::new(),
-        Some(json) => match serde_json::from_str(json) {
-            Ok(Value::Object(object)) => object,
+        Some(object) => match json::parse(object) {
+            Some(Value::Object(object)) => object,
             _ => return text.map(Arguments::Text),
         },
     };
@@ -144,7 +156,7 @@ fn combined(text: Option<String>, flags: Map<String, Value>) -> Option<Arguments
     Some(Arguments::Json(Value::Object(object)))
 }
 
-/// Everything on standard input up to one byte more than is allowed: the arguments stage refuses that much.
+/// Everything on standard input. No more than one byte beyond what is allowed is read, so how much there is stays unknown.
 fn standard_input(limit: usize) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
@@ -152,7 +164,8 @@ fn standard_input(limit: usize) -> Result<String, Failure> {
         Failure::failed("execution_error", format!("standard input cannot be read: {error}")).help("give the JSON as an argument instead")
     })?;
     if bytes.len() > limit {
-        return Ok(String::from_utf8_lossy(&bytes).into_owned());
+        return Err(Failure::failed("validation_error", format!("standard input holds more than {limit} bytes"))
+            .help("send less, or raise limits.argument_bytes in the configuration"));
     }
     String::from_utf8(bytes).map_err(|error| {
         let place = error.utf8_error().valid_up_to();
@@ -188,6 +201,7 @@ mod tests {
             (&["", "--path", "b"], Some(Arguments::Json(json!({"path": "b"})))),
             (&["[1]", "--path", "b"], Some(Arguments::Text("[1]".into()))),
             (&["{", "--path", "b"], Some(Arguments::Text("{".into()))),
+            (&["{\"n\":1,\"n\":2}", "--path", "b"], Some(Arguments::Text("{\"n\":1,\"n\":2}".into()))),
             (&["-5"], Some(Arguments::Text("-5".into()))),
         ] {
             assert_eq!(read(Some(&definition()), words).arguments(100).unwrap(), expected, "{words:?}");

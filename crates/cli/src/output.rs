@@ -1,6 +1,7 @@
 //! Where everything is written: data to standard output, all else to standard error.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::os::fd::AsFd;
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
@@ -9,6 +10,7 @@ use serde::Serialize;
 
 use crate::arguments::Common;
 use crate::failure::{Exit, Failure};
+use crate::terminal::in_its_place;
 
 /// The sixteen colours that every terminal lets its owner choose; no background.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
@@ -103,8 +105,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 
 /// Tells the person something beside the result.
 pub(crate) fn note(text: &str) {
-    // If nobody can be told, there is nobody to tell that either.
-    anstream::stderr().write_all(format!("{text}\n").as_bytes()).ok();
+    in_its_place(&format!("{text}\n"));
 }
 
 /// Tells the person what may be wrong.
@@ -148,12 +149,25 @@ fn is_plain() -> bool {
     set("HAFT_PLAIN") || std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
+/// The columns of a standard error where a line may be written again and again; `None` where nobody would see just one.
+pub(crate) fn live_columns() -> Option<usize> {
+    let live = io::stderr().is_terminal() && !is_plain();
+    live.then(|| columns().or_else(|| measured(io::stderr())).unwrap_or(80))
+}
+
 const NARROWEST: usize = 20;
 
 fn width(terminal: bool) -> Option<usize> {
-    let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).filter(|columns| *columns > 0);
-    let measured = || rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
-    columns.or_else(|| terminal.then(|| measured().unwrap_or(80))).map(|columns| columns.max(NARROWEST))
+    columns().or_else(|| terminal.then(|| measured(io::stdout()).unwrap_or(80))).map(|columns| columns.max(NARROWEST))
+}
+
+/// The width that the person asks for.
+fn columns() -> Option<usize> {
+    std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).filter(|columns| *columns > 0)
+}
+
+fn measured(terminal: impl AsFd) -> Option<usize> {
+    rustix::termios::tcgetwinsize(terminal).ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
 /// The width for prose, which nobody reads at 300 columns.

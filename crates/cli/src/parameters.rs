@@ -4,6 +4,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use haft_contract::ToolDefinition;
 use serde_json::{Map, Value};
 
+use crate::json;
+
 /// The heading under which `--help` lists them.
 const HEADING: &str = "Parameters";
 
@@ -71,8 +73,8 @@ impl Parameter<'_> {
 
     /// One item, or all items of an array that was written as JSON.
     fn items(&self, text: String) -> Vec<Value> {
-        match serde_json::from_str(&text) {
-            Ok(Value::Array(items)) => items,
+        match json::parse(&text) {
+            Some(Value::Array(items)) => items,
             _ => vec![typed(&self.schema["items"], text)],
         }
     }
@@ -136,7 +138,7 @@ fn typed(schema: &Value, text: String) -> Value {
         ("boolean", "true") => Value::Bool(true),
         ("boolean", "false") => Value::Bool(false),
         ("string" | "boolean" | "integer" | "number", _) => Value::String(text),
-        _ => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+        _ => json::parse(&text).unwrap_or(Value::String(text)),
     }
 }
 
@@ -145,7 +147,7 @@ fn object(schema: &Value, texts: Vec<String>) -> Value {
     let mut map = Map::new();
     let single = texts.len() == 1;
     for text in texts {
-        if let Ok(Value::Object(object)) = serde_json::from_str(&text) {
+        if let Some(Value::Object(object)) = json::parse(&text) {
             map.extend(object);
         } else if let Some((key, value)) = text.split_once('=').filter(|(key, _)| !key.is_empty()) {
             map.insert(key.to_owned(), member(schema, key, value));
@@ -219,6 +221,7 @@ mod tests {
             (&["--sizes", "1"], json!({"sizes": ["1"]})),
             (&["--headers", "A=b=c", "--headers", "D=5"], json!({"headers": {"A": "b=c", "D": "5"}})),
             (&["--headers", "{\"A\":\"b\"}", "--headers", "A=c"], json!({"headers": {"A": "c"}})),
+            (&["--headers", "{\"A\":\"b\",\"A\":\"c\"}"], json!({"headers": "{\"A\":\"b\",\"A\":\"c\"}"})),
             (&["--counts", "a=[1]"], json!({"counts": {"a": [1]}})),
             (&["--headers", "nonsense"], json!({"headers": "nonsense"})),
             (&["--extra", "[1]"], json!({"extra": [1]})),

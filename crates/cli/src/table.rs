@@ -1,9 +1,13 @@
 //! Aligned columns that fit the terminal.
 
+mod text;
+
 use anstyle::Style;
 use haft_contract::visible;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
+use self::text::folded;
+pub(crate) use self::text::{cut, wrapped};
 use crate::output::{DIM, PLAIN};
 
 const GAP: &str = "  ";
@@ -34,8 +38,16 @@ pub(crate) enum Room {
     Keep,
     /// It is cut.
     Cut,
+    /// It goes on in the next line; where not even that fits, it stands beneath the others.
+    Wrap,
     /// It is left out; the highest number goes first.
     Drop(u8),
+}
+
+impl Room {
+    fn gives_way(self) -> bool {
+        matches!(self, Self::Cut | Self::Wrap)
+    }
 }
 
 /// A table. Lines have no blanks at their end.
@@ -63,7 +75,37 @@ impl Table {
         let has_head = self.titles.iter().any(|title| !title.is_empty());
         let lines: Vec<&Vec<Cell>> = has_head.then_some(&head).into_iter().chain(&self.rows).collect();
         let widths = self.fitted(&lines, width);
-        lines.iter().map(|cells| line(cells, &widths, width)).collect()
+        if let Some(width) = width.filter(|width| self.rooms.contains(&Room::Wrap) && overflow(&widths, *width) > 0) {
+            return self.rows.iter().map(|cells| self.stacked(cells, width)).collect();
+        }
+        lines.iter().flat_map(|cells| self.wrapped_row(cells, &widths)).map(|cells| line(&cells, &widths, width)).collect()
+    }
+
+    /// The lines of one row: several if a cell is wrapped.
+    fn wrapped_row(&self, cells: &[Cell], widths: &[Option<usize>]) -> Vec<Vec<Cell>> {
+        let column = |(place, cell): (usize, &Cell)| match (self.rooms[place], widths[place]) {
+            (Room::Wrap, Some(width)) if cell.text.width() > width => folded(&cell.text, width),
+            _ => vec![cell.text.clone()],
+        };
+        let columns: Vec<Vec<String>> = cells.iter().enumerate().map(column).collect();
+        let height = columns.iter().map(Vec::len).max().unwrap_or(0);
+        let part = |place: usize, height: usize| columns[place].get(height).cloned().unwrap_or_default();
+        let cell = |place: usize, height: usize| Cell { text: part(place, height), style: cells[place].style };
+        (0..height).map(|height| (0..cells.len()).map(|place| cell(place, height)).collect()).collect()
+    }
+
+    /// One row for a terminal too narrow for columns: what is short on one line, each of the others beneath.
+    fn stacked(&self, cells: &[Cell], width: usize) -> String {
+        let (beneath, short): (Vec<_>, Vec<_>) = cells.iter().zip(&self.rooms).partition(|(_, room)| **room == Room::Wrap);
+        let short: Vec<Cell> = short.into_iter().map(|(cell, _)| cell.clone()).collect();
+        let widths: Vec<_> = short.iter().map(|cell| Some(cell.text.width())).collect();
+        let mut text = line(&short, &widths, Some(width));
+        for (Cell { text: long, style }, _) in beneath {
+            for part in folded(long, width.saturating_sub(GAP.len())) {
+                text += &[GAP, &style.render().to_string(), &part, &style.render_reset().to_string(), "\n"].concat();
+            }
+        }
+        text
     }
 
     /// The width of each column; `None` for those that are left out.
@@ -82,7 +124,7 @@ impl Table {
 
     /// How much the columns that may be cut can give away.
     fn slack(&self, widths: &[Option<usize>]) -> usize {
-        let cuttable = widths.iter().zip(&self.rooms).filter(|(_, room)| **room == Room::Cut);
+        let cuttable = widths.iter().zip(&self.rooms).filter(|(_, room)| room.gives_way());
         cuttable.map(|(width, _)| width.unwrap_or(0).saturating_sub(LEAST)).sum()
     }
 
@@ -97,7 +139,7 @@ impl Table {
     fn shrink(&self, widths: &mut [Option<usize>], width: usize) {
         for column in 0..widths.len() {
             let over = overflow(widths, width);
-            if self.rooms[column] == Room::Cut {
+            if self.rooms[column].gives_way() {
                 widths[column] = widths[column].map(|natural| natural.saturating_sub(over).max(LEAST.min(natural)));
             }
         }
@@ -128,41 +170,6 @@ fn line(cells: &[Cell], widths: &[Option<usize>], most: Option<usize>) -> String
     }
     line.push('\n');
     line
-}
-
-/// Text that takes at most so many columns; what was cut ends in `…`.
-pub(crate) fn cut(text: &str, columns: usize) -> String {
-    if text.width() <= columns {
-        return text.to_owned();
-    }
-    let mut room = columns.saturating_sub(1);
-    let fits = |letter: &char| {
-        let width = letter.width().unwrap_or(0);
-        let fits = width <= room;
-        room = room.saturating_sub(width);
-        fits
-    };
-    let kept: String = text.chars().take_while(fits).collect();
-    if columns == 0 { kept } else { format!("{}…", kept.trim_end()) }
-}
-
-/// Breaks prose into lines of at most so many columns; a longer word stands alone.
-pub(crate) fn wrapped(text: &str, columns: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    for paragraph in text.lines() {
-        let mut line = String::new();
-        for word in paragraph.split_whitespace() {
-            if !line.is_empty() && line.width() + 1 + word.width() > columns {
-                lines.push(std::mem::take(&mut line));
-            }
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line += word;
-        }
-        lines.push(line);
-    }
-    lines
 }
 
 #[cfg(test)]
@@ -200,9 +207,29 @@ mod tests {
     #[test]
     fn no_line_is_ever_wider_than_the_terminal() {
         for width in 1..60 {
-            let text = plain(&table(), Some(width));
-            assert!(text.lines().all(|line| line.width() <= width), "{width}:\n{text}");
+            for table in [table(), wrapping()] {
+                let text = plain(&table, Some(width));
+                assert!(text.lines().all(|line| line.width() <= width.max(3)), "{width}:\n{text}");
+            }
         }
+    }
+
+    fn wrapping() -> Table {
+        let mut table = Table::new(&[("KEY", Room::Keep), ("VALUE", Room::Wrap), ("SOURCE", Room::Wrap)]);
+        table.row(["access", "\"workspace-write\"", "/home/me/config.toml:1:10"].map(Cell::new).to_vec());
+        table.row(["tools", "[]", ""].map(Cell::new).to_vec());
+        table
+    }
+
+    #[test]
+    fn what_may_not_be_cut_goes_on_in_the_next_line_and_then_beneath() {
+        let whole = "KEY     VALUE              SOURCE\naccess  \"workspace-write\"  /home/me/config.toml:1:10\ntools   []\n";
+        assert_eq!(plain(&wrapping(), Some(60)), whole);
+        let wrapped =
+            "KEY     VALUE         SOURCE\naccess  \"workspace-w  /home/me/confi\n        rite\"         g.toml:1:10\ntools   []\n";
+        assert_eq!(plain(&wrapping(), Some(36)), wrapped);
+        let stacked = "access\n  \"workspace-write\"\n  /home/me/config.to\n  ml:1:10\ntools\n  []\n";
+        assert_eq!(plain(&wrapping(), Some(20)), stacked);
     }
 
     #[test]
@@ -210,11 +237,5 @@ mod tests {
         let mut table = Table::new(&[("", Room::Keep)]);
         table.row(vec![Cell::new("a\u{1b}[2J\nb\u{202e}")]);
         assert_eq!(plain(&table, None), "a\\u{1b}[2J\\nb\\u{202e}\n");
-    }
-
-    #[test]
-    fn prose_is_wrapped_between_words() {
-        assert_eq!(wrapped("one two three\nfour incomprehensibly", 9), ["one two", "three", "four", "incomprehensibly"]);
-        assert_eq!(wrapped("", 9), Vec::<String>::new());
     }
 }

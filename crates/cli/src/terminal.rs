@@ -3,8 +3,9 @@
 mod approver;
 mod permissions;
 mod progress;
+mod waiting;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 
 use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::{Mutex, mpsc};
@@ -12,6 +13,8 @@ use tokio::sync::{Mutex, mpsc};
 pub(crate) use self::approver::TerminalApprover;
 pub(crate) use self::permissions::TerminalPermissions;
 pub(crate) use self::progress::TerminalProgress;
+use self::waiting::Questioning;
+pub(crate) use self::waiting::{in_its_place, show_waiting, stop_waiting};
 
 /// How many lines wait to be asked for; more are not read.
 const WAITING: usize = 4;
@@ -45,9 +48,11 @@ impl Terminal {
         let mut lines = self.lines.lock().await;
         let lines = lines.get_or_insert_with(self.open);
         forget_what_was_typed(lines);
-        show(text);
+        let _questioning = Questioning::begin();
+        // If it cannot be shown, nobody answers, and that is a denial.
+        in_its_place(text);
         loop {
-            show(prompt);
+            in_its_place(prompt);
             let line = lines.recv().await?;
             if let Some(answer) = understand(line.trim()) {
                 return Some(answer);
@@ -61,11 +66,6 @@ fn forget_what_was_typed(lines: &mut mpsc::Receiver<String>) {
     while lines.try_recv().is_ok() {}
     // If the terminal cannot do it, the answer is still read after the question.
     tcflush(io::stdin(), QueueSelector::IFlush).ok();
-}
-
-fn show(text: &str) {
-    // If it cannot be shown, nobody answers, and that is a denial.
-    anstream::stderr().write_all(text.as_bytes()).ok();
 }
 
 /// Lines are read on a thread of their own: it may wait for ever, and must not keep the process.

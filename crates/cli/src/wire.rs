@@ -14,7 +14,7 @@ use haft_engine::{Engine, Event, EventSink, Limits, LoopLimits, PermissionBroker
 use haft_host::{HostOptions, LocalFiles, LocalHost, NetworkRules, WorkspaceOptions};
 use haft_store::{Blobs, CallLog, FileBlobs, InMemoryCallLog, Opened, SqliteCallLog, StoreError};
 
-pub(crate) use self::settings::{Settings, check, config_file, paths, report_width, workspace};
+pub(crate) use self::settings::{Settings, check, config_file, data_folder, report_width, user_file, workspace};
 use crate::arguments::Common;
 use crate::failure::Failure;
 use crate::output::{Output, warn};
@@ -90,7 +90,7 @@ impl Wire {
 
     /// An engine that explains: it plans against the real files, and nothing is recorded.
     pub(crate) fn explaining(&self) -> Result<(Engine, Session), Failure> {
-        let blobs = open_blobs(&self.settings.paths.data_folder)?;
+        let blobs = open_blobs(&self.settings.data_folder)?;
         let host = self.host(&self.settings.workspace, Some(blobs.spill_folder()))?;
         let engine = self.engine(Arc::new(InMemoryCallLog::default()), blobs);
         Ok((engine, self.session(host, Asking::Never)))
@@ -98,7 +98,7 @@ impl Wire {
 
     /// An engine that answers calls, and takes them back, in this folder.
     pub(crate) fn calling(&self, folder: &Path, log: Arc<dyn CallLog>, asking: Asking) -> Result<Wired, Failure> {
-        let blobs = open_blobs(&self.settings.paths.data_folder)?;
+        let blobs = open_blobs(&self.settings.data_folder)?;
         let host = self.host(folder, Some(blobs.spill_folder()))?;
         let engine = self.engine(Arc::clone(&log), blobs);
         Ok(Wired { engine, session: self.session(host, asking), log })
@@ -127,7 +127,7 @@ impl Wire {
         let network = &self.settings.config.network;
         let network = NetworkRules::parse(&network.allow, &network.deny).map_err(|error| Failure::config(error.to_string()))?;
         let files = LocalFiles::open(self.workspace_options(root, spills)).map_err(|error| Failure::config(error.message()))?;
-        let alert_log = self.settings.paths.data_folder.join("alerts.log");
+        let alert_log = self.settings.data_folder.join("alerts.log");
         Ok(Arc::new(LocalHost::new(Arc::new(files), HostOptions { network, alert_log })))
     }
 

@@ -17,6 +17,8 @@ pub enum ListOf {
     Hosts,
     /// Path globs.
     Globs,
+    /// Folders that tools may use.
+    Folders,
     /// Anything else.
     Text,
 }

@@ -29,7 +29,7 @@ pub use decode::{Check, Complaint};
 pub use key::{KEYS, Key, Kind, ListOf, Merge, Status};
 pub use load::{Loaded, Request};
 pub use merge::{Provenance, Setting};
-pub use paths::{Environment, Paths, PathsError};
+pub use paths::{Environment, PathsError, config_file, data_folder};
 pub use problem::{Problem, Severity};
 pub use report::{Look, json as report_json};
 pub use schema::schema;

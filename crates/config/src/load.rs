@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::decode::{Check, Decoder};
+use crate::decode::{Check, Complaint, Decoder};
 use crate::merge::{Provenance, Setting, merge};
 use crate::origin::Origin;
-use crate::paths::{Environment, absolute};
+use crate::paths::{self, Environment, absolute};
 use crate::problem::{Problem, Problems, Severity};
-use crate::{Config, Flag, Layer, Paths, Source, Value, document, read, variables};
+use crate::text::quoted;
+use crate::{Config, Flag, Layer, ListOf, Root, Source, Sourced, Value, document, read, variables};
 
 /// What to load.
 #[non_exhaustive]
@@ -17,6 +18,8 @@ pub struct Request<'a> {
     pub workspace: &'a Path,
     /// The file to read in place of the person's own; it must exist.
     pub config_file: Option<PathBuf>,
+    /// What named that file: `--config`, unless it was a variable.
+    pub config_file_from: &'a str,
     /// Looks up a variable.
     pub environment: Environment<'a>,
     /// The names of all variables, to find misspelt ones.
@@ -38,7 +41,16 @@ impl std::fmt::Debug for Request<'_> {
 impl<'a> Request<'a> {
     /// The files of this workspace and this environment; no flags.
     pub fn new(workspace: &'a Path, environment: Environment<'a>) -> Self {
-        Self { workspace, config_file: None, environment, environment_names: Vec::new(), other_variables: &[], flags: &[], check: None }
+        Self {
+            workspace,
+            config_file: None,
+            config_file_from: "--config",
+            environment,
+            environment_names: Vec::new(),
+            other_variables: &[],
+            flags: &[],
+            check: None,
+        }
     }
     pub(crate) fn home(&self) -> Option<PathBuf> {
         absolute(self.environment, "HOME").ok().flatten()
@@ -80,6 +92,7 @@ pub fn load(request: &Request<'_>) -> Loaded {
     settings.extend(variables::flags(request, &mut problems));
     let provenance = merge(&settings, &mut problems);
     whole(&provenance, &mut problems);
+    problems.extend(unusable_roots(&provenance, request));
     problems.sort_by_key(|problem| (problem.source.layer, problem.source.line, problem.source.column));
     Loaded { config: Config::from(&provenance), provenance, problems, texts }
 }
@@ -94,28 +107,35 @@ struct Loading<'r> {
 impl Loading<'_> {
     fn user(&mut self) {
         if let Some(path) = &self.request.config_file {
-            self.file(Layer::User, path.clone(), Absent::Error);
+            let text = read::read(path);
+            self.file(Layer::User, path.clone(), text, Absent::Error);
             return;
         }
-        match Paths::config_file(self.request.environment) {
-            Ok(path) => self.file(Layer::User, path, Absent::Fine),
+        match paths::config_file(self.request.environment) {
+            Ok(path) => {
+                let text = read::read(&path);
+                self.file(Layer::User, path, text, Absent::Fine);
+            }
             Err(error) => self.problems.push(Problem::error(Source { layer: Layer::User, ..Source::BUILT_IN }, error.to_string())),
         }
     }
 
     fn project(&mut self) {
-        self.file(Layer::Project, self.request.workspace.join(".haft").join("config.toml"), Absent::Fine);
+        let path = self.request.workspace.join(read::PROJECT_FOLDER).join(read::PROJECT_FILE);
+        let text = read::read_project(self.request.workspace);
+        self.file(Layer::Project, path, text, Absent::Fine);
     }
 
-    fn file(&mut self, layer: Layer, path: PathBuf, absent: Absent) {
+    fn file(&mut self, layer: Layer, path: PathBuf, text: Result<Option<String>, String>, absent: Absent) {
         let path = Arc::new(path);
         let source = Source { layer, file: Some(Arc::clone(&path)), ..Source::BUILT_IN };
-        match (read::read(&path), absent) {
+        match (text, absent) {
             (Ok(Some(text)), _) => self.text(layer, path, text),
             (Ok(None), Absent::Fine) => {}
             (Ok(None), Absent::Error) => {
-                let problem = Problem::error(source, "the file that --config names does not exist");
-                self.problems.push(problem.help("correct the path, or leave --config out"));
+                let from = self.request.config_file_from;
+                let problem = Problem::error(source, format!("the file that {from} names does not exist"));
+                self.problems.push(problem.help(format!("correct the path, or leave {from} out")));
             }
             (Err(why), _) => {
                 let problem = Problem::error(source, format!("the configuration file cannot be read: {why}"));
@@ -148,6 +168,19 @@ fn whole(provenance: &Provenance, problems: &mut Vec<Problem>) {
         let problem = Problem::warning(list.source.clone(), "'tools.allow' is empty: no tool is offered");
         problems.push(problem.key("tools.allow").help("remove the key to allow every tool, or name the tools"));
     }
+}
+
+/// Folders that hold once all layers are together, and cannot be opened: a tool's files may be there.
+fn unusable_roots(provenance: &Provenance, request: &Request<'_>) -> Vec<Problem> {
+    const KEY: &str = "workspace.roots";
+    let Some(check) = request.check else { return Vec::new() };
+    let judged = |root: &Sourced<Root>| {
+        let Complaint { message, help } = check(ListOf::Folders, root.value.path.to_str()?).err()?;
+        let path = quoted(&root.value.path.to_string_lossy());
+        let help = help.unwrap_or_else(|| "correct it, or remove it from the list".into());
+        Some(Problem::error(root.source.clone(), format!("'{KEY}' holds {path}: {message}")).key(KEY).help(help))
+    };
+    provenance.roots(KEY).iter().filter_map(judged).collect()
 }
 
 fn not_increasing(provenance: &Provenance, lower: &str, upper: &str) -> Option<Problem> {

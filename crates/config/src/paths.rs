@@ -6,16 +6,6 @@ use std::path::PathBuf;
 /// Looks up a variable. Given by the caller, so that tests choose the environment.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
-/// Where things are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Paths {
-    /// The person's configuration file.
-    pub config_file: PathBuf,
-    /// Haft's data: history, spills, pre-images.
-    pub data_folder: PathBuf,
-}
-
 /// Why a path could not be found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -38,28 +28,25 @@ pub enum PathsError {
     },
 }
 
-impl Paths {
-    /// Finds both: `HAFT_HOME`, `XDG_DATA_HOME` and `XDG_CONFIG_HOME` count, then `HOME`.
-    pub fn resolve(environment: Environment<'_>) -> Result<Self, PathsError> {
-        Ok(Self { config_file: Self::config_file(environment)?, data_folder: Self::data_folder(environment)? })
+/// The person's configuration file: `XDG_CONFIG_HOME` counts, then `HOME`.
+pub fn config_file(environment: Environment<'_>) -> Result<PathBuf, PathsError> {
+    let base = match absolute(environment, "XDG_CONFIG_HOME")? {
+        Some(folder) => folder,
+        None => home(environment, "the configuration", "XDG_CONFIG_HOME")?.join(".config"),
+    };
+    Ok(base.join("haft").join("config.toml"))
+}
+
+/// Haft's data (history, spills, pre-images): `HAFT_HOME` and `XDG_DATA_HOME` count, then `HOME`.
+pub fn data_folder(environment: Environment<'_>) -> Result<PathBuf, PathsError> {
+    if let Some(folder) = absolute(environment, "HAFT_HOME")? {
+        return Ok(folder);
     }
-    pub(crate) fn config_file(environment: Environment<'_>) -> Result<PathBuf, PathsError> {
-        let base = match absolute(environment, "XDG_CONFIG_HOME")? {
-            Some(folder) => folder,
-            None => home(environment, "the configuration", "XDG_CONFIG_HOME")?.join(".config"),
-        };
-        Ok(base.join("haft").join("config.toml"))
-    }
-    fn data_folder(environment: Environment<'_>) -> Result<PathBuf, PathsError> {
-        if let Some(folder) = absolute(environment, "HAFT_HOME")? {
-            return Ok(folder);
-        }
-        let base = match absolute(environment, "XDG_DATA_HOME")? {
-            Some(folder) => folder,
-            None => home(environment, "Haft's data", "HAFT_HOME")?.join(".local").join("share"),
-        };
-        Ok(base.join("haft"))
-    }
+    let base = match absolute(environment, "XDG_DATA_HOME")? {
+        Some(folder) => folder,
+        None => home(environment, "Haft's data", "HAFT_HOME")?.join(".local").join("share"),
+    };
+    Ok(base.join("haft"))
 }
 
 /// The folder a variable names; empty counts as unset, as the XDG rules say.
@@ -80,7 +67,8 @@ mod tests {
 
     fn resolve(variables: &[(&str, &str)]) -> Result<(PathBuf, PathBuf), String> {
         let environment = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value));
-        Paths::resolve(&environment).map(|paths| (paths.config_file, paths.data_folder)).map_err(|error| error.to_string())
+        let both = config_file(&environment).and_then(|file| Ok((file, data_folder(&environment)?)));
+        both.map_err(|error| error.to_string())
     }
 
     #[test]

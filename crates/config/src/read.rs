@@ -9,13 +9,37 @@ use std::path::Path;
 /// Larger than any configuration that a person writes.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// The text of a file; `None` if there is none.
+/// The folder of a project's file in the workspace.
+pub(crate) const PROJECT_FOLDER: &str = ".haft";
+/// A project's file, in that folder.
+pub(crate) const PROJECT_FILE: &str = "config.toml";
+
+/// The text of the person's file, which may be a link; `None` if there is none.
 pub(crate) fn read(path: &Path) -> Result<Option<String>, String> {
-    let file = match open(path) {
+    match open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound && is_link(path) => Err("it is a symbolic link to nothing".into()),
+        opened => text(opened),
+    }
+}
+
+/// The text of a project's file; `None` if there is none. Whoever made the project must not choose what is read: a link
+/// could lead to a private file, whose lines a report would then show.
+pub(crate) fn read_project(workspace: &Path) -> Result<Option<String>, String> {
+    let folder = workspace.join(PROJECT_FOLDER);
+    let links = [(folder.clone(), "its folder"), (folder.join(PROJECT_FILE), "it")];
+    if let Some((_, what)) = links.iter().find(|(path, _)| is_link(path)) {
+        return Err(format!("{what} is a symbolic link, which a project's file is not allowed to be"));
+    }
+    text(open_unlinked(&folder))
+}
+
+fn is_link(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink())
+}
+
+fn text(opened: std::io::Result<File>) -> Result<Option<String>, String> {
+    let file = match opened {
         Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound && path.symlink_metadata().is_ok() => {
-            return Err("it is a symbolic link to nothing".into());
-        }
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.to_string()),
     };
@@ -43,6 +67,21 @@ fn open(path: &Path) -> std::io::Result<File> {
     // A pipe without a writer would otherwise be waited for.
     let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     OpenOptions::new().read(true).custom_flags(flags).open(path)
+}
+
+/// The file in a folder, neither of them a link: one that was put there after the look is not followed either.
+#[cfg(unix)]
+fn open_unlinked(folder: &Path) -> std::io::Result<File> {
+    use rustix::fs::{CWD, Mode, OFlags, openat};
+    let common = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = openat(CWD, folder, common | OFlags::DIRECTORY, Mode::empty())?;
+    let file = openat(&folder, PROJECT_FILE, common | OFlags::NONBLOCK, Mode::empty())?;
+    Ok(File::from(file))
+}
+
+#[cfg(not(unix))]
+fn open_unlinked(folder: &Path) -> std::io::Result<File> {
+    open(&folder.join(PROJECT_FILE))
 }
 
 #[cfg(not(unix))]

@@ -87,18 +87,38 @@ fn named(name: &str, mut problem: Problem) -> Problem {
     problem
 }
 
+/// More misspelt variables than this are not told one by one.
+const MAX_UNKNOWN: usize = 20;
+
 fn unknown(request: &Request<'_>, problems: &mut Vec<Problem>) {
-    let known: Vec<String> = KEYS.iter().filter_map(Key::variable).chain(OTHERS.map(String::from)).collect();
-    let also = |name: &str| request.other_variables.contains(&name);
-    let mut names: Vec<&String> =
-        request.environment_names.iter().filter(|name| name.starts_with("HAFT_") && !known.contains(name) && !also(name)).collect();
-    names.sort();
-    for name in names.into_iter().take(20) {
-        let help = match nearest(name, known.iter().map(String::as_str)) {
-            Some(near) => format!("did you mean {near}?"),
-            None => "remove it; `haft config show` lists the keys, and HAFT_TOOLS_DENY sets tools.deny".into(),
-        };
-        let source = Origin::named(Layer::Environment, name).whole();
-        problems.push(Problem::warning(source, format!("unknown variable {}", quoted(name))).help(help));
+    let known = known();
+    let is_known = |name: &str| known.iter().any(|(variable, _)| variable == name) || request.other_variables.contains(&name);
+    let strangers = request.environment_names.iter().filter(|name| name.starts_with("HAFT_") && !is_known(name));
+    let mut found: Vec<Problem> = strangers.map(|name| misspelt(name, &known)).collect();
+    // Errors first, so that none of them is among those that are cut.
+    found.sort_by(|a, b| (a.severity, &a.source.name).cmp(&(b.severity, &b.source.name)));
+    problems.extend(found.into_iter().take(MAX_UNKNOWN));
+}
+
+/// Every variable, and whether it decides what may be done. Those that do stand last, where they win a tie.
+fn known() -> Vec<(String, bool)> {
+    let keys = KEYS.iter().filter_map(|key| key.variable().map(|variable| (variable, key.is_authority())));
+    let mut known: Vec<_> = OTHERS.iter().map(|name| ((*name).to_owned(), false)).chain(keys).collect();
+    known.sort_by_key(|(_, authority)| *authority);
+    known
+}
+
+/// A misspelt limit is an error: whoever wrote it counts on it.
+fn misspelt(name: &str, known: &[(String, bool)]) -> Problem {
+    let source = Origin::named(Layer::Environment, name).whole();
+    let message = format!("unknown variable {}", quoted(name));
+    let Some(near) = nearest(name, known.iter().map(|(variable, _)| variable.as_str())) else {
+        let help = "remove it; `haft config show` lists the keys, and HAFT_TOOLS_DENY sets tools.deny";
+        return Problem::warning(source, message).help(help);
+    };
+    if known.iter().any(|(variable, authority)| variable == near && *authority) {
+        let message = format!("{message}: running without what it may limit would give false safety");
+        return Problem::error(source, message).help(format!("did you mean {near}? Correct it, or remove it"));
     }
+    Problem::warning(source, message).help(format!("did you mean {near}?"))
 }

@@ -4,14 +4,22 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use crate::{
-    CommandSpec, Connect, Effect, FileInfo, HopJudge, Host, HttpRequest, HttpResponse, Notice, ProcessOutput, Reader, SpillWriter,
-    SystemFacts, ToolContext, ToolError, WriteMode, Written,
+    CommandSpec, Connect, Effect, ErrorKind, FileInfo, HopJudge, Host, HttpRequest, HttpResponse, LocalOffset, Notice, ProcessOutput,
+    Reader, SpillWriter, SystemFacts, ToolContext, ToolError, WriteMode, Written,
 };
 
 fn unplanned(what: &str, target: &str) -> ToolError {
     ToolError::denied(format!(
         "The tool tried to {what} '{target}', which its plan does not name. This is a fault of the tool; nothing was done."
     ))
+}
+
+/// A context that was kept beyond its call reaches nothing: the locks and the time of the call are gone.
+fn alive(cx: &ToolContext) -> Result<(), ToolError> {
+    if cx.is_cancelled() {
+        return Err(ToolError::new(ErrorKind::Cancelled, "The call has ended, and with it what its tool may do. Nothing was done."));
+    }
+    Ok(())
 }
 
 /// Files, as planned. Paths are spelled as they were at planning.
@@ -23,6 +31,7 @@ pub struct Files<'a> {
 impl Files<'_> {
     /// What is at a path.
     pub async fn info(&self, path: impl AsRef<Path>) -> Result<FileInfo, ToolError> {
+        alive(self.cx)?;
         let path = path.as_ref();
         let plan = self.cx.plan();
         let at = plan
@@ -34,18 +43,21 @@ impl Files<'_> {
     }
     /// Opens a file for reading.
     pub async fn open(&self, path: impl AsRef<Path>) -> Result<Box<dyn Reader>, ToolError> {
+        alive(self.cx)?;
         let path = path.as_ref();
         let at = self.cx.plan().readable(path).ok_or_else(|| unplanned("read", &path.to_string_lossy()))?;
         self.cx.host().files().open(at).await
     }
     /// Writes a file: atomically, with its pre-image kept.
     pub async fn write(&self, path: impl AsRef<Path>, content: Vec<u8>, mode: WriteMode) -> Result<Written, ToolError> {
+        alive(self.cx)?;
         let path = path.as_ref();
         let at = self.cx.plan().writable(path).ok_or_else(|| unplanned("write", &path.to_string_lossy()))?;
         self.cx.host().files().write(at, content, mode, self.cx.journal()).await
     }
     /// Removes a file, with its pre-image kept.
     pub async fn delete(&self, path: impl AsRef<Path>) -> Result<(), ToolError> {
+        alive(self.cx)?;
         let path = path.as_ref();
         let at = self.cx.plan().deletable(path).ok_or_else(|| unplanned("remove", &path.to_string_lossy()))?;
         self.cx.host().files().delete(at, self.cx.journal()).await
@@ -61,6 +73,7 @@ pub struct Http<'a> {
 impl Http<'_> {
     /// Sends a request whose connection was planned; redirects go through the session's policy again.
     pub async fn send(&self, request: HttpRequest) -> Result<HttpResponse, ToolError> {
+        alive(self.cx)?;
         let client = self.cx.host().http();
         let wanted = client.locate(&request.method, &request.url)?;
         if !self.cx.plan().permits_connect(&wanted) {
@@ -72,6 +85,7 @@ impl Http<'_> {
 
 impl HopJudge for Http<'_> {
     fn judge(&self, hop: &Connect) -> Result<(), ToolError> {
+        alive(self.cx)?;
         if self.cx.plan().permits_connect(hop) {
             return Ok(());
         }
@@ -88,6 +102,7 @@ pub struct Processes<'a> {
 impl Processes<'_> {
     /// Runs a planned program to its end.
     pub async fn run(&self, command: CommandSpec) -> Result<ProcessOutput, ToolError> {
+        alive(self.cx)?;
         let named = command.environment.iter().all(|(name, _)| command.exec.environment.contains(name));
         if !named || !self.cx.plan().permits_exec(&command.exec) {
             return Err(unplanned("run", &Effect::Exec(command.exec).target()));
@@ -108,6 +123,7 @@ impl Notices<'_> {
 
     /// Shows a planned notice, and says where it went.
     pub async fn notify(&self, notice: Notice) -> Result<String, ToolError> {
+        alive(self.cx)?;
         if !self.cx.plan().permits_send(Self::CHANNEL, &notice.recipient) {
             return Err(unplanned("notify", &notice.recipient));
         }
@@ -132,9 +148,13 @@ impl Clocks<'_> {
     pub fn now(&self) -> SystemTime {
         self.host.clock().now()
     }
-    /// The IANA name of the machine's time zone.
-    pub fn time_zone(&self) -> String {
+    /// The IANA name of the machine's time zone; `None` if it has none or is not known.
+    pub fn time_zone(&self) -> Option<String> {
         self.host.clock().time_zone()
+    }
+    /// How far the machine's zone is from UTC at a moment; `None` if it is not known.
+    pub fn offset(&self, at: SystemTime) -> Option<LocalOffset> {
+        self.host.clock().offset(at)
     }
     /// Facts about the machine.
     pub async fn system(&self) -> SystemFacts {
@@ -151,6 +171,7 @@ pub struct Spills<'a> {
 impl Spills<'_> {
     /// Opens one. What is written is redacted, private to the person, and readable with `read_file`.
     pub async fn create(&self, extension: &'static str) -> Result<Box<dyn SpillWriter>, ToolError> {
+        alive(self.cx)?;
         self.cx.journal().spill(extension).await
     }
 }

@@ -82,6 +82,8 @@ pub trait Gate: Send + Sync {
 pub trait Journal: Send + Sync {
     /// Keeps a pre-image. Returns only when it is safe: the change happens after.
     fn keep(&self, image: PreImage) -> BoxFuture<'_, Result<(), ToolError>>;
+    /// Forgets the pre-image that was kept for this path and this [`after`](PreImage::after): the change did not happen.
+    fn withdraw<'a>(&'a self, path: &'a Path, after: Option<&'a str>) -> BoxFuture<'a, Result<(), ToolError>>;
     /// Opens a spill. Secrets are redacted on the way.
     fn spill(&self, extension: &'static str) -> BoxFuture<'_, Result<Box<dyn SpillWriter>, ToolError>>;
 }

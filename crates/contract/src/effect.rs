@@ -3,16 +3,12 @@
 //! Permission, approval text, locks, sandbox, taint, undo and audit are all derived from a [`Plan`]; no tool
 //! implements any of them itself.
 
-use std::any::Any;
-use std::borrow::Cow;
-use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use crate::{Access, ErrorKind};
+use crate::{Access, ErrorKind, Location, Zone};
 
 /// Whether a path effect touches one file or everything beneath it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,53 +17,6 @@ pub enum Extent {
     File,
     /// This path and all beneath it.
     Tree,
-}
-
-/// Where a path lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Zone {
-    /// In the workspace, or in another root the person made writable.
-    Workspace,
-    /// In a root that may only be read, such as Haft's own spill files.
-    ReadOnlyRoot,
-    /// Anywhere else.
-    Outside,
-}
-
-/// A path after resolution: what is judged here is what is opened later.
-///
-/// Only a [`FileSystem`](crate::FileSystem) makes one. Its handle binds it to the root it was resolved beneath, and
-/// opening it follows no symbolic link, so nothing that happens in between can lead elsewhere.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct Location {
-    /// The path as it was asked for.
-    pub requested: PathBuf,
-    /// Absolute, with every symbolic link and `..` resolved.
-    pub path: PathBuf,
-    /// How to name it to people and models: relative to the workspace where it lies in it.
-    pub display: String,
-    /// Where it lies.
-    pub zone: Zone,
-    /// Why it may never be written, if so.
-    pub no_write: Option<Cow<'static, str>>,
-    /// Why it may never be read, if so.
-    pub no_read: Option<Cow<'static, str>>,
-    /// The host's own: the open root and the way beneath it.
-    pub handle: Arc<dyn Any + Send + Sync>,
-}
-
-impl Location {
-    /// A location; for implementors of [`FileSystem`](crate::FileSystem).
-    pub fn new(requested: PathBuf, path: PathBuf, display: String, zone: Zone, handle: Arc<dyn Any + Send + Sync>) -> Self {
-        Self { requested, path, display, zone, no_write: None, no_read: None, handle }
-    }
-}
-
-impl fmt::Debug for Location {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Location").field("path", &self.path).field("zone", &self.zone).finish_non_exhaustive()
-    }
 }
 
 /// A path and how far it reaches.
@@ -234,7 +183,7 @@ impl Effect {
     /// What it touches, in words. Not escaped: whoever shows it to a person must.
     pub fn target(&self) -> String {
         match self {
-            Self::Read(effect) | Self::Write(effect) | Self::Delete(effect) => effect.location.display.clone(),
+            Self::Read(effect) | Self::Write(effect) | Self::Delete(effect) => effect.location.display().to_owned(),
             Self::Exec(exec) => {
                 std::iter::once(exec.program.display().to_string()).chain(exec.arguments.iter().cloned()).collect::<Vec<_>>().join(" ")
             }
@@ -249,20 +198,20 @@ impl Effect {
 }
 
 fn read_need(location: &Location) -> Need {
-    if let Some(why) = &location.no_read {
-        return Need::Never(ErrorKind::PathNotAllowed, why.to_string());
+    if let Some(why) = location.no_read() {
+        return Need::Never(ErrorKind::PathNotAllowed, why.to_owned());
     }
-    Need::Access(if location.zone == Zone::Outside { Access::FullAccess } else { Access::ReadOnly })
+    Need::Access(if location.zone() == Zone::Outside { Access::FullAccess } else { Access::ReadOnly })
 }
 
 fn write_need(location: &Location) -> Need {
-    if let Some(why) = &location.no_write {
-        return Need::Never(ErrorKind::PathNotAllowed, why.to_string());
+    if let Some(why) = location.no_write() {
+        return Need::Never(ErrorKind::PathNotAllowed, why.to_owned());
     }
-    match location.zone {
+    match location.zone() {
         Zone::Workspace => Need::Access(Access::WorkspaceWrite),
         Zone::ReadOnlyRoot => {
-            Need::Never(ErrorKind::PathNotAllowed, format!("'{}' lies in a folder that may only be read", location.display))
+            Need::Never(ErrorKind::PathNotAllowed, format!("'{}' lies in a folder that may only be read", location.display()))
         }
         Zone::Outside => Need::Access(Access::FullAccess),
     }
@@ -274,11 +223,11 @@ impl Serialize for Effect {
         map.serialize_entry("effect", self.kind())?;
         match self {
             Self::Read(effect) | Self::Write(effect) | Self::Delete(effect) => {
-                map.serialize_entry("path", &effect.location.path.to_string_lossy())?;
+                map.serialize_entry("path", &effect.location.path().to_string_lossy())?;
                 if effect.extent == Extent::Tree {
                     map.serialize_entry("tree", &true)?;
                 }
-                if effect.location.zone == Zone::Outside {
+                if effect.location.zone() == Zone::Outside {
                     map.serialize_entry("outside", &true)?;
                 }
             }
@@ -361,21 +310,21 @@ impl Plan {
     /// The planned place for reading `path`, if reading it was planned. `path` is what was asked for at planning.
     pub(crate) fn readable(&self, path: &Path) -> Option<&Location> {
         self.effects.iter().find_map(|effect| match effect {
-            Effect::Read(effect) if effect.location.requested == path => Some(&effect.location),
+            Effect::Read(effect) if effect.location.requested() == path => Some(&effect.location),
             _ => None,
         })
     }
     /// The planned place for writing `path`, if writing it was planned.
     pub(crate) fn writable(&self, path: &Path) -> Option<&Location> {
         self.effects.iter().find_map(|effect| match effect {
-            Effect::Write(effect) if effect.location.requested == path => Some(&effect.location),
+            Effect::Write(effect) if effect.location.requested() == path => Some(&effect.location),
             _ => None,
         })
     }
     /// The planned place for removing `path`, if removing it was planned.
     pub(crate) fn deletable(&self, path: &Path) -> Option<&Location> {
         self.effects.iter().find_map(|effect| match effect {
-            Effect::Delete(effect) if effect.location.requested == path => Some(&effect.location),
+            Effect::Delete(effect) if effect.location.requested() == path => Some(&effect.location),
             _ => None,
         })
     }

@@ -74,7 +74,8 @@ pub struct PreImage {
     pub content: Option<Box<dyn Read + Send>>,
     /// Its permission bits.
     pub mode: Option<u32>,
-    /// SHA-256 of what the change leaves behind, as hex; `None` if the change removes the file.
+    /// SHA-256 of what the change leaves behind, as hex; `None` if the change removes the file. Only a file that still is
+    /// so can be put back.
     pub after: Option<String>,
     /// Directories the change creates, outermost first.
     pub created_directories: Vec<PathBuf>,
@@ -88,14 +89,16 @@ impl std::fmt::Debug for PreImage {
 
 /// Files, resolved beneath open directory handles.
 pub trait FileSystem: Send + Sync {
-    /// Resolves a path: every link and `..`, so that what is judged is what is opened. Missing parts are fine.
-    /// Fails only for paths that cannot be meant (empty, NUL, control bytes, a loop of links).
+    /// Resolves a path: every link and `..`, so that what is judged is what is opened. Missing parts are fine, and so is a
+    /// file where a directory should be: what is there shows when it is opened, not before. Fails only for paths that
+    /// cannot be meant (empty, NUL, control bytes, a loop of links).
     fn locate(&self, path: &Path) -> Result<Location, ToolError>;
     /// What is at a location; `file_not_found` if nothing is.
     fn info<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<FileInfo, ToolError>>;
     /// Opens an ordinary file for reading. Directories and special files are refused without blocking.
     fn open<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<Box<dyn Reader>, ToolError>>;
-    /// Writes atomically, creating parents. The journal has the pre-image before anything changes.
+    /// Writes atomically, creating parents. The journal has the pre-image before anything changes; if nothing changes after
+    /// all, it is withdrawn.
     fn write<'a>(
         &'a self,
         at: &'a Location,
@@ -103,12 +106,15 @@ pub trait FileSystem: Send + Sync {
         mode: WriteMode,
         journal: &'a dyn Journal,
     ) -> BoxFuture<'a, Result<Written, ToolError>>;
-    /// Removes an ordinary file. The journal has the pre-image before anything changes.
+    /// Removes an ordinary file, with the journal as in [`write`](Self::write).
     fn delete<'a>(&'a self, at: &'a Location, journal: &'a dyn Journal) -> BoxFuture<'a, Result<(), ToolError>>;
     /// SHA-256 of a file's content as hex; `None` if there is no file.
     fn fingerprint<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<Option<String>, ToolError>>;
-    /// Puts a file back as its pre-image has it, removing created directories that are empty.
-    fn restore<'a>(&'a self, at: &'a Location, image: PreImage) -> BoxFuture<'a, Result<(), ToolError>>;
+    /// The same of content that is in no file.
+    fn fingerprint_of(&self, content: Box<dyn Read + Send>) -> BoxFuture<'_, Result<String, ToolError>>;
+    /// Puts a file back as its pre-image has it, removing created directories that are empty. A file that is not what the
+    /// image's `after` says is refused. What is replaced goes to the journal, as in [`write`](Self::write).
+    fn restore<'a>(&'a self, at: &'a Location, image: PreImage, journal: &'a dyn Journal) -> BoxFuture<'a, Result<(), ToolError>>;
 }
 
 /// An open file. Reads at a position, so that memory does not depend on the file's size.
@@ -218,8 +224,19 @@ pub trait ProcessRunner: Send + Sync {
 pub trait Clock: Send + Sync {
     /// Now.
     fn now(&self) -> SystemTime;
-    /// The IANA name of the machine's time zone.
-    fn time_zone(&self) -> String;
+    /// The IANA name of the machine's time zone; `None` if it has none or is not known.
+    fn time_zone(&self) -> Option<String>;
+    /// How far the machine's zone, named or not, is from UTC at a moment; `None` if it is not known.
+    fn offset(&self, at: SystemTime) -> Option<LocalOffset>;
+}
+
+/// How far a time zone is from UTC at a moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalOffset {
+    /// Seconds, positive to the east.
+    pub seconds: i32,
+    /// What the zone is called then, such as `CET`.
+    pub abbreviation: String,
 }
 
 /// A notice to the person.

@@ -13,6 +13,7 @@ mod definition;
 mod effect;
 mod error;
 mod host;
+mod location;
 mod output;
 mod permission;
 pub mod schema;
@@ -24,12 +25,13 @@ pub use call::{Arguments, Envelope, ToolCall, ToolResult};
 pub use capability::{Clocks, Files, Http, Notices, Processes, Spills};
 pub use context::{CallInfo, Gate, Journal, PlanContext, Progress, ProgressSink, ToolContext};
 pub use definition::{Access, Category, Hints, Meta, ParameterHints, Section, Source, ToolDefinition};
-pub use effect::{Connect, Effect, Exec, Extent, Location, Need, PathEffect, Plan, Zone};
+pub use effect::{Connect, Effect, Exec, Extent, Need, PathEffect, Plan};
 pub use error::{ErrorKind, ToolError};
 pub use host::{
-    Body, Clock, CommandSpec, FileInfo, FileKind, FileSystem, HopJudge, Host, HttpClient, HttpRequest, HttpResponse, Notice, Notifier,
-    PreImage, ProcessOutput, ProcessRunner, Reader, SpillFile, SpillWriter, SystemFacts, SystemInfo, WriteMode, Written,
+    Body, Clock, CommandSpec, FileInfo, FileKind, FileSystem, HopJudge, Host, HttpClient, HttpRequest, HttpResponse, LocalOffset, Notice,
+    Notifier, PreImage, ProcessOutput, ProcessRunner, Reader, SpillFile, SpillWriter, SystemFacts, SystemInfo, WriteMode, Written,
 };
+pub use location::{Location, Zone};
 pub use output::{Content, IntoToolOutput, Json, ToolOutput};
 pub use permission::{PermissionAnswer, PermissionHost, PermissionState};
 pub use tool::{BoxFuture, DynTool, Erased, Prepared, Tool, ToolMeta};

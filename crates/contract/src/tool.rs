@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use crate::{IntoToolOutput, Meta, Plan, PlanContext, ToolContext, ToolDefinition, ToolError, ToolOutput};
 
@@ -94,10 +94,76 @@ impl<T: Tool> DynTool for Erased<T> {
 
     fn prepare(&self, arguments: Value, cx: &PlanContext<'_>) -> Result<Prepared, ToolError> {
         // The schema has accepted these arguments; what is left are rules that a schema cannot say.
-        let params: T::Params =
-            serde_json::from_value(arguments).map_err(|error| ToolError::validation(format!("The arguments do not fit: {error}")))?;
+        let numbers = numbers(&arguments);
+        let params: T::Params = serde_json::from_value(arguments).map_err(|error| misfit(&error.to_string(), &numbers))?;
         let plan = self.tool.plan(&params, cx)?;
         let tool = Arc::clone(&self.tool);
         Ok(Prepared::new(plan, move |cx| Box::pin(async move { tool.execute(params, &cx).await.map(IntoToolOutput::into_output) })))
+    }
+}
+
+/// Every number among the arguments by its name: what a schema accepts and a type may still refuse.
+fn numbers(arguments: &Value) -> Vec<(String, Number)> {
+    let named = |(name, value): (&String, &Value)| value.as_number().map(|number| (name.clone(), number.clone()));
+    arguments.as_object().into_iter().flatten().filter_map(named).collect()
+}
+
+/// The message of a value that its type refuses, for those who do not know Rust's types.
+fn misfit(message: &str, numbers: &[(String, Number)]) -> ToolError {
+    let (problem, expected) = message.rsplit_once(", expected ").unwrap_or((message, ""));
+    let expected = match expected.trim_start_matches("a nonzero ") {
+        "u8" | "u16" | "u32" | "u64" | "usize" | "i8" | "i16" | "i32" | "i64" | "isize" => {
+            if problem.contains(": integer `") {
+                ", which is out of range"
+            } else {
+                ", expected a whole number"
+            }
+        }
+        "f32" | "f64" => ", expected a number",
+        _ => &message[problem.len()..],
+    };
+    let mut refused = numbers.iter().filter(|(_, number)| problem.contains(&format!("`{number}`")));
+    ToolError::validation(match (refused.next(), refused.next()) {
+        (Some((name, _)), None) => format!("The argument '{name}' does not fit: {problem}{expected}."),
+        _ => format!("The arguments do not fit: {problem}{expected}."),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "only whether it can be read matters")]
+    struct Params {
+        #[serde(default)]
+        offset: usize,
+        #[serde(default)]
+        limit: Option<std::num::NonZeroU8>,
+        #[serde(default)]
+        ratio: f32,
+        #[serde(default)]
+        pair: (i64, i64),
+    }
+
+    #[test]
+    fn a_refused_value_is_named_without_words_of_rust() {
+        for (arguments, expected) in [
+            (
+                json!({"offset": 1e18, "limit": 5}),
+                "The argument 'offset' does not fit: invalid type: floating point `1e+18`, expected a whole number.",
+            ),
+            (json!({"limit": 300, "offset": 3}), "The argument 'limit' does not fit: invalid value: integer `300`, which is out of range."),
+            (json!({"limit": 0}), "The argument 'limit' does not fit: invalid value: integer `0`, which is out of range."),
+            (json!({"offset": -1, "ratio": -1}), "The arguments do not fit: invalid value: integer `-1`, which is out of range."),
+            (json!({"ratio": "x"}), "The arguments do not fit: invalid type: string \"x\", expected a number."),
+            (json!({"pair": [1]}), "The arguments do not fit: invalid length 1, expected a tuple of size 2."),
+        ] {
+            let error = serde_json::from_value::<Params>(arguments.clone()).unwrap_err();
+            assert_eq!(misfit(&error.to_string(), &numbers(&arguments)).message(), expected);
+        }
     }
 }

@@ -1,26 +1,28 @@
 //! The pipeline: every call goes through these stages in this order, and comes out with exactly one result.
 
 use std::borrow::Cow;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use haft_contract::{CallInfo, Gate, Journal, Prepared, ToolCall, ToolContext, ToolError, ToolOutput, ToolResult};
+use futures_util::FutureExt;
+use haft_contract::{Prepared, ToolCall, ToolContext, ToolError, ToolOutput, ToolResult};
 use haft_store::{Blobs, CallLog, CallStatus};
 use tokio_util::sync::CancellationToken;
 
 use crate::events::{Event, EventSink};
 use crate::hooks::Hook;
-use crate::journal::{CallSupport, SpillLimits};
+use crate::journal::{CallGate, CallJournal, SpillLimits};
 use crate::locks::{Locks, Ticket};
 use crate::policy::{Policy, StandardPolicy};
 use crate::stages::arguments::check;
-use crate::stages::bound::{bound, bound_error};
-use crate::stages::guard::{self, Signature};
+use crate::stages::bound::bound;
 use crate::stages::permit::{self, permit};
 use crate::stages::plan::plan;
 use crate::stages::resolve::{available, resolve};
 use crate::stages::rewrite::{Rewritten, rewrite};
-use crate::stages::run::{cancelled, run};
-use crate::stages::settle::{Remembered, Settling, Trail, remembered, settle};
+use crate::stages::run::{cancelled, panic_error, run};
+use crate::stages::settle::{Need, Remembered, Settling, Trail, remembered, settle, tell};
+use crate::stop::Stop;
 use crate::workers::Workers;
 use crate::{Entry, Limits, Registry, Session};
 
@@ -104,27 +106,34 @@ impl Engine {
         &self.inner.registry
     }
 
-    /// Answers one call. Never fails, never panics outward: whatever happens is the call's one result.
+    /// Answers one call. Never fails, never panics outward: whatever happens is the call's one result. Dropped before it is
+    /// done, it takes the tool along.
     pub async fn run(&self, call: ToolCall, session: &Session) -> ToolResult {
-        self.run_until(call, session, &session.cancellation().child_token()).await
+        self.answer(call, session, None).await
     }
 
-    /// As [`Engine::run`], stopped by this token as well.
+    /// As [`Engine::run`], stopped by this token as well. The token is only listened to, never cancelled.
     pub async fn run_until(&self, call: ToolCall, session: &Session, cancel: &CancellationToken) -> ToolResult {
-        let mut trail = Trail::new(identify(&call, session), session.host().clock().now());
-        let outcome = match self.prepare(call, session, &mut trail).await {
-            Ok(ready) => {
-                let ticket = self.inner.locks.queue(ready.plan());
-                self.perform(ready, ticket, session, cancel, &mut trail).await
-            }
-            Err(early) => early.outcome(),
-        };
+        self.answer(call, session, Some(cancel)).await
+    }
+
+    async fn answer(&self, call: ToolCall, session: &Session, cancel: Option<&CancellationToken>) -> ToolResult {
+        let stop = Stop::new(session, cancel);
+        let mut trail = Trail::new(&call, session);
+        let outcome = guarded(async {
+            let ready = self.prepare(call, session, &stop, &mut trail).await?;
+            self.perform(ready, None, session, &stop, &mut trail).await.map_err(Early::Refused)
+        })
+        .await;
         self.settle(trail, outcome, session).await
     }
 
-    /// resolve ▸ available ▸ arguments ▸ rewrite ▸ plan: nothing has happened yet when this is done.
-    pub(crate) async fn prepare(&self, call: ToolCall, session: &Session, trail: &mut Trail) -> Result<Ready, Early> {
+    /// loop guard ▸ resolve ▸ available ▸ arguments ▸ rewrite ▸ plan: nothing has happened yet when this is done.
+    pub(crate) async fn prepare(&self, call: ToolCall, session: &Session, stop: &Stop<'_>, trail: &mut Trail) -> Result<Ready, Early> {
         let engine = &*self.inner;
+        if let Some(signature) = trail.signature {
+            session.loop_guard().check(signature, &trail.call.tool, trail.started_at)?;
+        }
         let entry = resolve(&engine.registry, &call.name)?;
         if trail.call.tool != entry.name() {
             entry.name().clone_into(&mut Arc::make_mut(&mut trail.call).tool);
@@ -134,8 +143,9 @@ impl Engine {
             trail.decision = decision;
             error
         })?;
-        let checked = check(&entry, call.arguments, engine.limits.argument_bytes)?;
-        let checked = match rewrite(&engine.hooks, &entry, &trail.call, checked, engine.limits.argument_bytes).await? {
+        let mut arguments = call.arguments;
+        let checked = check(&entry, &mut arguments, engine.limits.argument_bytes).inspect_err(|_| trail.arguments = arguments.into())?;
+        let checked = match stop.unless(rewrite(&engine.hooks, &entry, &trail.call, checked, &engine.limits)).await?? {
             Rewritten::Answered(output) => return Err(Early::Answered(output)),
             Rewritten::Go { arguments, original } => {
                 trail.original = original.as_ref().map(remembered);
@@ -143,9 +153,8 @@ impl Engine {
             }
         };
         trail.warnings = checked.warnings;
-        trail.arguments = Remembered::new(checked.text, &checked.value);
-        trail.signature = session.watches_loops().then(|| Signature::of(entry.name(), &checked.value));
-        let prepared = plan(&engine.workers, &entry, checked.value, session.host()).await?;
+        trail.arguments = Remembered::new(checked.text, &checked.value, self.need(session));
+        let prepared = plan(&engine.workers, &entry, checked.value, session.host(), stop).await?;
         trail.changes = prepared.plan().changes_something();
         if !prepared.plan().effects().is_empty() {
             trail.effects = serde_json::to_value(prepared.plan().effects()).unwrap_or_default();
@@ -153,50 +162,24 @@ impl Engine {
         Ok(Ready { entry, prepared })
     }
 
-    /// guard ▸ permit ▸ run ▸ bound. Whatever it returns is bounded and free of known secrets.
+    /// guard ▸ permit ▸ run. A batch has drawn its ticket before, to keep call order; a single call draws it when nobody
+    /// needs to be asked any more.
     pub(crate) async fn perform(
         &self,
         ready: Ready,
-        ticket: Ticket,
+        ticket: Option<Ticket>,
         session: &Session,
-        cancel: &CancellationToken,
+        stop: &Stop<'_>,
         trail: &mut Trail,
-    ) -> Result<ToolOutput, ToolError> {
-        let Ready { entry, prepared } = ready;
-        let cap = entry.definition().max_output.max(self.inner.limits.output_bytes);
-        let support = Arc::new(self.support(&entry, session, trail));
-        let outcome = self.cleared_run(&entry, prepared, &ticket, session, cancel, trail, &support).await;
-        drop(ticket);
-        match outcome {
-            Ok(output) => bound(output, cap, &*support).await,
-            Err(error) => Err(bound_error(error, cap)),
-        }
-    }
-
-    #[allow(clippy::too_many_arguments)] // the middle of one pipeline; a struct would only rename these
-    async fn cleared_run(
-        &self,
-        entry: &Arc<Entry>,
-        prepared: Prepared,
-        ticket: &Ticket,
-        session: &Session,
-        cancel: &CancellationToken,
-        trail: &mut Trail,
-        support: &Arc<CallSupport>,
     ) -> Result<ToolOutput, ToolError> {
         let engine = &*self.inner;
-        if let Some(signature) = trail.signature {
-            session.loop_guard().check(signature, entry.name(), trail.started_at)?;
-        }
-        guard::taint(session, prepared.plan(), &mut trail.decision);
-        let request = permit::Request { entry, call: &trail.call, arguments: &trail.arguments, plan: prepared.plan(), session, cancel };
+        let Ready { entry, prepared } = ready;
+        let request =
+            permit::Request { entry: &entry, call: &trail.call, arguments: &trail.arguments, plan: prepared.plan(), session, stop };
         let cleared = permit(&*engine.policy, &engine.limits, request, &mut trail.decision).await?;
-        tokio::select! {
-            biased;
-            () = ticket.granted() => {}
-            () = cancel.cancelled() => return Err(cancelled()),
-        }
-        if cancel.is_cancelled() {
+        let ticket = ticket.unwrap_or_else(|| engine.locks.queue(prepared.plan()));
+        stop.unless(ticket.granted()).await?;
+        if stop.is_requested() {
             return Err(cancelled());
         }
         self.record_intent(trail, session).await?;
@@ -206,15 +189,13 @@ impl Engine {
             Arc::clone(&trail.call),
             plan,
             Arc::clone(session.host()),
-            cancel.clone(),
-            Arc::clone(support) as Arc<dyn Gate>,
-            Arc::clone(support) as Arc<dyn Journal>,
+            stop.token().clone(),
+            Arc::new(CallGate { policy: Arc::clone(&engine.policy), session: session.clone(), entry: Arc::clone(&entry) }),
+            Arc::new(self.journal(trail)),
             session.progress().cloned(),
         );
-        if let Some(events) = &engine.events {
-            events.event(&Event::Started { call: &trail.call });
-        }
-        run(&engine.workers, cleared, entry, context, start).await
+        tell(engine.events.as_deref(), &Event::Started { call: &trail.call });
+        run(&engine.workers, cleared, &entry, context, stop, start).await
     }
 
     /// A call that changes something is on disk before it does: after a crash, history knows that it was begun.
@@ -233,29 +214,39 @@ impl Engine {
         })
     }
 
-    fn support(&self, entry: &Arc<Entry>, session: &Session, trail: &Trail) -> CallSupport {
-        CallSupport {
-            policy: Arc::clone(&self.inner.policy),
-            session: session.clone(),
-            entry: Arc::clone(entry),
-            log: Arc::clone(&self.inner.log),
-            blobs: Arc::clone(&self.inner.blobs),
-            record: trail.record,
-            limits: SpillLimits { bytes: self.inner.limits.spill_bytes, age: self.inner.limits.spill_age },
-        }
-    }
-
+    /// bound ▸ settle, for every outcome, wherever it came from: nothing leaves that is too large or holds a known secret.
     pub(crate) async fn settle(&self, trail: Trail, outcome: Result<ToolOutput, ToolError>, session: &Session) -> ToolResult {
         let engine = &*self.inner;
+        let entry = if trail.tool.is_empty() { None } else { engine.registry.get(&trail.tool) };
+        let own_cap = entry.map_or(0, |entry| entry.definition().max_output);
+        let outcome = bound(outcome, own_cap.max(engine.limits.output_bytes), &self.journal(&trail)).await;
         let settling = Settling { hooks: &engine.hooks, log: &*engine.log, events: engine.events.as_deref(), limits: &engine.limits };
         settle(settling, trail, outcome, session).await
     }
+
+    fn journal(&self, trail: &Trail) -> CallJournal {
+        let limits = &self.inner.limits;
+        CallJournal {
+            log: Arc::clone(&self.inner.log),
+            blobs: Arc::clone(&self.inner.blobs),
+            record: trail.record,
+            limits: SpillLimits { bytes: limits.spill_bytes, age: limits.spill_age },
+        }
+    }
+
+    /// Whoever may be asked or told must be shown the whole call.
+    fn need(&self, session: &Session) -> Need {
+        if session.approver().is_some() || !self.inner.hooks.is_empty() { Need::Whole } else { Need::Heads }
+    }
 }
 
-/// Who and what a call is, under the name the model gave it until it is resolved.
-pub(crate) fn identify(call: &ToolCall, session: &Session) -> CallInfo {
-    let tool = if call.name.len() <= 100 { call.name.clone() } else { call.name.chars().take(100).collect() };
-    CallInfo { id: call.id.clone(), tool, session: Arc::clone(session.id()), agent: Arc::clone(session.agent()) }
+/// Turns a panic of anything that is not ours (a policy, an approver, a host) into the call's outcome.
+pub(crate) async fn guarded(stages: impl Future<Output = Result<ToolOutput, Early>>) -> Result<ToolOutput, ToolError> {
+    match AssertUnwindSafe(stages).catch_unwind().await {
+        Ok(Ok(output)) => Ok(output),
+        Ok(Err(early)) => early.outcome(),
+        Err(payload) => Err(panic_error(&*payload)),
+    }
 }
 
 /// Makes an [`Engine`].

@@ -7,9 +7,10 @@ use serde_json::Value;
 use crate::engine::Engine;
 use crate::policy::{Candidate, Decision, TraceEntry, Verdict};
 use crate::stages::arguments::check;
-use crate::stages::guard;
+use crate::stages::permit::decide;
 use crate::stages::plan::plan;
 use crate::stages::resolve::resolve;
+use crate::stop::Stop;
 use crate::{Entry, Session};
 
 /// The verdict on a tool or a call, with all its reasons.
@@ -41,14 +42,14 @@ impl Engine {
         let entry = resolve(&self.inner.registry, tool)?;
         let mut decision = self.offers(&entry, session);
         let mut effects = Value::Array(Vec::new());
-        if let Some(arguments) = arguments
+        if let Some(mut arguments) = arguments
             && decision.verdict != Verdict::Deny
         {
-            let checked = check(&entry, arguments, self.inner.limits.argument_bytes)?;
-            let prepared = plan(&self.inner.workers, &entry, checked.value, session.host()).await?;
+            let checked = check(&entry, &mut arguments, self.inner.limits.argument_bytes)?;
+            let stop = Stop::new(session, None);
+            let prepared = plan(&self.inner.workers, &entry, checked.value, session.host(), &stop).await?;
             effects = serde_json::to_value(prepared.plan().effects()).unwrap_or_default();
-            guard::taint(session, prepared.plan(), &mut decision);
-            decision = self.inner.policy.permit(decision, entry.definition(), prepared.plan(), session);
+            decision = decide(&*self.inner.policy, decision, &entry, prepared.plan(), session);
         }
         Ok(explanation(&entry, effects, decision))
     }

@@ -1,10 +1,13 @@
 //! What an embedding program, and later a configured command, may do around every call.
 
 use std::panic::AssertUnwindSafe;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use haft_contract::{BoxFuture, CallInfo, ErrorKind, ToolError, ToolOutput, ToolResult};
 use serde_json::Value;
+
+use crate::stop::within;
 
 /// A call, as a hook sees it.
 #[derive(Debug, Clone, Copy)]
@@ -50,13 +53,14 @@ pub trait Hook: Send + Sync {
     }
 }
 
-/// Asks one hook; one that fails or panics blocks the call, because nobody knows what it would have said.
-pub(crate) async fn before(hook: &dyn Hook, call: HookCall<'_>) -> Result<Before, ToolError> {
-    let answer = AssertUnwindSafe(async { hook.before(call).await }).catch_unwind().await;
+/// Asks one hook; one that fails, panics or takes too long blocks the call, because nobody knows what it would have said.
+pub(crate) async fn before(hook: &dyn Hook, call: HookCall<'_>, limit: Duration) -> Result<Before, ToolError> {
+    let answer = within(limit, AssertUnwindSafe(async { hook.before(call).await }).catch_unwind()).await;
     let failure = match answer {
-        Ok(Ok(before)) => return Ok(before),
-        Ok(Err(why)) => why,
-        Err(_) => "it panicked".to_owned(),
+        Some(Ok(Ok(before))) => return Ok(before),
+        Some(Ok(Err(why))) => why,
+        Some(Err(_)) => "it panicked".to_owned(),
+        None => format!("it took longer than {} s", limit.as_secs_f64()),
     };
     Err(ToolError::new(
         ErrorKind::Blocked,
@@ -65,13 +69,16 @@ pub(crate) async fn before(hook: &dyn Hook, call: HookCall<'_>) -> Result<Before
 }
 
 /// Tells one hook about a result; its failure is its own.
-pub(crate) async fn after(hook: &dyn Hook, call: HookCall<'_>, result: &ToolResult) {
-    // Observers cannot change the result, so neither can their panic.
-    AssertUnwindSafe(async { hook.after(call, result).await }).catch_unwind().await.ok();
+pub(crate) async fn after(hook: &dyn Hook, call: HookCall<'_>, result: &ToolResult, limit: Duration) {
+    // Observers cannot change the result, so neither can their panic or their slowness.
+    within(limit, AssertUnwindSafe(async { hook.after(call, result).await }).catch_unwind()).await;
 }
 
-/// Lets one hook rewrite what is stored; if it panics, nothing of the text is stored.
-pub(crate) async fn persist(hook: &dyn Hook, call: HookCall<'_>, stored: String) -> String {
-    let rewritten = AssertUnwindSafe(async { hook.persist(call, stored).await }).catch_unwind().await;
-    rewritten.unwrap_or_else(|_| format!("[withheld: the hook '{}' panicked]", hook.name()))
+/// Lets one hook rewrite what is stored; if it panics or takes too long, nothing of the text is stored.
+pub(crate) async fn persist(hook: &dyn Hook, call: HookCall<'_>, stored: String, limit: Duration) -> String {
+    match within(limit, AssertUnwindSafe(async { hook.persist(call, stored).await }).catch_unwind()).await {
+        Some(Ok(rewritten)) => rewritten,
+        Some(Err(_)) => format!("[withheld: the hook '{}' panicked]", hook.name()),
+        None => format!("[withheld: the hook '{}' took too long]", hook.name()),
+    }
 }

@@ -1,6 +1,6 @@
 //! What a running call gets from the engine: a gate for late effects, a place for pre-images and spills.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,31 +9,22 @@ use haft_store::{BlobWriter, Blobs, CallLog, PreImageRecord, StoreError};
 
 use crate::policy::{Candidate, Policy, Verdict};
 use crate::redact::Redactor;
+use crate::stages::permit::decide;
 use crate::stages::resolve::refused;
 use crate::{Entry, Session};
 
-/// The engine's side of one call.
-pub(crate) struct CallSupport {
+/// Judges what a running call wants beyond its plan.
+pub(crate) struct CallGate {
     pub(crate) policy: Arc<dyn Policy>,
     pub(crate) session: Session,
     pub(crate) entry: Arc<Entry>,
-    pub(crate) log: Arc<dyn CallLog>,
-    pub(crate) blobs: Arc<dyn Blobs>,
-    pub(crate) record: uuid::Uuid,
-    pub(crate) limits: SpillLimits,
 }
 
-/// How large spills may be, and how old.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct SpillLimits {
-    pub(crate) bytes: u64,
-    pub(crate) age: Duration,
-}
-
-impl Gate for CallSupport {
+impl Gate for CallGate {
     fn allows(&self, _call: &CallInfo, effect: &Effect) -> Result<(), ToolError> {
         let plan = Plan::nothing().with(effect.clone());
-        let decision = self.policy.decide(Candidate::from(&*self.entry), Some(&plan), &self.session);
+        let offered = self.policy.offer(Candidate::from(&*self.entry), &self.session);
+        let decision = decide(&*self.policy, offered, &self.entry, &plan, &self.session);
         match decision.verdict {
             Verdict::Allow => Ok(()),
             Verdict::Deny => Err(refused(&decision)),
@@ -47,7 +38,22 @@ impl Gate for CallSupport {
     }
 }
 
-impl Journal for CallSupport {
+/// Keeps what a call leaves behind.
+pub(crate) struct CallJournal {
+    pub(crate) log: Arc<dyn CallLog>,
+    pub(crate) blobs: Arc<dyn Blobs>,
+    pub(crate) record: uuid::Uuid,
+    pub(crate) limits: SpillLimits,
+}
+
+/// How large spills may be, and how old.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SpillLimits {
+    pub(crate) bytes: u64,
+    pub(crate) age: Duration,
+}
+
+impl Journal for CallJournal {
     fn keep(&self, image: PreImage) -> BoxFuture<'_, Result<(), ToolError>> {
         Box::pin(async move {
             let PreImage { path, content, mode, after, created_directories } = image;
@@ -57,6 +63,13 @@ impl Journal for CallSupport {
             };
             let record = PreImageRecord { record: self.record.to_string(), path, content, mode, after, created_directories };
             self.log.keep(record).await.map_err(not_kept)
+        })
+    }
+
+    fn withdraw<'a>(&'a self, path: &'a Path, after: Option<&'a str>) -> BoxFuture<'a, Result<(), ToolError>> {
+        Box::pin(async move {
+            let record = self.record.to_string();
+            self.log.withdraw(&record, path, after).await.map_err(|error| ToolError::execution(error.to_string()).with_source(error))
         })
     }
 

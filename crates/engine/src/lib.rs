@@ -17,6 +17,7 @@ mod redact;
 mod registry;
 mod session;
 mod stages;
+mod stop;
 mod undo;
 mod workers;
 
@@ -30,5 +31,5 @@ pub use policy::{Candidate, Decision, Listed, Outcome, Policy, Refusal, Standard
 pub use redact::{Redactor, redact};
 pub use registry::{Entry, RegisterError, Registry, View};
 pub use session::{Session, SessionBuilder, TaintPolicy};
-pub use stages::guard::{LoopGuard, LoopLimits};
-pub use undo::{UndoError, Undone};
+pub use stages::guard::LoopLimits;
+pub use undo::{Kept, UndoError, Undone};

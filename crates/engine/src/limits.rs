@@ -14,6 +14,8 @@ pub struct Limits {
     pub spill_bytes: u64,
     /// Spills older than this are removed when a new one is made.
     pub spill_age: Duration,
+    /// How long a hook has; one that takes longer before a call blocks it.
+    pub hook: Duration,
     /// How long a person has to answer.
     pub approval: Duration,
     /// How much of a result history keeps.
@@ -27,6 +29,7 @@ impl Default for Limits {
             argument_bytes: 16 << 20,
             spill_bytes: 64 << 20,
             spill_age: Duration::from_hours(14 * 24),
+            hook: Duration::from_secs(10),
             approval: Duration::from_mins(2),
             summary_bytes: 4096,
         }

@@ -4,10 +4,10 @@
 //! deadlock: a ticket waits only for earlier ones.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use haft_contract::{Extent, Plan};
+use haft_contract::{Effect, Extent, Plan};
 use tokio::sync::Notify;
 
 /// What a call holds while it runs.
@@ -19,6 +19,22 @@ struct Hold {
 }
 
 impl Hold {
+    /// What an effect holds. A program may touch anything beneath its directory, and who knows what an unknown one touches.
+    fn of(effect: &Effect) -> Option<Self> {
+        let everything = |path: &Path| Some(Self { path: path.to_owned(), tree: true, changes: true });
+        match effect {
+            Effect::Exec(exec) => everything(&exec.directory),
+            Effect::Unknown { .. } => everything(Path::new("/")),
+            // Not a path, but a name that no path has.
+            Effect::Configure { key } => Some(Self { path: PathBuf::from(format!("config:{key}")), tree: false, changes: true }),
+            _ => effect.path().map(|(effect, changes)| Self {
+                path: effect.location.path().to_owned(),
+                tree: effect.extent == Extent::Tree,
+                changes,
+            }),
+        }
+    }
+
     fn conflicts(&self, other: &Self) -> bool {
         if !self.changes && !other.changes {
             return false;
@@ -42,18 +58,13 @@ struct Place {
 impl Locks {
     /// Takes a place in the queue. The order of these calls is the order in which conflicting plans run.
     pub(crate) fn queue(&self, plan: &Plan) -> Ticket {
-        let holds: Vec<Hold> = plan
-            .effects()
-            .iter()
-            .filter_map(|effect| effect.path())
-            .map(|(effect, changes)| Hold { path: effect.location.path.clone(), tree: effect.extent == Extent::Tree, changes })
-            .collect();
+        let holds: Vec<Hold> = plan.effects().iter().filter_map(Hold::of).collect();
         if holds.is_empty() {
-            return Ticket { place: None, locks: None };
+            return Ticket(None);
         }
         let place = Arc::new(Place { holds, moved: Notify::new() });
         self.lock().push_back(Arc::clone(&place));
-        Ticket { place: Some(place), locks: Some(self.clone()) }
+        Ticket(Some((place, self.clone())))
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<Arc<Place>>> {
@@ -75,15 +86,12 @@ impl Place {
 
 /// A place in the queue; returned when dropped.
 #[derive(Debug)]
-pub(crate) struct Ticket {
-    place: Option<Arc<Place>>,
-    locks: Option<Locks>,
-}
+pub(crate) struct Ticket(Option<(Arc<Place>, Locks)>);
 
 impl Ticket {
     /// Waits until no earlier call conflicts.
     pub(crate) async fn granted(&self) {
-        let (Some(place), Some(locks)) = (&self.place, &self.locks) else { return };
+        let Some((place, locks)) = &self.0 else { return };
         loop {
             let moved = place.moved.notified();
             if locks.is_free(place) {
@@ -96,7 +104,7 @@ impl Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        let (Some(place), Some(locks)) = (&self.place, &self.locks) else { return };
+        let Some((place, locks)) = &self.0 else { return };
         let mut queue = locks.lock();
         queue.retain(|other| !Arc::ptr_eq(other, place));
         queue.iter().filter(|other| other.conflicts(place)).for_each(|other| other.moved.notify_one());

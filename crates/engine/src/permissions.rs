@@ -113,15 +113,24 @@ impl PermissionBroker {
     }
 
     async fn dialog(broker: Self, permission: String) -> PermissionAnswer {
-        let answer = {
-            let _turn = broker.inner.turn.lock().await;
-            match broker.bound() {
-                Some(bound) => bound.ask(&permission).await,
-                None => PermissionAnswer::Denied,
-            }
-        };
-        lock(&broker.inner.pending).remove(&permission);
-        answer
+        let open = Open { broker: &broker, permission: &permission };
+        let _turn = broker.inner.turn.lock().await;
+        match open.broker.bound() {
+            Some(bound) => bound.ask(&permission).await,
+            None => PermissionAnswer::Denied,
+        }
+    }
+}
+
+/// An open dialog; closed when it ends, by a panic too, so that the next call can ask again.
+struct Open<'a> {
+    broker: &'a PermissionBroker,
+    permission: &'a str,
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        lock(&self.broker.inner.pending).remove(self.permission);
     }
 }
 

@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use haft_contract::{Access, ErrorKind, Need, Plan, ToolDefinition};
+use haft_contract::{Access, Effect, ErrorKind, Need, Plan, ToolDefinition, Zone};
 use serde::Serialize;
 
 use crate::registry::folded;
 use crate::{Entry, Session};
 
 /// What comes of a decision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Goes ahead.
@@ -187,22 +187,15 @@ impl Policy for StandardPolicy {
 
     fn permit(&self, mut decision: Decision, tool: &ToolDefinition, plan: &Plan, session: &Session) -> Decision {
         if plan.effects().is_empty() {
-            decision.pass("access level", "needs nothing");
-            return decision;
+            // A tool that says nothing of its effects is taken at its word about its access.
+            reach(&mut decision, tool, None, tool.access, session);
         }
         for effect in plan.effects() {
             match effect.need() {
                 Need::Never(kind, why) => decision.deny("access level", effect.kind(), never(kind, &why)),
-                Need::Access(needed) if needed > session.access() => {
-                    decision.deny(
-                        "access level",
-                        format!("{} needs {needed}, the session has {}", effect.kind(), session.access()),
-                        beyond(tool, effect, needed, session.access()),
-                    );
-                }
-                Need::Access(needed) => decision.pass("access level", access_note(needed)),
+                Need::Access(needed) => reach(&mut decision, tool, Some(effect), needed, session),
             }
-            if let haft_contract::Effect::Unknown { why } = effect {
+            if let Effect::Unknown { why } = effect {
                 decision.ask("unknown effects", why.clone());
             }
         }
@@ -253,7 +246,7 @@ impl StandardPolicy {
 
 fn agent(decision: &mut Decision, tool: &ToolDefinition, session: &Session) {
     let Some(selection) = session.tools() else { return };
-    let chosen = std::iter::once(&tool.name).chain(&tool.aliases).any(|name| selection.iter().any(|picked| picked == name));
+    let chosen = std::iter::once(&tool.name).chain(&tool.aliases).any(|name| selection.iter().any(|picked| *picked == folded(name)));
     if chosen {
         decision.pass("agent", "in the agent's tool set");
     } else {
@@ -287,21 +280,34 @@ fn never(kind: ErrorKind, why: &str) -> Refusal {
     Refusal { kind, message, to_change: None }
 }
 
-fn beyond(tool: &ToolDefinition, effect: &haft_contract::Effect, needed: Access, has: Access) -> Refusal {
-    let outside = effect.path().is_some_and(|(path, _)| path.location.zone == haft_contract::Zone::Outside);
+/// Whether the session's access suffices, for an effect or for a tool that names none.
+fn reach(decision: &mut Decision, tool: &ToolDefinition, effect: Option<&Effect>, needed: Access, session: &Session) {
+    if needed <= session.access() {
+        return decision.pass("access level", access_note(needed));
+    }
+    let what = effect.map_or("the tool", Effect::kind);
+    decision.deny(
+        "access level",
+        format!("{what} needs {needed}, the session has {}", session.access()),
+        beyond(tool, effect, needed, session),
+    );
+}
+
+fn beyond(tool: &ToolDefinition, effect: Option<&Effect>, needed: Access, session: &Session) -> Refusal {
     let to_change = Some(format!("run with --access {needed}, or set access = \"{needed}\""));
+    let outside = effect.and_then(Effect::path).is_some_and(|(path, _)| path.location.zone() == Zone::Outside);
+    let target = effect.map(Effect::target).unwrap_or_default();
     if outside {
         let message = format!(
-            "Access denied: path is outside the workspace: '{}'. Use a path inside the workspace; only the person can grant {needed}.",
-            effect.target()
+            "Access denied: path is outside the workspace: '{target}'. Use a path inside the workspace; only the person can grant {needed}."
         );
         return Refusal { kind: ErrorKind::PathNotAllowed, message, to_change };
     }
+    let purpose = effect.map(|effect| format!(" to {} '{target}'", effect.kind())).unwrap_or_default();
     let message = format!(
-        "'{}' needs {needed} access to {} '{}', and this session has {has}. Only the person can raise it (--access {needed}).",
+        "'{}' needs the access level {needed}{purpose}, and this session has {}. Only the person can raise it (--access {needed}).",
         tool.name,
-        effect.kind(),
-        effect.target()
+        session.access()
     );
     Refusal { kind: ErrorKind::PermissionDenied, message, to_change }
 }

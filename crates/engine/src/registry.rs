@@ -94,8 +94,12 @@ impl Entry {
     pub(crate) fn parameters(&self) -> &ParameterTable {
         self.parameters.get_or_init(|| ParameterTable::new(&self.definition))
     }
+    /// Compiles the schema now; says what is wrong with it.
+    pub fn compile(&self) -> Result<(), &str> {
+        self.validator().map(drop)
+    }
     /// The compiled schema; compiled on first use, because a start should not pay for tools that are never called.
-    pub fn validator(&self) -> Result<&Validator, &str> {
+    pub(crate) fn validator(&self) -> Result<&Validator, &str> {
         self.validator
             .get_or_init(|| jsonschema::validator_for(&self.definition.parameters).map_err(|error| error.to_string()))
             .as_ref()
@@ -138,8 +142,9 @@ impl Registry {
             return Err(RegisterError::Duplicate { name: name.clone(), owner: state.entries[place].name().to_owned() });
         }
         let place = state.entries.len();
+        let switched_off = names.iter().any(|name| state.disabled.contains(name));
         state.names.extend(names.into_iter().map(|name| (name, place)));
-        let disabled = AtomicBool::new(state.disabled.contains(&*definition.name));
+        let disabled = AtomicBool::new(switched_off);
         state.entries.push(Arc::new(Entry { tool, definition, source, disabled, parameters: OnceLock::new(), validator: OnceLock::new() }));
         self.version.fetch_add(1, Ordering::Release);
         Ok(())
@@ -184,7 +189,9 @@ impl Registry {
 
     /// Whether a tool is switched off for everyone.
     pub fn is_disabled(&self, name: &str) -> bool {
-        self.read().disabled.contains(name)
+        let name = folded(name);
+        let state = self.read();
+        state.names.get(&name).map_or_else(|| state.disabled.contains(&name), |place| state.entries[*place].is_disabled())
     }
 
     /// The tool with this name or alias, forgiving blanks, case and hyphens.
@@ -227,6 +234,10 @@ impl Registry {
 
     /// Names that look like this one, best first.
     pub fn nearest(&self, name: &str) -> Vec<String> {
+        // Nobody means a tool by a name this long, and comparing it would take its time.
+        if name.len() > 100 {
+            return Vec::new();
+        }
         let wanted = folded(name);
         let mut scored: Vec<(f64, String)> = self
             .read()
@@ -291,5 +302,22 @@ fn is_snake_case(name: &str) -> bool {
 impl From<&Entry> for Cow<'static, str> {
     fn from(entry: &Entry) -> Self {
         entry.definition.name.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_testkit::ScriptedTool;
+
+    use super::*;
+
+    #[test]
+    fn a_schema_compiles_once_and_is_shared() {
+        let registry = Registry::new();
+        registry.register(ScriptedTool::new("a").shared(), Source::BuiltIn).unwrap();
+        let entry = registry.get("a").unwrap();
+        let first = std::ptr::from_ref(entry.validator().unwrap());
+        let again = registry.get("A").unwrap();
+        assert!(std::ptr::eq(first, again.validator().unwrap()) && Arc::ptr_eq(&entry, &again));
     }
 }

@@ -7,6 +7,7 @@ use haft_contract::{Access, Approver, Host, ProgressSink};
 use tokio_util::sync::CancellationToken;
 
 use crate::permissions::PermissionBroker;
+use crate::registry::folded;
 use crate::stages::guard::{LoopGuard, LoopLimits, Taint};
 
 /// What happens when a call would complete private data + untrusted content + a way out.
@@ -162,7 +163,7 @@ impl SessionBuilder {
     }
     /// Gives the agent these tools only.
     pub fn tools(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.inner.tools = Some(names.into_iter().map(Into::into).collect());
+        self.inner.tools = Some(names.into_iter().map(|name| folded(&name.into())).collect());
         self
     }
     /// Says that the person in front is the owner.

@@ -1,10 +1,21 @@
 //! Taking a call back: every file as it was before, or nothing at all.
+//!
+//! An undo waits for its files as a call does, and looks at every file and everything kept of it before it touches the
+//! first. What it replaces is kept in turn, so that an undo that fails in the middle is itself taken back. One that is cut
+//! off can be repeated: files that are as they were before the call are done.
+
+mod due;
+mod error;
+mod replaced;
 
 use std::path::PathBuf;
 
-use haft_contract::{Host, Location, PreImage, ToolError};
-use haft_store::{CallRecord, PreImageRecord, StoreError};
+use haft_contract::{Host, PreImage};
+use haft_store::{CallRecord, PreImageRecord};
 
+use self::due::Due;
+pub use self::error::UndoError;
+use self::replaced::{Replaced, Unkept};
 use crate::engine::Engine;
 
 /// What was taken back.
@@ -12,80 +23,81 @@ use crate::engine::Engine;
 pub struct Undone {
     /// The call.
     pub call: CallRecord,
-    /// The files that were put back.
+    /// The files that were put back; none if all of them were as before already.
     pub files: Vec<PathBuf>,
+    /// What was overwritten although it was changed after the call.
+    pub kept: Vec<Kept>,
 }
 
-/// Why a call was not taken back.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum UndoError {
-    /// There is no call left to take back.
-    Nothing,
-    /// It was taken back before.
-    Already(Box<CallRecord>),
-    /// It changed no files.
-    NoFiles(Box<CallRecord>),
-    /// A file was changed since; taking the call back would lose that.
-    Changed(PathBuf),
-    /// The path leads somewhere else now.
-    Moved(PathBuf),
-    /// History could not be read or written.
-    Store(StoreError),
-    /// A file could not be put back.
-    File(ToolError),
-}
-
-impl std::fmt::Display for UndoError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Nothing => f.write_str("there is no call left to undo"),
-            Self::Already(call) => write!(f, "call {} was undone before", call.id),
-            Self::NoFiles(call) => write!(f, "call {} ({}) changed no files, so there is nothing to put back", call.id, call.tool),
-            Self::Changed(path) => {
-                write!(f, "{} was changed after the call; undoing would lose that change (--force undoes it anyway)", path.display())
-            }
-            Self::Moved(path) => write!(f, "{} leads somewhere else now, through a symbolic link; nothing was touched", path.display()),
-            Self::Store(error) => write!(f, "{error}"),
-            Self::File(error) => write!(f, "{error}"),
-        }
-    }
-}
-
-impl std::error::Error for UndoError {}
-
-impl From<StoreError> for UndoError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
+/// Content that an undo overwrote, and where a person finds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// The file it was in.
+    pub path: PathBuf,
+    /// The file it is in now.
+    pub copy: PathBuf,
 }
 
 impl Engine {
-    /// Takes a call back: the one with this id, or the newest that is not undone yet. With `force`, later changes to its
-    /// files are lost; without, they stop the undo before anything is touched.
+    /// Takes a call back: the one with this id, or the newest that is not undone yet and has something to put back.
+    /// Without `force`, later changes to its files stop the undo before anything is touched; with it, they are overwritten
+    /// and a copy is kept.
     pub async fn undo(&self, id: Option<&str>, host: &dyn Host, force: bool) -> Result<Undone, UndoError> {
         let log = &self.inner.log;
-        let call = match id {
-            Some(id) => log.get(id).await?,
-            None => log.newest_undoable().await?.ok_or(UndoError::Nothing)?,
-        };
-        if call.undone {
-            return Err(UndoError::Already(Box::new(call)));
+        if let Some(id) = id {
+            return self.take_back(log.get(id).await?, host, force).await;
         }
-        let images = log.pre_images(&call.id).await?;
-        if images.is_empty() {
-            return Err(UndoError::NoFiles(Box::new(call)));
+        loop {
+            let call = log.newest_undoable().await?.ok_or(UndoError::Nothing)?;
+            match self.take_back(call, host, force).await {
+                // Another undo was faster, or the call's last change was withdrawn.
+                Err(UndoError::Already(_) | UndoError::NoFiles(_)) => {}
+                Ok(undone) if undone.files.is_empty() => {}
+                answer => return answer,
+            }
         }
-        let places = check_all(&images, host, force).await?;
-        let mut files = Vec::new();
-        // Backwards, so that a file changed twice by one call ends as it began.
-        for (image, at) in images.into_iter().zip(places).rev() {
-            files.push(image.path.clone());
-            let image = self.load(image).await?;
-            host.files().restore(&at, image).await.map_err(UndoError::File)?;
+    }
+
+    async fn take_back(&self, call: CallRecord, host: &dyn Host, force: bool) -> Result<Undone, UndoError> {
+        let (files, _ticket) = self.hold(&call, host).await?;
+        let due = self.due(files, host, force).await?;
+        let replaced = Replaced::new(&call.id, &*self.inner.blobs);
+        if let Err((path, why)) = self.put_back(&due, host, &replaced).await {
+            let left = self.return_all(replaced.images(), host).await;
+            return Err(UndoError::Stopped { path, why: Box::new(why), left });
         }
-        log.mark_undone(&call.id).await?;
-        Ok(Undone { call, files })
+        self.inner.log.mark_undone(&call.id).await?;
+        let files = due.iter().rev().map(|due| due.image.path.clone()).collect();
+        let kept = self.kept(&due, &replaced.images());
+        Ok(Undone { call, files, kept })
+    }
+
+    /// Backwards, so that a directory that a file was first in is empty when it is that file's turn.
+    async fn put_back(&self, due: &[Due], host: &dyn Host, replaced: &Replaced<'_>) -> Result<(), (PathBuf, UndoError)> {
+        for due in due.iter().rev() {
+            let failed = |error| (due.image.path.clone(), error);
+            let image = self.load(due.image.clone()).await.map_err(failed)?;
+            host.files().restore(&due.at, image, replaced).await.map_err(|error| failed(UndoError::File(error)))?;
+        }
+        Ok(())
+    }
+
+    /// Takes an undo back that could not be finished; gives the files for which that failed.
+    async fn return_all(&self, images: Vec<PreImageRecord>, host: &dyn Host) -> Vec<PathBuf> {
+        let mut left = Vec::new();
+        for image in images.into_iter().rev() {
+            let path = image.path.clone();
+            if self.return_one(image, host).await.is_err() {
+                left.push(path);
+            }
+        }
+        left
+    }
+
+    async fn return_one(&self, image: PreImageRecord, host: &dyn Host) -> Result<(), UndoError> {
+        let at = due::place(&image, host)?;
+        let image = self.load(image).await?;
+        host.files().restore(&at, image, &Unkept).await.map_err(UndoError::File)
     }
 
     async fn load(&self, record: PreImageRecord) -> Result<PreImage, UndoError> {
@@ -96,21 +108,11 @@ impl Engine {
         let PreImageRecord { path, mode, after, created_directories, .. } = record;
         Ok(PreImage { path, content, mode, after, created_directories })
     }
-}
 
-/// Every file must still be what the call left, and where it left it, before the first one is touched.
-async fn check_all(images: &[PreImageRecord], host: &dyn Host, force: bool) -> Result<Vec<Location>, UndoError> {
-    let mut places = Vec::with_capacity(images.len());
-    for (place, image) in images.iter().enumerate() {
-        let at = host.files().locate(&image.path).map_err(UndoError::File)?;
-        if at.path != image.path {
-            return Err(UndoError::Moved(image.path.clone()));
-        }
-        let changed_again = images[place + 1..].iter().any(|later| later.path == image.path);
-        if !force && !changed_again && host.files().fingerprint(&at).await.map_err(UndoError::File)? != image.after {
-            return Err(UndoError::Changed(image.path.clone()));
-        }
-        places.push(at);
+    /// The copies of what was changed after the call.
+    fn kept(&self, due: &[Due], replaced: &[PreImageRecord]) -> Vec<Kept> {
+        let changed = |image: &&PreImageRecord| due.iter().any(|due| due.changed && due.image.path == image.path);
+        let copy = |image: &PreImageRecord| Some(Kept { path: image.path.clone(), copy: self.inner.blobs.path(image.content.as_ref()?) });
+        replaced.iter().filter(changed).filter_map(copy).collect()
     }
-    Ok(places)
 }

@@ -5,31 +5,38 @@
 //! timers run elsewhere; and when too many threads are lost that way, a fresh set takes over.
 
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
-use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 /// Threads of one set.
 const THREADS: usize = 8;
 /// With this many of them lost, a new set takes over. The rest still serves what is running.
 const LOST_LIMIT: usize = THREADS / 2;
+/// More sets than this would mean that tools block faster than they come back; then new calls are refused.
+const MOST_SETS: usize = 16;
 
 #[derive(Debug, Default)]
 pub(crate) struct Workers {
-    current: Mutex<Option<Set>>,
+    current: Mutex<Option<Arc<Set>>>,
+    sets: Arc<AtomicUsize>,
 }
 
+/// Some threads. Its tasks hold it, so a set that was replaced goes when the last of them comes back.
 #[derive(Debug)]
 struct Set {
     runtime: Option<Runtime>,
-    lost: Arc<AtomicUsize>,
+    lost: AtomicUsize,
+    sets: Arc<AtomicUsize>,
 }
 
 impl Drop for Set {
     fn drop(&mut self) {
+        self.sets.fetch_sub(1, Ordering::AcqRel);
         // Never wait for a thread that a tool has blocked.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
@@ -37,75 +44,103 @@ impl Drop for Set {
     }
 }
 
-/// A task on the workers.
-#[derive(Debug)]
-pub(crate) struct Task<T> {
-    pub(crate) handle: JoinHandle<T>,
-    polling: Arc<AtomicBool>,
-    lost: Arc<AtomicUsize>,
-}
-
 impl Workers {
-    /// Starts a future on a thread that may block.
+    /// Starts a future on a thread that may block; `None` if no thread can be had.
     pub(crate) fn start<T: Send + 'static>(&self, future: impl Future<Output = T> + Send + 'static) -> Option<Task<T>> {
-        let (handle, lost) = self.healthy()?;
-        let polling = Arc::new(AtomicBool::new(false));
-        let watched = Watched { future: Box::pin(future), polling: Arc::clone(&polling), lost: Arc::clone(&lost), counted: false };
-        Some(Task { handle: handle.spawn(watched), polling, lost })
+        let set = self.healthy()?;
+        let watch = Arc::new(Watch { state: AtomicU8::new(IDLE), begun: Notify::new() });
+        let watched = Watched { future: Box::pin(future), watch: Arc::clone(&watch), set: Arc::clone(&set) };
+        let handle = set.runtime.as_ref()?.spawn(watched);
+        Some(Task { handle, watch, set })
     }
 
-    /// As [`Workers::start`], when only the outcome matters. Falls back to the caller's runtime if no threads can be had.
-    pub(crate) fn spawn<T: Send + 'static>(&self, future: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
-        match self.healthy() {
-            Some((handle, _)) => handle.spawn(future),
-            None => tokio::spawn(future),
-        }
-    }
-
-    fn healthy(&self) -> Option<(Handle, Arc<AtomicUsize>)> {
+    fn healthy(&self) -> Option<Arc<Set>> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         let worn = current.as_ref().is_none_or(|set| set.lost.load(Ordering::Acquire) >= LOST_LIMIT);
         if worn {
-            let runtime = Builder::new_multi_thread().worker_threads(THREADS).thread_name("haft-tool").enable_all().build().ok()?;
-            let fresh = Set { runtime: Some(runtime), lost: Arc::default() };
-            // The old set is forgotten, not shut down: tools that still run on it keep their threads.
-            if let Some(mut old) = current.replace(fresh) {
-                std::mem::forget(old.runtime.take());
+            if self.sets.load(Ordering::Acquire) >= MOST_SETS {
+                return None;
             }
+            let runtime = Builder::new_multi_thread().worker_threads(THREADS).thread_name("haft-tool").enable_all().build().ok()?;
+            self.sets.fetch_add(1, Ordering::AcqRel);
+            let fresh = Set { runtime: Some(runtime), lost: AtomicUsize::new(0), sets: Arc::clone(&self.sets) };
+            *current = Some(Arc::new(fresh));
         }
-        let set = current.as_ref()?;
-        Some((set.runtime.as_ref()?.handle().clone(), Arc::clone(&set.lost)))
+        current.clone()
     }
 }
 
+const IDLE: u8 = 0;
+const POLLING: u8 = 1;
+/// Its caller has gone while its thread was inside it.
+const LOST: u8 = 2;
+
+#[derive(Debug)]
+struct Watch {
+    state: AtomicU8,
+    begun: Notify,
+}
+
+/// A task on the workers. Dropped, it is given up.
+#[derive(Debug)]
+pub(crate) struct Task<T> {
+    pub(crate) handle: JoinHandle<T>,
+    watch: Arc<Watch>,
+    set: Arc<Set>,
+}
+
 impl<T> Task<T> {
-    /// Gives up on the task. If its thread is blocked inside it, that thread counts as lost until it comes back.
-    pub(crate) fn abandon(&self) {
-        if self.polling.swap(false, Ordering::AcqRel) {
-            self.lost.fetch_add(1, Ordering::AcqRel);
-        }
+    /// Resolves when a thread has taken the task up: its time counts from here.
+    pub(crate) async fn begun(&self) {
+        self.watch.begun.notified().await;
+    }
+}
+
+impl<T> Drop for Task<T> {
+    fn drop(&mut self) {
+        // First: after this, no new poll begins.
         self.handle.abort();
+        let inside = self.watch.state.compare_exchange(POLLING, LOST, Ordering::AcqRel, Ordering::Acquire);
+        if inside.is_ok() {
+            self.set.lost.fetch_add(1, Ordering::AcqRel);
+        }
     }
 }
 
 /// Knows whether its future is being polled right now.
 struct Watched<T> {
     future: Pin<Box<dyn Future<Output = T> + Send>>,
-    polling: Arc<AtomicBool>,
-    lost: Arc<AtomicUsize>,
-    counted: bool,
+    watch: Arc<Watch>,
+    set: Arc<Set>,
 }
 
 impl<T> Future for Watched<T> {
     type Output = T;
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        self.polling.store(true, Ordering::Release);
-        let poll = self.future.as_mut().poll(context);
-        if !self.polling.swap(false, Ordering::AcqRel) && !self.counted {
-            // `abandon` counted this thread as lost; here it is again.
-            self.counted = true;
-            self.lost.fetch_sub(1, Ordering::AcqRel);
+        let _inside = Inside::new(&self.watch, &self.set);
+        self.future.as_mut().poll(context)
+    }
+}
+
+/// While a poll lasts; a panic ends it as well.
+struct Inside {
+    watch: Arc<Watch>,
+    set: Arc<Set>,
+}
+
+impl Inside {
+    fn new(watch: &Arc<Watch>, set: &Arc<Set>) -> Self {
+        watch.state.store(POLLING, Ordering::Release);
+        watch.begun.notify_one();
+        Self { watch: Arc::clone(watch), set: Arc::clone(set) }
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        // Counted as lost meanwhile? Here the thread is again.
+        if self.watch.state.swap(IDLE, Ordering::AcqRel) == LOST {
+            self.set.lost.fetch_sub(1, Ordering::AcqRel);
         }
-        poll
     }
 }

@@ -27,3 +27,5 @@ mod registry;
 mod running;
 #[path = "suite/undo.rs"]
 mod undo;
+#[path = "suite/undo_or_nothing.rs"]
+mod undo_or_nothing;

@@ -8,6 +8,7 @@
 
 mod beneath;
 mod blocking;
+mod change;
 mod delete;
 mod draft;
 mod errors;
@@ -16,6 +17,7 @@ mod git;
 mod globs;
 mod names;
 mod open;
+mod own;
 mod parent;
 mod protected;
 mod reader;
@@ -26,6 +28,7 @@ mod spelling;
 mod target;
 mod write;
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -33,7 +36,7 @@ use haft_contract::{BoxFuture, FileInfo, FileSystem, Journal, Location, PreImage
 
 use self::beneath::Way;
 use self::blocking::{Call, blocking};
-use self::protected::Rules;
+use self::protected::{Refusals, Rules};
 use self::reader::OpenFile;
 use self::resolve::resolve;
 use self::roots::Roots;
@@ -113,20 +116,29 @@ impl FileSystem for LocalFiles {
         spelling::check(path)?;
         let resolved = resolve(&self.roots, &self.rules, path)?;
         let (display, zone) = (self.display(&resolved.path), resolved.place.root.zone());
-        let mut location = Location::new(path.to_owned(), resolved.path, display, zone, Arc::new(resolved.place));
-        location.no_read = resolved.refusals.no_read;
-        location.no_write = resolved.refusals.no_write;
+        let Refusals { no_read, no_write } = resolved.refusals.clone();
+        let mut location = Location::new(path.to_owned(), resolved.path.clone(), display, zone, Arc::new(resolved));
+        if let Some(why) = no_read {
+            location = location.refuse_read(why);
+        }
+        if let Some(why) = no_write {
+            location = location.refuse_write(why);
+        }
         Ok(location)
     }
 
     fn info<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<FileInfo, ToolError>> {
-        let at = at.clone();
-        Box::pin(blocking(move || open::look(&at)))
+        Box::pin(async move {
+            let at = self.own(at)?;
+            blocking(move || open::look(&at)).await
+        })
     }
 
     fn open<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<Box<dyn Reader>, ToolError>> {
-        let at = at.clone();
-        Box::pin(blocking(move || OpenFile::open(at).map(|file| Box::new(file) as Box<dyn Reader>)))
+        Box::pin(async move {
+            let at = self.own(at)?;
+            blocking(move || OpenFile::open(at).map(|file| Box::new(file) as Box<dyn Reader>)).await
+        })
     }
 
     fn write<'a>(
@@ -136,26 +148,29 @@ impl FileSystem for LocalFiles {
         mode: WriteMode,
         journal: &'a dyn Journal,
     ) -> BoxFuture<'a, Result<Written, ToolError>> {
-        Box::pin(write::write(at, content, mode, journal))
+        Box::pin(async move { write::write(self.own(at)?, content, mode, journal).await })
     }
 
     fn delete<'a>(&'a self, at: &'a Location, journal: &'a dyn Journal) -> BoxFuture<'a, Result<(), ToolError>> {
-        Box::pin(delete::delete(at, journal))
+        Box::pin(async move { delete::delete(self.own(at)?, journal).await })
     }
 
     fn fingerprint<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<Option<String>, ToolError>> {
-        let at = at.clone();
         Box::pin(async move {
+            let at = self.own(at)?;
             let (_call, stop) = Call::begin();
             blocking(move || fingerprint::fingerprint(&at, &stop)).await
         })
     }
 
-    fn restore<'a>(&'a self, at: &'a Location, image: PreImage) -> BoxFuture<'a, Result<(), ToolError>> {
-        let at = at.clone();
+    fn fingerprint_of(&self, content: Box<dyn Read + Send>) -> BoxFuture<'_, Result<String, ToolError>> {
         Box::pin(async move {
             let (_call, stop) = Call::begin();
-            blocking(move || restore::restore(&at, image, stop)).await
+            blocking(move || fingerprint::of_content(content, &stop)).await
         })
+    }
+
+    fn restore<'a>(&'a self, at: &'a Location, image: PreImage, journal: &'a dyn Journal) -> BoxFuture<'a, Result<(), ToolError>> {
+        Box::pin(async move { restore::restore(self.own(at)?, image, journal).await })
     }
 }

@@ -36,11 +36,11 @@ impl LocalHost {
     /// A host whose tools see these files. Nothing is opened or connected yet.
     pub fn new(files: Arc<dyn FileSystem>, options: HostOptions) -> Self {
         Self {
+            notifier: LocalNotifier::new(options.alert_log).avoiding(Arc::clone(&files)),
             files,
             http: GuardedClient::new(options.network),
             processes: LocalProcesses,
             clock: SystemClock,
-            notifier: LocalNotifier::new(options.alert_log),
             system: LocalSystem,
         }
     }
@@ -82,7 +82,7 @@ mod tests {
         let files = LocalFiles::open(WorkspaceOptions::new(folder.path())).unwrap();
         let network = NetworkRules::parse(&["127.0.0.1:8080"], &["denied.example"]).unwrap();
         let host = LocalHost::new(Arc::new(files), HostOptions { network, alert_log: folder.path().join("alerts.log") });
-        assert_eq!(host.files().locate(Path::new("a.txt")).unwrap().zone, Zone::Workspace);
+        assert_eq!(host.files().locate(Path::new("a.txt")).unwrap().zone(), Zone::Workspace);
         for (url, open) in [("http://127.0.0.1:8080/", true), ("http://127.0.0.1:8081/", false), ("http://denied.example/", false)] {
             assert_eq!(host.http().locate("GET", url).unwrap().refused.is_none(), open, "{url}");
         }

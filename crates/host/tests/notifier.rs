@@ -3,9 +3,10 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
-use haft_contract::{Notice, Notifier};
-use haft_host::{Desktop, LocalNotifier};
+use haft_contract::{Host, Notice, Notifier};
+use haft_host::{Desktop, HostOptions, LocalFiles, LocalHost, LocalNotifier, NetworkRules, WorkspaceOptions};
 use tempfile::TempDir;
 
 fn notice() -> Notice {
@@ -40,6 +41,66 @@ async fn the_desktop_shows_a_notice_with_its_texts_as_arguments() {
     let expected = ":7|--app-name=haft|--urgency=critical|--|Haft: for owner|disk `full`; $(id)\\n&lt;b&gt;|";
     assert_eq!(std::fs::read_to_string(seen).unwrap(), expected);
     assert_eq!(logged(&log), None);
+}
+
+#[cfg(not(target_os = "macos"))]
+#[tokio::test]
+async fn a_program_that_tools_can_write_is_passed_over() {
+    let [outside, workspace] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let [planted, linked] = ["bin", "links"].map(|name| workspace.path().join(name));
+    let elsewhere = outside.path().join("to-workspace");
+    for folder in [&planted, &linked, &elsewhere] {
+        std::fs::create_dir(folder).unwrap();
+    }
+    let script = "#!/bin/sh\ntouch \"$0.ran\"\n";
+    let mut desktop = desktop(&outside, script);
+    std::fs::copy(outside.path().join("notify-send"), planted.join("notify-send")).unwrap();
+    std::os::unix::fs::symlink(outside.path().join("notify-send"), linked.join("notify-send")).unwrap();
+    std::os::unix::fs::symlink(planted.join("notify-send"), elsewhere.join("notify-send")).unwrap();
+    let files = Arc::new(LocalFiles::open(WorkspaceOptions::new(workspace.path())).unwrap());
+    desktop.search_path = vec![planted.clone(), linked.clone(), elsewhere.clone(), outside.path().into()];
+    let notifier = LocalNotifier::with_desktop(outside.path().join("alerts.log"), desktop.clone()).avoiding(files.clone());
+    assert_eq!(notifier.notify(notice()).await.unwrap(), "Shown on the desktop with notify-send.");
+    let ran = [&planted, &linked, &elsewhere, outside.path()].map(|folder: &Path| folder.join("notify-send.ran").exists());
+    assert_eq!(ran, [false, false, false, true]);
+    desktop.search_path.pop();
+    let log = outside.path().join("alerts.log");
+    let notifier = LocalNotifier::with_desktop(log.clone(), desktop).avoiding(files);
+    assert_eq!(notifier.notify(notice()).await.unwrap(), format!("Written to the alert log {}.", log.display()));
+}
+
+/// The desktop is that of the whole process, so the host is asked in one whose search path leads into the workspace.
+#[cfg(not(target_os = "macos"))]
+#[tokio::test]
+async fn the_host_tells_the_notifier_where_its_tools_write() {
+    const WORKSPACE: &str = "HAFT_TEST_WORKSPACE";
+    if let Some(workspace) = std::env::var_os(WORKSPACE) {
+        let files = Arc::new(LocalFiles::open(WorkspaceOptions::new(workspace)).unwrap());
+        let folder = tempfile::tempdir().unwrap();
+        let alert_log = folder.path().join("alerts.log");
+        let host = LocalHost::new(files, HostOptions { network: NetworkRules::default(), alert_log: alert_log.clone() });
+        let expected = format!("Written to the alert log {}.", alert_log.display());
+        assert_eq!(host.notifier().notify(notice()).await.unwrap(), expected);
+        return;
+    }
+    let workspace = tempfile::tempdir().unwrap();
+    desktop(&workspace, "#!/bin/sh\nexit 0\n");
+    let mut again = Command::new(std::env::current_exe().unwrap());
+    again.args(["--exact", "the_host_tells_the_notifier_where_its_tools_write"]);
+    let output = again.env("PATH", workspace.path()).env("DISPLAY", ":7").env(WORKSPACE, workspace.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+#[cfg(not(target_os = "macos"))]
+#[tokio::test]
+async fn a_file_that_cannot_run_is_passed_over() {
+    let [first, second] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    std::fs::write(first.path().join("notify-send"), "no x bit").unwrap();
+    let mut desktop = desktop(&second, "#!/bin/sh\nexit 0\n");
+    desktop.search_path.insert(0, first.path().into());
+    let notifier = LocalNotifier::with_desktop(first.path().join("alerts.log"), desktop);
+    assert_eq!(notifier.notify(notice()).await.unwrap(), "Shown on the desktop with notify-send.");
 }
 
 #[cfg(not(target_os = "macos"))]

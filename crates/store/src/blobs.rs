@@ -29,6 +29,8 @@ pub trait Blobs: Send + Sync {
     fn keep(&self, content: Box<dyn Read + Send>) -> BoxFuture<'_, Result<BlobId, StoreError>>;
     /// Opens a pre-image's content.
     fn open<'a>(&'a self, id: &'a BlobId) -> BoxFuture<'a, Result<Box<dyn Read + Send>, StoreError>>;
+    /// Where a pre-image's content stands, for a person who wants it.
+    fn path(&self, id: &BlobId) -> PathBuf;
     /// Removes spills older than `age`; says how many.
     fn prune(&self, age: std::time::Duration) -> BoxFuture<'_, Result<usize, StoreError>>;
 }

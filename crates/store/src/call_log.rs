@@ -1,6 +1,6 @@
 //! The history of calls, and what is needed to take one back.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use haft_contract::BoxFuture;
@@ -92,8 +92,9 @@ pub struct PreImageRecord {
 /// The history of calls.
 ///
 /// What is safe when: [`append`](Self::append) promises order and that nothing is dropped silently, but not yet that it
-/// is on disk. When [`flush`](Self::flush), [`keep`](Self::keep) or [`mark_undone`](Self::mark_undone) resolves with
-/// `Ok`, that change and everything queued before it survive the end of the process and of the machine.
+/// is on disk. When [`flush`](Self::flush), [`keep`](Self::keep), [`withdraw`](Self::withdraw) or
+/// [`mark_undone`](Self::mark_undone) resolves with `Ok`, that change and everything queued before it survive the end of
+/// the process and of the machine.
 pub trait CallLog: Send + Sync {
     /// Queues a record; one with the same id replaces it, but what was marked as taken back stays so. Returns at once:
     /// records are written in groups, behind the calls. Calls of one process are written in the order they were queued.
@@ -111,6 +112,9 @@ pub trait CallLog: Send + Sync {
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>>;
     /// Keeps a pre-image of a call that was queued before; resolves when it is safe on disk.
     fn keep(&self, image: PreImageRecord) -> BoxFuture<'_, Result<(), StoreError>>;
+    /// Forgets the newest pre-image of a call with this path and [`after`](PreImageRecord::after), if there is one: that
+    /// change did not happen. Resolves when that is safe on disk.
+    fn withdraw<'a>(&'a self, record: &'a str, path: &'a Path, after: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Calls, newest first. Sees everything queued before.
     fn list(&self, filter: CallFilter) -> BoxFuture<'_, Result<Vec<CallRecord>, StoreError>>;

@@ -43,6 +43,8 @@ call_log_cases! {
     pre_images_come_back_whole_and_in_order
     pre_images_survive_the_end_of_their_call
     a_pre_image_needs_its_call
+    a_pre_image_that_is_withdrawn_is_gone_and_no_other
+    of_calls_that_ran_at_once_the_last_change_is_the_newest
     the_newest_undoable_call_has_pre_images_and_is_not_undone
     what_is_undone_stays_so
     a_call_that_is_not_there_cannot_be_undone
@@ -66,5 +68,6 @@ blob_cases! {
     a_pre_image_of_any_size_comes_back_whole
     what_cannot_be_read_is_not_kept
     a_pre_image_that_is_not_there_is_missing
+    a_person_finds_a_pre_image_at_its_path
     pruning_removes_old_spills_and_nothing_else
 }

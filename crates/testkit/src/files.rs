@@ -1,7 +1,8 @@
 //! A file tree in memory, with a pretend workspace.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Cursor, Read};
+mod state;
+
+use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -9,43 +10,9 @@ use haft_contract::{
     BoxFuture, ErrorKind, FileInfo, FileKind, FileSystem, Journal, Location, PreImage, Reader, ToolError, WriteMode, Written, Zone,
 };
 
+use self::state::{Content, State, fingerprint, not_found};
+pub use self::state::{FileOperation, ReadRecord};
 use crate::sync::lock;
-
-/// What can be made to fail at a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum FileOperation {
-    /// Opening it.
-    Open,
-    /// Reading from it once it is open.
-    Read,
-    /// Writing it.
-    Write,
-    /// Removing it.
-    Delete,
-}
-
-/// One read of an open file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReadRecord {
-    /// Which file.
-    pub path: PathBuf,
-    /// From which byte.
-    pub offset: u64,
-    /// How many bytes were asked for.
-    pub length: usize,
-}
-
-type Content = Arc<Vec<u8>>;
-
-#[derive(Debug, Default)]
-struct State {
-    files: BTreeMap<PathBuf, Content>,
-    directories: BTreeSet<PathBuf>,
-    failures: BTreeMap<(FileOperation, PathBuf), (ErrorKind, String)>,
-    no_read: BTreeMap<PathBuf, String>,
-    no_write: BTreeMap<PathBuf, String>,
-    reads: Vec<ReadRecord>,
-}
 
 /// A file tree in memory. Relative paths lie in [`WORKSPACE`](Self::WORKSPACE); directories are implied by files.
 #[derive(Debug, Clone, Default)]
@@ -95,45 +62,24 @@ impl FakeFiles {
     pub fn reads(&self) -> Vec<ReadRecord> {
         lock(&self.state).reads.clone()
     }
-}
 
-impl State {
-    fn check(&self, operation: FileOperation, path: &Path) -> Result<(), ToolError> {
-        match self.failures.get(&(operation, path.to_owned())) {
-            Some((kind, message)) => Err(ToolError::new(*kind, message.clone())),
-            None => Ok(()),
+    /// The path of a location that these files made.
+    fn own<'a>(&self, at: &'a Location) -> Result<&'a Path, ToolError> {
+        match at.handle().downcast_ref::<Mutex<State>>() {
+            Some(state) if std::ptr::eq(state, Arc::as_ptr(&self.state)) => Ok(at.path()),
+            _ => Err(ToolError::denied(format!("the location of '{}' was not made by these files", at.requested().display()))),
         }
     }
-    fn is_directory(&self, path: &Path) -> bool {
-        let below = |entry: &PathBuf| entry != path && entry.starts_with(path);
-        Path::new(FakeFiles::WORKSPACE).starts_with(path)
-            || self.directories.iter().any(|directory| directory.starts_with(path))
-            || self.files.keys().any(below)
-    }
-    fn file(&self, at: &Location) -> Result<Content, ToolError> {
-        if let Some(content) = self.files.get(&at.path) {
-            return Ok(Arc::clone(content));
+
+    /// A change, once it is prepared: the journal first, then the last step.
+    async fn change(&self, new: Option<Vec<u8>>, image: PreImage, journal: &dyn Journal) -> Result<(), ToolError> {
+        let (path, after) = (image.path.clone(), image.after.clone());
+        journal.keep(image).await?;
+        let done = lock(&self.state).finish(&path, new);
+        if done.is_err() {
+            journal.withdraw(&path, after.as_deref()).await?;
         }
-        Err(if self.is_directory(&at.path) { is_directory(at) } else { not_found(at) })
-    }
-    fn missing_parents(&self, path: &Path) -> Vec<PathBuf> {
-        let mut missing: Vec<_> = path.ancestors().skip(1).filter(|parent| !self.is_directory(parent)).map(Path::to_owned).collect();
-        missing.reverse();
-        missing
-    }
-    /// What a write is about to do: the whole new content, and the pre-image that allows taking it back.
-    fn prepare(&self, at: &Location, content: Vec<u8>, mode: WriteMode) -> Result<(Vec<u8>, PreImage), ToolError> {
-        self.check(FileOperation::Write, &at.path)?;
-        if self.is_directory(&at.path) {
-            return Err(is_directory(at));
-        }
-        let old = self.files.get(&at.path).map(|content| content.to_vec());
-        let new = match (mode, &old) {
-            (WriteMode::Append, Some(old)) => [old.as_slice(), &content].concat(),
-            _ => content,
-        };
-        let image = image(at, old, Some(fingerprint(&new)), self.missing_parents(&at.path));
-        Ok((new, image))
+        done
     }
 }
 
@@ -149,22 +95,24 @@ impl FileSystem for FakeFiles {
             Err(_) if resolved.starts_with(Self::SPILLS) => (Zone::ReadOnlyRoot, resolved.display().to_string()),
             Err(_) => (Zone::Outside, resolved.display().to_string()),
         };
-        let state = lock(&self.state);
-        let why = |rules: &BTreeMap<PathBuf, String>| {
-            rules.iter().find(|(root, _)| resolved.starts_with(root)).map(|(_, why)| why.clone().into())
-        };
-        let (no_read, no_write) = (why(&state.no_read), why(&state.no_write));
-        let mut location = Location::new(path.to_owned(), resolved, display, zone, Arc::new(()));
-        (location.no_read, location.no_write) = (no_read, no_write);
+        let (no_read, no_write) = lock(&self.state).refusals(&resolved);
+        let mut location = Location::new(path.to_owned(), resolved, display, zone, Arc::clone(&self.state) as _);
+        if let Some(why) = no_read {
+            location = location.refuse_read(why);
+        }
+        if let Some(why) = no_write {
+            location = location.refuse_write(why);
+        }
         Ok(location)
     }
 
     fn info<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<FileInfo, ToolError>> {
         Box::pin(async move {
+            let path = self.own(at)?;
             let state = lock(&self.state);
-            match state.files.get(&at.path) {
+            match state.files.get(path) {
                 Some(content) => Ok(FileInfo { kind: FileKind::File, size: content.len() as u64, modified: None }),
-                None if state.is_directory(&at.path) => Ok(FileInfo { kind: FileKind::Directory, size: 0, modified: None }),
+                None if state.is_directory(path) => Ok(FileInfo { kind: FileKind::Directory, size: 0, modified: None }),
                 None => Err(not_found(at)),
             }
         })
@@ -172,10 +120,11 @@ impl FileSystem for FakeFiles {
 
     fn open<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<Box<dyn Reader>, ToolError>> {
         Box::pin(async move {
+            let path = self.own(at)?;
             let state = lock(&self.state);
-            state.check(FileOperation::Open, &at.path)?;
+            state.check(FileOperation::Open, path)?;
             let content = state.file(at)?;
-            Ok(Box::new(FakeReader { files: self.clone(), path: at.path.clone(), content }) as Box<dyn Reader>)
+            Ok(Box::new(FakeReader { files: self.clone(), path: path.to_owned(), content }) as Box<dyn Reader>)
         })
     }
 
@@ -187,42 +136,37 @@ impl FileSystem for FakeFiles {
         journal: &'a dyn Journal,
     ) -> BoxFuture<'a, Result<Written, ToolError>> {
         Box::pin(async move {
+            self.own(at)?;
             let bytes = content.len() as u64;
             let (new, image) = lock(&self.state).prepare(at, content, mode)?;
             let created = image.content.is_none();
-            journal.keep(image).await?;
-            self.put(&at.path, new);
+            self.change(Some(new), image, journal).await?;
             Ok(Written { bytes, created })
         })
     }
 
     fn delete<'a>(&'a self, at: &'a Location, journal: &'a dyn Journal) -> BoxFuture<'a, Result<(), ToolError>> {
         Box::pin(async move {
-            let old = {
-                let state = lock(&self.state);
-                state.check(FileOperation::Delete, &at.path)?;
-                state.file(at)?.to_vec()
-            };
-            journal.keep(image(at, Some(old), None, Vec::new())).await?;
-            lock(&self.state).files.remove(&at.path);
-            Ok(())
+            self.own(at)?;
+            let image = lock(&self.state).prepare_removal(at)?;
+            self.change(None, image, journal).await
         })
     }
 
     fn fingerprint<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<Option<String>, ToolError>> {
-        Box::pin(async move { Ok(self.get(&at.path).map(|content| fingerprint(&content))) })
+        Box::pin(async move { Ok(self.get(self.own(at)?).map(|content| fingerprint(&content))) })
     }
 
-    fn restore<'a>(&'a self, at: &'a Location, image: PreImage) -> BoxFuture<'a, Result<(), ToolError>> {
+    fn fingerprint_of(&self, content: Box<dyn Read + Send>) -> BoxFuture<'_, Result<String, ToolError>> {
+        Box::pin(async move { Ok(fingerprint(&read_out(content)?)) })
+    }
+
+    fn restore<'a>(&'a self, at: &'a Location, image: PreImage, journal: &'a dyn Journal) -> BoxFuture<'a, Result<(), ToolError>> {
         Box::pin(async move {
-            let Some(mut old) = image.content else {
-                lock(&self.state).files.remove(&at.path);
-                return Ok(());
-            };
-            let mut content = Vec::new();
-            old.read_to_end(&mut content).map_err(|error| ToolError::execution(format!("the pre-image cannot be read: {error}")))?;
-            self.put(&at.path, content);
-            Ok(())
+            self.own(at)?;
+            let new = image.content.map(read_out).transpose()?;
+            let replaced = lock(&self.state).prepare_return(at, new.as_deref(), image.after.as_deref())?;
+            self.change(new, replaced, journal).await
         })
     }
 }
@@ -262,22 +206,9 @@ fn absolute(path: &Path) -> PathBuf {
     resolved
 }
 
-fn image(at: &Location, old: Option<Vec<u8>>, after: Option<String>, created_directories: Vec<PathBuf>) -> PreImage {
-    let mode = old.is_some().then_some(0o644);
-    let content = old.map(|old| Box::new(Cursor::new(old)) as Box<dyn Read + Send>);
-    PreImage { path: at.path.clone(), content, mode, after, created_directories }
-}
-
-fn not_found(at: &Location) -> ToolError {
-    ToolError::new(ErrorKind::FileNotFound, format!("File not found: {}", at.requested.display()))
-}
-
-fn is_directory(at: &Location) -> ToolError {
-    ToolError::validation(format!("Path is a directory, not a file: {}", at.requested.display()))
-}
-
-/// Stands in for SHA-256: 64 hex digits, the same for the same content (FNV-1a), and no more than that.
-fn fingerprint(content: &[u8]) -> String {
-    let hash = content.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
-    format!("{hash:064x}")
+/// All of a pre-image's content.
+pub(crate) fn read_out(mut content: Box<dyn Read + Send>) -> Result<Vec<u8>, ToolError> {
+    let mut bytes = Vec::new();
+    content.read_to_end(&mut bytes).map_err(|error| ToolError::execution(format!("the pre-image cannot be read: {error}")))?;
+    Ok(bytes)
 }

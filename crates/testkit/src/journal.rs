@@ -1,12 +1,12 @@
 //! Pre-images and spills, kept in memory.
 
-use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use haft_contract::{BoxFuture, ErrorKind, Journal, PreImage, SpillFile, SpillWriter, ToolError};
 
 use crate::FakeFiles;
+use crate::files::read_out;
 use crate::sync::lock;
 
 /// A pre-image with its content read out.
@@ -69,6 +69,16 @@ impl Journal for FakeJournal {
         })
     }
 
+    fn withdraw<'a>(&'a self, path: &'a Path, after: Option<&'a str>) -> BoxFuture<'a, Result<(), ToolError>> {
+        Box::pin(async move {
+            let mut kept = lock(&self.kept);
+            if let Some(place) = kept.iter().rposition(|image| image.path == path && image.after.as_deref() == after) {
+                kept.remove(place);
+            }
+            Ok(())
+        })
+    }
+
     fn spill(&self, extension: &'static str) -> BoxFuture<'_, Result<Box<dyn SpillWriter>, ToolError>> {
         Box::pin(async move {
             self.check()?;
@@ -78,12 +88,6 @@ impl Journal for FakeJournal {
             Ok(Box::new(FakeSpill { files: Arc::clone(&self.files), path, content: Vec::new() }) as Box<dyn SpillWriter>)
         })
     }
-}
-
-fn read_out(mut content: Box<dyn Read + Send>) -> Result<Vec<u8>, ToolError> {
-    let mut bytes = Vec::new();
-    content.read_to_end(&mut bytes).map_err(|error| ToolError::execution(format!("the pre-image cannot be read: {error}")))?;
-    Ok(bytes)
 }
 
 struct FakeSpill {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use haft_contract::{
-    CommandSpec, DynTool, ErrorKind, Exec, FileSystem, Host, HttpRequest, Journal, Notice, Plan, PlanContext, PreImage, Progress,
+    CommandSpec, DynTool, ErrorKind, Exec, FileSystem, Host, HttpRequest, Journal, Location, Notice, Plan, PlanContext, PreImage, Progress,
     ToolOutput, WriteMode, Zone,
 };
 use haft_testkit::{
@@ -27,7 +27,7 @@ fn paths_are_resolved_lexically_and_know_their_zone() {
         ("/spills/1.txt", "/spills/1.txt", "/spills/1.txt", Zone::ReadOnlyRoot),
     ] {
         let at = files.locate(Path::new(asked)).unwrap();
-        assert_eq!((at.path.as_path(), at.display.as_str(), at.zone), (Path::new(path), display, zone), "{asked}");
+        assert_eq!((at.path(), at.display(), at.zone()), (Path::new(path), display, zone), "{asked}");
     }
     for bad in ["", "a\0b"] {
         assert_eq!(expect_error(files.locate(Path::new(bad))).0, ErrorKind::ValidationError);
@@ -40,9 +40,9 @@ fn forbidden_paths_say_why() {
     files.forbid_write(".git", "git's own");
     files.forbid_read("key.pem", "a key");
     let git = files.locate(Path::new(".git/config")).unwrap();
-    assert_eq!((git.no_write.as_deref(), git.no_read.as_deref()), (Some("git's own"), None));
+    assert_eq!((git.no_write(), git.no_read()), (Some("git's own"), None));
     let key = files.locate(Path::new("key.pem")).unwrap();
-    assert_eq!((key.no_write.as_deref(), key.no_read.as_deref()), (None, Some("a key")));
+    assert_eq!((key.no_write(), key.no_read()), (None, Some("a key")));
 }
 
 #[tokio::test]
@@ -63,19 +63,51 @@ async fn a_write_is_journalled_first_and_can_be_taken_back() {
         after,
         created_directories: directories.iter().map(Into::into).collect(),
     };
-    assert_eq!(host.journal.kept(), [kept(None, first, &["/workspace/a", "/workspace/a/b"]), kept(Some("one"), second, &[])]);
+    assert_eq!(host.journal.kept(), [kept(None, first, &["/workspace/a", "/workspace/a/b"]), kept(Some("one"), second.clone(), &[])]);
 
-    let back = |content: Option<&'static [u8]>| PreImage {
-        path: at.path.clone(),
+    let back = |content: Option<&'static [u8]>, after: &Option<String>| PreImage {
+        path: at.path().to_owned(),
         content: content.map(|bytes| Box::new(bytes) as _),
         mode: None,
-        after: None,
+        after: after.clone(),
         created_directories: Vec::new(),
     };
-    files.restore(&at, back(Some(b"one"))).await.unwrap();
+    let first = files.fingerprint_of(Box::new(&b"one"[..])).await.map(Some).unwrap();
+    let early = files.restore(&at, back(None, &first), &*host.journal).await;
+    assert_eq!(expect_error(early).1, "'a/b/c.txt' was changed since, so it was not put back");
+    files.restore(&at, back(Some(b"one"), &second), &*host.journal).await.unwrap();
     assert_eq!(host.files.text("a/b/c.txt").unwrap(), "one");
-    files.restore(&at, back(None)).await.unwrap();
+    assert_eq!(host.journal.kept().pop(), Some(kept(Some("onetwo"), first.clone(), &[])));
+    files.restore(&at, back(None, &first), &*host.journal).await.unwrap();
     assert_eq!((host.files.paths(), files.fingerprint(&at).await.unwrap()), (Vec::new(), None));
+}
+
+#[tokio::test]
+async fn a_change_that_fails_at_its_last_step_is_withdrawn() {
+    let host = FakeHost::new();
+    host.files.put("a", "old");
+    host.files.fail(FileOperation::Finish, "a", ErrorKind::ExecutionError, "gone");
+    let at = host.files.locate(Path::new("a")).unwrap();
+    assert_eq!(expect_error(host.files().write(&at, b"new".to_vec(), WriteMode::Overwrite, &*host.journal).await).1, "gone");
+    assert_eq!(expect_error(host.files().delete(&at, &*host.journal).await).1, "gone");
+    assert_eq!((host.files.text("a").as_deref(), host.journal.kept()), (Some("old"), Vec::new()));
+}
+
+#[tokio::test]
+async fn a_location_of_other_files_is_refused() {
+    let (host, other) = (FakeHost::new(), FakeHost::new());
+    host.files.put("a", "x");
+    let theirs = other.files.locate(Path::new("a")).unwrap();
+    let made_up = Location::new("a".into(), "/workspace/a".into(), "a".into(), Zone::Workspace, Arc::new(()));
+    for at in [theirs, made_up] {
+        let journal = &*host.journal;
+        let refused = (ErrorKind::PermissionDenied, "the location of 'a' was not made by these files".to_owned());
+        assert_eq!(expect_error(host.files().info(&at).await), refused);
+        assert_eq!(expect_error(host.files().open(&at).await), refused);
+        assert_eq!(expect_error(host.files().fingerprint(&at).await), refused);
+        assert_eq!(expect_error(host.files().write(&at, Vec::new(), WriteMode::Overwrite, journal).await), refused);
+        assert_eq!(expect_error(host.files().delete(&at, journal).await), refused);
+    }
 }
 
 #[tokio::test]

@@ -1,10 +1,13 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use haft_contract::{Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput, WriteMode};
+use encoding_rs::{Encoding, UTF_16BE, UTF_16LE};
+use haft_contract::{ErrorKind, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput, WriteMode};
 use haft_macros::ToolMeta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+
+const LONGEST_MARK: usize = 3;
 
 /// Write contents to a file on local storage. Creates the file and its folders if they are missing; 'overwrite' replaces
 /// everything that is there, so read a file first unless it is new. The content is written as UTF-8, exactly as given.
@@ -66,12 +69,21 @@ impl Tool for WriteFile {
     type Output = ToolOutput;
 
     fn plan(&self, params: &Params, cx: &PlanContext<'_>) -> Result<Plan, ToolError> {
-        Ok(Plan::nothing().write(cx.locate(&params.path)?))
+        let at = cx.locate(&params.path)?;
+        Ok(match params.mode {
+            Mode::Overwrite => Plan::nothing().write(at),
+            // What is added must be in the encoding of what is there.
+            Mode::Append => Plan::nothing().read(at.clone()).write(at),
+        })
     }
 
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let Params { path, content, mode } = params;
-        let written = cx.fs().write(&path, content.into_bytes(), mode.into()).await?;
+        let bytes = match mode {
+            Mode::Overwrite => content.into_bytes(),
+            Mode::Append => encoded(content, mark_of(&path, cx).await?),
+        };
+        let written = cx.fs().write(&path, bytes, mode.into()).await?;
         let (path, mode) = (path.display().to_string(), mode.as_str());
         let text = format!("Successfully wrote {} bytes to {path} (mode: {mode})", written.bytes);
         let details = json!({"path": path, "bytes": written.bytes, "created": written.created, "mode": mode});
@@ -79,11 +91,28 @@ impl Tool for WriteFile {
     }
 }
 
+/// The encoding that a file's byte order mark names, if there is a file and it has one.
+async fn mark_of(path: &Path, cx: &ToolContext) -> Result<Option<&'static Encoding>, ToolError> {
+    let reader = match cx.fs().open(path).await {
+        Err(error) if error.kind() == ErrorKind::FileNotFound => return Ok(None),
+        opened => opened?,
+    };
+    Ok(Encoding::for_bom(&reader.read_at(0, LONGEST_MARK).await?).map(|(encoding, _)| encoding))
+}
+
+fn encoded(content: String, encoding: Option<&'static Encoding>) -> Vec<u8> {
+    match encoding {
+        Some(encoding) if encoding == UTF_16LE => content.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+        Some(encoding) if encoding == UTF_16BE => content.encode_utf16().flat_map(u16::to_be_bytes).collect(),
+        _ => content.into_bytes(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use haft_contract::{DynTool, Erased, ErrorKind};
+    use haft_contract::{DynTool, Erased};
     use haft_testkit::{FakeHost, FileOperation, expect_error, run_tool};
     use serde_json::Value;
 
@@ -118,6 +147,25 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_is_added_is_in_the_encoding_of_what_is_there() {
+        let little = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
+        let big = |text: &str| text.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<_>>();
+        for (before, after, bytes) in [
+            (little("\u{feff}a"), little("\u{feff}aé𝄞\n"), 8),
+            (big("\u{feff}a"), big("\u{feff}aé𝄞\n"), 8),
+            ("\u{feff}a".into(), "\u{feff}aé𝄞\n".into(), 7),
+            (vec![0xff], [&[0xff][..], "é𝄞\n".as_bytes()].concat(), 7),
+            (Vec::new(), "é𝄞\n".into(), 7),
+        ] {
+            let host = FakeHost::new();
+            host.files.put("f", before.clone());
+            let output = write(&host, json!({"path": "f", "content": "é𝄞\n", "mode": "append"})).await.unwrap();
+            assert_eq!(output.texts().next(), Some(&*format!("Successfully wrote {bytes} bytes to f (mode: append)")), "{before:?}");
+            assert_eq!(host.files.get("f").unwrap(), after, "{before:?}");
+        }
+    }
+
+    #[tokio::test]
     async fn a_huge_content_arrives_whole() {
         let (host, content) = (FakeHost::new(), "0123456789".repeat(1_000_000));
         let output = write(&host, json!({"path": "big", "content": content})).await.unwrap();
@@ -131,9 +179,12 @@ mod tests {
         host.files.put("d/a", "old");
         host.files.put("full", "old");
         host.files.fail(FileOperation::Write, "full", ErrorKind::ExecutionError, "No space left");
+        host.files.fail(FileOperation::Open, "unread", ErrorKind::PermissionDenied, "not yours");
         for (arguments, kind, message) in [
             (json!({"path": "d", "content": "x"}), ErrorKind::ValidationError, "Path is a directory, not a file: d"),
+            (json!({"path": "d", "content": "x", "mode": "append"}), ErrorKind::ValidationError, "Path is a directory, not a file: d"),
             (json!({"path": "full", "content": "x"}), ErrorKind::ExecutionError, "No space left"),
+            (json!({"path": "unread", "content": "x", "mode": "append"}), ErrorKind::PermissionDenied, "not yours"),
             (json!({"path": "", "content": "x"}), ErrorKind::ValidationError, "Invalid path: ''. Name a file."),
         ] {
             assert_eq!(expect_error(write(&host, arguments).await), (kind, message.to_owned()));
@@ -145,10 +196,14 @@ mod tests {
     }
 
     #[test]
-    fn the_plan_names_the_file_that_is_written() {
+    fn the_plan_names_the_file_that_is_written_and_for_appending_read() {
         let host = FakeHost::new();
-        let prepared = Erased::new(WriteFile).prepare(json!({"path": "../x", "content": ""}), &PlanContext::new(&*host)).unwrap();
-        let effects = serde_json::to_value(prepared.plan().effects()).unwrap();
-        assert_eq!(effects, json!([{"effect": "write", "path": "/x", "outside": true}]));
+        let (read, written) =
+            (json!({"effect": "read", "path": "/x", "outside": true}), json!({"effect": "write", "path": "/x", "outside": true}));
+        for (mode, expected) in [("overwrite", json!([written])), ("append", json!([read, written]))] {
+            let arguments = json!({"path": "../x", "content": "", "mode": mode});
+            let prepared = Erased::new(WriteFile).prepare(arguments, &PlanContext::new(&*host)).unwrap();
+            assert_eq!(serde_json::to_value(prepared.plan().effects()).unwrap(), expected, "{mode}");
+        }
     }
 }

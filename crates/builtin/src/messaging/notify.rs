@@ -8,6 +8,7 @@ use crate::shared::words;
 
 /// What a desktop can show, generously.
 const MESSAGE_CHARACTERS: usize = 4000;
+const RECIPIENT_CHARACTERS: usize = 100;
 
 /// Show a notification to the person at this machine. Use it for something they should know although they are not reading
 /// along, such as the end of long work; not for answers, and not for each step.
@@ -82,6 +83,13 @@ impl Params {
                  Shorten it to {MESSAGE_CHARACTERS}, or write it to a file and name that."
             )));
         }
+        let length = self.recipient.chars().count();
+        if length > RECIPIENT_CHARACTERS {
+            return Err(ToolError::validation(format!(
+                "The recipient has {length} characters, more than the {RECIPIENT_CHARACTERS} of any name. \
+                 Name the person in 'recipient', and say what they should know in 'message'."
+            )));
+        }
         Ok(())
     }
 }
@@ -133,7 +141,11 @@ mod tests {
         ] {
             assert_eq!(expect_error(notify(&host, json!({"message": message})).await), (ErrorKind::ValidationError, expected.into()));
         }
-        assert!(notify(&host, json!({"message": "é".repeat(4000)})).await.is_ok());
+        assert!(notify(&host, json!({"message": "é".repeat(4000), "recipient": "é".repeat(100)})).await.is_ok());
+        let refused = expect_error(notify(&host, json!({"message": "x", "recipient": "é".repeat(101)})).await);
+        let expected = "The recipient has 101 characters, more than the 100 of any name. \
+                        Name the person in 'recipient', and say what they should know in 'message'.";
+        assert_eq!(refused, (ErrorKind::ValidationError, expected.into()));
         host.notifier.fail(ErrorKind::ExecutionError, "no desktop");
         assert_eq!(expect_error(notify(&host, json!({"message": "x"})).await), (ErrorKind::ExecutionError, "no desktop".into()));
         assert_eq!(host.notifier.shown().len(), 1);

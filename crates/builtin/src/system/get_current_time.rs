@@ -1,12 +1,16 @@
-use haft_contract::{Tool, ToolContext, ToolError, ToolOutput};
+use std::time::SystemTime;
+
+use haft_contract::{LocalOffset, Tool, ToolContext, ToolError, ToolOutput};
 use haft_macros::ToolMeta;
-use jiff::tz::{TimeZone, TimeZoneDatabase};
-use jiff::{Timestamp, Zoned};
+use jiff::Timestamp;
+use jiff::tz::{Offset, TimeZone, TimeZoneDatabase};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::shared::words;
+
+const UNKNOWN_ZONE: &str = "the machine's time zone is not known, so UTC was used; set TZ, such as TZ=Europe/Berlin, or name a 'timezone'";
 
 /// Get the current date and time. Use it whenever an answer depends on now: you have no clock of your own.
 #[derive(Debug, ToolMeta)]
@@ -48,25 +52,72 @@ impl Tool for GetCurrentTime {
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         // The zones that come with the program: the same on every machine, and no file is opened for them.
         let zones = TimeZoneDatabase::bundled();
-        let zone = match &params.timezone {
-            Some(name) => zones.get(name).map_err(|_| invalid_zone(name, &zones))?,
-            None => zones.get(&cx.clock().time_zone()).unwrap_or(TimeZone::UTC),
+        let moment = cx.clock().now();
+        let now = Timestamp::try_from(moment)
+            .map_err(|error| ToolError::execution("Failed to get current time: the machine's clock is out of range").with_source(error))?;
+        let place = match &params.timezone {
+            Some(name) => Some(Place::named(zones.get(name).map_err(|_| invalid_zone(name, &zones))?, now)),
+            None => Place::of_the_machine(&zones, cx, moment, now),
         };
-        let now = Timestamp::try_from(cx.clock().now())
-            .map_err(|error| ToolError::execution("Failed to get current time: the machine's clock is out of range").with_source(error))?
-            .to_zoned(zone);
-        let details = json!({"timezone": now.time_zone().iana_name(), "unix_ms": now.timestamp().as_millisecond()});
-        Ok(ToolOutput::text(written(&now, params.format)).with_details(details))
+        let known = place.is_some();
+        let place = place.unwrap_or_else(|| Place::named(TimeZone::UTC, now));
+        let mut details = json!({"timezone": place.name(now), "unix_ms": now.as_millisecond()});
+        if !known {
+            details["warnings"] = json!([UNKNOWN_ZONE]);
+        }
+        Ok(ToolOutput::text(place.written(now, params.format)).with_details(details))
     }
 }
 
-fn written(now: &Zoned, format: Format) -> String {
-    let pattern = match format {
-        Format::Iso8601 if now.offset().is_zero() => "%Y-%m-%dT%H:%M:%S%.3fZ",
-        Format::Iso8601 => "%Y-%m-%dT%H:%M:%S%.3f%:z",
-        Format::HumanReadable => "%A, %B %-d, %Y at %-I:%M:%S %p %Z",
-    };
-    now.strftime(pattern).to_string()
+/// A time zone, and what it is called at the moment.
+struct Place {
+    zone: TimeZone,
+    abbreviation: String,
+}
+
+impl Place {
+    fn named(zone: TimeZone, now: Timestamp) -> Self {
+        let abbreviation = zone.to_offset_info(now).abbreviation().to_owned();
+        Self { zone, abbreviation }
+    }
+
+    /// By its name if it has one that is known here, else by its offset.
+    fn of_the_machine(zones: &TimeZoneDatabase, cx: &ToolContext, moment: SystemTime, now: Timestamp) -> Option<Self> {
+        if let Some(zone) = cx.clock().time_zone().and_then(|name| zones.get(&name).ok()) {
+            return Some(Self::named(zone, now));
+        }
+        let LocalOffset { seconds, abbreviation } = cx.clock().offset(moment)?;
+        Some(Self { zone: TimeZone::fixed(Offset::from_seconds(seconds).ok()?), abbreviation })
+    }
+
+    fn name(&self, now: Timestamp) -> String {
+        match self.zone.iana_name() {
+            Some(name) => name.to_owned(),
+            None => now.to_zoned(self.zone.clone()).strftime("%:z").to_string(),
+        }
+    }
+
+    fn written(&self, now: Timestamp, format: Format) -> String {
+        let now = now.to_zoned(self.zone.clone());
+        match format {
+            Format::Iso8601 if now.offset().is_zero() => now.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
+            Format::Iso8601 => now.strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string(),
+            Format::HumanReadable => format!("{} {}", now.strftime("%A, %B %-d, %Y at %-I:%M:%S %p"), self.label(now.offset())),
+        }
+    }
+
+    /// `CET`, or `GMT+3` where a zone has only a number for a name, or calls itself what it is not (`TZ=UTC+3`).
+    fn label(&self, offset: Offset) -> String {
+        let wrong = !offset.is_zero() && matches!(self.abbreviation.as_str(), "UTC" | "GMT");
+        if self.abbreviation.starts_with(|first: char| first.is_ascii_alphabetic()) && !wrong {
+            return self.abbreviation.clone();
+        }
+        let (sign, minutes) = (if offset.is_negative() { '-' } else { '+' }, offset.seconds().abs() / 60);
+        match (minutes / 60, minutes % 60) {
+            (hours, 0) => format!("GMT{sign}{hours}"),
+            (hours, minutes) => format!("GMT{sign}{hours}:{minutes:02}"),
+        }
+    }
 }
 
 fn invalid_zone(name: &str, zones: &TimeZoneDatabase) -> ToolError {
@@ -110,6 +161,7 @@ mod tests {
             (json!({"timezone": "Europe/London"}), "2026-11-15T20:04:05.007Z"),
             (json!({"timezone": "America/New_York", "format": "human_readable"}), "Sunday, November 15, 2026 at 3:04:05 PM EST"),
             (json!({"timezone": "UTC", "format": "human_readable"}), "Sunday, November 15, 2026 at 8:04:05 PM UTC"),
+            (json!({"timezone": "Asia/Dubai", "format": "human_readable"}), "Monday, November 16, 2026 at 12:04:05 AM GMT+4"),
         ] {
             assert_eq!(expect_text(ask(arguments.clone()).await), expected, "{arguments}");
         }
@@ -130,12 +182,36 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_machine_without_a_known_zone_is_in_utc() {
+    async fn a_machine_whose_zone_has_no_name_tells_its_own_time() {
         let host = FakeHost::new();
+        for (seconds, abbreviation, zone, iso, human) in [
+            (10_800, "+03", "+03:00", "2026-02-26T04:15:30.000+03:00", "4:15:30 AM GMT+3"),
+            (-10_800, "UTC", "-03:00", "2026-02-25T22:15:30.000-03:00", "10:15:30 PM GMT-3"),
+            (20_700, "+0545", "+05:45", "2026-02-26T07:00:30.000+05:45", "7:00:30 AM GMT+5:45"),
+            (-18_000, "EST", "-05:00", "2026-02-25T20:15:30.000-05:00", "8:15:30 PM EST"),
+            (0, "UTC", "UTC", "2026-02-26T01:15:30.000Z", "1:15:30 AM UTC"),
+            (0, "", "UTC", "2026-02-26T01:15:30.000Z", "1:15:30 AM GMT+0"),
+        ] {
+            host.clock.set_offset(Some(LocalOffset { seconds, abbreviation: abbreviation.into() }));
+            let output = run_tool(&Erased::new(GetCurrentTime), json!({}), host.clone()).await.unwrap();
+            let details = json!({"timezone": zone, "unix_ms": 1_772_068_530_000_u64});
+            assert_eq!(output, ToolOutput::text(iso).with_details(details));
+            let shown = expect_text(run_tool(&Erased::new(GetCurrentTime), json!({"format": "human_readable"}), host.clone()).await);
+            assert!(shown.ends_with(&format!(" at {human}")), "{shown}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_machine_without_a_known_zone_is_in_utc_and_says_so() {
+        let host = FakeHost::new();
+        let details = json!({"timezone": "UTC", "unix_ms": 1_772_068_530_000_u64, "warnings": [UNKNOWN_ZONE]});
+        let expected = ToolOutput::text("2026-02-26T01:15:30.000Z").with_details(details);
         host.clock.set_zone("Etc/Nowhere");
-        let output = run_tool(&Erased::new(GetCurrentTime), json!({}), host).await.unwrap();
-        let details = json!({"timezone": "UTC", "unix_ms": 1_772_068_530_000_u64});
-        assert_eq!(output, ToolOutput::text("2026-02-26T01:15:30.000Z").with_details(details));
+        assert_eq!(run_tool(&Erased::new(GetCurrentTime), json!({}), host.clone()).await.unwrap(), expected);
+        host.clock.set_offset(None);
+        assert_eq!(run_tool(&Erased::new(GetCurrentTime), json!({}), host.clone()).await.unwrap(), expected);
+        let asked = run_tool(&Erased::new(GetCurrentTime), json!({"timezone": "UTC"}), host).await.unwrap();
+        assert_eq!(asked.details.unwrap()["warnings"], Value::Null);
     }
 
     #[tokio::test]

@@ -2,12 +2,14 @@
 
 use std::fmt::Write;
 
-use haft_contract::{HttpResponse, SpillFile, ToolContext, ToolError};
+use encoding_rs::{Encoding, UTF_8};
+use haft_contract::{ErrorKind, HttpResponse, SpillFile, ToolContext, ToolError};
 use serde_json::{Value, json};
 
 use crate::shared::binary;
 use crate::shared::capture::{Capture, Captured};
 use crate::shared::media::Media;
+use crate::shared::pager::newlines;
 use crate::shared::words;
 
 const SHOWN_KB: usize = 100;
@@ -17,9 +19,21 @@ const DOWNLOAD_MB: u64 = 50;
 #[derive(Debug)]
 pub(crate) struct Received {
     media: Media,
+    /// An encoding that is left in the body, because the client does not know it.
+    undecoded: Option<String>,
     body: Captured,
-    /// Whether nothing followed.
-    complete: bool,
+    ending: Ending,
+}
+
+/// How a body came to its end.
+#[derive(Debug, PartialEq, Eq)]
+enum Ending {
+    /// Nothing followed.
+    Complete,
+    /// There is more than is wanted.
+    Stopped,
+    /// It broke off, and why.
+    Broken(String),
 }
 
 impl Received {
@@ -27,17 +41,12 @@ impl Received {
     pub(crate) async fn read(response: &mut HttpResponse, cx: &ToolContext) -> Result<Self, ToolError> {
         let media = Media::parse(header(response, "Content-Type").unwrap_or_default());
         let mut capture = Capture::new(cx, SHOWN_KB * 1024, media.extension());
-        let mut complete = true;
-        while complete && let Some(mut chunk) = next_chunk(response, capture.total()).await? {
-            let room = usize::try_from(DOWNLOAD_MB * 1024 * 1024 - capture.total()).unwrap_or(usize::MAX);
-            complete = chunk.len() <= room;
-            chunk.truncate(room);
-            capture.push(&chunk).await?;
-        }
-        if capture.total() > 0 && media.is_binary(capture.head()) {
+        let ending = receive(response, &mut capture).await?;
+        let undecoded = left_encoded(response);
+        if capture.total() > 0 && (undecoded.is_some() || media.is_binary(capture.head())) {
             capture.spill_all().await?;
         }
-        Ok(Self { media, body: capture.finish().await?, complete })
+        Ok(Self { media, undecoded, body: capture.finish().await?, ending })
     }
 
     /// Status, content type, length and body, as the model reads them.
@@ -66,54 +75,99 @@ impl Received {
             "redirected_from": response.redirected_from,
             "headers": response.headers,
             "bytes": self.body.total,
-            "complete": self.complete,
+            "complete": self.ending == Ending::Complete,
             "spill": self.body.spill.as_ref().map(|spill| spill.path.to_string_lossy()),
         })
     }
 
     fn shown(&self) -> String {
         let Captured { head, total, spill } = &self.body;
-        match spill {
+        let whole = self.ending == Ending::Complete;
+        let text = match spill {
             _ if *total == 0 => "(empty response body)".into(),
-            None => self.media.decode(head, true),
-            Some(spill) if self.media.is_binary(head) => self.not_shown(spill),
-            Some(spill) => format!("{}\n\n{}", self.media.decode(head, false), self.cut(spill)),
-        }
+            None => self.media.decode(head, whole),
+            Some(spill) if self.undecoded.is_some() || self.media.is_binary(head) => self.not_shown(spill),
+            Some(spill) => {
+                let text = self.media.decode(head, false);
+                let cut = self.cut(spill, &text);
+                text + "\n\n" + &cut
+            }
+        };
+        text + &self.broken_off()
+    }
+
+    fn broken_off(&self) -> String {
+        let Ending::Broken(why) = &self.ending else { return String::new() };
+        let (size, why) = (words::size(self.body.total), why.trim_end_matches('.'));
+        format!("\n\n(The response broke off after {size}, so this is only its beginning: {why}. Request it again for the rest.)")
     }
 
     fn not_shown(&self, spill: &SpillFile) -> String {
         let named = if self.media.essence.is_empty() { "of no stated type" } else { &self.media.essence };
-        let looks = binary::format_of(&self.body.head).map(|format| format!(", looks like {format}")).unwrap_or_default();
+        let looks = match (&self.undecoded, binary::format_of(&self.body.head)) {
+            (Some(encoding), _) => format!(", encoded as {}, which this client does not decode", words::shown(encoding)),
+            (None, Some(format)) => format!(", looks like {format}"),
+            (None, None) => String::new(),
+        };
         let (size, path) = (words::size(self.body.total), spill.path.display());
-        let cut = if self.complete { String::new() } else { format!(" The download was stopped at {DOWNLOAD_MB}MB.") };
+        let cut = if self.ending == Ending::Stopped { format!(" The download was stopped at {DOWNLOAD_MB}MB.") } else { String::new() };
         format!("(Binary response, not shown: {named}{looks}, {size}.{cut} It is kept in {path}.)")
     }
 
-    fn cut(&self, spill: &SpillFile) -> String {
-        let path = spill.path.display();
-        let encoding = self.media.encoding;
-        let how = if encoding == encoding_rs::UTF_8 { String::new() } else { format!(" and encoding='{}'", encoding.name()) };
-        if self.complete {
-            let total = self.body.total / 1024;
-            format!(
-                "(Response truncated. Showing first {SHOWN_KB}KB of {total}KB total.) \
-                 The whole body is in {path}: read on with read_file, that path{how}."
-            )
-        } else {
-            format!(
-                "(Response truncated. Showing first {SHOWN_KB}KB; the download was stopped at {DOWNLOAD_MB}MB.) \
-                 What was received is in {path}: read on with read_file, that path{how}."
-            )
+    fn cut(&self, spill: &SpillFile, shown: &str) -> String {
+        let (how_much, what) = match self.ending {
+            Ending::Complete => (format!(" of {}KB total", self.body.total / 1024), "The whole body"),
+            Ending::Stopped => (format!("; the download was stopped at {DOWNLOAD_MB}MB"), "What was received"),
+            Ending::Broken(_) => (String::new(), "What was received"),
+        };
+        let (path, at) = (spill.path.display(), self.place_behind(shown));
+        format!("(Response truncated. Showing first {SHOWN_KB}KB{how_much}.) {what} is in {path}: read on with read_file, that path, {at}.")
+    }
+
+    /// Where `read_file` goes on: a line, a column if it is cut there, and the encoding where no mark in the file says it.
+    fn place_behind(&self, shown: &str) -> String {
+        let line = newlines(shown.as_bytes()) + 1;
+        let column = shown.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        let mut place = vec![format!("offset={line}")];
+        if column > 1 {
+            place.push(format!("column={column}"));
+        }
+        if self.media.encoding != UTF_8 && Encoding::for_bom(&self.body.head).is_none() {
+            place.push(format!("encoding='{}'", self.media.encoding.name()));
+        }
+        place.join(", ")
+    }
+}
+
+/// Takes the body as far as it is wanted. What came before it broke off is worth having; an answer of which nothing came is
+/// an error.
+async fn receive(response: &mut HttpResponse, capture: &mut Capture<'_>) -> Result<Ending, ToolError> {
+    loop {
+        let mut chunk = match response.body.chunk().await {
+            Ok(Some(chunk)) => chunk,
+            Ok(None) => return Ok(Ending::Complete),
+            Err(error) if error.kind() != ErrorKind::Cancelled && capture.total() > 0 => return Ok(Ending::Broken(error.message().into())),
+            Err(error) => return Err(without_body(response.status, error)),
+        };
+        let room = usize::try_from(DOWNLOAD_MB * 1024 * 1024 - capture.total()).unwrap_or(usize::MAX);
+        let stops = chunk.len() > room;
+        chunk.truncate(room);
+        capture.push(&chunk).await?;
+        if stops {
+            return Ok(Ending::Stopped);
         }
     }
 }
 
-async fn next_chunk(response: &mut HttpResponse, so_far: u64) -> Result<Option<Vec<u8>>, ToolError> {
-    let status = response.status;
-    response.body.chunk().await.map_err(|error| {
-        let message = format!("{} (The response, HTTP {status}, broke off after {}.)", error.message(), words::size(so_far));
-        error.with_message(message)
-    })
+fn without_body(status: u16, error: ToolError) -> ToolError {
+    let message = format!("{} (The response, HTTP {status}, broke off before its body.)", error.message());
+    error.with_message(message)
+}
+
+/// What the client decodes it also takes out of the headers; what is still there is still in the body.
+fn left_encoded(response: &HttpResponse) -> Option<String> {
+    let encoding = header(response, "Content-Encoding")?.trim();
+    (!encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity")).then(|| encoding.to_owned())
 }
 
 fn header<'a>(response: &'a HttpResponse, wanted: &str) -> Option<&'a str> {
@@ -124,8 +178,8 @@ fn header<'a>(response: &'a HttpResponse, wanted: &str) -> Option<&'a str> {
 mod tests {
     use std::sync::Arc;
 
-    use haft_contract::{ErrorKind, HttpRequest, Plan, PlanContext};
-    use haft_testkit::{FakeHost, Reply, context_for, expect_error};
+    use haft_contract::{HttpRequest, Plan, PlanContext};
+    use haft_testkit::{FakeHost, Reply, context_for, expect_error, expect_text, run_tool};
 
     use super::*;
 
@@ -153,13 +207,13 @@ mod tests {
     #[tokio::test]
     async fn a_larger_body_is_cut_and_kept_whole() {
         let host = FakeHost::new();
-        let pieces = ["0123456789".repeat(10_239), "abcdefghijé".repeat(3_000)];
+        let pieces = ["0123456789".repeat(10_239), "abcdefghié".repeat(3_000)];
         let reply = Reply::ok("application/json; charset=utf-8", pieces[0].as_str()).chunk(pieces[1].as_str());
         let (text, details) = receive(&host, reply).await.unwrap();
         let whole = pieces.concat();
-        let note = "(Response truncated. Showing first 100KB of 135KB total.) \
-                    The whole body is in /spills/1.json: read on with read_file, that path.";
-        // Byte 102,400 lies within an é, which is left for the file.
+        let note = "(Response truncated. Showing first 100KB of 132KB total.) \
+                    The whole body is in /spills/1.json: read on with read_file, that path, offset=1, column=102400.";
+        // The page ends within an é, which is left for the file.
         assert_eq!(text, format!("{}\n\n{note}", &whole[..whole.floor_char_boundary(102_400)]));
         assert_eq!(host.files.text("/spills/1.json").unwrap(), whole);
         assert_eq!(
@@ -174,7 +228,7 @@ mod tests {
         let reply = Reply::ok("text/plain; charset=ISO-8859-1", vec![b'x'; 3 << 20]).endless();
         let (text, details) = receive(&host, reply).await.unwrap();
         let note = "(Response truncated. Showing first 100KB; the download was stopped at 50MB.) \
-                    What was received is in /spills/1.txt: read on with read_file, that path and encoding='windows-1252'.";
+                    What was received is in /spills/1.txt: read on with read_file, that path, offset=1, column=102401, encoding='windows-1252'.";
         assert_eq!(text, format!("{}\n\n{note}", "x".repeat(102_400)));
         assert_eq!((&details["bytes"], &details["complete"]), (&json!(50 << 20), &json!(false)));
         assert_eq!(host.files.get("/spills/1.txt").unwrap().len(), 50 << 20);
@@ -218,11 +272,72 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_broken_response_and_a_full_disk_are_errors() {
+    async fn the_note_names_where_the_shown_part_ends() {
+        let read_file = crate::all().into_iter().find(|tool| tool.definition().name == "read_file").unwrap();
+        let utf_16: Vec<u8> = "\u{feff}ab\n".repeat(20_000).encode_utf16().flat_map(u16::to_le_bytes).collect();
+        for (content_type, body, place) in [
+            ("text/plain", "x\n".repeat(60_000).into_bytes(), "offset=51201"),
+            ("text/plain", "é\nabc\n".repeat(20_000).into_bytes(), "offset=29258, column=2"),
+            ("text/html; charset=windows-1252", utf_16, "offset=12801"),
+            ("text/plain; charset=utf-16le", "ab\n".repeat(20_000).encode_utf16().flat_map(u16::to_le_bytes).collect(), "encoding"),
+        ] {
+            let host = FakeHost::new();
+            let (text, _) = receive(&host, Reply::ok(content_type, body)).await.unwrap();
+            let (shown, note) = text.rsplit_once("\n\n(Response truncated. ").unwrap();
+            let said = note.rsplit_once("that path, ").unwrap().1.trim_end_matches('.');
+            if place == "encoding" {
+                assert!(said.ends_with(", encoding='UTF-16LE'"), "{said}");
+            } else {
+                assert_eq!(said, place);
+            }
+            let mut arguments = json!({"path": note.split_once(" is in ").unwrap().1.split_once(": read on").unwrap().0});
+            for (name, value) in said.split(", ").map(|part| part.split_once('=').unwrap()) {
+                arguments[name] = value.parse::<usize>().map_or_else(|_| json!(value.trim_matches('\'')), |number| json!(number));
+            }
+            let rest = expect_text(run_tool(&*read_file, arguments, host.clone()).await);
+            let whole =
+                Media::parse(content_type).decode(&host.files.get("/spills/1.txt").or(host.files.get("/spills/1.html")).unwrap(), true);
+            assert!(whole[shown.len()..].starts_with(&rest[..100]), "{content_type}: {:?} is not behind", &rest[..100]);
+        }
+    }
+
+    #[tokio::test]
+    async fn what_came_of_a_broken_response_is_kept() {
+        let note = |size| {
+            format!(
+                "(The response broke off after {size}, so this is only its beginning: Connection reset. Request it again for the rest.)"
+            )
+        };
         let host = FakeHost::new();
-        let broken = Reply::ok("text/plain", "x".repeat(2048)).breaks_off(ErrorKind::NetworkError, "Connection reset.");
+        let broken = |body: String| Reply::ok("text/plain", body).breaks_off(ErrorKind::NetworkError, "Connection reset.");
+        let (text, details) = receive(&host, broken("x".repeat(2048))).await.unwrap();
+        assert_eq!(text, format!("{}\n\n{}", "x".repeat(2048), note("2.0 KB")));
+        assert_eq!((&details["bytes"], &details["complete"]), (&json!(2048), &json!(false)));
+        let (text, _) = receive(&host, broken("x\n".repeat(60_000))).await.unwrap();
+        let cut = "(Response truncated. Showing first 100KB.) What was received is in /spills/1.txt: read on with read_file, \
+                   that path, offset=51201.";
+        assert_eq!(text, format!("{}\n\n{cut}\n\n{}", "x\n".repeat(51_200), note("117.2 KB")));
+    }
+
+    #[tokio::test]
+    async fn an_encoding_that_is_not_decoded_is_named() {
+        let host = FakeHost::new();
+        let reply = |encoding| Reply::ok("text/html", &b"\x0b\x02\x80text\x03"[..]).header("Content-Encoding", encoding);
+        let (text, details) = receive(&host, reply("br")).await.unwrap();
+        let expected = "(Binary response, not shown: text/html, encoded as br, which this client does not decode, 8 bytes. \
+                        It is kept in /spills/1.html.)";
+        assert_eq!((text.as_str(), &details["spill"]), (expected, &json!("/spills/1.html")));
+        assert!(receive(&host, reply("Identity")).await.unwrap().0.contains("text"));
+    }
+
+    #[tokio::test]
+    async fn a_response_without_a_body_and_a_full_disk_are_errors() {
+        let host = FakeHost::new();
+        let broken = Reply::new(200, "OK").breaks_off(ErrorKind::NetworkError, "Connection reset.");
         let error = expect_error(receive(&host, broken).await);
-        assert_eq!(error, (ErrorKind::NetworkError, "Connection reset. (The response, HTTP 200, broke off after 2.0 KB.)".into()));
+        assert_eq!(error, (ErrorKind::NetworkError, "Connection reset. (The response, HTTP 200, broke off before its body.)".into()));
+        let cancelled = Reply::ok("text/plain", "x").breaks_off(ErrorKind::Cancelled, "The call has ended.");
+        assert_eq!(expect_error(receive(&host, cancelled).await).0, ErrorKind::Cancelled);
         host.journal.fail(ErrorKind::ExecutionError, "No space left");
         let error = expect_error(receive(&host, Reply::ok("text/plain", vec![b'x'; 200_000])).await);
         assert_eq!(error, (ErrorKind::ExecutionError, "No space left".into()));

@@ -3,7 +3,6 @@
 use haft_contract::{Arguments, Content, ErrorKind, ToolCall, ToolError, ToolOutput, ToolResult};
 use haft_store::StoreError;
 use serde_json::{Value, json};
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::arguments::{Common, ToolWords};
 use crate::base64;
@@ -11,6 +10,8 @@ use crate::commands::block_on;
 use crate::failure::{Exit, Failure, to_change};
 use crate::invocation::Invocation;
 use crate::output::{Output, error_text, note, warn};
+use crate::signals::Signals;
+use crate::terminal::{show_waiting, stop_waiting};
 use crate::wire::{self, Asking, Wire, Wired};
 
 pub(crate) fn run(common: Common, words: ToolWords) -> Result<Exit, Failure> {
@@ -23,7 +24,7 @@ pub(crate) fn run(common: Common, words: ToolWords) -> Result<Exit, Failure> {
     let arguments = invocation.arguments(wire.settings.config.limits.argument_bytes)?.unwrap_or(Arguments::Text(String::new()));
     let call = ToolCall::new(call_id(), tool, arguments);
     block_on(async {
-        let log = wire::history(&wire.settings.paths.data_folder)?;
+        let log = wire::history(&wire.settings.data_folder)?;
         let wired = wire.calling(&wire.settings.workspace, log, asking)?;
         let answered = answer(&wired, call).await?;
         answered.show(&output)
@@ -36,30 +37,41 @@ fn call_id() -> String {
     format!("call_{}", &id[16..])
 }
 
-/// A result, and whether the person wanted to stop it.
+/// A result, and how the process was asked to end before it was there.
 struct Answered {
     result: ToolResult,
     recorded: Result<(), StoreError>,
-    interrupted: bool,
+    stopped: Option<Exit>,
 }
 
-/// Runs the call. The first Ctrl-C cancels it, the second ends the process.
+/// Runs the call, and takes the line that said so away.
 async fn answer(wired: &Wired, call: ToolCall) -> Result<Answered, Failure> {
-    let unavailable = |error| Failure::failed("execution_error", format!("Ctrl-C cannot be listened for: {error}"));
-    let mut signals = signal(SignalKind::interrupt()).map_err(unavailable)?;
+    let tool = call.name.clone();
+    let outcome = tokio::select! {
+        answered = stoppable(wired, call) => answered,
+        never = show_waiting(&tool) => match never {},
+    };
+    stop_waiting();
+    outcome
+}
+
+/// Runs the call. The first signal cancels it, the second ends the process.
+async fn stoppable(wired: &Wired, call: ToolCall) -> Result<Answered, Failure> {
+    let unavailable = |error| Failure::failed("execution_error", format!("signals cannot be listened for: {error}"));
+    let mut signals = Signals::listen().map_err(unavailable)?;
     let mut running = std::pin::pin!(async {
         let result = wired.engine.run(call, &wired.session).await;
         (result, wired.log.flush().await)
     });
-    let mut interrupted = false;
+    let mut stopped = None;
     loop {
         tokio::select! {
-            (result, recorded) = &mut running => return Ok(Answered { result, recorded, interrupted }),
-            Some(()) = signals.recv() => {
-                if interrupted {
-                    leave();
+            (result, recorded) = &mut running => return Ok(Answered { result, recorded, stopped }),
+            exit = signals.next() => {
+                if stopped.is_some() {
+                    leave(exit);
                 }
-                interrupted = true;
+                stopped = Some(exit);
                 wired.session.cancellation().cancel();
                 note("cancelling; press Ctrl-C again to end at once");
             }
@@ -67,9 +79,10 @@ async fn answer(wired: &Wired, call: ToolCall) -> Result<Answered, Failure> {
     }
 }
 
-#[allow(clippy::exit, reason = "the person has asked twice, and whatever still runs is not waited for")]
-fn leave() -> ! {
-    std::process::exit(i32::from(Exit::Interrupted.code()))
+#[allow(clippy::exit, reason = "it was asked for twice, and whatever still runs is not waited for")]
+fn leave(exit: Exit) -> ! {
+    stop_waiting();
+    std::process::exit(i32::from(exit.code()))
 }
 
 impl Answered {
@@ -86,10 +99,10 @@ impl Answered {
     }
 
     fn exit(&self) -> Exit {
-        match &self.result.outcome {
-            Ok(_) => Exit::Success,
-            Err(error) if self.interrupted && error.kind() == ErrorKind::Cancelled => Exit::Interrupted,
-            Err(_) => Exit::Failed,
+        match (&self.result.outcome, self.stopped) {
+            (Ok(_), _) => Exit::Success,
+            (Err(error), Some(exit)) if error.kind() == ErrorKind::Cancelled => exit,
+            (Err(_), _) => Exit::Failed,
         }
     }
 }
@@ -175,14 +188,15 @@ mod tests {
 
     #[test]
     fn the_exit_code_follows_the_outcome() {
-        for (kind, interrupted, exit) in [
-            (None, true, Exit::Success),
-            (Some(ErrorKind::Cancelled), true, Exit::Interrupted),
-            (Some(ErrorKind::Cancelled), false, Exit::Failed),
-            (Some(ErrorKind::Timeout), true, Exit::Failed),
+        for (kind, stopped, exit) in [
+            (None, Some(Exit::Interrupted), Exit::Success),
+            (Some(ErrorKind::Cancelled), Some(Exit::Interrupted), Exit::Interrupted),
+            (Some(ErrorKind::Cancelled), Some(Exit::HungUp), Exit::HungUp),
+            (Some(ErrorKind::Cancelled), None, Exit::Failed),
+            (Some(ErrorKind::Timeout), Some(Exit::Terminated), Exit::Failed),
         ] {
             let outcome = kind.map_or_else(|| Ok(ToolOutput::text("")), |kind| Err(ToolError::new(kind, "")));
-            assert_eq!(Answered { result: result(outcome), recorded: Ok(()), interrupted }.exit(), exit);
+            assert_eq!(Answered { result: result(outcome), recorded: Ok(()), stopped }.exit(), exit);
         }
     }
 }

@@ -39,7 +39,7 @@ fn show(common: &Common, output: &Output) -> Result<Exit, Failure> {
         output.data(&provenance.to_json())?;
         return Ok(Exit::Success);
     }
-    let mut table = Table::new(&[("KEY", Room::Keep), ("VALUE", Room::Cut), ("SOURCE", Room::Cut)]);
+    let mut table = Table::new(&[("KEY", Room::Keep), ("VALUE", Room::Wrap), ("SOURCE", Room::Wrap)]);
     for row in provenance.rows() {
         table.row(vec![Cell::new(row.key), Cell::new(&row.value), Cell::styled(&row.source, DIM)]);
     }
@@ -48,10 +48,9 @@ fn show(common: &Common, output: &Output) -> Result<Exit, Failure> {
 }
 
 fn path(common: &Common, output: &Output) -> Result<Exit, Failure> {
-    let paths = wire::paths()?;
     let project = wire::workspace(common)?.join(".haft").join("config.toml");
-    let user = wire::config_file(common).unwrap_or(paths.config_file);
-    let rows = [("user", user), ("project", project), ("data", paths.data_folder)];
+    let user = wire::config_file(common).map_or_else(wire::user_file, Ok)?;
+    let rows = [("user", user), ("project", project), ("data", wire::data_folder()?)];
     if output.json {
         let object: serde_json::Map<_, _> = rows
             .iter()

@@ -38,8 +38,8 @@ fn in_words(explanation: &Explanation, workspace: &Path, width: Option<usize>) -
     let inner = width.map(|width| width.saturating_sub(INDENT.len()));
     let mut page = Page::default();
     page.line(format_args!("{STRONG}{}{STRONG:#}: {style}{verdict}{style:#}", explanation.tool));
-    page.section("It would", &effect_lines(explanation, workspace).render(None));
-    page.section("Because", &trace_lines(&explanation.trace));
+    page.section("It would", &effect_lines(explanation, workspace).render(inner));
+    page.section("Because", &trace_lines(&explanation.trace, inner));
     page.section("The model is told", &prose(explanation.message.as_deref(), inner));
     page.section("To change it", &prose(explanation.to_change.as_deref(), inner));
     page.finish()
@@ -59,7 +59,7 @@ fn verdict(verdict: Verdict) -> (&'static str, Style) {
 
 fn effect_lines(explanation: &Explanation, workspace: &Path) -> Table {
     // Effects are never cut: what would happen is what was asked.
-    let mut table = Table::new(&[("", Room::Keep), ("", Room::Keep)]);
+    let mut table = Table::new(&[("", Room::Keep), ("", Room::Wrap)]);
     for effect in effects::all(&explanation.effects) {
         let (kind, target) = effects::describe(effect, workspace);
         table.row(vec![Cell::new(&kind), Cell::new(&target)]);
@@ -67,11 +67,11 @@ fn effect_lines(explanation: &Explanation, workspace: &Path) -> Table {
     table
 }
 
-fn trace_lines(trace: &[TraceEntry]) -> String {
+fn trace_lines(trace: &[TraceEntry], width: Option<usize>) -> String {
     if trace.is_empty() {
         return "no step has anything against it".into();
     }
-    let mut table = Table::new(&[("", Room::Keep), ("", Room::Keep), ("", Room::Keep), ("", Room::Keep), ("", Room::Keep)]);
+    let mut table = Table::new(&[("", Room::Keep), ("", Room::Keep), ("", Room::Keep), ("", Room::Wrap), ("", Room::Wrap)]);
     for (number, entry) in (1..).zip(trace) {
         let (outcome, style) = outcome(entry.outcome);
         let number = format!("{number}.");
@@ -84,7 +84,7 @@ fn trace_lines(trace: &[TraceEntry]) -> String {
             Cell::new(&place),
         ]);
     }
-    table.render(None)
+    table.render(width)
 }
 
 fn outcome(outcome: Outcome) -> (&'static str, Style) {

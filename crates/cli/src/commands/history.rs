@@ -1,5 +1,6 @@
 //! `haft history`: what was called, what came of it, and one call in full.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -20,7 +21,7 @@ use crate::wire;
 
 pub(crate) fn run(request: History, output: &Output) -> Result<Exit, Failure> {
     block_on(async {
-        let log = wire::history(&wire::paths()?.data_folder)?;
+        let log = wire::history(&wire::data_folder()?)?;
         match request.id {
             Some(id) => one(&log, &id, output).await?,
             None => list(&log, request, output).await?,
@@ -56,13 +57,17 @@ fn table(calls: &[CallRecord], symbols: bool) -> Table {
         ("TIME", Room::Drop(2)),
         ("TARGET", Room::Cut),
     ]);
+    let mut ends: HashMap<&str, usize> = HashMap::new();
+    for call in calls {
+        *ends.entry(end_of(&call.id)).or_default() += 1;
+    }
     for call in calls {
         table.row(vec![
-            Cell::new(short_id(call, calls)),
+            Cell::new(short_id(&call.id, &ends)),
             Cell::styled(&local_time(call.started, "%Y-%m-%d %H:%M"), DIM),
             Cell::new(&call.tool),
             status_cell(call, symbols),
-            Cell::styled(&duration(call.elapsed), DIM),
+            Cell::styled(&took(call), DIM),
             Cell::new(&first_target(call)),
         ]);
     }
@@ -70,18 +75,21 @@ fn table(calls: &[CallRecord], symbols: bool) -> Table {
 }
 
 /// The end of an id, where it differs; the whole of it where calls were made so close together that it does not.
-fn short_id<'c>(call: &'c CallRecord, calls: &[CallRecord]) -> &'c str {
+fn short_id<'c>(id: &'c str, ends: &HashMap<&str, usize>) -> &'c str {
+    let end = end_of(id);
+    if ends.get(end) == Some(&1) { end } else { id }
+}
+
+fn end_of(id: &str) -> &str {
     const SHOWN: usize = 8;
-    let end = call.id.get(call.id.len().saturating_sub(SHOWN)..).unwrap_or(&call.id);
-    let alone = calls.iter().filter(|other| other.id.ends_with(end)).count() == 1;
-    if alone { end } else { &call.id }
+    id.get(id.len().saturating_sub(SHOWN)..).unwrap_or(id)
 }
 
 fn status_cell(call: &CallRecord, symbols: bool) -> Cell {
     let (symbol, word, style) = match &call.status {
         CallStatus::Success => ("✓", "ok", GOOD),
         CallStatus::Error(kind) => ("✗", kind.as_str(), BAD),
-        CallStatus::Begun => ("?", "unfinished", CARE),
+        CallStatus::Begun => ("?", "unknown", CARE),
     };
     let undone = if call.undone { ", undone" } else { "" };
     let symbol = if symbols { format!("{symbol} ") } else { String::new() };
@@ -105,6 +113,10 @@ async fn one(log: &Arc<dyn CallLog>, id: &str, output: &Output) -> Result<(), Fa
     print(&in_full(&call, &files, undo.as_deref(), output))
 }
 
+/// What is to be said of a call that was begun, and never told what came of it.
+const UNKNOWN: &str = "The process ended before the result was known; the change may or may not have happened.\n\
+                       If the call still runs, its result is yet to come.";
+
 fn in_full(call: &CallRecord, files: &[String], undo: Option<&str>, output: &Output) -> String {
     let mut table = Table::new(&[("", Room::Keep), ("", Room::Keep)]);
     let mut fact = |name: &str, cell: Cell| table.row(vec![Cell::styled(name, DIM), cell]);
@@ -112,7 +124,7 @@ fn in_full(call: &CallRecord, files: &[String], undo: Option<&str>, output: &Out
     fact("call id", Cell::new(&call.call_id));
     fact("tool", Cell::new(&call.tool));
     fact("when", Cell::new(&local_time(call.started, "%Y-%m-%d %H:%M:%S %Z")));
-    fact("took", Cell::new(&duration(call.elapsed)));
+    fact("took", Cell::new(&took(call)));
     fact("status", status_cell(call, output.has_symbols()));
     fact("agent", Cell::new(&call.agent));
     fact("session", Cell::new(&call.session));
@@ -135,8 +147,12 @@ fn in_full(call: &CallRecord, files: &[String], undo: Option<&str>, output: &Out
     page.text(&table.render(None));
     page.section("Arguments as they came", &indented(call.original_arguments.as_ref()));
     page.section("Arguments", &indented(Some(&call.arguments).filter(|value| !value.is_null())));
-    let title = if call.status == CallStatus::Success { "Result" } else { "Message" };
-    page.section(title, &visible::lines(&call.summary));
+    let (title, text) = match call.status {
+        CallStatus::Begun => ("Outcome", UNKNOWN),
+        CallStatus::Success => ("Result", call.summary.as_str()),
+        CallStatus::Error(_) => ("Message", call.summary.as_str()),
+    };
+    page.section(title, &visible::lines(text));
     page.finish()
 }
 
@@ -164,7 +180,7 @@ pub(crate) fn to_json(call: &CallRecord) -> Value {
         "tool": call.tool,
         "workspace": call.workspace.to_string_lossy(),
         "started": Timestamp::try_from(call.started).ok().map(|time| time.to_string()),
-        "duration_ms": milliseconds(call.elapsed),
+        "duration_ms": (call.status != CallStatus::Begun).then(|| milliseconds(call.elapsed)),
         "status": status,
         "error_type": error_type,
         "undone": call.undone,
@@ -179,6 +195,11 @@ pub(crate) fn to_json(call: &CallRecord) -> Value {
 fn local_time(time: SystemTime, format: &str) -> String {
     let Ok(time) = Timestamp::try_from(time) else { return "unknown".into() };
     time.to_zoned(TimeZone::system()).strftime(format).to_string()
+}
+
+/// How long a call took. What is recorded of one that was only begun is the time until then.
+fn took(call: &CallRecord) -> String {
+    if call.status == CallStatus::Begun { "unknown".into() } else { duration(call.elapsed) }
 }
 
 /// Milliseconds with three decimals.

@@ -44,6 +44,9 @@ fn question(request: &ApprovalRequest) -> String {
         page.line(format_args!("  {STRONG}{:<8}{STRONG:#} {}", effect.kind(), visible::line(&effect.target())));
         circumstances(effect, &mut page);
     }
+    if request.arguments.as_object().is_some_and(|arguments| !arguments.is_empty()) {
+        page.line(format_args!("With: {}", visible::line(&request.arguments.to_string())));
+    }
     page.line(format_args!("Asked because: {}", visible::line(&request.reason)));
     page.finish()
 }

@@ -11,6 +11,6 @@ pub(crate) struct TerminalProgress;
 
 impl ProgressSink for TerminalProgress {
     fn progress(&self, call: &CallInfo, progress: Progress) {
-        super::show(&format!("{DIM}{}: {}{DIM:#}\n", visible::line(&call.tool), visible::line(&progress.message)));
+        super::in_its_place(&format!("{DIM}{}: {}{DIM:#}\n", visible::line(&call.tool), visible::line(&progress.message)));
     }
 }

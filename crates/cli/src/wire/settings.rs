@@ -2,20 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
-use haft_config::{Complaint, Config, Flag, ListOf, Loaded, Look, Paths, Provenance, Request};
+use haft_config::{Complaint, Config, Flag, Layer, ListOf, Loaded, Look, Problem, Provenance, Request};
 use haft_engine::Registry;
-use haft_host::NetworkRule;
+use haft_host::{LocalFiles, NetworkRule, WorkspaceOptions};
 
 use crate::arguments::Common;
 use crate::failure::Failure;
-use crate::output::{Output, note};
+use crate::output::{Output, note, warn};
 
 /// What holds for this process.
 #[derive(Debug)]
 pub(crate) struct Settings {
     pub(crate) config: Config,
     pub(crate) provenance: Provenance,
-    pub(crate) paths: Paths,
+    pub(crate) data_folder: PathBuf,
     pub(crate) workspace: PathBuf,
     pub(crate) agent: String,
     /// A file in place of the person's own.
@@ -25,12 +25,14 @@ pub(crate) struct Settings {
 impl Settings {
     /// Haft's own data and configuration, which no tool may write.
     pub(super) fn own_paths(&self) -> Vec<PathBuf> {
-        let config_folder = self.paths.config_file.parent().map(Path::to_owned);
-        std::iter::once(self.paths.data_folder.clone()).chain(config_folder).chain(self.named_file.clone()).collect()
+        // Without HOME there is no such folder, and nothing in it to protect.
+        let config_folder = user_file().ok().and_then(|file| file.parent().map(Path::to_owned));
+        std::iter::once(self.data_folder.clone()).chain(config_folder).chain(self.named_file.clone()).collect()
     }
 }
 
-/// Loads the configuration; errors end the command, warnings are shown to those who want to hear more.
+/// Loads the configuration; errors end the command. Warnings about variables are for everyone, because there is no file
+/// in which they could be seen later; the others are for those who want to hear more.
 pub(super) fn load(common: &Common, registry: &Registry, output: &Output) -> Result<Settings, Failure> {
     let workspace = workspace(common)?;
     let loaded = check(common, &workspace, registry);
@@ -39,10 +41,17 @@ pub(super) fn load(common: &Common, registry: &Registry, output: &Output) -> Res
     }
     if output.verbose && !loaded.problems.is_empty() {
         note(loaded.report(Look::Styled, report_width(output)).trim_end());
+    } else {
+        loaded.warnings().filter(|problem| problem.source.layer == Layer::Environment).for_each(say);
     }
     let agent = common.agent.clone().unwrap_or_else(|| "main".into());
-    let named_file = config_file(common);
-    Ok(Settings { config: loaded.config, provenance: loaded.provenance, paths: paths()?, workspace, agent, named_file })
+    let (config, provenance) = (loaded.config, loaded.provenance);
+    Ok(Settings { config, provenance, data_folder: data_folder()?, workspace, agent, named_file: config_file(common) })
+}
+
+fn say(problem: &Problem) {
+    let help = problem.help.as_ref().map(|help| format!(" ({help})")).unwrap_or_default();
+    warn(&format!("{}{help}", problem.message));
 }
 
 /// Reads and checks every layer.
@@ -50,9 +59,10 @@ pub(crate) fn check(common: &Common, workspace: &Path, registry: &Registry) -> L
     let environment = |name: &str| std::env::var_os(name);
     let flags: Vec<Flag<'_>> =
         common.access.iter().map(|level| Flag { key: "access", value: level.to_string(), name: "--access" }).collect();
-    let judge = |of: ListOf, entry: &str| judged(of, entry, registry);
+    let judge = |of: ListOf, entry: &str| judged(of, entry, registry, workspace);
     let mut request = Request::new(workspace, &environment);
     request.config_file = config_file(common);
+    request.config_file_from = if common.config.is_some() { "--config" } else { "HAFT_CONFIG" };
     request.environment_names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
     request.flags = &flags;
     request.check = Some(&judge);
@@ -66,9 +76,14 @@ pub(crate) fn config_file(common: &Common) -> Option<PathBuf> {
     Some(std::path::absolute(&file).unwrap_or(file))
 }
 
-/// Where the person's file and the data are.
-pub(crate) fn paths() -> Result<Paths, Failure> {
-    Paths::resolve(&|name: &str| std::env::var_os(name)).map_err(|error| Failure::config(error.to_string()))
+/// Where the data is.
+pub(crate) fn data_folder() -> Result<PathBuf, Failure> {
+    haft_config::data_folder(&|name: &str| std::env::var_os(name)).map_err(|error| Failure::config(error.to_string()))
+}
+
+/// Where the person's own file is, when none was named.
+pub(crate) fn user_file() -> Result<PathBuf, Failure> {
+    haft_config::config_file(&|name: &str| std::env::var_os(name)).map_err(|error| Failure::config(error.to_string()))
 }
 
 /// The workspace: an existing folder, free of links.
@@ -95,14 +110,45 @@ pub(crate) fn report_width(output: &Output) -> usize {
 }
 
 /// Judges an entry of a list by what only the whole program knows.
-fn judged(of: ListOf, entry: &str, registry: &Registry) -> Result<(), Complaint> {
+fn judged(of: ListOf, entry: &str, registry: &Registry, workspace: &Path) -> Result<(), Complaint> {
     match of {
         ListOf::Tools => tool(entry, registry),
         ListOf::Hosts => {
             entry.parse::<NetworkRule>().map(drop).map_err(|error| Complaint { message: error.problem, help: Some(HOSTS.into()) })
         }
+        ListOf::Globs => glob(entry, workspace),
+        ListOf::Folders => folder(Path::new(entry)),
         _ => Ok(()),
     }
+}
+
+/// The host alone knows which patterns it takes, and says so when it opens files.
+fn glob(entry: &str, workspace: &Path) -> Result<(), Complaint> {
+    let options = WorkspaceOptions { root: workspace.to_owned(), deny_read: vec![entry.to_owned()], ..WorkspaceOptions::default() };
+    match LocalFiles::open(options) {
+        Err(error) if error.message().starts_with(GLOBS) => Err(Complaint {
+            message: error.message()[GLOBS.len()..].trim_end_matches('.').to_owned(),
+            help: Some("use a pattern like \"**/*.key\"".into()),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// How the host begins what it says of a pattern.
+const GLOBS: &str = "workspace.deny_read: ";
+
+fn folder(path: &Path) -> Result<(), Complaint> {
+    let complaint = |message: &str| Complaint {
+        message: message.into(),
+        help: Some("create the folder, correct the path, or remove the entry".into()),
+    };
+    match path.metadata() {
+        Ok(metadata) if !metadata.is_dir() => return Err(complaint("it is not a folder")),
+        Ok(_) => {}
+        Err(error) => return Err(complaint(&format!("it cannot be opened: {error}"))),
+    }
+    let options = WorkspaceOptions { root: path.to_owned(), ..WorkspaceOptions::default() };
+    LocalFiles::open(options).map(drop).map_err(|error| complaint(error.message()))
 }
 
 const HOSTS: &str =

@@ -42,6 +42,79 @@ fn warnings_are_for_those_who_ask() {
 }
 
 #[test]
+fn a_misspelt_limit_stops_haft_and_any_other_misspelt_variable_is_told() {
+    let world = World::new();
+    let ran = world.run_with(&[("HAFT_ACESS", "read-only")], &["call", "write_file", "--path", "a", "--content", "b"]);
+    assert_eq!((ran.code, ran.stdout.as_str(), world.file("a").exists()), (2, "", false));
+    assert!(ran.stderr.starts_with("error: unknown variable 'HAFT_ACESS'") && ran.stderr.contains("did you mean HAFT_ACCESS?"), "{ran:?}");
+    let ran = world.run_with(&[("HAFT_PLAIM", "1")], &["tools"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, "warning: unknown variable 'HAFT_PLAIM' (did you mean HAFT_PLAIN?)\n"));
+}
+
+#[test]
+fn check_finds_what_would_stop_a_call() {
+    let world = World::new();
+    fs::write(world.path("file"), "").unwrap();
+    let (missing, file) = (world.path("missing"), world.path("file"));
+    for (value, says) in [
+        (
+            "deny_read = [\"[bad\"]".to_owned(),
+            "'workspace.deny_read' holds '[bad': the pattern '[bad' holds '['; only '*', '?' and '**' are special",
+        ),
+        ("deny_read = [\"~/x\"]".to_owned(), "'workspace.deny_read' holds '~/x': '~' is not expanded"),
+        (format!("roots = [{{ path = {missing:?} }}]"), "'workspace.roots' holds '[world]/missing': it cannot be opened: No such file"),
+        (format!("roots = [{{ path = {file:?} }}]"), "'workspace.roots' holds '[world]/file': it is not a folder"),
+        ("roots = [{ path = \"/proc\" }]".to_owned(), "'workspace.roots' holds '/proc': The folder '/proc' belongs to the kernel"),
+    ] {
+        fs::write(world.path("config/haft/config.toml"), format!("[workspace]\n{value}\n")).unwrap();
+        let problems = world.run(&["config", "check", "--json"]).json()["problems"].take();
+        let problem = &problems[0];
+        assert_eq!((&problem["severity"], &problem["line"]), (&json!("error"), &json!(2)), "{problems}");
+        assert_eq!(problem["file"], "[world]/config/haft/config.toml");
+        assert!(problem["message"].as_str().unwrap().starts_with(says), "{problem}");
+        let ran = world.run(&["call", "noop"]);
+        assert_eq!(ran.code, 2, "{value}");
+        assert!(ran.stderr.contains("config.toml:2:"), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_projects_link_is_refused_and_its_target_not_shown() {
+    let world = World::new();
+    fs::write(world.path("shadow"), "root:SECRET:1").unwrap();
+    fs::create_dir(world.file(".haft")).unwrap();
+    std::os::unix::fs::symlink(world.path("shadow"), world.file(".haft/config.toml")).unwrap();
+    let ran = world.run(&["call", "noop"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("it is a symbolic link") && !ran.stderr.contains("SECRET"), "{ran:?}");
+}
+
+#[test]
+fn values_are_never_cut_however_narrow_the_terminal() {
+    let world = World::new();
+    let ran = world.run_with(&[("COLUMNS", "30")], &["config", "show"]);
+    assert!(ran.stdout.starts_with("access\n  \"workspace-write\"\n  built-in\n"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains('…') && ran.stdout.lines().all(|line| line.chars().count() <= 30), "{}", ran.stdout);
+}
+
+#[test]
+fn without_a_home_a_named_file_and_a_named_folder_are_enough() {
+    let world = World::new();
+    fs::write(world.path("own.toml"), "[tools]\ndeny = [\"noop\"]\n").unwrap();
+    let run = |words: &[&str]| {
+        let mut command = world.command(words);
+        world.ran(&command.env_remove("HOME").env_remove("XDG_CONFIG_HOME").output().unwrap())
+    };
+    let own = world.path("own.toml");
+    let ran = run(&["call", "system_info", "--config", own.to_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(run(&["history", "--json"]).json().as_array().map(Vec::len), Some(1));
+    let ran = run(&["call", "system_info"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("HOME is not set"), "{ran:?}");
+}
+
+#[test]
 fn show_names_the_source_of_every_value() {
     let world = World::with_config("access = \"workspace-write\"\n");
     world.write(".haft/config.toml", "[tools]\ndeny = [\"noop\"]\n");
@@ -77,7 +150,13 @@ fn a_named_file_takes_the_place_of_your_own() {
     assert_eq!((by_variable.code, &by_variable.json()["error_type"]), (1, &json!("permission_denied")));
     let missing = world.run(&["call", "noop", "--config", "nowhere.toml"]);
     assert_eq!(missing.code, 2);
-    assert!(missing.stderr.contains("--config names does not exist"), "{missing:?}");
+    assert!(missing.stderr.contains("the file that --config names does not exist"), "{missing:?}");
+    let missing = world.run_with(&[("HAFT_CONFIG", "/nowhere.toml")], &["call", "noop"]);
+    assert_eq!(missing.code, 2);
+    assert!(
+        missing.stderr.contains("the file that HAFT_CONFIG names does not exist") && !missing.stderr.contains("--config"),
+        "{missing:?}"
+    );
 }
 
 #[test]

@@ -50,6 +50,21 @@ fn a_workspace_that_is_not_there() {
 }
 
 #[test]
+fn a_history_that_another_process_holds() {
+    let world = World::new();
+    world.call("noop", &json!({}));
+    let lock = rusqlite::Connection::open(world.state().join("haft.db")).unwrap();
+    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let ran = world.run(&["doctor", "--json"]);
+    let checks = ran.json();
+    let history = check(&checks, "history");
+    assert_eq!((ran.code, &history["status"]), (1, &json!("error")), "{history}");
+    assert!(history["message"].as_str().unwrap().contains("locked by another process"), "{history}");
+    drop(lock);
+    assert_eq!(check(&world.run(&["doctor", "--json"]).json(), "history")["status"], "ok");
+}
+
+#[test]
 fn a_newer_history() {
     let world = World::new();
     world.call("noop", &json!({}));

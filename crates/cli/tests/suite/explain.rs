@@ -19,6 +19,19 @@ fn in_words() {
 }
 
 #[test]
+fn a_narrow_terminal_cuts_nothing() {
+    let world = World::with_config("[tools]\nallow = [\"write_*\"]\n");
+    let ran = world.run_with(&[("COLUMNS", "30")], &["explain", "write_file", "--path", "../x", "--content", "y"]);
+    let because: Vec<&str> = ran.stdout.lines().skip_while(|line| *line != "Because").skip(1).take_while(|line| !line.is_empty()).collect();
+    assert!(ran.stdout.lines().all(|line| line.chars().count() <= 30), "{}", ran.stdout);
+    assert_eq!(
+        because.last_chunk(),
+        Some(&["  2.  deny  access level", "    write needs full-access,", "    the session has", "    workspace-write"]),
+        "{because:#?}"
+    );
+}
+
+#[test]
 fn as_data() {
     let world = World::with_config("[tools]\nallow = [\"write_*\"]\n");
     let ran = world.run(&["explain", "write_file", r#"{"path":"../x","content":"y"}"#, "--json"]);

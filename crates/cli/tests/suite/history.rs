@@ -1,5 +1,8 @@
 //! `haft history`: the list and one call in full.
 
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::harness::World;
@@ -86,6 +89,46 @@ fn one_call_in_full() {
         _ => line.to_owned(),
     };
     insta::assert_snapshot!("history_in_full", text.lines().map(stable).collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn a_call_that_never_told_its_outcome_says_so() {
+    let world = World::new();
+    world.call("write_file", &json!({"path": "a.txt", "content": "one"}));
+    // As a process leaves it that ends in between.
+    Connection::open(world.state().join("haft.db")).unwrap().execute("UPDATE calls SET status = 'begun', summary = ''", []).unwrap();
+    let listed = world.run(&["history"]).stdout;
+    assert_eq!((column(&listed, 4)[1], column(&listed, 5)[1]), ("unknown", "unknown"), "{listed}");
+    let call = world.run(&["history", "--json"]).json()[0].take();
+    assert_eq!((&call["status"], &call["duration_ms"]), (&json!("unfinished"), &json!(null)));
+    let text = world.run(&["history", call["id"].as_str().unwrap()]).stdout;
+    let told = "\nOutcome\n  The process ended before the result was known; the change may or may not have happened.\n";
+    assert!(text.contains(told), "{text}");
+}
+
+#[test]
+fn a_long_history_is_listed_soon() {
+    let world = World::new();
+    world.call("noop", &json!({}));
+    let connection = Connection::open(world.state().join("haft.db")).unwrap();
+    let columns: Vec<String> = connection
+        .prepare("SELECT name FROM pragma_table_info('calls') WHERE name != 'id'")
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    let columns = columns.join(", ");
+    let copies = format!(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 99999) \
+         INSERT INTO calls (id, {columns}) SELECT printf('%036d', i), {columns} FROM calls, n"
+    );
+    connection.execute_batch(&copies).unwrap();
+    let started = Instant::now();
+    let ran = world.run(&["history", "--limit", "100000"]);
+    assert_eq!((ran.code, ran.stdout.lines().count()), (0, 100_001));
+    // Generous: a square took minutes.
+    assert!(started.elapsed() < Duration::from_mins(1), "{:?}", started.elapsed());
 }
 
 #[test]

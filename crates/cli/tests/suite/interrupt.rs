@@ -1,4 +1,4 @@
-//! Ctrl-C: the first cancels the call, the second ends the process.
+//! Ctrl-C and the other signals that stop: the first cancels the call, the second ends the process.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::{TcpListener, TcpStream};
@@ -21,8 +21,12 @@ fn waiting(world: &World) -> (Child, TcpStream) {
     (child, connection)
 }
 
+fn send(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).unwrap();
+}
+
 fn press_ctrl_c(child: &Child) {
-    kill_process(Pid::from_child(child), Signal::INT).unwrap();
+    send(child, Signal::INT);
 }
 
 fn world() -> World {
@@ -31,13 +35,15 @@ fn world() -> World {
 
 #[test]
 fn the_first_cancels_the_call_and_its_result_is_still_given() {
-    let world = world();
-    let (child, _connection) = waiting(&world);
-    press_ctrl_c(&child);
-    let ran = world.ran(&child.wait_with_output().unwrap());
-    assert_eq!((ran.code, &ran.json()["error_type"]), (130, &json!("cancelled")), "{ran:?}");
-    assert!(ran.stderr.starts_with("cancelling"), "{ran:?}");
-    assert_eq!(world.run(&["history", "--json"]).json()[0]["error_type"], "cancelled");
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
+        let world = world();
+        let (child, _connection) = waiting(&world);
+        send(&child, signal);
+        let ran = world.ran(&child.wait_with_output().unwrap());
+        assert_eq!((ran.code, &ran.json()["error_type"]), (code, &json!("cancelled")), "{ran:?}");
+        assert!(ran.stderr.starts_with("cancelling"), "{ran:?}");
+        assert_eq!(world.run(&["history", "--json"]).json()[0]["error_type"], "cancelled");
+    }
 }
 
 #[test]

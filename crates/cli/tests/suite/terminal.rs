@@ -1,9 +1,12 @@
 //! What a person at a terminal sees.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -61,6 +64,36 @@ fn a_file_cannot_drive_the_terminal() {
     world.write("evil.txt", "safe\u{1b}[2J\u{1b}]0;owned\u{7}\u{202e}\ttab\n");
     let text = shown(&world, 80, &[("NO_COLOR", "1")], &["call", "read_file", "--path", "evil.txt"]);
     assert_eq!(text.replace("        ", "\t"), "safe\\u{1b}[2J\\u{1b}]0;owned\\u{7}\\u{202e}\ttab\n");
+}
+
+/// What a terminal shows of a call that is answered when its server pleases.
+fn shown_while_waiting(variables: &[(&str, &str)]) -> String {
+    let world = World::with_config("[network]\nallow = [\"127.0.0.1\"]\n");
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", server.local_addr().unwrap());
+    let answer = thread::spawn(move || {
+        let (mut connection, _) = server.accept().unwrap();
+        connection.read_exact(&mut [0; 4]).unwrap();
+        // Longer than a person waits without a word; nothing is raced for.
+        thread::sleep(Duration::from_millis(3_500));
+        connection.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\ndone").unwrap();
+    });
+    let text = shown(&world, 80, variables, &["call", "http_request", "--url", &url]);
+    answer.join().unwrap();
+    text
+}
+
+#[test]
+fn a_long_call_says_what_it_waits_for_and_leaves_nothing_behind() {
+    let live = shown_while_waiting(&[("NO_COLOR", "1")]);
+    let parts: Vec<&str> = live.split('\r').collect();
+    let [before, lines @ .., blanks, result] = parts.as_slice() else { panic!("{live:?}") };
+    assert!(lines.len() >= 2 && lines.iter().all(|line| line.starts_with("http_request … ") && line.ends_with(" s")), "{live:?}");
+    assert_eq!((*before, *blanks), ("", &*" ".repeat("http_request … 3 s".chars().count())), "{live:?}");
+    assert!(result.starts_with("HTTP 200 OK\n") && result.ends_with("done\n"), "{live:?}");
+    for quiet in [("HAFT_PLAIN", "1"), ("TERM", "dumb")] {
+        assert_eq!(shown_while_waiting(&[quiet]), *result, "{quiet:?}");
+    }
 }
 
 #[test]

@@ -55,7 +55,11 @@ fn later_changes_are_not_lost_unless_forced() {
     let ran = world.run(&["undo", "last"]);
     assert_eq!((ran.code, world.read("a").as_str()), (1, "by hand"));
     assert!(ran.stderr.contains("a was changed after the call") && ran.stderr.contains("--force"), "{ran:?}");
-    assert_eq!((world.run(&["undo", "last", "--force"]).code, world.file("a").exists()), (0, false));
+    let ran = world.run(&["undo", "last", "--force"]);
+    assert_eq!((ran.code, world.file("a").exists()), (0, false));
+    let told = "  [world]/workspace/a: had been changed after the call; that is kept in [world]/";
+    let copy = ran.stdout.lines().find_map(|line| line.strip_prefix(told)).unwrap_or_else(|| panic!("{ran:?}"));
+    assert_eq!(fs::read_to_string(world.path(copy)).unwrap(), "by hand");
 }
 
 #[test]
@@ -70,8 +74,32 @@ fn a_call_without_files_says_so() {
 #[test]
 fn from_another_folder() {
     let world = World::new();
-    write(&world, "a", "one");
     fs::create_dir(world.path("elsewhere")).unwrap();
-    let ran = world.run(&["undo", "last", "--workspace", world.path("elsewhere").to_str().unwrap()]);
+    let elsewhere = world.path("elsewhere").to_str().unwrap().to_owned();
+    let in_elsewhere = ["call", "write_file", "--path", "b", "--content", "two", "--workspace", &elsewhere];
+    assert_eq!(world.run(&in_elsewhere).code, 0);
+    write(&world, "a", "one");
+    let id = world.run(&["history", "--json"]).json()[0]["id"].as_str().unwrap().to_owned();
+    // The newest of this folder, not the newest of all.
+    let undo_there = ["undo", "last", "--workspace", &elsewhere];
+    let ran = world.run(&undo_there);
+    assert_eq!((ran.code, world.file("a").exists(), world.path("elsewhere/b").exists()), (0, true, false), "{ran:?}");
+    let ran = world.run(&undo_there);
+    let expected = format!(
+        "error: there is no call left to undo in [world]/elsewhere; the newest one is in [world]/workspace: write_file\n\
+         help: `haft undo {id}` undoes that one\n"
+    );
+    assert_eq!((ran.code, ran.stderr), (1, expected));
+    let ran = world.run(&["undo", &id, "--workspace", &elsewhere]);
+    assert_eq!((ran.code, world.file("a").exists()), (0, false), "{ran:?}");
+}
+
+#[test]
+fn last_passes_over_what_is_as_before_already() {
+    let world = World::new();
+    write(&world, "a", "one");
+    write(&world, "b", "two");
+    fs::remove_file(world.file("b")).unwrap();
+    let ran = world.run(&["undo", "last"]);
     assert_eq!((ran.code, world.file("a").exists()), (0, false), "{ran:?}");
 }

@@ -59,11 +59,9 @@ fn the_persons_file_is_where_the_environment_says() {
 #[test]
 fn what_is_no_readable_text_is_refused_on_both_layers() {
     type Make = fn(&PathBuf);
-    let cases: [(Make, &str); 6] = [
+    let cases: [(Make, &str); 4] = [
         (|path| std::fs::create_dir(path).unwrap(), "it is a folder, not a file"),
         (|path| make_pipe(path), "it is a pipe, a socket or a device, not a file"),
-        (|path| symlink("/dev/zero", path).unwrap(), "it is a pipe, a socket or a device, not a file"),
-        (|path| symlink("/nowhere/at/all", path).unwrap(), "it is a symbolic link to nothing"),
         (|path| std::fs::write(path, vec![b'#'; (1 << 20) + 1]).unwrap(), "it is larger than 1048576 bytes"),
         (|path| std::fs::write(path, b"access = '\xff'").unwrap(), "it is not UTF-8 at byte 10"),
     ];
@@ -74,6 +72,39 @@ fn what_is_no_readable_text_is_refused_on_both_layers() {
             assert_eq!(fixture.problems(&fixture.load()), unreadable(layer, why));
         }
     }
+}
+
+#[test]
+fn the_persons_file_may_be_a_link_to_a_file() {
+    for (target, why) in
+        [("/dev/zero", "it is a pipe, a socket or a device, not a file"), ("/nowhere/at/all", "it is a symbolic link to nothing")]
+    {
+        let fixture = Fixture::new();
+        symlink(target, fixture.user_file()).unwrap();
+        assert_eq!(fixture.problems(&fixture.load()), unreadable("user", why));
+    }
+    let fixture = Fixture::new();
+    let target = fixture.path().join("elsewhere.toml");
+    std::fs::write(&target, "tools.deny = ['a']").unwrap();
+    symlink(&target, fixture.user_file()).unwrap();
+    assert_eq!(fixture.load().config.tools.deny, ["a"]);
+}
+
+#[test]
+fn a_projects_file_is_never_a_link_and_nothing_behind_it_is_shown() {
+    let fixture = Fixture::new();
+    let secret = fixture.path().join("config.toml");
+    std::fs::write(&secret, "root:SECRET:1").unwrap();
+    let link = "is a symbolic link, which a project's file is not allowed to be";
+    symlink(&secret, fixture.project_file()).unwrap();
+    let loaded = fixture.load();
+    assert_eq!(fixture.problems(&loaded), unreadable("project", &format!("it {link}")));
+    assert!(!loaded.report(Look::Plain, 100).contains("SECRET"));
+
+    let folder = fixture.workspace().join(".haft");
+    std::fs::remove_dir_all(&folder).unwrap();
+    symlink(fixture.path(), &folder).unwrap();
+    assert_eq!(fixture.problems(&fixture.load()), unreadable("project", &format!("its folder {link}")));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Every value knows its file, line and column; every problem too.
 
+use haft_config::{Complaint, ListOf};
+
 use super::fixture::{Fixture, strict_check};
 
 #[test]
@@ -140,4 +142,23 @@ fn a_key_twice_is_an_error_at_the_second() {
         let fixture = Fixture::new().user(text);
         assert_eq!(fixture.problems(&fixture.load()), [format!("error user {place} - duplicate key '{key}' | keep one of them")], "{text}");
     }
+}
+
+/// A caller that can open no folder but one.
+fn only_srv(of: ListOf, entry: &str) -> Result<(), Complaint> {
+    match (of, entry) {
+        (ListOf::Folders, "/srv") => Ok(()),
+        (ListOf::Folders, _) => Err(Complaint { message: "there is no such folder".into(), help: None }),
+        _ => Ok(()),
+    }
+}
+
+#[test]
+fn a_root_that_cannot_be_opened_is_an_error_where_it_stands_if_it_holds() {
+    let user = "[workspace]\nroots = [\n  { path = '/srv' },\n  { path = '/nowhere' },\n]\n";
+    let fixture = Fixture::new().user(user);
+    let told = "'workspace.roots' holds '/nowhere': there is no such folder | correct it, or remove it from the list";
+    assert_eq!(fixture.problems(&fixture.load_with(Some(&only_srv))), [format!("error user 4:3 workspace.roots {told}")]);
+    let replaced = Fixture::new().user(user).variable("HAFT_WORKSPACE_ROOTS", "[{ path = '/srv' }]");
+    assert_eq!(replaced.problems(&replaced.load_with(Some(&only_srv))), Vec::<String>::new());
 }

@@ -86,7 +86,8 @@ fn problems_as_json() {
                 "layer": "user", "file": file, "line": 2, "column": 1
             },
             {
-                "severity": "warning", "message": "unknown variable 'HAFT_ACESS'", "help": "did you mean HAFT_ACCESS?",
+                "severity": "error", "message": "unknown variable 'HAFT_ACESS': running without what it may limit would give false safety",
+                "help": "did you mean HAFT_ACCESS? Correct it, or remove it",
                 "layer": "environment", "name": "HAFT_ACESS"
             }
         ])

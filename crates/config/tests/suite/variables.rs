@@ -48,10 +48,12 @@ fn what_cannot_be_read_is_an_error_that_names_the_variable() {
 }
 
 #[test]
-fn an_unknown_variable_is_a_warning_with_the_nearest() {
+fn an_unknown_variable_is_told_with_the_nearest_and_stops_haft_if_that_is_a_limit() {
     let fixture = Fixture::new()
         .variable("HAFT_ACESS", "read-only")
         .variable("HAFT_XYZZY_PLUGH", "1")
+        .variable("HAFT_PLAIM", "1")
+        .variable("HAFT_DENY_TOOLS", "exec")
         .variable("HAFT_HOME", "/x")
         .variable("HAFT_STORE", "x")
         .variable("HAFT_PLAIN", "1")
@@ -63,10 +65,20 @@ fn an_unknown_variable_is_a_warning_with_the_nearest() {
         fixture.problems(&fixture.load()),
         [
             "warning environment -:- model HAFT_MODEL is not used by this version yet | nothing depends on it: leave it, or remove it",
-            "warning environment -:- - unknown variable 'HAFT_ACESS' | did you mean HAFT_ACCESS?",
+            "error environment -:- - unknown variable 'HAFT_ACESS': running without what it may limit would give false safety | did you mean HAFT_ACCESS? Correct it, or remove it",
+            "warning environment -:- - unknown variable 'HAFT_DENY_TOOLS' | remove it; `haft config show` lists the keys, and HAFT_TOOLS_DENY sets tools.deny",
+            "warning environment -:- - unknown variable 'HAFT_PLAIM' | did you mean HAFT_PLAIN?",
             "warning environment -:- - unknown variable 'HAFT_XYZZY_PLUGH' | remove it; `haft config show` lists the keys, and HAFT_TOOLS_DENY sets tools.deny",
         ]
     );
+}
+
+#[test]
+fn a_misspelt_limit_is_not_lost_among_others() {
+    let many = (0..30).fold(Fixture::new(), |fixture, number| fixture.variable(&format!("HAFT_0{number:02}_QQQQQQ"), "1"));
+    let loaded = many.variable("HAFT_TOOLS_DENNY", "exec").load();
+    let errors: Vec<_> = loaded.errors().map(|problem| problem.source.to_string()).collect();
+    assert_eq!((errors, loaded.problems.len()), (vec!["HAFT_TOOLS_DENNY".to_owned()], 20));
 }
 
 #[test]

@@ -18,27 +18,42 @@ pub(crate) struct Checked {
     pub(crate) text: Option<String>,
 }
 
-/// Parses, reads and validates.
-pub(crate) fn check(entry: &Entry, arguments: Arguments, limit: usize) -> Result<Checked, ToolError> {
-    let (value, text) = match arguments {
-        Arguments::Text(text) => (json::parse(&text, limit)?, Some(text)),
-        Arguments::Json(value) => (value, None),
+/// Parses, reads and validates. What is refused is left where it was, for history to keep.
+pub(crate) fn check(entry: &Entry, arguments: &mut Arguments, limit: usize) -> Result<Checked, ToolError> {
+    let value = match arguments {
+        Arguments::Text(text) => json::parse(text, limit)?,
+        Arguments::Json(value) => value.take(),
     };
     let mut map = match value {
         Value::Object(map) => map,
         Value::Null => Map::new(),
         other => {
-            return Err(ToolError::validation(format!(
-                "The arguments must be a JSON object, not {}. {}",
-                type_name(&other),
-                entry.parameters().signature
-            )));
+            let error = format!("The arguments must be a JSON object, not {}. {}", type_name(&other), entry.parameters().signature);
+            give_back(arguments, other);
+            return Err(ToolError::validation(error));
         }
     };
-    let Reading { warnings, changed } = entry.parameters().read(&mut map)?;
+    let read = entry.parameters().read(&mut map);
     let value = Value::Object(map);
-    validate(entry, &value)?;
-    Ok(Checked { value, warnings, text: text.filter(|_| !changed) })
+    match read.and_then(|reading| validate(entry, &value).map(|()| reading)) {
+        Ok(Reading { warnings, changed }) => {
+            let text = match arguments {
+                Arguments::Text(text) if !changed => Some(std::mem::take(text)),
+                _ => None,
+            };
+            Ok(Checked { value, warnings, text })
+        }
+        Err(error) => {
+            give_back(arguments, value);
+            Err(error)
+        }
+    }
+}
+
+fn give_back(arguments: &mut Arguments, value: Value) {
+    if let Arguments::Json(place) = arguments {
+        *place = value;
+    }
 }
 
 fn validate(entry: &Entry, value: &Value) -> Result<(), ToolError> {

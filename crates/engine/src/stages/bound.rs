@@ -1,61 +1,86 @@
 //! bound: no output larger than its cap, no secret in it; what is cut is kept in full and can be paged.
 
-use haft_contract::{Content, Journal, ToolError, ToolOutput};
+use std::borrow::Cow;
+
+use haft_contract::{Content, Journal, SpillFile, ToolError, ToolOutput};
 
 use crate::redact::redact;
 
 /// Room for the notes that tools and the engine add to a text that is just within its cap.
 const SLACK: usize = 4096;
+/// How far beyond a cut a secret may begin before it and still be seen.
+const BEYOND: usize = 4096;
 
-/// Redacts and caps an output. The cap counts all text blocks together.
-pub(crate) async fn bound(mut output: ToolOutput, cap: usize, journal: &dyn Journal) -> Result<ToolOutput, ToolError> {
-    let mut left = cap + SLACK;
+/// Redacts and caps an outcome, whatever stage it came from.
+pub(crate) async fn bound(outcome: Result<ToolOutput, ToolError>, cap: usize, journal: &dyn Journal) -> Result<ToolOutput, ToolError> {
+    match outcome {
+        Ok(output) => Ok(bound_output(output, cap, journal).await),
+        Err(error) => Err(bound_error(error, cap)),
+    }
+}
+
+/// The cap counts all text blocks together; if they are too much, they become one, and the rest one spill.
+async fn bound_output(mut output: ToolOutput, cap: usize, journal: &dyn Journal) -> ToolOutput {
+    let total: usize = output.texts().map(str::len).sum();
+    if total > cap + SLACK {
+        let whole = joined(&mut output.content);
+        let shown = cut(&whole, cap, journal).await;
+        output.content.insert(0, Content::Text(shown));
+        return output;
+    }
     for block in &mut output.content {
-        let Content::Text(text) = block else { continue };
-        if text.len() > left {
-            // The spill redacts on its way to the disk; only the head is left to do here.
-            *text = cut(std::mem::take(text), left.min(cap), journal).await?;
-        }
-        if let std::borrow::Cow::Owned(clean) = redact(text) {
+        if let Content::Text(text) = block
+            && let Cow::Owned(clean) = redact(text)
+        {
             *text = clean;
         }
-        left = left.saturating_sub(text.len());
     }
-    Ok(output)
+    output
+}
+
+/// Takes the text out of the blocks; pictures stay.
+fn joined(content: &mut Vec<Content>) -> String {
+    let mut texts = Vec::new();
+    content.retain_mut(|block| match block {
+        Content::Text(text) => {
+            texts.push(std::mem::take(text));
+            false
+        }
+        _ => true,
+    });
+    if texts.len() == 1 { texts.swap_remove(0) } else { texts.join("\n") }
 }
 
 /// Keeps the whole in a spill and the head in the result, with a note that says how to go on.
-async fn cut(text: String, cap: usize, journal: &dyn Journal) -> Result<String, ToolError> {
-    let mut spill = journal.spill("txt").await?;
-    spill.write(text.as_bytes()).await?;
-    let file = spill.finish().await?;
-    let mut end = cap.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
+async fn cut(text: &str, cap: usize, journal: &dyn Journal) -> String {
+    let mut end = text.floor_char_boundary(cap);
     if let Some(line) = text[..end].rfind('\n').filter(|line| *line > end / 2) {
         end = line + 1;
     }
-    let next = text[..end].bytes().filter(|byte| *byte == b'\n').count() + 1;
-    Ok(format!(
-        "{}\n\n(Output truncated. Showing the first {} of {} bytes. All of it is in '{}': read_file with that path and offset={next} goes on.)",
-        &text[..end],
-        end,
-        text.len(),
-        file.path.display()
-    ))
+    let clean = redact(&text[..text.floor_char_boundary(end + BEYOND)]);
+    let shown = &clean[..clean.floor_char_boundary(end)];
+    let next = shown.bytes().filter(|byte| *byte == b'\n').count() + 1;
+    let note = match spilled(text, journal).await {
+        Ok(file) => format!("All of it is in '{}': read_file with that path and offset={next} goes on.", file.path.display()),
+        // What happened has happened: a full disk must not turn it into a failure that the model repeats.
+        Err(error) => error.message().to_owned(),
+    };
+    format!("{shown}\n\n(Output truncated. Showing the first {end} of {} bytes. {note})", text.len())
+}
+
+async fn spilled(text: &str, journal: &dyn Journal) -> Result<SpillFile, ToolError> {
+    let mut spill = journal.spill("txt").await?;
+    spill.write(text.as_bytes()).await?;
+    spill.finish().await
 }
 
 /// An error's message is bounded and redacted like any output.
-pub(crate) fn bound_error(error: ToolError, cap: usize) -> ToolError {
+fn bound_error(error: ToolError, cap: usize) -> ToolError {
     let clean = redact(error.message());
-    if matches!(clean, std::borrow::Cow::Borrowed(_)) && clean.len() <= cap {
+    if matches!(clean, Cow::Borrowed(_)) && clean.len() <= cap {
         return error;
     }
-    let mut end = cap.min(clean.len());
-    while !clean.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = clean.floor_char_boundary(cap);
     let message = if end < clean.len() { format!("{}… (message cut)", &clean[..end]) } else { clean.into_owned() };
     error.with_message(message)
 }

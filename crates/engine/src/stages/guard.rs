@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, SystemTime};
 
-use haft_contract::{Effect, ErrorKind, Plan, Source, ToolError, ToolOutput};
-use serde_json::Value;
+use haft_contract::{Arguments, Content, Effect, ErrorKind, Plan, Source, ToolCall, ToolError, ToolOutput};
 
 use crate::Session;
 use crate::policy::{Decision, Refusal};
+use crate::registry::folded;
 use crate::session::TaintPolicy;
 
 /// After how many attempts with the same outcome the guard speaks up.
@@ -35,7 +35,7 @@ const REMEMBERED: usize = 256;
 
 /// Remembers calls and what came of them. A call and its outcome are compared by hash.
 #[derive(Debug)]
-pub struct LoopGuard {
+pub(crate) struct LoopGuard {
     limits: Option<LoopLimits>,
     calls: HashMap<u64, Seen>,
     stop: bool,
@@ -53,10 +53,14 @@ struct Seen {
 pub(crate) struct Signature(u64);
 
 impl Signature {
-    pub(crate) fn of(tool: &str, arguments: &Value) -> Self {
+    /// Of the call as it came: calls that are refused before they are understood repeat themselves most of all.
+    pub(crate) fn of(call: &ToolCall) -> Self {
         let mut hasher = DefaultHasher::new();
-        tool.hash(&mut hasher);
-        arguments.hash(&mut hasher);
+        folded(&call.name).hash(&mut hasher);
+        match &call.arguments {
+            Arguments::Text(text) => text.hash(&mut hasher),
+            Arguments::Json(value) => value.hash(&mut hasher),
+        }
         Self(hasher.finish())
     }
 }
@@ -133,7 +137,11 @@ impl LoopGuard {
 fn hash_outcome(outcome: &Result<ToolOutput, ToolError>) -> u64 {
     let mut hasher = DefaultHasher::new();
     match outcome {
-        Ok(output) => output.texts().for_each(|text| text.hash(&mut hasher)),
+        Ok(output) => output.content.iter().for_each(|block| match block {
+            Content::Text(text) => text.hash(&mut hasher),
+            Content::Image { data, .. } => data.hash(&mut hasher),
+            other => format!("{other:?}").hash(&mut hasher),
+        }),
         Err(error) => (error.kind(), error.message()).hash(&mut hasher),
     }
     hasher.finish()
@@ -141,7 +149,7 @@ fn hash_outcome(outcome: &Result<ToolOutput, ToolError>) -> u64 {
 
 /// The note that a repeated result carries.
 pub(crate) fn note(attempt: u32) -> String {
-    format!("\n\n(This is result {attempt} in a row for the same call with the same outcome. Repeating it will not help.)")
+    format!("\n\n(This call has now given the same outcome {attempt} times. Repeating it will not help.)")
 }
 
 /// What a session has done that matters for leaks.
@@ -169,7 +177,13 @@ impl Taint {
 /// A call that would complete private data + untrusted content + a way out is put before a person.
 pub(crate) fn taint(session: &Session, plan: &Plan, decision: &mut Decision) {
     let outward = plan.effects().iter().any(Effect::is_outward);
-    if !outward || session.taint_policy() == TaintPolicy::Off || *session.taint() != (Taint { private: true, untrusted: true }) {
+    if !outward || session.taint_policy() == TaintPolicy::Off {
+        return;
+    }
+    let mut seen = *session.taint();
+    // What the call itself reads is as private as what was read before.
+    seen.private |= plan.effects().iter().any(|effect| matches!(effect, Effect::Read(_)));
+    if seen != (Taint { private: true, untrusted: true }) {
         return;
     }
     let why = "this session has read private data and seen untrusted content; this call could send data out";
@@ -197,7 +211,7 @@ mod tests {
     #[test]
     fn repeats_are_noted_then_blocked_then_end_the_run() {
         let mut guard = LoopGuard::new(Some(LoopLimits { note: 2, block: 4, stop: 6 }));
-        let call = Signature::of("t", &json!({"a": 1}));
+        let call = Signature::of(&ToolCall::new("id", "t", json!({"a": 1})));
         let mut story = Vec::new();
         for _ in 0..6 {
             story.push(match guard.check(call, "t", NOW) {
@@ -212,8 +226,9 @@ mod tests {
     #[test]
     fn another_outcome_other_arguments_time_and_progress_start_anew() {
         let limits = Some(LoopLimits { note: 9, block: 2, stop: 9 });
-        let (call, other) = (Signature::of("t", &json!({"a": 1})), Signature::of("t", &json!({"a": 2})));
-        assert_eq!(call, Signature::of("t", &serde_json::from_str(r#"{"a":1}"#).unwrap()));
+        let signature = |name: &str, arguments: serde_json::Value| Signature::of(&ToolCall::new("id", name, arguments));
+        let (call, other) = (signature("t", json!({"a": 1})), signature("t", json!({"a": 2})));
+        assert_eq!(call, signature(" T ", json!({"a": 1})));
         let mut guard = LoopGuard::new(limits);
         guard.record(call, &ok("x"), false, NOW);
         assert!(guard.check(call, "t", NOW).is_err());

@@ -7,6 +7,7 @@ use haft_contract::{ToolDefinition, ToolError};
 use serde_json::{Map, Number, Value};
 
 use super::arguments::{bounded, missing};
+use super::json;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -28,6 +29,9 @@ struct Parameter {
     required: bool,
     verbatim: bool,
 }
+
+/// More warnings than this help nobody.
+const MOST_WARNINGS: usize = 20;
 
 /// What came of reading arguments.
 #[derive(Debug, Default)]
@@ -129,18 +133,24 @@ impl ParameterTable {
         let strange: Vec<String> =
             map.keys().filter(|key| !self.parameters.iter().any(|parameter| parameter.name == **key)).cloned().collect();
         let mut reading = Reading::default();
+        let mut unsaid = 0;
         for key in strange {
-            match self.meant(&key) {
-                Some(name) if !map.contains_key(name) => {
+            let warning = match self.meant(&key) {
+                Some(name) if map.get(name).is_none_or(Value::is_null) => {
                     if let Some(value) = map.shift_remove(&key) {
                         map.insert(name.to_owned(), value);
                         reading.changed = true;
                     }
+                    continue;
                 }
-                Some(name) => reading.warnings.push(format!("'{}' was ignored: '{name}' is given as well", bounded(&key, 80))),
-                None if self.open => {}
-                None => reading.warnings.push(format!("unknown parameter '{}' was ignored", bounded(&key, 80))),
-            }
+                None if self.open => continue,
+                Some(name) => format!("'{}' was ignored: '{name}' is given as well", bounded(&key, 80)),
+                None => format!("unknown parameter '{}' was ignored", bounded(&key, 80)),
+            };
+            if reading.warnings.len() < MOST_WARNINGS { reading.warnings.push(warning) } else { unsaid += 1 }
+        }
+        if unsaid > 0 {
+            reading.warnings.push(format!("and {unsaid} more"));
         }
         reading
     }
@@ -158,6 +168,7 @@ impl Parameter {
     fn settle(&self, value: &mut Value) -> Settled {
         let mut settled = Settled::Same;
         if !self.verbatim
+            && self.kind != Kind::Any
             && let Value::String(text) = value
         {
             let trimmed = text.trim();
@@ -213,7 +224,7 @@ impl Parameter {
 
 /// Some models send a list or an object as JSON text.
 fn embedded(text: &str) -> Option<Value> {
-    text.starts_with(['[', '{']).then(|| serde_json::from_str(text).ok()).flatten()
+    text.starts_with(['[', '{']).then(|| json::parse(text, usize::MAX).ok()).flatten()
 }
 
 fn number(text: &str, kind: Kind) -> Option<Value> {
@@ -355,6 +366,13 @@ mod tests {
         let (value, warnings) = read(json!({"file_path": "a", "colour": "red", "path": "b"}));
         assert_eq!(value["colour"], "red");
         assert_eq!(warnings, ["unknown parameter 'colour' was ignored", "'path' was ignored: 'file_path' is given as well"]);
+    }
+
+    #[test]
+    fn very_many_unknown_parameters_are_counted() {
+        let many: Map<String, Value> = (0..1000).map(|n| (format!("x{n}"), json!(n))).chain([("path".to_owned(), json!("a"))]).collect();
+        let (_, warnings) = read(Value::Object(many));
+        assert_eq!((warnings.len(), warnings[20].as_str()), (21, "and 980 more"));
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! permit: the policy on the effects, host permissions, approvals. Only what comes out of here may run.
 
 use haft_contract::{Answer, ApprovalRequest, CallInfo, ErrorKind, Plan, ToolError};
-use tokio_util::sync::CancellationToken;
 
+use super::guard;
 use super::resolve::refused;
 use super::settle::Remembered;
 use crate::policy::{Decision, Outcome, Policy, Verdict};
+use crate::stop::{Stop, within};
 use crate::{Entry, Limits, Session};
 
 /// Proof that a call may run with this plan; made by [`permit`] alone.
@@ -20,7 +21,16 @@ pub(crate) struct Request<'a> {
     pub(crate) arguments: &'a Remembered,
     pub(crate) plan: &'a Plan,
     pub(crate) session: &'a Session,
-    pub(crate) cancel: &'a CancellationToken,
+    pub(crate) stop: &'a Stop<'a>,
+}
+
+/// The decision on a plan: the policy's, never looser than what was offered, tightened by the taint guard.
+pub(crate) fn decide(policy: &dyn Policy, offered: Decision, entry: &Entry, plan: &Plan, session: &Session) -> Decision {
+    let least = offered.verdict;
+    let mut decision = policy.permit(offered, entry.definition(), plan, session);
+    decision.verdict = decision.verdict.max(least);
+    guard::taint(session, plan, &mut decision);
+    decision
 }
 
 /// Decides, and asks whoever must be asked. The decision is updated in place, so that history has it either way.
@@ -31,13 +41,13 @@ pub(crate) async fn permit(
     decision: &mut Decision,
 ) -> Result<Cleared, ToolError> {
     let offered = std::mem::take(decision);
-    *decision = policy.permit(offered, request.entry.definition(), request.plan, request.session);
+    *decision = decide(policy, offered, request.entry, request.plan, request.session);
     if decision.verdict == Verdict::Deny {
         return Err(refused(decision));
     }
     let permissions = &request.entry.definition().permissions;
     if !permissions.is_empty() {
-        request.session.permissions().ensure(permissions).await?;
+        request.stop.unless(request.session.permissions().ensure(permissions)).await??;
         decision.pass("host permission", "granted");
     }
     if decision.verdict == Verdict::Ask {
@@ -54,15 +64,11 @@ async fn ask(limits: &Limits, request: Request<'_>, decision: &Decision) -> Resu
     };
     let question =
         ApprovalRequest::new(request.call.clone(), request.arguments.clone().into_value(), request.plan.effects().to_vec(), reason);
-    let answer = tokio::select! {
-        answer = tokio::time::timeout(limits.approval, approver.ask(question)) => answer,
-        () = request.cancel.cancelled() => return Err(super::run::cancelled()),
-    };
-    match answer {
-        Ok(Answer::Once) => Ok(()),
-        Ok(Answer::Deny { comment: Some(comment) }) => Err(ToolError::denied(format!("The person said no: {comment}"))),
-        Ok(_) => Err(ToolError::denied("The person said no. Do not repeat the call; ask what they want instead.")),
-        Err(_) => Err(ToolError::new(
+    match request.stop.unless(within(limits.approval, approver.ask(question))).await? {
+        Some(Answer::Once) => Ok(()),
+        Some(Answer::Deny { comment: Some(comment) }) => Err(ToolError::denied(format!("The person said no: {comment}"))),
+        Some(_) => Err(ToolError::denied("The person said no. Do not repeat the call; ask what they want instead.")),
+        None => Err(ToolError::new(
             ErrorKind::ApprovalTimeout,
             format!(
                 "Nobody answered within {} s, so the call was not made. Go on without it, or ask the person.",

@@ -6,27 +6,30 @@ use std::sync::Arc;
 use haft_contract::{Host, PlanContext, Prepared, Source, ToolError};
 use serde_json::Value;
 
-use super::run::panicked;
+use super::run::{on_worker, panic_error, panicked};
 use crate::Entry;
+use crate::stop::Stop;
 use crate::workers::Workers;
 
 /// Asks the tool what the call will do. A tool that is not ours plans on a thread that may block, under its timeout.
-pub(crate) async fn plan(workers: &Workers, entry: &Arc<Entry>, arguments: Value, host: &Arc<dyn Host>) -> Result<Prepared, ToolError> {
+pub(crate) async fn plan(
+    workers: &Workers,
+    entry: &Arc<Entry>,
+    arguments: Value,
+    host: &Arc<dyn Host>,
+    stop: &Stop<'_>,
+) -> Result<Prepared, ToolError> {
     if *entry.source() == Source::BuiltIn {
         return planned(entry, arguments, &**host);
     }
-    let (entry, host) = (Arc::clone(entry), Arc::clone(host));
     let timeout = entry.definition().timeout;
-    let planning = workers.spawn(async move { planned(&entry, arguments, &*host) });
-    match tokio::time::timeout(timeout, planning).await {
-        Ok(Ok(prepared)) => prepared,
-        Ok(Err(error)) => Err(panicked(error)),
-        Err(_) => Err(super::run::timed_out(timeout)),
-    }
+    let (entry, host) = (Arc::clone(entry), Arc::clone(host));
+    let outcome = on_worker(workers, async move { planned(&entry, arguments, &*host) }, timeout, stop).await?;
+    outcome.unwrap_or_else(|error| Err(panicked(error)))
 }
 
 fn planned(entry: &Entry, arguments: Value, host: &dyn Host) -> Result<Prepared, ToolError> {
     let context = PlanContext::new(host);
     let prepared = std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool().prepare(arguments, &context)));
-    prepared.unwrap_or_else(|payload| Err(super::run::panic_error(&*payload)))
+    prepared.unwrap_or_else(|payload| Err(panic_error(&*payload)))
 }

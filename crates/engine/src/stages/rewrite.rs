@@ -6,8 +6,8 @@ use haft_contract::{Arguments, CallInfo, ErrorKind, ToolError, ToolOutput};
 use serde_json::Value;
 
 use super::arguments::{self, Checked};
-use crate::Entry;
 use crate::hooks::{self, Before, Hook, HookCall};
+use crate::{Entry, Limits};
 
 /// What the hooks made of a call.
 #[derive(Debug)]
@@ -23,14 +23,15 @@ pub(crate) async fn rewrite(
     entry: &Entry,
     call: &CallInfo,
     mut checked: Checked,
-    limit: usize,
+    limits: &Limits,
 ) -> Result<Rewritten, ToolError> {
     let mut original = None;
     for hook in hooks {
-        match hooks::before(&**hook, HookCall { call, arguments: &checked.value }).await? {
+        match hooks::before(&**hook, HookCall { call, arguments: &checked.value }, limits.hook).await? {
             Before::Continue => {}
             Before::Rewrite(value) => {
-                let rewritten = arguments::check(entry, Arguments::Json(value), limit).map_err(|error| invalid(hook.name(), &error))?;
+                let rewritten = arguments::check(entry, &mut Arguments::Json(value), limits.argument_bytes)
+                    .map_err(|error| invalid(hook.name(), &error))?;
                 let before = std::mem::replace(&mut checked, rewritten);
                 original.get_or_insert(before.value);
             }

@@ -1,78 +1,84 @@
 //! run: the tool itself, under its timeout, stoppable, and unable to take the process down.
 
 use std::any::Any;
+use std::pin::pin;
 use std::time::Duration;
 
 use haft_contract::{ErrorKind, Source, ToolContext, ToolError, ToolOutput};
-use tokio::task::JoinError;
-use tokio_util::sync::CancellationToken;
+use tokio::task::{JoinError, JoinHandle};
 
 use super::permit::Cleared;
 use crate::Entry;
+use crate::stop::{Stop, within};
 use crate::workers::Workers;
 
 type Running = haft_contract::BoxFuture<'static, Result<ToolOutput, ToolError>>;
 
-/// Runs a cleared call. Time spent waiting for a person or for a lock is not counted.
+/// Runs a cleared call. Time spent waiting for a person, a lock or a thread is not counted. Dropped, it takes the tool along.
 pub(crate) async fn run(
     workers: &Workers,
     _cleared: Cleared,
     entry: &Entry,
     context: ToolContext,
+    stop: &Stop<'_>,
     start: impl FnOnce(ToolContext) -> Running + Send + 'static,
 ) -> Result<ToolOutput, ToolError> {
     let timeout = entry.definition().timeout;
-    let cancel = context.cancellation().clone();
-    if *entry.source() == Source::BuiltIn {
-        let mut handle = tokio::spawn(start(context));
-        // Most built-in tools are done as soon as they are let run; those need neither a timer nor a waiter.
-        tokio::task::yield_now().await;
-        if handle.is_finished() {
-            return finished(Some(handle.await), timeout, &cancel);
-        }
-        let outcome = settled(&mut handle, timeout, &cancel).await;
-        if outcome.is_none() {
-            handle.abort();
-        }
-        return finished(outcome, timeout, &cancel);
-    }
-    // Making the future is the tool's code as well: it happens on the worker, where it may block or panic.
-    let Some(mut task) = workers.start(async move { start(context).await }) else {
-        return Err(ToolError::execution("No thread could be started for the tool. The machine may be out of resources; try again later."));
+    let outcome = if *entry.source() == Source::BuiltIn {
+        here(start(context), timeout, stop).await?
+    } else {
+        // Making the future is the tool's code as well: it happens on the worker, where it may block or panic.
+        on_worker(workers, async move { start(context).await }, timeout, stop).await?
     };
-    let outcome = settled(&mut task.handle, timeout, &cancel).await;
-    if outcome.is_none() {
-        task.abandon();
-    }
-    finished(outcome, timeout, &cancel)
+    outcome.unwrap_or_else(|error| Err(panicked(error)))
 }
 
-type Joined = Result<Result<ToolOutput, ToolError>, JoinError>;
-
-/// The outcome, or `None` when time was up or the call was cancelled.
-async fn settled(
-    handle: &mut tokio::task::JoinHandle<Result<ToolOutput, ToolError>>,
+/// On the caller's runtime.
+async fn here<T: Send + 'static>(
+    work: impl Future<Output = T> + Send + 'static,
     timeout: Duration,
-    cancel: &CancellationToken,
-) -> Option<Joined> {
-    tokio::select! {
-        biased;
-        joined = handle => Some(joined),
-        () = cancel.cancelled() => None,
-        () = tokio::time::sleep(timeout) => None,
+    stop: &Stop<'_>,
+) -> Result<Result<T, JoinError>, ToolError> {
+    let mut task = AbortOnDrop(tokio::spawn(work));
+    // Most built-in tools are done as soon as they are let run; those need neither a timer nor a waiter.
+    tokio::task::yield_now().await;
+    if task.0.is_finished() {
+        return Ok((&mut task.0).await);
     }
+    settled(&mut task.0, timeout, stop).await
 }
 
-fn finished(outcome: Option<Joined>, timeout: Duration, cancel: &CancellationToken) -> Result<ToolOutput, ToolError> {
-    match outcome {
-        Some(Ok(result)) => result,
-        Some(Err(error)) => Err(panicked(error)),
-        None if cancel.is_cancelled() => Err(cancelled()),
-        None => {
-            // What the call left running is told to stop.
-            cancel.cancel();
-            Err(timed_out(timeout))
-        }
+/// On a thread that may block.
+pub(crate) async fn on_worker<T: Send + 'static>(
+    workers: &Workers,
+    work: impl Future<Output = T> + Send + 'static,
+    timeout: Duration,
+    stop: &Stop<'_>,
+) -> Result<Result<T, JoinError>, ToolError> {
+    let Some(mut task) = workers.start(work) else {
+        return Err(ToolError::execution(
+            "No thread is free for the tool: too many tools block theirs, or the machine is out of resources. Try again later.",
+        ));
+    };
+    // A thread may not be free at once; a wait as long as the tool's own time is the end of patience.
+    if stop.unless(within(timeout, task.begun())).await?.is_none() {
+        return Err(timed_out(timeout));
+    }
+    settled(&mut task.handle, timeout, stop).await
+}
+
+/// The outcome, unless time is up or the call is to end first.
+async fn settled<T>(handle: &mut JoinHandle<T>, timeout: Duration, stop: &Stop<'_>) -> Result<Result<T, JoinError>, ToolError> {
+    let joined = pin!(handle);
+    stop.unless(within(timeout, joined)).await?.ok_or_else(|| timed_out(timeout))
+}
+
+/// A task that ends with whoever waits for it.
+struct AbortOnDrop<T>(JoinHandle<T>);
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use haft_contract::{CallInfo, Content, ErrorKind, ToolError, ToolOutput, ToolResult};
+use haft_contract::{Arguments, CallInfo, Content, ErrorKind, ToolCall, ToolError, ToolOutput, ToolResult};
 use haft_store::{CallLog, CallRecord, CallStatus};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -35,19 +35,22 @@ pub(crate) struct Trail {
 }
 
 impl Trail {
-    pub(crate) fn new(call: CallInfo, started_at: SystemTime) -> Self {
+    pub(crate) fn new(call: &ToolCall, session: &Session) -> Self {
+        let started_at = session.host().clock().now();
+        let name = if call.name.len() <= 100 { call.name.clone() } else { call.name.chars().take(100).collect() };
+        let info = CallInfo { id: call.id.clone(), tool: name, session: Arc::clone(session.id()), agent: Arc::clone(session.agent()) };
         Self {
             record: record_id(started_at),
             tool: Cow::Borrowed(""),
-            call: Arc::new(call),
+            call: Arc::new(info),
             started_at,
             started: Instant::now(),
-            arguments: Remembered::Value(Value::Null),
+            arguments: Remembered::Heads(Value::Null),
             original: None,
             effects: Value::Array(Vec::new()),
             decision: Decision::allow(),
             warnings: Vec::new(),
-            signature: None,
+            signature: session.watches_loops().then(|| Signature::of(call)),
             changes: false,
         }
     }
@@ -76,10 +79,10 @@ impl Trail {
             agent: session.agent().to_string(),
             tool: self.call.tool.clone(),
             workspace: session.workspace().to_owned(),
-            arguments: redacted(self.arguments.into_value()),
+            arguments: redacted(self.arguments.into_heads()),
             original_arguments: self.original.map(redacted),
             effects: redacted(self.effects),
-            decision: json!({"verdict": self.decision.verdict, "trace": self.decision.trace}),
+            decision: redacted(json!({"verdict": self.decision.verdict, "trace": self.decision.trace})),
             started: self.started_at,
             elapsed,
             status,
@@ -109,10 +112,10 @@ pub(crate) async fn settle(
     note_warnings(&trail.warnings, &mut outcome);
     let elapsed = trail.started.elapsed();
     let tool = if trail.tool.is_empty() { Cow::Owned(trail.call.tool.clone()) } else { trail.tool.clone() };
-    let result = ToolResult { call_id: trail.call.id.clone(), tool, outcome, elapsed };
+    let mut result = ToolResult { call_id: trail.call.id.clone(), tool, outcome, elapsed };
     let mut summary = summary(&result, engine.limits.summary_bytes);
     if !engine.hooks.is_empty() {
-        summary = tell_hooks(engine.hooks, &trail, &result, summary).await;
+        summary = tell_hooks(engine, &trail, &result, summary).await;
     }
     let status = match &result.outcome {
         Ok(_) => CallStatus::Success,
@@ -121,25 +124,32 @@ pub(crate) async fn settle(
     let call = Arc::clone(&trail.call);
     let session = session.clone();
     let written = engine.log.append_with(Box::new(move || trail.into_record(&session, status, summary, elapsed)));
-    if let Some(events) = engine.events {
-        if let Err(error) = written {
-            events.event(&Event::NotRecorded { call: &call, why: error.to_string() });
-        }
-        let error = result.outcome.as_ref().err().map(ToolError::kind);
-        events.event(&Event::Finished { call: &call, error, elapsed });
+    if let Err(error) = written {
+        let why = error.to_string();
+        note_warnings(&[format!("this call is not in the history: {why}")], &mut result.outcome);
+        tell(engine.events, &Event::NotRecorded { call: &call, why });
     }
+    let error = result.outcome.as_ref().err().map(ToolError::kind);
+    tell(engine.events, &Event::Finished { call: &call, error, elapsed });
     result
 }
 
+/// Tells whoever watches; their panic is their own.
+pub(crate) fn tell(events: Option<&dyn EventSink>, event: &Event<'_>) {
+    if let Some(events) = events {
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| events.event(event))).ok();
+    }
+}
+
 /// Hooks observe the result, and may rewrite what is stored of it.
-async fn tell_hooks(hooks: &[Arc<dyn Hook>], trail: &Trail, result: &ToolResult, mut summary: String) -> String {
+async fn tell_hooks(engine: Settling<'_>, trail: &Trail, result: &ToolResult, mut summary: String) -> String {
     let arguments = trail.arguments.clone().into_value();
     let call = HookCall { call: &trail.call, arguments: &arguments };
-    for hook in hooks {
-        hooks::after(&**hook, call, result).await;
+    for hook in engine.hooks {
+        hooks::after(&**hook, call, result, engine.limits.hook).await;
     }
-    for hook in hooks {
-        summary = hooks::persist(&**hook, call, summary).await;
+    for hook in engine.hooks {
+        summary = hooks::persist(&**hook, call, summary, engine.limits.hook).await;
     }
     summary
 }
@@ -172,7 +182,10 @@ fn note_warnings(warnings: &[String], outcome: &mut Result<ToolOutput, ToolError
         Err(error) => error.details_mut(),
     };
     match details {
-        Some(Value::Object(map)) => drop(map.insert("warnings".into(), json!(warnings))),
+        Some(Value::Object(map)) => match map.get_mut("warnings") {
+            Some(Value::Array(known)) => known.extend(warnings.iter().map(|warning| json!(warning))),
+            _ => drop(map.insert("warnings".into(), json!(warnings))),
+        },
         Some(other) => *other = json!({"value": other.take(), "warnings": warnings}),
         None => *details = Some(json!({"warnings": warnings})),
     }
@@ -188,34 +201,63 @@ fn summary(result: &ToolResult, limit: usize) -> String {
 }
 
 fn head(text: &str, limit: usize) -> &str {
-    let mut end = limit.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
+    &text[..text.floor_char_boundary(limit)]
 }
 
 /// How much of one string of the arguments history keeps.
 const KEPT: usize = 1024;
+/// How many items of a list or keys of an object it keeps.
+const MOST: usize = 100;
 
-/// Arguments as history will have them. Text is parsed again only when someone looks: behind the call, mostly.
+/// The arguments of a call after its tool has taken them. Text is parsed again only when someone looks: behind the call,
+/// mostly.
 #[derive(Debug, Clone)]
 pub(crate) enum Remembered {
     Text(String),
-    Value(Value),
+    Whole(Value),
+    Heads(Value),
+}
+
+/// How much of the arguments must be there later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// All: a person may be asked, or a hook told.
+    Whole,
+    /// What history keeps.
+    Heads,
+}
+
+impl From<Arguments> for Remembered {
+    fn from(arguments: Arguments) -> Self {
+        match arguments {
+            Arguments::Text(text) => Self::Text(text),
+            Arguments::Json(value) => Self::Whole(value),
+        }
+    }
 }
 
 impl Remembered {
-    /// Keeps the text they came as where it says the same and is short; else a copy with long strings cut, so that a huge
-    /// call is not copied.
-    pub(crate) fn new(text: Option<String>, value: &Value) -> Self {
-        text.filter(|text| text.len() <= KEPT).map_or_else(|| Self::Value(remembered(value)), Self::Text)
+    /// Keeps the text they came as where it says the same; else a copy, with long strings cut where nobody needs them, so
+    /// that a huge call is not copied.
+    pub(crate) fn new(text: Option<String>, value: &Value, need: Need) -> Self {
+        match text {
+            Some(text) if need == Need::Whole || text.len() <= KEPT => Self::Text(text),
+            _ if need == Need::Whole => Self::Whole(value.clone()),
+            _ => Self::Heads(remembered(value)),
+        }
     }
     pub(crate) fn into_value(self) -> Value {
         match self {
             Self::Text(text) if text.trim().is_empty() => Value::Object(Map::new()),
             Self::Text(text) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
-            Self::Value(value) => value,
+            Self::Whole(value) | Self::Heads(value) => value,
+        }
+    }
+    /// As history keeps them.
+    fn into_heads(self) -> Value {
+        match self {
+            Self::Heads(value) => value,
+            whole => remembered(&whole.into_value()),
         }
     }
 }
@@ -224,9 +266,13 @@ impl Remembered {
 pub(crate) fn remembered(value: &Value) -> Value {
     match value {
         Value::String(text) if text.len() > KEPT => Value::String(format!("{}… ({} bytes)", head(text, KEPT), text.len())),
-        Value::Array(items) => items.iter().take(100).map(remembered).collect(),
+        Value::Array(items) => {
+            let more = (items.len() > MOST).then(|| json!(format!("… ({} items)", items.len())));
+            items.iter().take(MOST).map(remembered).chain(more).collect()
+        }
         Value::Object(map) => {
-            Value::Object(map.iter().take(100).map(|(key, value)| (key.clone(), remembered(value))).collect::<Map<_, _>>())
+            let more = (map.len() > MOST).then(|| ("…".to_owned(), json!(format!("({} keys)", map.len()))));
+            Value::Object(map.iter().take(MOST).map(|(key, value)| (key.clone(), remembered(value))).chain(more).collect::<Map<_, _>>())
         }
         other => other.clone(),
     }
@@ -241,10 +287,20 @@ fn redacted(mut value: Value) -> Value {
             }
         }
         Value::Array(items) => items.iter_mut().for_each(|item| *item = redacted(item.take())),
-        Value::Object(map) => map.values_mut().for_each(|item| *item = redacted(item.take())),
+        Value::Object(map) => map.iter_mut().for_each(|(key, item)| {
+            let secret = item.is_string() && names_a_credential(key);
+            *item = if secret { json!("[redacted:credential]") } else { redacted(item.take()) };
+        }),
         _ => {}
     }
     value
+}
+
+/// Names of headers and parameters whose value is a secret, whatever its shape.
+fn names_a_credential(key: &str) -> bool {
+    const PARTS: &[&str] = &["authorization", "cookie", "api-key", "api_key", "apikey", "password", "secret", "token", "credential"];
+    let key = key.to_ascii_lowercase();
+    PARTS.iter().any(|part| key.contains(part))
 }
 
 /// A UUID v7 without a system call: the time, a counter that keeps calls of one moment in order, and a random part that is
@@ -282,10 +338,15 @@ mod tests {
 
     #[test]
     fn history_keeps_heads_and_no_secrets() {
-        let value = json!({"key": "sk-ant-api03-abcdefghijklmnop", "content": "x".repeat(5000), "n": 5});
+        let value = json!({
+            "key": "sk-ant-api03-abcdefghijklmnop", "content": "x".repeat(5000), "n": 5, "max_tokens": 7,
+            "headers": {"Authorization": "Basic dXNlcjpwYXNz", "X-Api-Key": "short", "Accept": "text/html"}
+        });
         let kept = redacted(remembered(&value));
         assert_eq!(kept["key"], "[redacted:anthropic_key]");
-        assert_eq!(kept["n"], 5);
+        assert_eq!((&kept["n"], &kept["max_tokens"]), (&json!(5), &json!(7)));
+        let hidden = "[redacted:credential]";
+        assert_eq!(kept["headers"], json!({"Authorization": hidden, "X-Api-Key": hidden, "Accept": "text/html"}));
         assert_eq!(kept["content"].as_str().unwrap(), format!("{}… (5000 bytes)", "x".repeat(1024)));
     }
 }

@@ -120,3 +120,57 @@ async fn a_huge_error_message_is_cut() {
     let (_, message) = failure(&harness.call("moan", json!({})).await);
     assert!(message.len() < 110 * 1024 && message.ends_with("… (message cut)"));
 }
+
+#[tokio::test]
+async fn refused_calls_and_answers_of_hooks_are_bounded_and_redacted_too() {
+    struct Answers;
+    impl haft_engine::Hook for Answers {
+        fn name(&self) -> &'static str {
+            "answers"
+        }
+        fn before<'a>(&'a self, call: haft_engine::HookCall<'a>) -> haft_contract::BoxFuture<'a, Result<haft_engine::Before, String>> {
+            let answer = call.call.tool == "answered";
+            Box::pin(async move {
+                let text = format!("sk-ant-api03-abcdefghijklmnop {}", "x".repeat(300_000));
+                Ok(if answer { haft_engine::Before::Answer(ToolOutput::text(text)) } else { haft_engine::Before::Continue })
+            })
+        }
+    }
+    let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
+    let harness = setup()
+        .tool(ScriptedTool::new("typed").schema(schema))
+        .tool(ScriptedTool::new("answered"))
+        .engine(|builder| builder.hook(std::sync::Arc::new(Answers)))
+        .build();
+    let (_, message) = failure(&harness.call("typed", json!({"n": "sk-ant-api03-abcdefghijklmnop"})).await);
+    assert!(message.contains("[redacted:anthropic_key]"), "{message}");
+    let shown = text(&harness.call("answered", json!({})).await);
+    assert!(shown.starts_with("[redacted:anthropic_key]") && shown.len() < 110 * 1024 && shown.contains("Output truncated"));
+    assert!(!format!("{:?}", harness.history().await).contains("abcdefghijklmnop"));
+}
+
+#[tokio::test]
+async fn a_secret_across_the_cut_does_not_get_through() {
+    let secret = "ghp_0123456789abcdefghijklmnopqrstuvwxyz";
+    for back in [1, 10, 30, 39] {
+        let output = format!("{} {secret} {}", "x".repeat(100 * 1024 - back - 1), "y".repeat(50_000));
+        let harness = setup().tool(ScriptedTool::new("leak").returns(output)).build();
+        let shown = text(&harness.call("leak", json!({})).await);
+        assert!(!shown.contains("ghp_"), "{back} before the cut");
+    }
+}
+
+#[tokio::test]
+async fn a_thousand_blocks_are_one_bounded_text_and_one_spill() {
+    let tool = ScriptedTool::new("blocks").body(|_, _| async {
+        let mut output = ToolOutput::default();
+        (0..1000).for_each(|n| output.content.push(haft_contract::Content::Text(format!("{n} {}", "z".repeat(300)))));
+        Ok(output)
+    });
+    let harness = setup().tool(tool).build();
+    let result = harness.call("blocks", json!({})).await;
+    let shown = text(&result);
+    assert!(shown.len() < 110 * 1024 && shown.starts_with("0 zzz"), "{}", shown.len());
+    let folder = std::path::Path::new(spill_path(&shown)).parent().unwrap();
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), 1);
+}

@@ -69,7 +69,7 @@ async fn access_levels_bind_the_effects() {
     let (_, message) = failure(&at(Access::ReadOnly).call("write", json!({"path": "in"})).await);
     assert_eq!(
         message,
-        "'write' needs workspace-write access to write 'in', and this session has read-only. Only the person can raise it (--access workspace-write)."
+        "'write' needs the access level workspace-write to write 'in', and this session has read-only. Only the person can raise it (--access workspace-write)."
     );
     let (_, message) = failure(&at(Access::ReadOnly).call("read", json!({"path": "../out"})).await);
     assert!(message.starts_with("Access denied: path is outside the workspace: "), "{message}");
@@ -191,4 +191,35 @@ async fn explain_says_what_a_call_would_meet() {
             assert_eq!(recorded["verdict"], serde_json::to_value(explained.verdict).unwrap(), "{access} {tool} {arguments}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_person_is_shown_the_whole_call() {
+    let (harness, person) = asking(Some(Answer::Once));
+    let tail = format!("echo {} ; rm -rf ~", "a".repeat(3000));
+    let many: Vec<String> = (0..150).map(|n| n.to_string()).collect();
+    for arguments in [
+        json!({"command": tail, "files": many}).into(),
+        haft_contract::Arguments::Text(json!({"command": tail, "files": many}).to_string()),
+    ] {
+        harness.call("mystery", arguments).await;
+    }
+    for request in person.asked.lock().unwrap().iter() {
+        assert_eq!(request.arguments, json!({"command": tail, "files": many}));
+    }
+    let kept = &harness.history().await[0].arguments;
+    assert!(kept["command"].as_str().unwrap().ends_with("bytes)") && kept["files"][100] == "… (150 items)", "{kept}");
+}
+
+#[tokio::test]
+async fn a_tool_that_names_no_effects_is_held_to_its_declared_access() {
+    let tool = || ScriptedTool::new("does_its_own_thing").define(|definition| definition.access = Access::FullAccess);
+    let (kind, message) = failure(&setup().tool(tool()).build().call("does_its_own_thing", json!({})).await);
+    assert_eq!(kind, ErrorKind::PermissionDenied);
+    assert_eq!(
+        message,
+        "'does_its_own_thing' needs the access level full-access, and this session has workspace-write. Only the person can raise it (--access full-access)."
+    );
+    let full = setup().tool(tool()).session(|builder| builder.access(Access::FullAccess)).build();
+    assert!(full.call("does_its_own_thing", json!({})).await.is_success());
 }

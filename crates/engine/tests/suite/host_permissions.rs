@@ -177,3 +177,34 @@ async fn callbacks_of_an_embedding_program_serve_as_host() {
     assert!(broker.ensure(&["A".into()]).await.is_ok());
     assert!(broker.ensure(&["A".into(), "B".into()]).await.unwrap_err().message().starts_with("Required permissions were denied: B."));
 }
+
+#[tokio::test]
+async fn a_dialog_that_panics_can_be_asked_again() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let broker = PermissionBroker::new();
+    broker.bind(Arc::new(CallbackPermissions::new(
+        |_| PermissionState::Missing,
+        move |_| {
+            let first = count.fetch_add(1, Ordering::SeqCst) == 0;
+            Box::pin(async move { if first { panic!("dialog bug") } else { PermissionAnswer::Granted } })
+        },
+    )));
+    assert!(broker.ensure(&["A".into()]).await.is_err());
+    assert!(broker.ensure(&["A".into()]).await.is_ok());
+    assert_eq!(asked.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_call_can_be_cancelled_while_a_dialog_is_open() {
+    let phone = Arc::new(Phone::with(PermissionAnswer::Granted, 0));
+    let (harness, _) = harness(Some(Arc::clone(&phone)));
+    let stop = async {
+        while phone.open.load(Ordering::SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+        harness.session.cancellation().cancel();
+    };
+    let (result, ()) = tokio::join!(harness.call("locate", json!({})), stop);
+    assert_eq!(failure(&result).0, ErrorKind::Cancelled);
+}

@@ -113,6 +113,22 @@ async fn unknown_parameters_are_ignored_and_reported_in_details() {
 }
 
 #[tokio::test]
+async fn history_keeps_the_arguments_of_refused_calls() {
+    let harness = harness();
+    harness.call("echo_path", json!({"count": "x"})).await;
+    harness.call("echo_path", r#"{"count": 0}"#).await;
+    harness.call("echo_path", "{broken").await;
+    let kept: Vec<_> = harness.history().await.into_iter().map(|record| record.arguments).collect();
+    assert_eq!(kept, [json!("{broken"), json!({"count": 0}), json!({"count": "x"})]);
+}
+
+#[tokio::test]
+async fn a_null_makes_room_for_an_alias() {
+    let harness = harness();
+    assert_eq!(text(&harness.call("echo_path", json!({"path": null, "file_path": "a"})).await), r#"{"path":"a"}"#);
+}
+
+#[tokio::test]
 async fn empty_parameters_are_fine_where_nothing_is_required() {
     let harness = harness();
     for arguments in [Arguments::from(""), Arguments::from(Value::Null), Arguments::from(json!({}))] {

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use haft_contract::{CallInfo, ErrorKind, Progress, ToolCall, ToolOutput};
-use haft_engine::{Event, EventSink};
+use haft_contract::{BoxFuture, CallInfo, ErrorKind, Progress, ToolCall, ToolContext, ToolOutput, WriteMode};
+use haft_engine::{Event, EventSink, Hook, HookCall};
 use haft_testkit::{ProgressRecorder, ScriptedTool};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -159,4 +159,177 @@ async fn tools_do_not_run_on_the_thread_that_asked() {
         .body(|_, _| async { Ok(ToolOutput::text(std::thread::current().name().unwrap_or("?").to_owned())) });
     let harness = setup().tool(tool).build();
     assert_eq!(text(&harness.call("where_am_i", json!({})).await), "haft-tool");
+}
+
+/// Writes `late` after a while, unless it is stopped before.
+fn late_writer() -> ScriptedTool {
+    ScriptedTool::new("late").plans_write().timeout(LONG).body(|_, cx| async move {
+        cx.progress(Progress::message("begun"));
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        cx.fs().write("late", b"too late".to_vec(), WriteMode::Overwrite).await?;
+        Ok(ToolOutput::text("wrote"))
+    })
+}
+
+#[tokio::test]
+async fn a_run_that_is_dropped_takes_its_tool_along() {
+    for built_in in [false, true] {
+        let recorder = Arc::new(ProgressRecorder::default());
+        let sink = Arc::clone(&recorder);
+        let setup = if built_in { setup().built_in(late_writer()) } else { setup().tool(late_writer()) };
+        let harness = setup.session(move |builder| builder.progress(sink)).build();
+        let begun = async {
+            while recorder.messages().is_empty() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            result = harness.call("late", json!({"path": "late"})) => panic!("it should be dropped, not answered: {result:?}"),
+            () = begun => {}
+        }
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        assert_eq!(harness.host.files.text("late"), None, "built-in: {built_in}");
+    }
+}
+
+#[tokio::test]
+async fn a_slow_call_does_not_cancel_its_callers_token() {
+    let harness =
+        setup().tool(ScriptedTool::new("slow").sleeps(LONG).timeout(SHORT)).tool(ScriptedTool::new("next").returns("fine")).build();
+    let turn = CancellationToken::new();
+    let slow = harness.engine.run_until(ToolCall::new("1", "slow", json!({})), &harness.session, &turn).await;
+    assert_eq!((failure(&slow).0, turn.is_cancelled()), (ErrorKind::Timeout, false));
+    let both = vec![ToolCall::new("2", "slow", json!({"n": 1})), ToolCall::new("3", "next", json!({}))];
+    let results = harness.engine.run_all_until(both, &harness.session, &turn).await;
+    assert_eq!((failure(&results[0]).0, text(&results[1]).as_str()), (ErrorKind::Timeout, "fine"));
+}
+
+#[tokio::test]
+async fn cancelling_the_session_ends_a_call_that_has_a_token_of_its_own() {
+    let recorder = Arc::new(ProgressRecorder::default());
+    let sink = Arc::clone(&recorder);
+    let harness = setup().tool(late_writer()).session(move |builder| builder.progress(sink)).build();
+    let turn = CancellationToken::new();
+    let stop = async {
+        while recorder.messages().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        harness.session.cancellation().cancel();
+    };
+    let call = harness.engine.run_until(ToolCall::new("1", "late", json!({"path": "late"})), &harness.session, &turn);
+    let (result, ()) = tokio::join!(call, stop);
+    assert_eq!(failure(&result).0, ErrorKind::Cancelled);
+}
+
+#[tokio::test]
+async fn plans_that_block_do_not_use_up_the_threads() {
+    let stuck = ScriptedTool::new("stuck").timeout(SHORT).plan(|_, _| {
+        std::thread::sleep(Duration::from_secs(3));
+        Ok(haft_contract::Plan::nothing())
+    });
+    let harness = setup().tool(stuck).tool(ScriptedTool::new("quick").returns("here")).build();
+    let calls = (0..20).map(|n| ToolCall::new(n.to_string(), "stuck", json!({"n": n}))).collect();
+    let results = harness.engine.run_all(calls, &harness.session).await;
+    assert!(results.iter().all(|result| failure(result).0 == ErrorKind::Timeout));
+    assert_eq!(text(&harness.call("quick", json!({})).await), "here");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn threads_of_tools_that_came_back_are_given_back() {
+    let threads = || {
+        std::fs::read_dir("/proc/self/task")
+            .unwrap()
+            .filter(|task| {
+                let name = task.as_ref().map(|task| std::fs::read_to_string(task.path().join("comm")).unwrap_or_default());
+                name.is_ok_and(|name| name.starts_with("haft-tool"))
+            })
+            .count()
+    };
+    let slow = ScriptedTool::new("slow").blocks(Duration::from_millis(120)).timeout(Duration::from_millis(20));
+    let harness = setup().tool(slow).session(|builder| builder.loop_limits(None)).build();
+    let mut most = 0;
+    for _ in 0..12 {
+        let calls = (0..4).map(|n| ToolCall::new(n.to_string(), "slow", json!({"n": n}))).collect();
+        harness.engine.run_all(calls, &harness.session).await;
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        most = most.max(threads());
+    }
+    drop(harness);
+    // Other tests of this process have threads of that name too; twelve leaked sets would be 96 more.
+    assert!(most < 90, "{most} threads");
+}
+
+#[tokio::test]
+async fn a_context_that_was_kept_reaches_nothing_after_its_call() {
+    let kept: Arc<Mutex<Option<ToolContext>>> = Arc::default();
+    let keeper = Arc::clone(&kept);
+    let tool = ScriptedTool::new("keep").plans_write().body(move |_, cx| {
+        *keeper.lock().unwrap() = Some(cx);
+        async { Ok(ToolOutput::text("kept")) }
+    });
+    let harness = setup().tool(tool).build();
+    assert!(harness.call("keep", json!({"path": "a"})).await.is_success());
+    let cx = kept.lock().unwrap().take().unwrap();
+    let error = cx.fs().write("a", b"x".to_vec(), WriteMode::Overwrite).await.unwrap_err();
+    assert_eq!((error.kind(), harness.host.files.text("a")), (ErrorKind::Cancelled, None));
+}
+
+#[tokio::test]
+async fn a_hook_that_hangs_does_not_hang_the_call() {
+    struct Hangs(&'static str);
+    impl Hook for Hangs {
+        fn name(&self) -> &str {
+            self.0
+        }
+        fn before<'a>(&'a self, _call: HookCall<'a>) -> BoxFuture<'a, Result<haft_engine::Before, String>> {
+            Box::pin(async { if self.0 == "before" { std::future::pending().await } else { Ok(haft_engine::Before::Continue) } })
+        }
+        fn after<'a>(&'a self, _call: HookCall<'a>, _result: &'a haft_contract::ToolResult) -> BoxFuture<'a, ()> {
+            Box::pin(async {
+                if self.0 == "after" {
+                    std::future::pending::<()>().await;
+                }
+            })
+        }
+    }
+    let with = |which| {
+        let limits = |builder: haft_engine::EngineBuilder| {
+            let mut limits = haft_engine::Limits::default();
+            limits.hook = SHORT;
+            builder.limits(limits)
+        };
+        setup().tool(ScriptedTool::new("fine").returns("ok")).engine(move |builder| limits(builder).hook(Arc::new(Hangs(which)))).build()
+    };
+    assert_eq!(text(&with("after").call("fine", json!({})).await), "ok");
+    let (kind, message) = failure(&with("before").call("fine", json!({})).await);
+    assert_eq!(kind, ErrorKind::Blocked);
+    assert!(message.contains("it took longer than"), "{message}");
+}
+
+#[tokio::test]
+async fn whoever_panics_around_a_call_takes_nothing_down() {
+    struct Bad;
+    impl EventSink for Bad {
+        fn event(&self, _event: &Event<'_>) {
+            panic!("bad sink");
+        }
+    }
+    impl haft_contract::Approver for Bad {
+        fn ask(&self, _request: haft_contract::ApprovalRequest) -> BoxFuture<'_, haft_contract::Answer> {
+            panic!("bad approver");
+        }
+    }
+    let unknown =
+        ScriptedTool::new("ask").plan(|_, _| Ok(haft_contract::Plan::nothing().with(haft_contract::Effect::Unknown { why: "x".into() })));
+    let harness = setup()
+        .tool(unknown)
+        .tool(ScriptedTool::new("fine").returns("ok"))
+        .engine(|builder| builder.events(Arc::new(Bad)))
+        .session(|builder| builder.access(haft_contract::Access::FullAccess).approver(Arc::new(Bad)))
+        .build();
+    let calls = vec![ToolCall::new("a", "ask", json!({})), ToolCall::new("b", "fine", json!({}))];
+    let results = harness.engine.run_all(calls, &harness.session).await;
+    assert_eq!(failure(&results[0]), (ErrorKind::ExecutionError, "Tool execution failed: bad approver".into()));
+    assert_eq!(text(&results[1]), "ok");
 }

@@ -1,14 +1,16 @@
 //! Taking calls back.
 
+use std::path::PathBuf;
+
 use haft_contract::{ToolOutput, WriteMode};
-use haft_engine::UndoError;
+use haft_engine::{UndoError, Undone};
 use haft_store::CallStatus;
 use haft_testkit::ScriptedTool;
 use serde_json::json;
 
 use crate::harness::{Harness, setup};
 
-fn harness() -> Harness {
+pub(crate) fn harness() -> Harness {
     let write = ScriptedTool::new("write").plans_write().body(|arguments, cx| async move {
         let content = arguments["content"].as_str().unwrap().as_bytes().to_vec();
         cx.fs().write(arguments["path"].as_str().unwrap(), content, WriteMode::Overwrite).await?;
@@ -17,7 +19,7 @@ fn harness() -> Harness {
     setup().tool(write).tool(ScriptedTool::new("noop")).build()
 }
 
-async fn write(harness: &Harness, path: &str, content: &str) {
+pub(crate) async fn write(harness: &Harness, path: &str, content: &str) {
     assert!(harness.call("write", json!({"path": path, "content": content})).await.is_success());
 }
 
@@ -43,8 +45,20 @@ async fn a_later_change_is_not_lost_unless_forced() {
     let refused = harness.engine.undo(None, &*harness.host, false).await.unwrap_err();
     assert!(matches!(refused, UndoError::Changed(_)), "{refused}");
     assert_eq!(harness.host.files.text("a").unwrap(), "person");
-    harness.engine.undo(None, &*harness.host, true).await.unwrap();
+    let undone = harness.engine.undo(None, &*harness.host, true).await.unwrap();
     assert_eq!(harness.host.files.text("a").unwrap(), "original");
+    let copies: Vec<_> = undone.kept.iter().map(|kept| (kept.path.clone(), std::fs::read_to_string(&kept.copy).unwrap())).collect();
+    assert_eq!(copies, [(PathBuf::from("/workspace/a"), "person".to_owned())], "what was forced over is not lost");
+}
+
+#[tokio::test]
+async fn what_the_call_wrote_needs_no_copy() {
+    let harness = harness();
+    harness.host.files.put("a", "original");
+    write(&harness, "a", "tool").await;
+    let call = harness.history().await.remove(0);
+    let undone = harness.engine.undo(None, &*harness.host, true).await.unwrap();
+    assert_eq!(undone, Undone { call, files: vec!["/workspace/a".into()], kept: Vec::new() });
 }
 
 #[tokio::test]

@@ -1,55 +1,64 @@
 //! Removing an ordinary file, after the journal has it.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
+use std::fs::File;
 
 use haft_contract::{Journal, Location, PreImage, ToolError};
 use rustix::fs::{AtFlags, Stat, unlinkat};
 use rustix::io::Errno;
 
-use super::blocking::{Call, Stop, blocking};
+use super::blocking::Stop;
+use super::change::{Outcome, Step, change};
 use super::errors::{self, Deed, failed};
 use super::parent::Parent;
 use super::roots::Place;
 use super::target::{self, Target};
 
 /// Removes a file.
-pub(super) async fn delete(at: &Location, journal: &dyn Journal) -> Result<(), ToolError> {
-    let (_call, stop) = Call::begin();
-    let place = at.clone();
-    let (removal, image) = blocking(move || prepare(place)).await?;
-    journal.keep(image).await?;
-    blocking(move || removal.complete(&stop)).await
+pub(super) async fn delete(at: Location, journal: &dyn Journal) -> Result<(), ToolError> {
+    change(journal, move |stop| Removal::prepare(at, stop, |_| Ok(()))).await.map(drop)
 }
 
 /// A removal that only has to be done.
-struct Removal {
+pub(super) struct Removal {
     at: Location,
     parent: Parent,
     name: OsString,
     before: Stat,
-}
-
-fn prepare(at: Location) -> Result<(Removal, PreImage), ToolError> {
-    errors::check_writable(&at)?;
-    let place = Place::of(&at)?;
-    let name = target::name_of(place, &at)?.to_owned();
-    let parent = Parent::open(place).map_err(|errno| failed(Deed::Remove, &at, errno))?;
-    let target = Target::find(&parent, &name, &at, Deed::Remove)?.ok_or_else(|| failed(Deed::Remove, &at, Errno::NOENT))?;
-    let before = target.stat;
-    let image = target::pre_image(&at, Some(target), None, &parent);
-    Ok((Removal { at, parent, name, before }, image))
+    stop: Stop,
 }
 
 impl Removal {
-    fn complete(self, stop: &Stop) -> Result<(), ToolError> {
-        stop.check().map_err(|errno| failed(Deed::Remove, &self.at, errno))?;
-        target::check_unchanged(&self.parent, &self.name, &self.at, Some(&self.before))?;
-        unlink(&self.parent, &self.name, &self.at)
+    /// Prepares the removal of a file that passes a look at it.
+    pub(super) fn prepare(
+        at: Location,
+        stop: Stop,
+        look: impl FnOnce(&File) -> Result<(), ToolError>,
+    ) -> Result<(Self, PreImage), ToolError> {
+        errors::check_writable(&at)?;
+        let place = Place::of(&at)?;
+        let name = target::name_of(place, &at)?.to_owned();
+        let parent = Parent::open(place).map_err(|errno| failed(Deed::Remove, &at, errno))?;
+        let target = Target::find(&parent, &name, &at, Deed::Remove)?.ok_or_else(|| failed(Deed::Remove, &at, Errno::NOENT))?;
+        look(&target.file)?;
+        let before = target.stat;
+        let image = target::pre_image(&at, Some(target), None, &parent);
+        Ok((Self { at, parent, name, before, stop }, image))
+    }
+
+    fn try_take(&self) -> Result<(), ToolError> {
+        let Self { at, parent, name, before, stop } = self;
+        stop.check().map_err(|errno| failed(Deed::Remove, at, errno))?;
+        target::check_unchanged(parent, name, at, Some(before))?;
+        unlinkat(parent.handle(), name, AtFlags::empty()).map_err(|errno| failed(Deed::Remove, at, errno))
     }
 }
 
-/// Removes a name, for good.
-pub(super) fn unlink(parent: &Parent, name: &OsStr, at: &Location) -> Result<(), ToolError> {
-    unlinkat(parent.handle(), name, AtFlags::empty()).map_err(|errno| failed(Deed::Remove, at, errno))?;
-    parent.sync().map_err(|errno| errors::not_synced(at, errno))
+impl Step for Removal {
+    fn take(self) -> Outcome {
+        match self.try_take() {
+            Ok(()) => Outcome::done(self.parent.sync(), &self.at),
+            Err(error) => Outcome::NotDone(error),
+        }
+    }
 }

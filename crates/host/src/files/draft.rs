@@ -4,18 +4,19 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Write;
 
-use haft_contract::{Location, ToolError};
+use haft_contract::{Location, PreImage, ToolError};
 use ring::digest::{Context, SHA256};
 use ring::rand::{SecureRandom, SystemRandom};
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Stat, Uid, fchmod, fchown, fstat, openat, unlinkat};
 use rustix::io::Errno;
 
 use super::blocking::Stop;
+use super::change::{Outcome, Step};
 use super::errors::{self, Deed, failed};
 use super::fingerprint::{each_piece, hex, hex_of};
 use super::parent::Parent;
 use super::reader::PIECE;
-use super::target;
+use super::target::{self, Target};
 
 /// How often a name that is taken is replaced by another.
 const ATTEMPTS: usize = 8;
@@ -43,11 +44,6 @@ impl Draft {
         draft.natural = target::permissions(&fstat(&draft.file)?);
         fchmod(&draft.file, Mode::RUSR | Mode::WUSR)?;
         Ok(draft)
-    }
-
-    /// The directory it is in.
-    pub(super) fn parent(&self) -> &Parent {
-        &self.parent
     }
 
     /// Adds content.
@@ -86,16 +82,22 @@ impl Draft {
     }
 
     /// Puts it in its target's place, if that still is what it was.
-    pub(super) fn place(mut self, at: &Location, before: Option<&Stat>) -> Result<(), ToolError> {
+    fn place(mut self, at: &Location, before: Option<&Stat>) -> Outcome {
+        if let Err(error) = self.try_place(at, before) {
+            return Outcome::NotDone(error);
+        }
+        self.placed = true;
+        self.parent.settle();
+        Outcome::done(self.parent.sync(), at)
+    }
+
+    fn try_place(&self, at: &Location, before: Option<&Stat>) -> Result<(), ToolError> {
         self.stop.check().map_err(|errno| failed(Deed::Write, at, errno))?;
         target::check_unchanged(&self.parent, &self.name, at, before)?;
         self.rename(before.is_none()).map_err(|errno| match errno {
             Errno::EXIST => errors::changed_meanwhile(at),
             _ => failed(Deed::Write, at, errno),
-        })?;
-        self.placed = true;
-        self.parent.settle();
-        self.parent.sync().map_err(|errno| errors::not_synced(at, errno))
+        })
     }
 
     fn rename(&self, is_new: bool) -> Result<(), Errno> {
@@ -119,6 +121,28 @@ impl Drop for Draft {
             // Nothing better can be done about one that will not go.
             let _ = unlinkat(self.parent.handle(), &self.temporary, AtFlags::empty());
         }
+    }
+}
+
+/// A draft that only has to be put in place.
+pub(super) struct Staged {
+    at: Location,
+    before: Option<Stat>,
+    draft: Draft,
+}
+
+impl Staged {
+    /// A sealed draft with this fingerprint, and the pre-image of what it replaces.
+    pub(super) fn new(at: &Location, before: Option<Target>, draft: Draft, after: String) -> (Self, PreImage) {
+        let stat = before.as_ref().map(|target| target.stat);
+        let image = target::pre_image(at, before, Some(after), &draft.parent);
+        (Self { at: at.clone(), before: stat, draft }, image)
+    }
+}
+
+impl Step for Staged {
+    fn take(self) -> Outcome {
+        self.draft.place(&self.at, self.before.as_ref())
     }
 }
 
@@ -155,7 +179,7 @@ mod tests {
         assert_eq!(mode(&draft), 0o600);
         draft.seal(Some(Mode::RUSR | Mode::RGRP)).unwrap();
         assert_eq!(mode(&draft), 0o440);
-        let taken = openat(draft.parent().handle(), &draft.temporary, TEMPORARY, Mode::RUSR);
+        let taken = openat(draft.parent.handle(), &draft.temporary, TEMPORARY, Mode::RUSR);
         assert_eq!(taken.unwrap_err(), Errno::EXIST, "a name that is taken is never used");
     }
 }

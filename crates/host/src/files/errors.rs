@@ -30,7 +30,7 @@ impl Deed {
 
 /// The error for a deed that the machine refused.
 pub(super) fn failed(deed: Deed, at: &Location, errno: Errno) -> ToolError {
-    let (path, cannot, unchanged) = (at.requested.display(), deed.cannot(), deed.reassurance());
+    let (path, cannot, unchanged) = (at.requested().display(), deed.cannot(), deed.reassurance());
     let (kind, message) = match errno {
         Errno::NOENT => (ErrorKind::FileNotFound, format!("File not found: {path}")),
         Errno::LOOP => return became_a_link(at),
@@ -60,28 +60,35 @@ pub(super) fn failed(deed: Deed, at: &Location, errno: Errno) -> ToolError {
 pub(super) fn became_a_link(at: &Location) -> ToolError {
     let message = format!(
         "A part of '{}' changed into a symbolic link while the call was being prepared, so nothing was done. Look at the path again, then retry.",
-        at.requested.display()
+        at.requested().display()
     );
     ToolError::new(ErrorKind::PathNotAllowed, message)
 }
 
 /// The file is not the one whose pre-image was kept.
 pub(super) fn changed_meanwhile(at: &Location) -> ToolError {
-    let message = format!("'{}' was changed while being written, so nothing was done. Read it again, then retry.", at.requested.display());
+    let message =
+        format!("'{}' was changed while being written, so nothing was done. Read it again, then retry.", at.requested().display());
+    ToolError::execution(message)
+}
+
+/// The file is not what the change left that is taken back.
+pub(super) fn changed_since(at: &Location) -> ToolError {
+    let message = format!("'{}' was changed since, so it was not put back. Look at it, then decide again.", at.display());
     ToolError::execution(message)
 }
 
 /// The change was made, but may not survive a power cut.
 pub(super) fn not_synced(at: &Location, errno: Errno) -> ToolError {
     let message =
-        format!("'{}' was changed, but its folder could not be written to the disk for certain: {errno}.", at.requested.display());
+        format!("'{}' was changed, but its folder could not be written to the disk for certain: {errno}.", at.requested().display());
     ToolError::execution(message).with_source(errno)
 }
 
 /// Not an ordinary file.
 pub(super) fn not_a_file(at: &Location, kind: FileType) -> ToolError {
     let what = match kind {
-        FileType::Directory => return ToolError::validation(format!("Path is a directory, not a file: {}", at.display)),
+        FileType::Directory => return ToolError::validation(format!("Path is a directory, not a file: {}", at.display())),
         FileType::Symlink => return became_a_link(at),
         FileType::Fifo => "a named pipe",
         FileType::Socket => "a socket",
@@ -89,27 +96,28 @@ pub(super) fn not_a_file(at: &Location, kind: FileType) -> ToolError {
         FileType::BlockDevice => "a block device",
         _ => "not an ordinary file",
     };
-    ToolError::new(ErrorKind::PathNotAllowed, format!("'{}' is {what}: only ordinary files can be read or written.", at.display))
+    ToolError::new(ErrorKind::PathNotAllowed, format!("'{}' is {what}: only ordinary files can be read or written.", at.display()))
 }
 
 /// What the kernel shows as files, wherever it is mounted.
 pub(super) fn of_the_kernel(at: &Location) -> ToolError {
-    let message = format!("'{}' is shown by the kernel and is no file of a disk: only ordinary files can be read or written.", at.display);
+    let message =
+        format!("'{}' is shown by the kernel and is no file of a disk: only ordinary files can be read or written.", at.display());
     ToolError::new(ErrorKind::PathNotAllowed, message)
 }
 
 /// Refuses what may not be read, even if nobody asked before.
 pub(super) fn check_readable(at: &Location) -> Result<(), ToolError> {
-    at.no_read.as_ref().map_or(Ok(()), |why| Err(ToolError::new(ErrorKind::PathNotAllowed, why.as_ref())))
+    at.no_read().map_or(Ok(()), |why| Err(ToolError::new(ErrorKind::PathNotAllowed, why)))
 }
 
 /// Refuses what may not be written, even if nobody asked before.
 pub(super) fn check_writable(at: &Location) -> Result<(), ToolError> {
-    if let Some(why) = &at.no_write {
-        return Err(ToolError::new(ErrorKind::PathNotAllowed, why.as_ref()));
+    if let Some(why) = at.no_write() {
+        return Err(ToolError::new(ErrorKind::PathNotAllowed, why));
     }
-    if at.zone == Zone::ReadOnlyRoot {
-        return Err(ToolError::new(ErrorKind::PathNotAllowed, format!("'{}' lies in a folder that may only be read.", at.display)));
+    if at.zone() == Zone::ReadOnlyRoot {
+        return Err(ToolError::new(ErrorKind::PathNotAllowed, format!("'{}' lies in a folder that may only be read.", at.display())));
     }
     Ok(())
 }
@@ -117,6 +125,18 @@ pub(super) fn check_writable(at: &Location) -> Result<(), ToolError> {
 /// The number behind an error of the standard library.
 pub(super) fn number(error: &std::io::Error) -> Errno {
     Errno::from_io_error(error).unwrap_or(Errno::IO)
+}
+
+/// A file whose old content would take too much room to keep.
+pub(super) fn too_large_to_keep(at: &Location, size: u64, limit: u64) -> ToolError {
+    ToolError::new(
+        ErrorKind::FileTooLarge,
+        format!(
+            "File is too large to be changed undoably ({size} bytes; at most {limit} bytes are kept for undo): {}. Nothing was done. \
+             Write to a new file instead, or ask the person to change this one.",
+            at.requested().display()
+        ),
+    )
 }
 
 #[cfg(test)]

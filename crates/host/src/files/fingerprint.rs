@@ -1,6 +1,7 @@
 //! SHA-256 of what a file holds.
 
 use std::fs::File;
+use std::io::Read;
 
 use haft_contract::{ErrorKind, Location, ToolError};
 use ring::digest::{Context, Digest, SHA256};
@@ -18,13 +19,40 @@ pub(super) fn fingerprint(at: &Location, stop: &Stop) -> Result<Option<String>, 
         Err(error) if error.kind() == ErrorKind::FileNotFound => return Ok(None),
         Err(error) => return Err(error),
     };
+    of_file(&file, stop).map(Some).map_err(|errno| failed(Deed::Read, at, errno))
+}
+
+/// The fingerprint of an open file.
+pub(super) fn of_file(file: &File, stop: &Stop) -> Result<String, Errno> {
     let mut hash = Context::new(&SHA256);
-    each_piece(&file, stop, |piece| {
+    each_piece(file, stop, |piece| {
         hash.update(piece);
         Ok(())
-    })
-    .map_err(|errno| failed(Deed::Read, at, errno))?;
-    Ok(Some(hex(&hash.finish())))
+    })?;
+    Ok(hex(&hash.finish()))
+}
+
+/// The fingerprint of content that is in no file of the roots.
+pub(super) fn of_content(mut content: Box<dyn Read + Send>, stop: &Stop) -> Result<String, ToolError> {
+    let failed = |error: std::io::Error| ToolError::execution(format!("What was kept cannot be read: {error}.")).with_source(error);
+    let (mut hash, mut buffer) = (Context::new(&SHA256), vec![0; PIECE]);
+    loop {
+        stop.check().map_err(|errno| failed(errno.into()))?;
+        match next_piece(&mut content, &mut buffer).map_err(failed)? {
+            0 => return Ok(hex(&hash.finish())),
+            count => hash.update(&buffer[..count]),
+        }
+    }
+}
+
+/// The next piece of some content, again if a signal came between; nothing at its end.
+pub(super) fn next_piece(content: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<usize> {
+    loop {
+        match content.read(buffer) {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            answer => return answer,
+        }
+    }
 }
 
 /// Hands out a file's content in pieces, from its start to its end.

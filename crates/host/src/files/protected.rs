@@ -21,7 +21,7 @@ const PROJECT: &str = "tools run or trust it as soon as someone works in the fol
 /// Why, and which paths. Each covers what is beneath it.
 const NEVER_WRITTEN: [(&str, &[&str]); 7] = [
     (GIT, &[".git", ".gitmodules", ".gitconfig", ".config/git"]),
-    (HAFT, &[".haft"]),
+    (HAFT, &[".haft", ".config/haft", ".local/share/haft"]),
     (
         SHELL,
         &[
@@ -102,7 +102,7 @@ pub(super) fn is_of_the_kernel(path: &Path) -> bool {
 }
 
 /// Why a path may not be read, or not be written.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Refusals {
     pub(super) no_read: Option<Cow<'static, str>>,
     pub(super) no_write: Option<Cow<'static, str>>,

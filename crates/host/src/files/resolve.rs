@@ -22,7 +22,7 @@ use super::spelling;
 /// How many links a path may pass: what the kernel allows.
 const MOST_LINKS: usize = 40;
 
-/// What a path means.
+/// What a path means: the handle of a location.
 #[derive(Debug)]
 pub(super) struct Resolved {
     /// The root and the way beneath it.
@@ -33,7 +33,7 @@ pub(super) struct Resolved {
     pub(super) refusals: Refusals,
 }
 
-/// Resolves a path. What is missing is taken as spelled.
+/// Resolves a path. What is missing, or beneath a file, is taken as spelled.
 pub(super) fn resolve(roots: &Roots, rules: &Rules, requested: &Path) -> Result<Resolved, ToolError> {
     let mut walk = Walk::from_the_workspace(roots, rules, requested)?;
     walk.queue(requested)?;
@@ -54,7 +54,7 @@ struct Walk<'a> {
     root: Arc<Root>,
     /// The names passed beneath the root, free of links.
     names: Vec<OsString>,
-    /// Their handles; fewer than names once something is missing.
+    /// Their handles; fewer than names once something is missing or no directory.
     handles: Vec<OwnedFd>,
     /// The names still to pass, the next one last.
     pending: Vec<OsString>,
@@ -115,7 +115,7 @@ impl<'a> Walk<'a> {
             Seen::Link(target) => return self.follow(&name, &target),
             Seen::Changed => return self.again(name),
             Seen::Directory(handle) => self.handles.push(handle),
-            Seen::Other if !self.pending.is_empty() => return Err(self.not_a_directory(&name)),
+            // A file in the middle is like nothing at all: what is there is told by opening it, after the policy had its say.
             Seen::Other | Seen::Missing => {}
         }
         self.names.push(name);
@@ -190,10 +190,6 @@ impl<'a> Walk<'a> {
     fn refused(&self, why: std::fmt::Arguments<'_>) -> ToolError {
         let message = format!("The path '{}' {why}: give the path of the real file.", self.requested.display());
         ToolError::new(ErrorKind::PathNotAllowed, message)
-    }
-    fn not_a_directory(&self, name: &OsStr) -> ToolError {
-        let (file, path) = (self.path_to(name), self.requested.display());
-        ToolError::validation(format!("'{}' is a file, not a directory, so nothing can be beneath it: '{path}' cannot be.", file.display()))
     }
     fn failed(&self, errno: Errno) -> ToolError {
         let path = self.requested.display();

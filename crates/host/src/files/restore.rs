@@ -1,53 +1,73 @@
 //! Putting a file back as it was before a change.
 
+use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use haft_contract::{Location, PreImage, ToolError};
+use haft_contract::{ErrorKind, Journal, Location, PreImage, ToolError};
 use rustix::fs::{AtFlags, Mode, RawMode, unlinkat};
 use rustix::io::Errno;
 
-use super::blocking::Stop;
-use super::delete::unlink;
-use super::draft::Draft;
+use super::blocking::{Stop, blocking};
+use super::change::change;
+use super::delete::Removal;
+use super::draft::{Draft, Staged};
 use super::errors::{self, Deed, failed};
+use super::fingerprint;
 use super::parent::Parent;
 use super::reader::PIECE;
 use super::roots::Place;
 use super::target::{self, Target};
 
-/// Puts a file back, and removes the directories that the change made.
-pub(super) fn restore(at: &Location, image: PreImage, stop: Stop) -> Result<(), ToolError> {
-    errors::check_writable(at)?;
-    match image.content {
-        Some(content) => put_back(at, content, image.mode, stop)?,
-        None => take_away(at)?,
+/// Puts a file back, if it still is what the change left, and removes the directories that the change made.
+pub(super) async fn restore(at: Location, image: PreImage, journal: &dyn Journal) -> Result<(), ToolError> {
+    let PreImage { content, mode, after, created_directories, .. } = image;
+    let there = at.clone();
+    match content {
+        Some(content) => {
+            let old = Old { content, mode };
+            change(journal, move |stop| put_back(&there, old, after.as_deref(), &stop)).await?;
+        }
+        None => take_away(there, after, journal).await?,
     }
-    remove_empty(at, &image.created_directories)
+    blocking(move || remove_empty(&at, &created_directories)).await
 }
 
-fn put_back(at: &Location, content: Box<dyn Read + Send>, mode: Option<u32>, stop: Stop) -> Result<(), ToolError> {
+/// What a file held, and its permissions.
+struct Old {
+    content: Box<dyn Read + Send>,
+    mode: Option<u32>,
+}
+
+fn put_back(at: &Location, old: Old, after: Option<&str>, stop: &Stop) -> Result<(Staged, PreImage), ToolError> {
+    errors::check_writable(at)?;
     let fail = |errno| failed(Deed::Write, at, errno);
     let place = Place::of(at)?;
     let name = target::name_of(place, at)?;
     let parent = Parent::open_or_make(place).map_err(fail)?;
-    let before = Target::find(&parent, name, at, Deed::Write)?.map(|target| target.stat);
-    let mut draft = Draft::begin(parent, name, stop).map_err(fail)?;
-    copy(content, &mut draft, at)?;
-    let most = before.as_ref().map_or(Ok(target::PERMISSIONS), |before| draft.inherit(before)).map_err(fail)?;
-    draft.seal(mode.map(|mode| permissions(mode) & most)).map_err(fail)?;
-    draft.place(at, before.as_ref())
+    let before = Target::find(&parent, name, at, Deed::Write)?;
+    check_left(before.as_ref().map(|target| &target.file), after, at, stop)?;
+    let mut draft = Draft::begin(parent, name, stop.clone()).map_err(fail)?;
+    copy(old.content, &mut draft, at)?;
+    let most = before.as_ref().map_or(Ok(target::PERMISSIONS), |before| draft.inherit(&before.stat)).map_err(fail)?;
+    let new = draft.seal(old.mode.map(|mode| permissions(mode) & most)).map_err(fail)?;
+    Ok(Staged::new(at, before, draft, new))
+}
+
+/// Whether what is there is what the change left; seen through the handle whose file is replaced or nothing is.
+fn check_left(now: Option<&File>, after: Option<&str>, at: &Location, stop: &Stop) -> Result<(), ToolError> {
+    let now = now.map(|file| fingerprint::of_file(file, stop)).transpose().map_err(|errno| failed(Deed::Read, at, errno))?;
+    if now.as_deref() == after { Ok(()) } else { Err(errors::changed_since(at)) }
 }
 
 fn copy(mut content: Box<dyn Read + Send>, draft: &mut Draft, at: &Location) -> Result<(), ToolError> {
     let mut buffer = vec![0; PIECE];
     loop {
-        match content.read(&mut buffer) {
+        match fingerprint::next_piece(&mut content, &mut buffer) {
             Ok(0) => return Ok(()),
             Ok(count) => draft.add(&buffer[..count]).map_err(|errno| failed(Deed::Write, at, errno))?,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(error) => {
-                let message = format!("What was kept of '{}' cannot be read: {error}; the file is unchanged.", at.display);
+                let message = format!("What was kept of '{}' cannot be read: {error}; the file is unchanged.", at.display());
                 return Err(ToolError::execution(message).with_source(error));
             }
         }
@@ -59,23 +79,24 @@ fn permissions(mode: u32) -> Mode {
     Mode::from_raw_mode(mode as RawMode)
 }
 
-fn take_away(at: &Location) -> Result<(), ToolError> {
-    let place = Place::of(at)?;
-    let name = target::name_of(place, at)?;
-    let parent = match Parent::open(place) {
-        Err(Errno::NOENT) => return Ok(()),
-        answer => answer.map_err(|errno| failed(Deed::Remove, at, errno))?,
+async fn take_away(at: Location, after: Option<String>, journal: &dyn Journal) -> Result<(), ToolError> {
+    let (there, expected) = (at.clone(), after.clone());
+    let prepare = move |stop: Stop| {
+        let watch = stop.clone();
+        let look = |file: &File| check_left(Some(file), expected.as_deref(), &there, &watch);
+        Removal::prepare(there.clone(), stop, look)
     };
-    match Target::find(&parent, name, at, Deed::Remove)? {
-        Some(_) => unlink(&parent, name, at),
-        None => Ok(()),
+    match change(journal, prepare).await {
+        Err(error) if error.kind() == ErrorKind::FileNotFound && after.is_none() => Ok(()),
+        Err(error) if error.kind() == ErrorKind::FileNotFound => Err(errors::changed_since(&at)),
+        answer => answer.map(drop),
     }
 }
 
 /// Removes the directories that a change made, innermost first, as long as they are empty.
 fn remove_empty(at: &Location, created: &[PathBuf]) -> Result<(), ToolError> {
     let place = Place::of(at)?;
-    for directory in created.iter().rev().filter(|directory| is_above(directory, &at.path)) {
+    for directory in created.iter().rev().filter(|directory| is_above(directory, at.path())) {
         match remove_directory(place, directory) {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(Errno::NOTEMPTY | Errno::EXIST) => return Ok(()),

@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use haft_contract::{Location, ToolError, Zone};
+use haft_contract::{ToolError, Zone};
 use rustix::fs::{CWD, Mode, fstat, openat, stat};
 
 use super::beneath::{CHOSEN_DIRECTORY, Way};
@@ -47,20 +47,11 @@ impl Root {
     }
 }
 
-/// A root and the way beneath it: what a [`Location`] carries.
+/// A root and the way beneath it.
 #[derive(Debug, Clone)]
 pub(super) struct Place {
     pub(super) root: Arc<Root>,
     pub(super) beneath: PathBuf,
-}
-
-impl Place {
-    /// The place of a location that this file system made.
-    pub(super) fn of(at: &Location) -> Result<&Self, ToolError> {
-        at.handle.downcast_ref().ok_or_else(|| {
-            ToolError::execution(format!("'{}' was located by another file system than the one that should open it.", at.display))
-        })
-    }
 }
 
 /// All roots of a session.
@@ -105,6 +96,10 @@ impl Roots {
     /// The root at exactly this path.
     pub(super) fn at(&self, path: &Path) -> Option<&Arc<Root>> {
         self.all.iter().find(|root| root.path == path)
+    }
+    /// Whether this is one of them, itself.
+    pub(super) fn hold(&self, root: &Arc<Root>) -> bool {
+        self.all.iter().any(|own| Arc::ptr_eq(own, root))
     }
     /// Those in which files may be written.
     pub(super) fn writable(&self) -> impl Iterator<Item = &Arc<Root>> {

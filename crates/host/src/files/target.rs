@@ -14,6 +14,9 @@ use super::open::{is_shown_by_the_kernel, ordinary, size_of};
 use super::parent::Parent;
 use super::roots::Place;
 
+/// A change keeps what was there, so that it can be taken back; more than this is not kept, and so not changed.
+const LARGEST_KEPT: u64 = 512 << 20;
+
 /// A file that is there: open, so that its content can be kept.
 #[derive(Debug)]
 pub(super) struct Target {
@@ -28,7 +31,13 @@ impl Target {
             return Err(errors::of_the_kernel(at));
         }
         match open_name(parent.handle(), name, READ) {
-            Ok(handle) => ordinary(handle, at, deed).map(|(file, stat)| Some(Self { file, stat })),
+            Ok(handle) => {
+                let (file, stat) = ordinary(handle, at, deed)?;
+                if size_of(&stat) > LARGEST_KEPT {
+                    return Err(errors::too_large_to_keep(at, size_of(&stat), LARGEST_KEPT));
+                }
+                Ok(Some(Self { file, stat }))
+            }
             Err(Errno::NOENT) => Ok(None),
             Err(errno) => Err(failed(deed, at, errno)),
         }
@@ -72,7 +81,7 @@ fn is_same(before: &Stat, now: &Stat) -> bool {
 pub(super) fn pre_image(at: &Location, before: Option<Target>, after: Option<String>, parent: &Parent) -> PreImage {
     let mode = before.as_ref().map(|target| bits(permissions(&target.stat)));
     let content = before.map(|Target { file, stat }| Box::new(file.take(size_of(&stat))) as Box<dyn Read + Send>);
-    PreImage { path: at.path.clone(), content, mode, after, created_directories: parent.made() }
+    PreImage { path: at.path().to_owned(), content, mode, after, created_directories: parent.made() }
 }
 
 /// The permissions that are kept. Not the bits that lend an owner's power: the kernel drops them on a write as well.

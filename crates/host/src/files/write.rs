@@ -1,16 +1,13 @@
 //! Writing a file whole, or not at all.
-//!
-//! A change has two halves, with the journal between them: first everything that can fail without a trace, then the
-//! one step that counts. Dropped anywhere before that step, nothing has happened.
 
 use std::ffi::OsStr;
 
 use haft_contract::{ErrorKind, Journal, Location, PreImage, ToolError, WriteMode, Written};
-use rustix::fs::Stat;
 use rustix::io::Errno;
 
-use super::blocking::{Call, Stop, blocking};
-use super::draft::Draft;
+use super::blocking::Stop;
+use super::change::{Before, change};
+use super::draft::{Draft, Staged};
 use super::errors::{self, Deed, failed};
 use super::parent::Parent;
 use super::roots::Place;
@@ -20,22 +17,10 @@ use super::target::{self, Target};
 const ATTEMPTS: usize = 16;
 
 /// Writes a file.
-pub(super) async fn write(at: &Location, content: Vec<u8>, mode: WriteMode, journal: &dyn Journal) -> Result<Written, ToolError> {
-    let (_call, stop) = Call::begin();
+pub(super) async fn write(at: Location, content: Vec<u8>, mode: WriteMode, journal: &dyn Journal) -> Result<Written, ToolError> {
     let bytes = content.len() as u64;
-    let place = at.clone();
-    let (staged, image) = blocking(move || stage(&place, &content, mode, &stop)).await?;
-    let created = image.content.is_none();
-    journal.keep(image).await?;
-    blocking(move || staged.draft.place(&staged.at, staged.before.as_ref())).await?;
-    Ok(Written { bytes, created })
-}
-
-/// A write that only has to be put in place.
-struct Staged {
-    at: Location,
-    before: Option<Stat>,
-    draft: Draft,
+    let before = change(journal, move |stop| stage(&at, &content, mode, &stop)).await?;
+    Ok(Written { bytes, created: before == Before::Nothing })
 }
 
 fn stage(at: &Location, content: &[u8], mode: WriteMode, stop: &Stop) -> Result<(Staged, PreImage), ToolError> {
@@ -57,9 +42,7 @@ fn try_stage(at: &Location, content: &[u8], mode: WriteMode, stop: &Stop) -> Res
     let parent = Parent::open_or_make(place).map_err(fail)?;
     let before = Target::find(&parent, name, at, Deed::Write)?;
     let (draft, after) = compose(parent, name, before.as_ref(), content, mode, stop.clone()).map_err(fail)?;
-    let stat = before.as_ref().map(|target| target.stat);
-    let image = target::pre_image(at, before, Some(after), draft.parent());
-    Ok((Staged { at: at.clone(), before: stat, draft }, image))
+    Ok(Staged::new(at, before, draft, after))
 }
 
 /// The new content in full, and its fingerprint.

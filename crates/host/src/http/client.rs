@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use haft_contract::{Body, BoxFuture, Connect, ErrorKind, HopJudge, HttpClient, HttpRequest, HttpResponse, ToolError};
-use reqwest::header::LOCATION;
+use reqwest::header::{CONTENT_LENGTH, LOCATION};
 use reqwest::{Method, Response};
 
 use super::guard::Guard;
@@ -83,7 +83,7 @@ impl GuardedClient {
         };
         let mut trail = Vec::new();
         loop {
-            let response = self.exchange(&hop).await?;
+            let response = self.exchange(&hop).await.map_err(|error| redirect::led_there(error, &trail, &hop.target))?;
             let Some(location) = location(&response).filter(|_| limit > 0) else { return Ok(self.answer(response, hop.target, trail)) };
             if trail.len() == usize::from(limit) {
                 return Err(redirect::too_many(limit, &hop.target));
@@ -91,8 +91,8 @@ impl GuardedClient {
             trail.push(hop.target.url.to_string());
             let mut next = hop.follow(response.status().as_u16(), &location)?;
             next.target = self.screened(next.target);
-            permitted(&next.target.connect)?;
-            judge.judge(&next.target.connect)?;
+            let judged = permitted(&next.target.connect).and_then(|()| judge.judge(&next.target.connect));
+            judged.map_err(|error| redirect::led_there(error, &trail, &next.target))?;
             hop = next;
         }
     }
@@ -103,9 +103,12 @@ impl GuardedClient {
         let method = Method::from_bytes(hop.target.connect.method.as_bytes())
             .map_err(|_| ToolError::validation(format!("Unsupported HTTP method: {}", hop.target.connect.method)))?;
         let mut request = self.client(&hop.target.connect)?.request(method, hop.target.url.clone()).headers(hop.headers.clone());
-        if let Some(body) = &hop.body {
-            request = request.body(body.clone());
-        }
+        request = match &hop.body {
+            Some(body) if !body.is_empty() => request.body(body.clone()),
+            // Some servers refuse these methods with 411 unless the length is said, even of nothing.
+            _ if matches!(hop.target.connect.method.as_str(), "POST" | "PUT" | "PATCH") => request.header(CONTENT_LENGTH, 0),
+            _ => request,
+        };
         let response = request.send().await.map_err(|error| failure::describe(error, &hop.target, &self.options))?;
         self.check_peer(&response, &hop.target)?;
         Ok(response)

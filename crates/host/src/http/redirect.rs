@@ -54,6 +54,14 @@ fn refused(from: &str, location: &str, why: &str) -> ToolError {
     ToolError::new(ErrorKind::NetworkError, format!("Redirect refused: {from} leads to {}. {why}.", shown(location)))
 }
 
+/// Behind a redirect, an error names it: the address is none that was asked for.
+pub(crate) fn led_there(error: ToolError, trail: &[String], to: &Target) -> ToolError {
+    let Some(from) = trail.last() else { return error };
+    let message = error.message().trim_end_matches('.');
+    let message = format!("{message}. A redirect led there: from {} to {}.", shown(from), to.shown());
+    error.with_message(message)
+}
+
 /// The error for more redirects than the request allows.
 pub(crate) fn too_many(limit: u8, last: &Target) -> ToolError {
     let last = last.shown();

@@ -1,5 +1,6 @@
 //! The desktop's own notifications, through the program that the system has for them.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -36,9 +37,10 @@ impl Desktop {
         Self { search_path, session: if is_one { session } else { Vec::new() } }
     }
 
-    /// Shows a notice and names the program that did; `None` if there is no desktop to show it on.
-    pub(super) async fn show(&self, notice: &Notice) -> Result<Option<&'static str>, String> {
-        let Some((name, program)) = self.program() else { return Ok(None) };
+    /// Shows a notice and names the program that did; `None` if there is no desktop to show it on. A program in a place
+    /// that is not trusted is passed over.
+    pub(super) async fn show(&self, notice: &Notice, is_trusted: impl Fn(&Path) -> bool) -> Result<Option<&'static str>, String> {
+        let Some((name, program)) = self.program(is_trusted) else { return Ok(None) };
         let arguments = if name == "osascript" { osascript(notice) } else { notify_send(notice) };
         let output = LocalProcesses.run(self.command(program, arguments), CancellationToken::new()).await.map_err(|error| said(&error))?;
         match output.code {
@@ -48,13 +50,15 @@ impl Desktop {
         }
     }
 
-    fn program(&self) -> Option<(&'static str, PathBuf)> {
+    fn program(&self, is_trusted: impl Fn(&Path) -> bool) -> Option<(&'static str, PathBuf)> {
         let name = if cfg!(target_os = "macos") { "osascript" } else { "notify-send" };
         if self.session.is_empty() && name == "notify-send" {
             return None;
         }
         let folders = self.search_path.iter().filter(|folder| folder.is_absolute());
-        folders.map(|folder| folder.join(name)).find(|file| file.is_file()).map(|file| (name, file))
+        let mut programs = folders.map(|folder| (folder, folder.join(name))).filter(|(_, file)| is_program(file));
+        // The folder counts too: a link in it can be made to lead elsewhere later.
+        programs.find(|(folder, file)| is_trusted(folder) && is_trusted(file)).map(|(_, file)| (name, file))
     }
 
     fn command(&self, program: PathBuf, arguments: Vec<String>) -> CommandSpec {
@@ -67,6 +71,10 @@ impl Desktop {
             timeout: TIME_LIMIT,
         }
     }
+}
+
+fn is_program(file: &Path) -> bool {
+    file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
 fn said(error: &ToolError) -> String {

@@ -31,6 +31,19 @@ async fn a27_a_page_of_a_huge_file_costs_a_page() {
     }
 }
 
+#[tokio::test]
+async fn a27_a_file_that_is_too_large_to_keep_is_not_changed() {
+    let disk = Disk::new();
+    std::fs::File::create(disk.ws.join("huge")).unwrap().set_len(HUNDRED_GIGABYTES).unwrap();
+    for way in BOTH {
+        let started = Instant::now();
+        let error = write(&disk.files(way), "huge", "x").await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::FileTooLarge, "{error}");
+        assert!(started.elapsed() < Duration::from_secs(5));
+        assert_eq!(std::fs::metadata(disk.ws.join("huge")).unwrap().len(), HUNDRED_GIGABYTES);
+    }
+}
+
 #[test]
 fn a27_work_on_a_huge_file_stops_when_nobody_waits_for_it() {
     let disk = Disk::new();

@@ -80,7 +80,7 @@ fn a_read_only_disk_is_read_and_says_why_it_is_not_written() {
     let Some(world) = world() else {
         return run_again(
             "faults::a_read_only_disk_is_read_and_says_why_it_is_not_written",
-            "mount -t tmpfs tmpfs .; cd \"$HAFT_TEST_WORLD\"; printf old > file; mount -o remount,ro .",
+            "mount -t tmpfs tmpfs .; cd \"$HAFT_TEST_WORLD\"; printf old > file; mount -o remount,bind,ro .",
         );
     };
     block_on(async {

@@ -2,11 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods, clippy::disallowed_types, reason = "tests")]
 
 mod bounds;
-mod changes;
 mod escapes;
 mod faults;
+mod interrupted;
+mod links;
 mod property;
 mod protected;
 mod races;
 mod reading;
 mod support;
+mod undoing;
+mod writing;

@@ -67,7 +67,7 @@ fn race_reads(disk: &Disk, way: Way, path: &str, one: &str, other: &str) -> Tall
         let _swapper = Swapper::start(scope, &over, disk.ws.join(one), disk.ws.join(other));
         for _ in 0..TRIES {
             match files.locate(Path::new(path)) {
-                Ok(at) if at.zone == Zone::Outside => tally.outside += 1,
+                Ok(at) if at.zone() == Zone::Outside => tally.outside += 1,
                 Ok(at) => match runtime.block_on(read(&files, &at)) {
                     Ok(content) => {
                         assert_eq!(content, "inside", "{way:?}: escaped");
@@ -120,7 +120,7 @@ fn a10_parent_swapped_for_link_while_writing_10_000_tries() {
             let _swapper = Swapper::start(scope, &over, disk.ws.join("folder"), disk.ws.join("link"));
             for _ in 0..TRIES {
                 match files.locate(Path::new("folder/file")) {
-                    Ok(at) if at.zone == Zone::Outside => tally.outside += 1,
+                    Ok(at) if at.zone() == Zone::Outside => tally.outside += 1,
                     Ok(at) => match runtime.block_on(files.write(&at, "new".into(), WriteMode::Overwrite, &Kept::default())) {
                         Ok(_) => tally.done += 1,
                         Err(error) => tally.refused(&error),
@@ -151,7 +151,7 @@ async fn a09_a10_a_swap_between_judging_and_opening_is_refused_for_certain() {
         disk.link(&disk.outside, "folder");
         let before = tree(&disk.base);
         for at in &located {
-            let path = at.requested.display();
+            let path = at.requested().display();
             let expected = format!(
                 "A part of '{path}' changed into a symbolic link while the call was being prepared, so nothing was done. Look at the path again, then retry."
             );

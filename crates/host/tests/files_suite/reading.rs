@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use haft_contract::{ErrorKind, FileInfo, FileKind, FileSystem};
+use haft_contract::{ErrorKind, FileInfo, FileKind, FileSystem, Location, WriteMode, Zone};
 
-use crate::support::{BOTH, Disk, kind_and_message, read};
+use crate::support::{BOTH, Disk, Image, Kept, kind_and_message, read, tree};
 
 #[tokio::test]
 async fn any_piece_of_a_file_can_be_read_whatever_its_size() {
@@ -79,8 +79,25 @@ async fn looking_tells_kind_size_and_time() {
 async fn a_location_of_another_file_system_is_refused() {
     let disk = Disk::new();
     let files = disk.files(BOTH[0]);
-    let mut at = files.locate(Path::new("file")).unwrap();
-    at.handle = std::sync::Arc::new(());
-    let error = files.open(&at).await.err().unwrap();
-    assert_eq!(error.message(), "'file' was located by another file system than the one that should open it.");
+    disk.put("file", "x");
+    let made_up =
+        Location::new("file".into(), disk.ws.join("file"), "file".into(), Zone::Workspace, std::sync::Arc::new(disk.ws.join("file")));
+    // The same folder, but another session with other rules.
+    let theirs = disk.files(BOTH[0]).locate(Path::new("file")).unwrap();
+    let before = tree(&disk.base);
+    for at in [made_up, theirs] {
+        let journal = Kept::default();
+        for error in [
+            files.info(&at).await.unwrap_err(),
+            files.open(&at).await.err().unwrap(),
+            files.fingerprint(&at).await.unwrap_err(),
+            files.write(&at, "x".into(), WriteMode::Overwrite, &journal).await.unwrap_err(),
+            files.delete(&at, &journal).await.unwrap_err(),
+            files.restore(&at, Image::default().back(), &journal).await.unwrap_err(),
+        ] {
+            let expected = "The location of 'file' was not made by this workspace. This is a fault of the tool; nothing was done.";
+            assert_eq!(kind_and_message(&error), (ErrorKind::PermissionDenied, expected));
+        }
+        assert_eq!((journal.images(), tree(&disk.base)), (vec![], before.clone()));
+    }
 }

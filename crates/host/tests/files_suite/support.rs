@@ -48,6 +48,7 @@ impl Disk {
     }
     /// Makes a file of the workspace, with its parents.
     pub(crate) fn put(&self, path: &str, content: &str) {
+        assert!(!path.starts_with('/'), "only in the workspace");
         let path = self.ws.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, content).unwrap();
@@ -105,7 +106,14 @@ pub(crate) fn names(directory: &Path) -> Vec<String> {
 
 /// What a call's policy allows inside a workspace: read what is not outside.
 pub(crate) fn may_read(at: &Location) -> bool {
-    at.zone != Zone::Outside && at.no_read.is_none()
+    at.zone() != Zone::Outside && at.no_read().is_none()
+}
+
+/// What a path means.
+pub(crate) fn located(files: &LocalFiles, path: impl AsRef<Path>) -> (Zone, PathBuf) {
+    let at = files.locate(path.as_ref()).unwrap_or_else(|error| panic!("{}: {error}", path.as_ref().display()));
+    assert_eq!(at.requested(), path.as_ref());
+    (at.zone(), at.path().to_owned())
 }
 
 /// The content of a file, read as a tool would.
@@ -117,6 +125,8 @@ pub(crate) async fn read(files: &LocalFiles, at: &Location) -> Result<String, To
 
 pub(crate) async fn write(files: &LocalFiles, path: &str, content: &str) -> Result<Written, ToolError> {
     let at = files.locate(Path::new(path))?;
+    let safe = std::env::temp_dir().canonicalize().unwrap();
+    assert!(at.no_write().is_some() || at.path().starts_with(safe), "a test would have written {}", at.path().display());
     files.write(&at, content.into(), WriteMode::Overwrite, &Kept::default()).await
 }
 
@@ -180,6 +190,10 @@ impl Journal for Kept<'_> {
             self.images.lock().unwrap().push(image);
             Ok(())
         })
+    }
+    fn withdraw<'b>(&'b self, path: &'b Path, after: Option<&'b str>) -> BoxFuture<'b, Result<(), ToolError>> {
+        self.images.lock().unwrap().retain(|image| image.path != path || image.after.as_deref() != after);
+        Box::pin(async { Ok(()) })
     }
     fn spill(&self, _extension: &'static str) -> BoxFuture<'_, Result<Box<dyn SpillWriter>, ToolError>> {
         Box::pin(async { Err(ToolError::execution("no spills here")) })

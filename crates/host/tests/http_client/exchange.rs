@@ -33,6 +33,20 @@ async fn each_method_is_received_exactly() {
 }
 
 #[tokio::test]
+async fn the_length_of_nothing_is_said_where_a_body_is_expected() {
+    let server = Server::answering(|_| ok("")).await;
+    let client = client_for(&server);
+    for (method, said) in [("POST", true), ("PUT", true), ("PATCH", true), ("GET", false), ("DELETE", false), ("OPTIONS", false)] {
+        for wanted in [request(method, &server.url("/")), with_body(request(method, &server.url("/")), "")] {
+            send(&client, wanted).await.unwrap();
+            let lengths: Vec<_> =
+                server.received().pop().unwrap().head.lines().filter(|line| line.starts_with("content-length")).map(String::from).collect();
+            assert_eq!(lengths, if said { vec!["content-length: 0"] } else { Vec::new() }, "{method}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_answer_comes_back_with_headers_in_order() {
     let server = Server::answering(|_| {
         "HTTP/1.1 404 Nope\r\nset-cookie: a=1\r\nx-b: caf\u{e9}\r\nset-cookie: c=2\r\ncontent-length: 4\r\nconnection: close\r\n\r\ngone"

@@ -62,9 +62,12 @@ async fn a_redirect_to_a_refused_address_is_not_followed() {
         let public = Server::answering(move |_| redirect(302, &answer)).await;
         let names = Arc::new(Names::default().with("public.example", &[&["127.0.0.1"]]).with("inner.example", &[&["127.0.0.1"]]));
         let client = client_with(&["public.example".into()], patient(), names);
-        let error = send(&client, request("GET", &public.url_as("public.example", "/"))).await.unwrap_err();
+        let from = public.url_as("public.example", "/");
+        let error = send(&client, request("GET", &from)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NetworkError, "{location}");
         assert!(error.message().starts_with("Address not allowed: "), "{location}: {error}");
+        let led = error.message().split_once(". A redirect led there: from ").unwrap().1;
+        assert!(led.starts_with(&format!("{from} to http://")), "{location}: {error}");
         assert_eq!(public.connections(), 1, "{location}");
     }
     assert_eq!(secret.connections(), 0);
@@ -136,7 +139,8 @@ async fn the_calls_own_judge_has_the_last_word() {
     let server = Server::answering(move |_| redirect(307, &location)).await;
     let client = client_with(&["127.0.0.1".into()], patient(), Arc::new(Names::default()));
     let error = client.send(with_body(request("POST", &server.url("/")), "x"), &Strict).await.unwrap_err();
-    let expected = format!("no POST 127.0.0.1:{}", other.address.port());
+    let port = other.address.port();
+    let expected = format!("no POST 127.0.0.1:{port}. A redirect led there: from {} to http://127.0.0.1:{port}/.", server.url("/"));
     assert_eq!((error.kind(), error.message()), (ErrorKind::PermissionDenied, &*expected));
     assert_eq!(other.connections(), 0);
 }

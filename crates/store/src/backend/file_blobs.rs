@@ -9,7 +9,7 @@ mod prune;
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -59,6 +59,10 @@ impl Blobs for FileBlobs {
     fn open<'a>(&'a self, id: &'a BlobId) -> BoxFuture<'a, Result<Box<dyn Read + Send>, StoreError>> {
         let (folder, name) = (Arc::clone(&self.pre_images), id.0.clone());
         Box::pin(blocking(move || open(&folder, name)))
+    }
+
+    fn path(&self, id: &BlobId) -> PathBuf {
+        self.pre_images.path().join(&id.0)
     }
 
     fn prune(&self, age: Duration) -> BoxFuture<'_, Result<usize, StoreError>> {

@@ -1,6 +1,7 @@
 //! The history in memory: for tests, and for embedding programs that want no file. It is gone with the process.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use haft_contract::BoxFuture;
@@ -40,6 +41,13 @@ impl State {
         Ok(())
     }
 
+    fn withdraw(&mut self, record: &str, path: &Path, after: Option<&str>) {
+        let is_meant = |image: &PreImageRecord| image.record == record && image.path == path && image.after.as_deref() == after;
+        if let Some(place) = self.images.iter().rposition(is_meant) {
+            self.images.remove(place);
+        }
+    }
+
     fn list(&self, filter: &CallFilter) -> Vec<CallRecord> {
         let calls = self.calls.values().rev().filter(|call| fits(call, filter));
         calls.take(filter.limit.unwrap_or(usize::MAX)).cloned().collect()
@@ -66,8 +74,8 @@ impl State {
     }
 
     fn newest_undoable(&self) -> Option<CallRecord> {
-        let has_images = |call: &CallRecord| self.images.iter().any(|image| image.record == call.id);
-        self.calls.values().rev().find(|call| !call.undone && has_images(call)).cloned()
+        let changed_last = self.images.iter().rev().filter_map(|image| self.calls.get(&image.record));
+        changed_last.into_iter().find(|call| !call.undone).cloned()
     }
 
     fn images_of(&self, record: &str) -> Vec<PreImageRecord> {
@@ -98,6 +106,13 @@ impl CallLog for InMemoryCallLog {
 
     fn keep(&self, image: PreImageRecord) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move { self.state().keep(image) })
+    }
+
+    fn withdraw<'a>(&'a self, record: &'a str, path: &'a Path, after: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            self.state().withdraw(record, path, after);
+            Ok(())
+        })
     }
 
     fn list(&self, filter: CallFilter) -> BoxFuture<'_, Result<Vec<CallRecord>, StoreError>> {

@@ -149,6 +149,10 @@ impl CallLog for SqliteCallLog {
         Box::pin(self.written(Change::Image(image)))
     }
 
+    fn withdraw<'a>(&'a self, record: &'a str, path: &'a Path, after: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(self.written(Change::Withdrawn { record: record.into(), path: path.into(), after: after.map(Into::into) }))
+    }
+
     fn list(&self, filter: CallFilter) -> BoxFuture<'_, Result<Vec<CallRecord>, StoreError>> {
         Box::pin(self.ask(move |connection| Ok(reader::list(connection, &filter)?)))
     }

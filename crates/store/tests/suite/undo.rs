@@ -1,6 +1,6 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use haft_store::{BlobId, CallLog, CallRecord, PreImageRecord};
 
@@ -57,6 +57,43 @@ pub(crate) async fn a_pre_image_needs_its_call(log: &dyn CallLog) {
     assert!(error.to_string().starts_with("no call 'r2': "), "{error}");
     assert_eq!(log.pre_images("r2").await.unwrap(), []);
     assert_eq!(ids(log).await, ["r1"]);
+}
+
+pub(crate) async fn of_calls_that_ran_at_once_the_last_change_is_the_newest(log: &dyn CallLog) {
+    log.append(record("r1")).unwrap();
+    log.append(record("r2")).unwrap();
+    log.keep(image("r2", "/w/a")).await.unwrap();
+    log.keep(image("r1", "/w/a")).await.unwrap();
+    assert_eq!(log.newest_undoable().await.unwrap().unwrap().id, "r1");
+    log.mark_undone("r1").await.unwrap();
+    assert_eq!(log.newest_undoable().await.unwrap().unwrap().id, "r2");
+}
+
+pub(crate) async fn a_pre_image_that_is_withdrawn_is_gone_and_no_other(log: &dyn CallLog) {
+    let kept =
+        |record, path, after: Option<&str>, mode| PreImageRecord { after: after.map(Into::into), mode: Some(mode), ..image(record, path) };
+    log.append(record("r1")).unwrap();
+    log.append(record("r2")).unwrap();
+    let images = [
+        kept("r1", "/w/a", Some("x"), 1),
+        kept("r1", "/w/a", Some("y"), 2),
+        kept("r1", "/w/b", Some("x"), 3),
+        kept("r1", "/w/a", Some("x"), 4),
+        kept("r1", "/w/a", None, 5),
+    ];
+    for image in images.iter().chain([&kept("r2", "/w/a", Some("x"), 6)]) {
+        log.keep(image.clone()).await.unwrap();
+    }
+    let mut left: Vec<_> = images.to_vec();
+    // The newest of two alike, one that removed the file, then the older of the two, then one that is not there.
+    for (after, gone) in [(Some("x"), Some(4)), (None, Some(5)), (Some("x"), Some(1)), (Some("x"), None)] {
+        log.withdraw("r1", Path::new("/w/a"), after).await.unwrap();
+        left.retain(|image| image.mode != gone);
+        assert_eq!(log.pre_images("r1").await.unwrap(), left, "{after:?}");
+    }
+    assert_eq!(log.pre_images("r2").await.unwrap().len(), 1);
+    log.withdraw("r2", Path::new("/w/a"), Some("x")).await.unwrap();
+    assert_eq!(log.newest_undoable().await.unwrap(), Some(record("r1")), "without pre-images there is nothing to undo");
 }
 
 pub(crate) async fn the_newest_undoable_call_has_pre_images_and_is_not_undone(log: &dyn CallLog) {

@@ -1,5 +1,7 @@
 //! One thing to be written, who waits for it, and what it counts against the room there is.
 
+use std::path::PathBuf;
+
 use serde_json::Value;
 use tokio::sync::oneshot;
 
@@ -16,6 +18,11 @@ pub(super) enum Change {
     /// A record that the writer makes, so that the call need not.
     Deferred(Box<dyn FnOnce() -> CallRecord + Send>),
     Image(PreImageRecord),
+    Withdrawn {
+        record: String,
+        path: PathBuf,
+        after: Option<String>,
+    },
     Undone(String),
     /// Nothing; a flush waits for what is before it.
     Nothing,

@@ -14,9 +14,10 @@ use super::item::{Change, Item, LEAST, Outcome, ROOM, answer, weight_of};
 use crate::{CallRecord, StoreError};
 
 /// This many waiting records are worth a commit at once.
-const GROUP: usize = 512;
-/// How long the writer waits for more before it commits, unless someone waits for it.
-const LINGER: Duration = Duration::from_millis(2);
+const GROUP: usize = 2048;
+/// How long the writer waits for more before it commits, unless someone waits for it. Long enough that a burst of calls is
+/// over by then: a writer that works beside it competes for memory and for the processor.
+const LINGER: Duration = Duration::from_millis(25);
 /// How long the writer waits before it tries a failed group again.
 const RETRY: Duration = Duration::from_secs(1);
 

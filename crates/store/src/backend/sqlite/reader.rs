@@ -59,10 +59,11 @@ fn candidates(connection: &Connection, short: &str) -> rusqlite::Result<Vec<Stri
 }
 
 pub(super) fn newest_undoable(connection: &Connection) -> rusqlite::Result<Option<CallRecord>> {
-    // Driven by the pre-images, which few calls have.
+    // Driven by the pre-images, which few calls have. Newest is who changed a file last, not who was called last: of calls
+    // that run at once, only the last change can be taken back first.
     let sql = format!(
         "SELECT {CALL_COLUMNS} FROM calls WHERE id = (SELECT record FROM pre_images CROSS JOIN calls AS undoable \
-         ON undoable.id = record WHERE NOT undoable.undone ORDER BY record DESC LIMIT 1)"
+         ON undoable.id = record WHERE NOT undoable.undone ORDER BY sequence DESC LIMIT 1)"
     );
     connection.prepare_cached(&sql)?.query_row([], rows::call).optional()
 }

@@ -27,6 +27,9 @@ const PUT_CALL: &str = "INSERT INTO calls (id, call_id, session, agent, tool, st
 
 const PUT_IMAGE: &str = "INSERT INTO pre_images (record, path, content, mode, after, created_directories) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 
+const REMOVE_IMAGE: &str = "DELETE FROM pre_images WHERE sequence = \
+     (SELECT max(sequence) FROM pre_images WHERE record = ?1 AND path = ?2 AND after IS ?3)";
+
 pub(super) fn put_call(connection: &Connection, record: &CallRecord) -> rusqlite::Result<()> {
     let (status, error_type) = match &record.status {
         CallStatus::Begun => ("begun", None),
@@ -96,6 +99,11 @@ pub(super) fn put_image(connection: &Connection, image: &PreImageRecord) -> rusq
         image.after,
         joined(&image.created_directories),
     ])?;
+    Ok(())
+}
+
+pub(super) fn remove_image(connection: &Connection, record: &str, path: &Path, after: Option<&str>) -> rusqlite::Result<()> {
+    connection.prepare_cached(REMOVE_IMAGE)?.execute(params![record, bytes(path), after])?;
     Ok(())
 }
 

@@ -54,6 +54,7 @@ fn apply(connection: &Connection, change: &Change) -> rusqlite::Result<Outcome> 
     let result = match change {
         Change::Record(record) => rows::put_call(connection, record).map(|()| true),
         Change::Image(image) => rows::put_image(connection, image).map(|()| true),
+        Change::Withdrawn { record, path, after } => rows::remove_image(connection, record, path, after.as_deref()).map(|()| true),
         Change::Undone(record) => rows::mark_undone(connection, record),
         // Made when its group was taken.
         Change::Nothing | Change::Deferred(_) => Ok(true),

@@ -1,0 +1,60 @@
+//! A change has two halves, with the journal between them: first everything that can fail without a trace, then the one
+//! step that counts. Dropped anywhere before that step, nothing has happened.
+
+use haft_contract::{Journal, Location, PreImage, ToolError};
+use rustix::io::Errno;
+
+use super::blocking::{Call, Stop, blocking};
+use super::errors;
+
+/// A change that only has to be done.
+pub(super) trait Step: Send + 'static {
+    /// Does it.
+    fn take(self) -> Outcome;
+}
+
+/// How the step that counts ended.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    Done,
+    /// It was done, but may not survive a power cut.
+    NotSynced(ToolError),
+    /// Everything is as it was.
+    NotDone(ToolError),
+}
+
+impl Outcome {
+    /// Done; whether for certain, syncing it says.
+    pub(super) fn done(synced: Result<(), Errno>, at: &Location) -> Self {
+        synced.map_or_else(|errno| Self::NotSynced(errors::not_synced(at, errno)), |()| Self::Done)
+    }
+}
+
+/// What was there before a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Before {
+    File,
+    Nothing,
+}
+
+/// Makes a change: prepared, journalled, done.
+pub(super) async fn change<S, P>(journal: &dyn Journal, prepare: P) -> Result<Before, ToolError>
+where
+    S: Step,
+    P: FnOnce(Stop) -> Result<(S, PreImage), ToolError> + Send + 'static,
+{
+    let (_call, stop) = Call::begin();
+    let (last, image) = blocking(move || prepare(stop)).await?;
+    let before = if image.content.is_some() { Before::File } else { Before::Nothing };
+    let (path, after) = (image.path.clone(), image.after.clone());
+    journal.keep(image).await?;
+    match blocking(move || Ok(last.take())).await? {
+        Outcome::Done => Ok(before),
+        Outcome::NotSynced(error) => Err(error),
+        Outcome::NotDone(error) => {
+            // A pre-image too many is the lesser fault: the one to tell is why nothing was done.
+            journal.withdraw(&path, after.as_deref()).await.ok();
+            Err(error)
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Changes that are stopped on the way: nothing has happened.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::{Context, Waker};
+
+use haft_contract::{BoxFuture, FileSystem, Journal, PreImage, SpillWriter, ToolError, WriteMode};
+use tokio::sync::Notify;
+
+use crate::support::{BOTH, Disk, Kept, names, tree};
+
+#[tokio::test]
+async fn a_journal_that_fails_leaves_everything_as_it_was() {
+    for way in BOTH {
+        let disk = Disk::new();
+        let files = disk.files(way);
+        disk.put("file", "old");
+        let before = tree(&disk.ws);
+        let journal = Kept::meanwhile(|_| Err(ToolError::execution("no room")));
+        for path in ["file", "new", "a/b/new"] {
+            let at = files.locate(Path::new(path)).unwrap();
+            let error = files.write(&at, "new".into(), WriteMode::Overwrite, &journal).await.unwrap_err();
+            assert_eq!(error.message(), "no room");
+        }
+        let at = files.locate(Path::new("file")).unwrap();
+        assert_eq!(files.delete(&at, &journal).await.unwrap_err().message(), "no room");
+        assert_eq!(tree(&disk.ws), before);
+    }
+}
+
+/// A journal that says when it is asked, and never answers.
+#[derive(Default)]
+struct Never(Notify);
+
+impl Journal for Never {
+    fn keep(&self, _image: PreImage) -> BoxFuture<'_, Result<(), ToolError>> {
+        self.0.notify_one();
+        Box::pin(std::future::pending())
+    }
+    fn withdraw<'a>(&'a self, _path: &'a Path, _after: Option<&'a str>) -> BoxFuture<'a, Result<(), ToolError>> {
+        Box::pin(std::future::pending())
+    }
+    fn spill(&self, _extension: &'static str) -> BoxFuture<'_, Result<Box<dyn SpillWriter>, ToolError>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test]
+async fn a_write_that_is_dropped_while_it_waits_leaves_everything_as_it_was() {
+    let disk = Disk::new();
+    let files = disk.files(BOTH[0]);
+    disk.put("file", "old");
+    let before = tree(&disk.ws);
+    for path in ["file", "a/b/new"] {
+        let at = files.locate(Path::new(path)).unwrap();
+        let never = Never::default();
+        let mut writing = files.write(&at, "new".into(), WriteMode::Overwrite, &never);
+        tokio::select! {
+            _ = &mut writing => panic!("written without the journal"),
+            () = never.0.notified() => {}
+        }
+        assert!(tree(&disk.ws).values().any(|content| content == "new"), "the draft is there");
+        drop(writing);
+        assert_eq!(tree(&disk.ws), before);
+    }
+}
+
+#[test]
+fn a_write_that_is_dropped_at_once_never_happens() {
+    let disk = Disk::new();
+    let files = disk.files(BOTH[0]);
+    // With one thread for such work, what is asked for later begins when the write's work has ended.
+    let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
+    runtime.block_on(async {
+        let at = files.locate(Path::new("a/file")).unwrap();
+        let never = Never::default();
+        let mut writing = files.write(&at, vec![b'x'; 1 << 20], WriteMode::Overwrite, &never);
+        assert!(writing.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        drop(writing);
+        tokio::task::spawn_blocking(|| {}).await.unwrap();
+    });
+    assert_eq!(names(&disk.ws), Vec::<String>::new());
+}
+
+#[test]
+fn a_write_that_is_dropped_before_its_last_step_never_happens() {
+    let disk = Disk::new();
+    let files = disk.files(BOTH[0]);
+    disk.put("file", "old");
+    let (release, held) = mpsc::channel::<()>();
+    let (held, asked) = (Mutex::new(Some(held)), Notify::new());
+    let journal = Kept::meanwhile(|_| {
+        // Keeps the only thread for such work busy, so that the last step is asked for but has to wait.
+        let held = held.lock().unwrap().take().unwrap();
+        tokio::task::spawn_blocking(move || held.recv());
+        asked.notify_one();
+        Ok(())
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
+    runtime.block_on(async {
+        let at = files.locate(Path::new("file")).unwrap();
+        let mut writing = files.write(&at, "new".into(), WriteMode::Overwrite, &journal);
+        tokio::select! {
+            biased;
+            _ = &mut writing => panic!("written while the thread was busy"),
+            () = asked.notified() => {}
+        }
+        drop(writing);
+        release.send(()).unwrap();
+        tokio::task::spawn_blocking(|| {}).await.unwrap();
+    });
+    assert_eq!(tree(&disk.ws).into_iter().collect::<Vec<_>>(), [("file".into(), "old".into())]);
+}
+
+/// Kept content that has no end, and waits in the middle of its first piece.
+struct Endless {
+    asked: Arc<Notify>,
+    go: mpsc::Receiver<()>,
+    pieces: Arc<AtomicUsize>,
+}
+
+impl std::io::Read for Endless {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.pieces.fetch_add(1, Ordering::Relaxed) == 0 {
+            self.asked.notify_one();
+            self.go.recv().unwrap();
+        }
+        Ok(if self.pieces.load(Ordering::Relaxed) < 100 { buffer.len() } else { 0 })
+    }
+}
+
+#[test]
+fn putting_back_stops_when_nobody_waits_for_it() {
+    let disk = Disk::new();
+    let files = disk.files(BOTH[0]);
+    let (release, go) = mpsc::channel();
+    let (asked, pieces) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
+    let content = Endless { asked: Arc::clone(&asked), go, pieces: Arc::clone(&pieces) };
+    let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
+    runtime.block_on(async {
+        let at = files.locate(Path::new("a/file")).unwrap();
+        let image =
+            PreImage { path: at.path().to_owned(), content: Some(Box::new(content)), mode: None, after: None, created_directories: vec![] };
+        let journal = Kept::default();
+        let mut restoring = files.restore(&at, image, &journal);
+        tokio::select! {
+            _ = &mut restoring => panic!("there is no end to it"),
+            () = asked.notified() => {}
+        }
+        drop(restoring);
+        release.send(()).unwrap();
+        tokio::task::spawn_blocking(|| {}).await.unwrap();
+    });
+    assert_eq!(pieces.load(Ordering::Relaxed), 1);
+    assert_eq!(names(&disk.ws), Vec::<String>::new());
+}
