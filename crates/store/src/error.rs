@@ -25,7 +25,9 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The database's content makes no sense. On opening it is set aside instead, and a new one started.
-    #[error("the database {path} is damaged ({source}): stop every haft, move the file away, and a new one is started")]
+    #[error(
+        "the database {path} is damaged ({source}): the next start of haft sets it aside and begins a new one; stop every other haft first"
+    )]
     Damaged {
         /// Which file.
         path: PathBuf,

@@ -109,10 +109,16 @@ impl SqliteCallLog {
         self.written(Change::Nothing).await?;
         let reader = Arc::clone(&self.reader);
         let answer = blocking(move || question(&reader.lock().unwrap_or_else(PoisonError::into_inner))).await;
-        answer.map_err(|error| match error {
-            StoreError::Database(source) => StoreError::database(&self.path, source),
-            other => other,
-        })
+        answer
+            .map_err(|error| match error {
+                StoreError::Database(source) => StoreError::database(&self.path, source),
+                other => other,
+            })
+            .inspect_err(|error| {
+                if matches!(error, StoreError::Damaged { .. }) {
+                    open::suspect(&self.path);
+                }
+            })
     }
 }
 

@@ -94,8 +94,25 @@ async fn damage_that_shows_later_says_what_to_do() {
     fs::write(&path, content).unwrap();
     let error = open(folder.path()).get("r0001").await.unwrap_err();
     let expected = format!(
-        "the database {} is damaged (database disk image is malformed): stop every haft, move the file away, and a new one is started",
+        "the database {} is damaged (database disk image is malformed): the next start of haft sets it aside and begins a new one; \
+         stop every other haft first",
         path.display()
     );
     assert_eq!(error.to_string(), expected);
+    // And so it does, once.
+    let opened = SqliteCallLog::open(folder.path()).unwrap();
+    assert!(opened.notice.unwrap().contains("it was set aside as haft.db.damaged-1 and a new one started"));
+    opened.log.append(record("r1")).unwrap();
+    assert_eq!(ids(&opened.log).await, ["r1"]);
+    drop(opened.log);
+    assert_eq!(SqliteCallLog::open(folder.path()).unwrap().notice, None);
+}
+
+#[tokio::test]
+async fn a_suspicion_that_proves_wrong_costs_nothing() {
+    let folder = filled(3).await;
+    fs::write(folder.path().join("haft.db.suspect"), "").unwrap();
+    let opened = SqliteCallLog::open(folder.path()).unwrap();
+    assert_eq!((opened.notice, ids(&opened.log).await.len()), (None, 3));
+    assert!(!folder.path().join("haft.db.suspect").exists());
 }

@@ -1,6 +1,7 @@
 //! Opening the database: private files, damage set aside, settings.
 
-use std::path::Path;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
@@ -22,7 +23,7 @@ const WAL_KEPT: i64 = 16 << 20;
 pub(super) struct Connections {
     pub(super) writer: Connection,
     pub(super) reader: Connection,
-    pub(super) path: std::path::PathBuf,
+    pub(super) path: PathBuf,
     pub(super) notice: Option<String>,
 }
 
@@ -33,7 +34,11 @@ pub(super) fn open(folder: &Path, busy_timeout: Duration) -> Result<Connections,
     let timeout = busy_timeout.min(LONGEST_TIMEOUT);
     let path = folder.path().join(FILE);
     let Some(_lock) = folder.lock(timeout)? else { return Err(StoreError::Locked { path }) };
-    let ((writer, reader), notice) = match connect(&folder, &path, timeout) {
+    let connected = connect(&folder, &path, timeout).and_then(|connections| {
+        check_suspect(&connections.0, &path)?;
+        Ok(connections)
+    });
+    let ((writer, reader), notice) = match connected {
         Err(StoreError::Damaged { source, .. }) => {
             let aside = set_aside(&folder)?;
             let notice =
@@ -43,6 +48,33 @@ pub(super) fn open(folder: &Path, busy_timeout: Duration) -> Result<Connections,
         outcome => (outcome?, None),
     };
     Ok(Connections { writer, reader, path, notice })
+}
+
+/// Remembers that an operation met damage, for the next start to look at: the whole file is read then, and only then.
+pub(super) fn suspect(path: &Path) {
+    let mark = std::fs::File::options().create(true).append(true).mode(0o600).open(mark_of(path));
+    // Where even this cannot be written, the next operation meets the same damage.
+    mark.map(drop).ok();
+}
+
+fn mark_of(path: &Path) -> PathBuf {
+    path.with_extension("db.suspect")
+}
+
+/// Reads the whole of a database in which damage was met; if there is any, it is said as damage on opening is.
+fn check_suspect(writer: &Connection, path: &Path) -> Result<(), StoreError> {
+    let mark = mark_of(path);
+    if !mark.exists() {
+        return Ok(());
+    }
+    let found: String =
+        writer.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(|error| StoreError::database(path, error))?;
+    std::fs::remove_file(&mark).map_err(|error| StoreError::io(&mark, error))?;
+    if found == "ok" {
+        return Ok(());
+    }
+    let corrupt = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+    Err(StoreError::database(path, rusqlite::Error::SqliteFailure(corrupt, Some("some of its pages cannot be read".into()))))
 }
 
 fn connect(folder: &PrivateFolder, path: &Path, timeout: Duration) -> Result<(Connection, Connection), StoreError> {

@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 
 use super::failure::copy_of;
 use super::item::{Change, Item, LEAST, Outcome, ROOM, answer, weight_of};
+use super::open;
 use crate::{CallRecord, StoreError};
 
 /// This many waiting records are worth a commit at once.
@@ -176,6 +177,9 @@ impl Queue {
     /// For the writer: the group could not be written. Gives back what must be tried again: records. Whoever waits is
     /// told now, so what they asked for is not done later.
     pub(super) fn postpone(&self, group: Vec<Item>, error: &rusqlite::Error) -> Vec<Item> {
+        if matches!(StoreError::database(&self.path, copy_of(error)), StoreError::Damaged { .. }) {
+            open::suspect(&self.path);
+        }
         let mut held = Vec::new();
         let mut state = self.lock();
         for mut item in group {
