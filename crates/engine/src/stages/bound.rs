@@ -57,8 +57,10 @@ async fn cut(text: &str, cap: usize, journal: &dyn Journal) -> String {
     if let Some(line) = text[..end].rfind('\n').filter(|line| *line > end / 2) {
         end = line + 1;
     }
-    let clean = redact(&text[..text.floor_char_boundary(end + BEYOND)]);
-    let shown = &clean[..clean.floor_char_boundary(end)];
+    let window = &text[..text.floor_char_boundary(end + BEYOND)];
+    let clean = redact(window);
+    // Only what came from before the cut: the far end of the window may hold the beginning of another secret.
+    let shown = &clean[..clean.floor_char_boundary(end.min(clean.len().saturating_sub(window.len() - end)))];
     let next = shown.bytes().filter(|byte| *byte == b'\n').count() + 1;
     let note = match spilled(text, journal).await {
         Ok(file) => format!("All of it is in '{}': read_file with that path and offset={next} goes on.", file.path.display()),

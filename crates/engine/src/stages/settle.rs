@@ -208,6 +208,8 @@ fn head(text: &str, limit: usize) -> &str {
 const KEPT: usize = 1024;
 /// How many items of a list or keys of an object it keeps.
 const MOST: usize = 100;
+/// What stands between the head of a string and its whole length.
+const MORE: &str = "… (";
 
 /// The arguments of a call after its tool has taken them. Text is parsed again only when someone looks: behind the call,
 /// mostly.
@@ -265,7 +267,8 @@ impl Remembered {
 /// A copy with long strings cut.
 pub(crate) fn remembered(value: &Value) -> Value {
     match value {
-        Value::String(text) if text.len() > KEPT => Value::String(format!("{}… ({} bytes)", head(text, KEPT), text.len())),
+        // Twice as much as is kept: a secret across the border must be seen whole before it is cut.
+        Value::String(text) if text.len() > 2 * KEPT => Value::String(format!("{}{MORE}{} bytes)", head(text, 2 * KEPT), text.len())),
         Value::Array(items) => {
             let more = (items.len() > MOST).then(|| json!(format!("… ({} items)", items.len())));
             items.iter().take(MOST).map(remembered).chain(more).collect()
@@ -285,6 +288,9 @@ fn redacted(mut value: Value) -> Value {
             if let Cow::Owned(clean) = redact(text) {
                 *text = clean;
             }
+            if let Some(short) = clipped(text) {
+                *text = short;
+            }
         }
         Value::Array(items) => items.iter_mut().for_each(|item| *item = redacted(item.take())),
         Value::Object(map) => map.iter_mut().for_each(|(key, item)| {
@@ -294,6 +300,12 @@ fn redacted(mut value: Value) -> Value {
         _ => {}
     }
     value
+}
+
+/// The head that history keeps of a string, after redaction.
+fn clipped(text: &str) -> Option<String> {
+    let (body, whole) = text.rsplit_once(MORE).map_or((text, format!("{} bytes)", text.len())), |(body, whole)| (body, whole.to_owned()));
+    (body.len() > KEPT).then(|| format!("{}{MORE}{whole}", head(body, KEPT)))
 }
 
 /// Names of headers and parameters whose value is a secret, whatever its shape.
@@ -334,6 +346,16 @@ mod tests {
         assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), 1000);
         assert_eq!(ids.iter().map(|id| &id[id.len() - 8..]).collect::<BTreeSet<_>>().len(), 1000, "the last characters name a call");
         assert!(record_id(SystemTime::UNIX_EPOCH + Duration::from_secs(1)).to_string() > ids[999]);
+    }
+
+    #[test]
+    fn a_secret_across_the_cut_is_not_kept_in_part() {
+        let token = "ghp_0123456789abcdefghijklmnopqrstuvwxyz";
+        for before in [1000, 1010, 1020, 2040] {
+            let text = format!("{} {token} {}", "x".repeat(before), "y ".repeat(3000));
+            let kept = redacted(remembered(&json!(text)));
+            assert!(!kept.as_str().unwrap().contains("ghp_"), "{before}");
+        }
     }
 
     #[test]
