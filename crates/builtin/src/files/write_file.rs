@@ -10,7 +10,8 @@ use serde_json::json;
 const LONGEST_MARK: usize = 3;
 
 /// Write contents to a file on local storage. Creates the file and its folders if they are missing; 'overwrite' replaces
-/// everything that is there, so read a file first unless it is new. The content is written as UTF-8, exactly as given.
+/// everything that is there, so read a file first unless it is new. The content is written as UTF-8, exactly as given; text
+/// appended to a UTF-16 file takes its encoding.
 #[derive(Debug, ToolMeta)]
 #[tool(
     name = "write_file",

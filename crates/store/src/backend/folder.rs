@@ -6,7 +6,7 @@
 use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -38,6 +38,7 @@ impl PrivateFolder {
         // Without a slash at the end, which would make the system follow a link.
         let path: PathBuf = path.components().collect();
         DirBuilder::new().recursive(true).mode(0o700).create(&path).map_err(|error| StoreError::io(&path, error))?;
+        refuse_someone_elses_use(&path)?;
         let handle = open_folder(CWD, &path, &path)?;
         let path = path.canonicalize().map_err(|error| StoreError::io(&path, error))?;
         Ok(Self { path, handle })
@@ -160,6 +161,25 @@ fn open_folder(parent: impl std::os::fd::AsFd, name: &Path, path: &Path) -> Resu
     Ok(handle)
 }
 
+/// A folder that others may see and that holds other things has a use of its own, and narrowing it would break that.
+fn refuse_someone_elses_use(path: &Path) -> Result<(), StoreError> {
+    const OURS: [&str; 4] = ["haft.db", "spills", "pre-images", "alerts.log"];
+    let failed = |error| StoreError::io(path, error);
+    let mode = Mode::from_raw_mode(path.metadata().map_err(failed)?.permissions().mode());
+    if !mode.intersects(Mode::RWXG | Mode::RWXO) {
+        return Ok(());
+    }
+    for entry in path.read_dir().map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        let name = name.to_string_lossy();
+        if !OURS.iter().any(|ours| name.starts_with(ours)) {
+            let problem = format!("it holds other things ('{name}'), and others may see it: set HAFT_HOME to a folder of its own");
+            return Err(StoreError::untrusted(path, problem));
+        }
+    }
+    Ok(())
+}
+
 fn refuse_foreign(stat: &Stat, path: &Path) -> Result<(), StoreError> {
     let me = rustix::process::geteuid().as_raw();
     if stat.st_uid == me {
@@ -174,6 +194,23 @@ mod tests {
     use std::io::ErrorKind;
 
     use super::*;
+
+    #[test]
+    fn a_folder_with_a_use_of_its_own_is_left_as_it_is() {
+        let outer = tempfile::tempdir().unwrap();
+        let mode = |mode| std::fs::set_permissions(outer.path(), std::fs::Permissions::from_mode(mode)).unwrap();
+        std::fs::write(outer.path().join("notes.txt"), "mine").unwrap();
+        mode(0o755);
+        let error = PrivateFolder::open(outer.path()).unwrap_err().to_string();
+        assert!(
+            error.ends_with("it holds other things ('notes.txt'), and others may see it: set HAFT_HOME to a folder of its own"),
+            "{error}"
+        );
+        assert_eq!(outer.path().metadata().unwrap().permissions().mode() & 0o777, 0o755);
+        std::fs::rename(outer.path().join("notes.txt"), outer.path().join("haft.db")).unwrap();
+        PrivateFolder::open(outer.path()).unwrap();
+        assert_eq!(outer.path().metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    }
 
     #[test]
     fn files_are_created_exclusively_and_never_through_a_link() {
