@@ -159,7 +159,7 @@ pub struct Meta {
     pub section: Section,
     /// What kind of thing it does.
     pub category: Category,
-    /// The access that an ordinary call needs; what a call really needs comes from its plan.
+    /// The access that an ordinary call needs. What a call really needs comes from its plan; this decides where that is empty.
     pub access: Access,
     /// What the platform must grant first.
     pub permissions: &'static [&'static str],
