@@ -3,7 +3,8 @@
 //! `cargo bench` prints medians of five rounds and the ratio. Nothing here fails a test run.
 #![allow(clippy::expect_used, clippy::print_stdout, reason = "a program that prints numbers")]
 
-use std::future::Future;
+mod measure;
+
 use std::hint::black_box;
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -15,13 +16,13 @@ use haft::store::{CallLog, FileBlobs, SqliteCallLog};
 use haft::{Access, Engine, Erased, Registry, Session, Source, ToolCall, ToolDefinition, ToolError, ToolOutput, ToolResult};
 use serde_json::{Value, json};
 
-const ROUNDS: usize = 5;
+use crate::measure::{ROUNDS, head, median, middle, row, time, time_async};
 
 /// `cargo bench -- call` runs the parts whose name holds `call`.
 fn main() {
     let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
     let runs = |part: &str| part.contains(&wanted);
-    println!("{:<46} {:>12} {:>12} {:>8}  reference", "what", "ours", "reference", "ratio");
+    head();
     if runs("registration") {
         registration();
     }
@@ -256,35 +257,4 @@ fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
     line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).unwrap_or(0)
-}
-
-fn time(count: u32, mut work: impl FnMut()) -> Duration {
-    let started = Instant::now();
-    for _ in 0..count {
-        work();
-    }
-    started.elapsed() / count
-}
-
-async fn time_async<F: Future<Output = ()>>(count: u32, work: impl Fn() -> F) -> Duration {
-    let started = Instant::now();
-    for _ in 0..count {
-        work().await;
-    }
-    started.elapsed() / count
-}
-
-fn median(mut measure: impl FnMut() -> Duration) -> Duration {
-    middle((0..ROUNDS).map(|_| measure()).collect())
-}
-
-fn middle(mut times: Vec<Duration>) -> Duration {
-    times.sort();
-    times[times.len() / 2]
-}
-
-fn row(what: &str, ours: Duration, reference: Duration, beside: &str) {
-    let micros = |time: Duration| format!("{:.2} µs", time.as_secs_f64() * 1e6);
-    let ratio = ours.as_secs_f64() / reference.as_secs_f64().max(1e-12);
-    println!("{what:<46} {:>12} {:>12} {ratio:>7.2}x  {beside}", micros(ours), micros(reference));
 }

@@ -77,11 +77,12 @@ mod toolbox;
 pub use haft_compat as compat;
 pub use haft_contract::*;
 pub use haft_engine::{
-    Before, CallbackPermissions, Candidate, Decision, Engine, EngineBuilder, Entry, Event, EventSink, Explanation, Hook, HookCall, Limits,
-    Listed, LoopLimits, Outcome, PermissionBroker, Policy, Refusal, RegisterError, Registry, Session, SessionBuilder, StandardPolicy,
-    TaintPolicy, TraceEntry, UndoError, Undone, Verdict, View,
+    Before, CallbackPermissions, CommandHook, CommandHookSpec, Engine, EngineBuilder, Entry, Event, EventSink, Explanation, Hook, HookCall,
+    HookEvent, Limits, LoopLimits, OnFailure, PermissionBroker, Persist, RegisterError, Registry, Session, SessionBuilder, TaintPolicy,
+    UndoError, Undone, View,
 };
 pub use haft_macros::{ToolMeta, tool};
+pub use haft_policy::*;
 
 pub use toolbox::{Toolbox, ToolboxError};
 

@@ -11,14 +11,15 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("contract", &[]),
     ("macros", &[]),
     ("store", &["contract"]),
-    ("engine", &["contract", "store"]),
+    ("policy", &["contract"]),
+    ("engine", &["contract", "policy", "store"]),
     ("builtin", &["contract", "macros"]),
     ("host", &["contract"]),
     ("config", &["contract"]),
     ("compat", &["contract"]),
     ("testkit", &["contract"]),
     ("cli", &["builtin", "config", "contract", "engine", "host", "store"]),
-    ("haft", &["builtin", "compat", "contract", "engine", "host", "macros", "store"]),
+    ("haft", &["builtin", "compat", "contract", "engine", "host", "macros", "policy", "store"]),
 ];
 
 /// Everything that the contract may pull in: authors of tools pay for each.

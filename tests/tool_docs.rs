@@ -1,7 +1,7 @@
 //! `docs/tools.md` is written from the tools themselves: `UPDATE_DOCS=1 cargo test --test tool_docs` writes it anew.
 #![allow(clippy::expect_used, reason = "a test that cannot go on has failed")]
 
-use haft::{ToolDefinition, schema};
+use haft::{ToolDefinition, Unit, schema};
 use serde_json::Value;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/tools.md");
@@ -13,7 +13,8 @@ const HEAD: &str = "\
 
 Every tool that comes with Haft, in the order of `haft tools`. The access level is what an ordinary call needs; what a call
 really needs comes from its plan, so `haft explain TOOL JSON` has the last word. Names and aliases are accepted in any case.
-Unknown parameters are ignored and reported.
+Unknown parameters are ignored and reported. A dialect may have another name for a tool, and count differently: what is called by
+that name is read that way.
 ";
 
 #[test]
@@ -57,6 +58,7 @@ fn chapter(tool: &ToolDefinition) -> String {
         ("access", tool.access.to_string()),
         ("timeout", format!("{} s", tool.timeout.as_secs())),
         ("also called", code(&tool.aliases)),
+        ("in other dialects", dialects(tool)),
         ("profiles", code(&tool.profiles)),
         ("host permissions", code(&tool.permissions)),
         ("hints", hints(tool)),
@@ -95,6 +97,25 @@ fn kind(schema: &Value) -> String {
 
 fn default(schema: &Value) -> String {
     schema.get("default").map(|value| format!("`{value}`")).unwrap_or_default()
+}
+
+/// What a dialect calls it, and the parameters that differ there.
+fn dialects(tool: &ToolDefinition) -> String {
+    let forms = tool.forms.iter().map(|form| {
+        let parameters = form.parameters.iter().map(|parameter| {
+            let unit = match parameter.unit {
+                Unit::Milliseconds => " in milliseconds",
+                Unit::FromZero => " counted from 0",
+                _ => "",
+            };
+            let instead = if parameter.name == parameter.canonical { String::new() } else { format!(" for `{}`", parameter.canonical) };
+            format!("`{}`{instead}{unit}", parameter.name)
+        });
+        let parameters: Vec<String> = parameters.collect();
+        let parameters = if parameters.is_empty() { String::new() } else { format!(" ({})", parameters.join(", ")) };
+        format!("`{}` in {}{parameters}", form.name, form.dialect)
+    });
+    forms.collect::<Vec<_>>().join("; ")
 }
 
 fn hints(tool: &ToolDefinition) -> String {

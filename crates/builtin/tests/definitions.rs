@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use haft_contract::{ToolDefinition, schema};
+use haft_contract::{Dialect, ToolDefinition, schema};
+use serde_json::json;
 
 fn definitions() -> Vec<ToolDefinition> {
     haft_builtin::all().iter().map(|tool| tool.definition().clone()).collect()
@@ -23,6 +24,48 @@ fn names_and_aliases_are_snake_case_and_belong_to_one_tool() {
             assert_eq!(before, None, "{name} belongs to two tools");
         }
     }
+}
+
+#[test]
+fn the_names_of_forms_belong_to_one_tool_and_fit_its_parameters() {
+    let mut owners = BTreeMap::new();
+    for definition in definitions() {
+        for name in definition.names() {
+            let before = owners.insert(name.to_ascii_lowercase(), definition.name.clone());
+            assert!(before.is_none_or(|owner| owner == definition.name), "{name} belongs to two tools");
+        }
+        for form in &*definition.forms {
+            assert_eq!(form.faults(&definition.parameters), [], "{} in {}", definition.name, form.dialect);
+        }
+    }
+}
+
+/// Everything that a dialect changes: the seeds' names, and what they count differently.
+#[test]
+fn each_dialect_is_shown_its_own_names_and_units() {
+    let mut changes = Vec::new();
+    for dialect in Dialect::ALL {
+        for definition in definitions() {
+            let shown = definition.in_dialect(*dialect);
+            if shown.name != definition.name {
+                changes.push(format!("{dialect}: {} is {}", definition.name, shown.name));
+            }
+            for (name, parameter) in shown.parameters["properties"].as_object().unwrap() {
+                if definition.parameters["properties"][name] != *parameter {
+                    changes.push(format!("{dialect}: {}.{name} is {parameter}", definition.name));
+                }
+            }
+        }
+    }
+    let skip = json!({
+        "type": "integer",
+        "minimum": 0,
+        "description": "How many lines to skip before the first one to return. Defaults to 0.",
+    });
+    assert_eq!(
+        changes,
+        [format!("claw: read_file.offset is {skip}"), "openclaw: read_file is read".into(), "openclaw: write_file is write".into()]
+    );
 }
 
 #[test]
@@ -67,8 +110,8 @@ fn the_definitions_are_those_of_the_golden_file() {
             let mut shown = serde_json::to_value(&definition).unwrap();
             shown["output"] = definition.output.clone().unwrap_or_default();
             shown["max_output"] = definition.max_output.into();
-            shown["parameter_aliases"] = serde_json::json!(definition.parameter_hints.aliases);
-            shown["parameter_verbatim"] = serde_json::json!(definition.parameter_hints.verbatim);
+            shown["parameter_aliases"] = json!(definition.parameter_hints.aliases);
+            shown["parameter_verbatim"] = json!(definition.parameter_hints.verbatim);
             schema::lint(&mut shown["parameters"]).unwrap();
             shown
         })

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
-use haft_contract::Access;
+use haft_contract::{Access, Dialect};
 
 use crate::help;
 
@@ -27,12 +27,18 @@ pub(crate) struct Common {
     /// The folder the tools work in [default: the current directory]
     #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) workspace: Option<PathBuf>,
-    /// How much may be done: read-only, workspace-write or full-access [default: from the configuration]
+    /// How much may be done: read-only, workspace-write or full-access
     #[arg(long, global = true, value_name = "LEVEL")]
     pub(crate) access: Option<Access>,
     /// The agent on whose behalf it is done [default: main]
     #[arg(long, global = true, value_name = "NAME", value_parser = agent_name)]
     pub(crate) agent: Option<String>,
+    /// The tools to start from: minimal, messaging, coding or full
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
+    /// Ready-made settings: ask, auto, readonly or full
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) preset: Option<String>,
     /// A configuration file in place of your own
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) config: Option<PathBuf>,
@@ -51,6 +57,8 @@ impl Common {
             workspace: later.workspace.or(self.workspace),
             access: later.access.or(self.access),
             agent: later.agent.or(self.agent),
+            profile: later.profile.or(self.profile),
+            preset: later.preset.or(self.preset),
             config: later.config.or(self.config),
             json: later.json || self.json,
             verbose: later.verbose || self.verbose,
@@ -66,6 +74,44 @@ fn agent_name(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
+/// For whom a policy is asked: without these, for you and the agent that you talk to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+#[command(next_help_heading = "As if")]
+pub(crate) struct Who {
+    /// As if this provider, or provider/model, called
+    #[arg(long, value_name = "PROVIDER[/MODEL]")]
+    pub(crate) provider: Option<String>,
+    /// As if the message came from this channel: telegram, or telegram:-100 for one group of it
+    #[arg(long, value_name = "CHANNEL")]
+    pub(crate) channel: Option<String>,
+    /// As if this person had sent it: id:42, e164:+49…, username:ann or name:Ann
+    #[arg(long, value_name = "SENDER")]
+    pub(crate) sender: Option<String>,
+    /// As if that many agents stood between you and the one that calls
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) depth: u32,
+    /// As if the session ran in a sandbox
+    #[arg(long)]
+    pub(crate) sandboxed: bool,
+    /// As if someone who is not the owner had asked
+    #[arg(long)]
+    pub(crate) guest: bool,
+}
+
+impl Who {
+    /// What stands nearer to the end of the command line wins.
+    pub(crate) fn then(self, later: Self) -> Self {
+        Self {
+            provider: later.provider.or(self.provider),
+            channel: later.channel.or(self.channel),
+            sender: later.sender.or(self.sender),
+            depth: if later.depth > 0 { later.depth } else { self.depth },
+            sandboxed: later.sandboxed || self.sandboxed,
+            guest: later.guest || self.guest,
+        }
+    }
+}
+
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -79,13 +125,22 @@ pub(crate) enum Command {
     /// Say why a tool or a call is allowed, asked about, or denied
     #[command(long_about = help::EXPLAIN, after_long_help = help::EXPLAIN_EXAMPLES, override_usage = help::EXPLAIN_USAGE)]
     #[command(disable_help_subcommand = true)]
-    Explain(ToolWords),
+    Explain(Explain),
     /// List past calls, or show one in full
     #[command(long_about = help::HISTORY, after_long_help = help::HISTORY_EXAMPLES)]
     History(History),
     /// Put the files of a call back as they were
     #[command(long_about = help::UNDO, after_long_help = help::UNDO_EXAMPLES)]
     Undo(Undo),
+    /// Try a policy: against examples, or against what was called before
+    #[command(long_about = help::POLICY, after_long_help = help::POLICY_EXAMPLES, disable_help_subcommand = true)]
+    Policy {
+        #[command(subcommand)]
+        command: Policy,
+    },
+    /// Let the project's file start what it wants to start
+    #[command(long_about = help::TRUST, after_long_help = help::TRUST_EXAMPLES)]
+    Trust(Trust),
     /// Check and show the configuration
     #[command(long_about = help::CONFIG, after_long_help = help::CONFIG_EXAMPLES, disable_help_subcommand = true)]
     Config {
@@ -132,12 +187,56 @@ impl ToolWords {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// Every tool in a table: its verdict, and what decided it
+    #[arg(long)]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) who: Who,
+    #[command(flatten)]
+    pub(crate) words: ToolWords,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Tools {
     /// Show one tool in full, with its parameters
     pub(crate) name: Option<String>,
     /// With --json: also the tools that are not offered, each with the reason
     #[arg(long)]
     pub(crate) all: bool,
+    /// Show names and parameters as a model of this family knows them: haft, claw or openclaw
+    #[arg(long, value_name = "DIALECT", default_value = "haft")]
+    pub(crate) dialect: Dialect,
+    #[command(flatten)]
+    pub(crate) who: Who,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Policy {
+    /// Run examples: calls with the verdict that they should get; exit code 1 if one gets another
+    #[command(after_long_help = help::POLICY_EXAMPLES)]
+    Test {
+        /// A TOML file with [[case]] tables
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+    },
+    /// Judge past calls of this workspace by the policy as it is now, or as --config FILE has it
+    #[command(after_long_help = help::POLICY_EXAMPLES)]
+    Simulate {
+        /// Look at this many calls at most, newest first
+        #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+        limit: u32,
+    },
+}
+
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Trust {
+    /// Only show what the project's file would start, and what it cannot do
+    #[arg(long)]
+    pub(crate) show: bool,
+    /// Take the trust back
+    #[arg(long, conflicts_with = "show")]
+    pub(crate) revoke: bool,
 }
 
 #[derive(Debug, Args)]

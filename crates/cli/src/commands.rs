@@ -7,7 +7,9 @@ mod doctor;
 mod explain;
 mod history;
 mod man;
+mod policy;
 mod tools;
+mod trust;
 mod undo;
 
 use std::future::Future;
@@ -23,10 +25,12 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
     let output = Output::new(&common);
     match command {
         Command::Call(words) => call::run(common, words),
-        Command::Explain(words) => explain::run(common, words),
+        Command::Explain(request) => explain::run(common, request),
         Command::Tools(request) => tools::run(&common, &request, &output),
         Command::History(request) => history::run(request, &output),
         Command::Undo(request) => undo::run(&common, &request, &output),
+        Command::Policy { command } => policy::run(&common, &command, &output),
+        Command::Trust(request) => trust::run(&common, request, &output),
         Command::Config { command } => config::run(&common, command, &output),
         Command::Doctor => doctor::run(&common, &output),
         Command::Completions { shell } => completions::run(shell, &output),

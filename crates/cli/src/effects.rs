@@ -42,7 +42,7 @@ fn exec(effect: &Value) -> String {
 }
 
 /// A word as a shell would need it, so that it is seen where one ends.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |letter: char| letter.is_alphanumeric() || "-_./:=@%+,".contains(letter);
     if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }

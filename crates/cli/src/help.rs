@@ -65,14 +65,48 @@ pub(crate) const EXPLAIN: &str = "\
 Say why a tool, or a call when arguments are given, is allowed, asked about, or denied: what it would do, every step \
 that had a say with its file and line, and what to change. Nothing is done.
 
-The arguments are given as for `haft call`. The exit code is 0 whatever the verdict.";
+The arguments are given as for `haft call`. --all lists every tool. The verdict can be asked for any agent, provider, \
+channel, sender and depth of sub-agents. The exit code is 0 whatever the verdict.";
 
 pub(crate) const EXPLAIN_USAGE: &str = "haft explain [OPTIONS] <TOOL> [JSON] [--PARAMETER VALUE]...";
 
 pub(crate) const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   haft explain http_request
+  haft explain --all --agent coder
+  haft explain exec --provider gemini --depth 1
   haft explain write_file '{\"path\":\"../outside.txt\",\"content\":\"x\"}'";
+
+pub(crate) const POLICY: &str = "\
+Try a policy before you rely on it.
+
+`test` runs examples that you keep beside your policy: a TOML file with one [[case]] for each call, and the verdict that \
+it should get (allow, ask or deny). `simulate` judges the calls in the history of this workspace again and prints those \
+that would get another verdict now: give the changed policy with --config FILE.";
+
+pub(crate) const POLICY_EXAMPLES: &str = "\
+Examples:
+  haft policy test policy.test.toml
+  haft policy simulate --config stricter.toml
+
+A case:
+  [[case]]
+  tool = \"write_file\"
+  arguments = { path = \"docs/a.md\", content = \"x\" }
+  agent = \"coder\"          # also: provider, channel, sender, depth, sandboxed, guest
+  expect = \"deny\"
+  step = \"rules\"           # optional: the step that must decide it";
+
+pub(crate) const TRUST: &str = "\
+A project's file can always make things stricter. What it would start (hooks, and later MCP servers and providers) waits \
+until you trust it. Trust is bound to the file as it is now: when it changes, it is asked for again. A trusted file still \
+cannot widen what may be done.";
+
+pub(crate) const TRUST_EXAMPLES: &str = "\
+Examples:
+  haft trust --show
+  haft trust
+  haft trust --revoke";
 
 pub(crate) const HISTORY: &str = "\
 List past calls, newest first, or show one in full: its arguments, effects, decision, outcome, and how to undo it.";

@@ -9,7 +9,7 @@ use haft_contract::{Arguments, ToolDefinition};
 use haft_engine::Registry;
 use serde_json::{Map, Value};
 
-use crate::arguments::{Cli, Common, ToolWords};
+use crate::arguments::{Cli, Common, ToolWords, Who};
 use crate::failure::Failure;
 use crate::help;
 use crate::json;
@@ -21,6 +21,8 @@ use crate::parameters;
 pub(crate) struct Invocation {
     pub(crate) tool: String,
     pub(crate) common: Common,
+    /// For whom `explain` is asked.
+    pub(crate) who: Who,
     text: Option<String>,
     flags: Map<String, Value>,
 }
@@ -44,11 +46,12 @@ impl Invocation {
         words: Vec<OsString>,
         before: Common,
     ) -> Result<Self, clap::Error> {
-        let words = if definition.is_some() { words } else { common_flags(words) };
+        let words = if definition.is_some() { words } else { common_flags(command, words) };
         let matches = grammar(command, &tool, definition).try_get_matches_from(words)?;
         Ok(Self {
             tool,
             common: before.then(Common::from_arg_matches(&matches)?),
+            who: if command == EXPLAIN { Who::from_arg_matches(&matches)? } else { Who::default() },
             text: matches.get_one("JSON").cloned(),
             flags: definition.map(|definition| parameters::collect(&matches, definition)).unwrap_or_default(),
         })
@@ -103,23 +106,31 @@ fn grammar(command: &'static str, tool: &str, definition: Option<&ToolDefinition
         .arg(json);
     // The parameters stand first in the help, because they are what was asked for.
     let grammar = match definition {
-        Some(definition) => parameters::augment(grammar, definition, own_flags()),
+        Some(definition) => parameters::augment(grammar, definition, own_flags(command)),
         None => grammar,
     };
     let about = definition.map_or(help::ABOUT, |definition| &definition.description);
-    Common::augment_args(grammar).about(about.to_owned())
+    own_arguments(command, grammar).about(about.to_owned())
+}
+
+/// The command that may be asked as if for someone else.
+const EXPLAIN: &str = "explain";
+
+fn own_arguments(command: &str, grammar: Command) -> Command {
+    let grammar = Common::augment_args(grammar);
+    if command == EXPLAIN { Who::augment_args(grammar) } else { grammar }
 }
 
 /// The names that a parameter's flag cannot have.
-fn own_flags() -> Vec<String> {
-    let common = Common::augment_args(Command::new("common"));
+fn own_flags(command: &str) -> Vec<String> {
+    let common = own_arguments(command, Command::new("common"));
     let names = common.get_arguments().filter_map(|argument| argument.get_long().map(str::to_owned));
     names.chain(["help".to_owned()]).collect()
 }
 
 /// The common flags alone: nobody knows the parameters of a tool that is not there, and it needs no arguments to say so.
-fn common_flags(words: Vec<OsString>) -> Vec<OsString> {
-    let command = Common::augment_args(Command::new("common"));
+fn common_flags(command: &str, words: Vec<OsString>) -> Vec<OsString> {
+    let command = own_arguments(command, Command::new("common"));
     let mut kept = Vec::new();
     let mut words = words.into_iter();
     while let Some(word) = words.next() {

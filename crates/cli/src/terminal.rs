@@ -1,19 +1,20 @@
 //! The person at the terminal: asked about calls and permissions, shown progress.
 
 mod approver;
+mod dialogue;
 mod permissions;
 mod progress;
+mod question;
 mod waiting;
 
 use std::io::{self, IsTerminal};
 
-use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::{Mutex, mpsc};
 
 pub(crate) use self::approver::TerminalApprover;
+use self::dialogue::Dialogue;
 pub(crate) use self::permissions::TerminalPermissions;
 pub(crate) use self::progress::TerminalProgress;
-use self::waiting::Questioning;
 pub(crate) use self::waiting::{in_its_place, show_waiting, stop_waiting};
 
 /// How many lines wait to be asked for; more are not read.
@@ -43,29 +44,15 @@ impl Terminal {
         Self { open: standard_lines, lines: Mutex::default() }
     }
 
+    /// The person's attention, until the dialogue is dropped.
+    async fn dialogue(&self) -> Dialogue<'_> {
+        Dialogue::begin(self.lines.lock().await, self.open)
+    }
+
     /// Shows text, then asks until an answer can be understood. `None` when the input ends.
     async fn ask<T>(&self, text: &str, prompt: &str, understand: impl Fn(&str) -> Option<T>) -> Option<T> {
-        let mut lines = self.lines.lock().await;
-        let lines = lines.get_or_insert_with(self.open);
-        forget_what_was_typed(lines);
-        let _questioning = Questioning::begin();
-        // If it cannot be shown, nobody answers, and that is a denial.
-        in_its_place(text);
-        loop {
-            in_its_place(prompt);
-            let line = lines.recv().await?;
-            if let Some(answer) = understand(line.trim()) {
-                return Some(answer);
-            }
-        }
+        self.dialogue().await.ask(text, prompt, understand).await
     }
-}
-
-/// Nothing typed before a question is an answer to it.
-fn forget_what_was_typed(lines: &mut mpsc::Receiver<String>) {
-    while lines.try_recv().is_ok() {}
-    // If the terminal cannot do it, the answer is still read after the question.
-    tcflush(io::stdin(), QueueSelector::IFlush).ok();
 }
 
 /// Lines are read on a thread of their own: it may wait for ever, and must not keep the process.
@@ -79,6 +66,11 @@ fn standard_lines() -> mpsc::Receiver<String> {
 
 #[cfg(test)]
 impl Terminal {
+    /// A person who types one line after the other, each when it is read. Whoever drops the sender leaves.
+    pub(crate) fn listening() -> (Self, mpsc::Sender<String>) {
+        let (sender, receiver) = mpsc::channel(1);
+        (Self { open: || unreachable!("it is open"), lines: Mutex::new(Some(receiver)) }, sender)
+    }
     /// A person who types these lines, whatever is asked, and then leaves.
     pub(crate) fn typing(lines: &[&str]) -> Self {
         let (sender, receiver) = mpsc::channel(lines.len().max(1));
@@ -99,8 +91,7 @@ mod tests {
 
     #[tokio::test]
     async fn asks_until_it_understands() {
-        let (sender, receiver) = mpsc::channel(WAITING);
-        let terminal = Terminal { open: standard_lines, lines: Mutex::new(Some(receiver)) };
+        let (terminal, sender) = Terminal::listening();
         let person = async {
             for line in ["what?", " yes \n"] {
                 sender.send(line.to_owned()).await.unwrap();

@@ -2,20 +2,28 @@
 //!
 //! Each command builds what it needs and nothing else, so that none pays for the others.
 
+mod hooks;
+mod keeper;
 mod policy;
 mod settings;
+mod trust;
 
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 
+use haft_config::Loaded;
 use haft_contract::Source;
-use haft_engine::{Engine, Event, EventSink, Limits, LoopLimits, PermissionBroker, Policy, Registry, Session, TaintPolicy};
+use haft_engine::{
+    Engine, EngineBuilder, Event, EventSink, Limits, LoopLimits, PermissionBroker, Place, Registry, Sender, Session, SessionBuilder,
+    StandardPolicy, TaintPolicy,
+};
 use haft_host::{HostOptions, LocalFiles, LocalHost, NetworkRules, WorkspaceOptions};
 use haft_store::{Blobs, CallLog, FileBlobs, InMemoryCallLog, Opened, SqliteCallLog, StoreError};
 
-pub(crate) use self::settings::{Settings, check, config_file, data_folder, report_width, user_file, workspace};
-use crate::arguments::Common;
+pub(crate) use self::settings::{Settings, Trust, check, config_file, data_folder, read, report_width, user_file, workspace};
+pub(crate) use self::trust::Trusted;
+use crate::arguments::{Common, Who};
 use crate::failure::Failure;
 use crate::output::{Output, warn};
 use crate::terminal::{Terminal, TerminalApprover, TerminalPermissions, TerminalProgress};
@@ -66,7 +74,7 @@ pub(crate) struct Wired {
 pub(crate) struct Wire {
     pub(crate) settings: Settings,
     pub(crate) registry: Arc<Registry>,
-    pub(crate) policy: Arc<dyn Policy>,
+    pub(crate) policy: Arc<StandardPolicy>,
 }
 
 impl Wire {
@@ -77,39 +85,57 @@ impl Wire {
 
     /// As [`Wire::new`], with tools that were registered before.
     pub(crate) fn with(registry: Arc<Registry>, common: &Common, output: &Output) -> Result<Self, Failure> {
-        let settings = settings::load(common, &registry, output)?;
-        let policy = policy::policy(&settings.provenance, &registry);
+        Self::of(settings::load(common, &registry, output)?, registry)
+    }
+
+    /// As [`Wire::with`], of a configuration that was loaded before and has no errors.
+    pub(crate) fn loaded(registry: Arc<Registry>, common: &Common, workspace: &Path, loaded: &Loaded) -> Result<Self, Failure> {
+        Self::of(settings::of(common, workspace.to_owned(), loaded)?, registry)
+    }
+
+    fn of(settings: Settings, registry: Arc<Registry>) -> Result<Self, Failure> {
+        let policy = policy::policy(&settings.config, &settings.provenance, &registry)?;
         Ok(Self { settings, registry, policy })
     }
 
     /// A session that decides, but keeps and runs nothing.
-    pub(crate) fn listing(&self) -> Result<Session, Failure> {
+    pub(crate) fn listing(&self, who: &Who) -> Result<Session, Failure> {
         let host = self.host(&self.settings.workspace, None)?;
-        Ok(self.session(host, Asking::Never))
+        Ok(as_if(self.session(host, &self.settings.agent, Asking::Never), who).build())
+    }
+
+    /// The same for a named agent.
+    pub(crate) fn listing_for(&self, agent: &str) -> Result<Session, Failure> {
+        let host = self.host(&self.settings.workspace, None)?;
+        Ok(self.session(host, agent, Asking::Never).build())
     }
 
     /// An engine that explains: it plans against the real files, and nothing is recorded.
-    pub(crate) fn explaining(&self) -> Result<(Engine, Session), Failure> {
+    pub(crate) fn explaining(&self) -> Result<Explaining<'_>, Failure> {
         let blobs = open_blobs(&self.settings.data_folder)?;
         let host = self.host(&self.settings.workspace, Some(blobs.spill_folder()))?;
-        let engine = self.engine(Arc::new(InMemoryCallLog::default()), blobs);
-        Ok((engine, self.session(host, Asking::Never)))
+        let engine = self.engine(Arc::new(InMemoryCallLog::default()), blobs, None)?;
+        Ok(Explaining { wire: self, engine, host })
     }
 
     /// An engine that answers calls, and takes them back, in this folder.
     pub(crate) fn calling(&self, folder: &Path, log: Arc<dyn CallLog>, asking: Asking) -> Result<Wired, Failure> {
         let blobs = open_blobs(&self.settings.data_folder)?;
         let host = self.host(folder, Some(blobs.spill_folder()))?;
-        let engine = self.engine(Arc::clone(&log), blobs);
-        Ok(Wired { engine, session: self.session(host, asking), log })
+        let engine = self.engine(Arc::clone(&log), blobs, Some(folder))?;
+        Ok(Wired { engine, session: self.session(host, &self.settings.agent, asking).build(), log })
     }
 
-    fn engine(&self, log: Arc<dyn CallLog>, blobs: Arc<dyn Blobs>) -> Engine {
-        Engine::builder(Arc::clone(&self.registry), log, blobs)
-            .policy(Arc::clone(&self.policy))
-            .limits(self.limits())
-            .events(Arc::new(Unrecorded))
-            .build()
+    /// Hooks run around calls alone, in the folder of the call.
+    fn engine(&self, log: Arc<dyn CallLog>, blobs: Arc<dyn Blobs>, hooks_in: Option<&Path>) -> Result<Engine, Failure> {
+        let policy = Arc::clone(&self.policy);
+        let mut engine =
+            Engine::builder(Arc::clone(&self.registry), log, blobs).policy(policy).limits(self.limits()).events(Arc::new(Told));
+        if let Some(folder) = hooks_in {
+            let hooks = hooks::hooks(&self.settings.provenance, &self.policy, folder)?;
+            engine = hooks.into_iter().fold(engine, EngineBuilder::hook);
+        }
+        Ok(engine.build())
     }
 
     fn limits(&self) -> Limits {
@@ -138,18 +164,43 @@ impl Wire {
             root: root.to_owned(),
             read_only_roots: roots(haft_contract::Access::ReadOnly).chain(spills.map(Path::to_owned)).collect(),
             writable_roots: roots(haft_contract::Access::WorkspaceWrite).collect(),
-            deny_read: workspace.deny_read.clone(),
+            deny_read: workspace.deny_read.iter().cloned().chain(self.denied_reads(root)).collect(),
             protected: self.settings.own_paths(),
         }
     }
 
-    fn session(&self, host: Arc<LocalHost>, asking: Asking) -> Session {
+    /// What rules forbid to read, as the file system understands it, so that a search through a tree skips it too.
+    fn denied_reads(&self, root: &Path) -> Vec<String> {
+        let absolute = |pattern: String| {
+            if pattern.starts_with(['/', '*']) { pattern } else { root.join(&pattern).to_string_lossy().into_owned() }
+        };
+        let usable = |pattern: &String| settings::is_glob(pattern, root);
+        self.policy.denied_reads().into_iter().map(absolute).filter(usable).collect()
+    }
+
+    /// Never more than the session has, whatever an agent's own table says.
+    fn access_of(&self, agent: &str) -> (haft_contract::Access, Place) {
+        let settings = &self.settings.provenance;
+        let own = settings.get_at(&["agents", agent, "access"]).filter(|setting| match &setting.value {
+            haft_config::Value::Access(level) => *level < self.settings.config.access,
+            _ => false,
+        });
+        let place = own.or_else(|| settings.get("access")).map(|setting| policy::place(&setting.source)).unwrap_or_default();
+        match own.map(|setting| &setting.value) {
+            Some(haft_config::Value::Access(level)) => (*level, place),
+            _ => (self.settings.config.access, place),
+        }
+    }
+
+    fn session(&self, host: Arc<LocalHost>, agent: &str, asking: Asking) -> SessionBuilder {
         let config = &self.settings.config;
+        let (access, access_place) = self.access_of(agent);
         let loops = config.guards.loops.map(|limits| LoopLimits { note: limits.note, block: limits.block, stop: limits.stop });
         let mut session = Session::builder(host)
             .owner()
-            .agent(self.settings.agent.as_str())
-            .access(config.access)
+            .agent(agent)
+            .access(access)
+            .access_from(access_place)
             .workspace(&self.settings.workspace)
             .taint(match config.guards.taint {
                 haft_config::Taint::Off => TaintPolicy::Off,
@@ -161,22 +212,71 @@ impl Wire {
             let terminal = Arc::new(Terminal::standard());
             let permissions = PermissionBroker::new();
             permissions.bind(Arc::new(TerminalPermissions::new(Arc::clone(&terminal))));
-            session = session.approver(Arc::new(TerminalApprover::new(terminal))).permissions(permissions);
+            let keeper = keeper::Keeper::new(&self.settings);
+            let approver = TerminalApprover::new(terminal, keeper.file().map(Path::to_owned));
+            session = session.approver(Arc::new(approver)).permissions(permissions).keeper(Arc::new(keeper));
         }
         if std::io::stderr().is_terminal() {
             session = session.progress(Arc::new(TerminalProgress));
         }
-        session.build()
+        session
     }
 }
 
-/// Tells the person when history could not be written; the answer is not lost.
-struct Unrecorded;
+/// The session of somebody else.
+fn as_if(session: SessionBuilder, who: &Who) -> SessionBuilder {
+    let mut session = session.depth(who.depth);
+    if let Some(provider) = &who.provider {
+        let (provider, model) = provider.split_once('/').map_or((provider.as_str(), None), |(name, model)| (name, Some(model.to_owned())));
+        session = session.model(provider, model);
+    }
+    if let Some(channel) = &who.channel {
+        session = session.channel(channel.as_str());
+    }
+    if let Some(sender) = &who.sender {
+        session = session.sender(sender_of(sender));
+    }
+    session = if who.sandboxed { session.sandboxed() } else { session };
+    if who.guest { session.guest() } else { session }
+}
 
-impl EventSink for Unrecorded {
+/// `id:42` and the like; without a kind it is an id.
+fn sender_of(written: &str) -> Sender {
+    let (kind, value) = written.split_once(':').unwrap_or(("id", written));
+    let value = Some(value.to_owned());
+    match kind {
+        "e164" => Sender { e164: value, ..Sender::default() },
+        "username" => Sender { username: value, ..Sender::default() },
+        "name" => Sender { name: value, ..Sender::default() },
+        "id" => Sender { id: value, ..Sender::default() },
+        _ => Sender { id: Some(written.to_owned()), ..Sender::default() },
+    }
+}
+
+/// Explains for anyone.
+pub(crate) struct Explaining<'a> {
+    wire: &'a Wire,
+    pub(crate) engine: Engine,
+    host: Arc<LocalHost>,
+}
+
+impl Explaining<'_> {
+    /// The session of this agent and whoever stands behind it.
+    pub(crate) fn session(&self, agent: Option<&str>, who: &Who) -> Session {
+        let agent = agent.unwrap_or(&self.wire.settings.agent);
+        as_if(self.wire.session(Arc::clone(&self.host), agent, Asking::Never), who).build()
+    }
+}
+
+/// Tells the person what a result does not: that history could not be written, that a hook failed, that a rule was not saved.
+struct Told;
+
+impl EventSink for Told {
     fn event(&self, event: &Event<'_>) {
-        if let Event::NotRecorded { why, .. } = event {
-            warn(&format!("this call is not in the history: {why}"));
+        match event {
+            Event::NotRecorded { why, .. } => warn(&format!("this call is not in the history: {why}")),
+            Event::HookFailed { hook, why, .. } => warn(&format!("the hook '{hook}' failed: {why}")),
+            _ => {}
         }
     }
 }

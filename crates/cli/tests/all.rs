@@ -12,6 +12,7 @@ mod suite {
     mod help;
     mod history;
     mod interrupt;
+    mod policy;
     mod state;
     mod terminal;
     mod tools;

@@ -1,5 +1,6 @@
 //! Every command that a document shows in a `console` block is run, in order, and must do what the block says.
 //!
+//! A `toml` block whose first line is a comment with a path (`# ~/.config/haft/config.toml`) is written there first.
 //! A line that begins with `$ ` is a command; what follows is its output, standard output and error together. A line `…`
 //! stands for any lines. Output that begins with `error:` comes with exit code 1, all other with 0.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
@@ -11,16 +12,19 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-const DOCUMENTS: [&str; 3] = ["README.md", "CONTRIBUTING.md", "docs/ADDING_A_TOOL.md"];
+const DOCUMENTS: [&str; 4] = ["README.md", "CONTRIBUTING.md", "docs/ADDING_A_TOOL.md", "docs/POLICY.md"];
 
 #[test]
 fn every_command_in_the_documents_does_what_they_say() {
     for document in DOCUMENTS {
         let home = Home::new();
         for step in steps(&read(document)) {
+            for (path, text) in &step.files {
+                home.write(path, text);
+            }
             let (code, output) = home.run(&step.command);
-            let fails = step.output.first().is_some_and(|line| line.starts_with("error:"));
-            assert_eq!(code, i32::from(fails), "{document}: `{}` ended with {code}:\n{output}", step.command);
+            let fails = step.output.iter().any(|line| line.starts_with("error:") || line.starts_with("FAIL "));
+            assert_eq!(code != 0, fails, "{document}: `{}` ended with {code}:\n{output}", step.command);
             if let Some(difference) = difference(&step.output, &output) {
                 panic!("{document}: `{}` {difference}\n\nIt wrote:\n{output}", step.command);
             }
@@ -48,6 +52,8 @@ fn read(document: &str) -> String {
 /// One command of a document and what it shows of its output.
 #[derive(Debug)]
 struct Step {
+    /// What must be written first, and where.
+    files: Vec<(String, String)>,
     command: String,
     output: Vec<String>,
 }
@@ -55,15 +61,18 @@ struct Step {
 fn steps(document: &str) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let mut inside = false;
-    for line in document.lines() {
+    let mut files = Vec::new();
+    let mut lines = document.lines();
+    while let Some(line) = lines.next() {
         match (inside, line) {
             (false, "```console") => inside = true,
+            (false, "```toml") => files.extend(file(lines.by_ref().take_while(|line| *line != "```"))),
             (true, "```") => inside = false,
             (true, line) => match (line.strip_prefix("$ "), steps.last_mut()) {
                 (Some(command), _) => {
                     let command = command.replacen("cargo run --release --", "haft", 1);
                     assert!(command.starts_with("haft "), "`{command}` is not for a console block: only haft is run");
-                    steps.push(Step { command, output: Vec::new() });
+                    steps.push(Step { files: std::mem::take(&mut files), command, output: Vec::new() });
                 }
                 (None, Some(step)) => step.output.push(line.to_owned()),
                 (None, None) => panic!("a console block begins with a command, not with: {line}"),
@@ -72,6 +81,13 @@ fn steps(document: &str) -> Vec<Step> {
         }
     }
     steps
+}
+
+/// A file that a block shows, if its first line says where it stands.
+fn file<'a>(lines: impl Iterator<Item = &'a str>) -> Option<(String, String)> {
+    let lines: Vec<&str> = lines.collect();
+    let path = lines.first()?.strip_prefix("# ").filter(|path| Path::new(path).extension().is_some_and(|extension| extension == "toml"))?;
+    Some((path.to_owned(), format!("{}\n", lines.join("\n"))))
 }
 
 /// A person's home with a folder to work in, for one document.
@@ -88,6 +104,15 @@ impl Home {
 
     fn ann(&self) -> PathBuf {
         self.folder.path().canonicalize().unwrap().join("ann")
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let file = match path.strip_prefix("~/") {
+            Some(path) => self.ann().join(path),
+            None => self.ann().join("work").join(path),
+        };
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
     }
 
     /// Runs a line as a shell does; gives its exit code and all it wrote.

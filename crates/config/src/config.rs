@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use haft_contract::Access;
 
-use crate::merge::{Provenance, merge};
+use crate::document::Contents;
+use crate::merge::merge;
+use crate::problem::Problems;
+use crate::provenance::Provenance;
 use crate::{Root, Sourced, Value};
 
 /// What the taint guard does when a call could carry private data out.
@@ -19,16 +22,71 @@ pub enum Taint {
     Deny,
 }
 
+/// When a person is asked; the later, the more often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Ask {
+    /// Nobody is asked: what would be asked is refused.
+    Never,
+    /// Also for what goes beyond the access level.
+    Beyond,
+    /// About what rules ask.
+    #[default]
+    Rules,
+    /// About every change.
+    Changes,
+    /// About every call.
+    Always,
+}
+
+impl Ask {
+    const ALL: [Self; 5] = [Self::Never, Self::Beyond, Self::Rules, Self::Changes, Self::Always];
+
+    /// The word in the file.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::Beyond => "beyond",
+            Self::Rules => "rules",
+            Self::Changes => "changes",
+            Self::Always => "always",
+        }
+    }
+}
+
 /// Which tools are offered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tools {
+    /// Named sets of tools: a tool must be in each of them.
+    pub profile: Vec<String>,
     /// Switched off for everyone.
     pub disabled: Vec<String>,
     /// A tool must match an entry of each of these lists; no list at all means every tool does.
     pub allow: Vec<Vec<String>>,
+    /// Added to what the profile and the lists leave.
+    pub also_allow: Vec<String>,
     /// Never offered.
     pub deny: Vec<String>,
+}
+
+/// Rules on effects, as written. `deny` wins over `ask`, `ask` over `allow`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rules {
+    /// Never happens.
+    pub deny: Vec<String>,
+    /// Needs a person's word.
+    pub ask: Vec<String>,
+    /// Needs nobody's word.
+    pub allow: Vec<String>,
+}
+
+/// Agents that agents start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Subagents {
+    /// How deep agents may start agents.
+    pub max_depth: u32,
 }
 
 /// What tools may reach.
@@ -105,10 +163,18 @@ pub struct History {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Config {
+    /// The preset that the person named.
+    pub preset: Option<&'static str>,
     /// How much a session may do.
     pub access: Access,
+    /// When a person is asked.
+    pub ask: Ask,
     /// Which tools are offered.
     pub tools: Tools,
+    /// Rules on effects.
+    pub rules: Rules,
+    /// Agents that agents start.
+    pub subagents: Subagents,
     /// What tools may reach.
     pub network: Network,
     /// Which files tools may use.
@@ -126,7 +192,7 @@ pub struct Config {
 impl Default for Config {
     /// What holds without any file.
     fn default() -> Self {
-        Self::from(&merge(&[], &mut Vec::new()))
+        Self::from(&merge(Contents::default(), &mut Problems::default()))
     }
 }
 
@@ -134,12 +200,18 @@ impl From<&Provenance> for Config {
     fn from(settings: &Provenance) -> Self {
         let texts = |key: &str| values(settings.entries(key));
         Self {
+            preset: word(settings, "preset"),
             access: access(settings),
+            ask: ask(settings),
             tools: Tools {
+                profile: values(settings.texts("tools.profile")),
                 disabled: texts("tools.disabled"),
                 allow: settings.lists("tools.allow").iter().map(|list| values(&list.value)).collect(),
+                also_allow: texts("tools.also_allow"),
                 deny: texts("tools.deny"),
             },
+            rules: Rules { deny: texts("rules.deny"), ask: texts("rules.ask"), allow: texts("rules.allow") },
+            subagents: Subagents { max_depth: number(settings, "subagents.max_depth") },
             network: Network { allow: texts("network.allow"), deny: texts("network.deny") },
             workspace: Workspace { roots: values(settings.roots("workspace.roots")), deny_read: texts("workspace.deny_read") },
             guards: Guards { taint: taint(settings), loops: loops(settings) },
@@ -167,11 +239,23 @@ fn access(settings: &Provenance) -> Access {
     }
 }
 
+fn ask(settings: &Provenance) -> Ask {
+    let word = word(settings, "ask");
+    Ask::ALL.into_iter().find(|ask| Some(ask.as_str()) == word).unwrap_or(Ask::Always)
+}
+
 fn taint(settings: &Provenance) -> Taint {
-    match settings.get("guards.taint").map(|setting| &setting.value) {
-        Some(Value::Choice("off")) => Taint::Off,
-        Some(Value::Choice("ask")) => Taint::Ask,
+    match word(settings, "guards.taint") {
+        Some("off") => Taint::Off,
+        Some("ask") => Taint::Ask,
         _ => Taint::Deny,
+    }
+}
+
+fn word(settings: &Provenance, key: &str) -> Option<&'static str> {
+    match settings.get(key)?.value {
+        Value::Choice(word) => Some(word),
+        _ => None,
     }
 }
 

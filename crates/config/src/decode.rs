@@ -1,6 +1,6 @@
 //! A value of a file, a variable or a flag → a value of its key's kind, or a problem.
 
-use std::borrow::Cow;
+use std::fmt::Display;
 use std::path::PathBuf;
 
 use haft_contract::Access;
@@ -9,6 +9,7 @@ use toml::de::{DeArray, DeInteger, DeTable, DeValue};
 
 use crate::origin::Origin;
 use crate::problem::{Problem, Problems};
+use crate::shape::{GROUP, shape};
 use crate::suggest::nearest;
 use crate::text::quoted;
 use crate::{Kind, ListOf, Root, Sourced, Value};
@@ -26,8 +27,8 @@ pub struct Complaint {
 pub type Check<'a> = &'a dyn Fn(ListOf, &str) -> Result<(), Complaint>;
 
 /// More entries than anyone lists, or longer ones, are a mistake.
-const MAX_ENTRIES: usize = 1000;
-const MAX_TEXT_BYTES: usize = 4096;
+pub(crate) const MAX_ENTRIES: usize = 1000;
+pub(crate) const MAX_TEXT_BYTES: usize = 4096;
 
 /// Turns values into typed ones. One for each file, variable or flag.
 pub(crate) struct Decoder<'a> {
@@ -37,7 +38,8 @@ pub(crate) struct Decoder<'a> {
     pub(crate) problems: Problems,
 }
 
-type Node<'v> = Spanned<DeValue<'v>>;
+/// A value and its place.
+pub(crate) type Node<'v> = Spanned<DeValue<'v>>;
 
 impl Decoder<'_> {
     /// The value, typed; `None` after a problem was noted.
@@ -47,7 +49,9 @@ impl Decoder<'_> {
             Kind::Choice(words) => self.choice(path, words, node).map(Value::Choice),
             Kind::Flag => self.flag(path, node).map(Value::Flag),
             Kind::Count(least, most) => self.count(path, least, most, node).map(Value::Count),
+            Kind::Signed(least, most) => self.signed(path, least, most, node).map(Value::Signed),
             Kind::Text => self.text(path, node).map(Value::Text),
+            Kind::Profile => self.entry(path, ListOf::Profiles, node).map(|profile| Value::Text(profile.value)),
             Kind::List(of) => self.list(path, of, node).map(Value::List),
             Kind::Roots => self.roots(path, node).map(Value::Roots),
         }
@@ -101,11 +105,33 @@ impl Decoder<'_> {
     }
 
     fn count(&mut self, path: &str, least: u64, most: u64, node: &Node<'_>) -> Option<u64> {
-        let DeValue::Integer(number) = node.get_ref() else {
-            self.wrong_type(path, node, "a whole number", &format!("a number from {least} to {most}, without quotes"));
-            return None;
-        };
-        let found = whole(number).filter(|count| (least..=most).contains(count));
+        let number = self.integer(path, node, (&least, &most))?;
+        let found = u64::from_str_radix(number.as_str(), number.radix()).ok().filter(|count| (least..=most).contains(count));
+        self.in_range(path, node, number, found, (&least, &most))
+    }
+
+    fn signed(&mut self, path: &str, least: i64, most: i64, node: &Node<'_>) -> Option<i64> {
+        let number = self.integer(path, node, (&least, &most))?;
+        let found = i64::from_str_radix(number.as_str(), number.radix()).ok().filter(|count| (least..=most).contains(count));
+        self.in_range(path, node, number, found, (&least, &most))
+    }
+
+    fn integer<'n, 'v, T: Display>(&mut self, path: &str, node: &'n Node<'v>, (least, most): (T, T)) -> Option<&'n DeInteger<'v>> {
+        if let DeValue::Integer(number) = node.get_ref() {
+            return Some(number);
+        }
+        self.wrong_type(path, node, "a whole number", &format!("a number from {least} to {most}, without quotes"));
+        None
+    }
+
+    fn in_range<T, B: Display>(
+        &mut self,
+        path: &str,
+        node: &Node<'_>,
+        number: &DeInteger<'_>,
+        found: Option<T>,
+        (least, most): (B, B),
+    ) -> Option<T> {
         if found.is_none() {
             let message = format!("'{path}' is {}, which is out of range", quoted(&number.to_string()));
             self.refuse(path, node, message, format!("use a number from {least} to {most}"));
@@ -156,13 +182,21 @@ impl Decoder<'_> {
 
     fn entry(&mut self, path: &str, of: ListOf, node: &Node<'_>) -> Option<Sourced<String>> {
         let text = self.text(path, node)?;
-        let judged = shape(of, &text).and_then(|()| self.check.map_or(Ok(()), |check| check(of, &text)));
-        if let Err(Complaint { message, help }) = judged {
+        if let Err(Complaint { message, help }) = self.judged(of, &text) {
             let help = help.unwrap_or_else(|| "correct it, or remove it from the list".into());
             self.refuse(path, node, format!("'{path}' holds {}: {message}", quoted(&text)), help);
             return None;
         }
         Some(Sourced { value: text, source: self.origin.at(node.span()) })
+    }
+
+    fn judged(&self, of: ListOf, text: &str) -> Result<(), Complaint> {
+        shape(of, text)?;
+        match self.check {
+            // Which groups there are is known when all layers are read.
+            Some(check) if !text.starts_with(GROUP) => check(of, text),
+            _ => Ok(()),
+        }
     }
 
     fn roots(&mut self, path: &str, node: &Node<'_>) -> Option<Vec<Sourced<Root>>> {
@@ -215,48 +249,6 @@ impl Decoder<'_> {
         }
         folder
     }
-}
-
-/// A variable's or a flag's text as the value that a file would hold.
-pub(crate) fn node_of(kind: Kind, text: &str) -> Result<Node<'_>, String> {
-    let plain = |value| Ok(Spanned::new(0..text.len(), value));
-    match kind {
-        Kind::Access | Kind::Choice(_) | Kind::Text => plain(DeValue::String(Cow::Borrowed(text))),
-        Kind::Flag if text == "1" => plain(DeValue::Boolean(true)),
-        Kind::Flag if text == "0" => plain(DeValue::Boolean(false)),
-        Kind::List(_) if !text.trim_start().starts_with('[') => plain(DeValue::Array(split(text))),
-        _ => DeValue::parse(text.trim()).map_err(|error| format!("cannot be read: {}", error.message())),
-    }
-}
-
-fn split(text: &str) -> DeArray<'_> {
-    let mut array = DeArray::new();
-    for entry in text.split(',') {
-        array.push(Spanned::new(0..0, DeValue::String(Cow::Borrowed(entry.trim()))));
-    }
-    array
-}
-
-/// The shape that every entry of such a list has.
-fn shape(of: ListOf, text: &str) -> Result<(), Complaint> {
-    if of != ListOf::Tools {
-        return Ok(());
-    }
-    let complaint = |message: &str, help: &str| Err(Complaint { message: message.into(), help: Some(help.into()) });
-    if text.starts_with("group:") {
-        return complaint(
-            "groups are not enforced by this version, so it would match nothing",
-            "name the tools, or use a pattern with '*'",
-        );
-    }
-    if !text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.*".contains(&byte)) {
-        return complaint("it is neither a tool name nor a pattern", "use letters, digits, '_', '-', '.', and '*' for any run of them");
-    }
-    Ok(())
-}
-
-fn whole(number: &DeInteger<'_>) -> Option<u64> {
-    u64::from_str_radix(number.as_str(), number.radix()).ok()
 }
 
 fn with_article(value: &DeValue<'_>) -> &'static str {

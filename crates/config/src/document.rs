@@ -1,27 +1,48 @@
-//! A file's text → the settings it holds: all syntax errors at once, then every key and value judged.
+//! A file's text → what it says: all syntax errors at once, then every key and value judged.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeArray, DeString, DeTable, DeValue};
 
-use crate::decode::Decoder;
-use crate::key::{EACH, Found, lookup, not_enforced_depth};
-use crate::merge::Setting;
-use crate::origin::Origin;
+use crate::decode::{Decoder, Node};
+use crate::hooks::{Hook, MAX_HOOKS, hook};
+use crate::key::EACH;
+use crate::later::{LaterUse, not_acted_on};
+use crate::lookup::{Found, holds_names, lookup};
+use crate::names;
+use crate::path::written;
 use crate::problem::Problem;
-use crate::suggest::{for_key, joined};
-use crate::text::{listed, quoted};
-use crate::{Key, Source, Status};
+use crate::provenance::Setting;
+use crate::suggest::for_key;
+use crate::text::quoted;
+use crate::{Key, Layer, Pending, Source, Status};
 
 /// Up to this size all syntax errors are collected; no one writes more, and each error takes memory.
 const MAX_RECOVERED_BYTES: usize = 64 * 1024;
 
-/// The settings of a file. After a syntax error there are none: what is left could be without its denials.
-pub(crate) fn settings(text: &str, decoder: &mut Decoder<'_>) -> Vec<Setting> {
-    let Some(root) = parse(text, decoder) else { return Vec::new() };
-    let mut walk = Walk { decoder, settings: Vec::new(), later: BTreeMap::new() };
+/// What a layer says.
+#[derive(Debug, Default)]
+pub(crate) struct Contents {
+    pub(crate) settings: Vec<Setting>,
+    /// The tables with chosen names, in order of appearance.
+    pub(crate) names: Vec<Name>,
+    pub(crate) hooks: Vec<Hook>,
+    /// What of a project's file would start or reach something, besides hooks.
+    pub(crate) pending: Vec<Pending>,
+}
+
+/// A table with a chosen name: where it stands, and in which layer.
+#[derive(Debug)]
+pub(crate) struct Name {
+    pub(crate) path: Vec<String>,
+    pub(crate) layer: Layer,
+}
+
+/// What a file says. After a syntax error that is nothing: what is left could be without its denials.
+pub(crate) fn contents(text: &str, decoder: &mut Decoder<'_>) -> Contents {
+    let Some(root) = parse(text, decoder) else { return Contents::default() };
+    let mut walk = Walk { decoder, contents: Contents::default(), later: BTreeMap::new() };
     walk.table(&mut Vec::new(), root.get_ref());
     walk.finish()
 }
@@ -62,32 +83,36 @@ fn syntax(text: &str, place: Source, message: &str) -> Problem {
     Problem::error(place, message).help("correct the TOML; nothing of this file is used until it can be read")
 }
 
-/// A key of which this version knows the name only, where it was used.
-struct LaterUse {
-    path: String,
-    span: Range<usize>,
-}
-
 struct Walk<'d, 'o> {
     decoder: &'d mut Decoder<'o>,
-    settings: Vec<Setting>,
+    contents: Contents,
     /// By the section and whether it carries authority, so that a table is reported once and not key by key.
     later: BTreeMap<(String, bool), Vec<LaterUse>>,
 }
 
 impl Walk<'_, '_> {
     fn table(&mut self, path: &mut Vec<String>, table: &DeTable<'_>) {
-        for (name, value) in table {
+        let named = holds_names(path);
+        if named && !names::few(self.decoder, path, table) {
+            return;
+        }
+        let entries = in_order(table);
+        if named {
+            names::distinct(self.decoder, path, &entries.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+        }
+        for (name, value) in entries {
             if !self.decoder.problems.room_for_more() {
                 break;
             }
             path.push(name.get_ref().to_string());
-            self.node(path, name, value);
+            if !named || names::fit(self.decoder, path, name) {
+                self.node(path, name, value);
+            }
             path.pop();
         }
     }
 
-    fn node(&mut self, path: &mut Vec<String>, name: &Spanned<DeString<'_>>, value: &Spanned<DeValue<'_>>) {
+    fn node(&mut self, path: &mut Vec<String>, name: &Spanned<DeString<'_>>, value: &Node<'_>) {
         match lookup(path) {
             Found::Key(key) => self.key(key, path, name, value),
             Found::Section => self.section(path, name, value),
@@ -95,7 +120,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn section(&mut self, path: &mut Vec<String>, name: &Spanned<DeString<'_>>, value: &Spanned<DeValue<'_>>) {
+    fn section(&mut self, path: &mut Vec<String>, name: &Spanned<DeString<'_>>, value: &Node<'_>) {
         path.push(EACH.to_owned());
         let of_tables = matches!(lookup(path), Found::Section);
         if let (true, DeValue::Array(array)) = (of_tables, value.get_ref()) {
@@ -104,85 +129,95 @@ impl Walk<'_, '_> {
         path.pop();
         match value.get_ref() {
             DeValue::Array(_) if of_tables => {}
-            DeValue::Table(table) if !of_tables => self.table(path, table),
+            DeValue::Table(table) if !of_tables => {
+                if holds_names(&path[..path.len() - 1]) {
+                    self.contents.names.push(Name { path: path.clone(), layer: self.decoder.origin.layer() });
+                }
+                self.table(path, table);
+            }
             _ => self.not_a_section(path, name, of_tables),
         }
     }
 
     fn tables(&mut self, path: &mut Vec<String>, array: &DeArray<'_>) {
-        for entry in array {
+        for (number, entry) in array.iter().enumerate() {
             match entry.get_ref().as_table() {
-                Some(table) => self.table(path, table),
+                _ if number >= MAX_HOOKS => return self.too_many(path, entry),
+                Some(table) => self.hook(path, entry, table),
                 None => self.not_a_table(path, entry),
             }
         }
     }
 
-    fn key(&mut self, key: &'static Key, path: &[String], name: &Spanned<DeString<'_>>, value: &Spanned<DeValue<'_>>) {
-        let written = joined(path);
+    /// The values of one table of an array, which is a hook: the key table has no other array of tables.
+    fn hook(&mut self, path: &mut Vec<String>, entry: &Node<'_>, table: &DeTable<'_>) {
+        let before = self.contents.settings.len();
+        self.table(path, table);
+        let fields = self.contents.settings.split_off(before);
+        self.contents.hooks.extend(hook(self.decoder, entry, table, fields));
+    }
+
+    fn key(&mut self, key: &'static Key, path: &[String], name: &Spanned<DeString<'_>>, value: &Node<'_>) {
         match key.status {
             Status::Now => {
                 let source = self.decoder.origin.at(value.span());
-                self.settings.extend(self.decoder.value(&written, key.kind, value).map(|value| Setting { key, value, source }));
+                let typed = self.decoder.value(&written(path), key.kind, value);
+                self.contents.settings.extend(typed.map(|value| Setting { key, path: path.to_vec(), value, source }));
             }
             Status::Later => {
-                let section = joined(&path[..not_enforced_depth(path)]);
-                self.later.entry((section, key.is_authority())).or_default().push(LaterUse { path: written, span: name.span() });
+                self.pending(key, path, value);
+                let used = LaterUse { path: written(path), span: name.span() };
+                self.later.entry((path[0].clone(), key.is_authority())).or_default().push(used);
             }
         }
     }
 
+    /// Where requests go and which variable they carry is not a project's to choose.
+    fn pending(&mut self, key: &Key, path: &[String], value: &Node<'_>) {
+        let reaches = matches!(key.path, "providers.*.base_url" | "providers.*.api_key_env");
+        if let (true, Layer::Project, Some(text)) = (reaches, self.decoder.origin.layer(), value.get_ref().as_str()) {
+            let source = self.decoder.origin.at(value.span());
+            self.contents.pending.push(Pending::new(format!("{} = {}", written(path), quoted(text)), source));
+        }
+    }
+
     fn unknown(&mut self, path: &[String], name: &Spanned<DeString<'_>>) {
-        let written = joined(path);
+        let written = written(path);
         let message = format!("unknown key {}", quoted(&written));
         self.decoder.problems.add(|| Problem::error(self.decoder.origin.at(name.span()), message).key(&written).help(for_key(path)));
     }
 
     fn not_a_section(&mut self, path: &[String], name: &Spanned<DeString<'_>>, of_tables: bool) {
-        let written = joined(path);
+        let written = written(path);
         let (what, header) = if of_tables { ("a list of tables", format!("[[{written}]]")) } else { ("a table", format!("[{written}]")) };
         let message = format!("'{written}' must be {what}");
         let help = format!("write {header} on a line of its own, and its keys below it");
         self.decoder.problems.add(|| Problem::error(self.decoder.origin.at(name.span()), message).key(&written).help(help));
     }
 
-    fn not_a_table(&mut self, path: &[String], entry: &Spanned<DeValue<'_>>) {
-        let written = joined(&path[..path.len() - 1]);
+    fn not_a_table(&mut self, path: &[String], entry: &Node<'_>) {
+        let written = written(&path[..path.len() - 1]);
         let help = format!("write [[{written}]] on a line of its own, and its keys below it");
         self.decoder.refuse(&written, entry, format!("an entry of '{written}' must be a table"), help);
     }
 
-    fn finish(self) -> Vec<Setting> {
+    fn too_many(&mut self, path: &[String], entry: &Node<'_>) {
+        let written = written(&path[..path.len() - 1]);
+        let message = format!("'{written}' has more than {MAX_HOOKS} entries");
+        self.decoder.refuse(&written, entry, message, "remove some: each one is a program that runs for each call");
+    }
+
+    fn finish(self) -> Contents {
         for ((_, authority), uses) in self.later {
             self.decoder.problems.add(|| not_acted_on(self.decoder.origin, authority, uses));
         }
-        self.settings
+        self.contents
     }
 }
 
-fn not_acted_on(origin: &Origin<'_>, authority: bool, mut uses: Vec<LaterUse>) -> Problem {
-    uses.sort_by_key(|used| used.span.start);
-    let mut paths: Vec<String> = uses.iter().map(|used| quoted(&used.path)).collect();
-    paths.dedup();
-    let first = uses.swap_remove(0);
-    let judge = if authority { not_enforced } else { not_used };
-    judge(origin.at(first.span), &paths).key(first.path)
-}
-
-/// Authority that this version does not enforce: whoever wrote it counts on it.
-pub(crate) fn not_enforced(source: Source, names: &[String]) -> Problem {
-    let (are, them) = grammar(names);
-    Problem::error(source, format!("{} {are} not enforced by this version: running with {them} would give false safety", listed(names)))
-        .help(format!("remove {them}, and limit what may be done with access, tools.deny, network.deny or workspace.deny_read"))
-}
-
-/// What this version does not use, and nobody's safety depends on.
-pub(crate) fn not_used(source: Source, names: &[String]) -> Problem {
-    let (are, them) = grammar(names);
-    Problem::warning(source, format!("{} {are} not used by this version yet", listed(names)))
-        .help(format!("nothing depends on {them}: leave {them}, or remove {them}"))
-}
-
-fn grammar(names: &[String]) -> (&'static str, &'static str) {
-    if names.len() > 1 { ("are", "them") } else { ("is", "it") }
+/// The entries of a table as they stand in the file.
+fn in_order<'t, 'v>(table: &'t DeTable<'v>) -> Vec<(&'t Spanned<DeString<'v>>, &'t Node<'v>)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(name, _)| name.span().start);
+    entries
 }

@@ -4,12 +4,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::decode::{Check, Complaint, Decoder};
-use crate::merge::{Provenance, Setting, merge};
+use crate::document::Contents;
+use crate::groups::Uses;
+use crate::hooks::Hook;
+use crate::merge::merge;
 use crate::origin::Origin;
 use crate::paths::{self, Environment, absolute};
 use crate::problem::{Problem, Problems, Severity};
+use crate::provenance::Provenance;
 use crate::text::quoted;
-use crate::{Config, Flag, Layer, ListOf, Root, Source, Sourced, Value, document, read, variables};
+use crate::trust::{fingerprint, not_run};
+use crate::{Config, Flag, Layer, ListOf, Pending, Root, Source, Sourced, Value, document, groups, lint, presets, read, variables};
 
 /// What to load.
 #[non_exhaustive]
@@ -30,6 +35,8 @@ pub struct Request<'a> {
     pub flags: &'a [Flag<'a>],
     /// Judges entries of lists: whether there is such a tool, whether a host parses.
     pub check: Option<Check<'a>>,
+    /// Whether the person trusts the project's file: only then does anything of it start.
+    pub trusted: bool,
 }
 
 impl std::fmt::Debug for Request<'_> {
@@ -50,6 +57,7 @@ impl<'a> Request<'a> {
             other_variables: &[],
             flags: &[],
             check: None,
+            trusted: false,
         }
     }
     pub(crate) fn home(&self) -> Option<PathBuf> {
@@ -67,6 +75,10 @@ pub struct Loaded {
     pub provenance: Provenance,
     /// Errors and warnings, in the order of the layers.
     pub problems: Vec<Problem>,
+    /// What of the project's file waits for the person's trust; empty if it is trusted.
+    pub untrusted: Vec<Pending>,
+    /// The fingerprint of the project's file as it was read, to compare with the one that was trusted.
+    pub fingerprint: Option<String>,
     /// The text of the files, for the report.
     pub(crate) texts: Vec<(Arc<PathBuf>, String)>,
 }
@@ -76,6 +88,12 @@ impl Loaded {
     pub fn errors(&self) -> impl Iterator<Item = &Problem> {
         self.problems.iter().filter(|problem| problem.severity == Severity::Error)
     }
+    /// Adds a warning that only the whole program can give, at the last of these keys that somebody set.
+    pub fn warn(&mut self, keys: &[&str], message: impl AsRef<str>, help: impl AsRef<str>) {
+        let mut set = keys.iter().rev().filter_map(|key| self.provenance.get(key)).filter(|setting| setting.source.layer != Layer::BuiltIn);
+        let source = set.next().map_or(Source::BUILT_IN, |setting| setting.source.clone());
+        self.problems.push(Problem::warning(source, message).help(help));
+    }
     /// What the person should know.
     pub fn warnings(&self) -> impl Iterator<Item = &Problem> {
         self.problems.iter().filter(|problem| problem.severity == Severity::Warning)
@@ -84,24 +102,22 @@ impl Loaded {
 
 /// Loads every layer. Whatever is wrong is a problem of the result, never a panic.
 pub fn load(request: &Request<'_>) -> Loaded {
-    let mut loading = Loading { request, settings: Vec::new(), problems: Vec::new(), texts: Vec::new() };
+    let mut loading = Loading { request, found: Contents::default(), problems: Vec::new(), texts: Vec::new(), fingerprint: None };
     loading.user();
     loading.project();
-    let Loading { mut settings, mut problems, texts, .. } = loading;
-    settings.extend(variables::environment(request, &mut problems));
-    settings.extend(variables::flags(request, &mut problems));
-    let provenance = merge(&settings, &mut problems);
-    whole(&provenance, &mut problems);
-    problems.extend(unusable_roots(&provenance, request));
-    problems.sort_by_key(|problem| (problem.source.layer, problem.source.line, problem.source.column));
-    Loaded { config: Config::from(&provenance), provenance, problems, texts }
+    for read in [variables::environment, variables::flags] {
+        let settings = read(request, &mut loading.problems);
+        loading.layer(Contents { settings, ..Contents::default() });
+    }
+    loading.finish()
 }
 
 struct Loading<'r> {
     request: &'r Request<'r>,
-    settings: Vec<Setting>,
+    found: Contents,
     problems: Vec<Problem>,
     texts: Vec<(Arc<PathBuf>, String)>,
+    fingerprint: Option<String>,
 }
 
 impl Loading<'_> {
@@ -123,6 +139,7 @@ impl Loading<'_> {
     fn project(&mut self) {
         let path = self.request.workspace.join(read::PROJECT_FOLDER).join(read::PROJECT_FILE);
         let text = read::read_project(self.request.workspace);
+        self.fingerprint = text.as_ref().ok().and_then(Option::as_deref).map(fingerprint);
         self.file(Layer::Project, path, text, Absent::Fine);
     }
 
@@ -130,7 +147,7 @@ impl Loading<'_> {
         let path = Arc::new(path);
         let source = Source { layer, file: Some(Arc::clone(&path)), ..Source::BUILT_IN };
         match (text, absent) {
-            (Ok(Some(text)), _) => self.text(layer, path, text),
+            (Ok(Some(text)), _) => self.text(layer, path, read::without_mark(&text).0.to_owned()),
             (Ok(None), Absent::Fine) => {}
             (Ok(None), Absent::Error) => {
                 let from = self.request.config_file_from;
@@ -147,9 +164,47 @@ impl Loading<'_> {
     fn text(&mut self, layer: Layer, path: Arc<PathBuf>, text: String) {
         let origin = Origin::file(layer, Arc::clone(&path), &text);
         let mut decoder = Decoder { origin: &origin, home: self.request.home(), check: self.request.check, problems: Problems::default() };
-        self.settings.extend(document::settings(&text, &mut decoder));
+        let contents = document::contents(&text, &mut decoder);
         self.problems.extend(decoder.problems.finish(origin.whole()));
+        self.layer(contents);
         self.texts.push((path, text));
+    }
+
+    /// Adds what a layer says; layers come weakest first.
+    fn layer(&mut self, contents: Contents) {
+        self.found.settings.extend(presets::expand(contents.settings, &mut self.problems));
+        self.found.names.extend(contents.names);
+        self.found.hooks.extend(contents.hooks);
+        self.found.pending.extend(contents.pending);
+    }
+
+    fn finish(mut self) -> Loaded {
+        let uses = Uses::of(&self.found);
+        let untrusted = self.withhold();
+        let check = self.request.check;
+        let (mut errors, mut widenings, mut oddities) = (Problems::default(), Problems::default(), Problems::default());
+        let provenance = merge(self.found, &mut widenings);
+        uses.judge(&provenance, check, &mut errors);
+        groups::judge(&provenance, check, &mut errors);
+        whole(&provenance, &mut errors);
+        lint::lint(&provenance, &mut oddities);
+        self.problems.extend(errors.finish(Source::BUILT_IN));
+        self.problems.extend(widenings.finish_warnings().into_iter().chain(oddities.finish_warnings()));
+        self.problems.extend(unusable_roots(&provenance, self.request));
+        self.problems.sort_by_key(|problem| (problem.source.layer, problem.source.line, problem.source.column));
+        let Self { problems, texts, fingerprint, .. } = self;
+        Loaded { config: Config::from(&provenance), provenance, problems, untrusted, fingerprint, texts }
+    }
+
+    /// Takes away what only trust would start, and says so.
+    fn withhold(&mut self) -> Vec<Pending> {
+        if self.request.trusted {
+            return Vec::new();
+        }
+        let of_project = |hook: &mut Hook| hook.source.layer == Layer::Project;
+        let withheld: Vec<Hook> = self.found.hooks.extract_if(.., of_project).collect();
+        self.problems.extend(withheld.iter().map(not_run));
+        withheld.iter().map(Pending::hook).chain(self.found.pending.drain(..)).collect()
     }
 }
 
@@ -160,13 +215,11 @@ enum Absent {
 }
 
 /// What only shows when all layers are together.
-fn whole(provenance: &Provenance, problems: &mut Vec<Problem>) {
+fn whole(provenance: &Provenance, problems: &mut Problems) {
     for (lower, upper) in [("guards.loop_note", "guards.loop_block"), ("guards.loop_block", "guards.loop_stop")] {
-        problems.extend(not_increasing(provenance, lower, upper));
-    }
-    for list in provenance.lists("tools.allow").iter().filter(|list| list.value.is_empty()) {
-        let problem = Problem::warning(list.source.clone(), "'tools.allow' is empty: no tool is offered");
-        problems.push(problem.key("tools.allow").help("remove the key to allow every tool, or name the tools"));
+        if let Some(problem) = not_increasing(provenance, lower, upper) {
+            problems.add(|| problem);
+        }
     }
 }
 

@@ -24,6 +24,14 @@ impl<'t> Origin<'t> {
     pub(crate) fn named(layer: Layer, name: &str) -> Self {
         Self { whole: Source { layer, name: Some(name.to_owned()), ..Source::BUILT_IN }, text: "", line_starts: Vec::new() }
     }
+    /// A preset: everything in it stands where the preset is named.
+    pub(crate) fn preset(name: &'static str, named_at: &Source) -> Self {
+        Self { whole: Source { preset: Some(name), ..named_at.clone() }, text: "", line_starts: Vec::new() }
+    }
+    /// The layer it belongs to.
+    pub(crate) fn layer(&self) -> Layer {
+        self.whole.layer
+    }
     /// All of it, without a line.
     pub(crate) fn whole(&self) -> Source {
         self.whole.clone()

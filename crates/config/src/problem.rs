@@ -32,14 +32,25 @@ pub struct Problem {
     /// Where it stands.
     #[serde(flatten)]
     pub source: Source,
+    /// Whether a project's file tried to widen.
+    #[serde(skip)]
+    widening: bool,
 }
 
 impl Problem {
     pub(crate) fn error(source: Source, message: impl AsRef<str>) -> Self {
-        Self { severity: Severity::Error, message: sentence(message.as_ref()), key: None, help: None, source }
+        Self { severity: Severity::Error, message: sentence(message.as_ref()), key: None, help: None, source, widening: false }
     }
     pub(crate) fn warning(source: Source, message: impl AsRef<str>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(source, message) }
+    }
+    /// A project's file that tried to widen.
+    pub(crate) fn widening(source: Source, message: impl AsRef<str>) -> Self {
+        Self { widening: true, ..Self::warning(source, message) }
+    }
+    /// Whether it says that a project's file tried to widen what may be done, and was ignored in that.
+    pub fn is_widening(&self) -> bool {
+        self.widening
     }
     pub(crate) fn key(mut self, key: impl AsRef<str>) -> Self {
         self.key = Some(sentence(key.as_ref()));
@@ -73,11 +84,19 @@ impl Problems {
         !self.cut
     }
     /// All of them in the order of the file. What was cut may have been an error, so the note about it is one.
-    pub(crate) fn finish(mut self, file: Source) -> Vec<Problem> {
+    pub(crate) fn finish(self, file: Source) -> Vec<Problem> {
+        self.finish_as(Severity::Error, file)
+    }
+    /// All of them, where only warnings were looked for.
+    pub(crate) fn finish_warnings(self) -> Vec<Problem> {
+        self.finish_as(Severity::Warning, Source::BUILT_IN)
+    }
+    fn finish_as(mut self, severity: Severity, file: Source) -> Vec<Problem> {
         self.list.sort_by_key(|problem| (problem.source.line, problem.source.column));
         self.list.dedup();
         if self.cut {
-            self.list.push(Problem::error(file, "more problems follow that are not shown").help("correct the ones above first"));
+            let note = Problem::error(file, "more problems follow that are not shown").help("correct the ones above first");
+            self.list.push(Problem { severity, ..note });
         }
         self.list
     }

@@ -7,7 +7,7 @@ use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 /// Larger than any configuration that a person writes.
-const MAX_BYTES: u64 = 1 << 20;
+pub(crate) const MAX_BYTES: u64 = 1 << 20;
 
 /// The folder of a project's file in the workspace.
 pub(crate) const PROJECT_FOLDER: &str = ".haft";
@@ -57,8 +57,12 @@ fn contents(file: File) -> Result<String, String> {
     if bytes.len() as u64 > MAX_BYTES {
         return Err(format!("it is larger than {MAX_BYTES} bytes"));
     }
-    let text = String::from_utf8(bytes).map_err(|error| format!("it is not UTF-8 at byte {}", error.utf8_error().valid_up_to()))?;
-    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+    String::from_utf8(bytes).map_err(|error| format!("it is not UTF-8 at byte {}", error.utf8_error().valid_up_to()))
+}
+
+/// The text after a byte order mark, and whether there was one.
+pub(crate) fn without_mark(text: &str) -> (&str, bool) {
+    text.strip_prefix('\u{feff}').map_or((text, false), |rest| (rest, true))
 }
 
 #[cfg(unix)]

@@ -3,7 +3,9 @@
 use haft_contract::Access;
 use serde_json::{Value as Json, json};
 
+use crate::hooks::MAX_HOOKS;
 use crate::key::{ANY, EACH};
+use crate::names::{MAX_NAME_LETTERS, MAX_NAMES};
 use crate::{KEYS, Key, Kind, Status, Value};
 
 /// JSON Schema (draft 2020-12) of a configuration file.
@@ -24,15 +26,11 @@ fn table() -> Json {
 /// Puts a key at its path beneath a table, making the tables on the way.
 fn insert(at: &mut Json, path: &[&str], key: &Key) {
     let Some((first, rest)) = path.split_first() else { return };
-    if *first == ANY {
-        at["additionalProperties"].is_boolean().then(|| at["additionalProperties"] = table());
-        return insert(&mut at["additionalProperties"], rest, key);
-    }
-    let property = &mut at["properties"][*first];
+    let property = if *first == ANY { chosen(at) } else { &mut at["properties"][*first] };
     match rest {
         [] => *property = leaf(key),
         [EACH, beneath @ ..] => {
-            property.is_null().then(|| *property = json!({ "type": "array", "items": table() }));
+            property.is_null().then(|| *property = hooks());
             insert(&mut property["items"], beneath, key);
         }
         _ => {
@@ -42,10 +40,27 @@ fn insert(at: &mut Json, path: &[&str], key: &Key) {
     }
 }
 
+/// What stands under each chosen name of a table.
+fn chosen(at: &mut Json) -> &mut Json {
+    at["propertyNames"] = json!({ "minLength": 1, "maxLength": MAX_NAME_LETTERS });
+    at["maxProperties"] = json!(MAX_NAMES);
+    if at["additionalProperties"].is_boolean() {
+        at["additionalProperties"] = Json::Null;
+    }
+    &mut at["additionalProperties"]
+}
+
+/// Hooks are the only array of tables.
+fn hooks() -> Json {
+    let mut items = table();
+    items["required"] = json!(["event", "command"]);
+    json!({ "type": "array", "maxItems": MAX_HOOKS, "items": items })
+}
+
 fn leaf(key: &Key) -> Json {
     let mut schema = of_kind(key.kind);
     schema["description"] = json!(described(key));
-    if !matches!(key.default, Value::Unset | Value::Lists(_)) {
+    if !matches!(key.default, Value::Unset | Value::Lists(_) | Value::Texts(_)) {
         schema["default"] = json!(key.default);
     }
     schema
@@ -65,7 +80,8 @@ fn of_kind(kind: Kind) -> Json {
         Kind::Choice(words) => json!({ "enum": words }),
         Kind::Flag => json!({ "type": "boolean" }),
         Kind::Count(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
-        Kind::Text => json!({ "type": "string", "minLength": 1 }),
+        Kind::Signed(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
+        Kind::Text | Kind::Profile => json!({ "type": "string", "minLength": 1 }),
         Kind::List(_) => json!({ "type": "array", "items": { "type": "string", "minLength": 1 } }),
         Kind::Roots => json!({ "type": "array", "items": root() }),
     }

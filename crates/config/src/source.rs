@@ -41,6 +41,9 @@ pub struct Source {
     /// The variable or the flag, if it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// The preset that says so, if the value came with one; the rest is the place that names the preset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preset: Option<&'static str>,
     /// The bytes of the file that say so, for the report.
     #[serde(skip)]
     pub(crate) span: Range<usize>,
@@ -48,11 +51,10 @@ pub struct Source {
 
 impl Source {
     /// What holds without any file.
-    pub(crate) const BUILT_IN: Self = Self { layer: Layer::BuiltIn, file: None, line: None, column: None, name: None, span: 0..0 };
-}
+    pub(crate) const BUILT_IN: Self =
+        Self { layer: Layer::BuiltIn, file: None, line: None, column: None, name: None, preset: None, span: 0..0 };
 
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn place(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.name, &self.file) {
             (Some(name), _) => f.write_str(name),
             (None, None) => f.write_str("built-in"),
@@ -62,6 +64,15 @@ impl fmt::Display for Source {
                 self.column.map_or(Ok(()), |column| write!(f, ":{column}"))
             }
         }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(preset) = self.preset else { return self.place(f) };
+        write!(f, "preset \"{preset}\" (")?;
+        self.place(f)?;
+        f.write_str(")")
     }
 }
 

@@ -1,6 +1,8 @@
 //! The nearest thing to what was written.
 
-use crate::key::{ANY, EACH, KEYS};
+use crate::KEYS;
+use crate::key::{ANY, EACH};
+use crate::path::written;
 
 /// Nobody mistypes a name longer than this; comparing takes time.
 const MAX_COMPARED: usize = 64;
@@ -16,30 +18,28 @@ pub(crate) fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a
     (best.0 >= NEAR).then_some(best.1)
 }
 
-/// What to write in place of an unknown key: the nearest name in its table, the same name in another table, or what
-/// there is in its table.
+/// What to write in place of an unknown key: the nearest name in its table, one that begins with it, the same name in
+/// another table, or what there is in its table.
 pub(crate) fn for_key(path: &[String]) -> String {
     let Some((name, table)) = path.split_last() else { return String::new() };
     let siblings = names_in(table);
     if let Some(near) = nearest(name, siblings.iter().copied()) {
         return format!("did you mean '{}'?", joined_with(table, near));
     }
+    if let Some(longer) = siblings.iter().find(|sibling| name.len() > 2 && sibling.starts_with(name.as_str())) {
+        return format!("did you mean '{}'?", joined_with(table, longer));
+    }
     if let Some(key) = KEYS.iter().find(|key| key.segments().last() == Some(name)) {
         return format!("did you mean '{}'?", key.path);
     }
-    if let Some(near) = nearest(&joined(path), KEYS.iter().map(|key| key.path)) {
+    if let Some(near) = nearest(&written(path), KEYS.iter().map(|key| key.path)) {
         return format!("did you mean '{near}'?");
     }
     format!("known here: {}", siblings.join(", "))
 }
 
-/// The path as people write it.
-pub(crate) fn joined(path: &[String]) -> String {
-    path.join(".").replace(&format!(".{EACH}"), EACH)
-}
-
 fn joined_with(table: &[String], name: &str) -> String {
-    joined(&table.iter().cloned().chain([name.to_owned()]).collect::<Vec<_>>())
+    written(&table.iter().cloned().chain([name.to_owned()]).collect::<Vec<_>>())
 }
 
 /// The names that may stand in a table.

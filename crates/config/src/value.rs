@@ -32,8 +32,12 @@ pub enum Value {
     Flag(bool),
     /// A number.
     Count(u64),
+    /// A number that may be below zero.
+    Signed(i64),
     /// Text.
     Text(String),
+    /// Texts of which each must hold; none at all means nothing is asked.
+    Texts(Vec<Sourced<String>>),
     /// A list.
     List(Vec<Sourced<String>>),
     /// Lists of which each must match; none at all means everything matches.
@@ -46,7 +50,7 @@ impl Value {
     /// Where each entry came from; empty for values that are no lists.
     pub fn entry_sources(&self) -> Vec<&Source> {
         match self {
-            Self::List(entries) => entries.iter().map(|entry| &entry.source).collect(),
+            Self::List(entries) | Self::Texts(entries) => entries.iter().map(|entry| &entry.source).collect(),
             Self::Lists(lists) => lists.iter().flat_map(|list| list.value.iter().map(|entry| &entry.source)).collect(),
             Self::Roots(roots) => roots.iter().map(|root| &root.source).collect(),
             _ => Vec::new(),
@@ -59,11 +63,13 @@ impl Value {
     /// Whether it allows less than `other`. `words` are a choice's words, loosest first.
     pub(crate) fn is_stricter(&self, other: &Self, words: &[&str]) -> bool {
         let place = |word: &str| words.iter().position(|known| *known == word);
+        // Where nobody is asked, some of what is asked elsewhere is refused and the rest goes ahead: neither is stricter.
+        let comparable = |word: &str| word != "never";
         match (self, other) {
             (Self::Access(mine), Self::Access(theirs)) => mine < theirs,
             (Self::Count(mine), Self::Count(theirs)) => mine < theirs,
             (Self::Flag(mine), Self::Flag(theirs)) => *mine && !*theirs,
-            (Self::Choice(mine), Self::Choice(theirs)) => place(mine) > place(theirs),
+            (Self::Choice(mine), Self::Choice(theirs)) => comparable(mine) && comparable(theirs) && place(mine) > place(theirs),
             _ => false,
         }
     }
@@ -81,8 +87,10 @@ impl Serialize for Value {
             Self::Choice(word) => word.serialize(serializer),
             Self::Flag(flag) => flag.serialize(serializer),
             Self::Count(count) => count.serialize(serializer),
+            Self::Signed(number) => number.serialize(serializer),
             Self::Text(text) => text.serialize(serializer),
-            Self::List(entries) => texts(entries).serialize(serializer),
+            Self::Texts(entries) if entries.is_empty() => serializer.serialize_none(),
+            Self::List(entries) | Self::Texts(entries) => texts(entries).serialize(serializer),
             Self::Lists(lists) if lists.is_empty() => serializer.serialize_none(),
             Self::Lists(lists) => lists.iter().map(|list| texts(&list.value)).collect::<Vec<_>>().serialize(serializer),
             Self::Roots(roots) => roots.iter().map(root_json).collect::<Vec<_>>().serialize(serializer),
@@ -104,8 +112,11 @@ impl fmt::Display for Value {
             Self::Choice(word) => write!(f, "\"{word}\""),
             Self::Flag(flag) => write!(f, "{flag}"),
             Self::Count(count) => write!(f, "{count}"),
+            Self::Signed(number) => write!(f, "{number}"),
             Self::Text(text) => write!(f, "{text:?}"),
             Self::List(entries) => write!(f, "{:?}", texts(entries)),
+            Self::Texts(entries) if entries.is_empty() => f.write_str("unset"),
+            Self::Texts(entries) => f.write_str(&texts(entries).iter().map(|text| format!("{text:?}")).collect::<Vec<_>>().join(" and ")),
             Self::Lists(lists) if lists.is_empty() => f.write_str("all"),
             Self::Lists(lists) => {
                 f.write_str(&lists.iter().map(|list| format!("{:?}", texts(&list.value))).collect::<Vec<_>>().join(" and "))

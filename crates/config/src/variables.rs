@@ -1,16 +1,20 @@
 //! `HAFT_…` variables and flags → settings, by the names that the key table gives them.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 
-use crate::decode::{Decoder, node_of};
-use crate::document::{not_enforced, not_used};
+use toml::Spanned;
+use toml::de::{DeArray, DeValue};
+
+use crate::decode::{Decoder, Node};
+use crate::later::{not_enforced, not_used};
 use crate::load::Request;
-use crate::merge::Setting;
 use crate::origin::Origin;
 use crate::problem::{Problem, Problems};
+use crate::provenance::Setting;
 use crate::suggest::nearest;
 use crate::text::quoted;
-use crate::{KEYS, Key, Layer, Status};
+use crate::{KEYS, Key, Kind, Layer, ListOf, Status};
 
 /// A value from the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +47,7 @@ pub(crate) fn flags(request: &Request<'_>, problems: &mut Vec<Problem>) -> Vec<S
     let mut settings = Vec::new();
     for flag in request.flags {
         let origin = Origin::named(Layer::Flag, flag.name);
-        if let Some(key) = KEYS.iter().find(|key| key.path == flag.key) {
+        if let Some(key) = KEYS.iter().find(|key| key.path == flag.key && key.is_fixed()) {
             settings.extend(setting(request, key, &origin, flag.value.clone().into(), problems));
         } else {
             let message = format!("{} sets the unknown key {}", flag.name, quoted(flag.key));
@@ -64,7 +68,7 @@ fn setting(request: &Request<'_>, key: &'static Key, origin: &Origin<'_>, value:
     let typed = text_of(value).and_then(|text| node_of(key.kind, &text).map(|node| decoder.value(key.path, key.kind, &node)));
     problems.extend(decoder.problems.finish(origin.whole()).into_iter().map(|problem| named(&name, problem)));
     match typed {
-        Ok(typed) => typed.map(|value| Setting { key, value, source: origin.whole() }),
+        Ok(typed) => typed.map(|value| Setting::fixed(key, value, origin.whole())),
         Err(why) => {
             let help = "remove it, or give it a value; a list is written a,b or [\"a\", \"b\"], an empty one []";
             problems.push(Problem::error(origin.whole(), format!("{name} {why}")).key(key.path).help(help));
@@ -81,8 +85,39 @@ fn text_of(value: OsString) -> Result<String, String> {
     }
 }
 
+/// A variable's or a flag's text as the value that a file would hold.
+fn node_of(kind: Kind, text: &str) -> Result<Node<'_>, String> {
+    let plain = |value| Ok(Spanned::new(0..text.len(), value));
+    match kind {
+        Kind::Access | Kind::Choice(_) | Kind::Text | Kind::Profile => plain(DeValue::String(Cow::Borrowed(text))),
+        Kind::Flag if text == "1" => plain(DeValue::Boolean(true)),
+        Kind::Flag if text == "0" => plain(DeValue::Boolean(false)),
+        Kind::List(of) if !text.trim_start().starts_with('[') => plain(DeValue::Array(split(of, text))),
+        _ => DeValue::parse(text.trim()).map_err(|error| format!("cannot be read: {}", error.message())),
+    }
+}
+
+/// The entries between the commas; a comma in the parentheses of a rule belongs to the rule.
+fn split(of: ListOf, text: &str) -> DeArray<'_> {
+    let rules = matches!(of, ListOf::RulesDeny | ListOf::RulesAsk | ListOf::RulesAllow);
+    let mut depth = 0_usize;
+    let between = |letter: char| {
+        match letter {
+            '(' if rules => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        letter == ',' && depth == 0
+    };
+    let mut array = DeArray::new();
+    for entry in text.split(between) {
+        array.push(Spanned::new(0..0, DeValue::String(Cow::Borrowed(entry.trim()))));
+    }
+    array
+}
+
 /// There is no line to point at, so the message names the variable or the flag.
-fn named(name: &str, mut problem: Problem) -> Problem {
+pub(crate) fn named(name: &str, mut problem: Problem) -> Problem {
     problem.message = format!("{name}: {}", problem.message);
     problem
 }

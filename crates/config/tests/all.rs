@@ -5,10 +5,19 @@
 mod suite {
     mod files;
     mod fixture;
+    mod groups;
+    mod hooks;
+    mod instances;
     mod keys;
+    mod lint;
     mod merging;
+    mod names;
     mod places;
+    mod presets;
     mod report;
+    mod save;
     mod schema;
+    mod trust;
     mod variables;
+    mod widening;
 }

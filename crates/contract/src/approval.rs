@@ -8,6 +8,8 @@ use crate::{BoxFuture, CallInfo, Effect};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ApprovalRequest {
+    /// The id of the question; an answer that arrives by another way names it.
+    pub id: String,
     /// The call.
     pub call: CallInfo,
     /// Its arguments, frozen: what is approved is what runs.
@@ -16,12 +18,17 @@ pub struct ApprovalRequest {
     pub effects: Vec<Effect>,
     /// Why it is asked.
     pub reason: String,
+    /// Stands for exactly this tool with these arguments and effects; an answer counts for nothing else.
+    pub fingerprint: String,
+    /// What [`Answer::Session`] and [`Answer::Always`] would allow from then on, or why neither can be answered.
+    pub lasting: Result<Vec<String>, String>,
 }
 
 impl ApprovalRequest {
     /// For the engine.
     pub fn new(call: CallInfo, arguments: Value, effects: Vec<Effect>, reason: String) -> Self {
-        Self { call, arguments, effects, reason }
+        let lasting = Err(String::new());
+        Self { id: String::new(), call, arguments, effects, reason, fingerprint: String::new(), lasting }
     }
 }
 
@@ -31,6 +38,10 @@ impl ApprovalRequest {
 pub enum Answer {
     /// Yes, this once.
     Once,
+    /// Yes, and the rules of the question hold for the rest of the session.
+    Session,
+    /// Yes, and the rules of the question are saved in the person's own file.
+    Always,
     /// No; the comment is for the model.
     Deny {
         /// What the person says to the model.
@@ -42,4 +53,14 @@ pub enum Answer {
 pub trait Approver: Send + Sync {
     /// Asks. The engine gives up after its own time limit, and then the answer counts for nothing.
     fn ask(&self, request: ApprovalRequest) -> BoxFuture<'_, Answer>;
+    /// Whether the engine should ask one question after the other. A page can show several at once, a terminal cannot.
+    fn one_at_a_time(&self) -> bool {
+        true
+    }
+}
+
+/// Saves the rules of [`Answer::Always`] where they outlast the session: in the person's own file, never a project's.
+pub trait RuleKeeper: Send + Sync {
+    /// Saves them; says where, or why not.
+    fn keep<'a>(&'a self, rules: &'a [String]) -> BoxFuture<'a, Result<String, String>>;
 }

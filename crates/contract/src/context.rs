@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::capability::{Clocks, Files, Http, Notices, Processes, Spills};
-use crate::{BoxFuture, Connect, Effect, Host, Location, Plan, PreImage, SpillWriter, ToolError};
+use crate::{BoxFuture, Connect, Dialect, Effect, Form, Host, Location, Plan, PreImage, SpillWriter, ToolError};
 
 /// Who and what a call is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,6 +94,7 @@ pub struct ToolContext {
     inner: Arc<Inner>,
 }
 
+#[derive(Clone)]
 struct Inner {
     call: Arc<CallInfo>,
     plan: Plan,
@@ -102,6 +103,8 @@ struct Inner {
     gate: Arc<dyn Gate>,
     journal: Arc<dyn Journal>,
     progress: Option<Arc<dyn ProgressSink>>,
+    dialect: Dialect,
+    form: Option<Form>,
 }
 
 impl std::fmt::Debug for ToolContext {
@@ -121,7 +124,23 @@ impl ToolContext {
         journal: Arc<dyn Journal>,
         progress: Option<Arc<dyn ProgressSink>>,
     ) -> Self {
-        Self { inner: Arc::new(Inner { call: call.into(), plan, host, cancel, gate, journal, progress }) }
+        let (dialect, form) = (Dialect::Haft, None);
+        Self { inner: Arc::new(Inner { call: call.into(), plan, host, cancel, gate, journal, progress, dialect, form }) }
+    }
+    /// For the engine: what the session's model knows tools by, and the form of this tool that it called.
+    pub fn called_as(mut self, dialect: Dialect, form: Option<Form>) -> Self {
+        let inner = Arc::make_mut(&mut self.inner);
+        (inner.dialect, inner.form) = (dialect, form);
+        self
+    }
+    /// What the session's model knows tools by.
+    pub fn dialect(&self) -> Dialect {
+        self.inner.dialect
+    }
+    /// A parameter of this call with a canonical value, as its model writes them: `offset=10`. Results that tell the model
+    /// how to go on must speak its words, and count as it does.
+    pub fn written(&self, parameter: &str, value: u64) -> String {
+        self.inner.form.map_or_else(|| format!("{parameter}={value}"), |form| form.written(parameter, value))
     }
     /// Who and what this call is.
     pub fn call(&self) -> &CallInfo {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::schema::{self, Normalised};
-use crate::{IntoToolOutput, Tool};
+use crate::{Form, IntoToolOutput, Tool};
 
 /// How much a session, or a call, may do. Ordered: each level includes the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
@@ -169,6 +169,8 @@ pub struct Meta {
     pub profiles: &'static [&'static str],
     /// Other names it answers to.
     pub aliases: &'static [&'static str],
+    /// What dialects call it and its parameters.
+    pub forms: &'static [Form],
     /// Only for the owner.
     pub owner_only: bool,
     /// Not shown until it is searched for.
@@ -193,6 +195,7 @@ impl Meta {
             timeout: Duration::from_secs(30),
             profiles: &[],
             aliases: &[],
+            forms: &[],
             owner_only: false,
             deferred: false,
             hints: Hints { read_only: false, destructive: false, idempotent: false, open_world: false },
@@ -240,6 +243,8 @@ pub struct ToolDefinition {
     pub profiles: Vec<Cow<'static, str>>,
     /// Other names it answers to.
     pub aliases: Vec<Cow<'static, str>>,
+    /// What dialects call it and its parameters.
+    pub forms: Cow<'static, [Form]>,
     /// Only for the owner.
     pub owner_only: bool,
     /// Not shown until it is searched for.
@@ -266,6 +271,7 @@ impl ToolDefinition {
         definition.timeout = meta.timeout;
         definition.profiles = borrowed(meta.profiles);
         definition.aliases = borrowed(meta.aliases);
+        definition.forms = Cow::Borrowed(meta.forms);
         definition.owner_only = meta.owner_only;
         definition.deferred = meta.deferred;
         definition.hints = meta.hints;
@@ -291,6 +297,7 @@ impl ToolDefinition {
             timeout: Duration::from_secs(30),
             profiles: Vec::new(),
             aliases: Vec::new(),
+            forms: Cow::Borrowed(&[]),
             owner_only: false,
             deferred: false,
             hints: Hints::default(),

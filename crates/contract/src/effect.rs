@@ -28,17 +28,60 @@ pub struct PathEffect {
     pub extent: Extent,
 }
 
-/// A program to run.
+/// Where a program runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum ExecHost {
+    /// On this machine, as the person.
+    #[default]
+    Host,
+    /// On this machine, in a sandbox.
+    Sandbox,
+    /// In a container.
+    Container,
+    /// On a paired machine.
+    Node,
+}
+
+impl ExecHost {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Host, Self::Sandbox, Self::Container, Self::Node];
+    /// The name in rules and configuration.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Sandbox => "sandbox",
+            Self::Container => "container",
+            Self::Node => "node",
+        }
+    }
+}
+
+/// A program to run. A line that runs several is several effects: a rule must hold for every one of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Exec {
     /// The program, resolved to the file that will run.
     pub program: PathBuf,
+    /// The program as it was called: a bare name was looked up among the installed programs, anything else is a path.
+    pub named: String,
     /// Its arguments, without the program.
     pub arguments: Vec<String>,
     /// Where it runs.
     pub directory: PathBuf,
     /// Names of the environment variables it is given beyond the clean default.
     pub environment: Vec<String>,
+    /// On which machine, behind which walls.
+    pub host: ExecHost,
+}
+
+impl Exec {
+    /// A program that is called by its path, on this machine, in the clean environment.
+    pub fn new(program: impl Into<PathBuf>, arguments: Vec<String>, directory: impl Into<PathBuf>) -> Self {
+        let program = program.into();
+        let named = program.to_string_lossy().into_owned();
+        Self { program, named, arguments, directory: directory.into(), environment: Vec::new(), host: ExecHost::default() }
+    }
 }
 
 /// A connection to make.
@@ -235,6 +278,7 @@ impl Serialize for Effect {
                 map.serialize_entry("program", &exec.program.to_string_lossy())?;
                 map.serialize_entry("arguments", &exec.arguments)?;
                 map.serialize_entry("directory", &exec.directory.to_string_lossy())?;
+                map.serialize_entry("host", exec.host.as_str())?;
             }
             Self::Connect(connect) => {
                 map.serialize_entry("host", &connect.host)?;

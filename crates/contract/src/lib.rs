@@ -10,6 +10,7 @@ mod call;
 mod capability;
 mod context;
 mod definition;
+mod dialect;
 mod effect;
 mod error;
 mod host;
@@ -20,12 +21,13 @@ pub mod schema;
 mod tool;
 pub mod visible;
 
-pub use approval::{Answer, ApprovalRequest, Approver};
+pub use approval::{Answer, ApprovalRequest, Approver, RuleKeeper};
 pub use call::{Arguments, Envelope, ToolCall, ToolResult};
 pub use capability::{Clocks, Files, Http, Notices, Processes, Spills};
 pub use context::{CallInfo, Gate, Journal, PlanContext, Progress, ProgressSink, ToolContext};
 pub use definition::{Access, Category, Hints, Meta, ParameterHints, Section, Source, ToolDefinition};
-pub use effect::{Connect, Effect, Exec, Extent, Need, PathEffect, Plan};
+pub use dialect::{Dialect, Form, FormParameter, Shown, Unit};
+pub use effect::{Connect, Effect, Exec, ExecHost, Extent, Need, PathEffect, Plan};
 pub use error::{ErrorKind, ToolError};
 pub use host::{
     Body, Clock, CommandSpec, FileInfo, FileKind, FileSystem, HopJudge, Host, HttpClient, HttpRequest, HttpResponse, LocalOffset, Notice,

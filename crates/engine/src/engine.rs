@@ -5,21 +5,22 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use haft_contract::{Prepared, ToolCall, ToolContext, ToolError, ToolOutput, ToolResult};
+use haft_contract::{Form, Plan, Prepared, ToolCall, ToolContext, ToolError, ToolOutput, ToolResult};
+use haft_policy::{Policy, StandardPolicy, Verdict};
 use haft_store::{Blobs, CallLog, CallStatus};
 use tokio_util::sync::CancellationToken;
 
 use crate::events::{Event, EventSink};
-use crate::hooks::Hook;
+use crate::forms::{Spoken, reading_on};
+use crate::hooks::{Hook, Hooks};
 use crate::journal::{CallGate, CallJournal, SpillLimits};
 use crate::locks::{Locks, Ticket};
-use crate::policy::{Policy, StandardPolicy};
-use crate::stages::arguments::check;
+use crate::stages::arguments::check_as;
 use crate::stages::bound::bound;
 use crate::stages::permit::{self, permit};
 use crate::stages::plan::plan;
 use crate::stages::resolve::{available, resolve};
-use crate::stages::rewrite::{Rewritten, rewrite};
+use crate::stages::rewrite::{Draft, Rewriting, rewrite};
 use crate::stages::run::{cancelled, panic_error, run};
 use crate::stages::settle::{Need, Remembered, Settling, Trail, remembered, settle, tell};
 use crate::stop::Stop;
@@ -37,7 +38,7 @@ pub(crate) struct Inner {
     pub(crate) policy: Arc<dyn Policy>,
     pub(crate) log: Arc<dyn CallLog>,
     pub(crate) blobs: Arc<dyn Blobs>,
-    hooks: Vec<Arc<dyn Hook>>,
+    hooks: Hooks,
     events: Option<Arc<dyn EventSink>>,
     pub(crate) limits: Limits,
     pub(crate) locks: Locks,
@@ -53,6 +54,8 @@ impl std::fmt::Debug for Engine {
 /// A call that was planned, and what it takes to go on.
 pub(crate) struct Ready {
     entry: Arc<Entry>,
+    /// What the model called it as, if not by its canonical parameters.
+    form: Option<Form>,
     prepared: Prepared,
 }
 
@@ -92,12 +95,13 @@ impl Engine {
                 policy: Arc::new(StandardPolicy::default()),
                 log,
                 blobs,
-                hooks: Vec::new(),
+                hooks: Hooks::default(),
                 events: None,
                 limits: Limits::default(),
                 locks: Locks::default(),
                 workers: Workers::default(),
             },
+            hooks: Vec::new(),
         }
     }
 
@@ -134,32 +138,62 @@ impl Engine {
         if let Some(signature) = trail.signature {
             session.loop_guard().check(signature, &trail.call.tool, trail.started_at)?;
         }
-        let entry = resolve(&engine.registry, &call.name)?;
+        let entry = resolve(&engine.registry, &call.name, session.dialect())?;
         if trail.call.tool != entry.name() {
             entry.name().clone_into(&mut Arc::make_mut(&mut trail.call).tool);
         }
         trail.tool = Cow::from(&*entry);
+        trail.entry = Some(Arc::clone(&entry));
         trail.decision = available(&*engine.policy, &entry, session).map_err(|(error, decision)| {
             trail.decision = decision;
             error
         })?;
+        let form = entry.called(&call.name, session.dialect());
         let mut arguments = call.arguments;
-        let checked = check(&entry, &mut arguments, engine.limits.argument_bytes).inspect_err(|_| trail.arguments = arguments.into())?;
-        let checked = match stop.unless(rewrite(&engine.hooks, &entry, &trail.call, checked, &engine.limits)).await?? {
-            Rewritten::Answered(output) => return Err(Early::Answered(output)),
-            Rewritten::Go { arguments, original } => {
-                trail.original = original.as_ref().map(remembered);
-                arguments
-            }
-        };
+        let checked = check_as(&entry, form, &mut arguments, engine.limits.argument_bytes);
+        let checked = checked.inspect_err(|_| trail.arguments = arguments.into())?;
+        let form = form.map(Spoken::form);
+        let mut draft = Draft::from(checked);
+        let rewritten = if engine.hooks.is_empty() { Ok(()) } else { self.rewrite(&entry, &mut draft, session, stop, trail).await };
+        let Draft { checked, original, prepared, asks } = draft;
+        trail.original = original.as_ref().map(remembered);
         trail.warnings = checked.warnings;
         trail.arguments = Remembered::new(checked.text, &checked.value, self.need(session));
-        let prepared = plan(&engine.workers, &entry, checked.value, session.host(), stop).await?;
-        trail.changes = prepared.plan().changes_something();
-        if !prepared.plan().effects().is_empty() {
-            trail.effects = serde_json::to_value(prepared.plan().effects()).unwrap_or_default();
+        for why in asks {
+            trail.decision.ask("hook", why);
         }
-        Ok(Ready { entry, prepared })
+        rewritten?;
+        let prepared = match prepared {
+            Some(prepared) => prepared,
+            None => plan(&engine.workers, &entry, checked.value, session.host(), stop).await?,
+        };
+        self.note_plan(prepared.plan(), trail);
+        Ok(Ready { entry, form, prepared })
+    }
+
+    async fn rewrite(&self, entry: &Arc<Entry>, draft: &mut Draft, session: &Session, stop: &Stop<'_>, trail: &Trail) -> Result<(), Early> {
+        let engine = &*self.inner;
+        let stage = Rewriting {
+            hooks: &engine.hooks,
+            events: engine.events.as_deref(),
+            limits: &engine.limits,
+            workers: &engine.workers,
+            entry,
+            call: &trail.call,
+            host: session.host(),
+            stop,
+        };
+        stop.unless(rewrite(stage, draft)).await?
+    }
+
+    fn note_plan(&self, plan: &Plan, trail: &mut Trail) {
+        trail.changes = plan.changes_something();
+        if !plan.effects().is_empty() {
+            trail.effects = serde_json::to_value(plan.effects()).unwrap_or_default();
+        }
+        if !self.inner.hooks.is_empty() {
+            trail.planned = Some(plan.effects().to_vec());
+        }
     }
 
     /// guard ▸ permit ▸ run. A batch has drawn its ticket before, to keep call order; a single call draws it when nobody
@@ -173,34 +207,45 @@ impl Engine {
         trail: &mut Trail,
     ) -> Result<ToolOutput, ToolError> {
         let engine = &*self.inner;
-        let Ready { entry, prepared } = ready;
-        let request =
-            permit::Request { entry: &entry, call: &trail.call, arguments: &trail.arguments, plan: prepared.plan(), session, stop };
-        let cleared = permit(&*engine.policy, &engine.limits, request, &mut trail.decision).await?;
-        let ticket = ticket.unwrap_or_else(|| engine.locks.queue(prepared.plan()));
+        let Ready { entry, form, prepared } = ready;
+        let request = permit::Request {
+            policy: &*engine.policy,
+            limits: &engine.limits,
+            events: engine.events.as_deref(),
+            entry: &entry,
+            call: &trail.call,
+            arguments: &trail.arguments,
+            session,
+            stop,
+        };
+        let cleared = permit(request, prepared, &mut trail.decision).await?;
+        let ticket = ticket.unwrap_or_else(|| engine.locks.queue(cleared.plan()));
         stop.unless(ticket.granted()).await?;
         if stop.is_requested() {
             return Err(cancelled());
         }
         self.record_intent(trail, session).await?;
-        let (plan, start) = prepared.into_parts();
-        session.taint().record(&plan, entry.source());
-        let context = ToolContext::new(
-            Arc::clone(&trail.call),
-            plan,
-            Arc::clone(session.host()),
-            stop.token().clone(),
-            Arc::new(CallGate { policy: Arc::clone(&engine.policy), session: session.clone(), entry: Arc::clone(&entry) }),
-            Arc::new(self.journal(trail)),
-            session.progress().cloned(),
-        );
+        session.taint().record(cleared.plan(), entry.source());
+        let context = |plan| {
+            ToolContext::new(
+                Arc::clone(&trail.call),
+                plan,
+                Arc::clone(session.host()),
+                stop.token().clone(),
+                Arc::new(CallGate { policy: Arc::clone(&engine.policy), session: session.clone(), entry: Arc::clone(&entry) }),
+                Arc::new(self.journal(trail)),
+                session.progress().cloned(),
+            )
+            .called_as(session.dialect(), form)
+        };
         tell(engine.events.as_deref(), &Event::Started { call: &trail.call });
-        run(&engine.workers, cleared, &entry, context, stop, start).await
+        run(&engine.workers, cleared, &entry, context, stop).await
     }
 
-    /// A call that changes something is on disk before it does: after a crash, history knows that it was begun.
+    /// A call that changes something, or that a person was asked about, is on disk before it runs: after a crash, history
+    /// knows that it was begun, and who allowed it.
     async fn record_intent(&self, trail: &Trail, session: &Session) -> Result<(), ToolError> {
-        if !trail.changes {
+        if !trail.changes && trail.decision.verdict != Verdict::Ask {
             return Ok(());
         }
         let log = &self.inner.log;
@@ -217,9 +262,9 @@ impl Engine {
     /// bound ▸ settle, for every outcome, wherever it came from: nothing leaves that is too large or holds a known secret.
     pub(crate) async fn settle(&self, trail: Trail, outcome: Result<ToolOutput, ToolError>, session: &Session) -> ToolResult {
         let engine = &*self.inner;
-        let entry = if trail.tool.is_empty() { None } else { engine.registry.get(&trail.tool) };
-        let own_cap = entry.map_or(0, |entry| entry.definition().max_output);
-        let outcome = bound(outcome, own_cap.max(engine.limits.output_bytes), &self.journal(&trail)).await;
+        let own_cap = trail.entry.as_ref().map_or(0, |entry| entry.definition().max_output);
+        let read_on = |line| reading_on(&engine.registry, session.dialect(), line);
+        let outcome = bound(outcome, own_cap.max(engine.limits.output_bytes), &self.journal(&trail), &read_on).await;
         let settling = Settling { hooks: &engine.hooks, log: &*engine.log, events: engine.events.as_deref(), limits: &engine.limits };
         settle(settling, trail, outcome, session).await
     }
@@ -252,6 +297,7 @@ pub(crate) async fn guarded(stages: impl Future<Output = Result<ToolOutput, Earl
 /// Makes an [`Engine`].
 pub struct EngineBuilder {
     inner: Inner,
+    hooks: Vec<Arc<dyn Hook>>,
 }
 
 impl std::fmt::Debug for EngineBuilder {
@@ -266,9 +312,9 @@ impl EngineBuilder {
         self.inner.policy = policy;
         self
     }
-    /// Adds a hook; hooks run in the order they were added.
+    /// Adds a hook; those with a higher priority are asked first, among equals those that were added first.
     pub fn hook(mut self, hook: Arc<dyn Hook>) -> Self {
-        self.inner.hooks.push(hook);
+        self.hooks.push(hook);
         self
     }
     /// Who is told what happens.
@@ -282,7 +328,8 @@ impl EngineBuilder {
         self
     }
     /// Done.
-    pub fn build(self) -> Engine {
+    pub fn build(mut self) -> Engine {
+        self.inner.hooks = Hooks::new(self.hooks, self.inner.limits.hook);
         Engine { inner: Arc::new(self.inner) }
     }
 }

@@ -1,20 +1,26 @@
 //! Why a call is, or is not, allowed: the same stages as a call, up to the decision, and nothing happens.
 
-use haft_contract::{Arguments, ToolError};
+use haft_contract::{Arguments, Plan, ToolError};
+use haft_policy::{Decision, Outcome, STEPS, TraceEntry, Verdict};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::engine::Engine;
-use crate::policy::{Candidate, Decision, TraceEntry, Verdict};
-use crate::stages::arguments::check;
+use crate::stages::arguments::check_as;
 use crate::stages::permit::decide;
 use crate::stages::plan::plan;
-use crate::stages::resolve::resolve;
+use crate::stages::resolve::{all_of, resolve, to_change};
 use crate::stop::Stop;
 use crate::{Entry, Session};
 
+/// What the trace says of a step that has no lists, levels or rules about the tool.
+pub const NOTHING_CONFIGURED: &str = "nothing configured";
+/// What the trace says of a step that judges effects, when there are no arguments.
+pub const NOT_YET: &str = "depends on the arguments";
+
 /// The verdict on a tool or a call, with all its reasons.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct Explanation {
     /// What comes of it.
     pub verdict: Verdict,
@@ -22,40 +28,75 @@ pub struct Explanation {
     pub tool: String,
     /// What the call would do.
     pub effects: Value,
-    /// Every step that had a say.
+    /// What every step did.
     pub trace: Vec<TraceEntry>,
     /// What the model would be told, if not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// What the person can change to get another verdict.
+    /// The smallest change that would give another verdict.
     pub to_change: Option<String>,
 }
 
 impl Engine {
     /// The decision on a tool, without a call: is it offered at all?
     pub fn offers(&self, entry: &Entry, session: &Session) -> Decision {
-        self.inner.policy.decide(Candidate::from(entry), None, session)
+        self.inner.policy.offer(&entry.candidate(), session.caller())
     }
 
     /// Explains a tool, or a call when arguments are given. Fails only where a call would fail before any decision.
     pub async fn explain(&self, tool: &str, arguments: Option<Arguments>, session: &Session) -> Result<Explanation, ToolError> {
-        let entry = resolve(&self.inner.registry, tool)?;
-        let mut decision = self.offers(&entry, session);
-        let mut effects = Value::Array(Vec::new());
-        if let Some(mut arguments) = arguments
-            && decision.verdict != Verdict::Deny
-        {
-            let checked = check(&entry, &mut arguments, self.inner.limits.argument_bytes)?;
-            let stop = Stop::new(session, None);
-            let prepared = plan(&self.inner.workers, &entry, checked.value, session.host(), &stop).await?;
-            effects = serde_json::to_value(prepared.plan().effects()).unwrap_or_default();
-            decision = decide(&*self.inner.policy, decision, &entry, prepared.plan(), session);
+        let entry = resolve(&self.inner.registry, tool, session.dialect())?;
+        let offered = self.offers(&entry, session);
+        match arguments {
+            Some(mut arguments) if offered.verdict != Verdict::Deny => {
+                let form = entry.called(tool, session.dialect());
+                let checked = check_as(&entry, form, &mut arguments, self.inner.limits.argument_bytes)?;
+                let stop = Stop::new(session, None);
+                let prepared = plan(&self.inner.workers, &entry, checked.value, session.host(), &stop).await?;
+                let decision = decide(&*self.inner.policy, offered, &entry, prepared.plan(), session);
+                Ok(self.explanation(&entry, Some(prepared.plan()), decision))
+            }
+            _ => Ok(self.explanation(&entry, None, offered)),
         }
-        Ok(explanation(&entry, effects, decision))
+    }
+
+    fn explanation(&self, entry: &Entry, plan: Option<&Plan>, decision: Decision) -> Explanation {
+        let effects = plan.map_or_else(|| Value::Array(Vec::new()), |plan| serde_json::to_value(plan.effects()).unwrap_or_default());
+        let to_change = self.smallest_change(entry, plan, &decision);
+        let message = decision.refusal().map(|refusal| refusal.message.clone());
+        let trace = every_step(decision.trace, plan.is_some());
+        Explanation { verdict: decision.verdict, tool: entry.name().to_owned(), effects, trace, message, to_change }
+    }
+
+    /// What a person would edit to get another verdict.
+    fn smallest_change(&self, entry: &Entry, plan: Option<&Plan>, decision: &Decision) -> Option<String> {
+        match decision.verdict {
+            Verdict::Deny => to_change(decision),
+            Verdict::Allow => Some(format!("to refuse it, add '{}' to tools.deny", entry.name())),
+            Verdict::Ask => match self.inner.policy.lasting(&entry.candidate(), plan?, decision) {
+                Ok(rules) => {
+                    let rules: Vec<String> = rules.iter().map(|rule| format!("'{rule}'")).collect();
+                    Some(format!("to allow it without asking, add {} to rules.allow", rules.join(" and ")))
+                }
+                Err(_) if !decision.to_stop_asking.is_empty() => Some(all_of(&decision.to_stop_asking)),
+                Err(why) => Some(format!("it is asked each time: {why}")),
+            },
+        }
     }
 }
 
-fn explanation(entry: &Entry, effects: Value, decision: Decision) -> Explanation {
-    let (message, to_change) = decision.refusal.map_or((None, None), |refusal| (Some(refusal.message), refusal.to_change));
-    Explanation { verdict: decision.verdict, tool: entry.name().to_owned(), effects, trace: decision.trace, message, to_change }
+/// The whole pipeline, in order: a step that had nothing to say passed. Without a plan, effects are not judged yet.
+fn every_step(said: Vec<TraceEntry>, planned: bool) -> Vec<TraceEntry> {
+    let mut trace = Vec::with_capacity(said.len() + STEPS.len());
+    for step in STEPS {
+        let before = trace.len();
+        trace.extend(said.iter().filter(|entry| entry.step == *step).cloned());
+        if trace.len() == before {
+            let later = !planned && matches!(*step, "access level" | "rules" | "asking");
+            let entry = if later { NOT_YET } else { NOTHING_CONFIGURED };
+            trace.push(TraceEntry { step, outcome: Outcome::Pass, entry: entry.into(), file: None, line: None });
+        }
+    }
+    trace.extend(said.into_iter().filter(|entry| !STEPS.contains(&entry.step)));
+    trace
 }

@@ -1,21 +1,69 @@
-//! What an embedding program, and later a configured command, may do around every call.
+//! What an embedding program, or a configured command, may do around every call of every tool.
 
-use std::panic::AssertUnwindSafe;
+mod command;
+mod input;
+mod matcher;
+mod reply;
+mod turn;
+
 use std::time::Duration;
 
-use futures_util::FutureExt;
-use haft_contract::{BoxFuture, CallInfo, ErrorKind, ToolError, ToolOutput, ToolResult};
+use haft_contract::{BoxFuture, CallInfo, Effect, ToolOutput, ToolResult};
+use haft_policy::Candidate;
+use serde::Serialize;
 use serde_json::Value;
 
-use crate::stop::within;
+pub use self::command::{CommandHook, CommandHookSpec};
+pub(crate) use self::turn::Hooks;
+use crate::redact::redact;
+
+/// When a hook is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HookEvent {
+    /// Before a call is permitted: it may be changed, blocked or answered.
+    BeforeToolCall,
+    /// After a call: nothing of it can be changed any more.
+    AfterToolCall,
+    /// Before the result is stored: what history keeps of it may be changed.
+    ToolResultPersist,
+}
+
+impl HookEvent {
+    /// All of them, in the order of a call.
+    pub const ALL: [Self; 3] = [Self::BeforeToolCall, Self::AfterToolCall, Self::ToolResultPersist];
+
+    /// The word in configuration and on a command's input.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::BeforeToolCall => "before_tool_call",
+            Self::AfterToolCall => "after_tool_call",
+            Self::ToolResultPersist => "tool_result_persist",
+        }
+    }
+}
+
+/// What becomes of a call, or of what is stored of it, when a hook could not run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OnFailure {
+    /// The call is not made; the text is not stored.
+    Block,
+    /// It goes on as if there were no hook, and whoever watches is told.
+    Continue,
+}
 
 /// A call, as a hook sees it.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct HookCall<'a> {
     /// Who and what it is.
     pub call: &'a CallInfo,
-    /// Its arguments; they were validated.
+    /// Its arguments. They were validated, unless that is what the call failed for.
     pub arguments: &'a Value,
+    /// The tool; `None` if there is none of that name.
+    pub tool: Option<&'a Candidate<'a>>,
+    /// What it will do, or was to do; `None` if that is not known, see [`Hook::needs_effects`].
+    pub effects: Option<&'a [Effect]>,
 }
 
 /// What a hook wants before a call.
@@ -26,59 +74,90 @@ pub enum Before {
     Continue,
     /// Go on with these arguments; they are validated again.
     Rewrite(Value),
+    /// Go on if a person says yes, whatever else allows it.
+    Ask {
+        /// Why.
+        reason: String,
+        /// The arguments to go on with, as in [`Before::Rewrite`].
+        arguments: Option<Value>,
+    },
     /// Stop, for this reason.
     Block(String),
     /// The tool need not run: this is the answer.
     Answer(ToolOutput),
 }
 
-/// Around every call of every tool. All methods have a default that does nothing.
+/// What a hook wants stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Persist {
+    /// The text as it is.
+    Keep,
+    /// This text.
+    Replace(String),
+    /// Nothing of it, for this reason.
+    Withhold(String),
+}
+
+/// Around every call of every tool, wherever the tool comes from. All methods but the name have a default that does nothing.
+///
+/// An `Err` says that the hook could not run, which is not the same as a refusal: [`Hook::on_failure`] decides what follows.
+/// A panic and a hook that takes too long are such failures too.
 pub trait Hook: Send + Sync {
     /// Its name, for messages.
     fn name(&self) -> &str;
-    /// Before the call is planned. An `Err` means the hook could not run; the call is then blocked.
+    /// Those with a higher number are asked first; among equals, those that were added first.
+    fn priority(&self) -> i64 {
+        0
+    }
+    /// How long it may take; without a limit of its own it has [`Limits::hook`](crate::Limits::hook).
+    fn time_limit(&self) -> Option<Duration> {
+        None
+    }
+    /// What follows when it cannot run. After a call there is nothing left to block.
+    fn on_failure(&self, event: HookEvent) -> OnFailure {
+        match event {
+            HookEvent::BeforeToolCall | HookEvent::ToolResultPersist => OnFailure::Block,
+            HookEvent::AfterToolCall => OnFailure::Continue,
+        }
+    }
+    /// Whether it must know a call's effects before the call: then the call is planned before it is asked.
+    fn needs_effects(&self) -> bool {
+        false
+    }
+    /// Whether it wants to be asked about this call at all.
+    fn wants(&self, call: &HookCall<'_>, event: HookEvent) -> bool {
+        let _ = (call, event);
+        true
+    }
+    /// Before the call is permitted.
     fn before<'a>(&'a self, call: HookCall<'a>) -> BoxFuture<'a, Result<Before, String>> {
         let _ = call;
         Box::pin(async { Ok(Before::Continue) })
     }
     /// After the call: observes, changes nothing.
-    fn after<'a>(&'a self, call: HookCall<'a>, result: &'a ToolResult) -> BoxFuture<'a, ()> {
+    fn after<'a>(&'a self, call: HookCall<'a>, result: &'a ToolResult) -> BoxFuture<'a, Result<(), String>> {
         let _ = (call, result);
-        Box::pin(async {})
+        Box::pin(async { Ok(()) })
     }
-    /// May rewrite the text that history keeps.
-    fn persist<'a>(&'a self, call: HookCall<'a>, stored: String) -> BoxFuture<'a, String> {
-        let _ = call;
-        Box::pin(async move { stored })
+    /// May rewrite or withhold the text that history keeps.
+    fn persist<'a>(&'a self, call: HookCall<'a>, stored: &'a str) -> BoxFuture<'a, Result<Persist, String>> {
+        let _ = (call, stored);
+        Box::pin(async { Ok(Persist::Keep) })
     }
 }
 
-/// Asks one hook; one that fails, panics or takes too long blocks the call, because nobody knows what it would have said.
-pub(crate) async fn before(hook: &dyn Hook, call: HookCall<'_>, limit: Duration) -> Result<Before, ToolError> {
-    let answer = within(limit, AssertUnwindSafe(async { hook.before(call).await }).catch_unwind()).await;
-    let failure = match answer {
-        Some(Ok(Ok(before))) => return Ok(before),
-        Some(Ok(Err(why))) => why,
-        Some(Err(_)) => "it panicked".to_owned(),
-        None => format!("it took longer than {} s", limit.as_secs_f64()),
-    };
-    Err(ToolError::new(
-        ErrorKind::Blocked,
-        format!("The hook '{}' could not run, so the call was not made: {failure}. Tell the person.", hook.name()),
-    ))
-}
+/// How much of a hook's own words is passed on.
+const WORDS: usize = 2_000;
 
-/// Tells one hook about a result; its failure is its own.
-pub(crate) async fn after(hook: &dyn Hook, call: HookCall<'_>, result: &ToolResult, limit: Duration) {
-    // Observers cannot change the result, so neither can their panic or their slowness.
-    within(limit, AssertUnwindSafe(async { hook.after(call, result).await }).catch_unwind()).await;
-}
-
-/// Lets one hook rewrite what is stored; if it panics or takes too long, nothing of the text is stored.
-pub(crate) async fn persist(hook: &dyn Hook, call: HookCall<'_>, stored: String, limit: Duration) -> String {
-    match within(limit, AssertUnwindSafe(async { hook.persist(call, stored).await }).catch_unwind()).await {
-        Some(Ok(rewritten)) => rewritten,
-        Some(Err(_)) => format!("[withheld: the hook '{}' panicked]", hook.name()),
-        None => format!("[withheld: the hook '{}' took too long]", hook.name()),
+/// A hook's own words, fit to be passed on: without secrets, and not too many.
+fn in_short(words: &str) -> String {
+    // More than enough to fill the limit, and little enough to search.
+    let head = &words[..words.floor_char_boundary(32 * WORDS)];
+    let clean = redact(head);
+    let clean = clean.trim();
+    match clean.char_indices().nth(WORDS) {
+        Some((end, _)) => format!("{}…", &clean[..end]),
+        None => clean.to_owned(),
     }
 }

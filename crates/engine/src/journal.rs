@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_contract::{BoxFuture, CallInfo, Effect, ErrorKind, Gate, Journal, Plan, PreImage, SpillFile, SpillWriter, ToolError};
+use haft_policy::{Policy, Verdict};
 use haft_store::{BlobWriter, Blobs, CallLog, PreImageRecord, StoreError};
 
-use crate::policy::{Candidate, Policy, Verdict};
 use crate::redact::Redactor;
 use crate::stages::permit::decide;
 use crate::stages::resolve::refused;
@@ -23,7 +23,7 @@ pub(crate) struct CallGate {
 impl Gate for CallGate {
     fn allows(&self, _call: &CallInfo, effect: &Effect) -> Result<(), ToolError> {
         let plan = Plan::nothing().with(effect.clone());
-        let offered = self.policy.offer(Candidate::from(&*self.entry), &self.session);
+        let offered = self.policy.offer(&self.entry.candidate(), self.session.caller());
         let decision = decide(&*self.policy, offered, &self.entry, &plan, &self.session);
         match decision.verdict {
             Verdict::Allow => Ok(()),

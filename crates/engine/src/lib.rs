@@ -3,16 +3,18 @@
 //! Start with [`Engine::run`]: it reads top to bottom, and the order of its stages is a security property.
 #![warn(missing_docs)]
 
+mod approvals;
 mod batch;
 mod engine;
 mod events;
 mod explain;
+mod fingerprint;
+mod forms;
 mod hooks;
 mod journal;
 mod limits;
 mod locks;
 mod permissions;
-mod policy;
 mod redact;
 mod registry;
 mod session;
@@ -21,13 +23,17 @@ mod stop;
 mod undo;
 mod workers;
 
+pub use approvals::{AnswerError, ApprovalDesk, DeskNotice, FirstOf};
 pub use engine::{Engine, EngineBuilder};
 pub use events::{Event, EventSink};
-pub use explain::Explanation;
-pub use hooks::{Before, Hook, HookCall};
+pub use explain::{Explanation, NOT_YET, NOTHING_CONFIGURED};
+pub use haft_policy::{
+    AgentSpec, AllowList, AskMode, Caller, Candidate, Change, ChannelSpec, Decision, Listed, Outcome, Place, Policy, PolicySpec, Refusal,
+    RuleKind, RuleLists, RuleSet, STEPS, Sender, StandardPolicy, ToolLists, TraceEntry, Verdict, catalog, nearest,
+};
+pub use hooks::{Before, CommandHook, CommandHookSpec, Hook, HookCall, HookEvent, OnFailure, Persist};
 pub use limits::Limits;
 pub use permissions::{CallbackPermissions, PermissionBroker};
-pub use policy::{Candidate, Decision, Listed, Outcome, Policy, Refusal, StandardPolicy, TraceEntry, Verdict};
 pub use redact::{Redactor, redact};
 pub use registry::{Entry, RegisterError, Registry, View};
 pub use session::{Session, SessionBuilder, TaintPolicy};

@@ -6,16 +6,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use haft_contract::schema::{self, Fault};
-use haft_contract::{DynTool, Source, ToolDefinition};
+use haft_contract::{Dialect, DynTool, Source, ToolDefinition};
 use jsonschema::Validator;
+use serde_json::Value;
 
+use haft_policy::{Candidate, folded, names};
+
+use crate::forms::{Forms, Spoken};
 use crate::stages::parameters::ParameterTable;
 
 /// Why a tool was not registered.
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegisterError {
-    /// The name, or one of its aliases, is taken.
+    /// The name, an alias, or what a dialect calls it, is taken.
     Duplicate {
         /// Which name.
         name: String,
@@ -29,6 +33,13 @@ pub enum RegisterError {
     },
     /// The parameters break a rule that every provider relies on.
     BadSchema {
+        /// Whose.
+        tool: String,
+        /// What is wrong, each with its path.
+        faults: Vec<Fault>,
+    },
+    /// A form names parameters that the tool does not have, or names what no provider takes.
+    BadForm {
         /// Whose.
         tool: String,
         /// What is wrong, each with its path.
@@ -48,6 +59,10 @@ impl std::fmt::Display for RegisterError {
                 write!(f, "Tool '{tool}' has parameters that not every provider takes:")?;
                 faults.iter().try_for_each(|fault| write!(f, "\n  {fault}"))
             }
+            Self::BadForm { tool, faults } => {
+                write!(f, "Tool '{tool}' has forms that do not fit it:")?;
+                faults.iter().try_for_each(|fault| write!(f, "\n  {fault}"))
+            }
         }
     }
 }
@@ -58,6 +73,9 @@ impl std::error::Error for RegisterError {}
 pub struct Entry {
     tool: Arc<dyn DynTool>,
     definition: ToolDefinition,
+    /// All its names in their folded spelling, the canonical one first.
+    names: Vec<String>,
+    forms: Forms,
     source: Source,
     disabled: AtomicBool,
     parameters: OnceLock<ParameterTable>,
@@ -91,6 +109,19 @@ impl Entry {
     pub fn is_disabled(&self) -> bool {
         self.disabled.load(Ordering::Acquire)
     }
+    /// The tool as a policy judges it.
+    pub fn candidate(&self) -> Candidate<'_> {
+        Candidate {
+            definition: &self.definition,
+            source: &self.source,
+            names: Cow::Borrowed(&self.names),
+            switched_off: self.is_disabled(),
+        }
+    }
+    /// The form of the tool that a call by this name uses, if not the canonical one.
+    pub(crate) fn called(&self, name: &str, dialect: Dialect) -> Option<&Spoken> {
+        self.forms.called(name, self.name(), dialect)
+    }
     pub(crate) fn parameters(&self) -> &ParameterTable {
         self.parameters.get_or_init(|| ParameterTable::new(&self.definition))
     }
@@ -100,11 +131,12 @@ impl Entry {
     }
     /// The compiled schema; compiled on first use, because a start should not pay for tools that are never called.
     pub(crate) fn validator(&self) -> Result<&Validator, &str> {
-        self.validator
-            .get_or_init(|| jsonschema::validator_for(&self.definition.parameters).map_err(|error| error.to_string()))
-            .as_ref()
-            .map_err(String::as_str)
+        self.validator.get_or_init(|| compiled(&self.definition.parameters)).as_ref().map_err(String::as_str)
     }
+}
+
+pub(crate) fn compiled(schema: &Value) -> Result<Validator, String> {
+    jsonschema::validator_for(schema).map_err(|error| error.to_string())
 }
 
 /// All tools of a program. Shared and changeable: every change bumps the version, so that listings can be refreshed.
@@ -117,7 +149,7 @@ pub struct Registry {
 #[derive(Debug, Default)]
 struct State {
     entries: Vec<Arc<Entry>>,
-    /// Canonical names and aliases → place in `entries`.
+    /// Canonical names, aliases and names of forms → place in `entries`.
     names: HashMap<String, usize>,
     disabled: BTreeSet<String>,
 }
@@ -128,24 +160,30 @@ impl Registry {
         Self::default()
     }
 
-    /// Registers a tool. Its name and aliases must be free, its name snake_case, its schema one that every provider takes.
+    /// Registers a tool. All its names must be free, the canonical one snake_case, its schema one that every provider takes,
+    /// and its forms must fit its parameters.
     pub fn register(&self, tool: Arc<dyn DynTool>, source: Source) -> Result<(), RegisterError> {
         let mut definition = tool.definition().clone();
         if !is_snake_case(&definition.name) {
             return Err(RegisterError::BadName { name: definition.name.into_owned() });
         }
+        let faults: Vec<Fault> = definition.forms.iter().flat_map(|form| form.faults(&definition.parameters)).collect();
+        if !faults.is_empty() {
+            return Err(RegisterError::BadForm { tool: definition.name.into_owned(), faults });
+        }
         schema::lint(&mut definition.parameters)
             .map_err(|faults| RegisterError::BadSchema { tool: definition.name.clone().into_owned(), faults })?;
         let mut state = self.write();
-        let names: Vec<String> = std::iter::once(&definition.name).chain(&definition.aliases).map(|name| folded(name)).collect();
+        let names = names(&definition);
         if let Some((name, place)) = names.iter().find_map(|name| state.names.get(name).map(|place| (name, *place))) {
             return Err(RegisterError::Duplicate { name: name.clone(), owner: state.entries[place].name().to_owned() });
         }
         let place = state.entries.len();
         let switched_off = names.iter().any(|name| state.disabled.contains(name));
-        state.names.extend(names.into_iter().map(|name| (name, place)));
-        let disabled = AtomicBool::new(switched_off);
-        state.entries.push(Arc::new(Entry { tool, definition, source, disabled, parameters: OnceLock::new(), validator: OnceLock::new() }));
+        state.names.extend(names.iter().map(|name| (name.clone(), place)));
+        let (forms, disabled) = (Forms::new(&definition), AtomicBool::new(switched_off));
+        let (parameters, validator) = (OnceLock::new(), OnceLock::new());
+        state.entries.push(Arc::new(Entry { tool, definition, names, forms, source, disabled, parameters, validator }));
         self.version.fetch_add(1, Ordering::Release);
         Ok(())
     }
@@ -263,9 +301,7 @@ impl State {
     fn index(&mut self) {
         self.names.clear();
         for (place, entry) in self.entries.iter().enumerate() {
-            for name in std::iter::once(&entry.definition.name).chain(&entry.definition.aliases) {
-                self.names.insert(folded(name), place);
-            }
+            self.names.extend(entry.names.iter().map(|name| (name.clone(), place)));
         }
     }
 }
@@ -285,11 +321,6 @@ impl View {
     pub fn entries(&self) -> &[Arc<Entry>] {
         &self.entries
     }
-}
-
-/// One spelling for every way a model may write a name: trimmed, lower case, `_` for `-` and blanks.
-pub(crate) fn folded(name: &str) -> String {
-    name.trim().chars().map(|c| if c == '-' || c == ' ' { '_' } else { c.to_ascii_lowercase() }).collect()
 }
 
 fn is_snake_case(name: &str) -> bool {

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use haft_contract::{Access, Approver, Host, ProgressSink};
+use haft_contract::{Access, Approver, Dialect, Host, ProgressSink, RuleKeeper};
+use haft_policy::{Caller, Sender};
 use tokio_util::sync::CancellationToken;
 
+use crate::approvals::Questions;
 use crate::permissions::PermissionBroker;
-use crate::registry::folded;
 use crate::stages::guard::{LoopGuard, LoopLimits, Taint};
 
 /// What happens when a call would complete private data + untrusted content + a way out.
@@ -30,13 +31,13 @@ pub struct Session {
 
 struct Inner {
     id: Arc<str>,
-    agent: Arc<str>,
-    tools: Option<Vec<String>>,
-    owner: bool,
-    access: Access,
+    caller: Caller,
+    dialect: Dialect,
     host: Arc<dyn Host>,
     workspace: PathBuf,
     approver: Option<Arc<dyn Approver>>,
+    keeper: Option<Arc<dyn RuleKeeper>>,
+    questions: Arc<Questions>,
     permissions: PermissionBroker,
     progress: Option<Arc<dyn ProgressSink>>,
     cancel: CancellationToken,
@@ -48,7 +49,7 @@ struct Inner {
 
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Session").field("id", &self.inner.id).field("agent", &self.inner.agent).finish_non_exhaustive()
+        f.debug_struct("Session").field("id", &self.inner.id).field("agent", &self.inner.caller.agent).finish_non_exhaustive()
     }
 }
 
@@ -57,25 +58,33 @@ impl Session {
     pub fn builder(host: Arc<dyn Host>) -> SessionBuilder {
         SessionBuilder::new(host)
     }
+    /// Who is calling, as a policy sees them.
+    pub fn caller(&self) -> &Caller {
+        &self.inner.caller
+    }
     /// Its id.
     pub fn id(&self) -> &Arc<str> {
         &self.inner.id
     }
     /// The agent's name.
     pub fn agent(&self) -> &Arc<str> {
-        &self.inner.agent
+        &self.inner.caller.agent
     }
     /// The tools the agent was given; `None` means all.
     pub fn tools(&self) -> Option<&[String]> {
-        self.inner.tools.as_deref()
+        self.inner.caller.tools.as_deref()
     }
     /// Whether the person in front is explicitly the owner.
     pub fn is_owner(&self) -> bool {
-        self.inner.owner
+        self.inner.caller.owner
     }
     /// How much it may do.
     pub fn access(&self) -> Access {
-        self.inner.access
+        self.inner.caller.access
+    }
+    /// What its model knows tools by.
+    pub fn dialect(&self) -> Dialect {
+        self.inner.dialect
     }
     /// The machine.
     pub fn host(&self) -> &Arc<dyn Host> {
@@ -95,6 +104,12 @@ impl Session {
     }
     pub(crate) fn approver(&self) -> Option<&Arc<dyn Approver>> {
         self.inner.approver.as_ref()
+    }
+    pub(crate) fn keeper(&self) -> Option<&Arc<dyn RuleKeeper>> {
+        self.inner.keeper.as_ref()
+    }
+    pub(crate) fn questions(&self) -> &Questions {
+        &self.inner.questions
     }
     pub(crate) fn progress(&self) -> Option<&Arc<dyn ProgressSink>> {
         self.inner.progress.as_ref()
@@ -134,13 +149,13 @@ impl SessionBuilder {
         Self {
             inner: Inner {
                 id: Arc::from(uuid::Uuid::now_v7().to_string()),
-                agent: Arc::from("main"),
-                tools: None,
-                owner: false,
-                access: Access::default(),
+                caller: Caller::default(),
+                dialect: Dialect::default(),
                 host,
                 workspace: PathBuf::new(),
                 approver: None,
+                keeper: None,
+                questions: Arc::default(),
                 permissions: PermissionBroker::new(),
                 progress: None,
                 cancel: CancellationToken::new(),
@@ -158,22 +173,69 @@ impl SessionBuilder {
     }
     /// Names the agent.
     pub fn agent(mut self, name: impl Into<Arc<str>>) -> Self {
-        self.inner.agent = name.into();
+        self.inner.caller.agent = name.into();
         self
     }
     /// Gives the agent these tools only.
     pub fn tools(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.inner.tools = Some(names.into_iter().map(|name| folded(&name.into())).collect());
+        self.inner.caller.select(names.into_iter().map(Into::into));
         self
     }
     /// Says that the person in front is the owner.
     pub fn owner(mut self) -> Self {
-        self.inner.owner = true;
+        self.inner.caller.owner = true;
         self
     }
     /// Sets the access level.
     pub fn access(mut self, access: Access) -> Self {
-        self.inner.access = access;
+        self.inner.caller.access = access;
+        self
+    }
+    /// The model that calls, and its provider.
+    pub fn model(mut self, provider: impl Into<String>, model: Option<String>) -> Self {
+        (self.inner.caller.provider, self.inner.caller.model) = (Some(provider.into()), model);
+        self
+    }
+    /// The names and units that the model was shown tools in: calls by those names are read that way.
+    pub fn dialect(mut self, dialect: Dialect) -> Self {
+        self.inner.dialect = dialect;
+        self
+    }
+    /// The channel that the message came from: `telegram`, or `telegram:-100` for one group of it.
+    pub fn channel(mut self, channel: impl Into<String>) -> Self {
+        self.inner.caller.channel = Some(channel.into());
+        self
+    }
+    /// Who sent it.
+    pub fn sender(mut self, sender: Sender) -> Self {
+        self.inner.caller.sender = Some(sender);
+        self
+    }
+    /// Says that the whole session runs in a sandbox.
+    pub fn sandboxed(mut self) -> Self {
+        self.inner.caller.sandboxed = true;
+        self
+    }
+    /// Says how many agents up the line the person is.
+    pub fn depth(mut self, depth: u32) -> Self {
+        self.inner.caller.depth = depth;
+        self
+    }
+    /// Makes it a session of a sub-agent: it has nothing that the session which started it has not.
+    pub fn started_by(mut self, parent: &Session) -> Self {
+        self.inner.caller.parent = Some(Arc::new(parent.caller().clone()));
+        // They ask the same person, so they wait for each other.
+        self.inner.questions = Arc::clone(&parent.inner.questions);
+        self
+    }
+    /// Says where the access level stands, for whoever asks why.
+    pub fn access_from(mut self, place: haft_policy::Place) -> Self {
+        self.inner.caller.access_place = place;
+        self
+    }
+    /// Says that the person in front is not the owner.
+    pub fn guest(mut self) -> Self {
+        self.inner.caller.owner = false;
         self
     }
     /// Names the folder, for history.
@@ -184,6 +246,11 @@ impl SessionBuilder {
     /// Who answers an ask; without one, an ask is a denial.
     pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
         self.inner.approver = Some(approver);
+        self
+    }
+    /// Who saves the rules that a person allows for good; without one, they hold for the session.
+    pub fn keeper(mut self, keeper: Arc<dyn RuleKeeper>) -> Self {
+        self.inner.keeper = Some(keeper);
         self
     }
     /// The broker of host permissions, shared with whoever binds the platform to it.
@@ -213,7 +280,8 @@ impl SessionBuilder {
         self
     }
     /// Done.
-    pub fn build(self) -> Session {
+    pub fn build(mut self) -> Session {
+        self.inner.caller.inherit();
         Session { inner: Arc::new(self.inner) }
     }
 }

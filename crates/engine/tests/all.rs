@@ -5,6 +5,18 @@
 #[path = "suite/harness.rs"]
 mod harness;
 
+#[path = "suite/agreement.rs"]
+mod agreement;
+#[path = "suite/approvals.rs"]
+mod approvals;
+#[path = "suite/approvals_desk.rs"]
+mod approvals_desk;
+#[path = "suite/approvals_order.rs"]
+mod approvals_order;
+#[path = "suite/approvals_recorded.rs"]
+mod approvals_recorded;
+#[path = "suite/asking.rs"]
+mod asking;
 #[path = "suite/batch.rs"]
 mod batch;
 #[path = "suite/bounds.rs"]
@@ -13,8 +25,12 @@ mod bounds;
 mod capabilities;
 #[path = "suite/decisions.rs"]
 mod decisions;
+#[path = "suite/dialects.rs"]
+mod dialects;
 #[path = "suite/hooks.rs"]
 mod hooks;
+#[path = "suite/hooks_command.rs"]
+mod hooks_command;
 #[path = "suite/host_permissions.rs"]
 mod host_permissions;
 #[path = "suite/inputs.rs"]

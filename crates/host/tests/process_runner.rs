@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 fn command(program: impl Into<PathBuf>, arguments: &[&str]) -> CommandSpec {
     let arguments = arguments.iter().map(ToString::to_string).collect();
     CommandSpec {
-        exec: Exec { program: program.into(), arguments, directory: "/".into(), environment: Vec::new() },
+        exec: Exec::new(program, arguments, "/"),
         environment: Vec::new(),
         input: None,
         output_limit: 1024 * 1024,

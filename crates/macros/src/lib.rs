@@ -31,6 +31,7 @@ use proc_macro::TokenStream;
 /// | `permissions = ["…"]` | none: what the platform must grant first |
 /// | `profiles = ["coding"]` | none |
 /// | `aliases = ["read"]` | none |
+/// | `forms = FORMS` | none: a `const FORMS: &[Form]`, what dialects call the tool and its parameters |
 /// | `owner_only`, `deferred` | off |
 /// | `read_only`, `destructive`, `idempotent`, `open_world` | off: hints for MCP clients |
 #[proc_macro_derive(ToolMeta, attributes(tool))]

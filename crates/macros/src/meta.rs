@@ -69,10 +69,11 @@ fn changes(keys: &Keys) -> TokenStream {
     let permissions = keys.permissions.as_ref().map(|names| quote!(meta.permissions = &[#(#names),*];));
     let profiles = keys.profiles.as_ref().map(|names| quote!(meta.profiles = &[#(#names),*];));
     let aliases = keys.aliases.as_ref().map(|names| quote!(meta.aliases = &[#(#names),*];));
+    let forms = keys.forms.as_ref().map(|constant| quote!(meta.forms = #constant;));
     let owner_only = keys.owner_only.then(|| quote!(meta.owner_only = true;));
     let deferred = keys.deferred.then(|| quote!(meta.deferred = true;));
     let hints = hints(keys);
-    quote!(#section #category #access #timeout #max_output #permissions #profiles #aliases #owner_only #deferred #hints)
+    quote!(#section #category #access #timeout #max_output #permissions #profiles #aliases #forms #owner_only #deferred #hints)
 }
 
 fn hints(keys: &Keys) -> TokenStream {

@@ -89,11 +89,11 @@ pub(crate) fn variant(meta: &Meta, example: &str, variants: &[&str]) -> Result<I
     Err(Error::new_spanned(&name, format!("unknown {key} `{spelled}`\n\nhelp: use {}", nearest_first(&spelled, variants))))
 }
 
-/// `key = path::to::function`.
-pub(crate) fn path(meta: &Meta, example: &str) -> Result<ExprPath> {
+/// `key = path::to::item`.
+pub(crate) fn path(meta: &Meta, expected: &str, example: &str) -> Result<ExprPath> {
     match expression(meta) {
         Some(Expr::Path(path)) => Ok(path.clone()),
-        _ => Err(wrong(meta, "the path of a function", example)),
+        _ => Err(wrong(meta, expected, example)),
     }
 }
 

@@ -213,7 +213,7 @@ async fn bodies_can_break_off_and_urls_can_be_unreachable() {
 #[tokio::test]
 async fn programs_and_notices_are_written_down() {
     let host = FakeHost::new();
-    let exec = Exec { program: "/bin/ls".into(), arguments: vec!["-l".into()], directory: "/workspace".into(), environment: Vec::new() };
+    let exec = Exec::new("/bin/ls", vec!["-l".into()], "/workspace");
     let command = CommandSpec {
         exec: exec.clone(),
         environment: Vec::new(),

@@ -1,6 +1,6 @@
 //! `#[derive(ToolMeta)]`, with every key and with none.
 
-use haft::{Tool, ToolContext, ToolDefinition, ToolError, ToolMeta};
+use haft::{Dialect, Form, FormParameter, Tool, ToolContext, ToolDefinition, ToolError, ToolMeta};
 use serde_json::json;
 
 /// Reads a text file
@@ -10,8 +10,11 @@ use serde_json::json;
 #[derive(ToolMeta)]
 #[tool(name = "read_file", label = "Read a file", section = Files, category = Io, access = WorkspaceWrite, timeout_secs = 10)]
 #[tool(permissions = ["storage", "camera"], profiles = ["coding"], aliases = ["read", "ReadFile"], owner_only, deferred)]
+#[tool(forms = FORMS)]
 #[tool(read_only, destructive, idempotent, open_world)]
 struct EveryKey;
+
+const FORMS: &[Form] = &[Form::new(Dialect::Claw, "Read").parameters(&[FormParameter::new("file_path", "path")])];
 
 /// Does little.
 #[derive(ToolMeta)]
@@ -61,6 +64,7 @@ fn every_key_reaches_the_definition() {
         })
     );
     assert!(definition.deferred);
+    assert_eq!(&*definition.forms, FORMS);
 }
 
 #[test]
@@ -84,5 +88,5 @@ fn without_keys_the_name_of_the_struct_decides() {
             "hints": {"read_only": false, "destructive": false, "idempotent": false, "open_world": false}
         })
     );
-    assert!(!definition.deferred);
+    assert!(!definition.deferred && definition.forms.is_empty());
 }

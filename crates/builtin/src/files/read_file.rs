@@ -2,7 +2,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use encoding_rs::Encoding;
-use haft_contract::{Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput};
+use haft_contract::{Dialect, Form, FormParameter, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput, Unit};
 use haft_macros::ToolMeta;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -21,8 +21,25 @@ const BYTES_WITH_LIMIT: usize = 1024 * 1024;
 /// a time; when there is more, the note at the end names the offset to continue with. Not for pictures, archives or other
 /// binary files, and not for directories.
 #[derive(Debug, ToolMeta)]
-#[tool(section = Files, category = Io, timeout_secs = 10, max_output = 1_048_576, aliases = ["read"], profiles = ["coding"], read_only, idempotent)]
+#[tool(
+    section = Files,
+    category = Io,
+    timeout_secs = 10,
+    max_output = 1_048_576,
+    aliases = ["read"],
+    forms = FORMS,
+    profiles = ["coding"],
+    read_only,
+    idempotent
+)]
 pub(crate) struct ReadFile;
+
+pub(crate) const FORMS: &[Form] = &[
+    Form::new(Dialect::Claw, "read_file").parameters(&[FormParameter::new("offset", "offset")
+        .unit(Unit::FromZero)
+        .description("How many lines to skip before the first one to return. Defaults to 0.")]),
+    Form::new(Dialect::OpenClaw, "read"),
+];
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {
@@ -66,7 +83,8 @@ impl Tool for ReadFile {
             "encoding": file.encoding().name(),
             "bom": file.has_bom(),
         });
-        Ok(ToolOutput::text(with_note(page, window, file.size())).with_details(details))
+        let note = note(&page, window, file.size(), cx);
+        Ok(ToolOutput::text(with_note(page.text, note)).with_details(details))
     }
 }
 
@@ -89,9 +107,7 @@ impl Params {
     }
 }
 
-fn with_note(page: Page, window: Window, size: u64) -> String {
-    let note = note(&page, window, size);
-    let mut text = page.text;
+fn with_note(mut text: String, note: Option<String>) -> String {
     if let Some(note) = note {
         if !text.is_empty() {
             text.push_str(if text.ends_with('\n') { "\n" } else { "\n\n" });
@@ -102,17 +118,19 @@ fn with_note(page: Page, window: Window, size: u64) -> String {
 }
 
 /// What the page leaves out and how to get it; nothing when it is the whole file.
-fn note(page: &Page, window: Window, size: u64) -> Option<String> {
+fn note(page: &Page, window: Window, size: u64, cx: &ToolContext) -> Option<String> {
     let Window { line, column, .. } = window;
     let (last, size) = (page.last_line, words::size(size));
+    let offset = |next: usize| cx.written("offset", next as u64);
     match page.next {
         Some(Position { line: next, column: 1 }) => {
-            Some(format!("(Showing lines {line}-{last} of a {size} file. Continue with offset={next}.)"))
+            Some(format!("(Showing lines {line}-{last} of a {size} file. Continue with {}.)", offset(next)))
         }
         Some(Position { line: next, column: behind }) => Some(format!(
             "(Showing characters {column}-{} of line {line}, which is too long for one page of this {size} file. \
-             Continue with offset={next} and column={behind}.)",
-            behind - 1
+             Continue with {} and column={behind}.)",
+            behind - 1,
+            offset(next)
         )),
         None if page.text.is_empty() => Some(nothing_there(page, window)),
         None if line == 1 && column == 1 => None,
@@ -124,8 +142,8 @@ fn nothing_there(page: &Page, window: Window) -> String {
     let Window { line, column, .. } = window;
     match page.total_lines {
         None | Some(0) => "(The file is empty.)".into(),
-        Some(1) if line > 1 => format!("(Offset {line} is past the end: the file has 1 line.)"),
-        Some(lines) if line > lines => format!("(Offset {line} is past the end: the file has {lines} lines.)"),
+        Some(1) if line > 1 => format!("(Line {line} is past the end: the file has 1 line.)"),
+        Some(lines) if line > lines => format!("(Line {line} is past the end: the file has {lines} lines.)"),
         Some(_) => format!("(Column {column} is past the end of line {line}.)"),
     }
 }
@@ -135,8 +153,8 @@ mod tests {
     use std::sync::Arc;
 
     use encoding_rs::SHIFT_JIS;
-    use haft_contract::{Erased, ErrorKind};
-    use haft_testkit::{FakeHost, FileOperation, expect_error, expect_text, run_tool};
+    use haft_contract::{DynTool, Erased, ErrorKind};
+    use haft_testkit::{FakeHost, FileOperation, context_for, expect_error, expect_text, run_tool};
     use serde_json::Value;
 
     use super::*;
@@ -200,8 +218,8 @@ mod tests {
             ("", json!({}), "(The file is empty.)"),
             ("\u{feff}", json!({}), "(The file is empty.)"),
             ("", json!({"offset": 7}), "(The file is empty.)"),
-            ("a\nb\nc", json!({"offset": 4}), "(Offset 4 is past the end: the file has 3 lines.)"),
-            ("a\n", json!({"offset": 2}), "(Offset 2 is past the end: the file has 1 line.)"),
+            ("a\nb\nc", json!({"offset": 4}), "(Line 4 is past the end: the file has 3 lines.)"),
+            ("a\n", json!({"offset": 2}), "(Line 2 is past the end: the file has 1 line.)"),
             ("abc", json!({"column": 9}), "(Column 9 is past the end of line 1.)"),
         ] {
             assert_eq!(expect_text(read_content(content, arguments).await), note, "{content:?}");
@@ -217,6 +235,23 @@ mod tests {
         assert_eq!(second, format!("{}\n(Showing lines 2001-2500, up to the end of the file.)", numbered(2001..=2500)));
         let few = expect_text(read_content(content.as_str(), json!({"offset": 0, "limit": 2})).await);
         assert_eq!(few, "line 1\nline 2\n\n(Showing lines 1-2 of a 23.3 KB file. Continue with offset=3.)");
+    }
+
+    #[tokio::test]
+    async fn the_note_counts_as_the_model_does() {
+        for (form, note) in [
+            (None, "(Showing lines 1-2 of a 21 bytes file. Continue with offset=3.)"),
+            (Some(FORMS[0]), "(Showing lines 1-2 of a 21 bytes file. Continue with offset=2.)"),
+            (Some(FORMS[1]), "(Showing lines 1-2 of a 21 bytes file. Continue with offset=3.)"),
+        ] {
+            let host = FakeHost::new();
+            host.files.put("f", numbered(1..=3));
+            let prepared = Erased::new(ReadFile).prepare(json!({"path": "f", "limit": 2}), &PlanContext::new(&*host)).unwrap();
+            let (plan, run) = prepared.into_parts();
+            let dialect = form.map(|form| form.dialect).unwrap_or_default();
+            let text = expect_text(run(context_for(plan, host).called_as(dialect, form)).await);
+            assert_eq!(text, format!("line 1\nline 2\n\n{note}"));
+        }
     }
 
     #[tokio::test]

@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use encoding_rs::{Encoding, UTF_16BE, UTF_16LE};
-use haft_contract::{ErrorKind, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput, WriteMode};
+use haft_contract::{Dialect, ErrorKind, Form, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput, WriteMode};
 use haft_macros::ToolMeta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,10 +21,13 @@ const LONGEST_MARK: usize = 3;
     access = WorkspaceWrite,
     timeout_secs = 10,
     aliases = ["write", "file_write"],
+    forms = FORMS,
     profiles = ["coding"],
     destructive
 )]
 pub(crate) struct WriteFile;
+
+const FORMS: &[Form] = &[Form::new(Dialect::OpenClaw, "write")];
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {

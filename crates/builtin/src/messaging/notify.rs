@@ -13,7 +13,15 @@ const RECIPIENT_CHARACTERS: usize = 100;
 /// Show a notification to the person at this machine. Use it for something they should know although they are not reading
 /// along, such as the end of long work; not for answers, and not for each step.
 #[derive(Debug, ToolMeta)]
-#[tool(name = "notify", label = "Notify", section = Messaging, category = Notify, access = ReadOnly, timeout_secs = 10)]
+#[tool(
+    name = "notify",
+    label = "Notify",
+    section = Messaging,
+    category = Notify,
+    access = ReadOnly,
+    timeout_secs = 10,
+    profiles = ["messaging"]
+)]
 pub(crate) struct Notify;
 
 #[derive(Debug, Deserialize, JsonSchema)]

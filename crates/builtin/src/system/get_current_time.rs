@@ -21,6 +21,7 @@ const UNKNOWN_ZONE: &str = "the machine's time zone is not known, so UTC was use
     category = System,
     access = ReadOnly,
     timeout_secs = 5,
+    profiles = ["coding", "messaging"],
     read_only,
     idempotent
 )]

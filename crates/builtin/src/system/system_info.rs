@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
     category = System,
     access = ReadOnly,
     timeout_secs = 5,
+    profiles = ["coding"],
     read_only,
     idempotent
 )]

@@ -3,13 +3,14 @@
 use std::fmt::Write;
 
 use encoding_rs::{Encoding, UTF_8};
-use haft_contract::{ErrorKind, HttpResponse, SpillFile, ToolContext, ToolError};
+use haft_contract::{Dialect, ErrorKind, HttpResponse, SpillFile, ToolContext, ToolError};
 use serde_json::{Value, json};
 
 use crate::shared::binary;
 use crate::shared::capture::{Capture, Captured};
 use crate::shared::media::Media;
 use crate::shared::pager::newlines;
+use crate::shared::reading;
 use crate::shared::words;
 
 const SHOWN_KB: usize = 100;
@@ -23,6 +24,8 @@ pub(crate) struct Received {
     undecoded: Option<String>,
     body: Captured,
     ending: Ending,
+    /// What the model calls `read_file`, to go on with.
+    dialect: Dialect,
 }
 
 /// How a body came to its end.
@@ -46,7 +49,7 @@ impl Received {
         if capture.total() > 0 && (undecoded.is_some() || media.is_binary(capture.head())) {
             capture.spill_all().await?;
         }
-        Ok(Self { media, undecoded, body: capture.finish().await?, ending })
+        Ok(Self { media, undecoded, body: capture.finish().await?, ending, dialect: cx.dialect() })
     }
 
     /// Status, content type, length and body, as the model reads them.
@@ -120,22 +123,23 @@ impl Received {
             Ending::Stopped => (format!("; the download was stopped at {DOWNLOAD_MB}MB"), "What was received"),
             Ending::Broken(_) => (String::new(), "What was received"),
         };
-        let (path, at) = (spill.path.display(), self.place_behind(shown));
-        format!("(Response truncated. Showing first {SHOWN_KB}KB{how_much}.) {what} is in {path}: read on with read_file, that path, {at}.")
+        let (path, (reader, at)) = (spill.path.display(), self.place_behind(shown));
+        format!("(Response truncated. Showing first {SHOWN_KB}KB{how_much}.) {what} is in {path}: read on with {reader}, that path, {at}.")
     }
 
-    /// Where `read_file` goes on: a line, a column if it is cut there, and the encoding where no mark in the file says it.
-    fn place_behind(&self, shown: &str) -> String {
+    /// What reads on, and where: a line, a column if it is cut there, and the encoding where no mark in the file says it.
+    fn place_behind(&self, shown: &str) -> (&'static str, String) {
         let line = newlines(shown.as_bytes()) + 1;
         let column = shown.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        let mut place = vec![format!("offset={line}")];
+        let (reader, offset) = reading::from_line(self.dialect, line);
+        let mut place = vec![offset];
         if column > 1 {
             place.push(format!("column={column}"));
         }
         if self.media.encoding != UTF_8 && Encoding::for_bom(&self.body.head).is_none() {
             place.push(format!("encoding='{}'", self.media.encoding.name()));
         }
-        place.join(", ")
+        (reader, place.join(", "))
     }
 }
 
@@ -184,10 +188,14 @@ mod tests {
     use super::*;
 
     async fn receive(host: &Arc<FakeHost>, reply: Reply) -> Result<(String, Value), ToolError> {
+        receive_in(Dialect::Haft, host, reply).await
+    }
+
+    async fn receive_in(dialect: Dialect, host: &Arc<FakeHost>, reply: Reply) -> Result<(String, Value), ToolError> {
         let url = "http://api.test/";
         host.http.answer("GET", url, reply);
         let plan = Plan::nothing().connect(PlanContext::new(&**host).connect("GET", url)?);
-        let cx = context_for(plan, Arc::clone(host));
+        let cx = context_for(plan, Arc::clone(host)).called_as(dialect, None);
         let request = HttpRequest { method: "GET".into(), url: url.into(), headers: Vec::new(), body: None, redirects: 0 };
         let mut response = cx.http().send(request).await?;
         let received = Received::read(&mut response, &cx).await?;
@@ -220,6 +228,16 @@ mod tests {
             (&details["bytes"], &details["spill"], &details["complete"]),
             (&json!(whole.len()), &json!("/spills/1.json"), &json!(true))
         );
+    }
+
+    #[tokio::test]
+    async fn the_model_is_told_to_read_on_in_its_own_words() {
+        for (dialect, words) in
+            [(Dialect::Claw, "read_file, that path, offset=51200."), (Dialect::OpenClaw, "read, that path, offset=51201.")]
+        {
+            let (text, _) = receive_in(dialect, &FakeHost::new(), Reply::ok("text/plain", "x\n".repeat(60_000))).await.unwrap();
+            assert!(text.ends_with(&format!(": read on with {words}")), "{}", &text[text.len() - 200..]);
+        }
     }
 
     #[tokio::test]

@@ -1,6 +1,9 @@
 //! `haft config`: check, show, schema, path.
 
-use haft_config::{Look, report_json};
+use std::sync::Arc;
+
+use haft_config::{Loaded, Look, report_json};
+use haft_engine::{Entry, Policy, Verdict};
 use serde_json::json;
 
 use crate::arguments::{Common, Config};
@@ -19,8 +22,13 @@ pub(crate) fn run(common: &Common, command: Config, output: &Output) -> Result<E
 }
 
 fn check(common: &Common, output: &Output) -> Result<Exit, Failure> {
-    let loaded = wire::check(common, &wire::workspace(common)?, &*wire::registry()?);
+    let (workspace, registry) = (wire::workspace(common)?, wire::registry()?);
+    let mut loaded = wire::check(common, &workspace, &registry);
     let wrong = loaded.errors().next().is_some();
+    if !wrong {
+        let wire = Wire::loaded(registry, common, &workspace, &loaded)?;
+        warn_of_idle_agents(&wire, &mut loaded)?;
+    }
     if output.json {
         let status = if wrong { "error" } else { "success" };
         output.data(&json!({ "status": status, "problems": report_json(&loaded.problems) }))?;
@@ -32,6 +40,21 @@ fn check(common: &Common, output: &Output) -> Result<Exit, Failure> {
     Ok(if wrong { Exit::Usage } else { Exit::Success })
 }
 
+/// An agent that no tool is left for is hardly what anyone wants.
+fn warn_of_idle_agents(wire: &Wire, loaded: &mut Loaded) -> Result<(), Failure> {
+    let agents = loaded.provenance.names_beneath(&["agents"]);
+    for agent in std::iter::once("main").chain(agents.iter().map(String::as_str)) {
+        let session = wire.listing_for(agent)?;
+        let offered = |entry: &Arc<Entry>| wire.policy.offer(&entry.candidate(), session.caller()).verdict != Verdict::Deny;
+        if !wire.registry.entries().iter().any(offered) {
+            let message = format!("no tool is left for the agent '{agent}'");
+            let help = format!("`haft explain --all --agent {agent}` says what removed each");
+            loaded.warn(&["tools.disabled", "tools.profile", "tools.deny", "tools.allow"], message, help);
+        }
+    }
+    Ok(())
+}
+
 fn show(common: &Common, output: &Output) -> Result<Exit, Failure> {
     let wire = Wire::new(common, output)?;
     let provenance = &wire.settings.provenance;
@@ -41,7 +64,7 @@ fn show(common: &Common, output: &Output) -> Result<Exit, Failure> {
     }
     let mut table = Table::new(&[("KEY", Room::Keep), ("VALUE", Room::Wrap), ("SOURCE", Room::Wrap)]);
     for row in provenance.rows() {
-        table.row(vec![Cell::new(row.key), Cell::new(&row.value), Cell::styled(&row.source, DIM)]);
+        table.row(vec![Cell::new(&row.path), Cell::new(&row.value), Cell::styled(&row.source, DIM)]);
     }
     print(&table.render(output.width))?;
     Ok(Exit::Success)

@@ -9,7 +9,7 @@ use haft_contract::visible;
 use haft_engine::Registry;
 use serde_json::{Value, json};
 
-use crate::arguments::Common;
+use crate::arguments::{Common, Who};
 use crate::commands::block_on;
 use crate::failure::{Exit, Failure};
 use crate::output::{BAD, CARE, DIM, GOOD, Output, PLAIN, print};
@@ -82,7 +82,7 @@ fn configuration(common: &Common, registry: &Registry, output: &Output) -> Vec<C
     if checks.iter().any(|check| check.state == State::Bad) {
         return checks;
     }
-    let opened = Wire::new(common, output).and_then(|wire| wire.listing());
+    let opened = Wire::new(common, output).and_then(|wire| wire.listing(&Who::default()));
     checks.push(match opened {
         Ok(session) => Check::good("workspace", format!("{} ({})", workspace.display(), session.access())),
         Err(failure) => {

@@ -1,14 +1,14 @@
 //! `haft tools`: what there is, and what this agent is offered.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use haft_contract::ToolDefinition;
 use haft_contract::visible;
-use haft_engine::{Candidate, Decision, Entry, Outcome, Session, TraceEntry, Verdict};
+use haft_contract::{Dialect, ToolDefinition};
+use haft_engine::{Decision, Entry, Outcome, Policy, TraceEntry, Verdict};
 use serde_json::{Value, json};
 
 use crate::arguments::{Common, Tools};
+use crate::commands::explain::short_place;
 use crate::failure::{Exit, Failure};
 use crate::output::{DIM, GOOD, Output, PLAIN, STRONG, print, prose_width};
 use crate::page::Page;
@@ -21,8 +21,9 @@ const WIDE: usize = 100;
 
 pub(crate) fn run(common: &Common, request: &Tools, output: &Output) -> Result<Exit, Failure> {
     let wire = Wire::new(common, output)?;
-    let session = wire.listing()?;
-    let listed = |entry: Arc<Entry>| Listed { decision: decide(&wire, &entry, &session), entry };
+    let session = wire.listing(&request.who)?;
+    let listed =
+        |entry: Arc<Entry>| Listed { decision: wire.policy.offer(&entry.candidate(), session.caller()), dialect: request.dialect, entry };
     match &request.name {
         Some(name) => one(&listed(find(&wire, name)?), output)?,
         None => all(&wire.registry.entries().into_iter().map(listed).collect::<Vec<_>>(), request.all, output)?,
@@ -33,12 +34,8 @@ pub(crate) fn run(common: &Common, request: &Tools, output: &Output) -> Result<E
 /// A tool, and whether this agent is offered it.
 struct Listed {
     entry: Arc<Entry>,
+    dialect: Dialect,
     decision: Decision,
-}
-
-fn decide(wire: &Wire, entry: &Entry, session: &Session) -> Decision {
-    let candidate = Candidate { definition: entry.definition(), switched_off: wire.registry.is_disabled(entry.name()) };
-    wire.policy.decide(candidate, None, session)
 }
 
 fn find(wire: &Wire, name: &str) -> Result<Arc<Entry>, Failure> {
@@ -62,12 +59,16 @@ impl Listed {
     fn reason(&self) -> Option<String> {
         let entry = self.decision.trace.iter().find(|entry| entry.outcome == Outcome::Deny)?;
         let what = format!("removed by {}", removed_by(entry));
-        let Some(file) = &entry.file else { return Some(what) };
-        let file = file.file_name().map_or_else(|| file.display().to_string(), |name| Path::new(name).display().to_string());
-        Some(entry.line.map_or_else(|| format!("{what}, {file}"), |line| format!("{what}, {file}:{line}")))
+        Some(short_place(entry).map_or_else(|| what.clone(), |place| format!("{what}, {place}")))
     }
     fn to_json(&self, with_availability: bool) -> Value {
         let mut value = json!(self.definition());
+        if self.dialect != Dialect::Haft {
+            let shown = self.definition().in_dialect(self.dialect);
+            (value["name"], value["description"], value["parameters"]) =
+                (json!(shown.name), json!(shown.description), json!(shown.parameters));
+            value["canonical"] = json!(self.definition().name);
+        }
         if with_availability {
             value["available"] = json!(self.is_offered());
             value["reason"] = json!(self.reason());
@@ -95,14 +96,14 @@ fn all(tools: &[Listed], with_hidden: bool, output: &Output) -> Result<(), Failu
 }
 
 fn list(tools: &[Listed], width: Option<usize>) -> String {
-    let name_width = tools.iter().map(|tool| marked(tool.definition()).len()).max().unwrap_or(0);
+    let name_width = tools.iter().map(|tool| marked(tool).len()).max().unwrap_or(0);
     let wide = width.is_none_or(|width| width >= WIDE);
     let mut table = Table::new(&[("", Room::Keep), ("", Room::Drop(1)), ("", Room::Drop(2))]);
     let description_room = width.map_or(usize::MAX, |width| if wide { width - 28 } else { width });
     for tool in tools {
         let definition = tool.definition();
         let check = if tool.is_offered() { "[x]" } else { "[ ]" };
-        let text = format!("{check} {:name_width$} - {}", marked(definition), first_sentence(&definition.description));
+        let text = format!("{check} {:name_width$} - {}", marked(tool), first_sentence(&definition.description));
         let style = if tool.is_offered() { PLAIN } else { DIM };
         let (section, access) = if wide { (definition.section.as_str(), definition.access.as_str()) } else { ("", "") };
         table.row(vec![Cell::styled(&cut(&text, description_room), style), Cell::new(section), Cell::new(access)]);
@@ -126,8 +127,9 @@ fn reason_lines(reason: &str, name_width: usize, width: Option<usize>) -> Vec<St
 }
 
 /// The name, with a mark if the platform must grant something first.
-fn marked(definition: &ToolDefinition) -> String {
-    if definition.permissions.is_empty() { definition.name.to_string() } else { format!("{}*", definition.name) }
+fn marked(tool: &Listed) -> String {
+    let name = tool.definition().in_dialect(tool.dialect).name;
+    if tool.definition().permissions.is_empty() { name.to_string() } else { format!("{name}*") }
 }
 
 fn footnote(tools: &[Listed], width: Option<usize>) -> String {
@@ -223,7 +225,8 @@ mod tests {
             definition.permissions = permissions.iter().map(|name| (*name).into()).collect();
             registry.register(Arc::new(Fake(definition)), Source::BuiltIn).unwrap();
         }
-        let tools: Vec<_> = registry.entries().into_iter().map(|entry| Listed { entry, decision: Decision::allow() }).collect();
+        let tools: Vec<_> =
+            registry.entries().into_iter().map(|entry| Listed { entry, dialect: Dialect::Haft, decision: Decision::allow() }).collect();
         let text = anstream::adapter::strip_str(&list(&tools, Some(60))).to_string();
         let expected = "[x] photo* - Does photo\n[x] noop   - Does noop\n\n* needs a permission of the platform: CAMERA, STORAGE\n";
         assert_eq!(text, expected);

@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use haft_config::{Complaint, Config, Flag, Layer, ListOf, Loaded, Look, Problem, Provenance, Request};
-use haft_engine::Registry;
+use haft_engine::catalog::{PROFILES, Vocabulary};
+use haft_engine::{Registry, RuleKind, RuleSet};
 use haft_host::{LocalFiles, NetworkRule, WorkspaceOptions};
 
+use super::policy::{home, vocabulary};
+use super::trust::Trusted;
 use crate::arguments::Common;
 use crate::failure::Failure;
 use crate::output::{Output, note, warn};
@@ -23,6 +26,10 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
+    /// The file in place of the person's own, if one was named.
+    pub(super) fn named_file(&self) -> Option<&Path> {
+        self.named_file.as_deref()
+    }
     /// Haft's own data and configuration, which no tool may write.
     pub(super) fn own_paths(&self) -> Vec<PathBuf> {
         // Without HOME there is no such folder, and nothing in it to protect.
@@ -44,8 +51,13 @@ pub(super) fn load(common: &Common, registry: &Registry, output: &Output) -> Res
     } else {
         loaded.warnings().filter(|problem| problem.source.layer == Layer::Environment).for_each(say);
     }
+    of(common, workspace, &loaded)
+}
+
+/// What a configuration without errors holds for this process.
+pub(super) fn of(common: &Common, workspace: PathBuf, loaded: &Loaded) -> Result<Settings, Failure> {
     let agent = common.agent.clone().unwrap_or_else(|| "main".into());
-    let (config, provenance) = (loaded.config, loaded.provenance);
+    let (config, provenance) = (loaded.config.clone(), loaded.provenance.clone());
     Ok(Settings { config, provenance, data_folder: data_folder()?, workspace, agent, named_file: config_file(common) })
 }
 
@@ -56,17 +68,54 @@ fn say(problem: &Problem) {
 
 /// Reads and checks every layer.
 pub(crate) fn check(common: &Common, workspace: &Path, registry: &Registry) -> Loaded {
+    let loaded = read(common, workspace, registry, Trust::Asked);
+    // A file that was exchanged between the two readings is not the one that is trusted.
+    if loaded.fingerprint.as_deref().is_some_and(|seen| !is_trusted(workspace, seen)) {
+        return read(common, workspace, registry, Trust::Never);
+    }
+    loaded
+}
+
+/// Whether a project's file may start what it wants to start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// If the person said so.
+    Asked,
+    /// As if they had not.
+    Never,
+}
+
+fn is_trusted(workspace: &Path, fingerprint: &str) -> bool {
+    data_folder().and_then(|folder| Trusted::read(&folder)).is_ok_and(|trusted| trusted.holds(workspace, fingerprint))
+}
+
+/// Reads and checks every layer, with or without what only trust would start.
+pub(crate) fn read(common: &Common, workspace: &Path, registry: &Registry, trust: Trust) -> Loaded {
     let environment = |name: &str| std::env::var_os(name);
-    let flags: Vec<Flag<'_>> =
-        common.access.iter().map(|level| Flag { key: "access", value: level.to_string(), name: "--access" }).collect();
-    let judge = |of: ListOf, entry: &str| judged(of, entry, registry, workspace);
+    let flags = flags(common);
+    let vocabulary = vocabulary(registry);
+    let judge = |of: ListOf, entry: &str| judged(of, entry, &vocabulary, workspace);
     let mut request = Request::new(workspace, &environment);
     request.config_file = config_file(common);
     request.config_file_from = if common.config.is_some() { "--config" } else { "HAFT_CONFIG" };
     request.environment_names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
     request.flags = &flags;
     request.check = Some(&judge);
+    let seen = || haft_config::project_fingerprint(workspace).ok().flatten();
+    request.trusted = trust == Trust::Asked && seen().is_some_and(|seen| is_trusted(workspace, &seen));
     haft_config::load(&request)
+}
+
+fn flags(common: &Common) -> Vec<Flag<'_>> {
+    let flag = |key: &'static str, name: &'static str, value: Option<String>| value.map(|value| Flag { key, value, name });
+    [
+        flag("preset", "--preset", common.preset.clone()),
+        flag("access", "--access", common.access.map(|level| level.to_string())),
+        flag("tools.profile", "--profile", common.profile.clone()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// The file that was named, by flag or else by variable.
@@ -110,9 +159,14 @@ pub(crate) fn report_width(output: &Output) -> usize {
 }
 
 /// Judges an entry of a list by what only the whole program knows.
-fn judged(of: ListOf, entry: &str, registry: &Registry, workspace: &Path) -> Result<(), Complaint> {
+fn judged(of: ListOf, entry: &str, vocabulary: &Vocabulary, workspace: &Path) -> Result<(), Complaint> {
     match of {
-        ListOf::Tools => tool(entry, registry),
+        ListOf::Tools => tool(entry, vocabulary),
+        ListOf::Matchers => matcher(entry, vocabulary),
+        ListOf::Profiles => profile(entry),
+        ListOf::RulesDeny => rule(RuleKind::Deny, entry, vocabulary),
+        ListOf::RulesAsk => rule(RuleKind::Ask, entry, vocabulary),
+        ListOf::RulesAllow => rule(RuleKind::Allow, entry, vocabulary),
         ListOf::Hosts => {
             entry.parse::<NetworkRule>().map(drop).map_err(|error| Complaint { message: error.problem, help: Some(HOSTS.into()) })
         }
@@ -120,6 +174,11 @@ fn judged(of: ListOf, entry: &str, registry: &Registry, workspace: &Path) -> Res
         ListOf::Folders => folder(Path::new(entry)),
         _ => Ok(()),
     }
+}
+
+/// Whether the host takes a pattern.
+pub(super) fn is_glob(pattern: &str, workspace: &Path) -> bool {
+    glob(pattern, workspace).is_ok()
 }
 
 /// The host alone knows which patterns it takes, and says so when it opens files.
@@ -154,13 +213,31 @@ fn folder(path: &Path) -> Result<(), Complaint> {
 const HOSTS: &str =
     "a host (example.org), all beneath one (*.example.org), an address (10.1.2.3) or a range (10.1.0.0/16), with or without :port";
 
-fn tool(entry: &str, registry: &Registry) -> Result<(), Complaint> {
-    if entry.contains('*') || registry.has(entry) {
+/// Groups that the person made are known to the configuration alone, which asks for all others here.
+fn tool(entry: &str, vocabulary: &Vocabulary) -> Result<(), Complaint> {
+    vocabulary.check_entry(entry, &[]).map_err(|(message, help)| Complaint { message, help: Some(help) })
+}
+
+fn matcher(entry: &str, vocabulary: &Vocabulary) -> Result<(), Complaint> {
+    let Some(kind) = entry.trim().strip_prefix("effect:") else { return tool(entry, vocabulary) };
+    if EFFECTS.contains(&kind) {
         return Ok(());
     }
-    let help = match registry.nearest(entry).as_slice() {
-        [] => "`haft tools` lists the tools".to_owned(),
-        near => format!("did you mean {}?", near.join(" or ")),
-    };
-    Err(Complaint { message: format!("there is no tool '{entry}'"), help: Some(help) })
+    Err(Complaint { message: format!("there is no effect '{kind}'"), help: Some(format!("use one of: {}", EFFECTS.join(", "))) })
+}
+
+/// What a call can do, as hooks name it.
+const EFFECTS: &[&str] = &["read", "write", "delete", "exec", "connect", "send", "spawn", "configure", "ask", "unknown"];
+
+fn profile(entry: &str) -> Result<(), Complaint> {
+    if PROFILES.contains(&entry) {
+        return Ok(());
+    }
+    let near = haft_engine::nearest(entry, PROFILES.iter().copied());
+    let meant = near.first().map(|near| format!("did you mean \"{near}\"? ")).unwrap_or_default();
+    Err(Complaint { message: format!("there is no profile '{entry}'"), help: Some(format!("{meant}There are: {}", PROFILES.join(", "))) })
+}
+
+fn rule(kind: RuleKind, entry: &str, vocabulary: &Vocabulary) -> Result<(), Complaint> {
+    RuleSet::check(kind, entry, vocabulary, home().as_deref()).map_err(|fault| Complaint { message: fault.message, help: fault.help })
 }

@@ -1,8 +1,8 @@
 //! `haft explain`: the verdict, its reasons, and what to change.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::harness::World;
+use super::harness::{World, said};
 
 #[test]
 fn in_words() {
@@ -26,7 +26,19 @@ fn a_narrow_terminal_cuts_nothing() {
     assert!(ran.stdout.lines().all(|line| line.chars().count() <= 30), "{}", ran.stdout);
     assert_eq!(
         because.last_chunk(),
-        Some(&["  2.  deny  access level", "    write needs full-access,", "    the session has", "    workspace-write"]),
+        Some(&[
+            "  12.  deny  access level",
+            "    write needs full-access,",
+            "    the session has",
+            "    workspace-write",
+            "  nothing configured: switched",
+            "  off, profile, provider",
+            "  profile, global per",
+            "  provider, agent, agent per",
+            "  provider, group, sandbox,",
+            "  sub-agent, owner-only,",
+            "  rules, asking",
+        ]),
         "{because:#?}"
     );
 }
@@ -46,7 +58,11 @@ fn as_data() {
         "message": "Access denied: path is outside the workspace: '[world]/x'. Use a path inside the workspace; only the person can grant full-access.",
         "to_change": "run with --access full-access, or set access = \"full-access\"",
     });
-    assert_eq!((ran.code, ran.json()), (0, expected));
+    let mut explained = ran.json();
+    let steps: Vec<Value> = explained["trace"].as_array().unwrap().iter().map(|entry| entry["step"].clone()).collect();
+    assert_eq!(steps, haft_engine::STEPS, "every step is there, in order");
+    explained["trace"] = said(&explained).into();
+    assert_eq!((ran.code, explained), (0, expected));
     let unknown = world.run(&["explain", "raed_file", "--json"]);
     assert_eq!((unknown.code, &unknown.json()["error_type"]), (1, &json!("tool_not_found")));
 }
@@ -73,6 +89,6 @@ fn what_it_says_is_what_a_call_gets() {
         let (_, called) = world.call(tool, &arguments);
         assert_eq!((&explained["verdict"], &explained["message"]), (&json!("deny"), &called["message"]), "{tool}");
         assert_eq!(explained["to_change"], called["details"]["to_change"], "{tool}");
-        assert_eq!(explained["trace"], called["details"]["decision"], "{tool}");
+        assert_eq!(json!(said(&explained)), called["details"]["decision"], "{tool}");
     }
 }

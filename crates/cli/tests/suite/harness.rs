@@ -126,6 +126,12 @@ impl Ran {
     }
 }
 
+/// The steps of an explanation that had a say.
+pub(crate) fn said(explanation: &Value) -> Vec<Value> {
+    let silent = |entry: &&Value| !matches!(entry["entry"].as_str(), Some("nothing configured" | "depends on the arguments"));
+    explanation["trace"].as_array().unwrap().iter().filter(silent).cloned().collect()
+}
+
 /// The permission bits of a file.
 pub(crate) fn mode(path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt;

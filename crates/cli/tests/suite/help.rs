@@ -2,7 +2,7 @@
 
 use super::harness::World;
 
-const COMMANDS: [&[&str]; 14] = [
+const COMMANDS: [&[&str]; 18] = [
     &[],
     &["call"],
     &["tools"],
@@ -15,6 +15,10 @@ const COMMANDS: [&[&str]; 14] = [
     &["config", "schema"],
     &["config", "path"],
     &["doctor"],
+    &["policy"],
+    &["policy", "test"],
+    &["policy", "simulate"],
+    &["trust"],
     &["completions"],
     &["call", "write_file"],
 ];

@@ -9,7 +9,8 @@ use serde_json::Value as Json;
 pub(super) struct Fixture {
     folder: tempfile::TempDir,
     variables: Vec<(String, OsString)>,
-    flags: Vec<(&'static str, String)>,
+    flags: Vec<(&'static str, &'static str, String)>,
+    trusted: bool,
     config_file: Option<PathBuf>,
 }
 
@@ -17,7 +18,7 @@ impl Fixture {
     pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().join("home");
-        let fixture = Self { variables: vec![("HOME".into(), home.into())], folder, flags: Vec::new(), config_file: None };
+        let fixture = Self { variables: vec![("HOME".into(), home.into())], folder, flags: Vec::new(), trusted: false, config_file: None };
         for file in [fixture.user_file(), fixture.project_file()] {
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         }
@@ -51,8 +52,15 @@ impl Fixture {
         self.variables.clear();
         self
     }
-    pub(super) fn flag(mut self, key: &'static str, value: &str) -> Self {
-        self.flags.push((key, value.into()));
+    pub(super) fn flag(self, key: &'static str, value: &str) -> Self {
+        self.named_flag("--flag", key, value)
+    }
+    pub(super) fn named_flag(mut self, name: &'static str, key: &'static str, value: &str) -> Self {
+        self.flags.push((name, key, value.into()));
+        self
+    }
+    pub(super) fn trusted(mut self) -> Self {
+        self.trusted = true;
         self
     }
     pub(super) fn config_file(mut self, path: PathBuf) -> Self {
@@ -64,7 +72,7 @@ impl Fixture {
     }
     pub(super) fn load_with(&self, check: Option<Check<'_>>) -> Loaded {
         let environment = |name: &str| self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-        let flags: Vec<_> = self.flags.iter().map(|(key, value)| Flag { key, value: value.clone(), name: "--flag" }).collect();
+        let flags: Vec<_> = self.flags.iter().map(|(name, key, value)| Flag { key, value: value.clone(), name }).collect();
         let workspace = self.workspace();
         let mut request = Request::new(&workspace, &environment);
         request.environment_names = self.variables.iter().map(|(name, _)| name.clone()).collect();
@@ -72,6 +80,7 @@ impl Fixture {
         request.config_file.clone_from(&self.config_file);
         request.flags = &flags;
         request.check = check;
+        request.trusted = self.trusted;
         load(&request)
     }
     /// Every problem as `severity layer line:column key message | help`, with the folder's own path cut out.
@@ -89,19 +98,41 @@ impl Fixture {
             })
             .collect()
     }
+    /// The problems of a user's file, judged strictly.
+    pub(super) fn told(self, user: &str) -> Vec<String> {
+        let fixture = self.user(user);
+        fixture.problems(&fixture.load_with(Some(&strict_check)))
+    }
     /// Text without the temporary folder's path, which differs from run to run.
     pub(super) fn relative(&self, text: &str) -> String {
         text.replace(&format!("{}/", self.path().display()), "")
     }
 }
 
+/// Many texts, one after the other.
+pub(super) fn numbered(count: usize, text: impl Fn(usize) -> String) -> String {
+    (0..count).map(text).collect::<Vec<_>>().concat()
+}
+
 fn text(json: &Json) -> String {
     json.as_str().unwrap().to_owned()
 }
 
-/// What a caller may know beyond this crate: some tools, some hosts.
+fn no(message: &str, help: &str) -> Result<(), Complaint> {
+    Err(Complaint { message: message.into(), help: Some(help.into()) })
+}
+
+/// What a caller may know beyond this crate: some tools, some hosts, two groups, two profiles.
 pub(super) fn strict_check(of: ListOf, entry: &str) -> Result<(), Complaint> {
     match (of, entry) {
+        (ListOf::Tools | ListOf::Matchers, "group:fs" | "group:web") | (ListOf::Profiles, "coding" | "minimal") => Ok(()),
+        (ListOf::Tools | ListOf::Matchers, _) if entry.starts_with("group:") => no("there is no such group", "there are: fs, web"),
+        (ListOf::Matchers, _) if entry.starts_with("effect:") && entry != "effect:write" => {
+            no("there is no such effect", "write effect:write")
+        }
+        (ListOf::Profiles, _) => no("there is no such profile", "there are: coding, minimal"),
+        (ListOf::RulesAllow, "exec(bash *)") => no("a shell can do anything", "name the program itself"),
+        (ListOf::RulesAllow | ListOf::RulesAsk | ListOf::RulesDeny, _) if !entry.contains('(') => no("it is no rule", "write tool(what)"),
         (ListOf::Tools, "write_fil") => {
             Err(Complaint { message: "there is no such tool".into(), help: Some("did you mean 'write_file'?".into()) })
         }

@@ -17,7 +17,7 @@ fn paths_and_variables_are_unique_and_documented() {
     for key in KEYS {
         assert!(key.doc.ends_with('.') && !key.doc[..key.doc.len() - 1].contains(". "), "one sentence: {}", key.doc);
         assert_eq!(key.variable().is_none(), key.path.contains(['*', '[']), "{}", key.path);
-        assert_eq!(key.status == Status::Later, key.default == haft_config::Value::Unset, "{}", key.path);
+        assert!(key.status == Status::Now || key.default == haft_config::Value::Unset, "{}", key.path);
     }
     assert_eq!(KEYS.iter().find(|key| key.path == "guards.loop_note").unwrap().variable().unwrap(), "HAFT_GUARDS_LOOP_NOTE");
 }
@@ -25,9 +25,6 @@ fn paths_and_variables_are_unique_and_documented() {
 #[test]
 fn authority_that_is_not_enforced_is_refused() {
     let cases = [
-        ("[tools]\nprofile = 'coding'", "2:1 tools.profile", "'tools.profile' is"),
-        ("[tools.by_provider.gemini]\ndeny = ['x']", "2:1 tools.by_provider.gemini.deny", "'tools.by_provider.gemini.deny' is"),
-        ("[rules]\ndeny = ['exec(git push *)']\nask = []", "2:1 rules.deny", "'rules.deny' and 'rules.ask' are"),
         ("[exec]\nsecurity = 'nonsense'", "2:1 exec.security", "'exec.security' is"),
         (
             "[exec.limits]\nopen_files = 1\nmemory = '2GB'\n[exec]\nask = 'smart'\nhost = 'sandbox'",
@@ -35,10 +32,6 @@ fn authority_that_is_not_enforced_is_refused() {
             "'exec.limits.open_files', 'exec.limits.memory', 'exec.ask' and 1 more are",
         ),
         ("sandbox.mode = 'required'", "1:9 sandbox.mode", "'sandbox.mode' is"),
-        ("[[hooks]]\nevent = 'before_tool_call'\n[[hooks]]\nevent = 'after_tool_call'", "2:1 hooks[].event", "'hooks[].event' is"),
-        ("[agents.a]\naccess = 'read-only'", "2:1 agents.a.access", "'agents.a.access' is"),
-        ("[agents.a.tools]\ndeny = ['x']", "2:1 agents.a.tools.deny", "'agents.a.tools.deny' is"),
-        ("[subagents.tools]\nallow = []", "2:1 subagents.tools.allow", "'subagents.tools.allow' is"),
     ];
     for (text, place, subject) in cases {
         let fixture = Fixture::new().user(text);

@@ -96,8 +96,15 @@ fn problems_as_json() {
 
 fn shown() -> Fixture {
     Fixture::new()
-        .user("[tools]\nallow = ['read_*']\ndeny = ['exec', 'cron']\n[workspace]\nroots = [{ path = '/srv' }]\n")
-        .project("[tools]\nallow = ['*_file']\ndeny = ['write_file']\n")
+        .user(
+            "[tools]\nallow = ['read_*']\ndeny = ['exec', 'cron']\n[workspace]\nroots = [{ path = '/srv' }]\n\
+             [agents.'a.b'.tools]\ndeny = ['exec']\nprofile = 'coding'\n[agents.z]\naccess = 'read-only'\n\
+             [tools.by_provider.'openai/gpt-4.1']\nalso_allow = []\n[groups]\nmine = ['a', 'group:fs']\n\
+             [[hooks]]\nname = 'low'\nevent = 'before_tool_call'\ncommand = 'x'\npriority = -1\n\
+             [[hooks]]\nevent = 'after_tool_call'\nmatch = ['a', 'b']\ncommand = \"y \\u001b[31m\"\n",
+        )
+        .project("[tools]\nallow = ['*_file']\ndeny = ['write_file']\n[agents.'a.b'.tools]\nprofile = 'minimal'\ndeny = ['cron']\n")
+        .named_flag("--preset", "preset", "readonly")
         .variable("HAFT_GUARDS_TAINT", "off")
         .flag("access", "read-only")
 }
@@ -106,7 +113,7 @@ fn shown() -> Fixture {
 fn every_key_has_a_row_with_its_sources() {
     let fixture = shown();
     let rows = fixture.load().provenance.rows();
-    let table: Vec<_> = rows.iter().map(|row| fixture.relative(&format!("{} = {} ({})", row.key, row.value, row.source))).collect();
+    let table: Vec<_> = rows.iter().map(|row| fixture.relative(&format!("{} = {} ({})", row.path, row.value, row.source))).collect();
     insta::assert_snapshot!(table.join("\n"));
 }
 
@@ -131,6 +138,22 @@ fn the_whole_configuration_as_json() {
             ]
         })
     );
+    assert_eq!(
+        of("agents.\"a.b\".tools.profile"),
+        json!({
+            "key": "agents.\"a.b\".tools.profile", "value": ["coding", "minimal"], "source": project(5, 11),
+            "entries": [{ "value": "coding", "source": user(8, 11) }, { "value": "minimal", "source": project(5, 11) }]
+        })
+    );
+    assert_eq!(of("hooks[1].priority"), json!({ "key": "hooks[1].priority", "value": -1, "source": user(15, 1) }));
+    assert_eq!(
+        of("hooks[0].match"),
+        json!({
+            "key": "hooks[0].match", "value": ["a", "b"], "source": user(20, 1),
+            "entries": [{ "value": "a", "source": user(22, 10) }, { "value": "b", "source": user(22, 15) }]
+        })
+    );
+    assert_eq!(of("ask")["source"], json!({ "layer": "flag", "name": "--preset", "preset": "readonly" }));
     assert_eq!(
         of("tools.allow"),
         json!({

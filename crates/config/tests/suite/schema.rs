@@ -40,6 +40,20 @@ fn it_is_a_schema_and_judges_as_the_loader_does() {
         ("workspace.roots = [{ path = '/a', access = 'full-access' }]", false),
         ("workspace.roots = [{ access = 'read-only' }]", false),
         ("[[hooks]]\nevnt = 1", false),
+        ("[[hooks]]\nevent = 'after_tool_call'", false),
+        ("[[hooks]]\nevent = 'after_tool_call'\ncommand = 'x'\npriority = -5", true),
+        ("preset = 'ask'\nask = 'beyond'", true),
+        ("preset = 'none'", false),
+        ("ask = 'sometimes'", false),
+        ("tools.profile = ['a']", false),
+        ("[agents.'a.b'.tools.by_provider.'openai/gpt-4.1']\nprofile = 'a'\nallow = []\nalso_allow = ['b']\ndeny = ['c']", true),
+        ("[agents.a.tools.by_provider.b]\ndisabled = []", false),
+        ("[channels.'telegram:-100'.senders.'id:42']\ndeny = ['a']", true),
+        ("[channels.a.senders.b.tools]\ndeny = ['a']", false),
+        ("[groups]\nmine = ['a']", true),
+        ("[groups]\nmine = 'a'", false),
+        ("[agents.'']", false),
+        ("subagents.max_depth = 17", false),
         ("[providers.x]\nprotocl = 1", false),
     ];
     for (text, valid) in cases {
@@ -62,6 +76,8 @@ fn defaults_in_the_schema_are_those_that_hold() {
     assert_eq!(schema().pointer("/properties/guards/properties/loop_stop/default"), Some(&json!(10)));
     assert_eq!(schema().pointer("/properties/access/default"), Some(&json!("workspace-write")));
     assert_eq!(schema().pointer("/properties/tools/properties/allow/default"), None, "absent is not an empty list");
+    assert_eq!(schema().pointer("/properties/tools/properties/profile/default"), None, "absent is no profile");
+    assert_eq!(schema().pointer("/properties/hooks/items/properties/timeout_seconds/default"), Some(&json!(10)));
 }
 
 #[test]

@@ -27,6 +27,32 @@ fn variables_are_read_like_the_file() {
 }
 
 #[test]
+fn a_comma_in_a_rule_belongs_to_the_rule() {
+    let loaded = Fixture::new()
+        .variable("HAFT_RULES_DENY", "exec(git log --format=a,b), write_file(**/{x,y}), web_fetch(a)")
+        .variable("HAFT_WORKSPACE_DENY_READ", "a(b,c)")
+        .variable("HAFT_TOOLS_PROFILE", "coding")
+        .variable("HAFT_ASK", "always")
+        .load();
+    assert_eq!(loaded.problems, []);
+    assert_eq!(loaded.config.rules.deny, ["exec(git log --format=a,b)", "write_file(**/{x,y})", "web_fetch(a)"]);
+    assert_eq!(loaded.config.workspace.deny_read, ["a(b", "c)"]);
+    assert_eq!((loaded.config.tools.profile, loaded.config.ask), (vec!["coding".to_owned()], haft_config::Ask::Always));
+}
+
+#[test]
+fn keys_with_chosen_names_have_no_variable_and_no_flag() {
+    let fixture = Fixture::new().variable("HAFT_AGENTS_A_ACCESS", "read-only").flag("agents.*.access", "read-only");
+    assert_eq!(
+        fixture.problems(&fixture.load()),
+        [
+            "warning environment -:- - unknown variable 'HAFT_AGENTS_A_ACCESS' | remove it; `haft config show` lists the keys, and HAFT_TOOLS_DENY sets tools.deny",
+            "error flag -:- agents.*.access --flag sets the unknown key 'agents.*.access' | use a key that the configuration file has",
+        ]
+    );
+}
+
+#[test]
 fn what_cannot_be_read_is_an_error_that_names_the_variable() {
     let list = "remove it, or give it a value; a list is written a,b or [\"a\", \"b\"], an empty one []";
     let cases: Vec<(&str, OsString, String)> = vec![

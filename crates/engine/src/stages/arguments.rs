@@ -2,12 +2,14 @@
 //! compiled schema.
 
 use haft_contract::{Arguments, ToolError};
+use jsonschema::Validator;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::{Map, Value};
 
 use super::json;
 use super::parameters::Reading;
 use crate::Entry;
+use crate::forms::Spoken;
 
 /// Arguments that the schema has accepted, and what is worth telling about them.
 #[derive(Debug, PartialEq)]
@@ -20,6 +22,12 @@ pub(crate) struct Checked {
 
 /// Parses, reads and validates. What is refused is left where it was, for history to keep.
 pub(crate) fn check(entry: &Entry, arguments: &mut Arguments, limit: usize) -> Result<Checked, ToolError> {
+    check_as(entry, None, arguments, limit)
+}
+
+/// As [`check`], for a call in this form: read and judged as its model was shown, then made canonical.
+pub(crate) fn check_as(entry: &Entry, form: Option<&Spoken>, arguments: &mut Arguments, limit: usize) -> Result<Checked, ToolError> {
+    let parameters = form.map_or_else(|| entry.parameters(), |form| form.parameters(entry.definition()));
     let value = match arguments {
         Arguments::Text(text) => json::parse(text, limit)?,
         Arguments::Json(value) => value.take(),
@@ -28,15 +36,22 @@ pub(crate) fn check(entry: &Entry, arguments: &mut Arguments, limit: usize) -> R
         Value::Object(map) => map,
         Value::Null => Map::new(),
         other => {
-            let error = format!("The arguments must be a JSON object, not {}. {}", type_name(&other), entry.parameters().signature);
+            let error = format!("The arguments must be a JSON object, not {}. {}", type_name(&other), parameters.signature);
             give_back(arguments, other);
             return Err(ToolError::validation(error));
         }
     };
-    let read = entry.parameters().read(&mut map);
-    let value = Value::Object(map);
-    match read.and_then(|reading| validate(entry, &value).map(|()| reading)) {
-        Ok(Reading { warnings, changed }) => {
+    let translating = form.filter(|form| form.translates());
+    let read = parameters.read(&mut map);
+    let mut value = Value::Object(map);
+    let judged = read.and_then(|reading| {
+        let validator = translating.map_or_else(|| entry.validator(), |form| form.validator(entry.definition()));
+        validate(entry, validator, &value, &parameters.signature)?;
+        Ok(reading)
+    });
+    match judged.and_then(|reading| translated(entry, translating, &mut value).map(|changed| (reading, changed))) {
+        Ok((Reading { warnings, changed }, translated)) => {
+            let changed = changed || translated;
             let text = match arguments {
                 Arguments::Text(text) if !changed => Some(std::mem::take(text)),
                 _ => None,
@@ -50,14 +65,23 @@ pub(crate) fn check(entry: &Entry, arguments: &mut Arguments, limit: usize) -> R
     }
 }
 
+/// Makes the arguments canonical and judges them once more: whatever a form makes of them, it is the tool's schema that
+/// holds. Says whether there was anything to do.
+fn translated(entry: &Entry, form: Option<&Spoken>, value: &mut Value) -> Result<bool, ToolError> {
+    let (Some(form), Value::Object(map)) = (form, &mut *value) else { return Ok(false) };
+    *map = form.translate(std::mem::take(map), entry.definition());
+    validate(entry, entry.validator(), value, &entry.parameters().signature)?;
+    Ok(true)
+}
+
 fn give_back(arguments: &mut Arguments, value: Value) {
     if let Arguments::Json(place) = arguments {
         *place = value;
     }
 }
 
-fn validate(entry: &Entry, value: &Value) -> Result<(), ToolError> {
-    let validator = entry.validator().map_err(|why| {
+fn validate(entry: &Entry, validator: Result<&Validator, &str>, value: &Value, signature: &str) -> Result<(), ToolError> {
+    let validator = validator.map_err(|why| {
         ToolError::execution(format!("The schema of '{}' cannot be compiled: {why}. This is a fault of the tool.", entry.name()))
     })?;
     if validator.is_valid(value) {
@@ -66,7 +90,7 @@ fn validate(entry: &Entry, value: &Value) -> Result<(), ToolError> {
     // Only a wrong call pays for the words.
     let first = validator.iter_errors(value).next();
     let message = first.map_or_else(|| "The arguments do not fit the schema.".to_owned(), |error| in_words(&error));
-    Err(ToolError::validation(format!("{message} {}", entry.parameters().signature)))
+    Err(ToolError::validation(format!("{message} {signature}")))
 }
 
 fn in_words(error: &jsonschema::ValidationError<'_>) -> String {

@@ -11,20 +11,28 @@ const SLACK: usize = 4096;
 /// How far beyond a cut a secret may begin before it and still be seen.
 const BEYOND: usize = 4096;
 
+/// Tells the model, in the words it knows, how to read a file from some line on.
+pub(crate) type ReadOn<'a> = &'a (dyn Fn(usize) -> String + Sync);
+
 /// Redacts and caps an outcome, whatever stage it came from.
-pub(crate) async fn bound(outcome: Result<ToolOutput, ToolError>, cap: usize, journal: &dyn Journal) -> Result<ToolOutput, ToolError> {
+pub(crate) async fn bound(
+    outcome: Result<ToolOutput, ToolError>,
+    cap: usize,
+    journal: &dyn Journal,
+    read_on: ReadOn<'_>,
+) -> Result<ToolOutput, ToolError> {
     match outcome {
-        Ok(output) => Ok(bound_output(output, cap, journal).await),
+        Ok(output) => Ok(bound_output(output, cap, journal, read_on).await),
         Err(error) => Err(bound_error(error, cap)),
     }
 }
 
 /// The cap counts all text blocks together; if they are too much, they become one, and the rest one spill.
-async fn bound_output(mut output: ToolOutput, cap: usize, journal: &dyn Journal) -> ToolOutput {
+async fn bound_output(mut output: ToolOutput, cap: usize, journal: &dyn Journal, read_on: ReadOn<'_>) -> ToolOutput {
     let total: usize = output.texts().map(str::len).sum();
     if total > cap + SLACK {
         let whole = joined(&mut output.content);
-        let shown = cut(&whole, cap, journal).await;
+        let shown = cut(&whole, cap, journal, read_on).await;
         output.content.insert(0, Content::Text(shown));
         return output;
     }
@@ -52,7 +60,7 @@ fn joined(content: &mut Vec<Content>) -> String {
 }
 
 /// Keeps the whole in a spill and the head in the result, with a note that says how to go on.
-async fn cut(text: &str, cap: usize, journal: &dyn Journal) -> String {
+async fn cut(text: &str, cap: usize, journal: &dyn Journal, read_on: ReadOn<'_>) -> String {
     let mut end = text.floor_char_boundary(cap);
     if let Some(line) = text[..end].rfind('\n').filter(|line| *line > end / 2) {
         end = line + 1;
@@ -63,7 +71,7 @@ async fn cut(text: &str, cap: usize, journal: &dyn Journal) -> String {
     let shown = &clean[..clean.floor_char_boundary(end.min(clean.len().saturating_sub(window.len() - end)))];
     let next = shown.bytes().filter(|byte| *byte == b'\n').count() + 1;
     let note = match spilled(text, journal).await {
-        Ok(file) => format!("All of it is in '{}': read_file with that path and offset={next} goes on.", file.path.display()),
+        Ok(file) => format!("All of it is in '{}': {} goes on.", file.path.display(), read_on(next)),
         // What happened has happened: a full disk must not turn it into a failure that the model repeats.
         Err(error) => error.message().to_owned(),
     };

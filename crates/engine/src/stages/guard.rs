@@ -5,10 +5,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, SystemTime};
 
 use haft_contract::{Arguments, Content, Effect, ErrorKind, Plan, Source, ToolCall, ToolError, ToolOutput};
+use haft_policy::{Change, Decision, Refusal, folded};
 
 use crate::Session;
-use crate::policy::{Decision, Refusal};
-use crate::registry::folded;
 use crate::session::TaintPolicy;
 
 /// After how many attempts with the same outcome the guard speaks up.
@@ -190,7 +189,7 @@ pub(crate) fn taint(session: &Session, plan: &Plan, decision: &mut Decision) {
     if session.taint_policy() == TaintPolicy::Ask {
         decision.ask("taint guard", why);
     } else {
-        let to_change = Some("set guards.taint = \"ask\"".to_owned());
+        let to_change = Some(Change::Set { key: "guards.taint".into(), value: "ask".into() });
         let message = format!("Refused by the taint guard: {why}. Ask the person to make this call in a fresh session.");
         decision.deny("taint guard", why, Refusal { kind: ErrorKind::PermissionDenied, message, to_change });
     }

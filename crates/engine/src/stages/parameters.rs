@@ -3,7 +3,7 @@
 //! Keys may be spelled in camelCase or by an alias; strings are trimmed and an empty one is missing; numbers and strings
 //! stand in for each other; one string stands for a list of one; enums ignore case.
 
-use haft_contract::{ToolDefinition, ToolError};
+use haft_contract::{Form, ParameterHints, ToolDefinition, ToolError, Unit};
 use serde_json::{Map, Number, Value};
 
 use super::arguments::{bounded, missing};
@@ -30,6 +30,16 @@ struct Parameter {
     verbatim: bool,
 }
 
+/// Another spelling of a parameter.
+#[derive(Debug)]
+struct Alias {
+    /// In snake_case.
+    spelling: String,
+    place: usize,
+    /// What the parameter is counted in, where the alias is canonical and counts as the canonical parameter does.
+    unit: Unit,
+}
+
 /// More warnings than this help nobody.
 const MOST_WARNINGS: usize = 20;
 
@@ -53,7 +63,7 @@ enum Settled {
 #[derive(Debug)]
 pub(crate) struct ParameterTable {
     parameters: Vec<Parameter>,
-    aliases: Vec<(String, usize)>,
+    aliases: Vec<Alias>,
     open: bool,
     /// `read_file(path: string, offset?: integer)`: what a wrong call is shown.
     pub(crate) signature: String,
@@ -61,9 +71,36 @@ pub(crate) struct ParameterTable {
 
 impl ParameterTable {
     pub(crate) fn new(definition: &ToolDefinition) -> Self {
-        let schema = &definition.parameters;
+        let mut table = Self::shown(&definition.name, &definition.parameters, &definition.parameter_hints);
+        for (alias, name) in &definition.parameter_hints.aliases {
+            table.add_alias(alias, name, Unit::Same);
+        }
+        table
+    }
+
+    /// The table of a form: its own names, and behind them the canonical ones, each counted as whoever uses it means it.
+    pub(crate) fn in_form(definition: &ToolDefinition, form: &Form) -> Self {
+        let (hints, shown) = (&definition.parameter_hints, definition.in_form(form));
+        let name_of = |canonical: &str| form.of(canonical).map_or_else(|| canonical.to_owned(), |parameter| parameter.name.to_owned());
+        let verbatim = hints.verbatim.iter().map(|name| name_of(name)).collect();
+        let mut table = Self::shown(shown.name, &shown.parameters, &ParameterHints { verbatim, ..ParameterHints::default() });
+        for parameter in form.parameters {
+            table.add_alias(parameter.canonical, parameter.name, parameter.unit);
+        }
+        for (alias, canonical) in &hints.aliases {
+            table.add_alias(alias, &name_of(canonical), form.of(canonical).map_or(Unit::Same, |parameter| parameter.unit));
+        }
+        table
+    }
+
+    fn add_alias(&mut self, alias: &str, name: &str, unit: Unit) {
+        if let Some(place) = self.parameters.iter().position(|parameter| parameter.name == name) {
+            self.aliases.push(Alias { spelling: snake_case(alias), place, unit });
+        }
+    }
+
+    fn shown(name: &str, schema: &Value, hints: &ParameterHints) -> Self {
         let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        let hints = &definition.parameter_hints;
         let parameters: Vec<Parameter> = schema["properties"]
             .as_object()
             .into_iter()
@@ -77,11 +114,9 @@ impl ParameterTable {
                 name: name.clone(),
             })
             .collect();
-        let place = |wanted: &str| parameters.iter().position(|parameter| parameter.name == wanted);
-        let aliases = hints.aliases.iter().filter_map(|(alias, name)| Some((snake_case(alias), place(name)?))).collect();
         let open = schema.get("additionalProperties").is_some_and(|extra| *extra != Value::Bool(false));
-        let signature = signature(&definition.name, &parameters);
-        Self { parameters, aliases, open, signature }
+        let signature = signature(name, &parameters);
+        Self { parameters, aliases: Vec::new(), open, signature }
     }
 
     /// Reads arguments in place; says what was not understood.
@@ -136,15 +171,15 @@ impl ParameterTable {
         let mut unsaid = 0;
         for key in strange {
             let warning = match self.meant(&key) {
-                Some(name) if map.get(name).is_none_or(Value::is_null) => {
+                Some((name, unit)) if map.get(name).is_none_or(Value::is_null) => {
                     if let Some(value) = map.shift_remove(&key) {
-                        map.insert(name.to_owned(), value);
+                        map.insert(name.to_owned(), counted(value, unit));
                         reading.changed = true;
                     }
                     continue;
                 }
                 None if self.open => continue,
-                Some(name) => format!("'{}' was ignored: '{name}' is given as well", bounded(&key, 80)),
+                Some((name, _)) => format!("'{}' was ignored: '{name}' is given as well", bounded(&key, 80)),
                 None => format!("unknown parameter '{}' was ignored", bounded(&key, 80)),
             };
             if reading.warnings.len() < MOST_WARNINGS { reading.warnings.push(warning) } else { unsaid += 1 }
@@ -155,11 +190,13 @@ impl ParameterTable {
         reading
     }
 
-    fn meant(&self, key: &str) -> Option<&str> {
+    fn meant(&self, key: &str) -> Option<(&str, Unit)> {
         let wanted = snake_case(key);
-        let same = self.parameters.iter().position(|parameter| snake_case(&parameter.name) == wanted);
-        let place = same.or_else(|| self.aliases.iter().find(|(alias, _)| *alias == wanted).map(|(_, place)| *place))?;
-        Some(&self.parameters[place].name)
+        if let Some(same) = self.parameters.iter().find(|parameter| snake_case(&parameter.name) == wanted) {
+            return Some((&same.name, Unit::Same));
+        }
+        let alias = self.aliases.iter().find(|alias| alias.spelling == wanted)?;
+        Some((&self.parameters[alias.place].name, alias.unit))
     }
 }
 
@@ -219,6 +256,15 @@ impl Parameter {
             return None;
         }
         self.choices.iter().find(|choice| choice.eq_ignore_ascii_case(text)).map(|choice| Value::String(choice.clone()))
+    }
+}
+
+/// A canonical number in the unit of the form, also where it came as text.
+fn counted(value: Value, unit: Unit) -> Value {
+    match (&value, unit) {
+        (_, Unit::Same) => value,
+        (Value::String(text), _) => number(text.trim(), Kind::Number).map_or(value, |number| unit.shown_value(&number)),
+        _ => unit.shown_value(&value),
     }
 }
 

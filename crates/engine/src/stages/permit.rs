@@ -1,25 +1,42 @@
 //! permit: the policy on the effects, host permissions, approvals. Only what comes out of here may run.
 
-use haft_contract::{Answer, ApprovalRequest, CallInfo, ErrorKind, Plan, ToolError};
+use haft_contract::{CallInfo, Plan, Prepared, ToolError};
+use haft_policy::{Decision, Policy, Verdict};
 
 use super::guard;
 use super::resolve::refused;
 use super::settle::Remembered;
-use crate::policy::{Decision, Outcome, Policy, Verdict};
-use crate::stop::{Stop, within};
+use crate::approvals::{Asking, nobody_to_ask};
+use crate::events::EventSink;
+use crate::stop::Stop;
 use crate::{Entry, Limits, Session};
 
-/// Proof that a call may run with this plan; made by [`permit`] alone.
-#[derive(Debug)]
-pub(crate) struct Cleared(());
+/// A call that may run; made by [`permit`] alone. It holds the very plan that was judged and approved, and nothing can put
+/// another in its place: a [`Prepared`] cannot be changed, and is taken apart where it runs. So an approval needs no second
+/// look before the tool starts.
+pub(crate) struct Cleared {
+    prepared: Prepared,
+}
 
-/// Everything the permit stage looks at.
-#[derive(Debug, Clone, Copy)]
+impl Cleared {
+    pub(crate) fn plan(&self) -> &Plan {
+        self.prepared.plan()
+    }
+    /// For the next stage.
+    pub(super) fn into_prepared(self) -> Prepared {
+        self.prepared
+    }
+}
+
+/// Everything the permit stage looks at, but the plan.
+#[derive(Clone, Copy)]
 pub(crate) struct Request<'a> {
+    pub(crate) policy: &'a dyn Policy,
+    pub(crate) limits: &'a Limits,
+    pub(crate) events: Option<&'a dyn EventSink>,
     pub(crate) entry: &'a Entry,
     pub(crate) call: &'a CallInfo,
     pub(crate) arguments: &'a Remembered,
-    pub(crate) plan: &'a Plan,
     pub(crate) session: &'a Session,
     pub(crate) stop: &'a Stop<'a>,
 }
@@ -27,21 +44,18 @@ pub(crate) struct Request<'a> {
 /// The decision on a plan: the policy's, never looser than what was offered, tightened by the taint guard.
 pub(crate) fn decide(policy: &dyn Policy, offered: Decision, entry: &Entry, plan: &Plan, session: &Session) -> Decision {
     let least = offered.verdict;
-    let mut decision = policy.permit(offered, entry.definition(), plan, session);
+    let mut decision = policy.permit(offered, &entry.candidate(), plan, session.caller());
     decision.verdict = decision.verdict.max(least);
     guard::taint(session, plan, &mut decision);
-    decision
+    policy.seal(decision)
 }
 
 /// Decides, and asks whoever must be asked. The decision is updated in place, so that history has it either way.
-pub(crate) async fn permit(
-    policy: &dyn Policy,
-    limits: &Limits,
-    request: Request<'_>,
-    decision: &mut Decision,
-) -> Result<Cleared, ToolError> {
-    let offered = std::mem::take(decision);
-    *decision = decide(policy, offered, request.entry, request.plan, request.session);
+pub(crate) async fn permit(request: Request<'_>, prepared: Prepared, decision: &mut Decision) -> Result<Cleared, ToolError> {
+    let plan = prepared.plan();
+    let approver = request.session.approver();
+    let asking = approver.map(|approver| Asking { approver: &**approver, request, plan, offered: decision.clone() });
+    *decision = decide(request.policy, std::mem::take(decision), request.entry, plan, request.session);
     if decision.verdict == Verdict::Deny {
         return Err(refused(decision));
     }
@@ -51,34 +65,8 @@ pub(crate) async fn permit(
         decision.pass("host permission", "granted");
     }
     if decision.verdict == Verdict::Ask {
-        ask(limits, request, decision).await?;
-        decision.pass("approval", "once");
+        let asking = asking.ok_or_else(|| nobody_to_ask(decision))?;
+        asking.ask(decision).await?;
     }
-    Ok(Cleared(()))
-}
-
-async fn ask(limits: &Limits, request: Request<'_>, decision: &Decision) -> Result<(), ToolError> {
-    let reason = reason(decision);
-    let Some(approver) = request.session.approver() else {
-        return Err(ToolError::denied(format!("This call needs a person's approval ({reason}), and nobody can be asked here.")));
-    };
-    let question =
-        ApprovalRequest::new(request.call.clone(), request.arguments.clone().into_value(), request.plan.effects().to_vec(), reason);
-    match request.stop.unless(within(limits.approval, approver.ask(question))).await? {
-        Some(Answer::Once) => Ok(()),
-        Some(Answer::Deny { comment: Some(comment) }) => Err(ToolError::denied(format!("The person said no: {comment}"))),
-        Some(_) => Err(ToolError::denied("The person said no. Do not repeat the call; ask what they want instead.")),
-        None => Err(ToolError::new(
-            ErrorKind::ApprovalTimeout,
-            format!(
-                "Nobody answered within {} s, so the call was not made. Go on without it, or ask the person.",
-                limits.approval.as_secs()
-            ),
-        )),
-    }
-}
-
-fn reason(decision: &Decision) -> String {
-    let asks: Vec<&str> = decision.trace.iter().filter(|entry| entry.outcome == Outcome::Ask).map(|entry| entry.entry.as_ref()).collect();
-    asks.join("; ")
+    Ok(Cleared { prepared })
 }

@@ -2,28 +2,41 @@
 
 use std::sync::Arc;
 
-use haft_contract::{ErrorKind, ToolError};
+use haft_contract::{Dialect, ErrorKind, ToolError};
+use haft_policy::{Change, Decision, Policy, Verdict};
 
-use crate::policy::{Candidate, Decision, Policy, Verdict};
 use crate::{Entry, Registry, Session};
 
-/// The tool behind a name; an unknown one is answered with the nearest names.
-pub(crate) fn resolve(registry: &Registry, name: &str) -> Result<Arc<Entry>, ToolError> {
-    registry.get(name).ok_or_else(|| not_found(registry, name))
+/// The tool behind a name; an unknown one is answered with the nearest names, as the session's model was shown them.
+pub(crate) fn resolve(registry: &Registry, name: &str, dialect: Dialect) -> Result<Arc<Entry>, ToolError> {
+    registry.get(name).ok_or_else(|| not_found(registry, name, dialect))
 }
 
-fn not_found(registry: &Registry, name: &str) -> ToolError {
+fn not_found(registry: &Registry, name: &str, dialect: Dialect) -> ToolError {
     let shown: String = name.chars().take(100).collect();
-    let hint = match registry.nearest(name).as_slice() {
-        [] => format!("The tools are: {}.", registry.names().join(", ")),
+    let hint = match nearest(registry, name, dialect).as_slice() {
+        [] => {
+            let names: Vec<String> = registry.entries().iter().map(|entry| entry.definition().name_in(dialect).to_owned()).collect();
+            format!("The tools are: {}.", names.join(", "))
+        }
         near => format!("Did you mean {}?", near.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(" or ")),
     };
     ToolError::new(ErrorKind::ToolNotFound, format!("Tool '{shown}' not found. {hint}"))
 }
 
+/// A model that knows a tool by another name is not confused with the canonical one.
+fn nearest(registry: &Registry, name: &str, dialect: Dialect) -> Vec<String> {
+    let mut near = registry.nearest(name);
+    if dialect != Dialect::Haft {
+        near = near.iter().filter_map(|name| Some(registry.get(name)?.definition().name_in(dialect).to_owned())).collect();
+        near.dedup();
+    }
+    near
+}
+
 /// Whether this session is offered the tool; the refusal names the step that removed it.
 pub(crate) fn available(policy: &dyn Policy, entry: &Entry, session: &Session) -> Result<Decision, (ToolError, Decision)> {
-    let decision = policy.offer(Candidate::from(entry), session);
+    let decision = policy.offer(&entry.candidate(), session.caller());
     if decision.verdict == Verdict::Deny { Err((refused(&decision), decision)) } else { Ok(decision) }
 }
 
@@ -31,10 +44,23 @@ pub(crate) fn available(policy: &dyn Policy, entry: &Entry, session: &Session) -
 pub(crate) fn refused(decision: &Decision) -> ToolError {
     let details = serde_json::json!({
         "decision": decision.trace,
-        "to_change": decision.refusal.as_ref().and_then(|refusal| refusal.to_change.clone()),
+        "to_change": to_change(decision),
     });
-    match &decision.refusal {
+    match decision.refusal() {
         Some(refusal) => ToolError::new(refusal.kind, refusal.message.clone()).with_details(details),
         None => ToolError::denied("The policy refused this call.").with_details(details),
     }
+}
+
+/// What the person would have to change, all of it: a tool that several steps removed comes back when none of them does.
+pub(crate) fn to_change(decision: &Decision) -> Option<String> {
+    let changes: Vec<Change> = decision.refusals.iter().filter_map(|refusal| refusal.to_change.clone()).collect();
+    (!changes.is_empty()).then(|| all_of(&changes))
+}
+
+/// Several changes, each once.
+pub(crate) fn all_of(changes: &[Change]) -> String {
+    let mut texts: Vec<String> = changes.iter().map(ToString::to_string).collect();
+    texts.dedup();
+    texts.join("; and ")
 }

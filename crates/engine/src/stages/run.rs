@@ -4,7 +4,7 @@ use std::any::Any;
 use std::pin::pin;
 use std::time::Duration;
 
-use haft_contract::{ErrorKind, Source, ToolContext, ToolError, ToolOutput};
+use haft_contract::{ErrorKind, Plan, Source, ToolContext, ToolError, ToolOutput};
 use tokio::task::{JoinError, JoinHandle};
 
 use super::permit::Cleared;
@@ -12,18 +12,17 @@ use crate::Entry;
 use crate::stop::{Stop, within};
 use crate::workers::Workers;
 
-type Running = haft_contract::BoxFuture<'static, Result<ToolOutput, ToolError>>;
-
 /// Runs a cleared call. Time spent waiting for a person, a lock or a thread is not counted. Dropped, it takes the tool along.
 pub(crate) async fn run(
     workers: &Workers,
-    _cleared: Cleared,
+    cleared: Cleared,
     entry: &Entry,
-    context: ToolContext,
+    context: impl FnOnce(Plan) -> ToolContext,
     stop: &Stop<'_>,
-    start: impl FnOnce(ToolContext) -> Running + Send + 'static,
 ) -> Result<ToolOutput, ToolError> {
     let timeout = entry.definition().timeout;
+    let (plan, start) = cleared.into_prepared().into_parts();
+    let context = context(plan);
     let outcome = if *entry.source() == Source::BuiltIn {
         here(start(context), timeout, stop).await?
     } else {

@@ -4,17 +4,17 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use haft_contract::{Arguments, CallInfo, Content, ErrorKind, ToolCall, ToolError, ToolOutput, ToolResult};
+use haft_contract::{Arguments, CallInfo, Content, Effect, ErrorKind, ToolCall, ToolError, ToolOutput, ToolResult};
+use haft_policy::Decision;
 use haft_store::{CallLog, CallRecord, CallStatus};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::guard::{self, Signature};
 use crate::events::{Event, EventSink};
-use crate::hooks::{self, Hook, HookCall};
-use crate::policy::Decision;
+use crate::hooks::{HookCall, Hooks};
 use crate::redact::redact;
-use crate::{Limits, Session};
+use crate::{Entry, Limits, Session};
 
 /// What is known of a call so far; everything that history and hooks need at the end.
 #[derive(Debug)]
@@ -23,11 +23,15 @@ pub(crate) struct Trail {
     pub(crate) call: Arc<CallInfo>,
     /// The canonical name, once it is known.
     pub(crate) tool: Cow<'static, str>,
+    /// The tool, once it is known.
+    pub(crate) entry: Option<Arc<Entry>>,
     pub(crate) started_at: SystemTime,
     pub(crate) started: Instant,
     pub(crate) arguments: Remembered,
     pub(crate) original: Option<Value>,
     pub(crate) effects: Value,
+    /// The effects themselves, where hooks will want them.
+    pub(crate) planned: Option<Vec<Effect>>,
     pub(crate) decision: Decision,
     pub(crate) warnings: Vec<String>,
     pub(crate) signature: Option<Signature>,
@@ -42,12 +46,14 @@ impl Trail {
         Self {
             record: record_id(started_at),
             tool: Cow::Borrowed(""),
+            entry: None,
             call: Arc::new(info),
             started_at,
             started: Instant::now(),
             arguments: Remembered::Heads(Value::Null),
             original: None,
             effects: Value::Array(Vec::new()),
+            planned: None,
             decision: Decision::allow(),
             warnings: Vec::new(),
             signature: session.watches_loops().then(|| Signature::of(call)),
@@ -60,9 +66,11 @@ impl Trail {
         let copy = Self {
             call: Arc::clone(&self.call),
             tool: self.tool.clone(),
+            entry: None,
             arguments: self.arguments.clone(),
             original: self.original.clone(),
             effects: self.effects.clone(),
+            planned: None,
             decision: self.decision.clone(),
             warnings: Vec::new(),
             ..*self
@@ -95,7 +103,7 @@ impl Trail {
 /// What settling needs of the engine.
 #[derive(Clone, Copy)]
 pub(crate) struct Settling<'a> {
-    pub(crate) hooks: &'a [Arc<dyn Hook>],
+    pub(crate) hooks: &'a Hooks,
     pub(crate) log: &'a dyn CallLog,
     pub(crate) events: Option<&'a dyn EventSink>,
     pub(crate) limits: &'a Limits,
@@ -144,12 +152,13 @@ pub(crate) fn tell(events: Option<&dyn EventSink>, event: &Event<'_>) {
 /// Hooks observe the result, and may rewrite what is stored of it.
 async fn tell_hooks(engine: Settling<'_>, trail: &Trail, result: &ToolResult, mut summary: String) -> String {
     let arguments = trail.arguments.clone().into_value();
-    let call = HookCall { call: &trail.call, arguments: &arguments };
-    for hook in engine.hooks {
-        hooks::after(&**hook, call, result, engine.limits.hook).await;
+    let candidate = trail.entry.as_ref().map(|entry| entry.candidate());
+    let call = HookCall { call: &trail.call, arguments: &arguments, tool: candidate.as_ref(), effects: trail.planned.as_deref() };
+    for hook in engine.hooks.iter() {
+        hook.after(call, result, engine.events).await;
     }
-    for hook in engine.hooks {
-        summary = hooks::persist(&**hook, call, summary, engine.limits.hook).await;
+    for hook in engine.hooks.iter() {
+        summary = hook.persist(call, summary, engine.limits.summary_bytes, engine.events).await;
     }
     summary
 }

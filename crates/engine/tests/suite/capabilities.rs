@@ -26,7 +26,7 @@ where
 }
 
 fn exec() -> CommandSpec {
-    let exec = Exec { program: "/bin/true".into(), arguments: vec![], directory: "/".into(), environment: vec![] };
+    let exec = Exec::new("/bin/true", Vec::new(), "/");
     CommandSpec { exec, environment: vec![], input: None, output_limit: 10, timeout: Duration::from_secs(1) }
 }
 

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use haft_contract::{Access, Answer, ApprovalRequest, Approver, BoxFuture, Effect, ErrorKind, Plan};
-use haft_engine::{Listed, StandardPolicy, Verdict};
+use haft_engine::catalog::Vocabulary;
+use haft_engine::{Listed, Outcome, Place, PolicySpec, STEPS, StandardPolicy, Verdict};
 use haft_testkit::ScriptedTool;
 use serde_json::{Value, json};
 
@@ -129,7 +130,7 @@ async fn unknown_effects_ask_and_the_answer_counts_once() {
     assert_eq!(text(&harness.call("mystery", json!({"a": 1})).await), "ran");
     let asked = person.asked.lock().unwrap();
     assert_eq!(asked.len(), 2, "an approval is used once");
-    assert_eq!((asked[0].reason.as_str(), &asked[0].arguments), ("it is a mystery", &json!({"a": 1})));
+    assert_eq!((asked[0].reason.as_str(), &asked[0].arguments), ("its effects are not known: it is a mystery", &json!({"a": 1})));
     assert_eq!(asked[0].effects.len(), 1);
 }
 
@@ -152,19 +153,20 @@ async fn no_and_no_answer_and_nobody_there_are_denials() {
 #[tokio::test]
 async fn the_lists_name_their_file_and_line() {
     let file = Arc::new(PathBuf::from("/etc/haft.toml"));
-    let entry = Listed { pattern: "x*".into(), file: Some(Arc::clone(&file)), line: Some(4) };
-    let policy = StandardPolicy {
-        deny: vec![entry],
-        allow: vec![vec![Listed::new("Y*"), Listed::new("x*")], vec![Listed::new("*")]],
-        disabled: vec![],
-    };
+    let mut spec = PolicySpec::default();
+    spec.tools.deny = vec![Listed { place: Place { file: Some(file), line: Some(4) }, ..Listed::new("x*") }];
+    spec.tools.allow = vec![["Y*", "x*"].into(), ["*"].into()];
+    let policy = StandardPolicy::compile(&spec, Vocabulary::core()).unwrap();
     let harness = setup()
         .tool(ScriptedTool::new("xyz"))
         .tool(ScriptedTool::new("yes"))
         .tool(ScriptedTool::new("other"))
         .engine(move |builder| builder.policy(Arc::new(policy)))
         .build();
-    let explanation = harness.engine.explain("xyz", None, &harness.session).await.unwrap();
+    let mut explanation = harness.engine.explain("xyz", None, &harness.session).await.unwrap();
+    let steps: Vec<&str> = explanation.trace.iter().map(|entry| entry.step).collect();
+    assert_eq!(steps, STEPS, "every step is there, in order");
+    explanation.trace.retain(|entry| entry.outcome != Outcome::Pass);
     assert_eq!(
         serde_json::to_value(&explanation).unwrap(),
         json!({

@@ -1,56 +1,168 @@
-//! Hooks around every call: rewrite, block, answer, observe, and what is stored.
+//! Hooks around every call: rewrite, block, ask, answer, observe, and what is stored.
 
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
-use haft_contract::{BoxFuture, ErrorKind, ToolOutput, ToolResult};
-use haft_engine::{Before, Hook, HookCall};
+use haft_contract::{
+    Access, Answer, ApprovalRequest, Approver, BoxFuture, Effect, ErrorKind, Plan, Source, ToolCall, ToolError, ToolOutput, ToolResult,
+};
+use haft_engine::{Before, Event, EventSink, Hook, HookCall, HookEvent, OnFailure, Persist};
 use haft_testkit::ScriptedTool;
 use serde_json::{Value, json};
 
 use crate::harness::{Harness, failure, setup, text};
 
 type BeforeFn = Box<dyn Fn(&Value) -> Result<Before, String> + Send + Sync>;
+type PersistFn = fn(&str) -> Result<Persist, String>;
 
+/// A hook that does as it is told and remembers what it was asked.
 struct Scripted {
+    name: &'static str,
     before: BeforeFn,
-    seen: Mutex<Vec<String>>,
+    persist: PersistFn,
+    after_fails: bool,
+    priority: i64,
+    on_failure: Option<OnFailure>,
+    time_limit: Option<Duration>,
+    needs_effects: bool,
+    only: fn(&HookCall<'_>, HookEvent) -> bool,
+    /// Shared between hooks whose order matters.
+    seen: Arc<Mutex<Vec<String>>>,
+}
+
+fn scripted(name: &'static str) -> Scripted {
+    Scripted {
+        name,
+        before: Box::new(|_| Ok(Before::Continue)),
+        persist: |_| Ok(Persist::Keep),
+        after_fails: false,
+        priority: 0,
+        on_failure: None,
+        time_limit: None,
+        needs_effects: false,
+        only: |_, _| true,
+        seen: Arc::default(),
+    }
+}
+
+fn before(answer: impl Fn(&Value) -> Result<Before, String> + Send + Sync + 'static) -> Scripted {
+    Scripted { before: Box::new(answer), ..scripted("checker") }
+}
+
+impl Scripted {
+    fn note(&self, event: &str, call: &HookCall<'_>, rest: &str) {
+        let kinds = call.effects.map(|effects| effects.iter().map(Effect::kind).collect::<Vec<_>>());
+        let effects = kinds.map_or("?".to_owned(), |kinds| kinds.join("+"));
+        let tool = call.tool.map_or("none", |tool| tool.name());
+        self.seen.lock().unwrap().push(format!("{} {event} {tool} {} [{effects}]{rest}", self.name, call.arguments));
+    }
 }
 
 impl Hook for Scripted {
-    fn name(&self) -> &'static str {
-        "checker"
+    fn name(&self) -> &str {
+        self.name
+    }
+    fn priority(&self) -> i64 {
+        self.priority
+    }
+    fn time_limit(&self) -> Option<Duration> {
+        self.time_limit
+    }
+    fn on_failure(&self, event: HookEvent) -> OnFailure {
+        self.on_failure.unwrap_or_else(|| Plain.on_failure(event))
+    }
+    fn needs_effects(&self) -> bool {
+        self.needs_effects
+    }
+    fn wants(&self, call: &HookCall<'_>, event: HookEvent) -> bool {
+        (self.only)(call, event)
     }
     fn before<'a>(&'a self, call: HookCall<'a>) -> BoxFuture<'a, Result<Before, String>> {
+        self.note("before", &call, "");
         Box::pin(async move { (self.before)(call.arguments) })
     }
-    fn after<'a>(&'a self, call: HookCall<'a>, result: &'a ToolResult) -> BoxFuture<'a, ()> {
-        self.seen.lock().unwrap().push(format!("{} {} {}", call.call.tool, call.arguments, result.to_json()));
-        Box::pin(async {})
+    fn after<'a>(&'a self, call: HookCall<'a>, result: &'a ToolResult) -> BoxFuture<'a, Result<(), String>> {
+        self.note("after", &call, &format!(" {}", result.to_json()));
+        Box::pin(async { if self.after_fails { Err("the log is full".into()) } else { Ok(()) } })
     }
-    fn persist<'a>(&'a self, _call: HookCall<'a>, stored: String) -> BoxFuture<'a, String> {
-        Box::pin(async move { stored.replace("private", "[hidden]") })
+    fn persist<'a>(&'a self, call: HookCall<'a>, stored: &'a str) -> BoxFuture<'a, Result<Persist, String>> {
+        self.note("persist", &call, &format!(" {stored}"));
+        Box::pin(async move { (self.persist)(stored) })
     }
 }
 
-fn harness(before: impl Fn(&Value) -> Result<Before, String> + Send + Sync + 'static) -> (Harness, Arc<Scripted>) {
-    let hook = Arc::new(Scripted { before: Box::new(before), seen: Mutex::default() });
-    let added = Arc::clone(&hook);
-    let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
-    (setup().tool(ScriptedTool::new("echo").schema(schema)).engine(move |builder| builder.hook(added)).build(), hook)
+/// A hook that leaves everything to the trait.
+struct Plain;
+
+impl Hook for Plain {
+    fn name(&self) -> &'static str {
+        "plain"
+    }
+}
+
+/// Remembers which hooks failed, and how.
+#[derive(Default)]
+struct Watcher(Mutex<Vec<String>>);
+
+impl EventSink for Watcher {
+    fn event(&self, event: &Event<'_>) {
+        if let Event::HookFailed { call, hook, event, why } = event {
+            self.0.lock().unwrap().push(format!("{} {hook} {}: {why}", call.tool, event.as_str()));
+        }
+    }
+}
+
+impl Watcher {
+    fn told(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+fn echo() -> ScriptedTool {
+    ScriptedTool::new("echo").schema(json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}))
+}
+
+/// An engine with these hooks around these tools, and whoever watches it.
+fn engine(tools: Vec<ScriptedTool>, hooks: Vec<Scripted>) -> (Harness, Arc<Watcher>) {
+    let watcher = Arc::new(Watcher::default());
+    let sink = Arc::clone(&watcher);
+    let setup = tools.into_iter().fold(setup(), crate::harness::Setup::tool);
+    let built = setup.engine(move |builder| hooks.into_iter().fold(builder, |builder, hook| builder.hook(Arc::new(hook))).events(sink));
+    (built.session(|session| session.loop_limits(None)).build(), watcher)
+}
+
+fn with(hook: Scripted) -> (Harness, Arc<Watcher>) {
+    engine(vec![echo()], vec![hook])
 }
 
 #[tokio::test]
 async fn a_rewrite_is_validated_and_the_original_is_kept() {
-    let (harness, hook) = harness(|_| Ok(Before::Rewrite(json!({"n": "7"}))));
+    let hook = before(|_| Ok(Before::Rewrite(json!({"n": "7"}))));
+    let seen = Arc::clone(&hook.seen);
+    let (harness, _) = with(hook);
     assert_eq!(text(&harness.call("echo", json!({"n": 1})).await), r#"{"n":7}"#);
     let record = &harness.history().await[0];
     assert_eq!((&record.arguments, record.original_arguments.as_ref()), (&json!({"n": 7}), Some(&json!({"n": 1}))));
-    assert_eq!(*hook.seen.lock().unwrap(), [r#"echo {"n":7} {"status":"success","result":"{\"n\":7}"}"#]);
+    assert_eq!(
+        *seen.lock().unwrap(),
+        [
+            r#"checker before echo {"n":1} [?]"#,
+            r#"checker after echo {"n":7} [] {"status":"success","result":"{\"n\":7}"}"#,
+            r#"checker persist echo {"n":7} [] {"n":7}"#,
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_rewrite_that_changes_nothing_is_none() {
+    let (harness, _) = with(before(|_| Ok(Before::Rewrite(json!({"n": "1"})))));
+    assert_eq!(text(&harness.call("echo", json!({"n": 1})).await), r#"{"n":1}"#);
+    assert_eq!(harness.history().await[0].original_arguments, None);
 }
 
 #[tokio::test]
 async fn a_rewrite_into_nonsense_blocks_the_call() {
-    let (harness, _) = harness(|_| Ok(Before::Rewrite(json!({"n": [1]}))));
+    let (harness, _) = with(before(|_| Ok(Before::Rewrite(json!({"n": [1]})))));
     let (kind, message) = failure(&harness.call("echo", json!({"n": 1})).await);
     assert_eq!(kind, ErrorKind::Blocked);
     assert!(
@@ -61,48 +173,240 @@ async fn a_rewrite_into_nonsense_blocks_the_call() {
 
 #[tokio::test]
 async fn a_block_carries_its_reason_and_an_answer_replaces_the_tool() {
-    let (blocking, _) = harness(|_| Ok(Before::Block("not on Sundays".into())));
+    let tool = echo();
+    let log = tool.log();
+    let (blocking, _) = engine(vec![tool], vec![before(|_| Ok(Before::Block("not on Sundays".into())))]);
     assert_eq!(
         failure(&blocking.call("echo", json!({"n": 1})).await),
         (ErrorKind::Blocked, "Blocked by the hook 'checker': not on Sundays".into())
     );
-    let (answering, _) = harness(|_| Ok(Before::Answer(ToolOutput::text("from the hook"))));
+    assert_eq!((log.count(), &blocking.history().await[0].arguments), (0, &json!({"n": 1})), "history knows what was blocked");
+    let (answering, _) = with(before(|_| Ok(Before::Answer(ToolOutput::text("from the hook")))));
     assert_eq!(text(&answering.call("echo", json!({"n": 1})).await), "from the hook");
 }
 
 #[tokio::test]
-async fn a_hook_that_cannot_run_or_panics_blocks_and_says_which() {
-    let (failing, _) = harness(|_| Err("no such program".into()));
-    let (kind, message) = failure(&failing.call("echo", json!({"n": 1})).await);
-    assert_eq!(
-        (kind, message.as_str()),
-        (ErrorKind::Blocked, "The hook 'checker' could not run, so the call was not made: no such program. Tell the person.")
-    );
-    let (panicking, _) = harness(|_| panic!("hook bug"));
-    assert_eq!(failure(&panicking.call("echo", json!({"n": 1})).await).0, ErrorKind::Blocked);
-}
-
-#[tokio::test]
-async fn hooks_see_failures_too_and_what_is_stored_can_be_rewritten() {
-    let (harness, hook) = harness(|_| Ok(Before::Continue));
-    failure(&harness.call("echo", json!({"n": "private"})).await);
-    assert_eq!(hook.seen.lock().unwrap().len(), 1);
-    let stored = &harness.history().await[0].summary;
-    assert!(stored.contains("[hidden]") && !stored.contains("private"), "{stored}");
-}
-
-#[tokio::test]
-async fn hooks_run_in_order_and_each_sees_what_the_one_before_left() {
-    struct Add(i64);
-    impl Hook for Add {
-        fn name(&self) -> &'static str {
-            "add"
-        }
-        fn before<'a>(&'a self, call: HookCall<'a>) -> BoxFuture<'a, Result<Before, String>> {
-            let n = call.arguments["n"].as_i64().unwrap_or_default();
-            Box::pin(async move { Ok(Before::Rewrite(json!({"n": n * 10 + self.0}))) })
+async fn a_hook_that_cannot_run_blocks_or_lets_go_on_as_it_says_and_the_person_is_told() {
+    let fails = |answer: fn(&Value) -> Result<Before, String>, on_failure| Scripted { on_failure, ..before(answer) };
+    let no_program = |_: &Value| Err("no such program, sk-ant-api03-abcdefghijklmnop".into());
+    let panics = |_: &Value| panic!("hook bug");
+    for (answer, why) in [(no_program as fn(&Value) -> _, "no such program, [redacted:anthropic_key]"), (panics, "it panicked")] {
+        let blocked = format!("The hook 'checker' could not run, so the call was not made: {why}. Tell the person.");
+        for (on_failure, expected) in [
+            (None, Err((ErrorKind::Blocked, blocked.clone()))),
+            (Some(OnFailure::Block), Err((ErrorKind::Blocked, blocked.clone()))),
+            (Some(OnFailure::Continue), Ok(r#"{"n":1}"#.to_owned())),
+        ] {
+            let (harness, watcher) = with(fails(answer, on_failure));
+            let result = harness.call("echo", json!({"n": 1})).await;
+            let outcome = if result.is_success() { Ok(text(&result)) } else { Err(failure(&result)) };
+            assert_eq!(outcome, expected, "{on_failure:?}");
+            assert_eq!(watcher.told(), [format!("echo checker before_tool_call: {why}")]);
         }
     }
-    let harness = setup().tool(ScriptedTool::new("echo")).engine(|builder| builder.hook(Arc::new(Add(1))).hook(Arc::new(Add(2)))).build();
-    assert_eq!(text(&harness.call("echo", json!({"n": 0})).await), r#"{"n":12}"#);
+}
+
+#[tokio::test]
+async fn a_hook_has_its_own_time_or_the_engines() {
+    struct Hangs(Option<Duration>);
+    impl Hook for Hangs {
+        fn name(&self) -> &'static str {
+            "hangs"
+        }
+        fn time_limit(&self) -> Option<Duration> {
+            self.0
+        }
+        fn before<'a>(&'a self, _call: HookCall<'a>) -> BoxFuture<'a, Result<Before, String>> {
+            Box::pin(std::future::pending())
+        }
+    }
+    for (own, general, expected) in [(Some(20), 60_000, "0.02"), (None, 30, "0.03")] {
+        let hook = Arc::new(Hangs(own.map(Duration::from_millis)));
+        let mut limits = haft_engine::Limits::default();
+        limits.hook = Duration::from_millis(general);
+        let harness = setup().tool(echo()).engine(move |builder| builder.hook(hook).limits(limits)).build();
+        let started = Instant::now();
+        let message = failure(&harness.call("echo", json!({"n": 1})).await).1;
+        let expected = format!("could not run, so the call was not made: it took longer than {expected} s. Tell the person.");
+        assert!(message.ends_with(&expected) && started.elapsed() < Duration::from_secs(30), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn after_hooks_change_nothing_and_their_failure_is_told() {
+    let (harness, watcher) = with(Scripted { after_fails: true, ..scripted("audit") });
+    assert_eq!(text(&harness.call("echo", json!({"n": 1})).await), r#"{"n":1}"#);
+    assert_eq!(watcher.told(), ["echo audit after_tool_call: the log is full"]);
+}
+
+#[tokio::test]
+async fn what_is_stored_can_be_rewritten_or_withheld_and_is_not_when_that_fails() {
+    let broken = "[withheld: the hook 'keeper' could not run: no key]";
+    for (persist, on_failure, stored, told) in [
+        ((|text| Ok(Persist::Replace(text.replace('1', "*")))) as PersistFn, None, r#"{"n":*}"#, None),
+        (|_| Ok(Persist::Keep), None, r#"{"n":1}"#, None),
+        (|_| Ok(Persist::Replace("sk-ant-api03-abcdefghijklmnop".into())), None, "[redacted:anthropic_key]", None),
+        (|_| Ok(Persist::Withhold("private".into())), None, "[withheld by the hook 'keeper': private]", None),
+        (|_| Err("no key".into()), None, broken, Some("no key")),
+        (|_| Err("no key".into()), Some(OnFailure::Block), broken, Some("no key")),
+        (|_| Err("no key".into()), Some(OnFailure::Continue), r#"{"n":1}"#, Some("no key")),
+        (|_| panic!("bug"), None, "[withheld: the hook 'keeper' could not run: it panicked]", Some("it panicked")),
+    ] {
+        let (harness, watcher) = with(Scripted { persist, on_failure, ..scripted("keeper") });
+        assert_eq!(text(&harness.call("echo", json!({"n": 1})).await), r#"{"n":1}"#, "the model has it all the same");
+        assert_eq!(harness.history().await[0].summary, stored);
+        let told: Vec<String> = told.into_iter().map(|why| format!("echo keeper tool_result_persist: {why}")).collect();
+        assert_eq!(watcher.told(), told);
+    }
+}
+
+#[tokio::test]
+async fn history_keeps_no_more_of_a_rewritten_text_than_of_any_other() {
+    let (harness, _) = with(Scripted { persist: |_| Ok(Persist::Replace("é".repeat(5000))), ..scripted("long") });
+    harness.call("echo", json!({"n": 1})).await;
+    assert_eq!(harness.history().await[0].summary, "é".repeat(2048));
+}
+
+#[tokio::test]
+async fn hooks_see_calls_that_failed_before_any_tool_was_known() {
+    let hook = scripted("audit");
+    let seen = Arc::clone(&hook.seen);
+    let (harness, _) = with(hook);
+    harness.call("nowhere", json!({})).await;
+    harness.call("echo", json!({"n": "private"})).await;
+    let seen: Vec<String> = seen.lock().unwrap().iter().map(|line| line.split(" [").next().unwrap().to_owned()).collect();
+    assert_eq!(
+        seen,
+        [
+            "audit after none null",
+            "audit persist none null",
+            r#"audit after echo {"n":"private"}"#,
+            r#"audit persist echo {"n":"private"}"#
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_hook_knows_the_tool_even_if_it_is_gone_meanwhile() {
+    let hook = scripted("audit");
+    let seen = Arc::clone(&hook.seen);
+    let (harness, _) = engine(Vec::new(), vec![hook]);
+    let registry = Arc::clone(harness.engine.registry());
+    let tool = ScriptedTool::new("fleeting").body(move |_, _| {
+        assert!(registry.unregister("fleeting"));
+        async { Ok(ToolOutput::text("gone")) }
+    });
+    harness.engine.registry().register(tool.shared(), Source::Plugin("p".into())).unwrap();
+    assert_eq!(text(&harness.call("fleeting", json!({})).await), "gone");
+    assert_eq!(seen.lock().unwrap()[1], r#"audit after fleeting {} [] {"status":"success","result":"gone"}"#);
+}
+
+#[tokio::test]
+async fn the_higher_priority_goes_first_and_equals_in_the_order_they_were_added() {
+    let seen: Arc<Mutex<Vec<String>>> = Arc::default();
+    let add = |name: &'static str, priority, digit: i64| Scripted {
+        name,
+        priority,
+        seen: Arc::clone(&seen),
+        ..before(move |arguments| Ok(Before::Rewrite(json!({"n": arguments["n"].as_i64().unwrap_or_default() * 10 + digit}))))
+    };
+    let hooks = vec![add("low", -5, 4), add("first", 0, 2), add("second", 0, 3), add("high", 9, 1)];
+    let (harness, _) = engine(vec![echo()], hooks);
+    assert_eq!(text(&harness.call("echo", json!({"n": 0})).await), r#"{"n":1234}"#, "each sees what the one before left");
+    assert_eq!(harness.history().await[0].original_arguments, Some(json!({"n": 0})));
+    let order: Vec<String> = seen.lock().unwrap().iter().map(|line| line.split(' ').take(2).collect::<Vec<_>>().join(" ")).collect();
+    let expected: Vec<String> = ["before", "after", "persist"]
+        .iter()
+        .flat_map(|event| ["high", "first", "second", "low"].map(|name| format!("{name} {event}")))
+        .collect();
+    assert_eq!(order, expected);
+}
+
+#[tokio::test]
+async fn a_hook_is_asked_only_about_what_it_wants() {
+    let hook = Scripted {
+        only: |call, event| event == HookEvent::BeforeToolCall && call.tool.is_some_and(|tool| tool.name() == "noted"),
+        ..before(|_| Err("it was asked".into()))
+    };
+    let (harness, watcher) = engine(vec![ScriptedTool::new("noted"), ScriptedTool::new("other")], vec![hook]);
+    assert!(harness.call("other", json!({})).await.is_success());
+    assert!(watcher.told().is_empty());
+    assert_eq!(failure(&harness.call("noted", json!({})).await).0, ErrorKind::Blocked);
+}
+
+#[tokio::test]
+async fn a_call_is_planned_before_a_hook_that_needs_its_effects_and_again_only_when_that_rewrote_it() {
+    let writes = |call: &HookCall<'_>, event| {
+        event == HookEvent::BeforeToolCall && call.effects.expect("planned").iter().any(|effect| effect.kind() == "write")
+    };
+    let move_to_b = |arguments: &Value| Ok(if arguments["path"] == "a" { Before::Rewrite(json!({"path": "b"})) } else { Before::Continue });
+    for (path, plans, effects) in [("a", vec!["a", "b"], "[write]"), ("c", vec!["c"], "[write]"), ("", vec![""], "[]")] {
+        let planned: Arc<Mutex<Vec<String>>> = Arc::default();
+        let noted = Arc::clone(&planned);
+        let tool = ScriptedTool::new("put").schema(json!({"type": "object", "properties": {"path": {"type": "string"}}})).plan(
+            move |arguments, cx| {
+                let path = arguments["path"].as_str().unwrap_or_default();
+                noted.lock().unwrap().push(path.to_owned());
+                if path.is_empty() { Ok(Plan::nothing()) } else { Ok(Plan::nothing().write(cx.locate(path)?)) }
+            },
+        );
+        let guard = Scripted { needs_effects: true, only: writes, ..before(move_to_b) };
+        let audit = scripted("audit");
+        let seen = Arc::clone(&audit.seen);
+        let (harness, _) = engine(vec![tool], vec![guard, audit]);
+        assert!(harness.call("put", json!({"path": path})).await.is_success());
+        assert_eq!(*planned.lock().unwrap(), plans);
+        assert!(seen.lock().unwrap()[1].contains(effects), "{:?}", seen.lock().unwrap());
+    }
+}
+
+#[tokio::test]
+async fn a_plan_that_fails_for_a_hook_is_the_calls_error() {
+    let tool = echo().plan(|_, _| Err(ToolError::new(ErrorKind::PathNotAllowed, "not there")));
+    let hook = Scripted { needs_effects: true, ..scripted("guard") };
+    let (harness, watcher) = engine(vec![tool], vec![hook]);
+    assert_eq!(failure(&harness.call("echo", json!({"n": 1})).await), (ErrorKind::PathNotAllowed, "not there".into()));
+    assert_eq!((&harness.history().await[0].arguments, watcher.told()), (&json!({"n": 1}), vec![]));
+}
+
+/// A person who says yes and remembers what they were asked.
+#[derive(Default)]
+struct Person(Mutex<Vec<(Value, String)>>);
+
+impl Approver for Person {
+    fn ask(&self, request: ApprovalRequest) -> BoxFuture<'_, Answer> {
+        self.0.lock().unwrap().push((request.arguments, request.reason));
+        Box::pin(async { Answer::Once })
+    }
+}
+
+#[tokio::test]
+async fn a_hook_can_have_a_person_decide_what_nobody_else_would_ask_about() {
+    let ask = || before(|_| Ok(Before::Ask { reason: "sure?".into(), arguments: Some(json!({"n": 2})) }));
+    let person = Arc::new(Person::default());
+    let (approver, hook) = (Arc::clone(&person), Arc::new(ask()));
+    let harness = setup()
+        .tool(echo())
+        .engine(|builder| builder.hook(hook))
+        .session(|session| session.access(Access::FullAccess).approver(approver))
+        .build();
+    assert_eq!(text(&harness.call("echo", json!({"n": 1})).await), r#"{"n":2}"#);
+    assert_eq!(*person.0.lock().unwrap(), [(json!({"n": 2}), "the hook 'checker' wants a person to decide: sure?".to_owned())]);
+    let (alone, _) = with(ask());
+    assert_eq!(failure(&alone.call("echo", json!({"n": 1})).await).0, ErrorKind::PermissionDenied);
+}
+
+#[tokio::test]
+async fn no_hook_is_skipped_wherever_a_tool_comes_from() {
+    for source in [Source::BuiltIn, Source::Plugin("p".into()), Source::Mcp("server".into())] {
+        let hook = scripted("every");
+        let seen = Arc::clone(&hook.seen);
+        let (harness, _) = engine(Vec::new(), vec![hook]);
+        harness.engine.registry().register(ScriptedTool::new("tool").shared(), source.clone()).unwrap();
+        let single = harness.call("tool", json!({})).await;
+        let batch = harness.engine.run_all(vec![ToolCall::new("b", "tool", json!({}))], &harness.session).await;
+        assert!(single.is_success() && batch[0].is_success());
+        let events: Vec<String> = seen.lock().unwrap().iter().map(|line| line.split(' ').nth(1).unwrap().to_owned()).collect();
+        assert_eq!(events, ["before", "after", "persist", "before", "after", "persist"], "{source:?}");
+    }
 }

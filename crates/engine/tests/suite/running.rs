@@ -285,12 +285,8 @@ async fn a_hook_that_hangs_does_not_hang_the_call() {
         fn before<'a>(&'a self, _call: HookCall<'a>) -> BoxFuture<'a, Result<haft_engine::Before, String>> {
             Box::pin(async { if self.0 == "before" { std::future::pending().await } else { Ok(haft_engine::Before::Continue) } })
         }
-        fn after<'a>(&'a self, _call: HookCall<'a>, _result: &'a haft_contract::ToolResult) -> BoxFuture<'a, ()> {
-            Box::pin(async {
-                if self.0 == "after" {
-                    std::future::pending::<()>().await;
-                }
-            })
+        fn after<'a>(&'a self, _call: HookCall<'a>, _result: &'a haft_contract::ToolResult) -> BoxFuture<'a, Result<(), String>> {
+            Box::pin(async { if self.0 == "after" { std::future::pending().await } else { Ok(()) } })
         }
     }
     let with = |which| {

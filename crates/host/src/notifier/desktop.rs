@@ -62,14 +62,9 @@ impl Desktop {
     }
 
     fn command(&self, program: PathBuf, arguments: Vec<String>) -> CommandSpec {
-        let environment = self.session.iter().map(|(name, _)| name.clone()).collect();
-        CommandSpec {
-            exec: Exec { program, arguments, directory: Path::new("/").into(), environment },
-            environment: self.session.clone(),
-            input: None,
-            output_limit: ERROR_BYTES,
-            timeout: TIME_LIMIT,
-        }
+        let mut exec = Exec::new(program, arguments, "/");
+        exec.environment = self.session.iter().map(|(name, _)| name.clone()).collect();
+        CommandSpec { exec, environment: self.session.clone(), input: None, output_limit: ERROR_BYTES, timeout: TIME_LIMIT }
     }
 }
 

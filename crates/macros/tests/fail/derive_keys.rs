@@ -12,7 +12,7 @@ struct WrongValues;
 
 /// A tool.
 #[derive(ToolMeta)]
-#[tool(aliases = "read", permissions = ["camera", 1], deferred = true, owner_only(yes))]
+#[tool(aliases = "read", permissions = ["camera", 1], forms = ["read"], deferred = true, owner_only(yes))]
 struct WrongShapes;
 
 /// A tool.

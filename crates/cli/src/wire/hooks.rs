@@ -1,0 +1,42 @@
+//! The hooks that the configuration names, as the engine runs them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use haft_config::{HookEvent, OnFailure, Provenance};
+use haft_engine::{CommandHook, CommandHookSpec, Hook, StandardPolicy};
+use haft_host::LocalProcesses;
+
+use crate::failure::Failure;
+
+/// Every configured hook; each runs in the folder of the call.
+pub(super) fn hooks(settings: &Provenance, policy: &StandardPolicy, folder: &Path) -> Result<Vec<Arc<dyn Hook>>, Failure> {
+    let groups: Vec<(String, Vec<String>)> =
+        settings.groups().map(|(name, members)| (name.to_owned(), members.iter().map(|member| member.value.clone()).collect())).collect();
+    let runner = Arc::new(LocalProcesses);
+    let hook = |hook: &haft_config::Hook| -> Result<Arc<dyn Hook>, Failure> {
+        let made = CommandHook::new(spec(hook, folder), Arc::clone(&runner) as _, policy.vocabulary(), &groups);
+        Ok(Arc::new(made.map_err(|why| Failure::config(format!("{}: {why}", hook.source)))?))
+    };
+    settings.hooks().iter().map(hook).collect()
+}
+
+fn spec(hook: &haft_config::Hook, folder: &Path) -> CommandHookSpec {
+    CommandHookSpec {
+        name: hook.name.clone().unwrap_or_else(|| hook.command.clone()),
+        event: match hook.event {
+            HookEvent::BeforeToolCall => haft_engine::HookEvent::BeforeToolCall,
+            HookEvent::AfterToolCall => haft_engine::HookEvent::AfterToolCall,
+            HookEvent::ToolResultPersist => haft_engine::HookEvent::ToolResultPersist,
+        },
+        matches: hook.matches.iter().map(|entry| entry.value.clone()).collect(),
+        command: hook.command.clone(),
+        timeout: hook.timeout,
+        on_failure: match hook.on_failure {
+            OnFailure::Block => haft_engine::OnFailure::Block,
+            OnFailure::Continue => haft_engine::OnFailure::Continue,
+        },
+        priority: hook.priority,
+        directory: folder.to_owned(),
+    }
+}

@@ -1,0 +1,78 @@
+//! Names that people choose: agents, providers, channels, senders, groups.
+
+use std::collections::HashMap;
+
+use toml::Spanned;
+use toml::de::{DeString, DeTable};
+
+use crate::Complaint;
+use crate::decode::Decoder;
+use crate::path::written;
+use crate::problem::Problem;
+use crate::shape::group_name;
+use crate::text::quoted;
+
+/// More names in one table than anyone manages are a mistake.
+pub(crate) const MAX_NAMES: usize = 200;
+/// Longer names fit no message.
+pub(crate) const MAX_NAME_LETTERS: usize = 128;
+
+/// Whether a table of chosen names has not too many; else it is noted at the first that is too many.
+pub(crate) fn few(decoder: &mut Decoder<'_>, path: &[String], table: &DeTable<'_>) -> bool {
+    let few = table.len() <= MAX_NAMES;
+    if !few {
+        let table_name = written(path);
+        let mut spans: Vec<_> = table.keys().map(Spanned::span).collect();
+        spans.sort_by_key(|span| span.start);
+        let source = decoder.origin.at(spans.swap_remove(MAX_NAMES));
+        let message = format!("'{table_name}' has {} names", table.len());
+        decoder.problems.add(|| Problem::error(source, message).key(&table_name).help(format!("use at most {MAX_NAMES}")));
+    }
+    few
+}
+
+/// Notes names of which one would silently stand in place of the other, because they differ in spelling only.
+pub(crate) fn distinct(decoder: &mut Decoder<'_>, path: &[String], names: &[&Spanned<DeString<'_>>]) {
+    let Some(table) = path.last().filter(|table| matches!(table.as_str(), "by_provider" | "channels" | "senders" | "groups")) else {
+        return;
+    };
+    let mut seen: HashMap<String, &str> = HashMap::new();
+    for name in names {
+        let Some(first) = seen.insert(folded(table, name.get_ref()), name.get_ref()) else { continue };
+        let table = written(path);
+        let message = format!("'{table}' has the names {} and {}, which are the same", quoted(first), quoted(name.get_ref()));
+        decoder.problems.add(|| Problem::error(decoder.origin.at(name.span()), message).key(table).help("put both tables under one name"));
+    }
+}
+
+/// One spelling for all ways to write a name; a sender without a kind is an id.
+pub(crate) fn folded(table: &str, name: &str) -> String {
+    let folded = name.trim().to_lowercase().replace(['-', ' '], "_");
+    if table == "senders" && !folded.contains(':') && folded != "*" { format!("id:{folded}") } else { folded }
+}
+
+/// Whether the name at the end of a path is fit to be one; else it is noted.
+pub(crate) fn fit(decoder: &mut Decoder<'_>, path: &[String], name: &Spanned<DeString<'_>>) -> bool {
+    let judged = judged(path, name.get_ref());
+    if let Err(Complaint { message, help }) = &judged {
+        let key = written(&path[..path.len() - 1]);
+        let message = format!("'{key}' has the name {}: {message}", quoted(name.get_ref()));
+        let help = help.as_deref().unwrap_or_default();
+        decoder.problems.add(|| Problem::error(decoder.origin.at(name.span()), message).key(key).help(help));
+    }
+    judged.is_ok()
+}
+
+fn judged(path: &[String], name: &str) -> Result<(), Complaint> {
+    let complaint = |message: &str| {
+        let help = format!("use 1 to {MAX_NAME_LETTERS} letters on one line");
+        Err(Complaint { message: message.into(), help: Some(help) })
+    };
+    match name {
+        _ if name.trim().is_empty() => complaint("it is empty"),
+        _ if name.chars().count() > MAX_NAME_LETTERS => complaint("it is too long"),
+        _ if name.contains(char::is_control) => complaint("it holds a control character"),
+        _ if path[0] == "groups" => group_name(name),
+        _ => Ok(()),
+    }
+}

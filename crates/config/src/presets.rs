@@ -1,0 +1,47 @@
+//! Presets: small files of settings under one name. A preset is part of the layer that names it, and weaker than every
+//! other key there.
+
+use crate::decode::Decoder;
+use crate::document;
+use crate::origin::Origin;
+use crate::problem::{Problem, Problems};
+use crate::provenance::Setting;
+use crate::{Layer, Value};
+
+/// The key that names a preset.
+const KEY: &str = "preset";
+
+/// The names of the presets.
+pub(crate) const NAMES: &[&str] = &["ask", "auto", "readonly", "full"];
+
+const TEXTS: &[&str] = &[
+    include_str!("../presets/ask.toml"),
+    include_str!("../presets/auto.toml"),
+    include_str!("../presets/readonly.toml"),
+    include_str!("../presets/full.toml"),
+];
+
+/// Every preset: its name and its TOML.
+pub fn presets() -> impl Iterator<Item = (&'static str, &'static str)> {
+    NAMES.iter().copied().zip(TEXTS.iter().copied())
+}
+
+/// The settings of one layer, with those of the presets it names before them.
+pub(crate) fn expand(layer: Vec<Setting>, problems: &mut Vec<Problem>) -> Vec<Setting> {
+    let named = layer.iter().filter(|setting| setting.key.path == KEY);
+    let mut all: Vec<Setting> = named.flat_map(|preset| parts(preset, problems)).collect();
+    all.retain(|part| !layer.iter().any(|own| own.path == part.path));
+    // A project's preset is there for its parts alone: which of them hold is decided key by key.
+    all.extend(layer.into_iter().filter(|setting| setting.key.path != KEY || setting.source.layer != Layer::Project));
+    all
+}
+
+fn parts(preset: &Setting, problems: &mut Vec<Problem>) -> Vec<Setting> {
+    let Value::Choice(wanted) = preset.value else { return Vec::new() };
+    let Some((name, text)) = presets().find(|(name, _)| *name == wanted) else { return Vec::new() };
+    let origin = Origin::preset(name, &preset.source);
+    let mut decoder = Decoder { origin: &origin, home: None, check: None, problems: Problems::default() };
+    let settings = document::contents(text, &mut decoder).settings;
+    problems.extend(decoder.problems.finish(origin.whole()));
+    settings
+}

@@ -1,0 +1,132 @@
+//! Adding a rule to the person's own file, so that everything else in it stays as it was written.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::decode::{Complaint, MAX_TEXT_BYTES};
+use crate::shape::shape;
+use crate::text::quoted;
+use crate::{ListOf, read};
+
+mod edit;
+mod file;
+
+/// What saving did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Saved {
+    /// The rule is in the file now.
+    Added,
+    /// The rule was in the file before.
+    AlreadyThere,
+}
+
+/// Why a rule was not saved.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SaveError {
+    /// The rule itself cannot be one.
+    #[error("the rule {rule} cannot be saved: {why}")]
+    Rule {
+        /// The rule, quoted and short.
+        rule: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The file is there, and cannot be read or is not for changing.
+    #[error("the rule was not saved, because '{}' cannot be used: {why}; put the file right, or add the rule by hand", .file.display())]
+    Unusable {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The file is no TOML.
+    #[error("the rule was not saved, because '{}' is not valid TOML in line {line}: {why}; `haft config check` shows the place: correct it and try again", .file.display())]
+    Malformed {
+        /// The file.
+        file: PathBuf,
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong there.
+        why: String,
+    },
+    /// What should hold the rule is something else.
+    #[error("the rule was not saved, because '{key}' in '{}' is not {expected}; `haft config check` shows the place: correct it and try again", .file.display())]
+    WrongType {
+        /// The file.
+        file: PathBuf,
+        /// The key.
+        key: &'static str,
+        /// What it must be.
+        expected: &'static str,
+    },
+    /// Another process is saving, and does not finish.
+    #[error("the rule was not saved, because another process keeps '{}' locked; try again when it has ended", .file.display())]
+    Busy {
+        /// The lock.
+        file: PathBuf,
+    },
+    /// The file cannot be written.
+    #[error("the rule was not saved, because '{}' cannot be written: {source}; make room or correct the permissions, and try again", .file.display())]
+    Write {
+        /// The file or folder.
+        file: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+/// Longer than any other process takes that saves a rule.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Appends a rule to `rules.allow` of the person's file. Comments, order and formatting stay; a file that is missing is
+/// made, private to the person; a link stays a link. Several processes may do so at once.
+pub fn save_rule(file: &Path, rule: &str) -> Result<Saved, SaveError> {
+    save_within(PATIENCE, file, rule)
+}
+
+fn save_within(patience: Duration, file: &Path, rule: &str) -> Result<Saved, SaveError> {
+    fit(rule)?;
+    let file = file::target(file)?;
+    file::make_folder(&file)?;
+    let lock = file::lock(&file, patience)?;
+    let text = file::read(&file)?;
+    let Some(changed) = edit::with_rule(&file, &text, rule)? else { return Ok(Saved::AlreadyThere) };
+    if changed.len() as u64 > read::MAX_BYTES {
+        return Err(SaveError::Unusable { file, why: format!("it would be larger than {} bytes", read::MAX_BYTES) });
+    }
+    file::replace(&file, &changed)?;
+    drop(lock);
+    Ok(Saved::Added)
+}
+
+fn fit(rule: &str) -> Result<(), SaveError> {
+    let why = match shape(ListOf::RulesAllow, rule) {
+        _ if rule.trim().is_empty() => "it is empty".to_owned(),
+        _ if rule.len() > MAX_TEXT_BYTES => format!("it is longer than {MAX_TEXT_BYTES} bytes"),
+        Err(Complaint { message, .. }) => message,
+        Ok(()) => return Ok(()),
+    };
+    let rule = haft_contract::visible::line(&quoted(rule)).into_owned();
+    Err(SaveError::Rule { rule, why })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_is_never_released_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config.toml");
+        let held = file::lock(&file, PATIENCE).unwrap();
+        let told = save_within(Duration::from_millis(1), &file, "exec(ls)").unwrap_err().to_string();
+        let lock = folder.path().join(".config.toml.lock");
+        assert_eq!(
+            told,
+            format!("the rule was not saved, because another process keeps '{}' locked; try again when it has ended", lock.display())
+        );
+        drop(held);
+        assert_eq!(save_within(Duration::from_millis(1), &file, "exec(ls)").unwrap(), Saved::Added);
+    }
+}

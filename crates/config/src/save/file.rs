@@ -1,0 +1,111 @@
+//! The file itself: found, locked, read, and replaced as a whole.
+
+#![allow(clippy::disallowed_types, reason = "the bans are for tools: this is the person's own configuration")]
+
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::SaveError;
+use crate::read;
+
+/// The file that a link leads to, so that the link stays; a file that is not there yet is its own.
+pub(super) fn target(file: &Path) -> Result<PathBuf, SaveError> {
+    let unusable = |why: String| SaveError::Unusable { file: file.to_owned(), why };
+    match file.symlink_metadata() {
+        Ok(metadata) if metadata.is_symlink() => {
+            file.canonicalize().map_err(|error| unusable(format!("it is a symbolic link that leads nowhere: {error}")))
+        }
+        _ => std::path::absolute(file).map_err(|error| unusable(error.to_string())),
+    }
+}
+
+/// Makes the folder of the file, private to the person, if it is not there.
+pub(super) fn make_folder(file: &Path) -> Result<(), SaveError> {
+    let folder = folder_of(file);
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).map_err(|source| SaveError::Write { file: folder.to_owned(), source })
+}
+
+/// Locks the file against others that save. The lock is a file of its own, because the file itself is replaced.
+pub(super) fn lock(file: &Path, patience: Duration) -> Result<File, SaveError> {
+    const PAUSE: Duration = Duration::from_millis(5);
+    let path = beside(file, "lock");
+    let failed = |source| SaveError::Write { file: path.clone(), source };
+    let lock = private().create(true).truncate(false).open(&path).map_err(failed)?;
+    let started = Instant::now();
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(lock),
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+            Err(TryLockError::WouldBlock) if started.elapsed() >= patience => return Err(SaveError::Busy { file: path }),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+        }
+    }
+}
+
+/// The text of the file; empty if it is not there.
+pub(super) fn read(file: &Path) -> Result<String, SaveError> {
+    let unusable = |why: String| SaveError::Unusable { file: file.to_owned(), why };
+    // A file that is renamed over does not stop anyone, so what the person made read-only is looked at here.
+    if file.metadata().is_ok_and(|metadata| metadata.permissions().readonly()) {
+        return Err(unusable("it is read-only".into()));
+    }
+    Ok(read::read(file).map_err(unusable)?.unwrap_or_default())
+}
+
+/// Replaces the file as a whole, with the mode it had: no one ever reads half of it.
+pub(super) fn replace(file: &Path, text: &str) -> Result<(), SaveError> {
+    let draft = beside(file, "new");
+    let written = write(&draft, file, text).and_then(|()| std::fs::rename(&draft, file)).and_then(|()| sync(folder_of(file)));
+    written.map_err(|source| {
+        // What cannot be removed either is no worse than what is told.
+        std::fs::remove_file(&draft).ok();
+        SaveError::Write { file: file.to_owned(), source }
+    })
+}
+
+fn write(draft: &Path, file: &Path, text: &str) -> std::io::Result<()> {
+    // One that a crash left behind: the lock is held, so nobody else is writing it.
+    if draft.symlink_metadata().is_ok() {
+        std::fs::remove_file(draft)?;
+    }
+    let mut new = private().create_new(true).open(draft)?;
+    if let Ok(metadata) = file.metadata() {
+        new.set_permissions(metadata.permissions())?;
+    }
+    new.write_all(text.as_bytes())?;
+    new.sync_all()
+}
+
+#[cfg(unix)]
+fn sync(folder: &Path) -> std::io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync(_: &Path) -> std::io::Result<()> {
+    Ok(())
+}
+
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+fn folder_of(file: &Path) -> &Path {
+    file.parent().unwrap_or(Path::new("/"))
+}
+
+/// A hidden file beside it.
+fn beside(file: &Path, ending: &str) -> PathBuf {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    folder_of(file).join(format!(".{name}.{ending}"))
+}

@@ -1,0 +1,113 @@
+//! Every key there is, once. Reading, checking, showing, variables, schema and documentation derive from this list.
+
+use haft_contract::Access;
+
+use crate::Kind::{Choice, Count, List, Profile, Roots, Signed, Text};
+use crate::Merge::{Intersect, PersonOnly, Replace, Strictest, Union};
+use crate::{Key, Kind, ListOf, Merge, Status, Value, presets};
+
+const KIB: u64 = 1024;
+const MIB: u64 = 1024 * KIB;
+const GIB: u64 = 1024 * MIB;
+const MANY: u64 = u32::MAX as u64;
+const UNSET: Value = Value::Unset;
+const NO_LIST: Value = Value::List(Vec::new());
+const NO_LISTS: Value = Value::Lists(Vec::new());
+const NO_TEXTS: Value = Value::Texts(Vec::new());
+const NO_ROOTS: Value = Value::Roots(Vec::new());
+const TOOLS: Kind = List(ListOf::Tools);
+const HOSTS: Kind = List(ListOf::Hosts);
+const GLOBS: Kind = List(ListOf::Globs);
+const TEXTS: Kind = List(ListOf::Text);
+const ASK: Kind = Choice(&["never", "beyond", "rules", "changes", "always"]);
+const PROTOCOLS: Kind = Choice(&["openai", "openai-responses", "anthropic", "gemini"]);
+/// When a hook runs.
+pub(crate) const EVENTS: &[&str] = &["before_tool_call", "after_tool_call", "tool_result_persist"];
+
+const fn now(path: &'static str, kind: Kind, default: Value, merge: Merge, doc: &'static str) -> Key {
+    Key { path, kind, default, merge, status: Status::Now, doc }
+}
+const fn later(path: &'static str, kind: Kind, merge: Merge, doc: &'static str) -> Key {
+    Key { path, kind, default: Value::Unset, merge, status: Status::Later, doc }
+}
+
+/// Every key, in the order in which they are shown.
+#[rustfmt::skip] // one key a line
+pub static KEYS: &[Key] = &[
+    now("preset", Choice(presets::NAMES), UNSET, PersonOnly, "A named set of settings, weaker than every other key of the layer that names it."),
+    now("access", Kind::Access, Value::Access(Access::WorkspaceWrite), Strictest, "How much a session may do."),
+    now("ask", ASK, Value::Choice("rules"), Strictest, "When a person is asked: never (what would be asked is refused), beyond (also for what goes beyond the access level), rules (what rules ask about), changes (every change), always (every call)."),
+    now("tools.profile", Profile, NO_TEXTS, Intersect, "The named set of tools to start from."),
+    now("tools.disabled", TOOLS, NO_LIST, Union, "Tools that are switched off for everyone."),
+    now("tools.allow", TOOLS, NO_LISTS, Intersect, "The only tools that are offered; absent means all, [] means none."),
+    now("tools.also_allow", TOOLS, NO_LIST, PersonOnly, "Tools added to what the profile and the list leave."),
+    now("tools.deny", TOOLS, NO_LIST, Union, "Tools that are never offered; wins over tools.allow."),
+    now("tools.by_provider.*.profile", Profile, NO_TEXTS, Intersect, "The profile for this provider or model."),
+    now("tools.by_provider.*.allow", TOOLS, NO_LISTS, Intersect, "The only tools offered to this provider or model."),
+    now("tools.by_provider.*.also_allow", TOOLS, NO_LIST, PersonOnly, "Tools added for this provider or model."),
+    now("tools.by_provider.*.deny", TOOLS, NO_LIST, Union, "Tools never offered to this provider or model."),
+    now("groups.*", TOOLS, NO_LIST, PersonOnly, "Tools under one name, used in lists as group:NAME."),
+    now("rules.deny", List(ListOf::RulesDeny), NO_LIST, Union, "Effects that never happen."),
+    now("rules.ask", List(ListOf::RulesAsk), NO_LIST, Union, "Effects that need a person's word."),
+    now("rules.allow", List(ListOf::RulesAllow), NO_LIST, PersonOnly, "Effects that need nobody's word."),
+    now("network.allow", HOSTS, NO_LIST, PersonOnly, "Hosts, addresses and networks that tools may reach although they are private."),
+    now("network.deny", HOSTS, NO_LIST, Union, "Hosts, addresses and networks that tools never reach; wins over network.allow."),
+    now("workspace.roots", Roots, NO_ROOTS, PersonOnly, "Folders outside the workspace that tools may use, each with its access."),
+    now("workspace.deny_read", GLOBS, NO_LIST, Union, "Files that tools never read, as globs."),
+    now("guards.taint", Choice(&["off", "ask", "deny"]), Value::Choice("ask"), Strictest, "What happens when a call could carry private data out."),
+    now("guards.loop", Kind::Flag, Value::Flag(true), Strictest, "Whether repeats without progress are noted, blocked and stopped."),
+    now("guards.loop_note", Count(1, 10_000), Value::Count(3), Strictest, "After how many repeats the model is told so."),
+    now("guards.loop_block", Count(1, 10_000), Value::Count(6), Strictest, "After how many repeats the call is refused."),
+    now("guards.loop_stop", Count(1, 10_000), Value::Count(10), Strictest, "After how many repeats the run ends."),
+    now("limits.output_bytes", Count(256, 16 * MIB), Value::Count(100 * KIB), Strictest, "Text that one call may give the model; the rest is spilled."),
+    now("limits.argument_bytes", Count(256, 256 * MIB), Value::Count(16 * MIB), Strictest, "How large the arguments of one call may be."),
+    now("limits.spill_bytes", Count(256, 16 * GIB), Value::Count(64 * MIB), Strictest, "How large one spill file may be."),
+    now("approvals.timeout_seconds", Count(1, 86_400), Value::Count(120), PersonOnly, "How long a person has to answer before it counts as no."),
+    now("history.summary_bytes", Count(KIB, MIB), Value::Count(4 * KIB), Replace, "How much of a result the history keeps."),
+    now("agents.*.access", Kind::Access, UNSET, Strictest, "How much the agent may do; absent means as much as the session."),
+    now("agents.*.tools.profile", Profile, NO_TEXTS, Intersect, "The agent's profile."),
+    now("agents.*.tools.allow", TOOLS, NO_LISTS, Intersect, "The only tools offered to the agent."),
+    now("agents.*.tools.also_allow", TOOLS, NO_LIST, PersonOnly, "Tools added for the agent."),
+    now("agents.*.tools.deny", TOOLS, NO_LIST, Union, "Tools never offered to the agent."),
+    now("agents.*.tools.by_provider.*.profile", Profile, NO_TEXTS, Intersect, "The agent's profile with this provider or model."),
+    now("agents.*.tools.by_provider.*.allow", TOOLS, NO_LISTS, Intersect, "The only tools offered to the agent with this provider or model."),
+    now("agents.*.tools.by_provider.*.also_allow", TOOLS, NO_LIST, PersonOnly, "Tools added for the agent with this provider or model."),
+    now("agents.*.tools.by_provider.*.deny", TOOLS, NO_LIST, Union, "Tools never offered to the agent with this provider or model."),
+    now("subagents.max_depth", Count(0, 16), Value::Count(1), Strictest, "How deep agents may start agents; 0 means not at all."),
+    now("subagents.tools.profile", Profile, NO_TEXTS, Intersect, "The profile of sub-agents."),
+    now("subagents.tools.allow", TOOLS, NO_LISTS, Intersect, "The only tools offered to sub-agents."),
+    now("subagents.tools.also_allow", TOOLS, NO_LIST, PersonOnly, "Tools added for sub-agents."),
+    now("subagents.tools.deny", TOOLS, NO_LIST, Union, "Tools never offered to sub-agents."),
+    now("sandbox.tools.allow", TOOLS, NO_LISTS, Intersect, "The only tools offered in a sandbox."),
+    now("sandbox.tools.also_allow", TOOLS, NO_LIST, PersonOnly, "Tools added in a sandbox."),
+    now("sandbox.tools.deny", TOOLS, NO_LIST, Union, "Tools never offered in a sandbox."),
+    now("channels.*.tools.allow", TOOLS, NO_LISTS, Intersect, "The only tools offered in this channel or group."),
+    now("channels.*.tools.also_allow", TOOLS, NO_LIST, PersonOnly, "Tools added in this channel or group."),
+    now("channels.*.tools.deny", TOOLS, NO_LIST, Union, "Tools never offered in this channel or group."),
+    now("channels.*.senders.*.allow", TOOLS, NO_LISTS, Intersect, "The only tools offered to this sender."),
+    now("channels.*.senders.*.also_allow", TOOLS, NO_LIST, PersonOnly, "Tools added for this sender."),
+    now("channels.*.senders.*.deny", TOOLS, NO_LIST, Union, "Tools never offered to this sender."),
+    now("hooks[].name", Text, UNSET, PersonOnly, "What the hook is called in messages."),
+    now("hooks[].event", Choice(EVENTS), UNSET, PersonOnly, "When the hook runs."),
+    now("hooks[].match", List(ListOf::Matchers), UNSET, PersonOnly, "The tools or effects the hook runs for; absent means all."),
+    now("hooks[].command", Text, UNSET, PersonOnly, "The program to run."),
+    now("hooks[].timeout_seconds", Count(1, 3600), Value::Count(10), PersonOnly, "How long the hook may take."),
+    now("hooks[].on_failure", Choice(&["continue", "block"]), UNSET, PersonOnly, "What happens to the call when the hook cannot run; block, unless the call is over by then."),
+    now("hooks[].priority", Signed(-1_000_000, 1_000_000), Value::Signed(0), PersonOnly, "Hooks with a higher number run first."),
+
+    later("model", Text, Replace, "The model to use, as provider/model."),
+    later("exec.security", Choice(&["full", "safe-bin", "paranoid"]), Strictest, "Which programs may run."),
+    later("exec.ask", Choice(&["auto", "smart", "always"]), Strictest, "When a person is asked before a program runs."),
+    later("exec.host", Choice(&["host", "node", "container", "sandbox"]), PersonOnly, "Where programs run."),
+    later("exec.limits.memory", Text, PersonOnly, "How much memory a program may use."),
+    later("exec.limits.processes", Count(1, MANY), Strictest, "How many processes a program may have."),
+    later("exec.limits.file_size", Text, PersonOnly, "How large a file a program may write."),
+    later("exec.limits.open_files", Count(1, MANY), Strictest, "How many files a program may have open."),
+    later("sandbox.mode", Choice(&["off", "preferred", "required"]), Strictest, "Whether programs must run in a sandbox."),
+    later("providers.*.protocol", PROTOCOLS, Replace, "The protocol the provider speaks."),
+    later("providers.*.base_url", Text, Replace, "Where the provider is."),
+    later("providers.*.api_key_env", Text, Replace, "The variable that holds the provider's key."),
+    later("providers.*.models", TEXTS, Replace, "The provider's models."),
+    later("agents.*.model", Text, Replace, "The agent's model."),
+    later("agents.*.prompt", Text, Replace, "The agent's instructions."),
+];

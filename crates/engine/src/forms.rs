@@ -1,0 +1,169 @@
+//! The forms of a registered tool: what it is called, and takes, in other dialects.
+
+use std::sync::OnceLock;
+
+use haft_contract::{Dialect, Form, ToolDefinition};
+use haft_policy::folded;
+use jsonschema::Validator;
+use serde_json::{Map, Value};
+
+use crate::Registry;
+use crate::registry::compiled;
+use crate::stages::parameters::ParameterTable;
+
+/// A form with what is derived from it once, on first use.
+#[derive(Debug)]
+pub(crate) struct Spoken {
+    form: Form,
+    /// The name in its folded spelling.
+    name: String,
+    parameters: OnceLock<ParameterTable>,
+    validator: OnceLock<Result<Validator, String>>,
+}
+
+impl Spoken {
+    fn new(form: Form) -> Self {
+        Self { form, name: folded(form.name), parameters: OnceLock::new(), validator: OnceLock::new() }
+    }
+    pub(crate) fn form(&self) -> Form {
+        self.form
+    }
+    /// Whether arguments say something else here than in the canonical call.
+    pub(crate) fn translates(&self) -> bool {
+        !self.form.parameters.is_empty()
+    }
+    pub(crate) fn parameters(&self, definition: &ToolDefinition) -> &ParameterTable {
+        self.parameters.get_or_init(|| ParameterTable::in_form(definition, &self.form))
+    }
+    /// The schema that the model was shown, compiled.
+    pub(crate) fn validator(&self, definition: &ToolDefinition) -> Result<&Validator, &str> {
+        let shown = || compiled(&definition.in_form(&self.form).parameters);
+        self.validator.get_or_init(shown).as_ref().map_err(String::as_str)
+    }
+
+    /// The canonical arguments that these say. They were read already, so every parameter has the name that was shown.
+    pub(crate) fn translate(&self, arguments: Map<String, Value>, definition: &ToolDefinition) -> Map<String, Value> {
+        let mut canonical = Map::with_capacity(arguments.len());
+        for (name, value) in arguments {
+            match self.form.named(&name) {
+                Some(parameter) => {
+                    let whole = definition.parameters["properties"][parameter.canonical]["type"] == "integer";
+                    let value = match value {
+                        Value::Number(number) => parameter.unit.canonical(&number, whole).into(),
+                        other => other,
+                    };
+                    canonical.insert(parameter.canonical.to_owned(), value);
+                }
+                // Given beside the parameter that stands for it, and ignored with a warning.
+                None if self.form.of(&name).is_some() => {}
+                None => drop(canonical.insert(name, value)),
+            }
+        }
+        canonical
+    }
+}
+
+/// The forms of one tool.
+#[derive(Debug)]
+pub(crate) struct Forms {
+    all: Vec<Spoken>,
+}
+
+impl Forms {
+    pub(crate) fn new(definition: &ToolDefinition) -> Self {
+        Self { all: definition.forms.iter().copied().map(Spoken::new).collect() }
+    }
+
+    /// The form that a call by this name uses: the one of the session's dialect, else any that is called just this. The
+    /// canonical name belongs to the canonical parameters in every other dialect.
+    pub(crate) fn called(&self, name: &str, canonical: &str, dialect: Dialect) -> Option<&Spoken> {
+        if self.all.is_empty() || name == canonical && dialect == Dialect::Haft {
+            return None;
+        }
+        let (name, folded) = (name.trim(), folded(name));
+        let of_dialect = |spoken: &&Spoken| spoken.name == folded && spoken.form.dialect == dialect && dialect != Dialect::Haft;
+        // `Sleep` is no slip of somebody who means `sleep`: it is what a dialect calls it.
+        let just_this = |spoken: &&Spoken| spoken.name == folded && (folded != canonical || name != canonical && name == spoken.form.name);
+        self.all.iter().find(of_dialect).or_else(|| self.all.iter().find(just_this))
+    }
+}
+
+/// How the model of a session reads on in a file, in its own words: `read_file with that path and offset=5`.
+pub(crate) fn reading_on(registry: &Registry, dialect: Dialect, line: usize) -> String {
+    let entry = registry.get("read_file");
+    let form = entry.as_ref().and_then(|entry| entry.definition().form(dialect));
+    let (name, offset) =
+        form.map_or_else(|| ("read_file", format!("offset={line}")), |form| (form.name, form.written("offset", line as u64)));
+    format!("{name} with that path and {offset}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use haft_contract::{FormParameter, Source, Unit};
+    use haft_testkit::ScriptedTool;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::stages::arguments::check_as;
+
+    const FORMS: &[Form] = &[
+        Form::new(Dialect::Claw, "same").parameters(&[FormParameter::new("shown", "canonical")]),
+        Form::new(Dialect::Claw, "slow").parameters(&[FormParameter::new("shown", "canonical").unit(Unit::Milliseconds)]),
+        Form::new(Dialect::Claw, "zero").parameters(&[FormParameter::new("shown", "canonical").unit(Unit::FromZero)]),
+    ];
+
+    fn registry(property: &Value) -> Registry {
+        let tool = ScriptedTool::new("t")
+            .schema(json!({"type": "object", "properties": {"canonical": property}, "required": ["canonical"]}))
+            .define(|definition| definition.forms = Cow::Borrowed(FORMS));
+        let registry = Registry::new();
+        registry.register(tool.shared(), Source::BuiltIn).unwrap();
+        registry
+    }
+
+    fn property(kind: &str, bounds: &[(&str, Option<u32>)]) -> Value {
+        let mut property = json!({"type": kind});
+        for (keyword, limit) in bounds {
+            if let Some(limit) = limit {
+                property[*keyword] = json!(limit);
+            }
+        }
+        property
+    }
+
+    /// Halves of thousands and their neighbours: where rounding goes wrong, if it does.
+    fn quantity() -> impl Strategy<Value = i64> {
+        (-10_i64..60, prop_oneof![Just(0), Just(1), Just(-1), Just(500), -999..999_i64])
+            .prop_map(|(thousands, rest)| thousands * 1000 + rest)
+    }
+
+    proptest! {
+        #[test]
+        fn what_the_shown_schema_takes_is_taken_and_what_the_canonical_one_takes_can_be_said(
+            kind in prop_oneof![Just("integer"), Just("number")],
+            limits in (proptest::option::of(0_u32..20), proptest::option::of(20_u32..60)),
+            exclusive in any::<bool>(),
+            place in 0..FORMS.len(),
+            given in quantity(),
+            meant in 1_i64..60,
+        ) {
+            let names = if exclusive { ["exclusiveMinimum", "exclusiveMaximum"] } else { ["minimum", "maximum"] };
+            let registry = registry(&property(kind, &[(names[0], limits.0), (names[1], limits.1)]));
+            let entry = registry.get("t").unwrap();
+            let (spoken, unit) = (entry.called(FORMS[place].name, Dialect::Haft), FORMS[place].parameters[0].unit);
+            let say = |value: Value| check_as(&entry, spoken, &mut json!({"shown": value}).into(), 1000);
+
+            let shown = entry.definition().in_form(&FORMS[place]);
+            let takes = compiled(&shown.parameters).unwrap().is_valid(&json!({"shown": given}));
+            prop_assert_eq!(say(json!(given)).is_ok(), takes, "{} of {}", given, shown.parameters);
+
+            let canonical = json!({"canonical": meant});
+            if entry.validator().unwrap().is_valid(&canonical) {
+                prop_assert_eq!(say(unit.shown_value(&json!(meant))).map(|checked| checked.value).unwrap(), canonical);
+            }
+        }
+    }
+}

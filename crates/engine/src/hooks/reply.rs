@@ -1,0 +1,290 @@
+//! What a command prints: nothing, or exactly one JSON object, in our words or those of the systems people come from.
+//!
+//! | wanted | ours | also understood |
+//! |---|---|---|
+//! | go on | `{}`, `"decision": "continue"` | `approve`, `allow`; `permissionDecision: allow` |
+//! | block | `"decision": "block", "reason"` | `deny`; `"block": true, "blockReason"`; `"continue": false, "stopReason"`; `permissionDecision: deny` |
+//! | have a person decide | `"decision": "ask", "reason"` | `permissionDecision: ask` |
+//! | other arguments | `"arguments": {…}`: all of them | `updatedInput`: all of them; `"params": {…}`: those that change |
+//! | answer | `"answer": "…"` | |
+//! | store this instead | `"stored": "…"` | |
+//!
+//! `permissionDecision`, `permissionDecisionReason` and `updatedInput` stand in `hookSpecificOutput`. The strictest wish
+//! counts, and none widens anything: to allow is just to have nothing against it. Unknown fields are ignored; known ones
+//! that make no sense are not, because a guard that is misunderstood is no guard.
+
+use haft_contract::{ToolOutput, visible};
+use serde_json::{Map, Value};
+
+use super::{Before, Persist};
+
+type Object = Map<String, Value>;
+
+/// What a command wants to happen to a call, strictest last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Wish {
+    Continue,
+    Ask,
+    Block,
+}
+
+/// Reads the reply of a command before a call.
+pub(super) fn before(stdout: &[u8], arguments: &Value) -> Result<Before, String> {
+    let Some(mut reply) = Reply::parse(stdout)? else { return Ok(Before::Continue) };
+    let wish = reply.wish()?;
+    if wish == Wish::Block {
+        return Ok(Before::Block(reply.reason()?));
+    }
+    if let Some(answer) = take_text(&mut reply.general, "answer")? {
+        return Ok(Before::Answer(ToolOutput::text(answer)));
+    }
+    let rewritten = reply.rewritten(arguments)?;
+    Ok(match (wish, rewritten) {
+        (Wish::Ask, arguments) => Before::Ask { reason: reply.reason()?, arguments },
+        (_, Some(arguments)) => Before::Rewrite(arguments),
+        (_, None) => Before::Continue,
+    })
+}
+
+/// Reads the reply of a command after a call, which can want nothing any more.
+pub(super) fn after(stdout: &[u8]) -> Result<(), String> {
+    let Some(reply) = Reply::parse(stdout)? else { return Ok(()) };
+    if reply.wish()? == Wish::Block { Err(too_late(&reply.reason()?)) } else { Ok(()) }
+}
+
+/// What to say to a command that blocks after the call.
+pub(super) fn too_late(reason: &str) -> String {
+    format!("it blocked a call that was made already ({reason}); a hook that blocks needs event = \"before_tool_call\"")
+}
+
+/// Reads the reply of a command before a result is stored.
+pub(super) fn persist(stdout: &[u8]) -> Result<Persist, String> {
+    let Some(mut reply) = Reply::parse(stdout)? else { return Ok(Persist::Keep) };
+    if reply.wish()? == Wish::Block {
+        return Ok(Persist::Withhold(reply.reason()?));
+    }
+    Ok(take_text(&mut reply.general, "stored")?.map_or(Persist::Keep, Persist::Replace))
+}
+
+/// The object, and the part of it that one of the other systems keeps apart.
+#[derive(Debug, Default)]
+struct Reply {
+    general: Object,
+    specific: Object,
+}
+
+impl Reply {
+    fn parse(stdout: &[u8]) -> Result<Option<Self>, String> {
+        if stdout.trim_ascii().is_empty() {
+            return Ok(None);
+        }
+        match serde_json::from_slice(stdout) {
+            Ok(Value::Object(mut general)) => {
+                let specific = take_object(&mut general, "hookSpecificOutput")?.unwrap_or_default();
+                Ok(Some(Self { general, specific }))
+            }
+            Ok(_) => Err(not_an_object(stdout, "it is another value")),
+            Err(error) => Err(not_an_object(stdout, &error.to_string())),
+        }
+    }
+
+    fn wish(&self) -> Result<Wish, String> {
+        let wishes = [
+            wish_in(&self.general, "decision")?,
+            wish_in(&self.specific, "permissionDecision")?,
+            if flag(&self.general, "block")? == Some(true) { Wish::Block } else { Wish::Continue },
+            if flag(&self.general, "continue")? == Some(false) { Wish::Block } else { Wish::Continue },
+        ];
+        Ok(wishes.into_iter().max().unwrap_or(Wish::Continue))
+    }
+
+    fn reason(&self) -> Result<String, String> {
+        let said = [
+            text(&self.general, "reason")?,
+            text(&self.general, "blockReason")?,
+            text(&self.specific, "permissionDecisionReason")?,
+            text(&self.general, "stopReason")?,
+        ];
+        let said = said.into_iter().flatten().map(str::trim).find(|reason| !reason.is_empty());
+        Ok(super::in_short(said.unwrap_or(super::command::NO_REASON)))
+    }
+
+    fn rewritten(&mut self, arguments: &Value) -> Result<Option<Value>, String> {
+        let whole = match take_object(&mut self.general, "arguments")? {
+            Some(whole) => Some(whole),
+            None => take_object(&mut self.specific, "updatedInput")?,
+        };
+        if let Some(whole) = whole {
+            return Ok(Some(Value::Object(whole)));
+        }
+        let Some(changed) = take_object(&mut self.general, "params")? else { return Ok(None) };
+        let mut whole = arguments.as_object().cloned().unwrap_or_default();
+        whole.extend(changed);
+        Ok(Some(Value::Object(whole)))
+    }
+}
+
+fn wish_in(object: &Object, key: &str) -> Result<Wish, String> {
+    match text(object, key)? {
+        None | Some("continue" | "approve" | "allow") => Ok(Wish::Continue),
+        Some("ask") => Ok(Wish::Ask),
+        Some("block" | "deny") => Ok(Wish::Block),
+        Some(other) => {
+            let other = visible::shorten(other, 80);
+            Err(format!("its output could not be understood: '{key}' is '{other}', and must be continue, ask or block"))
+        }
+    }
+}
+
+fn flag(object: &Object, key: &str) -> Result<Option<bool>, String> {
+    match object.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Bool(flag)) => Ok(Some(*flag)),
+        Some(_) => Err(wrong(key, "true or false")),
+    }
+}
+
+fn text<'a>(object: &'a Object, key: &str) -> Result<Option<&'a str>, String> {
+    match object.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(wrong(key, "text")),
+    }
+}
+
+fn take_text(object: &mut Object, key: &str) -> Result<Option<String>, String> {
+    match object.swap_remove(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(wrong(key, "text")),
+    }
+}
+
+fn take_object(object: &mut Object, key: &str) -> Result<Option<Object>, String> {
+    match object.swap_remove(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Object(inner)) => Ok(Some(inner)),
+        Some(_) => Err(wrong(key, "an object")),
+    }
+}
+
+fn wrong(key: &str, expected: &str) -> String {
+    format!("its output could not be understood: '{key}' must be {expected}")
+}
+
+fn not_an_object(stdout: &[u8], why: &str) -> String {
+    let begin = String::from_utf8_lossy(&stdout[..stdout.len().min(400)]);
+    let begin = visible::shorten(begin.trim(), 80);
+    format!("its output is not one JSON object: {why}. It begins with '{begin}'; print messages to standard error")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn said(reply: &Value) -> String {
+        let stdout = reply.to_string();
+        match before(stdout.as_bytes(), &json!({"a": 1, "b": 2})) {
+            Ok(Before::Continue) => "continue".into(),
+            Ok(Before::Rewrite(arguments)) => format!("rewrite {arguments}"),
+            Ok(Before::Ask { reason, arguments }) => format!("ask {reason} {arguments:?}"),
+            Ok(Before::Block(reason)) => format!("block {reason}"),
+            Ok(Before::Answer(output)) => format!("answer {}", output.texts().collect::<String>()),
+            Err(why) => why,
+        }
+    }
+
+    #[test]
+    fn every_spelling_of_a_wish_is_understood_and_the_strictest_counts() {
+        let specific = |object: Value| json!({"hookSpecificOutput": object});
+        for (reply, expected) in [
+            (json!({}), "continue"),
+            (json!({"decision": "continue", "anything": [1]}), "continue"),
+            (json!({"decision": "approve", "reason": "fine"}), "continue"),
+            (json!({"decision": null, "arguments": null, "block": false, "continue": true}), "continue"),
+            (specific(json!({"permissionDecision": "allow"})), "continue"),
+            (json!({"decision": "block", "reason": " no "}), "block no"),
+            (json!({"decision": "block"}), "block it gave no reason"),
+            (json!({"block": true, "blockReason": "not here"}), "block not here"),
+            (json!({"continue": false, "stopReason": "enough"}), "block enough"),
+            (specific(json!({"permissionDecision": "deny", "permissionDecisionReason": "risky"})), "block risky"),
+            (
+                json!({"decision": "approve", "answer": "x", "hookSpecificOutput": {"permissionDecision": "deny"}}),
+                "block it gave no reason",
+            ),
+            (json!({"decision": "ask", "reason": "sure?"}), "ask sure? None"),
+            (
+                specific(json!({"permissionDecision": "ask", "updatedInput": {"a": 3}})),
+                r#"ask it gave no reason Some(Object {"a": Number(3)})"#,
+            ),
+            (json!({"arguments": {"a": 3}}), r#"rewrite {"a":3}"#),
+            (specific(json!({"updatedInput": {"a": 3}})), r#"rewrite {"a":3}"#),
+            (json!({"params": {"b": 3, "c": 4}}), r#"rewrite {"a":1,"b":3,"c":4}"#),
+            (json!({"answer": "done", "arguments": {"a": 3}}), "answer done"),
+        ] {
+            assert_eq!(said(&reply), expected, "{reply}");
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_not_taken_for_a_yes() {
+        for (reply, expected) in [
+            (json!({"decision": "dany"}), "its output could not be understood: 'decision' is 'dany', and must be continue, ask or block"),
+            (json!({"decision": true}), "its output could not be understood: 'decision' must be text"),
+            (json!({"block": "yes"}), "its output could not be understood: 'block' must be true or false"),
+            (json!({"continue": "no"}), "its output could not be understood: 'continue' must be true or false"),
+            (json!({"arguments": "{}"}), "its output could not be understood: 'arguments' must be an object"),
+            (json!({"answer": 7}), "its output could not be understood: 'answer' must be text"),
+            (json!({"hookSpecificOutput": []}), "its output could not be understood: 'hookSpecificOutput' must be an object"),
+            (
+                json!(["block"]),
+                "its output is not one JSON object: it is another value. It begins with '[\"block\"]'; print messages to standard error",
+            ),
+        ] {
+            assert_eq!(said(&reply), expected);
+        }
+    }
+
+    #[test]
+    fn only_nothing_or_one_object_is_a_reply() {
+        for (stdout, expected) in [
+            (&b" \n"[..], Ok(Persist::Keep)),
+            (b"{}\n", Ok(Persist::Keep)),
+            (b"{\"stored\": \"short\"}", Ok(Persist::Replace("short".into()))),
+            (b"{\"decision\": \"block\", \"reason\": \"private\"}", Ok(Persist::Withhold("private".into()))),
+            (
+                b"all is well",
+                Err("its output is not one JSON object: expected value at line 1 column 1. \
+                     It begins with 'all is well'; print messages to standard error"),
+            ),
+            (
+                b"{}{}",
+                Err("its output is not one JSON object: trailing characters at line 1 column 3. \
+                     It begins with '{}{}'; print messages to standard error"),
+            ),
+            (
+                b"\"\xff\"",
+                Err("its output is not one JSON object: invalid unicode code point at line 1 column 2. \
+                     It begins with '\"\u{fffd}\"'; print messages to standard error"),
+            ),
+        ] {
+            assert_eq!(persist(stdout), expected.map_err(str::to_owned), "{}", stdout.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn after_a_call_only_a_block_is_worth_a_word() {
+        for (stdout, expected) in [
+            (&b""[..], Ok(())),
+            (b"{\"arguments\": {}, \"answer\": \"x\"}", Ok(())),
+            (
+                b"{\"block\": true, \"blockReason\": \"no\"}",
+                Err("it blocked a call that was made already (no); a hook that blocks needs event = \"before_tool_call\"".to_owned()),
+            ),
+        ] {
+            assert_eq!(after(stdout), expected, "{}", stdout.escape_ascii());
+        }
+    }
+}

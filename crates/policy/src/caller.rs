@@ -1,0 +1,94 @@
+//! Who is calling.
+
+use std::sync::Arc;
+
+use haft_contract::Access;
+
+use crate::name::folded;
+use crate::{Place, StandingRules};
+
+/// Whoever sent the message that the agent works on.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Sender {
+    /// Their id in the channel.
+    pub id: Option<String>,
+    /// Their telephone number.
+    pub e164: Option<String>,
+    /// Their user name.
+    pub username: Option<String>,
+    /// Their shown name; anyone can choose any.
+    pub name: Option<String>,
+}
+
+/// Everything about a session that a decision may depend on.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Caller {
+    /// The agent's name.
+    pub agent: Arc<str>,
+    /// The tools that the agent was given, in their folded spelling; `None` means all.
+    pub tools: Option<Vec<String>>,
+    /// How much it may do.
+    pub access: Access,
+    /// Where the access level stands.
+    pub access_place: Place,
+    /// Whether the person in front is explicitly the owner.
+    pub owner: bool,
+    /// The provider of its model.
+    pub provider: Option<String>,
+    /// Its model, without the provider.
+    pub model: Option<String>,
+    /// Where the message came from: `telegram`, or `telegram:-100` for one group of it.
+    pub channel: Option<String>,
+    /// Who sent it.
+    pub sender: Option<Sender>,
+    /// Whether the whole session runs in a sandbox.
+    pub sandboxed: bool,
+    /// How many agents up the line the person is: 0 for the agent they talk to.
+    pub depth: u32,
+    /// The agent that started this one; what it may not use, this one may not either.
+    pub parent: Option<Arc<Self>>,
+    /// What a person allowed for this session.
+    pub standing: StandingRules,
+}
+
+impl Default for Caller {
+    /// The agent `main`, which nobody restricts and nobody vouches for.
+    fn default() -> Self {
+        Self {
+            agent: Arc::from("main"),
+            tools: None,
+            access: Access::default(),
+            access_place: Place::default(),
+            owner: false,
+            provider: None,
+            model: None,
+            channel: None,
+            sender: None,
+            sandboxed: false,
+            depth: 0,
+            parent: None,
+            standing: StandingRules::default(),
+        }
+    }
+}
+
+impl Caller {
+    /// Gives the agent these tools only.
+    pub fn select(&mut self, names: impl IntoIterator<Item = impl AsRef<str>>) {
+        self.tools = Some(names.into_iter().map(|name| folded(name.as_ref())).collect());
+    }
+
+    /// Takes over what an agent shares with the one that started it; nothing of it can be wider than the other's.
+    pub fn inherit(&mut self) {
+        let Some(parent) = &self.parent else { return };
+        self.depth = parent.depth.saturating_add(1);
+        if parent.access < self.access {
+            (self.access, self.access_place) = (parent.access, parent.access_place.clone());
+        }
+        self.owner &= parent.owner;
+        self.sandboxed |= parent.sandboxed;
+        self.channel.clone_from(&parent.channel);
+        self.sender.clone_from(&parent.sender);
+    }
+}

@@ -1,0 +1,164 @@
+//! Lists of tools, compiled: which entry of a list, if any, speaks of a tool.
+
+use std::collections::HashMap;
+
+use crate::catalog::{Group, Vocabulary};
+use crate::name::{folded, glob};
+use crate::{Candidate, Listed};
+
+/// More groups inside each other than this are a circle.
+const DEEPEST: usize = 16;
+
+/// What the person's own groups stand for.
+pub(crate) type Groups = HashMap<String, Vec<Listed>>;
+
+/// Which tools a list speaks of, for lists that are no part of a policy, such as a hook's.
+#[derive(Debug, Clone)]
+pub struct ToolMatcher {
+    list: List,
+}
+
+impl ToolMatcher {
+    /// Compiles a list of names, aliases, patterns with `*` and `group:…`. `groups` are the person's own: their names
+    /// without `group:`, and what is in them.
+    pub fn new(entries: &[String], groups: &[(String, Vec<String>)], vocabulary: &Vocabulary) -> Self {
+        let listed = |entries: &[String]| entries.iter().map(|entry| Listed::new(entry.as_str())).collect::<Vec<_>>();
+        let groups: Groups = groups.iter().map(|(name, members)| (folded(name), listed(members))).collect();
+        let mut list = List::compile(&listed(entries), &groups, vocabulary);
+        // An alias of a core tool may be the name of a plugin's where that core tool is not registered.
+        for (place, entry) in entries.iter().enumerate() {
+            list.exact.entry(folded(entry)).or_insert(place);
+        }
+        Self { list }
+    }
+
+    /// Whether some entry speaks of a tool.
+    pub fn matches(&self, tool: &Candidate<'_>) -> bool {
+        self.list.find(tool).is_some()
+    }
+}
+
+/// A list, ready to be asked.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct List {
+    entries: Vec<Listed>,
+    /// Folded name → the first entry that says it.
+    exact: HashMap<String, usize>,
+    patterns: Vec<(String, usize)>,
+    groups: Vec<(Group, usize)>,
+    /// Whether any entry can speak of a core tool.
+    names_core: bool,
+}
+
+impl List {
+    pub(crate) fn compile(entries: &[Listed], groups: &Groups, vocabulary: &Vocabulary) -> Self {
+        let mut list = Self { entries: entries.to_vec(), ..Self::default() };
+        for (place, entry) in entries.iter().enumerate() {
+            list.take(&entry.pattern, place, groups, vocabulary, 0);
+        }
+        list
+    }
+
+    fn take(&mut self, pattern: &str, place: usize, groups: &Groups, vocabulary: &Vocabulary, depth: usize) {
+        let written = pattern.trim();
+        if let Some(name) = written.strip_prefix("group:") {
+            return match groups.get(&folded(name)) {
+                Some(members) if depth < DEEPEST => {
+                    for member in members {
+                        self.take(&member.pattern, place, groups, vocabulary, depth + 1);
+                    }
+                }
+                // A circle, which the configuration refuses: what it holds is already here.
+                Some(_) => {}
+                None => self.take_group(Group::named(name), place),
+            };
+        }
+        let name = folded(written);
+        if name.contains('*') {
+            self.names_core |= vocabulary.matches_core(&name);
+            self.patterns.push((name, place));
+        } else if let Some(canonical) = vocabulary.canonical(&name) {
+            self.names_core |= vocabulary.is_core(canonical);
+            self.exact.entry(canonical.to_owned()).or_insert(place);
+            // While the tool itself is not there, a plugin's may have the name that was written.
+            self.exact.entry(name).or_insert(place);
+        } else {
+            // A plugin's or a server's id stands for its tools; anything else may be registered later.
+            self.groups.push((Group::Source(written.to_owned()), place));
+            self.exact.entry(name).or_insert(place);
+        }
+    }
+
+    fn take_group(&mut self, group: Group, place: usize) {
+        self.names_core |= group.is_core();
+        self.groups.push((group, place));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Whether every entry speaks of plugins or MCP servers alone.
+    pub(crate) fn is_for_plugins(&self) -> bool {
+        !self.names_core && !self.entries.is_empty()
+    }
+
+    /// The first entry that speaks of a tool.
+    pub(crate) fn find(&self, tool: &Candidate<'_>) -> Option<&Listed> {
+        let exact = tool.names.iter().filter_map(|name| self.exact.get(name).copied());
+        let patterns = self.patterns.iter().filter(|(pattern, _)| tool.names.iter().any(|name| glob(pattern, name)));
+        let groups = self.groups.iter().filter(|(group, _)| group.holds(tool));
+        let place = exact.chain(patterns.map(|(_, place)| *place)).chain(groups.map(|(_, place)| *place)).min()?;
+        self.entries.get(place)
+    }
+
+    /// Whether an entry is this tool's name, in any spelling: neither a pattern nor a group.
+    pub(crate) fn names(&self, canonical: &str) -> bool {
+        self.exact.contains_key(canonical)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_contract::Section::{Files, Runtime, Web};
+    use haft_contract::{Source, ToolDefinition};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_matcher_takes_every_way_to_speak_of_a_tool() {
+        let groups = [("mine".to_owned(), vec!["group:fs".to_owned(), "notify".to_owned()])];
+        let entries = |text: &str| text.split(',').map(str::to_owned).collect::<Vec<_>>();
+        let tool = |name: &'static str, aliases: &[&'static str], section| {
+            let mut definition = ToolDefinition::new(name, "A tool", json!({"type": "object", "properties": {}}));
+            definition.aliases = aliases.iter().map(|alias| (*alias).into()).collect();
+            definition.section = section;
+            definition
+        };
+        let tools = [
+            (tool("read_file", &["read"], Files), Source::BuiltIn),
+            (tool("exec", &["bash"], Runtime), Source::BuiltIn),
+            (tool("bash", &[], Runtime), Source::Plugin("claw".into())),
+            (tool("mcp__hub__search", &[], Web), Source::Mcp("hub".into())),
+        ];
+        let vocabulary = Vocabulary::with(tools.iter().map(|(definition, source)| (definition, source)));
+        for (list, expected) in [
+            ("Read-File", vec!["read_file"]),
+            ("READ", vec!["read_file"]),
+            ("bash", vec!["exec", "bash"]),
+            ("group:runtime,notify", vec!["exec"]),
+            ("group:mine", vec!["read_file"]),
+            ("mcp__*", vec!["mcp__hub__search"]),
+            ("group:mcp,hub", vec!["mcp__hub__search"]),
+            ("group:plugins", vec!["bash"]),
+            ("*", vec!["read_file", "exec", "bash", "mcp__hub__search"]),
+            ("write_file", vec![]),
+        ] {
+            let matcher = ToolMatcher::new(&entries(list), &groups, &vocabulary);
+            let candidates = tools.iter().map(|(definition, source)| Candidate::new(definition, source));
+            let found: Vec<&str> = candidates.filter(|tool| matcher.matches(tool)).map(|tool| tool.name()).collect();
+            assert_eq!(found, expected, "{list}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Rules on effects: `deny` > `ask` > `allow`.
+//!
+//! A rule is `NAME` or `NAME(CONTENT)`. NAME is an effect (`read`, `write`, `delete`, `exec`, `connect`, `send`, `spawn`,
+//! `configure`), a tool in any spelling, or a pattern on tool names (`mcp__server__*`). Without content, or with `*`, it is
+//! about the effect or the tool as such. In content, `\` takes the meaning from the mark behind it.
+//!
+//! | what the rule speaks of | content | for instance |
+//! |---|---|---|
+//! | files | a path pattern: `*`, `?`, `**`; from the workspace, `~/`, `/`, or `**/` for anywhere | `write_file(docs/**)` |
+//! | programs | words; `*` alone stands for any words, inside a word for any letters | `exec(git push *)`, `exec(host:container)` |
+//! | connections | `domain:HOST`, `domain:*.HOST`, `domain:HOST:PORT`, `method:M` | `web_fetch(domain:*.example.org)` |
+//! | messages | `channel:C`, `to:T` | `send(channel:desktop to:anna)` |
+//! | agents, settings | a name, a key | `agent(reviewer)`, `configure(theme)` |
+//!
+//! **What forbids is read widely, what permits narrowly.** `deny` and `ask` follow the effect, whichever tool has it, in any
+//! case of letters and through any link; `allow` holds for the tool it names, exactly as written, and only where it says
+//! so for methods that change something, for options that run other programs, and for a changed environment.
+//!
+//! # Lines that run several programs
+//!
+//! Whoever plans a command line lowers it to one [`Effect::Exec`](haft_contract::Effect) for every program that it would
+//! run: each part of a pipe or list, and what a wrapper such as `env` or `timeout` starts. `Exec::program` is the file that
+//! runs, `Exec::named` how it was called, `Exec::arguments` are words after every expansion, `Exec::environment` names the
+//! variables that the line itself sets. Redirections are `Read` and `Write` effects. What cannot be lowered is `Unknown`.
+//! [`RuleSet::on_effect`] is asked for each effect: one that is denied denies the call, one that is asked about asks, and
+//! `allow` must cover every one. So no rule on `git status` ever speaks for `git status; rm -rf x`.
+
+mod canonical;
+mod command;
+mod compile;
+mod connection;
+mod fault;
+mod glob;
+mod matcher;
+mod message;
+mod path;
+mod scope;
+mod set;
+mod standing;
+#[cfg(test)]
+mod testing;
+mod text;
+
+use std::fmt;
+
+pub use self::canonical::canonical;
+pub use self::fault::RuleFault;
+use self::matcher::Matcher;
+use self::scope::Kinds;
+pub use self::set::RuleSet;
+pub use self::standing::StandingRules;
+use crate::name::glob as name_glob;
+use crate::{Candidate, Place};
+
+/// What a rule decides. The strictest comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RuleKind {
+    /// It never happens.
+    Deny,
+    /// It needs a person's word.
+    Ask,
+    /// It needs nobody's word.
+    Allow,
+}
+
+impl RuleKind {
+    /// The word for it, which is also the name of its list.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::Ask => "ask",
+            Self::Allow => "allow",
+        }
+    }
+    /// Whether it holds something back, and so is read widely.
+    const fn restricts(self) -> bool {
+        !matches!(self, Self::Allow)
+    }
+}
+
+impl fmt::Display for RuleKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// One rule, ready to be matched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    kind: RuleKind,
+    text: String,
+    place: Place,
+    /// The tools it names as such.
+    tool: Option<ToolName>,
+    effects: Option<Effects>,
+}
+
+impl Rule {
+    /// What it decides.
+    pub fn kind(&self) -> RuleKind {
+        self.kind
+    }
+    /// The rule as it is written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+    /// Where it stands.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+}
+
+/// A rule that matched.
+#[derive(Debug, Clone, Copy)]
+pub struct Hit<'a> {
+    /// Which.
+    pub rule: &'a Rule,
+}
+
+/// The effects that a rule speaks of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Effects {
+    /// Only of these tools; otherwise of all.
+    by: Option<ToolName>,
+    kinds: Kinds,
+    matcher: Matcher,
+}
+
+/// Tools by name, in the folded spelling.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum ToolName {
+    Exact(String),
+    Glob(String),
+}
+
+impl ToolName {
+    /// Whether a tool is meant. An alias must not lend a tool what was allowed to another.
+    fn means(&self, tool: &Candidate<'_>, kind: RuleKind) -> bool {
+        names(tool, kind).iter().any(|name| match self {
+            Self::Exact(wanted) => wanted == name,
+            Self::Glob(pattern) => name_glob(pattern, name),
+        })
+    }
+}
+
+/// The names under which a rule of this kind finds a tool.
+fn names<'a>(tool: &'a Candidate<'_>, kind: RuleKind) -> &'a [String] {
+    let count = if kind.restricts() { tool.names.len() } else { tool.names.len().min(1) };
+    &tool.names[..count]
+}

@@ -1,0 +1,165 @@
+//! The rule that would have answered a question for good.
+
+use haft_contract::{Connect, Effect, Exec, ExecHost, Extent, PathEffect, Plan, visible};
+
+use super::command::programs;
+use super::matcher::Matcher;
+use super::scope::{self, EFFECTS, Grammar, Kinds};
+use super::text::{self, literal};
+use super::{Effects, Rule, RuleKind, RuleSet};
+use crate::name::folded;
+use crate::{About, Candidate, Place};
+
+/// The most rules that a person is shown at once.
+const MOST: usize = 5;
+
+/// The rules that would answer these questions for good, or why there are none. Each, read as an `allow` rule, matches what
+/// was asked, and as little else as can be said.
+pub fn canonical(tool: &Candidate<'_>, plan: &Plan, asks: &[About]) -> Result<Vec<String>, String> {
+    let mut rules: Vec<String> = Vec::new();
+    for about in asks {
+        let rule = match about {
+            About::Effect(place) => of_effect(tool, plan.effects().get(*place).ok_or("the plan has no such effect")?)?,
+            About::Tool => of_tool(tool)?,
+            About::Firm => return Err("an ask rule or tainted data asks, which only a person can answer each time".into()),
+        };
+        if !rules.contains(&rule) {
+            rules.push(rule);
+        }
+    }
+    if rules.len() > MOST {
+        return Err(format!("it would take {} rules, and {MOST} are the most; so only this once", rules.len()));
+    }
+    Ok(rules)
+}
+
+fn of_tool(tool: &Candidate<'_>) -> Result<String, String> {
+    let name = tool.name();
+    if scope::holds_a_runner(&folded(name)) {
+        return Err(format!("'{name}' runs any program, so only this once"));
+    }
+    if can_be_named(tool) {
+        Ok(name.to_owned())
+    } else {
+        Err(format!("no rule can name the tool '{}', so only this once", visible::line(name)))
+    }
+}
+
+/// Whether a rule that begins with the tool's name speaks of the tool.
+fn can_be_named(tool: &Candidate<'_>) -> bool {
+    let name = tool.name();
+    let is_effect = EFFECTS.iter().any(|(effect, ..)| *effect == folded(name));
+    (!is_effect || name == "exec")
+        && !scope::is_anothers(name)
+        && !name.contains(['*', '(', ')'])
+        && text::read(name).is_ok_and(|written| written.name == name)
+}
+
+fn of_effect(tool: &Candidate<'_>, effect: &Effect) -> Result<String, String> {
+    let content = match effect {
+        Effect::Read(path) | Effect::Write(path) | Effect::Delete(path) => path_content(path)?,
+        Effect::Exec(exec) => command_content(exec)?,
+        Effect::Connect(connect) => connection_content(connect),
+        Effect::Send { channel, to, .. } => format!("channel:{} to:{}", word(channel), word(to)),
+        Effect::Spawn { agent: name } | Effect::Configure { key: name } => blanks_kept(&literal(name, ":")),
+        _ => return of_tool(tool),
+    };
+    let rule = named(tool, effect, &content);
+    if holds(tool, effect, &rule) { Ok(rule) } else { Err("no rule can say exactly this, so only this once".into()) }
+}
+
+/// The rule on the tool where that can speak of the effect, else on the effect.
+fn named(tool: &Candidate<'_>, effect: &Effect, content: &str) -> String {
+    let name = tool.name();
+    let own = scope::of_tool(name).map(|scope| scope.permitted().meets(Kinds::of(effect)));
+    let foreign = own.is_none() && !scope::is_of_catalog(name) && can_be_named(tool);
+    match effect {
+        // Only the host tells a command from a path there.
+        Effect::Exec(exec) if foreign && exec.host == ExecHost::Host => format!("{name}(host:host {content})"),
+        Effect::Read(_) | Effect::Write(_) | Effect::Delete(_) | Effect::Connect(_) | Effect::Exec(_) if foreign => {
+            format!("{name}({content})")
+        }
+        _ if own == Some(true) => format!("{name}({content})"),
+        _ => format!("{}({content})", effect.kind()),
+    }
+}
+
+/// Whether a rule, read again, matches the effect.
+fn holds(tool: &Candidate<'_>, effect: &Effect, rule: &str) -> bool {
+    let Ok(text::Written { content: Some(letters), .. }) = text::read(rule) else { return false };
+    let grammar = match effect {
+        Effect::Read(_) | Effect::Write(_) | Effect::Delete(_) => Grammar::Path,
+        Effect::Exec(_) => Grammar::Command,
+        Effect::Connect(_) => Grammar::Connection,
+        Effect::Send { .. } => Grammar::Message,
+        Effect::Spawn { .. } => Grammar::Agent,
+        _ => Grammar::Key,
+    };
+    let Ok(matcher) = Matcher::parse(grammar, RuleKind::Allow, &letters, None) else { return false };
+    let effects = Some(Effects { by: None, kinds: Kinds::of(effect), matcher });
+    let mut set = RuleSet::default();
+    set.push(Rule { kind: RuleKind::Allow, text: String::new(), place: Place::default(), tool: None, effects });
+    set.on_effect(tool, effect).is_some()
+}
+
+fn path_content(effect: &PathEffect) -> Result<String, String> {
+    let Some(path) = effect.location.path().to_str() else {
+        return Err("a path that is no text cannot stand in a rule, so only this once".into());
+    };
+    let display = effect.location.display();
+    let written = literal(if display.starts_with('/') { path } else { display }, "?[]{}");
+    // Whatever a name begins with means nothing behind these two.
+    let plain = written.starts_with('/') || written.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c)) || written == ".";
+    let written = if plain { written } else { format!("./{written}") };
+    Ok(match effect.extent {
+        Extent::File => blanks_kept(&written),
+        Extent::Tree => format!("{}/**", written.trim_end_matches('/')),
+    })
+}
+
+/// A blank at either end would be taken away.
+fn blanks_kept(text: &str) -> String {
+    let start = text.strip_prefix(' ').map_or_else(|| text.to_owned(), |rest| format!("\\ {rest}"));
+    start.strip_suffix(' ').filter(|rest| !rest.ends_with('\\')).map_or_else(|| start.clone(), |rest| format!("{rest}\\ "))
+}
+
+fn command_content(exec: &Exec) -> Result<String, String> {
+    let path = exec.program.to_string_lossy();
+    if let Some(runner) = [exec.named.as_str(), &path].into_iter().find(|name| programs::runs_others(name)) {
+        return Err(format!("'{}' runs other programs, so only this once", visible::line(runner)));
+    }
+    if let Some(variable) = exec.environment.iter().find(|name| !programs::is_harmless_variable(name)) {
+        return Err(format!("it sets '{}', which can change what a program does, so only this once", visible::line(variable)));
+    }
+    let is_bare = !exec.named.contains('/');
+    let host = if exec.host == ExecHost::Host { String::new() } else { format!("host:{} ", exec.host.as_str()) };
+    if let Some(command) = exec.arguments.first().filter(|command| is_bare && stays_harmless(exec, command)) {
+        return Ok(format!("{host}{} {command} *", exec.named));
+    }
+    let program = if is_bare { &exec.named } else { &*path };
+    let words = std::iter::once(program_word(program)).chain(exec.arguments.iter().map(|argument| word(argument)));
+    Ok(host + &words.collect::<Vec<_>>().join(" "))
+}
+
+fn stays_harmless(exec: &Exec, command: &str) -> bool {
+    programs::is_harmless(&exec.named, command) && programs::gadgets(&exec.named, &exec.arguments).next().is_none()
+}
+
+fn program_word(program: &str) -> String {
+    if program.contains(['=', ':']) { format!("\"{}\"", literal(program, "\"':")) } else { word(program) }
+}
+
+/// A word that means itself.
+fn word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    if !text.is_empty() && text.chars().all(plain) { text.to_owned() } else { format!("\"{}\"", literal(text, "\"'")) }
+}
+
+fn connection_content(connect: &Connect) -> String {
+    let port = if matches!(connect.port, 80 | 443) { String::new() } else { format!(":{}", connect.port) };
+    let method = if connect.only_reads() { String::new() } else { format!(" method:{}", connect.method) };
+    format!("domain:{}{port}{method}", connect.host.trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests;

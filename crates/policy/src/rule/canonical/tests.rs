@@ -1,0 +1,95 @@
+use haft_contract::{Connect, Effect, ExecHost, Plan};
+
+use super::super::testing::{Fixture, exec, file, tree};
+use super::*;
+
+fn offered(tool: &Fixture, effect: Effect) -> Result<String, String> {
+    let rules = canonical(&tool.candidate(), &Plan::nothing().with(effect), &[About::Effect(0)])?;
+    Ok(rules.join(", "))
+}
+
+#[test]
+fn each_effect_has_its_rule() {
+    let connect = |port, method: &str| Effect::Connect(Connect::new("https", "a.org", port, method));
+    let send = |to: &str| Effect::Send { channel: "mail".into(), to: to.into(), outward: true };
+    let on = |host| {
+        let mut exec = exec("cargo test");
+        exec.host = host;
+        Effect::Exec(exec)
+    };
+    for (tool, effect, rule) in [
+        ("write_file", Effect::Write(file("docs/a.md")), "write_file(docs/a.md)"),
+        ("edit_file", Effect::Read(file("/etc/hosts")), "edit_file(/etc/hosts)"),
+        ("read_file", Effect::Read(file("app/[slug] (1)/~x*.ts")), "read_file(./app/\\[slug\\] \\(1\\)/~x\\*.ts)"),
+        ("read_file", Effect::Read(file("domain:x")), "read_file(./domain:x)"),
+        ("read_file", Effect::Read(file("~")), "read_file(./~)"),
+        ("read_file", Effect::Read(file("a ")), "read_file(./a\\ )"),
+        ("grep_search", Effect::Read(tree(".")), "grep_search(./**)"),
+        ("grep_search", Effect::Read(tree("/usr/include")), "grep_search(/usr/include/**)"),
+        ("grep_search", Effect::Read(tree("/")), "grep_search(/**)"),
+        ("web_fetch", Effect::Write(file("page.html")), "write(page.html)"),
+        ("exec", Effect::Exec(exec("ls -la")), "exec(ls -la)"),
+        ("exec", Effect::Exec(exec("git status")), "exec(git status *)"),
+        ("exec", Effect::Exec(exec("git log --output=x")), "exec(git log --output=x)"),
+        ("exec", Effect::Exec(exec("git push origin")), "exec(git push origin)"),
+        ("exec", Effect::Exec(exec("git st")), "exec(git st)"),
+        ("exec", Effect::Exec(exec("/usr/bin/git status")), "exec(/usr/bin/git status)"),
+        ("exec", Effect::Exec(exec("echo a* ; $x")), "exec(echo \"a\\*\" \";\" \"$x\")"),
+        ("exec", on(ExecHost::Sandbox), "exec(host:sandbox cargo test *)"),
+        ("powershell", Effect::Exec(exec("ls")), "powershell(ls)"),
+        ("web_fetch", connect(443, "GET"), "web_fetch(domain:a.org)"),
+        ("http_request", connect(8443, "POST"), "http_request(domain:a.org:8443 method:POST)"),
+        ("message", send("Anna B"), "message(channel:mail to:\"Anna B\")"),
+        ("cron", send("anna@a.org"), "send(channel:mail to:anna@a.org)"),
+        ("agent", Effect::Spawn { agent: "code reviewer".into() }, "agent(code reviewer)"),
+        ("config", Effect::Configure { key: "theme".into() }, "config(theme)"),
+        ("web_search", Effect::Unknown { why: "x".into() }, "web_search"),
+    ] {
+        assert_eq!(offered(&Fixture::core(tool), effect), Ok(rule.to_owned()));
+    }
+    for (effect, rule) in [
+        (Effect::Read(file("a")), "weather_now(a)"),
+        (Effect::Exec(exec("ls")), "weather_now(host:host ls)"),
+        (on(ExecHost::Container), "weather_now(host:container cargo test *)"),
+        (connect(443, "GET"), "weather_now(domain:a.org)"),
+        (Effect::Spawn { agent: "x".into() }, "spawn(x)"),
+    ] {
+        assert_eq!(offered(&Fixture::foreign("weather_now", &[]), effect), Ok(rule.to_owned()));
+    }
+}
+
+#[test]
+fn what_no_rule_may_answer_says_why() {
+    let mut poisoned = exec("git status");
+    poisoned.environment = vec!["LD_PRELOAD".into()];
+    for (tool, effect, why) in [
+        ("exec", Effect::Exec(exec("bash -c ls")), "'bash' runs other programs, so only this once"),
+        ("exec", Effect::Exec(exec("/usr/bin/env ls")), "'/usr/bin/env' runs other programs, so only this once"),
+        ("exec", Effect::Exec(poisoned), "it sets 'LD_PRELOAD', which can change what a program does, so only this once"),
+        ("exec", Effect::Exec(exec("echo a\nb")), "no rule can say exactly this, so only this once"),
+        ("exec", Effect::Exec(exec(&"x ".repeat(90))), "no rule can say exactly this, so only this once"),
+        ("exec", Effect::Unknown { why: "x".into() }, "'exec' runs any program, so only this once"),
+        ("read_file", Effect::Read(file("a\u{202e}b")), "no rule can say exactly this, so only this once"),
+        ("agent", Effect::Spawn { agent: String::new() }, "no rule can say exactly this, so only this once"),
+    ] {
+        assert_eq!(offered(&Fixture::core(tool), effect), Err(why.to_owned()));
+    }
+    for name in ["send", "Read", "a(b", "x*", "web-fetch ", "Bash"] {
+        let why = format!("no rule can name the tool '{name}', so only this once");
+        assert_eq!(offered(&Fixture::foreign(name, &[]), Effect::Unknown { why: "x".into() }), Err(why));
+    }
+}
+
+#[test]
+fn several_questions_have_several_rules_up_to_five() {
+    let tool = Fixture::core("write_file");
+    let plan = (0..7).fold(Plan::nothing(), |plan, number| plan.with(Effect::Write(file(&format!("f{}", number % 6)))));
+    let asked =
+        |places: &[usize]| canonical(&tool.candidate(), &plan, &places.iter().map(|place| About::Effect(*place)).collect::<Vec<_>>());
+    assert_eq!(asked(&[0, 1, 6]), Ok(vec!["write_file(f0)".to_owned(), "write_file(f1)".to_owned()]));
+    assert_eq!(asked(&[0, 1, 2, 3, 4, 5]), Err("it would take 6 rules, and 5 are the most; so only this once".into()));
+    assert_eq!(asked(&[9]), Err("the plan has no such effect".into()));
+    assert_eq!(canonical(&tool.candidate(), &plan, &[About::Tool]), Ok(vec!["write_file".to_owned()]));
+    let firm = canonical(&tool.candidate(), &plan, &[About::Effect(0), About::Firm]);
+    assert_eq!(firm, Err("an ask rule or tainted data asks, which only a person can answer each time".into()));
+}

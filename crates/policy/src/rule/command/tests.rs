@@ -1,0 +1,216 @@
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use haft_contract::{Effect, ExecHost};
+
+use super::super::testing::{Fixture, HOME, both, exec, one};
+use super::super::{RuleKind, RuleSet};
+use crate::catalog::Vocabulary;
+
+fn on(rule: &str, line: &str) -> (bool, bool) {
+    both(rule, &Fixture::core("exec"), &Effect::Exec(exec(line)))
+}
+
+#[test]
+fn words_are_compared_as_words() {
+    for (rule, line, denied, allowed) in [
+        ("exec(git)", "git", true, true),
+        ("exec(git)", "git status", false, false),
+        ("exec(git *)", "gitfoo", false, false),
+        ("exec(git *)", "git", true, true),
+        ("exec(git *)", "git status -s", true, true),
+        ("exec(git status)", "git status -s", false, false),
+        ("exec(git push *)", "git push", true, true),
+        ("exec(git push *)", "git pushx", false, false),
+        ("exec(git push *)", "git push origin main", true, true),
+        ("exec(git * main)", "git push origin main", true, true),
+        ("exec(git * main)", "git push origin dev", false, false),
+        ("exec(cargo test-*)", "cargo test-all", true, true),
+        ("exec(cargo test-*)", "cargo test-all x", false, false),
+        ("exec(ls \"*\")", "ls a", true, true),
+        ("exec(ls \"*\")", "ls a b", false, false),
+        ("exec(ls \\*)", "ls *", true, true),
+        ("exec(ls \\*)", "ls a", false, false),
+        ("exec(ls a?)", "ls ab", false, false),
+    ] {
+        assert_eq!(on(rule, line), (denied, allowed), "{rule} on {line}");
+    }
+}
+
+#[test]
+fn what_is_forbidden_stays_so_behind_options_and_in_other_forms() {
+    for (rule, line, denied, allowed) in [
+        ("exec(git push *)", "git -C /x push origin", true, false),
+        ("exec(git push *)", "git --git-dir=y push", true, false),
+        ("exec(git push *)", "git -c a=b -C /x push", true, false),
+        ("exec(git push *)", "git -v push", true, false),
+        ("exec(git push *)", "git -C /x status push", false, false),
+        ("exec(git push * --force *)", "git push origin --force", true, true),
+        ("exec(git push * --force *)", "git push --forc origin", true, false),
+        ("exec(sort --compress-program *)", "sort --compress-prog=sh a", true, false),
+        ("exec(sort --compress-program *)", "sort -- a", false, false),
+        ("exec(GIT push)", "git push", true, false),
+        ("exec(git push)", "GIT push", true, false),
+    ] {
+        assert_eq!(on(rule, line), (denied, allowed), "{rule} on {line}");
+    }
+    assert!(
+        one(RuleKind::Deny, "exec(* --force *)").on_effect(&Fixture::core("exec").candidate(), &Effect::Exec(exec("x --force"))).is_some()
+    );
+}
+
+#[test]
+fn a_program_is_forbidden_under_every_name_and_permitted_under_its_own() {
+    let mut linked = exec("mygit push");
+    linked.program = "/usr/lib/git".into();
+    let mut renamed = exec("git push");
+    renamed.program = "/usr/lib/other".into();
+    for (rule, exec, expected) in [
+        ("exec(git push)", exec("git push"), (true, true)),
+        ("exec(git push)", exec("./git push"), (true, false)),
+        ("exec(git push)", exec("/usr/bin/git push"), (true, false)),
+        ("exec(git push)", linked, (true, false)),
+        ("exec(git push)", renamed, (true, true)),
+        ("exec(/usr/bin/git push)", exec("git push"), (true, true)),
+        ("exec(/usr/bin/git push)", exec("./git push"), (false, false)),
+        ("exec(~/ws/run)", exec("./run"), (true, true)),
+        ("exec(/home/me/ws/run)", exec("run"), (false, false)),
+    ] {
+        let text = format!("{rule} on {exec:?}");
+        assert_eq!(both(rule, &Fixture::core("exec"), &Effect::Exec(exec)), expected, "{text}");
+    }
+    let tail = one(RuleKind::Deny, "exec(./scripts/run.sh)");
+    for (line, hit) in [("./scripts/run.sh", true), ("/opt/scripts/run.sh", true), ("./otherscripts/run.sh", false), ("run.sh", false)] {
+        assert_eq!(tail.on_effect(&Fixture::core("exec").candidate(), &Effect::Exec(exec(line))).is_some(), hit, "{line}");
+    }
+}
+
+#[test]
+fn a_star_does_not_permit_what_would_run_another_program() {
+    for (rule, line, allowed) in [
+        ("exec(git *)", "git -c core.pager=x log", false),
+        ("exec(git log *)", "git log --output=x", false),
+        ("exec(git log *)", "git log --oneline", true),
+        ("exec(git log --output=x *)", "git log --output=x a", true),
+        ("exec(git switch *)", "git switch -c new", true),
+        ("exec(rg *)", "rg --pre x y", false),
+    ] {
+        assert_eq!(on(rule, line), (true, allowed), "{rule} on {line}");
+    }
+}
+
+#[test]
+fn a_changed_environment_is_not_permitted() {
+    for (variable, expected) in
+        [("LD_PRELOAD", (true, false)), ("GIT_SSH_COMMAND", (true, false)), ("LC_ALL", (true, true)), ("CI", (true, true))]
+    {
+        let mut exec = exec("git status");
+        exec.environment = vec![variable.to_owned()];
+        assert_eq!(both("exec(git status)", &Fixture::core("exec"), &Effect::Exec(exec)), expected, "{variable}");
+    }
+}
+
+#[test]
+fn a_rule_can_speak_of_where_it_runs() {
+    for (rule, line, expected) in [
+        ("exec(host:container)", "rm -rf x", [false, false, true, false]),
+        ("exec(host:gateway)", "rm -rf x", [false, false, true, false]),
+        ("exec(host:sandbox cargo test *)", "cargo test", [false, true, false, false]),
+        ("exec(host:sandbox cargo test *)", "cargo run", [false; 4]),
+        ("exec(host:node ls)", "ls", [false, false, false, true]),
+        ("exec(host:container bash *)", "bash -c x", [false, false, true, false]),
+    ] {
+        for (host, hit) in ExecHost::ALL.into_iter().zip(expected) {
+            let mut exec = exec(line);
+            exec.host = host;
+            assert_eq!(both(rule, &Fixture::core("exec"), &Effect::Exec(exec)), (hit, hit), "{rule} on {host:?}");
+        }
+    }
+}
+
+#[test]
+fn what_would_let_everything_through_cannot_be_permitted() {
+    let check = |kind, rule: &str| RuleSet::check(kind, rule, &Vocabulary::core(), Some(Path::new(HOME)));
+    for rule in [
+        "exec",
+        "exec()",
+        "exec(*)",
+        "bash",
+        "repl",
+        "PowerShell(*)",
+        "process",
+        "e*",
+        "*",
+        "exec(* status)",
+        "exec(* *)",
+        "exec(g*)",
+        "exec(/usr/bin/*)",
+        "exec(host:host)",
+        "exec(host:node *)",
+        "exec(bash *)",
+        "exec(bash -c *)",
+        "exec(/bin/sh *)",
+        "exec(python3.12 *)",
+        "exec(python3 scripts/*)",
+        "exec(env *)",
+        "exec(sudo apt *)",
+        "exec(find . *)",
+        "bash(npx *)",
+        "exec(./run.sh)",
+    ] {
+        assert!(check(RuleKind::Allow, rule).is_err(), "allow {rule}");
+        assert_eq!(check(RuleKind::Deny, rule), Ok(()), "deny {rule}");
+    }
+    for rule in
+        ["exec(python3 scripts/check.py)", "exec(bash run.sh)", "exec(cargo *)", "exec(make *)", "exec(host:sandbox)", "exec(/opt/x *)"]
+    {
+        assert_eq!(check(RuleKind::Allow, rule), Ok(()), "{rule}");
+    }
+    let fault = check(RuleKind::Allow, "exec(bash *)").unwrap_err().to_string();
+    assert_eq!(
+        fault,
+        "'bash' runs other programs, so '*' behind it would let everything through; write out the words, such as 'exec(bash scripts/check)'"
+    );
+    let fault = check(RuleKind::Allow, "exec").unwrap_err().to_string();
+    assert_eq!(
+        fault,
+        "'allow' of 'exec' would let any program through; name the program, such as 'exec(cargo test *)', or the walls: 'exec(host:container)'"
+    );
+}
+
+#[test]
+fn words_that_no_command_has_are_refused_with_what_to_write() {
+    let many = format!("exec(x{})", " a".repeat(60));
+    for (rule, message) in [
+        ("exec(host:moon)", "nothing runs on the host 'moon'; write host:sandbox, host:container, host:host or host:node"),
+        ("exec(git push:*)", "'git push:*' ends with ':*', which stands for nothing here; write 'git push *'"),
+        (
+            "exec(git add && git commit)",
+            "'&&' joins commands, and a rule speaks of one program; write one rule for each program: every part of a line must be allowed by itself",
+        ),
+        (
+            "exec(git add; git commit)",
+            "'add;' joins commands, and a rule speaks of one program; write one rule for each program: every part of a line must be allowed by itself",
+        ),
+        ("exec(FOO=1 git push)", "a rule names a program, not the variables before it; begin the rule with the program"),
+        ("exec(git \"a)", "a \" is not closed; close it, or write '\\\"' for one that means itself"),
+        ("exec(\"\" a)", "the program's name is empty; write its name, such as 'exec(git status)'"),
+        ("exec(scripts/* x)", "'*' needs a whole path of the program, or a bare name; write a path that begins with '/' or '~/'"),
+        ("exec(domain:x.org)", "'domain:…' can never match a program; write the program and its arguments, such as 'git push *'"),
+        (many.as_str(), "the rule has more than 60 words; write '*' in place of some"),
+    ] {
+        let fault = RuleSet::check(RuleKind::Deny, rule, &Vocabulary::core(), None).unwrap_err();
+        assert_eq!(fault.to_string(), message, "{rule}");
+    }
+    assert_eq!(RuleSet::check(RuleKind::Deny, "exec(find * -exec * ';')", &Vocabulary::core(), None), Ok(()));
+    assert_eq!(RuleSet::check(RuleKind::Deny, "exec(docs/x)", &Vocabulary::core(), None), Ok(()));
+}
+
+#[test]
+fn many_stars_take_no_longer_than_few() {
+    let rule = format!("exec(x{} b)", " * a".repeat(29));
+    let (set, command) = (one(RuleKind::Deny, &rule), exec(&format!("x{}", " a".repeat(20_000))));
+    let started = Instant::now();
+    assert!(set.on_effect(&Fixture::core("exec").candidate(), &Effect::Exec(command)).is_none());
+    assert!(started.elapsed() < Duration::from_secs(2));
+}

@@ -1,0 +1,91 @@
+//! Patterns on messages, agents and settings.
+
+use super::RuleKind;
+use super::command::words;
+use super::fault::Fault;
+use super::glob::{Glob, lower};
+use super::text::{Letter, behind, plain};
+
+/// A pattern on one name, with `*` for any letters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NamePattern {
+    kind: RuleKind,
+    glob: Glob,
+}
+
+impl NamePattern {
+    /// Reads a pattern.
+    pub(super) fn parse(kind: RuleKind, letters: &[Letter]) -> Self {
+        let glob = Glob::with_runs(letters);
+        Self { kind, glob: if kind.restricts() { glob.lower() } else { glob } }
+    }
+    /// Whether it is meant.
+    pub(super) fn matches(&self, name: &str) -> bool {
+        if self.kind.restricts() { self.glob.fits(&lower(name)) } else { self.glob.fits(name) }
+    }
+}
+
+/// A pattern on messages: by which channel, to whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct MessagePattern {
+    channel: Option<NamePattern>,
+    to: Option<NamePattern>,
+}
+
+impl MessagePattern {
+    /// Reads a pattern.
+    pub(super) fn parse(kind: RuleKind, letters: &[Letter]) -> Result<Self, Fault> {
+        let mut pattern = Self { channel: None, to: None };
+        for word in words(letters)? {
+            let before = if let Some(channel) = behind(&word.letters, "channel:") {
+                pattern.channel.replace(NamePattern::parse(kind, channel))
+            } else if let Some(to) = behind(&word.letters, "to:") {
+                pattern.to.replace(NamePattern::parse(kind, to))
+            } else {
+                let message = format!("'{}' can never match a message, which has a channel and a recipient", plain(&word.letters));
+                return Err(Fault::new(message, "write 'channel:desktop', 'to:anna', or both; quotes hold a name with blanks together"));
+            };
+            if before.is_some() {
+                return Err(Fault::new("a message has one channel and one recipient", "write one rule for each"));
+            }
+        }
+        Ok(pattern)
+    }
+
+    /// Whether the rule speaks of a message.
+    pub(super) fn matches(&self, channel: &str, to: &str) -> bool {
+        self.channel.as_ref().is_none_or(|pattern| pattern.matches(channel)) && self.to.as_ref().is_none_or(|pattern| pattern.matches(to))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::text::read;
+    use super::*;
+
+    fn parse(kind: RuleKind, content: &str) -> Result<MessagePattern, Fault> {
+        MessagePattern::parse(kind, &read(&format!("x({content})")).unwrap().content.unwrap())
+    }
+
+    #[test]
+    fn channel_and_recipient_are_compared() {
+        for (content, channel, to, denied, allowed) in [
+            ("channel:desktop", "desktop", "me", true, true),
+            ("channel:desktop", "Desktop", "me", true, false),
+            ("channel:desktop", "mail", "me", false, false),
+            ("to:*@example.org", "mail", "anna@example.org", true, true),
+            ("channel:mail to:\"Anna B\"", "mail", "Anna B", true, true),
+            ("channel:mail to:\"Anna B\"", "mail", "Anna", false, false),
+        ] {
+            let matches = |kind| parse(kind, content).unwrap().matches(channel, to);
+            assert_eq!((matches(RuleKind::Ask), matches(RuleKind::Allow)), (denied, allowed), "{content} on {channel} {to}");
+        }
+    }
+
+    #[test]
+    fn what_could_never_match_is_refused() {
+        let message = |content| parse(RuleKind::Deny, content).unwrap_err().message;
+        assert_eq!(message("docs/**"), "'docs/**' can never match a message, which has a channel and a recipient");
+        assert_eq!(message("to:a to:b"), "a message has one channel and one recipient");
+    }
+}

@@ -1,0 +1,158 @@
+//! All rules together, found by what they speak of.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use haft_contract::Effect;
+
+use super::command::Command;
+use super::compile::Compiler;
+use super::matcher::{Deed, Matcher};
+use super::path::Touched;
+use super::scope::Kinds;
+use super::{Hit, Rule, RuleFault, RuleKind, ToolName};
+use crate::catalog::Vocabulary;
+use crate::{Candidate, Listed, RuleLists};
+
+/// The rules of a policy, compiled. The default has none.
+#[derive(Debug, Clone, Default)]
+pub struct RuleSet {
+    /// The strictest first, so that the first that matches decides.
+    rules: Vec<Rule>,
+    /// By the folded name of the tool they name as such.
+    tools: HashMap<String, Vec<usize>>,
+    /// Those that name tools by a pattern.
+    tool_globs: Vec<usize>,
+    /// By the kind of effect; those on one program are not among them.
+    effects: [Vec<usize>; Kinds::COUNT],
+    /// By the file name of the program.
+    programs: HashMap<String, Vec<usize>>,
+}
+
+impl RuleSet {
+    /// Compiles rules; what is wrong with any of them is said all at once. `home` is what `~` stands for, free of links.
+    pub fn compile(lists: &RuleLists, vocabulary: &Vocabulary, home: Option<&Path>) -> Result<Self, Vec<RuleFault>> {
+        let (mut set, mut faults) = (Self::default(), Vec::new());
+        for (kind, list) in [(RuleKind::Deny, &lists.deny), (RuleKind::Ask, &lists.ask), (RuleKind::Allow, &lists.allow)] {
+            let compiler = Compiler { kind, vocabulary, home };
+            for listed in list {
+                match compiler.rule(listed) {
+                    Ok(rule) => set.push(rule),
+                    Err(fault) => faults.push(fault),
+                }
+            }
+        }
+        if faults.is_empty() { Ok(set) } else { Err(faults) }
+    }
+
+    /// Judges one rule.
+    pub fn check(kind: RuleKind, text: &str, vocabulary: &Vocabulary, home: Option<&Path>) -> Result<(), RuleFault> {
+        Compiler { kind, vocabulary, home }.rule(&Listed::new(text)).map(drop)
+    }
+
+    /// Adds a rule that is no stricter than those before it.
+    pub(super) fn push(&mut self, rule: Rule) {
+        let index = self.rules.len();
+        match &rule.tool {
+            Some(ToolName::Exact(name)) => self.tools.entry(name.clone()).or_default().push(index),
+            Some(ToolName::Glob(_)) => self.tool_globs.push(index),
+            None => {}
+        }
+        let key = rule.effects.as_ref().and_then(|effects| match &effects.matcher {
+            Matcher::Command(pattern) => pattern.key(),
+            _ => None,
+        });
+        match (&rule.effects, key) {
+            (Some(_), Some(key)) => self.programs.entry(key).or_default().push(index),
+            (Some(effects), None) => effects.kinds.places().for_each(|place| self.effects[place].push(index)),
+            (None, _) => {}
+        }
+        self.rules.push(rule);
+    }
+
+    /// Whether there are no rules.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+    /// The rules, the strictest first.
+    pub(super) fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// The strictest rule that names the tool as such: without parentheses, or with `(*)`.
+    pub fn on_tool(&self, tool: &Candidate<'_>) -> Option<Hit<'_>> {
+        self.named(tool).map(|index| self.hit(index))
+    }
+
+    /// The strictest rule that matches this effect of this tool. Rules that name the tool as such count too.
+    pub fn on_effect(&self, tool: &Candidate<'_>, effect: &Effect) -> Option<Hit<'_>> {
+        if self.is_empty() {
+            return None;
+        }
+        let (tools, effects) = (self.named(tool), self.matching(tool, effect));
+        tools.into_iter().chain(effects).min().map(|index| self.hit(index))
+    }
+
+    /// Path patterns that deny reading and that could match anywhere in a tree: the file system leaves them out of a search,
+    /// which need not be refused then. Patterns that count from the workspace are not among them.
+    pub fn denied_reads(&self) -> Vec<String> {
+        let denied = self.rules.iter().filter(|rule| rule.kind == RuleKind::Deny).filter_map(|rule| rule.effects.as_ref());
+        let mut patterns: Vec<String> = denied
+            .filter(|effects| effects.kinds.meets(Kinds::READ))
+            .filter_map(|effects| match &effects.matcher {
+                Matcher::Path(pattern) => pattern.for_file_system(),
+                _ => None,
+            })
+            .collect();
+        patterns.sort();
+        patterns.dedup();
+        patterns
+    }
+
+    fn hit(&self, index: usize) -> Hit<'_> {
+        Hit { rule: &self.rules[index] }
+    }
+
+    fn named(&self, tool: &Candidate<'_>) -> Option<usize> {
+        let exact = tool.names.iter().filter_map(|name| self.tools.get(name)).flatten();
+        let means = |index: &&usize| {
+            let rule = &self.rules[**index];
+            rule.tool.as_ref().is_some_and(|name| name.means(tool, rule.kind))
+        };
+        exact.chain(&self.tool_globs).filter(means).min().copied()
+    }
+
+    fn matching(&self, tool: &Candidate<'_>, effect: &Effect) -> Option<usize> {
+        let rules = &self.effects[Kinds::of(effect).places().next()?];
+        match effect {
+            Effect::Exec(exec) => self.running(tool, rules, &Command::new(exec)),
+            _ if rules.is_empty() => None,
+            Effect::Read(path) => self.first(tool, rules, &Deed::Touches(&Touched::new(path, false).spellings())),
+            Effect::Write(path) | Effect::Delete(path) => self.first(tool, rules, &Deed::Touches(&Touched::new(path, true).spellings())),
+            Effect::Connect(connect) => self.first(tool, rules, &Deed::Connects(connect)),
+            Effect::Send { channel, to, .. } => self.first(tool, rules, &Deed::Sends { channel, to }),
+            Effect::Spawn { agent: name } | Effect::Configure { key: name } => self.first(tool, rules, &Deed::Names(name)),
+            _ => None,
+        }
+    }
+
+    fn running(&self, tool: &Candidate<'_>, any: &[usize], command: &Command<'_>) -> Option<usize> {
+        let (file, called) = command.keys();
+        let by_name = |name: &str| self.programs.get(name).map(Vec::as_slice);
+        let lists = [Some(any), by_name(file), called.and_then(by_name)];
+        lists.into_iter().flatten().filter_map(|rules| self.first(tool, rules, &Deed::Runs(command))).min()
+    }
+
+    fn first(&self, tool: &Candidate<'_>, rules: &[usize], deed: &Deed<'_>) -> Option<usize> {
+        let speaks = |index: &usize| {
+            let rule = &self.rules[*index];
+            let of =
+                |effects: &super::Effects| effects.by.as_ref().is_none_or(|by| by.means(tool, rule.kind)) && effects.matcher.matches(deed);
+            rule.effects.as_ref().is_some_and(of)
+        };
+        rules.iter().copied().find(speaks)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,176 @@
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use haft_contract::{Connect, Effect};
+
+use super::super::testing::{Fixture, HOME, both, exec, file, lists, one, said};
+use super::*;
+use crate::Place;
+
+fn compiled(deny: &[&str], ask: &[&str], allow: &[&str]) -> RuleSet {
+    RuleSet::compile(&lists(deny, ask, allow), &Vocabulary::core(), Some(Path::new(HOME))).unwrap()
+}
+
+#[test]
+fn the_strictest_rule_decides_whatever_the_order_or_detail() {
+    let rules = compiled(&["write(docs/secret)"], &["write_file(docs/**)"], &["write_file(docs/a)", "write_file", "write_file(src/**)"]);
+    let tool = Fixture::core("write_file");
+    let on = |path: &str| said(rules.on_effect(&tool.candidate(), &Effect::Write(file(path))));
+    assert_eq!(on("docs/secret"), Some((RuleKind::Deny, "write(docs/secret)".into())));
+    assert_eq!(on("docs/a"), Some((RuleKind::Ask, "write_file(docs/**)".into())));
+    assert_eq!(on("src/x"), Some((RuleKind::Allow, "write_file".into())), "the first of a kind is named");
+    assert_eq!(said(rules.on_tool(&tool.candidate())), Some((RuleKind::Allow, "write_file".into())));
+    assert!(RuleSet::default().is_empty() && !rules.is_empty());
+}
+
+#[test]
+fn what_forbids_follows_the_effect_and_what_permits_the_tool() {
+    let (write, edit, read) = (Fixture::core("write_file"), Fixture::core("edit_file"), Fixture::core("read_file"));
+    let plugin = Fixture::foreign("note", &[]);
+    let (writes, deletes, reads) = (Effect::Write(file("docs/a")), Effect::Delete(file("docs/a")), Effect::Read(file("docs/a")));
+    for (rule, tool, effect, expected) in [
+        ("write_file(docs/**)", &write, &writes, (true, true)),
+        ("write_file(docs/**)", &write, &deletes, (true, true)),
+        ("write_file(docs/**)", &edit, &writes, (true, false)),
+        ("write_file(docs/**)", &plugin, &writes, (true, false)),
+        ("write_file(docs/**)", &read, &reads, (false, false)),
+        ("edit_file(docs/**)", &edit, &reads, (false, true)),
+        ("write(docs/**)", &plugin, &deletes, (true, true)),
+        ("delete(docs/**)", &write, &deletes, (true, true)),
+        ("delete(docs/**)", &write, &writes, (false, false)),
+        ("Read(docs/**)", &plugin, &reads, (true, true)),
+        ("Read-File(docs/**)", &read, &reads, (true, true)),
+        ("read_*(docs/**)", &read, &reads, (true, true)),
+        ("read_*(docs/**)", &plugin, &writes, (false, false)),
+        ("read", &plugin, &reads, (true, true)),
+        ("read_file", &read, &reads, (true, true)),
+        ("read_file", &plugin, &reads, (false, false)),
+        ("write", &plugin, &deletes, (true, true)),
+    ] {
+        assert_eq!(both(rule, tool, effect), expected, "{rule} on {} {effect:?}", tool.candidate().name());
+    }
+}
+
+#[test]
+fn a_tool_is_found_by_every_name_to_forbid_it_and_by_its_own_to_permit_it() {
+    let (own, borrowed) = (Fixture::core("exec"), Fixture::foreign("weather_now", &["web_fetch"]));
+    let connects = Effect::Connect(Connect::new("https", "a.org", 443, "GET"));
+    for (rule, tool, denied, allowed) in [
+        ("WebFetch", &Fixture::core("web_fetch"), true, Some(true)),
+        ("web_*", &Fixture::core("web_fetch"), true, Some(true)),
+        ("web_*", &Fixture::core("exec"), false, Some(false)),
+        ("bash", &own, true, None),
+        ("exec", &own, true, None),
+        ("web_fetch", &borrowed, true, Some(false)),
+        ("web_*", &borrowed, true, Some(false)),
+        ("web_fetch(domain:a.org)", &borrowed, false, Some(false)),
+    ] {
+        let denies = one(RuleKind::Deny, rule).on_tool(&tool.candidate()).is_some();
+        let allows = allowed.map(|_| one(RuleKind::Allow, rule).on_tool(&tool.candidate()).is_some());
+        assert_eq!((denies, allows), (denied, allowed), "{rule}");
+    }
+    assert_eq!(both("web_fetch(domain:a.org)", &borrowed, &connects), (true, false));
+    let runs = Effect::Exec(exec("ls"));
+    assert!(one(RuleKind::Deny, "exec").on_effect(&borrowed.candidate(), &runs).is_some(), "exec is the effect as well");
+    assert!(one(RuleKind::Deny, "bash").on_effect(&borrowed.candidate(), &runs).is_none(), "bash is the tool alone");
+}
+
+#[test]
+fn unknown_effects_are_met_by_rules_on_the_tool() {
+    let (tool, effect) = (Fixture::core("web_search"), Effect::Unknown { why: "x".into() });
+    assert_eq!(both("web_search", &tool, &effect), (true, true));
+    assert_eq!(both("connect", &tool, &effect), (false, false));
+}
+
+#[test]
+fn agents_settings_and_messages_have_rules() {
+    let send = Effect::Send { channel: "desktop".into(), to: "me".into(), outward: false };
+    let (spawn, configure) = (Effect::Spawn { agent: "reviewer".into() }, Effect::Configure { key: "theme".into() });
+    for (rule, tool, effect, expected) in [
+        ("notify(channel:desktop)", "notify", &send, (true, true)),
+        ("send(to:you)", "notify", &send, (false, false)),
+        ("message(channel:desktop)", "notify", &send, (true, false)),
+        ("agent(review*)", "agent", &spawn, (true, true)),
+        ("spawn(Reviewer)", "agent", &spawn, (true, false)),
+        ("config(theme)", "config", &configure, (true, true)),
+        ("configure(model)", "config", &configure, (false, false)),
+        ("configure", "config", &configure, (true, true)),
+    ] {
+        assert_eq!(both(rule, &Fixture::core(tool), effect), expected, "{rule}");
+    }
+}
+
+#[test]
+fn every_part_of_a_line_is_judged_by_itself() {
+    let rules = compiled(&[], &[], &["exec(git status)", "exec(git status *)"]);
+    let tool = Fixture::core("exec");
+    let allowed = |line| said(rules.on_effect(&tool.candidate(), &Effect::Exec(exec(line)))).is_some();
+    assert!(allowed("git status"));
+    assert!(!allowed("rm -rf x"), "of 'git status; rm -rf x', the second part is asked about");
+}
+
+#[test]
+fn tools_of_others_are_known_by_their_source() {
+    let (plugin, tools) = (Fixture::foreign("weather_now", &["Forecast"]), ["weather_now", "forecast", "weather_*", "mcp__*"]);
+    let vocabulary = Vocabulary::with([plugin.parts()]);
+    for rule in tools {
+        assert_eq!(RuleSet::check(RuleKind::Deny, rule, &vocabulary, None), Ok(()), "{rule}");
+    }
+    for (rule, effect, expected) in [
+        ("weather_now(data/**)", Effect::Write(file("data/x")), (true, true)),
+        ("weather_now(data/**)", Effect::Read(file("data/x")), (true, true)),
+        ("weather_now(domain:a.org)", Effect::Connect(Connect::new("https", "a.org", 443, "GET")), (true, true)),
+        ("weather_now(host:host ls)", Effect::Exec(exec("ls")), (true, true)),
+        ("weather_*(data/**)", Effect::Read(file("data/x")), (true, true)),
+    ] {
+        let matches = |kind| {
+            let lists = if kind == RuleKind::Deny { lists(&[rule], &[], &[]) } else { lists(&[], &[], &[rule]) };
+            RuleSet::compile(&lists, &vocabulary, None).unwrap().on_effect(&plugin.candidate(), &effect).is_some()
+        };
+        assert_eq!((matches(RuleKind::Deny), matches(RuleKind::Allow)), expected, "{rule}");
+    }
+}
+
+#[test]
+fn names_that_nothing_has_are_refused_with_what_to_write() {
+    for (rule, message) in [
+        ("write_fil(x)", "there is no tool or effect 'write_fil'; did you mean 'write_file' or 'write'?"),
+        (
+            "zzz",
+            "there is no tool or effect 'zzz'; `haft tools` lists the tools; the effects are read, write, delete, exec, connect, send, spawn, configure",
+        ),
+        ("zz_*", "'zz_*' matches no tool; `haft tools` lists the tools; correct the pattern, or remove the rule"),
+        ("mcp__github__*", "there is no MCP server 'github'; configure the server, correct its name, or remove the rule"),
+        ("mcp__github__list", "there is no MCP server 'github'; configure the server, correct its name, or remove the rule"),
+        ("group:fs", "a rule cannot name a group, as 'group:fs' does; name an effect or a tool; groups stand in [tools]"),
+        ("noop(x)", "'noop' does nothing that a rule with parentheses could name; write 'noop'"),
+        (
+            "web_*(docs/**)",
+            "no tool that 'web_*' matches has to do with a path; name the effect instead: read, write, delete, exec or connect",
+        ),
+        (
+            "web_fetch(docs/**)",
+            "'docs/**' can never match a connection, which has a host and a method; write 'domain:example.org', 'domain:*.example.org', or 'method:POST'",
+        ),
+        ("agent(domain:x)", "'domain:…' can never match the name of an agent; write the agent's name"),
+    ] {
+        let fault = RuleSet::check(RuleKind::Ask, rule, &Vocabulary::core(), None).unwrap_err();
+        assert_eq!(fault.to_string(), message, "{rule}");
+    }
+}
+
+#[test]
+fn all_faults_are_said_at_once_with_their_places() {
+    let place = |line| Place { file: Some(Arc::new(PathBuf::from("config.toml"))), line: Some(line) };
+    let listed = |pattern: &str, line| Listed { place: place(line), ..Listed::new(pattern) };
+    let rules = RuleLists { deny: vec![listed("exec(git", 3), listed("noop", 4)], ask: vec![], allow: vec![listed("exec", 7)] };
+    let faults = RuleSet::compile(&rules, &Vocabulary::core(), None).unwrap_err();
+    let short: Vec<_> = faults.iter().map(|fault| (fault.rule.as_str(), fault.kind, fault.place.line)).collect();
+    assert_eq!(short, [("exec(git", RuleKind::Deny, Some(3)), ("exec", RuleKind::Allow, Some(7))]);
+    assert_eq!((faults[0].message.as_str(), faults[0].help.as_deref()), ("the ')' is missing", Some("end the rule with ')'")));
+    let set = RuleSet::compile(&RuleLists { deny: vec![listed(" noop ", 4)], ..RuleLists::default() }, &Vocabulary::core(), None).unwrap();
+    let tool = Fixture::core("noop");
+    let candidate = tool.candidate();
+    let hit = set.on_tool(&candidate).unwrap();
+    assert_eq!((hit.rule.text(), hit.rule.place()), ("noop", &place(4)));
+}

@@ -1,0 +1,166 @@
+//! A policy as it is written, before it is compiled.
+
+use std::path::PathBuf;
+
+use crate::Place;
+
+/// One list entry and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// A tool name, an alias, a pattern with `*`, a `group:…`, a profile, or a rule.
+    pub pattern: String,
+    /// Where it stands.
+    pub place: Place,
+    /// Whether a project wrote it: then it never stands in for what the person has.
+    pub of_project: bool,
+}
+
+impl Listed {
+    /// An entry that stands in no file.
+    pub fn new(pattern: impl Into<String>) -> Self {
+        Self { pattern: pattern.into(), place: Place::default(), of_project: false }
+    }
+}
+
+impl From<&str> for Listed {
+    fn from(pattern: &str) -> Self {
+        Self::new(pattern)
+    }
+}
+
+/// A list of the only tools that are offered.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AllowList {
+    /// The entries; none at all means no tool.
+    pub entries: Vec<Listed>,
+    /// Where the list stands, for when it is empty.
+    pub place: Place,
+    /// Whether a project wrote it: then the person's `also_allow` adds nothing to it.
+    pub of_project: bool,
+}
+
+impl<const N: usize> From<[&str; N]> for AllowList {
+    fn from(entries: [&str; N]) -> Self {
+        Self { entries: entries.into_iter().map(Listed::from).collect(), ..Self::default() }
+    }
+}
+
+/// The four keys that many tables share.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ToolLists {
+    /// Named sets of tools; a tool must be in each.
+    pub profiles: Vec<Listed>,
+    /// A tool must stand in each of these lists; without a list, all are allowed.
+    pub allow: Vec<AllowList>,
+    /// Added to the profile and to the person's list.
+    pub also_allow: Vec<Listed>,
+    /// Never these.
+    pub deny: Vec<Listed>,
+}
+
+/// What holds for one agent.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AgentSpec {
+    /// Its lists.
+    pub tools: ToolLists,
+    /// Its lists for a provider or a model.
+    pub by_provider: Vec<(String, ToolLists)>,
+}
+
+/// What holds for one channel, or one group of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ChannelSpec {
+    /// Its lists.
+    pub tools: ToolLists,
+    /// The lists of one sender, in place of the channel's: `id:42`, `e164:…`, `username:…`, `name:…`, or `*`.
+    pub senders: Vec<(String, ToolLists)>,
+}
+
+/// Rules on effects, as written. `deny` wins over `ask`, `ask` over `allow`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RuleLists {
+    /// What never happens.
+    pub deny: Vec<Listed>,
+    /// What needs a person's word.
+    pub ask: Vec<Listed>,
+    /// What needs nobody's word.
+    pub allow: Vec<Listed>,
+}
+
+/// When a person is asked; how much is allowed is decided elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum AskMode {
+    /// Nobody is asked: what would be asked is refused.
+    Never,
+    /// Also about what goes beyond the access level.
+    Beyond,
+    /// About what rules and unknown effects ask.
+    #[default]
+    Rules,
+    /// About every change.
+    Changes,
+    /// About every call.
+    Always,
+}
+
+impl AskMode {
+    /// The word in configuration.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::Beyond => "beyond",
+            Self::Rules => "rules",
+            Self::Changes => "changes",
+            Self::Always => "always",
+        }
+    }
+}
+
+/// A policy as it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PolicySpec {
+    /// Tools switched off for everyone.
+    pub disabled: Vec<Listed>,
+    /// The global lists.
+    pub tools: ToolLists,
+    /// The global lists for a provider or a model.
+    pub by_provider: Vec<(String, ToolLists)>,
+    /// By agent.
+    pub agents: Vec<(String, AgentSpec)>,
+    /// By channel.
+    pub channels: Vec<(String, ChannelSpec)>,
+    /// For sessions that run in a sandbox; a list that is absent has its default.
+    pub sandbox: ToolLists,
+    /// For agents that another agent started.
+    pub subagents: ToolLists,
+    /// How deep agents may start agents.
+    pub max_depth: u32,
+    /// Groups that the person made: their names without `group:`, and what is in them.
+    pub groups: Vec<(String, Vec<Listed>)>,
+    /// The rules.
+    pub rules: RuleLists,
+    /// When a person is asked.
+    pub ask: AskMode,
+    /// What `~` stands for in rules.
+    pub home: Option<PathBuf>,
+}
+
+impl Default for PolicySpec {
+    fn default() -> Self {
+        Self {
+            disabled: Vec::new(),
+            tools: ToolLists::default(),
+            by_provider: Vec::new(),
+            agents: Vec::new(),
+            channels: Vec::new(),
+            sandbox: ToolLists::default(),
+            subagents: ToolLists::default(),
+            max_depth: 1,
+            groups: Vec::new(),
+            rules: RuleLists::default(),
+            ask: AskMode::default(),
+            home: None,
+        }
+    }
+}

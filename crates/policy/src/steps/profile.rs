@@ -1,0 +1,63 @@
+//! Named sets of tools to start from.
+
+use crate::catalog::in_profile;
+use crate::list::List;
+use crate::steps::unavailable;
+use crate::{Candidate, Change, Decision, Listed, ToolLists};
+
+/// The profiles that one table asks for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Profiles {
+    /// The table, as in `agents.coder.tools`.
+    key: String,
+    asked: Vec<Listed>,
+}
+
+impl Profiles {
+    pub(crate) fn of(key: impl Into<String>, lists: &ToolLists) -> Self {
+        Self { key: key.into(), asked: lists.profiles.clone() }
+    }
+    /// Whether the person asks for one here.
+    fn is_chosen(&self) -> bool {
+        self.asked.iter().any(|profile| !profile.of_project)
+    }
+}
+
+/// A tool must be in the agent's profile, or else in the global one; what a project asks for comes on top of both.
+pub(crate) fn profile(
+    decision: &mut Decision,
+    step: &'static str,
+    tool: &Candidate<'_>,
+    [agent, global]: [Option<&Profiles>; 2],
+    also_allow: &[&List],
+) {
+    let replaced = agent.is_some_and(Profiles::is_chosen);
+    for (profiles, counts) in [(agent, true), (global, !replaced)] {
+        let Some(profiles) = profiles else { continue };
+        for profile in profiles.asked.iter().filter(|profile| profile.of_project || counts) {
+            profiles.require(profile, decision, step, tool, also_allow);
+        }
+    }
+}
+
+impl Profiles {
+    fn require(&self, profile: &Listed, decision: &mut Decision, step: &'static str, tool: &Candidate<'_>, also_allow: &[&List]) {
+        let name = &profile.pattern;
+        if in_profile(tool.definition, name) {
+            decision.pass(step, format!("in profile {name}"));
+            return decision.source(&profile.place);
+        }
+        let added = also_allow.iter().find_map(|list| list.find(tool)).filter(|_| !profile.of_project);
+        if let Some(entry) = added {
+            decision.pass(step, format!("also_allow {}", entry.pattern));
+            return decision.source(&entry.place);
+        }
+        let change = if profile.of_project {
+            Change::Remove { key: format!("{}.profile", self.key), entry: name.clone() }
+        } else {
+            Change::Add { key: format!("{}.also_allow", self.key), entry: tool.name().to_owned() }
+        };
+        decision.deny(step, format!("not in profile {name}"), unavailable(tool, step, Some(change)));
+        decision.source(&profile.place);
+    }
+}

@@ -1,0 +1,45 @@
+//! What an agent may not use because another agent started it.
+
+use crate::catalog::Vocabulary;
+use crate::list::Groups;
+use crate::steps::defaults::{LEAF_DENY, SUBAGENT_DENY};
+use crate::steps::{Lists, unavailable};
+use crate::{Caller, Candidate, Change, Decision, ToolLists};
+
+const STEP: &str = "sub-agent";
+
+/// The lists of sub-agents, on top of what they never had.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SubAgents {
+    lists: Lists,
+    max_depth: u32,
+}
+
+impl SubAgents {
+    pub(crate) fn compile(lists: &ToolLists, max_depth: u32, groups: &Groups, vocabulary: &Vocabulary) -> Self {
+        Self { lists: Lists::compile("subagents.tools", lists, groups, vocabulary), max_depth }
+    }
+
+    pub(crate) fn apply(&self, decision: &mut Decision, tool: &Candidate<'_>, caller: &Caller) {
+        if caller.depth == 0 {
+            return;
+        }
+        self.default(decision, tool, caller);
+        self.lists.apply(decision, STEP, tool);
+    }
+
+    fn default(&self, decision: &mut Decision, tool: &Candidate<'_>, caller: &Caller) {
+        let name = tool.name();
+        let always = SUBAGENT_DENY.contains(&name);
+        let leaf = LEAF_DENY.contains(&name) && caller.depth >= self.max_depth;
+        if !always && !leaf {
+            return;
+        }
+        if self.lists.lifts(name) {
+            return decision.pass(STEP, format!("named in {}", self.lists.key()));
+        }
+        let why = if always { "not for sub-agents by default" } else { "an agent this deep may not start others" };
+        let change = Change::Add { key: format!("{}.also_allow", self.lists.key()), entry: name.to_owned() };
+        decision.deny(STEP, why, unavailable(tool, STEP, Some(change)));
+    }
+}
