@@ -77,9 +77,9 @@ mod toolbox;
 pub use haft_compat as compat;
 pub use haft_contract::*;
 pub use haft_engine::{
-    Before, CallbackPermissions, CommandHook, CommandHookSpec, Engine, EngineBuilder, Entry, Event, EventSink, Explanation, Hook, HookCall,
-    HookEvent, Limits, LoopLimits, OnFailure, PermissionBroker, Persist, RegisterError, Registry, Session, SessionBuilder, TaintPolicy,
-    UndoError, Undone, View,
+    AnswerError, ApprovalDesk, Before, CallbackPermissions, CommandHook, CommandHookSpec, DeskNotice, Engine, EngineBuilder, Entry, Event,
+    EventSink, Explanation, FirstOf, Hook, HookCall, Limits, LoopLimits, PermissionBroker, Persist, RegisterError, Registry, Session,
+    SessionBuilder, TaintPolicy, UndoError, Undone, View,
 };
 pub use haft_macros::{ToolMeta, tool};
 pub use haft_policy::*;

@@ -13,12 +13,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("store", &["contract"]),
     ("policy", &["contract"]),
     ("engine", &["contract", "policy", "store"]),
+    ("provider", &["contract"]),
+    ("agent", &["contract", "engine", "provider", "store"]),
     ("builtin", &["contract", "macros"]),
     ("host", &["contract"]),
     ("config", &["contract"]),
     ("compat", &["contract"]),
     ("testkit", &["contract"]),
-    ("cli", &["builtin", "config", "contract", "engine", "host", "store"]),
+    ("cli", &["agent", "builtin", "config", "contract", "engine", "host", "provider", "store"]),
     ("haft", &["builtin", "compat", "contract", "engine", "host", "macros", "policy", "store"]),
 ];
 

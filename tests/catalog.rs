@@ -2,9 +2,15 @@
 #![allow(clippy::expect_used, reason = "a test that cannot go on has failed")]
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use haft::catalog::{CATALOG, Group, Known, Vocabulary, in_profile};
-use haft::{Candidate, Source, ToolDefinition};
+use haft::store::{FileBlobs, InMemoryCallLog};
+use haft::{
+    Access, Candidate, Dialect, DynTool, Engine, Plan, PlanContext, Prepared, Registry, Session, Source, ToolCall, ToolDefinition,
+    ToolError, ToolOutput, ToolResult,
+};
+use serde_json::{Value, json};
 
 /// Every tool that a seed names, by the seed's number, and what it is called here.
 #[rustfmt::skip] // one tool a line
@@ -116,7 +122,32 @@ fn definition(known: &Known) -> ToolDefinition {
     let mut definition = ToolDefinition::new(known.name, "", serde_json::json!({}));
     definition.section = known.section;
     definition.profiles = known.profiles.iter().map(|profile| (*profile).into()).collect();
+    definition.aliases = known.aliases.iter().map(|alias| (*alias).into()).collect();
+    definition.owner_only = known.owner_only;
     definition
+}
+
+/// Stands in for a tool of the catalog, whether it is built or not: its names are what is tried.
+struct Stub(ToolDefinition);
+
+impl DynTool for Stub {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+    fn prepare(&self, _: Value, _: &PlanContext<'_>) -> Result<Prepared, ToolError> {
+        let name = self.0.name.to_string();
+        Ok(Prepared::new(Plan::nothing(), |_| Box::pin(async { Ok(ToolOutput::text(name)) })))
+    }
+}
+
+/// An engine with every tool of the catalog, and no other.
+fn whole_catalog(folder: &std::path::Path) -> Engine {
+    let registry = Registry::new();
+    for known in CATALOG {
+        registry.register(Arc::new(Stub(definition(known))), Source::BuiltIn).expect("no two tools share a name");
+    }
+    let blobs = FileBlobs::open(folder).expect("a folder of its own");
+    Engine::builder(Arc::new(registry), Arc::new(InMemoryCallLog::default()), Arc::new(blobs)).build()
 }
 
 /// The tools of seed 004 that something holds for.
@@ -130,6 +161,22 @@ fn every_name_of_every_seed_is_known() {
     let vocabulary = Vocabulary::core();
     for (seed, name, expected) in SEEDS {
         assert_eq!(vocabulary.canonical(name), Some(*expected), "{name} of seed {seed}");
+    }
+}
+
+/// Known is not enough: each name is called, as each family of models would.
+#[tokio::test]
+async fn every_name_of_every_seed_is_callable_in_every_dialect() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = whole_catalog(folder.path());
+    for dialect in [Dialect::Haft, Dialect::Claw, Dialect::OpenClaw] {
+        let host = haft_testkit::FakeHost::new();
+        let session = Session::builder(host).owner().access(Access::FullAccess).dialect(dialect).loop_limits(None).build();
+        for (seed, name, expected) in SEEDS {
+            let ToolResult { tool, outcome, .. } = engine.run(ToolCall::new("1", *name, json!({})), &session).await;
+            let said: String = outcome.expect(name).texts().collect();
+            assert_eq!((&*tool, said.as_str()), (*expected, *expected), "{name} of seed {seed} in {dialect:?}");
+        }
     }
 }
 

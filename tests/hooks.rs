@@ -9,8 +9,9 @@ use haft::compat::claw;
 use haft::host::{HostOptions, LocalFiles, LocalHost, NetworkRules, WorkspaceOptions};
 use haft::store::{CallFilter, CallLog, FileBlobs, InMemoryCallLog};
 use haft::{Engine, Event, EventSink, Limits, Registry, Session, Source, ToolCall, ToolResult};
+use haft_contract::{HookEvent, OnFailure};
 use haft_engine::catalog::Vocabulary;
-use haft_engine::{CommandHook, CommandHookSpec, HookEvent, OnFailure};
+use haft_engine::{CommandHook, CommandHookSpec};
 use haft_host::LocalProcesses;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -196,6 +197,11 @@ const UNREADABLE: &str =
     "its output is not one JSON object: expected value at line 1 column 1. It begins with 'oops'; print messages to standard error";
 const TOO_LATE: &str = "it blocked a call that was made already (not today); a hook that blocks needs event = \"before_tool_call\"";
 
+/// What is said of a wish that only a hook before the call could have had.
+fn too_late(name: &str) -> String {
+    format!("it gave '{name}' too late: the call was made already; a hook that gives it needs event = \"before_tool_call\"")
+}
+
 /// What is seen of a call when a hook of this event fails, and whether that closes.
 fn failed(event: HookEvent, on_failure: OnFailure, why: &str) -> Seen {
     let failures = vec![format!("h {}: {why}", event.as_str())];
@@ -238,9 +244,9 @@ async fn before_a_call_a_command_may_rewrite_block_and_answer_and_closes_when_it
 async fn after_a_call_a_command_changes_nothing_and_its_failure_is_told() {
     let event = HookEvent::AfterToolCall;
     let cells = vec![
-        (REWRITE, done("original")),
+        (REWRITE, failed(event, OnFailure::Continue, &too_late("arguments"))),
         (BLOCK, failed(event, OnFailure::Continue, TOO_LATE)),
-        (ANSWER, done("original")),
+        (ANSWER, failed(event, OnFailure::Continue, &too_late("answer"))),
         (CRASH, failed(event, OnFailure::Continue, CRASHED)),
         (GARBAGE, failed(event, OnFailure::Continue, UNREADABLE)),
     ];
@@ -295,7 +301,8 @@ async fn fifty_megabytes_go_to_a_command_before_a_call_and_back() {
 #[tokio::test]
 async fn fifty_megabytes_go_to_a_command_after_a_call_and_back() {
     let sent = "Q".repeat(LARGE);
-    check_large(HookEvent::AfterToolCall, &sent, done(&sent)).await;
+    let failures = vec![format!("h after_tool_call: {}", too_late("arguments"))];
+    check_large(HookEvent::AfterToolCall, &sent, Seen { failures, ..done(&sent) }).await;
 }
 
 #[tokio::test]

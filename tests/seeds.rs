@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-const CRATES: [&str; 11] = ["haft", "builtin", "cli", "compat", "config", "contract", "engine", "host", "macros", "store", "testkit"];
+const CRATES: [&str; 14] = [
+    "haft", "agent", "builtin", "cli", "compat", "config", "contract", "engine", "host", "macros", "policy", "provider", "store", "testkit",
+];
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))

@@ -31,13 +31,13 @@ pub(crate) struct Common {
     #[arg(long, global = true, value_name = "LEVEL")]
     pub(crate) access: Option<Access>,
     /// The agent on whose behalf it is done [default: main]
-    #[arg(long, global = true, value_name = "NAME", value_parser = agent_name)]
+    #[arg(long, global = true, value_name = "NAME", value_parser = haft_config::agent_name)]
     pub(crate) agent: Option<String>,
     /// The tools to start from: minimal, messaging, coding or full
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, value_name = "NAME", hide_short_help = true)]
     pub(crate) profile: Option<String>,
     /// Ready-made settings: ask, auto, readonly or full
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, value_name = "NAME", hide_short_help = true)]
     pub(crate) preset: Option<String>,
     /// A configuration file in place of your own
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -64,14 +64,6 @@ impl Common {
             verbose: later.verbose || self.verbose,
         }
     }
-}
-
-fn agent_name(text: &str) -> Result<String, String> {
-    let allowed = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.');
-    if text.is_empty() || text.chars().count() > 64 || !text.chars().all(allowed) {
-        return Err("an agent's name has 1 to 64 letters, digits, '_', '-' or '.'".into());
-    }
-    Ok(text.to_owned())
 }
 
 /// For whom a policy is asked: without these, for you and the agent that you talk to.
@@ -115,6 +107,9 @@ impl Who {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Ask a model: one turn, with the tools that you allow
+    #[command(long_about = help::RUN, after_long_help = help::RUN_EXAMPLES)]
+    Run(Run),
     /// Call one tool, without a model
     #[command(long_about = help::CALL, after_long_help = help::CALL_EXAMPLES, override_usage = help::CALL_USAGE)]
     #[command(disable_help_subcommand = true)]
@@ -126,6 +121,12 @@ pub(crate) enum Command {
     #[command(long_about = help::EXPLAIN, after_long_help = help::EXPLAIN_EXAMPLES, override_usage = help::EXPLAIN_USAGE)]
     #[command(disable_help_subcommand = true)]
     Explain(Explain),
+    /// List, show, copy and remove conversations
+    #[command(long_about = help::SESSIONS, after_long_help = help::SESSIONS_EXAMPLES, disable_help_subcommand = true)]
+    Sessions {
+        #[command(subcommand)]
+        command: Sessions,
+    },
     /// List past calls, or show one in full
     #[command(long_about = help::HISTORY, after_long_help = help::HISTORY_EXAMPLES)]
     History(History),
@@ -187,6 +188,21 @@ impl ToolWords {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// What to say to the model, or - to read it from standard input
+    pub(crate) prompt: String,
+    /// The model, as provider/model [default: from the configuration, or one whose key is set, or the demo model]
+    #[arg(long, value_name = "PROVIDER/MODEL")]
+    pub(crate) model: Option<String>,
+    /// Go on with this session: its id, 4 or more characters of it, or `last`
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// End the turn after this many rounds
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_rounds: Option<u32>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Explain {
     /// Every tool in a table: its verdict, and what decided it
     #[arg(long)]
@@ -209,6 +225,42 @@ pub(crate) struct Tools {
     pub(crate) dialect: Dialect,
     #[command(flatten)]
     pub(crate) who: Who,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Sessions {
+    /// List the sessions of this workspace, the one updated last first
+    List {
+        /// Those of every workspace
+        #[arg(long)]
+        all: bool,
+        /// List at most this many
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+        limit: u32,
+    },
+    /// Show what was said in a session
+    Show {
+        /// Its id, 4 or more characters of it, or `last`
+        id: String,
+    },
+    /// Write a session as JSON, with everything that is kept of it
+    Export {
+        /// Its id, 4 or more characters of it, or `last`
+        id: String,
+    },
+    /// Copy a session, to go on from there in another way
+    Fork {
+        /// Its id, 4 or more characters of it, or `last`
+        id: String,
+        /// Copy the entries before this number only
+        #[arg(long, value_name = "N")]
+        at: Option<u64>,
+    },
+    /// Remove a session for good
+    Delete {
+        /// Its id, 4 or more characters of it, or `last`
+        id: String,
+    },
 }
 
 #[derive(Debug, Subcommand)]

@@ -5,9 +5,12 @@ mod completions;
 mod config;
 mod doctor;
 mod explain;
-mod history;
+pub(crate) mod history;
+mod interrupt;
 mod man;
 mod policy;
+mod run;
+mod sessions;
 mod tools;
 mod trust;
 mod undo;
@@ -24,9 +27,11 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
     let Cli { common, command } = cli;
     let output = Output::new(&common);
     match command {
+        Command::Run(request) => run::run(&common, &request, &output),
         Command::Call(words) => call::run(common, words),
         Command::Explain(request) => explain::run(common, request),
         Command::Tools(request) => tools::run(&common, &request, &output),
+        Command::Sessions { command } => sessions::run(&common, &command, &output),
         Command::History(request) => history::run(request, &output),
         Command::Undo(request) => undo::run(&common, &request, &output),
         Command::Policy { command } => policy::run(&common, &command, &output),

@@ -126,7 +126,8 @@ impl From<clap::Error> for Failure {
         }
         let text = error.render();
         let plain = text.to_string();
-        let first = plain.lines().next().unwrap_or_default().trim_start_matches("error: ");
+        // All of what is wrong, such as every argument that is missing; how to use it comes behind an empty line.
+        let first = plain.split("\n\n").next().unwrap_or_default().trim().trim_start_matches("error: ");
         let exit = if error.use_stderr() { Exit::Usage } else { Exit::Success };
         Self::new(exit, "usage_error", first).report(text.ansi().to_string())
     }
@@ -164,12 +165,5 @@ impl From<UndoError> for Failure {
 
 /// What the person can change to get another answer, and where, if the decision says so.
 pub(crate) fn to_change(details: Option<&Value>) -> Option<String> {
-    let details = details?;
-    let change = details["to_change"].as_str()?;
-    let steps = details["decision"].as_array().map_or(&[][..], Vec::as_slice);
-    let place = steps.iter().find(|step| step["outcome"] == "deny").and_then(|step| {
-        let file = step["file"].as_str()?;
-        Some(step["line"].as_u64().map_or_else(|| format!(" ({file})"), |line| format!(" ({file}:{line})")))
-    });
-    Some(format!("{change}{}", place.unwrap_or_default()))
+    details?["to_change"].as_str().map(str::to_owned)
 }

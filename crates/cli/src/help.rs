@@ -32,6 +32,21 @@ Environment:
 
 Data goes to standard output, everything else to standard error.";
 
+pub(crate) const RUN: &str = "\
+Ask a model. It gets the tools that your policy offers, its calls go through every stage, and it goes on until it is done. \
+What it says goes to standard output, one line for each call to standard error; --json writes one event a line.
+
+The model is the one that --model names, or the agent's or yours in the configuration, or one whose key is set \
+(ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY), or a server on this machine (Ollama, LM Studio, llama.cpp), or else the \
+demo model: a few rules that need no network. Ctrl-C cancels the turn; a second one ends haft at once.";
+
+pub(crate) const RUN_EXAMPLES: &str = "\
+Examples:
+  haft run \"What time is it in Tokyo, and what does README.md say?\"
+  haft run --model anthropic/claude-sonnet-4-5 \"Fix the failing test\"
+  haft run --session last \"and now in London?\"
+  git diff | haft run -";
+
 pub(crate) const CALL: &str = "\
 Call one tool, without a model.
 
@@ -74,7 +89,7 @@ pub(crate) const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   haft explain http_request
   haft explain --all --agent coder
-  haft explain exec --provider gemini --depth 1
+  haft explain notify --provider gemini --depth 1
   haft explain write_file '{\"path\":\"../outside.txt\",\"content\":\"x\"}'";
 
 pub(crate) const POLICY: &str = "\
@@ -107,6 +122,16 @@ Examples:
   haft trust --show
   haft trust
   haft trust --revoke";
+
+pub(crate) const SESSIONS: &str = "\
+Conversations with models. Everything that is said is kept, entry by entry, before anything else happens; a session that was \
+broken off is repaired when it goes on: `haft run --session ID`.";
+
+pub(crate) const SESSIONS_EXAMPLES: &str = "\
+Examples:
+  haft sessions list
+  haft sessions show last
+  haft sessions export 3f9c21ab > session.json";
 
 pub(crate) const HISTORY: &str = "\
 List past calls, newest first, or show one in full: its arguments, effects, decision, outcome, and how to undo it.";

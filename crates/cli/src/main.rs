@@ -1,7 +1,6 @@
 //! The `haft` binary: parse, dispatch, exit code.
 
 mod arguments;
-mod base64;
 mod commands;
 mod effects;
 mod failure;

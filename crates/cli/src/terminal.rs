@@ -5,6 +5,7 @@ mod dialogue;
 mod permissions;
 mod progress;
 mod question;
+mod turn;
 mod waiting;
 
 use std::io::{self, IsTerminal};
@@ -15,6 +16,7 @@ pub(crate) use self::approver::TerminalApprover;
 use self::dialogue::Dialogue;
 pub(crate) use self::permissions::TerminalPermissions;
 pub(crate) use self::progress::TerminalProgress;
+pub(crate) use self::turn::{JsonLines, TurnOnTerminal};
 pub(crate) use self::waiting::{in_its_place, show_waiting, stop_waiting};
 
 /// How many lines wait to be asked for; more are not read.

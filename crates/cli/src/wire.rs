@@ -4,6 +4,8 @@
 
 mod hooks;
 mod keeper;
+mod lint;
+pub(crate) mod models;
 mod policy;
 mod settings;
 mod trust;
@@ -19,14 +21,19 @@ use haft_engine::{
     StandardPolicy, TaintPolicy,
 };
 use haft_host::{HostOptions, LocalFiles, LocalHost, NetworkRules, WorkspaceOptions};
-use haft_store::{Blobs, CallLog, FileBlobs, InMemoryCallLog, Opened, SqliteCallLog, StoreError};
+use haft_provider::Model;
+use haft_store::{Blobs, CallLog, FileBlobs, InMemoryCallLog, Opened, SessionStore, SqliteCallLog, StoreError};
 
+pub(crate) use self::lint::warn_of_idle_rules;
 pub(crate) use self::settings::{Settings, Trust, check, config_file, data_folder, read, report_width, user_file, workspace};
 pub(crate) use self::trust::Trusted;
 use crate::arguments::{Common, Who};
 use crate::failure::Failure;
 use crate::output::{Output, warn};
 use crate::terminal::{Terminal, TerminalApprover, TerminalPermissions, TerminalProgress};
+
+/// The agent that the person talks to, which needs no configuration.
+pub(crate) const MAIN: &str = "main";
 
 /// Every tool there is.
 pub(crate) fn registry() -> Result<Arc<Registry>, Failure> {
@@ -39,16 +46,28 @@ pub(crate) fn registry() -> Result<Arc<Registry>, Failure> {
 
 /// The history. That a damaged one was set aside is told at once.
 pub(crate) fn history(folder: &Path) -> Result<Arc<dyn CallLog>, Failure> {
-    let Opened { log, notice } = open_history(folder)?;
-    if let Some(notice) = &notice {
-        warn(notice);
-    }
-    Ok(Arc::new(log))
+    Ok(stores(folder)?.log)
 }
 
 /// The history and what there is to say about it.
 pub(crate) fn open_history(folder: &Path) -> Result<Opened, StoreError> {
     SqliteCallLog::open(folder)
+}
+
+/// The history and the conversations.
+pub(crate) struct Stores {
+    pub(crate) log: Arc<dyn CallLog>,
+    pub(crate) sessions: Arc<dyn SessionStore>,
+}
+
+/// Both, from the database that they share. That a damaged one was set aside is told at once.
+pub(crate) fn stores(folder: &Path) -> Result<Stores, Failure> {
+    let Opened { log, notice } = open_history(folder)?;
+    if let Some(notice) = &notice {
+        warn(notice);
+    }
+    let sessions = log.sessions();
+    Ok(Stores { log: Arc::new(log), sessions: Arc::new(sessions) })
 }
 
 /// What lies beside the history.
@@ -95,7 +114,21 @@ impl Wire {
 
     fn of(settings: Settings, registry: Arc<Registry>) -> Result<Self, Failure> {
         let policy = policy::policy(&settings.config, &settings.provenance, &registry)?;
-        Ok(Self { settings, registry, policy })
+        let wire = Self { settings, registry, policy };
+        wire.known_agent(&wire.settings.agent)?;
+        Ok(wire)
+    }
+
+    /// A misspelt agent would be one that nothing restricts.
+    pub(crate) fn known_agent(&self, name: &str) -> Result<(), Failure> {
+        let agents = self.settings.provenance.names_beneath(&["agents"]);
+        let known: Vec<&str> = std::iter::once(MAIN).chain(agents.iter().map(String::as_str)).collect();
+        if known.contains(&name) {
+            return Ok(());
+        }
+        let near = haft_engine::nearest(name, known.iter().copied());
+        let meant = near.first().map(|near| format!("did you mean '{near}'? Or ")).unwrap_or_default();
+        Err(Failure::usage(format!("there is no agent '{name}'")).help(format!("{meant}configure it in [agents.{name}]")))
     }
 
     /// A session that decides, but keeps and runs nothing.
@@ -114,7 +147,7 @@ impl Wire {
     pub(crate) fn explaining(&self) -> Result<Explaining<'_>, Failure> {
         let blobs = open_blobs(&self.settings.data_folder)?;
         let host = self.host(&self.settings.workspace, Some(blobs.spill_folder()))?;
-        let engine = self.engine(Arc::new(InMemoryCallLog::default()), blobs, None)?;
+        let engine = self.engine(Arc::new(InMemoryCallLog::default()), blobs, &self.settings.workspace)?;
         Ok(Explaining { wire: self, engine, host })
     }
 
@@ -122,20 +155,35 @@ impl Wire {
     pub(crate) fn calling(&self, folder: &Path, log: Arc<dyn CallLog>, asking: Asking) -> Result<Wired, Failure> {
         let blobs = open_blobs(&self.settings.data_folder)?;
         let host = self.host(folder, Some(blobs.spill_folder()))?;
-        let engine = self.engine(Arc::clone(&log), blobs, Some(folder))?;
+        let engine = self.engine(Arc::clone(&log), blobs, folder)?;
         Ok(Wired { engine, session: self.session(host, &self.settings.agent, asking).build(), log })
     }
 
-    /// Hooks run around calls alone, in the folder of the call.
-    fn engine(&self, log: Arc<dyn CallLog>, blobs: Arc<dyn Blobs>, hooks_in: Option<&Path>) -> Result<Engine, Failure> {
-        let policy = Arc::clone(&self.policy);
-        let mut engine =
-            Engine::builder(Arc::clone(&self.registry), log, blobs).policy(policy).limits(self.limits()).events(Arc::new(Told));
-        if let Some(folder) = hooks_in {
-            let hooks = hooks::hooks(&self.settings.provenance, &self.policy, folder)?;
-            engine = hooks.into_iter().fold(engine, EngineBuilder::hook);
+    /// As [`Wire::calling`], for a conversation with a model.
+    pub(crate) fn conversing(&self, log: Arc<dyn CallLog>, asking: Asking, session: &str, model: &Model) -> Result<Wired, Failure> {
+        let folder = &self.settings.workspace;
+        let blobs = open_blobs(&self.settings.data_folder)?;
+        let host = self.host(folder, Some(blobs.spill_folder()))?;
+        let engine = self.engine(Arc::clone(&log), blobs, folder)?;
+        let conversing =
+            self.session(host, &self.settings.agent, asking).id(session).model(model.provider.as_str(), Some(model.name.clone()));
+        Ok(Wired { engine, session: conversing.build(), log })
+    }
+
+    /// The agent's own instructions.
+    pub(crate) fn prompt(&self) -> Option<&str> {
+        match &self.settings.provenance.get_at(&["agents", &self.settings.agent, "prompt"])?.value {
+            haft_config::Value::Text(text) => Some(text),
+            _ => None,
         }
-        Ok(engine.build())
+    }
+
+    /// Hooks run around calls alone, in the folder of the call; an explanation names them.
+    fn engine(&self, log: Arc<dyn CallLog>, blobs: Arc<dyn Blobs>, folder: &Path) -> Result<Engine, Failure> {
+        let policy = Arc::clone(&self.policy);
+        let engine = Engine::builder(Arc::clone(&self.registry), log, blobs).policy(policy).limits(self.limits()).events(Arc::new(Told));
+        let hooks = hooks::hooks(&self.settings.provenance, &self.policy, folder)?;
+        Ok(hooks.into_iter().fold(engine, EngineBuilder::hook).build())
     }
 
     fn limits(&self) -> Limits {
@@ -152,30 +200,34 @@ impl Wire {
     fn host(&self, root: &Path, spills: Option<&Path>) -> Result<Arc<LocalHost>, Failure> {
         let network = &self.settings.config.network;
         let network = NetworkRules::parse(&network.allow, &network.deny).map_err(|error| Failure::config(error.to_string()))?;
-        let files = LocalFiles::open(self.workspace_options(root, spills)).map_err(|error| Failure::config(error.message()))?;
+        let files = LocalFiles::open(self.workspace_options(root, spills)?).map_err(|error| Failure::config(error.message()))?;
         let alert_log = self.settings.data_folder.join("alerts.log");
         Ok(Arc::new(LocalHost::new(Arc::new(files), HostOptions { network, alert_log })))
     }
 
-    fn workspace_options(&self, root: &Path, spills: Option<&Path>) -> WorkspaceOptions {
+    fn workspace_options(&self, root: &Path, spills: Option<&Path>) -> Result<WorkspaceOptions, Failure> {
         let workspace = &self.settings.config.workspace;
         let roots = |access| workspace.roots.iter().filter(move |root| root.access == access).map(|root| root.path.clone());
-        WorkspaceOptions {
+        Ok(WorkspaceOptions {
             root: root.to_owned(),
             read_only_roots: roots(haft_contract::Access::ReadOnly).chain(spills.map(Path::to_owned)).collect(),
             writable_roots: roots(haft_contract::Access::WorkspaceWrite).collect(),
-            deny_read: workspace.deny_read.iter().cloned().chain(self.denied_reads(root)).collect(),
+            deny_read: workspace.deny_read.iter().cloned().chain(self.denied_reads(root)?).collect(),
             protected: self.settings.own_paths(),
-        }
+        })
     }
 
-    /// What rules forbid to read, as the file system understands it, so that a search through a tree skips it too.
-    fn denied_reads(&self, root: &Path) -> Vec<String> {
-        let absolute = |pattern: String| {
-            if pattern.starts_with(['/', '*']) { pattern } else { root.join(&pattern).to_string_lossy().into_owned() }
+    /// What rules forbid to read, as the file system understands it, so that a search through a tree skips it too. A rule
+    /// that it does not understand would be one that a search does not keep.
+    fn denied_reads(&self, root: &Path) -> Result<Vec<String>, Failure> {
+        let taken = |pattern: String| match settings::glob(&pattern, root) {
+            Ok(()) => Ok(pattern),
+            Err(complaint) => {
+                let message = format!("a rule denies reading '{pattern}', which the file system cannot keep: {}", complaint.message);
+                Err(Failure::config(message).help("write another pattern in rules.deny, such as \"read(**/*.key)\""))
+            }
         };
-        let usable = |pattern: &String| settings::is_glob(pattern, root);
-        self.policy.denied_reads().into_iter().map(absolute).filter(usable).collect()
+        self.policy.denied_reads().into_iter().map(taken).collect()
     }
 
     /// Never more than the session has, whatever an agent's own table says.
@@ -240,11 +292,11 @@ fn as_if(session: SessionBuilder, who: &Who) -> SessionBuilder {
     if who.guest { session.guest() } else { session }
 }
 
-/// `id:42` and the like; without a kind it is an id.
+/// `id:42` and the like, the kind in any case; without one it is an id.
 fn sender_of(written: &str) -> Sender {
     let (kind, value) = written.split_once(':').unwrap_or(("id", written));
-    let value = Some(value.to_owned());
-    match kind {
+    let value = Some(value.trim().to_owned());
+    match kind.trim().to_ascii_lowercase().as_str() {
         "e164" => Sender { e164: value, ..Sender::default() },
         "username" => Sender { username: value, ..Sender::default() },
         "name" => Sender { name: value, ..Sender::default() },
@@ -262,9 +314,15 @@ pub(crate) struct Explaining<'a> {
 
 impl Explaining<'_> {
     /// The session of this agent and whoever stands behind it.
-    pub(crate) fn session(&self, agent: Option<&str>, who: &Who) -> Session {
-        let agent = agent.unwrap_or(&self.wire.settings.agent);
-        as_if(self.wire.session(Arc::clone(&self.host), agent, Asking::Never), who).build()
+    pub(crate) fn session(&self, agent: Option<&str>, who: &Who) -> Result<Session, Failure> {
+        Ok(as_if(self.builder(agent)?, who).build())
+    }
+
+    /// The session of this agent, of which more is to be said.
+    pub(crate) fn builder(&self, agent: Option<&str>) -> Result<SessionBuilder, Failure> {
+        let agent = agent.map_or_else(|| Ok(self.wire.settings.agent.clone()), haft_config::agent_name).map_err(Failure::usage)?;
+        self.wire.known_agent(&agent)?;
+        Ok(self.wire.session(Arc::clone(&self.host), &agent, Asking::Never))
     }
 }
 
@@ -275,6 +333,7 @@ impl EventSink for Told {
     fn event(&self, event: &Event<'_>) {
         match event {
             Event::NotRecorded { why, .. } => warn(&format!("this call is not in the history: {why}")),
+            Event::NotKept { rules, why, .. } => warn(&format!("allowed for this session alone: {} ({why})", rules.join(", "))),
             Event::HookFailed { hook, why, .. } => warn(&format!("the hook '{hook}' failed: {why}")),
             _ => {}
         }

@@ -13,8 +13,10 @@ mod suite {
     mod history;
     mod interrupt;
     mod policy;
+    mod run;
     mod state;
     mod terminal;
     mod tools;
     mod undo;
+    mod verdicts;
 }

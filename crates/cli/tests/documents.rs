@@ -123,7 +123,7 @@ impl Home {
             .arg(format!("exec 2>&1; {line}"))
             .current_dir(self.ann().join("work"))
             .env_clear()
-            .envs([("COLUMNS", "100"), ("NO_COLOR", "1"), ("TZ", "UTC"), ("LANG", "C.UTF-8")])
+            .envs([("COLUMNS", "100"), ("NO_COLOR", "1"), ("TZ", "UTC"), ("LANG", "C.UTF-8"), ("HAFT_LOCAL_MODELS", "")])
             .env("HOME", self.ann())
             .env("PATH", binary.parent().unwrap())
             .stdin(Stdio::null())

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use haft_contract::Access;
+use haft_contract::{Access, AskMode};
 
 use crate::document::Contents;
 use crate::merge::merge;
@@ -20,37 +20,6 @@ pub enum Taint {
     Ask,
     /// Refuses.
     Deny,
-}
-
-/// When a person is asked; the later, the more often.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Ask {
-    /// Nobody is asked: what would be asked is refused.
-    Never,
-    /// Also for what goes beyond the access level.
-    Beyond,
-    /// About what rules ask.
-    #[default]
-    Rules,
-    /// About every change.
-    Changes,
-    /// About every call.
-    Always,
-}
-
-impl Ask {
-    const ALL: [Self; 5] = [Self::Never, Self::Beyond, Self::Rules, Self::Changes, Self::Always];
-
-    /// The word in the file.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Never => "never",
-            Self::Beyond => "beyond",
-            Self::Rules => "rules",
-            Self::Changes => "changes",
-            Self::Always => "always",
-        }
-    }
 }
 
 /// Which tools are offered.
@@ -168,7 +137,7 @@ pub struct Config {
     /// How much a session may do.
     pub access: Access,
     /// When a person is asked.
-    pub ask: Ask,
+    pub ask: AskMode,
     /// Which tools are offered.
     pub tools: Tools,
     /// Rules on effects.
@@ -239,9 +208,9 @@ fn access(settings: &Provenance) -> Access {
     }
 }
 
-fn ask(settings: &Provenance) -> Ask {
+fn ask(settings: &Provenance) -> AskMode {
     let word = word(settings, "ask");
-    Ask::ALL.into_iter().find(|ask| Some(ask.as_str()) == word).unwrap_or(Ask::Always)
+    AskMode::ALL.into_iter().find(|ask| Some(ask.as_str()) == word).unwrap_or(AskMode::Always)
 }
 
 fn taint(settings: &Provenance) -> Taint {

@@ -192,9 +192,10 @@ impl Decoder<'_> {
 
     fn judged(&self, of: ListOf, text: &str) -> Result<(), Complaint> {
         shape(of, text)?;
+        // Which groups there are is known when all layers are read.
+        let later = text.starts_with(GROUP) && matches!(of, ListOf::Tools | ListOf::Matchers);
         match self.check {
-            // Which groups there are is known when all layers are read.
-            Some(check) if !text.starts_with(GROUP) => check(of, text),
+            Some(check) if !later => check(of, text),
             _ => Ok(()),
         }
     }

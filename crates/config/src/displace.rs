@@ -3,11 +3,11 @@
 
 use std::collections::HashSet;
 
+use crate::Layer;
 use crate::document::{Contents, Name};
 use crate::lookup::chosen;
 use crate::names::folded;
 use crate::provenance::Setting;
-use crate::{Layer, Merge};
 
 /// What the person's own layers have under chosen names.
 pub(crate) struct Person<'s> {
@@ -38,7 +38,7 @@ impl<'s> Person<'s> {
     /// The person's table that a setting of the project would stand in place of.
     pub(crate) fn displaced_by(&self, found: &Setting) -> Option<Vec<String>> {
         // What only the person sets is refused anyway, with a better message.
-        if found.source.layer != Layer::Project || found.key.merge == Merge::PersonOnly {
+        if found.source.layer != Layer::Project || found.key.merge.is_persons() {
             return None;
         }
         chosen(found.key).find_map(|at| self.displaced_at(&found.path, at))
@@ -63,11 +63,12 @@ impl<'s> Person<'s> {
     /// The person's table in the same place whose name covers this one: `openai` covers `openai/gpt-4.1`.
     fn general(&self, table: &[String], name: &str) -> Option<Vec<String>> {
         let mut beside = self.paths.iter().filter(|path| path.starts_with(table));
-        beside.find(|path| path.get(table.len()).is_some_and(|own| covers(own, name))).map(|path| path[..=table.len()].to_vec())
+        beside.find(|path| path.get(table.len()).is_some_and(|own| covers(table, own, name))).map(|path| path[..=table.len()].to_vec())
     }
 }
 
-fn covers(general: &str, name: &str) -> bool {
-    let (general, name) = (folded("", general), folded("", name));
+fn covers(table: &[String], general: &str, name: &str) -> bool {
+    let kind = table.last().map_or("", String::as_str);
+    let (general, name) = (folded(kind, general), folded(kind, name));
     general == "*" || name.strip_prefix(&general).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':']))
 }

@@ -16,7 +16,7 @@ use crate::problem::Problem;
 use crate::provenance::Setting;
 use crate::suggest::for_key;
 use crate::text::quoted;
-use crate::{Key, Layer, Pending, Source, Status};
+use crate::{Key, Layer, Source, Status};
 
 /// Up to this size all syntax errors are collected; no one writes more, and each error takes memory.
 const MAX_RECOVERED_BYTES: usize = 64 * 1024;
@@ -28,8 +28,6 @@ pub(crate) struct Contents {
     /// The tables with chosen names, in order of appearance.
     pub(crate) names: Vec<Name>,
     pub(crate) hooks: Vec<Hook>,
-    /// What of a project's file would start or reach something, besides hooks.
-    pub(crate) pending: Vec<Pending>,
 }
 
 /// A table with a chosen name: where it stands, and in which layer.
@@ -104,7 +102,7 @@ impl Walk<'_, '_> {
             if !self.decoder.problems.room_for_more() {
                 break;
             }
-            path.push(name.get_ref().to_string());
+            path.push(if named { names::kept(path, name.get_ref()) } else { name.get_ref().to_string() });
             if !named || names::fit(self.decoder, path, name) {
                 self.node(path, name, value);
             }
@@ -165,19 +163,9 @@ impl Walk<'_, '_> {
                 self.contents.settings.extend(typed.map(|value| Setting { key, path: path.to_vec(), value, source }));
             }
             Status::Later => {
-                self.pending(key, path, value);
                 let used = LaterUse { path: written(path), span: name.span() };
                 self.later.entry((path[0].clone(), key.is_authority())).or_default().push(used);
             }
-        }
-    }
-
-    /// Where requests go and which variable they carry is not a project's to choose.
-    fn pending(&mut self, key: &Key, path: &[String], value: &Node<'_>) {
-        let reaches = matches!(key.path, "providers.*.base_url" | "providers.*.api_key_env");
-        if let (true, Layer::Project, Some(text)) = (reaches, self.decoder.origin.layer(), value.get_ref().as_str()) {
-            let source = self.decoder.origin.at(value.span());
-            self.contents.pending.push(Pending::new(format!("{} = {}", written(path), quoted(text)), source));
         }
     }
 

@@ -1,67 +1,16 @@
 //! Hooks: programs that run around a call.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde::Serialize;
+use haft_contract::{HookEvent, OnFailure};
 use toml::de::DeTable;
 
 use crate::decode::{Decoder, Node};
+use crate::named::{Named, named};
 use crate::problem::Problem;
 use crate::provenance::Setting;
 use crate::{Source, Sourced, Value};
-
-/// When a hook runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HookEvent {
-    /// Before a call, which it may change, block or answer.
-    BeforeToolCall,
-    /// After a call, which it only sees.
-    AfterToolCall,
-    /// Before a result is stored, which it may change.
-    ToolResultPersist,
-}
-
-impl HookEvent {
-    /// The word in the file.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::BeforeToolCall => "before_tool_call",
-            Self::AfterToolCall => "after_tool_call",
-            Self::ToolResultPersist => "tool_result_persist",
-        }
-    }
-    fn of(word: &str) -> Option<Self> {
-        [Self::BeforeToolCall, Self::AfterToolCall, Self::ToolResultPersist].into_iter().find(|event| event.as_str() == word)
-    }
-    /// After a call there is nothing left to block.
-    const fn default_failure(self) -> OnFailure {
-        match self {
-            Self::BeforeToolCall | Self::ToolResultPersist => OnFailure::Block,
-            Self::AfterToolCall => OnFailure::Continue,
-        }
-    }
-}
-
-/// What happens to the call when a hook cannot run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OnFailure {
-    /// It is blocked.
-    Block,
-    /// It goes on.
-    Continue,
-}
-
-impl OnFailure {
-    /// The word in the file.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Block => "block",
-            Self::Continue => "continue",
-        }
-    }
-}
 
 /// A program that runs around a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,8 +30,22 @@ pub struct Hook {
     pub on_failure: OnFailure,
     /// Those with a higher number run first.
     pub priority: i64,
+    /// The files of the workspace that the command names, which no tool may write; of a link both itself and where it leads.
+    pub files: Vec<PathBuf>,
+    /// Programs in the workspace that the command names and that are not there, which no tool may create.
+    pub missing: Vec<PathBuf>,
+    /// The folders of the workspace that the command names.
+    pub(crate) folders: Vec<PathBuf>,
     /// Where it stands.
     pub source: Source,
+}
+
+impl Hook {
+    /// Finds out what of the workspace the command names.
+    pub(crate) fn look_around(&mut self, workspace: &Path, home: Option<&Path>) {
+        let Named { files, missing, folders } = named(&self.command, workspace, home);
+        (self.files, self.missing, self.folders) = (files, missing, folders);
+    }
 }
 
 /// More hooks than anyone has are a mistake, and each is a process for each call.
@@ -99,7 +62,7 @@ pub(crate) fn hook(decoder: &mut Decoder<'_>, entry: &Node<'_>, table: &DeTable<
         return None;
     }
     let mut fields = Fields(fields);
-    let event = fields.word("event").and_then(|(word, _)| HookEvent::of(word))?;
+    let event = fields.word("event").and_then(|(word, _)| HookEvent::ALL.into_iter().find(|event| event.as_str() == word))?;
     let on_failure = fields.on_failure(decoder, event)?;
     Some(Hook {
         name: fields.text("name"),
@@ -109,6 +72,9 @@ pub(crate) fn hook(decoder: &mut Decoder<'_>, entry: &Node<'_>, table: &DeTable<
         timeout: Duration::from_secs(fields.seconds().unwrap_or(10)),
         on_failure,
         priority: fields.number("priority").unwrap_or(0),
+        files: Vec::new(),
+        missing: Vec::new(),
+        folders: Vec::new(),
         source: decoder.origin.at(entry.span()),
     })
 }

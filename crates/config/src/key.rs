@@ -66,6 +66,15 @@ pub enum Merge {
     Intersect,
     /// Authority: any value could widen, so a project file has no say.
     PersonOnly,
+    /// Authority: entries of all the person's layers count together; any could widen, so a project file has no say.
+    PersonUnion,
+}
+
+impl Merge {
+    /// Whether a project file has no say.
+    pub fn is_persons(self) -> bool {
+        matches!(self, Self::PersonOnly | Self::PersonUnion)
+    }
 }
 
 /// Whether this version acts on a key.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::names::folded;
 use crate::path::written;
 use crate::problem::{Problem, Problems};
 use crate::provenance::{Provenance, Setting};
@@ -9,23 +10,28 @@ use crate::shape::GROUP;
 use crate::text::quoted;
 use crate::{Source, Sourced, Value};
 
+/// The one spelling of an entry that names tools.
+type Spelling<'a> = Option<&'a dyn Fn(&str) -> String>;
+
 /// Looks at the settings once all layers are together.
-pub(crate) fn lint(settings: &Provenance, problems: &mut Problems) {
+pub(crate) fn lint(settings: &Provenance, spelling: Spelling<'_>, problems: &mut Problems) {
+    let spelled = |entry: &Sourced<String>| spelling.map_or_else(|| entry.value.clone(), |spelling| spelling(&entry.value));
     for setting in settings.settings() {
         match (setting.key.segments().last(), &setting.value) {
             (Some("allow"), Value::Lists(lists)) => {
                 empty(setting, lists, problems);
-                apart(setting, lists, problems);
+                apart(setting, lists, &spelled, problems);
                 for list in lists {
-                    denied(settings, setting, &list.value, problems);
+                    denied(settings, setting, &list.value, &spelled, problems);
                 }
             }
-            (Some("also_allow"), Value::List(entries)) => denied(settings, setting, entries, problems),
+            (Some("also_allow"), Value::List(entries)) => denied(settings, setting, entries, &spelled, problems),
             (Some("profile"), Value::Texts(profiles)) => several(setting, profiles, problems),
             _ => {}
         }
     }
     rules(settings, problems);
+    forgeable(settings, problems);
 }
 
 /// A list that leaves nothing.
@@ -38,14 +44,25 @@ fn empty(setting: &Setting, lists: &[Sourced<Vec<Sourced<String>>>], problems: &
 }
 
 /// Entries that the same table denies.
-fn denied(settings: &Provenance, setting: &Setting, entries: &[Sourced<String>], problems: &mut Problems) {
+fn denied(
+    settings: &Provenance,
+    setting: &Setting,
+    entries: &[Sourced<String>],
+    spelled: &impl Fn(&Sourced<String>) -> String,
+    problems: &mut Problems,
+) {
     let deny = beside(setting, "deny");
-    let denials = settings.entries_at(&deny.iter().map(String::as_str).collect::<Vec<_>>());
-    let denials: HashMap<&str, &Source> = denials.iter().map(|entry| (entry.value.as_str(), &entry.source)).collect();
+    let denials = settings.entries_at(&parts(&deny));
+    let denials: HashMap<String, &Sourced<String>> = denials.iter().map(|entry| (spelled(entry), entry)).collect();
     for entry in entries {
-        let Some(denial) = denials.get(entry.value.as_str()) else { continue };
+        let Some(denial) = denials.get(&spelled(entry)) else { continue };
         let (key, deny) = (written(&setting.path), written(&deny));
-        let message = format!("'{key}' and '{deny}' both hold {}: deny wins ({denial})", quoted(&entry.value));
+        let what = if denial.value == entry.value {
+            format!("'{key}' and '{deny}' both hold {}", quoted(&entry.value))
+        } else {
+            format!("'{key}' holds {} and '{deny}' {}, which is the same tool", quoted(&entry.value), quoted(&denial.value))
+        };
+        let message = format!("{what}: deny wins ({})", denial.source);
         problems.add(|| Problem::warning(entry.source.clone(), message).key(key).help("remove one of the two"));
     }
 }
@@ -56,11 +73,20 @@ fn beside(setting: &Setting, name: &str) -> Vec<String> {
     table.iter().cloned().chain([name.to_owned()]).collect()
 }
 
+fn parts(path: &[String]) -> Vec<&str> {
+    path.iter().map(String::as_str).collect()
+}
+
 /// A project's list that has nothing in common with the person's, as far as names alone can tell.
-fn apart(setting: &Setting, lists: &[Sourced<Vec<Sourced<String>>>], problems: &mut Problems) {
+fn apart(
+    setting: &Setting,
+    lists: &[Sourced<Vec<Sourced<String>>>],
+    spelled: &impl Fn(&Sourced<String>) -> String,
+    problems: &mut Problems,
+) {
     let [own, .., project] = lists else { return };
     let literal = |list: &[Sourced<String>]| !list.is_empty() && !list.iter().any(|entry| is_pattern(&entry.value));
-    let shared = |entry: &Sourced<String>| own.value.iter().any(|known| known.value == entry.value);
+    let shared = |entry: &Sourced<String>| own.value.iter().any(|known| spelled(known) == spelled(entry));
     if literal(&own.value) && literal(&project.value) && !project.value.iter().any(shared) {
         let key = written(&setting.path);
         let message = format!("the project's '{key}' has no tool of your own list ({}): nothing is left", own.source);
@@ -99,4 +125,47 @@ fn rules(settings: &Provenance, problems: &mut Problems) {
             }
         }
     }
+}
+
+/// A sender's table by a name that anyone can choose, where it allows more than the channel's, in whose place it stands.
+fn forgeable(settings: &Provenance, problems: &mut Problems) {
+    for channel in settings.names_beneath(&["channels"]) {
+        let general = ["channels", channel.as_str(), "tools"];
+        for sender in settings.names_beneath(&["channels", &channel, "senders"]) {
+            let own = ["channels", channel.as_str(), "senders", sender.as_str()];
+            if !folded("senders", &sender).starts_with("name:") || !allows_more(settings, &own, &general) {
+                continue;
+            }
+            let path = own.map(str::to_owned);
+            let source = first_within(settings, &path).or_else(|| first_within(settings, &general.map(str::to_owned)));
+            let key = written(&path);
+            let message = format!("'{key}' allows more than the channel, and anyone can choose that name");
+            let help = "name the sender by id:, e164: or username:, or allow no more than the channel does";
+            problems.add(|| Problem::warning(source.unwrap_or(Source::BUILT_IN), message).key(key).help(help));
+        }
+    }
+}
+
+fn first_within(settings: &Provenance, table: &[String]) -> Option<Source> {
+    settings.settings().iter().find(|setting| setting.path.starts_with(table)).map(|setting| setting.source.clone())
+}
+
+/// Whether a table lacks a denial of another, or allows what the other does not name.
+fn allows_more(settings: &Provenance, own: &[&str], general: &[&str]) -> bool {
+    let entries = |table: &[&str], list: &str| settings.entries_at(&[table, &[list]].concat()).to_vec();
+    let allowed = |table: &[&str]| {
+        let lists = settings.lists_at(&[table, &["allow"]].concat());
+        let only = !lists.is_empty();
+        let named = lists.iter().flat_map(|list| list.value.clone()).chain(entries(table, "also_allow"));
+        only.then(|| named.collect::<Vec<_>>())
+    };
+    let lacks = |all: &[Sourced<String>], some: &[Sourced<String>]| {
+        all.iter().any(|entry| !some.iter().any(|known| known.value == entry.value || known.value == "*"))
+    };
+    let more_named = match (allowed(own), allowed(general)) {
+        (_, None) => false,
+        (None, Some(_)) => true,
+        (Some(own), Some(general)) => lacks(&own, &general),
+    };
+    more_named || lacks(&entries(general, "deny"), &entries(own, "deny"))
 }

@@ -12,8 +12,8 @@ use crate::origin::Origin;
 use crate::paths::{self, Environment, absolute};
 use crate::problem::{Problem, Problems, Severity};
 use crate::provenance::Provenance;
-use crate::text::quoted;
-use crate::trust::{fingerprint, not_run};
+use crate::text::{quoted, sentence};
+use crate::trust::{doubtful, fingerprint, not_run};
 use crate::{Config, Flag, Layer, ListOf, Pending, Root, Source, Sourced, Value, document, groups, lint, presets, read, variables};
 
 /// What to load.
@@ -35,8 +35,10 @@ pub struct Request<'a> {
     pub flags: &'a [Flag<'a>],
     /// Judges entries of lists: whether there is such a tool, whether a host parses.
     pub check: Option<Check<'a>>,
-    /// Whether the person trusts the project's file: only then does anything of it start.
-    pub trusted: bool,
+    /// Whether the person trusts a project's file with this fingerprint: only then does anything of it start.
+    pub trusted: Option<&'a dyn Fn(&str) -> bool>,
+    /// The one spelling of a tool's name, an alias or a pattern, so that the linter sees which entries say the same.
+    pub spelling: Option<&'a dyn Fn(&str) -> String>,
 }
 
 impl std::fmt::Debug for Request<'_> {
@@ -57,7 +59,8 @@ impl<'a> Request<'a> {
             other_variables: &[],
             flags: &[],
             check: None,
-            trusted: false,
+            trusted: None,
+            spelling: None,
         }
     }
     pub(crate) fn home(&self) -> Option<PathBuf> {
@@ -77,8 +80,13 @@ pub struct Loaded {
     pub problems: Vec<Problem>,
     /// What of the project's file waits for the person's trust; empty if it is trusted.
     pub untrusted: Vec<Pending>,
-    /// The fingerprint of the project's file as it was read, to compare with the one that was trusted.
+    /// The fingerprint of the project's file as it was read, with the files that its hooks name: what is trusted. `None` if
+    /// there is no such file, or none that can be trusted.
     pub fingerprint: Option<String>,
+    /// Why the project's file cannot be trusted, if it cannot.
+    pub untrustable: Option<String>,
+    /// The files of the workspace that any hook names, trusted or not, there or not: no tool may write them.
+    pub hook_files: Vec<PathBuf>,
     /// The text of the files, for the report.
     pub(crate) texts: Vec<(Arc<PathBuf>, String)>,
 }
@@ -93,6 +101,10 @@ impl Loaded {
         let mut set = keys.iter().rev().filter_map(|key| self.provenance.get(key)).filter(|setting| setting.source.layer != Layer::BuiltIn);
         let source = set.next().map_or(Source::BUILT_IN, |setting| setting.source.clone());
         self.problems.push(Problem::warning(source, message).help(help));
+    }
+    /// Adds a warning that only the whole program can give, about an entry of a list.
+    pub fn warn_at(&mut self, source: Source, key: &str, message: impl AsRef<str>, help: impl AsRef<str>) {
+        self.problems.push(Problem::warning(source, message).key(key).help(help));
     }
     /// What the person should know.
     pub fn warnings(&self) -> impl Iterator<Item = &Problem> {
@@ -117,7 +129,7 @@ struct Loading<'r> {
     found: Contents,
     problems: Vec<Problem>,
     texts: Vec<(Arc<PathBuf>, String)>,
-    fingerprint: Option<String>,
+    fingerprint: Option<Result<String, String>>,
 }
 
 impl Loading<'_> {
@@ -139,8 +151,15 @@ impl Loading<'_> {
     fn project(&mut self) {
         let path = self.request.workspace.join(read::PROJECT_FOLDER).join(read::PROJECT_FILE);
         let text = read::read_project(self.request.workspace);
-        self.fingerprint = text.as_ref().ok().and_then(Option::as_deref).map(fingerprint);
+        let bytes = text.as_ref().ok().and_then(Clone::clone);
         self.file(Layer::Project, path, text, Absent::Fine);
+        let of_project = || self.found.hooks.iter().filter(|hook| hook.source.layer == Layer::Project);
+        self.fingerprint = bytes.map(|text| fingerprint(&text, of_project()));
+        if let Some(Err(why)) = &self.fingerprint {
+            let source = of_project().next().map_or(Source::BUILT_IN, |hook| hook.source.clone());
+            let problem = Problem::warning(source, format!("the project's file cannot be trusted: {why}"));
+            self.problems.push(problem.key("hooks").help("have its hooks name fewer and smaller files of the workspace"));
+        }
     }
 
     fn file(&mut self, layer: Layer, path: PathBuf, text: Result<Option<String>, String>, absent: Absent) {
@@ -171,15 +190,18 @@ impl Loading<'_> {
     }
 
     /// Adds what a layer says; layers come weakest first.
-    fn layer(&mut self, contents: Contents) {
+    fn layer(&mut self, mut contents: Contents) {
+        let (workspace, home) = (self.request.workspace, self.request.home());
+        contents.hooks.iter_mut().for_each(|hook| hook.look_around(workspace, home.as_deref()));
+        self.problems.extend(contents.hooks.iter().flat_map(|hook| doubtful(hook, workspace)));
         self.found.settings.extend(presets::expand(contents.settings, &mut self.problems));
         self.found.names.extend(contents.names);
         self.found.hooks.extend(contents.hooks);
-        self.found.pending.extend(contents.pending);
     }
 
     fn finish(mut self) -> Loaded {
         let uses = Uses::of(&self.found);
+        let hook_files = self.found.hooks.iter().flat_map(|hook| hook.files.iter().chain(&hook.missing)).cloned().collect();
         let untrusted = self.withhold();
         let check = self.request.check;
         let (mut errors, mut widenings, mut oddities) = (Problems::default(), Problems::default(), Problems::default());
@@ -187,24 +209,37 @@ impl Loading<'_> {
         uses.judge(&provenance, check, &mut errors);
         groups::judge(&provenance, check, &mut errors);
         whole(&provenance, &mut errors);
-        lint::lint(&provenance, &mut oddities);
+        lint::lint(&provenance, self.request.spelling, &mut oddities);
         self.problems.extend(errors.finish(Source::BUILT_IN));
         self.problems.extend(widenings.finish_warnings().into_iter().chain(oddities.finish_warnings()));
         self.problems.extend(unusable_roots(&provenance, self.request));
         self.problems.sort_by_key(|problem| (problem.source.layer, problem.source.line, problem.source.column));
         let Self { problems, texts, fingerprint, .. } = self;
-        Loaded { config: Config::from(&provenance), provenance, problems, untrusted, fingerprint, texts }
+        let (fingerprint, untrustable) = match fingerprint.transpose() {
+            Ok(fingerprint) => (fingerprint, None),
+            Err(why) => (None, Some(sentence(&why))),
+        };
+        Loaded { config: Config::from(&provenance), provenance, problems, untrusted, fingerprint, untrustable, hook_files, texts }
     }
 
     /// Takes away what only trust would start, and says so.
     fn withhold(&mut self) -> Vec<Pending> {
-        if self.request.trusted {
+        if self.is_trusted() {
             return Vec::new();
         }
         let of_project = |hook: &mut Hook| hook.source.layer == Layer::Project;
         let withheld: Vec<Hook> = self.found.hooks.extract_if(.., of_project).collect();
         self.problems.extend(withheld.iter().map(not_run));
-        withheld.iter().map(Pending::hook).chain(self.found.pending.drain(..)).collect()
+        let workspace = self.request.workspace;
+        withheld.iter().map(|hook| Pending::hook(hook, workspace)).collect()
+    }
+
+    /// Whether the person trusts the very content that was read.
+    fn is_trusted(&self) -> bool {
+        match (self.request.trusted, &self.fingerprint) {
+            (Some(judge), Some(Ok(fingerprint))) => judge(fingerprint),
+            _ => false,
+        }
     }
 }
 

@@ -58,9 +58,8 @@ impl Merging {
         let inherited = self.inherited(at).cloned();
         let current = &mut self.settings[at];
         match (found.key.merge, found.source.layer) {
-            (Merge::Union, _) => unite(current, found),
             (Merge::Intersect, layer) => require(current, found, layer),
-            (Merge::Strictest | Merge::PersonOnly, Layer::Project) => {
+            (Merge::Strictest | Merge::PersonOnly | Merge::PersonUnion, Layer::Project) => {
                 let holds = inherited.as_ref().unwrap_or(current);
                 if tightens(holds, found) {
                     current.clone_from(found);
@@ -68,6 +67,7 @@ impl Merging {
                     problems.add(|| widening(holds, found));
                 }
             }
+            (Merge::Union | Merge::PersonUnion, _) => unite(current, found),
             (Merge::Replace | Merge::Strictest | Merge::PersonOnly, _) => current.clone_from(found),
         }
     }

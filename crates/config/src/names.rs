@@ -14,6 +14,9 @@ use crate::text::quoted;
 
 /// More names in one table than anyone manages are a mistake.
 pub(crate) const MAX_NAMES: usize = 200;
+const AGENTS: &str = "agents";
+const MAX_AGENT_LETTERS: usize = 64;
+const AGENT_NAMES: &str = "an agent's name has 1 to 64 letters, digits, '_', '-' or '.'";
 /// Longer names fit no message.
 pub(crate) const MAX_NAME_LETTERS: usize = 128;
 
@@ -33,7 +36,8 @@ pub(crate) fn few(decoder: &mut Decoder<'_>, path: &[String], table: &DeTable<'_
 
 /// Notes names of which one would silently stand in place of the other, because they differ in spelling only.
 pub(crate) fn distinct(decoder: &mut Decoder<'_>, path: &[String], names: &[&Spanned<DeString<'_>>]) {
-    let Some(table) = path.last().filter(|table| matches!(table.as_str(), "by_provider" | "channels" | "senders" | "groups")) else {
+    let Some(table) = path.last().filter(|table| matches!(table.as_str(), "agents" | "by_provider" | "channels" | "senders" | "groups"))
+    else {
         return;
     };
     let mut seen: HashMap<String, &str> = HashMap::new();
@@ -45,10 +49,43 @@ pub(crate) fn distinct(decoder: &mut Decoder<'_>, path: &[String], names: &[&Spa
     }
 }
 
-/// One spelling for all ways to write a name; a sender without a kind is an id.
+/// The name of an agent in its one spelling, or what is wrong with it.
+pub fn agent_name(written: &str) -> Result<String, String> {
+    let name = folded(AGENTS, written);
+    let allowed = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.');
+    if name.is_empty() || written.trim().chars().count() > MAX_AGENT_LETTERS || !written.trim().chars().all(allowed) {
+        return Err(AGENT_NAMES.to_owned());
+    }
+    Ok(name)
+}
+
+/// A chosen name as it is kept. Agents are named elsewhere too, so all layers must mean the same one.
+pub(crate) fn kept(table: &[String], name: &str) -> String {
+    if is_agents(table) { folded(AGENTS, name) } else { name.to_owned() }
+}
+
+fn is_agents(table: &[String]) -> bool {
+    matches!(table, [table] if table == AGENTS)
+}
+
+/// One spelling for all ways to write a name. Models' names differ in each sign, so there only the case does not count.
 pub(crate) fn folded(table: &str, name: &str) -> String {
-    let folded = name.trim().to_lowercase().replace(['-', ' '], "_");
-    if table == "senders" && !folded.contains(':') && folded != "*" { format!("id:{folded}") } else { folded }
+    let name = name.trim();
+    match table {
+        "senders" => sender(name),
+        "agents" | "by_provider" => name.to_lowercase(),
+        _ => name.to_lowercase().replace(['-', ' '], "_"),
+    }
+}
+
+/// A sender without a kind is an id, and ids are what they are: `U1` is not `u1`.
+fn sender(name: &str) -> String {
+    let kind = |kind: &str| name.get(..kind.len()).filter(|start| start.eq_ignore_ascii_case(kind)).map(|_| name[kind.len()..].trim());
+    match ["e164:", "username:", "name:"].into_iter().find_map(|known| Some((known, kind(known)?))) {
+        Some((kind, value)) => format!("{kind}{}", value.to_lowercase()),
+        None if name == "*" => name.to_owned(),
+        None => format!("id:{}", kind("id:").unwrap_or(name)),
+    }
 }
 
 /// Whether the name at the end of a path is fit to be one; else it is noted.
@@ -73,6 +110,9 @@ fn judged(path: &[String], name: &str) -> Result<(), Complaint> {
         _ if name.chars().count() > MAX_NAME_LETTERS => complaint("it is too long"),
         _ if name.contains(char::is_control) => complaint("it holds a control character"),
         _ if path[0] == "groups" => group_name(name),
+        _ if is_agents(&path[..path.len() - 1]) => {
+            agent_name(name).map(drop).map_err(|help| Complaint { message: "no agent can be called so".into(), help: Some(help) })
+        }
         _ => Ok(()),
     }
 }

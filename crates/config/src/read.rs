@@ -37,7 +37,16 @@ fn is_link(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink())
 }
 
+/// The bytes of a file, no more than so many; `None` if there is none.
+pub(crate) fn bytes(path: &Path, most: u64) -> Result<Option<Vec<u8>>, String> {
+    regular(open(path))?.map(|file| at_most(file, most)).transpose()
+}
+
 fn text(opened: std::io::Result<File>) -> Result<Option<String>, String> {
+    regular(opened)?.map(contents).transpose()
+}
+
+fn regular(opened: std::io::Result<File>) -> Result<Option<File>, String> {
     let file = match opened {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -48,15 +57,17 @@ fn text(opened: std::io::Result<File>) -> Result<Option<String>, String> {
     if !kind.is_file() {
         return Err(format!("it is {}, not a file", if kind.is_dir() { "a folder" } else { "a pipe, a socket or a device" }));
     }
-    contents(file).map(Some)
+    Ok(Some(file))
+}
+
+fn at_most(file: File, most: u64) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    if bytes.len() as u64 > most { Err(format!("it is larger than {most} bytes")) } else { Ok(bytes) }
 }
 
 fn contents(file: File) -> Result<String, String> {
-    let mut bytes = Vec::new();
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(format!("it is larger than {MAX_BYTES} bytes"));
-    }
+    let bytes = at_most(file, MAX_BYTES)?;
     String::from_utf8(bytes).map_err(|error| format!("it is not UTF-8 at byte {}", error.utf8_error().valid_up_to()))
 }
 

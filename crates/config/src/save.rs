@@ -1,4 +1,4 @@
-//! Adding a rule to the person's own file, so that everything else in it stays as it was written.
+//! Adding rules to the person's own file, so that everything else in it stays as it was written.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,9 +14,9 @@ mod file;
 /// What saving did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Saved {
-    /// The rule is in the file now.
+    /// The rules are in the file now.
     Added,
-    /// The rule was in the file before.
+    /// All of them were in the file before.
     AlreadyThere,
 }
 
@@ -79,19 +79,20 @@ pub enum SaveError {
 /// Longer than any other process takes that saves a rule.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Appends a rule to `rules.allow` of the person's file. Comments, order and formatting stay; a file that is missing is
-/// made, private to the person; a link stays a link. Several processes may do so at once.
-pub fn save_rule(file: &Path, rule: &str) -> Result<Saved, SaveError> {
-    save_within(PATIENCE, file, rule)
+/// Appends rules to `rules.allow` of the person's file: all of them at once, or none. Comments, order and formatting stay; a
+/// file that is missing is made, private to the person; a link stays a link. Several processes may do so at once.
+pub fn save_rules<R: AsRef<str>>(file: &Path, rules: &[R]) -> Result<Saved, SaveError> {
+    let rules: Vec<&str> = rules.iter().map(AsRef::as_ref).collect();
+    save_within(PATIENCE, file, &rules)
 }
 
-fn save_within(patience: Duration, file: &Path, rule: &str) -> Result<Saved, SaveError> {
-    fit(rule)?;
+fn save_within(patience: Duration, file: &Path, rules: &[&str]) -> Result<Saved, SaveError> {
+    rules.iter().try_for_each(|rule| fit(rule))?;
     let file = file::target(file)?;
     file::make_folder(&file)?;
     let lock = file::lock(&file, patience)?;
     let text = file::read(&file)?;
-    let Some(changed) = edit::with_rule(&file, &text, rule)? else { return Ok(Saved::AlreadyThere) };
+    let Some(changed) = edit::with_rules(&file, &text, rules)? else { return Ok(Saved::AlreadyThere) };
     if changed.len() as u64 > read::MAX_BYTES {
         return Err(SaveError::Unusable { file, why: format!("it would be larger than {} bytes", read::MAX_BYTES) });
     }
@@ -120,13 +121,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("config.toml");
         let held = file::lock(&file, PATIENCE).unwrap();
-        let told = save_within(Duration::from_millis(1), &file, "exec(ls)").unwrap_err().to_string();
+        let told = save_within(Duration::from_millis(1), &file, &["exec(ls)"]).unwrap_err().to_string();
         let lock = folder.path().join(".config.toml.lock");
         assert_eq!(
             told,
             format!("the rule was not saved, because another process keeps '{}' locked; try again when it has ended", lock.display())
         );
         drop(held);
-        assert_eq!(save_within(Duration::from_millis(1), &file, "exec(ls)").unwrap(), Saved::Added);
+        assert_eq!(save_within(Duration::from_millis(1), &file, &["exec(ls)"]).unwrap(), Saved::Added);
     }
 }

@@ -4,6 +4,38 @@ use serde_json::Value;
 
 use crate::{BoxFuture, CallInfo, Effect};
 
+/// When a person is asked; how much may be done is decided elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum AskMode {
+    /// Nobody is asked: what would be asked is refused.
+    Never,
+    /// Also about what goes beyond the access level.
+    Beyond,
+    /// About what rules and unknown effects ask.
+    #[default]
+    Rules,
+    /// About every change.
+    Changes,
+    /// About every call.
+    Always,
+}
+
+impl AskMode {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Never, Self::Beyond, Self::Rules, Self::Changes, Self::Always];
+
+    /// The word in configuration.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::Beyond => "beyond",
+            Self::Rules => "rules",
+            Self::Changes => "changes",
+            Self::Always => "always",
+        }
+    }
+}
+
 /// What a person is asked.
 #[derive(Debug, Clone)]
 #[non_exhaustive]

@@ -169,6 +169,9 @@ pub enum Need {
 }
 
 impl Effect {
+    /// The names of all kinds: those that a rule can name, then the two that it cannot.
+    pub const KINDS: &[&str] = &["read", "write", "delete", "exec", "connect", "send", "spawn", "configure", "ask", "unknown"];
+
     /// The name of its kind, as in rules and JSON.
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -276,9 +279,15 @@ impl Serialize for Effect {
             }
             Self::Exec(exec) => {
                 map.serialize_entry("program", &exec.program.to_string_lossy())?;
+                if exec.program.as_os_str() != exec.named.as_str() {
+                    map.serialize_entry("named", &exec.named)?;
+                }
                 map.serialize_entry("arguments", &exec.arguments)?;
                 map.serialize_entry("directory", &exec.directory.to_string_lossy())?;
                 map.serialize_entry("host", exec.host.as_str())?;
+                if !exec.environment.is_empty() {
+                    map.serialize_entry("environment", &exec.environment)?;
+                }
             }
             Self::Connect(connect) => {
                 map.serialize_entry("host", &connect.host)?;

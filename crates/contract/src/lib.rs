@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 
 mod approval;
+pub mod base64;
 mod call;
 mod capability;
 mod context;
@@ -13,6 +14,7 @@ mod definition;
 mod dialect;
 mod effect;
 mod error;
+mod hook;
 mod host;
 mod location;
 mod output;
@@ -21,7 +23,7 @@ pub mod schema;
 mod tool;
 pub mod visible;
 
-pub use approval::{Answer, ApprovalRequest, Approver, RuleKeeper};
+pub use approval::{Answer, ApprovalRequest, Approver, AskMode, RuleKeeper};
 pub use call::{Arguments, Envelope, ToolCall, ToolResult};
 pub use capability::{Clocks, Files, Http, Notices, Processes, Spills};
 pub use context::{CallInfo, Gate, Journal, PlanContext, Progress, ProgressSink, ToolContext};
@@ -29,11 +31,12 @@ pub use definition::{Access, Category, Hints, Meta, ParameterHints, Section, Sou
 pub use dialect::{Dialect, Form, FormParameter, Shown, Unit};
 pub use effect::{Connect, Effect, Exec, ExecHost, Extent, Need, PathEffect, Plan};
 pub use error::{ErrorKind, ToolError};
+pub use hook::{HookEvent, OnFailure};
 pub use host::{
     Body, Clock, CommandSpec, FileInfo, FileKind, FileSystem, HopJudge, Host, HttpClient, HttpRequest, HttpResponse, LocalOffset, Notice,
     Notifier, PreImage, ProcessOutput, ProcessRunner, Reader, SpillFile, SpillWriter, SystemFacts, SystemInfo, WriteMode, Written,
 };
-pub use location::{Location, Zone};
+pub use location::{Location, Spelled, Zone};
 pub use output::{Content, IntoToolOutput, Json, ToolOutput};
 pub use permission::{PermissionAnswer, PermissionHost, PermissionState};
 pub use tool::{BoxFuture, DynTool, Erased, Prepared, Tool, ToolMeta};

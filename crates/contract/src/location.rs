@@ -17,6 +17,16 @@ pub enum Zone {
     Outside,
 }
 
+/// A way in which a path was spelled before it led where it leads: without `.` and `..`, and with its links not followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Spelled {
+    /// From the top of the machine.
+    pub absolute: PathBuf,
+    /// From the workspace, if it lies there by its spelling.
+    pub in_workspace: Option<String>,
+}
+
 /// A path after resolution: what is judged here is what is opened later.
 ///
 /// Only a [`FileSystem`](crate::FileSystem) makes one. Its handle binds it to the root it was resolved beneath, and
@@ -28,6 +38,7 @@ pub struct Location {
     path: PathBuf,
     display: String,
     zone: Zone,
+    spellings: Vec<Spelled>,
     no_write: Option<Cow<'static, str>>,
     no_read: Option<Cow<'static, str>>,
     handle: Arc<dyn Any + Send + Sync>,
@@ -36,7 +47,16 @@ pub struct Location {
 impl Location {
     /// A location; for implementors of [`FileSystem`](crate::FileSystem).
     pub fn new(requested: PathBuf, path: PathBuf, display: String, zone: Zone, handle: Arc<dyn Any + Send + Sync>) -> Self {
-        Self { requested, path, display, zone, no_write: None, no_read: None, handle }
+        Self { requested, path, display, zone, spellings: Vec::new(), no_write: None, no_read: None, handle }
+    }
+    /// Adds a way in which it was spelled: as it was asked for, and once more for every link on the way. One that is the
+    /// place itself says nothing new.
+    pub fn spelled(mut self, absolute: PathBuf, in_workspace: Option<String>) -> Self {
+        let spelled = Spelled { absolute, in_workspace };
+        if spelled.absolute != self.path && !self.spellings.contains(&spelled) {
+            self.spellings.push(spelled);
+        }
+        self
     }
     /// Says why it may never be written; a reason that is there already stays.
     pub fn refuse_write(mut self, why: impl Into<Cow<'static, str>>) -> Self {
@@ -56,6 +76,10 @@ impl Location {
     /// Absolute, with every symbolic link and `..` resolved.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+    /// How it was spelled, where that is not where it leads: a rule that forbids a link's name must find it.
+    pub fn spellings(&self) -> &[Spelled] {
+        &self.spellings
     }
     /// How to name it to people and models: relative to the workspace where it lies in it.
     pub fn display(&self) -> &str {
@@ -88,6 +112,19 @@ impl fmt::Debug for Location {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spellings_add_up_and_the_place_itself_is_none() {
+        let at = |path: &str, inside: Option<&str>| (PathBuf::from(path), inside.map(str::to_owned));
+        let mut location = Location::new("current/a".into(), "/ws/5/a".into(), "5/a".into(), Zone::Workspace, Arc::new(()));
+        for (absolute, inside) in
+            [at("/ws/current/a", Some("current/a")), at("/ws/5/a", Some("5/a")), at("/ws/current/a", Some("current/a")), at("/x/a", None)]
+        {
+            location = location.spelled(absolute, inside);
+        }
+        let spelled = |(absolute, in_workspace)| Spelled { absolute, in_workspace };
+        assert_eq!(location.spellings(), [at("/ws/current/a", Some("current/a")), at("/x/a", None)].map(spelled));
+    }
 
     #[test]
     fn refusals_only_add_up() {

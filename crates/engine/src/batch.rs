@@ -1,7 +1,7 @@
 //! Many calls of one response: together where their effects allow it, results in call order.
 
-use futures_util::StreamExt;
-use futures_util::stream::{FuturesOrdered, FuturesUnordered};
+use futures_util::stream::{self, FuturesOrdered, FuturesUnordered};
+use futures_util::{Stream, StreamExt};
 use haft_contract::{ToolCall, ToolError, ToolOutput, ToolResult};
 use tokio_util::sync::CancellationToken;
 
@@ -21,21 +21,43 @@ impl Engine {
     /// Answers all calls of one response. Calls whose effects conflict run in call order, all others together; a call
     /// that fails never touches the others.
     pub async fn run_all(&self, calls: Vec<ToolCall>, session: &Session) -> Vec<ToolResult> {
-        self.answer_all(calls, session, None).await
+        self.answer_all(stream::iter(calls), session, None, |_| {}).await
     }
 
     /// As [`Engine::run_all`], stopped by this token as well. The token is only listened to, never cancelled.
     pub async fn run_all_until(&self, calls: Vec<ToolCall>, session: &Session, cancel: &CancellationToken) -> Vec<ToolResult> {
-        self.answer_all(calls, session, Some(cancel)).await
+        self.answer_all(stream::iter(calls), session, Some(cancel), |_| {}).await
     }
 
-    async fn answer_all(&self, calls: Vec<ToolCall>, session: &Session, cancel: Option<&CancellationToken>) -> Vec<ToolResult> {
-        let mut results: Vec<Option<ToolResult>> = calls.iter().map(|_| None).collect();
-        let mut planning: FuturesOrdered<_> =
-            calls.into_iter().enumerate().map(|(place, call)| self.plan_one(place, call, session, cancel)).collect();
+    /// As [`Engine::run_all_until`], for calls that are still arriving: each begins as soon as it is there, and each result
+    /// is shown as soon as there is one.
+    pub async fn run_arriving(
+        &self,
+        calls: impl Stream<Item = ToolCall>,
+        session: &Session,
+        cancel: &CancellationToken,
+        each: impl FnMut(&ToolResult),
+    ) -> Vec<ToolResult> {
+        self.answer_all(calls, session, Some(cancel), each).await
+    }
+
+    async fn answer_all(
+        &self,
+        calls: impl Stream<Item = ToolCall>,
+        session: &Session,
+        cancel: Option<&CancellationToken>,
+        mut each: impl FnMut(&ToolResult),
+    ) -> Vec<ToolResult> {
+        let mut calls = std::pin::pin!(calls.enumerate().fuse());
+        let mut results: Vec<Option<ToolResult>> = Vec::new();
+        let mut planning = FuturesOrdered::new();
         let mut running = FuturesUnordered::new();
         loop {
             tokio::select! {
+                Some((place, call)) = calls.next() => {
+                    results.push(None);
+                    planning.push_back(self.plan_one(place, call, session, cancel));
+                }
                 // Plans come in call order, and each call draws its ticket as it comes: that keeps conflicting calls in
                 // order, and a slow planner holds up nobody before it.
                 Some((travelling, planned)) = planning.next() => {
@@ -48,10 +70,13 @@ impl Engine {
                             }).await,
                             Err(outcome) => outcome,
                         };
-                        (place, self.settle(trail, outcome, session).await)
+                        (place, self.settle(trail, outcome, session, &stop).await)
                     });
                 }
-                Some((place, result)) = running.next() => results[place] = Some(result),
+                Some((place, result)) = running.next() => {
+                    each(&result);
+                    results[place] = Some(result);
+                }
                 else => break,
             }
         }

@@ -1,6 +1,5 @@
 //! The pipeline: every call goes through these stages in this order, and comes out with exactly one result.
 
-use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -8,14 +7,16 @@ use futures_util::FutureExt;
 use haft_contract::{Form, Plan, Prepared, ToolCall, ToolContext, ToolError, ToolOutput, ToolResult};
 use haft_policy::{Policy, StandardPolicy, Verdict};
 use haft_store::{Blobs, CallLog, CallStatus};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::events::{Event, EventSink};
+use crate::explain::HOOK;
 use crate::forms::{Spoken, reading_on};
 use crate::hooks::{Hook, Hooks};
 use crate::journal::{CallGate, CallJournal, SpillLimits};
 use crate::locks::{Locks, Ticket};
-use crate::stages::arguments::check_as;
+use crate::stages::arguments::{Checked, check_as};
 use crate::stages::bound::bound;
 use crate::stages::permit::{self, permit};
 use crate::stages::plan::plan;
@@ -38,7 +39,7 @@ pub(crate) struct Inner {
     pub(crate) policy: Arc<dyn Policy>,
     pub(crate) log: Arc<dyn CallLog>,
     pub(crate) blobs: Arc<dyn Blobs>,
-    hooks: Hooks,
+    pub(crate) hooks: Hooks,
     events: Option<Arc<dyn EventSink>>,
     pub(crate) limits: Limits,
     pub(crate) locks: Locks,
@@ -129,7 +130,7 @@ impl Engine {
             self.perform(ready, None, session, &stop, &mut trail).await.map_err(Early::Refused)
         })
         .await;
-        self.settle(trail, outcome, session).await
+        self.settle(trail, outcome, session, &stop).await
     }
 
     /// loop guard ▸ resolve ▸ available ▸ arguments ▸ rewrite ▸ plan: nothing has happened yet when this is done.
@@ -139,11 +140,7 @@ impl Engine {
             session.loop_guard().check(signature, &trail.call.tool, trail.started_at)?;
         }
         let entry = resolve(&engine.registry, &call.name, session.dialect())?;
-        if trail.call.tool != entry.name() {
-            entry.name().clone_into(&mut Arc::make_mut(&mut trail.call).tool);
-        }
-        trail.tool = Cow::from(&*entry);
-        trail.entry = Some(Arc::clone(&entry));
+        trail.found(&entry);
         trail.decision = available(&*engine.policy, &entry, session).map_err(|(error, decision)| {
             trail.decision = decision;
             error
@@ -152,23 +149,35 @@ impl Engine {
         let mut arguments = call.arguments;
         let checked = check_as(&entry, form, &mut arguments, engine.limits.argument_bytes);
         let checked = checked.inspect_err(|_| trail.arguments = arguments.into())?;
-        let form = form.map(Spoken::form);
+        let (arguments, prepared) = self.rewritten(&entry, checked, session, stop, trail).await?;
+        let prepared = match prepared {
+            Some(prepared) => prepared,
+            None => plan(&engine.workers, &entry, arguments, session.host(), stop).await?,
+        };
+        self.note_plan(prepared.plan(), trail);
+        Ok(Ready { form: form.map(Spoken::form), entry, prepared })
+    }
+
+    /// The arguments as the hooks left them, and their plan if one of them had to know it.
+    async fn rewritten(
+        &self,
+        entry: &Arc<Entry>,
+        checked: Checked,
+        session: &Session,
+        stop: &Stop<'_>,
+        trail: &mut Trail,
+    ) -> Result<(Value, Option<Prepared>), Early> {
         let mut draft = Draft::from(checked);
-        let rewritten = if engine.hooks.is_empty() { Ok(()) } else { self.rewrite(&entry, &mut draft, session, stop, trail).await };
+        let rewritten = if self.inner.hooks.is_empty() { Ok(()) } else { self.rewrite(entry, &mut draft, session, stop, trail).await };
         let Draft { checked, original, prepared, asks } = draft;
         trail.original = original.as_ref().map(remembered);
         trail.warnings = checked.warnings;
         trail.arguments = Remembered::new(checked.text, &checked.value, self.need(session));
         for why in asks {
-            trail.decision.ask("hook", why);
+            trail.decision.ask(HOOK, why);
         }
         rewritten?;
-        let prepared = match prepared {
-            Some(prepared) => prepared,
-            None => plan(&engine.workers, &entry, checked.value, session.host(), stop).await?,
-        };
-        self.note_plan(prepared.plan(), trail);
-        Ok(Ready { entry, form, prepared })
+        Ok((checked.value, prepared))
     }
 
     async fn rewrite(&self, entry: &Arc<Entry>, draft: &mut Draft, session: &Session, stop: &Stop<'_>, trail: &Trail) -> Result<(), Early> {
@@ -226,20 +235,23 @@ impl Engine {
         }
         self.record_intent(trail, session).await?;
         session.taint().record(cleared.plan(), entry.source());
-        let context = |plan| {
-            ToolContext::new(
-                Arc::clone(&trail.call),
-                plan,
-                Arc::clone(session.host()),
-                stop.token().clone(),
-                Arc::new(CallGate { policy: Arc::clone(&engine.policy), session: session.clone(), entry: Arc::clone(&entry) }),
-                Arc::new(self.journal(trail)),
-                session.progress().cloned(),
-            )
-            .called_as(session.dialect(), form)
-        };
         tell(engine.events.as_deref(), &Event::Started { call: &trail.call });
+        let context = |plan| self.context(plan, &entry, session, stop, trail).called_as(session.dialect(), form);
         run(&engine.workers, cleared, &entry, context, stop).await
+    }
+
+    /// What a tool may use, narrowed to its plan.
+    fn context(&self, plan: Plan, entry: &Arc<Entry>, session: &Session, stop: &Stop<'_>, trail: &Trail) -> ToolContext {
+        let gate = CallGate { policy: Arc::clone(&self.inner.policy), session: session.clone(), entry: Arc::clone(entry) };
+        ToolContext::new(
+            Arc::clone(&trail.call),
+            plan,
+            Arc::clone(session.host()),
+            stop.token().clone(),
+            Arc::new(gate),
+            Arc::new(self.journal(trail)),
+            session.progress().cloned(),
+        )
     }
 
     /// A call that changes something, or that a person was asked about, is on disk before it runs: after a crash, history
@@ -260,12 +272,18 @@ impl Engine {
     }
 
     /// bound ▸ settle, for every outcome, wherever it came from: nothing leaves that is too large or holds a known secret.
-    pub(crate) async fn settle(&self, trail: Trail, outcome: Result<ToolOutput, ToolError>, session: &Session) -> ToolResult {
+    pub(crate) async fn settle(
+        &self,
+        trail: Trail,
+        outcome: Result<ToolOutput, ToolError>,
+        session: &Session,
+        stop: &Stop<'_>,
+    ) -> ToolResult {
         let engine = &*self.inner;
         let own_cap = trail.entry.as_ref().map_or(0, |entry| entry.definition().max_output);
         let read_on = |line| reading_on(&engine.registry, session.dialect(), line);
         let outcome = bound(outcome, own_cap.max(engine.limits.output_bytes), &self.journal(&trail), &read_on).await;
-        let settling = Settling { hooks: &engine.hooks, log: &*engine.log, events: engine.events.as_deref(), limits: &engine.limits };
+        let settling = Settling { hooks: &engine.hooks, log: &*engine.log, events: engine.events.as_deref(), limits: &engine.limits, stop };
         settle(settling, trail, outcome, session).await
     }
 

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use haft_contract::{Answer, ApprovalRequest, CallInfo, ErrorKind};
-
-use crate::hooks::HookEvent;
+use haft_contract::{Answer, ApprovalRequest, CallInfo, ErrorKind, HookEvent};
 
 /// Something that happened to a call.
 #[derive(Debug, Clone)]

@@ -8,49 +8,13 @@ mod turn;
 
 use std::time::Duration;
 
-use haft_contract::{BoxFuture, CallInfo, Effect, ToolOutput, ToolResult};
+use haft_contract::{BoxFuture, CallInfo, Effect, HookEvent, OnFailure, ToolOutput, ToolResult};
 use haft_policy::Candidate;
-use serde::Serialize;
 use serde_json::Value;
 
 pub use self::command::{CommandHook, CommandHookSpec};
-pub(crate) use self::turn::Hooks;
+pub(crate) use self::turn::{Asked, Hooks};
 use crate::redact::redact;
-
-/// When a hook is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HookEvent {
-    /// Before a call is permitted: it may be changed, blocked or answered.
-    BeforeToolCall,
-    /// After a call: nothing of it can be changed any more.
-    AfterToolCall,
-    /// Before the result is stored: what history keeps of it may be changed.
-    ToolResultPersist,
-}
-
-impl HookEvent {
-    /// All of them, in the order of a call.
-    pub const ALL: [Self; 3] = [Self::BeforeToolCall, Self::AfterToolCall, Self::ToolResultPersist];
-
-    /// The word in configuration and on a command's input.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::BeforeToolCall => "before_tool_call",
-            Self::AfterToolCall => "after_tool_call",
-            Self::ToolResultPersist => "tool_result_persist",
-        }
-    }
-}
-
-/// What becomes of a call, or of what is stored of it, when a hook could not run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum OnFailure {
-    /// The call is not made; the text is not stored.
-    Block,
-    /// It goes on as if there were no hook, and whoever watches is told.
-    Continue,
-}
 
 /// A call, as a hook sees it.
 #[derive(Debug, Clone, Copy)]
@@ -116,10 +80,7 @@ pub trait Hook: Send + Sync {
     }
     /// What follows when it cannot run. After a call there is nothing left to block.
     fn on_failure(&self, event: HookEvent) -> OnFailure {
-        match event {
-            HookEvent::BeforeToolCall | HookEvent::ToolResultPersist => OnFailure::Block,
-            HookEvent::AfterToolCall => OnFailure::Continue,
-        }
+        event.default_failure()
     }
     /// Whether it must know a call's effects before the call: then the call is planned before it is asked.
     fn needs_effects(&self) -> bool {

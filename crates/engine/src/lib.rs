@@ -26,12 +26,12 @@ mod workers;
 pub use approvals::{AnswerError, ApprovalDesk, DeskNotice, FirstOf};
 pub use engine::{Engine, EngineBuilder};
 pub use events::{Event, EventSink};
-pub use explain::{Explanation, NOT_YET, NOTHING_CONFIGURED};
+pub use explain::{Explanation, HOOK, NOT_YET, NOTHING_CONFIGURED};
 pub use haft_policy::{
     AgentSpec, AllowList, AskMode, Caller, Candidate, Change, ChannelSpec, Decision, Listed, Outcome, Place, Policy, PolicySpec, Refusal,
     RuleKind, RuleLists, RuleSet, STEPS, Sender, StandardPolicy, ToolLists, TraceEntry, Verdict, catalog, nearest,
 };
-pub use hooks::{Before, CommandHook, CommandHookSpec, Hook, HookCall, HookEvent, OnFailure, Persist};
+pub use hooks::{Before, CommandHook, CommandHookSpec, Hook, HookCall, Persist};
 pub use limits::Limits;
 pub use permissions::{CallbackPermissions, PermissionBroker};
 pub use redact::{Redactor, redact};

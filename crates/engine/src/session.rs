@@ -11,8 +11,8 @@ use crate::approvals::Questions;
 use crate::permissions::PermissionBroker;
 use crate::stages::guard::{LoopGuard, LoopLimits, Taint};
 
-/// What happens when a call would complete private data + untrusted content + a way out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// What happens when a call would complete private data + untrusted content + a way out; strictest last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum TaintPolicy {
     /// Nothing.
     Off,
@@ -41,10 +41,13 @@ struct Inner {
     permissions: PermissionBroker,
     progress: Option<Arc<dyn ProgressSink>>,
     cancel: CancellationToken,
+    /// What stops it besides: whatever stops the session that started it.
+    stopped_by: Vec<CancellationToken>,
     taint_policy: TaintPolicy,
     watches_loops: bool,
     loop_guard: Mutex<LoopGuard>,
-    taint: Mutex<Taint>,
+    /// Shared with the session that started it: what one has read, the other may send.
+    taint: Arc<Mutex<Taint>>,
 }
 
 impl std::fmt::Debug for Session {
@@ -94,9 +97,12 @@ impl Session {
     pub fn workspace(&self) -> &Path {
         &self.inner.workspace
     }
-    /// Stops every call of the session when cancelled.
+    /// Stops every call of the session when cancelled; so does that of the session which started it.
     pub fn cancellation(&self) -> &CancellationToken {
         &self.inner.cancel
+    }
+    pub(crate) fn stopped_by(&self) -> &[CancellationToken] {
+        &self.inner.stopped_by
     }
     /// The broker of host permissions.
     pub fn permissions(&self) -> &PermissionBroker {
@@ -136,6 +142,7 @@ impl Session {
 /// Makes a [`Session`].
 pub struct SessionBuilder {
     inner: Inner,
+    parent: Option<Session>,
 }
 
 impl std::fmt::Debug for SessionBuilder {
@@ -162,8 +169,10 @@ impl SessionBuilder {
                 taint_policy: TaintPolicy::default(),
                 watches_loops: true,
                 loop_guard: Mutex::new(LoopGuard::new(Some(LoopLimits::default()))),
-                taint: Mutex::new(Taint::default()),
+                taint: Arc::default(),
+                stopped_by: Vec::new(),
             },
+            parent: None,
         }
     }
     /// Sets the id.
@@ -221,11 +230,14 @@ impl SessionBuilder {
         self.inner.caller.depth = depth;
         self
     }
-    /// Makes it a session of a sub-agent: it has nothing that the session which started it has not.
+    /// Makes it a session of a sub-agent: it has nothing that the session which started it has not, what either of them has
+    /// seen counts for both, and it ends with the other.
     pub fn started_by(mut self, parent: &Session) -> Self {
         self.inner.caller.parent = Some(Arc::new(parent.caller().clone()));
         // They ask the same person, so they wait for each other.
         self.inner.questions = Arc::clone(&parent.inner.questions);
+        self.inner.taint = Arc::clone(&parent.inner.taint);
+        self.parent = Some(parent.clone());
         self
     }
     /// Says where the access level stands, for whoever asks why.
@@ -282,6 +294,11 @@ impl SessionBuilder {
     /// Done.
     pub fn build(mut self) -> Session {
         self.inner.caller.inherit();
+        if let Some(Session { inner: parent }) = self.parent {
+            self.inner.taint_policy = self.inner.taint_policy.max(parent.taint_policy);
+            self.inner.stopped_by.clone_from(&parent.stopped_by);
+            self.inner.stopped_by.push(parent.cancel.clone());
+        }
         Session { inner: Arc::new(self.inner) }
     }
 }

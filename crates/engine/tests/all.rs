@@ -29,6 +29,8 @@ mod decisions;
 mod dialects;
 #[path = "suite/hooks.rs"]
 mod hooks;
+#[path = "suite/hooks_cancelled.rs"]
+mod hooks_cancelled;
 #[path = "suite/hooks_command.rs"]
 mod hooks_command;
 #[path = "suite/host_permissions.rs"]

@@ -114,10 +114,15 @@ impl LocalFiles {
 impl FileSystem for LocalFiles {
     fn locate(&self, path: &Path) -> Result<Location, ToolError> {
         spelling::check(path)?;
-        let resolved = resolve(&self.roots, &self.rules, path)?;
+        let mut resolved = resolve(&self.roots, &self.rules, path)?;
+        let spellings = std::mem::take(&mut resolved.spellings);
         let (display, zone) = (self.display(&resolved.path), resolved.place.root.zone());
         let Refusals { no_read, no_write } = resolved.refusals.clone();
         let mut location = Location::new(path.to_owned(), resolved.path.clone(), display, zone, Arc::new(resolved));
+        for spelled in spellings {
+            let inside = spelled.starts_with(self.roots.main()).then(|| self.display(&spelled));
+            location = location.spelled(spelled, inside);
+        }
         if let Some(why) = no_read {
             location = location.refuse_read(why);
         }

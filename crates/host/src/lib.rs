@@ -14,5 +14,5 @@ pub use files::{LocalFiles, WorkspaceOptions};
 pub use http::{GuardedClient, HttpOptions, NetworkRule, NetworkRuleError, NetworkRules, Resolve, SystemResolver};
 pub use local::{HostOptions, LocalHost};
 pub use notifier::{Desktop, LocalNotifier};
-pub use process::LocalProcesses;
+pub use process::{LocalProcesses, end_all_processes};
 pub use system::LocalSystem;

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::capture::Capture;
 use self::group::Group;
+pub use self::group::end_all_processes;
 
 /// How long output may still arrive after the program itself has ended: something it left behind may hold the pipe.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -44,8 +45,7 @@ async fn run(mut command: CommandSpec, cancel: CancellationToken) -> Result<Proc
     if cancel.is_cancelled() {
         return Err(cancelled(&command.exec));
     }
-    let mut child = spawn(&command)?;
-    let mut group = Group::of(&child);
+    let (mut group, mut child) = spawn(&command)?;
     let (mut stdout, mut stderr) = (Capture::new(command.output_limit), Capture::new(command.output_limit));
     let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (end, status) = {
@@ -65,23 +65,21 @@ async fn run(mut command: CommandSpec, cancel: CancellationToken) -> Result<Proc
     Ok(report(status, end, stdout, stderr))
 }
 
-fn spawn(command: &CommandSpec) -> Result<Child, ToolError> {
+fn spawn(command: &CommandSpec) -> Result<(Group, Child), ToolError> {
     let exec = &command.exec;
     if !exec.program.is_absolute() {
         return Err(ToolError::execution(format!("{} is not an absolute path; the plan must name the file that runs", shown(exec))));
     }
-    Command::new(&exec.program)
+    let mut program = Command::new(&exec.program);
+    program
         .args(&exec.arguments)
         .current_dir(&exec.directory)
         .env_clear()
         .envs(environment::for_command(command)?)
         .stdin(if command.input.is_some() { Stdio::piped() } else { Stdio::null() })
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .kill_on_drop(true)
-        .spawn()
-        .map_err(|error| spawn_error(exec, error))
+        .stderr(Stdio::piped());
+    Group::spawn(&mut program).map_err(|error| spawn_error(exec, error))
 }
 
 async fn ended(group: &Group, child: &mut Child, timeout: Duration, cancel: &CancellationToken) -> End {

@@ -20,6 +20,32 @@ pub struct Sender {
     pub name: Option<String>,
 }
 
+impl Sender {
+    /// A sender as people write one: `id:42`, `e164:+49…`, `username:ann`, `name:Ann`; without a kind it is an id. The kind
+    /// is known in any case of letters.
+    pub fn parse(written: &str) -> Self {
+        let written = written.trim();
+        let (kind, value) = written.split_once(':').unwrap_or(("id", written));
+        let value = Some(value.trim().to_owned());
+        match kind.trim().to_ascii_lowercase().as_str() {
+            "id" => Self { id: value, ..Self::default() },
+            "e164" => Self { e164: value, ..Self::default() },
+            "username" => Self { username: value, ..Self::default() },
+            "name" => Self { name: value, ..Self::default() },
+            _ => Self { id: Some(written.to_owned()), ..Self::default() },
+        }
+    }
+
+    /// What they are known as, the surest first. Ids are compared letter by letter, because some channels tell `U1` from
+    /// `u1`; what people choose for themselves is not.
+    pub(crate) fn keys(&self) -> Vec<String> {
+        let chosen = |value: &Option<String>| value.as_ref().map(|value| value.to_lowercase());
+        let keys =
+            [("id", self.id.clone()), ("e164", self.e164.clone()), ("username", chosen(&self.username)), ("name", chosen(&self.name))];
+        keys.into_iter().filter_map(|(kind, value)| Some(format!("{kind}:{}", value?))).collect()
+    }
+}
+
 /// Everything about a session that a decision may depend on.
 #[derive(Debug, Clone)]
 #[non_exhaustive]

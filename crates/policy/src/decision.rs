@@ -8,6 +8,8 @@ use std::sync::Arc;
 use haft_contract::ErrorKind;
 use serde::Serialize;
 
+use crate::{Change, Rule};
+
 /// What comes of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Default)]
 #[serde(rename_all = "snake_case")]
@@ -81,47 +83,6 @@ fn as_text<S: serde::Serializer>(file: &Option<Arc<PathBuf>>, serializer: S) -> 
     file.as_ref().map(|file| file.to_string_lossy()).serialize(serializer)
 }
 
-/// One edit of the configuration that a person can make.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Change {
-    /// Take an entry out of a list.
-    Remove {
-        /// The list: `tools.deny`.
-        key: String,
-        /// The entry as it is written there.
-        entry: String,
-    },
-    /// Put an entry into a list.
-    Add {
-        /// The list.
-        key: String,
-        /// The entry.
-        entry: String,
-    },
-    /// Give a key a value.
-    Set {
-        /// The key.
-        key: String,
-        /// The value.
-        value: String,
-    },
-    /// Something that is no edit of a file.
-    Do(String),
-}
-
-impl fmt::Display for Change {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Remove { key, entry } => write!(f, "remove '{entry}' from {key}"),
-            Self::Add { key, entry } => write!(f, "add '{entry}' to {key}"),
-            Self::Set { key, value } if key == "access" => write!(f, "run with --access {value}, or set access = \"{value}\""),
-            Self::Set { key, value } => write!(f, "set {key} = \"{value}\""),
-            Self::Do(what) => f.write_str(what),
-        }
-    }
-}
-
 /// Why something was refused, for the model and for the person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
@@ -180,10 +141,10 @@ impl Decision {
         self.verdict = self.verdict.max(Verdict::Ask);
     }
     /// Notes an `ask` rule, and where it stands.
-    pub(crate) fn ask_by_rule(&mut self, rule: &str, place: &Place) {
-        self.ask("rules", format!("the rule 'ask {rule}'"));
-        self.source(place);
-        self.to_stop_asking.push(Change::Remove { key: "rules.ask".into(), entry: rule.to_owned() });
+    pub(crate) fn ask_by_rule(&mut self, rule: &Rule) {
+        self.ask("rules", format!("the rule 'ask {}'", rule.text()));
+        self.source(rule.place());
+        self.to_stop_asking.push(Change::remove_rule(rule));
     }
     /// Notes a step that removed it.
     pub fn deny(&mut self, step: &'static str, entry: impl Into<Cow<'static, str>>, refusal: Refusal) {
@@ -226,19 +187,5 @@ mod tests {
         decision.ask("d", "w");
         assert_eq!((decision.verdict, decision.refusal().unwrap().message.as_str()), (Verdict::Deny, "first"));
         assert_eq!((decision.trace.len(), decision.question().as_str()), (4, "x; w"));
-    }
-
-    #[test]
-    fn changes_read_as_advice() {
-        let (key, entry, value) = (|| "tools.deny".to_owned(), || "exec".to_owned(), || "full-access".to_owned());
-        for (change, text) in [
-            (Change::Remove { key: key(), entry: entry() }, "remove 'exec' from tools.deny"),
-            (Change::Add { key: key(), entry: entry() }, "add 'exec' to tools.deny"),
-            (Change::Set { key: "access".into(), value: value() }, "run with --access full-access, or set access = \"full-access\""),
-            (Change::Set { key: "ask".into(), value: "rules".into() }, "set ask = \"rules\""),
-            (Change::Do("switch it on".into()), "switch it on"),
-        ] {
-            assert_eq!(change.to_string(), text);
-        }
     }
 }

@@ -1,5 +1,7 @@
 //! From a plan's effects to a verdict: the access level, then the rules, then whether a person is asked.
 
+use std::ops::ControlFlow;
+
 use haft_contract::{Access, Effect, ErrorKind, Need, Plan, Zone};
 
 use crate::{About, AskMode, Caller, Candidate, Change, Decision, Hit, Refusal, RuleKind, RuleSet};
@@ -24,52 +26,91 @@ pub(crate) fn judge(decision: &mut Decision, case: Case<'_>) {
     }
 }
 
+/// Judges every call of a tool at once, before there is one: only what no argument can change.
+pub(crate) fn foresee(decision: &mut Decision, case: Case<'_>) {
+    if case.ask == AskMode::Always && case.answer().note(decision).is_none() {
+        decision.ask_about(About::Tool, "asking", asked_always(case.ask, case.tool.name()));
+    }
+}
+
+/// What answers a question beforehand: what the person allowed for the session, or a rule.
+#[derive(Default)]
+struct Answer<'a> {
+    standing: Option<String>,
+    rule: Option<Hit<'a>>,
+}
+
+impl Answer<'_> {
+    /// Notes what answered; nothing if nothing did.
+    fn note(self, decision: &mut Decision) -> Option<()> {
+        match (self.rule, self.standing) {
+            (Some(hit), _) => allowed(decision, hit),
+            (None, Some(rule)) => decision.pass("asking", format!("allowed for this session: {rule}")),
+            (None, None) => return None,
+        }
+        Some(())
+    }
+}
+
 impl Case<'_> {
     /// A tool that says nothing of its effects is taken at its word about its access.
     fn nothing_named(&self, decision: &mut Decision) {
-        let covered = self.rules.on_tool(self.tool).is_some_and(|hit| hit.rule.kind() == RuleKind::Allow);
-        self.reach(
-            decision,
-            About::Tool,
-            None,
-            self.tool.definition.access,
-            covered || self.caller.standing.allows_tool(self.tool).is_some(),
-        );
-        let changes = self.tool.definition.access > Access::ReadOnly;
-        let asks = self.ask == AskMode::Always || self.ask == AskMode::Changes && changes;
-        if !asks {
-            return;
+        let (access, answer) = (self.tool.definition.access, self.answer());
+        self.reach(decision, About::Tool, None, access, answer.standing.is_some());
+        let asks = self.ask == AskMode::Always || self.ask == AskMode::Changes && access > Access::ReadOnly;
+        if asks && answer.note(decision).is_none() {
+            decision.ask_about(About::Tool, "asking", asked_always(self.ask, self.tool.name()));
         }
-        if let Some(hit) = self.rules.on_tool(self.tool).filter(|hit| hit.rule.kind() == RuleKind::Allow) {
-            return allowed(decision, hit);
-        }
-        match self.caller.standing.allows_tool(self.tool) {
-            Some(rule) => decision.pass("asking", format!("allowed for this session: {rule}")),
-            None => decision.ask_about(About::Tool, "asking", asked_always(self.ask, self.tool.name())),
-        }
+    }
+
+    /// What answers for the tool as such.
+    fn answer(&self) -> Answer<'_> {
+        Answer { standing: self.caller.standing.allows_tool(self.tool), rule: self.rules.on_tool(self.tool).filter(|hit| is_allow(*hit)) }
     }
 
     fn effect(&self, decision: &mut Decision, index: usize, effect: &Effect) {
         let hit = self.rules.on_effect(self.tool, effect);
         let standing = self.caller.standing.allows_effect(self.tool, effect);
-        let covered = standing.is_some() || hit.is_some_and(|hit| hit.rule.kind() == RuleKind::Allow);
         match effect.need() {
-            Need::Never(kind, why) => decision.deny("access level", effect.kind(), never(kind, &why)),
-            Need::Access(needed) => self.reach(decision, About::Effect(index), Some(effect), needed, covered),
-        }
-        match hit.map(|hit| (hit, hit.rule.kind())) {
-            Some((hit, RuleKind::Deny)) => return self.denied(decision, effect, hit),
-            Some((hit, RuleKind::Ask)) => return decision.ask_by_rule(hit.rule.text(), hit.rule.place()),
-            Some((hit, RuleKind::Allow)) => allowed(decision, hit),
-            None => {}
-        }
-        if let Some(why) = self.question(effect) {
-            match standing {
-                Some(rule) => decision.pass("asking", format!("allowed for this session: {rule}")),
-                None if covered => {}
-                None => decision.ask_about(About::Effect(index), "asking", why),
+            Need::Never(kind, why) => decision.deny("access level", format!("{}: {why}", effect.kind()), never(kind, &why)),
+            Need::Access(needed) => {
+                let answered = standing.is_some() || self.answers_beyond(hit, needed, effect);
+                self.reach(decision, About::Effect(index), Some(effect), needed, answered);
             }
         }
+        let ControlFlow::Continue(rule) = self.strict_rules(decision, effect, hit) else { return };
+        rule.inspect(|hit| allowed(decision, *hit));
+        let Some(why) = self.question(effect).filter(|_| rule.is_none()) else { return };
+        if (Answer { standing, rule: None }).note(decision).is_none() {
+            decision.ask_about(About::Effect(index), "asking", why);
+        }
+    }
+
+    /// Lets rules deny and ask; what is left is the rule that allows, if there is one. What a denial hides holds as soon as
+    /// the denial goes, so it is noted as well. Where a rule asks, that is all.
+    fn strict_rules<'r>(&'r self, decision: &mut Decision, effect: &Effect, hit: Option<Hit<'r>>) -> ControlFlow<(), Option<Hit<'r>>> {
+        let all = |kind| self.rules.all_on_effect(kind, self.tool, effect);
+        let (mut asks, mut allows) = (hit, hit);
+        if hit.is_some_and(|hit| hit.rule.kind() == RuleKind::Deny) {
+            for hit in all(RuleKind::Deny) {
+                self.denied(decision, effect, hit);
+            }
+            (asks, allows) = (all(RuleKind::Ask).first().copied(), all(RuleKind::Allow).first().copied());
+        }
+        if let Some(hit) = asks.filter(|hit| hit.rule.kind() == RuleKind::Ask) {
+            decision.ask_by_rule(hit.rule);
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(allows)
+    }
+
+    /// Whether a rule answers for what goes beyond the access level; a rule that was not written for a certain place does
+    /// not, though another one beside it may.
+    fn answers_beyond(&self, hit: Option<Hit<'_>>, needed: Access, effect: &Effect) -> bool {
+        let is_asked = self.ask == AskMode::Beyond && needed > self.caller.access;
+        is_asked
+            && hit.is_some_and(is_allow)
+            && self.rules.all_on_effect(RuleKind::Allow, self.tool, effect).iter().any(|hit| hit.rule.is_anchored())
     }
 
     /// Why a person is asked about an effect that no rule speaks of.
@@ -81,29 +122,30 @@ impl Case<'_> {
         asks.then(|| asked_always(self.ask, effect.kind()))
     }
 
-    fn denied(&self, decision: &mut Decision, effect: &Effect, hit: Hit<'_>) {
-        let rule = hit.rule.text();
+    fn denied(&self, decision: &mut Decision, effect: &Effect, Hit { rule }: Hit<'_>) {
         let message = format!(
-            "'{}' may not {} '{}': the rule 'deny {rule}' refuses it. Do without it; only the person can change the rule.",
+            "'{}' may not {} '{}': the rule 'deny {}'{} refuses it. Do without it; only the person can change the rule.",
             self.tool.name(),
-            effect.kind(),
-            effect.target()
+            verb(effect),
+            effect.target(),
+            rule.text(),
+            if rule.of_project() { " of the project's file" } else { "" },
         );
-        let to_change = Some(Change::Remove { key: "rules.deny".into(), entry: rule.to_owned() });
-        decision.deny("rules", format!("deny {rule}"), Refusal { kind: ErrorKind::PermissionDenied, message, to_change });
-        decision.source(hit.rule.place());
+        let to_change = Some(Change::remove_rule(rule));
+        decision.deny("rules", format!("deny {}", rule.text()), Refusal { kind: ErrorKind::PermissionDenied, message, to_change });
+        decision.source(rule.place());
     }
 
     /// Whether the caller's access suffices, for an effect or for a tool that names none. Where a person may be asked about
     /// what goes beyond, what they allowed for good needs no asking.
-    fn reach(&self, decision: &mut Decision, about: About, effect: Option<&Effect>, needed: Access, covered: bool) {
+    fn reach(&self, decision: &mut Decision, about: About, effect: Option<&Effect>, needed: Access, answered: bool) {
         let access = self.caller.access;
         if needed <= access {
             return decision.pass("access level", access_note(needed));
         }
         let what = effect.map_or("the tool", Effect::kind);
         let entry = format!("{what} needs {needed}, the session has {access}");
-        match (self.ask, covered) {
+        match (self.ask, answered) {
             (AskMode::Beyond, true) => decision.pass("access level", format!("{entry}, and a rule allows it")),
             (AskMode::Beyond, false) => decision.ask_about(about, "access level", entry),
             _ => decision.deny("access level", entry, self.beyond(effect, needed)),
@@ -111,8 +153,18 @@ impl Case<'_> {
         decision.source(&self.caller.access_place);
     }
 
+    /// The access that the whole plan needs: to grant one effect less would change nothing.
+    fn needed(&self) -> Option<Access> {
+        let needs = self.plan.effects().iter().filter_map(|effect| match effect.need() {
+            Need::Access(access) => Some(access),
+            Need::Never(..) => None,
+        });
+        needs.max()
+    }
+
     fn beyond(&self, effect: Option<&Effect>, needed: Access) -> Refusal {
-        let to_change = Some(Change::Set { key: "access".into(), value: needed.to_string() });
+        let whole = self.needed().unwrap_or(needed);
+        let to_change = Some(Change::Set { key: "access".into(), value: whole.to_string() });
         let outside = effect.and_then(Effect::path).is_some_and(|(path, _)| path.location.zone() == Zone::Outside);
         let target = effect.map(Effect::target).unwrap_or_default();
         if outside {
@@ -121,13 +173,28 @@ impl Case<'_> {
             );
             return Refusal { kind: ErrorKind::PathNotAllowed, message, to_change };
         }
-        let purpose = effect.map(|effect| format!(" to {} '{target}'", effect.kind())).unwrap_or_default();
+        let purpose = effect.map(|effect| format!(" to {} '{target}'", verb(effect))).unwrap_or_default();
         let message = format!(
             "'{}' needs the access level {needed}{purpose}, and this session has {}. Only the person can raise it (--access {needed}).",
             self.tool.name(),
             self.caller.access
         );
         Refusal { kind: ErrorKind::PermissionDenied, message, to_change }
+    }
+}
+
+fn is_allow(hit: Hit<'_>) -> bool {
+    hit.rule.kind() == RuleKind::Allow
+}
+
+/// What an effect does, before the name of what it does it to.
+fn verb(effect: &Effect) -> &'static str {
+    match effect {
+        Effect::Exec(_) => "run",
+        Effect::Connect(_) => "connect to",
+        Effect::Spawn { .. } => "start the agent",
+        Effect::Configure { .. } => "change the setting",
+        other => other.kind(),
     }
 }
 

@@ -7,6 +7,7 @@
 mod caller;
 mod candidate;
 pub mod catalog;
+mod change;
 mod decision;
 mod effects;
 mod list;
@@ -18,10 +19,12 @@ mod steps;
 
 pub use caller::{Caller, Sender};
 pub use candidate::{Candidate, names};
-pub use decision::{About, Change, Decision, Outcome, Place, Refusal, TraceEntry, Verdict};
+pub use change::{Change, Owner};
+pub use decision::{About, Decision, Outcome, Place, Refusal, TraceEntry, Verdict};
+pub use haft_contract::AskMode;
 pub use list::ToolMatcher;
 pub use name::{folded, nearest};
 pub use rule::{Hit, Rule, RuleFault, RuleKind, RuleSet, StandingRules, canonical};
-pub use spec::{AgentSpec, AllowList, AskMode, ChannelSpec, Listed, PolicySpec, RuleLists, ToolLists};
+pub use spec::{AgentSpec, AllowList, ChannelSpec, Listed, PolicySpec, RuleLists, ToolLists};
 pub use standard::{Policy, StandardPolicy};
 pub use steps::STEPS;

@@ -1,6 +1,6 @@
 //! Lists of tools, compiled: which entry of a list, if any, speaks of a tool.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::catalog::{Group, Vocabulary};
 use crate::name::{folded, glob};
@@ -27,7 +27,7 @@ impl ToolMatcher {
         let mut list = List::compile(&listed(entries), &groups, vocabulary);
         // An alias of a core tool may be the name of a plugin's where that core tool is not registered.
         for (place, entry) in entries.iter().enumerate() {
-            list.exact.entry(folded(entry)).or_insert(place);
+            list.exact.entry(folded(entry)).or_default().push(place);
         }
         Self { list }
     }
@@ -42,74 +42,118 @@ impl ToolMatcher {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct List {
     entries: Vec<Listed>,
-    /// Folded name → the first entry that says it.
-    exact: HashMap<String, usize>,
+    /// Folded name → the entries that say it.
+    exact: HashMap<String, Vec<usize>>,
     patterns: Vec<(String, usize)>,
     groups: Vec<(Group, usize)>,
     /// Whether any entry can speak of a core tool.
     names_core: bool,
+    /// Whether any entry stands for a plugin, an MCP server, or their tools.
+    names_plugins: bool,
+}
+
+/// What entries of a list are read with.
+#[derive(Clone, Copy)]
+struct Reading<'a> {
+    groups: &'a Groups,
+    vocabulary: &'a Vocabulary,
+    /// Which entry of the list it is, also for what stands in a group.
+    place: usize,
 }
 
 impl List {
     pub(crate) fn compile(entries: &[Listed], groups: &Groups, vocabulary: &Vocabulary) -> Self {
         let mut list = Self { entries: entries.to_vec(), ..Self::default() };
         for (place, entry) in entries.iter().enumerate() {
-            list.take(&entry.pattern, place, groups, vocabulary, 0);
+            list.take(&entry.pattern, Reading { groups, vocabulary, place }, 0);
         }
         list
     }
 
-    fn take(&mut self, pattern: &str, place: usize, groups: &Groups, vocabulary: &Vocabulary, depth: usize) {
+    fn take(&mut self, pattern: &str, reading: Reading<'_>, depth: usize) {
         let written = pattern.trim();
         if let Some(name) = written.strip_prefix("group:") {
-            return match groups.get(&folded(name)) {
-                Some(members) if depth < DEEPEST => {
-                    for member in members {
-                        self.take(&member.pattern, place, groups, vocabulary, depth + 1);
-                    }
-                }
-                // A circle, which the configuration refuses: what it holds is already here.
-                Some(_) => {}
-                None => self.take_group(Group::named(name), place),
-            };
+            return self.take_group(name, reading, depth);
         }
         let name = folded(written);
         if name.contains('*') {
-            self.names_core |= vocabulary.matches_core(&name);
-            self.patterns.push((name, place));
-        } else if let Some(canonical) = vocabulary.canonical(&name) {
-            self.names_core |= vocabulary.is_core(canonical);
-            self.exact.entry(canonical.to_owned()).or_insert(place);
-            // While the tool itself is not there, a plugin's may have the name that was written.
-            self.exact.entry(name).or_insert(place);
+            self.take_pattern(name, reading);
         } else {
-            // A plugin's or a server's id stands for its tools; anything else may be registered later.
-            self.groups.push((Group::Source(written.to_owned()), place));
-            self.exact.entry(name).or_insert(place);
+            self.take_name(written, name, reading);
         }
     }
 
-    fn take_group(&mut self, group: Group, place: usize) {
-        self.names_core |= group.is_core();
-        self.groups.push((group, place));
+    /// A group of the person's has what it holds; the names of those that come with Haft are taken.
+    fn take_group(&mut self, name: &str, reading: Reading<'_>, depth: usize) {
+        let group = Group::named(name);
+        let own = if matches!(group, Group::Source(_)) { reading.groups.get(&folded(name)) } else { None };
+        match own {
+            Some(members) if depth < DEEPEST => members.iter().for_each(|member| self.take(&member.pattern, reading, depth + 1)),
+            // A circle, which the configuration refuses: what it holds is already here.
+            Some(_) => {}
+            None => {
+                self.names_core |= group.is_core();
+                self.names_plugins |= match &group {
+                    Group::Source(source) => reading.vocabulary.has_source(source),
+                    group => !group.is_core(),
+                };
+                self.groups.push((group, reading.place));
+            }
+        }
+    }
+
+    fn take_pattern(&mut self, pattern: String, reading: Reading<'_>) {
+        self.names_core |= reading.vocabulary.matches_core(&pattern);
+        self.names_plugins |= reading.vocabulary.matches_any(&pattern);
+        self.patterns.push((pattern, reading.place));
+    }
+
+    fn take_name(&mut self, written: &str, name: String, Reading { vocabulary, place, .. }: Reading<'_>) {
+        if let Some(canonical) = vocabulary.canonical(&name) {
+            self.names_core |= vocabulary.is_core(canonical);
+            self.names_plugins |= !vocabulary.is_core(canonical);
+            if canonical != name {
+                self.exact.entry(canonical.to_owned()).or_default().push(place);
+            }
+        } else {
+            // A plugin's or a server's id stands for its tools; anything else may be registered later.
+            self.names_plugins |= vocabulary.has_source(written);
+            self.groups.push((Group::Source(written.to_owned()), place));
+        }
+        // While the tool itself is not there, a plugin's may have the name that was written.
+        self.exact.entry(name).or_default().push(place);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Whether every entry speaks of plugins or MCP servers alone.
+    /// Whether it is about plugins or MCP servers alone. A list whose entries stand for nothing is not: it allows nothing.
     pub(crate) fn is_for_plugins(&self) -> bool {
-        !self.names_core && !self.entries.is_empty()
+        self.names_plugins && !self.names_core
     }
 
     /// The first entry that speaks of a tool.
     pub(crate) fn find(&self, tool: &Candidate<'_>) -> Option<&Listed> {
-        let exact = tool.names.iter().filter_map(|name| self.exact.get(name).copied());
+        self.entries.get(self.places(tool).min()?)
+    }
+
+    /// Every entry that speaks of a tool, in order.
+    pub(crate) fn find_all(&self, tool: &Candidate<'_>) -> Vec<&Listed> {
+        let places: BTreeSet<usize> = self.places(tool).collect();
+        places.into_iter().filter_map(|place| self.entries.get(place)).collect()
+    }
+
+    fn places(&self, tool: &Candidate<'_>) -> impl Iterator<Item = usize> {
+        let exact = tool.names.iter().filter_map(|name| self.exact.get(name)).flatten().copied();
         let patterns = self.patterns.iter().filter(|(pattern, _)| tool.names.iter().any(|name| glob(pattern, name)));
         let groups = self.groups.iter().filter(|(group, _)| group.holds(tool));
-        let place = exact.chain(patterns.map(|(_, place)| *place)).chain(groups.map(|(_, place)| *place)).min()?;
-        self.entries.get(place)
+        exact.chain(patterns.map(|(_, place)| *place)).chain(groups.map(|(_, place)| *place))
+    }
+
+    /// The person's own entries.
+    pub(crate) fn of_person(&self) -> impl Iterator<Item = &Listed> {
+        self.entries.iter().filter(|entry| !entry.of_project)
     }
 
     /// Whether an entry is this tool's name, in any spelling: neither a pattern nor a group.

@@ -13,8 +13,9 @@
 //! | agents, settings | a name, a key | `agent(reviewer)`, `configure(theme)` |
 //!
 //! **What forbids is read widely, what permits narrowly.** `deny` and `ask` follow the effect, whichever tool has it, in any
-//! case of letters and through any link; `allow` holds for the tool it names, exactly as written, and only where it says
-//! so for methods that change something, for options that run other programs, and for a changed environment.
+//! case of letters and through any link; the words of a program need only begin so, and its options may stand anywhere.
+//! `allow` holds for the tool it names, exactly as written, and only where it says so for deletions, methods that change
+//! something, unusual ports, options of programs (`*` stands for none, unless `-*` is there), and a changed environment.
 //!
 //! # Lines that run several programs
 //!
@@ -37,6 +38,7 @@ mod path;
 mod scope;
 mod set;
 mod standing;
+mod subject;
 #[cfg(test)]
 mod testing;
 mod text;
@@ -90,6 +92,7 @@ pub struct Rule {
     kind: RuleKind,
     text: String,
     place: Place,
+    of_project: bool,
     /// The tools it names as such.
     tool: Option<ToolName>,
     effects: Option<Effects>,
@@ -107,6 +110,15 @@ impl Rule {
     /// Where it stands.
     pub fn place(&self) -> &Place {
         &self.place
+    }
+    /// Whether a project wrote it.
+    pub fn of_project(&self) -> bool {
+        self.of_project
+    }
+    /// Whether it says exactly where it holds: a path from the top of the machine, a host, a program, a name. Only such a
+    /// rule answers for what goes beyond the access level; one on a whole tool, or on a path anywhere, was meant within it.
+    pub fn is_anchored(&self) -> bool {
+        self.effects.as_ref().is_some_and(|effects| effects.matcher.is_anchored())
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use haft_contract::AskMode;
+
 use crate::Place;
 
 /// One list entry and where it stands.
@@ -58,6 +60,17 @@ pub struct ToolLists {
     pub deny: Vec<Listed>,
 }
 
+impl ToolLists {
+    /// Whether it stands in place of a more general table. What a project wrote never does: it would take the person's
+    /// denials away, however strict it is itself.
+    pub(crate) fn stands_in(&self) -> bool {
+        let lists = self.allow.iter().map(|list| list.of_project);
+        let entries = self.profiles.iter().chain(&self.also_allow).chain(&self.deny).map(|entry| entry.of_project);
+        let mut of_project = lists.chain(entries).peekable();
+        of_project.peek().is_none() || of_project.any(|of_project| !of_project)
+    }
+}
+
 /// What holds for one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AgentSpec {
@@ -85,35 +98,6 @@ pub struct RuleLists {
     pub ask: Vec<Listed>,
     /// What needs nobody's word.
     pub allow: Vec<Listed>,
-}
-
-/// When a person is asked; how much is allowed is decided elsewhere.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum AskMode {
-    /// Nobody is asked: what would be asked is refused.
-    Never,
-    /// Also about what goes beyond the access level.
-    Beyond,
-    /// About what rules and unknown effects ask.
-    #[default]
-    Rules,
-    /// About every change.
-    Changes,
-    /// About every call.
-    Always,
-}
-
-impl AskMode {
-    /// The word in configuration.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Never => "never",
-            Self::Beyond => "beyond",
-            Self::Rules => "rules",
-            Self::Changes => "changes",
-            Self::Always => "always",
-        }
-    }
 }
 
 /// A policy as it is written.

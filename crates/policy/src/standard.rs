@@ -8,10 +8,10 @@ use haft_contract::{ErrorKind, Plan};
 use crate::catalog::Vocabulary;
 use crate::list::{Groups, List};
 use crate::name::folded;
-use crate::steps::{Channels, Lists, Profiles, Provided, SubAgents, owner_only, profile, sandbox, selection, unavailable};
+use crate::steps::{Channels, Lists, Profiles, Provided, StandsIn, SubAgents, owner_only, profile, sandbox, selection, unavailable};
 use crate::{
-    AgentSpec, AskMode, Caller, Candidate, Change, Decision, PolicySpec, Refusal, RuleFault, RuleKind, RuleSet, ToolLists, Verdict,
-    canonical, effects,
+    AgentSpec, AskMode, Caller, Candidate, Change, Decision, Hit, Outcome, PolicySpec, Refusal, RuleFault, RuleKind, RuleSet, ToolLists,
+    Verdict, canonical, effects,
 };
 
 /// Decides. Steps run in order, and each can only tighten.
@@ -20,6 +20,11 @@ pub trait Policy: Send + Sync {
     fn offer(&self, tool: &Candidate<'_>, caller: &Caller) -> Decision;
     /// Goes on from [`Policy::offer`]: whether a call with these effects may run.
     fn permit(&self, offered: Decision, tool: &Candidate<'_>, plan: &Plan, caller: &Caller) -> Decision;
+    /// Goes on from [`Policy::offer`] where there is no call yet: what holds for every call, whatever its arguments.
+    fn foresee(&self, offered: Decision, tool: &Candidate<'_>, caller: &Caller) -> Decision {
+        let _ = (tool, caller);
+        offered
+    }
     /// Both at once.
     fn decide(&self, tool: &Candidate<'_>, plan: Option<&Plan>, caller: &Caller) -> Decision {
         let offered = self.offer(tool, caller);
@@ -68,6 +73,12 @@ struct Table {
     lists: Lists,
 }
 
+impl StandsIn for Table {
+    fn stands_in(&self) -> bool {
+        self.lists.stands_in()
+    }
+}
+
 #[derive(Debug, Clone)]
 struct Agent {
     table: Table,
@@ -97,7 +108,7 @@ impl StandardPolicy {
             profiles: Profiles::of("tools", &spec.tools),
             tools: Lists::compile("tools", &spec.tools, &groups, &vocabulary),
             by_provider: compiler.provided("tools", &spec.by_provider),
-            agents: spec.agents.iter().map(|(name, agent)| (name.clone(), compiler.agent(name, agent))).collect(),
+            agents: spec.agents.iter().map(|(name, agent)| (agent_key(name), compiler.agent(name, agent))).collect(),
             channels: Channels::compile(&spec.channels, &groups, &vocabulary),
             sandbox: sandbox(&spec.sandbox, &groups, &vocabulary),
             subagents: SubAgents::compile(&spec.subagents, spec.max_depth, &groups, &vocabulary),
@@ -115,6 +126,11 @@ impl StandardPolicy {
     pub fn vocabulary(&self) -> &Vocabulary {
         &self.vocabulary
     }
+}
+
+/// `Main` is the agent `main`.
+fn agent_key(name: &str) -> String {
+    name.trim().to_lowercase()
 }
 
 struct Compiler<'a> {
@@ -140,16 +156,20 @@ impl Compiler<'_> {
 impl Policy for StandardPolicy {
     fn offer(&self, tool: &Candidate<'_>, caller: &Caller) -> Decision {
         let mut decision = Decision::allow();
-        let agent = self.agents.get(&*caller.agent);
+        let agent = self.agent(caller);
         let provided = self.by_provider.find(caller);
-        let agent_provided = agent.and_then(|agent| agent.by_provider.find(caller));
+        let agent_provided = agent.map(|agent| agent.by_provider.find(caller)).unwrap_or_default();
         self.switched_off(&mut decision, tool);
-        self.profiles(&mut decision, tool, agent, provided, agent_provided);
+        self.profiles(&mut decision, tool, agent, &provided, &agent_provided);
         self.tools.apply(&mut decision, "global", tool);
-        provided.inspect(|table| table.lists.apply(&mut decision, "global per provider", tool));
+        for table in &provided {
+            table.lists.apply(&mut decision, "global per provider", tool);
+        }
         selection(&mut decision, tool, caller);
         agent.inspect(|agent| agent.table.lists.apply(&mut decision, "agent", tool));
-        agent_provided.inspect(|table| table.lists.apply(&mut decision, "agent per provider", tool));
+        for table in &agent_provided {
+            table.lists.apply(&mut decision, "agent per provider", tool);
+        }
         self.channels.apply(&mut decision, tool, caller);
         if caller.sandboxed {
             self.sandbox.apply(&mut decision, "sandbox", tool);
@@ -166,18 +186,33 @@ impl Policy for StandardPolicy {
         self.seal(decision)
     }
 
+    fn foresee(&self, mut decision: Decision, tool: &Candidate<'_>, caller: &Caller) -> Decision {
+        let plan = Plan::nothing();
+        effects::foresee(&mut decision, effects::Case { tool, plan: &plan, caller, rules: &self.rules, ask: self.ask });
+        self.seal(decision)
+    }
+
     fn seal(&self, mut decision: Decision) -> Decision {
-        if self.ask == AskMode::Never && decision.verdict == Verdict::Ask {
-            let message = format!("This call would need a person's approval ({}), and nobody is asked here.", decision.question());
+        const NOBODY: &str = "nobody is asked (ask = \"never\")";
+        let is_sealed = decision.trace.iter().any(|entry| entry.entry == NOBODY);
+        // Also what is denied anyway: else whoever lifted that would meet this.
+        if self.ask == AskMode::Never && !decision.asks.is_empty() && !is_sealed {
+            let message = format!(
+                "This call would need a person's approval ({}), and nobody is asked here. Do without it, or tell the person what you need.",
+                decision.question()
+            );
             let change = Change::Set { key: "ask".into(), value: AskMode::Rules.as_str().into() };
-            let refusal = Refusal { kind: ErrorKind::PermissionDenied, message, to_change: Some(change) };
-            decision.deny("asking", "nobody is asked (ask = \"never\")", refusal);
+            decision.deny("asking", NOBODY, Refusal { kind: ErrorKind::PermissionDenied, message, to_change: Some(change) });
         }
         decision
     }
 
     fn lasting(&self, tool: &Candidate<'_>, plan: &Plan, decision: &Decision) -> Result<Vec<String>, String> {
         let rules = canonical(tool, plan, &decision.asks)?;
+        if rules.iter().any(|rule| !rule.contains('(')) && asks_beyond(decision) {
+            let name = tool.name();
+            return Err(format!("a rule on '{name}' as a whole does not answer beyond the access level, so only this once"));
+        }
         match rules.iter().find_map(|rule| RuleSet::check(RuleKind::Allow, rule, &self.vocabulary, self.home.as_deref()).err()) {
             Some(fault) => Err(fault.message),
             None => Ok(rules),
@@ -190,19 +225,26 @@ impl Policy for StandardPolicy {
 }
 
 impl StandardPolicy {
+    fn agent(&self, caller: &Caller) -> Option<&Agent> {
+        // Most have none, and need no spelling.
+        if self.agents.is_empty() { None } else { self.agents.get(&agent_key(&caller.agent)) }
+    }
+
     fn switched_off(&self, decision: &mut Decision, tool: &Candidate<'_>) {
-        let listed = self.disabled.find(tool);
-        if listed.is_none() && !tool.switched_off {
-            return;
-        }
-        let entry = listed.map_or_else(|| tool.name().to_owned(), |entry| entry.pattern.clone());
-        let refusal = Refusal {
+        const KEY: &str = "tools.disabled";
+        let listed = if self.disabled.find(tool).is_some() { self.disabled.find_all(tool) } else { Vec::new() };
+        let refusal = |change| Refusal {
             kind: ErrorKind::ToolGloballyDisabled,
             message: format!("Tool '{}' is switched off for everyone. Use another tool, or ask the person to switch it on.", tool.name()),
-            to_change: Some(Change::Remove { key: "tools.disabled".into(), entry: entry.clone() }),
+            to_change: Some(change),
         };
-        decision.deny("switched off", entry, refusal);
-        listed.inspect(|entry| decision.source(&entry.place));
+        for entry in &listed {
+            decision.deny("switched off", entry.pattern.clone(), refusal(Change::remove(KEY.into(), entry)));
+            decision.source(&entry.place);
+        }
+        if listed.is_empty() && tool.switched_off {
+            decision.deny("switched off", tool.name().to_owned(), refusal(Change::remove(KEY.into(), &tool.name().into())));
+        }
     }
 
     /// The agent's `also_allow` is added to the global one, because both are the person's.
@@ -211,18 +253,18 @@ impl StandardPolicy {
         decision: &mut Decision,
         tool: &Candidate<'_>,
         agent: Option<&Agent>,
-        provided: Option<&Table>,
-        agent_provided: Option<&Table>,
+        provided: &[&Table],
+        agent_provided: &[&Table],
     ) {
         let also = [agent.map(|agent| agent.table.lists.also_allow()), Some(self.tools.also_allow())];
         let also: Vec<&List> = also.into_iter().flatten().filter(|list| !list.is_empty()).collect();
-        profile(decision, "profile", tool, [agent.map(|agent| &agent.table.profiles), Some(&self.profiles)], &also);
-        if provided.is_none() && agent_provided.is_none() {
+        let own = agent.map(|agent| &agent.table.profiles);
+        profile(decision, "profile", tool, [own.as_slice(), &[&self.profiles]], &also);
+        if provided.is_empty() && agent_provided.is_empty() {
             return;
         }
-        let also = [agent_provided, provided].into_iter().flatten().map(|table| table.lists.also_allow()).chain(also).collect::<Vec<_>>();
-        let profiles = [agent_provided.map(|table| &table.profiles), provided.map(|table| &table.profiles)];
-        profile(decision, "provider profile", tool, profiles, &also);
+        let also: Vec<&List> = agent_provided.iter().chain(provided).map(|table| table.lists.also_allow()).chain(also).collect();
+        profile(decision, "provider profile", tool, [&profiles_of(agent_provided), &profiles_of(provided)], &also);
     }
 
     /// A sub-agent has nothing that the agent which started it has not.
@@ -232,22 +274,33 @@ impl StandardPolicy {
         if theirs.verdict != Verdict::Deny {
             return decision.pass("sub-agent", "the agent that started it has the tool");
         }
-        let change = theirs.refusal().and_then(|refusal| refusal.to_change.clone());
-        let entry = format!("the agent '{}' that started it has not got the tool", parent.agent);
-        decision.deny("sub-agent", entry, unavailable(tool, "sub-agent", change));
+        for refusal in theirs.refusals {
+            let entry = format!("the agent '{}' that started it has not got the tool", parent.agent);
+            decision.deny("sub-agent", entry, unavailable(tool, "sub-agent", refusal.to_change));
+        }
     }
 
     fn rules_on_tool(&self, decision: &mut Decision, tool: &Candidate<'_>) {
-        let Some(hit) = self.rules.on_tool(tool) else { return };
-        let rule = hit.rule;
-        match rule.kind() {
-            RuleKind::Deny => {
-                let change = Change::Remove { key: "rules.deny".into(), entry: rule.text().to_owned() };
-                decision.deny("rules", format!("deny {}", rule.text()), unavailable(tool, "rules", Some(change)));
-            }
-            RuleKind::Ask => return decision.ask_by_rule(rule.text(), rule.place()),
-            RuleKind::Allow => return,
+        let Some(strictest) = self.rules.on_tool(tool) else { return };
+        if strictest.rule.kind() == RuleKind::Allow {
+            return;
         }
-        decision.source(rule.place());
+        for Hit { rule } in self.rules.all_on_tool(RuleKind::Deny, tool) {
+            decision.deny("rules", format!("deny {}", rule.text()), unavailable(tool, "rules", Some(Change::remove_rule(rule))));
+            decision.source(rule.place());
+        }
+        // A question that a denial hides is one as soon as the denial goes.
+        if let Some(Hit { rule }) = self.rules.all_on_tool(RuleKind::Ask, tool).first() {
+            decision.ask_by_rule(rule);
+        }
     }
+}
+
+fn profiles_of<'a>(tables: &[&'a Table]) -> Vec<&'a Profiles> {
+    tables.iter().map(|table| &table.profiles).collect()
+}
+
+/// Whether a person is asked because something goes beyond the access level.
+fn asks_beyond(decision: &Decision) -> bool {
+    decision.trace.iter().any(|entry| entry.step == "access level" && entry.outcome == Outcome::Ask)
 }

@@ -10,10 +10,11 @@ mod subagent;
 use haft_contract::ErrorKind;
 
 pub(crate) use self::channel::Channels;
-pub(crate) use self::lists::{Lists, Provided};
+pub(crate) use self::lists::{Lists, Provided, StandsIn};
 pub(crate) use self::profile::{Profiles, profile};
 pub(crate) use self::sandbox::compile as sandbox;
 pub(crate) use self::subagent::SubAgents;
+use crate::catalog::CATALOG;
 use crate::{Caller, Candidate, Change, Decision, Refusal};
 
 /// The steps of a decision, in order.
@@ -44,9 +45,9 @@ pub(crate) fn selection(decision: &mut Decision, tool: &Candidate<'_>, caller: &
     decision.deny("agent", "not in the agent's tool set", unavailable(tool, "agent", Some(change)));
 }
 
-/// What only the owner may use.
+/// What only the owner may use: a tool that says so, or one that has the name of a tool which does.
 pub(crate) fn owner_only(decision: &mut Decision, tool: &Candidate<'_>, caller: &Caller) {
-    if !tool.definition.owner_only {
+    if !tool.definition.owner_only && !is_owners(tool) {
         return;
     }
     if caller.owner {
@@ -55,6 +56,10 @@ pub(crate) fn owner_only(decision: &mut Decision, tool: &Candidate<'_>, caller: 
     let change = Some(Change::Do("have the owner send it".into()));
     let refusal = Refusal { kind: ErrorKind::ToolNotAvailable, message: "Tool restricted to owner senders.".into(), to_change: change };
     decision.deny("owner-only", "the sender is not the owner", refusal);
+}
+
+fn is_owners(tool: &Candidate<'_>) -> bool {
+    CATALOG.iter().filter(|known| known.owner_only).any(|known| tool.names.iter().any(|name| name == known.name))
 }
 
 pub(crate) fn unavailable(tool: &Candidate<'_>, step: &str, to_change: Option<Change>) -> Refusal {

@@ -15,7 +15,8 @@ use serde_json::json;
 const WORKSPACE: &str = "/home/me/ws";
 const KINDS: [RuleKind; 3] = [RuleKind::Deny, RuleKind::Ask, RuleKind::Allow];
 /// Core tools that do each kind of thing, and some that do none of it.
-const TOOLS: [&str; 9] = ["read_file", "edit_file", "exec", "powershell", "http_request", "notify", "agent", "config", "cron"];
+const TOOLS: [&str; 11] =
+    ["read_file", "write_file", "edit_file", "apply_patch", "exec", "powershell", "http_request", "notify", "agent", "config", "cron"];
 
 fn home() -> &'static Path {
     Path::new("/home/me")
@@ -69,7 +70,7 @@ fn paths() -> impl Strategy<Value = String> {
 
 fn words() -> impl Strategy<Value = String> {
     prop_oneof![
-        4 => select(["status", "push", "-C", "--force", "log", "test", "*", ";", "&&", "a:*", ""].as_slice()).prop_map(str::to_owned),
+        4 => select(["status", "push", "-C", "-rf", "--force", "log", "test", "*", ";", "&&", "a:*", ""].as_slice()).prop_map(str::to_owned),
         1 => "[a-c*?(){}\\\\'\" ~$:!.=-]{0,6}",
     ]
 }
@@ -90,8 +91,9 @@ fn commands() -> impl Strategy<Value = Exec> {
 
 fn connections() -> impl Strategy<Value = Connect> {
     let hosts = select(["a.org", "www.a.org", "b.example", "127.0.0.1", "[::1]", "localhost"].as_slice());
-    (hosts, select([80, 443, 8080].as_slice()), select(["GET", "POST", "PUT", "ODD"].as_slice()))
-        .prop_map(|(host, port, method)| Connect::new("https", host, port, method))
+    let methods = select(["GET", "POST", "PUT", "ODD"].as_slice());
+    (select(["http", "https"].as_slice()), hosts, select([80, 443, 8080].as_slice()), methods)
+        .prop_map(|(scheme, host, port, method)| Connect::new(scheme, host, port, method))
 }
 
 fn effects() -> impl Strategy<Value = Effect> {
@@ -134,7 +136,8 @@ fn rules() -> impl Strategy<Value = String> {
     );
     let content = prop_oneof![
         vec(select(["a", "docs", "*", "**", "?", ".env", "x y"].as_slice()), 1..4).prop_map(|names| names.join("/")),
-        vec(select(["git", "push", "*", "host:container", "bash", "--force"].as_slice()), 1..4).prop_map(|words| words.join(" ")),
+        vec(select(["git", "ls", "push", "status", "*", "-*", "-f", "host:container", "bash", "--force"].as_slice()), 1..4)
+            .prop_map(|words| words.join(" ")),
         select(
             ["domain:a.org", "domain:*.a.org:8080", "method:POST", "domain:* method:PUT", "channel:a", "to:*", "~/x", "/**", "**/*.pem"]
                 .as_slice()
@@ -213,13 +216,23 @@ fn almost(effect: &Effect, letter: &str, way: usize) -> Effect {
     }
 }
 
-/// What must not be covered by a rule that was made for something else.
-fn is_other(made_for: &Effect, other: &Effect) -> bool {
+/// What must not be covered by a rule that was made for something else: another kind of effect, another place, another port.
+fn is_other(tool: &Tool, made_for: &Effect, other: &Effect) -> bool {
+    // Whoever may change a file in its middle may read it to do so.
+    let reads_to_change =
+        ["edit_file", "apply_patch"].contains(&&*tool.definition.name) && (made_for.kind(), other.kind()) == ("write", "read");
+    if made_for.kind() != other.kind() && !reads_to_change {
+        return true;
+    }
     match (made_for, other) {
         (Effect::Exec(a), Effect::Exec(b)) => {
-            a.program != b.program || (a.named != b.named && !a.named.contains('/')) || !is_same_command(a, b)
+            a.program != b.program || (a.named != b.named && !a.named.contains('/')) || a.host != b.host || !is_same_command(a, b)
         }
-        (Effect::Connect(a), Effect::Connect(b)) => a.host != b.host.trim_end_matches('.') || (!b.only_reads() && a.method != b.method),
+        (Effect::Connect(a), Effect::Connect(b)) => {
+            let is_same_scheme = a.scheme == b.scheme || !matches!(a.port, 80 | 443);
+            let is_same_method = a.method == b.method || (a.only_reads() && b.only_reads());
+            a.host != b.host.trim_end_matches('.') || a.port != b.port || !is_same_scheme || !is_same_method
+        }
         (Effect::Send { channel, to, .. }, Effect::Send { channel: other_channel, to: other_to, .. }) => {
             channel != other_channel || to != other_to
         }
@@ -227,15 +240,38 @@ fn is_other(made_for: &Effect, other: &Effect) -> bool {
         (a, b) => match (a.path(), b.path()) {
             (Some((a, _)), Some((b, _))) if a.extent == Extent::File => a.location.path() != b.location.path() || b.extent == Extent::Tree,
             (Some((a, _)), Some((b, _))) => !b.location.path().starts_with(a.location.path()),
-            _ => a.kind() != b.kind(),
+            _ => false,
         },
     }
 }
 
-/// The same words, or the same sub-command of a program whose sub-commands are known.
+/// The same words; or, behind the few commands that more words only narrow, any words but options.
 fn is_same_command(a: &Exec, b: &Exec) -> bool {
-    let known = ["git", "cargo"].contains(&a.named.as_str()) && a.arguments.first() == b.arguments.first();
-    a.arguments == b.arguments || (known && ["status", "log", "test"].contains(&a.arguments.first().map_or("", String::as_str)))
+    let command = |exec: &Exec| (exec.named.clone(), exec.arguments.first().cloned().unwrap_or_default());
+    let narrowed = [("git", "status"), ("git", "log"), ("cargo", "test")].map(|(name, word)| (name.to_owned(), word.to_owned()));
+    let is_plain = |exec: &Exec| !exec.arguments.iter().any(|word| word.starts_with(['-', '@']) || word.contains("::"));
+    a.arguments == b.arguments || (narrowed.contains(&command(a)) && command(a) == command(b) && is_plain(a) && is_plain(b))
+}
+
+/// The same, done by other means: what a rule for one kind of effect, one port or one workspace must not cover.
+fn otherwise(effect: &Effect) -> Vec<Effect> {
+    match effect {
+        Effect::Read(path) | Effect::Write(path) | Effect::Delete(path) => {
+            let elsewhere = PathEffect { location: beneath("/home/me/other", &path.location), extent: path.extent };
+            vec![Effect::Read(path.clone()), Effect::Write(path.clone()), Effect::Delete(path.clone()), Effect::Read(elsewhere)]
+        }
+        Effect::Connect(connect) => {
+            let with = |scheme: &str, port| Effect::Connect(Connect::new(scheme, connect.host.as_str(), port, connect.method.as_str()));
+            vec![with("http", connect.port), with("https", connect.port), with("https", 22), with("http", 80), with("https", 443)]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The place of the same name in another workspace.
+fn beneath(workspace: &str, location: &Location) -> Location {
+    let name = location.display();
+    Location::new(name.into(), Path::new(workspace).join(name), name.to_owned(), location.zone(), Arc::new(()))
 }
 
 proptest! {
@@ -348,8 +384,9 @@ proptest! {
             prop_assert!(standing.allows_effect(&tool.candidate(), effect).is_some(), "{rules:?} on {effect:?}");
         }
         let names_the_tool = rules.iter().any(|rule| !rule.contains('('));
-        for other in plan.iter().map(|effect| almost(effect, letter, way)).chain([other]) {
-            if !names_the_tool && plan.iter().all(|effect| is_other(effect, &other)) {
+        let others = plan.iter().flat_map(|effect| otherwise(effect).into_iter().chain([almost(effect, letter, way)]));
+        for other in others.chain([other]) {
+            if !names_the_tool && plan.iter().all(|effect| is_other(&tool, effect, &other)) {
                 prop_assert_eq!(standing.allows_effect(&tool.candidate(), &other), None, "{:?} on {:?}", rules, other);
             }
         }

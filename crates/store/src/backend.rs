@@ -4,8 +4,10 @@ mod blocking;
 mod file_blobs;
 mod folder;
 mod in_memory;
+mod in_memory_sessions;
 mod sqlite;
 
 pub use file_blobs::FileBlobs;
 pub use in_memory::InMemoryCallLog;
-pub use sqlite::{Opened, SqliteCallLog, SqliteOptions};
+pub use in_memory_sessions::InMemorySessionStore;
+pub use sqlite::{Opened, SqliteCallLog, SqliteOptions, SqliteSessionStore};

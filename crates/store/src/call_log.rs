@@ -8,11 +8,6 @@ use serde_json::Value;
 
 use crate::{BlobId, StoreError};
 
-/// A shorter piece of an id is no id: it would fit by accident.
-pub(crate) const MIN_SHORT_ID: usize = 4;
-/// How many calls an ambiguous id names at most.
-pub(crate) const MAX_CANDIDATES: usize = 5;
-
 /// Where a call stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallStatus {

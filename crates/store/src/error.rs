@@ -1,8 +1,11 @@
 //! What can go wrong with the store, each with what to do about it.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use rusqlite::ErrorCode;
+
+use crate::Owner;
 
 /// Why the store could not do it.
 #[derive(Debug, thiserror::Error)]
@@ -70,19 +73,52 @@ pub enum StoreError {
         /// Its id.
         id: String,
     },
-    /// A shortened id fits several calls.
-    #[error("'{id}' fits several calls, among them {}: give more characters of the one you mean", matches.join(", "))]
+    /// A shortened id fits several.
+    #[error("'{id}' fits several {what}s, among them {}: give more characters of the one you mean", matches.join(", "))]
     Ambiguous {
+        /// What was looked for.
+        what: &'static str,
         /// What was asked for.
         id: String,
-        /// Some of the record ids it fits, newest first.
+        /// Some of the ids it fits, newest first.
         matches: Vec<String>,
+    },
+    /// There is such a thing already.
+    #[error("there is a {what} '{id}' already: give the new one another id")]
+    Exists {
+        /// What was to be made.
+        what: &'static str,
+        /// Its id.
+        id: String,
+    },
+    /// Someone else appended to the session.
+    #[error("the next message of session '{session}' is {next}, not {expected}: someone else wrote to it; read it again first")]
+    Conflict {
+        /// Which session.
+        session: String,
+        /// Which number the message was to get.
+        expected: u64,
+        /// Which number it would have got.
+        next: u64,
+    },
+    /// Someone else works on the session.
+    #[error("session '{session}' is in use by process {pid} on {host}: end that process first, or fork the session")]
+    Busy {
+        /// Which session.
+        session: String,
+        /// Whose process.
+        pid: u32,
+        /// On which machine.
+        host: String,
+        /// Since when.
+        since: SystemTime,
     },
 }
 
 fn advice(what: &str) -> &'static str {
     match what {
         "call" => ": `haft history` lists the calls; an id may be shortened to 4 or more characters of its beginning or end",
+        "session" => ": `haft sessions list` lists the sessions; an id may be shortened to 4 or more characters of its beginning or end",
         "pre-image" => ": it is no longer in the store, so this change cannot be taken back",
         _ => "",
     }
@@ -99,6 +135,19 @@ impl StoreError {
 
     pub(crate) fn no_call(id: &str) -> Self {
         Self::Missing { what: "call", id: id.to_owned() }
+    }
+
+    pub(crate) fn no_session(id: &str) -> Self {
+        Self::Missing { what: "session", id: id.to_owned() }
+    }
+
+    pub(crate) fn no_message(session: &str, number: u64) -> Self {
+        Self::Missing { what: "message", id: format!("{number} of session {session}") }
+    }
+
+    pub(crate) fn busy(session: &str, owner: Owner) -> Self {
+        let Owner { pid, host, since } = owner;
+        Self::Busy { session: session.to_owned(), pid, host, since }
     }
 
     /// What a database error means for the person: some have a remedy of their own.

@@ -50,6 +50,57 @@ call_log_cases! {
     a_call_that_is_not_there_cannot_be_undone
 }
 
+macro_rules! session_store_cases {
+    ($($case:ident)*) => {
+        mod in_memory_sessions {
+            use haft_store::InMemorySessionStore;
+            $(#[tokio::test]
+            async fn $case() {
+                crate::suite::$case(&InMemorySessionStore::default()).await;
+            })*
+        }
+
+        mod sqlite_sessions {
+            use haft_store::SqliteCallLog;
+            $(#[tokio::test]
+            async fn $case() {
+                let folder = tempfile::tempdir().unwrap();
+                crate::suite::$case(&SqliteCallLog::open(folder.path()).unwrap().log.sessions()).await;
+            })*
+        }
+    };
+}
+
+session_store_cases! {
+    a_session_comes_back_whole
+    a_new_session_has_an_id_of_its_own
+    an_id_is_taken_once
+    sessions_are_listed_by_their_last_message
+    filters_narrow_the_list_of_sessions
+    a_session_is_found_by_any_id_that_is_unique
+    an_id_that_fits_no_session_is_missing
+    an_id_that_fits_several_sessions_says_which
+    title_and_model_can_be_changed
+    a_closed_session_goes_on_with_the_next_message
+    a_deleted_session_is_gone_with_all_it_held
+    a_fork_shares_nothing
+    a_fork_is_cut_where_it_is_asked_to_be
+    nothing_can_be_done_with_a_session_that_is_not_there
+    messages_are_numbered_without_gaps
+    a_message_comes_back_whole
+    messages_are_read_in_pages
+    whoever_did_not_see_the_last_message_is_told
+    appends_at_once_lose_nothing
+    a_rewrite_replaces_the_end_and_keeps_what_was_there
+    a_rewrite_leaves_no_gap
+    one_at_a_time_claims_a_session
+    a_claim_ends_with_what_holds_it
+    a_claim_that_nobody_waited_for_is_given_up
+    the_owner_of_a_session_may_do_everything
+    usage_is_summed_by_session_and_by_day
+    usage_never_overflows
+}
+
 macro_rules! blob_cases {
     ($($case:ident)*) => {
         mod file_blobs {

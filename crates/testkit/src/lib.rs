@@ -1,7 +1,8 @@
 //! What tests run tools on: a machine that exists in memory only, recorders, and tools that do as they are told.
 //!
 //! [`run_tool`] takes a tool through planning and running on a [`FakeHost`]; [`Trial`] is the same with every part
-//! open to choice. [`ScriptedTool`] is the other side: a tool whose plan and body a test of the engine writes.
+//! open to choice. [`ScriptedTool`] is the other side: a tool whose plan and body a test of the engine writes. [`ModelServer`]
+//! is a model that says what it was told to, over loopback.
 #![warn(missing_docs)]
 
 mod clock;
@@ -9,6 +10,7 @@ mod files;
 mod host;
 mod http;
 mod journal;
+mod model_server;
 mod notifier;
 mod processes;
 mod progress;
@@ -21,6 +23,7 @@ pub use files::{FakeFiles, FileOperation, ReadRecord};
 pub use host::{FakeHost, FakeSystem};
 pub use http::{FakeHttp, Reply};
 pub use journal::{FakeJournal, KeptImage};
+pub use model_server::{Asked, ModelServer, Round};
 pub use notifier::FakeNotifier;
 pub use processes::FakeProcesses;
 pub use progress::ProgressRecorder;

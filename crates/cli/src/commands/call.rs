@@ -1,16 +1,15 @@
 //! `haft call`: one call, from the words of the command line to its one result.
 
-use haft_contract::{Arguments, Content, ErrorKind, ToolCall, ToolError, ToolOutput, ToolResult};
+use haft_contract::{Arguments, Content, ErrorKind, ToolCall, ToolError, ToolOutput, ToolResult, base64};
 use haft_store::StoreError;
 use serde_json::{Value, json};
 
 use crate::arguments::{Common, ToolWords};
-use crate::base64;
 use crate::commands::block_on;
+use crate::commands::interrupt::interruptible;
 use crate::failure::{Exit, Failure, to_change};
 use crate::invocation::Invocation;
 use crate::output::{Output, error_text, note, warn};
-use crate::signals::Signals;
 use crate::terminal::{show_waiting, stop_waiting};
 use crate::wire::{self, Asking, Wire, Wired};
 
@@ -57,32 +56,12 @@ async fn answer(wired: &Wired, call: ToolCall) -> Result<Answered, Failure> {
 
 /// Runs the call. The first signal cancels it, the second ends the process.
 async fn stoppable(wired: &Wired, call: ToolCall) -> Result<Answered, Failure> {
-    let unavailable = |error| Failure::failed("execution_error", format!("signals cannot be listened for: {error}"));
-    let mut signals = Signals::listen().map_err(unavailable)?;
-    let mut running = std::pin::pin!(async {
+    let running = Box::pin(async {
         let result = wired.engine.run(call, &wired.session).await;
         (result, wired.log.flush().await)
     });
-    let mut stopped = None;
-    loop {
-        tokio::select! {
-            (result, recorded) = &mut running => return Ok(Answered { result, recorded, stopped }),
-            exit = signals.next() => {
-                if stopped.is_some() {
-                    leave(exit);
-                }
-                stopped = Some(exit);
-                wired.session.cancellation().cancel();
-                note("cancelling; press Ctrl-C again to end at once");
-            }
-        }
-    }
-}
-
-#[allow(clippy::exit, reason = "it was asked for twice, and whatever still runs is not waited for")]
-fn leave(exit: Exit) -> ! {
-    stop_waiting();
-    std::process::exit(i32::from(exit.code()))
+    let ((result, recorded), stopped) = interruptible(running, wired.session.cancellation()).await?;
+    Ok(Answered { result, recorded, stopped })
 }
 
 impl Answered {

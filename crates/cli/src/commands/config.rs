@@ -28,6 +28,7 @@ fn check(common: &Common, output: &Output) -> Result<Exit, Failure> {
     if !wrong {
         let wire = Wire::loaded(registry, common, &workspace, &loaded)?;
         warn_of_idle_agents(&wire, &mut loaded)?;
+        wire::warn_of_idle_rules(&wire, &mut loaded);
     }
     if output.json {
         let status = if wrong { "error" } else { "success" };
@@ -43,7 +44,7 @@ fn check(common: &Common, output: &Output) -> Result<Exit, Failure> {
 /// An agent that no tool is left for is hardly what anyone wants.
 fn warn_of_idle_agents(wire: &Wire, loaded: &mut Loaded) -> Result<(), Failure> {
     let agents = loaded.provenance.names_beneath(&["agents"]);
-    for agent in std::iter::once("main").chain(agents.iter().map(String::as_str)) {
+    for agent in std::iter::once(wire::MAIN).chain(agents.iter().map(String::as_str)) {
         let session = wire.listing_for(agent)?;
         let offered = |entry: &Arc<Entry>| wire.policy.offer(&entry.candidate(), session.caller()).verdict != Verdict::Deny;
         if !wire.registry.entries().iter().any(offered) {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anstyle::Style;
 use haft_contract::visible;
-use haft_engine::{Explanation, NOT_YET, NOTHING_CONFIGURED, Outcome, TraceEntry, Verdict};
+use haft_engine::{Explanation, HOOK, NOT_YET, NOTHING_CONFIGURED, Outcome, TraceEntry, Verdict};
 
 use crate::arguments::{Common, Explain, Who};
 use crate::commands::block_on;
@@ -30,7 +30,7 @@ pub(crate) fn run(common: Common, request: Explain) -> Result<Exit, Failure> {
     let (tool, who) = (invocation.tool.clone(), who.then(invocation.who.clone()));
     let arguments = invocation.arguments(wire.settings.config.limits.argument_bytes)?;
     let explaining = wire.explaining()?;
-    let session = explaining.session(None, &who);
+    let session = explaining.session(None, &who)?;
     let explanation = block_on(async { Ok(explaining.engine.explain(&tool, arguments, &session).await?) })?;
     if output.json {
         output.data(&explanation)?;
@@ -43,35 +43,34 @@ pub(crate) fn run(common: Common, request: Explain) -> Result<Exit, Failure> {
 /// Every tool: its verdict, and what decided it.
 fn table(wire: &Wire, who: &Who, output: &Output) -> Result<Exit, Failure> {
     let explaining = wire.explaining()?;
-    let session = explaining.session(None, who);
-    let names = wire.registry.names();
+    let session = explaining.session(None, who)?;
     let explanations: Vec<Explanation> = block_on(async {
         let mut all = Vec::new();
-        for name in &names {
-            all.push(explaining.engine.explain(name, None, &session).await?);
+        for name in wire.registry.names() {
+            all.push(explaining.engine.explain(&name, None, &session).await?);
         }
         Ok(all)
     })?;
     if output.json {
         output.data(&explanations)?;
-        return Ok(Exit::Success);
+    } else {
+        print(&rows(&explanations).render(output.width))?;
     }
+    Ok(Exit::Success)
+}
+
+fn rows(explanations: &[Explanation]) -> Table {
     let columns = [("TOOL", Room::Keep), ("VERDICT", Room::Keep), ("STEP", Room::Keep), ("BECAUSE", Room::Wrap), ("WHERE", Room::Wrap)];
     let mut table = Table::new(&columns);
-    for explanation in &explanations {
+    for explanation in explanations {
         let (word, style) = verdict(explanation.verdict);
         let decided = decisive(&explanation.trace);
+        let (step, entry) = decided.map_or(("", ""), |entry| (entry.step, entry.entry.as_ref()));
         let place = decided.and_then(short_place).unwrap_or_default();
-        table.row(vec![
-            Cell::new(&explanation.tool),
-            Cell::styled(word, style),
-            Cell::new(decided.map_or("", |entry| entry.step)),
-            Cell::new(decided.map_or("", |entry| entry.entry.as_ref())),
-            Cell::new(&place),
-        ]);
+        let cells = [Cell::new(&explanation.tool), Cell::styled(word, style), Cell::new(step), Cell::new(entry), Cell::new(&place)];
+        table.row(cells.into());
     }
-    print(&table.render(output.width))?;
-    Ok(Exit::Success)
+    table
 }
 
 /// The first step that removed a tool, or else the first that asks.
@@ -91,12 +90,18 @@ fn in_words(explanation: &Explanation, workspace: &Path, width: Option<usize>) -
     let (verdict, style) = verdict(explanation.verdict);
     let inner = width.map(|width| width.saturating_sub(INDENT.len()));
     let mut page = Page::default();
-    page.line(format_args!("{STRONG}{}{STRONG:#}: {style}{verdict}{style:#}", explanation.tool));
+    page.line(format_args!("{STRONG}{}{STRONG:#}: {style}{verdict}{style:#}{}", explanation.tool, objections(explanation)));
     page.section("It would", &effect_lines(explanation, workspace).render(inner));
     page.section("Because", &trace_lines(&explanation.trace, inner));
     page.section("The model is told", &prose(explanation.message.as_deref(), inner));
     page.section("To change it", &prose(explanation.to_change.as_deref(), inner));
     page.finish()
+}
+
+/// Hooks are not run to explain, and each may still object.
+fn objections(explanation: &Explanation) -> &'static str {
+    let asked = explanation.verdict != Verdict::Deny && explanation.trace.iter().any(|entry| entry.step == HOOK);
+    if asked { ", unless a hook objects" } else { "" }
 }
 
 fn prose(text: Option<&str>, width: Option<usize>) -> String {
@@ -155,10 +160,12 @@ fn outcome(outcome: Outcome) -> (&'static str, Style) {
     }
 }
 
-/// The same without the folders, where there is little room.
+/// The same without the folders, where there is little room; but a project's file is not taken for the person's.
 pub(crate) fn short_place(entry: &TraceEntry) -> Option<String> {
     let file = entry.file.as_ref()?;
+    let of_project = file.parent().is_some_and(|folder| folder.ends_with(".haft"));
     let name = file.file_name().map_or_else(|| file.display().to_string(), |name| Path::new(name).display().to_string());
+    let name = if of_project { format!(".haft/{name}") } else { name };
     Some(entry.line.map_or_else(|| name.clone(), |line| format!("{name}:{line}")))
 }
 

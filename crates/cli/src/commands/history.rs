@@ -192,7 +192,7 @@ pub(crate) fn to_json(call: &CallRecord) -> Value {
     })
 }
 
-fn local_time(time: SystemTime, format: &str) -> String {
+pub(crate) fn local_time(time: SystemTime, format: &str) -> String {
     let Ok(time) = Timestamp::try_from(time) else { return "unknown".into() };
     time.to_zoned(TimeZone::system()).strftime(format).to_string()
 }

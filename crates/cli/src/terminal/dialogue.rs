@@ -6,13 +6,13 @@ use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::{MutexGuard, mpsc};
 
 use super::in_its_place;
-use super::waiting::Questioning;
+use super::waiting::{self, Questioning};
 
 /// The lines that a person types, once someone reads them.
 type Lines = Option<mpsc::Receiver<String>>;
 
 /// What stands on the terminal when a question is given up.
-const GIVEN_UP: &str = "\n(This is no longer asked: its time is up, or it was settled otherwise.)\n";
+const GIVEN_UP: &str = "(This is no longer asked: its time is up, or it was settled otherwise.)\n";
 
 /// The person's attention; one has it at a time.
 pub(super) struct Dialogue<'a> {
@@ -35,8 +35,9 @@ impl<'a> Dialogue<'a> {
         // If it cannot be shown, nobody answers, and that is a denial.
         in_its_place(text);
         let answer = loop {
-            in_its_place(prompt);
+            waiting::prompt(prompt);
             let Some(line) = lines.recv().await else { break None };
+            waiting::answered();
             if let Some(answer) = understand(line.trim()) {
                 break Some(answer);
             }

@@ -13,18 +13,20 @@ use crate::page::Page;
 pub(super) fn question(request: &ApprovalRequest, rules_file: Option<&Path>) -> String {
     let mut page = Page::default();
     let (tool, agent) = (visible::line(&request.call.tool), visible::line(&request.call.agent));
-    page.line(format_args!("\n{CARE}{tool}{CARE:#} of agent {agent} would:"));
+    page.line(format_args!("\n{CARE}{tool}{CARE:#} of agent {agent} wants to run."));
+    if request.arguments.as_object().is_some_and(|arguments| !arguments.is_empty()) {
+        page.line(format_args!("With: {}", visible::line(&request.arguments.to_string())));
+    }
+    page.line(format_args!("Asked because: {}", visible::line(&request.reason)));
+    show_lasting(request, rules_file, &mut page);
+    // Last, right above the answer: the arguments are the model's and may be as long as it likes.
+    page.line("It would:");
     if request.effects.is_empty() {
         page.line("  do something that it does not name");
     }
     for effect in &request.effects {
         show_effect(effect, &mut page);
     }
-    if request.arguments.as_object().is_some_and(|arguments| !arguments.is_empty()) {
-        page.line(format_args!("With: {}", visible::line(&request.arguments.to_string())));
-    }
-    page.line(format_args!("Asked because: {}", visible::line(&request.reason)));
-    show_lasting(request, rules_file, &mut page);
     page.finish()
 }
 
@@ -130,15 +132,16 @@ mod tests {
         request.arguments = json!({"command": "a\u{2066}b; rm -rf ~"});
         request.lasting = Err("'rm' is never\u{7} allowed for good".into());
         let expected = format!(
-            "\nex\\u{{202e}}ec of agent ma\\rin would:\n  \
+            "\nex\\u{{202e}}ec of agent ma\\rin wants to run.\n\
+             With: {{\"command\":\"a\\u{{2066}}b; rm -rf ~\"}}\n\
+             Asked because: rule \\u{{1b}}[2J\n\
+             It can be allowed this once only: 'rm' is never\\u{{7}} allowed for good\n\
+             It would:\n  \
              exec     /bin/rm -rf 'x\\u{{202e}}\\ny' '{long}' ''\n           \
              in /w\\u{{1b}}[2J, on this machine, without a sandbox\n           \
              with LANG, PA\\u{{200b}}TH\n  \
              send     mail to a@example.org, off this machine\n  \
-             send     desktop to me\n\
-             With: {{\"command\":\"a\\u{{2066}}b; rm -rf ~\"}}\n\
-             Asked because: rule \\u{{1b}}[2J\n\
-             It can be allowed this once only: 'rm' is never\\u{{7}} allowed for good\n"
+             send     desktop to me\n"
         );
         assert_eq!(shown(&request, Some("/home/me/rules")), expected);
     }
@@ -152,15 +155,14 @@ mod tests {
             .delete(at("/etc/passwd", Zone::Outside))
             .connect(Connect::new("https", "example.org", 443, "POST"))
             .with(Effect::Unknown { why: "who knows".into() });
-        let expected = "\nexec of agent main would:\n  \
+        let expected = "\nexec of agent main wants to run.\nAsked because: why not\nIt would:\n  \
              read     src and all beneath it\n  \
              write    a b\n  \
              delete   /etc/passwd (outside the workspace)\n  \
              connect  POST https://example.org:443\n  \
-             unknown  who knows\n\
-             Asked because: why not\n";
+             unknown  who knows\n";
         assert_eq!(shown(&request(&plan, "why not"), None), expected);
-        let nothing = "\nexec of agent main would:\n  do something that it does not name\nAsked because: why not\n";
+        let nothing = "\nexec of agent main wants to run.\nAsked because: why not\nIt would:\n  do something that it does not name\n";
         assert_eq!(shown(&request(&Plan::nothing(), "why not"), None), nothing);
     }
 
@@ -168,13 +170,14 @@ mod tests {
     fn the_rules_that_would_hold_are_shown_exactly() {
         let mut request = request(&Plan::nothing(), "why not");
         request.lasting = Ok(vec!["exec(git push *)".into(), "write_file(a\u{202e}b)".into()]);
-        let before = "\nexec of agent main would:\n  do something that it does not name\nAsked because: why not\n";
+        let before = "\nexec of agent main wants to run.\nAsked because: why not\n";
+        let behind = "It would:\n  do something that it does not name\n";
         let rules = "  allow exec(git push *)\n  allow write_file(a\\u{202e}b)\n";
         assert_eq!(
             shown(&request, Some("/home/me/config.toml")),
-            format!("{before}With s this holds until the session ends, with a it is saved to /home/me/config.toml:\n{rules}")
+            format!("{before}With s this holds until the session ends, with a it is saved to /home/me/config.toml:\n{rules}{behind}")
         );
-        assert_eq!(shown(&request, None), format!("{before}With s this holds until the session ends:\n{rules}"));
+        assert_eq!(shown(&request, None), format!("{before}With s this holds until the session ends:\n{rules}{behind}"));
         let confirmation = confirmation(&request.lasting.unwrap(), Path::new("/home/me/config.toml"));
         assert_eq!(
             anstream::adapter::strip_str(&confirmation).to_string(),
@@ -192,7 +195,9 @@ mod tests {
         ] {
             let mut exec = Exec::new("/bin/true", Vec::new(), "/w");
             exec.host = host;
-            let expected = format!("\nexec of agent main would:\n  exec     /bin/true\n           in /w, {words}\nAsked because: x\n");
+            let expected = format!(
+                "\nexec of agent main wants to run.\nAsked because: x\nIt would:\n  exec     /bin/true\n           in /w, {words}\n"
+            );
             assert_eq!(shown(&request(&Plan::nothing().exec(exec), "x"), None), expected);
         }
     }

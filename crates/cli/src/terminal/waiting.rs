@@ -22,7 +22,15 @@ enum Line {
     /// The line, and how many columns it takes.
     Waiting(usize),
     /// A question, which must stay as it is until it is answered.
-    Question,
+    Question(Cursor),
+}
+
+/// Where the next letter goes while a question stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cursor {
+    LineStart,
+    /// Behind what the person is to answer, and perhaps what they have typed.
+    Prompt,
 }
 
 /// Standard error is one for the whole process, and so is its last line.
@@ -47,30 +55,50 @@ pub(crate) async fn show_waiting(tool: &str) -> std::convert::Infallible {
 
 fn draw(text: &str) {
     let mut line = line();
-    if *line != Line::Question {
+    if !matches!(*line, Line::Question(_)) {
         *line = Line::Waiting(text.width());
         // Only ever longer than the one before it, so that covers it.
         write(&format!("\r{DIM}{text}{DIM:#}"));
     }
 }
 
-/// Writes something else to standard error, where the line was.
+/// Writes something else to standard error, where the line was, or beneath the prompt.
 pub(crate) fn in_its_place(text: &str) {
     let mut line = line();
     clear(&mut line);
     write(text);
 }
 
-/// Takes the line away.
+/// Asks, behind which the answer is typed.
+pub(super) fn prompt(text: &str) {
+    let mut line = line();
+    clear(&mut line);
+    *line = Line::Question(Cursor::Prompt);
+    write(text);
+}
+
+/// The person has ended the line with their answer.
+pub(super) fn answered() {
+    *line() = Line::Question(Cursor::LineStart);
+}
+
+/// Takes the line away, or ends that of the prompt.
 pub(crate) fn stop_waiting() {
     clear(&mut line());
 }
 
 fn clear(line: &mut Line) {
-    if let Line::Waiting(columns) = *line {
-        *line = Line::Free;
-        // Blanks, because a terminal without colours is given no escape codes at all.
-        write(&format!("\r{:columns$}\r", ""));
+    match *line {
+        Line::Waiting(columns) => {
+            *line = Line::Free;
+            // Blanks, because a terminal without colours is given no escape codes at all.
+            write(&format!("\r{:columns$}\r", ""));
+        }
+        Line::Question(Cursor::Prompt) => {
+            *line = Line::Question(Cursor::LineStart);
+            write("\n");
+        }
+        Line::Free | Line::Question(Cursor::LineStart) => {}
     }
 }
 
@@ -82,14 +110,16 @@ impl Questioning {
     pub(super) fn begin() -> Self {
         let mut line = line();
         clear(&mut line);
-        *line = Line::Question;
+        *line = Line::Question(Cursor::LineStart);
         Self
     }
 }
 
 impl Drop for Questioning {
     fn drop(&mut self) {
-        *line() = Line::Free;
+        let mut line = line();
+        clear(&mut line);
+        *line = Line::Free;
     }
 }
 

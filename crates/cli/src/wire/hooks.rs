@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use haft_config::{HookEvent, OnFailure, Provenance};
+use haft_config::Provenance;
 use haft_engine::{CommandHook, CommandHookSpec, Hook, StandardPolicy};
 use haft_host::LocalProcesses;
 
@@ -24,18 +24,11 @@ pub(super) fn hooks(settings: &Provenance, policy: &StandardPolicy, folder: &Pat
 fn spec(hook: &haft_config::Hook, folder: &Path) -> CommandHookSpec {
     CommandHookSpec {
         name: hook.name.clone().unwrap_or_else(|| hook.command.clone()),
-        event: match hook.event {
-            HookEvent::BeforeToolCall => haft_engine::HookEvent::BeforeToolCall,
-            HookEvent::AfterToolCall => haft_engine::HookEvent::AfterToolCall,
-            HookEvent::ToolResultPersist => haft_engine::HookEvent::ToolResultPersist,
-        },
+        event: hook.event,
         matches: hook.matches.iter().map(|entry| entry.value.clone()).collect(),
         command: hook.command.clone(),
         timeout: hook.timeout,
-        on_failure: match hook.on_failure {
-            OnFailure::Block => haft_engine::OnFailure::Block,
-            OnFailure::Continue => haft_engine::OnFailure::Continue,
-        },
+        on_failure: hook.on_failure,
         priority: hook.priority,
         directory: folder.to_owned(),
     }

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use haft_config::{Ask, Config, Layer, Provenance, Source, Sourced};
+use haft_config::{Config, Layer, Provenance, Source, Sourced};
 use haft_engine::catalog::Vocabulary;
-use haft_engine::{AgentSpec, AllowList, AskMode, ChannelSpec, Listed, Place, PolicySpec, Registry, RuleLists, StandardPolicy, ToolLists};
+use haft_engine::{AgentSpec, AllowList, ChannelSpec, Listed, Place, PolicySpec, Registry, RuleLists, StandardPolicy, ToolLists};
 
 use crate::failure::Failure;
 
@@ -44,7 +44,7 @@ fn spec(config: &Config, settings: &Provenance) -> PolicySpec {
         ask: listed(settings.entries_at(&["rules", "ask"])),
         allow: listed(settings.entries_at(&["rules", "allow"])),
     };
-    spec.ask = ask_mode(config.ask);
+    spec.ask = config.ask;
     spec.home = home();
     spec
 }
@@ -53,16 +53,6 @@ fn spec(config: &Config, settings: &Provenance) -> PolicySpec {
 pub(super) fn home() -> Option<PathBuf> {
     let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute())?;
     Some(home.canonicalize().unwrap_or(home))
-}
-
-fn ask_mode(ask: Ask) -> AskMode {
-    match ask {
-        Ask::Never => AskMode::Never,
-        Ask::Beyond => AskMode::Beyond,
-        Ask::Rules => AskMode::Rules,
-        Ask::Changes => AskMode::Changes,
-        Ask::Always => AskMode::Always,
-    }
 }
 
 fn named<T>(settings: &Provenance, table: &[&str], spec: impl Fn(&str) -> T) -> Vec<(String, T)> {

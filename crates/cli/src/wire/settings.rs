@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use haft_config::{Complaint, Config, Flag, Layer, ListOf, Loaded, Look, Problem, Provenance, Request};
+use haft_contract::Effect;
 use haft_engine::catalog::{PROFILES, Vocabulary};
 use haft_engine::{Registry, RuleKind, RuleSet};
 use haft_host::{LocalFiles, NetworkRule, WorkspaceOptions};
@@ -21,6 +22,8 @@ pub(crate) struct Settings {
     pub(crate) data_folder: PathBuf,
     pub(crate) workspace: PathBuf,
     pub(crate) agent: String,
+    /// The files of the workspace that hooks name: whoever writes one of them chooses what the hook does.
+    hook_files: Vec<PathBuf>,
     /// A file in place of the person's own.
     named_file: Option<PathBuf>,
 }
@@ -30,11 +33,12 @@ impl Settings {
     pub(super) fn named_file(&self) -> Option<&Path> {
         self.named_file.as_deref()
     }
-    /// Haft's own data and configuration, which no tool may write.
+    /// Haft's own data and configuration, and what hooks run, which no tool may write.
     pub(super) fn own_paths(&self) -> Vec<PathBuf> {
         // Without HOME there is no such folder, and nothing in it to protect.
         let config_folder = user_file().ok().and_then(|file| file.parent().map(Path::to_owned));
-        std::iter::once(self.data_folder.clone()).chain(config_folder).chain(self.named_file.clone()).collect()
+        let own = std::iter::once(self.data_folder.clone()).chain(config_folder).chain(self.named_file.clone());
+        own.chain(self.hook_files.iter().cloned()).collect()
     }
 }
 
@@ -56,9 +60,9 @@ pub(super) fn load(common: &Common, registry: &Registry, output: &Output) -> Res
 
 /// What a configuration without errors holds for this process.
 pub(super) fn of(common: &Common, workspace: PathBuf, loaded: &Loaded) -> Result<Settings, Failure> {
-    let agent = common.agent.clone().unwrap_or_else(|| "main".into());
-    let (config, provenance) = (loaded.config.clone(), loaded.provenance.clone());
-    Ok(Settings { config, provenance, data_folder: data_folder()?, workspace, agent, named_file: config_file(common) })
+    let agent = common.agent.clone().unwrap_or_else(|| super::MAIN.into());
+    let (config, provenance, hook_files) = (loaded.config.clone(), loaded.provenance.clone(), loaded.hook_files.clone());
+    Ok(Settings { config, provenance, data_folder: data_folder()?, workspace, agent, hook_files, named_file: config_file(common) })
 }
 
 fn say(problem: &Problem) {
@@ -68,12 +72,7 @@ fn say(problem: &Problem) {
 
 /// Reads and checks every layer.
 pub(crate) fn check(common: &Common, workspace: &Path, registry: &Registry) -> Loaded {
-    let loaded = read(common, workspace, registry, Trust::Asked);
-    // A file that was exchanged between the two readings is not the one that is trusted.
-    if loaded.fingerprint.as_deref().is_some_and(|seen| !is_trusted(workspace, seen)) {
-        return read(common, workspace, registry, Trust::Never);
-    }
-    loaded
+    read(common, workspace, registry, Trust::Asked)
 }
 
 /// Whether a project's file may start what it wants to start.
@@ -101,8 +100,11 @@ pub(crate) fn read(common: &Common, workspace: &Path, registry: &Registry, trust
     request.environment_names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
     request.flags = &flags;
     request.check = Some(&judge);
-    let seen = || haft_config::project_fingerprint(workspace).ok().flatten();
-    request.trusted = trust == Trust::Asked && seen().is_some_and(|seen| is_trusted(workspace, &seen));
+    request.other_variables = &[super::models::LOCAL_VARIABLE];
+    let trusts = |fingerprint: &str| trust == Trust::Asked && is_trusted(workspace, fingerprint);
+    request.trusted = Some(&trusts);
+    let spelling = |entry: &str| vocabulary.canonical(entry).map_or_else(|| entry.to_owned(), str::to_owned);
+    request.spelling = Some(&spelling);
     haft_config::load(&request)
 }
 
@@ -176,13 +178,8 @@ fn judged(of: ListOf, entry: &str, vocabulary: &Vocabulary, workspace: &Path) ->
     }
 }
 
-/// Whether the host takes a pattern.
-pub(super) fn is_glob(pattern: &str, workspace: &Path) -> bool {
-    glob(pattern, workspace).is_ok()
-}
-
 /// The host alone knows which patterns it takes, and says so when it opens files.
-fn glob(entry: &str, workspace: &Path) -> Result<(), Complaint> {
+pub(super) fn glob(entry: &str, workspace: &Path) -> Result<(), Complaint> {
     let options = WorkspaceOptions { root: workspace.to_owned(), deny_read: vec![entry.to_owned()], ..WorkspaceOptions::default() };
     match LocalFiles::open(options) {
         Err(error) if error.message().starts_with(GLOBS) => Err(Complaint {
@@ -220,14 +217,11 @@ fn tool(entry: &str, vocabulary: &Vocabulary) -> Result<(), Complaint> {
 
 fn matcher(entry: &str, vocabulary: &Vocabulary) -> Result<(), Complaint> {
     let Some(kind) = entry.trim().strip_prefix("effect:") else { return tool(entry, vocabulary) };
-    if EFFECTS.contains(&kind) {
+    if Effect::KINDS.contains(&kind) {
         return Ok(());
     }
-    Err(Complaint { message: format!("there is no effect '{kind}'"), help: Some(format!("use one of: {}", EFFECTS.join(", "))) })
+    Err(Complaint { message: format!("there is no effect '{kind}'"), help: Some(format!("use one of: {}", Effect::KINDS.join(", "))) })
 }
-
-/// What a call can do, as hooks name it.
-const EFFECTS: &[&str] = &["read", "write", "delete", "exec", "connect", "send", "spawn", "configure", "ask", "unknown"];
 
 fn profile(entry: &str) -> Result<(), Complaint> {
     if PROFILES.contains(&entry) {

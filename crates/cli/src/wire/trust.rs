@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use super::open_blobs;
 use crate::failure::Failure;
 
 const FILE: &str = "trusted.json";
@@ -45,11 +46,12 @@ impl Trusted {
         Ok(there)
     }
 
-    /// Beside, then in place: whoever reads it sees the old list or the new one.
+    /// Beside, then in place: whoever reads it sees the old list or the new one. The folder is made and judged as by all
+    /// others that write there.
     fn write(&self) -> Result<(), Failure> {
         let failed = |error: std::io::Error| Failure::failed("execution_error", format!("{}: {error}", self.file.display()));
         if let Some(folder) = self.file.parent() {
-            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
+            open_blobs(folder)?;
         }
         let draft = self.file.with_extension(format!("json.{}", std::process::id()));
         let mut out = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft).map_err(failed)?;

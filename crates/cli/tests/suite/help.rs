@@ -2,7 +2,7 @@
 
 use super::harness::World;
 
-const COMMANDS: [&[&str]; 18] = [
+const COMMANDS: [&[&str]; 23] = [
     &[],
     &["call"],
     &["tools"],
@@ -15,6 +15,11 @@ const COMMANDS: [&[&str]; 18] = [
     &["config", "schema"],
     &["config", "path"],
     &["doctor"],
+    &["run"],
+    &["sessions"],
+    &["sessions", "list"],
+    &["sessions", "show"],
+    &["sessions", "fork"],
     &["policy"],
     &["policy", "test"],
     &["policy", "simulate"],
@@ -94,6 +99,26 @@ fn a_program_that_asks_for_json_gets_wrong_usage_as_json_too() {
     let ran = world.run(&["call", "read_file", "--json", "--pth", "a"]);
     let expected = serde_json::json!({"status": "error", "error_type": "usage_error", "message": "unexpected argument '--pth' found"});
     assert_eq!((ran.code, ran.json()), (2, expected));
+}
+
+#[test]
+fn every_line_of_what_is_wrong_is_in_the_json() {
+    let ran = World::new().run(&["policy", "test", "--json"]);
+    let expected = "the following required arguments were not provided:\n  <FILE>";
+    assert_eq!((ran.code, &ran.json()["message"]), (2, &serde_json::json!(expected)));
+}
+
+#[test]
+fn examples_name_tools_that_there_are() {
+    let world = World::new();
+    let tools = world.run(&["tools", "--json"]).json();
+    let known: Vec<&str> = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    for command in ["call", "explain", "tools"] {
+        let help = world.run(&[command, "--help"]).stdout;
+        let example = |line: &str| line.trim().strip_prefix(&format!("haft {command} "))?.split(' ').next().map(str::to_owned);
+        let named: Vec<String> = help.lines().filter_map(example).filter(|word| word.starts_with(char::is_alphabetic)).collect();
+        assert!(!named.is_empty() && named.iter().all(|tool| known.contains(&tool.as_str())), "{command}: {named:?}");
+    }
 }
 
 #[test]

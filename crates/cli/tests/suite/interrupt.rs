@@ -1,10 +1,13 @@
 //! Ctrl-C and the other signals that stop: the first cancels the call, the second ends the process.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
+use rustix::fs::{CWD, Mode, mkfifoat};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -64,4 +67,49 @@ fn the_second_does_not_wait() {
     drop(lock);
     let calls = world.run(&["history", "--json"]).json();
     assert_eq!(calls.as_array().map(Vec::len), Some(1), "{}", Value::from(calls.to_string()));
+}
+
+/// A call whose after-hook keeps a pipe open, with all it started; returns when the hook runs, and what reads the pipe to its end.
+fn hooked(world: &World) -> (Child, File) {
+    let pipe = world.path("pipe");
+    mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
+    let command = format!("trap '' TERM; exec 9>'{}'; sleep 60 & sleep 60", pipe.display());
+    let hook = format!("[[hooks]]\nevent = \"after_tool_call\"\ntimeout_seconds = 120\ncommand = \"{command}\"\n");
+    std::fs::write(world.path("config/haft/config.toml"), hook).unwrap();
+    let child = world.command(&["call", "noop", "--json"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    (child, File::open(pipe).unwrap())
+}
+
+/// How long it takes until nobody has the pipe any more.
+fn until_gone(mut pipe: File) -> Duration {
+    let started = Instant::now();
+    pipe.read_to_end(&mut Vec::new()).unwrap();
+    started.elapsed()
+}
+
+#[test]
+fn hooks_of_a_call_that_is_to_stop_are_ended_and_told_as_failed() {
+    let world = World::new();
+    let (child, pipe) = hooked(&world);
+    press_ctrl_c(&child);
+    let gone = until_gone(pipe);
+    let ran = world.ran(&child.wait_with_output().unwrap());
+    assert_eq!((ran.code, &ran.json()["status"]), (0, &json!("success")), "{ran:?}");
+    assert!(ran.stderr.contains("the call was cancelled, and nobody waits for it any longer"), "{ran:?}");
+    assert!(gone < Duration::from_secs(20), "{gone:?}");
+}
+
+#[test]
+fn whoever_leaves_at_once_takes_all_programs_along() {
+    let world = World::new();
+    let (mut child, pipe) = hooked(&world);
+    press_ctrl_c(&child);
+    let mut told = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut told).unwrap();
+    assert!(told.starts_with("cancelling"), "{told}");
+    press_ctrl_c(&child);
+    let ran = world.ran(&child.wait_with_output().unwrap());
+    let gone = until_gone(pipe);
+    assert_eq!((ran.code, ran.stdout.as_str()), (130, ""));
+    assert!(gone < Duration::from_secs(20), "{gone:?}");
 }

@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::json;
@@ -17,6 +18,11 @@ use super::harness::World;
 
 /// Runs a command in a terminal of this width and gives what it showed.
 fn shown(world: &World, columns: u16, variables: &[(&str, &str)], words: &[&str]) -> String {
+    shown_to(world, columns, variables, words, |_, _| ())
+}
+
+/// The same with a person in front of it, who sees the terminal and knows the process.
+fn shown_to(world: &World, columns: u16, variables: &[(&str, &str)], words: &[&str], person: impl FnOnce(&mut Screen, &Child)) -> String {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&master).unwrap();
     unlockpt(&master).unwrap();
@@ -29,11 +35,52 @@ fn shown(world: &World, columns: u16, variables: &[(&str, &str)], words: &[&str]
     let mut child = command.spawn().unwrap();
     // Our own copies of the slave's end go with the command, so that the read ends with the child.
     drop(command);
-    let mut seen = Vec::new();
+    let mut screen = Screen { terminal: File::from(master), seen: Vec::new() };
+    person(&mut screen, &child);
+    let Screen { mut terminal, mut seen } = screen;
     // At the end of the child Linux answers with an error where others say end of file; either way all has been read.
-    File::from(master).read_to_end(&mut seen).ok();
+    terminal.read_to_end(&mut seen).ok();
     child.wait().unwrap();
     String::from_utf8(seen).unwrap().replace("\r\n", "\n")
+}
+
+/// A terminal, and what it has shown so far.
+struct Screen {
+    terminal: File,
+    seen: Vec<u8>,
+}
+
+impl Screen {
+    /// Waits until it shows this.
+    fn wait_for(&mut self, text: &str) {
+        let mut piece = [0; 4096];
+        while !String::from_utf8_lossy(&self.seen).contains(text) {
+            let count = self.terminal.read(&mut piece).unwrap_or_else(|error| panic!("{error}: {}", self.seen.escape_ascii()));
+            self.seen.extend_from_slice(&piece[..count]);
+        }
+    }
+}
+
+const PROMPT: &str = "what to tell the model): ";
+
+#[test]
+fn whoever_does_not_answer_finds_the_next_words_on_a_line_of_their_own() {
+    let world = World::with_config("ask = \"always\"\n");
+    let words = ["call", "write_file", "--path", "a", "--content", &"long ".repeat(1000)];
+    let plain = [("NO_COLOR", "1")];
+    let left = shown_to(&world, 80, &plain, &words, |screen, _| {
+        screen.wait_for(PROMPT);
+        screen.terminal.write_all(b"\x04").unwrap();
+    });
+    assert!(left.contains(&format!("{PROMPT}\nerror: ")), "{left}");
+    let effects = left.split("It would:\n").nth(1).unwrap();
+    assert!(effects.starts_with("  write    a\n[y]es once"), "right above the prompt: {left}");
+    let stopped = shown_to(&world, 80, &plain, &words, |screen, child| {
+        screen.wait_for(PROMPT);
+        kill_process(Pid::from_child(child), Signal::INT).unwrap();
+    });
+    assert!(stopped.contains(&format!("{PROMPT}\ncancelling; ")), "{stopped}");
+    assert!(stopped.contains("\n(This is no longer asked") && !stopped.contains("\n\n(This"), "{stopped}");
 }
 
 #[test]

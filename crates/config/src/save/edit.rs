@@ -1,4 +1,4 @@
-//! The text with one rule more, and nothing else changed.
+//! The text with some rules more, and nothing else changed.
 
 use std::path::Path;
 
@@ -12,8 +12,8 @@ const TABLE: &str = "rules";
 const LIST: &str = "allow";
 const KEY: &str = "rules.allow";
 
-/// The text of the file with the rule in `rules.allow`; `None` if it is there already.
-pub(super) fn with_rule(file: &Path, text: &str, rule: &str) -> Result<Option<String>, SaveError> {
+/// The text of the file with the rules in `rules.allow`; `None` if all are there already.
+pub(super) fn with_rules(file: &Path, text: &str, rules: &[&str]) -> Result<Option<String>, SaveError> {
     let (bare, marked) = without_mark(text);
     let mut document: DocumentMut = bare.parse().map_err(|error| malformed(file, bare, &error))?;
     let wrong = |key, expected| SaveError::WrongType { file: file.to_owned(), key, expected };
@@ -24,14 +24,19 @@ pub(super) fn with_rule(file: &Path, text: &str, rule: &str) -> Result<Option<St
     if list.iter().any(|entry| !entry.is_str()) {
         return Err(wrong(KEY, "a list of texts"));
     }
-    if list.iter().any(|entry| entry.as_str() == Some(rule)) {
+    let before = list.len();
+    for rule in rules {
+        if !list.iter().any(|entry| entry.as_str() == Some(rule)) {
+            append(list, rule);
+        }
+    }
+    if list.len() == before {
         return Ok(None);
     }
-    if list.len() >= MAX_ENTRIES {
-        let why = format!("'{KEY}' has {MAX_ENTRIES} entries, which is as many as it may have");
+    if list.len() > MAX_ENTRIES {
+        let why = format!("'{KEY}' would have {} entries, and may have {MAX_ENTRIES}", list.len());
         return Err(SaveError::Unusable { file: file.to_owned(), why });
     }
-    append(list, rule);
     let mark = if marked { "\u{feff}" } else { "" };
     Ok(Some(format!("{mark}{}", with_line_ends_of(bare, &document.to_string()))))
 }
@@ -105,8 +110,20 @@ fn indentation(text: &str) -> &str {
     &line[..line.len() - line.trim_start().len()]
 }
 
-/// The editor writes `\n`; a file whose lines end in `\r\n` keeps that.
+/// The editor writes `\n`. Lines that did not change keep their ends, and new ones end as most of the others do.
 fn with_line_ends_of(original: &str, changed: &str) -> String {
-    let (all, windows) = (original.matches('\n').count(), original.matches("\r\n").count());
-    if windows > 0 && windows * 2 >= all { changed.replace('\n', "\r\n") } else { changed.to_owned() }
+    let (old, new): (Vec<&str>, Vec<&str>) = (original.split_inclusive('\n').collect(), changed.split_inclusive('\n').collect());
+    let windows = old.iter().filter(|line| line.ends_with("\r\n")).count();
+    let most = if windows > 0 && windows * 2 >= old.len() { "\r\n" } else { "\n" };
+    let same = |(old, new): &(&&str, &&str)| plain(old) == plain(new);
+    let head = old.iter().zip(&new).take_while(same).count();
+    let tail = old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(same).count();
+    let middle = new[head..new.len() - tail].iter().map(|line| plain(line).replace('\n', most));
+    let (head, tail) = (old[..head].iter(), old[old.len() - tail..].iter());
+    head.map(ToString::to_string).chain(middle).chain(tail.map(ToString::to_string)).collect()
+}
+
+/// The line with the end that the editor gives it.
+fn plain(line: &str) -> String {
+    line.strip_suffix("\r\n").map_or_else(|| line.to_owned(), |line| format!("{line}\n"))
 }

@@ -80,7 +80,13 @@ impl Fixture {
         request.config_file.clone_from(&self.config_file);
         request.flags = &flags;
         request.check = check;
-        request.trusted = self.trusted;
+        let trusts = |_: &str| true;
+        request.trusted = if self.trusted { Some(&trusts) } else { None };
+        let spelling = |entry: &str| match entry {
+            "read" => "read_file".to_owned(),
+            entry => entry.to_lowercase(),
+        };
+        request.spelling = Some(&spelling);
         load(&request)
     }
     /// Every problem as `severity layer line:column key message | help`, with the folder's own path cut out.

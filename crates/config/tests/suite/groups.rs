@@ -46,6 +46,11 @@ fn an_unknown_group_is_an_error_with_the_nearest() {
             "agents.'a.b'.tools.allow = ['group:x']",
             "1:29 agents.\"a.b\".tools.allow 'agents.\"a.b\".tools.allow' holds 'group:x': there is no such group | there are: fs, web",
         ),
+        ("rules.deny = ['exec(x)', 'group:fs']", "1:26 rules.deny 'rules.deny' holds 'group:fs': it is no rule | write tool(what)"),
+        (
+            "tools.profile = 'group:fs'",
+            "1:17 tools.profile 'tools.profile' holds 'group:fs': there is no such profile | there are: coding, minimal",
+        ),
         (
             "tools.deny = ['group:']",
             "1:15 tools.deny 'tools.deny' holds 'group:': it is no name of a group | use letters, digits, and '_', '-', '.', '/', ':' or '@'",

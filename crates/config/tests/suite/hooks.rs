@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use haft_config::{Hook, HookEvent, OnFailure};
+use haft_config::Hook;
+use haft_contract::{HookEvent, OnFailure};
 
 use super::fixture::{Fixture, strict_check};
 

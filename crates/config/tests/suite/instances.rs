@@ -149,7 +149,8 @@ fn a_projects_table_never_stands_in_place_of_the_persons() {
         // (the person's table, the project's, whether the project's would take its place)
         ("tools.by_provider.openai", "tools.by_provider.'openai/gpt-4.1'", Some("tools.by_provider.openai")),
         ("tools.by_provider.OpenAI", "tools.by_provider.openai", Some("tools.by_provider.OpenAI")),
-        ("tools.by_provider.open-ai", "tools.by_provider.open_ai", Some("tools.by_provider.open-ai")),
+        ("tools.by_provider.open-ai", "tools.by_provider.open_ai", None),
+        ("channels.my-chat.tools", "channels.my_chat.tools", Some("channels.my-chat")),
         ("tools.by_provider.openai", "tools.by_provider.openai", None),
         ("tools.by_provider.openai", "tools.by_provider.openai2", None),
         ("tools.by_provider.'openai/gpt-4.1'", "tools.by_provider.openai", None),

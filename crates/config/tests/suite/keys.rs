@@ -49,17 +49,13 @@ fn authority_that_is_not_enforced_is_refused() {
 
 #[test]
 fn what_carries_no_authority_is_only_a_warning() {
-    let text =
-        "model = 'a/b'\n[providers.work]\nprotocol = 'openai'\nbase_url = 'http://127.0.0.1'\n[agents.a]\nprompt = 'x'\nmodel = 'm'\n";
+    let text = "[providers.work]\nmodels = ['m1']\n";
     let fixture = Fixture::new().user(text);
     let loaded = fixture.load();
     assert_eq!(
         fixture.problems(&loaded),
         [
-            "warning user 1:1 model 'model' is not used by this version yet | nothing depends on it: leave it, or remove it",
-            "warning user 3:1 providers.work.protocol 'providers.work.protocol' and 'providers.work.base_url' are not used by this version yet \
-             | nothing depends on them: leave them, or remove them",
-            "warning user 6:1 agents.a.prompt 'agents.a.prompt' and 'agents.a.model' are not used by this version yet | nothing depends on them: leave them, or remove them",
+            "warning user 2:1 providers.work.models 'providers.work.models' is not used by this version yet | nothing depends on it: leave it, or remove it"
         ]
     );
     assert_eq!(loaded.config, Config::default());

@@ -47,6 +47,19 @@ fn contradictions_are_warnings_where_they_stand() {
             )],
         ),
         (
+            "tools.allow = ['read']\ntools.deny = ['Read_File']",
+            "",
+            vec![format!("user 1:16 tools.allow 'tools.allow' holds 'read' and 'tools.deny' 'Read_File', which is the same tool: deny wins ({user}:2:15) | remove one of the two")],
+        ),
+        (
+            "[channels.c.tools]\nallow = ['a', 'b']\ndeny = ['c']\n[channels.c.senders.'Name:Ann']\nallow = ['a', 'x']\ndeny = ['c']\n[channels.c.senders.'name:Bob']\nallow = ['a']",
+            "",
+            ["Name:Ann", "name:Bob"].into_iter().zip([5, 8]).map(|(name, line)| format!(
+                "user {line}:9 channels.c.senders.\"{name}\" 'channels.c.senders.\"{name}\"' allows more than the channel, and anyone can choose that name \
+                 | name the sender by id:, e164: or username:, or allow no more than the channel does"
+            )).collect(),
+        ),
+        (
             "tools.profile = 'coding'",
             "tools.profile = 'minimal'",
             vec![format!(
@@ -68,6 +81,13 @@ fn what_is_meant_is_left_alone() {
         ("tools.allow = ['a']\nagents.x.tools.deny = ['a']", ""),
         ("tools.allow = ['*']\ntools.deny = ['a']", ""),
         ("tools.allow = ['a', 'b']", "tools.allow = ['b', 'c']"),
+        ("tools.allow = ['read']", "tools.allow = ['read_file']"),
+        (
+            "channels.c.tools.allow = ['a', 'b']\nchannels.c.tools.deny = ['c']\nchannels.c.senders.'name:x' = { allow = ['a'], deny = ['c', 'd'] }",
+            "",
+        ),
+        ("channels.c.tools.deny = ['a']\nchannels.c.senders.'id:42'.allow = ['*']", ""),
+        ("channels.c.senders.'name:x'.allow = ['a']", ""),
         ("tools.allow = ['a*']", "tools.allow = ['c']"),
         ("tools.allow = ['group:fs']", "tools.allow = ['c']"),
         ("rules.deny = ['exec(a)']", "rules.deny = ['exec(a)']"),

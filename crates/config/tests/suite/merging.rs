@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use haft_config::{Ask, Config, KEYS, Layer, Loaded, Merge, Status, Taint};
-use haft_contract::Access;
+use haft_config::{Config, KEYS, Layer, Loaded, Merge, Status, Taint};
+use haft_contract::{Access, AskMode};
 use serde_json::{Value as Json, json};
 
 use super::fixture::Fixture;
@@ -20,7 +20,7 @@ fn the_built_in_layer_is_the_designs() {
     let config = Config::default();
     assert_eq!(config, Fixture::new().load().config);
     assert_eq!(config.access, Access::WorkspaceWrite);
-    assert_eq!((config.preset, config.ask, config.subagents.max_depth), (None, Ask::Rules, 1));
+    assert_eq!((config.preset, config.ask, config.subagents.max_depth), (None, AskMode::Rules, 1));
     assert_eq!((config.tools.profile, config.tools.also_allow), (Vec::<String>::new(), Vec::<String>::new()));
     assert_eq!((config.tools.disabled, config.tools.allow, config.tools.deny), (vec![], vec![], vec![]));
     assert_eq!((config.rules.deny, config.rules.ask, config.rules.allow), (vec![], vec![], Vec::<String>::new()));
@@ -82,7 +82,7 @@ summary_bytes = 2048
     assert_eq!(config.tools.allow, [["b", "c*"]]);
     assert_eq!((config.tools.profile, config.tools.also_allow), (vec!["coding".to_owned()], vec!["f".to_owned()]));
     assert_eq!((config.rules.deny, config.rules.ask), (vec!["exec(x)".to_owned()], vec!["exec(y)".to_owned()]));
-    assert_eq!((config.rules.allow, config.ask, config.subagents.max_depth), (vec!["exec(z)".to_owned()], Ask::Always, 3));
+    assert_eq!((config.rules.allow, config.ask, config.subagents.max_depth), (vec!["exec(z)".to_owned()], AskMode::Always, 3));
     assert_eq!((config.network.allow, config.network.deny), (vec!["10.0.0.1".to_owned()], vec!["e.example".to_owned()]));
     let roots: Vec<_> = config.workspace.roots.into_iter().map(|root| (root.path, root.access)).collect();
     assert_eq!(
@@ -263,13 +263,33 @@ fn what_could_only_widen_is_not_a_projects_to_set() {
 }
 
 #[test]
-fn a_later_layer_wins_for_a_plain_value() {
+fn what_the_person_allows_in_several_layers_adds_up() {
+    for (key, variable) in [
+        ("rules.allow", "HAFT_RULES_ALLOW"),
+        ("tools.also_allow", "HAFT_TOOLS_ALSO_ALLOW"),
+        ("subagents.tools.also_allow", "HAFT_SUBAGENTS_TOOLS_ALSO_ALLOW"),
+        ("sandbox.tools.also_allow", "HAFT_SANDBOX_TOOLS_ALSO_ALLOW"),
+    ] {
+        let fixture = Fixture::new().user(format!("{key} = ['a', 'b']")).project(format!("{key} = ['c']")).variable(variable, "d,a");
+        let loaded = fixture.load();
+        assert_eq!(resolved(&loaded, key), (json!(["a", "b", "d"]), Layer::Environment), "{key}");
+        assert!(loaded.problems.iter().all(haft_config::Problem::is_widening) && loaded.problems.len() == 1, "{:?}", loaded.problems);
+        let layers: Vec<Layer> = loaded.provenance.entries(key).iter().map(|entry| entry.source.layer).collect();
+        assert_eq!(layers, [Layer::User, Layer::User, Layer::Environment], "{key}");
+    }
+}
+
+#[test]
+fn a_later_layer_of_the_person_wins_and_a_project_has_no_say_in_what_is_kept() {
     let key = "history.summary_bytes";
     let fixture = Fixture::new().user(format!("{key} = 2000"));
     assert_eq!(resolved(&fixture.load(), key), (json!(2000), Layer::User));
-    let fixture = fixture.project(format!("{key} = 3000"));
-    assert_eq!(resolved(&fixture.load(), key), (json!(3000), Layer::Project));
-    let fixture = fixture.variable("HAFT_HISTORY_SUMMARY_BYTES", "4000");
+    for size in [1024, 3000] {
+        let loaded = Fixture::new().user(format!("{key} = 2000")).project(format!("{key} = {size}")).load();
+        assert_eq!(resolved(&loaded, key), (json!(2000), Layer::User), "a project neither hides what was done nor fills the disk");
+        assert!(loaded.problems.iter().any(haft_config::Problem::is_widening), "{size}");
+    }
+    let fixture = fixture.project(format!("{key} = 3000")).variable("HAFT_HISTORY_SUMMARY_BYTES", "4000");
     assert_eq!(resolved(&fixture.load(), key), (json!(4000), Layer::Environment));
     let fixture = fixture.flag(key, "5000").flag(key, "6000");
     assert_eq!(resolved(&fixture.load(), key), (json!(6000), Layer::Flag));

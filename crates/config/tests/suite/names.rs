@@ -24,9 +24,9 @@ fn names_with_any_sign_are_fine_and_unfit_ones_are_told() {
     let (longest, too_long, shown) = ("ü".repeat(128), "ü".repeat(129), "ü".repeat(60));
     let signs = "use letters, digits, and '_', '-', '.', '/', ':' or '@'";
     let cases = [
-        ("[agents.'openai/gpt-4.1 (new)']".to_owned(), vec![]),
-        (format!("[agents.'{longest}']"), vec![]),
-        (format!("[agents.'{too_long}']"), vec![format!("1:9 agents 'agents' has the name '{shown}…': it is too long | {help}")]),
+        ("[channels.'openai/gpt-4.1 (new)']".to_owned(), vec![]),
+        (format!("[channels.'{longest}']"), vec![]),
+        (format!("[channels.'{too_long}']"), vec![format!("1:11 channels 'channels' has the name '{shown}…': it is too long | {help}")]),
         ("[agents.'']".into(), vec![format!("1:9 agents 'agents' has the name '': it is empty | {help}")]),
         ("[agents.' ']".into(), vec![format!("1:9 agents 'agents' has the name ' ': it is empty | {help}")]),
         (
@@ -78,9 +78,50 @@ fn names_that_differ_in_spelling_only_are_an_error() {
         ("[channels.a.senders.42]\n[channels.a.senders.'id:42']\n", vec![told("channels.a.senders", "42", "id:42", 2, 21)]),
         ("[tools.by_provider.openai]\n[tools.by_provider.OpenAI]\n", vec![told("tools.by_provider", "openai", "OpenAI", 2, 20)]),
         ("[groups]\nmy-own = []\nmy_own = []\n", vec![told("groups", "my-own", "my_own", 3, 1)]),
-        ("[agents.A]\n[agents.a]\n[channels.b]\n[channels.c]\n", vec![]),
+        ("[channels.a.senders.'ID:42']\n[channels.a.senders.42]\n", vec![told("channels.a.senders", "ID:42", "42", 2, 21)]),
+        (
+            "[channels.a.senders.'name:Ann']\n[channels.a.senders.'Name: ann']\n",
+            vec![told("channels.a.senders", "name:Ann", "Name: ann", 2, 21)],
+        ),
+        ("[channels.a.senders.U1]\n[channels.a.senders.u1]\n", vec![]),
+        ("[tools.by_provider.'a/gpt-4']\n[tools.by_provider.'a/gpt_4']\n", vec![]),
+        ("[agents.A]\n[agents.' a ']\n[channels.b]\n[channels.c]\n", vec![told("agents", "A", " a ", 2, 9)]),
+        ("[agents.a-b]\n[agents.a_b]\n[agents.'a.b']\n", vec![]),
     ];
     for (text, expected) in cases {
         assert_eq!(Fixture::new().told(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn an_agent_has_one_spelling_in_all_layers() {
+    let loaded = Fixture::new()
+        .user("[agents.Main]\ntools.deny = ['a']\n[agents.' Coder ']\nmodel = 'x'\n")
+        .project("[agents.MAIN]\naccess = 'read-only'\ntools.deny = ['b']\n[agents.coder]\n")
+        .load();
+    let settings = &loaded.provenance;
+    assert_eq!(settings.names_beneath(&["agents"]), ["main", "coder"]);
+    let denied: Vec<&str> = settings.entries_at(&["agents", "main", "tools", "deny"]).iter().map(|entry| entry.value.as_str()).collect();
+    assert_eq!((denied, settings.was_set(&["agents", "main", "access"])), (vec!["a", "b"], true));
+}
+
+#[test]
+fn an_agent_that_could_never_be_named_is_an_error() {
+    let help = "an agent's name has 1 to 64 letters, digits, '_', '-' or '.'";
+    let (longest, too_long) = ("ü".repeat(64), "ü".repeat(65));
+    for (name, fit) in [
+        ("a_B-1.ü", true),
+        (" a ", true),
+        (&longest, true),
+        (&too_long, false),
+        ("a b", false),
+        ("a/b", false),
+        ("a:b", false),
+        ("*", false),
+    ] {
+        let shown = if name == too_long { format!("{}…", "ü".repeat(60)) } else { name.to_owned() };
+        let told = format!("error user 1:9 agents 'agents' has the name '{shown}': no agent can be called so | {help}");
+        assert_eq!(Fixture::new().told(&format!("[agents.'{name}']")), if fit { vec![] } else { vec![told] }, "{name}");
+        assert_eq!(haft_config::agent_name(name), if fit { Ok(name.trim().to_lowercase()) } else { Err(help.to_owned()) }, "{name}");
     }
 }

@@ -1,17 +1,17 @@
 //! Presets.
 
-use haft_config::{Ask, Config, presets};
-use haft_contract::Access;
+use haft_config::{Config, presets};
+use haft_contract::{Access, AskMode};
 
 use super::fixture::{Fixture, strict_check};
 
 #[test]
 fn every_preset_loads_without_a_problem() {
     let expected = [
-        ("ask", Access::WorkspaceWrite, Ask::Changes),
-        ("auto", Access::WorkspaceWrite, Ask::Beyond),
-        ("readonly", Access::ReadOnly, Ask::Never),
-        ("full", Access::FullAccess, Ask::Never),
+        ("ask", Access::WorkspaceWrite, AskMode::Changes),
+        ("auto", Access::WorkspaceWrite, AskMode::Beyond),
+        ("readonly", Access::ReadOnly, AskMode::Never),
+        ("full", Access::FullAccess, AskMode::Never),
     ];
     let mut found = Vec::new();
     for (name, text) in presets() {

@@ -3,9 +3,13 @@
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
-use haft_config::{Saved, save_rule};
+use haft_config::{SaveError, Saved, save_rules};
 
 use super::fixture::Fixture;
+
+fn save_rule(file: &std::path::Path, rule: &str) -> Result<Saved, SaveError> {
+    save_rules(file, &[rule])
+}
 
 const RULE: &str = "exec(cargo test *)";
 
@@ -45,6 +49,12 @@ fn everything_else_stays_as_it_was_written() {
         ),
         ("[rules]\nallow = [\n  # none yet\n]\n", "[rules]\nallow = [\n  # none yet\n  \"exec(cargo test *)\"\n]\n"),
         ("[rules]\r\nallow = ['exec(x)']\r\n# ü\r\n", "[rules]\r\nallow = ['exec(x)', \"exec(cargo test *)\"]\r\n# ü\r\n"),
+        (
+            "# a\r\naccess = 'read-only'\n# b\r\n[rules]\nallow = ['exec(x)']\r\n[tools]\r\n# c\n",
+            "# a\r\naccess = 'read-only'\n# b\r\n[rules]\nallow = ['exec(x)', \"exec(cargo test *)\"]\r\n[tools]\r\n# c\n",
+        ),
+        ("# a\r\n# b\n# c\n", "# a\r\n# b\n# c\n\n[rules]\nallow = [\"exec(cargo test *)\"]\n"),
+        ("# a\r\n# b", "# a\r\n# b\r\n\r\n[rules]\r\nallow = [\"exec(cargo test *)\"]\r\n"),
         ("\u{feff}access = 'read-only'\n", "\u{feff}access = 'read-only'\n\n[rules]\nallow = [\"exec(cargo test *)\"]\n"),
     ];
     for (text, expected) in cases {
@@ -121,7 +131,7 @@ fn what_cannot_hold_a_rule_is_refused_and_left_alone() {
         (b"rules.allow = 'exec(x)'".to_vec(), format!("'rules.allow' in FILE is not a list; {check}")),
         (b"[[rules.allow]]\nx = 1".to_vec(), format!("'rules.allow' in FILE is not a list; {check}")),
         (b"rules.allow = ['a', 5]".to_vec(), format!("'rules.allow' in FILE is not a list of texts; {check}")),
-        (full.into_bytes(), format!("FILE cannot be used: 'rules.allow' has 1000 entries, which is as many as it may have; {own}")),
+        (full.into_bytes(), format!("FILE cannot be used: 'rules.allow' would have 1001 entries, and may have 1000; {own}")),
         (vec![b'#'; (1 << 20) - 5], format!("FILE cannot be used: it would be larger than 1048576 bytes; {own}")),
         (vec![b'#'; (1 << 20) + 1], format!("FILE cannot be used: it is larger than 1048576 bytes; {own}")),
     ];
@@ -188,4 +198,18 @@ fn savers_at_once_lose_nothing() {
     expected.sort();
     assert_eq!(rules, expected);
     assert!(std::fs::read_to_string(&file).unwrap().starts_with("# kept\naccess = 'read-only'\n\n[rules]\n"));
+}
+
+#[test]
+fn several_rules_are_saved_at_once_or_not_at_all() {
+    let fixture = Fixture::new().user("[rules]\nallow = [\"exec(b)\"]\n");
+    let file = fixture.user_file();
+    assert_eq!(save_rules(&file, &["exec(a)", "exec(b)", "exec(c)", "exec(a)"]).unwrap(), Saved::Added);
+    let expected = "[rules]\nallow = [\"exec(b)\", \"exec(a)\", \"exec(c)\"]\n";
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), expected);
+    assert_eq!(save_rules(&file, &["exec(c)", "exec(a)"]).unwrap(), Saved::AlreadyThere);
+    assert!(save_rules(&file, &["exec(d)", "exec(\u{7})"]).is_err());
+    let many: Vec<String> = (0..998).map(|number| format!("exec({number})")).collect();
+    assert!(save_rules(&file, &many).is_err());
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), expected, "one that is refused keeps the others out");
 }

@@ -37,7 +37,7 @@ fn a_comma_in_a_rule_belongs_to_the_rule() {
     assert_eq!(loaded.problems, []);
     assert_eq!(loaded.config.rules.deny, ["exec(git log --format=a,b)", "write_file(**/{x,y})", "web_fetch(a)"]);
     assert_eq!(loaded.config.workspace.deny_read, ["a(b", "c)"]);
-    assert_eq!((loaded.config.tools.profile, loaded.config.ask), (vec!["coding".to_owned()], haft_config::Ask::Always));
+    assert_eq!((loaded.config.tools.profile, loaded.config.ask), (vec!["coding".to_owned()], haft_contract::AskMode::Always));
 }
 
 #[test]
@@ -90,7 +90,6 @@ fn an_unknown_variable_is_told_with_the_nearest_and_stops_haft_if_that_is_a_limi
     assert_eq!(
         fixture.problems(&fixture.load()),
         [
-            "warning environment -:- model HAFT_MODEL is not used by this version yet | nothing depends on it: leave it, or remove it",
             "error environment -:- - unknown variable 'HAFT_ACESS': running without what it may limit would give false safety | did you mean HAFT_ACCESS? Correct it, or remove it",
             "warning environment -:- - unknown variable 'HAFT_DENY_TOOLS' | remove it; `haft config show` lists the keys, and HAFT_TOOLS_DENY sets tools.deny",
             "warning environment -:- - unknown variable 'HAFT_PLAIM' | did you mean HAFT_PLAIN?",

@@ -66,6 +66,8 @@ fn as_strict(after: &Setting, before: &Setting) -> bool {
         (Value::Access(before), Value::Access(after), _) => after <= before,
         (Value::Flag(before), Value::Flag(after), _) => *after || !*before,
         (Value::Count(before), Value::Count(after), _) => after <= before,
+        // Where nobody is asked, some of what is asked elsewhere is refused and the rest goes ahead: it compares with nothing.
+        (Value::Choice(before), Value::Choice(after), _) if [before, after].contains(&&"never") => before == after,
         (Value::Choice(before), Value::Choice(after), Kind::Choice(words)) => place(words, after) >= place(words, before),
         (Value::List(before), Value::List(after), _) | (Value::Texts(before), Value::Texts(after), _) => has_all(before, after),
         (Value::Lists(before), Value::Lists(after), _) => has_all(before, after),
@@ -117,7 +119,7 @@ fn looser(before: &Loaded, after: &Loaded) -> Option<String> {
         let path: Vec<&str> = setting.path.iter().map(String::as_str).collect();
         let Some(now) = new.get_at(&path) else { return Some(format!("{path:?} is gone")) };
         let fits = match setting.key.merge {
-            Merge::PersonOnly => now.value == setting.value,
+            merge if merge.is_persons() => now.value == setting.value,
             Merge::Replace => true,
             _ => as_strict(now, setting),
         };
@@ -125,15 +127,14 @@ fn looser(before: &Loaded, after: &Loaded) -> Option<String> {
             return Some(format!("{path:?}: {} became {}", setting.value, now.value));
         }
     }
-    let added = new.settings().iter().find(|setting| setting.key.merge == Merge::PersonOnly && !known(old, setting));
+    let added = new.settings().iter().find(|setting| setting.key.merge.is_persons() && !known(old, setting));
     if let Some(setting) = added {
         return Some(format!("{:?} was added", setting.path));
     }
     for tables in CALLERS {
         let (old, new) = (nearest(old, tables), nearest(new, tables));
         let lost = old.iter().find(|setting| {
-            setting.key.merge != Merge::PersonOnly
-                && !new.iter().any(|now| now.path.last() == setting.path.last() && as_strict(now, setting))
+            !setting.key.merge.is_persons() && !new.iter().any(|now| now.path.last() == setting.path.last() && as_strict(now, setting))
         });
         if let Some(setting) = lost {
             return Some(format!("{:?} does not count any more", setting.path));
@@ -179,6 +180,9 @@ fn the_judge_of_that_property_sees_widening() {
         ("tools.deny = ['a']", ""),
         ("tools.profile = 'coding'", ""),
         ("rules.deny = ['a']", "rules.deny = ['b']"),
+        ("ask = 'changes'", "ask = 'rules'"),
+        ("ask = 'never'", "ask = 'always'"),
+        ("ask = 'always'", "ask = 'never'"),
         ("agents.a.tools.allow = ['a']", ""),
         ("", "rules.allow = ['a']"),
         ("", "agents.a.tools.also_allow = ['a']"),
@@ -200,7 +204,7 @@ fn the_judge_of_that_property_sees_widening() {
 
 #[test]
 fn the_files_of_that_property_matter() {
-    let user = "access = 'full-access'\nask = 'never'\n[agents.a.tools]\nallow = ['a', 'b*']\n";
+    let user = "access = 'full-access'\nask = 'beyond'\n[agents.a.tools]\nallow = ['a', 'b*']\n";
     let project = "access = 'read-only'\nask = 'always'\n[agents.a.tools]\nallow = ['a']\ndeny = ['b']\n";
     let (before, after) = both(user, project, None);
     assert!(looser(&after, &before).is_some(), "what the project took away is seen");

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use haft_contract::{Answer, ApprovalRequest, Approver, CallInfo, ErrorKind, Plan, ToolError};
 use haft_policy::{Decision, Verdict};
+use serde_json::json;
 use tokio::sync::watch;
 
 use crate::events::{Event, EventSink};
+use crate::explain::quoted;
 use crate::fingerprint::fingerprint;
 use crate::stages::permit::{Request, decide};
 use crate::stages::resolve::refused;
@@ -168,9 +170,18 @@ impl Drop for Open<'_> {
     }
 }
 
-/// Nobody is there to say yes, so it is a no.
-pub(crate) fn nobody_to_ask(decision: &Decision) -> ToolError {
-    ToolError::denied(format!("This call needs a person's approval ({}), and nobody can be asked here.", decision.question()))
+/// Nobody is there to say yes, so it is a no. `lasting` are the rules that would have answered for good.
+pub(crate) fn nobody_to_ask(decision: &Decision, lasting: Result<Vec<String>, String>) -> ToolError {
+    let terminal = "call it where someone can answer";
+    let to_change = match lasting {
+        Ok(rules) if !rules.is_empty() => format!("{terminal}, or add {} to rules.allow", quoted(&rules)),
+        _ => terminal.to_owned(),
+    };
+    let message = format!(
+        "This call needs a person's approval ({}), and nobody can be asked here. Do without it, or tell the person what you need it for.",
+        decision.question()
+    );
+    ToolError::denied(message).with_details(json!({ "decision": decision.trace, "to_change": to_change }))
 }
 
 fn too_late(limit: Duration) -> ToolError {

@@ -19,7 +19,7 @@ impl Approver for FirstOf {
     fn ask(&self, request: ApprovalRequest) -> BoxFuture<'_, Answer> {
         let asked: Vec<_> = self.0.iter().map(|approver| approver.ask(request.clone())).collect();
         if asked.is_empty() {
-            let comment = Some("nobody can be asked here.".to_owned());
+            let comment = Some("nobody can be asked here. Do without it, or tell the person what you need it for.".to_owned());
             return Box::pin(async { Answer::Deny { comment } });
         }
         Box::pin(async { select_all(asked).await.0 })

@@ -7,8 +7,6 @@ use haft_policy::catalog::Vocabulary;
 use super::HookCall;
 
 const EFFECT: &str = "effect:";
-/// The kinds of effects that an entry can name.
-const KINDS: &[&str] = &["read", "write", "delete", "exec", "connect", "send", "spawn", "configure", "ask", UNKNOWN];
 const UNKNOWN: &str = "unknown";
 
 /// A hook's `match` list: tools by name, alias, pattern or group, and effects by kind.
@@ -53,11 +51,11 @@ impl Matcher {
 
 fn known(kind: &str) -> Result<&'static str, String> {
     let wanted = kind.trim().to_ascii_lowercase();
-    KINDS
+    Effect::KINDS
         .iter()
         .copied()
         .find(|known| *known == wanted)
-        .ok_or_else(|| format!("there is no effect '{kind}'; use {EFFECT} with one of {}", KINDS.join(", ")))
+        .ok_or_else(|| format!("there is no effect '{kind}'; use {EFFECT} with one of {}", Effect::KINDS.join(", ")))
 }
 
 #[cfg(test)]

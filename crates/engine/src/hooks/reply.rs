@@ -10,10 +10,11 @@
 //! | store this instead | `"stored": "…"` | |
 //!
 //! `permissionDecision`, `permissionDecisionReason` and `updatedInput` stand in `hookSpecificOutput`. The strictest wish
-//! counts, and none widens anything: to allow is just to have nothing against it. Unknown fields are ignored; known ones
-//! that make no sense are not, because a guard that is misunderstood is no guard.
+//! counts, and none widens anything: to allow is just to have nothing against it. Unknown fields beside known ones are ignored.
+//! Known ones that make no sense are not, nor is an object without a single known one (`{"decison": "block"}`), because a
+//! guard that is misunderstood is no guard.
 
-use haft_contract::{ToolOutput, visible};
+use haft_contract::{HookEvent, ToolOutput, visible};
 use serde_json::{Map, Value};
 
 use super::{Before, Persist};
@@ -28,6 +29,16 @@ enum Wish {
     Block,
 }
 
+const ASKS_AND_ANSWERS: &str =
+    "its output could not be understood: it wants a person to decide, and gives the answer itself; print either 'ask' or 'answer'";
+
+/// What is read.
+const KNOWN: &[&str] = &["decision", "reason", "block", "blockReason", "continue", "stopReason", "arguments", "params", "answer", "stored"];
+/// What is read in `hookSpecificOutput`.
+const KNOWN_SPECIFIC: &[&str] = &["permissionDecision", "permissionDecisionReason", "updatedInput"];
+/// What other systems read, and what says nothing about the call.
+const NEUTRAL: &[&str] = &["suppressOutput", "systemMessage", "hookEventName", "additionalContext"];
+
 /// Reads the reply of a command before a call.
 pub(super) fn before(stdout: &[u8], arguments: &Value) -> Result<Before, String> {
     let Some(mut reply) = Reply::parse(stdout)? else { return Ok(Before::Continue) };
@@ -35,8 +46,10 @@ pub(super) fn before(stdout: &[u8], arguments: &Value) -> Result<Before, String>
     if wish == Wish::Block {
         return Ok(Before::Block(reply.reason()?));
     }
-    if let Some(answer) = take_text(&mut reply.general, "answer")? {
-        return Ok(Before::Answer(ToolOutput::text(answer)));
+    match (take_text(&mut reply.general, "answer")?, wish) {
+        (Some(_), Wish::Ask) => return Err(ASKS_AND_ANSWERS.to_owned()),
+        (Some(answer), _) => return Ok(Before::Answer(ToolOutput::text(answer))),
+        (None, _) => {}
     }
     let rewritten = reply.rewritten(arguments)?;
     Ok(match (wish, rewritten) {
@@ -49,7 +62,17 @@ pub(super) fn before(stdout: &[u8], arguments: &Value) -> Result<Before, String>
 /// Reads the reply of a command after a call, which can want nothing any more.
 pub(super) fn after(stdout: &[u8]) -> Result<(), String> {
     let Some(reply) = Reply::parse(stdout)? else { return Ok(()) };
-    if reply.wish()? == Wish::Block { Err(too_late(&reply.reason()?)) } else { Ok(()) }
+    if reply.wish()? == Wish::Block {
+        return Err(too_late(&reply.reason()?));
+    }
+    let given = |name: &&str| [&reply.general, &reply.specific].iter().any(|part| part.get(*name).is_some_and(|value| !value.is_null()));
+    match ["arguments", "params", "updatedInput", "answer", "stored"].into_iter().find(given) {
+        Some(name) => {
+            let event = if name == "stored" { HookEvent::ToolResultPersist } else { HookEvent::BeforeToolCall };
+            Err(format!("it gave '{name}' too late: the call was made already; a hook that gives it needs event = \"{}\"", event.as_str()))
+        }
+        None => Ok(()),
+    }
 }
 
 /// What to say to a command that blocks after the call.
@@ -81,10 +104,25 @@ impl Reply {
         match serde_json::from_slice(stdout) {
             Ok(Value::Object(mut general)) => {
                 let specific = take_object(&mut general, "hookSpecificOutput")?.unwrap_or_default();
-                Ok(Some(Self { general, specific }))
+                let reply = Self { general, specific };
+                reply.understood().map(|()| Some(reply))
             }
             Ok(_) => Err(not_an_object(stdout, "it is another value")),
             Err(error) => Err(not_an_object(stdout, &error.to_string())),
+        }
+    }
+
+    /// Whoever writes only what nobody reads wanted something else than to say nothing.
+    fn understood(&self) -> Result<(), String> {
+        let parts = [(&self.general, KNOWN), (&self.specific, KNOWN_SPECIFIC)];
+        let mut said = parts.into_iter().flat_map(|(part, known)| part.keys().map(move |name| (name, known)));
+        let mut unread = said.clone().filter(|(name, known)| !known.contains(&name.as_str()) && !NEUTRAL.contains(&name.as_str()));
+        match unread.next() {
+            Some((name, known)) if !said.any(|(name, known)| known.contains(&name.as_str())) => {
+                let (name, known) = (visible::shorten(name, 80), known.join(", "));
+                Err(format!("its output could not be understood: nothing in it is known, such as '{name}'; use one of: {known}"))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -201,6 +239,8 @@ mod tests {
         let specific = |object: Value| json!({"hookSpecificOutput": object});
         for (reply, expected) in [
             (json!({}), "continue"),
+            (json!({"hookSpecificOutput": {}, "suppressOutput": true}), "continue"),
+            (specific(json!({"hookEventName": "PreToolUse", "additionalContext": "x"})), "continue"),
             (json!({"decision": "continue", "anything": [1]}), "continue"),
             (json!({"decision": "approve", "reason": "fine"}), "continue"),
             (json!({"decision": null, "arguments": null, "block": false, "continue": true}), "continue"),
@@ -232,10 +272,22 @@ mod tests {
     fn what_makes_no_sense_is_not_taken_for_a_yes() {
         for (reply, expected) in [
             (json!({"decision": "dany"}), "its output could not be understood: 'decision' is 'dany', and must be continue, ask or block"),
+            (
+                json!({"decison": "block"}),
+                "its output could not be understood: nothing in it is known, such as 'decison'; use one of: decision, reason, block, \
+                 blockReason, continue, stopReason, arguments, params, answer, stored",
+            ),
+            (
+                json!({"systemMessage": "x", "hookSpecificOutput": {"hookEventName": "PreToolUse", "permisionDecision": "deny"}}),
+                "its output could not be understood: nothing in it is known, such as 'permisionDecision'; use one of: \
+                 permissionDecision, permissionDecisionReason, updatedInput",
+            ),
             (json!({"decision": true}), "its output could not be understood: 'decision' must be text"),
             (json!({"block": "yes"}), "its output could not be understood: 'block' must be true or false"),
             (json!({"continue": "no"}), "its output could not be understood: 'continue' must be true or false"),
             (json!({"arguments": "{}"}), "its output could not be understood: 'arguments' must be an object"),
+            (json!({"decision": "ask", "answer": "x"}), ASKS_AND_ANSWERS),
+            (json!({"hookSpecificOutput": {"permissionDecision": "ask"}, "answer": "x"}), ASKS_AND_ANSWERS),
             (json!({"answer": 7}), "its output could not be understood: 'answer' must be text"),
             (json!({"hookSpecificOutput": []}), "its output could not be understood: 'hookSpecificOutput' must be an object"),
             (
@@ -275,10 +327,18 @@ mod tests {
     }
 
     #[test]
-    fn after_a_call_only_a_block_is_worth_a_word() {
+    fn after_a_call_every_wish_comes_too_late() {
+        let late = |name: &str, event: &str| {
+            Err(format!("it gave '{name}' too late: the call was made already; a hook that gives it needs event = \"{event}\""))
+        };
         for (stdout, expected) in [
             (&b""[..], Ok(())),
-            (b"{\"arguments\": {}, \"answer\": \"x\"}", Ok(())),
+            (b"{\"decision\": \"continue\", \"answer\": null}", Ok(())),
+            (b"{\"arguments\": {}, \"answer\": \"x\"}", late("arguments", "before_tool_call")),
+            (b"{\"answer\": \"x\"}", late("answer", "before_tool_call")),
+            (b"{\"params\": {}}", late("params", "before_tool_call")),
+            (b"{\"hookSpecificOutput\": {\"updatedInput\": {}}}", late("updatedInput", "before_tool_call")),
+            (b"{\"stored\": \"\"}", late("stored", "tool_result_persist")),
             (
                 b"{\"block\": true, \"blockReason\": \"no\"}",
                 Err("it blocked a call that was made already (no); a hook that blocks needs event = \"before_tool_call\"".to_owned()),

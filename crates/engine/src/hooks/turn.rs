@@ -1,6 +1,7 @@
 //! One hook's turn: whatever it does, the call goes on to its one result.
 
 use std::cmp::Reverse;
+use std::future::pending;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use super::{Before, Hook, HookCall, HookEvent, OnFailure, Persist, in_short};
 use crate::events::{Event, EventSink};
 use crate::redact::redact;
 use crate::stages::settle::tell;
-use crate::stop::within;
+use crate::stop::{Over, within};
 
 /// All hooks of an engine, in the order in which they are asked.
 #[derive(Default)]
@@ -44,6 +45,9 @@ impl Hooks {
     pub(crate) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Asked> {
         self.all.iter()
     }
@@ -57,10 +61,17 @@ impl Asked {
         self.needs_effects
     }
 
+    /// Whether it would be asked before a call. Nothing is asked.
+    pub(crate) fn would_be_asked(&self, call: &HookCall<'_>) -> bool {
+        let wants = || self.hook.wants(call, HookEvent::BeforeToolCall);
+        // One that cannot even say so is asked, and then fails.
+        std::panic::catch_unwind(AssertUnwindSafe(wants)).unwrap_or(true)
+    }
+
     /// Asks before a call; a hook that could not run blocks it, unless it says otherwise.
     pub(crate) async fn before(&self, call: HookCall<'_>, events: Option<&dyn EventSink>) -> Result<Before, ToolError> {
         let event = HookEvent::BeforeToolCall;
-        let said = self.turn(call, event, async { self.hook.before(call).await }).await;
+        let said = self.turn(call, event, async { self.hook.before(call).await }, pending()).await;
         let why = match said {
             Ok(said) => return Ok(said.unwrap_or(Before::Continue)),
             Err(why) => self.failed(call, event, &why, events),
@@ -74,18 +85,25 @@ impl Asked {
         }
     }
 
-    /// Tells it about a result, which its failure cannot change.
-    pub(crate) async fn after(&self, call: HookCall<'_>, result: &ToolResult, events: Option<&dyn EventSink>) {
+    /// Tells it about a result, which its failure cannot change; nobody waits for it when the call is over.
+    pub(crate) async fn after(&self, call: HookCall<'_>, result: &ToolResult, events: Option<&dyn EventSink>, over: Over<'_>) {
         let event = HookEvent::AfterToolCall;
-        if let Err(why) = self.turn(call, event, async { self.hook.after(call, result).await }).await {
+        if let Err(why) = self.turn(call, event, async { self.hook.after(call, result).await }, over).await {
             self.failed(call, event, &why, events);
         }
     }
 
     /// Lets it rewrite what is stored, at most `limit` bytes; when it could not run nothing is stored, unless it says otherwise.
-    pub(crate) async fn persist(&self, call: HookCall<'_>, stored: String, limit: usize, events: Option<&dyn EventSink>) -> String {
+    pub(crate) async fn persist(
+        &self,
+        call: HookCall<'_>,
+        stored: String,
+        limit: usize,
+        events: Option<&dyn EventSink>,
+        over: Over<'_>,
+    ) -> String {
         let event = HookEvent::ToolResultPersist;
-        match self.turn(call, event, async { self.hook.persist(call, &stored).await }).await {
+        match self.turn(call, event, async { self.hook.persist(call, &stored).await }, over).await {
             Ok(None | Some(Persist::Keep)) => stored,
             Ok(Some(Persist::Replace(text))) => {
                 let clean = redact(&text);
@@ -108,13 +126,18 @@ impl Asked {
         call: HookCall<'_>,
         event: HookEvent,
         asking: impl Future<Output = Result<T, String>>,
+        over: impl Future<Output = ()>,
     ) -> Result<Option<T>, String> {
         let turn = async {
             if !self.hook.wants(&call, event) {
                 return Ok(None);
             }
             let late = || Err(format!("it took longer than {} s", self.limit.as_secs_f64()));
-            within(self.limit, asking).await.unwrap_or_else(late).map(Some)
+            tokio::select! {
+                biased;
+                said = within(self.limit, asking) => said.unwrap_or_else(late).map(Some),
+                () = over => Err("the call was cancelled, and nobody waits for it any longer".to_owned()),
+            }
         };
         AssertUnwindSafe(turn).catch_unwind().await.unwrap_or_else(|_| Err("it panicked".to_owned()))
     }

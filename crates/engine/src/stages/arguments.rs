@@ -28,30 +28,11 @@ pub(crate) fn check(entry: &Entry, arguments: &mut Arguments, limit: usize) -> R
 /// As [`check`], for a call in this form: read and judged as its model was shown, then made canonical.
 pub(crate) fn check_as(entry: &Entry, form: Option<&Spoken>, arguments: &mut Arguments, limit: usize) -> Result<Checked, ToolError> {
     let parameters = form.map_or_else(|| entry.parameters(), |form| form.parameters(entry.definition()));
-    let value = match arguments {
-        Arguments::Text(text) => json::parse(text, limit)?,
-        Arguments::Json(value) => value.take(),
-    };
-    let mut map = match value {
-        Value::Object(map) => map,
-        Value::Null => Map::new(),
-        other => {
-            let error = format!("The arguments must be a JSON object, not {}. {}", type_name(&other), parameters.signature);
-            give_back(arguments, other);
-            return Err(ToolError::validation(error));
-        }
-    };
-    let translating = form.filter(|form| form.translates());
+    let mut map = object(arguments, limit, &parameters.signature)?;
     let read = parameters.read(&mut map);
     let mut value = Value::Object(map);
-    let judged = read.and_then(|reading| {
-        let validator = translating.map_or_else(|| entry.validator(), |form| form.validator(entry.definition()));
-        validate(entry, validator, &value, &parameters.signature)?;
-        Ok(reading)
-    });
-    match judged.and_then(|reading| translated(entry, translating, &mut value).map(|changed| (reading, changed))) {
-        Ok((Reading { warnings, changed }, translated)) => {
-            let changed = changed || translated;
+    match read.and_then(|reading| judged(entry, form, &mut value, reading)) {
+        Ok(Reading { warnings, changed }) => {
             let text = match arguments {
                 Arguments::Text(text) if !changed => Some(std::mem::take(text)),
                 _ => None,
@@ -63,6 +44,33 @@ pub(crate) fn check_as(entry: &Entry, form: Option<&Spoken>, arguments: &mut Arg
             Err(error)
         }
     }
+}
+
+/// The object that the arguments are; nothing at all is an empty one.
+fn object(arguments: &mut Arguments, limit: usize, signature: &str) -> Result<Map<String, Value>, ToolError> {
+    let value = match arguments {
+        Arguments::Text(text) => json::parse(text, limit)?,
+        Arguments::Json(value) => value.take(),
+    };
+    match value {
+        Value::Object(map) => Ok(map),
+        Value::Null => Ok(Map::new()),
+        other => {
+            let error = format!("The arguments must be a JSON object, not {}. {signature}", type_name(&other));
+            give_back(arguments, other);
+            Err(ToolError::validation(error))
+        }
+    }
+}
+
+/// Judged by the schema that its model was shown, and then by the tool's own.
+fn judged(entry: &Entry, form: Option<&Spoken>, value: &mut Value, reading: Reading) -> Result<Reading, ToolError> {
+    let parameters = form.map_or_else(|| entry.parameters(), |form| form.parameters(entry.definition()));
+    let translating = form.filter(|form| form.translates());
+    let validator = translating.map_or_else(|| entry.validator(), |form| form.validator(entry.definition()));
+    validate(entry, validator, value, &parameters.signature)?;
+    let translated = translated(entry, translating, value)?;
+    Ok(Reading { changed: reading.changed || translated, ..reading })
 }
 
 /// Makes the arguments canonical and judges them once more: whatever a form makes of them, it is the tool's schema that

@@ -65,7 +65,8 @@ pub(crate) async fn permit(request: Request<'_>, prepared: Prepared, decision: &
         decision.pass("host permission", "granted");
     }
     if decision.verdict == Verdict::Ask {
-        let asking = asking.ok_or_else(|| nobody_to_ask(decision))?;
+        let lasting = || request.policy.lasting(&request.entry.candidate(), plan, decision);
+        let asking = asking.ok_or_else(|| nobody_to_ask(decision, lasting()))?;
         asking.ask(decision).await?;
     }
     Ok(Cleared { prepared })

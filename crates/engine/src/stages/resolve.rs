@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use haft_contract::{Dialect, ErrorKind, ToolError};
-use haft_policy::{Change, Decision, Policy, Verdict};
+use haft_policy::{Change, Decision, Outcome, Policy, TraceEntry, Verdict};
 
 use crate::{Entry, Registry, Session};
 
@@ -52,15 +52,29 @@ pub(crate) fn refused(decision: &Decision) -> ToolError {
     }
 }
 
-/// What the person would have to change, all of it: a tool that several steps removed comes back when none of them does.
+/// What the person would have to change, all of it and where: a tool that several steps removed comes back when none of them
+/// does. `None` if nothing that can be changed would help.
 pub(crate) fn to_change(decision: &Decision) -> Option<String> {
-    let changes: Vec<Change> = decision.refusals.iter().filter_map(|refusal| refusal.to_change.clone()).collect();
-    (!changes.is_empty()).then(|| all_of(&changes))
+    let changes: Option<Vec<Change>> = decision.refusals.iter().map(|refusal| refusal.to_change.clone()).collect();
+    let changes = placed(&changes.filter(|changes| !changes.is_empty())?, decision, Outcome::Deny);
+    Some(if decision.asks.is_empty() { changes } else { format!("{changes}; then a person is asked") })
 }
 
-/// Several changes, each once.
-pub(crate) fn all_of(changes: &[Change]) -> String {
-    let mut texts: Vec<String> = changes.iter().map(ToString::to_string).collect();
+/// Several changes, each once, with the file and line of the entry that each is about. A decision has one denial, or one
+/// rule that asks, for each of them, in order.
+pub(crate) fn placed(changes: &[Change], decision: &Decision, outcome: Outcome) -> String {
+    let counts = |entry: &&TraceEntry| entry.outcome == outcome && (outcome == Outcome::Deny || entry.step == "rules");
+    let steps = decision.trace.iter().filter(counts);
+    let places = steps.map(Some).chain(std::iter::repeat(None));
+    let mut texts: Vec<String> = changes.iter().zip(places).map(|(change, entry)| with_place(change, entry)).collect();
     texts.dedup();
     texts.join("; and ")
+}
+
+/// A change, and where it is to be made; one that names the file already gets the line alone.
+fn with_place(change: &Change, entry: Option<&TraceEntry>) -> String {
+    let text = change.to_string();
+    let Some((file, entry)) = entry.and_then(|entry| Some((entry.file.as_ref()?.display().to_string(), entry))) else { return text };
+    let place = entry.line.map_or_else(|| file.clone(), |line| format!("{file}:{line}"));
+    if text.contains(&file) { text.replacen(&file, &place, 1) } else { format!("{text} ({place})") }
 }

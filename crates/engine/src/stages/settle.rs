@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use haft_contract::{Arguments, CallInfo, Content, Effect, ErrorKind, ToolCall, ToolError, ToolOutput, ToolResult};
-use haft_policy::Decision;
+use haft_policy::{Caller, Decision, Sender};
 use haft_store::{CallLog, CallRecord, CallStatus};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -14,6 +14,7 @@ use super::guard::{self, Signature};
 use crate::events::{Event, EventSink};
 use crate::hooks::{HookCall, Hooks};
 use crate::redact::redact;
+use crate::stop::Stop;
 use crate::{Entry, Limits, Session};
 
 /// What is known of a call so far; everything that history and hooks need at the end.
@@ -61,6 +62,15 @@ impl Trail {
         }
     }
 
+    /// From here on it is known which tool is meant.
+    pub(crate) fn found(&mut self, entry: &Arc<Entry>) {
+        if self.call.tool != entry.name() {
+            entry.name().clone_into(&mut Arc::make_mut(&mut self.call).tool);
+        }
+        self.tool = Cow::from(&**entry);
+        self.entry = Some(Arc::clone(entry));
+    }
+
     /// The record of this call as it stands, for what must be on disk before the call goes on.
     pub(crate) fn to_record(&self, session: &Session, status: CallStatus) -> CallRecord {
         let copy = Self {
@@ -90,7 +100,7 @@ impl Trail {
             arguments: redacted(self.arguments.into_heads()),
             original_arguments: self.original.map(redacted),
             effects: redacted(self.effects),
-            decision: redacted(json!({"verdict": self.decision.verdict, "trace": self.decision.trace})),
+            decision: redacted(recorded(&self.decision, session)),
             started: self.started_at,
             elapsed,
             status,
@@ -100,6 +110,34 @@ impl Trail {
     }
 }
 
+/// A decision, and who it was about where that is not the owner in front of the agent: so it can be judged again.
+fn recorded(decision: &Decision, session: &Session) -> Value {
+    let mut value = json!({"verdict": decision.verdict, "trace": decision.trace});
+    let caller = recorded_caller(session.caller());
+    if !caller.is_empty() {
+        value["caller"] = Value::Object(caller);
+    }
+    value
+}
+
+fn recorded_caller(caller: &Caller) -> Map<String, Value> {
+    let sender = caller.sender.as_ref().map(|Sender { id, e164, username, name }| {
+        let parts = [("id", id), ("e164", e164), ("username", username), ("name", name)];
+        let known = parts.into_iter().filter_map(|(kind, value)| Some((kind.to_owned(), json!(value.as_ref()?))));
+        Value::Object(known.collect())
+    });
+    let facts = [
+        ("owner", (!caller.owner).then(|| json!(false))),
+        ("depth", (caller.depth > 0).then(|| json!(caller.depth))),
+        ("sandboxed", caller.sandboxed.then(|| json!(true))),
+        ("provider", caller.provider.as_ref().map(|provider| json!(provider))),
+        ("model", caller.model.as_ref().map(|model| json!(model))),
+        ("channel", caller.channel.as_ref().map(|channel| json!(channel))),
+        ("sender", sender),
+    ];
+    facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
 /// What settling needs of the engine.
 #[derive(Clone, Copy)]
 pub(crate) struct Settling<'a> {
@@ -107,6 +145,7 @@ pub(crate) struct Settling<'a> {
     pub(crate) log: &'a dyn CallLog,
     pub(crate) events: Option<&'a dyn EventSink>,
     pub(crate) limits: &'a Limits,
+    pub(crate) stop: &'a Stop<'a>,
 }
 
 /// Turns an outcome into the call's one result, and tells everyone.
@@ -154,11 +193,12 @@ async fn tell_hooks(engine: Settling<'_>, trail: &Trail, result: &ToolResult, mu
     let arguments = trail.arguments.clone().into_value();
     let candidate = trail.entry.as_ref().map(|entry| entry.candidate());
     let call = HookCall { call: &trail.call, arguments: &arguments, tool: candidate.as_ref(), effects: trail.planned.as_deref() };
+    let over = engine.stop.over();
     for hook in engine.hooks.iter() {
-        hook.after(call, result, engine.events).await;
+        hook.after(call, result, engine.events, over.clone()).await;
     }
     for hook in engine.hooks.iter() {
-        summary = hook.persist(call, summary, engine.limits.summary_bytes, engine.events).await;
+        summary = hook.persist(call, summary, engine.limits.summary_bytes, engine.events, over.clone()).await;
     }
     summary
 }

@@ -73,7 +73,7 @@ async fn an_answer_for_the_session_answers_the_question_behind_it() {
     // The second call waits for its turn while the person thinks about the first.
     let person = Ponderer::new(Duration::from_secs(1), Answer::Session);
     let harness = harness(Arc::clone(&person) as _, &Arc::default());
-    let results = harness.engine.run_all(calls(&["git status", "git status -s"]), &harness.session).await;
+    let results = harness.engine.run_all(calls(&["git status", "git status src"]), &harness.session).await;
     assert!(results.iter().all(haft_contract::ToolResult::is_success));
     assert_eq!(person.asked.load(Ordering::Relaxed), 1);
     assert_eq!(verdicts(&harness).await, [("0".into(), "ask".into()), ("1".into(), "allow".into())]);
@@ -197,7 +197,7 @@ async fn questions_that_stand_side_by_side_go_when_another_answer_allows_them() 
         assert_eq!(desk.pending()[0].call.id, "2");
         desk.answer(&of("2").id, &of("2").fingerprint, Answer::Deny { comment: None }).unwrap();
     };
-    let batch = calls(&["git status", "git status -s", "git push"]);
+    let batch = calls(&["git status", "git status src", "git push"]);
     let (results, ()) = tokio::join!(harness.engine.run_all(batch, &harness.session), answering);
     let worked: Vec<bool> = results.iter().map(haft_contract::ToolResult::is_success).collect();
     assert_eq!(worked, [true, true, false]);

@@ -71,7 +71,7 @@ async fn an_approval_is_on_disk_before_the_tool_runs_even_if_it_only_reads() {
     assert_eq!(before.len(), 1);
     assert_eq!(before[0].status, CallStatus::Begun);
     let approval = before[0].decision["trace"].as_array().unwrap().last().unwrap().clone();
-    assert_eq!(approval, json!({"step": "approval", "outcome": "pass", "entry": "for this session: read_file(a)"}));
+    assert_eq!(approval, json!({"step": "approval", "outcome": "pass", "entry": "for this session: read_file(/workspace/a)"}));
 
     assert!(engine.run(ToolCall::new("2", "read_file", json!({"path": "a"})), &session).await.is_success());
     let ids: Vec<String> = seen.lock().unwrap().iter().map(|record| record.call_id.clone()).collect();

@@ -186,3 +186,33 @@ mod property {
         }
     }
 }
+
+#[tokio::test]
+async fn a_call_begins_while_others_are_still_arriving() {
+    let (begun, mut has_begun) = tokio::sync::mpsc::unbounded_channel();
+    let tool = ScriptedTool::new("tell").body(move |_, _| {
+        let begun = begun.clone();
+        async move {
+            begun.send(()).unwrap();
+            Ok(haft_contract::ToolOutput::text("told"))
+        }
+    });
+    let harness = setup().tool(tool).build();
+    let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
+    let calls = futures_util::stream::unfold(receiver, |mut receiver| async move { receiver.recv().await.map(|call| (call, receiver)) });
+    let never = tokio_util::sync::CancellationToken::new();
+    let feeding = async {
+        sender.send(ToolCall::new("1", "tell", json!({}))).unwrap();
+        has_begun.recv().await.unwrap();
+        sender.send(ToolCall::new("2", "missing", json!({}))).unwrap();
+        drop(sender);
+    };
+    let mut seen = Vec::new();
+    let each = |result: &haft_contract::ToolResult| seen.push(result.call_id.clone());
+    let (results, ()) = tokio::join!(harness.engine.run_arriving(calls, &harness.session, &never, each), feeding);
+    assert_eq!(
+        results.iter().map(|result| (result.call_id.as_str(), result.is_success())).collect::<Vec<_>>(),
+        [("1", true), ("2", false)]
+    );
+    assert_eq!(seen, ["1", "2"]);
+}

@@ -173,7 +173,7 @@ async fn the_lists_name_their_file_and_line() {
             "verdict": "deny", "tool": "xyz", "effects": [],
             "trace": [{"step": "global", "outcome": "deny", "entry": "deny x*", "file": "/etc/haft.toml", "line": 4}],
             "message": "Tool 'xyz' is not available for this agent (removed by the step 'global').",
-            "to_change": "remove 'x*' from tools.deny"
+            "to_change": "remove 'x*' from tools.deny (/etc/haft.toml:4)"
         })
     );
     assert!(harness.call("yes", json!({})).await.is_success());
@@ -224,4 +224,110 @@ async fn a_tool_that_names_no_effects_is_held_to_its_declared_access() {
     );
     let full = setup().tool(tool()).session(|builder| builder.access(Access::FullAccess)).build();
     assert!(full.call("does_its_own_thing", json!({})).await.is_success());
+}
+
+/// Where an entry stands.
+fn at(pattern: &str, file: &str, line: u32) -> Listed {
+    Listed { place: Place { file: Some(Arc::new(PathBuf::from(file))), line: Some(line) }, ..Listed::new(pattern) }
+}
+
+fn under(spec: &PolicySpec, access: Access) -> Harness {
+    let policy = StandardPolicy::compile(spec, Vocabulary::core()).unwrap();
+    let fetch = ScriptedTool::new("web_fetch").plan(|_, cx| Ok(Plan::nothing().connect(cx.connect("GET", "https://example.org/")?)));
+    setup()
+        .built_in(ScriptedTool::new("write_file").plans_write())
+        .built_in(ScriptedTool::new("noop"))
+        .built_in(fetch)
+        .built_in(ScriptedTool::new("exec").plan(|_, _| Ok(Plan::nothing().with(Effect::Unknown { why: "who knows".into() }))))
+        .engine(move |builder| builder.policy(Arc::new(policy)))
+        .session(move |builder| builder.access(access))
+        .build()
+}
+
+async fn change(harness: &Harness, tool: &str) -> (Verdict, Option<String>) {
+    let explained = harness.engine.explain(tool, Some(json!({"path": "docs/a"}).into()), &harness.session).await.unwrap();
+    (explained.verdict, explained.to_change)
+}
+
+#[tokio::test]
+async fn what_would_refuse_a_call_is_as_small_as_can_be_and_does_it() {
+    for (tool, key) in [("write_file", "rules.deny"), ("web_fetch", "rules.deny"), ("noop", "tools.deny")] {
+        let mut spec = PolicySpec::default();
+        let (verdict, advice) = change(&under(&spec, Access::FullAccess), tool).await;
+        let advice = advice.unwrap();
+        let entry = advice.strip_prefix("to refuse it, add '").and_then(|rest| rest.strip_suffix(&format!("' to {key}")));
+        let entry = entry.unwrap_or_else(|| panic!("{tool}: {advice}"));
+        assert_eq!((verdict, key == "rules.deny"), (Verdict::Allow, entry.contains('(')), "{advice}");
+        let list = if key == "rules.deny" { &mut spec.rules.deny } else { &mut spec.tools.deny };
+        list.push(entry.into());
+        assert_eq!(change(&under(&spec, Access::FullAccess), tool).await.0, Verdict::Deny, "{advice}");
+    }
+}
+
+#[tokio::test]
+async fn every_file_that_must_change_is_named_and_what_comes_then() {
+    let list = |entry: &str, file: &str, line| haft_engine::AllowList {
+        entries: vec![at(entry, file, line)],
+        place: Place { file: Some(Arc::new(PathBuf::from(file))), line: Some(line) },
+        of_project: false,
+    };
+    let mut two_lists = PolicySpec::default();
+    two_lists.tools.allow = vec![list("noop", "/home/me.toml", 2), list("noop", "/w/.haft/config.toml", 7)];
+    let advice = "add 'write_file' to tools.allow (/home/me.toml:2); and add 'write_file' to tools.allow (/w/.haft/config.toml:7)";
+    assert_eq!(change(&under(&two_lists, Access::FullAccess), "write_file").await, (Verdict::Deny, Some(advice.into())));
+
+    let mut asks_then = PolicySpec::default();
+    asks_then.rules.deny = vec![at("write(docs/**)", "/home/me.toml", 3)];
+    asks_then.ask = haft_engine::AskMode::Changes;
+    let (verdict, advice) = change(&under(&asks_then, Access::ReadOnly), "exec").await;
+    assert_eq!(verdict, Verdict::Deny);
+    assert!(advice.as_deref().is_some_and(|advice| advice.ends_with("; then a person is asked")), "{advice:?}");
+
+    let mut asked = PolicySpec::default();
+    asked.rules.ask = vec![at("write(docs/**)", "/home/me.toml", 3)];
+    let advice = "remove 'write(docs/**)' from rules.ask (/home/me.toml:3)";
+    assert_eq!(change(&under(&asked, Access::FullAccess), "write_file").await, (Verdict::Ask, Some(advice.into())));
+}
+
+#[tokio::test]
+async fn what_no_change_helps_has_no_advice() {
+    let mut spec = PolicySpec::default();
+    spec.rules.deny = vec!["write(guarded)".into()];
+    let harness = under(&spec, Access::FullAccess);
+    harness.host.files.forbid_write("guarded", "'guarded' is protected");
+    let explained = harness.engine.explain("write_file", Some(json!({"path": "guarded"}).into()), &harness.session).await.unwrap();
+    assert_eq!((explained.verdict, explained.to_change), (Verdict::Deny, None));
+}
+
+#[tokio::test]
+async fn history_keeps_who_a_decision_was_about() {
+    let plain = setup().tool(ScriptedTool::new("noop")).session(haft_engine::SessionBuilder::owner).build();
+    plain.call("noop", json!({})).await;
+    assert_eq!(plain.history().await[0].decision.get("caller"), None, "the owner in front of the agent");
+    let sender = haft_engine::Sender { id: Some("7".into()), name: Some("Ann".into()), ..haft_engine::Sender::default() };
+    let other = setup()
+        .tool(ScriptedTool::new("noop"))
+        .session(|builder| builder.depth(2).channel("chat:1").sender(sender).sandboxed().model("acme", Some("small".into())))
+        .build();
+    other.call("noop", json!({})).await;
+    assert_eq!(
+        other.history().await[0].decision["caller"],
+        json!({
+            "owner": false, "depth": 2, "sandboxed": true, "provider": "acme", "model": "small", "channel": "chat:1",
+            "sender": {"id": "7", "name": "Ann"},
+        })
+    );
+}
+
+#[test]
+fn history_and_hooks_see_all_of_a_command() {
+    let mut exec = haft_contract::Exec::new("/usr/bin/git", vec!["status".into()], "/w");
+    let plain = json!({"effect": "exec", "program": "/usr/bin/git", "arguments": ["status"], "directory": "/w", "host": "host"});
+    assert_eq!(serde_json::to_value(Effect::Exec(exec.clone())).unwrap(), plain);
+    (exec.named, exec.environment) = ("git".into(), vec!["GIT_SSH_COMMAND".into()]);
+    let full = json!({
+        "effect": "exec", "program": "/usr/bin/git", "named": "git", "arguments": ["status"], "directory": "/w", "host": "host",
+        "environment": ["GIT_SSH_COMMAND"],
+    });
+    assert_eq!(serde_json::to_value(Effect::Exec(exec)).unwrap(), full);
 }

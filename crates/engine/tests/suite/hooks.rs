@@ -4,9 +4,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use haft_contract::{
-    Access, Answer, ApprovalRequest, Approver, BoxFuture, Effect, ErrorKind, Plan, Source, ToolCall, ToolError, ToolOutput, ToolResult,
+    Access, Answer, ApprovalRequest, Approver, BoxFuture, Effect, ErrorKind, HookEvent, OnFailure, Plan, Source, ToolCall, ToolError,
+    ToolOutput, ToolResult,
 };
-use haft_engine::{Before, Event, EventSink, Hook, HookCall, HookEvent, OnFailure, Persist};
+use haft_engine::{Before, Event, EventSink, Hook, HookCall, Persist};
 use haft_testkit::ScriptedTool;
 use serde_json::{Value, json};
 
@@ -147,6 +148,7 @@ async fn a_rewrite_is_validated_and_the_original_is_kept() {
         *seen.lock().unwrap(),
         [
             r#"checker before echo {"n":1} [?]"#,
+            r#"checker before echo {"n":7} [?]"#,
             r#"checker after echo {"n":7} [] {"status":"success","result":"{\"n\":7}"}"#,
             r#"checker persist echo {"n":7} [] {"n":7}"#,
         ]
@@ -158,6 +160,46 @@ async fn a_rewrite_that_changes_nothing_is_none() {
     let (harness, _) = with(before(|_| Ok(Before::Rewrite(json!({"n": "1"})))));
     assert_eq!(text(&harness.call("echo", json!({"n": 1})).await), r#"{"n":1}"#);
     assert_eq!(harness.history().await[0].original_arguments, None);
+}
+
+#[tokio::test]
+async fn whoever_agreed_before_a_rewrite_is_asked_again() {
+    let limit = || Scripted {
+        name: "limit",
+        priority: 9,
+        ..before(|arguments| Ok(if arguments["n"] == 99 { Before::Block("too much".into()) } else { Before::Continue }))
+    };
+    let raise = before(|_| Ok(Before::Rewrite(json!({"n": 99}))));
+    let tool = echo();
+    let log = tool.log();
+    let (harness, _) = engine(vec![tool], vec![limit(), raise]);
+    let told = failure(&harness.call("echo", json!({"n": 1})).await);
+    assert_eq!(told, (ErrorKind::Blocked, "Blocked by the hook 'limit': too much".into()));
+    assert_eq!(log.count(), 0, "the later hook does not get past the earlier one");
+    let lower = before(|_| Ok(Before::Rewrite(json!({"n": 5}))));
+    let (harness, _) = engine(vec![echo()], vec![limit(), lower]);
+    assert_eq!(text(&harness.call("echo", json!({"n": 1})).await), r#"{"n":5}"#);
+}
+
+#[tokio::test]
+async fn hooks_that_do_not_agree_block_the_call() {
+    let to = |name, n: i64| Scripted { name, ..before(move |_| Ok(Before::Rewrite(json!({"n": n})))) };
+    let (one, two) = (to("one", 1), to("two", 2));
+    let seen = [Arc::clone(&one.seen), Arc::clone(&two.seen)];
+    let tool = echo();
+    let log = tool.log();
+    let (harness, _) = engine(vec![tool], vec![one, two]);
+    let (kind, message) = failure(&harness.call("echo", json!({"n": 0})).await);
+    assert_eq!(
+        (kind, message.as_str()),
+        (
+            ErrorKind::Blocked,
+            "The hooks do not agree on the arguments; 'two' still changes them when it is asked the 4th time, so the call was not made. \
+             Tell the person: a hook must leave arguments alone that are as it wants them."
+        )
+    );
+    let asked = seen.map(|seen| seen.lock().unwrap().iter().filter(|line| line.contains(" before ")).count());
+    assert_eq!((asked, log.count()), ([4, 4], 0));
 }
 
 #[tokio::test]
@@ -308,14 +350,18 @@ async fn the_higher_priority_goes_first_and_equals_in_the_order_they_were_added(
         name,
         priority,
         seen: Arc::clone(&seen),
-        ..before(move |arguments| Ok(Before::Rewrite(json!({"n": arguments["n"].as_i64().unwrap_or_default() * 10 + digit}))))
+        ..before(move |arguments| {
+            let n = arguments["n"].as_i64().unwrap_or_default();
+            let there = n.to_string().contains(&digit.to_string());
+            Ok(if there { Before::Continue } else { Before::Rewrite(json!({"n": n * 10 + digit})) })
+        })
     };
     let hooks = vec![add("low", -5, 4), add("first", 0, 2), add("second", 0, 3), add("high", 9, 1)];
     let (harness, _) = engine(vec![echo()], hooks);
     assert_eq!(text(&harness.call("echo", json!({"n": 0})).await), r#"{"n":1234}"#, "each sees what the one before left");
     assert_eq!(harness.history().await[0].original_arguments, Some(json!({"n": 0})));
     let order: Vec<String> = seen.lock().unwrap().iter().map(|line| line.split(' ').take(2).collect::<Vec<_>>().join(" ")).collect();
-    let expected: Vec<String> = ["before", "after", "persist"]
+    let expected: Vec<String> = ["before", "before", "after", "persist"]
         .iter()
         .flat_map(|event| ["high", "first", "second", "low"].map(|name| format!("{name} {event}")))
         .collect();
@@ -393,7 +439,17 @@ async fn a_hook_can_have_a_person_decide_what_nobody_else_would_ask_about() {
     assert_eq!(text(&harness.call("echo", json!({"n": 1})).await), r#"{"n":2}"#);
     assert_eq!(*person.0.lock().unwrap(), [(json!({"n": 2}), "the hook 'checker' wants a person to decide: sure?".to_owned())]);
     let (alone, _) = with(ask());
-    assert_eq!(failure(&alone.call("echo", json!({"n": 1})).await).0, ErrorKind::PermissionDenied);
+    let result = alone.call("echo", json!({"n": 1})).await;
+    assert_eq!(
+        failure(&result),
+        (
+            ErrorKind::PermissionDenied,
+            "This call needs a person's approval (the hook 'checker' wants a person to decide: sure?), and nobody can be asked here. Do \
+             without it, or tell the person what you need it for."
+                .into()
+        )
+    );
+    assert_eq!(result.details().unwrap()["to_change"], "call it where someone can answer");
 }
 
 #[tokio::test]
@@ -408,5 +464,34 @@ async fn no_hook_is_skipped_wherever_a_tool_comes_from() {
         assert!(single.is_success() && batch[0].is_success());
         let events: Vec<String> = seen.lock().unwrap().iter().map(|line| line.split(' ').nth(1).unwrap().to_owned()).collect();
         assert_eq!(events, ["before", "after", "persist", "before", "after", "persist"], "{source:?}");
+    }
+}
+
+#[tokio::test]
+async fn explaining_names_the_hooks_that_would_be_asked_and_runs_none() {
+    let only = |call: &HookCall<'_>, event| event == HookEvent::BeforeToolCall && call.tool.is_some_and(|tool| tool.name() == "echo");
+    let writes = |call: &HookCall<'_>, event| {
+        event == HookEvent::BeforeToolCall && call.effects.into_iter().flatten().any(|effect| effect.kind() == "write")
+    };
+    let hooks = vec![
+        Scripted { name: "first", only, ..before(|_| panic!("it was run")) },
+        Scripted { name: "other", only: |_, _| false, ..before(|_| panic!("it was run")) },
+        Scripted { name: "writes", only: writes, needs_effects: true, ..before(|_| panic!("it was run")) },
+        Scripted { name: "late", only: |_, event| event == HookEvent::AfterToolCall, ..scripted("late") },
+    ];
+    let tool = echo().plan(|arguments, cx| match arguments["n"].as_i64() {
+        Some(1) => Ok(Plan::nothing().write(cx.locate("a")?)),
+        _ => Ok(Plan::nothing()),
+    });
+    let (harness, _) = engine(vec![tool], hooks);
+    let first = "'first' is asked before the call; not run here";
+    for (arguments, expected) in [
+        (None, vec![first, "'writes' is asked before the call if its effects are what it is about; not run here"]),
+        (Some(json!({"n": 0})), vec![first]),
+        (Some(json!({"n": 1})), vec![first, "'writes' is asked before the call; not run here"]),
+    ] {
+        let explained = harness.engine.explain("echo", arguments.clone().map(Into::into), &harness.session).await.unwrap();
+        let named = explained.trace.iter().filter(|entry| entry.step == haft_engine::HOOK);
+        assert_eq!(named.map(|entry| entry.entry.as_ref()).collect::<Vec<_>>(), expected, "{arguments:?}");
     }
 }

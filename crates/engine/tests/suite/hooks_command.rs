@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_contract::{Effect, ErrorKind, Plan, ProcessOutput, Source};
+use haft_contract::{Effect, ErrorKind, HookEvent, OnFailure, Plan, ProcessOutput, Source};
 use haft_engine::catalog::Vocabulary;
-use haft_engine::{CommandHook, CommandHookSpec, HookEvent, OnFailure};
+use haft_engine::{CommandHook, CommandHookSpec};
 use haft_testkit::{FakeProcesses, ScriptedTool};
 use serde_json::{Value, json};
 

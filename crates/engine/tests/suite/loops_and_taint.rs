@@ -97,6 +97,42 @@ async fn private_data_and_untrusted_content_close_the_way_out() {
 }
 
 #[tokio::test]
+async fn what_one_session_has_seen_counts_for_those_it_starts_and_back() {
+    let call = |tool: &str, n: u64| haft_contract::ToolCall::new("c", tool, json!({"path": "a", "n": n}));
+    for (parents_own, reads_below) in [(TaintPolicy::Ask, false), (TaintPolicy::Ask, true), (TaintPolicy::Deny, false)] {
+        let harness = risky(parents_own);
+        let parent = &harness.session;
+        let builder = || haft_engine::Session::builder(Arc::clone(parent.host())).access(Access::FullAccess);
+        // Whatever it asks for itself, and in whatever order.
+        let child = builder().taint(TaintPolicy::Off).started_by(parent).taint(TaintPolicy::Off).build();
+        let (first, second) = if reads_below { (&child, parent) } else { (parent, &child) };
+        assert!(harness.engine.run(call("read", 1), first).await.is_success());
+        assert!(harness.engine.run(call("fetch", 2), first).await.is_success());
+        let (kind, message) = failure(&harness.engine.run(call("fetch", 3), second).await);
+        assert_eq!(kind, ErrorKind::PermissionDenied);
+        assert!(message.contains("read private data and seen untrusted content"), "{message}");
+        assert_eq!(message.starts_with("Refused by the taint guard"), parents_own == TaintPolicy::Deny, "{message}");
+    }
+}
+
+#[tokio::test]
+async fn a_session_ends_with_the_one_that_started_it() {
+    let harness = setup().tool(ScriptedTool::new("noop")).build();
+    let parent = &harness.session;
+    let builder = || haft_engine::Session::builder(Arc::clone(parent.host()));
+    let own = tokio_util::sync::CancellationToken::new();
+    let child = builder().started_by(parent).cancellation(own.clone()).build();
+    let grandchild = builder().started_by(&child).build();
+    let call = || haft_contract::ToolCall::new("c", "noop", json!({}));
+    assert!(harness.engine.run(call(), &grandchild).await.is_success());
+    parent.cancellation().cancel();
+    for session in [&child, &grandchild] {
+        assert_eq!(failure(&harness.engine.run(call(), session).await).0, ErrorKind::Cancelled);
+    }
+    assert!(!own.is_cancelled(), "only listened to");
+}
+
+#[tokio::test]
 async fn taint_can_be_denied_outright_or_switched_off() {
     let off = risky(TaintPolicy::Off);
     let deny = risky(TaintPolicy::Deny);

@@ -29,6 +29,8 @@ pub(super) struct Resolved {
     pub(super) place: Place,
     /// The whole path, free of links.
     pub(super) path: PathBuf,
+    /// How it was spelled: as it was asked for, and anew at every link.
+    pub(super) spellings: Vec<PathBuf>,
     /// What may not be done with it.
     pub(super) refusals: Refusals,
 }
@@ -61,6 +63,7 @@ struct Walk<'a> {
     links: usize,
     /// Whether a link, a `..` or another root made it other than it was spelled.
     turned: bool,
+    spellings: Vec<PathBuf>,
     refusals: Refusals,
 }
 
@@ -77,8 +80,9 @@ impl<'a> Walk<'a> {
     fn from_the_workspace(roots: &'a Roots, rules: &'a Rules, requested: &'a Path) -> Result<Self, ToolError> {
         let (root, _) = roots.holding(roots.main()).ok_or_else(|| nowhere(roots.main()))?;
         let root = Arc::clone(root);
-        let (names, handles, pending) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { roots, rules, requested, root, names, handles, pending, links: 0, turned: false, refusals: Refusals::default() })
+        let (names, handles, pending, spellings) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let refusals = Refusals::default();
+        Ok(Self { roots, rules, requested, root, names, handles, pending, links: 0, turned: false, spellings, refusals })
     }
 
     /// Puts a path before what is pending; an absolute one starts over from its root.
@@ -159,11 +163,12 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Judges the path as it is spelled here: where the walk is, the name it is at, and what is pending.
+    /// Judges the path as it is spelled here, and remembers it: where the walk is, the name it is at, and what is pending.
     fn judge(&mut self, name: Option<&OsStr>) {
         let pending = self.pending.iter().rev().map(OsString::as_os_str);
         let spelled: PathBuf = self.names.iter().map(OsString::as_os_str).chain(name).chain(pending).collect();
         self.rules.judge(self.root.path(), &spelled, self.requested, &mut self.refusals);
+        self.spellings.push(lexical(&self.root.path().join(spelled)));
     }
 
     fn enter(&mut self, root: Arc<Root>) {
@@ -184,7 +189,7 @@ impl<'a> Walk<'a> {
     fn finish(self) -> Resolved {
         let beneath: PathBuf = self.names.iter().collect();
         let path = if self.names.is_empty() { self.root.path().to_owned() } else { self.root.path().join(&beneath) };
-        Resolved { place: Place { root: self.root, beneath }, path, refusals: self.refusals }
+        Resolved { place: Place { root: self.root, beneath }, path, spellings: self.spellings, refusals: self.refusals }
     }
 
     fn refused(&self, why: std::fmt::Arguments<'_>) -> ToolError {
@@ -198,6 +203,19 @@ impl<'a> Walk<'a> {
         }
         ToolError::execution(format!("The path '{path}' could not be looked up: {errno}.")).with_source(errno)
     }
+}
+
+/// The path without `.` and `..`, by its letters alone; above the top there is only the top.
+fn lexical(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(clean.pop()),
+            Component::CurDir => {}
+            other => clean.push(other),
+        }
+    }
+    clean
 }
 
 fn look(directory: BorrowedFd<'_>, name: &OsStr) -> Result<Seen, Errno> {

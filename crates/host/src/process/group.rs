@@ -1,12 +1,37 @@
 //! A program and all it starts, as one group that can be ended together.
 
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::process::Child;
+use tokio::process::{Child, Command};
 
 /// How long a group may take to end by itself after it was asked to.
 const GRACE: Duration = Duration::from_millis(500);
+
+/// The groups of this process, for the one who must leave without waiting for them.
+static LIVE: Mutex<Live> = Mutex::new(Live { leaders: Vec::new(), over: false });
+
+#[derive(Debug)]
+struct Live {
+    leaders: Vec<Pid>,
+    over: bool,
+}
+
+fn live() -> MutexGuard<'static, Live> {
+    LIVE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Kills every program that this process started through [`LocalProcesses`](crate::LocalProcesses), with all they started,
+/// and lets no other start: for a process that is about to exit and waits for nothing.
+pub fn end_all_processes() {
+    let mut live = live();
+    live.over = true;
+    for leader in live.leaders.drain(..) {
+        kill(leader, Signal::KILL);
+    }
+}
 
 /// The process group of a child. Dropping it while the child was not reaped kills everything in it.
 #[derive(Debug)]
@@ -15,13 +40,21 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// The group of a child that was spawned as its own group leader.
-    pub(super) fn of(child: &Child) -> Self {
-        Self { leader: child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?)) }
+    /// Starts a program as the leader of its own group.
+    pub(super) fn spawn(command: &mut Command) -> io::Result<(Self, Child)> {
+        // Held until the group is on the list: between the two, nobody may believe that all were ended.
+        let mut live = live();
+        if live.over {
+            return Err(io::Error::other("this process is about to exit"));
+        }
+        let child = command.process_group(0).kill_on_drop(true).spawn()?;
+        let leader = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
+        live.leaders.extend(leader);
+        Ok((Self { leader }, child))
     }
 
     /// Asks everything in the group to end, and after a grace makes it.
-    pub(super) async fn end(&mut self, child: &mut Child) -> std::io::Result<std::process::ExitStatus> {
+    pub(super) async fn end(&mut self, child: &mut Child) -> io::Result<std::process::ExitStatus> {
         self.signal(Signal::TERM);
         // Whether it obeyed does not matter: the rest of the group is killed either way.
         drop(tokio::time::timeout(GRACE, self.exited(child)).await);
@@ -30,15 +63,21 @@ impl Group {
 
     /// Kills what is left of the group and reaps the child. While the child is not reaped its number cannot be given to
     /// another process, so the signal reaches nobody else.
-    pub(super) async fn finish(&mut self, child: &mut Child) -> std::io::Result<std::process::ExitStatus> {
+    pub(super) async fn finish(&mut self, child: &mut Child) -> io::Result<std::process::ExitStatus> {
+        self.kill();
+        child.wait().await
+    }
+
+    /// Kills the group and forgets it, while its number is certainly its own.
+    fn kill(&mut self) {
         self.signal(Signal::KILL);
-        let status = child.wait().await;
-        self.leader = None;
-        status
+        if let Some(leader) = self.leader.take() {
+            live().leaders.retain(|live| *live != leader);
+        }
     }
 
     /// Resolves when the child has ended. It is not reaped where the system can tell without.
-    pub(super) async fn exited(&self, child: &mut Child) -> std::io::Result<()> {
+    pub(super) async fn exited(&self, child: &mut Child) -> io::Result<()> {
         #[cfg(any(target_os = "linux", target_os = "android"))]
         if let Some(handle) = self.leader.and_then(process_handle) {
             return handle.readable().await.map(drop);
@@ -47,10 +86,15 @@ impl Group {
     }
 
     fn signal(&self, signal: Signal) {
-        let Some(leader) = self.leader else { return };
-        // It fails only when nobody is left, which is what is wanted, or when the last member changed its user and is beyond reach.
-        let _ = kill_process_group(leader, signal);
+        if let Some(leader) = self.leader {
+            kill(leader, signal);
+        }
     }
+}
+
+fn kill(leader: Pid, signal: Signal) {
+    // It fails only when nobody is left, which is what is wanted, or when the last member changed its user and is beyond reach.
+    let _ = kill_process_group(leader, signal);
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -63,6 +107,6 @@ fn process_handle(pid: Pid) -> Option<tokio::io::unix::AsyncFd<std::os::fd::Owne
 
 impl Drop for Group {
     fn drop(&mut self) {
-        self.signal(Signal::KILL);
+        self.kill();
     }
 }

@@ -41,6 +41,42 @@ fn a06_a07_links_are_judged_by_what_they_mean() {
     }
 }
 
+/// A rule on a link's name must be able to find it, whichever way around leads there.
+#[test]
+fn every_way_to_a_link_tells_its_name() {
+    let disk = Disk::new();
+    disk.put("releases/5/secret", "x");
+    disk.put("sub/file", "x");
+    disk.link("releases/5", "current");
+    disk.link(&disk.ws, "sub/home");
+    disk.link("current", "latest");
+    let whole = disk.ws.join("current/secret").display().to_string();
+    let round = format!("{}/../ws/./current/secret", disk.ws.display());
+    for way in BOTH {
+        let files = disk.files(way);
+        for path in [
+            "current/secret",
+            "./current//secret",
+            "sub/../current/secret",
+            "nowhere/../current/secret",
+            "sub/home/current/secret",
+            "latest/secret",
+            "sub/home/sub/../latest/secret",
+            &whole,
+            &round,
+        ] {
+            let location = files.locate(Path::new(path)).unwrap();
+            let told: Vec<_> = location.spellings().iter().filter_map(|spelled| spelled.in_workspace.as_deref()).collect();
+            assert!(told.contains(&"current/secret"), "{path}: {told:?}");
+            assert!(location.spellings().iter().any(|spelled| spelled.absolute == disk.ws.join("current/secret")), "{path}");
+            assert_eq!(location.display(), "releases/5/secret", "{path}");
+        }
+        assert_eq!(files.locate(Path::new("sub/../releases/5/secret")).unwrap().spellings(), []);
+        let outside = files.locate(&disk.outside.join("../outside/secret")).unwrap();
+        assert_eq!((outside.spellings(), outside.path()), (&[][..], &*disk.outside.join("secret")));
+    }
+}
+
 #[tokio::test]
 async fn a08_loops_and_long_chains_end_in_an_error_that_says_so() {
     let disk = Disk::new();

@@ -2,9 +2,9 @@
 
 use haft_contract::{Connect, Effect, Exec, ExecHost, Extent, PathEffect, Plan, visible};
 
-use super::command::programs;
+use super::command::{is_option, programs};
 use super::matcher::Matcher;
-use super::scope::{self, EFFECTS, Grammar, Kinds};
+use super::scope::{self, Grammar, Kinds};
 use super::text::{self, literal};
 use super::{Effects, Rule, RuleKind, RuleSet};
 use crate::name::folded;
@@ -48,7 +48,7 @@ fn of_tool(tool: &Candidate<'_>) -> Result<String, String> {
 /// Whether a rule that begins with the tool's name speaks of the tool.
 fn can_be_named(tool: &Candidate<'_>) -> bool {
     let name = tool.name();
-    let is_effect = EFFECTS.iter().any(|(effect, ..)| *effect == folded(name));
+    let is_effect = scope::effects().any(|(effect, _)| effect == folded(name));
     (!is_effect || name == "exec")
         && !scope::is_anothers(name)
         && !name.contains(['*', '(', ')'])
@@ -64,23 +64,31 @@ fn of_effect(tool: &Candidate<'_>, effect: &Effect) -> Result<String, String> {
         Effect::Spawn { agent: name } | Effect::Configure { key: name } => blanks_kept(&literal(name, ":")),
         _ => return of_tool(tool),
     };
-    let rule = named(tool, effect, &content);
+    let rule = named(tool, effect, &content)?;
     if holds(tool, effect, &rule) { Ok(rule) } else { Err("no rule can say exactly this, so only this once".into()) }
 }
 
-/// The rule on the tool where that can speak of the effect, else on the effect.
-fn named(tool: &Candidate<'_>, effect: &Effect, content: &str) -> String {
+/// The rule on the tool where that says exactly this kind of effect, else on the effect, which other tools of Haft have as
+/// well. What a plugin's tool was allowed is not lent to any other.
+fn named(tool: &Candidate<'_>, effect: &Effect, content: &str) -> Result<String, String> {
     let name = tool.name();
-    let own = scope::of_tool(name).map(|scope| scope.permitted().meets(Kinds::of(effect)));
-    let foreign = own.is_none() && !scope::is_of_catalog(name) && can_be_named(tool);
+    if !scope::is_of_catalog(name) {
+        return named_foreign(tool, effect, content);
+    }
+    let subject = if scope::is_exactly(name, effect) { name } else { effect.kind() };
+    Ok(format!("{subject}({content})"))
+}
+
+fn named_foreign(tool: &Candidate<'_>, effect: &Effect, content: &str) -> Result<String, String> {
+    let name = tool.name();
     match effect {
+        _ if !can_be_named(tool) => Err(format!("no rule can name the tool '{}', so only this once", visible::line(name))),
         // Only the host tells a command from a path there.
-        Effect::Exec(exec) if foreign && exec.host == ExecHost::Host => format!("{name}(host:host {content})"),
-        Effect::Read(_) | Effect::Write(_) | Effect::Delete(_) | Effect::Connect(_) | Effect::Exec(_) if foreign => {
-            format!("{name}({content})")
-        }
-        _ if own == Some(true) => format!("{name}({content})"),
-        _ => format!("{}({content})", effect.kind()),
+        Effect::Exec(exec) if exec.host == ExecHost::Host => Ok(format!("{name}(host:host {content})")),
+        Effect::Connect(_) | Effect::Exec(_) => Ok(format!("{name}({content})")),
+        Effect::Read(_) => Err(format!("a rule for '{name}' would also allow it to write there, so only this once")),
+        Effect::Write(_) => Err(format!("a rule for '{name}' would also allow it to read there, so only this once")),
+        _ => Err(format!("no rule can speak of this for '{name}' alone, so only this once")),
     }
 }
 
@@ -98,7 +106,7 @@ fn holds(tool: &Candidate<'_>, effect: &Effect, rule: &str) -> bool {
     let Ok(matcher) = Matcher::parse(grammar, RuleKind::Allow, &letters, None) else { return false };
     let effects = Some(Effects { by: None, kinds: Kinds::of(effect), matcher });
     let mut set = RuleSet::default();
-    set.push(Rule { kind: RuleKind::Allow, text: String::new(), place: Place::default(), tool: None, effects });
+    set.push(Rule { kind: RuleKind::Allow, text: String::new(), place: Place::default(), of_project: false, tool: None, effects });
     set.on_effect(tool, effect).is_some()
 }
 
@@ -106,11 +114,8 @@ fn path_content(effect: &PathEffect) -> Result<String, String> {
     let Some(path) = effect.location.path().to_str() else {
         return Err("a path that is no text cannot stand in a rule, so only this once".into());
     };
-    let display = effect.location.display();
-    let written = literal(if display.starts_with('/') { path } else { display }, "?[]{}");
-    // Whatever a name begins with means nothing behind these two.
-    let plain = written.starts_with('/') || written.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c)) || written == ".";
-    let written = if plain { written } else { format!("./{written}") };
+    // From the top: the rule is kept where it holds for every workspace.
+    let written = literal(path, "?[]{}");
     Ok(match effect.extent {
         Extent::File => blanks_kept(&written),
         Extent::Tree => format!("{}/**", written.trim_end_matches('/')),
@@ -133,7 +138,7 @@ fn command_content(exec: &Exec) -> Result<String, String> {
     }
     let is_bare = !exec.named.contains('/');
     let host = if exec.host == ExecHost::Host { String::new() } else { format!("host:{} ", exec.host.as_str()) };
-    if let Some(command) = exec.arguments.first().filter(|command| is_bare && stays_harmless(exec, command)) {
+    if let Some(command) = exec.arguments.first().filter(|command| is_bare && is_narrowed(exec, command)) {
         return Ok(format!("{host}{} {command} *", exec.named));
     }
     let program = if is_bare { &exec.named } else { &*path };
@@ -141,8 +146,11 @@ fn command_content(exec: &Exec) -> Result<String, String> {
     Ok(host + &words.collect::<Vec<_>>().join(" "))
 }
 
-fn stays_harmless(exec: &Exec, command: &str) -> bool {
-    programs::is_harmless(&exec.named, command) && programs::gadgets(&exec.named, &exec.arguments).next().is_none()
+/// Whether `*` in place of what stands behind a command covers nothing worse.
+fn is_narrowed(exec: &Exec, command: &str) -> bool {
+    programs::is_narrowed(&exec.named, command)
+        && !exec.arguments.iter().any(|argument| is_option(argument))
+        && programs::gadgets(&exec.named, &exec.arguments).next().is_none()
 }
 
 fn program_word(program: &str) -> String {
@@ -156,9 +164,11 @@ fn word(text: &str) -> String {
 }
 
 fn connection_content(connect: &Connect) -> String {
-    let port = if matches!(connect.port, 80 | 443) { String::new() } else { format!(":{}", connect.port) };
     let method = if connect.only_reads() { String::new() } else { format!(" method:{}", connect.method) };
-    format!("domain:{}{port}{method}", connect.host.trim_end_matches('.'))
+    let host = connect.host.trim_end_matches('.');
+    // Without its brackets, the end of an address would be taken for the port.
+    let host = if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host.to_owned() };
+    format!("domain:{host}:{}{method}", connect.port)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod parse;
 pub(super) mod programs;
+mod words;
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -9,6 +10,8 @@ use std::path::Path;
 use haft_contract::{Exec, ExecHost};
 
 pub(super) use self::parse::words;
+pub(super) use self::words::is_option;
+use self::words::{Wanted, Word};
 use super::RuleKind;
 use super::glob::{Glob, lower};
 
@@ -23,6 +26,10 @@ pub(super) struct CommandPattern {
     program: Program,
     /// The arguments; behind a program that can be any, the program as well.
     words: Vec<Word>,
+    /// The options among them, where the rule restricts: they hold wherever they stand.
+    options: Vec<Wanted>,
+    /// Whether `*` stands for options as well.
+    any_option: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,13 +42,6 @@ enum Program {
     Path(Glob),
     /// By the end of its path.
     Tail(String),
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Word {
-    /// Any number of words, also none.
-    Run,
-    One(Glob),
 }
 
 /// A command as rules see it.
@@ -87,12 +87,18 @@ impl CommandPattern {
         if self.kind.restricts() { self.hits(command) } else { self.covers(command) }
     }
 
+    /// Whether it names the program.
+    pub(super) fn is_anchored(&self) -> bool {
+        matches!(&self.program, Program::Name(Glob::Literal(_)) | Program::Path(Glob::Literal(_)))
+    }
+
     fn hits(&self, command: &Command<'_>) -> bool {
-        let arguments = command.exec.arguments.iter().map(String::as_str);
-        match &self.program {
-            Program::Any => run(&self.words, std::iter::once(&*command.file).chain(arguments), fits_widely, true),
-            program => program.is(command) && run(&self.words, arguments, fits_widely, true),
+        if !self.program.is(command) {
+            return false;
         }
+        let program = (self.program == Program::Any).then_some(&*command.file);
+        let given = program.into_iter().chain(command.exec.arguments.iter().map(String::as_str));
+        words::begin(&self.words, given.clone()) && self.options.iter().all(|option| option.is_among(&self.words, given.clone()))
     }
 
     /// What a `*` stands for must not be an option that runs another program: whoever means one writes it out.
@@ -100,12 +106,12 @@ impl CommandPattern {
         let arguments = &command.exec.arguments;
         command.is_clean
             && self.program.is_called(command.exec)
-            && run(&self.words, arguments.iter().map(String::as_str), Glob::fits, false)
+            && words::cover(&self.words, arguments.iter().map(String::as_str), self.any_option)
             && ![&command.file, &command.called].iter().any(|name| programs::gadgets(name, arguments).any(|option| self.frees(option)))
     }
 
     fn frees(&self, argument: &str) -> bool {
-        self.program != Program::Any && !self.words.iter().any(|word| matches!(word, Word::One(Glob::Literal(word)) if word == argument))
+        self.program != Program::Any && !self.words.iter().any(|word| word.writes_out(argument))
     }
 }
 
@@ -134,63 +140,6 @@ impl Program {
 
 fn last_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
-}
-
-/// Whether a word fits, also in the forms that a program takes for the same: `--option=value`, and an option cut short.
-fn fits_widely(glob: &Glob, word: &str) -> bool {
-    glob.fits(word) || glob.as_literal().is_some_and(|wanted| programs::is_short_for(word, wanted))
-}
-
-/// Matches words with every reading at once, one bit for each place in the pattern, so no pattern takes long. Where options
-/// may stand in between, each may have a value of its own.
-fn run<'a>(words: &[Word], given: impl Iterator<Item = &'a str>, fits: impl Fn(&Glob, &str) -> bool, options: bool) -> bool {
-    let mut places = Places { plain: closed(words, 1), behind_option: 0 };
-    for word in given {
-        places = places.step(words, word, &fits, options);
-        if places.all() == 0 {
-            return false;
-        }
-    }
-    places.all() & (1 << words.len()) != 0
-}
-
-/// Where in the pattern a reading can be.
-#[derive(Clone, Copy)]
-struct Places {
-    plain: u64,
-    behind_option: u64,
-}
-
-impl Places {
-    fn all(self) -> u64 {
-        self.plain | self.behind_option
-    }
-
-    fn step(self, words: &[Word], given: &str, fits: impl Fn(&Glob, &str) -> bool, options: bool) -> Self {
-        // Whatever stands behind an option may be its value.
-        let mut next = Self { plain: self.behind_option, behind_option: 0 };
-        let is_option = options && given.starts_with('-');
-        for (place, word) in words.iter().enumerate().filter(|(place, _)| self.all() & (1 << place) != 0) {
-            match word {
-                Word::Run => next.plain |= 1 << place,
-                Word::One(glob) => {
-                    next.plain |= u64::from(fits(glob, given)) << (place + 1);
-                    next.behind_option |= u64::from(is_option) << place;
-                }
-            }
-        }
-        Self { plain: closed(words, next.plain), behind_option: next.behind_option }
-    }
-}
-
-/// A run can be of no words.
-fn closed(words: &[Word], mut places: u64) -> u64 {
-    for (place, word) in words.iter().enumerate() {
-        if *word == Word::Run && places & (1 << place) != 0 {
-            places |= 1 << (place + 1);
-        }
-    }
-    places
 }
 
 #[cfg(test)]

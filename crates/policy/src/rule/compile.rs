@@ -4,7 +4,8 @@ use std::path::Path;
 
 use super::fault::{Fault, RuleFault};
 use super::matcher::Matcher;
-use super::scope::{self, Grammar, Kinds, Scope, Subject};
+use super::scope::{self, Grammar, Kinds, Scope};
+use super::subject::{self, Subject};
 use super::text::{self, Letter, Written};
 use super::{Effects, Rule, RuleKind, ToolName};
 use crate::Listed;
@@ -26,14 +27,21 @@ impl Compiler<'_> {
     /// Reads one rule.
     pub(super) fn rule(&self, listed: &Listed) -> Result<Rule, RuleFault> {
         let (tool, effects) = self.parts(&listed.pattern).map_err(|fault| fault.of(self.kind, listed))?;
-        Ok(Rule { kind: self.kind, text: listed.pattern.trim().to_owned(), place: listed.place.clone(), tool, effects })
+        Ok(Rule {
+            kind: self.kind,
+            text: listed.pattern.trim().to_owned(),
+            place: listed.place.clone(),
+            of_project: listed.of_project,
+            tool,
+            effects,
+        })
     }
 
     fn parts(&self, text: &str) -> Result<Parts, Fault> {
         let Written { name, content } = text::read(text)?;
-        match (scope::resolve(name, self.vocabulary)?, content) {
+        match (subject::resolve(name, self.vocabulary)?, content) {
             (Subject::Effect(name, scope), None) => self.every_effect(name, scope),
-            (Subject::Effect(_, scope), Some(letters)) => self.effects(None, scope, scope.kinds, &letters),
+            (Subject::Effect(_, scope), Some(letters)) => self.effects(None, scope, &letters),
             (Subject::Tool(name), None) => self.tool(ToolName::Exact(folded(&name))),
             (Subject::Tools(pattern), None) => self.tool(ToolName::Glob(pattern)),
             (Subject::Tool(name), Some(letters)) => self.of_tool(&name, &letters),
@@ -50,7 +58,7 @@ impl Compiler<'_> {
         if runs && self.kind == RuleKind::Allow {
             return Err(everything(name));
         }
-        Ok((runs.then(|| ToolName::Exact(name.to_owned())), Some(Effects { by: None, kinds: scope.kinds, matcher: Matcher::Any })))
+        Ok((runs.then(|| ToolName::Exact(name.to_owned())), Some(Effects { by: None, kinds: self.kinds(scope), matcher: Matcher::Any })))
     }
 
     fn tool(&self, tool: ToolName) -> Result<Parts, Fault> {
@@ -78,14 +86,18 @@ impl Compiler<'_> {
     /// What restricts a tool restricts everyone who would do the same; what permits it permits nobody else.
     fn of(&self, tool: ToolName, scope: Scope, letters: &[Letter]) -> Result<Parts, Fault> {
         match self.kind {
-            RuleKind::Allow => self.effects(Some(tool), scope, scope.permitted(), letters),
-            RuleKind::Deny | RuleKind::Ask => self.effects(None, scope, scope.kinds, letters),
+            RuleKind::Allow => self.effects(Some(tool), scope, letters),
+            RuleKind::Deny | RuleKind::Ask => self.effects(None, scope, letters),
         }
     }
 
-    fn effects(&self, by: Option<ToolName>, scope: Scope, kinds: Kinds, letters: &[Letter]) -> Result<Parts, Fault> {
+    fn effects(&self, by: Option<ToolName>, scope: Scope, letters: &[Letter]) -> Result<Parts, Fault> {
         let matcher = Matcher::parse(scope.grammar, self.kind, letters, self.home)?;
-        Ok((None, Some(Effects { by, kinds, matcher })))
+        Ok((None, Some(Effects { by, kinds: self.kinds(scope), matcher })))
+    }
+
+    fn kinds(&self, scope: Scope) -> Kinds {
+        if self.kind.restricts() { scope.kinds } else { scope.permitted }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Patterns on connections: `domain:…`, `method:…`.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr};
 
 use haft_contract::Connect;
 
@@ -29,7 +29,8 @@ enum Host {
     Exact(String),
     /// Every host whose name ends with a dot and this.
     Beneath(String),
-    Address(Ipv6Addr),
+    /// In its shortest form: an IPv4 address within an IPv6 one is the IPv4 address.
+    Address(IpAddr),
 }
 
 impl ConnectionPattern {
@@ -58,7 +59,21 @@ impl ConnectionPattern {
             Some(method) => connect.method.eq_ignore_ascii_case(method),
             None => self.kind.restricts() || connect.only_reads(),
         };
-        method && self.port.is_none_or(|port| port == connect.port) && self.is_host(&connect.host)
+        method && self.is_port(connect) && self.is_host(&connect.host)
+    }
+
+    /// `allow` without a port means the usual one, and the usual port the protocol that belongs to it.
+    fn is_port(&self, connect: &Connect) -> bool {
+        let is_usual = matches!((connect.scheme.as_str(), connect.port), ("https", 443) | ("http", 80));
+        match self.port {
+            None => self.kind.restricts() || is_usual,
+            Some(port) => port == connect.port && (self.kind.restricts() || is_usual || !matches!(port, 80 | 443)),
+        }
+    }
+
+    /// Whether it names a host, or the hosts beneath one.
+    pub(super) fn is_anchored(&self) -> bool {
+        self.host != Host::Any
     }
 
     fn is_host(&self, host: &str) -> bool {
@@ -124,10 +139,10 @@ fn known_host(host: &str) -> Result<Host, Fault> {
     Ok(if beneath { Host::Beneath(name.to_owned()) } else { Host::Exact(name.to_owned()) })
 }
 
-/// An IPv6 address, with or without its brackets.
-fn address(host: &str) -> Option<Ipv6Addr> {
+/// An address, with or without brackets.
+fn address(host: &str) -> Option<IpAddr> {
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-    bare.contains(':').then(|| bare.parse().ok()).flatten()
+    bare.parse().ok().map(|address: IpAddr| address.to_canonical())
 }
 
 fn check_name(name: &str) -> Result<(), Fault> {
@@ -166,9 +181,15 @@ mod tests {
     #[test]
     fn hosts_ports_and_methods_are_compared() {
         let connect = |host: &str, port, method: &str| Connect::new("https", host, port, method);
+        let plain = |host: &str, port, method: &str| Connect::new("http", host, port, method);
         for (content, target, denied, allowed) in [
             ("domain:example.org", connect("example.org", 443, "GET"), true, true),
-            ("domain:Example.ORG.", connect("example.org.", 8443, "HEAD"), true, true),
+            ("domain:example.org", plain("example.org", 80, "GET"), true, true),
+            ("domain:example.org", plain("example.org", 443, "GET"), true, false),
+            ("domain:example.org", connect("example.org", 80, "GET"), true, false),
+            ("domain:example.org", connect("example.org", 22, "GET"), true, false),
+            ("domain:Example.ORG.", connect("example.org.", 443, "HEAD"), true, true),
+            ("domain:Example.ORG.", connect("example.org.", 8443, "HEAD"), true, false),
             ("domain:example.org", connect("example.org", 443, "POST"), true, false),
             ("domain:example.org", connect("www.example.org", 443, "GET"), false, false),
             ("domain:example.org", connect("evilexample.org", 443, "GET"), false, false),
@@ -177,15 +198,24 @@ mod tests {
             ("domain:*.example.org", connect("evilexample.org", 443, "GET"), false, false),
             ("domain:*.example.org", connect("example.org.evil.net", 443, "GET"), false, false),
             ("domain:example.org:8080", connect("example.org", 8080, "GET"), true, true),
+            ("domain:example.org:8080", plain("example.org", 8080, "GET"), true, true),
             ("domain:example.org:8080", connect("example.org", 443, "GET"), false, false),
+            ("domain:example.org:443", connect("example.org", 443, "GET"), true, true),
+            ("domain:example.org:443", plain("example.org", 443, "GET"), true, false),
+            ("domain:example.org:80", connect("example.org", 80, "GET"), true, false),
             ("method:post", connect("example.org", 443, "POST"), true, true),
             ("method:POST", connect("example.org", 443, "PUT"), false, false),
             ("domain:x.org method:PUT", connect("x.org", 443, "PUT"), true, true),
             ("domain:x.org method:PUT", connect("y.org", 443, "PUT"), false, false),
-            ("domain:127.0.0.1", connect("127.0.0.1", 80, "GET"), true, true),
-            ("domain:[::1]:80", connect("[::1]", 80, "GET"), true, true),
-            ("domain:::ffff:127.0.0.1", connect("[::ffff:7f00:1]", 80, "GET"), true, true),
-            ("domain:*", connect("any.example", 80, "GET"), true, true),
+            ("domain:127.0.0.1", plain("127.0.0.1", 80, "GET"), true, true),
+            ("domain:127.0.0.1", plain("[::ffff:7f00:1]", 80, "GET"), true, true),
+            ("domain:127.0.0.1", plain("::ffff:127.0.0.1", 80, "GET"), true, true),
+            ("domain:127.0.0.1", plain("[::ffff:7f00:2]", 80, "GET"), false, false),
+            ("domain:[::1]:80", plain("[::1]", 80, "GET"), true, true),
+            ("domain:::ffff:127.0.0.1", plain("[::ffff:7f00:1]", 80, "GET"), true, true),
+            ("domain:[::ffff:7f00:1]", plain("127.0.0.1", 80, "GET"), true, true),
+            ("domain:*", plain("any.example", 80, "GET"), true, true),
+            ("domain:*", plain("any.example", 81, "GET"), true, false),
         ] {
             let matches = |kind| parse(kind, content).unwrap().matches(&target);
             assert_eq!((matches(RuleKind::Deny), matches(RuleKind::Allow)), (denied, allowed), "{content} on {target:?}");

@@ -58,6 +58,15 @@ impl Glob {
         }
     }
 
+    /// Whether its first letter is written out, and is that of the text.
+    pub(super) fn begins_like(&self, text: &str) -> bool {
+        let first = match self {
+            Self::Literal(own) => own.chars().next(),
+            Self::Wild(marks) => marks.first().and_then(|mark| if let Mark::Letter(letter) = mark { Some(*letter) } else { None }),
+        };
+        first == text.chars().next()
+    }
+
     /// Whether it matches the whole text. One point to return to: at most `pattern × text` steps, whatever the pattern.
     pub(super) fn fits(&self, text: &str) -> bool {
         match self {

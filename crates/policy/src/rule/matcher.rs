@@ -52,6 +52,18 @@ impl Matcher {
         })
     }
 
+    /// Whether it says exactly where the rule holds.
+    pub(super) fn is_anchored(&self) -> bool {
+        match self {
+            Self::Any => false,
+            Self::Path(pattern) => pattern.is_anchored(),
+            Self::Command(pattern) => pattern.is_anchored(),
+            Self::Connection(pattern) => pattern.is_anchored(),
+            Self::Message(pattern) => pattern.is_anchored(),
+            Self::Name(pattern) => pattern.is_anchored(),
+        }
+    }
+
     /// Whether the rule speaks of what an effect does.
     pub(super) fn matches(&self, deed: &Deed<'_>) -> bool {
         match (self, deed) {

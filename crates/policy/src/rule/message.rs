@@ -19,6 +19,10 @@ impl NamePattern {
         let glob = Glob::with_runs(letters);
         Self { kind, glob: if kind.restricts() { glob.lower() } else { glob } }
     }
+    /// Whether it is one name.
+    pub(super) fn is_anchored(&self) -> bool {
+        self.glob.as_literal().is_some()
+    }
     /// Whether it is meant.
     pub(super) fn matches(&self, name: &str) -> bool {
         if self.kind.restricts() { self.glob.fits(&lower(name)) } else { self.glob.fits(name) }
@@ -38,9 +42,9 @@ impl MessagePattern {
         let mut pattern = Self { channel: None, to: None };
         for word in words(letters)? {
             let before = if let Some(channel) = behind(&word.letters, "channel:") {
-                pattern.channel.replace(NamePattern::parse(kind, channel))
+                pattern.channel.replace(NamePattern::parse(kind, given("channel", channel)?))
             } else if let Some(to) = behind(&word.letters, "to:") {
-                pattern.to.replace(NamePattern::parse(kind, to))
+                pattern.to.replace(NamePattern::parse(kind, given("to", to)?))
             } else {
                 let message = format!("'{}' can never match a message, which has a channel and a recipient", plain(&word.letters));
                 return Err(Fault::new(message, "write 'channel:desktop', 'to:anna', or both; quotes hold a name with blanks together"));
@@ -52,10 +56,22 @@ impl MessagePattern {
         Ok(pattern)
     }
 
+    /// Whether it says by which channel, and to whom.
+    pub(super) fn is_anchored(&self) -> bool {
+        [&self.channel, &self.to].into_iter().all(|part| part.as_ref().is_some_and(NamePattern::is_anchored))
+    }
+
     /// Whether the rule speaks of a message.
     pub(super) fn matches(&self, channel: &str, to: &str) -> bool {
         self.channel.as_ref().is_none_or(|pattern| pattern.matches(channel)) && self.to.as_ref().is_none_or(|pattern| pattern.matches(to))
     }
+}
+
+fn given<'a>(key: &str, name: &'a [Letter]) -> Result<&'a [Letter], Fault> {
+    if name.is_empty() {
+        return Err(Fault::new(format!("'{key}:' names nobody"), format!("write a name behind it, '{key}:*' for any, or leave it out")));
+    }
+    Ok(name)
 }
 
 #[cfg(test)]
@@ -87,5 +103,10 @@ mod tests {
         let message = |content| parse(RuleKind::Deny, content).unwrap_err().message;
         assert_eq!(message("docs/**"), "'docs/**' can never match a message, which has a channel and a recipient");
         assert_eq!(message("to:a to:b"), "a message has one channel and one recipient");
+        for (content, expected) in
+            [("channel:", "'channel:' names nobody"), ("to:\"\"", "'to:' names nobody"), ("channel:mail to:", "'to:' names nobody")]
+        {
+            assert_eq!(message(content), expected);
+        }
     }
 }

@@ -40,9 +40,14 @@ impl PathPattern {
     /// Whether the rule speaks of what is touched.
     pub(super) fn matches(&self, touched: &Spellings<'_>) -> bool {
         if self.kind.restricts() {
-            return self.hits(&touched.folded, touched) || touched.asked.as_ref().is_some_and(|asked| self.hits(asked, touched));
+            return std::iter::once(&touched.folded).chain(&touched.spelled).any(|spelling| self.hits(spelling, touched));
         }
         (self.beneath || !touched.tree) && touched.exact.as_ref().is_some_and(|exact| self.names(exact))
+    }
+
+    /// Whether it counts from the top of the machine, and so means the same in every workspace.
+    pub(super) fn is_anchored(&self) -> bool {
+        self.anchor == Anchor::Machine
     }
 
     fn hits(&self, spelling: &Spelling<'_>, touched: &Spellings<'_>) -> bool {

@@ -1,10 +1,10 @@
-//! What the name of a rule stands for.
+//! What the content of a rule speaks of: which kinds of effects, and how it is read.
 
 use haft_contract::Effect;
 
 use super::fault::Fault;
 use super::text::{Letter, behind};
-use crate::catalog::{CATALOG, Vocabulary};
+use crate::catalog::CATALOG;
 use crate::name::{folded, glob};
 
 /// A set of effect kinds.
@@ -22,6 +22,7 @@ impl Kinds {
     const SPAWN: Self = Self(1 << 6);
     const CONFIGURE: Self = Self(1 << 7);
     const CHANGE: Self = Self::WRITE.and(Self::DELETE);
+    const EDIT: Self = Self::READ.and(Self::WRITE);
     const PATH: Self = Self::CHANGE.and(Self::READ);
 
     const fn and(self, other: Self) -> Self {
@@ -30,6 +31,10 @@ impl Kinds {
     fn within(self, other: Self) -> Option<Self> {
         let common = self.0 & other.0;
         (common != 0).then_some(Self(common))
+    }
+    /// The same without deletions, unless it is about those alone: whoever permits one says so.
+    fn permitted(self) -> Self {
+        Self(self.0 & !Self::DELETE.0).within(self).unwrap_or(self)
     }
     /// Whether any kind is in both.
     pub(super) fn meets(self, other: Self) -> bool {
@@ -107,59 +112,63 @@ pub(super) struct Scope {
     pub(super) grammar: Grammar,
     /// What a rule that restricts is about.
     pub(super) kinds: Kinds,
+    /// What a rule that permits is about.
+    pub(super) permitted: Kinds,
 }
 
 impl Scope {
-    /// What a rule that permits is about: whoever may change a file may read it to do so.
-    pub(super) fn permitted(self) -> Kinds {
-        if self.kinds == Kinds::CHANGE { Kinds::PATH } else { self.kinds }
+    fn new(grammar: Grammar, kinds: Kinds) -> Self {
+        Self { grammar, kinds, permitted: kinds.permitted() }
     }
 }
 
-/// What a name stands for.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Subject {
-    /// An effect, whichever tool has it.
-    Effect(&'static str, Scope),
-    /// A tool, by its canonical name.
-    Tool(String),
-    /// Tools, by a pattern in the folded spelling.
-    Tools(String),
-}
-
-/// The effects that a rule can name.
-pub(super) const EFFECTS: [(&str, Grammar, Kinds); 8] = [
-    ("read", Grammar::Path, Kinds::READ),
-    ("write", Grammar::Path, Kinds::CHANGE),
-    ("delete", Grammar::Path, Kinds::DELETE),
-    ("exec", Grammar::Command, Kinds::EXEC),
-    ("connect", Grammar::Connection, Kinds::CONNECT),
-    ("send", Grammar::Message, Kinds::SEND),
-    ("spawn", Grammar::Agent, Kinds::SPAWN),
-    ("configure", Grammar::Key, Kinds::CONFIGURE),
+/// How rules on effects are read, in the order of [`Effect::KINDS`].
+const READINGS: [(Grammar, Kinds); Kinds::COUNT] = [
+    (Grammar::Path, Kinds::READ),
+    (Grammar::Path, Kinds::CHANGE),
+    (Grammar::Path, Kinds::DELETE),
+    (Grammar::Command, Kinds::EXEC),
+    (Grammar::Connection, Kinds::CONNECT),
+    (Grammar::Message, Kinds::SEND),
+    (Grammar::Agent, Kinds::SPAWN),
+    (Grammar::Key, Kinds::CONFIGURE),
 ];
 
-/// What the tools of the catalog do that content can speak of.
+/// The effects that a rule can name.
+pub(super) fn effects() -> impl Iterator<Item = (&'static str, Scope)> {
+    Effect::KINDS.iter().copied().zip(READINGS.map(|(grammar, kinds)| Scope::new(grammar, kinds)))
+}
+
+/// What the tools of the catalog do that content can speak of: to be restricted, and to be permitted.
 #[rustfmt::skip] // one kind a line
-const TOOLS: [(Grammar, Kinds, &[&str]); 7] = [
-    (Grammar::Path, Kinds::READ, &["read_file", "glob_search", "grep_search", "memory_get", "image"]),
-    (Grammar::Path, Kinds::CHANGE, &["write_file", "edit_file", "apply_patch", "notebook_edit", "todo_write", "tts"]),
-    (Grammar::Command, Kinds::EXEC, &["exec", "process", "repl", "powershell"]),
-    (Grammar::Connection, Kinds::CONNECT, &["web_fetch", "web_search", "http_request", "browser"]),
-    (Grammar::Message, Kinds::SEND, &["message", "notify", "send_user_message", "sessions_send"]),
-    (Grammar::Agent, Kinds::SPAWN, &["sessions_spawn", "agent", "subagents"]),
-    (Grammar::Key, Kinds::CONFIGURE, &["config", "gateway"]),
+const TOOLS: [(Grammar, Kinds, Kinds, &[&str]); 8] = [
+    (Grammar::Path, Kinds::READ, Kinds::READ, &["read_file", "glob_search", "grep_search", "memory_get", "image"]),
+    (Grammar::Path, Kinds::CHANGE, Kinds::WRITE, &["write_file", "todo_write", "tts"]),
+    // Whoever may change a file in its middle may read it to do so.
+    (Grammar::Path, Kinds::CHANGE, Kinds::EDIT, &["edit_file", "apply_patch", "notebook_edit"]),
+    (Grammar::Command, Kinds::EXEC, Kinds::EXEC, &["exec", "process", "repl", "powershell"]),
+    (Grammar::Connection, Kinds::CONNECT, Kinds::CONNECT, &["web_fetch", "web_search", "http_request", "browser"]),
+    (Grammar::Message, Kinds::SEND, Kinds::SEND, &["message", "notify", "send_user_message", "sessions_send"]),
+    (Grammar::Agent, Kinds::SPAWN, Kinds::SPAWN, &["sessions_spawn", "agent", "subagents"]),
+    (Grammar::Key, Kinds::CONFIGURE, Kinds::CONFIGURE, &["config", "gateway"]),
 ];
 
 /// What the content of a rule on this tool of the catalog speaks of.
 pub(super) fn of_tool(canonical: &str) -> Option<Scope> {
     let row = TOOLS.iter().find(|(.., tools)| tools.contains(&canonical));
-    row.map(|(grammar, kinds, _)| Scope { grammar: *grammar, kinds: *kinds })
+    row.map(|(grammar, kinds, permitted, _)| Scope { grammar: *grammar, kinds: *kinds, permitted: *permitted })
+}
+
+/// Whether a rule that allows something to this tool says that of this kind of effect, and nothing of another. That a tool
+/// which changes a file reads it as well is no other.
+pub(super) fn is_exactly(canonical: &str, effect: &Effect) -> bool {
+    let kind = Kinds::of(effect);
+    of_tool(canonical).is_some_and(|scope| scope.permitted == kind || (scope.permitted == Kinds::EDIT && kind == Kinds::WRITE))
 }
 
 /// Whether a pattern on names holds a tool that runs programs.
 pub(super) fn holds_a_runner(pattern: &str) -> bool {
-    TOOLS.iter().filter(|(.., kinds, _)| *kinds == Kinds::EXEC).any(|(.., tools)| tools.iter().any(|tool| glob(pattern, tool)))
+    TOOLS.iter().filter(|(_, kinds, ..)| *kinds == Kinds::EXEC).any(|(.., tools)| tools.iter().any(|tool| glob(pattern, tool)))
 }
 
 /// Whether a name would be taken for that of another tool of the catalog.
@@ -181,71 +190,44 @@ pub(super) fn of_content(letters: &[Letter]) -> Scope {
         () if begins("host:") => Grammar::Command,
         () => Grammar::Path,
     };
-    Scope { grammar, kinds: grammar.kinds() }
+    Scope::new(grammar, grammar.kinds())
 }
 
 /// What content speaks of behind a pattern on tools.
 pub(super) fn of_tools(pattern: &str, letters: &[Letter]) -> Result<Scope, Fault> {
-    let Scope { grammar, kinds } = of_content(letters);
+    let scope @ Scope { grammar, kinds, permitted } = of_content(letters);
     let known = TOOLS.iter().filter(|(.., tools)| tools.iter().any(|tool| glob(pattern, tool)));
-    let Some(meant) = known.map(|(_, kinds, _)| *kinds).reduce(Kinds::and) else { return Ok(Scope { grammar, kinds }) };
-    kinds.within(meant).map(|kinds| Scope { grammar, kinds }).ok_or_else(|| {
+    let both = |a: (Kinds, Kinds), b: (Kinds, Kinds)| (a.0.and(b.0), a.1.and(b.1));
+    let Some(meant) = known.map(|(_, kinds, permitted, _)| (*kinds, *permitted)).reduce(both) else { return Ok(scope) };
+    let within = kinds.within(meant.0).zip(permitted.within(meant.1));
+    within.map(|(kinds, permitted)| Scope { grammar, kinds, permitted }).ok_or_else(|| {
         let message = format!("no tool that '{pattern}' matches has to do with {}", grammar.subject());
         Fault::new(message, "name the effect instead: read, write, delete, exec or connect")
     })
 }
 
-/// Finds out what a name stands for. Effects come before the aliases of tools.
-pub(super) fn resolve(name: &str, vocabulary: &Vocabulary) -> Result<Subject, Fault> {
-    let wanted = folded(name);
-    if let Some((name, grammar, kinds)) = EFFECTS.into_iter().find(|(effect, ..)| *effect == wanted) {
-        return Ok(Subject::Effect(name, Scope { grammar, kinds }));
-    }
-    if wanted.contains('*') {
-        return tools(wanted, name, vocabulary);
-    }
-    match vocabulary.canonical(name) {
-        Some(canonical) => Ok(Subject::Tool(canonical.to_owned())),
-        None if server(&wanted).is_some_and(|server| vocabulary.has_source(server)) => Ok(Subject::Tool(wanted)),
-        None => Err(unknown(name, &wanted, vocabulary)),
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{exec, file};
+    use super::*;
 
-/// The name between `mcp__` and `__`.
-fn server(name: &str) -> Option<&str> {
-    let rest = name.strip_prefix("mcp__")?;
-    Some(rest.split_once("__").map_or(rest, |(server, _)| server))
-}
-
-/// A server that is not connected yet has no tools to match.
-fn tools(pattern: String, name: &str, vocabulary: &Vocabulary) -> Result<Subject, Fault> {
-    let of_server = server(&pattern).is_some_and(|server| server.contains('*') || vocabulary.has_source(server));
-    let of_plugin = vocabulary.has_source(pattern.split('*').next().unwrap_or_default().trim_end_matches('_'));
-    if of_server || of_plugin || vocabulary.matches_any(&pattern) {
-        return Ok(Subject::Tools(pattern));
+    #[test]
+    fn every_kind_of_effect_has_its_own_reading() {
+        let connect = haft_contract::Connect::new("https", "a.org", 443, "GET");
+        let named = [
+            Effect::Read(file("a")),
+            Effect::Write(file("a")),
+            Effect::Delete(file("a")),
+            Effect::Exec(exec("ls")),
+            Effect::Connect(connect),
+            Effect::Send { channel: "a".into(), to: "b".into(), outward: false },
+            Effect::Spawn { agent: "a".into() },
+            Effect::Configure { key: "a".into() },
+        ];
+        for ((effect, (name, scope)), place) in named.iter().zip(effects()).zip(0..) {
+            assert_eq!((effect.kind(), Kinds::of(effect)), (name, Kinds(1 << place)));
+            assert!(scope.kinds.meets(Kinds::of(effect)) && scope.permitted == Kinds::of(effect), "{name}");
+        }
+        assert_eq!(effects().count(), named.len());
     }
-    Err(match server(&pattern) {
-        Some(server) => no_server(server),
-        None => Fault::new(format!("'{name}' matches no tool"), "`haft tools` lists the tools; correct the pattern, or remove the rule"),
-    })
-}
-
-fn no_server(server: &str) -> Fault {
-    Fault::new(format!("there is no MCP server '{server}'"), "configure the server, correct its name, or remove the rule")
-}
-
-fn unknown(name: &str, wanted: &str, vocabulary: &Vocabulary) -> Fault {
-    if let Some(server) = server(wanted) {
-        return no_server(server);
-    }
-    if wanted.starts_with("group:") {
-        return Fault::new(format!("a rule cannot name a group, as '{name}' does"), "name an effect or a tool; groups stand in [tools]");
-    }
-    let near = vocabulary.nearest(name);
-    let help = if near.is_empty() {
-        format!("`haft tools` lists the tools; the effects are {}", EFFECTS.map(|(name, ..)| name).join(", "))
-    } else {
-        format!("did you mean {}?", near.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(" or "))
-    };
-    Fault::new(format!("there is no tool or effect '{name}'"), help)
 }

@@ -93,6 +93,24 @@ impl RuleSet {
         tools.into_iter().chain(effects).min().map(|index| self.hit(index))
     }
 
+    /// Every rule of a kind that names the tool as such.
+    pub(crate) fn all_on_tool(&self, kind: RuleKind, tool: &Candidate<'_>) -> Vec<Hit<'_>> {
+        let named = |rule: &&Rule| rule.kind == kind && rule.tool.as_ref().is_some_and(|name| name.means(tool, kind));
+        self.rules.iter().filter(named).map(|rule| Hit { rule }).collect()
+    }
+
+    /// Every rule of a kind that matches this effect of this tool, found without the index: for when one of them spoke.
+    pub(crate) fn all_on_effect(&self, kind: RuleKind, tool: &Candidate<'_>, effect: &Effect) -> Vec<Hit<'_>> {
+        let on_effect = with_deed(effect, |deed| {
+            let speaks = |rule: &&Rule| {
+                let about = rule.effects.as_ref().is_some_and(|effects| effects.kinds.meets(Kinds::of(effect)));
+                rule.kind == kind && about && speaks(rule, tool, deed)
+            };
+            self.rules.iter().filter(speaks).map(|rule| Hit { rule }).collect::<Vec<_>>()
+        });
+        self.all_on_tool(kind, tool).into_iter().chain(on_effect.unwrap_or_default()).collect()
+    }
+
     /// Path patterns that deny reading and that could match anywhere in a tree: the file system leaves them out of a search,
     /// which need not be refused then. Patterns that count from the workspace are not among them.
     pub fn denied_reads(&self) -> Vec<String> {
@@ -124,16 +142,13 @@ impl RuleSet {
 
     fn matching(&self, tool: &Candidate<'_>, effect: &Effect) -> Option<usize> {
         let rules = &self.effects[Kinds::of(effect).places().next()?];
-        match effect {
-            Effect::Exec(exec) => self.running(tool, rules, &Command::new(exec)),
-            _ if rules.is_empty() => None,
-            Effect::Read(path) => self.first(tool, rules, &Deed::Touches(&Touched::new(path, false).spellings())),
-            Effect::Write(path) | Effect::Delete(path) => self.first(tool, rules, &Deed::Touches(&Touched::new(path, true).spellings())),
-            Effect::Connect(connect) => self.first(tool, rules, &Deed::Connects(connect)),
-            Effect::Send { channel, to, .. } => self.first(tool, rules, &Deed::Sends { channel, to }),
-            Effect::Spawn { agent: name } | Effect::Configure { key: name } => self.first(tool, rules, &Deed::Names(name)),
-            _ => None,
+        if rules.is_empty() && !matches!(effect, Effect::Exec(_)) {
+            return None;
         }
+        with_deed(effect, |deed| match deed {
+            Deed::Runs(command) => self.running(tool, rules, command),
+            deed => self.first(tool, rules, deed),
+        })?
     }
 
     fn running(&self, tool: &Candidate<'_>, any: &[usize], command: &Command<'_>) -> Option<usize> {
@@ -144,14 +159,27 @@ impl RuleSet {
     }
 
     fn first(&self, tool: &Candidate<'_>, rules: &[usize], deed: &Deed<'_>) -> Option<usize> {
-        let speaks = |index: &usize| {
-            let rule = &self.rules[*index];
-            let of =
-                |effects: &super::Effects| effects.by.as_ref().is_none_or(|by| by.means(tool, rule.kind)) && effects.matcher.matches(deed);
-            rule.effects.as_ref().is_some_and(of)
-        };
-        rules.iter().copied().find(speaks)
+        rules.iter().copied().find(|index| speaks(&self.rules[*index], tool, deed))
     }
+}
+
+/// Whether a rule on effects speaks of what a tool does, if it is about that kind of effect.
+fn speaks(rule: &Rule, tool: &Candidate<'_>, deed: &Deed<'_>) -> bool {
+    let by = |effects: &super::Effects| effects.by.as_ref().is_none_or(|by| by.means(tool, rule.kind));
+    rule.effects.as_ref().is_some_and(|effects| by(effects) && effects.matcher.matches(deed))
+}
+
+/// Brings an effect into the form in which rules compare it; nothing if none can.
+fn with_deed<T>(effect: &Effect, compare: impl FnOnce(&Deed<'_>) -> T) -> Option<T> {
+    Some(match effect {
+        Effect::Exec(exec) => compare(&Deed::Runs(&Command::new(exec))),
+        Effect::Read(path) => compare(&Deed::Touches(&Touched::new(path, false).spellings())),
+        Effect::Write(path) | Effect::Delete(path) => compare(&Deed::Touches(&Touched::new(path, true).spellings())),
+        Effect::Connect(connect) => compare(&Deed::Connects(connect)),
+        Effect::Send { channel, to, .. } => compare(&Deed::Sends { channel, to }),
+        Effect::Spawn { agent: name } | Effect::Configure { key: name } => compare(&Deed::Names(name)),
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ use crate::catalog::Vocabulary;
 use crate::list::Groups;
 use crate::name::folded;
 use crate::steps::Lists;
-use crate::{Caller, Candidate, ChannelSpec, Decision, Sender};
+use crate::steps::lists::{StandsIn, counting};
+use crate::{Caller, Candidate, ChannelSpec, Decision, Sender, ToolLists};
 
 const STEP: &str = "group";
 const ANYONE: &str = "*";
@@ -28,7 +29,7 @@ impl Channels {
         let channel = |(name, spec): &(String, ChannelSpec)| {
             let key = format!("channels.\"{name}\"");
             let lists = Lists::compile(format!("{key}.tools"), &spec.tools, groups, vocabulary);
-            let sender = |(sender, lists): &(String, _)| {
+            let sender = |(sender, lists): &(String, ToolLists)| {
                 (sender_key(sender), Lists::compile(format!("{key}.senders.\"{sender}\""), lists, groups, vocabulary))
             };
             (folded(name), Channel { lists, senders: spec.senders.iter().map(sender).collect() })
@@ -37,32 +38,39 @@ impl Channels {
     }
 
     pub(crate) fn apply(&self, decision: &mut Decision, tool: &Candidate<'_>, caller: &Caller) {
-        let Some(channel) = self.find(caller) else { return };
-        let own = channel.senders_lists(caller.sender.as_ref());
-        own.unwrap_or(&channel.lists).apply(decision, STEP, tool);
+        for channel in self.find(caller) {
+            for lists in channel.lists_of(caller.sender.as_ref()) {
+                lists.apply(decision, STEP, tool);
+            }
+        }
     }
 
-    /// One group of a channel before the channel, and that before all channels.
-    fn find(&self, caller: &Caller) -> Option<&Channel> {
-        let name = folded(caller.channel.as_deref()?);
+    /// One group of a channel in place of the channel, and that in place of all channels.
+    fn find(&self, caller: &Caller) -> Vec<&Channel> {
+        let Some(name) = caller.channel.as_deref().filter(|_| !self.by_name.is_empty()).map(folded) else { return Vec::new() };
         let general = name.split_once(':').map(|(channel, _)| channel);
-        self.by_name.get(&name).or_else(|| self.by_name.get(general?)).or_else(|| self.by_name.get(ANYONE))
+        let names = [Some(name.as_str()), general, Some(ANYONE)];
+        counting(names.into_iter().flatten().filter_map(|name| self.by_name.get(name)))
+    }
+}
+
+impl StandsIn for Channel {
+    fn stands_in(&self) -> bool {
+        self.lists.stands_in() || self.senders.values().any(Lists::stands_in)
     }
 }
 
 impl Channel {
-    /// By id, then number, then user name, then shown name: what is hardest to forge counts first.
-    fn senders_lists(&self, sender: Option<&Sender>) -> Option<&Lists> {
-        let sender = sender.cloned().unwrap_or_default();
-        let keys = [("id", sender.id), ("e164", sender.e164), ("username", sender.username), ("name", sender.name)];
-        let named = keys.into_iter().find_map(|(kind, value)| self.senders.get(&format!("{kind}:{}", value?.to_lowercase())));
-        named.or_else(|| self.senders.get(ANYONE))
+    /// A sender's lists in place of the channel's; by id, then number, then user name, then shown name: what is hardest to
+    /// forge counts first.
+    fn lists_of(&self, sender: Option<&Sender>) -> Vec<&Lists> {
+        let named = sender.into_iter().flat_map(Sender::keys).chain([ANYONE.to_owned()]);
+        counting(named.filter_map(|key| self.senders.get(&key)).chain([&self.lists]))
     }
 }
 
 /// A sender without a kind is an id.
 fn sender_key(written: &str) -> String {
-    let written = written.trim().to_lowercase();
-    let has_kind = ["id:", "e164:", "username:", "name:"].iter().any(|kind| written.starts_with(kind));
-    if has_kind || written == ANYONE { written } else { format!("id:{written}") }
+    let written = written.trim();
+    if written == ANYONE { ANYONE.to_owned() } else { Sender::parse(written).keys().into_iter().next().unwrap_or_default() }
 }

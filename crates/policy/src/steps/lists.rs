@@ -1,11 +1,12 @@
 //! `allow`, `also_allow` and `deny` of one table.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::catalog::Vocabulary;
 use crate::list::{Groups, List};
 use crate::steps::unavailable;
-use crate::{AllowList, Caller, Candidate, Change, Decision, Listed, Place, ToolLists};
+use crate::{AllowList, Caller, Candidate, Change, Decision, Listed, Owner, Place, ToolLists};
 
 /// One list that a tool must stand in.
 #[derive(Debug, Clone)]
@@ -13,6 +14,8 @@ struct Allowed {
     list: List,
     place: Place,
     of_project: bool,
+    /// Whether nobody wrote it: then the person has no list to add to.
+    is_default: bool,
 }
 
 /// The lists of one table, compiled.
@@ -23,18 +26,38 @@ pub(crate) struct Lists {
     allow: Vec<Allowed>,
     also_allow: List,
     deny: List,
+    /// What is denied as long as the person denies nothing.
+    default_deny: List,
+    /// Whether the table stands in place of a more general one: not if a project wrote all of it, which only tightens.
+    stands_in: bool,
 }
 
 impl Lists {
     pub(crate) fn compile(key: impl Into<String>, lists: &ToolLists, groups: &Groups, vocabulary: &Vocabulary) -> Self {
         let list = |entries: &[Listed]| List::compile(entries, groups, vocabulary);
-        let allowed = |allow: &AllowList| Allowed { list: list(&allow.entries), place: allow.place.clone(), of_project: allow.of_project };
+        let allowed = |allow: &AllowList| Allowed {
+            list: list(&allow.entries),
+            place: allow.place.clone(),
+            of_project: allow.of_project,
+            is_default: false,
+        };
         Self {
             key: key.into(),
             allow: lists.allow.iter().map(allowed).collect(),
             also_allow: list(&lists.also_allow),
             deny: list(&lists.deny),
+            default_deny: List::default(),
+            stands_in: lists.stands_in(),
         }
+    }
+
+    /// Adds what holds where the person has no list of their own.
+    pub(crate) fn with_defaults(mut self, allow: List, deny: List) -> Self {
+        if self.allow.iter().all(|allowed| allowed.of_project) {
+            self.allow.push(Allowed { list: allow, place: Place::default(), of_project: false, is_default: true });
+        }
+        self.default_deny = deny;
+        self
     }
 
     pub(crate) fn also_allow(&self) -> &List {
@@ -48,38 +71,101 @@ impl Lists {
         self.also_allow.names(canonical) || self.allow.iter().any(|allowed| !allowed.of_project && allowed.list.names(canonical))
     }
 
-    /// Whether the table lets a tool through: no denial, and an entry in every list there is.
+    /// Whether the table lets a tool through: no denial, and an entry in every list there is. All that is against it is said,
+    /// because all of it would have to change.
     pub(crate) fn apply(&self, decision: &mut Decision, step: &'static str, tool: &Candidate<'_>) {
-        if let Some(entry) = self.deny.find(tool) {
-            let change = Change::Remove { key: format!("{}.deny", self.key), entry: entry.pattern.clone() };
+        let denials = if self.deny.find(tool).is_some() { self.deny.find_all(tool) } else { Vec::new() };
+        for entry in &denials {
+            let change = if self.leaves_the_default(tool) { self.own_list() } else { Change::remove(format!("{}.deny", self.key), entry) };
             decision.deny(step, format!("deny {}", entry.pattern), unavailable(tool, step, Some(change)));
-            return decision.source(&entry.place);
+            decision.source(&entry.place);
         }
+        let default = self.default_deny.find(tool).filter(|_| self.deny.of_person().next().is_none());
+        if let Some(entry) = default {
+            let why = format!("deny {} (built-in default)", entry.pattern);
+            decision.deny(step, why, unavailable(tool, step, Some(self.own_list())));
+        }
+        let is_denied = default.is_some() || !denials.is_empty();
         for allowed in &self.allow {
-            self.require(allowed, decision, step, tool);
+            self.require(allowed, decision, step, tool, is_denied);
         }
     }
 
-    fn require(&self, allowed: &Allowed, decision: &mut Decision, step: &'static str, tool: &Candidate<'_>) {
+    /// Whether the person's list would be empty without what denies a tool, and the default would then deny it too.
+    fn leaves_the_default(&self, tool: &Candidate<'_>) -> bool {
+        let denied = self.deny.find_all(tool);
+        self.default_deny.find(tool).is_some() && self.deny.of_person().all(|entry| denied.contains(&entry))
+    }
+
+    fn own_list(&self) -> Change {
+        Change::Do(format!("set {}.deny to your own list", self.key))
+    }
+
+    fn require(&self, allowed: &Allowed, decision: &mut Decision, step: &'static str, tool: &Candidate<'_>, is_denied: bool) {
+        match self.lets_through(allowed, tool) {
+            // A step that denies need not say what it has nothing against.
+            Some(_) if is_denied => {}
+            Some((why, place)) => {
+                decision.pass(step, why);
+                decision.source(place);
+            }
+            None => {
+                decision.deny(step, self.why_not(allowed), unavailable(tool, step, Some(self.to_be_added(allowed, tool))));
+                decision.source(&allowed.place);
+            }
+        }
+    }
+
+    fn lets_through<'a>(&'a self, allowed: &'a Allowed, tool: &Candidate<'_>) -> Option<(Cow<'static, str>, &'a Place)> {
         if let Some(entry) = allowed.list.find(tool) {
-            decision.pass(step, format!("allow {}", entry.pattern));
-            return decision.source(&entry.place);
+            let default = if allowed.is_default { " (built-in default)" } else { "" };
+            return Some((format!("allow {}{default}", entry.pattern).into(), &entry.place));
         }
         if let Some(entry) = self.also_allow.find(tool).filter(|_| !allowed.of_project) {
-            decision.pass(step, format!("also_allow {}", entry.pattern));
-            return decision.source(&entry.place);
+            return Some((format!("also_allow {}", entry.pattern).into(), &entry.place));
         }
-        if allowed.list.is_for_plugins() && tool.is_core() {
-            decision.pass(step, "the list names plugins only, so it is not about this tool");
-            return decision.source(&allowed.place);
-        }
-        let change = Change::Add { key: format!("{}.allow", self.key), entry: tool.name().to_owned() };
-        decision.deny(step, format!("not in {}.allow", self.key), unavailable(tool, step, Some(change)));
-        decision.source(&allowed.place);
+        let is_other = allowed.list.is_for_plugins() && tool.is_core();
+        is_other.then_some(("the list names plugins only, so it is not about this tool".into(), &allowed.place))
+    }
+
+    fn why_not(&self, allowed: &Allowed) -> String {
+        let default = if allowed.is_default { " (built-in default)" } else { "" };
+        format!("not in {}.allow{default}", self.key)
+    }
+
+    /// A default list has no entries in any file; an `allow` of the person's would take its place whole.
+    fn to_be_added(&self, allowed: &Allowed, tool: &Candidate<'_>) -> Change {
+        let list = if allowed.is_default { "also_allow" } else { "allow" };
+        let owner = Owner { place: allowed.place.clone(), of_project: allowed.of_project };
+        Change::Add { key: format!("{}.{list}", self.key), entry: tool.name().to_owned(), owner }
     }
 }
 
-/// Tables by provider: `provider/model` before `provider`, and exactly one of them.
+impl StandsIn for Lists {
+    fn stands_in(&self) -> bool {
+        self.stands_in
+    }
+}
+
+/// Tables of which one stands in place of a more general one.
+pub(crate) trait StandsIn {
+    /// Whether it does.
+    fn stands_in(&self) -> bool;
+}
+
+/// Those that count, the most exact first: up to the first that stands in place of the rest.
+pub(crate) fn counting<'a, T: StandsIn>(found: impl IntoIterator<Item = &'a T>) -> Vec<&'a T> {
+    let mut counting = Vec::new();
+    for table in found {
+        counting.push(table);
+        if table.stands_in() {
+            break;
+        }
+    }
+    counting
+}
+
+/// Tables by provider: `provider/model` in place of `provider`.
 #[derive(Debug, Clone)]
 pub(crate) struct Provided<T> {
     by_key: HashMap<String, T>,
@@ -96,12 +182,14 @@ impl<T> Provided<T> {
         Self { by_key: tables.into_iter().map(|(key, table)| (key.trim().to_lowercase(), table)).collect() }
     }
 
-    pub(crate) fn find(&self, caller: &Caller) -> Option<&T> {
-        if self.by_key.is_empty() {
-            return None;
-        }
-        let provider = caller.provider.as_deref()?.trim().to_lowercase();
+    /// The tables that count for a caller.
+    pub(crate) fn find(&self, caller: &Caller) -> Vec<&T>
+    where
+        T: StandsIn,
+    {
+        let Some(provider) = caller.provider.as_deref().filter(|_| !self.by_key.is_empty()) else { return Vec::new() };
+        let provider = provider.trim().to_lowercase();
         let exact = caller.model.as_deref().and_then(|model| self.by_key.get(&format!("{provider}/{}", model.trim().to_lowercase())));
-        exact.or_else(|| self.by_key.get(&provider))
+        counting(exact.into_iter().chain(self.by_key.get(&provider)))
     }
 }

@@ -23,17 +23,17 @@ impl Profiles {
     }
 }
 
-/// A tool must be in the agent's profile, or else in the global one; what a project asks for comes on top of both.
+/// A tool must be in the agent's profile, or else in the general one; what a project asks for comes on top of both.
 pub(crate) fn profile(
     decision: &mut Decision,
     step: &'static str,
     tool: &Candidate<'_>,
-    [agent, global]: [Option<&Profiles>; 2],
+    [agent, general]: [&[&Profiles]; 2],
     also_allow: &[&List],
 ) {
-    let replaced = agent.is_some_and(Profiles::is_chosen);
-    for (profiles, counts) in [(agent, true), (global, !replaced)] {
-        let Some(profiles) = profiles else { continue };
+    let replaced = agent.iter().any(|profiles| profiles.is_chosen());
+    let all = agent.iter().map(|profiles| (profiles, true)).chain(general.iter().map(|profiles| (profiles, !replaced)));
+    for (profiles, counts) in all {
         for profile in profiles.asked.iter().filter(|profile| profile.of_project || counts) {
             profiles.require(profile, decision, step, tool, also_allow);
         }
@@ -53,9 +53,9 @@ impl Profiles {
             return decision.source(&entry.place);
         }
         let change = if profile.of_project {
-            Change::Remove { key: format!("{}.profile", self.key), entry: name.clone() }
+            Change::remove(format!("{}.profile", self.key), profile)
         } else {
-            Change::Add { key: format!("{}.also_allow", self.key), entry: tool.name().to_owned() }
+            Change::add(format!("{}.also_allow", self.key), tool.name())
         };
         decision.deny(step, format!("not in profile {name}"), unavailable(tool, step, Some(change)));
         decision.source(&profile.place);

@@ -6,8 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use haft_contract::BoxFuture;
 
-use crate::call_log::{MAX_CANDIDATES, MIN_SHORT_ID};
-use crate::{CallFilter, CallLog, CallRecord, CallStatus, PreImageRecord, StoreError};
+use crate::{CallFilter, CallLog, CallRecord, CallStatus, PreImageRecord, StoreError, short_id};
 
 /// A [`CallLog`] without a file.
 #[derive(Debug, Default)]
@@ -58,19 +57,9 @@ impl State {
         if let Some(call) = self.calls.get(id).or_else(by_call_id) {
             return Ok(call.clone());
         }
-        match self.candidates(id).as_slice() {
-            [] => Err(StoreError::no_call(id)),
-            [only] => Ok((*only).clone()),
-            several => Err(StoreError::Ambiguous { id: id.to_owned(), matches: several.iter().map(|call| call.id.clone()).collect() }),
-        }
-    }
-
-    fn candidates(&self, short: &str) -> Vec<&CallRecord> {
-        if short.chars().count() < MIN_SHORT_ID {
-            return Vec::new();
-        }
-        let calls = self.calls.values().rev().filter(|call| call.id.starts_with(short) || call.id.ends_with(short));
-        calls.take(MAX_CANDIDATES).collect()
+        let candidates = self.calls.keys().rev().filter(|known| short_id::fits(id, known)).take(short_id::MAX_CANDIDATES);
+        let only = short_id::only("call", id, candidates.cloned().collect())?;
+        self.calls.get(&only).cloned().ok_or_else(|| StoreError::no_call(id))
     }
 
     fn newest_undoable(&self) -> Option<CallRecord> {

@@ -1,4 +1,4 @@
-//! The history in one SQLite file, `haft.db` in the store's folder.
+//! The history and the sessions in one SQLite file, `haft.db` in the store's folder.
 //!
 //! # What is safe when
 //!
@@ -15,30 +15,41 @@
 //!   given up alone, and the next `append` or `flush` says so.
 //! - Memory is bounded: at most 4096 records or 64 MB wait. When that is reached `append` waits up to
 //!   [`SqliteOptions::append_patience`] for room, then it refuses the record with [`StoreError::Full`].
-//! - Dropping the log writes what is queued and ends the thread. It cannot report a failure: flush first to learn of one.
+//! - Dropping the log, its sessions and their claims writes what is queued and ends the thread. That cannot report a
+//!   failure: flush first to learn of one.
 //! - Reads use a connection of their own and flush first, so they see everything queued before.
+//! - Every change of a session has someone who waits for it. It joins the group that is written next, with the history,
+//!   and resolves after that commit; what fails is not tried again behind its caller's back. So reads of sessions need no
+//!   flush, and work when nothing can be written.
 
+mod claims;
+mod database;
 mod failure;
 mod item;
+mod messages;
 mod migrate;
 mod open;
+mod owners;
 mod queue;
 mod reader;
 mod rows;
+mod session_change;
+mod session_reader;
+mod session_rows;
+mod sessions;
+mod usage;
 mod writer;
 
-use std::fmt;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use haft_contract::BoxFuture;
 use rusqlite::Connection;
 
+use self::database::Database;
 use self::item::Change;
-use self::queue::Queue;
-use super::blocking::blocking;
+pub use self::sessions::SqliteSessionStore;
 use crate::{CallFilter, CallLog, CallRecord, PreImageRecord, StoreError};
 
 /// How long to wait for others.
@@ -66,11 +77,9 @@ pub struct Opened {
 }
 
 /// A [`CallLog`] in a SQLite file.
+#[derive(Debug)]
 pub struct SqliteCallLog {
-    path: PathBuf,
-    queue: Arc<Queue>,
-    reader: Arc<Mutex<Connection>>,
-    writer: Option<JoinHandle<()>>,
+    database: Arc<Database>,
 }
 
 impl SqliteCallLog {
@@ -81,23 +90,22 @@ impl SqliteCallLog {
 
     /// Opens it with other options.
     pub fn open_with(folder: &Path, options: &SqliteOptions) -> Result<Opened, StoreError> {
-        let open::Connections { writer, reader, path, notice } = open::open(folder, options.busy_timeout)?;
-        let queue = Arc::new(Queue::new(path.clone(), options.append_patience));
-        let for_writer = Arc::clone(&queue);
-        let thread = std::thread::Builder::new().name("haft-store".into());
-        let writer = thread.spawn(move || writer::run(writer, for_writer)).map_err(|error| StoreError::io(&path, error))?;
-        let log = Self { path, queue, reader: Arc::new(Mutex::new(reader)), writer: Some(writer) };
-        Ok(Opened { log, notice })
+        let (database, notice) = Database::open(folder, options)?;
+        Ok(Opened { log: Self { database: Arc::new(database) }, notice })
     }
 
     /// Where the database is.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.database.path()
+    }
+
+    /// The sessions in the same database.
+    pub fn sessions(&self) -> SqliteSessionStore {
+        SqliteSessionStore::new(Arc::clone(&self.database))
     }
 
     async fn written(&self, change: Change) -> Result<(), StoreError> {
-        let Some(outcome) = self.queue.request(change)? else { return Ok(()) };
-        outcome.await.unwrap_or_else(|_| Err(StoreError::Closed("its writer ended before this was written".into())))
+        self.database.written(change).await.map(drop)
     }
 
     /// Asks the reader, after everything queued before is written.
@@ -107,44 +115,17 @@ impl SqliteCallLog {
         Q: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     {
         self.written(Change::Nothing).await?;
-        let reader = Arc::clone(&self.reader);
-        let answer = blocking(move || question(&reader.lock().unwrap_or_else(PoisonError::into_inner))).await;
-        answer
-            .map_err(|error| match error {
-                StoreError::Database(source) => StoreError::database(&self.path, source),
-                other => other,
-            })
-            .inspect_err(|error| {
-                if matches!(error, StoreError::Damaged { .. }) {
-                    open::suspect(&self.path);
-                }
-            })
-    }
-}
-
-impl fmt::Debug for SqliteCallLog {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SqliteCallLog").field("path", &self.path).finish_non_exhaustive()
-    }
-}
-
-impl Drop for SqliteCallLog {
-    fn drop(&mut self) {
-        self.queue.close();
-        if let Some(writer) = self.writer.take() {
-            // It ends with an error only if it panicked, and then whoever waited was told.
-            writer.join().ok();
-        }
+        self.database.read(question).await
     }
 }
 
 impl CallLog for SqliteCallLog {
     fn append(&self, record: CallRecord) -> Result<(), StoreError> {
-        self.queue.append(record)
+        self.database.queue().append(record)
     }
 
     fn append_with(&self, make: Box<dyn FnOnce() -> CallRecord + Send>) -> Result<(), StoreError> {
-        self.queue.append_with(make)
+        self.database.queue().append_with(make)
     }
 
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {

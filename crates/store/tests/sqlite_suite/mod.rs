@@ -1,9 +1,13 @@
 //! What the tests of the SQLite backend share.
 
+mod claims;
+mod crash;
 mod lifetime;
 mod locks;
+mod migration;
 mod private;
 mod room;
+mod sessions;
 mod versions;
 
 use std::fs;
@@ -60,6 +64,17 @@ async fn filled(records: usize) -> TempDir {
     }
     log.flush().await.unwrap();
     folder
+}
+
+/// Overwrites the first page of a table and leaves the schema whole.
+fn damage(folder: &Path, table: &str) {
+    let place = "SELECT (rootpage - 1) * page_size, page_size FROM sqlite_schema, pragma_page_size WHERE name = ?1";
+    let (start, length): (usize, usize) =
+        outsider(folder).query_row(place, [table], |row| Ok((row.get::<_, u32>(0)? as usize, row.get::<_, u32>(1)? as usize))).unwrap();
+    let path = folder.join("haft.db");
+    let mut content = fs::read(&path).unwrap();
+    content[start..start + length].fill(0xA5);
+    fs::write(&path, content).unwrap();
 }
 
 fn expected_ids(records: usize) -> Vec<String> {

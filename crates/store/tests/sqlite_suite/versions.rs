@@ -6,7 +6,7 @@ use std::path::Path;
 use haft_store::{CallLog, SqliteCallLog};
 use tempfile::tempdir;
 
-use super::{filled, listing, open, outsider};
+use super::{damage, filled, listing, open, outsider};
 use crate::common::{ids, record};
 
 #[tokio::test]
@@ -27,7 +27,7 @@ async fn a_newer_database_is_refused_and_not_touched() {
         let path = folder.join("haft.db");
         let error = SqliteCallLog::open(folder).unwrap_err();
         let expected = format!(
-            "the database {} has schema version 999, this haft knows up to 1: use a newer haft, or another HAFT_HOME",
+            "the database {} has schema version 999, this haft knows up to 2: use a newer haft, or another HAFT_HOME",
             path.display()
         );
         assert_eq!(error.to_string(), expected);
@@ -89,9 +89,7 @@ async fn an_empty_file_is_a_new_database() {
 async fn damage_that_shows_later_says_what_to_do() {
     let folder = filled(200).await;
     let path = folder.path().join("haft.db");
-    let mut content = fs::read(&path).unwrap();
-    content[4096..].fill(0xA5);
-    fs::write(&path, content).unwrap();
+    damage(folder.path(), "calls");
     let error = open(folder.path()).get("r0001").await.unwrap_err();
     let expected = format!(
         "the database {} is damaged (database disk image is malformed): the next start of haft sets it aside and begins a new one; \

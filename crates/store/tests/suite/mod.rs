@@ -2,10 +2,20 @@
 
 mod blobs;
 mod calls;
+mod claims;
 mod lookup;
+mod messages;
+mod session_lookup;
+mod sessions;
 mod undo;
+mod usage;
 
 pub(crate) use blobs::*;
 pub(crate) use calls::*;
+pub(crate) use claims::*;
 pub(crate) use lookup::*;
+pub(crate) use messages::*;
+pub(crate) use session_lookup::*;
+pub(crate) use sessions::*;
 pub(crate) use undo::*;
+pub(crate) use usage::*;

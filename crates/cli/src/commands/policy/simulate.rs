@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use haft_contract::{Arguments, visible};
+use haft_engine::{HOOK, Sender, Session, Verdict};
 use haft_store::{CallFilter, CallRecord};
 use serde_json::{Value, json};
 
-use crate::arguments::{Common, Who};
+use crate::arguments::Common;
 use crate::commands::block_on;
 use crate::commands::explain::because;
 use crate::effects;
@@ -31,7 +32,7 @@ struct Difference {
 struct Simulated {
     differences: BTreeMap<Difference, usize>,
     same: usize,
-    /// Calls of which too little was kept, or whose tool is gone.
+    /// Calls of which too little was kept, or whose tool or agent is gone.
     unknown: usize,
 }
 
@@ -56,15 +57,59 @@ pub(super) fn run(common: &Common, limit: u32, output: &Output) -> Result<Exit, 
     Ok(Exit::Success)
 }
 
+/// The verdict on a past call, without what cannot be judged again: what its session had seen before, what a hook said, and
+/// what a person had allowed for that session.
+fn verdict_then(decision: &Value) -> Option<&'static str> {
+    let trace = decision["trace"].as_array().map_or(&[][..], Vec::as_slice);
+    let gone = |entry: &Value| matches!(entry["step"].as_str(), Some("taint guard" | HOOK));
+    let stood = |entry: &Value| entry["entry"].as_str().is_some_and(|entry| entry.starts_with("allowed for this session"));
+    let all = [Verdict::Allow, Verdict::Ask, Verdict::Deny];
+    let recorded = all.into_iter().find(|verdict| decision["verdict"] == verdict.as_str())?;
+    if !trace.iter().any(|entry| gone(entry) || stood(entry)) {
+        return Some(recorded.as_str());
+    }
+    let outcome = |entry: &Value| match entry["outcome"].as_str() {
+        _ if stood(entry) => Verdict::Ask,
+        Some("deny") => Verdict::Deny,
+        Some("ask") => Verdict::Ask,
+        _ => Verdict::Allow,
+    };
+    let rest: Vec<&Value> = trace.iter().filter(|entry| !gone(entry)).collect();
+    let asked = rest.iter().any(|entry| outcome(entry) == Verdict::Ask);
+    // Where nobody is ever asked, a question is a denial; without the question it is none.
+    let sealed = |entry: &Value| entry["step"] == "asking" && !asked;
+    Some(rest.into_iter().filter(|entry| !sealed(entry)).map(outcome).max().unwrap_or(Verdict::Allow).as_str())
+}
+
+/// The session of a past call, as far as it matters for a decision; `None` if its agent is gone.
+fn session_then(explaining: &Explaining<'_>, record: &CallRecord) -> Option<Session> {
+    let caller = &record.decision["caller"];
+    let text = |name: &str| caller[name].as_str().map(str::to_owned);
+    let mut session = explaining.builder(Some(&record.agent)).ok()?;
+    session = session.depth(caller["depth"].as_u64().and_then(|depth| u32::try_from(depth).ok()).unwrap_or_default());
+    if let Some(provider) = text("provider") {
+        session = session.model(provider, text("model"));
+    }
+    if let Some(channel) = text("channel") {
+        session = session.channel(channel);
+    }
+    if caller["sender"].is_object() {
+        let part = |kind: &str| caller["sender"][kind].as_str().map(str::to_owned);
+        session = session.sender(Sender { id: part("id"), e164: part("e164"), username: part("username"), name: part("name") });
+    }
+    session = if caller["sandboxed"] == true { session.sandboxed() } else { session };
+    Some(if caller["owner"] == false { session.guest() } else { session }.build())
+}
+
 impl Simulated {
     async fn add(&mut self, explaining: &Explaining<'_>, record: &CallRecord, wire: &Wire) {
-        let Some(was) = record.decision["verdict"].as_str() else {
+        let (Some(was), Some(session)) = (verdict_then(&record.decision), session_then(explaining, record)) else {
             self.unknown += 1;
             return;
         };
-        let session = explaining.session(Some(&record.agent), &Who::default());
-        let arguments = Arguments::Json(record.arguments.clone());
-        let Ok(explanation) = explaining.engine.explain(&record.tool, Some(arguments), &session).await else {
+        // A tool that was not offered was refused before anyone read the arguments.
+        let arguments = Some(&record.arguments).filter(|arguments| !arguments.is_null()).cloned().map(Arguments::Json);
+        let Ok(explanation) = explaining.engine.explain(&record.tool, arguments, &session).await else {
             self.unknown += 1;
             return;
         };
@@ -107,7 +152,10 @@ impl Simulated {
         let changed: usize = self.differences.values().sum();
         page.line(format_args!("{changed} of {} calls would get another verdict", changed + self.same + self.unknown));
         if self.unknown > 0 {
-            page.line(format_args!("{} could not be judged again: too little of them was kept, or the tool is gone", self.unknown));
+            page.line(format_args!(
+                "{} could not be judged again: too little of them was kept, or the tool or the agent is gone",
+                self.unknown
+            ));
         }
         page.finish()
     }
@@ -118,5 +166,33 @@ impl Simulated {
             json!({ "tool": tool, "target": target, "was": was, "now": now, "because": because, "calls": count })
         };
         json!({ "differences": self.differences.iter().map(difference).collect::<Vec<_>>(), "same": self.same, "unknown": self.unknown })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_judged_again_does_not_count() {
+        let step = |step: &str, outcome: &str, entry: &str| json!({"step": step, "outcome": outcome, "entry": entry});
+        let (tainted, hooked) = (step("taint guard", "ask", "x"), step("hook", "ask", "x"));
+        let stands = step("asking", "pass", "allowed for this session: exec(ls)");
+        let sealed = step("asking", "deny", "nobody is asked (ask = \"never\")");
+        let (rule, access) = (step("rules", "ask", "x"), step("access level", "deny", "x"));
+        for (verdict, trace, expected) in [
+            ("allow", vec![], "allow"),
+            ("ask", vec![&rule], "ask"),
+            ("ask", vec![&tainted], "allow"),
+            ("ask", vec![&hooked, &rule], "ask"),
+            ("deny", vec![&hooked, &access], "deny"),
+            ("deny", vec![&tainted, &sealed], "allow"),
+            ("deny", vec![&tainted, &rule, &sealed], "deny"),
+            ("deny", vec![&rule, &sealed], "deny"),
+            ("allow", vec![&stands], "ask"),
+        ] {
+            assert_eq!(verdict_then(&json!({"verdict": verdict, "trace": trace})), Some(expected), "{verdict} {trace:?}");
+        }
+        assert_eq!(verdict_then(&json!({})), None);
     }
 }

@@ -72,6 +72,8 @@ struct Checked {
     title: String,
     expected: String,
     got: String,
+    /// Whether a step decided it.
+    decided: bool,
     because: String,
     passed: bool,
 }
@@ -83,7 +85,7 @@ pub(super) fn run(common: &Common, file: &Path, output: &Output) -> Result<Exit,
     let checked: Vec<Checked> = block_on(async {
         let mut all = Vec::new();
         for case in &examples.cases {
-            all.push(check(&explaining, case).await);
+            all.push(check(&explaining, case).await?);
         }
         Ok(all)
     })?;
@@ -112,7 +114,7 @@ fn read(file: &Path) -> Result<Examples, Failure> {
     Ok(examples)
 }
 
-async fn check(explaining: &Explaining<'_>, case: &Case) -> Checked {
+async fn check(explaining: &Explaining<'_>, case: &Case) -> Result<Checked, Failure> {
     let who = Who {
         provider: case.provider.clone(),
         channel: case.channel.clone(),
@@ -121,7 +123,7 @@ async fn check(explaining: &Explaining<'_>, case: &Case) -> Checked {
         sandboxed: case.sandboxed,
         guest: case.guest,
     };
-    let session = explaining.session(case.agent.as_deref(), &who);
+    let session = explaining.session(case.agent.as_deref(), &who)?;
     let explained = explaining.engine.explain(&case.tool, case.arguments.clone().map(Arguments::Json), &session).await;
     let (got, step, because) = match &explained {
         Ok(Explanation { verdict, trace, .. }) => (verdict.to_string(), decisive(trace).map_or("", |entry| entry.step), because(trace)),
@@ -130,7 +132,7 @@ async fn check(explaining: &Explaining<'_>, case: &Case) -> Checked {
     let right_step = case.step.as_deref().is_none_or(|wanted| wanted == step);
     let by = case.step.as_ref().map(|step| format!(" by the step '{step}'")).unwrap_or_default();
     let expected = format!("{}{by}", case.expect.as_str());
-    Checked { title: title(case), expected, passed: got == case.expect.as_str() && right_step, got, because }
+    Ok(Checked { title: title(case), expected, passed: got == case.expect.as_str() && right_step, decided: !step.is_empty(), got, because })
 }
 
 fn title(case: &Case) -> String {
@@ -146,7 +148,8 @@ fn in_words(checked: &[Checked], failed: usize) -> String {
         let (word, style) = if case.passed { ("ok  ", GOOD) } else { ("FAIL", BAD) };
         page.line(format_args!("{style}{word}{style:#} {}: {}", visible::line(&case.title), case.expected));
         if !case.passed {
-            page.line(format_args!("     got {}, because of {}", case.got, visible::line(&case.because)));
+            let link = if case.decided { ", because of" } else { ":" };
+            page.line(format_args!("     got {}{link} {}", case.got, visible::line(&case.because)));
         }
     }
     page.line(format_args!("\n{} of {} as expected", checked.len() - failed, checked.len()));

@@ -8,7 +8,8 @@ use super::super::RuleKind;
 use super::super::fault::Fault;
 use super::super::glob::Glob;
 use super::super::text::{Letter, behind, plain};
-use super::{CommandPattern, MOST_WORDS, Program, Word, programs};
+use super::words::{Wanted, Word};
+use super::{CommandPattern, MOST_WORDS, Program, programs};
 
 /// A word as it is written, and whether any of it stood in quotes.
 #[derive(Debug)]
@@ -23,30 +24,46 @@ impl CommandPattern {
         let mut pieces = words(letters)?;
         let host = host(&mut pieces)?;
         check(&pieces)?;
-        let is_run = |piece: &Piece| !piece.quoted && matches!(piece.letters.as_slice(), [only] if only.is('*'));
-        let free = pieces.first().is_none_or(is_run);
+        let free = pieces.first().is_none_or(|piece| piece.is("*"));
         let program = if free { Program::Any } else { program(kind, &pieces.remove(0).letters, home)? };
-        let word = |piece: &Piece| if is_run(piece) { Word::Run } else { Word::One(Glob::with_runs(&piece.letters)) };
-        let words = if pieces.is_empty() && program == Program::Any { vec![Word::Run] } else { pieces.iter().map(word).collect() };
-        let pattern = Self { kind, host, program, words };
+        let any_option = is_walled(host) || program.takes_any_option() || pieces.iter().any(|piece| piece.is("-*"));
+        let mut pattern = Self { kind, host, program, words: Vec::new(), options: Vec::new(), any_option };
+        for piece in &pieces {
+            pattern.take(piece);
+        }
+        if pattern.words.is_empty() && pattern.program == Program::Any {
+            pattern.words.push(Word::Run);
+        }
         if kind == RuleKind::Allow { pattern.checked(letters) } else { Ok(pattern) }
+    }
+
+    fn take(&mut self, piece: &Piece) {
+        if piece.is("*") || piece.is("-*") {
+            return self.words.push(Word::Run);
+        }
+        match Wanted::read(&piece.letters, self.words.len()).filter(|_| self.kind.restricts()) {
+            Some(option) => self.options.push(option),
+            None => self.words.push(Word::One(Glob::with_runs(&piece.letters))),
+        }
     }
 
     /// Refuses what would let everything through, except where walls stand around it.
     fn checked(self, letters: &[Letter]) -> Result<Self, Fault> {
-        if matches!(self.host, Some(ExecHost::Sandbox | ExecHost::Container)) {
+        if is_walled(self.host) {
             return Ok(self);
         }
-        let text = plain(letters);
         let (Program::Name(Glob::Literal(name)) | Program::Path(Glob::Literal(name))) = &self.program else {
-            return Err(self.unnamed(&text));
+            return Err(self.unnamed(&plain(letters)));
         };
-        let free = self.words.iter().any(|word| !matches!(word, Word::One(Glob::Literal(_))));
-        if free && programs::runs_others(name) {
-            let message = format!("'{name}' runs other programs, so '*' behind it would let everything through");
-            return Err(Fault::new(message, format!("write out the words, such as 'exec({name} scripts/check)'")));
+        let literal = |word: &Word| if let Word::One(Glob::Literal(word)) = word { Some(word.clone()) } else { None };
+        let written: Vec<Option<String>> = self.words.iter().map(literal).collect();
+        if written.iter().all(Option::is_some) {
+            return Ok(self);
         }
-        Ok(self)
+        match programs::opened_by(name, written.first().and_then(Option::as_deref)) {
+            None => Ok(self),
+            Some(opened) => Err(opened.fault(name)),
+        }
     }
 
     /// Why a pattern does not say which program it lets through.
@@ -58,6 +75,11 @@ impl CommandPattern {
         let message = format!("'allow' of '{text}' would let any program through");
         Fault::new(message, "name the program, such as 'exec(cargo test *)', or the walls: 'exec(host:container)'")
     }
+}
+
+/// Whether walls stand around what runs there.
+fn is_walled(host: Option<ExecHost>) -> bool {
+    matches!(host, Some(ExecHost::Sandbox | ExecHost::Container))
 }
 
 /// Splits at blanks; quotes hold a word together.
@@ -81,7 +103,18 @@ pub(in super::super) fn words(letters: &[Letter]) -> Result<Vec<Piece>, Fault> {
     Ok(words)
 }
 
+impl Program {
+    /// Whether the program has no option that runs another one, or writes a file.
+    fn takes_any_option(&self) -> bool {
+        matches!(self, Self::Name(Glob::Literal(name)) if programs::only_shows(name))
+    }
+}
+
 impl Piece {
+    /// Whether it is this, with its meaning.
+    fn is(&self, marks: &str) -> bool {
+        !self.quoted && behind(&self.letters, marks).is_some_and(<[Letter]>::is_empty)
+    }
     fn empty() -> Self {
         Self { letters: Vec::new(), quoted: false }
     }

@@ -1,87 +1,75 @@
-//! What is known of programs: which run others, which options make them do so, which of their commands are harmless.
+//! Which programs run others, and by which words.
+
+mod known;
 
 use haft_contract::Exec;
 
-/// Shells, interpreters, and programs whose job is to run others. Version numbers at the end do not count.
-#[rustfmt::skip] // as a list
-const RUNNERS: &[&str] = &[
-    "sh", "bash", "rbash", "dash", "ash", "zsh", "fish", "ksh", "mksh", "csh", "tcsh", "nu", "elvish", "xonsh", "busybox", "toybox",
-    "pwsh", "powershell", "cmd", "python", "pythonw", "pypy", "ipython", "node", "nodejs", "deno", "bun", "ruby", "irb", "perl", "php",
-    "lua", "luajit", "tclsh", "expect", "rscript", "julia", "osascript", "groovy", "awk", "gawk", "mawk", "nawk", "env", "sudo", "doas",
-    "su", "runuser", "pkexec", "xargs", "find", "parallel", "watch", "nohup", "timeout", "time", "nice", "ionice", "chrt", "taskset",
-    "setsid", "stdbuf", "unbuffer", "script", "flock", "entr", "rlwrap", "strace", "ltrace", "gdb", "chroot", "unshare", "nsenter",
-    "systemd-run", "ssh", "screen", "tmux", "at", "batch", "crontab", "eval", "exec", "command", "builtin", "source", "npx", "pnpx",
-    "bunx", "uvx", "uv", "pipx", "docker", "podman", "nerdctl", "bwrap", "firejail", "vi", "vim", "nvim", "emacs", "ed", "ex", "m4",
-];
+use self::known::{CLEAN, FAMILIES, GADGETS, LED, NARROWED, RUNNERS, SHOWING};
+use super::super::fault::Fault;
+use super::words::{is_short_for, short_options};
 
-/// Options that make a program run another one, or write a file that is then run.
-struct Gadgets {
-    programs: &'static [&'static str],
-    /// Wherever they stand.
-    anywhere: &'static [&'static str],
-    /// Only before the first word that is no option: behind it they mean something else.
-    before: &'static [&'static str],
+/// Whether it is a program's job to run others, by its name or path.
+pub(in super::super) fn runs_others(program: &str) -> bool {
+    is_one_of(program, RUNNERS) || ["ld-linux", "ld-musl"].iter().any(|loader| file_name(program).starts_with(loader))
 }
 
-#[rustfmt::skip] // one kind of program each
-const GADGETS: &[Gadgets] = &[
-    Gadgets {
-        programs: &["git"],
-        anywhere: &["--upload-pack", "--receive-pack", "--exec", "--exec-path", "--output", "--open-files-in-pager", "--ext-diff",
-            "--extcmd", "--config-env", "--git-dir", "--work-tree"],
-        before: &["-c", "-C"],
-    },
-    Gadgets { programs: &["cargo"], anywhere: &["--config"], before: &["-C", "-Z"] },
-    Gadgets {
-        programs: &["go"],
-        anywhere: &["-exec", "--exec", "-toolexec", "--toolexec", "-vettool", "--vettool", "-overlay", "--overlay"],
-        before: &["-C"],
-    },
-    Gadgets {
-        programs: &["npm", "pnpm", "yarn"],
-        anywhere: &["--script-shell", "--node-options", "--prefix", "--globalconfig", "--userconfig"],
-        before: &[],
-    },
-    Gadgets {
-        programs: &["tar", "bsdtar", "gtar"],
-        anywhere: &["--checkpoint-action", "--to-command", "--use-compress-program", "--rsh-command", "--info-script",
-            "--new-volume-script", "-I", "-F"],
-        before: &[],
-    },
-    Gadgets { programs: &["rg"], anywhere: &["--pre", "--hostname-bin"], before: &[] },
-    Gadgets { programs: &["sort"], anywhere: &["--compress-program"], before: &[] },
-    Gadgets { programs: &["rsync"], anywhere: &["--rsh", "--rsync-path", "-e"], before: &[] },
-    Gadgets { programs: &["scp", "sftp"], anywhere: &["-S", "-o", "-D"], before: &[] },
-    Gadgets { programs: &["man"], anywhere: &["--pager", "--html", "-P", "-H"], before: &[] },
-    Gadgets { programs: &["zip"], anywhere: &["--unzip-command", "-TT"], before: &[] },
-    Gadgets { programs: &["wget"], anywhere: &["--use-askpass"], before: &[] },
-];
+/// Whether a program only shows, whatever its words are.
+pub(super) fn only_shows(program: &str) -> bool {
+    SHOWING.contains(&program)
+}
 
-/// Commands of programs that stay what they are with any arguments.
-#[rustfmt::skip] // one program a line
-const HARMLESS: &[(&str, &[&str])] = &[
-    ("git", &["status", "log", "diff", "show", "blame", "add", "commit", "rev-parse", "ls-files", "describe", "shortlog"]),
-    ("cargo", &["build", "check", "test", "clippy", "fmt", "doc", "tree", "metadata", "bench"]),
-    ("npm", &["test", "ls", "list", "outdated", "view", "audit"]),
-    ("pnpm", &["test", "ls", "list", "outdated", "why", "audit"]),
-    ("yarn", &["test", "list", "outdated", "why", "audit"]),
-    ("go", &["build", "test", "vet", "fmt", "list", "doc", "version"]),
-    ("pip", &["list", "show", "freeze", "check"]),
-];
+/// Why `*` behind a program would let everything through.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Opened {
+    /// The program runs others.
+    Program,
+    /// The program is many in one, and it is open which is meant.
+    AnyCommand,
+    /// The command of the program runs others.
+    Command(String),
+}
 
-/// Variables that change how a program speaks, and nothing of what it does.
-#[rustfmt::skip] // as a list
-const CLEAN: &[&str] = &[
-    "LANG", "LANGUAGE", "TZ", "TERM", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "COLORTERM", "CI", "DEBUG",
-    "RUST_LOG", "RUST_BACKTRACE", "CARGO_TERM_COLOR", "NODE_ENV",
-];
+impl Opened {
+    /// What to say to whoever wrote such a rule.
+    pub(super) fn fault(self, program: &str) -> Fault {
+        let everything = |what: String| format!("'{what}' runs other programs, so '*' behind it would let everything through");
+        match self {
+            Self::Program => {
+                Fault::new(everything(program.to_owned()), format!("write out the words, such as 'exec({program} scripts/check)'"))
+            }
+            Self::Command(command) => {
+                Fault::new(everything(format!("{program} {command}")), format!("write out the words, as in 'exec({program} {command} x)'"))
+            }
+            Self::AnyCommand => Fault::new(
+                format!("'{program}' has commands that run other programs, so '*' in their place would let everything through"),
+                format!("write the command right behind the name, as in 'exec({program} COMMAND *)'"),
+            ),
+        }
+    }
+}
 
-/// Whether a program runs others, by its name or path.
-pub(in super::super) fn runs_others(program: &str) -> bool {
+/// Why words that are not written out would let everything through, if they would. `first` is the word behind the program,
+/// if that is written out.
+pub(super) fn opened_by(program: &str, first: Option<&str>) -> Option<Opened> {
+    if runs_others(program) || is_one_of(program, LED) {
+        return Some(Opened::Program);
+    }
+    let family = FAMILIES.iter().find(|family| is_one_of(program, family.programs))?;
+    match first.filter(|first| !first.starts_with(['-', '+'])) {
+        None => Some(Opened::AnyCommand),
+        Some(command) => family.running.contains(&command).then(|| Opened::Command(command.to_owned())),
+    }
+}
+
+fn file_name(program: &str) -> String {
     let name = super::lower(super::last_name(program)).into_owned();
-    let name = name.strip_suffix(".exe").unwrap_or(&name);
+    name.strip_suffix(".exe").map_or_else(|| name.clone(), str::to_owned)
+}
+
+fn is_one_of(program: &str, known: &[&str]) -> bool {
+    let name = file_name(program);
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
-    RUNNERS.contains(&name) || RUNNERS.contains(&stem)
+    known.contains(&name.as_str()) || known.contains(&stem)
 }
 
 /// Whether nothing in the environment can make the program another one.
@@ -94,38 +82,29 @@ pub(in super::super) fn is_harmless_variable(name: &str) -> bool {
     name.starts_with("LC_") || CLEAN.contains(&name)
 }
 
-/// Whether a command of a program stays what it is with any arguments.
-pub(in super::super) fn is_harmless(program: &str, command: &str) -> bool {
-    HARMLESS.iter().any(|(name, commands)| *name == program && commands.contains(&command))
+/// Whether more words, as long as none is an option, only narrow what a command does.
+pub(in super::super) fn is_narrowed(program: &str, command: &str) -> bool {
+    NARROWED.contains(&(program, command))
 }
 
 /// The arguments that make a program run another one. `program` is its file name.
 pub(in super::super) fn gadgets<'a>(program: &str, arguments: &'a [String]) -> impl Iterator<Item = &'a str> {
     let known = GADGETS.iter().find(|gadgets| gadgets.programs.contains(&program));
-    let before = arguments.iter().take_while(|argument| argument.starts_with('-')).count();
-    arguments
-        .iter()
-        .enumerate()
-        .filter(move |(place, argument)| {
-            let named = |options: &[&str]| options.iter().any(|option| is_option(argument, option));
-            known.is_some_and(|known| named(known.anywhere) || (*place < before && named(known.before)))
-        })
-        .map(|(_, argument)| argument.as_str())
+    // To git, `ext::sh` is a way to reach a repository.
+    let is_git = program == "git";
+    let leads = move |argument: &&str| {
+        (is_git && argument.contains("::")) || known.is_some_and(|known| known.options.iter().any(|option| is_option(argument, option)))
+    };
+    arguments.iter().map(String::as_str).filter(leads)
 }
 
-/// Whether an argument is an option, also with its value or cut short.
+/// Whether an argument is an option, also with its value, cut short, or in a bundle with others.
 fn is_option(argument: &str, option: &str) -> bool {
-    if option.starts_with("--") {
-        return argument == option || is_short_for(argument, option);
+    match short_options(option) {
+        None => is_short_for(argument, option),
+        Some(letter) if letter.len() == 1 => short_options(argument).is_some_and(|letters| letters.contains(letter)),
+        Some(_) => argument == option || argument.strip_prefix(option).is_some_and(|rest| rest.starts_with('=')),
     }
-    let is_letter = option.len() == 2;
-    argument == option || argument.strip_prefix(option).is_some_and(|rest| is_letter || rest.starts_with('='))
-}
-
-/// Whether an argument can be a long option cut short, or one with its value: `--up=x` for `--upload-pack`.
-pub(super) fn is_short_for(argument: &str, option: &str) -> bool {
-    let name = argument.split('=').next().unwrap_or(argument);
-    option.starts_with("--") && name.len() > 2 && option.starts_with(name)
 }
 
 #[cfg(test)]
@@ -134,11 +113,55 @@ mod tests {
 
     #[test]
     fn versions_and_folders_do_not_hide_an_interpreter() {
-        for name in ["sh", "python3", "python3.12", "/usr/bin/env", "Bash", "perl5.36.0", "ruby-3.1", "cmd.exe", "lua5.4", "node"] {
+        for name in [
+            "sh",
+            "python3",
+            "python3.12",
+            "/usr/bin/env",
+            "Bash",
+            "perl5.36.0",
+            "ruby-3.1",
+            "cmd.exe",
+            "lua5.4",
+            "node",
+            "java",
+            "guile",
+            "ssh-agent",
+            "prlimit",
+            "fakeroot",
+            "/lib64/ld-linux-x86-64.so.2",
+            "ld.so",
+        ] {
             assert!(runs_others(name), "{name}");
         }
         for name in ["git", "cargo", "ls", "shred", "nodemon2x", "sed", "make", "ssh-keygen"] {
             assert!(!runs_others(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_star_is_open_where_a_word_can_run_a_program() {
+        let command = |command: &str| Some(Opened::Command(command.to_owned()));
+        for (program, first, expected) in [
+            ("make", Some("test"), Some(Opened::Program)),
+            ("sed", Some("-n"), Some(Opened::Program)),
+            ("sqlite3", None, Some(Opened::Program)),
+            ("tar", Some("cIf"), Some(Opened::Program)),
+            ("git", None, Some(Opened::AnyCommand)),
+            ("/usr/bin/git", Some("-C"), Some(Opened::AnyCommand)),
+            ("git", Some("bisect"), command("bisect")),
+            ("git", Some("rebase"), command("rebase")),
+            ("git", Some("submodule"), command("submodule")),
+            ("npm", Some("exec"), command("exec")),
+            ("npm", Some("audit"), command("audit")),
+            ("cargo", Some("run"), command("run")),
+            ("cargo", Some("+nightly"), Some(Opened::AnyCommand)),
+            ("pip3.12", Some("install"), command("install")),
+            ("git", Some("push"), None),
+            ("npm", Some("test"), None),
+            ("ls", None, None),
+        ] {
+            assert_eq!(opened_by(program, first), expected, "{program} {first:?}");
         }
     }
 
@@ -151,11 +174,15 @@ mod tests {
         for (program, line, expected) in [
             ("git", "fetch --upload-pack=x a", vec!["--upload-pack=x"]),
             ("git", "fetch --upl x", vec!["--upl"]),
-            ("git", "-c core.pager=x log", vec!["-c"]),
+            ("git", "fetch ext::sh", vec!["ext::sh"]),
             ("git", "switch -c new", vec![]),
             ("git", "log --oneline -n 3", vec![]),
             ("go", "test -exec=x ./...", vec!["-exec=x"]),
+            ("go", "build -ldflags=x", vec!["-ldflags=x"]),
             ("tar", "-Ix -f a", vec!["-Ix"]),
+            ("tar", "-cIf x", vec!["-cIf"]),
+            ("rsync", "-ave x", vec!["-ave"]),
+            ("cargo", "build --manifest-path x", vec!["--manifest-path"]),
             ("ls", "--pre x", vec![]),
         ] {
             assert_eq!(found(program, line), expected, "{program} {line}");

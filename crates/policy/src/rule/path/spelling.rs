@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::{Component, Path};
 
-use haft_contract::{Extent, PathEffect, visible};
+use haft_contract::{Extent, Location, PathEffect, visible};
 
 use super::super::glob::lower_letter;
 use super::Anchor;
@@ -17,8 +17,8 @@ pub(in super::super) struct Touched<'a> {
     /// As it is; nothing if that is no text, because two such paths could look alike.
     exact: Option<&'a str>,
     folded: Cow<'a, str>,
-    /// As it was asked for, if that differs: a link's name counts too.
-    asked: Option<Cow<'a, str>>,
+    /// As it was spelled on the way there, if that differs: the name of a link counts too.
+    spelled: Vec<(Cow<'a, str>, Option<usize>)>,
     /// How many names lead to the workspace, if the path lies in it.
     workspace: Option<usize>,
     tree: bool,
@@ -28,16 +28,13 @@ pub(in super::super) struct Touched<'a> {
 impl<'a> Touched<'a> {
     pub(in super::super) fn new(effect: &'a PathEffect, changes: bool) -> Self {
         let location = &effect.location;
-        let (path, display) = (location.path(), Path::new(location.display()));
-        let text = path.to_string_lossy();
-        let workspace = display.is_relative().then(|| split(&text).count().saturating_sub(split(location.display()).count()));
-        let known = location.requested() == path || location.requested() == display;
-        let settled = known || location.requested().components().any(|part| part == Component::ParentDir);
+        let text = location.path().to_string_lossy();
+        let is_inside = Path::new(location.display()).is_relative();
         Self {
-            exact: path.to_str(),
+            exact: location.path().to_str(),
+            workspace: is_inside.then(|| outer(&text, location.display())),
             folded: folded(text),
-            asked: (!settled).then(|| folded(location.requested().to_string_lossy())),
-            workspace,
+            spelled: spelled(location),
             tree: effect.extent == Extent::Tree,
             changes,
         }
@@ -45,13 +42,55 @@ impl<'a> Touched<'a> {
 
     /// Takes the forms apart.
     pub(in super::super) fn spellings(&'a self) -> Spellings<'a> {
-        let asked = self.asked.as_deref().map(|asked| {
-            let workspace = (!asked.starts_with('/')).then_some(0);
-            Spelling { names: Names::of(asked), workspace, whole: workspace.is_none() }
-        });
         let resolved = |text| Spelling { names: Names::of(text), workspace: self.workspace, whole: true };
-        Spellings { exact: self.exact.map(resolved), folded: resolved(&self.folded), asked, tree: self.tree, changes: self.changes }
+        let spelled = |(text, workspace): &'a (Cow<'a, str>, Option<usize>)| Spelling {
+            names: Names::of(text),
+            workspace: *workspace,
+            whole: text.starts_with('/'),
+        };
+        Spellings {
+            exact: self.exact.map(resolved),
+            folded: resolved(&self.folded),
+            spelled: self.spelled.iter().map(spelled).collect(),
+            tree: self.tree,
+            changes: self.changes,
+        }
     }
+}
+
+/// How many names lead to what a relative path counts from.
+fn outer(whole: &str, relative: &str) -> usize {
+    split(whole).count().saturating_sub(split(relative).count())
+}
+
+/// Every way in which a place was spelled. Where its maker says nothing, what was asked for is the one there is.
+fn spelled(location: &Location) -> Vec<(Cow<'_, str>, Option<usize>)> {
+    let told = location.spellings().iter().map(|spelled| {
+        let text = spelled.absolute.to_string_lossy();
+        let workspace = spelled.in_workspace.as_deref().map(|inside| outer(&text, inside));
+        (folded(text), workspace)
+    });
+    let requested = location.requested();
+    let is_known = requested == location.path() || requested == Path::new(location.display());
+    let asked = if is_known || !location.spellings().is_empty() { None } else { lexical(requested) };
+    told.chain(asked.map(|asked| {
+        let workspace = (!asked.starts_with('/')).then_some(0);
+        (Cow::Owned(folded(Cow::Owned(asked)).into_owned()), workspace)
+    }))
+    .collect()
+}
+
+/// A path without `..`, by its letters alone; nothing if it leads out of where it counts from.
+fn lexical(path: &Path) -> Option<String> {
+    let mut names: Vec<Cow<'_, str>> = Vec::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => names.push(name.to_string_lossy()),
+            Component::ParentDir if names.pop().is_none() && !path.is_absolute() => return None,
+            _ => {}
+        }
+    }
+    Some(format!("{}{}", if path.is_absolute() { "/" } else { "" }, names.join("/")))
 }
 
 /// All forms of a touched path.
@@ -59,7 +98,7 @@ impl<'a> Touched<'a> {
 pub(in super::super) struct Spellings<'a> {
     pub(super) exact: Option<Spelling<'a>>,
     pub(super) folded: Spelling<'a>,
-    pub(super) asked: Option<Spelling<'a>>,
+    pub(super) spelled: Vec<Spelling<'a>>,
     pub(super) tree: bool,
     pub(super) changes: bool,
 }

@@ -64,11 +64,43 @@ fn a_link_does_not_hide_what_is_forbidden_and_lends_nothing() {
     for (rule, requested, path, expected) in [
         ("read(secrets/**)", "link/key", "secrets/key", (true, true)),
         ("read(link/**)", "link/key", "secrets/key", (true, false)),
+        ("read(link/**)", "sub/../link/key", "secrets/key", (true, false)),
+        ("read(link/**)", "../ws/link/key", "secrets/key", (false, false)),
         ("read(/etc/**)", "/etc/x", "/private/etc/x", (true, false)),
+        ("read(/etc/**)", "/a/../etc/x", "/private/etc/x", (true, false)),
         ("read(**/link/*)", "/mnt/link/key", "/data/key", (true, false)),
         ("read(/a/**)", "/a/../b/x", "/b/x", (false, false)),
     ] {
         assert_eq!(both(rule, &tool, &effect(requested, path)), expected, "{rule} on {requested}");
+    }
+}
+
+/// What a file system tells of a path: how it was spelled, made absolute, at each link.
+#[test]
+fn no_way_to_a_link_gets_round_a_rule_on_its_name() {
+    let tool = Fixture::core("read_file");
+    let spelled = |absolute: &str| {
+        let inside = absolute.strip_prefix("/home/me/ws/").map(str::to_owned);
+        asked_as("whatever", "releases/5/secret").spelled(absolute.into(), inside)
+    };
+    for (rule, absolute, expected) in [
+        ("read(current/**)", "/home/me/ws/current/secret", (true, false)),
+        ("read(CURRENT)", "/home/me/ws/Current/secret", (true, false)),
+        ("read(/home/me/ws/current/**)", "/home/me/ws/current/secret", (true, false)),
+        ("read(~/ws/current/**)", "/home/me/ws/current/secret", (true, false)),
+        ("read(**/current/*)", "/home/me/ws/current/secret", (true, false)),
+        ("read(**/me/**)", "/home/me/ws/current/secret", (false, false)),
+        ("read(/mnt/**)", "/mnt/current/secret", (true, false)),
+        ("read(current/**)", "/mnt/current/secret", (false, false)),
+        ("read(releases/**)", "/home/me/ws/current/secret", (true, true)),
+    ] {
+        let effect = Effect::Read(PathEffect { location: spelled(absolute), extent: Extent::File });
+        assert_eq!(both(rule, &tool, &effect), expected, "{rule} on {absolute}");
+    }
+    let twice = spelled("/home/me/ws/latest/secret").spelled("/home/me/ws/current/secret".into(), Some("current/secret".into()));
+    let effect = Effect::Read(PathEffect { location: twice, extent: Extent::File });
+    for rule in ["read(latest/**)", "read(current/**)"] {
+        assert_eq!(both(rule, &tool, &effect), (true, false), "{rule}");
     }
 }
 
@@ -92,7 +124,8 @@ fn a_tree_is_forbidden_if_any_of_it_is_and_permitted_if_all_of_it_is() {
         ("**", ".", (true, true), (true, true)),
     ] {
         assert_eq!(both(&format!("read({pattern})"), &reader, &Effect::Read(tree(root))), read, "read {pattern} on {root}");
-        assert_eq!(both(&format!("write({pattern})"), &writer, &Effect::Delete(tree(root))), write, "write {pattern} on {root}");
+        assert_eq!(both(&format!("write({pattern})"), &writer, &Effect::Write(tree(root))), write, "write {pattern} on {root}");
+        assert_eq!(both(&format!("delete({pattern})"), &writer, &Effect::Delete(tree(root))), write, "delete {pattern} on {root}");
     }
     let asks = one(RuleKind::Ask, "read(**/*.pem)");
     assert!(asks.on_effect(&reader.candidate(), &Effect::Read(tree("."))).is_some(), "nobody leaves out what is asked about");

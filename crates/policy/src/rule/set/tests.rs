@@ -30,12 +30,16 @@ fn what_forbids_follows_the_effect_and_what_permits_the_tool() {
     let (writes, deletes, reads) = (Effect::Write(file("docs/a")), Effect::Delete(file("docs/a")), Effect::Read(file("docs/a")));
     for (rule, tool, effect, expected) in [
         ("write_file(docs/**)", &write, &writes, (true, true)),
-        ("write_file(docs/**)", &write, &deletes, (true, true)),
+        ("write_file(docs/**)", &write, &deletes, (true, false)),
+        ("write_file(docs/**)", &write, &reads, (false, false)),
+        ("edit_file(docs/**)", &edit, &writes, (true, true)),
+        ("edit_file(docs/**)", &edit, &deletes, (true, false)),
         ("write_file(docs/**)", &edit, &writes, (true, false)),
         ("write_file(docs/**)", &plugin, &writes, (true, false)),
         ("write_file(docs/**)", &read, &reads, (false, false)),
         ("edit_file(docs/**)", &edit, &reads, (false, true)),
-        ("write(docs/**)", &plugin, &deletes, (true, true)),
+        ("write(docs/**)", &plugin, &deletes, (true, false)),
+        ("write(docs/**)", &plugin, &writes, (true, true)),
         ("delete(docs/**)", &write, &deletes, (true, true)),
         ("delete(docs/**)", &write, &writes, (false, false)),
         ("Read(docs/**)", &plugin, &reads, (true, true)),
@@ -45,7 +49,9 @@ fn what_forbids_follows_the_effect_and_what_permits_the_tool() {
         ("read", &plugin, &reads, (true, true)),
         ("read_file", &read, &reads, (true, true)),
         ("read_file", &plugin, &reads, (false, false)),
-        ("write", &plugin, &deletes, (true, true)),
+        ("write", &plugin, &deletes, (true, false)),
+        ("write", &plugin, &writes, (true, true)),
+        ("delete", &plugin, &deletes, (true, true)),
     ] {
         assert_eq!(both(rule, tool, effect), expected, "{rule} on {} {effect:?}", tool.candidate().name());
     }
@@ -119,6 +125,7 @@ fn tools_of_others_are_known_by_their_source() {
     for (rule, effect, expected) in [
         ("weather_now(data/**)", Effect::Write(file("data/x")), (true, true)),
         ("weather_now(data/**)", Effect::Read(file("data/x")), (true, true)),
+        ("weather_now(data/**)", Effect::Delete(file("data/x")), (true, false)),
         ("weather_now(domain:a.org)", Effect::Connect(Connect::new("https", "a.org", 443, "GET")), (true, true)),
         ("weather_now(host:host ls)", Effect::Exec(exec("ls")), (true, true)),
         ("weather_*(data/**)", Effect::Read(file("data/x")), (true, true)),
@@ -173,4 +180,29 @@ fn all_faults_are_said_at_once_with_their_places() {
     let candidate = tool.candidate();
     let hit = set.on_tool(&candidate).unwrap();
     assert_eq!((hit.rule.text(), hit.rule.place()), ("noop", &place(4)));
+}
+
+#[test]
+fn only_a_rule_that_says_where_it_holds_is_anchored() {
+    for (rule, expected) in [
+        ("write_file", false),
+        ("write", false),
+        ("write(docs/**)", false),
+        ("write(**/docs/**)", false),
+        ("write(./**)", false),
+        ("write(/srv/**)", true),
+        ("write(~/notes/**)", true),
+        ("connect(method:POST)", false),
+        ("connect(domain:* method:POST)", false),
+        ("connect(domain:*.example.org)", true),
+        ("exec(host:container)", false),
+        ("exec(git push *)", true),
+        ("exec(/opt/x *)", true),
+        ("send(channel:mail)", false),
+        ("send(channel:mail to:anna)", true),
+        ("spawn(review*)", false),
+        ("spawn(reviewer)", true),
+    ] {
+        assert_eq!(one(RuleKind::Allow, rule).rules()[0].is_anchored(), expected, "{rule}");
+    }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
+use super::session_change::SessionChange;
 use crate::{CallRecord, PreImageRecord, StoreError};
 
 /// Bytes that may wait, the group that is being written included.
@@ -24,16 +25,19 @@ pub(super) enum Change {
         after: Option<String>,
     },
     Undone(String),
+    Session(Box<SessionChange>),
     /// Nothing; a flush waits for what is before it.
     Nothing,
 }
 
 pub(super) type Outcome = Result<(), StoreError>;
+/// The outcome for whoever waits: after messages were written, with the number that the next one will get, and else 0.
+pub(super) type Answer = Result<u64, StoreError>;
 
 /// A change, and who waits for it.
 pub(super) struct Item {
     pub(super) change: Change,
-    pub(super) reply: Option<oneshot::Sender<Outcome>>,
+    pub(super) reply: Option<oneshot::Sender<Answer>>,
     pub(super) weight: usize,
 }
 
@@ -52,9 +56,9 @@ impl Item {
     }
 }
 
-pub(super) fn answer(reply: oneshot::Sender<Outcome>, outcome: Outcome) {
+pub(super) fn answer(reply: oneshot::Sender<Answer>, answer: Answer) {
     // Whoever asked may have stopped waiting; then nobody wants the answer.
-    reply.send(outcome).ok();
+    reply.send(answer).ok();
 }
 
 /// Roughly what a record takes. Effects and rewritten arguments are about as large as the arguments they come from.

@@ -16,6 +16,8 @@ const FILE: &str = "haft.db";
 const COMPANIONS: [&str; 3] = ["", "-wal", "-shm"];
 /// SQLite counts milliseconds in 32 bits.
 const LONGEST_TIMEOUT: Duration = Duration::from_hours(24);
+/// More statements than there are, so that none is prepared twice.
+const STATEMENTS: usize = 64;
 /// The log is cut back to this after a large group.
 const WAL_KEPT: i64 = 16 << 20;
 
@@ -23,6 +25,7 @@ const WAL_KEPT: i64 = 16 << 20;
 pub(super) struct Connections {
     pub(super) writer: Connection,
     pub(super) reader: Connection,
+    pub(super) folder: PrivateFolder,
     pub(super) path: PathBuf,
     pub(super) notice: Option<String>,
 }
@@ -33,7 +36,7 @@ pub(super) fn open(folder: &Path, busy_timeout: Duration) -> Result<Connections,
     let folder = PrivateFolder::open(folder)?;
     let timeout = busy_timeout.min(LONGEST_TIMEOUT);
     let path = folder.path().join(FILE);
-    let Some(_lock) = folder.lock(timeout)? else { return Err(StoreError::Locked { path }) };
+    let Some(lock) = folder.lock(timeout)? else { return Err(StoreError::Locked { path }) };
     let connected = connect(&folder, &path, timeout).and_then(|connections| {
         check_suspect(&connections.0, &path)?;
         Ok(connections)
@@ -47,7 +50,8 @@ pub(super) fn open(folder: &Path, busy_timeout: Duration) -> Result<Connections,
         }
         outcome => (outcome?, None),
     };
-    Ok(Connections { writer, reader, path, notice })
+    drop(lock);
+    Ok(Connections { writer, reader, folder, path, notice })
 }
 
 /// Remembers that an operation met damage, for the next start to look at: the whole file is read then, and only then.
@@ -105,6 +109,7 @@ fn bare_connection(path: &Path, timeout: Duration) -> rusqlite::Result<Connectio
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(timeout)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
 }
 

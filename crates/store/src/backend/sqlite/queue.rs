@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::failure::copy_of;
-use super::item::{Change, Item, LEAST, Outcome, ROOM, answer, weight_of};
+use super::item::{Answer, Change, Item, LEAST, Outcome, ROOM, answer, weight_of};
 use super::open;
 use crate::{CallRecord, StoreError};
 
@@ -96,7 +96,7 @@ impl Queue {
 
     /// Adds a change whose outcome the caller waits for; `None` if there is nothing to wait for. There is always room:
     /// such callers wait, so there are never many.
-    pub(super) fn request(&self, change: Change) -> Result<Option<oneshot::Receiver<Outcome>>, StoreError> {
+    pub(super) fn request(&self, change: Change) -> Result<Option<oneshot::Receiver<Answer>>, StoreError> {
         let mut state = self.lock();
         state.refuse_if_closed()?;
         let weight = if matches!(change, Change::Nothing) { 0 } else { LEAST };
@@ -106,6 +106,15 @@ impl Queue {
         let (reply, outcome) = oneshot::channel();
         self.put(state, Item { change, reply: Some(reply), weight });
         Ok(Some(outcome))
+    }
+
+    /// Adds a change that is to be made soon, and tried again until it is, though nobody waits for it.
+    pub(super) fn insist(&self, change: Change) -> Outcome {
+        let mut state = self.lock();
+        state.refuse_if_closed()?;
+        state.urgent = true;
+        self.put(state, Item { change, reply: None, weight: LEAST });
+        Ok(())
     }
 
     fn put(&self, mut state: MutexGuard<'_, State>, item: Item) {
@@ -160,15 +169,15 @@ impl Queue {
         state
     }
 
-    /// For the writer: the group is on disk, with an outcome for each item.
-    pub(super) fn settle(&self, mut group: Vec<Item>, outcomes: Vec<Outcome>) {
+    /// For the writer: the group is on disk, with an answer for each item.
+    pub(super) fn settle(&self, mut group: Vec<Item>, answers: Vec<Answer>) {
         let mut state = self.lock();
         state.stuck = None;
-        for (item, outcome) in group.iter_mut().zip(outcomes) {
+        for (item, answered) in group.iter_mut().zip(answers) {
             state.weight -= item.weight;
             match item.reply.take() {
-                Some(reply) => answer(reply, if item.is_flush() { state.lost.take().map_or(Ok(()), Err) } else { outcome }),
-                None => state.lost = outcome.err().or(state.lost.take()),
+                Some(reply) => answer(reply, if item.is_flush() { state.lost.take().map_or(Ok(0), Err) } else { answered }),
+                None => state.lost = answered.err().or(state.lost.take()),
             }
         }
         self.tell_blocked(&state);

@@ -3,8 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, ToSql};
 
 use super::rows::{self, CALL_COLUMNS};
-use crate::call_log::{MAX_CANDIDATES, MIN_SHORT_ID};
-use crate::{CallFilter, CallRecord, PreImageRecord, StoreError};
+use crate::{CallFilter, CallRecord, PreImageRecord, StoreError, short_id};
 
 pub(super) fn list(connection: &Connection, filter: &CallFilter) -> rusqlite::Result<Vec<CallRecord>> {
     let mut sql = format!("SELECT {CALL_COLUMNS} FROM calls WHERE true");
@@ -21,7 +20,7 @@ pub(super) fn list(connection: &Connection, filter: &CallFilter) -> rusqlite::Re
         sql += " AND status = 'error'";
     }
     sql += " ORDER BY id DESC LIMIT ?";
-    let limit = filter.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
+    let limit = filter.limit.map_or(-1, rows::integer);
     values.push(&limit);
     connection.prepare_cached(&sql)?.query_map(values.as_slice(), rows::call)?.collect()
 }
@@ -33,12 +32,8 @@ pub(super) fn get(connection: &Connection, id: &str) -> Result<CallRecord, Store
     if let Some(call) = one(connection, "call_id = ?1", id)? {
         return Ok(call);
     }
-    let candidates = candidates(connection, id)?;
-    match candidates.as_slice() {
-        [] => Err(StoreError::no_call(id)),
-        [only] => one(connection, "id = ?1", only)?.ok_or_else(|| StoreError::no_call(id)),
-        _ => Err(StoreError::Ambiguous { id: id.to_owned(), matches: candidates }),
-    }
+    let only = short_id::only("call", id, candidates(connection, "calls", id)?)?;
+    one(connection, "id = ?1", &only)?.ok_or_else(|| StoreError::no_call(id))
 }
 
 /// The newest call that meets a condition on one value.
@@ -47,13 +42,14 @@ fn one(connection: &Connection, condition: &'static str, value: &str) -> rusqlit
     connection.prepare_cached(&sql)?.query_row([value], rows::call).optional()
 }
 
-/// Record ids that begin or end with `short`, newest first. Reads the ids' index alone.
-fn candidates(connection: &Connection, short: &str) -> rusqlite::Result<Vec<String>> {
-    if short.chars().count() < MIN_SHORT_ID {
+/// Ids in a table that begin or end with `short`, newest first. Reads the ids' index alone.
+pub(super) fn candidates(connection: &Connection, table: &'static str, short: &str) -> rusqlite::Result<Vec<String>> {
+    if !short_id::is_long_enough(short) {
         return Ok(Vec::new());
     }
+    let most = short_id::MAX_CANDIDATES;
     let sql = format!(
-        "SELECT id FROM calls WHERE substr(id, 1, length(?1)) = ?1 OR substr(id, -length(?1)) = ?1 ORDER BY id DESC LIMIT {MAX_CANDIDATES}"
+        "SELECT id FROM {table} WHERE substr(id, 1, length(?1)) = ?1 OR substr(id, -length(?1)) = ?1 ORDER BY id DESC LIMIT {most}"
     );
     connection.prepare_cached(&sql)?.query_map([short], |row| row.get(0))?.collect()
 }

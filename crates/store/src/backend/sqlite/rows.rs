@@ -119,11 +119,11 @@ pub(super) fn image(row: &Row<'_>) -> rusqlite::Result<PreImageRecord> {
     })
 }
 
-fn bytes(path: &Path) -> &[u8] {
+pub(super) fn bytes(path: &Path) -> &[u8] {
     path.as_os_str().as_bytes()
 }
 
-fn path(bytes: Vec<u8>) -> PathBuf {
+pub(super) fn path(bytes: Vec<u8>) -> PathBuf {
     OsString::from_vec(bytes).into()
 }
 
@@ -153,14 +153,23 @@ fn nanoseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
 }
 
-fn nanoseconds_since_1970(time: SystemTime) -> i64 {
+pub(super) fn nanoseconds_since_1970(time: SystemTime) -> i64 {
     match time.duration_since(SystemTime::UNIX_EPOCH) {
         Ok(after) => nanoseconds(after),
         Err(before) => -nanoseconds(before.duration()),
     }
 }
 
-fn time(nanoseconds: i64) -> SystemTime {
+pub(super) fn time(nanoseconds: i64) -> SystemTime {
     let distance = Duration::from_nanos(nanoseconds.unsigned_abs());
     if nanoseconds < 0 { SystemTime::UNIX_EPOCH - distance } else { SystemTime::UNIX_EPOCH + distance }
+}
+
+/// SQLite counts with a sign. What does not fit is no number that occurs.
+pub(super) fn integer<T: TryInto<i64>>(number: T) -> i64 {
+    number.try_into().unwrap_or(i64::MAX)
+}
+
+pub(super) fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    Ok(row.get::<_, i64>(column)?.unsigned_abs())
 }

@@ -5,20 +5,21 @@ use std::sync::Arc;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::failure::is_own;
-use super::item::{Change, Item, Outcome};
+use super::item::{Answer, Change, Item};
+use super::owners::Owners;
 use super::queue::Queue;
-use super::rows;
+use super::{rows, session_change};
 use crate::StoreError;
 
 /// Writes until the queue is closed and empty.
-pub(super) fn run(mut connection: Connection, queue: Arc<Queue>) {
+pub(super) fn run(mut connection: Connection, queue: Arc<Queue>, owners: &Owners) {
     let end = End(queue);
     let queue = &end.0;
     let mut held = Vec::new();
     while let Some(group) = queue.next_group(held) {
-        held = match commit(&mut connection, &group) {
-            Ok(outcomes) => {
-                queue.settle(group, outcomes);
+        held = match commit(&mut connection, &group, owners) {
+            Ok(answers) => {
+                queue.settle(group, answers);
                 Vec::new()
             }
             Err(error) => queue.postpone(group, &error),
@@ -38,20 +39,21 @@ impl Drop for End {
     }
 }
 
-/// All of a group or nothing of it, but for changes that cannot be written at all: those have their own outcome.
-fn commit(connection: &mut Connection, group: &[Item]) -> rusqlite::Result<Vec<Outcome>> {
+/// All of a group or nothing of it, but for changes that cannot be written at all: those have their own answer.
+fn commit(connection: &mut Connection, group: &[Item], owners: &Owners) -> rusqlite::Result<Vec<Answer>> {
     if group.iter().all(|item| matches!(item.change, Change::Nothing)) {
-        return Ok(group.iter().map(|_| Ok(())).collect());
+        return Ok(group.iter().map(|_| Ok(0)).collect());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let outcomes = group.iter().map(|item| apply(&transaction, &item.change)).collect::<rusqlite::Result<_>>()?;
+    let answers = group.iter().map(|item| apply(&transaction, &item.change, owners)).collect::<rusqlite::Result<_>>()?;
     transaction.commit()?;
-    Ok(outcomes)
+    Ok(answers)
 }
 
 /// The outer error is the database's, the inner one this change's own.
-fn apply(connection: &Connection, change: &Change) -> rusqlite::Result<Outcome> {
+fn apply(connection: &Connection, change: &Change, owners: &Owners) -> rusqlite::Result<Answer> {
     let result = match change {
+        Change::Session(change) => return session_change::apply(connection, change, owners),
         Change::Record(record) => rows::put_call(connection, record).map(|()| true),
         Change::Image(image) => rows::put_image(connection, image).map(|()| true),
         Change::Withdrawn { record, path, after } => rows::remove_image(connection, record, path, after.as_deref()).map(|()| true),
@@ -60,13 +62,13 @@ fn apply(connection: &Connection, change: &Change) -> rusqlite::Result<Outcome> 
         Change::Nothing | Change::Deferred(_) => Ok(true),
     };
     match (result, change) {
-        (Ok(true), _) => Ok(Ok(())),
+        (Ok(true), _) => Ok(Ok(0)),
         (Err(error), _) if !is_own(&error) => Err(error),
         (Err(error), Change::Record(_)) => Ok(Err(StoreError::Database(error))),
         // The only rule a pre-image can break is that its call must be there.
         (_, Change::Image(image)) => Ok(Err(StoreError::no_call(&image.record))),
         (_, Change::Undone(record)) => Ok(Err(StoreError::no_call(record))),
-        (Ok(false) | Err(_), _) => Ok(Ok(())),
+        (Ok(false) | Err(_), _) => Ok(Ok(0)),
     }
 }
 
@@ -79,7 +81,8 @@ mod tests {
 
     use super::*;
     use crate::backend::sqlite::open;
-    use crate::{CallRecord, CallStatus};
+    use crate::backend::sqlite::session_change::SessionChange;
+    use crate::{CallRecord, CallStatus, NewMessage, NewSession};
 
     fn item(id: &str, content: usize) -> Item {
         let record = CallRecord {
@@ -99,24 +102,45 @@ mod tests {
             summary: String::new(),
             undone: false,
         };
-        Item { change: Change::Record(Box::new(record)), reply: None, weight: 0 }
+        waiting(Change::Record(Box::new(record)))
+    }
+
+    fn waiting(change: Change) -> Item {
+        Item { change, reply: None, weight: 0 }
+    }
+
+    fn session_items() -> [Item; 3] {
+        let session = |change| waiting(Change::Session(Box::new(change)));
+        let append = |length| {
+            let messages = vec![NewMessage::new("user", "x"), NewMessage::new("results", "x".repeat(length)), NewMessage::new("user", "x")];
+            session(SessionChange::Append { session: "s1".into(), expected: None, messages })
+        };
+        let new = NewSession { id: "s1".into(), ..NewSession::new("coder", "/w".as_ref()) };
+        [session(SessionChange::Create(new.into_record())), append(1), append(1 << 20)]
     }
 
     #[test]
     fn a_group_for_which_there_is_no_room_on_disk_is_written_whole_later() {
         let folder = tempfile::tempdir().unwrap();
-        let mut connection = open::open(folder.path(), Duration::from_secs(1)).unwrap().writer;
+        let open::Connections { writer: mut connection, folder, .. } = open::open(folder.path(), Duration::from_secs(1)).unwrap();
+        let owners = Owners::new(folder, Duration::ZERO);
         let room = |connection: &Connection, pages: i64| {
             connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).unwrap();
         };
-        let count = |connection: &Connection| connection.query_row("SELECT count(*) FROM calls", [], |row| row.get::<_, i64>(0)).unwrap();
-        let group = [item("small", 1), item("large", 1 << 20), item("small too", 1)];
-        room(&connection, 20);
-        let error = commit(&mut connection, &group).unwrap_err();
-        assert_eq!(error.sqlite_error_code(), Some(ErrorCode::DiskFull));
-        assert_eq!(count(&connection), 0);
-        room(&connection, 10_000);
-        assert!(commit(&mut connection, &group).unwrap().iter().all(Result::is_ok));
-        assert_eq!(count(&connection), 3);
+        let count = |connection: &Connection, table: &str| {
+            connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get::<_, i64>(0)).unwrap()
+        };
+        let calls = [item("small", 1), item("large", 1 << 20), item("small too", 1)];
+        for (group, table, rows) in [(calls, "calls", 3), (session_items(), "messages", 6)] {
+            room(&connection, 50);
+            let error = commit(&mut connection, &group, &owners).unwrap_err();
+            assert_eq!(error.sqlite_error_code(), Some(ErrorCode::DiskFull));
+            assert_eq!((count(&connection, table), count(&connection, "sessions")), (0, 0));
+            room(&connection, 10_000);
+            assert!(commit(&mut connection, &group, &owners).unwrap().iter().all(Result::is_ok));
+            assert_eq!(count(&connection, table), rows);
+            // So that the next finds as little room.
+            connection.execute_batch("DELETE FROM calls; VACUUM").unwrap();
+        }
     }
 }

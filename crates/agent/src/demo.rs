@@ -1,0 +1,206 @@
+//! The demo model: a few rules that turn plain requests into real tool calls, offline and without a key. It says in every
+//! answer that it is one.
+
+mod wish;
+
+use haft_contract::BoxFuture;
+use haft_provider::{Block, Delta, Message, Model, Piece, Protocol, ProviderError, Reply, Role, StopReason, ToolSpec, Turn, Usage};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use self::wish::{Wish, wishes};
+use crate::{Answer, Provider};
+
+/// What every answer begins with.
+const ANNOUNCEMENT: &str = "[demo model: a few rules, not a language model]";
+const HELP: &str = "I understand plain requests: \"what time is it in Tokyo\", \"read README.md\", \"write 'hello' to notes.txt\", \
+                    \"fetch http://127.0.0.1:8080/\", \"search for TODO\", \"how much memory is there\", several at once with \"and\". \
+                    For a real model set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or configure a provider.";
+/// How much of a result is repeated in an answer.
+const SHOWN_CHARACTERS: usize = 600;
+
+/// A stand-in for a model.
+#[derive(Debug)]
+pub struct DemoModel {
+    model: Model,
+}
+
+impl Default for DemoModel {
+    fn default() -> Self {
+        Self { model: Model::new("demo", Protocol::OpenAi, "demo") }
+    }
+}
+
+impl Provider for DemoModel {
+    fn model(&self) -> &Model {
+        &self.model
+    }
+
+    fn answer<'a>(
+        &'a self,
+        turn: Turn<'a>,
+        _cancel: &'a CancellationToken,
+        each: &'a mut (dyn FnMut(Delta) + Send),
+    ) -> BoxFuture<'a, Result<Answer, ProviderError>> {
+        Box::pin(async move {
+            let reply = reply(&turn);
+            hand_out(&reply.blocks, each);
+            Ok(Answer::new(reply))
+        })
+    }
+}
+
+fn hand_out(blocks: &[Block], each: &mut (dyn FnMut(Delta) + Send)) {
+    let mut index = 0;
+    for block in blocks {
+        match block {
+            Block::Text { text, .. } => each(Delta::Text(text.clone())),
+            Block::Call { name, .. } => {
+                each(Delta::CallBegun { index, name: name.clone() });
+                each(Delta::CallReady { index, call: block.clone() });
+                index += 1;
+            }
+            _ => {}
+        }
+    }
+}
+
+fn reply(turn: &Turn<'_>) -> Reply {
+    let blocks = match turn.messages.last() {
+        Some(Message { role: Role::User, blocks }) if blocks.iter().any(|block| block.result_id().is_some()) => vec![summary(blocks)],
+        Some(Message { role: Role::User, blocks }) => calls(&said(blocks), turn),
+        _ => vec![Block::text(format!("{ANNOUNCEMENT} {HELP}"))],
+    };
+    let stop = if blocks.iter().any(|block| block.call_id().is_some()) { StopReason::ToolCalls } else { StopReason::EndTurn };
+    Reply::new(blocks, stop, Usage::default())
+}
+
+fn said(blocks: &[Block]) -> String {
+    let texts = blocks.iter().filter_map(|block| if let Block::Text { text, .. } = block { Some(text.as_str()) } else { None });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// The calls that the person's words ask for, or what this model understands.
+fn calls(text: &str, turn: &Turn<'_>) -> Vec<Block> {
+    let mut blocks = vec![Block::text(ANNOUNCEMENT.to_owned())];
+    let mut missing = Vec::new();
+    for (number, wish) in wishes(text).into_iter().enumerate() {
+        match call(&wish, turn.tools) {
+            Some((name, arguments)) => {
+                let id = format!("demo_{}_{number}", turn.messages.len());
+                blocks.push(Block::Call { id, name, arguments: arguments.to_string(), opaque: None });
+            }
+            None => missing.push(wish.tools()[0]),
+        }
+    }
+    let more = match (blocks.len(), missing.as_slice()) {
+        (1, []) => HELP.to_owned(),
+        (_, []) => return blocks,
+        (_, names) => format!("I would need {}, which I am not offered; `haft explain {}` says why.", names.join(" and "), names[0]),
+    };
+    blocks[0] = Block::text(format!("{ANNOUNCEMENT} {more}"));
+    blocks
+}
+
+/// The first tool for a wish that is offered, in whatever dialect.
+fn call(wish: &Wish, tools: &[ToolSpec]) -> Option<(String, Value)> {
+    let offered = wish.tools().iter().find_map(|name| tools.iter().find(|tool| tool.name == *name))?;
+    Some((offered.name.clone(), wish.arguments(&offered.name)))
+}
+
+/// The results, one after the other.
+fn summary(blocks: &[Block]) -> Block {
+    let line = |block: &Block| {
+        let Block::Result { name, content, is_error, .. } = block else { return None };
+        let verb = if *is_error { "could not do it" } else { "says" };
+        Some(format!("{name} {verb}: {}", outcome(content)))
+    };
+    let lines = std::iter::once(ANNOUNCEMENT.to_owned()).chain(blocks.iter().filter_map(line));
+    Block::text(lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// What an envelope holds, for people.
+fn outcome(content: &[Piece]) -> String {
+    let text =
+        content.iter().find_map(|piece| if let Piece::Text { text } = piece { Some(text.as_str()) } else { None }).unwrap_or_default();
+    let envelope: Value = serde_json::from_str(text).unwrap_or_default();
+    let said = envelope["result"].as_str().or_else(|| envelope["message"].as_str()).unwrap_or(text).trim();
+    match said.char_indices().nth(SHOWN_CHARACTERS) {
+        Some((at, _)) => format!("{}…", &said[..at]),
+        None => said.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn tools(names: &[&str]) -> Vec<ToolSpec> {
+        names.iter().map(|name| ToolSpec { name: (*name).into(), description: String::new(), parameters: json!({}) }).collect()
+    }
+
+    fn answered(messages: &[Message], names: &[&str]) -> Reply {
+        let (demo, tools) = (DemoModel::default(), tools(names));
+        reply(&Turn { model: &demo.model, system: "", messages, tools: &tools })
+    }
+
+    fn called(text: &str, names: &[&str]) -> Vec<(String, Value)> {
+        let reply = answered(&[Message::user(text)], names);
+        let call = |block: &Block| match block {
+            Block::Call { name, arguments, .. } => Some((name.clone(), serde_json::from_str(arguments).unwrap())),
+            _ => None,
+        };
+        reply.blocks.iter().filter_map(call).collect()
+    }
+
+    #[test]
+    fn plain_requests_become_calls() {
+        let all = ["get_current_time", "read_file", "write_file", "http_request", "system_info", "notify", "grep_search"];
+        for (text, expected) in [
+            ("What time is it?", vec![("get_current_time", json!({}))]),
+            ("what time is it in Tokyo", vec![("get_current_time", json!({"timezone": "Asia/Tokyo"}))]),
+            (
+                "What time is it in Tokyo, and what does README.md say?",
+                vec![("get_current_time", json!({"timezone": "Asia/Tokyo"})), ("read_file", json!({"path": "README.md"}))],
+            ),
+            (
+                "read src/main.rs and notes.txt",
+                vec![("read_file", json!({"path": "src/main.rs"})), ("read_file", json!({"path": "notes.txt"}))],
+            ),
+            ("write 'buy milk and eggs' to list.txt", vec![("write_file", json!({"path": "list.txt", "content": "buy milk and eggs"}))]),
+            ("fetch http://127.0.0.1:8080/a.txt", vec![("http_request", json!({"url": "http://127.0.0.1:8080/a.txt"}))]),
+            ("search for \"TODO\"", vec![("grep_search", json!({"pattern": "TODO"}))]),
+            ("how much memory is there?", vec![("system_info", json!({}))]),
+            ("tell me a joke", vec![]),
+        ] {
+            let expected: Vec<(String, Value)> = expected.into_iter().map(|(name, arguments)| (name.to_owned(), arguments)).collect();
+            assert_eq!(called(text, &all), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn it_uses_the_names_it_is_shown_and_says_what_it_lacks() {
+        assert_eq!(called("read a.txt", &["read"]), [("read".to_owned(), json!({"path": "a.txt"}))]);
+        let reply = answered(&[Message::user("read a.txt")], &[]);
+        let expected = format!("{ANNOUNCEMENT} I would need read_file, which I am not offered; `haft explain read_file` says why.");
+        assert_eq!(reply, Reply::new(vec![Block::text(expected)], StopReason::EndTurn, Usage::default()));
+    }
+
+    #[test]
+    fn results_are_repeated_and_it_always_says_what_it_is() {
+        let result = |name: &str, envelope: Value, is_error| Block::Result {
+            id: name.into(),
+            name: name.into(),
+            content: vec![Piece::Text { text: envelope.to_string() }],
+            is_error,
+        };
+        let results = Message::results(vec![
+            result("noop", json!({"status": "success", "result": "done"}), false),
+            result("read_file", json!({"status": "error", "error_type": "file_not_found", "message": "File not found: a"}), true),
+        ]);
+        let text = format!("{ANNOUNCEMENT}\nnoop says: done\nread_file could not do it: File not found: a");
+        assert_eq!(answered(&[results], &[]), Reply::new(vec![Block::text(text)], StopReason::EndTurn, Usage::default()));
+    }
+}

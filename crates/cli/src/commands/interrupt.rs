@@ -1,0 +1,38 @@
+//! Ctrl-C: once cancels what runs, twice ends the process.
+
+use std::future::Future;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::failure::{Exit, Failure};
+use crate::output::note;
+use crate::signals::Signals;
+use crate::terminal::stop_waiting;
+
+/// Runs something to its end. The first signal cancels it, and is what the process ends with; the second ends it at once.
+pub(crate) async fn interruptible<T>(running: impl Future<Output = T>, cancel: &CancellationToken) -> Result<(T, Option<Exit>), Failure> {
+    let unavailable = |error| Failure::failed("execution_error", format!("signals cannot be listened for: {error}"));
+    let mut signals = Signals::listen().map_err(unavailable)?;
+    let mut running = std::pin::pin!(running);
+    let mut stopped = None;
+    loop {
+        tokio::select! {
+            done = &mut running => return Ok((done, stopped)),
+            exit = signals.next() => {
+                if stopped.is_some() {
+                    leave(exit);
+                }
+                stopped = Some(exit);
+                cancel.cancel();
+                note("cancelling; press Ctrl-C again to end at once");
+            }
+        }
+    }
+}
+
+#[allow(clippy::exit, reason = "it was asked for twice, and whatever still runs is ended, not waited for")]
+fn leave(exit: Exit) -> ! {
+    stop_waiting();
+    haft_host::end_all_processes();
+    std::process::exit(i32::from(exit.code()))
+}

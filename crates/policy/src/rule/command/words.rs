@@ -1,0 +1,168 @@
+//! The words of a command, compared with those of a pattern: with every reading at once, one bit for each place in the
+//! pattern, so that no pattern takes long.
+
+use super::super::glob::Glob;
+use super::super::text::Letter;
+
+/// A word of a pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Word {
+    /// Any number of words, also none.
+    Run,
+    One(Glob),
+}
+
+impl Word {
+    /// Whether an argument is written out here, up to what a `*` within it stands for.
+    pub(super) fn writes_out(&self, argument: &str) -> bool {
+        matches!(self, Self::One(glob) if glob.fits(argument) && glob.begins_like(argument))
+    }
+
+    /// Whether it stands for this word; for an option only if it is written so, or options are free.
+    fn covers(&self, given: &str, guarded: bool) -> bool {
+        match self {
+            Self::Run => !guarded,
+            Self::One(glob) => glob.fits(given) && (!guarded || glob.begins_like(given)),
+        }
+    }
+}
+
+/// Whether a word changes how a program does its work. Some read more options from the file behind `@`.
+pub(in super::super) fn is_option(word: &str) -> bool {
+    word.starts_with(['-', '@'])
+}
+
+/// Whether the words of a pattern stand for exactly the given ones. `*` stands for no options, unless they are free.
+pub(super) fn cover<'a>(words: &[Word], given: impl Iterator<Item = &'a str>, any_option: bool) -> bool {
+    let mut places = closed(words, 1);
+    for word in given {
+        let guarded = !any_option && is_option(word);
+        let next = reached(words, places).filter(|(_, own)| own.covers(word, guarded));
+        let next = next.fold(0, |next, (place, own)| next | 1 << if *own == Word::Run { place } else { place + 1 });
+        places = closed(words, next);
+    }
+    places & (1 << words.len()) != 0
+}
+
+/// Whether the given words begin with those of a pattern. Options may stand in between, each with a value of its own.
+pub(super) fn begin<'a>(words: &[Word], given: impl Iterator<Item = &'a str>) -> bool {
+    earliest(words, given).is_some()
+}
+
+/// Behind how many of the given words all of the pattern have been, at the earliest.
+fn earliest<'a>(words: &[Word], given: impl Iterator<Item = &'a str>) -> Option<usize> {
+    let mut places = Places { plain: closed(words, 1), behind_option: 0 };
+    let is_through = |places: Places| places.all() & (1 << words.len()) != 0;
+    if is_through(places) {
+        return Some(0);
+    }
+    for (count, word) in given.enumerate() {
+        places = places.step(words, word);
+        if is_through(places) {
+            return Some(count + 1);
+        }
+        if places.all() == 0 {
+            return None;
+        }
+    }
+    None
+}
+
+/// Where in the pattern a reading can be.
+#[derive(Clone, Copy)]
+struct Places {
+    plain: u64,
+    behind_option: u64,
+}
+
+impl Places {
+    fn all(self) -> u64 {
+        self.plain | self.behind_option
+    }
+
+    fn step(self, words: &[Word], given: &str) -> Self {
+        // Whatever stands behind an option may be its value.
+        let mut next = Self { plain: self.behind_option, behind_option: 0 };
+        for (place, word) in reached(words, self.all()) {
+            match word {
+                Word::Run => next.plain |= 1 << place,
+                Word::One(glob) => {
+                    next.plain |= u64::from(glob.fits(given)) << (place + 1);
+                    next.behind_option |= u64::from(given.starts_with('-')) << place;
+                }
+            }
+        }
+        Self { plain: closed(words, next.plain), behind_option: next.behind_option }
+    }
+}
+
+fn reached(words: &[Word], places: u64) -> impl Iterator<Item = (usize, &Word)> {
+    words.iter().enumerate().filter(move |(place, _)| places & (1 << place) != 0)
+}
+
+/// A run can be of no words.
+fn closed(words: &[Word], mut places: u64) -> u64 {
+    for (place, word) in words.iter().enumerate() {
+        if *word == Word::Run && places & (1 << place) != 0 {
+            places |= 1 << (place + 1);
+        }
+    }
+    places
+}
+
+/// An option that a rule is about: wherever it stands behind the words before it, in every form that means the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Wanted {
+    /// How many of the pattern's words stand before it.
+    after: usize,
+    name: Glob,
+    value: Option<Glob>,
+    /// The letters of short options, which can be written together or apart: `-rf` is `-f -r`.
+    letters: Option<String>,
+}
+
+impl Wanted {
+    /// Reads an option; nothing if the word is none.
+    pub(super) fn read(letters: &[Letter], after: usize) -> Option<Self> {
+        let [first, second, ..] = letters else { return None };
+        if first.c != '-' || (second.c == '-' && letters.len() == 2) {
+            return None;
+        }
+        let mut parts = letters.splitn(2, |letter| letter.is('='));
+        let (name, value) = (Glob::with_runs(parts.next().unwrap_or_default()), parts.next().map(Glob::with_runs));
+        let short = name.as_literal().and_then(|name| name.strip_prefix('-')).filter(|_| value.is_none());
+        let letters = short.filter(|short| short.bytes().all(|byte| byte.is_ascii_alphabetic())).map(str::to_owned);
+        Some(Self { after, name, value, letters })
+    }
+
+    /// Whether it is among the given words, behind those of the pattern that stand before it.
+    pub(super) fn is_among<'a>(&self, words: &[Word], given: impl Iterator<Item = &'a str> + Clone) -> bool {
+        let Some(start) = earliest(&words[..self.after], given.clone()) else { return false };
+        let behind = given.skip(start);
+        let next = behind.clone().skip(1).map(Some).chain([None]);
+        behind.clone().zip(next).any(|(word, next)| self.is(word, next)) || self.is_spread_over(&behind)
+    }
+
+    fn is(&self, word: &str, next: Option<&str>) -> bool {
+        let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
+        let is_name = self.name.fits(name) || self.name.as_literal().is_some_and(|wanted| is_short_for(name, wanted));
+        is_name && self.value.as_ref().is_none_or(|wanted| value.or(next).is_some_and(|value| wanted.fits(value)))
+    }
+
+    fn is_spread_over<'a>(&self, given: &(impl Iterator<Item = &'a str> + Clone)) -> bool {
+        let has = |letter: char| given.clone().any(|word| short_options(word).is_some_and(|letters| letters.contains(letter)));
+        self.letters.as_ref().is_some_and(|letters| letters.chars().all(has))
+    }
+}
+
+/// The letters of short options, among which may be those of a value.
+pub(super) fn short_options(word: &str) -> Option<&str> {
+    let letters = word.strip_prefix('-')?.split('=').next()?;
+    (!letters.is_empty() && !letters.starts_with('-')).then_some(letters)
+}
+
+/// Whether a word can be a long option, whole, cut short, or with its value: `--up=x` for `--upload-pack`.
+pub(super) fn is_short_for(word: &str, option: &str) -> bool {
+    let name = word.split('=').next().unwrap_or(word);
+    option.starts_with("--") && name.len() > 2 && option.starts_with(name)
+}

@@ -1,0 +1,129 @@
+//! Policies, callers and plans of every kind.
+
+use std::sync::Arc;
+
+use haft_contract::{Access, Connect, Location, Plan, Section, Source, ToolDefinition, Zone};
+use haft_policy::catalog::CATALOG;
+use haft_policy::{AgentSpec, AllowList, AskMode, Caller, ChannelSpec, Listed, PolicySpec, Sender, ToolLists};
+use proptest::prelude::*;
+use serde_json::json;
+
+fn entry() -> impl Strategy<Value = Listed> {
+    let names =
+        ["read_file", "Write", "exec", "bash", "cron", "web_*", "*", "group:fs", "group:haft", "group:plugins", "catch", "group:mine"];
+    proptest::sample::select(names.to_vec()).prop_map(Listed::from)
+}
+
+pub(crate) fn entries() -> impl Strategy<Value = Vec<Listed>> {
+    proptest::collection::vec(entry(), 0..4)
+}
+
+fn lists() -> impl Strategy<Value = ToolLists> {
+    let allow = (entries(), any::<bool>()).prop_map(|(entries, of_project)| AllowList { entries, of_project, ..AllowList::default() });
+    let profile = (proptest::sample::select(vec!["minimal", "messaging", "coding", "full"]), any::<bool>())
+        .prop_map(|(name, of_project)| Listed { of_project, ..Listed::from(name) });
+    (proptest::collection::vec(profile, 0..2), proptest::collection::vec(allow, 0..2), entries(), entries())
+        .prop_map(|(profiles, allow, also_allow, deny)| ToolLists { profiles, allow, also_allow, deny })
+}
+
+/// A table that stays the person's, whatever is taken out of it.
+fn persons() -> impl Strategy<Value = ToolLists> {
+    lists().prop_map(|mut lists| {
+        lists.also_allow.push("noop".into());
+        lists
+    })
+}
+
+pub(crate) fn rules() -> impl Strategy<Value = Vec<Listed>> {
+    let texts = [
+        "read(**)",
+        "write(docs/**)",
+        "write_file(docs/a)",
+        "web_fetch(domain:example.org)",
+        "connect(method:POST)",
+        "exec",
+        "web_*",
+        "catch",
+    ];
+    proptest::collection::vec(proptest::sample::select(texts.to_vec()).prop_map(Listed::from), 0..4)
+}
+
+fn ask_mode() -> impl Strategy<Value = AskMode> {
+    proptest::sample::select(vec![AskMode::Never, AskMode::Beyond, AskMode::Rules, AskMode::Changes, AskMode::Always])
+}
+
+pub(crate) fn spec() -> impl Strategy<Value = PolicySpec> {
+    let channel = (lists(), persons()).prop_map(|(tools, sender)| ChannelSpec { tools, senders: vec![("name:Ann".into(), sender)] });
+    let agent = (lists(), persons()).prop_map(|(tools, provided)| AgentSpec { tools, by_provider: vec![("p".into(), provided)] });
+    let tables = (lists(), persons(), agent, channel, lists(), lists());
+    // Allow rules that are the same as bare tool names with effects must be ones that may stand in rules.allow.
+    let allowed = proptest::collection::vec(
+        proptest::sample::select(vec!["write_file(docs/a)", "web_fetch(domain:example.org)", "catch"]).prop_map(Listed::from),
+        0..3,
+    );
+    (tables, entries(), rules(), rules(), allowed, ask_mode()).prop_map(
+        |((tools, provided, agent, channel, sandbox, subagents), disabled, deny, ask, allow, mode)| {
+            let mut spec = PolicySpec::default();
+            (spec.tools, spec.sandbox, spec.subagents, spec.disabled) = (tools, sandbox, subagents, disabled);
+            spec.by_provider = vec![("p".into(), provided)];
+            spec.agents = vec![("main".into(), agent)];
+            spec.channels = vec![("c".into(), channel)];
+            spec.groups = vec![("mine".into(), vec!["read_file".into(), "cron".into()])];
+            (spec.rules.deny, spec.rules.ask, spec.rules.allow, spec.ask) = (deny, ask, allow, mode);
+            spec
+        },
+    )
+}
+
+pub(crate) fn caller() -> impl Strategy<Value = Caller> {
+    let access = proptest::sample::select(vec![Access::ReadOnly, Access::WorkspaceWrite, Access::FullAccess]);
+    (access, any::<[bool; 6]>(), 0_u32..3).prop_map(|(access, [owner, provider, channel, sandboxed, selected, parent], depth)| {
+        let mut caller = Caller::default();
+        (caller.access, caller.owner, caller.sandboxed, caller.depth) = (access, owner, sandboxed, depth);
+        if provider {
+            (caller.provider, caller.model) = (Some("P".into()), Some("m".into()));
+        }
+        if channel {
+            caller.channel = Some("c".into());
+            caller.sender = Some(Sender { id: Some("1".into()), name: Some("Ann".into()), ..Sender::default() });
+        }
+        if selected {
+            caller.select(["read_file", "exec", "catch"]);
+        }
+        if parent {
+            caller.parent = Some(Arc::new(Caller::default()));
+        }
+        caller
+    })
+}
+
+/// Every tool of the catalog, and one of a plugin.
+pub(crate) fn tools() -> Vec<(ToolDefinition, Source)> {
+    let mut tools: Vec<(ToolDefinition, Source)> = CATALOG
+        .iter()
+        .map(|known| {
+            let mut definition = ToolDefinition::new(known.name, "Does.", json!({"type": "object"}));
+            definition.section = known.section;
+            definition.profiles = known.profiles.iter().map(|name| (*name).into()).collect();
+            definition.aliases = known.aliases.iter().map(|name| (*name).into()).collect();
+            definition.owner_only = known.owner_only;
+            (definition, Source::BuiltIn)
+        })
+        .collect();
+    let mut catch = ToolDefinition::new("catch", "Catches.", json!({"type": "object"}));
+    catch.section = Section::Web;
+    tools.push((catch, Source::Plugin("lobster".into())));
+    tools
+}
+
+pub(crate) fn plan() -> impl Strategy<Value = Plan> {
+    let place = |name: &str, zone| Location::new(name.into(), format!("/ws/{name}").into(), name.into(), zone, Arc::new(()));
+    (0_usize..6).prop_map(move |kind| match kind {
+        0 => Plan::nothing(),
+        1 => Plan::nothing().read(place("docs/a", Zone::Workspace)),
+        2 => Plan::nothing().write(place("docs/a", Zone::Workspace)),
+        3 => Plan::nothing().write(place("src/b", Zone::Workspace)).connect(Connect::new("https", "example.org", 443, "GET")),
+        4 => Plan::nothing().connect(Connect::new("https", "example.org", 443, "POST")),
+        _ => Plan::nothing().with(haft_contract::Effect::Unknown { why: "who knows".into() }),
+    })
+}

@@ -1,0 +1,13 @@
+//! What each step of a decision does, and what it says.
+#![allow(
+    clippy::unwrap_used,
+    clippy::field_reassign_with_default,
+    reason = "a test that cannot go on has failed; specs are made by changing the default"
+)]
+
+mod advice;
+mod asking;
+mod callers;
+mod lists;
+mod setting;
+mod table;

@@ -1,0 +1,89 @@
+//! Everything a decision depends on, ready to be changed.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use haft_contract::{Location, Plan, Source, ToolDefinition, Zone};
+use haft_policy::catalog::Vocabulary;
+use haft_policy::{AgentSpec, Caller, Candidate, Decision, Listed, Outcome, Place, Policy, PolicySpec, StandardPolicy, ToolLists};
+use serde_json::json;
+
+/// One tool that every step can remove: for the owner, in one profile, not for sub-agents, not for sandboxes.
+pub(crate) fn tool() -> ToolDefinition {
+    let mut definition = ToolDefinition::new("cron", "Schedules.", json!({"type": "object"}));
+    definition.section = haft_contract::Section::Automation;
+    definition.profiles = vec!["coding".into()];
+    definition
+}
+
+pub(crate) fn plan() -> Plan {
+    let location = Location::new("docs/a".into(), "/ws/docs/a".into(), "docs/a".into(), Zone::Workspace, Arc::new(()));
+    Plan::nothing().write(location)
+}
+
+/// Everything a decision depends on.
+#[derive(Clone)]
+pub(crate) struct Setting {
+    pub(crate) spec: PolicySpec,
+    pub(crate) caller: Caller,
+    pub(crate) definition: ToolDefinition,
+    pub(crate) switched_off: bool,
+}
+
+impl Setting {
+    pub(crate) fn new() -> Self {
+        let mut caller = Caller::default();
+        caller.owner = true;
+        Self { spec: PolicySpec::default(), caller, definition: tool(), switched_off: false }
+    }
+    pub(crate) fn decide(&self) -> Decision {
+        let policy = StandardPolicy::compile(&self.spec, Vocabulary::core()).unwrap();
+        let mut candidate = Candidate::new(&self.definition, &Source::BuiltIn);
+        candidate.switched_off = self.switched_off;
+        let (offered, decided) = (policy.offer(&candidate, &self.caller), policy.decide(&candidate, Some(&plan()), &self.caller));
+        assert!(decided.verdict >= offered.verdict, "a call is never freer than the offer");
+        decided
+    }
+}
+
+pub(crate) fn deny(entries: &[&str]) -> ToolLists {
+    ToolLists { deny: entries.iter().map(|entry| at(entry)).collect(), ..ToolLists::default() }
+}
+
+pub(crate) fn allow(entries: &[&str]) -> ToolLists {
+    let mut lists = ToolLists::default();
+    lists.allow =
+        vec![haft_policy::AllowList { entries: entries.iter().map(|entry| at(entry)).collect(), place: line(9), of_project: false }];
+    lists
+}
+
+pub(crate) fn profile(name: &str) -> ToolLists {
+    ToolLists { profiles: vec![at(name)], ..ToolLists::default() }
+}
+
+pub(crate) fn line(line: u32) -> Place {
+    Place { file: Some(Arc::new(PathBuf::from("config.toml"))), line: Some(line) }
+}
+
+pub(crate) fn at(entry: &str) -> Listed {
+    Listed { place: line(7), ..entry.into() }
+}
+
+pub(crate) fn provider(setting: &mut Setting) {
+    (setting.caller.provider, setting.caller.model) = (Some("Work".into()), Some("big".into()));
+}
+
+pub(crate) fn main_agent(setting: &mut Setting) -> &mut AgentSpec {
+    if setting.spec.agents.is_empty() {
+        setting.spec.agents.push(("main".into(), AgentSpec::default()));
+    }
+    &mut setting.spec.agents[0].1
+}
+
+pub(crate) fn said(decision: &Decision, step: &str) -> Vec<(Outcome, String)> {
+    decision.trace.iter().filter(|entry| entry.step == step).map(|entry| (entry.outcome, entry.entry.to_string())).collect()
+}
+
+pub(crate) fn advice(decision: &Decision) -> Vec<String> {
+    decision.refusals.iter().filter_map(|refusal| refusal.to_change.as_ref()).map(ToString::to_string).collect()
+}

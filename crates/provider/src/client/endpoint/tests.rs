@@ -1,0 +1,68 @@
+use super::*;
+
+fn joined(base: &str, path: &str) -> Result<String, String> {
+    Endpoint::new(base).join(path).map(String::from).map_err(|error| error.message)
+}
+
+#[test]
+fn a_path_is_added_to_every_form_of_base() {
+    for (base, path, url) in [
+        ("https://api.example.com/v1", "/chat/completions", "https://api.example.com/v1/chat/completions"),
+        ("https://api.example.com/v1/", "/chat/completions", "https://api.example.com/v1/chat/completions"),
+        ("https://api.example.com/v1//", "chat/completions", "https://api.example.com/v1/chat/completions"),
+        ("https://api.example.com", "/v1/messages", "https://api.example.com/v1/messages"),
+        (" https://api.example.com \n", "/v1/messages", "https://api.example.com/v1/messages"),
+        ("https://api.example.com:8443/a/b", "/c", "https://api.example.com:8443/a/b/c"),
+        (
+            "https://api.example.com/v1beta",
+            "/models/gemini-2.5:streamGenerateContent?alt=sse",
+            "https://api.example.com/v1beta/models/gemini-2.5:streamGenerateContent?alt=sse",
+        ),
+        ("https://api.example.com/openai?api-version=1", "/chat", "https://api.example.com/openai/chat?api-version=1"),
+        ("https://api.example.com/openai/?api-version=1", "/chat?alt=sse", "https://api.example.com/openai/chat?alt=sse&api-version=1"),
+        ("https://api.example.com/v1", "/models/a%2Fb", "https://api.example.com/v1/models/a%2Fb"),
+        ("https://api.example.com/v1", "//evil.example/x", "https://api.example.com/v1/evil.example/x"),
+        ("https://api.example.com/v1", "/@evil.example", "https://api.example.com/v1/@evil.example"),
+        ("http://127.0.0.1:11434/v1", "/chat", "http://127.0.0.1:11434/v1/chat"),
+        ("http://127.9.9.9/v1", "/chat", "http://127.9.9.9/v1/chat"),
+        ("http://[::1]:8080", "/chat", "http://[::1]:8080/chat"),
+        ("http://localhost:1234", "/chat", "http://localhost:1234/chat"),
+        ("http://models.localhost", "/chat", "http://models.localhost/chat"),
+    ] {
+        assert_eq!(joined(base, path).as_deref(), Ok(url), "{base} + {path}");
+    }
+}
+
+#[test]
+fn a_base_that_cannot_be_meant_is_refused_without_its_secrets() {
+    let plain = "would send the key without encryption: use https, or allow plain http for this provider.";
+    for (base, path, message) in [
+        ("", "/x", "The base address '' is no URL: relative URL without a base. Write it as https://api.example.com/v1.".to_owned()),
+        ("api.example.com/v1?key=s3cret", "/x", "The base address 'api.example.com/v1' is no URL: relative URL without a base. Write it as https://api.example.com/v1.".to_owned()),
+        ("ftp://api.example.com", "/x", "The base address 'ftp://api.example.com' is neither http nor https: write it as https://api.example.com/v1.".to_owned()),
+        ("https://me:s3cret@api.example.com", "/x", "The base address 'https://api.example.com' holds a user name or password: leave them out, and send a header if they are needed.".to_owned()),
+        ("https://api.example.com/#s3cret", "/x", "The base address 'https://api.example.com/' holds a '#': leave it and what follows out.".to_owned()),
+        ("http://api.example.com", "/x", format!("The base address 'http://api.example.com' {plain}")),
+        ("http://127.0.0.1.example.com", "/x", format!("The base address 'http://127.0.0.1.example.com' {plain}")),
+        ("http://localhost.example.com", "/x", format!("The base address 'http://localhost.example.com' {plain}")),
+        ("http://10.0.0.1", "/x", format!("The base address 'http://10.0.0.1' {plain}")),
+        ("https://a.example/v1", "/../admin", "The path '/../admin' leads out of the provider's base address. Check the model's name.".to_owned()),
+        ("https://a.example/v1", "/%2e%2e/v2/x", "The path '/%2e%2e/v2/x' leads out of the provider's base address. Check the model's name.".to_owned()),
+        ("https://a.example/v1", "/a#b", "The path '/a#b' leads out of the provider's base address. Check the model's name.".to_owned()),
+    ] {
+        assert_eq!(joined(base, path), Err(message), "{base} + {path}");
+    }
+    let mut allowed = Endpoint::new("http://api.example.com");
+    allowed.allow_plain = true;
+    assert_eq!(allowed.join("/x").map(String::from), Ok("http://api.example.com/x".to_owned()));
+}
+
+#[test]
+fn its_debug_form_holds_no_secret() {
+    let mut endpoint = Endpoint::new("https://me:s3cret@api.example.com/v1?key=s3cret");
+    endpoint.key = Some(Key::new("s3cret"));
+    endpoint.headers = vec![("x-token".to_owned(), "s3cret".to_owned())];
+    let expected = "Endpoint { base_url: \"https://api.example.com/v1\", key: Some(***), headers: [\"x-token\"], timeouts: Timeouts { \
+                    connect: 10s, first_byte: 120s, idle: 60s, total: 600s }, allow_plain: false }";
+    assert_eq!(format!("{endpoint:?}"), expected);
+}

@@ -1,0 +1,48 @@
+//! What a model's name says of its age.
+
+/// The first generation that refuses calls without a signature, and that takes pictures inside of results.
+const SIGNED: u32 = 3;
+
+/// Whether the first call of every step of the current turn needs a signature.
+pub(super) fn wants_signatures(model: &str) -> bool {
+    generation(model).is_some_and(|generation| generation >= SIGNED)
+}
+
+/// Whether pictures may stand inside of a result. A name that says nothing is taken for a current model.
+pub(super) fn takes_pictures_in_results(model: &str) -> bool {
+    generation(model).is_none_or(|generation| generation >= SIGNED)
+}
+
+/// `gemini-2.5-flash` is of the second. An alias such as `gemini-flash-latest` names the newest, whichever it is.
+fn generation(model: &str) -> Option<u32> {
+    let (_, name) = model.split_once("gemini-")?;
+    let numbered = name.split('-').find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    match numbered {
+        Some(word) => word.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok(),
+        None => name.ends_with("-latest").then_some(u32::MAX),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::generation;
+
+    #[test]
+    fn a_name_tells_the_generation() {
+        let cases = [
+            ("gemini-2.5-flash", Some(2)),
+            ("models/gemini-3-pro-preview", Some(3)),
+            ("gemini-3.1-flash-lite", Some(3)),
+            ("gemini-1.5-pro-latest", Some(1)),
+            ("gemini-live-2.5-flash-preview", Some(2)),
+            ("gemini-flash-latest", Some(u32::MAX)),
+            ("gemini-pro", None),
+            ("tunedModels/my-model", None),
+            ("gemma-3-27b-it", None),
+            ("", None),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(generation(name), expected, "{name}");
+        }
+    }
+}

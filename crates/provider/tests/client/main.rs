@@ -1,0 +1,14 @@
+//! The transport against real sockets on loopback, with a protocol as small as one can be.
+#![allow(clippy::unwrap_used)] // helpers of a test stop at the first surprise, as the test itself does
+
+mod cancel;
+mod content;
+mod cuts;
+mod network;
+mod plain;
+mod secrets;
+mod secure;
+mod server;
+mod statuses;
+mod support;
+mod time;

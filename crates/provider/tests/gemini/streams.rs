@@ -1,0 +1,104 @@
+//! What is read.
+
+use haft_provider::{Block, Delta, Gemini, Message, StopReason, Trouble};
+use serde_json::json;
+
+use crate::conversations::*;
+use crate::{chunk, model, own, stop};
+
+#[test]
+fn recorded_streams_are_read_and_cut_anywhere() {
+    let streams = [
+        ("thoughts_and_two_calls", include_str!("../streams/gemini/thoughts_and_two_calls.sse")),
+        ("signature_at_the_end", include_str!("../streams/gemini/signature_at_the_end.sse")),
+        ("blocked", include_str!("../streams/gemini/blocked.sse")),
+        ("unavailable", include_str!("../streams/gemini/unavailable.sse")),
+    ];
+    for (name, stream) in streams {
+        let events = events(stream);
+        insta::assert_snapshot!(format!("stream_{name}"), told(&play(&Gemini, &model(), &[], &events)));
+        assert_cuts_are_prefixes(&Gemini, &model(), &events, |data| data.contains("finishReason") || data.contains("blockReason"));
+    }
+}
+
+#[test]
+fn finish_reasons_are_mapped() {
+    let cases = [
+        ("STOP", StopReason::EndTurn),
+        ("MAX_TOKENS", StopReason::MaxTokens),
+        ("SAFETY", StopReason::Refused),
+        ("RECITATION", StopReason::Refused),
+        ("BLOCKLIST", StopReason::Refused),
+        ("PROHIBITED_CONTENT", StopReason::Refused),
+        ("SPII", StopReason::Refused),
+        ("IMAGE_SAFETY", StopReason::Refused),
+        ("LANGUAGE", StopReason::Other("LANGUAGE".into())),
+        ("OTHER", StopReason::Other("OTHER".into())),
+    ];
+    for (reason, expected) in cases {
+        let reply = play(&Gemini, &model(), &[], &[stop(reason)]).1.unwrap();
+        assert_eq!((reply.stop, reply.blocks), (expected, vec![]), "{reason}");
+    }
+    let calls = [chunk(&json!([{"functionCall": {"name": "x"}}])), stop("STOP")];
+    assert_eq!(play(&Gemini, &model(), &[], &calls).1.unwrap().stop, StopReason::ToolCalls);
+    for reason in ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"] {
+        let error = play(&Gemini, &model(), &[], &[stop(reason)]).1.unwrap_err();
+        assert_eq!(error.trouble, Trouble::Malformed, "{reason}");
+        assert!(error.message.contains(reason) && error.message.contains("ask again") && error.message.contains("said why"), "{error}");
+    }
+}
+
+#[test]
+fn arguments_become_text_whatever_they_are() {
+    let cases = [
+        (json!({"name": "x", "args": {"b": 1, "a": [null]}}), r#"{"b":1,"a":[null]}"#),
+        (json!({"name": "x", "args": {}}), "{}"),
+        (json!({"name": "x"}), "{}"),
+        (json!({"name": "x", "args": null}), "{}"),
+        (json!({"name": "x", "args": "{\"a\":"}), "{\"a\":"),
+        (json!({"name": "x", "args": [1]}), "[1]"),
+    ];
+    for (function_call, expected) in cases {
+        let events = [chunk(&json!([{ "functionCall": function_call }])), stop("STOP")];
+        let blocks = play(&Gemini, &model(), &[], &events).1.unwrap().blocks;
+        assert_eq!(blocks, [with_opaque(call("call_1", "x", expected), own(json!({"id": null})))]);
+    }
+}
+
+#[test]
+fn ids_that_are_missing_or_taken_are_made_and_names_come_back() {
+    let history = [Message::assistant(vec![call("call_3", "x", ""), call("same", "x", "")])];
+    let name = &tools()[2].name;
+    let wire = golden(&Gemini, &model(), &[])["body"]["tools"][0]["functionDeclarations"][2]["name"].clone();
+    assert_ne!(wire, json!(name));
+    let ids = [json!(null), json!("same"), json!("new"), json!("new")];
+    let mut events: Events = ids.iter().map(|id| chunk(&json!([{"functionCall": {"id": id, "name": wire}}]))).collect();
+    events.push(stop("STOP"));
+    let ours = ["call_4", "call_5", "new", "call_6"];
+    let expected: Vec<Block> =
+        ours.iter().zip(ids).map(|(id, theirs)| with_opaque(call(id, name, "{}"), own(json!({"id": theirs})))).collect();
+    assert_eq!(play(&Gemini, &model(), &history, &events).1.unwrap().blocks, expected);
+}
+
+#[test]
+fn a_signature_is_never_merged_with_its_neighbours() {
+    let events = [
+        chunk(&json!([{"text": "a"}, {"text": "b", "thoughtSignature": "MQ=="}])),
+        chunk(&json!([{"text": "c", "thoughtSignature": "Mg=="}, {"text": "d"}])),
+        chunk(&json!([{"text": "e"}, {"thoughtSignature": "Mw=="}, {"text": "f", "thought": true, "thoughtSignature": "NA=="}])),
+        stop("STOP"),
+    ];
+    let signed = |text: &str, signature: &str| with_opaque(Block::text(text), own(json!({"thoughtSignature": signature})));
+    let expected = [
+        Block::text("a"),
+        signed("b", "MQ=="),
+        signed("c", "Mg=="),
+        Block::text("de"),
+        signed("", "Mw=="),
+        thinking("f", Some(own(json!({"thoughtSignature": "NA=="})))),
+    ];
+    let (deltas, reply) = play(&Gemini, &model(), &[], &events);
+    assert_eq!(reply.unwrap().blocks, expected);
+    let said: String = deltas.iter().filter_map(|delta| if let Delta::Text(text) = delta { Some(text.as_str()) } else { None }).collect();
+    assert_eq!(said, "abcde");
+}

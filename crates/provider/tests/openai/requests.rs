@@ -1,0 +1,191 @@
+//! Requests, as golden files: the same conversations in both protocols.
+
+use haft_provider::{Block, Message, Protocol, Turn};
+use serde_json::{Value, json};
+
+use crate::support::{PIXEL, adapter, call, model, opaque, picture, result, round, text, thinking, tools};
+
+const BOTH: [Protocol; 2] = [Protocol::OpenAi, Protocol::OpenAiResponses];
+
+fn sent(turn: &Turn<'_>) -> Value {
+    let adapter = adapter(turn.model.protocol);
+    let encoded = adapter.encode(turn);
+    assert_eq!(adapter.faults(&encoded.body), Vec::<String>::new());
+    assert_eq!(
+        (encoded.path.as_str(), &encoded.headers[..]),
+        (if turn.model.protocol == Protocol::OpenAi { "/chat/completions" } else { "/responses" }, &[][..])
+    );
+    json!({ "body": encoded.body, "warnings": encoded.warnings })
+}
+
+fn golden(name: &str, messages: &[Message]) {
+    for protocol in BOTH {
+        let model = model(protocol);
+        let turn = Turn { model: &model, system: "", messages, tools: &[] };
+        insta::assert_json_snapshot!(format!("{protocol}_{name}"), sent(&turn));
+    }
+}
+
+#[test]
+fn tools_and_instructions() {
+    for protocol in BOTH {
+        let (model, tools) = (model(protocol), tools());
+        let turn = Turn { model: &model, system: "Be brief.", messages: &[Message::user("Hello")], tools: &tools };
+        insta::assert_json_snapshot!(format!("{protocol}_tools"), sent(&turn));
+    }
+}
+
+#[test]
+fn tools_that_the_model_has_no_room_for() {
+    for protocol in BOTH {
+        let (mut model, tools) = (model(protocol), tools());
+        model.max_tools = 1;
+        let turn = Turn { model: &model, system: "", messages: &[Message::user("Hello")], tools: &tools };
+        let sent = sent(&turn);
+        assert_eq!(sent["body"]["tools"].as_array().map(Vec::len), Some(1));
+        let warning = "gpt-5.2 takes 1 tools at most: 2 are not offered (grep, files.example/list everything); tool_search finds them";
+        assert_eq!((sent["warnings"].as_array().map(Vec::len), &sent["warnings"][1]), (Some(2), &json!(warning)));
+        model.max_tools = 0;
+        let turn = Turn { model: &model, system: "", messages: &[Message::user("Hello")], tools: &tools };
+        assert_eq!(adapter(protocol).encode(&turn).body.get("tools"), None);
+    }
+}
+
+#[test]
+fn a_turn_of_text() {
+    golden(
+        "text",
+        &[Message::user("Hello"), Message::assistant(vec![Block::text("Hi."), Block::text("What is it?")]), Message::user("Nothing.")],
+    );
+}
+
+#[test]
+fn a_picture_of_the_person() {
+    let image = |mime: &str| Block::Image { mime: mime.into(), data: PIXEL.into() };
+    let blocks = vec![Block::text("What is this?"), image("image/png"), image("image/svg+xml")];
+    golden("picture", &[Message::results(blocks)]);
+}
+
+#[test]
+fn calls_side_by_side_with_their_results() {
+    let failed = r#"{"status":"error","error_type":"file_not_found","message":"File not found: b"}"#;
+    let shown = r#"{"status":"success","result":{"width":1}}"#;
+    golden(
+        "parallel",
+        &[
+            Message::user("Look at a and b"),
+            Message::assistant(vec![
+                Block::text("I look."),
+                call("call_1", "read_file", r#"{"path": "a"}"#),
+                call("call_2", "read_file", r#"{"path": "b"}"#),
+                call("call_3", "files.example/list everything", ""),
+                call("an id/of another provider, far too long for anybody to take it", "", r#"{"path": "c"#),
+            ]),
+            Message::results(vec![
+                result("call_1", "read_file", vec![text(shown), picture("image/png")], false),
+                result("call_2", "read_file", vec![text(failed)], true),
+                result("call_3", "files.example/list everything", vec![], false),
+                result("an id/of another provider, far too long for anybody to take it", "", vec![text("{}"), text("{}")], true),
+                Block::text("And hurry."),
+            ]),
+        ],
+    );
+}
+
+/// What each provider gave, and what everybody else gave: only the first goes back.
+#[test]
+fn thoughts_go_back_where_they_came_from() {
+    let reasoning = |id: &str| json!({"id": id, "type": "reasoning", "summary": [], "encrypted_content": "gAAAAB=="});
+    let (chat, responses) = (Protocol::OpenAi, Protocol::OpenAiResponses);
+    golden(
+        "thoughts",
+        &[
+            Message::user("Look at a"),
+            Message::assistant(vec![
+                thinking("First", opaque(chat, "openai", json!("reasoning_content"))),
+                thinking("First", opaque(responses, "openai", reasoning("rs_1"))),
+                thinking("Of a later version", opaque(chat, "openai", json!("reasoning_details"))),
+                thinking("Of a later version", opaque(responses, "openai", json!({"type": "reasoning.later"}))),
+                Block::Text { text: "I look.".into(), opaque: Some(opaque(responses, "openai", json!({"phase": "commentary"}))) },
+                thinking("", opaque(responses, "openai", reasoning("rs_2"))),
+                call("call_1", "read_file", r#"{"path":"a"}"#),
+                thinking("", opaque(responses, "openai", reasoning("rs_led_to_nothing"))),
+            ]),
+            Message::results(vec![result("call_1", "read_file", vec![text("{}")], false)]),
+            Message::assistant(vec![thinking("Nothing more", opaque(chat, "openai", json!("reasoning_content"))), Block::text("Done.")]),
+            Message::user("Thanks"),
+        ],
+    );
+}
+
+#[test]
+fn what_a_person_says_behind_results_is_text() {
+    let model = model(Protocol::OpenAi);
+    let [asked, _] = &round("call_1")[..] else { unreachable!() };
+    let answered = Message::results(vec![result("call_1", "read_file", vec![text("{}")], false), Block::text("Stop"), Block::text("now")]);
+    let turn = Turn { model: &model, system: "", messages: &[asked.clone(), answered], tools: &[] };
+    assert_eq!(sent(&turn)["body"]["messages"][2], json!({"role": "user", "content": "Stop\n\nnow"}));
+}
+
+#[test]
+fn a_session_from_another_provider() {
+    let signature = json!({"signature": "EuYBCk…"});
+    let reasoning = json!({"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "gAAAAB=="});
+    golden(
+        "moved",
+        &[
+            Message::user("Look at a"),
+            Message::assistant(vec![
+                thinking("Hm", opaque(Protocol::Anthropic, "anthropic", signature)),
+                thinking("Hm", opaque(Protocol::OpenAiResponses, "a gateway", reasoning)),
+                thinking("Hm", opaque(Protocol::OpenAi, "deepseek", json!("reasoning_content"))),
+                Block::Text {
+                    text: "I look.".into(),
+                    opaque: Some(opaque(Protocol::OpenAiResponses, "a gateway", json!({"phase": "commentary"}))),
+                },
+                call("toolu_01A09q90qw90lq917835lq9", "read_file", r#"{"path":"a"}"#),
+            ]),
+            Message::results(vec![result("toolu_01A09q90qw90lq917835lq9", "read_file", vec![text("{}")], false)]),
+            Message::assistant(vec![thinking("Only this", None)]),
+            Message::user("And now?"),
+        ],
+    );
+}
+
+#[test]
+fn models_get_the_fields_that_they_take() {
+    let field = |protocol, name: &str, field: &str| {
+        let mut model = model(protocol);
+        model.name = name.into();
+        let turn = Turn { model: &model, system: "", messages: &[Message::user("Hello")], tools: &[] };
+        sent(&turn)["body"].get(field).cloned()
+    };
+    for (name, limit, other) in [("gpt-5.2", "max_completion_tokens", "max_tokens"), ("qwen3:30b", "max_tokens", "max_completion_tokens")] {
+        assert_eq!(field(Protocol::OpenAi, name, limit), Some(json!(8192)), "{name}");
+        assert_eq!(field(Protocol::OpenAi, name, other), None, "{name}");
+    }
+    for (name, include) in [("gpt-5.2", Some(json!(["reasoning.encrypted_content"]))), ("gpt-4.1", None)] {
+        assert_eq!(field(Protocol::OpenAiResponses, name, "include"), include, "{name}");
+    }
+}
+
+#[test]
+fn a_model_that_does_not_reason_gets_no_thoughts() {
+    let mut model = model(Protocol::OpenAiResponses);
+    model.name = "gpt-4.1".into();
+    let reasoning = json!({"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "gAAAAB=="});
+    let said = Message::assistant(vec![thinking("", opaque(Protocol::OpenAiResponses, "openai", reasoning)), Block::text("Hi.")]);
+    let turn = Turn { model: &model, system: "", messages: &[said], tools: &[] };
+    assert_eq!(sent(&turn)["body"]["input"], json!([{"type": "message", "role": "assistant", "content": "Hi."}]));
+}
+
+#[test]
+fn ids_that_are_too_long_for_chat_stay_different_and_agree_with_their_results() {
+    let ids = ["a".repeat(41), "a".repeat(64), format!("{}b", "a".repeat(63)), "functions.read_file:0".into()];
+    let calls = ids.iter().map(|id| call(id, "read_file", "{}")).collect();
+    let results = ids.iter().map(|id| result(id, "read_file", vec![text("{}")], false)).collect();
+    let model = model(Protocol::OpenAi);
+    let turn = Turn { model: &model, system: "", messages: &[Message::assistant(calls), Message::results(results)], tools: &[] };
+    // `sent` asks for faults, so the ids are different, short enough and answered.
+    assert_eq!(sent(&turn)["body"]["messages"][0]["tool_calls"][3]["id"], json!("functions.read_file:0"));
+}

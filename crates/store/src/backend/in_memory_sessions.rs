@@ -1,0 +1,246 @@
+//! Sessions in memory: for tests, and for embedding programs that want no file. They are gone with the process.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use haft_contract::BoxFuture;
+
+use crate::session_store::{LAST, new_id};
+use crate::{
+    Claim, MessageRecord, NewMessage, NewSession, Owner, ReplacedMessage, SessionFilter, SessionRecord, SessionStore, StoreError,
+    UsageRecord, UsageSum, short_id,
+};
+
+/// A [`SessionStore`] without a file.
+#[derive(Debug, Default)]
+pub struct InMemorySessionStore {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    sessions: BTreeMap<String, Kept>,
+    usage: Vec<UsageRecord>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    record: SessionRecord,
+    messages: Vec<MessageRecord>,
+    replaced: Vec<ReplacedMessage>,
+    owner: Option<Owner>,
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl State {
+    fn kept(&self, session: &str) -> Result<&Kept, StoreError> {
+        self.sessions.get(session).ok_or_else(|| StoreError::no_session(session))
+    }
+
+    fn kept_mut(&mut self, session: &str) -> Result<&mut Kept, StoreError> {
+        self.sessions.get_mut(session).ok_or_else(|| StoreError::no_session(session))
+    }
+
+    fn create(&mut self, record: SessionRecord, messages: Vec<MessageRecord>) -> Result<(), StoreError> {
+        if self.sessions.contains_key(&record.id) {
+            return Err(StoreError::Exists { what: "session", id: record.id });
+        }
+        let id = record.id.clone();
+        self.sessions.insert(id, Kept { record, messages, replaced: Vec::new(), owner: None });
+        Ok(())
+    }
+
+    /// All, the one updated last first.
+    fn sorted(&self) -> Vec<&SessionRecord> {
+        let mut records: Vec<_> = self.sessions.values().rev().map(|kept| &kept.record).collect();
+        records.sort_by_key(|record| std::cmp::Reverse(record.updated));
+        records
+    }
+
+    fn open(&self, id: &str) -> Result<SessionRecord, StoreError> {
+        if let Some(kept) = self.sessions.get(id) {
+            return Ok(kept.record.clone());
+        }
+        if id == LAST {
+            return self.sorted().first().map(|record| (*record).clone()).ok_or_else(|| StoreError::no_session(id));
+        }
+        let candidates = self.sessions.keys().rev().filter(|known| short_id::fits(id, known)).take(short_id::MAX_CANDIDATES);
+        let only = short_id::only("session", id, candidates.cloned().collect())?;
+        Ok(self.kept(&only)?.record.clone())
+    }
+
+    fn list(&self, filter: &SessionFilter) -> Vec<SessionRecord> {
+        let has_title = filter.title_test();
+        let fits = |record: &&SessionRecord| {
+            filter.workspace.as_ref().is_none_or(|workspace| *workspace == record.workspace)
+                && filter.agent.as_ref().is_none_or(|agent| *agent == record.agent)
+                && has_title(record)
+        };
+        self.sorted().into_iter().filter(fits).take(filter.limit.unwrap_or(usize::MAX)).cloned().collect()
+    }
+
+    fn fork(&mut self, session: &str, at: Option<u64>) -> Result<String, StoreError> {
+        let kept = self.kept(session)?;
+        let at = at.unwrap_or(kept.record.messages);
+        kept.refuse_gap(at)?;
+        let (id, now) = (new_id(), SystemTime::now());
+        let parent = Some((session.to_owned(), at));
+        let record =
+            SessionRecord { id: id.clone(), created: now, updated: now, parent, closed: false, messages: at, ..kept.record.clone() };
+        let before = kept.messages.iter().filter(|message| message.number < at);
+        let messages = before.map(|message| MessageRecord { session: id.clone(), ..message.clone() }).collect();
+        self.create(record, messages)?;
+        Ok(id)
+    }
+
+    fn claim(&mut self, session: &str, owner: Owner) -> Result<(), StoreError> {
+        let kept = self.kept_mut(session)?;
+        if let Some(owner) = kept.owner.clone() {
+            return Err(StoreError::busy(session, owner));
+        }
+        kept.owner = Some(owner);
+        Ok(())
+    }
+
+    fn release(&mut self, session: &str) {
+        if let Some(kept) = self.sessions.get_mut(session) {
+            kept.owner = None;
+        }
+    }
+
+    fn sum(&self, counts: impl Fn(&UsageRecord) -> bool) -> UsageSum {
+        let mut sum = UsageSum::default();
+        self.usage.iter().filter(|usage| counts(usage)).for_each(|usage| sum.add(usage));
+        sum
+    }
+}
+
+impl Kept {
+    /// There must be a message, or the end, at this number.
+    fn refuse_gap(&self, number: u64) -> Result<(), StoreError> {
+        if number > self.record.messages { Err(StoreError::no_message(&self.record.id, number)) } else { Ok(()) }
+    }
+
+    fn append(&mut self, expected: Option<u64>, messages: Vec<NewMessage>) -> Result<u64, StoreError> {
+        let next = self.record.messages;
+        if let Some(expected) = expected.filter(|expected| *expected != next) {
+            return Err(StoreError::Conflict { session: self.record.id.clone(), expected, next });
+        }
+        self.record.closed &= messages.is_empty();
+        for NewMessage { kind, body, created } in messages {
+            let session = self.record.id.clone();
+            self.messages.push(MessageRecord { session, number: self.record.messages, kind, body, created });
+            self.record.messages += 1;
+            self.record.updated = self.record.updated.max(created);
+        }
+        Ok(self.record.messages)
+    }
+
+    fn rewrite(&mut self, from: u64, messages: Vec<NewMessage>, reason: &str) -> Result<u64, StoreError> {
+        self.refuse_gap(from)?;
+        let replaced = SystemTime::now();
+        let old = self.messages.extract_if(.., |message| message.number >= from);
+        self.replaced.extend(old.map(|message| ReplacedMessage { message, reason: reason.to_owned(), replaced }));
+        self.record.messages = from;
+        self.append(None, messages)
+    }
+}
+
+impl SessionStore for InMemorySessionStore {
+    fn create(&self, session: NewSession) -> BoxFuture<'_, Result<SessionRecord, StoreError>> {
+        Box::pin(async move {
+            let record = session.into_record();
+            lock(&self.state).create(record.clone(), Vec::new())?;
+            Ok(record)
+        })
+    }
+
+    fn open<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<SessionRecord, StoreError>> {
+        Box::pin(async move { lock(&self.state).open(id) })
+    }
+
+    fn list(&self, filter: SessionFilter) -> BoxFuture<'_, Result<Vec<SessionRecord>, StoreError>> {
+        Box::pin(async move { Ok(lock(&self.state).list(&filter)) })
+    }
+
+    fn rename<'a>(&'a self, session: &'a str, title: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            lock(&self.state).kept_mut(session)?.record.title = title.map(Into::into);
+            Ok(())
+        })
+    }
+
+    fn set_model<'a>(&'a self, session: &'a str, model: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            lock(&self.state).kept_mut(session)?.record.model = model.map(Into::into);
+            Ok(())
+        })
+    }
+
+    fn close<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            lock(&self.state).kept_mut(session)?.record.closed = true;
+            Ok(())
+        })
+    }
+
+    fn delete<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { lock(&self.state).sessions.remove(session).map(drop).ok_or_else(|| StoreError::no_session(session)) })
+    }
+
+    fn fork<'a>(&'a self, session: &'a str, at: Option<u64>) -> BoxFuture<'a, Result<String, StoreError>> {
+        Box::pin(async move { lock(&self.state).fork(session, at) })
+    }
+
+    fn append<'a>(&'a self, session: &'a str, expected: Option<u64>, messages: Vec<NewMessage>) -> BoxFuture<'a, Result<u64, StoreError>> {
+        Box::pin(async move { lock(&self.state).kept_mut(session)?.append(expected, messages) })
+    }
+
+    fn rewrite<'a>(
+        &'a self,
+        session: &'a str,
+        from: u64,
+        messages: Vec<NewMessage>,
+        reason: &'a str,
+    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+        Box::pin(async move { lock(&self.state).kept_mut(session)?.rewrite(from, messages, reason) })
+    }
+
+    fn messages<'a>(&'a self, session: &'a str, from: u64, limit: usize) -> BoxFuture<'a, Result<Vec<MessageRecord>, StoreError>> {
+        Box::pin(async move {
+            let state = lock(&self.state);
+            Ok(state.kept(session)?.messages.iter().filter(|message| message.number >= from).take(limit).cloned().collect())
+        })
+    }
+
+    fn replaced<'a>(&'a self, session: &'a str, limit: usize) -> BoxFuture<'a, Result<Vec<ReplacedMessage>, StoreError>> {
+        Box::pin(async move { Ok(lock(&self.state).kept(session)?.replaced.iter().take(limit).cloned().collect()) })
+    }
+
+    fn claim<'a>(&'a self, session: &'a str, owner: Owner) -> BoxFuture<'a, Result<Claim, StoreError>> {
+        Box::pin(async move {
+            lock(&self.state).claim(session, owner)?;
+            let (state, claimed) = (Arc::clone(&self.state), session.to_owned());
+            Ok(Claim::new(session, move || lock(&state).release(&claimed)))
+        })
+    }
+
+    fn add_usage(&self, usage: UsageRecord) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            lock(&self.state).usage.push(usage);
+            Ok(())
+        })
+    }
+
+    fn session_usage<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<UsageSum, StoreError>> {
+        Box::pin(async move { Ok(lock(&self.state).sum(|usage| usage.session == session)) })
+    }
+
+    fn day_usage<'a>(&'a self, day: &'a str) -> BoxFuture<'a, Result<UsageSum, StoreError>> {
+        Box::pin(async move { Ok(lock(&self.state).sum(|usage| usage.day == day)) })
+    }
+}

@@ -1,0 +1,63 @@
+//! Who works on a session, as rows. A row counts only while its owner lives.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::owners::Owners;
+use super::rows::{nanoseconds_since_1970, time};
+use super::session_rows::require;
+use crate::{Owner, StoreError};
+
+const PUT: &str = "INSERT OR REPLACE INTO claims (session, token, presence, pid, host, since) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+
+/// A claim that is to be made.
+pub(super) struct Claiming {
+    pub(super) session: String,
+    /// Tells this claim from all others.
+    pub(super) token: String,
+    /// The id under which [`Owners`] know who claims.
+    pub(super) presence: String,
+    pub(super) owner: Owner,
+}
+
+struct Holder {
+    presence: String,
+    owner: Owner,
+}
+
+pub(super) fn claim(connection: &Connection, owners: &Owners, claiming: &Claiming) -> Result<(), StoreError> {
+    let Claiming { session, token, presence, owner } = claiming;
+    require(connection, session)?;
+    if let Some(holder) = living_holder(connection, owners, session)? {
+        return Err(StoreError::busy(session, holder.owner));
+    }
+    let since = nanoseconds_since_1970(owner.since);
+    connection.prepare_cached(PUT)?.execute(params![session, token, presence, owner.pid, owner.host, since])?;
+    Ok(())
+}
+
+pub(super) fn release(connection: &Connection, token: &str) -> Result<(), StoreError> {
+    connection.prepare_cached("DELETE FROM claims WHERE token = ?1")?.execute([token])?;
+    Ok(())
+}
+
+/// Refuses what only the owner may do, if that is someone else.
+pub(super) fn refuse_others(connection: &Connection, owners: &Owners, session: &str) -> Result<(), StoreError> {
+    match living_holder(connection, owners, session)? {
+        Some(holder) if !owners.is_mine(&holder.presence) => Err(StoreError::busy(session, holder.owner)),
+        _ => Ok(()),
+    }
+}
+
+fn living_holder(connection: &Connection, owners: &Owners, session: &str) -> Result<Option<Holder>, StoreError> {
+    let Some(holder) = holder(connection, session)? else { return Ok(None) };
+    let is_alive = owners.is_mine(&holder.presence) || owners.is_alive(&holder.presence)?;
+    Ok(is_alive.then_some(holder))
+}
+
+fn holder(connection: &Connection, session: &str) -> rusqlite::Result<Option<Holder>> {
+    let sql = "SELECT presence, pid, host, since FROM claims WHERE session = ?1";
+    let read = |row: &rusqlite::Row<'_>| {
+        Ok(Holder { presence: row.get(0)?, owner: Owner { pid: row.get(1)?, host: row.get(2)?, since: time(row.get(3)?) } })
+    };
+    connection.prepare_cached(sql)?.query_row([session], read).optional()
+}

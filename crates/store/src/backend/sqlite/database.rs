@@ -1,0 +1,91 @@
+//! The open database: one thread that writes, one connection that reads. The history and the sessions share it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use rusqlite::Connection;
+
+use super::item::{Answer, Change};
+use super::owners::Owners;
+use super::queue::Queue;
+use super::{SqliteOptions, open, writer};
+use crate::StoreError;
+use crate::backend::blocking::blocking;
+
+pub(super) struct Database {
+    path: PathBuf,
+    queue: Arc<Queue>,
+    owners: Arc<Owners>,
+    reader: Arc<Mutex<Connection>>,
+    writer: Option<JoinHandle<()>>,
+}
+
+impl Database {
+    /// Opens it, and says what the person should be told.
+    pub(super) fn open(folder: &Path, options: &SqliteOptions) -> Result<(Self, Option<String>), StoreError> {
+        let open::Connections { writer: connection, reader, folder, path, notice } = open::open(folder, options.busy_timeout)?;
+        let queue = Arc::new(Queue::new(path.clone(), options.append_patience));
+        let owners = Arc::new(Owners::new(folder, options.busy_timeout));
+        let (for_writer, its_owners) = (Arc::clone(&queue), Arc::clone(&owners));
+        let thread = std::thread::Builder::new().name("haft-store".into());
+        let writer =
+            thread.spawn(move || writer::run(connection, for_writer, &its_owners)).map_err(|error| StoreError::io(&path, error))?;
+        Ok((Self { path, queue, owners, reader: Arc::new(Mutex::new(reader)), writer: Some(writer) }, notice))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    pub(super) fn owners(&self) -> &Arc<Owners> {
+        &self.owners
+    }
+
+    /// Resolves when a change is on disk.
+    pub(super) async fn written(&self, change: Change) -> Answer {
+        let Some(answer) = self.queue.request(change)? else { return Ok(0) };
+        answer.await.unwrap_or_else(|_| Err(StoreError::Closed("its writer ended before this was written".into())))
+    }
+
+    /// Asks the reader.
+    pub(super) async fn read<T, Q>(&self, question: Q) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        Q: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        let reader = Arc::clone(&self.reader);
+        let answer = blocking(move || question(&reader.lock().unwrap_or_else(PoisonError::into_inner))).await;
+        answer
+            .map_err(|error| match error {
+                StoreError::Database(source) => StoreError::database(&self.path, source),
+                other => other,
+            })
+            .inspect_err(|error| {
+                if matches!(error, StoreError::Damaged { .. }) {
+                    open::suspect(&self.path);
+                }
+            })
+    }
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Database").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        self.queue.close();
+        if let Some(writer) = self.writer.take() {
+            // It ends with an error only if it panicked, and then whoever waited was told.
+            writer.join().ok();
+        }
+    }
+}

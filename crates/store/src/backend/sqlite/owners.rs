@@ -1,0 +1,108 @@
+//! Who is alive: whoever claims sessions holds a lock on a file of its own for as long as it lives.
+//!
+//! The system drops the lock when the process ends in whatever way, so that a kill locks no session for good, and a claim
+//! whose owner is gone can be told from one that holds. A process id and its start time would not tell: in another
+//! container they mean nothing or another process, after a restart of the machine likewise, and a killed process that
+//! nobody waited for still has both. They are kept for people alone.
+
+use std::fs::File;
+use std::io;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use crate::StoreError;
+use crate::backend::folder::PrivateFolder;
+use crate::session_store::new_id;
+
+/// Followed by an id that is never used again, so that a file which is gone cannot come back for someone else.
+const PREFIX: &str = "haft.db.owner-";
+
+/// The owners' files in the folder of the database.
+#[derive(Debug)]
+pub(super) struct Owners {
+    folder: PrivateFolder,
+    patience: Duration,
+    mine: OnceLock<Presence>,
+}
+
+/// A file that is locked while this is held.
+#[derive(Debug)]
+struct Presence {
+    id: String,
+    _locked: File,
+}
+
+impl Owners {
+    pub(super) fn new(folder: PrivateFolder, patience: Duration) -> Self {
+        Self { folder, patience, mine: OnceLock::new() }
+    }
+
+    /// Shows that this one lives, from now on, and says under which id.
+    pub(super) fn announce(&self) -> Result<String, StoreError> {
+        // Under the folder's lock: a file that is not locked yet looks like one that was left behind.
+        let Some(_lock) = self.folder.lock(self.patience)? else {
+            return Err(StoreError::Locked { path: self.folder.path().join("haft.db") });
+        };
+        if let Some(presence) = self.mine.get() {
+            return Ok(presence.id.clone());
+        }
+        self.remove_left_behind()?;
+        let presence = self.appear()?;
+        Ok(self.mine.get_or_init(|| presence).id.clone())
+    }
+
+    fn appear(&self) -> Result<Presence, StoreError> {
+        let id = new_id();
+        let failed = |error| self.failed(&id, error);
+        let file = self.folder.create(&name(&id)).map_err(failed)?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|error| failed(error.into()))?;
+        Ok(Presence { id, _locked: file })
+    }
+
+    fn remove_left_behind(&self) -> Result<(), StoreError> {
+        let names = self.folder.names().map_err(|error| StoreError::io(self.folder.path(), error))?;
+        for id in names.iter().filter_map(|name| name.strip_prefix(PREFIX)) {
+            if !self.is_alive(id)? {
+                self.folder.remove(&name(id)).map_err(|error| self.failed(id, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_mine(&self, id: &str) -> bool {
+        self.mine.get().is_some_and(|presence| presence.id == id)
+    }
+
+    pub(super) fn is_alive(&self, id: &str) -> Result<bool, StoreError> {
+        let file = match self.folder.read(&name(id)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(self.failed(id, error)),
+        };
+        match flock(&file, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => Ok(false),
+            Err(Errno::WOULDBLOCK) => Ok(true),
+            Err(error) => Err(self.failed(id, error.into())),
+        }
+    }
+
+    fn failed(&self, id: &str, error: io::Error) -> StoreError {
+        StoreError::io(&self.folder.path().join(name(id)), error)
+    }
+}
+
+impl Drop for Owners {
+    fn drop(&mut self) {
+        if let Some(presence) = self.mine.get() {
+            // What cannot be removed now is removed by the next who appears.
+            self.folder.remove(&name(&presence.id)).ok();
+        }
+    }
+}
+
+fn name(id: &str) -> String {
+    format!("{PREFIX}{id}")
+}

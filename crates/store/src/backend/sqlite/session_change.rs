@@ -1,0 +1,66 @@
+//! Changes of sessions, each whole or not at all, whatever else its group holds.
+
+use std::time::SystemTime;
+
+use rusqlite::Connection;
+
+use super::claims::{self, Claiming};
+use super::failure::is_own;
+use super::item::Answer;
+use super::owners::Owners;
+use super::{messages, session_rows, usage};
+use crate::{NewMessage, SessionRecord, StoreError, UsageRecord};
+
+/// What is to be done.
+pub(super) enum SessionChange {
+    Create(SessionRecord),
+    Rename { session: String, title: Option<String> },
+    SetModel { session: String, model: Option<String> },
+    Close(String),
+    Delete(String),
+    Fork { session: String, at: Option<u64>, id: String, now: SystemTime },
+    Append { session: String, expected: Option<u64>, messages: Vec<NewMessage> },
+    Rewrite { session: String, from: u64, messages: Vec<NewMessage>, reason: String, now: SystemTime },
+    Claim(Claiming),
+    Release { token: String },
+    Usage(UsageRecord),
+}
+
+/// The outer error is the database's, the inner one this change's own.
+pub(super) fn apply(connection: &Connection, change: &SessionChange, owners: &Owners) -> rusqlite::Result<Answer> {
+    connection.prepare_cached("SAVEPOINT change")?.execute([])?;
+    let answer = match make(connection, change, owners) {
+        Err(StoreError::Database(error)) if !is_own(&error) => return Err(error),
+        answer => answer,
+    };
+    if answer.is_err() {
+        connection.prepare_cached("ROLLBACK TO change")?.execute([])?;
+    }
+    connection.prepare_cached("RELEASE change")?.execute([])?;
+    Ok(answer)
+}
+
+fn make(connection: &Connection, change: &SessionChange, owners: &Owners) -> Answer {
+    match change {
+        SessionChange::Create(record) => session_rows::create(connection, record).map(|()| 0),
+        SessionChange::Rename { session, title } => session_rows::set(connection, session, "title", title).map(|()| 0),
+        SessionChange::SetModel { session, model } => session_rows::set(connection, session, "model", model).map(|()| 0),
+        SessionChange::Close(session) => session_rows::set(connection, session, "closed", &true).map(|()| 0),
+        SessionChange::Delete(session) => {
+            claims::refuse_others(connection, owners, session)?;
+            session_rows::delete(connection, session).map(|()| 0)
+        }
+        SessionChange::Fork { session, at, id, now } => session_rows::fork(connection, session, *at, id, *now).map(|()| 0),
+        SessionChange::Append { session, expected, messages } => {
+            claims::refuse_others(connection, owners, session)?;
+            messages::append(connection, session, *expected, messages)
+        }
+        SessionChange::Rewrite { session, from, messages, reason, now } => {
+            claims::refuse_others(connection, owners, session)?;
+            messages::rewrite(connection, session, *from, messages, reason, *now)
+        }
+        SessionChange::Claim(claiming) => claims::claim(connection, owners, claiming).map(|()| 0),
+        SessionChange::Release { token } => claims::release(connection, token).map(|()| 0),
+        SessionChange::Usage(record) => usage::add(connection, record).map(|()| 0),
+    }
+}

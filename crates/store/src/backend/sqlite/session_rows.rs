@@ -1,0 +1,95 @@
+//! Sessions as rows.
+
+use std::time::SystemTime;
+
+use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
+
+use super::rows::{bytes, integer, nanoseconds_since_1970, number, path, time};
+use crate::{SessionRecord, StoreError};
+
+/// The columns of a session, in the order in which [`session`] reads them.
+pub(super) const SESSION_COLUMNS: &str = "id, title, agent, model, workspace, created, updated, parent, parent_at, closed, messages";
+
+const CREATE: &str = "INSERT INTO sessions (id, title, agent, model, workspace, created, updated, parent, parent_at, closed, messages) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (id) DO NOTHING";
+
+const FORK: &str = "INSERT INTO sessions (id, title, agent, model, workspace, created, updated, parent, parent_at, closed, messages) \
+     SELECT ?2, title, agent, model, workspace, ?3, ?3, id, ?4, 0, ?4 FROM sessions WHERE id = ?1";
+
+const FORK_MESSAGES: &str = "INSERT INTO messages (session, number, kind, created, body) \
+     SELECT ?2, number, kind, created, body FROM messages WHERE session = ?1 AND number < ?3 ORDER BY number";
+
+pub(super) fn create(connection: &Connection, record: &SessionRecord) -> Result<(), StoreError> {
+    let created = connection.prepare_cached(CREATE)?.execute(params![
+        record.id,
+        record.title,
+        record.agent,
+        record.model,
+        bytes(&record.workspace),
+        nanoseconds_since_1970(record.created),
+        nanoseconds_since_1970(record.updated),
+        record.parent.as_ref().map(|(session, _)| session),
+        record.parent.as_ref().map(|(_, at)| integer(*at)),
+        record.closed,
+        integer(record.messages),
+    ])?;
+    if created == 0 { Err(StoreError::Exists { what: "session", id: record.id.clone() }) } else { Ok(()) }
+}
+
+pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<SessionRecord> {
+    let parent: Option<String> = row.get(7)?;
+    Ok(SessionRecord {
+        id: row.get(0)?,
+        title: row.get(1)?,
+        agent: row.get(2)?,
+        model: row.get(3)?,
+        workspace: path(row.get(4)?),
+        created: time(row.get(5)?),
+        updated: time(row.get(6)?),
+        parent: parent.map(|session| Ok::<_, rusqlite::Error>((session, number(row, 8)?))).transpose()?,
+        closed: row.get(9)?,
+        messages: number(row, 10)?,
+    })
+}
+
+/// How many messages a session has; for a session that must be there.
+pub(super) fn message_count(connection: &Connection, session: &str) -> Result<u64, StoreError> {
+    let sql = "SELECT messages FROM sessions WHERE id = ?1";
+    let count = connection.prepare_cached(sql)?.query_row([session], |row| number(row, 0)).optional()?;
+    count.ok_or_else(|| StoreError::no_session(session))
+}
+
+/// For a session that must be there.
+pub(super) fn require(connection: &Connection, session: &str) -> Result<(), StoreError> {
+    message_count(connection, session).map(drop)
+}
+
+/// Sets one column.
+pub(super) fn set(connection: &Connection, session: &str, column: &'static str, value: &dyn ToSql) -> Result<(), StoreError> {
+    let sql = format!("UPDATE sessions SET {column} = ?2 WHERE id = ?1");
+    require_one(connection.prepare_cached(&sql)?.execute(params![session, value])?, session)
+}
+
+/// What is deleted is overwritten too: a conversation that a person wants gone must not be left in free pages.
+pub(super) fn delete(connection: &Connection, session: &str) -> Result<(), StoreError> {
+    let overwrite = |on: bool| connection.pragma_update_and_check(None, "secure_delete", on, |_| Ok(()));
+    overwrite(true)?;
+    let deleted = connection.prepare_cached("DELETE FROM sessions WHERE id = ?1").and_then(|mut delete| delete.execute([session]));
+    overwrite(false)?;
+    require_one(deleted?, session)
+}
+
+pub(super) fn fork(connection: &Connection, session: &str, at: Option<u64>, id: &str, now: SystemTime) -> Result<(), StoreError> {
+    let end = message_count(connection, session)?;
+    let at = at.unwrap_or(end);
+    if at > end {
+        return Err(StoreError::no_message(session, at));
+    }
+    connection.prepare_cached(FORK)?.execute(params![session, id, nanoseconds_since_1970(now), integer(at)])?;
+    connection.prepare_cached(FORK_MESSAGES)?.execute(params![session, id, integer(at)])?;
+    Ok(())
+}
+
+fn require_one(changed: usize, session: &str) -> Result<(), StoreError> {
+    if changed == 0 { Err(StoreError::no_session(session)) } else { Ok(()) }
+}

@@ -1,0 +1,152 @@
+//! The sessions in the database.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use haft_contract::BoxFuture;
+
+use super::claims::Claiming;
+use super::database::Database;
+use super::item::{Answer, Change};
+use super::session_change::SessionChange;
+use super::{messages, session_reader, usage};
+use crate::backend::blocking::blocking;
+use crate::session_store::new_id;
+use crate::{
+    Claim, MessageRecord, NewMessage, NewSession, Owner, ReplacedMessage, SessionFilter, SessionRecord, SessionStore, StoreError,
+    UsageRecord, UsageSum,
+};
+
+/// A [`SessionStore`] in the SQLite file of a [`SqliteCallLog`](crate::SqliteCallLog), which makes it.
+#[derive(Debug, Clone)]
+pub struct SqliteSessionStore {
+    database: Arc<Database>,
+}
+
+impl SqliteSessionStore {
+    pub(super) fn new(database: Arc<Database>) -> Self {
+        Self { database }
+    }
+
+    async fn changed(&self, change: SessionChange) -> Answer {
+        self.database.written(Change::Session(Box::new(change))).await
+    }
+
+    async fn done(&self, change: SessionChange) -> Result<(), StoreError> {
+        self.changed(change).await.map(drop)
+    }
+
+    async fn begin(&self, session: NewSession) -> Result<SessionRecord, StoreError> {
+        let record = session.into_record();
+        self.done(SessionChange::Create(record.clone())).await?;
+        Ok(record)
+    }
+
+    async fn copy(&self, session: &str, at: Option<u64>) -> Result<String, StoreError> {
+        let id = new_id();
+        self.done(SessionChange::Fork { session: session.into(), at, id: id.clone(), now: SystemTime::now() }).await?;
+        Ok(id)
+    }
+
+    async fn claim_as(&self, session: &str, owner: Owner) -> Result<Claim, StoreError> {
+        let owners = Arc::clone(self.database.owners());
+        let presence = blocking(move || owners.announce()).await?;
+        let token = new_id();
+        // Made before the answer is there: whoever stops waiting for it gives up the claim too.
+        let claim = self.releasing(session, token.clone());
+        match self.done(SessionChange::Claim(Claiming { session: session.into(), token, presence, owner })).await {
+            Ok(()) => Ok(claim),
+            Err(error) => {
+                claim.forget();
+                Err(error)
+            }
+        }
+    }
+
+    fn releasing(&self, session: &str, token: String) -> Claim {
+        let database = Arc::clone(&self.database);
+        Claim::new(session, move || {
+            let release = Change::Session(Box::new(SessionChange::Release { token }));
+            // Refused only when the writer is gone: the claim then ends with this process.
+            database.queue().insist(release).ok();
+        })
+    }
+}
+
+impl SessionStore for SqliteSessionStore {
+    fn create(&self, session: NewSession) -> BoxFuture<'_, Result<SessionRecord, StoreError>> {
+        Box::pin(self.begin(session))
+    }
+
+    fn open<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<SessionRecord, StoreError>> {
+        let id = id.to_owned();
+        Box::pin(self.database.read(move |connection| session_reader::open(connection, &id)))
+    }
+
+    fn list(&self, filter: SessionFilter) -> BoxFuture<'_, Result<Vec<SessionRecord>, StoreError>> {
+        Box::pin(self.database.read(move |connection| Ok(session_reader::list(connection, &filter)?)))
+    }
+
+    fn rename<'a>(&'a self, session: &'a str, title: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(self.done(SessionChange::Rename { session: session.into(), title: title.map(Into::into) }))
+    }
+
+    fn set_model<'a>(&'a self, session: &'a str, model: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(self.done(SessionChange::SetModel { session: session.into(), model: model.map(Into::into) }))
+    }
+
+    fn close<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(self.done(SessionChange::Close(session.into())))
+    }
+
+    fn delete<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(self.done(SessionChange::Delete(session.into())))
+    }
+
+    fn fork<'a>(&'a self, session: &'a str, at: Option<u64>) -> BoxFuture<'a, Result<String, StoreError>> {
+        Box::pin(self.copy(session, at))
+    }
+
+    fn append<'a>(&'a self, session: &'a str, expected: Option<u64>, messages: Vec<NewMessage>) -> BoxFuture<'a, Result<u64, StoreError>> {
+        Box::pin(self.changed(SessionChange::Append { session: session.into(), expected, messages }))
+    }
+
+    fn rewrite<'a>(
+        &'a self,
+        session: &'a str,
+        from: u64,
+        messages: Vec<NewMessage>,
+        reason: &'a str,
+    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+        let (session, reason) = (session.into(), reason.into());
+        Box::pin(self.changed(SessionChange::Rewrite { session, from, messages, reason, now: SystemTime::now() }))
+    }
+
+    fn messages<'a>(&'a self, session: &'a str, from: u64, limit: usize) -> BoxFuture<'a, Result<Vec<MessageRecord>, StoreError>> {
+        let session = session.to_owned();
+        Box::pin(self.database.read(move |connection| messages::page(connection, &session, from, limit)))
+    }
+
+    fn replaced<'a>(&'a self, session: &'a str, limit: usize) -> BoxFuture<'a, Result<Vec<ReplacedMessage>, StoreError>> {
+        let session = session.to_owned();
+        Box::pin(self.database.read(move |connection| messages::replaced(connection, &session, limit)))
+    }
+
+    fn claim<'a>(&'a self, session: &'a str, owner: Owner) -> BoxFuture<'a, Result<Claim, StoreError>> {
+        Box::pin(self.claim_as(session, owner))
+    }
+
+    fn add_usage(&self, usage: UsageRecord) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(self.done(SessionChange::Usage(usage)))
+    }
+
+    fn session_usage<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<UsageSum, StoreError>> {
+        let session = session.to_owned();
+        Box::pin(self.database.read(move |connection| usage::sum(connection, "session", &session)))
+    }
+
+    fn day_usage<'a>(&'a self, day: &'a str) -> BoxFuture<'a, Result<UsageSum, StoreError>> {
+        let day = day.to_owned();
+        Box::pin(self.database.read(move |connection| usage::sum(connection, "day", &day)))
+    }
+}

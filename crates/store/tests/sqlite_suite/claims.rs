@@ -1,0 +1,208 @@
+//! Claims of several processes.
+
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use haft_store::{Claim, Owner, SessionStore, SqliteSessionStore, StoreError};
+use tempfile::{TempDir, tempdir};
+
+use super::{listing, open};
+use crate::common::{message, messages, new_session};
+
+const CHILD: &str = "HAFT_STORE_TEST_CLAIMING_CHILD";
+const CLAIMED: &str = "claimed";
+
+/// Not a test by itself: a process that claims a session, and works on it until its input ends.
+#[tokio::test]
+async fn child_that_claims() {
+    let Some(folder) = std::env::var_os(CHILD).map(PathBuf::from) else { return };
+    let log = open(&folder);
+    let sessions = log.sessions();
+    match sessions.claim("s1", Owner::this_process()).await {
+        Ok(_claim) => {
+            sessions.append("s1", None, vec![message(1, "child's")]).await.unwrap();
+            println!("\n{CLAIMED}");
+            std::io::stdin().read_line(&mut String::new()).unwrap();
+        }
+        Err(error) => println!("\n{error}"),
+    }
+}
+
+/// The process, ended with the test.
+struct Claiming {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Claiming {
+    fn start(folder: &Path) -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "sqlite_suite::claims::child_that_claims", "--nocapture"])
+            .env(CHILD, folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, lines }
+    }
+
+    /// What became of its claim, if it says so before it ends.
+    fn told(&mut self) -> Option<String> {
+        self.lines.by_ref().map(Result::unwrap).find(|line| line == CLAIMED || line.starts_with("session '"))
+    }
+
+    fn claimed(folder: &Path) -> Self {
+        let mut child = Self::start(folder);
+        assert_eq!(child.told().unwrap(), CLAIMED);
+        child
+    }
+
+    fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Claiming {
+    fn drop(&mut self) {
+        // It may have ended already.
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+async fn folder_with_session() -> TempDir {
+    let folder = tempdir().unwrap();
+    open(folder.path()).sessions().create(new_session("s1")).await.unwrap();
+    folder
+}
+
+async fn claim(sessions: &SqliteSessionStore) -> Result<Claim, StoreError> {
+    sessions.claim("s1", Owner::this_process()).await
+}
+
+fn owner_files(folder: &Path) -> usize {
+    listing(folder, |_| ()).into_iter().filter(|(name, ())| name.starts_with("haft.db.owner-")).count()
+}
+
+#[tokio::test]
+async fn a_second_process_is_refused_until_the_first_is_killed() {
+    let folder = folder_with_session().await;
+    let mut child = Claiming::claimed(folder.path());
+    let sessions = open(folder.path()).sessions();
+    let this = Owner::this_process();
+    let refused = [
+        claim(&sessions).await.map(drop),
+        sessions.append("s1", None, vec![message(2, "mine")]).await.map(drop),
+        sessions.rewrite("s1", 0, vec![message(2, "mine")], "why").await.map(drop),
+        sessions.delete("s1").await,
+    ];
+    for outcome in refused {
+        let Err(StoreError::Busy { session, pid, host, since }) = outcome else { panic!("{outcome:?}") };
+        assert_eq!((session.as_str(), pid, &host), ("s1", child.child.id(), &this.host));
+        assert!(since <= this.since);
+    }
+    // Looking, naming and copying harm nobody.
+    sessions.rename("s1", Some("watched")).await.unwrap();
+    assert_eq!(messages(&sessions, &sessions.fork("s1", None).await.unwrap()).await.len(), 1);
+
+    child.kill();
+    let claim = claim(&sessions).await.unwrap();
+    assert_eq!(sessions.append("s1", Some(1), vec![message(2, "mine")]).await.unwrap(), 2);
+    drop((claim, sessions));
+}
+
+#[tokio::test]
+async fn a_dead_owner_refuses_nobody() {
+    let folder = folder_with_session().await;
+    let mut child = Claiming::claimed(folder.path());
+    child.kill();
+    let sessions = open(folder.path()).sessions();
+    assert_eq!(sessions.append("s1", None, vec![message(2, "mine")]).await.unwrap(), 2);
+    assert_eq!(owner_files(folder.path()), 1);
+    let held = claim(&sessions).await.unwrap();
+    assert_eq!(owner_files(folder.path()), 1, "its own, and no longer that of the dead one");
+    drop(held);
+    sessions.delete("s1").await.unwrap();
+    drop(sessions);
+    assert_eq!(owner_files(folder.path()), 0);
+}
+
+#[tokio::test]
+async fn a_killed_process_that_nobody_waited_for_is_dead_too() {
+    let folder = folder_with_session().await;
+    let mut child = Claiming::claimed(folder.path());
+    child.child.kill().unwrap();
+    // Its output ends with it, but its process id stays taken until it is waited for.
+    assert_eq!(child.told(), None);
+    let sessions = open(folder.path()).sessions();
+    let claimed = async {
+        while claim(&sessions).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), claimed).await.unwrap();
+    assert!(Path::new(&format!("/proc/{}", child.child.id())).exists() || !Path::new("/proc/self").exists());
+}
+
+#[tokio::test]
+async fn a_process_that_ends_well_leaves_nothing() {
+    let folder = folder_with_session().await;
+    let mut child = Claiming::claimed(folder.path());
+    assert_eq!(owner_files(folder.path()), 1);
+    child.child.stdin.take().unwrap().write_all(b"\n").unwrap();
+    assert!(child.child.wait().unwrap().success());
+    assert_eq!(owner_files(folder.path()), 0);
+    drop(claim(&open(folder.path()).sessions()).await.unwrap());
+}
+
+#[tokio::test]
+async fn the_second_process_names_the_first() {
+    let folder = folder_with_session().await;
+    let sessions = open(folder.path()).sessions();
+    let held = claim(&sessions).await.unwrap();
+    let Owner { pid, host, .. } = Owner::this_process();
+    let expected = format!("session 's1' is in use by process {pid} on {host}: end that process first, or fork the session");
+    assert_eq!(Claiming::start(folder.path()).told().unwrap(), expected);
+    drop(held);
+    // The release is on its way; whoever asks this store comes after it.
+    drop(claim(&sessions).await.unwrap());
+    drop(sessions);
+    Claiming::claimed(folder.path());
+}
+
+#[tokio::test]
+async fn two_stores_of_one_process_are_two() {
+    let folder = folder_with_session().await;
+    let stores = [open(folder.path()).sessions(), open(folder.path()).sessions()];
+    let held = claim(&stores[0]).await.unwrap();
+    assert!(matches!(claim(&stores[1]).await, Err(StoreError::Busy { .. })));
+    assert!(matches!(stores[1].append("s1", None, vec![message(1, "a")]).await, Err(StoreError::Busy { .. })));
+    assert_eq!(stores[0].clone().append("s1", None, vec![message(1, "a")]).await.unwrap(), 1);
+    drop(held);
+    let released = async {
+        while claim(&stores[1]).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), released).await.unwrap();
+}
+
+#[tokio::test]
+async fn of_many_at_once_one_gets_the_claim() {
+    let folder = folder_with_session().await;
+    let stores: Vec<_> = (0..8).map(|_| open(folder.path()).sessions()).collect();
+    let claims: Vec<_> =
+        stores.iter().cloned().map(|store| tokio::spawn(async move { store.claim("s1", Owner::this_process()).await })).collect();
+    let mut held = Vec::new();
+    for outcome in claims {
+        match outcome.await.unwrap() {
+            Ok(claim) => held.push(claim),
+            Err(error) => assert!(matches!(error, StoreError::Busy { .. }), "{error}"),
+        }
+    }
+    assert_eq!(held.len(), 1);
+}

@@ -1,0 +1,66 @@
+//! Databases of earlier versions.
+
+use std::fs;
+use std::path::Path;
+
+use haft_store::{CallLog, SessionStore, SqliteCallLog};
+use rusqlite::Connection;
+use tempfile::{TempDir, tempdir};
+
+use super::{open, outsider};
+use crate::common::{ids, message, messages, new_session, record};
+
+/// What the program of version 1 made, with a call in it.
+fn version_1() -> TempDir {
+    let folder = tempdir().unwrap();
+    let old = outsider(folder.path());
+    old.execute_batch(include_str!("../../src/backend/migrations/0001_calls.sql")).unwrap();
+    let call = "INSERT INTO calls VALUES ('r1', 'toolu_r1', 's1', 'coder', 'write_file', 'success', NULL, 0, 1763000000123456789, 1234567, \
+         x'2f686f6d652ffffe2f77', 'wrote 3 bytes', '{\"verdict\":\"allow\",\"trace\":[]}', '[{\"write\":\"/w/a.txt\"}]', \
+         '{\"path\":\"a.txt\",\"z\":1,\"a\":[null,true,1.5,\"\u{fc}\\u0000\"]}', '{\"path\":\"b.txt\"}')";
+    old.execute_batch(call).unwrap();
+    old.execute_batch("INSERT INTO pre_images VALUES (1, 'r1', '/w/a.txt', 'blob', 420, 'ab12', x'')").unwrap_err();
+    old.execute_batch("INSERT INTO pre_images VALUES (1, 'r1', x'2f77', 'blob', 420, 'ab12', x'')").unwrap();
+    old.pragma_update(None, "user_version", 1).unwrap();
+    folder
+}
+
+fn version(connection: &Connection) -> i64 {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
+}
+
+#[tokio::test]
+async fn a_database_of_version_1_keeps_its_calls_and_gets_sessions() {
+    let folder = version_1();
+    for _ in 0..2 {
+        let log = open(folder.path());
+        assert_eq!((log.get("r1").await.unwrap(), log.pre_images("r1").await.unwrap().len()), (record("r1"), 1));
+        assert_eq!(version(&outsider(folder.path())), 2);
+    }
+    let log = open(folder.path());
+    let sessions = log.sessions();
+    sessions.create(new_session("s1")).await.unwrap();
+    assert_eq!(sessions.append("s1", None, vec![message(1, "a")]).await.unwrap(), 1);
+    drop((log, sessions));
+    let log = open(folder.path());
+    assert_eq!((messages(&log.sessions(), "s1").await.len(), ids(&log).await), (1, vec!["r1".to_owned()]));
+}
+
+#[tokio::test]
+async fn a_step_that_fails_changes_nothing() {
+    let folder = version_1();
+    // A table of this name is not ours, and made last of all.
+    outsider(folder.path()).execute_batch("CREATE TABLE usage (mine TEXT)").unwrap();
+    let tables = |folder: &Path| -> Vec<String> {
+        let connection = outsider(folder);
+        let mut names = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").unwrap();
+        names.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    let before = tables(folder.path());
+    let error = SqliteCallLog::open(folder.path()).unwrap_err();
+    assert_eq!(error.to_string().split(" in ").next().unwrap(), "the database could not be used: table usage already exists");
+    assert_eq!((tables(folder.path()), version(&outsider(folder.path()))), (before, 1));
+    let aside =
+        fs::read_dir(folder.path()).unwrap().filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("damaged"));
+    assert_eq!(aside.count(), 0, "it is not damaged");
+}

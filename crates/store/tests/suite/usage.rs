@@ -1,0 +1,60 @@
+use haft_store::{SessionStore, UsageRecord, UsageSum};
+
+use crate::common::{new_session, second};
+
+fn usage(session: &str, day: &str, input: u64, cost_micros: Option<i64>) -> UsageRecord {
+    UsageRecord {
+        session: session.into(),
+        turn: 1,
+        model: "work/qwen3".into(),
+        input,
+        output: 2 * input,
+        cached: 3 * input,
+        cache_writes: 4 * input,
+        reasoning: 5 * input,
+        cost_micros,
+        at: second(1),
+        day: day.into(),
+    }
+}
+
+fn sum(requests: u64, input: u64, cost_micros: i64, unpriced: u64) -> UsageSum {
+    UsageSum { requests, input, output: 2 * input, cached: 3 * input, cache_writes: 4 * input, reasoning: 5 * input, cost_micros, unpriced }
+}
+
+pub(crate) async fn usage_is_summed_by_session_and_by_day(store: &dyn SessionStore) {
+    for id in ["s1", "s2"] {
+        store.create(new_session(id)).await.unwrap();
+    }
+    let records = [
+        usage("s1", "2026-05-30", 1, Some(100)),
+        usage("s1", "2026-05-31", 10, Some(-1)),
+        usage("s1", "2026-05-31", 100, None),
+        usage("s2", "2026-05-31", 1000, Some(7)),
+    ];
+    for record in records {
+        store.add_usage(record).await.unwrap();
+    }
+    let by_session = |id: &'static str| async move { store.session_usage(id).await.unwrap() };
+    let by_day = |day: &'static str| async move { store.day_usage(day).await.unwrap() };
+    assert_eq!(by_session("s1").await, sum(3, 111, 99, 1));
+    assert_eq!(by_session("s2").await, sum(1, 1000, 7, 0));
+    assert_eq!(by_session("s3").await, UsageSum::default());
+    assert_eq!(by_day("2026-05-30").await, sum(1, 1, 100, 0));
+    assert_eq!(by_day("2026-05-31").await, sum(3, 1110, 6, 1));
+    assert_eq!(by_day("2026-05").await, UsageSum::default());
+    // What was spent was spent: a fork spends nothing, and deleting gives nothing back.
+    let fork = store.fork("s1", None).await.unwrap();
+    store.delete("s1").await.unwrap();
+    assert_eq!(store.session_usage(&fork).await.unwrap(), UsageSum::default());
+    assert_eq!(by_day("2026-05-31").await, sum(3, 1110, 6, 1));
+}
+
+pub(crate) async fn usage_never_overflows(store: &dyn SessionStore) {
+    for _ in 0..3 {
+        store.add_usage(UsageRecord { input: u64::MAX, cost_micros: Some(i64::MAX), ..usage("s1", "today", 0, None) }).await.unwrap();
+    }
+    let found = store.session_usage("s1").await.unwrap();
+    assert!(found.input >= i64::MAX.unsigned_abs(), "{found:?}");
+    assert_eq!((found.requests, found.cost_micros), (3, i64::MAX));
+}
