@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-const DOCUMENTS: [&str; 9] = [
+const DOCUMENTS: [&str; 10] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
     "docs/ADDING_A_TOOL.md",
     "docs/DEPENDENCIES.md",
+    "docs/MODELS.md",
     "docs/POLICY.md",
     "docs/SEEDS.md",
     "docs/tools.md",

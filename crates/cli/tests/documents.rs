@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-const DOCUMENTS: [&str; 4] = ["README.md", "CONTRIBUTING.md", "docs/ADDING_A_TOOL.md", "docs/POLICY.md"];
+const DOCUMENTS: [&str; 5] = ["README.md", "CONTRIBUTING.md", "docs/ADDING_A_TOOL.md", "docs/MODELS.md", "docs/POLICY.md"];
 
 #[test]
 fn every_command_in_the_documents_does_what_they_say() {
