@@ -11,7 +11,7 @@ use super::globs::Pattern;
 use super::names::{self, Name, Names};
 
 const GIT: &str = "Git runs or trusts what is in it";
-const HAFT: &str = "Haft keeps its own settings and records there";
+const HAFT: &str = "Haft keeps its settings and records there, or one of its hooks runs it";
 const SHELL: &str = "shells run it when they start";
 const KEYS: &str = "it holds keys or says who may log in";
 const SYSTEM: &str = "the system runs what is in it on its own";
