@@ -4,6 +4,7 @@
 //! answer, keep the results, ask again.
 #![warn(missing_docs)]
 
+mod budget;
 mod demo;
 mod events;
 mod heard;

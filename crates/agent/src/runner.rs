@@ -10,6 +10,7 @@ use haft_provider::{Block, Delta, Message, Piece, ProviderError, Reply, StopReas
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::budget::fitted;
 use crate::events::{EndReason, TurnEnd, TurnEvent, Watcher};
 use crate::heard::Heard;
 use crate::ledger::{Entry, Ledger};
@@ -165,7 +166,13 @@ impl Runner {
     /// Asks the model; every call runs as soon as it is complete, and is on disk before that.
     async fn ask_and_run(&self, cancel: &CancellationToken) -> (Heard, Result<Answer, ProviderError>, Vec<ToolResult>) {
         let tools = self.tools();
-        let turn = Turn { model: self.provider.model(), system: &self.system, messages: &self.messages, tools: &tools };
+        let model = self.provider.model();
+        let (messages, left_out) = fitted(&self.messages, model, &self.system, &tools);
+        if left_out > 0 {
+            let notice = format!("{left_out} old results are left out of what the model is sent, so that the conversation fits");
+            self.watcher.event(&TurnEvent::Notice(&notice));
+        }
+        let turn = Turn { model, system: &self.system, messages: &messages, tools: &tools };
         let heard = Mutex::new(Heard::default());
         let (sender, receiver) = mpsc::unbounded_channel();
         let asking = async {

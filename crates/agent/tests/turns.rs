@@ -303,3 +303,22 @@ async fn other_ends_have_their_names() {
     let mut paused = world(vec![Line::Says(vec![Block::text("wait")], StopReason::Paused), says("done")]);
     assert_eq!((paused.turn().await.rounds, paused.ran.load(Ordering::SeqCst)), (2, 0));
 }
+
+#[tokio::test]
+async fn a_long_conversation_is_sent_without_its_oldest_results_and_kept_whole() {
+    let mut world = world(vec![says("done")]);
+    let result = |id: &str| Block::Result {
+        id: id.into(),
+        name: "count".into(),
+        content: vec![Piece::Text { text: "x".repeat(400_000) }],
+        is_error: false,
+    };
+    let rounds = ["1", "2", "3", "4", "5", "6"].map(|id| [Message::assistant(vec![call(id, "count")]), Message::results(vec![result(id)])]);
+    world.runner.messages = std::iter::once(Message::user("go")).chain(rounds.into_iter().flatten()).collect();
+    world.turn().await;
+    let sent = world.model.seen.lock().unwrap()[0].clone();
+    let bytes = |message: &Message| serde_json::to_string(message).unwrap().len();
+    assert!(bytes(&sent[2]) < 1000 && bytes(&sent[12]) > 400_000, "the oldest gave way, the newest did not");
+    assert!(world.runner.messages[1..13].iter().skip(1).step_by(2).all(|message| bytes(message) > 400_000), "all are still there");
+    assert!(world.seen.lines.lock().unwrap().iter().any(|line| line.contains("old results are left out")));
+}

@@ -19,6 +19,8 @@ use crate::wire::{self, Asking, Stores, Wire, models};
 /// What stands before every conversation.
 const SYSTEM: &str = "You are an assistant with tools on the person's own machine. Use them when they help, several at once where they do \
                       not depend on each other. A refusal of a tool says why and what to do instead: do not repeat the same call.";
+/// How much of the first thing that is said is a session's title.
+const TITLE_CHARACTERS: usize = 60;
 /// More than this is not a prompt.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
 
@@ -28,7 +30,7 @@ pub(crate) fn run(common: &Common, request: &Run, output: &Output) -> Result<Exi
     block_on(async {
         let provider = models::provider(&wire.settings, request.model.as_deref()).await?;
         let Stores { log, sessions: store } = wire::stores(&wire.settings.data_folder)?;
-        let (stored, resumed) = open(&wire, store, request).await?;
+        let (stored, resumed) = open(&wire, store, request, &prompt).await?;
         for flaw in &resumed.flaws {
             note(&format!("the session was broken off: {}", flaw.sentence));
         }
@@ -70,10 +72,18 @@ fn prompt(request: &Run) -> Result<String, Failure> {
     Ok(text)
 }
 
-async fn open(wire: &Wire, store: Arc<dyn SessionStore>, request: &Run) -> Result<(StoredSession, haft_agent::Resumed), Failure> {
-    let record = match &request.session {
-        Some(id) => store.open(id).await?,
-        None => store.create(NewSession::new(wire.settings.agent.as_str(), &wire.settings.workspace)).await?,
+async fn open(
+    wire: &Wire,
+    store: Arc<dyn SessionStore>,
+    request: &Run,
+    prompt: &str,
+) -> Result<(StoredSession, haft_agent::Resumed), Failure> {
+    let record = if let Some(id) = &request.session {
+        store.open(id).await?
+    } else {
+        let mut session = NewSession::new(wire.settings.agent.as_str(), &wire.settings.workspace);
+        session.title = Some(prompt.trim().lines().next().unwrap_or_default().chars().take(TITLE_CHARACTERS).collect());
+        store.create(session).await?
     };
     Ok(StoredSession::open(store, record).await?)
 }

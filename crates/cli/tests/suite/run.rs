@@ -62,6 +62,7 @@ fn a_session_goes_on_where_it_was_left() {
     assert_eq!(world.run_with(ALONE, &["run", "--session", "last", "how much memory is there?"]).code, 0);
     let sessions = world.run(&["sessions", "list", "--json"]).json();
     assert_eq!(sessions.as_array().map(Vec::len), Some(1), "{sessions}");
+    assert_eq!(sessions[0]["title"], "what time is it?");
     let shown = world.run(&["sessions", "show", "last"]);
     assert!(shown.stdout.contains("what time is it?") && shown.stdout.contains("→ system_info {}"), "{shown:?}");
     let exported = world.run(&["sessions", "export", "last"]).json();
