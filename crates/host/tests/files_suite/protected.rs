@@ -100,7 +100,10 @@ fn a19_a20_own_folders_are_protected_wherever_they_are_and_before_they_exist() {
     ] {
         let at = files.locate(Path::new(path)).unwrap();
         let why = at.no_write();
-        assert!(why.is_some_and(|why| why.contains("Haft keeps its settings and records there, or one of its hooks runs it")), "{path}: {why:?}");
+        assert!(
+            why.is_some_and(|why| why.contains("Haft keeps its settings and records there, or one of its hooks runs it")),
+            "{path}: {why:?}"
+        );
     }
     for path in ["state/realx", "not/yetx", "not", "../outside/other"] {
         assert!(!is_protected(&files, path), "{path}");
