@@ -66,7 +66,10 @@ async fn tools_cannot_reach_their_own_records() {
     trusted.call("noop", json!({})).await;
     let write = trusted.call("write_file", json!({"path": trusted.state("haft.db"), "content": ""})).await;
     let (kind, message) = failure(&write);
-    assert!(kind == ErrorKind::PathNotAllowed && message.contains("Haft keeps its own settings and records there"), "{message}");
+    assert!(
+        kind == ErrorKind::PathNotAllowed && message.contains("Haft keeps its settings and records there, or one of its hooks runs it"),
+        "{message}"
+    );
     assert_eq!(trusted.history().await.len(), 2, "the history is whole");
 }
 
