@@ -6,6 +6,7 @@ use futures_util::Stream;
 use futures_util::stream::unfold;
 use haft_contract::{Content, ToolCall, ToolResult, base64};
 use haft_engine::{Engine, Session};
+use haft_provider::transcript::{repair, validate};
 use haft_provider::{Block, Delta, Message, Piece, ProviderError, Reply, StopReason, ToolSpec, Trouble, Turn, Usage};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -112,6 +113,7 @@ impl Runner {
                 return Ok(EndReason::MaxRounds);
             }
             progress.rounds += 1;
+            self.mend();
             if let Next::End(reason) = self.round(cancel, progress).await? {
                 return Ok(reason);
             }
@@ -121,6 +123,14 @@ impl Runner {
             if self.session.should_stop() {
                 return Ok(EndReason::Loop);
             }
+        }
+    }
+
+    /// A turn that failed leaves a conversation that no provider takes, such as two messages of the person in a row. What is
+    /// kept is repaired when the session is opened again.
+    fn mend(&mut self) {
+        if !validate(&self.messages).is_empty() {
+            self.messages = repair(std::mem::take(&mut self.messages)).0;
         }
     }
 

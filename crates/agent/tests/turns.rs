@@ -322,3 +322,13 @@ async fn a_long_conversation_is_sent_without_its_oldest_results_and_kept_whole()
     assert!(world.runner.messages[1..13].iter().skip(1).step_by(2).all(|message| bytes(message) > 400_000), "all are still there");
     assert!(world.seen.lines.lock().unwrap().iter().any(|line| line.contains("old results are left out")));
 }
+
+#[tokio::test]
+async fn after_a_turn_that_failed_the_next_request_is_well_formed() {
+    let mut world = world(vec![Line::Breaks(Vec::new(), Trouble::Key), says("hello")]);
+    assert_eq!(world.turn().await.reason, EndReason::Failed);
+    assert_eq!(world.turn().await.reason, EndReason::Done);
+    let sent = world.model.seen.lock().unwrap()[1].clone();
+    assert_eq!(haft_provider::transcript::validate(&sent), []);
+    assert_eq!(sent.len(), 1, "both of the person's messages are one: {sent:?}");
+}

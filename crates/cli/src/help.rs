@@ -10,6 +10,7 @@ only then it runs. What it did is kept, and changes to files can be taken back."
 
 pub(crate) const AFTER: &str = "\
 Examples:
+  haft run \"What time is it in Tokyo, and what does README.md say?\"
   haft call read_file --path README.md
   haft explain write_file '{\"path\":\"../outside.txt\",\"content\":\"x\"}'
 
@@ -24,6 +25,10 @@ Environment:
   HAFT_CONFIG      a configuration file in place of your own, as --config
   HAFT_ACCESS, HAFT_TOOLS_DENY, …
                    any key of the configuration: dots become '_', letters upper case
+  ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY
+                   the model that `haft run` uses, when none is named
+  HAFT_LOCAL_MODELS
+                   where to look for model servers on this machine; empty means nowhere
   XDG_CONFIG_HOME  the folder of haft/config.toml [~/.config]
   XDG_DATA_HOME    the folder of the data [~/.local/share]
   HAFT_PLAIN=1     lines and words only, for screen readers; as TERM=dumb

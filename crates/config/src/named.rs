@@ -185,9 +185,9 @@ mod tests {
     fn found(command: &str) -> (Vec<String>, Vec<String>, Vec<String>) {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
-        let (home, work) = (root.join("home"), root.join("home/work"));
+        let (home, work) = (root.join("home"), root.join("home/project"));
         std::fs::create_dir_all(work.join("tools/sub")).unwrap();
-        for file in ["work/check.sh", "work/tools/a b.sh", "work/rules.awk", "outside.sh"] {
+        for file in ["project/check.sh", "project/tools/a b.sh", "project/rules.awk", "outside.sh"] {
             std::fs::write(home.join(file), "").unwrap();
         }
         std::os::unix::fs::symlink("check.sh", work.join("link")).unwrap();
@@ -210,8 +210,8 @@ mod tests {
             ("awk --file=rules.awk; X=check.sh y", &["rules.awk", "check.sh"]),
             ("sh $PWD/check.sh", &["check.sh"]),
             ("sh \"${PWD}/tools/../check.sh\"", &["check.sh"]),
-            ("sh ~/work/check.sh", &["check.sh"]),
-            ("sh \"$HOME/work/check.sh\"", &["check.sh"]),
+            ("sh ~/project/check.sh", &["check.sh"]),
+            ("sh \"$HOME/project/check.sh\"", &["check.sh"]),
             ("WORK/check.sh", &["check.sh"]),
             ("echo `./check.sh` $(cat rules.awk)", &["check.sh", "rules.awk"]),
             ("./link", &["link", "check.sh"]),

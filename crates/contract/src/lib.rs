@@ -9,6 +9,7 @@ mod approval;
 pub mod base64;
 mod call;
 mod capability;
+pub mod causes;
 mod context;
 mod definition;
 mod dialect;

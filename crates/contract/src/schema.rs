@@ -240,6 +240,19 @@ fn descend(map: &mut Map<String, Value>, path: &str, depth: usize, faults: &mut 
     }
 }
 
+/// The JSON name of a value's type.
+pub fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! arguments: what came → checked arguments: parsed, read with the forgiveness that models need, then judged by the
 //! compiled schema.
 
-use haft_contract::{Arguments, ToolError};
+use haft_contract::{Arguments, ToolError, schema};
 use jsonschema::Validator;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::{Map, Value};
@@ -56,7 +56,7 @@ fn object(arguments: &mut Arguments, limit: usize, signature: &str) -> Result<Ma
         Value::Object(map) => Ok(map),
         Value::Null => Ok(Map::new()),
         other => {
-            let error = format!("The arguments must be a JSON object, not {}. {signature}", type_name(&other));
+            let error = format!("The arguments must be a JSON object, not {}. {signature}", schema::type_name(&other));
             give_back(arguments, other);
             Err(ToolError::validation(error))
         }
@@ -109,7 +109,7 @@ fn in_words(error: &jsonschema::ValidationError<'_>) -> String {
         ValidationErrorKind::Type { .. } => {
             let text = error.to_string();
             let expected = text.rsplit('"').nth(1).unwrap_or("another type").to_owned();
-            format!("Parameter '{name}' expected type '{expected}' but got {}: {}.", type_name(got), excerpt(got))
+            format!("Parameter '{name}' expected type '{expected}' but got {}: {}.", schema::type_name(got), excerpt(got))
         }
         ValidationErrorKind::Enum { options } => {
             let options: Vec<String> = options
@@ -131,19 +131,6 @@ fn in_words(error: &jsonschema::ValidationError<'_>) -> String {
 
 pub(super) fn missing(name: &str) -> String {
     format!("Missing required parameter: '{name}'.")
-}
-
-/// The JSON name of a value's type.
-fn type_name(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(number) if number.is_f64() => "number",
-        Value::Number(_) => "integer",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
 }
 
 fn excerpt(value: &Value) -> String {

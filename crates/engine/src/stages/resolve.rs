@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use haft_contract::{Dialect, ErrorKind, ToolError};
-use haft_policy::{Change, Decision, Outcome, Policy, TraceEntry, Verdict};
+use haft_policy::catalog::{CATALOG, Known};
+use haft_policy::{Change, Decision, Outcome, Policy, TraceEntry, Verdict, folded};
 
 use crate::{Entry, Registry, Session};
 
@@ -21,7 +22,15 @@ fn not_found(registry: &Registry, name: &str, dialect: Dialect) -> ToolError {
         }
         near => format!("Did you mean {}?", near.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(" or ")),
     };
-    ToolError::new(ErrorKind::ToolNotFound, format!("Tool '{shown}' not found. {hint}"))
+    let absent = if is_catalogued(name) { " It is known, but this version does not have it yet." } else { "" };
+    ToolError::new(ErrorKind::ToolNotFound, format!("Tool '{shown}' not found.{absent} {hint}"))
+}
+
+/// A name of the catalog whose tool is not built: policies may speak of it, so whoever asks must not think it a typing error.
+fn is_catalogued(name: &str) -> bool {
+    let wanted = folded(name);
+    let names = |known: &'static Known| std::iter::once(known.name).chain(known.aliases.iter().copied());
+    CATALOG.iter().flat_map(names).any(|known| folded(known) == wanted)
 }
 
 /// A model that knows a tool by another name is not confused with the canonical one.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use haft_contract::{Body, BoxFuture, Connect, ErrorKind, HopJudge, HttpClient, HttpRequest, HttpResponse, ToolError};
+use haft_contract::{Body, BoxFuture, Connect, ErrorKind, HopJudge, HttpClient, HttpRequest, HttpResponse, ToolError, causes};
 use reqwest::header::{CONTENT_LENGTH, LOCATION};
 use reqwest::{Method, Response};
 
@@ -140,7 +140,7 @@ impl GuardedClient {
             return Ok(client.clone());
         }
         let client = self.build(connect).map_err(|error| {
-            network_error(format!("The HTTP client could not be set up: {}. Check the system's certificates.", failure::innermost(&error)))
+            network_error(format!("The HTTP client could not be set up: {}. Check the system's certificates.", causes::innermost(&error)))
         })?;
         if clients.len() >= MAX_CLIENTS {
             clients.clear();

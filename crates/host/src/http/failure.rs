@@ -1,8 +1,8 @@
 //! What went wrong on the way, in words.
 
-use std::error::Error;
 use std::io;
 
+use haft_contract::causes::{find, innermost};
 use haft_contract::{ErrorKind, ToolError};
 
 use super::client::HttpOptions;
@@ -49,25 +49,4 @@ fn explain_tls(problem: &rustls::Error, host: &str) -> String {
         }
         other => format!("No secure connection to {host}: {other}. Check that the port speaks https."),
     }
-}
-
-/// The first cause of this type. An `io::Error` hides what it wraps from `source`, so it is opened too.
-fn find<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
-    let mut next = Some(error);
-    while let Some(current) = next {
-        if let Some(found) = current.downcast_ref::<T>() {
-            return Some(found);
-        }
-        let wrapped = current.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        next = wrapped.map(|wrapped| wrapped as &(dyn Error + 'static)).or_else(|| current.source());
-    }
-    None
-}
-
-pub(crate) fn innermost(error: &(dyn Error + 'static)) -> String {
-    let mut current = error;
-    while let Some(source) = current.source() {
-        current = source;
-    }
-    current.to_string()
 }

@@ -6,9 +6,10 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use haft_contract::causes;
 use reqwest::{Certificate, Client, ClientBuilder};
 
-use super::failure::{self, Failure};
+use super::failure::Failure;
 use super::options::Options;
 use super::request::Request;
 use crate::Trouble;
@@ -95,11 +96,11 @@ fn read(path: &Path) -> Result<Vec<Certificate>, Failure> {
         Failure::lasting(Trouble::Network, message)
     };
     let pem = std::fs::read(path).map_err(|error| unusable(error.to_string()))?;
-    let certificates = Certificate::from_pem_bundle(&pem).map_err(|error| unusable(failure::innermost(&error)))?;
+    let certificates = Certificate::from_pem_bundle(&pem).map_err(|error| unusable(causes::innermost(&error)))?;
     if certificates.is_empty() { Err(unusable("it holds none".to_owned())) } else { Ok(certificates) }
 }
 
 fn no_client(error: &reqwest::Error) -> Failure {
-    let why = failure::innermost(error);
+    let why = causes::innermost(error);
     Failure::lasting(Trouble::Network, format!("No connection can be set up: {why}. Check the system's certificates and the proxy."))
 }

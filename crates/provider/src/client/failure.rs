@@ -1,8 +1,9 @@
 //! A try that failed, in words, and whether another one may do better.
 
-use std::error::Error;
 use std::io;
 use std::time::Duration;
+
+use haft_contract::causes::{find, innermost};
 
 use super::request::Request;
 use crate::sse::TooLarge;
@@ -83,27 +84,6 @@ fn explain_tls(problem: &rustls::Error, host: &str) -> String {
         ),
         other => format!("No secure connection to {host}: {other}. Check that the base address speaks https."),
     }
-}
-
-/// The first cause of this type. An `io::Error` hides what it wraps from `source`, so it is opened too.
-fn find<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
-    let mut next = Some(error);
-    while let Some(current) = next {
-        if let Some(found) = current.downcast_ref::<T>() {
-            return Some(found);
-        }
-        let wrapped = current.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        next = wrapped.map(|wrapped| wrapped as &(dyn Error + 'static)).or_else(|| current.source());
-    }
-    None
-}
-
-pub(super) fn innermost(error: &(dyn Error + 'static)) -> String {
-    let mut current = error;
-    while let Some(source) = current.source() {
-        current = source;
-    }
-    current.to_string()
 }
 
 /// Adds a sentence to a message, however that ends.

@@ -89,7 +89,7 @@ impl Form {
 /// The type that keywords speak of where none is named; without any, all of them.
 fn inferred(source: &Map<String, Value>) -> Vec<&'static str> {
     if let Some(Value::Array(literals)) = source.get("enum") {
-        let mut names: Vec<&'static str> = literals.iter().map(super::resolve::type_of).collect();
+        let mut names: Vec<&'static str> = literals.iter().map(haft_contract::schema::type_name).collect();
         names.sort_unstable();
         names.dedup();
         return names;

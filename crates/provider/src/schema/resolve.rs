@@ -1,5 +1,6 @@
 //! A schema without references, `allOf`, booleans and malformed keywords: what the projections start from.
 
+use haft_contract::schema::type_name;
 use serde_json::{Map, Value, json};
 
 use super::merge::merge;
@@ -160,21 +161,9 @@ pub(super) fn name_type_of_literals(schema: &mut Map<String, Value>) {
     let literals =
         schema.get("enum").and_then(Value::as_array).map(Vec::as_slice).or_else(|| schema.get("const").map(std::slice::from_ref));
     let Some([first, rest @ ..]) = literals else { return };
-    let name = type_of(first);
-    if rest.iter().all(|literal| type_of(literal) == name) {
+    let name = type_name(first);
+    if rest.iter().all(|literal| type_name(literal) == name) {
         schema.insert("type".into(), json!(name));
-    }
-}
-
-pub(super) fn type_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(number) if number.is_f64() => "number",
-        Value::Number(_) => "integer",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
     }
 }
 
