@@ -4,12 +4,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-const DOCUMENTS: [&str; 10] = [
+const DOCUMENTS: [&str; 12] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
     "docs/ADDING_A_TOOL.md",
+    "docs/AGENTS.md",
+    "docs/CHAT.md",
     "docs/DEPENDENCIES.md",
     "docs/MODELS.md",
     "docs/POLICY.md",

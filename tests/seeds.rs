@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-const CRATES: [&str; 14] = [
-    "haft", "agent", "builtin", "cli", "compat", "config", "contract", "engine", "host", "macros", "policy", "provider", "store", "testkit",
+const CRATES: [&str; 15] = [
+    "haft", "agent", "builtin", "cli", "compat", "config", "contract", "engine", "host", "macros", "patch", "policy", "provider", "store",
+    "testkit",
 ];
 
 fn root() -> PathBuf {

@@ -49,6 +49,7 @@ async fn a_wrong_call_is_answered_with_the_name_that_was_shown() {
     let (kind, message) = failure(&world(Dialect::OpenClaw).call("read", json!({})).await);
     assert_eq!(kind, ErrorKind::ValidationError);
     let expected = "Missing required parameter: 'path'. \
-                    Expected: read(path: string, encoding?: string, offset?: integer, limit?: integer, column?: integer).";
+                    Expected: read(path: string, encoding?: string, offset?: integer, limit?: integer, column?: integer, \
+                    line_numbers?: boolean, pages?: string, raw?: boolean, again?: boolean).";
     assert_eq!(message, expected);
 }

@@ -33,14 +33,12 @@ async fn what_was_written_is_on_disk_is_read_back_and_is_taken_back() {
 #[tokio::test]
 async fn every_refusal_has_its_type_and_words_and_the_next_call_works() {
     let world = World::new();
-    std::fs::create_dir(world.file("folder")).unwrap();
     std::fs::write(world.file("binary"), [0_u8, 159, 146, 150]).unwrap();
     std::fs::write(world.file("text"), "hello world").unwrap();
     let outside = world.file("..").join("secret").display().to_string();
     std::fs::write(&outside, "S3CRET").unwrap();
     for (path, kind, said) in [
         ("nope.txt", ErrorKind::FileNotFound, "File not found: nope.txt"),
-        ("folder", ErrorKind::ValidationError, "Path is a directory, not a file: folder"),
         ("binary", ErrorKind::NotText, "Not a text file: binary"),
         ("../secret", ErrorKind::PathNotAllowed, "Access denied: path is outside the workspace"),
         (outside.as_str(), ErrorKind::PathNotAllowed, "Access denied: path is outside the workspace"),

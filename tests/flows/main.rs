@@ -5,6 +5,7 @@ mod calls;
 mod dialects;
 mod embedded;
 mod files;
+mod kinds;
 mod limits;
 mod network;
 mod support;

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use haft_contract::ToolResult;
+use haft_contract::{Effect, ToolResult};
 use haft_provider::Usage;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+
+use crate::cost::Micros;
 
 /// Why a turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +25,8 @@ pub enum EndReason {
     Loop,
     /// More rounds than the configuration allows.
     MaxRounds,
+    /// The budget is used up.
+    Budget,
     /// The person stopped it.
     Cancelled,
     /// There was no answer.
@@ -38,6 +42,7 @@ impl EndReason {
             Self::Refused => "refused",
             Self::Loop => "loop",
             Self::MaxRounds => "max_rounds",
+            Self::Budget => "budget",
             Self::Cancelled => "cancelled",
             Self::Failed => "failed",
         }
@@ -54,10 +59,26 @@ pub struct TurnEnd {
     pub text: String,
     /// How often it was asked.
     pub rounds: u32,
+    /// How many calls it made.
+    pub calls: u32,
     /// What all of it cost in tokens.
     pub usage: Usage,
+    /// What all of it cost in money; nothing where the price of an answer is not known.
+    pub cost: Option<Micros>,
+    /// About how many tokens the conversation has now.
+    pub context: u64,
+    /// How long it took.
+    pub elapsed: Duration,
     /// What went wrong, if something did: one sentence with what to do next.
     pub error: Option<String>,
+}
+
+impl TurnEnd {
+    /// The end of a turn in which nothing happened yet.
+    pub fn new(reason: EndReason) -> Self {
+        let (text, usage, elapsed) = (String::new(), Usage::default(), Duration::ZERO);
+        Self { reason, text, rounds: 0, calls: 0, usage, cost: None, context: 0, elapsed, error: None }
+    }
 }
 
 /// Something that happened.
@@ -84,10 +105,32 @@ pub enum TurnEvent<'a> {
         /// The arguments, as they came.
         arguments: &'a str,
     },
+    /// A call has something to say before its result.
+    ToolUpdate {
+        /// The provider's id.
+        call_id: &'a str,
+        /// The tool.
+        tool: &'a str,
+        /// What it says.
+        message: &'a str,
+    },
+    /// A person is asked about a call, and then what they answered.
+    Approval {
+        /// The provider's id.
+        call_id: &'a str,
+        /// The tool.
+        tool: &'a str,
+        /// What the call would do.
+        effects: &'a [Effect],
+        /// Why it is asked.
+        reason: &'a str,
+        /// `once`, `session`, `always`, `deny`, or `none` when it is no longer asked; nothing while it waits.
+        answer: Option<&'a str>,
+    },
     /// A call has its result.
     ToolEnd(&'a ToolResult),
-    /// What an answer cost.
-    Usage(Usage),
+    /// What an answer cost: tokens, and money where its price is known.
+    Usage(Usage, Option<Micros>),
     /// Something that a person should know.
     Notice(&'a str),
     /// The turn is over. Always the last one.
@@ -98,6 +141,14 @@ pub enum TurnEvent<'a> {
 pub trait Watcher: Send + Sync {
     /// Called for each event.
     fn event(&self, event: &TurnEvent<'_>);
+}
+
+/// Sees nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Nobody;
+
+impl Watcher for Nobody {
+    fn event(&self, _: &TurnEvent<'_>) {}
 }
 
 impl Serialize for TurnEvent<'_> {
@@ -122,18 +173,40 @@ impl Serialize for TurnEvent<'_> {
                     Err(_) => map.serialize_entry("arguments", arguments)?,
                 }
             }
+            Self::ToolUpdate { call_id, tool, message } => {
+                entries(&mut map, "tool_update", &[("call_id", json!(call_id)), ("tool", json!(tool)), ("message", json!(message))])?;
+            }
+            Self::Approval { call_id, tool, effects, reason, answer } => {
+                entries(&mut map, "approval", &[("call_id", json!(call_id)), ("tool", json!(tool))])?;
+                map.serialize_entry("effects", effects)?;
+                map.serialize_entry("reason", reason)?;
+                if let Some(answer) = answer {
+                    map.serialize_entry("answer", answer)?;
+                }
+            }
             Self::ToolEnd(result) => tool_end(&mut map, result)?,
-            Self::Usage(usage) => entries(&mut map, "usage", &tokens(*usage))?,
+            Self::Usage(usage, cost) => {
+                entries(&mut map, "usage", &tokens(*usage))?;
+                map.serialize_entry("cost", &dollars(*cost))?;
+            }
             Self::Notice(text) => entries(&mut map, "notice", &[("text", json!(text))])?,
             Self::End(end) => {
                 entries(
                     &mut map,
                     "turn_end",
-                    &[("reason", json!(end.reason.as_str())), ("text", json!(end.text)), ("rounds", json!(end.rounds))],
+                    &[
+                        ("reason", json!(end.reason.as_str())),
+                        ("text", json!(end.text)),
+                        ("rounds", json!(end.rounds)),
+                        ("calls", json!(end.calls)),
+                    ],
                 )?;
                 for (name, value) in tokens(end.usage) {
                     map.serialize_entry(name, &value)?;
                 }
+                map.serialize_entry("cost", &dollars(end.cost))?;
+                map.serialize_entry("context_tokens", &end.context)?;
+                map.serialize_entry("duration_ms", &milliseconds(end.elapsed))?;
                 if let Some(error) = &end.error {
                     map.serialize_entry("error", error)?;
                 }
@@ -166,6 +239,12 @@ fn tool_end<M: SerializeMap>(map: &mut M, result: &ToolResult) -> Result<(), M::
 
 fn milliseconds(elapsed: Duration) -> f64 {
     (elapsed.as_secs_f64() * 1e6).round() / 1e3
+}
+
+/// In dollars; `null` where it is not known, which is not the same as nothing.
+#[allow(clippy::cast_precision_loss, reason = "amounts of money here are far below 2^52 micros")]
+fn dollars(cost: Option<Micros>) -> Option<f64> {
+    cost.map(|Micros(micros)| micros as f64 / 1e6)
 }
 
 fn tokens(usage: Usage) -> [(&'static str, Value); 4] {

@@ -1,11 +1,13 @@
 //! What arrived of an answer so far: all there is, should it break off.
 
-use haft_provider::{Block, Delta};
+use haft_provider::{Block, Delta, Usage};
 
 /// The complete parts of an answer, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Heard {
     blocks: Vec<Block>,
+    /// What it has cost so far, which is to be paid although it broke off.
+    pub(crate) usage: Usage,
     /// Why a call could not be kept, and so was not made.
     pub(crate) not_kept: Option<String>,
 }
@@ -16,6 +18,7 @@ impl Heard {
             (Delta::Text(more), Some(Block::Text { text, .. })) => text.push_str(more),
             (Delta::Text(text), _) => self.blocks.push(Block::text(text.clone())),
             (Delta::CallReady { call, .. }, _) => self.blocks.push(call.clone()),
+            (Delta::Usage(usage), _) => self.usage = *usage,
             _ => {}
         }
     }

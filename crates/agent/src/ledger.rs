@@ -36,9 +36,46 @@ pub enum Entry {
         /// The message.
         message: Message,
     },
+    /// The conversation grew too long: from here on it begins with this message, and the last ones before it follow.
+    Summary {
+        /// What stands for all that was left out.
+        message: Message,
+        /// How many of the messages before this entry still belong to the conversation.
+        kept: usize,
+    },
+}
+
+/// An entry that is a message and no more.
+#[derive(Deserialize)]
+struct Alone {
+    message: Message,
+}
+
+/// The rest of an [`Entry::Assistant`].
+#[derive(Deserialize)]
+struct Answered {
+    message: Message,
+    model: String,
+    stop: StopReason,
+    usage: Usage,
 }
 
 impl Entry {
+    /// Reads an entry of a known kind. Nothing, if this version does not know it. The kind is known beforehand so that the
+    /// body is read once: looking for it first takes as long again, which a session of 10,000 messages feels.
+    pub fn read(kind: &str, body: &str) -> Option<Self> {
+        let alone = || serde_json::from_str::<Alone>(body).ok().map(|Alone { message }| message);
+        match kind {
+            "user" => alone().map(|message| Self::User { message }),
+            "results" => alone().map(|message| Self::Results { message }),
+            "assistant" => {
+                let Answered { message, model, stop, usage } = serde_json::from_str(body).ok()?;
+                Some(Self::Assistant { message, model, stop, usage })
+            }
+            _ => serde_json::from_str(body).ok(),
+        }
+    }
+
     /// The name of its kind, for listings.
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -46,6 +83,7 @@ impl Entry {
             Self::Begun { .. } => "begun",
             Self::Assistant { .. } => "assistant",
             Self::Results { .. } => "results",
+            Self::Summary { .. } => "summary",
         }
     }
 }
@@ -81,9 +119,16 @@ mod tests {
 
     #[test]
     fn entries_survive_json() {
-        for entry in [Entry::User { message: Message::user("hi") }, Entry::Begun { call: call("1") }, assistant(vec![call("1")])] {
+        for entry in [
+            Entry::User { message: Message::user("hi") },
+            Entry::Begun { call: call("1") },
+            assistant(vec![call("1")]),
+            Entry::Results { message: Message::user("so") },
+            Entry::Summary { message: Message::user("all"), kept: 3 },
+        ] {
             let text = serde_json::to_string(&entry).unwrap();
             assert_eq!(serde_json::from_str::<Entry>(&text).unwrap(), entry, "{text}");
+            assert_eq!(Entry::read(entry.kind(), &text).as_ref(), Some(&entry), "{text}");
         }
     }
 }

@@ -4,20 +4,27 @@
 //! answer, keep the results, ask again.
 #![warn(missing_docs)]
 
-mod budget;
+mod compaction;
+mod cost;
 mod demo;
 mod events;
 mod heard;
 mod http;
 mod ledger;
+mod meter;
 mod provider;
+mod room;
 mod runner;
 mod stored;
+mod tool_search;
 
+pub use cost::{Micros, Price, Prices};
 pub use demo::DemoModel;
-pub use events::{EndReason, TurnEnd, TurnEvent, Watcher};
+pub use events::{EndReason, Nobody, TurnEnd, TurnEvent, Watcher};
 pub use http::HttpProvider;
 pub use ledger::{Entry, Forgetful, Ledger};
+pub use meter::{Budget, Closed, Meter, Purse, StoredMeter, Today, Unmetered};
 pub use provider::{Answer, Provider};
 pub use runner::{Runner, Steering};
 pub use stored::{Resumed, StoredSession};
+pub use tool_search::{Revealed, Shelves, offered, shown};

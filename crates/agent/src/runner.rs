@@ -1,28 +1,36 @@
 //! The loop: ask the model, run what it asks for while it still speaks, give it the results, until it asks for nothing.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use futures_util::Stream;
 use futures_util::stream::unfold;
 use haft_contract::{Content, ToolCall, ToolResult, base64};
 use haft_engine::{Engine, Session};
-use haft_provider::transcript::{repair, validate};
+use haft_provider::transcript::{Checked, repair};
 use haft_provider::{Block, Delta, Message, Piece, ProviderError, Reply, StopReason, ToolSpec, Trouble, Turn, Usage};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::budget::fitted;
-use crate::events::{EndReason, TurnEnd, TurnEvent, Watcher};
+use crate::cost::Micros;
+use crate::events::{EndReason, Nobody, TurnEnd, TurnEvent, Watcher};
 use crate::heard::Heard;
 use crate::ledger::{Entry, Ledger};
+use crate::meter::{Meter, Unmetered};
 use crate::provider::{Answer, Provider};
+use crate::room::{Room, Scale, Weight, cut_to_window};
+use crate::tool_search::{Revealed, offered, shown};
 
 /// How often an answer that broke off is asked for again within one turn.
 const MOST_BREAKS: u32 = 3;
 /// How often a model may pause without a call before that counts as its end.
 const MOST_PAUSES: u32 = 16;
 
+/// At which part of the window a conversation gives way unless told otherwise, in percent.
+const COMPACT_PERCENT: u64 = 80;
+
 /// Everything that a conversation needs to go on.
+#[non_exhaustive]
 pub struct Runner {
     /// Answers calls.
     pub engine: Engine,
@@ -34,14 +42,22 @@ pub struct Runner {
     pub ledger: Arc<dyn Ledger>,
     /// Who watches.
     pub watcher: Arc<dyn Watcher>,
+    /// What counts the cost, and keeps the budget.
+    pub meter: Arc<dyn Meter>,
     /// What stands before the conversation.
     pub system: String,
     /// More rounds than this end a turn; `None` leaves it to the guards.
     pub max_rounds: Option<u32>,
+    /// At which part of the model's window the conversation gives way, in percent.
+    pub compact_percent: u64,
     /// The conversation so far; it was repaired when it was loaded.
     pub messages: Vec<Message>,
     /// What the person types while tools run.
     pub steering: Steering,
+    /// What `tool_search` has found.
+    pub revealed: Revealed,
+    /// How well the size of this conversation is known.
+    pub(crate) scale: Scale,
 }
 
 impl std::fmt::Debug for Runner {
@@ -59,6 +75,10 @@ impl Steering {
     pub fn say(&self, text: impl Into<String>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(text.into());
     }
+    /// Takes the last message back, unless the model has it already.
+    pub fn take_back(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
     fn take(&self) -> Vec<Block> {
         let texts = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         texts.into_iter().map(Block::text).collect()
@@ -66,19 +86,65 @@ impl Steering {
 }
 
 /// What a turn has come to so far.
-#[derive(Debug, Default)]
-struct Progress {
+#[derive(Debug)]
+pub(crate) struct Progress {
+    began: Instant,
     rounds: u32,
+    calls: u32,
     breaks: u32,
     pauses: u32,
+    /// How often the conversation was summed up.
+    pub(crate) summaries: u32,
+    /// How far the conversation is known to be well-formed.
+    pub(crate) checked: Checked,
+    /// What it weighs.
+    pub(crate) weight: Weight,
     usage: Usage,
+    /// Nothing once an answer had no known price.
+    cost: Option<Micros>,
     text: String,
 }
 
+impl Progress {
+    pub(crate) fn begin() -> Self {
+        Self {
+            began: Instant::now(),
+            rounds: 0,
+            calls: 0,
+            breaks: 0,
+            pauses: 0,
+            summaries: 0,
+            checked: Checked::default(),
+            weight: Weight::default(),
+            usage: Usage::default(),
+            cost: Some(Micros::default()),
+            text: String::new(),
+        }
+    }
+
+    fn end(self, reason: EndReason, error: Option<String>, context: usize) -> TurnEnd {
+        let Self { began, rounds, calls, usage, text, .. } = self;
+        let cost = self.cost.filter(|_| usage != Usage::default());
+        TurnEnd { reason, text, rounds, calls, usage, cost, context: context as u64, elapsed: began.elapsed(), error }
+    }
+}
+
 /// What ends a turn before the model does.
-enum Stopped {
+pub(crate) enum Stopped {
     Provider(ProviderError),
     NotKept(String),
+    Budget(String),
+}
+
+impl Stopped {
+    pub(crate) fn told(self) -> (EndReason, Option<String>) {
+        match self {
+            Self::Provider(error) if error.trouble == Trouble::Cancelled => (EndReason::Cancelled, None),
+            Self::Provider(error) => (EndReason::Failed, Some(error.message)),
+            Self::NotKept(why) => (EndReason::Failed, Some(format!("The conversation could not be kept, so it stops here: {why}"))),
+            Self::Budget(why) => (EndReason::Budget, Some(format!("The budget is used up: {why}."))),
+        }
+    }
 }
 
 /// What a round leads to.
@@ -88,20 +154,36 @@ enum Next {
 }
 
 impl Runner {
+    /// A conversation that begins: nobody watches, nothing is counted, nothing was said.
+    pub fn new(engine: Engine, session: Session, provider: Arc<dyn Provider>, ledger: Arc<dyn Ledger>) -> Self {
+        Self {
+            engine,
+            session,
+            provider,
+            ledger,
+            watcher: Arc::new(Nobody),
+            meter: Arc::new(Unmetered),
+            system: String::new(),
+            max_rounds: None,
+            compact_percent: COMPACT_PERCENT,
+            messages: Vec::new(),
+            steering: Steering::default(),
+            revealed: Revealed::default(),
+            scale: Scale::default(),
+        }
+    }
+
     /// One turn: everything from what the person said to the model's last word. Whatever happens, it has an end, and every call
     /// has its result.
     pub async fn turn(&mut self, input: Message, cancel: &CancellationToken) -> TurnEnd {
         let model = self.model_name();
         self.watcher.event(&TurnEvent::Start { session: self.session.id(), model: &model });
-        let mut progress = Progress::default();
+        self.meter.begin();
+        self.session.begin_turn();
+        let mut progress = Progress::begin();
         let ended = self.rounds(input, cancel, &mut progress).await;
-        let (reason, error) = match ended {
-            Ok(reason) => (reason, None),
-            Err(Stopped::Provider(error)) if error.trouble == Trouble::Cancelled => (EndReason::Cancelled, None),
-            Err(Stopped::Provider(error)) => (EndReason::Failed, Some(error.message)),
-            Err(Stopped::NotKept(why)) => (EndReason::Failed, Some(format!("The conversation could not be kept, so it stops here: {why}"))),
-        };
-        let end = TurnEnd { reason, text: progress.text, rounds: progress.rounds, usage: progress.usage, error };
+        let (reason, error) = ended.map_or_else(Stopped::told, |reason| (reason, None));
+        let end = progress.end(reason, error, self.context());
         self.watcher.event(&TurnEvent::End(&end));
         end
     }
@@ -113,8 +195,18 @@ impl Runner {
                 return Ok(EndReason::MaxRounds);
             }
             progress.rounds += 1;
-            self.mend();
-            if let Next::End(reason) = self.round(cancel, progress).await? {
+            tokio::select! {
+                biased;
+                permitted = self.meter.permit() => permitted.map_err(Stopped::Budget)?,
+                () = cancel.cancelled() => return Ok(EndReason::Cancelled),
+            }
+            self.mend(progress);
+            let (tools, left_out) = self.tools();
+            if let Some(notice) = left_out.filter(|_| progress.rounds == 1) {
+                self.watcher.event(&TurnEvent::Notice(&notice));
+            }
+            let room = self.make_room(&tools, cancel, progress).await?;
+            if let Next::End(reason) = self.round(&tools, &room, cancel, progress).await? {
                 return Ok(reason);
             }
             if cancel.is_cancelled() {
@@ -128,45 +220,75 @@ impl Runner {
 
     /// A turn that failed leaves a conversation that no provider takes, such as two messages of the person in a row. What is
     /// kept is repaired when the session is opened again.
-    fn mend(&mut self) {
-        if !validate(&self.messages).is_empty() {
+    pub(crate) fn mend(&mut self, progress: &mut Progress) {
+        if !progress.checked.is_valid(&self.messages) {
             self.messages = repair(std::mem::take(&mut self.messages)).0;
+            (progress.weight, progress.checked) = (Weight::default(), Checked::default());
         }
     }
 
     /// One question to the model, and the calls of its answer.
-    async fn round(&mut self, cancel: &CancellationToken, progress: &mut Progress) -> Result<Next, Stopped> {
-        let (heard, answered, results) = self.ask_and_run(cancel).await;
+    async fn round(
+        &mut self,
+        tools: &[ToolSpec],
+        room: &Room,
+        cancel: &CancellationToken,
+        progress: &mut Progress,
+    ) -> Result<Next, Stopped> {
+        let (heard, answered, mut results) = self.ask_and_run(tools, cancel).await;
+        progress.calls += u32::try_from(results.len()).unwrap_or(u32::MAX);
         if let Some(why) = heard.not_kept {
             return Err(Stopped::NotKept(why));
         }
         let (reply, broke) = match answered {
-            Ok(answer) => (self.answered(answer, progress), None),
+            Ok(Answer { reply, warnings }) => {
+                for warning in &warnings {
+                    self.watcher.event(&TurnEvent::Notice(warning));
+                }
+                self.learn(room, reply.usage, progress);
+                (reply, None)
+            }
             // What was begun has happened, so the model must hear of it, although its answer broke off.
-            Err(error) => (Reply::new(heard.blocks(), StopReason::Other("broken off".into()), Usage::default()), Some(error)),
+            Err(error) => {
+                let usage = heard.usage;
+                (Reply::new(heard.blocks(), StopReason::Other("broken off".into()), usage), Some(error))
+            }
         };
+        if broke.is_none() || reply.usage != Usage::default() {
+            self.count(reply.usage, progress).await?;
+        }
         progress.text = text_of(&reply.blocks);
         let (stop, called) = (reply.stop.clone(), reply.blocks.iter().any(|block| block.call_id().is_some()));
-        self.add_answer(reply, &results).await?;
+        cut_to_window(&mut results, self.provider.model(), &self.engine, &self.session).await;
+        let spoken = self.add_answer(reply, &results).await?;
         match broke {
-            Some(error) => self.after_a_break(error, progress),
-            None => Ok(after(&stop, called, progress)),
+            Some(error) => self.after_a_break(error, cancel, progress).await,
+            // What the person said meanwhile wants an answer as results do.
+            None => Ok(after(&stop, called || spoken, progress)),
         }
     }
 
-    fn answered(&self, answer: Answer, progress: &mut Progress) -> Reply {
-        for warning in &answer.warnings {
-            self.watcher.event(&TurnEvent::Notice(warning));
-        }
-        progress.usage += answer.reply.usage;
-        self.watcher.event(&TurnEvent::Usage(answer.reply.usage));
-        answer.reply
+    /// What an answer used is on record before the next is asked for.
+    pub(crate) async fn count(&self, usage: Usage, progress: &mut Progress) -> Result<(), Stopped> {
+        // A model that counts nothing costs nothing that could be counted.
+        let cost =
+            if usage == Usage::default() { None } else { self.meter.count(&self.model_name(), usage).await.map_err(Stopped::NotKept)? };
+        progress.usage += usage;
+        progress.cost = progress.cost.zip(cost).map(|(sum, cost)| sum.plus(cost));
+        self.watcher.event(&TurnEvent::Usage(usage, cost));
+        Ok(())
     }
 
-    /// An answer that broke off is asked for again, unless that cannot help.
-    fn after_a_break(&self, error: ProviderError, progress: &mut Progress) -> Result<Next, Stopped> {
+    /// An answer that broke off is asked for again, unless that cannot help. A conversation that the model finds too long is
+    /// summed up first.
+    async fn after_a_break(&mut self, error: ProviderError, cancel: &CancellationToken, progress: &mut Progress) -> Result<Next, Stopped> {
         progress.breaks += 1;
-        if !error.is_retryable() || progress.breaks > MOST_BREAKS {
+        if error.trouble == Trouble::TooLong && progress.summaries == 0 && self.sum_up(cancel, progress).await? {
+            return Ok(Next::Round);
+        }
+        // What had not begun was tried often enough by the client.
+        let worth_asking = error.is_retryable() && (error.partial || error.trouble == Trouble::Garbled);
+        if !worth_asking || progress.breaks > MOST_BREAKS {
             return Err(Stopped::Provider(error));
         }
         self.watcher.event(&TurnEvent::Notice(&format!("the answer broke off ({error}); asking again")));
@@ -174,15 +296,8 @@ impl Runner {
     }
 
     /// Asks the model; every call runs as soon as it is complete, and is on disk before that.
-    async fn ask_and_run(&self, cancel: &CancellationToken) -> (Heard, Result<Answer, ProviderError>, Vec<ToolResult>) {
-        let tools = self.tools();
-        let model = self.provider.model();
-        let (messages, left_out) = fitted(&self.messages, model, &self.system, &tools);
-        if left_out > 0 {
-            let notice = format!("{left_out} old results are left out of what the model is sent, so that the conversation fits");
-            self.watcher.event(&TurnEvent::Notice(&notice));
-        }
-        let turn = Turn { model, system: &self.system, messages: &messages, tools: &tools };
+    async fn ask_and_run(&self, tools: &[ToolSpec], cancel: &CancellationToken) -> (Heard, Result<Answer, ProviderError>, Vec<ToolResult>) {
+        let turn = Turn { model: self.provider.model(), system: &self.system, messages: &self.messages, tools };
         let heard = Mutex::new(Heard::default());
         let (sender, receiver) = mpsc::unbounded_channel();
         let asking = async {
@@ -222,8 +337,8 @@ impl Runner {
         })
     }
 
-    /// Keeps an answer and the results of its calls, in this order.
-    async fn add_answer(&mut self, reply: Reply, results: &[ToolResult]) -> Result<(), Stopped> {
+    /// Keeps an answer and the results of its calls, in this order, and says whether the person has said something meanwhile.
+    async fn add_answer(&mut self, reply: Reply, results: &[ToolResult]) -> Result<bool, Stopped> {
         let Reply { blocks, stop, usage, .. } = reply;
         let results: Vec<Block> = blocks.iter().filter_map(|block| result_block(block, results)).collect();
         if !blocks.is_empty() {
@@ -231,12 +346,14 @@ impl Runner {
             let model = self.model_name();
             self.add(Entry::Assistant { message: message.clone(), model, stop, usage }, message).await?;
         }
-        let said: Vec<Block> = results.into_iter().chain(self.steering.take()).collect();
-        if said.is_empty() {
-            return Ok(());
+        let steered = self.steering.take();
+        let spoken = !steered.is_empty();
+        let said: Vec<Block> = results.into_iter().chain(steered).collect();
+        if !said.is_empty() {
+            let message = Message::results(said);
+            self.add(Entry::Results { message: message.clone() }, message).await?;
         }
-        let message = Message::results(said);
-        self.add(Entry::Results { message: message.clone() }, message).await
+        Ok(spoken)
     }
 
     async fn add(&mut self, entry: Entry, message: Message) -> Result<(), Stopped> {
@@ -245,15 +362,10 @@ impl Runner {
         Ok(())
     }
 
-    /// What the model is shown: every tool that the policy offers to this session, in its dialect.
-    fn tools(&self) -> Vec<ToolSpec> {
-        let offered = |entry: &Arc<haft_engine::Entry>| self.engine.offers(entry, &self.session).verdict != haft_engine::Verdict::Deny;
-        let shown = |entry: Arc<haft_engine::Entry>| {
-            let shown = entry.definition().in_dialect(self.session.dialect());
-            ToolSpec { name: shown.name.to_string(), description: shown.description.to_string(), parameters: shown.parameters.into_owned() }
-        };
-        let entries = self.engine.registry().entries().into_iter();
-        entries.filter(|entry| !entry.definition().deferred).filter(offered).map(shown).collect()
+    /// What the model is shown of the tools that the policy offers, and what a person should know of the others.
+    pub(crate) fn tools(&self) -> (Vec<ToolSpec>, Option<String>) {
+        let offered = offered(&self.engine, &self.session);
+        shown(&offered, self.session.dialect(), self.provider.model(), &self.revealed)
     }
 
     fn model_name(&self) -> String {
@@ -276,7 +388,7 @@ fn after(stop: &StopReason, called: bool, progress: &mut Progress) -> Next {
     }
 }
 
-fn text_of(blocks: &[Block]) -> String {
+pub(crate) fn text_of(blocks: &[Block]) -> String {
     let texts = blocks.iter().filter_map(|block| if let Block::Text { text, .. } = block { Some(text.as_str()) } else { None });
     texts.collect::<Vec<_>>().join("\n")
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use haft_agent::{EndReason, Forgetful, HttpProvider, Runner, Steering, TurnEnd, TurnEvent, Watcher};
+use haft_agent::{EndReason, Forgetful, HttpProvider, Runner, TurnEnd};
 use haft_contract::{ErrorKind, Source, ToolError, ToolOutput};
 use haft_engine::{Engine, Registry, Session};
 use haft_provider::{
@@ -13,12 +13,6 @@ use haft_store::{FileBlobs, InMemoryCallLog};
 use haft_testkit::{FakeHost, ModelServer, Round, ScriptedTool};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-
-struct Nobody;
-
-impl Watcher for Nobody {
-    fn event(&self, _: &TurnEvent<'_>) {}
-}
 
 struct World {
     runner: Runner,
@@ -40,17 +34,11 @@ fn world(protocol: Protocol, rounds: Vec<Round>) -> World {
     let mut endpoint = Endpoint::new(server.url());
     endpoint.key = Some(Key::new("secret-key"));
     let model = Model::new("test", protocol, "model-1");
-    let runner = Runner {
-        engine: Engine::builder(Arc::new(registry), Arc::new(InMemoryCallLog::default()), blobs).build(),
-        session: Session::builder(FakeHost::new() as _).loop_limits(None).build(),
-        provider: Arc::new(HttpProvider::new(model, endpoint, Client::new(Options::default()))),
-        ledger: Arc::new(Forgetful),
-        watcher: Arc::new(Nobody),
-        system: "Be brief.".into(),
-        max_rounds: None,
-        messages: Vec::new(),
-        steering: Steering::default(),
-    };
+    let engine = Engine::builder(Arc::new(registry), Arc::new(InMemoryCallLog::default()), blobs).build();
+    let session = Session::builder(FakeHost::new() as _).loop_limits(None).build();
+    let provider = Arc::new(HttpProvider::new(model, endpoint, Client::new(Options::default())));
+    let mut runner = Runner::new(engine, session, provider, Arc::new(Forgetful));
+    runner.system = "Be brief.".into();
     World { runner, server, protocol, _folder: folder }
 }
 
@@ -79,7 +67,7 @@ impl World {
             Protocol::Gemini => &Gemini,
             _ => &OpenAiChat,
         };
-        self.server.asked().iter().flat_map(|asked| adapter.faults(&asked.body)).collect()
+        self.server.asked().iter().flat_map(|asked| adapter.faults_for("model-1", &asked.body)).collect()
     }
 }
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use haft_agent::{Entry, Ledger, StoredSession};
 use haft_provider::{Block, Message, Piece, StopReason, Usage, transcript};
-use haft_store::{InMemorySessionStore, NewSession, SessionRecord, SessionStore, StoreError};
+use haft_store::{
+    CallLog, CallRecord, CallStatus, InMemoryCallLog, InMemorySessionStore, NewSession, SessionRecord, SessionStore, StoreError,
+};
 
 fn call(id: &str) -> Block {
     Block::Call { id: id.into(), name: "noop".into(), arguments: "{}".into(), opaque: None }
@@ -40,7 +42,8 @@ async fn started(store: &Arc<InMemorySessionStore>) -> SessionRecord {
 }
 
 async fn opened(store: &Arc<InMemorySessionStore>, record: &SessionRecord) -> (StoredSession, Vec<Message>, usize) {
-    let (session, resumed) = StoredSession::open(Arc::clone(store) as _, record.clone()).await.unwrap();
+    let history = InMemoryCallLog::default();
+    let (session, resumed) = StoredSession::open(Arc::clone(store) as _, &history, record.clone()).await.unwrap();
     (session, resumed.messages, resumed.flaws.len())
 }
 
@@ -91,6 +94,118 @@ async fn the_second_who_wants_a_session_is_told_who_has_it() {
     let store = Arc::new(InMemorySessionStore::default());
     let record = started(&store).await;
     let (_session, ..) = opened(&store, &record).await;
-    let refused = StoredSession::open(Arc::clone(&store) as _, record).await.unwrap_err();
+    let refused = StoredSession::open(Arc::clone(&store) as _, &InMemoryCallLog::default(), record).await.unwrap_err();
     assert!(matches!(refused, StoreError::Busy { .. }), "{refused}");
+}
+
+fn summary(text: &str, kept: usize) -> Entry {
+    Entry::Summary { message: Message::user(text), kept }
+}
+
+#[tokio::test]
+async fn a_summary_stands_for_what_was_said_before_it() {
+    let store = Arc::new(InMemorySessionStore::default());
+    let record = started(&store).await;
+    let (session, ..) = opened(&store, &record).await;
+    for entry in whole().into_iter().chain([summary("so it was", 3), Entry::User { message: Message::user("and now?") }]) {
+        session.keep(&entry).await.unwrap();
+    }
+    drop(session);
+    let expected = [
+        Message::user("so it was"),
+        Message::assistant(vec![call("3")]),
+        Message::results(vec![result("3"), Block::text("hurry")]),
+        Message::assistant(vec![Block::text("done")]),
+        Message::user("and now?"),
+    ];
+    let (session, messages, flaws) = opened(&store, &record).await;
+    assert_eq!((messages.as_slice(), flaws), (&expected[..], 0));
+    session.keep(&summary("all of it", 0)).await.unwrap();
+    drop(session);
+    assert_eq!(opened(&store, &record).await.1, [Message::user("all of it")], "the second summary holds the first");
+}
+
+/// What was kept stands before its summary in the store, and may be what is broken.
+#[tokio::test]
+async fn what_is_broken_around_a_summary_is_repaired_once_and_the_summary_stays() {
+    for tail in [
+        vec![Entry::Begun { call: call("9") }],
+        vec![assistant(vec![call("9")])],
+        vec![Entry::User { message: Message::user("a") }, Entry::User { message: Message::user("b") }],
+        vec![Entry::Results { message: Message::results(vec![result("unknown")]) }],
+    ] {
+        for kept in [0, 1, 3] {
+            let store = Arc::new(InMemorySessionStore::default());
+            let record = started(&store).await;
+            let (session, ..) = opened(&store, &record).await;
+            for entry in whole().into_iter().chain([summary("so it was", kept)]).chain(tail.clone()) {
+                session.keep(&entry).await.unwrap();
+            }
+            drop(session);
+            let (_, messages, _) = opened(&store, &record).await;
+            assert_eq!(transcript::validate(&messages), [], "{kept} {tail:?}");
+            let first = &messages[0].blocks[0];
+            assert_eq!(first, &Block::text("so it was"), "{kept} {tail:?}");
+            let (_, again, flaws) = opened(&store, &record).await;
+            assert_eq!((again, flaws), (messages, 0), "it is repaired once: {kept} {tail:?}");
+        }
+    }
+}
+
+fn history_of(session: &str, id: &str, status: CallStatus) -> CallRecord {
+    CallRecord {
+        id: format!("record-{id}"),
+        call_id: id.into(),
+        session: session.into(),
+        agent: "main".into(),
+        tool: "noop".into(),
+        workspace: "/w".into(),
+        arguments: serde_json::Value::Null,
+        original_arguments: None,
+        effects: serde_json::Value::Null,
+        decision: serde_json::Value::Null,
+        started: std::time::SystemTime::UNIX_EPOCH,
+        elapsed: std::time::Duration::ZERO,
+        status,
+        summary: format!("what {id} said"),
+        undone: false,
+    }
+}
+
+#[tokio::test]
+async fn results_that_history_knows_are_not_lost() {
+    let store = Arc::new(InMemorySessionStore::default());
+    let record = started(&store).await;
+    let history = InMemoryCallLog::default();
+    for (session, id, status) in [
+        (record.id.as_str(), "1", CallStatus::Success),
+        (record.id.as_str(), "2", CallStatus::Error("timeout".into())),
+        (record.id.as_str(), "3", CallStatus::Begun),
+        ("another", "4", CallStatus::Success),
+    ] {
+        history.append(history_of(session, id, status)).unwrap();
+    }
+    let (session, _) = StoredSession::open(Arc::clone(&store) as _, &history, record.clone()).await.unwrap();
+    session.keep(&Entry::User { message: Message::user("go") }).await.unwrap();
+    for id in ["1", "2", "3", "4"] {
+        session.keep(&Entry::Begun { call: call(id) }).await.unwrap();
+    }
+    drop(session);
+    let (session, resumed) = StoredSession::open(Arc::clone(&store) as _, &history, record.clone()).await.unwrap();
+    let told: Vec<(bool, String)> = resumed.messages[2]
+        .blocks
+        .iter()
+        .map(|block| match block {
+            Block::Result { content, is_error, .. } => (*is_error, format!("{content:?}")),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(told.iter().map(|(is_error, _)| *is_error).collect::<Vec<_>>(), [false, true, true, true]);
+    for (told, words) in told.iter().zip(["what 1 said", "what 2 said", "interrupted", "interrupted"]) {
+        assert!(told.1.contains(words), "{words}: {told:?}");
+    }
+    assert_eq!((resumed.recalled, resumed.flaws.len()), (2, 2), "{:?}", resumed.flaws);
+    drop(session);
+    let (_, again) = StoredSession::open(Arc::clone(&store) as _, &history, record).await.unwrap();
+    assert_eq!((again.messages, again.recalled), (resumed.messages, 0), "once");
 }

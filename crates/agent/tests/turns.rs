@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use haft_agent::{Answer, EndReason, Entry, Ledger, Provider, Runner, Steering, TurnEnd, TurnEvent, Watcher};
+use haft_agent::{Answer, EndReason, Entry, Ledger, Provider, Runner, TurnEnd, TurnEvent, Watcher};
 use haft_contract::{BoxFuture, ErrorKind, Source, ToolError, ToolOutput};
 use haft_engine::{Engine, Registry, Session};
 use haft_provider::{Block, Delta, Message, Model, Piece, Protocol, ProviderError, Reply, Role, StopReason, Trouble, Turn, Usage};
@@ -45,7 +45,7 @@ impl Provider for Scripted {
                 Line::Says(blocks, stop) => (blocks, stop),
                 Line::Breaks(blocks, trouble) => {
                     arrive(&blocks, each);
-                    return Err(ProviderError::new(trouble, "the line is dead"));
+                    return Err(ProviderError::new(trouble, "the line is dead").with_partial(!blocks.is_empty()));
                 }
                 Line::Waits(blocks, notice) => {
                     arrive(&blocks, each);
@@ -136,17 +136,8 @@ fn world(lines: Vec<Line>) -> World {
     let model =
         Arc::new(Scripted { model: Model::new("acme", Protocol::OpenAi, "m"), lines: Mutex::new(lines.into()), seen: Mutex::default() });
     let seen = Arc::new(Seen::default());
-    let runner = Runner {
-        engine,
-        session,
-        provider: Arc::clone(&model) as _,
-        ledger: Arc::clone(&seen) as _,
-        watcher: Arc::clone(&seen) as _,
-        system: String::new(),
-        max_rounds: None,
-        messages: Vec::new(),
-        steering: Steering::default(),
-    };
+    let mut runner = Runner::new(engine, session, Arc::clone(&model) as _, Arc::clone(&seen) as _);
+    runner.watcher = Arc::clone(&seen) as _;
     World { runner, model, seen, ran, begun, _folder: folder }
 }
 
@@ -289,6 +280,24 @@ async fn what_the_person_says_meanwhile_is_delivered_with_the_results() {
 }
 
 #[tokio::test]
+async fn what_the_person_says_during_the_last_answer_is_answered_too() {
+    let mut world = world(vec![says("done"), says("done again")]);
+    world.runner.steering.say("and then?");
+    let end = world.turn().await;
+    assert_eq!((end.reason, end.rounds, end.text.as_str()), (EndReason::Done, 2, "done again"));
+    assert_eq!(world.model.seen.lock().unwrap()[1].last(), Some(&Message::user("and then?")));
+}
+
+#[tokio::test]
+async fn what_is_taken_back_in_time_is_not_said() {
+    let mut world = world(vec![says("done")]);
+    world.runner.steering.say("one");
+    world.runner.steering.say("two");
+    assert_eq!([world.runner.steering.take_back(), world.runner.steering.take_back()], [Some("two".into()), Some("one".into())]);
+    assert_eq!((world.turn().await.rounds, world.runner.steering.take_back()), (1, None));
+}
+
+#[tokio::test]
 async fn other_ends_have_their_names() {
     for (line, reason) in [
         (Line::Says(vec![Block::text("cut")], StopReason::MaxTokens), EndReason::MaxTokens),
@@ -302,25 +311,6 @@ async fn other_ends_have_their_names() {
     assert_eq!(rounds.turn().await.reason, EndReason::MaxRounds);
     let mut paused = world(vec![Line::Says(vec![Block::text("wait")], StopReason::Paused), says("done")]);
     assert_eq!((paused.turn().await.rounds, paused.ran.load(Ordering::SeqCst)), (2, 0));
-}
-
-#[tokio::test]
-async fn a_long_conversation_is_sent_without_its_oldest_results_and_kept_whole() {
-    let mut world = world(vec![says("done")]);
-    let result = |id: &str| Block::Result {
-        id: id.into(),
-        name: "count".into(),
-        content: vec![Piece::Text { text: "x".repeat(400_000) }],
-        is_error: false,
-    };
-    let rounds = ["1", "2", "3", "4", "5", "6"].map(|id| [Message::assistant(vec![call(id, "count")]), Message::results(vec![result(id)])]);
-    world.runner.messages = std::iter::once(Message::user("go")).chain(rounds.into_iter().flatten()).collect();
-    world.turn().await;
-    let sent = world.model.seen.lock().unwrap()[0].clone();
-    let bytes = |message: &Message| serde_json::to_string(message).unwrap().len();
-    assert!(bytes(&sent[2]) < 1000 && bytes(&sent[12]) > 400_000, "the oldest gave way, the newest did not");
-    assert!(world.runner.messages[1..13].iter().skip(1).step_by(2).all(|message| bytes(message) > 400_000), "all are still there");
-    assert!(world.seen.lines.lock().unwrap().iter().any(|line| line.contains("old results are left out")));
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! The command line: what can be typed.
 
+mod agents;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -7,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use haft_contract::{Access, Dialect};
 
+pub(crate) use self::agents::{Agents, EditAgent, KEYS as AGENT_KEYS};
 use crate::help;
 
 /// The tool system for AI agents: everything between "the model asked for a tool" and "the model has its result".
@@ -40,14 +43,17 @@ pub(crate) struct Common {
     #[arg(long, global = true, value_name = "NAME", hide_short_help = true)]
     pub(crate) preset: Option<String>,
     /// A configuration file in place of your own
-    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub(crate) config: Option<PathBuf>,
     /// Write the result as JSON, errors too
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// Say more on standard error
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, hide_short_help = true)]
     pub(crate) verbose: bool,
+    /// Lines and words only, for screen readers: nothing that moves, no symbols
+    #[arg(long, global = true, hide_short_help = true)]
+    pub(crate) plain: bool,
 }
 
 impl Common {
@@ -62,6 +68,7 @@ impl Common {
             config: later.config.or(self.config),
             json: later.json || self.json,
             verbose: later.verbose || self.verbose,
+            plain: later.plain || self.plain,
         }
     }
 }
@@ -110,6 +117,9 @@ pub(crate) enum Command {
     /// Ask a model: one turn, with the tools that you allow
     #[command(long_about = help::RUN, after_long_help = help::RUN_EXAMPLES)]
     Run(Run),
+    /// Talk with a model in the terminal; the conversation can be gone on with later
+    #[command(long_about = help::CHAT, after_long_help = help::CHAT_EXAMPLES)]
+    Chat(Chat),
     /// Call one tool, without a model
     #[command(long_about = help::CALL, after_long_help = help::CALL_EXAMPLES, override_usage = help::CALL_USAGE)]
     #[command(disable_help_subcommand = true)]
@@ -121,12 +131,21 @@ pub(crate) enum Command {
     #[command(long_about = help::EXPLAIN, after_long_help = help::EXPLAIN_EXAMPLES, override_usage = help::EXPLAIN_USAGE)]
     #[command(disable_help_subcommand = true)]
     Explain(Explain),
-    /// List, show, copy and remove conversations
+    /// List, show and change agents: their models, prompts and tools
+    #[command(long_about = help::AGENTS, after_long_help = help::AGENTS_EXAMPLES, disable_help_subcommand = true)]
+    Agents {
+        #[command(subcommand)]
+        command: Agents,
+    },
+    /// List, show, go on with, copy and remove conversations
     #[command(long_about = help::SESSIONS, after_long_help = help::SESSIONS_EXAMPLES, disable_help_subcommand = true)]
     Sessions {
         #[command(subcommand)]
         command: Sessions,
     },
+    /// List the models: where their keys come from, what they cost, and who answers
+    #[command(long_about = help::MODELS, after_long_help = help::MODELS_EXAMPLES)]
+    Models(Models),
     /// List past calls, or show one in full
     #[command(long_about = help::HISTORY, after_long_help = help::HISTORY_EXAMPLES)]
     History(History),
@@ -202,6 +221,21 @@ pub(crate) struct Run {
     pub(crate) max_rounds: Option<u32>,
 }
 
+#[derive(Debug, Default, Args)]
+pub(crate) struct Chat {
+    /// What to say first
+    pub(crate) prompt: Option<String>,
+    /// The model, as provider/model [default: that of the session, or as for `haft run`]
+    #[arg(long, value_name = "PROVIDER/MODEL")]
+    pub(crate) model: Option<String>,
+    /// Go on with the last session of this folder
+    #[arg(short = 'c', long = "continue", conflicts_with = "resume")]
+    pub(crate) continued: bool,
+    /// Go on with a session: its id, 4 or more characters of it, or words that were said in it; without any, choose one
+    #[arg(long, value_name = "ID or TEXT", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) resume: Option<String>,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
     /// Every tool in a table: its verdict, and what decided it
@@ -234,6 +268,9 @@ pub(crate) enum Sessions {
         /// Those of every workspace
         #[arg(long)]
         all: bool,
+        /// Only those in which this was said, whatever the case: in their titles, messages, calls and results
+        #[arg(long, value_name = "TEXT")]
+        search: Option<String>,
         /// List at most this many
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
         limit: u32,
@@ -242,6 +279,15 @@ pub(crate) enum Sessions {
     Show {
         /// Its id, 4 or more characters of it, or `last`
         id: String,
+    },
+    /// Go on with a session: one turn with a prompt, or a conversation without one
+    #[command(after_long_help = help::SESSIONS_RESUME_EXAMPLES)]
+    Resume {
+        /// Its id, 4 or more characters of it, or `last`
+        #[arg(default_value = "last")]
+        id: String,
+        /// What to say to the model, or - to read it from standard input
+        prompt: Option<String>,
     },
     /// Write a session as JSON, with everything that is kept of it
     Export {
@@ -261,6 +307,13 @@ pub(crate) enum Sessions {
         /// Its id, 4 or more characters of it, or `last`
         id: String,
     },
+}
+
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Models {
+    /// Ask each provider for the list of its models, with the key; exit code 1 if the one in use does not work
+    #[arg(long)]
+    pub(crate) check: bool,
 }
 
 #[derive(Debug, Subcommand)]

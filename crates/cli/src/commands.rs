@@ -1,6 +1,8 @@
 //! One file for each command.
 
+mod agents;
 mod call;
+mod chat;
 mod completions;
 mod config;
 mod doctor;
@@ -8,6 +10,7 @@ mod explain;
 pub(crate) mod history;
 mod interrupt;
 mod man;
+mod models;
 mod policy;
 mod run;
 mod sessions;
@@ -28,10 +31,13 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
     let output = Output::new(&common);
     match command {
         Command::Run(request) => run::run(&common, &request, &output),
+        Command::Chat(request) => chat::run(&common, &request, &output),
         Command::Call(words) => call::run(common, words),
         Command::Explain(request) => explain::run(common, request),
         Command::Tools(request) => tools::run(&common, &request, &output),
+        Command::Agents { command } => agents::run(&common, &command, &output),
         Command::Sessions { command } => sessions::run(&common, &command, &output),
+        Command::Models(request) => models::run(&common, request, &output),
         Command::History(request) => history::run(request, &output),
         Command::Undo(request) => undo::run(&common, &request, &output),
         Command::Policy { command } => policy::run(&common, &command, &output),

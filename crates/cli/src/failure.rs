@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use haft_config::SaveError;
 use haft_contract::ToolError;
 use haft_engine::UndoError;
 use haft_store::StoreError;
@@ -140,6 +141,12 @@ impl From<StoreError> for Failure {
             _ => Exit::Failed,
         };
         Self::new(exit, "store_error", error.to_string())
+    }
+}
+
+impl From<SaveError> for Failure {
+    fn from(error: SaveError) -> Self {
+        Self::config(error.to_string())
     }
 }
 

@@ -31,7 +31,7 @@ Environment:
                    where to look for model servers on this machine; empty means nowhere
   XDG_CONFIG_HOME  the folder of haft/config.toml [~/.config]
   XDG_DATA_HOME    the folder of the data [~/.local/share]
-  HAFT_PLAIN=1     lines and words only, for screen readers; as TERM=dumb
+  HAFT_PLAIN=1     lines and words only, for screen readers; as --plain and TERM=dumb
   NO_COLOR=1       no colours
   COLUMNS          the width to write for
 
@@ -39,7 +39,8 @@ Data goes to standard output, everything else to standard error.";
 
 pub(crate) const RUN: &str = "\
 Ask a model. It gets the tools that your policy offers, its calls go through every stage, and it goes on until it is done. \
-What it says goes to standard output, one line for each call to standard error; --json writes one event a line.
+What it says goes to standard output, one line for each call to standard error, with -v also what it was given and what it gave \
+back; --json writes one event a line.
 
 The model is the one that --model names, or the agent's or yours in the configuration, or one whose key is set \
 (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY), or a server on this machine (Ollama, LM Studio, llama.cpp), or else the \
@@ -51,6 +52,24 @@ Examples:
   haft run --model anthropic/claude-sonnet-4-5 \"Fix the failing test\"
   haft run --session last \"and now in London?\"
   git diff | haft run -";
+
+pub(crate) const CHAT: &str = "\
+Talk with a model, turn by turn. It gets the tools that your policy offers; what it says goes to standard output, everything else \
+to standard error. Lines that begin with / are commands: /help lists them. @path names a file.
+
+While the model works you can type: Enter says it after the calls that run now, Alt-Enter after the turn, Up takes it back. Esc or \
+Ctrl-C stops the turn. Ctrl-D leaves, and says how to go on later.
+
+When standard input is not a terminal, each line of it is a turn; a line that ends with \\ goes on in the next. The exit code is \
+then 1 if a turn or a command failed.";
+
+pub(crate) const CHAT_EXAMPLES: &str = "\
+Examples:
+  haft chat
+  haft chat --model anthropic/claude-sonnet-4-5 \"Explain @src/main.rs\"
+  haft chat -c
+  haft chat --resume \"failing test\"
+  printf 'what time is it?\\nand in Tokyo?\\n' | haft chat";
 
 pub(crate) const CALL: &str = "\
 Call one tool, without a model.
@@ -97,6 +116,19 @@ Examples:
   haft explain notify --provider gemini --depth 1
   haft explain write_file '{\"path\":\"../outside.txt\",\"content\":\"x\"}'";
 
+pub(crate) const MODELS: &str = "\
+List the models that are configured or found: the protocol that each speaks, where its key comes from (never the key), how \
+much fits into its window, what a million tokens cost, and whether it answers. The one marked * is what `haft run` takes \
+when no model is named.
+
+Only servers on this machine are asked. --check asks every provider, once, for the list of its models.";
+
+pub(crate) const MODELS_EXAMPLES: &str = "\
+Examples:
+  haft models
+  haft models --check
+  haft models --json | jq -r '.[] | select(.active).model'";
+
 pub(crate) const POLICY: &str = "\
 Try a policy before you rely on it.
 
@@ -130,13 +162,52 @@ Examples:
 
 pub(crate) const SESSIONS: &str = "\
 Conversations with models. Everything that is said is kept, entry by entry, before anything else happens; a session that was \
-broken off is repaired when it goes on: `haft run --session ID`.";
+broken off is repaired when it goes on: `haft sessions resume ID`.";
 
 pub(crate) const SESSIONS_EXAMPLES: &str = "\
 Examples:
   haft sessions list
+  haft sessions list --search tokyo --all
   haft sessions show last
   haft sessions export 3f9c21ab > session.json";
+
+pub(crate) const SESSIONS_RESUME_EXAMPLES: &str = "\
+Examples:
+  haft sessions resume
+  haft sessions resume 3f9c21ab \"and now in London?\"";
+
+pub(crate) const AGENTS: &str = "\
+An agent is a name for a model, a prompt, an access level and a choice of tools: a table [agents.NAME] of the configuration. \
+`main` is always there: it is who answers when no other is named. `haft run --agent NAME` asks another.";
+
+pub(crate) const AGENTS_EXAMPLES: &str = "\
+Examples:
+  haft agents list
+  haft agents show coder
+  haft agents edit coder";
+
+pub(crate) const AGENTS_LIST_EXAMPLES: &str = "\
+Examples:
+  haft agents list
+  haft agents list --json | jq -r '.[].name'";
+
+pub(crate) const AGENTS_SHOW_EXAMPLES: &str = "\
+Examples:
+  haft agents show main
+  haft agents show coder --json | jq '.tools[] | select(.offered | not)'";
+
+pub(crate) const AGENTS_EDIT: &str = "\
+Change an agent in your own file; everything else in it stays as it is written. Without flags, on a terminal, its tools are \
+ticked in a list: up and down, space, letters to filter, enter to save, esc to leave. With flags nothing is asked.
+
+A tool that its profile hides is added to agents.NAME.tools.also_allow, one that is switched off to agents.NAME.tools.deny. What \
+another table removes cannot be given back here: the message says what to change. What would not load is not written.";
+
+pub(crate) const AGENTS_EDIT_EXAMPLES: &str = "\
+Examples:
+  haft agents edit coder
+  haft agents edit coder --create --model anthropic/claude-sonnet-4-5 --no-tool http_request
+  haft agents edit reader --only read_file,get_current_time --dry-run";
 
 pub(crate) const HISTORY: &str = "\
 List past calls, newest first, or show one in full: its arguments, effects, decision, outcome, and how to undo it.";

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod commands;
+mod conversation;
 mod effects;
 mod failure;
 mod help;

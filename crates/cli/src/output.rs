@@ -2,7 +2,9 @@
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use haft_contract::visible;
@@ -16,6 +18,8 @@ use crate::terminal::in_its_place;
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
 pub(crate) const CARE: Style = AnsiColor::Yellow.on_default();
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
+pub(crate) const WORSE: Style = AnsiColor::Red.on_default();
+pub(crate) const PLACE: Style = AnsiColor::Cyan.on_default();
 pub(crate) const STRONG: Style = Style::new().bold();
 pub(crate) const DIM: Style = Style::new().dimmed();
 pub(crate) const PLAIN: Style = Style::new();
@@ -31,7 +35,10 @@ pub(crate) struct Output {
     reader: Reader,
 }
 
-/// Who reads standard output.
+/// Whether the command line asks for lines and words only. It is one for the whole process, as the variables are.
+static PLAIN_ASKED: AtomicBool = AtomicBool::new(false);
+
+/// Who reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reader {
     /// A program, or a file.
@@ -42,15 +49,23 @@ enum Reader {
     Person,
 }
 
+impl Reader {
+    fn of(stream: &impl RawStream) -> Self {
+        let coloured = AutoStream::choice(stream) != ColorChoice::Never;
+        match (stream.is_terminal(), coloured && !is_plain()) {
+            (false, _) => Self::Pipe,
+            (true, false) => Self::Plain,
+            (true, true) => Self::Person,
+        }
+    }
+}
+
 impl Output {
     pub(crate) fn new(common: &Common) -> Self {
-        let terminal = io::stdout().is_terminal();
-        let coloured = AutoStream::choice(&io::stdout()) != ColorChoice::Never;
-        let reader = match (terminal, coloured && !is_plain()) {
-            (false, _) => Reader::Pipe,
-            (true, false) => Reader::Plain,
-            (true, true) => Reader::Person,
-        };
+        if common.plain {
+            PLAIN_ASKED.store(true, Ordering::Relaxed);
+        }
+        let (terminal, reader) = (io::stdout().is_terminal(), Reader::of(&io::stdout()));
         Self { json: common.json, verbose: common.verbose, width: width(terminal), reader }
     }
 
@@ -146,13 +161,28 @@ fn written(outcome: io::Result<()>) -> Result<(), Failure> {
 /// Lines only, and words for symbols: for screen readers and simple terminals.
 fn is_plain() -> bool {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
-    set("HAFT_PLAIN") || std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+    PLAIN_ASKED.load(Ordering::Relaxed) || set("HAFT_PLAIN") || std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
 /// The columns of a standard error where a line may be written again and again; `None` where nobody would see just one.
 pub(crate) fn live_columns() -> Option<usize> {
     let live = io::stderr().is_terminal() && !is_plain();
     live.then(|| columns().or_else(|| measured(io::stderr())).unwrap_or(80))
+}
+
+/// The columns of standard error; `None` in a pipe, where nothing is cut.
+pub(crate) fn note_columns() -> Option<usize> {
+    columns().or_else(|| io::stderr().is_terminal().then(|| measured(io::stderr()).unwrap_or(80))).map(|columns| columns.max(NARROWEST))
+}
+
+/// Whether a person sees standard error.
+pub(crate) fn notes_are_seen() -> bool {
+    io::stderr().is_terminal()
+}
+
+/// Whether symbols may stand beside words on standard error.
+pub(crate) fn notes_have_symbols() -> bool {
+    Reader::of(&io::stderr()) == Reader::Person
 }
 
 const NARROWEST: usize = 20;

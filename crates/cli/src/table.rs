@@ -6,8 +6,7 @@ use anstyle::Style;
 use haft_contract::visible;
 use unicode_width::UnicodeWidthStr;
 
-use self::text::folded;
-pub(crate) use self::text::{cut, wrapped};
+pub(crate) use self::text::{cut, folded, wrapped};
 use crate::output::{DIM, PLAIN};
 
 const GAP: &str = "  ";

@@ -2,22 +2,35 @@
 
 mod approver;
 mod dialogue;
+mod introduction;
+mod json_lines;
+mod modes;
 mod permissions;
 mod progress;
+mod purse;
 mod question;
+mod screen;
 mod turn;
 mod waiting;
+mod watched;
 
 use std::io::{self, IsTerminal};
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::{Mutex, mpsc};
 
 pub(crate) use self::approver::TerminalApprover;
 use self::dialogue::Dialogue;
+pub(crate) use self::introduction::introduce;
+pub(crate) use self::json_lines::JsonLines;
+pub(crate) use self::modes::{Modes, restore};
 pub(crate) use self::permissions::TerminalPermissions;
 pub(crate) use self::progress::TerminalProgress;
-pub(crate) use self::turn::{JsonLines, TurnOnTerminal};
+pub(crate) use self::purse::TerminalPurse;
+pub(crate) use self::screen::Screen;
+pub(crate) use self::turn::{TurnOnTerminal, short};
 pub(crate) use self::waiting::{in_its_place, show_waiting, stop_waiting};
+pub(crate) use self::watched::{WatchedApprover, WatchedProgress};
 
 /// How many lines wait to be asked for; more are not read.
 const WAITING: usize = 4;
@@ -41,9 +54,15 @@ impl Terminal {
         io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
-    /// The terminal that this process was started from.
-    pub(crate) fn standard() -> Self {
-        Self { open: standard_lines, lines: Mutex::default() }
+    /// The terminal that this process was started from. It is one for all who ask: two readers would take each other's answers.
+    pub(crate) fn standard() -> Arc<Self> {
+        static STANDARD: OnceLock<Arc<Terminal>> = OnceLock::new();
+        Arc::clone(STANDARD.get_or_init(|| Arc::new(Self { open: standard_lines, lines: Mutex::default() })))
+    }
+
+    /// Answers come from here instead, for as long as the sender lives: whoever reads the keyboard passes lines on.
+    pub(crate) async fn answered_by(&self, lines: mpsc::Receiver<String>) {
+        *self.lines.lock().await = Some(lines);
     }
 
     /// The person's attention, until the dialogue is dropped.

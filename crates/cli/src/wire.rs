@@ -12,8 +12,9 @@ mod trust;
 
 use std::io::IsTerminal;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
+use haft_agent::{Closed, Purse, Revealed, Runner, Shelves, Watcher};
 use haft_config::Loaded;
 use haft_contract::Source;
 use haft_engine::{
@@ -25,20 +26,30 @@ use haft_provider::Model;
 use haft_store::{Blobs, CallLog, FileBlobs, InMemoryCallLog, Opened, SessionStore, SqliteCallLog, StoreError};
 
 pub(crate) use self::lint::warn_of_idle_rules;
-pub(crate) use self::settings::{Settings, Trust, check, config_file, data_folder, read, report_width, user_file, workspace};
+pub(crate) use self::settings::{
+    Settings, Trust, check, config_file, data_folder, read, refused, report_width, tried, user_file, workspace,
+};
 pub(crate) use self::trust::Trusted;
 use crate::arguments::{Common, Who};
 use crate::failure::Failure;
 use crate::output::{Output, warn};
-use crate::terminal::{Terminal, TerminalApprover, TerminalPermissions, TerminalProgress};
+use crate::terminal::{Terminal, TerminalApprover, TerminalPermissions, TerminalProgress, TerminalPurse, WatchedApprover, WatchedProgress};
 
 /// The agent that the person talks to, which needs no configuration.
 pub(crate) const MAIN: &str = "main";
 
+/// Where `tool_search` finds the tools of each conversation of this process.
+static SHELVES: LazyLock<Shelves> = LazyLock::new(Shelves::default);
+
+/// Opens the tools of a conversation to `tool_search`.
+pub(crate) fn open_shelves(runner: &Runner) -> Revealed {
+    SHELVES.open(&runner.engine, &runner.session, &runner.messages)
+}
+
 /// Every tool there is.
 pub(crate) fn registry() -> Result<Arc<Registry>, Failure> {
     let registry = Registry::new();
-    for tool in haft_builtin::all() {
+    for tool in haft_builtin::all().into_iter().chain([SHELVES.tool()]) {
         registry.register(tool, Source::BuiltIn).map_err(|error| Failure::failed("execution_error", error.to_string()))?;
     }
     Ok(Arc::new(registry))
@@ -80,6 +91,15 @@ pub(crate) fn open_blobs(folder: &Path) -> Result<Arc<dyn Blobs>, StoreError> {
 pub(crate) enum Asking {
     Allowed,
     Never,
+}
+
+/// Whether a conversation begins in this process, or goes on in it with other settings.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Going<'a> {
+    /// With the id of the session.
+    New(&'a str),
+    /// With what the last part of it has seen.
+    On(&'a Session),
 }
 
 /// What is needed to answer calls.
@@ -133,14 +153,23 @@ impl Wire {
 
     /// A session that decides, but keeps and runs nothing.
     pub(crate) fn listing(&self, who: &Who) -> Result<Session, Failure> {
-        let host = self.host(&self.settings.workspace, None)?;
-        Ok(as_if(self.session(host, &self.settings.agent, Asking::Never), who).build())
+        self.listing_as(&self.settings.agent, who)
     }
 
     /// The same for a named agent.
     pub(crate) fn listing_for(&self, agent: &str) -> Result<Session, Failure> {
+        self.listing_as(agent, &Who::default())
+    }
+
+    /// The same for a named agent and whoever stands behind it.
+    pub(crate) fn listing_as(&self, agent: &str, who: &Who) -> Result<Session, Failure> {
         let host = self.host(&self.settings.workspace, None)?;
-        Ok(self.session(host, agent, Asking::Never).build())
+        Ok(as_if(self.session(host, agent, Asking::Never, None), who).build())
+    }
+
+    /// The person's file, or the one that stands in for it; never the project's.
+    pub(crate) fn own_file(&self) -> Result<std::path::PathBuf, Failure> {
+        keeper::own_file(&self.settings).map_err(Failure::config)
     }
 
     /// An engine that explains: it plans against the real files, and nothing is recorded.
@@ -156,18 +185,39 @@ impl Wire {
         let blobs = open_blobs(&self.settings.data_folder)?;
         let host = self.host(folder, Some(blobs.spill_folder()))?;
         let engine = self.engine(Arc::clone(&log), blobs, folder)?;
-        Ok(Wired { engine, session: self.session(host, &self.settings.agent, asking).build(), log })
+        Ok(Wired { engine, session: self.session(host, &self.settings.agent, asking, None).build(), log })
     }
 
-    /// As [`Wire::calling`], for a conversation with a model.
-    pub(crate) fn conversing(&self, log: Arc<dyn CallLog>, asking: Asking, session: &str, model: &Model) -> Result<Wired, Failure> {
+    /// As [`Wire::calling`], for a conversation with a model, of which somebody sees what happens in it.
+    pub(crate) fn conversing(
+        &self,
+        log: Arc<dyn CallLog>,
+        asking: Asking,
+        going: Going<'_>,
+        model: &Model,
+        watcher: &Arc<dyn Watcher>,
+    ) -> Result<Wired, Failure> {
         let folder = &self.settings.workspace;
         let blobs = open_blobs(&self.settings.data_folder)?;
         let host = self.host(folder, Some(blobs.spill_folder()))?;
         let engine = self.engine(Arc::clone(&log), blobs, folder)?;
-        let conversing =
-            self.session(host, &self.settings.agent, asking).id(session).model(model.provider.as_str(), Some(model.name.clone()));
-        Ok(Wired { engine, session: conversing.build(), log })
+        let session = self.session(host, &self.settings.agent, asking, Some(watcher));
+        let session = session.model(model.provider.as_str(), Some(model.name.clone()));
+        let session = match going {
+            Going::New(id) => session.id(id),
+            Going::On(before) => session.continuing(before),
+        };
+        Ok(Wired { engine, session: session.build(), log })
+    }
+
+    /// Whom to ask for more money.
+    pub(crate) fn purse(&self, asking: Asking) -> Arc<dyn Purse> {
+        match asking {
+            Asking::Allowed if Terminal::is_there() => {
+                Arc::new(TerminalPurse::new(Terminal::standard(), self.settings.config.approvals.timeout))
+            }
+            _ => Arc::new(Closed),
+        }
     }
 
     /// The agent's own instructions.
@@ -212,6 +262,7 @@ impl Wire {
             root: root.to_owned(),
             read_only_roots: roots(haft_contract::Access::ReadOnly).chain(spills.map(Path::to_owned)).collect(),
             writable_roots: roots(haft_contract::Access::WorkspaceWrite).collect(),
+            allow_secrets: workspace.allow_secrets,
             deny_read: workspace.deny_read.iter().cloned().chain(self.denied_reads(root)?).collect(),
             protected: self.settings.own_paths(),
         })
@@ -244,7 +295,7 @@ impl Wire {
         }
     }
 
-    fn session(&self, host: Arc<LocalHost>, agent: &str, asking: Asking) -> SessionBuilder {
+    fn session(&self, host: Arc<LocalHost>, agent: &str, asking: Asking, watcher: Option<&Arc<dyn Watcher>>) -> SessionBuilder {
         let config = &self.settings.config;
         let (access, access_place) = self.access_of(agent);
         let loops = config.guards.loops.map(|limits| LoopLimits { note: limits.note, block: limits.block, stop: limits.stop });
@@ -261,17 +312,22 @@ impl Wire {
             })
             .loop_limits(loops);
         if asking == Asking::Allowed && Terminal::is_there() {
-            let terminal = Arc::new(Terminal::standard());
+            let terminal = Terminal::standard();
             let permissions = PermissionBroker::new();
             permissions.bind(Arc::new(TerminalPermissions::new(Arc::clone(&terminal))));
             let keeper = keeper::Keeper::new(&self.settings);
             let approver = TerminalApprover::new(terminal, keeper.file().map(Path::to_owned));
-            session = session.approver(Arc::new(approver)).permissions(permissions).keeper(Arc::new(keeper));
+            session = session.permissions(permissions).keeper(Arc::new(keeper));
+            session = match watcher {
+                Some(watcher) => session.approver(Arc::new(WatchedApprover::new(approver, Arc::clone(watcher)))),
+                None => session.approver(Arc::new(approver)),
+            };
         }
-        if std::io::stderr().is_terminal() {
-            session = session.progress(Arc::new(TerminalProgress));
+        match watcher {
+            Some(watcher) => session.progress(Arc::new(WatchedProgress(Arc::clone(watcher)))),
+            None if std::io::stderr().is_terminal() => session.progress(Arc::new(TerminalProgress)),
+            None => session,
         }
-        session
     }
 }
 
@@ -322,7 +378,7 @@ impl Explaining<'_> {
     pub(crate) fn builder(&self, agent: Option<&str>) -> Result<SessionBuilder, Failure> {
         let agent = agent.map_or_else(|| Ok(self.wire.settings.agent.clone()), haft_config::agent_name).map_err(Failure::usage)?;
         self.wire.known_agent(&agent)?;
-        Ok(self.wire.session(Arc::clone(&self.host), &agent, Asking::Never))
+        Ok(self.wire.session(Arc::clone(&self.host), &agent, Asking::Never, None))
     }
 }
 

@@ -3,20 +3,33 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
 
 mod suite {
+    mod agents;
     mod calls;
+    mod cancel;
+    mod chat;
+    mod chatting;
     mod config;
+    mod crash;
     mod doctor;
     mod explain;
+    mod faults;
     mod flags;
+    mod flows;
     mod harness;
     mod help;
     mod history;
     mod interrupt;
+    mod model;
+    mod models;
+    mod odd_calls;
     mod policy;
+    mod pty;
     mod run;
+    mod sent;
     mod state;
     mod terminal;
     mod tools;
+    mod turns;
     mod undo;
     mod verdicts;
 }

@@ -12,7 +12,8 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-const DOCUMENTS: [&str; 5] = ["README.md", "CONTRIBUTING.md", "docs/ADDING_A_TOOL.md", "docs/MODELS.md", "docs/POLICY.md"];
+const DOCUMENTS: [&str; 7] =
+    ["README.md", "CONTRIBUTING.md", "docs/ADDING_A_TOOL.md", "docs/AGENTS.md", "docs/CHAT.md", "docs/MODELS.md", "docs/POLICY.md"];
 
 #[test]
 fn every_command_in_the_documents_does_what_they_say() {

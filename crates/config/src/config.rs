@@ -8,7 +8,7 @@ use crate::document::Contents;
 use crate::merge::merge;
 use crate::problem::Problems;
 use crate::provenance::Provenance;
-use crate::{Root, Sourced, Value};
+use crate::{Budget, Context, Root, Sourced, Value};
 
 /// What the taint guard does when a call could carry private data out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -76,6 +76,8 @@ pub struct Workspace {
     pub roots: Vec<Root>,
     /// Never read.
     pub deny_read: Vec<String>,
+    /// Whether what is most likely a secret may be read.
+    pub allow_secrets: bool,
 }
 
 /// After how many repeats the loop guard acts.
@@ -156,6 +158,10 @@ pub struct Config {
     pub approvals: Approvals,
     /// What is kept.
     pub history: History,
+    /// What conversations with models may cost.
+    pub budget: Budget,
+    /// How large they may grow.
+    pub context: Context,
 }
 
 impl Default for Config {
@@ -182,7 +188,11 @@ impl From<&Provenance> for Config {
             rules: Rules { deny: texts("rules.deny"), ask: texts("rules.ask"), allow: texts("rules.allow") },
             subagents: Subagents { max_depth: number(settings, "subagents.max_depth") },
             network: Network { allow: texts("network.allow"), deny: texts("network.deny") },
-            workspace: Workspace { roots: values(settings.roots("workspace.roots")), deny_read: texts("workspace.deny_read") },
+            workspace: Workspace {
+                roots: values(settings.roots("workspace.roots")),
+                deny_read: texts("workspace.deny_read"),
+                allow_secrets: word(settings, "workspace.secrets") == Some("allow"),
+            },
             guards: Guards { taint: taint(settings), loops: loops(settings) },
             limits: Limits {
                 output_bytes: number(settings, "limits.output_bytes"),
@@ -191,6 +201,8 @@ impl From<&Provenance> for Config {
             },
             approvals: Approvals { timeout: Duration::from_secs(number(settings, "approvals.timeout_seconds")) },
             history: History { summary_bytes: number(settings, "history.summary_bytes") },
+            budget: Budget::from(settings),
+            context: Context::from(settings),
         }
     }
 }
@@ -221,7 +233,7 @@ fn taint(settings: &Provenance) -> Taint {
     }
 }
 
-fn word(settings: &Provenance, key: &str) -> Option<&'static str> {
+pub(crate) fn word(settings: &Provenance, key: &str) -> Option<&'static str> {
     match settings.get(key)?.value {
         Value::Choice(word) => Some(word),
         _ => None,
@@ -237,7 +249,7 @@ fn loops(settings: &Provenance) -> Option<LoopGuard> {
     })
 }
 
-fn number<T: TryFrom<u64> + Default>(settings: &Provenance, key: &str) -> T {
+pub(crate) fn number<T: TryFrom<u64> + Default>(settings: &Provenance, key: &str) -> T {
     match settings.get(key).map(|setting| &setting.value) {
         Some(Value::Count(count)) => T::try_from(*count).unwrap_or_default(),
         _ => T::default(),

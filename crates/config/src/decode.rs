@@ -28,7 +28,7 @@ pub type Check<'a> = &'a dyn Fn(ListOf, &str) -> Result<(), Complaint>;
 
 /// More entries than anyone lists, or longer ones, are a mistake.
 pub(crate) const MAX_ENTRIES: usize = 1000;
-pub(crate) const MAX_TEXT_BYTES: usize = 4096;
+pub(crate) const MAX_TEXT_BYTES: usize = 64 * 1024;
 
 /// Turns values into typed ones. One for each file, variable or flag.
 pub(crate) struct Decoder<'a> {
@@ -50,6 +50,7 @@ impl Decoder<'_> {
             Kind::Flag => self.flag(path, node).map(Value::Flag),
             Kind::Count(least, most) => self.count(path, least, most, node).map(Value::Count),
             Kind::Signed(least, most) => self.signed(path, least, most, node).map(Value::Signed),
+            Kind::Money => self.money(path, node).map(Value::Money),
             Kind::Text => self.text(path, node).map(Value::Text),
             Kind::Profile => self.entry(path, ListOf::Profiles, node).map(|profile| Value::Text(profile.value)),
             Kind::List(of) => self.list(path, of, node).map(Value::List),
@@ -62,7 +63,8 @@ impl Decoder<'_> {
         self.problems.add(|| Problem::error(self.origin.at(node.span()), message).key(path).help(help));
     }
 
-    fn wrong_type(&mut self, path: &str, node: &Node<'_>, expected: &str, example: &str) {
+    /// Notes that a value is of another type than its key takes.
+    pub(crate) fn wrong_type(&mut self, path: &str, node: &Node<'_>, expected: &str, example: &str) {
         let message = format!("'{path}' must be {expected}, not {}", with_article(node.get_ref()));
         self.refuse(path, node, message, format!("write {example}"));
     }

@@ -42,6 +42,8 @@ pub enum Kind {
     Count(u64, u64),
     /// A whole number within these bounds, both included, which may be below zero.
     Signed(i64, i64),
+    /// An amount of money, not below zero, with at most six decimals.
+    Money,
     /// Any text.
     Text,
     /// The name of a profile.

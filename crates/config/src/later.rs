@@ -40,3 +40,31 @@ pub(crate) fn not_used(source: Source, names: &[String]) -> Problem {
 fn grammar(names: &[String]) -> (&'static str, &'static str) {
     if names.len() > 1 { ("are", "them") } else { ("is", "it") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Layer, Severity};
+
+    #[test]
+    fn what_carries_no_authority_is_only_a_warning() {
+        let text = "b = 1\na = 2\n";
+        let origin = Origin::file(Layer::User, std::sync::Arc::default(), text);
+        let used = |path: &str| LaterUse { path: path.to_owned(), span: text.find(path).map_or(0..0, |at| at..at + 1) };
+        let told = |uses: Vec<LaterUse>| {
+            let Problem { severity, source, key, message, help, .. } = not_acted_on(&origin, false, uses);
+            (severity, source.line, key, message, help)
+        };
+        let expected = |key: &str, line, message: &str, help: &str| {
+            (Severity::Warning, Some(line), Some(key.to_owned()), message.to_owned(), Some(help.to_owned()))
+        };
+        assert_eq!(
+            told(vec![used("a")]),
+            expected("a", 2, "'a' is not used by this version yet", "nothing depends on it: leave it, or remove it")
+        );
+        assert_eq!(
+            told(vec![used("a"), used("b")]),
+            expected("b", 1, "'b' and 'a' are not used by this version yet", "nothing depends on them: leave them, or remove them")
+        );
+    }
+}

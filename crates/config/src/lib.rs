@@ -6,6 +6,7 @@
 //! layers meet stands once, in [`KEYS`]; reading, checking, showing, the variables and the schema derive from it.
 #![warn(missing_docs)]
 
+mod budget;
 mod config;
 mod decode;
 mod displace;
@@ -18,6 +19,8 @@ mod lint;
 mod load;
 mod lookup;
 mod merge;
+mod models;
+mod money;
 mod named;
 mod names;
 mod origin;
@@ -40,6 +43,7 @@ mod trust;
 mod value;
 mod variables;
 
+pub use budget::{Budget, BudgetThen, Context};
 pub use config::{Approvals, Config, Guards, History, Limits, LoopGuard, Network, Rules, Subagents, Taint, Tools, Workspace};
 pub use decode::{Check, Complaint};
 pub use hooks::Hook;
@@ -51,7 +55,7 @@ pub use presets::presets;
 pub use problem::{Problem, Severity};
 pub use provenance::{Provenance, Setting};
 pub use report::{Look, json as report_json};
-pub use save::{SaveError, Saved, save_rules};
+pub use save::{AgentEdit, OwnFile, Replaced, SaveError, Saved, save_rules};
 pub use schema::schema;
 pub use show::Row;
 pub use source::{Layer, Source, Sourced};

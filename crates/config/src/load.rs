@@ -14,7 +14,7 @@ use crate::problem::{Problem, Problems, Severity};
 use crate::provenance::Provenance;
 use crate::text::{quoted, sentence};
 use crate::trust::{doubtful, fingerprint, not_run};
-use crate::{Config, Flag, Layer, ListOf, Pending, Root, Source, Sourced, Value, document, groups, lint, presets, read, variables};
+use crate::{Config, Flag, Layer, ListOf, Pending, Root, Source, Sourced, Value, document, groups, lint, models, presets, read, variables};
 
 /// What to load.
 #[non_exhaustive]
@@ -25,6 +25,8 @@ pub struct Request<'a> {
     pub config_file: Option<PathBuf>,
     /// What named that file: `--config`, unless it was a variable.
     pub config_file_from: &'a str,
+    /// The text of the person's file in place of what it holds: to try a change before it is written.
+    pub own_text: Option<&'a str>,
     /// Looks up a variable.
     pub environment: Environment<'a>,
     /// The names of all variables, to find misspelt ones.
@@ -54,6 +56,7 @@ impl<'a> Request<'a> {
             workspace,
             config_file: None,
             config_file_from: "--config",
+            own_text: None,
             environment,
             environment_names: Vec::new(),
             other_variables: &[],
@@ -135,17 +138,21 @@ struct Loading<'r> {
 impl Loading<'_> {
     fn user(&mut self) {
         if let Some(path) = &self.request.config_file {
-            let text = read::read(path);
+            let text = self.own_text(path);
             self.file(Layer::User, path.clone(), text, Absent::Error);
             return;
         }
         match paths::config_file(self.request.environment) {
             Ok(path) => {
-                let text = read::read(&path);
+                let text = self.own_text(&path);
                 self.file(Layer::User, path, text, Absent::Fine);
             }
             Err(error) => self.problems.push(Problem::error(Source { layer: Layer::User, ..Source::BUILT_IN }, error.to_string())),
         }
+    }
+
+    fn own_text(&self, path: &Path) -> Result<Option<String>, String> {
+        self.request.own_text.map_or_else(|| read::read(path), |text| Ok(Some(text.to_owned())))
     }
 
     fn project(&mut self) {
@@ -209,6 +216,7 @@ impl Loading<'_> {
         uses.judge(&provenance, check, &mut errors);
         groups::judge(&provenance, check, &mut errors);
         whole(&provenance, &mut errors);
+        models::judge(&provenance, &mut errors);
         lint::lint(&provenance, self.request.spelling, &mut oddities);
         self.problems.extend(errors.finish(Source::BUILT_IN));
         self.problems.extend(widenings.finish_warnings().into_iter().chain(oddities.finish_warnings()));

@@ -1,4 +1,4 @@
-//! Names that people choose: agents, providers, channels, senders, groups.
+//! Names that people choose: agents, providers, models, channels, senders, groups.
 
 use std::collections::HashMap;
 
@@ -109,10 +109,25 @@ fn judged(path: &[String], name: &str) -> Result<(), Complaint> {
         _ if name.trim().is_empty() => complaint("it is empty"),
         _ if name.chars().count() > MAX_NAME_LETTERS => complaint("it is too long"),
         _ if name.contains(char::is_control) => complaint("it holds a control character"),
+        _ if matches!(path[0].as_str(), "models" | "prices") => model_name(&path[0], name),
         _ if path[0] == "groups" => group_name(name),
         _ if is_agents(&path[..path.len() - 1]) => {
             agent_name(name).map(drop).map_err(|help| Complaint { message: "no agent can be called so".into(), help: Some(help) })
         }
         _ => Ok(()),
     }
+}
+
+/// A model is named with its provider, as everywhere; a price may be for all whose names begin so.
+fn model_name(table: &str, name: &str) -> Result<(), Complaint> {
+    let (exact, example) = match (table, name.strip_suffix('*')) {
+        ("prices", Some(beginning)) => (beginning, "[prices.\"anthropic/claude-*\"]"),
+        ("prices", None) => (name, "[prices.\"work/qwen3\"]"),
+        _ => (name, "[models.\"work/qwen3\"]"),
+    };
+    let whole = exact.split_once('/').is_some_and(|(provider, model)| !provider.is_empty() && (!model.is_empty() || exact != name));
+    if whole && !exact.contains('*') {
+        return Ok(());
+    }
+    Err(Complaint { message: "it is not provider/model".into(), help: Some(format!("write it as {example}")) })
 }

@@ -1,15 +1,23 @@
-//! Adding rules to the person's own file, so that everything else in it stays as it was written.
+//! Changing the person's own file: rules and agents, so that everything else in it stays as it was written.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::ListOf;
 use crate::decode::{Complaint, MAX_TEXT_BYTES};
 use crate::shape::shape;
 use crate::text::quoted;
-use crate::{ListOf, read};
 
+mod agent;
+mod array;
 mod edit;
 mod file;
+mod own;
+mod rules;
+mod tables;
+
+pub use self::agent::AgentEdit;
+pub use self::own::{OwnFile, Replaced};
 
 /// What saving did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +28,7 @@ pub enum Saved {
     AlreadyThere,
 }
 
-/// Why a rule was not saved.
+/// Why nothing was saved.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SaveError {
@@ -33,7 +41,7 @@ pub enum SaveError {
         why: String,
     },
     /// The file is there, and cannot be read or is not for changing.
-    #[error("the rule was not saved, because '{}' cannot be used: {why}; put the file right, or add the rule by hand", .file.display())]
+    #[error("nothing was saved, because '{}' cannot be used: {why}; put the file right, or make the change by hand", .file.display())]
     Unusable {
         /// The file.
         file: PathBuf,
@@ -41,7 +49,7 @@ pub enum SaveError {
         why: String,
     },
     /// The file is no TOML.
-    #[error("the rule was not saved, because '{}' is not valid TOML in line {line}: {why}; `haft config check` shows the place: correct it and try again", .file.display())]
+    #[error("nothing was saved, because '{}' is not valid TOML in line {line}: {why}; `haft config check` shows the place: correct it and try again", .file.display())]
     Malformed {
         /// The file.
         file: PathBuf,
@@ -50,24 +58,30 @@ pub enum SaveError {
         /// What is wrong there.
         why: String,
     },
-    /// What should hold the rule is something else.
-    #[error("the rule was not saved, because '{key}' in '{}' is not {expected}; `haft config check` shows the place: correct it and try again", .file.display())]
+    /// What should hold the change is something else.
+    #[error("nothing was saved, because '{key}' in '{}' is not {expected}; `haft config check` shows the place: correct it and try again", .file.display())]
     WrongType {
         /// The file.
         file: PathBuf,
         /// The key.
-        key: &'static str,
+        key: String,
         /// What it must be.
         expected: &'static str,
     },
+    /// Somebody changed the file after it was read.
+    #[error("nothing was saved, because '{}' was changed meanwhile; look at it, and try again", .file.display())]
+    Changed {
+        /// The file.
+        file: PathBuf,
+    },
     /// Another process is saving, and does not finish.
-    #[error("the rule was not saved, because another process keeps '{}' locked; try again when it has ended", .file.display())]
+    #[error("nothing was saved, because another process keeps '{}' locked; try again when it has ended", .file.display())]
     Busy {
         /// The lock.
         file: PathBuf,
     },
     /// The file cannot be written.
-    #[error("the rule was not saved, because '{}' cannot be written: {source}; make room or correct the permissions, and try again", .file.display())]
+    #[error("nothing was saved, because '{}' cannot be written: {source}; make room or correct the permissions, and try again", .file.display())]
     Write {
         /// The file or folder.
         file: PathBuf,
@@ -76,7 +90,7 @@ pub enum SaveError {
     },
 }
 
-/// Longer than any other process takes that saves a rule.
+/// Longer than any other process takes that saves something.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Appends rules to `rules.allow` of the person's file: all of them at once, or none. Comments, order and formatting stay; a
@@ -91,11 +105,8 @@ fn save_within(patience: Duration, file: &Path, rules: &[&str]) -> Result<Saved,
     let file = file::target(file)?;
     file::make_folder(&file)?;
     let lock = file::lock(&file, patience)?;
-    let text = file::read(&file)?;
-    let Some(changed) = edit::with_rules(&file, &text, rules)? else { return Ok(Saved::AlreadyThere) };
-    if changed.len() as u64 > read::MAX_BYTES {
-        return Err(SaveError::Unusable { file, why: format!("it would be larger than {} bytes", read::MAX_BYTES) });
-    }
+    let text = file::read(&file)?.unwrap_or_default();
+    let Some(changed) = rules::with_rules(&file, &text, rules)? else { return Ok(Saved::AlreadyThere) };
     file::replace(&file, &changed)?;
     drop(lock);
     Ok(Saved::Added)
@@ -125,7 +136,7 @@ mod tests {
         let lock = folder.path().join(".config.toml.lock");
         assert_eq!(
             told,
-            format!("the rule was not saved, because another process keeps '{}' locked; try again when it has ended", lock.display())
+            format!("nothing was saved, because another process keeps '{}' locked; try again when it has ended", lock.display())
         );
         drop(held);
         assert_eq!(save_within(Duration::from_millis(1), &file, &["exec(ls)"]).unwrap(), Saved::Added);

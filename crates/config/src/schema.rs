@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use crate::hooks::MAX_HOOKS;
 use crate::key::{ANY, EACH};
 use crate::names::{MAX_NAME_LETTERS, MAX_NAMES};
-use crate::{KEYS, Key, Kind, Status, Value};
+use crate::{KEYS, Key, Kind, Status, Value, money};
 
 /// JSON Schema (draft 2020-12) of a configuration file.
 pub fn schema() -> Json {
@@ -81,6 +81,7 @@ fn of_kind(kind: Kind) -> Json {
         Kind::Flag => json!({ "type": "boolean" }),
         Kind::Count(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
         Kind::Signed(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
+        Kind::Money => json!({ "type": "number", "minimum": 0, "maximum": money::MOST }),
         Kind::Text | Kind::Profile => json!({ "type": "string", "minLength": 1 }),
         Kind::List(_) => json!({ "type": "array", "items": { "type": "string", "minLength": 1 } }),
         Kind::Roots => json!({ "type": "array", "items": root() }),

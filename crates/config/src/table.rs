@@ -2,8 +2,8 @@
 
 use haft_contract::Access;
 
-use crate::Kind::{Choice, Count, List, Profile, Roots, Signed, Text};
-use crate::Merge::{Intersect, PersonOnly, PersonUnion, Replace, Strictest, Union};
+use crate::Kind::{Choice, Count, Flag, List, Money, Profile, Roots, Signed, Text};
+use crate::Merge::{Intersect, PersonOnly, PersonUnion, Strictest, Union};
 use crate::{Key, Kind, ListOf, Merge, Status, Value, presets};
 
 const KIB: u64 = 1024;
@@ -53,9 +53,10 @@ pub static KEYS: &[Key] = &[
     now("network.allow", HOSTS, NO_LIST, PersonOnly, "Hosts, addresses and networks that tools may reach although they are private."),
     now("network.deny", HOSTS, NO_LIST, Union, "Hosts, addresses and networks that tools never reach; wins over network.allow."),
     now("workspace.roots", Roots, NO_ROOTS, PersonOnly, "Folders outside the workspace that tools may use, each with its access."),
+    now("workspace.secrets", Choice(&["allow", "deny"]), Value::Choice("deny"), Strictest, "Whether tools may read what is most likely a secret: private keys, .env, credentials of clouds."),
     now("workspace.deny_read", GLOBS, NO_LIST, Union, "Files that tools never read, as globs."),
     now("guards.taint", Choice(&["off", "ask", "deny"]), Value::Choice("ask"), Strictest, "What happens when a call could carry private data out."),
-    now("guards.loop", Kind::Flag, Value::Flag(true), Strictest, "Whether repeats without progress are noted, blocked and stopped."),
+    now("guards.loop", Flag, Value::Flag(true), Strictest, "Whether repeats without progress are noted, blocked and stopped."),
     now("guards.loop_note", Count(1, 10_000), Value::Count(3), Strictest, "After how many repeats the model is told so."),
     now("guards.loop_block", Count(1, 10_000), Value::Count(6), Strictest, "After how many repeats the call is refused."),
     now("guards.loop_stop", Count(1, 10_000), Value::Count(10), Strictest, "After how many repeats the run ends."),
@@ -91,6 +92,29 @@ pub static KEYS: &[Key] = &[
     now("providers.*.protocol", PROTOCOLS, UNSET, PersonOnly, "The protocol the provider speaks."),
     now("providers.*.base_url", Text, UNSET, PersonOnly, "Where the provider is."),
     now("providers.*.api_key_env", Text, UNSET, PersonOnly, "The variable that holds the provider's key."),
+    now("providers.*.api_key_command", Text, UNSET, PersonOnly, "A command, run without a shell, whose first line of output is the provider's key."),
+    now("providers.*.models", TEXTS, NO_LIST, PersonOnly, "The provider's models; the first one is used when no model is named anywhere."),
+    now("providers.*.idle_seconds", Count(1, 3600), UNSET, PersonOnly, "How long the provider may send nothing in the middle of an answer."),
+    now("providers.*.total_seconds", Count(1, 86_400), UNSET, PersonOnly, "How long one answer may take in all, with every retry."),
+    now("providers.*.retries", Count(0, 20), UNSET, PersonOnly, "How often a request that failed is sent again."),
+    now("models.*.context_window", Count(1_000, 1_000_000_000), UNSET, PersonOnly, "How many tokens the model takes in a request and its answer together."),
+    now("models.*.max_output", Count(1, MANY), UNSET, PersonOnly, "How many tokens one answer of the model may have."),
+    now("models.*.max_tools", Count(0, 10_000), UNSET, PersonOnly, "How many tools the model takes."),
+    now("models.*.legacy_schema", Flag, UNSET, PersonOnly, "Whether the model wants the older form of Gemini's schemas."),
+    now("models.*.dropped_keywords", TEXTS, NO_LIST, PersonOnly, "Keywords of schemas that the model refuses."),
+    now("models.*.needs_reasoning", Flag, UNSET, PersonOnly, "Whether the model wants its reasoning back with every call, as DeepSeek and Kimi do."),
+    now("models.*.call_ids", Choice(&["any", "nine"]), UNSET, PersonOnly, "The ids of calls that the model takes: any, or nine letters and digits, as Mistral does."),
+    now("models.*.version", Text, UNSET, PersonOnly, "The value of the protocol's version header."),
+    now("prices.*.input", Money, UNSET, PersonOnly, "What a million tokens cost that are sent to the model."),
+    now("prices.*.output", Money, UNSET, PersonOnly, "What a million tokens cost that the model writes."),
+    now("prices.*.cached", Money, UNSET, PersonOnly, "What a million tokens cost that are sent and read from a cache; as input, if absent."),
+    now("prices.*.cache_writes", Money, UNSET, PersonOnly, "What a million tokens cost that are sent and written to a cache; as input, if absent."),
+    now("budget.turn", Money, UNSET, PersonOnly, "What one turn may cost."),
+    now("budget.session", Money, UNSET, PersonOnly, "What one session may cost."),
+    now("budget.day", Money, UNSET, PersonOnly, "What all sessions of a day may cost."),
+    now("budget.tokens", Count(1, 1_000_000_000_000), UNSET, PersonOnly, "How many tokens one session may use."),
+    now("budget.then", Choice(&["ask", "stop"]), Value::Choice("ask"), PersonOnly, "What happens when a budget is used up: ask a person, or stop."),
+    now("context.compact_percent", Count(20, 95), Value::Count(80), PersonOnly, "At which part of the model's window a conversation is summed up, in percent."),
     now("agents.*.model", Text, UNSET, PersonOnly, "The agent's model."),
     now("agents.*.prompt", Text, UNSET, PersonOnly, "The agent's instructions."),
     now("hooks[].name", Text, UNSET, PersonOnly, "What the hook is called in messages."),
@@ -109,5 +133,4 @@ pub static KEYS: &[Key] = &[
     later("exec.limits.file_size", Text, PersonOnly, "How large a file a program may write."),
     later("exec.limits.open_files", Count(1, MANY), Strictest, "How many files a program may have open."),
     later("sandbox.mode", Choice(&["off", "preferred", "required"]), Strictest, "Whether programs must run in a sandbox."),
-    later("providers.*.models", TEXTS, Replace, "The provider's models."),
 ];

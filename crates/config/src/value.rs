@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use haft_contract::Access;
 use serde::{Serialize, Serializer};
 
+use crate::money::Money;
 use crate::{Source, Sourced};
 
 /// A folder outside the workspace that tools may use.
@@ -34,6 +35,8 @@ pub enum Value {
     Count(u64),
     /// A number that may be below zero.
     Signed(i64),
+    /// An amount of money, in millionths.
+    Money(i64),
     /// Text.
     Text(String),
     /// Texts of which each must hold; none at all means nothing is asked.
@@ -88,6 +91,7 @@ impl Serialize for Value {
             Self::Flag(flag) => flag.serialize(serializer),
             Self::Count(count) => count.serialize(serializer),
             Self::Signed(number) => number.serialize(serializer),
+            Self::Money(micros) => number_json(&Money(*micros).to_string()).serialize(serializer),
             Self::Text(text) => text.serialize(serializer),
             Self::Texts(entries) if entries.is_empty() => serializer.serialize_none(),
             Self::List(entries) | Self::Texts(entries) => texts(entries).serialize(serializer),
@@ -103,6 +107,11 @@ fn root_json(root: &Sourced<Root>) -> serde_json::Value {
     serde_json::json!({ "path": root.value.path.to_string_lossy(), "access": root.value.access })
 }
 
+/// A decimal as JSON has it, in its shortest form.
+fn number_json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
 impl fmt::Display for Value {
     /// As a person would write it in the file.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -113,6 +122,7 @@ impl fmt::Display for Value {
             Self::Flag(flag) => write!(f, "{flag}"),
             Self::Count(count) => write!(f, "{count}"),
             Self::Signed(number) => write!(f, "{number}"),
+            Self::Money(micros) => write!(f, "{}", Money(*micros)),
             Self::Text(text) => write!(f, "{text:?}"),
             Self::List(entries) => write!(f, "{:?}", texts(entries)),
             Self::Texts(entries) if entries.is_empty() => f.write_str("unset"),

@@ -11,11 +11,13 @@ mod suite {
     mod keys;
     mod lint;
     mod merging;
+    mod models;
     mod names;
     mod places;
     mod presets;
     mod report;
     mod save;
+    mod save_agents;
     mod schema;
     mod trust;
     mod variables;

@@ -1,11 +1,13 @@
 //! The machine, narrowed to a call's plan: what was not planned is refused here, whatever the tool's code says.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::SystemTime;
 
+use crate::tree::NamesOnly;
 use crate::{
     CommandSpec, Connect, Effect, ErrorKind, FileInfo, HopJudge, Host, HttpRequest, HttpResponse, LocalOffset, Notice, ProcessOutput,
-    Reader, SpillWriter, SystemFacts, ToolContext, ToolError, WriteMode, Written,
+    Reader, SpillWriter, SystemFacts, ToolContext, ToolError, TreeOptions, TreeVisitor, Walked, WriteMode, Written,
 };
 
 fn unplanned(what: &str, target: &str) -> ToolError {
@@ -48,12 +50,54 @@ impl Files<'_> {
         let at = self.cx.plan().readable(path).ok_or_else(|| unplanned("read", &path.to_string_lossy()))?;
         self.cx.host().files().open(at).await
     }
+    /// Opens what a planned write is about to replace, to tell people what it changes. What may not be read is not opened, and
+    /// what is seen here must not reach the model: reading was not planned.
+    pub async fn open_replaced(&self, path: impl AsRef<Path>) -> Result<Box<dyn Reader>, ToolError> {
+        alive(self.cx)?;
+        let path = path.as_ref();
+        let at = self.cx.plan().writable(path).ok_or_else(|| unplanned("look at", &path.to_string_lossy()))?;
+        match at.no_read() {
+            Some(why) => Err(ToolError::denied(why.to_owned())),
+            None => self.cx.host().files().open(at).await,
+        }
+    }
     /// Writes a file: atomically, with its pre-image kept.
     pub async fn write(&self, path: impl AsRef<Path>, content: Vec<u8>, mode: WriteMode) -> Result<Written, ToolError> {
         alive(self.cx)?;
         let path = path.as_ref();
         let at = self.cx.plan().writable(path).ok_or_else(|| unplanned("write", &path.to_string_lossy()))?;
         self.cx.host().files().write(at, content, mode, self.cx.journal()).await
+    }
+    /// Writes a file as [`write`](Self::write) does, unless it was changed since it had this fingerprint.
+    pub async fn replace(&self, path: impl AsRef<Path>, content: Vec<u8>, expected: Option<&str>) -> Result<Written, ToolError> {
+        alive(self.cx)?;
+        let path = path.as_ref();
+        let at = self.cx.plan().writable(path).ok_or_else(|| unplanned("write", &path.to_string_lossy()))?;
+        self.cx.host().files().replace(at, content, expected, self.cx.journal()).await
+    }
+    /// SHA-256 of a file's content as hex; `None` if there is no file.
+    pub async fn fingerprint(&self, path: impl AsRef<Path>) -> Result<Option<String>, ToolError> {
+        alive(self.cx)?;
+        let path = path.as_ref();
+        let at = self.cx.plan().readable(path).ok_or_else(|| unplanned("read", &path.to_string_lossy()))?;
+        self.cx.host().files().fingerprint(at).await
+    }
+    /// SHA-256 of content that was read or is to be written, as hex.
+    pub async fn fingerprint_of(&self, content: impl AsRef<[u8]> + Send + 'static) -> Result<String, ToolError> {
+        self.cx.host().files().fingerprint_of(Box::new(std::io::Cursor::new(content))).await
+    }
+    /// Visits what is in a tree, and may be read. Of a directory that was planned as one file, only the names in it: no
+    /// deeper, and without a way to open them.
+    pub async fn walk(&self, path: impl AsRef<Path>, options: TreeOptions, visitor: Arc<dyn TreeVisitor>) -> Result<Walked, ToolError> {
+        alive(self.cx)?;
+        let (path, plan, files) = (path.as_ref(), self.cx.plan(), self.cx.host().files());
+        match (plan.walkable(path), plan.readable(path)) {
+            (Some(at), _) => files.walk(at, options, visitor).await,
+            (None, Some(at)) if options.depth.is_some_and(|depth| depth <= 1) => {
+                files.walk(at, options, Arc::new(NamesOnly(visitor))).await
+            }
+            _ => Err(unplanned("walk through", &path.to_string_lossy())),
+        }
     }
     /// Removes a file, with its pre-image kept.
     pub async fn delete(&self, path: impl AsRef<Path>) -> Result<(), ToolError> {

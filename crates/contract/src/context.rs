@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::capability::{Clocks, Files, Http, Notices, Processes, Spills};
-use crate::{BoxFuture, Connect, Dialect, Effect, Form, Host, Location, Plan, PreImage, SpillWriter, ToolError};
+use crate::{BoxFuture, Connect, Dialect, Effect, Form, Host, Location, Plan, PreImage, SeenFiles, SpillWriter, ToolError};
 
 /// Who and what a call is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,6 +105,7 @@ struct Inner {
     progress: Option<Arc<dyn ProgressSink>>,
     dialect: Dialect,
     form: Option<Form>,
+    seen: Arc<SeenFiles>,
 }
 
 impl std::fmt::Debug for ToolContext {
@@ -124,14 +125,23 @@ impl ToolContext {
         journal: Arc<dyn Journal>,
         progress: Option<Arc<dyn ProgressSink>>,
     ) -> Self {
-        let (dialect, form) = (Dialect::Haft, None);
-        Self { inner: Arc::new(Inner { call: call.into(), plan, host, cancel, gate, journal, progress, dialect, form }) }
+        let (dialect, form, seen) = (Dialect::Haft, None, Arc::default());
+        Self { inner: Arc::new(Inner { call: call.into(), plan, host, cancel, gate, journal, progress, dialect, form, seen }) }
     }
     /// For the engine: what the session's model knows tools by, and the form of this tool that it called.
     pub fn called_as(mut self, dialect: Dialect, form: Option<Form>) -> Self {
         let inner = Arc::make_mut(&mut self.inner);
         (inner.dialect, inner.form) = (dialect, form);
         self
+    }
+    /// For the engine: what the session has seen of files.
+    pub fn remembering(mut self, seen: Arc<SeenFiles>) -> Self {
+        Arc::make_mut(&mut self.inner).seen = seen;
+        self
+    }
+    /// What the session has seen of files.
+    pub fn seen(&self) -> &SeenFiles {
+        &self.inner.seen
     }
     /// What the session's model knows tools by.
     pub fn dialect(&self) -> Dialect {

@@ -367,6 +367,13 @@ impl Plan {
             _ => None,
         })
     }
+    /// The planned place for walking through `path`, if reading all of it was planned.
+    pub(crate) fn walkable(&self, path: &Path) -> Option<&Location> {
+        self.effects.iter().find_map(|effect| match effect {
+            Effect::Read(PathEffect { location, extent: Extent::Tree }) if location.requested() == path => Some(location),
+            _ => None,
+        })
+    }
     /// The planned place for writing `path`, if writing it was planned.
     pub(crate) fn writable(&self, path: &Path) -> Option<&Location> {
         self.effects.iter().find_map(|effect| match effect {

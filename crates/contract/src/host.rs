@@ -3,12 +3,13 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::{BoxFuture, Connect, Exec, Journal, Location, ToolError};
+use crate::{BoxFuture, Connect, Exec, Journal, Location, ToolError, TreeOptions, TreeVisitor, Walked};
 
 /// Everything a session's tools can reach of the machine.
 pub trait Host: Send + Sync {
@@ -64,6 +65,8 @@ pub struct Written {
     pub bytes: u64,
     /// Whether the file is new.
     pub created: bool,
+    /// SHA-256 of the whole file as it is now, as hex.
+    pub fingerprint: String,
 }
 
 /// What a file was before a change, so that the change can be taken back.
@@ -106,8 +109,25 @@ pub trait FileSystem: Send + Sync {
         mode: WriteMode,
         journal: &'a dyn Journal,
     ) -> BoxFuture<'a, Result<Written, ToolError>>;
+    /// As [`write`](Self::write), but only over what still has this fingerprint, or where still nothing is: what was changed
+    /// meanwhile is not overwritten.
+    fn replace<'a>(
+        &'a self,
+        at: &'a Location,
+        content: Vec<u8>,
+        expected: Option<&'a str>,
+        journal: &'a dyn Journal,
+    ) -> BoxFuture<'a, Result<Written, ToolError>>;
     /// Removes an ordinary file, with the journal as in [`write`](Self::write).
     fn delete<'a>(&'a self, at: &'a Location, journal: &'a dyn Journal) -> BoxFuture<'a, Result<(), ToolError>>;
+    /// Visits what is beneath a directory, or a file alone, and may be read. Links are not followed; what may not be read is
+    /// passed over. Resolves when no visitor runs any more; dropped, it stops soon.
+    fn walk<'a>(
+        &'a self,
+        at: &'a Location,
+        options: TreeOptions,
+        visitor: Arc<dyn TreeVisitor>,
+    ) -> BoxFuture<'a, Result<Walked, ToolError>>;
     /// SHA-256 of a file's content as hex; `None` if there is no file.
     fn fingerprint<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<Option<String>, ToolError>>;
     /// The same of content that is in no file.

@@ -21,7 +21,9 @@ mod location;
 mod output;
 mod permission;
 pub mod schema;
+mod seen;
 mod tool;
+mod tree;
 pub mod visible;
 
 pub use approval::{Answer, ApprovalRequest, Approver, AskMode, RuleKeeper};
@@ -40,7 +42,9 @@ pub use host::{
 pub use location::{Location, Spelled, Zone};
 pub use output::{Content, IntoToolOutput, Json, ToolOutput};
 pub use permission::{PermissionAnswer, PermissionHost, PermissionState};
+pub use seen::SeenFiles;
 pub use tool::{BoxFuture, DynTool, Erased, Prepared, Tool, ToolMeta};
+pub use tree::{TreeEntry, TreeOptions, TreeVisitor, Visit, Walked};
 
 /// What the macros expand to; not part of the public contract.
 #[doc(hidden)]

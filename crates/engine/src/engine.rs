@@ -1,6 +1,7 @@
 //! The pipeline: every call goes through these stages in this order, and comes out with exactly one result.
 
 use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
@@ -17,7 +18,7 @@ use crate::hooks::{Hook, Hooks};
 use crate::journal::{CallGate, CallJournal, SpillLimits};
 use crate::locks::{Locks, Ticket};
 use crate::stages::arguments::{Checked, check_as};
-use crate::stages::bound::bound;
+use crate::stages::bound::{bound, spilled};
 use crate::stages::permit::{self, permit};
 use crate::stages::plan::plan;
 use crate::stages::resolve::{available, resolve};
@@ -237,7 +238,24 @@ impl Engine {
         session.taint().record(cleared.plan(), entry.source());
         tell(engine.events.as_deref(), &Event::Started { call: &trail.call });
         let context = |plan| self.context(plan, &entry, session, stop, trail).called_as(session.dialect(), form);
-        run(&engine.workers, cleared, &entry, context, stop).await
+        let outcome = run(&engine.workers, cleared, &entry, context, stop).await;
+        match outcome {
+            // While the files are still this call's own.
+            Err(error) if trail.changes => Err(self.without_half_of_it(error, trail.record, session).await),
+            outcome => outcome,
+        }
+    }
+
+    /// A call that failed has changed no file: what it had written by then is put back.
+    async fn without_half_of_it(&self, error: ToolError, record: uuid::Uuid, session: &Session) -> ToolError {
+        let left = self.revert(&record.to_string(), &**session.host()).await;
+        if left.is_empty() {
+            return error;
+        }
+        let files: Vec<_> = left.iter().map(|path| path.display().to_string()).collect();
+        let message =
+            format!("{} These files were changed before it failed, and could not be put back: {}.", error.message(), files.join(", "));
+        error.with_message(message)
     }
 
     /// What a tool may use, narrowed to its plan.
@@ -249,9 +267,10 @@ impl Engine {
             Arc::clone(session.host()),
             stop.token().clone(),
             Arc::new(gate),
-            Arc::new(self.journal(trail)),
+            Arc::new(self.journal(trail.record)),
             session.progress().cloned(),
         )
+        .remembering(Arc::clone(session.seen()))
     }
 
     /// A call that changes something, or that a person was asked about, is on disk before it runs: after a crash, history
@@ -282,17 +301,30 @@ impl Engine {
         let engine = &*self.inner;
         let own_cap = trail.entry.as_ref().map_or(0, |entry| entry.definition().max_output);
         let read_on = |line| reading_on(&engine.registry, session.dialect(), line);
-        let outcome = bound(outcome, own_cap.max(engine.limits.output_bytes), &self.journal(&trail), &read_on).await;
+        let outcome = bound(outcome, own_cap.max(engine.limits.output_bytes), &self.journal(trail.record), &read_on).await;
         let settling = Settling { hooks: &engine.hooks, log: &*engine.log, events: engine.events.as_deref(), limits: &engine.limits, stop };
         settle(settling, trail, outcome, session).await
     }
 
-    fn journal(&self, trail: &Trail) -> CallJournal {
+    /// Makes a result shorter than it is, for whoever has less room than the configuration gives: the rest is kept among the
+    /// spills, and the result says where.
+    pub async fn shorten(&self, result: &mut ToolResult, bytes: usize, session: &Session) {
+        let whole = std::mem::replace(&mut result.outcome, Ok(ToolOutput::text("")));
+        let read_on = |line| reading_on(&self.inner.registry, session.dialect(), line);
+        result.outcome = bound(whole, bytes, &self.journal(uuid::Uuid::nil()), &read_on).await;
+    }
+
+    /// Keeps a text among the spills, which `read_file` may read; says where.
+    pub async fn spill(&self, text: &str) -> Result<PathBuf, ToolError> {
+        Ok(spilled(text, &self.journal(uuid::Uuid::nil())).await?.path)
+    }
+
+    fn journal(&self, record: uuid::Uuid) -> CallJournal {
         let limits = &self.inner.limits;
         CallJournal {
             log: Arc::clone(&self.inner.log),
             blobs: Arc::clone(&self.inner.blobs),
-            record: trail.record,
+            record,
             limits: SpillLimits { bytes: limits.spill_bytes, age: limits.spill_age },
         }
     }

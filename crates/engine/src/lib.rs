@@ -37,5 +37,6 @@ pub use permissions::{CallbackPermissions, PermissionBroker};
 pub use redact::{Redactor, redact};
 pub use registry::{Entry, RegisterError, Registry, View};
 pub use session::{Session, SessionBuilder, TaintPolicy};
+pub use stages::bound::WHOLE_IN;
 pub use stages::guard::LoopLimits;
 pub use undo::{Kept, UndoError, Undone};

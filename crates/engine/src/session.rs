@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use haft_contract::{Access, Approver, Dialect, Host, ProgressSink, RuleKeeper};
+use haft_contract::{Access, Approver, Dialect, Host, ProgressSink, RuleKeeper, SeenFiles};
 use haft_policy::{Caller, Sender};
 use tokio_util::sync::CancellationToken;
 
@@ -48,6 +48,8 @@ struct Inner {
     loop_guard: Mutex<LoopGuard>,
     /// Shared with the session that started it: what one has read, the other may send.
     taint: Arc<Mutex<Taint>>,
+    /// What it has read and written, as it was then.
+    seen: Arc<SeenFiles>,
 }
 
 impl std::fmt::Debug for Session {
@@ -133,9 +135,18 @@ impl Session {
     pub(crate) fn taint(&self) -> MutexGuard<'_, Taint> {
         self.inner.taint.lock().unwrap_or_else(PoisonError::into_inner)
     }
+    /// What it has seen of files.
+    pub fn seen(&self) -> &Arc<SeenFiles> {
+        &self.inner.seen
+    }
     /// Whether the loop guard has given up on this run: the caller's loop should end.
     pub fn should_stop(&self) -> bool {
         self.loop_guard().should_stop()
+    }
+    /// Says that the person has spoken: what was repeated before was not repeated since, and a run that was given up may begin
+    /// again.
+    pub fn begin_turn(&self) {
+        self.loop_guard().forget();
     }
 }
 
@@ -170,6 +181,7 @@ impl SessionBuilder {
                 watches_loops: true,
                 loop_guard: Mutex::new(LoopGuard::new(Some(LoopLimits::default()))),
                 taint: Arc::default(),
+                seen: Arc::default(),
                 stopped_by: Vec::new(),
             },
             parent: None,
@@ -238,6 +250,15 @@ impl SessionBuilder {
         self.inner.questions = Arc::clone(&parent.inner.questions);
         self.inner.taint = Arc::clone(&parent.inner.taint);
         self.parent = Some(parent.clone());
+        self
+    }
+    /// Makes it go on where another left off, with another model or another access level: what was seen stays seen, and what the
+    /// person allowed for the session stays allowed.
+    pub fn continuing(mut self, before: &Session) -> Self {
+        self.inner.questions = Arc::clone(&before.inner.questions);
+        self.inner.taint = Arc::clone(&before.inner.taint);
+        self.inner.id = Arc::clone(&before.inner.id);
+        self.inner.seen = Arc::clone(&before.inner.seen);
         self
     }
     /// Says where the access level stands, for whoever asks why.

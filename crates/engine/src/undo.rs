@@ -94,6 +94,15 @@ impl Engine {
         left
     }
 
+    /// Puts back what a call changed that is still under way; gives the files for which that failed.
+    pub(crate) async fn revert(&self, record: &str, host: &dyn Host) -> Vec<PathBuf> {
+        match self.inner.log.pre_images(record).await {
+            Ok(images) => self.return_all(images, host).await,
+            // What cannot be read cannot be put back; history still has it, and says that the call was begun.
+            Err(_) => Vec::new(),
+        }
+    }
+
     async fn return_one(&self, image: PreImageRecord, host: &dyn Host) -> Result<(), UndoError> {
         let at = due::place(&image, host)?;
         let image = self.load(image).await?;

@@ -26,13 +26,16 @@ mod restore;
 mod roots;
 mod spelling;
 mod target;
+mod walk;
 mod write;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use haft_contract::{BoxFuture, FileInfo, FileSystem, Journal, Location, PreImage, Reader, ToolError, WriteMode, Written};
+use haft_contract::{
+    BoxFuture, FileInfo, FileSystem, Journal, Location, PreImage, Reader, ToolError, TreeOptions, TreeVisitor, Walked, WriteMode, Written,
+};
 
 use self::beneath::Way;
 use self::blocking::{Call, blocking};
@@ -40,6 +43,7 @@ use self::protected::{Refusals, Rules};
 use self::reader::OpenFile;
 use self::resolve::resolve;
 use self::roots::Roots;
+use self::write::Expected;
 
 /// What a session may reach of the disk.
 #[derive(Debug, Clone, Default)]
@@ -53,6 +57,8 @@ pub struct WorkspaceOptions {
     /// What may never be read: `*` and `?` within a name, `**` for any number of names. A pattern without a leading
     /// `/` matches at any depth, in every root and outside; each also covers what is beneath. Case does not count.
     pub deny_read: Vec<String>,
+    /// Whether files that are most likely secrets may be read: private keys, `.env`, credentials of clouds.
+    pub allow_secrets: bool,
     /// Paths that may never be written, with all beneath them, whether they exist or not: Haft's own state and
     /// configuration.
     pub protected: Vec<PathBuf>,
@@ -69,7 +75,7 @@ impl WorkspaceOptions {
 #[derive(Debug)]
 pub struct LocalFiles {
     roots: Roots,
-    rules: Rules,
+    rules: Arc<Rules>,
 }
 
 impl LocalFiles {
@@ -85,15 +91,15 @@ impl LocalFiles {
     }
 
     fn open_by(options: WorkspaceOptions, way: Way) -> Result<Self, ToolError> {
-        let WorkspaceOptions { root, read_only_roots, writable_roots, deny_read, protected } = options;
+        let WorkspaceOptions { root, read_only_roots, writable_roots, deny_read, allow_secrets, protected } = options;
         let roots = Roots::open(&root, &read_only_roots, &writable_roots, way)?;
-        let mut rules = Rules::new(&deny_read)?;
+        let mut rules = Rules::new(&deny_read, allow_secrets)?;
         for path in protected {
             let real = resolve(&roots, &rules, &path)?.path;
             rules.protect_own(&real);
         }
         git::protect(&roots, &mut rules);
-        Ok(Self { roots, rules })
+        Ok(Self { roots, rules: Arc::new(rules) })
     }
 
     /// The workspace's path when it was opened, free of links.
@@ -153,7 +159,27 @@ impl FileSystem for LocalFiles {
         mode: WriteMode,
         journal: &'a dyn Journal,
     ) -> BoxFuture<'a, Result<Written, ToolError>> {
-        Box::pin(async move { write::write(self.own(at)?, content, mode, journal).await })
+        Box::pin(async move { write::write(self.own(at)?, content, mode, Expected::Anything, journal).await })
+    }
+
+    fn replace<'a>(
+        &'a self,
+        at: &'a Location,
+        content: Vec<u8>,
+        expected: Option<&'a str>,
+        journal: &'a dyn Journal,
+    ) -> BoxFuture<'a, Result<Written, ToolError>> {
+        let expected = expected.map_or(Expected::Nothing, |expected| Expected::File(expected.to_owned()));
+        Box::pin(async move { write::write(self.own(at)?, content, WriteMode::Overwrite, expected, journal).await })
+    }
+
+    fn walk<'a>(
+        &'a self,
+        at: &'a Location,
+        options: TreeOptions,
+        visitor: Arc<dyn TreeVisitor>,
+    ) -> BoxFuture<'a, Result<Walked, ToolError>> {
+        Box::pin(async move { walk::walk(self.own(at)?, Arc::clone(&self.rules), options, visitor).await })
     }
 
     fn delete<'a>(&'a self, at: &'a Location, journal: &'a dyn Journal) -> BoxFuture<'a, Result<(), ToolError>> {

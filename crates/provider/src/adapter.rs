@@ -50,6 +50,11 @@ pub trait Adapter: Send + Sync {
     fn refusal(&self, status: u16, body: &[u8]) -> ProviderError;
     /// What the provider would refuse about a request body: pairing, order, names. The measure for the repairer's tests.
     fn faults(&self, body: &Value) -> Vec<String>;
+    /// The same, with what only the model that it goes to would refuse; a body does not always say which one that is.
+    fn faults_for(&self, model: &str, body: &Value) -> Vec<String> {
+        let _ = model;
+        self.faults(body)
+    }
 }
 
 /// Reads one answer.

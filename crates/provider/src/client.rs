@@ -5,6 +5,7 @@ mod connections;
 mod endpoint;
 mod failure;
 mod key;
+mod listing;
 mod options;
 mod pieces;
 mod proxies;

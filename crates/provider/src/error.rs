@@ -24,6 +24,8 @@ pub enum Trouble {
     Timeout,
     /// What came is not the protocol.
     Malformed,
+    /// The model wrote what its own provider could not use. Asked again, it may write something else.
+    Garbled,
     /// The person or program stopped it.
     Cancelled,
 }
@@ -65,8 +67,8 @@ impl ProviderError {
         self.partial = partial;
         self
     }
-    /// Whether the same request may work a little later.
+    /// Whether it is worth to ask again: the same request may work a little later, or the model may answer better.
     pub fn is_retryable(&self) -> bool {
-        matches!(self.trouble, Trouble::RateLimited | Trouble::Server | Trouble::Network | Trouble::Timeout)
+        matches!(self.trouble, Trouble::RateLimited | Trouble::Server | Trouble::Network | Trouble::Timeout | Trouble::Garbled)
     }
 }

@@ -5,6 +5,7 @@ mod decode;
 mod encode;
 mod faults;
 mod generation;
+mod picture;
 mod refusal;
 
 use serde_json::Value;
@@ -13,8 +14,8 @@ use crate::{Adapter, Decoder, Encoded, ProviderError, Turn};
 
 /// Speaks generateContent: `POST /models/{name}:streamGenerateContent?alt=sse`, with the key in `x-goog-api-key`.
 ///
-/// A body does not say to which model it goes: the path does. [`Adapter::faults`] asks for signatures, which Gemini 3 and
-/// newer insist on, where the body has the name in a field `model`.
+/// A body does not say to which model it goes: the path does. So [`Adapter::faults_for`] alone asks for the signatures that
+/// Gemini 3 and newer insist on.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Gemini;
 
@@ -33,5 +34,8 @@ impl Adapter for Gemini {
     }
     fn faults(&self, body: &Value) -> Vec<String> {
         faults::of(body)
+    }
+    fn faults_for(&self, model: &str, body: &Value) -> Vec<String> {
+        faults::for_model(model, body)
     }
 }

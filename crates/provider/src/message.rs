@@ -1,8 +1,11 @@
 //! A conversation, as no provider writes it and every adapter can.
 
+mod flat;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use self::flat::{FlatBlock, FlatPiece};
 use crate::Protocol;
 
 /// Who speaks. What the system says is not part of the conversation, and results of tools belong to the user's side.
@@ -52,7 +55,7 @@ pub struct Opaque {
 
 /// One piece of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case", try_from = "FlatBlock")]
 #[non_exhaustive]
 pub enum Block {
     /// Text.
@@ -60,7 +63,7 @@ pub enum Block {
         /// The text.
         text: String,
         /// What came with it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         opaque: Option<Opaque>,
     },
     /// What the model thought aloud; the text may be empty where only the opaque part counts.
@@ -68,7 +71,7 @@ pub enum Block {
         /// The text that may be shown.
         text: String,
         /// What must be sent back with it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         opaque: Option<Opaque>,
     },
     /// A picture from the person.
@@ -87,7 +90,7 @@ pub enum Block {
         /// The arguments as they came: text that should hold a JSON object, and may not. Empty means none.
         arguments: String,
         /// What came with it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         opaque: Option<Opaque>,
     },
     /// The one result of one call.
@@ -120,7 +123,7 @@ impl Block {
 
 /// A piece of a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case", try_from = "FlatPiece")]
 #[non_exhaustive]
 pub enum Piece {
     /// Text: the JSON envelope of the result.

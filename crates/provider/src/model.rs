@@ -6,6 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::IdForm;
+
 /// A protocol that providers speak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -73,6 +75,11 @@ pub struct Model {
     pub dropped_keywords: Vec<String>,
     /// The value of a version header, where the protocol has one.
     pub version: Option<String>,
+    /// Chat Completions: what the ids of calls must look like.
+    pub id_form: IdForm,
+    /// Chat Completions: whether calls are refused that are sent back without the thoughts before them, also those of another
+    /// model. That it is so for a session's own answers is seen from them.
+    pub needs_reasoning: bool,
 }
 
 impl Model {
@@ -88,6 +95,8 @@ impl Model {
             legacy_schema: false,
             dropped_keywords: Vec::new(),
             version: None,
+            id_form: IdForm::Any,
+            needs_reasoning: false,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Tool names and call ids on the wire: every one fits the protocol, and a name comes back as it was.
+//! Tool names on the wire: every one fits the protocol, and comes back as it was.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -7,8 +7,6 @@ use crate::Protocol;
 
 /// What stands between the readable part of a replaced name and its hash.
 const MARK_LENGTH: usize = 9;
-/// How long an id may be, with every provider.
-const ID_LENGTH: usize = 64;
 
 /// The names of the tools of one request, and how they are written there.
 ///
@@ -100,15 +98,9 @@ fn may_begin(c: char) -> bool {
     c.is_ascii_alphabetic() || c == '_'
 }
 
-/// A call id as every provider takes it. One that does not fit is replaced by a hash of it, so a call and its result still agree.
-pub fn wire_id(id: &str) -> Cow<'_, str> {
-    let fits = (1..=ID_LENGTH).contains(&id.len()) && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
-    if fits { Cow::Borrowed(id) } else { Cow::Owned(format!("call_{:032x}", stable_hash(id, 0))) }
-}
-
 /// FNV-1a. It is stored in conversations and caches, so it must be the same in every version and on every machine, which the
 /// standard library's hasher does not promise.
-fn stable_hash(text: &str, salt: u32) -> u128 {
+pub(crate) fn stable_hash(text: &str, salt: u32) -> u128 {
     const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
     let bytes = text.bytes().chain(if salt == 0 { Vec::new() } else { salt.to_le_bytes().to_vec() });
@@ -163,17 +155,6 @@ mod tests {
         assert_eq!(stable_hash("", 0), 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d);
         assert_eq!(stable_hash("a", 0), 0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964);
         assert_eq!(stable_hash("foobar", 0), 0x343e_1662_793c_64bf_6f0d_3597_ba44_6f18);
-    }
-
-    #[test]
-    fn ids_fit_every_provider() {
-        assert_eq!(wire_id("call_1-A"), "call_1-A");
-        assert_eq!(wire_id(&"x".repeat(64)), "x".repeat(64));
-        for odd in ["", "call|1", "ä", &"x".repeat(65)] {
-            let id = wire_id(odd);
-            assert!(id.len() == 37 && id.starts_with("call_"), "{odd}: {id}");
-            assert_eq!(wire_id(&id), id, "a wire id stays what it is");
-        }
     }
 
     fn name() -> impl Strategy<Value = String> {

@@ -12,7 +12,8 @@ pub(crate) struct Offer<'a> {
     pub(crate) warnings: Vec<String>,
 }
 
-/// A tool that the protocol cannot describe is left out, and so is what the model has no room for.
+/// A tool that the protocol cannot describe is left out, and so is what the model has no room for: callers that have more tools
+/// choose among them before.
 pub(crate) fn offer<'a>(turn: &Turn<'a>) -> Offer<'a> {
     let mut offer = Offer { tools: Vec::new(), warnings: Vec::new() };
     for tool in turn.tools {
@@ -31,6 +32,6 @@ fn no_room(turn: &Turn<'_>, beyond: &[(&ToolSpec, Projected)]) -> Option<String>
     names.extend((beyond.len() > NAMED).then_some("…"));
     (!beyond.is_empty()).then(|| {
         let (model, most) = (&turn.model.name, turn.model.max_tools);
-        format!("{model} takes {most} tools at most: {} are not offered ({}); tool_search finds them", beyond.len(), names.join(", "))
+        format!("{model} takes {most} tools at most: {} are not offered ({})", beyond.len(), names.join(", "))
     })
 }

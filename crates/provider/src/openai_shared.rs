@@ -6,13 +6,14 @@ mod refusal;
 
 pub(crate) use calls::Calls;
 pub(crate) use faults::{call_fault, tool_faults};
-pub(crate) use refusal::{broken_event, cut, error_event, refusal};
+pub(crate) use refusal::{broken_event, cut, error_event, error_in, refusal};
 
 use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use crate::json::Json;
 use crate::{Block, Usage};
 
 /// Whether the text is one whole JSON object. What was cut never is, and nothing but blanks can follow one that is.
@@ -73,9 +74,9 @@ fn leading_number(text: &str) -> Option<u32> {
 }
 
 /// The numbers of an answer; both protocols give the same under other names.
-pub(crate) fn usage(numbers: &Value) -> Option<Usage> {
+pub(crate) fn usage(numbers: &Json<'_>) -> Option<Usage> {
     let either = |old: &str, new: &str| numbers.get(old).or_else(|| numbers.get(new));
-    let number = |old: &str, new: &str| either(old, new).and_then(Value::as_u64);
+    let number = |old: &str, new: &str| either(old, new).and_then(Json::as_u64);
     let detail = |old: &str, new: &str, name: &str| either(old, new)?.get(name)?.as_u64();
     let input_detail = |name: &str| detail("prompt_tokens_details", "input_tokens_details", name);
     let (input, output) = (number("prompt_tokens", "input_tokens"), number("completion_tokens", "output_tokens"));
@@ -136,6 +137,10 @@ mod tests {
         }
     }
 
+    fn counted_in(numbers: &serde_json::Value) -> Option<Usage> {
+        usage(&serde_json::from_str(&numbers.to_string()).unwrap())
+    }
+
     #[test]
     fn both_ways_to_count_are_read() {
         let counted = Usage { input: 9, output: 5, cached: 4, cache_writes: 3, reasoning: 2 };
@@ -147,11 +152,11 @@ mod tests {
             json!({"prompt_tokens": 9, "completion_tokens": 5, "prompt_cache_hit_tokens": 4, "prompt_tokens_details":
                 {"cache_write_tokens": 3}, "completion_tokens_details": {"reasoning_tokens": 2}}),
         ] {
-            assert_eq!(usage(&numbers), Some(counted), "{numbers}");
+            assert_eq!(counted_in(&numbers), Some(counted), "{numbers}");
         }
-        assert_eq!(usage(&json!({"prompt_tokens": 9, "prompt_tokens_details": null})), Some(Usage { input: 9, ..Usage::default() }));
+        assert_eq!(counted_in(&json!({"prompt_tokens": 9, "prompt_tokens_details": null})), Some(Usage { input: 9, ..Usage::default() }));
         for nothing in [json!(null), json!({}), json!("many")] {
-            assert_eq!(usage(&nothing), None);
+            assert_eq!(counted_in(&nothing), None);
         }
     }
 }

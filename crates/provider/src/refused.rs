@@ -19,6 +19,7 @@ pub(crate) fn refused(trouble: Trouble, said: &str) -> ProviderError {
         Trouble::Malformed => {
             ("The answer is not what the protocol says", "Try again; if it stays so, check the provider's protocol and base_url")
         }
+        Trouble::Garbled => ("The model's answer cannot be used", "Ask again"),
         _ => ("The provider refuses the request", "Check the model's settings"),
     };
     // Some repeat the key that they refuse.

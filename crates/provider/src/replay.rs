@@ -1,6 +1,4 @@
-//! A conversation on its way back to a provider: who speaks, what may be sent, and how calls are told apart.
-
-use std::collections::HashSet;
+//! A conversation on its way back to a provider: who speaks, and what may be sent.
 
 use serde_json::{Map, Value, json};
 
@@ -39,32 +37,5 @@ pub(crate) fn arguments_object(text: &str) -> Value {
     match serde_json::from_str(text) {
         Ok(object @ Value::Object(_)) => object,
         _ => json!({ "raw": text }),
-    }
-}
-
-/// The ids of a conversation's calls; gives new calls ids that no other has.
-#[derive(Debug)]
-pub(crate) struct CallIds(HashSet<String>);
-
-impl CallIds {
-    pub(crate) fn of(messages: &[Message]) -> Self {
-        Self(messages.iter().flat_map(|message| &message.blocks).filter_map(Block::call_id).map(str::to_owned).collect())
-    }
-
-    /// The provider's id, or one that is made if it gave none or one that is taken. The same answer to the same
-    /// conversation always gets the same ids.
-    pub(crate) fn take(&mut self, given: &str) -> String {
-        let fits = !given.is_empty() && !self.0.contains(given);
-        let id = if fits { given.to_owned() } else { self.make() };
-        self.0.insert(id.clone());
-        id
-    }
-
-    fn make(&self) -> String {
-        let mut number = self.0.len() + 1;
-        while self.0.contains(&format!("call_{number}")) {
-            number += 1;
-        }
-        format!("call_{number}")
     }
 }

@@ -3,8 +3,9 @@
 //! Every provider refuses a whole request for one call without its result, so this is checked and mended once, on the neutral
 //! conversation, before any adapter sees it.
 
-mod budget;
+mod checked;
 mod repair;
+mod size;
 #[cfg(test)]
 mod tests;
 
@@ -12,8 +13,9 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-pub use budget::{Shrunk, cut_point, shrink, size};
+pub use checked::Checked;
 pub use repair::repair;
+pub use size::size;
 
 use crate::{Block, Message, Role};
 
@@ -63,9 +65,15 @@ pub enum FlawKind {
 
 /// Everything that is wrong with a conversation; nothing if it may be sent.
 pub fn validate(messages: &[Message]) -> Vec<Flaw> {
-    let mut check = Check::default();
-    let mut before: Option<&Message> = None;
-    for (index, message) in messages.iter().enumerate() {
+    validate_from(messages, 0, &HashSet::new())
+}
+
+/// What is wrong from a message on, where what stands before it is valid and has calls of these ids.
+fn validate_from(messages: &[Message], start: usize, known: &HashSet<String>) -> Vec<Flaw> {
+    let ids = HashSet::with_capacity(messages.len() - start);
+    let mut check = Check { at: start, known, ids, flaws: Vec::new() };
+    let mut before: Option<&Message> = messages[..start].last();
+    for (index, message) in messages.iter().enumerate().skip(start) {
         check.at = index;
         check.place(message, before);
         check.blocks(message);
@@ -77,9 +85,9 @@ pub fn validate(messages: &[Message]) -> Vec<Flaw> {
     check.flaws
 }
 
-#[derive(Default)]
 struct Check<'a> {
     at: usize,
+    known: &'a HashSet<String>,
     ids: HashSet<&'a str>,
     flaws: Vec<Flaw>,
 }
@@ -113,7 +121,7 @@ impl<'a> Check<'a> {
                 self.add(FlawKind::EmptyBlock, self.at, Some(index), "The text is empty.".into());
             }
             if let Some(id) = block.call_id()
-                && !self.ids.insert(id)
+                && (self.known.contains(id) || !self.ids.insert(id))
             {
                 self.add(FlawKind::SameId, self.at, Some(index), format!("Another call has the id '{id}' already."));
             }
@@ -123,6 +131,9 @@ impl<'a> Check<'a> {
     /// Compares the results of a message with the calls of the one before.
     fn pairing(&mut self, blocks: &[Block], before: Option<&Message>) {
         let calls: Vec<Asked<'_>> = before.filter(|before| before.role == Role::Assistant).map(asked).unwrap_or_default();
+        if calls.is_empty() && blocks.iter().all(|block| block.result_id().is_none()) {
+            return;
+        }
         let mut answers: Vec<Option<usize>> = vec![None; calls.len()];
         for (index, block) in blocks.iter().enumerate() {
             if let Block::Result { id, name, .. } = block {

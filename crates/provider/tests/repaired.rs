@@ -1,7 +1,7 @@
 //! Any conversation, once repaired, is one that every provider takes.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use haft_provider::transcript::{cut_point, repair, shrink, size, validate};
+use haft_provider::transcript::{Checked, repair, validate};
 use haft_provider::{
     Adapter, Anthropic, Block, Gemini, Message, Model, Opaque, OpenAiChat, OpenAiResponses, Piece, Protocol, Role, ToolSpec, Turn,
 };
@@ -188,29 +188,25 @@ proptest! {
         taken_by_all(&repaired)?;
     }
 
+    /// Whatever is added, and wherever it was looked at before, the answer is that of the whole.
+    #[test]
+    fn a_conversation_that_grows_is_as_valid_as_all_of_it(valid in valid(), more in messages(), stops in prop::collection::vec(1..9_usize, 1..9)) {
+        let all: Vec<Message> = valid.into_iter().chain(more).collect();
+        let mut checked = Checked::default();
+        let mut end = 0;
+        for step in stops {
+            end = (end + step).min(all.len());
+            prop_assert_eq!(checked.is_valid(&all[..end]), validate(&all[..end]).is_empty(), "{:?}", &all[..end]);
+        }
+        let shorter = end / 2;
+        prop_assert_eq!(checked.is_valid(&all[..shorter]), validate(&all[..shorter]).is_empty());
+    }
+
     #[test]
     fn any_piece_of_a_conversation_is_mended(messages in valid(), from in 0..20_usize, to in 0..20_usize) {
         prop_assert_eq!(validate(&messages), Vec::new());
         let to = to.min(messages.len());
         let (repaired, _) = repair(messages[from.min(to)..to].to_vec());
         prop_assert_eq!(validate(&repaired), Vec::new());
-    }
-
-    #[test]
-    fn what_gave_way_is_as_valid_as_before(messages in valid(), budget in 0..200_usize, keep_last in 0..5_usize) {
-        let before: usize = messages.iter().map(size).sum();
-        let shrunk = shrink(messages.clone(), budget, keep_last, &|_| Some("[left out]".into()));
-        let after: usize = shrunk.messages.iter().map(size).sum();
-        prop_assert_eq!(validate(&shrunk.messages), Vec::new());
-        prop_assert!(after < before || shrunk.removed.is_empty());
-        let kept = messages.len().saturating_sub(keep_last);
-        prop_assert_eq!(&shrunk.messages[kept..], &messages[kept..]);
-    }
-
-    #[test]
-    fn both_sides_of_a_cut_are_valid(messages in valid(), keep in 0..300_usize) {
-        let cut = cut_point(&messages, keep);
-        prop_assert_eq!(validate(&messages[..cut]), Vec::new());
-        prop_assert_eq!(validate(&messages[cut..]), Vec::new());
     }
 }

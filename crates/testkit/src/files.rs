@@ -1,13 +1,15 @@
 //! A file tree in memory, with a pretend workspace.
 
 mod state;
+mod tree;
 
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use haft_contract::{
-    BoxFuture, ErrorKind, FileInfo, FileKind, FileSystem, Journal, Location, PreImage, Reader, ToolError, WriteMode, Written, Zone,
+    BoxFuture, ErrorKind, FileInfo, FileKind, FileSystem, Journal, Location, PreImage, Reader, ToolError, TreeOptions, TreeVisitor, Visit,
+    Walked, WriteMode, Written, Zone,
 };
 
 use self::state::{Content, State, fingerprint, not_found};
@@ -139,9 +141,45 @@ impl FileSystem for FakeFiles {
             self.own(at)?;
             let bytes = content.len() as u64;
             let (new, image) = lock(&self.state).prepare(at, content, mode)?;
-            let created = image.content.is_none();
+            let (created, fingerprint) = (image.content.is_none(), image.after.clone().unwrap_or_default());
             self.change(Some(new), image, journal).await?;
-            Ok(Written { bytes, created })
+            Ok(Written { bytes, created, fingerprint })
+        })
+    }
+
+    fn replace<'a>(
+        &'a self,
+        at: &'a Location,
+        content: Vec<u8>,
+        expected: Option<&'a str>,
+        journal: &'a dyn Journal,
+    ) -> BoxFuture<'a, Result<Written, ToolError>> {
+        Box::pin(async move {
+            let now = lock(&self.state).files.get(self.own(at)?).map(|content| fingerprint(content));
+            if now.as_deref() != expected {
+                return Err(ToolError::execution(format!("'{}' was changed meanwhile, so it was not written", at.display())));
+            }
+            self.write(at, content, WriteMode::Overwrite, journal).await
+        })
+    }
+
+    fn walk<'a>(
+        &'a self,
+        at: &'a Location,
+        options: TreeOptions,
+        visitor: Arc<dyn TreeVisitor>,
+    ) -> BoxFuture<'a, Result<Walked, ToolError>> {
+        Box::pin(async move {
+            let found = lock(&self.state).beneath(self.own(at)?, &options);
+            let mut walked = Walked::default();
+            for entry in found {
+                walked.entries += 1;
+                if visitor.visit(&entry) == Visit::Enough {
+                    walked.stopped = true;
+                    break;
+                }
+            }
+            Ok(walked)
         })
     }
 

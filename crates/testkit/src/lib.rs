@@ -23,7 +23,7 @@ pub use files::{FakeFiles, FileOperation, ReadRecord};
 pub use host::{FakeHost, FakeSystem};
 pub use http::{FakeHttp, Reply};
 pub use journal::{FakeJournal, KeptImage};
-pub use model_server::{Asked, ModelServer, Round};
+pub use model_server::{Asked, Fault, Hold, ModelServer, Moment, Round};
 pub use notifier::FakeNotifier;
 pub use processes::FakeProcesses;
 pub use progress::ProgressRecorder;

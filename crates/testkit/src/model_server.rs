@@ -1,11 +1,31 @@
 //! A model server on loopback that says what it was told to, in whichever of the four protocols it is asked.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+mod answer;
+mod chat;
+mod event;
+mod fault;
+mod gemini;
+mod hold;
+mod messages;
+mod models;
+mod request;
+mod responses;
 
-use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+
+use serde_json::Value;
+
+pub use self::fault::Fault;
+pub use self::hold::{Hold, Moment};
+pub use self::request::Asked;
+use crate::sync::lock;
+
+/// A call: id, name, arguments.
+type Call = (String, String, Value);
 
 /// What the model does when it is asked.
 #[derive(Debug, Clone)]
@@ -14,44 +34,98 @@ pub enum Round {
     Text(String),
     /// Asks for tools: id, name, arguments.
     Calls(Vec<(String, String, Value)>),
+    /// The same, with arguments that are values where the protocol has text, and whole where it has pieces.
+    ValueCalls(Vec<(String, String, Value)>),
+    /// Asks for tools, but its limit is met in the middle of the last one's arguments.
+    Truncated(Vec<(String, String, Value)>),
+    /// Whatever this makes of the body of the request.
+    Made(fn(&Value) -> Round),
     /// Answers with this status and body instead.
     Status(u16, String),
+    /// Answers with this status, these headers and this body. Its type is JSON unless a header says otherwise.
+    StatusWith {
+        /// The status.
+        status: u16,
+        /// Headers besides those that the connection needs.
+        headers: Vec<(String, String)>,
+        /// The body.
+        body: String,
+    },
+    /// Sends these bytes as the whole answer, head included.
+    Raw(Vec<u8>),
+    /// Resets the connection before a byte of an answer.
+    Reset,
+    /// Another round, with something wrong on its way.
+    Faulty(Box<Round>, Fault),
+    /// Another round that goes no further than this until the test says so.
+    Held(Box<Round>, Moment, Hold),
 }
 
-/// One request that came.
-#[derive(Debug, Clone)]
-pub struct Asked {
-    /// The path, with the query.
-    pub path: String,
-    /// The headers, names in lower case.
-    pub headers: Vec<(String, String)>,
-    /// The body.
-    pub body: Value,
+impl Round {
+    /// One call.
+    pub fn call(id: &str, tool: &str, arguments: Value) -> Self {
+        Self::Calls(vec![(id.to_owned(), tool.to_owned(), arguments)])
+    }
+    /// This round, with something wrong on its way.
+    pub fn with(self, fault: Fault) -> Self {
+        Self::Faulty(Box::new(self), fault)
+    }
+    /// This round, held.
+    pub fn held(self, at: Moment, hold: &Hold) -> Self {
+        Self::Held(Box::new(self), at, hold.clone())
+    }
+
+    fn hold(&self) -> Option<&Hold> {
+        match self {
+            Self::Held(_, _, hold) => Some(hold),
+            Self::Faulty(round, _) => round.hold(),
+            _ => None,
+        }
+    }
 }
 
-/// The server. It lives as long as the process; its thread ends with the listener.
+/// The server. Dropped, it closes every connection and waits for its threads.
 #[derive(Debug)]
 pub struct ModelServer {
     address: SocketAddr,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    shared: Arc<Shared>,
+    holds: Vec<Hold>,
+    listening: Option<JoinHandle<()>>,
+}
+
+/// What the threads of a server have in common.
+#[derive(Debug)]
+struct Shared {
+    models: Vec<String>,
+    rounds: Mutex<std::vec::IntoIter<Round>>,
+    asked: Mutex<Vec<Asked>>,
+    listed: Mutex<Vec<Asked>>,
+    open: Mutex<HashMap<usize, TcpStream>>,
+    closing: AtomicBool,
 }
 
 impl ModelServer {
     /// A server that goes through these rounds, one for each request, and says "nothing left" after the last.
     pub fn start(rounds: Vec<Round>) -> std::io::Result<Self> {
+        Self::with_models(&["m1"], rounds)
+    }
+
+    /// A server that names these models when it is asked which it has.
+    pub fn with_models(models: &[&str], rounds: Vec<Round>) -> std::io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let seen = Arc::clone(&asked);
-        let rounds = Mutex::new(rounds.into_iter());
-        thread::spawn(move || {
-            for connection in listener.incoming().map_while(Result::ok) {
-                let mut next = || rounds.lock().unwrap_or_else(PoisonError::into_inner).next();
-                // A client that went away is its own business.
-                serve(&connection, &seen, &mut next).ok();
-            }
+        let holds = rounds.iter().filter_map(Round::hold).cloned().collect();
+        let shared = Arc::new(Shared {
+            models: models.iter().map(ToString::to_string).collect(),
+            rounds: Mutex::new(rounds.into_iter()),
+            asked: Mutex::default(),
+            listed: Mutex::default(),
+            open: Mutex::default(),
+            closing: AtomicBool::new(false),
         });
-        Ok(Self { address, asked })
+        let serving = Arc::clone(&shared);
+        let listening = Some(thread::spawn(move || listen(&listener, &serving)));
+        Ok(Self { address, shared, holds, listening })
     }
 
     /// `http://127.0.0.1:PORT`.
@@ -59,160 +133,74 @@ impl ModelServer {
         format!("http://{}", self.address)
     }
 
-    /// Every request so far.
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Every question so far, in the order in which they came.
     pub fn asked(&self) -> Vec<Asked> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.shared.asked).clone()
+    }
+
+    /// Every request for the list of models.
+    pub fn listed(&self) -> Vec<Asked> {
+        lock(&self.shared.listed).clone()
     }
 }
 
-fn serve(mut connection: &TcpStream, seen: &Mutex<Vec<Asked>>, next: &mut dyn FnMut() -> Option<Round>) -> std::io::Result<()> {
-    let asked = read(connection)?;
-    let round = next().unwrap_or_else(|| Round::Text("nothing left".into()));
-    let (status, kind, body) = match round {
-        Round::Status(status, body) => (status, "application/json", body),
-        round => (200, "text/event-stream", stream(&asked.path, &round)),
-    };
-    seen.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
-    write!(connection, "HTTP/1.1 {status} OK\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
-}
-
-fn read(connection: &TcpStream) -> std::io::Result<Asked> {
-    let mut reader = BufReader::new(connection);
-    let mut line = String::new();
-    reader.read_line(&mut line)?;
-    let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
-    let mut headers = Vec::new();
-    loop {
-        line.clear();
-        reader.read_line(&mut line)?;
-        let Some((name, value)) = line.trim_end().split_once(':') else { break };
-        headers.push((name.to_lowercase(), value.trim().to_owned()));
-    }
-    let length = headers.iter().find(|(name, _)| name == "content-length").and_then(|(_, value)| value.parse().ok()).unwrap_or(0);
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body)?;
-    Ok(Asked { path, headers, body: serde_json::from_slice(&body).unwrap_or_default() })
-}
-
-/// A round in the protocol that the path belongs to.
-fn stream(path: &str, round: &Round) -> String {
-    match path {
-        path if path.contains("/chat/completions") => chat(round),
-        path if path.contains("/responses") => responses(round),
-        path if path.contains("/messages") => messages(round),
-        _ => gemini(round),
+impl Drop for ModelServer {
+    fn drop(&mut self) {
+        self.shared.closing.store(true, Ordering::SeqCst);
+        self.holds.iter().for_each(Hold::release);
+        for connection in lock(&self.shared.open).values() {
+            // One that the client closed already is what this wants.
+            connection.shutdown(Shutdown::Both).ok();
+        }
+        // A connection wakes the listener; without one it would be waited for in vain.
+        if TcpStream::connect(self.address).is_ok()
+            && let Some(listening) = self.listening.take()
+        {
+            // Its panic has been printed, and the test that saw it has failed for what it missed.
+            listening.join().ok();
+        }
     }
 }
 
-fn data(events: &[Value]) -> String {
-    events.iter().fold(String::new(), |text, event| text + &format!("data: {event}\n\n"))
-}
-
-fn named(events: &[Value]) -> String {
-    let name = |event: &Value| event["type"].as_str().unwrap_or_default().to_owned();
-    events.iter().fold(String::new(), |text, event| text + &format!("event: {}\ndata: {event}\n\n", name(event)))
-}
-
-fn chat(round: &Round) -> String {
-    let chunk = |delta: Value, finish: Value| json!({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]});
-    let mut events = Vec::new();
-    match round {
-        Round::Calls(calls) => {
-            for (index, (id, name, arguments)) in calls.iter().enumerate() {
-                let function = json!({"name": name, "arguments": arguments.to_string()});
-                let call = json!({"index": index, "id": id, "type": "function", "function": function});
-                events.push(chunk(json!({"tool_calls": [call]}), Value::Null));
+/// Serves every connection on a thread of its own, and ends when they have.
+fn listen(listener: &TcpListener, shared: &Shared) {
+    thread::scope(|scope| {
+        for (number, connection) in listener.incoming().map_while(Result::ok).enumerate() {
+            if let Ok(copy) = connection.try_clone() {
+                lock(&shared.open).insert(number, copy);
             }
-            events.push(chunk(json!({}), json!("tool_calls")));
-        }
-        other => {
-            events.push(chunk(json!({"content": text(other)}), Value::Null));
-            events.push(chunk(json!({}), json!("stop")));
-        }
-    }
-    events.push(json!({"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}}));
-    data(&events) + "data: [DONE]\n\n"
-}
-
-fn responses(round: &Round) -> String {
-    let mut events = vec![json!({"type": "response.created", "response": {"id": "resp_1"}})];
-    match round {
-        Round::Calls(calls) => {
-            for (index, (id, name, arguments)) in calls.iter().enumerate() {
-                let item = json!({
-                    "type": "function_call", "id": format!("fc_{id}"), "call_id": id, "name": name,
-                    "arguments": arguments.to_string(), "status": "completed",
-                });
-                let mut begun = item.clone();
-                begun["arguments"] = json!("");
-                events.push(json!({"type": "response.output_item.added", "output_index": index, "item": begun}));
-                events.push(json!({
-                    "type": "response.function_call_arguments.done", "output_index": index, "item_id": format!("fc_{id}"),
-                    "arguments": arguments.to_string(),
-                }));
-                events.push(json!({"type": "response.output_item.done", "output_index": index, "item": item}));
+            if shared.closing.load(Ordering::SeqCst) {
+                return;
             }
+            scope.spawn(move || shared.serve(number, connection));
         }
-        other => {
-            let part = json!({"type": "output_text", "text": text(other)});
-            let item = json!({"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [part]});
-            let mut begun = item.clone();
-            begun["content"] = json!([]);
-            events.push(json!({"type": "response.output_item.added", "output_index": 0, "item": begun}));
-            events.push(json!({"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "item_id": "msg_1", "delta": text(other)}));
-            events.push(json!({"type": "response.output_item.done", "output_index": 0, "item": item}));
-        }
+    });
+}
+
+impl Shared {
+    fn serve(&self, number: usize, connection: TcpStream) {
+        // A client that went away is its own business.
+        let ending = self.exchange(&connection).unwrap_or(answer::Ending::Close);
+        // The copy would keep the connection open.
+        lock(&self.open).remove(&number);
+        ending.end(connection);
     }
-    let usage = json!({"input_tokens": 7, "output_tokens": 3, "total_tokens": 10});
-    events.push(json!({"type": "response.completed", "response": {"id": "resp_1", "status": "completed", "usage": usage}}));
-    named(&events)
-}
 
-fn messages(round: &Round) -> String {
-    let usage = json!({"input_tokens": 7, "output_tokens": 1});
-    let mut events = vec![json!({"type": "message_start", "message": {"id": "msg_1", "role": "assistant", "content": [], "usage": usage}})];
-    let mut block = |index: usize, start: Value, delta: Value| {
-        events.push(json!({"type": "content_block_start", "index": index, "content_block": start}));
-        events.push(json!({"type": "content_block_delta", "index": index, "delta": delta}));
-        events.push(json!({"type": "content_block_stop", "index": index}));
-    };
-    let stop = match round {
-        Round::Calls(calls) => {
-            for (index, (id, name, arguments)) in calls.iter().enumerate() {
-                let start = json!({"type": "tool_use", "id": id, "name": name, "input": {}});
-                block(index, start, json!({"type": "input_json_delta", "partial_json": arguments.to_string()}));
-            }
-            "tool_use"
+    fn exchange(&self, connection: &TcpStream) -> std::io::Result<answer::Ending> {
+        let (method, asked) = request::read(connection)?;
+        if method == "GET" {
+            let list = models::list(&asked, &self.models);
+            lock(&self.listed).push(asked);
+            return answer::document(&list).send(connection);
         }
-        other => {
-            block(0, json!({"type": "text", "text": ""}), json!({"type": "text_delta", "text": text(other)}));
-            "end_turn"
-        }
-    };
-    events.push(json!({"type": "message_delta", "delta": {"stop_reason": stop}, "usage": {"output_tokens": 3}}));
-    events.push(json!({"type": "message_stop"}));
-    named(&events)
-}
-
-fn gemini(round: &Round) -> String {
-    let parts: Vec<Value> = match round {
-        Round::Calls(calls) => calls
-            .iter()
-            .enumerate()
-            .map(|(index, (id, name, arguments))| {
-                let mut part = json!({"functionCall": {"id": id, "name": name, "args": arguments}});
-                if index == 0 {
-                    part["thoughtSignature"] = json!("c2lnbmF0dXJl");
-                }
-                part
-            })
-            .collect(),
-        other => vec![json!({"text": text(other)})],
-    };
-    let candidate = json!({"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0});
-    data(&[json!({"candidates": [candidate], "usageMetadata": {"promptTokenCount": 7, "candidatesTokenCount": 3}})])
-}
-
-fn text(round: &Round) -> &str {
-    if let Round::Text(text) = round { text } else { "" }
+        let round = lock(&self.rounds).next().unwrap_or_else(|| Round::Text("nothing left".into()));
+        let answer = answer::of(&asked, round);
+        lock(&self.asked).push(asked);
+        answer.send(connection)
+    }
 }

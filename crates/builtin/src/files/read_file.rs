@@ -1,25 +1,32 @@
+mod base64;
+mod directory;
+mod encoding;
+mod image;
+mod notebook;
+mod page;
+mod pdf;
+mod picture;
+mod unchanged;
+
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use encoding_rs::Encoding;
-use haft_contract::{Dialect, Form, FormParameter, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput, Unit};
+use haft_contract::{Content, Dialect, Form, FormParameter, Plan, PlanContext, Reader, Tool, ToolContext, ToolError, ToolOutput, Unit};
 use haft_macros::ToolMeta;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 
-use crate::shared::pager::{Page, Position, Window};
-use crate::shared::text_file::TextFile;
-use crate::shared::words;
+use self::notebook::NotANotebook;
+use self::pdf::Pages;
+use self::picture::Format;
+use self::unchanged::Memory;
+use crate::shared::text_file::CHUNK;
 
-const LINES: usize = 2000;
-const BYTES: usize = 100 * 1024;
-/// Someone who names a limit knows what is coming.
-const BYTES_WITH_LIMIT: usize = 1024 * 1024;
-
-/// Read the contents of a file from local storage. Returns text as it stands in the file, at most 2,000 lines or 100 KB at
-/// a time; when there is more, the note at the end names the offset to continue with. Not for pictures, archives or other
-/// binary files, and not for directories.
+/// Read the contents of a file from local storage. Text comes as it stands in the file, at most 2,000 lines or 100 KB at a
+/// time; when there is more, the note at the end names the offset to continue with. Pictures (PNG, JPEG, GIF, WebP) are
+/// shown, PDF documents come as text by pages, Jupyter notebooks as cells, and a directory as a short list of its names.
+/// Not for archives or other binary files; to search in many files use grep_search.
 #[derive(Debug, ToolMeta)]
 #[tool(
     section = Files,
@@ -48,12 +55,24 @@ pub(crate) struct Params {
     path: PathBuf,
     /// File encoding, such as 'ISO-8859-1' or 'Shift_JIS'. Defaults to 'UTF-8'; UTF-16 is recognised by its byte order mark.
     encoding: Option<String>,
-    /// The first line to return, counted from 1. Defaults to 1.
+    /// The first line to return, or the first cell of a notebook, counted from 1. Defaults to 1.
     offset: Option<usize>,
-    /// How many lines to return at most. Defaults to 2000.
+    /// How many lines to return at most, or cells of a notebook. Defaults to 2000 lines.
     limit: Option<NonZeroUsize>,
     /// The first character to return of the first line, counted from 1; only for lines that are longer than a page.
     column: Option<usize>,
+    /// Whether each line is shown with its number and a tab before it, which are no part of the file. Defaults to false.
+    #[serde(default)]
+    line_numbers: bool,
+    /// The pages of a PDF document to return, such as '3' or '1-5'; at most 20. Defaults to the first 10.
+    pages: Option<String>,
+    /// Whether a notebook is shown as the text of its file instead of its cells. Defaults to false.
+    #[serde(default)]
+    raw: bool,
+    /// Whether to show a part again that was shown before and has not changed since. Defaults to false.
+    #[serde(default)]
+    #[schemars(extend("x-aliases" = ["force"]))]
+    again: bool,
 }
 
 impl Tool for ReadFile {
@@ -62,51 +81,77 @@ impl Tool for ReadFile {
 
     fn plan(&self, params: &Params, cx: &PlanContext<'_>) -> Result<Plan, ToolError> {
         params.encoding()?;
+        params.pages()?;
         Ok(Plan::nothing().read(cx.locate(&params.path)?))
     }
 
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let name = params.path.display().to_string();
-        let window = params.window();
-        let reader = cx.fs().open(&params.path).await?;
-        let mut file = TextFile::open(&name, &*reader, params.encoding()?).await?;
-        let page = file.page(window).await?;
-        let shown = !page.text.is_empty();
-        let details = json!({
-            "path": name,
-            "size": file.size(),
-            "first_line": shown.then_some(window.line),
-            "last_line": shown.then_some(page.last_line),
-            "next_offset": page.next.map(|next| next.line),
-            "next_column": page.next.map(|next| next.column).filter(|column| *column > 1),
-            "total_lines": page.total_lines,
-            "encoding": file.encoding().name(),
-            "bom": file.has_bom(),
-        });
-        let note = note(&page, window, file.size(), cx);
-        Ok(ToolOutput::text(with_note(page.text, note)).with_details(details))
+        let reader = match cx.fs().open(&params.path).await {
+            Ok(reader) => reader,
+            Err(refusal) => return directory::listed(&params, refusal, cx).await,
+        };
+        let (name, part) = (params.name(), params.part());
+        let memory = Memory::of(cx, &params.path, reader.size()).await?;
+        if let Some(brief) = memory.shown(&name, &part).filter(|_| !params.again) {
+            return Ok(brief);
+        }
+        let output = shown(&name, &params, &*reader, cx).await?;
+        memory.keep(&part);
+        Ok(output)
+    }
+}
+
+/// Shows a file as what it is. Its bytes decide, but for notebooks, which are text like any other.
+async fn shown(name: &str, params: &Params, reader: &dyn Reader, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let head = reader.read_at(0, CHUNK).await?;
+    if params.wants_text() {
+        return page::shown(name, params, reader, head, cx).await;
+    }
+    if let Some(format) = Format::of(&head) {
+        return image::shown(name, format, reader, head).await;
+    }
+    if pdf::is_pdf(&head) {
+        return pdf::shown(name, params.pages()?, reader, head).await;
+    }
+    if !params.is_notebook() || head.is_empty() {
+        return page::shown(name, params, reader, head, cx).await;
+    }
+    match notebook::shown(name, params, reader, head, cx).await? {
+        Ok(output) => Ok(output),
+        Err(NotANotebook { head, why }) => page::shown(name, params, reader, head, cx).await.map(|output| with_remark(output, &why)),
     }
 }
 
 impl Params {
-    fn encoding(&self) -> Result<Option<&'static Encoding>, ToolError> {
-        let Some(label) = &self.encoding else { return Ok(None) };
-        let found = Encoding::for_label_no_replacement(label.as_bytes());
-        found.map(Some).ok_or_else(|| {
-            ToolError::validation(format!(
-                "Unsupported encoding: '{}'. Use a name such as 'UTF-8', 'UTF-16LE', 'ISO-8859-1', 'windows-1252', 'Shift_JIS' or 'GBK'.",
-                words::shown(label)
-            ))
-        })
+    fn name(&self) -> String {
+        self.path.display().to_string()
     }
 
-    /// Line 0 is what those mean who count from there.
-    fn window(&self) -> Window {
-        let (lines, bytes) = self.limit.map_or((LINES, BYTES), |limit| (limit.get(), BYTES_WITH_LIMIT));
-        Window { line: self.offset.unwrap_or(1).max(1), column: self.column.unwrap_or(1).max(1), lines, bytes }
+    fn encoding(&self) -> Result<Option<&'static Encoding>, ToolError> {
+        self.encoding.as_deref().map(encoding::named).transpose()
+    }
+
+    fn pages(&self) -> Result<Option<Pages>, ToolError> {
+        self.pages.as_deref().map(Pages::parse).transpose()
+    }
+
+    /// Whether the bytes are to be shown as text, whatever else they are.
+    fn wants_text(&self) -> bool {
+        self.raw || self.encoding.is_some() || self.column.is_some()
+    }
+
+    fn is_notebook(&self) -> bool {
+        self.path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb"))
+    }
+
+    /// What a call shows, however it was asked for: two that are the same here show the same of a file.
+    fn part(&self) -> String {
+        let Self { encoding, limit, line_numbers, pages, .. } = self;
+        format!("{:?} {limit:?} {encoding:?} {line_numbers} {pages:?} {}", page::window(self), self.wants_text())
     }
 }
 
+/// A text, and a note below it.
 fn with_note(mut text: String, note: Option<String>) -> String {
     if let Some(note) = note {
         if !text.is_empty() {
@@ -117,292 +162,14 @@ fn with_note(mut text: String, note: Option<String>) -> String {
     text
 }
 
-/// What the page leaves out and how to get it; nothing when it is the whole file.
-fn note(page: &Page, window: Window, size: u64, cx: &ToolContext) -> Option<String> {
-    let Window { line, column, .. } = window;
-    let (last, size) = (page.last_line, words::size(size));
-    let offset = |next: usize| cx.written("offset", next as u64);
-    match page.next {
-        Some(Position { line: next, column: 1 }) => {
-            Some(format!("(Showing lines {line}-{last} of a {size} file. Continue with {}.)", offset(next)))
-        }
-        Some(Position { line: next, column: behind }) => Some(format!(
-            "(Showing characters {column}-{} of line {line}, which is too long for one page of this {size} file. \
-             Continue with {} and column={behind}.)",
-            behind - 1,
-            offset(next)
-        )),
-        None if page.text.is_empty() => Some(nothing_there(page, window)),
-        None if line == 1 && column == 1 => None,
-        None => Some(format!("(Showing lines {line}-{last}, up to the end of the file.)")),
+/// Says why a file is not shown as the notebook that its name promises.
+fn with_remark(mut output: ToolOutput, why: &str) -> ToolOutput {
+    let remark = format!("(Shown as text instead of cells: {why}.)");
+    if let Some(Content::Text(text)) = output.content.first_mut() {
+        *text = with_note(std::mem::take(text), Some(remark));
     }
-}
-
-fn nothing_there(page: &Page, window: Window) -> String {
-    let Window { line, column, .. } = window;
-    match page.total_lines {
-        None | Some(0) => "(The file is empty.)".into(),
-        Some(1) if line > 1 => format!("(Line {line} is past the end: the file has 1 line.)"),
-        Some(lines) if line > lines => format!("(Line {line} is past the end: the file has {lines} lines.)"),
-        Some(_) => format!("(Column {column} is past the end of line {line}.)"),
-    }
+    output
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use encoding_rs::SHIFT_JIS;
-    use haft_contract::{DynTool, Erased, ErrorKind};
-    use haft_testkit::{FakeHost, FileOperation, context_for, expect_error, expect_text, run_tool};
-    use serde_json::Value;
-
-    use super::*;
-
-    const CHUNK: usize = 256 * 1024;
-
-    async fn read(host: &Arc<FakeHost>, arguments: Value) -> Result<ToolOutput, ToolError> {
-        run_tool(&Erased::new(ReadFile), arguments, Arc::clone(host)).await
-    }
-
-    async fn read_content(content: impl Into<Vec<u8>>, mut arguments: Value) -> Result<ToolOutput, ToolError> {
-        let host = FakeHost::new();
-        host.files.put("f", content);
-        arguments["path"] = "f".into();
-        read(&host, arguments).await
-    }
-
-    fn utf_16(text: &str, bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
-        text.encode_utf16().flat_map(bytes).collect()
-    }
-
-    fn numbered(lines: std::ops::RangeInclusive<usize>) -> String {
-        lines.map(|line| format!("line {line}\n")).collect::<Vec<_>>().concat()
-    }
-
-    /// Reads page after page, as the details say, and joins what is left without the notes.
-    async fn read_all(content: &[u8], mut arguments: Value) -> String {
-        let host = FakeHost::new();
-        host.files.put("f", content);
-        arguments["path"] = "f".into();
-        let mut all = String::new();
-        loop {
-            let output = read(&host, arguments.clone()).await.unwrap();
-            let details = output.details.clone().unwrap();
-            let text = expect_text(Ok(output));
-            all.push_str(text.rfind("\n(Showing ").map_or(text.as_str(), |note| &text[..note]));
-            if details["next_offset"].is_null() {
-                return all;
-            }
-            if !details["next_column"].is_null() {
-                all.pop();
-            }
-            arguments["offset"] = details["next_offset"].clone();
-            arguments["column"] = details["next_column"].clone();
-        }
-    }
-
-    #[tokio::test]
-    async fn a_small_file_comes_as_it_is() {
-        let output = read_content("héllo\r\n\tworld", json!({})).await.unwrap();
-        let details = json!({
-            "path": "f", "size": 14, "first_line": 1, "last_line": 2, "next_offset": null, "next_column": null, "total_lines": 2,
-            "encoding": "UTF-8", "bom": false
-        });
-        assert_eq!(output, ToolOutput::text("héllo\r\n\tworld").with_details(details));
-    }
-
-    #[tokio::test]
-    async fn nothing_to_show_is_said_in_words() {
-        for (content, arguments, note) in [
-            ("", json!({}), "(The file is empty.)"),
-            ("\u{feff}", json!({}), "(The file is empty.)"),
-            ("", json!({"offset": 7}), "(The file is empty.)"),
-            ("a\nb\nc", json!({"offset": 4}), "(Line 4 is past the end: the file has 3 lines.)"),
-            ("a\n", json!({"offset": 2}), "(Line 2 is past the end: the file has 1 line.)"),
-            ("abc", json!({"column": 9}), "(Column 9 is past the end of line 1.)"),
-        ] {
-            assert_eq!(expect_text(read_content(content, arguments).await), note, "{content:?}");
-        }
-    }
-
-    #[tokio::test]
-    async fn a_large_file_comes_in_pages_of_whole_lines() {
-        let content = numbered(1..=2500);
-        let first = expect_text(read_content(content.as_str(), json!({})).await);
-        assert_eq!(first, format!("{}\n(Showing lines 1-2000 of a 23.3 KB file. Continue with offset=2001.)", numbered(1..=2000)));
-        let second = expect_text(read_content(content.as_str(), json!({"offset": 2001})).await);
-        assert_eq!(second, format!("{}\n(Showing lines 2001-2500, up to the end of the file.)", numbered(2001..=2500)));
-        let few = expect_text(read_content(content.as_str(), json!({"offset": 0, "limit": 2})).await);
-        assert_eq!(few, "line 1\nline 2\n\n(Showing lines 1-2 of a 23.3 KB file. Continue with offset=3.)");
-    }
-
-    #[tokio::test]
-    async fn the_note_counts_as_the_model_does() {
-        for (form, note) in [
-            (None, "(Showing lines 1-2 of a 21 bytes file. Continue with offset=3.)"),
-            (Some(FORMS[0]), "(Showing lines 1-2 of a 21 bytes file. Continue with offset=2.)"),
-            (Some(FORMS[1]), "(Showing lines 1-2 of a 21 bytes file. Continue with offset=3.)"),
-        ] {
-            let host = FakeHost::new();
-            host.files.put("f", numbered(1..=3));
-            let prepared = Erased::new(ReadFile).prepare(json!({"path": "f", "limit": 2}), &PlanContext::new(&*host)).unwrap();
-            let (plan, run) = prepared.into_parts();
-            let dialect = form.map(|form| form.dialect).unwrap_or_default();
-            let text = expect_text(run(context_for(plan, host).called_as(dialect, form)).await);
-            assert_eq!(text, format!("line 1\nline 2\n\n{note}"));
-        }
-    }
-
-    #[tokio::test]
-    async fn a_page_holds_a_hundred_kilobytes_or_a_megabyte_on_request() {
-        let content = format!("{}\n", "x".repeat(1023)).repeat(2000);
-        let output = read_content(content.as_str(), json!({})).await.unwrap();
-        assert_eq!(output.details.as_ref().unwrap()["next_offset"], 101);
-        assert!(output.texts().next().unwrap().starts_with(&content[..100 * 1024]));
-        let output = read_content(content.as_str(), json!({"limit": 1_000_000})).await.unwrap();
-        assert_eq!(output.details.unwrap()["next_offset"], 1025);
-    }
-
-    #[tokio::test]
-    async fn a_line_longer_than_a_page_is_cut_and_can_be_continued() {
-        let line = "€".repeat(50_000);
-        let output = expect_text(read_content(line.as_str(), json!({})).await);
-        let shown = BYTES / 3;
-        let note = format!(
-            "(Showing characters 1-{shown} of line 1, which is too long for one page of this 146.5 KB file. \
-             Continue with offset=1 and column={}.)",
-            shown + 1
-        );
-        assert_eq!(output, format!("{}\n\n{note}", "€".repeat(shown)));
-        let content = format!("first\n{line}\nlast\n");
-        assert_eq!(read_all(content.as_bytes(), json!({})).await, content);
-    }
-
-    #[tokio::test]
-    async fn every_page_together_is_the_file_in_any_encoding() {
-        // Lines of many lengths, so that characters and line ends lie across the borders of chunks and pages.
-        let lines = (0..4000).map(|number| format!("{number} {}\r\n", "日本é ".repeat(number % 23)));
-        let content = lines.collect::<Vec<_>>().concat();
-        assert!(content.len() > 400_000);
-        assert_eq!(read_all(content.as_bytes(), json!({})).await, content);
-        assert_eq!(read_all(&utf_16(&format!("\u{feff}{content}"), u16::to_le_bytes), json!({})).await, content);
-        assert_eq!(read_all(&utf_16(&content, u16::to_be_bytes), json!({"encoding": "utf-16be"})).await, content);
-        let japanese = content.replace('é', "e");
-        let (bytes, _, _) = SHIFT_JIS.encode(&japanese);
-        assert_eq!(read_all(&bytes, json!({"encoding": "Shift_JIS"})).await, japanese);
-    }
-
-    #[tokio::test]
-    async fn encodings_and_byte_order_marks_are_honoured() {
-        let cases: [(Vec<u8>, Value, &str, bool); 6] = [
-            (b"caf\xe9".to_vec(), json!({"encoding": "ISO-8859-1"}), "windows-1252", false),
-            ("\u{feff}café".into(), json!({}), "UTF-8", true),
-            (utf_16("\u{feff}café", u16::to_le_bytes), json!({}), "UTF-16LE", true),
-            (utf_16("\u{feff}café", u16::to_be_bytes), json!({"encoding": "UTF-8"}), "UTF-16BE", true),
-            (utf_16("café", u16::to_le_bytes), json!({"encoding": "utf-16le"}), "UTF-16LE", false),
-            ("café".into(), json!({"encoding": "utf8"}), "UTF-8", false),
-        ];
-        for (content, arguments, encoding, bom) in cases {
-            let output = read_content(content, arguments.clone()).await.unwrap();
-            let details = output.details.clone().unwrap();
-            assert_eq!((expect_text(Ok(output)).as_str(), &details["encoding"], &details["bom"]), ("café", &json!(encoding), &json!(bom)));
-        }
-        for unknown in ["EBCDIC-9", "", "iso-2022-kr"] {
-            let hint = "Use a name such as 'UTF-8', 'UTF-16LE', 'ISO-8859-1', 'windows-1252', 'Shift_JIS' or 'GBK'.";
-            let error = expect_error(read_content("x", json!({"encoding": unknown})).await);
-            assert_eq!(error, (ErrorKind::ValidationError, format!("Unsupported encoding: '{unknown}'. {hint}")));
-        }
-        let long = expect_error(read_content("x", json!({"encoding": "x".repeat(100_000)})).await).1;
-        assert!(long.len() < 500, "{} bytes", long.len());
-    }
-
-    #[tokio::test]
-    async fn what_is_not_text_is_refused_with_advice() {
-        let latin = "e.g. encoding='ISO-8859-1'; otherwise use another tool.";
-        for (content, message) in [
-            (
-                &b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"[..],
-                "Not a text file: f (16 bytes) looks like a PNG image. Use a tool that is made for such files.".to_owned(),
-            ),
-            (
-                b"ab\0c",
-                "Not a text file: f (4 bytes) contains NUL bytes and is most likely binary. If it is text in another encoding, name that, \
-                 e.g. encoding='UTF-16LE'; otherwise use another tool."
-                    .into(),
-            ),
-            (
-                b"p\0l\0a\0i\0n\0",
-                "Not UTF-8 text: f (10 bytes) looks like text in UTF-16 without a byte order mark. Try encoding='UTF-16LE'.".into(),
-            ),
-            (
-                b"caf\xe9 au lait",
-                format!(
-                    "Not UTF-8 text: f (12 bytes) has an invalid byte sequence at byte 3. If it is text in another encoding, name that, {latin}"
-                ),
-            ),
-            (
-                b"caf\xc3",
-                format!(
-                    "Not UTF-8 text: f (4 bytes) has an invalid byte sequence at byte 3. If it is text in another encoding, name that, {latin}"
-                ),
-            ),
-            (
-                b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n",
-                format!(
-                    "Not UTF-8 text: f (15 bytes) has an invalid byte sequence at byte 10. It looks like a PDF document. \
-                     If it is text in another encoding, name that, {latin}"
-                ),
-            ),
-        ] {
-            assert_eq!(expect_error(read_content(content, json!({})).await), (ErrorKind::NotText, message));
-        }
-        let binary: Vec<u8> = (0..=255).collect();
-        assert_eq!(expect_error(read_content(binary, json!({"encoding": "latin1"})).await).0, ErrorKind::NotText);
-    }
-
-    #[tokio::test]
-    async fn a_bad_byte_spoils_only_its_own_page() {
-        let mut content = "x".repeat(99).into_bytes();
-        content.push(b'\n');
-        let mut content = content.repeat(10_000);
-        content[500_050] = 0xff;
-        let outcomes = [json!({"limit": 10}), json!({"offset": 4999, "limit": 10}), json!({"offset": 5002, "limit": 10})];
-        let [before, at, after] = outcomes.map(|arguments| read_content(content.clone(), arguments));
-        assert!(before.await.is_ok());
-        let (kind, message) = expect_error(at.await);
-        assert!(kind == ErrorKind::NotText && message.contains("at byte 500050."), "{message}");
-        assert!(after.await.is_ok());
-    }
-
-    #[tokio::test]
-    async fn reads_are_small_and_no_more_than_needed() {
-        let host = FakeHost::new();
-        host.files.put("f", numbered(1..=200_000));
-        let reads = async |arguments| {
-            let before = host.files.reads().len();
-            read(&host, arguments).await.unwrap();
-            host.files.reads()[before..].iter().map(|read| (read.offset, read.length)).collect::<Vec<_>>()
-        };
-        assert_eq!(reads(json!({"path": "f"})).await, [(0, CHUNK)]);
-        let all: Vec<_> = (0..10).map(|chunk| (chunk * CHUNK as u64, CHUNK)).collect();
-        assert_eq!(reads(json!({"path": "f", "offset": 199_999})).await, all[..9]);
-        host.files.put("small", "x");
-        assert_eq!(reads(json!({"path": "small"})).await, [(0, CHUNK)]);
-    }
-
-    #[tokio::test]
-    async fn what_the_host_refuses_is_passed_on() {
-        let host = FakeHost::new();
-        host.files.put("d/a", "x");
-        host.files.fail(FileOperation::Read, "d/a", ErrorKind::ExecutionError, "bad sector");
-        for (path, kind, message) in [
-            ("nope.txt", ErrorKind::FileNotFound, "File not found: nope.txt"),
-            ("d", ErrorKind::ValidationError, "Path is a directory, not a file: d"),
-            ("d/a", ErrorKind::ExecutionError, "bad sector"),
-            ("", ErrorKind::ValidationError, "Invalid path: ''. Name a file."),
-        ] {
-            assert_eq!(expect_error(read(&host, json!({"path": path})).await), (kind, message.to_owned()));
-        }
-    }
-}
+mod tests;

@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::shared::changed::{Changed, Original, remember};
+
 const LONGEST_MARK: usize = 3;
 
 /// Write contents to a file on local storage. Creates the file and its folders if they are missing; 'overwrite' replaces
@@ -83,16 +85,47 @@ impl Tool for WriteFile {
 
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let Params { path, content, mode } = params;
-        let bytes = match mode {
-            Mode::Overwrite => content.into_bytes(),
-            Mode::Append => encoded(content, mark_of(&path, cx).await?),
-        };
-        let written = cx.fs().write(&path, bytes, mode.into()).await?;
-        let (path, mode) = (path.display().to_string(), mode.as_str());
-        let text = format!("Successfully wrote {} bytes to {path} (mode: {mode})", written.bytes);
-        let details = json!({"path": path, "bytes": written.bytes, "created": written.created, "mode": mode});
-        Ok(ToolOutput::text(text).with_details(details))
+        match mode {
+            Mode::Overwrite => overwrite(&path, content.into_bytes(), cx).await,
+            Mode::Append => append(&path, content, cx).await,
+        }
     }
+}
+
+async fn overwrite(path: &Path, content: Vec<u8>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let what = said(path, content.len() as u64, Mode::Overwrite);
+    let more = json!({"path": path.display().to_string(), "mode": Mode::Overwrite.as_str()});
+    match Original::replaced(path, cx).await {
+        Ok(original) if original.changed_since_seen() => Err(stale(path)),
+        Ok(original) => Ok(original.replace(path, content, cx).await?.counted(&what, more)),
+        Err(error) if error.kind() == ErrorKind::FileNotFound => Ok(Changed::create(path, content, cx).await?.counted(&what, more)),
+        // It is too large to compare, or may not be read; written it may be, and if not, that is said.
+        Err(_) => written(path, content, Mode::Overwrite, cx).await,
+    }
+}
+
+async fn append(path: &Path, content: String, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let bytes = encoded(content, mark_of(path, cx).await?);
+    written(path, bytes, Mode::Append, cx).await
+}
+
+/// Writes without a look at what is there.
+async fn written(path: &Path, content: Vec<u8>, mode: Mode, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let written = cx.fs().write(path, content, mode.into()).await?;
+    remember(path, &written, cx);
+    let details = json!({"path": path.display().to_string(), "bytes": written.bytes, "created": written.created, "mode": mode.as_str()});
+    Ok(ToolOutput::text(said(path, written.bytes, mode)).with_details(details))
+}
+
+fn said(path: &Path, bytes: u64, mode: Mode) -> String {
+    format!("Successfully wrote {bytes} bytes to {} (mode: {})", path.display(), mode.as_str())
+}
+
+fn stale(path: &Path) -> ToolError {
+    ToolError::execution(format!(
+        "{} was changed by someone else since you read it. Read it again, so that their changes are not lost; nothing was written.",
+        path.display()
+    ))
 }
 
 /// The encoding that a file's byte order mark names, if there is a file and it has one.
@@ -141,8 +174,13 @@ mod tests {
                 arguments["mode"] = mode.into();
             }
             let output = write(&host, arguments).await.unwrap();
-            let details = json!({"path": "a/ü.txt", "bytes": content.len(), "created": created, "mode": mode.unwrap_or("overwrite")});
-            assert_eq!(output, ToolOutput::text(text).with_details(details));
+            let details = output.details.clone().unwrap();
+            let expected_details =
+                json!({"path": "a/ü.txt", "bytes": content.len(), "created": created, "mode": mode.unwrap_or("overwrite")});
+            for (name, value) in expected_details.as_object().unwrap() {
+                assert_eq!(&details[name], value, "{name}");
+            }
+            assert_eq!(output.texts().next().unwrap().lines().next(), Some(text));
             assert_eq!(host.files.text("a/ü.txt").unwrap(), expected);
         }
         let before: Vec<_> = host.journal.kept().into_iter().map(|image| image.content).collect();
@@ -197,6 +235,23 @@ mod tests {
         assert!(kind == ErrorKind::ValidationError && message.contains("overwrite") && message.contains("append"), "{message}");
         assert_eq!((host.files.text("d/a").unwrap(), host.files.text("full").unwrap()), ("old".into(), "old".into()));
         assert_eq!(host.files.paths().len(), 2);
+    }
+
+    #[tokio::test]
+    async fn what_changed_is_told_and_a_new_file_is_not_repeated() {
+        let host = FakeHost::new();
+        let text = async |content: &str| {
+            let output = write(&host, json!({"path": "f", "content": content})).await.unwrap();
+            output.texts().next().unwrap().to_owned()
+        };
+        assert_eq!(text("a\nb\nc\n").await, "Successfully wrote 6 bytes to f (mode: overwrite)");
+        assert_eq!(text("a\nB\nc\n").await, "Successfully wrote 6 bytes to f (mode: overwrite)\n(1 added, 1 removed)");
+        let output = write(&host, json!({"path": "f", "content": "a\n"})).await.unwrap();
+        let diff = output.details.unwrap()["diff"].as_str().unwrap().to_owned();
+        assert!(diff.contains("-B\n-c\n"), "people are shown what went: {diff}");
+        host.files.forbid_read("f", "a secret");
+        let output = write(&host, json!({"path": "f", "content": "b\n"})).await.unwrap();
+        assert_eq!(output.details.unwrap()["diff"], Value::Null, "what may not be read is replaced unseen");
     }
 
     #[test]

@@ -7,8 +7,8 @@ use super::binary;
 use super::pager::{Page, Pager, Window, newlines};
 use super::words;
 
-/// How much is read at once.
-const CHUNK: usize = 256 * 1024;
+/// How much is read at once, and how much of a file decides what it is.
+pub(crate) const CHUNK: usize = 256 * 1024;
 
 /// A file that turned out to be text, at its beginning.
 pub(crate) struct TextFile<'a> {
@@ -21,11 +21,14 @@ pub(crate) struct TextFile<'a> {
 }
 
 impl<'a> TextFile<'a> {
-    /// Looks at the beginning of a file: its byte order mark, and whether it is text at all. A mark decides over a
-    /// declared encoding of the Unicode family, and over none; `name` is for messages.
-    pub(crate) async fn open(name: &'a str, reader: &'a dyn Reader, declared: Option<&'static Encoding>) -> Result<Self, ToolError> {
-        let mut chunks = Chunks::new(reader);
-        let head = chunks.next().await?;
+    /// Looks at the beginning of a file, its first [`CHUNK`]: its byte order mark, and whether it is text at all. A mark
+    /// decides over a declared encoding of the Unicode family, and over none; `name` is for messages.
+    pub(crate) fn begin(
+        name: &'a str,
+        reader: &'a dyn Reader,
+        head: Vec<u8>,
+        declared: Option<&'static Encoding>,
+    ) -> Result<Self, ToolError> {
         let unicode = declared.is_none_or(|encoding| [UTF_8, UTF_16LE, UTF_16BE].contains(&encoding));
         let mark = if unicode { Encoding::for_bom(&head) } else { None };
         let (encoding, skipped) = mark.unwrap_or((declared.unwrap_or(UTF_8), 0));
@@ -33,6 +36,7 @@ impl<'a> TextFile<'a> {
         if encoding.is_ascii_compatible() && binary::has_nul(&head) {
             return Err(not_text(name, reader.size(), format, &head));
         }
+        let mut chunks = Chunks { reader, position: head.len() as u64, ready: None, drained: head.len() < CHUNK };
         chunks.put_back(head, skipped);
         let decoder = encoding.new_decoder_without_bom_handling();
         Ok(Self { name, chunks, encoding, decoder, has_bom: mark.is_some(), format })
@@ -129,11 +133,7 @@ struct Chunks<'a> {
     drained: bool,
 }
 
-impl<'a> Chunks<'a> {
-    fn new(reader: &'a dyn Reader) -> Self {
-        Self { reader, position: 0, ready: None, drained: false }
-    }
-
+impl Chunks<'_> {
     /// The next chunk; empty at the end.
     async fn next(&mut self) -> Result<Vec<u8>, ToolError> {
         let chunk = match self.ready.take() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anstyle::Style;
-use haft_contract::visible;
+use haft_contract::{Arguments, visible};
 use haft_engine::{Explanation, HOOK, NOT_YET, NOTHING_CONFIGURED, Outcome, TraceEntry, Verdict};
 
 use crate::arguments::{Common, Explain, Who};
@@ -29,15 +29,16 @@ pub(crate) fn run(common: Common, request: Explain) -> Result<Exit, Failure> {
     let wire = Wire::with(registry, &invocation.common, &output)?;
     let (tool, who) = (invocation.tool.clone(), who.then(invocation.who.clone()));
     let arguments = invocation.arguments(wire.settings.config.limits.argument_bytes)?;
-    let explaining = wire.explaining()?;
-    let session = explaining.session(None, &who)?;
-    let explanation = block_on(async { Ok(explaining.engine.explain(&tool, arguments, &session).await?) })?;
-    if output.json {
-        output.data(&explanation)?;
-    } else {
-        print(&in_words(&explanation, session.workspace(), output.width))?;
-    }
+    block_on(one(&wire, &tool, arguments, &who, &output))?;
     Ok(Exit::Success)
+}
+
+/// One tool, or one call of it.
+pub(crate) async fn one(wire: &Wire, tool: &str, arguments: Option<Arguments>, who: &Who, output: &Output) -> Result<(), Failure> {
+    let explaining = wire.explaining()?;
+    let session = explaining.session(None, who)?;
+    let explanation = explaining.engine.explain(tool, arguments, &session).await?;
+    if output.json { output.data(&explanation) } else { print(&in_words(&explanation, session.workspace(), output.width)) }
 }
 
 /// Every tool: its verdict, and what decided it.

@@ -48,7 +48,7 @@ async fn list(log: &Arc<dyn CallLog>, request: History, output: &Output) -> Resu
     print(&table(&calls, output.has_symbols()).render(output.width))
 }
 
-fn table(calls: &[CallRecord], symbols: bool) -> Table {
+pub(crate) fn table(calls: &[CallRecord], symbols: bool) -> Table {
     let mut table = Table::new(&[
         ("ID", Room::Keep),
         ("WHEN", Room::Drop(1)),

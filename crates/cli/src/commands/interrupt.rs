@@ -7,12 +7,11 @@ use tokio_util::sync::CancellationToken;
 use crate::failure::{Exit, Failure};
 use crate::output::note;
 use crate::signals::Signals;
-use crate::terminal::stop_waiting;
+use crate::terminal::{restore, stop_waiting};
 
 /// Runs something to its end. The first signal cancels it, and is what the process ends with; the second ends it at once.
 pub(crate) async fn interruptible<T>(running: impl Future<Output = T>, cancel: &CancellationToken) -> Result<(T, Option<Exit>), Failure> {
-    let unavailable = |error| Failure::failed("execution_error", format!("signals cannot be listened for: {error}"));
-    let mut signals = Signals::listen().map_err(unavailable)?;
+    let mut signals = listen()?;
     let mut running = std::pin::pin!(running);
     let mut stopped = None;
     loop {
@@ -30,9 +29,16 @@ pub(crate) async fn interruptible<T>(running: impl Future<Output = T>, cancel: &
     }
 }
 
+/// Listens for the signals that stop.
+pub(crate) fn listen() -> Result<Signals, Failure> {
+    Signals::listen().map_err(|error| Failure::failed("execution_error", format!("signals cannot be listened for: {error}")))
+}
+
+/// Ends the process at once, and leaves a terminal that can be used.
 #[allow(clippy::exit, reason = "it was asked for twice, and whatever still runs is ended, not waited for")]
-fn leave(exit: Exit) -> ! {
+pub(crate) fn leave(exit: Exit) -> ! {
     stop_waiting();
+    restore();
     haft_host::end_all_processes();
     std::process::exit(i32::from(exit.code()))
 }

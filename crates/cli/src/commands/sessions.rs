@@ -1,21 +1,25 @@
-//! `haft sessions`: conversations that were held, shown, copied, taken out and removed.
+//! `haft sessions`: conversations that were held, found again, shown, gone on with, copied, taken out and removed.
+
+mod search;
+mod show;
 
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use haft_agent::Entry;
+use haft_agent::{Entry, Micros};
 use haft_contract::visible;
-use haft_provider::{Block, Message, Piece};
-use haft_store::{SessionFilter, SessionRecord, SessionStore};
+use haft_store::{SessionFilter, SessionRecord, SessionStore, UsageSum};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::arguments::{Common, Sessions};
-use crate::commands::block_on;
+pub(crate) use self::search::Found;
+use self::search::search;
+use self::show::show;
+use crate::arguments::{Chat, Common, Run, Sessions};
 use crate::commands::history::local_time;
+use crate::commands::{block_on, chat};
 use crate::failure::{Exit, Failure};
-use crate::output::{DIM, Output, STRONG, print};
-use crate::page::Page;
+use crate::output::{Output, note, print};
 use crate::table::{Cell, Room, Table};
 use crate::wire;
 
@@ -23,18 +27,19 @@ use crate::wire;
 const PAGE: usize = 1000;
 /// How times are written.
 const WHEN: &str = "%Y-%m-%d %H:%M";
-/// How much of a result is shown.
-const SHOWN_CHARACTERS: usize = 400;
 
 pub(crate) fn run(common: &Common, command: &Sessions, output: &Output) -> Result<Exit, Failure> {
+    if let Sessions::Resume { id, prompt } = command {
+        return resume(common, id, prompt.as_deref(), output);
+    }
     let workspace = wire::workspace(common)?;
     block_on(async {
         let store = wire::stores(&wire::data_folder()?)?.sessions;
         match command {
-            Sessions::List { all, limit } => {
+            Sessions::List { all, limit, search: wanted } => {
                 let filter =
                     SessionFilter { workspace: (!all).then_some(workspace), limit: Some(*limit as usize), ..SessionFilter::default() };
-                list(&store.list(filter).await?, output)
+                list(&store, &found(&store, filter, wanted.as_deref()).await?, output).await
             }
             Sessions::Show { id } => show(&store, id, output).await,
             Sessions::Export { id } => export(&store, id, output).await,
@@ -48,6 +53,8 @@ pub(crate) fn run(common: &Common, command: &Sessions, output: &Output) -> Resul
                 store.delete(&session.id).await?;
                 say(output, &format!("deleted: {}", session.id), &json!({ "deleted": session.id }))
             }
+            // It holds its own conversation, and was answered above.
+            Sessions::Resume { .. } => Ok(Exit::Success),
         }
     })
 }
@@ -61,12 +68,59 @@ fn say(output: &Output, words: &str, data: &Value) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-fn facts(session: &SessionRecord) -> Value {
-    json!({
+/// Goes on where the session was held and with the agent it was held with, unless the command line says otherwise.
+fn resume(common: &Common, id: &str, prompt: Option<&str>, output: &Output) -> Result<Exit, Failure> {
+    let session = block_on(async { Ok(wire::stores(&wire::data_folder()?)?.sessions.open(id).await?) })?;
+    let Some(prompt) = prompt else {
+        // It finds the folder and the agent itself.
+        return chat::run(common, &Chat { resume: Some(session.id), ..Chat::default() }, output);
+    };
+    let mut common = common.clone();
+    if common.workspace.is_none() && session.workspace.is_dir() && wire::workspace(&common)? != session.workspace {
+        note(&format!("working in {}, where the session was held", visible::line(&session.workspace.to_string_lossy())));
+        common.workspace = Some(session.workspace);
+    }
+    common.agent.get_or_insert(session.agent);
+    let request = Run { prompt: prompt.to_owned(), model: None, session: Some(session.id), max_rounds: None };
+    super::run::run(&common, &request, output)
+}
+
+/// The end of an id tells sessions apart: its beginning is the time.
+pub(crate) fn short_id(id: &str) -> &str {
+    &id[id.len().saturating_sub(8)..]
+}
+
+pub(crate) async fn found(store: &Arc<dyn SessionStore>, filter: SessionFilter, wanted: Option<&str>) -> Result<Vec<Found>, Failure> {
+    match wanted {
+        Some(wanted) => search(store, filter, wanted).await,
+        None => Ok(store.list(filter).await?.into_iter().map(|session| Found { session, excerpt: None }).collect()),
+    }
+}
+
+async fn facts(store: &Arc<dyn SessionStore>, session: &SessionRecord) -> Result<Value, Failure> {
+    let usage = store.session_usage(&session.id).await?;
+    Ok(json!({
         "id": session.id, "title": session.title, "agent": session.agent, "model": session.model,
         "workspace": session.workspace.to_string_lossy(), "messages": session.messages,
-        "created": moment(session.created), "updated": moment(session.updated),
+        "created": moment(session.created), "updated": moment(session.updated), "usage": usage_json(&usage),
+    }))
+}
+
+/// A sum that leaves some of it out is no sum: without the price of every answer there is none.
+fn usage_json(usage: &UsageSum) -> Value {
+    json!({
+        "requests": usage.requests, "input_tokens": usage.input, "output_tokens": usage.output, "cached_tokens": usage.cached,
+        "reasoning_tokens": usage.reasoning, "cost": whole_cost(usage).map(dollars), "unpriced_requests": usage.unpriced,
     })
+}
+
+fn whole_cost(usage: &UsageSum) -> Option<Micros> {
+    (usage.requests > 0 && usage.unpriced == 0).then_some(Micros(usage.cost_micros))
+}
+
+#[allow(clippy::cast_precision_loss)] // nobody pays so much that it shows
+fn dollars(cost: Micros) -> f64 {
+    cost.0 as f64 / 1e6
 }
 
 /// A time for programs.
@@ -74,23 +128,36 @@ fn moment(time: SystemTime) -> Option<String> {
     Timestamp::try_from(time).ok().map(|time| time.to_string())
 }
 
-fn list(sessions: &[SessionRecord], output: &Output) -> Result<Exit, Failure> {
+pub(crate) async fn list(store: &Arc<dyn SessionStore>, sessions: &[Found], output: &Output) -> Result<Exit, Failure> {
     if output.json {
-        output.data(&sessions.iter().map(facts).collect::<Vec<_>>())?;
-        return Ok(Exit::Success);
+        let mut all = Vec::new();
+        for Found { session, excerpt } in sessions {
+            let mut facts = facts(store, session).await?;
+            if excerpt.is_some() {
+                facts["found"] = json!(excerpt);
+            }
+            all.push(facts);
+        }
+        output.data(&all)?;
+    } else {
+        print(&table(sessions).render(output.width))?;
     }
-    let columns = [("ID", Room::Keep), ("UPDATED", Room::Keep), ("AGENT", Room::Keep), ("ENTRIES", Room::Keep), ("TITLE", Room::Wrap)];
-    let mut table = Table::new(&columns);
-    for session in sessions {
-        let (entries, updated) = (session.messages.to_string(), local_time(session.updated, WHEN));
-        // The end of an id tells sessions apart: its beginning is the time.
-        let short = &session.id[session.id.len().saturating_sub(8)..];
-        let title = visible::line(session.title.as_deref().unwrap_or_default());
-        let cells = [short, &updated, &session.agent, &entries, &title];
-        table.row(cells.into_iter().map(Cell::new).collect());
-    }
-    print(&table.render(output.width))?;
     Ok(Exit::Success)
+}
+
+fn table(sessions: &[Found]) -> Table {
+    let searched = sessions.iter().any(|found| found.excerpt.is_some());
+    let mut columns =
+        vec![("ID", Room::Keep), ("UPDATED", Room::Keep), ("AGENT", Room::Keep), ("ENTRIES", Room::Keep), ("TITLE", Room::Wrap)];
+    columns.extend(searched.then_some(("FOUND", Room::Wrap)));
+    let mut table = Table::new(&columns);
+    for Found { session, excerpt } in sessions {
+        let (entries, updated) = (session.messages.to_string(), local_time(session.updated, WHEN));
+        let title = session.title.as_deref().unwrap_or_default();
+        let cells = [short_id(&session.id), &updated, &session.agent, &entries, title];
+        table.row(cells.into_iter().chain(excerpt.as_deref()).map(Cell::new).collect());
+    }
+    table
 }
 
 async fn entries(store: &Arc<dyn SessionStore>, session: &str) -> Result<Vec<Entry>, Failure> {
@@ -109,49 +176,6 @@ async fn entries(store: &Arc<dyn SessionStore>, session: &str) -> Result<Vec<Ent
 async fn export(store: &Arc<dyn SessionStore>, id: &str, output: &Output) -> Result<Exit, Failure> {
     let session = store.open(id).await?;
     let entries = entries(store, &session.id).await?;
-    output.data(&json!({ "session": facts(&session), "entries": entries }))?;
+    output.data(&json!({ "session": facts(store, &session).await?, "entries": entries }))?;
     Ok(Exit::Success)
-}
-
-async fn show(store: &Arc<dyn SessionStore>, id: &str, output: &Output) -> Result<Exit, Failure> {
-    if output.json {
-        return export(store, id, output).await;
-    }
-    let session = store.open(id).await?;
-    let mut page = Page::default();
-    page.line(format_args!("{STRONG}{}{STRONG:#} {DIM}{}{DIM:#}", session.id, local_time(session.created, WHEN)));
-    for entry in entries(store, &session.id).await? {
-        match entry {
-            Entry::User { message } => said("you", &message, &mut page),
-            Entry::Assistant { message, model, .. } => said(&model, &message, &mut page),
-            Entry::Results { message } => said("results", &message, &mut page),
-            _ => {}
-        }
-    }
-    print(&page.finish())?;
-    Ok(Exit::Success)
-}
-
-fn said(who: &str, message: &Message, page: &mut Page) {
-    page.line(format_args!("\n{STRONG}{}{STRONG:#}", visible::line(who)));
-    for block in &message.blocks {
-        match block {
-            Block::Text { text, .. } => page.line(visible::lines(text)),
-            Block::Call { name, arguments, .. } => page.line(format_args!("→ {} {}", visible::line(name), short(arguments))),
-            Block::Result { name, content, is_error, .. } => {
-                let text = content.iter().find_map(|piece| if let Piece::Text { text } = piece { Some(text.as_str()) } else { None });
-                let mark = if *is_error { "failed" } else { "ok" };
-                page.line(format_args!("← {} {mark}: {}", visible::line(name), short(text.unwrap_or_default())));
-            }
-            _ => {}
-        }
-    }
-}
-
-fn short(text: &str) -> String {
-    let text = visible::line(text);
-    match text.char_indices().nth(SHOWN_CHARACTERS) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.into_owned(),
-    }
 }

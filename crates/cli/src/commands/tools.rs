@@ -32,10 +32,10 @@ pub(crate) fn run(common: &Common, request: &Tools, output: &Output) -> Result<E
 }
 
 /// A tool, and whether this agent is offered it.
-struct Listed {
-    entry: Arc<Entry>,
-    dialect: Dialect,
-    decision: Decision,
+pub(super) struct Listed {
+    pub(super) entry: Arc<Entry>,
+    pub(super) dialect: Dialect,
+    pub(super) decision: Decision,
 }
 
 fn find(wire: &Wire, name: &str) -> Result<Arc<Entry>, Failure> {
@@ -49,14 +49,14 @@ fn find(wire: &Wire, name: &str) -> Result<Arc<Entry>, Failure> {
 }
 
 impl Listed {
-    fn definition(&self) -> &ToolDefinition {
+    pub(super) fn definition(&self) -> &ToolDefinition {
         self.entry.definition()
     }
-    fn is_offered(&self) -> bool {
+    pub(super) fn is_offered(&self) -> bool {
         self.decision.verdict != Verdict::Deny
     }
     /// Why it is not offered.
-    fn reason(&self) -> Option<String> {
+    pub(super) fn reason(&self) -> Option<String> {
         let entry = self.decision.trace.iter().find(|entry| entry.outcome == Outcome::Deny)?;
         let what = format!("removed by {}", removed_by(entry));
         Some(short_place(entry).map_or_else(|| what.clone(), |place| format!("{what}, {place}")))
@@ -95,7 +95,7 @@ fn all(tools: &[Listed], with_hidden: bool, output: &Output) -> Result<(), Failu
     print(&list(tools, output.width))
 }
 
-fn list(tools: &[Listed], width: Option<usize>) -> String {
+pub(super) fn list(tools: &[Listed], width: Option<usize>) -> String {
     let name_width = tools.iter().map(|tool| marked(tool).len()).max().unwrap_or(0);
     let wide = width.is_none_or(|width| width >= WIDE);
     let mut table = Table::new(&[("", Room::Keep), ("", Room::Drop(1)), ("", Room::Drop(2))]);
@@ -143,7 +143,7 @@ fn footnote(tools: &[Listed], width: Option<usize>) -> String {
     format!("\n{}\n", wrapped(&text, width.unwrap_or(usize::MAX)).join("\n"))
 }
 
-fn first_sentence(text: &str) -> &str {
+pub(super) fn first_sentence(text: &str) -> &str {
     let line = text.lines().next().unwrap_or_default();
     line.split_once(". ").map_or(line, |(sentence, _)| sentence).trim_end_matches('.')
 }

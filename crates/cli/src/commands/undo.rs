@@ -40,7 +40,12 @@ async fn last(wire: &Wire, log: &Arc<dyn CallLog>, force: bool) -> Result<Undone
     }
 }
 
-async fn take_back(wire: &Wire, log: &Arc<dyn CallLog>, call: &CallRecord, force: bool) -> Result<Result<Undone, UndoError>, Failure> {
+pub(crate) async fn take_back(
+    wire: &Wire,
+    log: &Arc<dyn CallLog>,
+    call: &CallRecord,
+    force: bool,
+) -> Result<Result<Undone, UndoError>, Failure> {
     // The call's own folder: paths are resolved there as they were when it ran.
     let folder = if call.workspace.is_dir() { &call.workspace } else { &wire.settings.workspace };
     let wired = wire.calling(folder, Arc::clone(log), Asking::Never)?;
@@ -84,7 +89,7 @@ fn elsewhere(newest: &CallRecord, workspace: &Path) -> Failure {
     Failure::failed("not_undone", message).help(format!("`haft undo {}` undoes that one", newest.id))
 }
 
-fn show(undone: &Undone, output: &Output) -> Result<(), Failure> {
+pub(crate) fn show(undone: &Undone, output: &Output) -> Result<(), Failure> {
     let Undone { call, files, kept } = undone;
     let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
     if output.json {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use haft_contract::{Answer, ApprovalRequest, Approver, BoxFuture};
 
 use super::Terminal;
-use super::question::{confirmation, question};
+use super::question::{confirmation, question, why};
 
 const CONFIRM: &str = "Save it? [y/n] ";
 
@@ -29,7 +29,13 @@ impl TerminalApprover {
         let (longest, mut text) = (Longest::of(request, file), question(request, file));
         let mut dialogue = self.terminal.dialogue().await;
         loop {
-            let answer = dialogue.ask(&text, longest.prompt(), |line| understood(line, longest)).await?;
+            let answer = match dialogue.ask(&text, longest.prompt(), |line| said(line, longest)).await? {
+                Said::Answer(answer) => answer,
+                Said::Why => {
+                    text = why(request);
+                    continue;
+                }
+            };
             let (Answer::Always, Ok(rules), Some(file)) = (&answer, &request.lasting, file) else { return Some(answer) };
             if dialogue.ask(&confirmation(rules, file), CONFIRM, confirmed).await? {
                 return Some(answer);
@@ -65,11 +71,23 @@ impl Longest {
 
     fn prompt(self) -> &'static str {
         match self {
-            Self::Once => "[y]es once, [n]o (or n and what to tell the model): ",
-            Self::Session => "[y]es once, [s]ession, [n]o (or n and what to tell the model): ",
-            Self::Always => "[y]es once, [s]ession, [a]lways, [n]o (or n and what to tell the model): ",
+            Self::Once => "[y]es once, [?] why, [n]o (or n and what to tell the model): ",
+            Self::Session => "[y]es once, [s]ession, [?] why, [n]o (or n and what to tell the model): ",
+            Self::Always => "[y]es once, [s]ession, [a]lways, [?] why, [n]o (or n and what to tell the model): ",
         }
     }
+}
+
+/// What a person types at the question.
+#[derive(Debug, PartialEq, Eq)]
+enum Said {
+    Answer(Answer),
+    /// They want to know more first.
+    Why,
+}
+
+fn said(line: &str, longest: Longest) -> Option<Said> {
+    if line == "?" { Some(Said::Why) } else { understood(line, longest).map(Said::Answer) }
 }
 
 /// Only a plain word that was offered allows anything.
@@ -141,10 +159,10 @@ mod tests {
         let prompt = |request: &ApprovalRequest, file: Option<&str>| Longest::of(request, file.map(Path::new)).prompt();
         let (rule, none) = (request(Ok("exec(git push *)")), request(Err("no rule covers it")));
         for (request, file, expected) in [
-            (&rule, Some("/rules"), "[y]es once, [s]ession, [a]lways, [n]o (or n and what to tell the model): "),
-            (&rule, None, "[y]es once, [s]ession, [n]o (or n and what to tell the model): "),
-            (&none, Some("/rules"), "[y]es once, [n]o (or n and what to tell the model): "),
-            (&none, None, "[y]es once, [n]o (or n and what to tell the model): "),
+            (&rule, Some("/rules"), "[y]es once, [s]ession, [a]lways, [?] why, [n]o (or n and what to tell the model): "),
+            (&rule, None, "[y]es once, [s]ession, [?] why, [n]o (or n and what to tell the model): "),
+            (&none, Some("/rules"), "[y]es once, [?] why, [n]o (or n and what to tell the model): "),
+            (&none, None, "[y]es once, [?] why, [n]o (or n and what to tell the model): "),
         ] {
             assert_eq!(prompt(request, file), expected);
         }
@@ -171,6 +189,8 @@ mod tests {
         let deny = |comment: Option<&str>| Answer::Deny { comment: comment.map(str::to_owned) };
         for (lines, lasting, answer) in [
             (&["y"][..], rule, Answer::Once),
+            (&["?", "?", "y"], rule, Answer::Once),
+            (&["?"], rule, deny(None)),
             (&["s"], rule, Answer::Session),
             (&["a", "y"], rule, Answer::Always),
             (&["a", "what?", "yes"], rule, Answer::Always),

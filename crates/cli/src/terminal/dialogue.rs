@@ -1,12 +1,12 @@
 //! A question and its answer, and perhaps another question: nobody else gets the person's attention in between.
 
 use std::io;
+use std::sync::Arc;
 
 use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::{MutexGuard, mpsc};
 
-use super::in_its_place;
-use super::waiting::{self, Questioning};
+use super::screen::{Questioning, Screen};
 
 /// The lines that a person types, once someone reads them.
 type Lines = Option<mpsc::Receiver<String>>;
@@ -18,13 +18,16 @@ const GIVEN_UP: &str = "(This is no longer asked: its time is up, or it was sett
 pub(super) struct Dialogue<'a> {
     lines: MutexGuard<'a, Lines>,
     open: fn() -> mpsc::Receiver<String>,
+    screen: Arc<Screen>,
     waits: bool,
     _questioning: Questioning,
 }
 
 impl<'a> Dialogue<'a> {
     pub(super) fn begin(lines: MutexGuard<'a, Lines>, open: fn() -> mpsc::Receiver<String>) -> Self {
-        Self { lines, open, waits: false, _questioning: Questioning::begin() }
+        let screen = Screen::standard();
+        let questioning = Questioning::begin(Arc::clone(&screen));
+        Self { lines, open, screen, waits: false, _questioning: questioning }
     }
 
     /// Shows text, then asks until an answer can be understood. `None` when the input ends.
@@ -33,11 +36,11 @@ impl<'a> Dialogue<'a> {
         forget_what_was_typed(lines);
         self.waits = true;
         // If it cannot be shown, nobody answers, and that is a denial.
-        in_its_place(text);
+        self.screen.in_its_place(text);
         let answer = loop {
-            waiting::prompt(prompt);
+            self.screen.prompt(prompt);
             let Some(line) = lines.recv().await else { break None };
-            waiting::answered();
+            self.screen.answered();
             if let Some(answer) = understand(line.trim()) {
                 break Some(answer);
             }
@@ -51,7 +54,7 @@ impl Drop for Dialogue<'_> {
     /// Whoever looks up at last should not answer a question that nobody asks any more.
     fn drop(&mut self) {
         if self.waits {
-            in_its_place(GIVEN_UP);
+            self.screen.in_its_place(GIVEN_UP);
         }
     }
 }

@@ -9,6 +9,9 @@ use crate::effects::quoted;
 use crate::output::{CARE, STRONG};
 use crate::page::Page;
 
+/// Arguments up to here are repeated in a command.
+const COPIED_BYTES: usize = 2_000;
+
 /// The question. `rules_file` is where rules are saved that hold for good.
 pub(super) fn question(request: &ApprovalRequest, rules_file: Option<&Path>) -> String {
     let mut page = Page::default();
@@ -27,6 +30,19 @@ pub(super) fn question(request: &ApprovalRequest, rules_file: Option<&Path>) -> 
     for effect in &request.effects {
         show_effect(effect, &mut page);
     }
+    page.finish()
+}
+
+/// What stands before the person who wants to know why they are asked, and what an answer means.
+pub(super) fn why(request: &ApprovalRequest) -> String {
+    let arguments = request.arguments.to_string();
+    // A command that nobody can copy helps nobody.
+    let arguments = if arguments.len() <= COPIED_BYTES { quoted(&arguments) } else { "'{…}'".to_owned() };
+    let mut page = Page::default();
+    page.line(format_args!("Asked because: {}", visible::line(&request.reason)));
+    page.line(format_args!("haft explain {} {} shows every step.", visible::line(&request.call.tool), visible::line(&arguments)));
+    page.line("y allows this one call; s allows what the rules above cover until the session ends; a saves them for good;");
+    page.line("n refuses, and the words behind it go to the model.");
     page.finish()
 }
 
@@ -183,6 +199,18 @@ mod tests {
             anstream::adapter::strip_str(&confirmation).to_string(),
             format!("This would be saved to /home/me/config.toml:\n{rules}")
         );
+    }
+
+    #[test]
+    fn whoever_wants_to_know_why_is_told_where_to_look() {
+        let mut request = request(&Plan::nothing(), "rule 7\u{7}");
+        request.arguments = json!({"path": "it's\u{202e}"});
+        let keys = "y allows this one call; s allows what the rules above cover until the session ends; a saves them for good;\n\
+                    n refuses, and the words behind it go to the model.\n";
+        let command = "haft explain exec '{\"path\":\"it'\\''s\\u{202e}\"}' shows every step.\n";
+        assert_eq!(why(&request), format!("Asked because: rule 7\\u{{7}}\n{command}{keys}"));
+        request.arguments = json!({"content": "x".repeat(5_000)});
+        assert_eq!(why(&request), format!("Asked because: rule 7\\u{{7}}\nhaft explain exec '{{…}}' shows every step.\n{keys}"));
     }
 
     #[test]

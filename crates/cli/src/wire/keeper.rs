@@ -15,13 +15,18 @@ pub(super) struct Keeper {
 
 impl Keeper {
     pub(super) fn new(settings: &Settings) -> Self {
-        let file = settings.named_file().map(Path::to_owned).or_else(|| user_file().ok());
-        let file = file.ok_or_else(|| "there is no file to save it in, because HOME is not set".to_owned());
-        Self { file: file.and_then(|file| of_the_person(file, &settings.workspace)) }
+        Self { file: own_file(settings) }
     }
     pub(super) fn file(&self) -> Option<&Path> {
         self.file.as_deref().ok()
     }
+}
+
+/// The person's file, or the one that stands in for it; or why there is none.
+pub(super) fn own_file(settings: &Settings) -> Result<PathBuf, String> {
+    let file = settings.named_file().map(Path::to_owned).or_else(|| user_file().ok());
+    let file = file.ok_or_else(|| "there is no file to save it in, because HOME is not set".to_owned());
+    file.and_then(|file| of_the_person(file, &settings.workspace))
 }
 
 /// A file in the project's own folder is the project's, whatever named it: it comes along with the project, to others too.

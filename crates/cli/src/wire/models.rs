@@ -1,157 +1,145 @@
-//! Which model answers: the one that was named, or else one whose key is set, one on this machine, or the demo model.
+//! Which model answers: the one that was named, or else one that is configured, one whose key is set, one on this machine, or
+//! the demo model.
+
+mod key;
+mod known;
+mod limits;
+mod listed;
+mod local;
+mod prices;
+mod setup;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use haft_agent::{DemoModel, HttpProvider, Provider};
-use haft_config::{Provenance, Value};
-use haft_provider::{Client, Endpoint, Key, Model, Options, Protocol};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+pub(crate) use self::key::KeySource;
+use self::known::KNOWN;
+use self::limits::model;
+pub(crate) use self::listed::{Listed, Status, list};
+use self::local::Found;
+pub(super) use self::local::LOCAL_VARIABLE;
+pub(crate) use self::prices::prices;
+use self::setup::{Setup, own_providers, text_at};
 use super::Settings;
 use crate::failure::Failure;
-
-/// A provider that everyone knows.
-struct Known {
-    name: &'static str,
-    protocol: Protocol,
-    base_url: &'static str,
-    key: &'static str,
-    /// The model to begin with, when only the key says which provider is meant.
-    usual: Option<&'static str>,
-}
-
-const KNOWN: &[Known] = &[
-    Known {
-        name: "anthropic",
-        protocol: Protocol::Anthropic,
-        base_url: "https://api.anthropic.com/v1",
-        key: "ANTHROPIC_API_KEY",
-        usual: Some("claude-sonnet-4-5"),
-    },
-    Known {
-        name: "openai",
-        protocol: Protocol::OpenAiResponses,
-        base_url: "https://api.openai.com/v1",
-        key: "OPENAI_API_KEY",
-        usual: Some("gpt-5.1"),
-    },
-    Known {
-        name: "gemini",
-        protocol: Protocol::Gemini,
-        base_url: "https://generativelanguage.googleapis.com/v1beta",
-        key: "GEMINI_API_KEY",
-        usual: Some("gemini-2.5-pro"),
-    },
-];
-
-/// Servers that people run on their own machine, by the addresses that they use unless told otherwise.
-const LOCAL: &[(&str, &str)] = &[("ollama", "127.0.0.1:11434"), ("lmstudio", "127.0.0.1:1234"), ("llama.cpp", "127.0.0.1:8080")];
-/// Where to look for them instead: addresses with commas between; empty means nowhere.
-pub(super) const LOCAL_VARIABLE: &str = "HAFT_LOCAL_MODELS";
-/// A server on this machine answers at once, or is not there.
-const LOCAL_WAIT: Duration = Duration::from_millis(300);
-/// A list of models is short.
-const LOCAL_BYTES: u64 = 256 * 1024;
 
 /// The name of the demo model, for those who want it although there is another.
 const DEMO: &str = "demo";
 
+/// The model that answers, and why it is that one.
+pub(crate) struct Chosen {
+    pub(crate) provider: Arc<dyn Provider>,
+    /// A clause: `ANTHROPIC_API_KEY is set`.
+    pub(crate) reason: String,
+}
+
+/// The name of a model, and why it is that one.
+struct Choice {
+    name: String,
+    reason: String,
+}
+
 /// The model that answers for an agent, unless the command line names another.
 pub(crate) async fn provider(settings: &Settings, named: Option<&str>) -> Result<Arc<dyn Provider>, Failure> {
-    let configured =
-        text_at(&settings.provenance, &["agents", &settings.agent, "model"]).or_else(|| text_at(&settings.provenance, &["model"]));
-    if let Some(name) = named.or(configured) {
-        return by_name(settings, name);
-    }
-    if let Some(known) = KNOWN.iter().find(|known| variable(known.key).is_some()) {
-        return by_name(settings, &format!("{}/{}", known.name, known.usual.unwrap_or_default()));
-    }
-    match local().await {
-        Some(model) => Ok(Arc::new(model)),
-        None => Ok(Arc::new(DemoModel::default())),
+    Ok(chosen(settings, named).await?.provider)
+}
+
+/// The same, with the reason why it is that one.
+pub(crate) async fn chosen(settings: &Settings, named: Option<&str>) -> Result<Chosen, Failure> {
+    let Choice { name, reason } = match named.map(by_flag).or_else(|| written(settings)) {
+        Some(choice) => choice,
+        None => otherwise(&found(settings).await),
+    };
+    Ok(Chosen { provider: by_name(settings, &name).await?, reason })
+}
+
+/// Whether the person has written down which model is to answer.
+pub(crate) fn is_configured(settings: &Settings) -> bool {
+    configured(settings).is_some()
+}
+
+fn by_flag(name: &str) -> Choice {
+    Choice { name: name.to_owned(), reason: "--model names it".to_owned() }
+}
+
+/// What somebody wrote down, into a file or the environment.
+fn written(settings: &Settings) -> Option<Choice> {
+    configured(settings).or_else(|| first_of_own(settings)).or_else(|| first_with_key(settings))
+}
+
+/// The servers on this machine. One whose name the person gave to another address cannot be meant by it.
+async fn found(settings: &Settings) -> Vec<Found> {
+    let is_meant = |found: &Found| Setup::of(settings, &found.server.name).is_ok_and(|setup| setup.is_at(&found.server));
+    local::found().await.into_iter().filter(is_meant).collect()
+}
+
+/// The first model on this machine, or the one that is always there.
+fn otherwise(found: &[Found]) -> Choice {
+    let first = found.iter().find_map(|Found { server, models }| Some((server, models.first()?)));
+    match first {
+        Some((server, model)) => {
+            Choice { name: format!("{}/{model}", server.name), reason: format!("a model server answers at {}", server.address) }
+        }
+        None => Choice {
+            name: DEMO.to_owned(),
+            reason: "no model is configured, no key is set, and no model server answers on this machine".to_owned(),
+        },
     }
 }
 
-fn by_name(settings: &Settings, name: &str) -> Result<Arc<dyn Provider>, Failure> {
+/// What the agent's own table names, or else what holds for all.
+fn configured(settings: &Settings) -> Option<Choice> {
+    let agent = ["agents", settings.agent.as_str(), "model"];
+    [&agent[..], &["model"]].into_iter().find_map(|path| {
+        let name = text_at(&settings.provenance, path)?;
+        let source = &settings.provenance.get_at(path)?.source;
+        Some(Choice { name: name.to_owned(), reason: format!("{} names it ({source})", path.join(".")) })
+    })
+}
+
+/// Whoever lists the models of a provider means to use them.
+fn first_of_own(settings: &Settings) -> Option<Choice> {
+    own_providers(&settings.provenance).into_iter().find_map(|provider| {
+        let model = settings.provenance.entries_at(&["providers", &provider, "models"]).first()?;
+        let usable = Setup::of(settings, &provider).is_ok_and(|setup| setup.key.is_there());
+        let reason = format!("it is the first of providers.{provider}.models");
+        usable.then(|| Choice { name: format!("{provider}/{}", model.value), reason })
+    })
+}
+
+fn first_with_key(settings: &Settings) -> Option<Choice> {
+    KNOWN.iter().find_map(|known| {
+        let reason = match Setup::of(settings, known.name).ok().filter(|setup| setup.key.is_there())?.key {
+            KeySource::Variable(variable) => format!("{variable} is set"),
+            KeySource::Command(_) | KeySource::None => format!("providers.{}.api_key_command gives its key", known.name),
+        };
+        Some(Choice { name: format!("{}/{}", known.name, known.usual), reason })
+    })
+}
+
+async fn by_name(settings: &Settings, name: &str) -> Result<Arc<dyn Provider>, Failure> {
     if name == DEMO {
         return Ok(Arc::new(DemoModel::default()));
     }
-    let Some((provider, model)) = name.split_once('/').filter(|(provider, model)| !provider.is_empty() && !model.is_empty()) else {
-        return Err(
-            Failure::usage(format!("'{name}' is not a model")).help("write it as provider/model, such as anthropic/claude-sonnet-4-5")
-        );
-    };
-    let (protocol, endpoint) = endpoint(settings, provider)?;
-    let client = Client::new(Options::from_env(variable).map_err(|error| Failure::config(error.message))?);
-    Ok(Arc::new(HttpProvider::new(Model::new(provider, protocol, model), endpoint, client)))
+    let (provider, name) = parts(name)?;
+    let setup = Setup::of(settings, provider)?;
+    let model = model(settings, &setup, name);
+    Ok(Arc::new(HttpProvider::new(model, setup.endpoint().await?, setup.client()?)))
 }
 
-/// Where a provider is, and how it is spoken to: the person's own table before what everyone knows.
-fn endpoint(settings: &Settings, name: &str) -> Result<(Protocol, Endpoint), Failure> {
-    let known = KNOWN.iter().find(|known| known.name == name);
-    let at = |key: &str| text_at(&settings.provenance, &["providers", name, key]);
-    let configured = settings.provenance.names_beneath(&["providers"]);
-    if known.is_none() && !configured.iter().any(|provider| provider == name) {
-        let names: Vec<&str> = KNOWN.iter().map(|known| known.name).chain(configured.iter().map(String::as_str)).collect();
-        let failure = Failure::usage(format!("there is no provider '{name}'"));
-        return Err(failure.help(format!("there are {}; others are named in [providers.{name}]", names.join(", "))));
-    }
-    let protocol = match at("protocol") {
-        Some(protocol) => protocol.parse().map_err(Failure::config)?,
-        None => known.map_or(Protocol::OpenAi, |known| known.protocol),
-    };
-    let base_url = at("base_url").or(known.map(|known| known.base_url)).ok_or_else(|| {
-        Failure::config(format!("the provider '{name}' has no address")).help(format!("set base_url in [providers.{name}]"))
-    })?;
-    let mut endpoint = Endpoint::new(base_url);
-    // A server without a named key needs none; one that has a name must have a value.
-    if let Some(key) = at("api_key_env").or(known.map(|known| known.key)) {
-        endpoint.key = Some(Key::from_env(key, variable).map_err(|error| Failure::config(error.message))?);
-    }
-    Ok((protocol, endpoint))
+/// Whether there can be a model of this name: what is wrong with its form, or its provider.
+pub(crate) fn fit(settings: &Settings, name: &str) -> Result<(), Failure> {
+    if name == DEMO { Ok(()) } else { parts(name).and_then(|(provider, _)| Setup::of(settings, provider)).map(drop) }
 }
 
-fn text_at<'a>(settings: &'a Provenance, path: &[&str]) -> Option<&'a str> {
-    match &settings.get_at(path)?.value {
-        Value::Text(text) => Some(text),
-        Value::Choice(word) => Some(word),
-        _ => None,
-    }
+/// The provider and the model of a name.
+fn parts(name: &str) -> Result<(&str, &str), Failure> {
+    name.split_once('/').filter(|(provider, model)| !provider.is_empty() && !model.is_empty()).ok_or_else(|| {
+        Failure::usage(format!("'{name}' is not a model")).help("write it as provider/model, such as anthropic/claude-sonnet-4-5")
+    })
 }
 
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
-}
-
-/// The first model of a server on this machine.
-async fn local() -> Option<HttpProvider> {
-    let own = std::env::var(LOCAL_VARIABLE).ok();
-    let servers: Vec<(&str, &str)> = match &own {
-        Some(addresses) => {
-            addresses.split(',').filter(|address| !address.trim().is_empty()).map(|address| ("local", address.trim())).collect()
-        }
-        None => LOCAL.to_vec(),
-    };
-    for (name, address) in servers {
-        if let Ok(Some(model)) = tokio::time::timeout(LOCAL_WAIT, first_model(address)).await {
-            let endpoint = Endpoint::new(format!("http://{address}/v1"));
-            let client = Client::new(Options::default());
-            return Some(HttpProvider::new(Model::new(name, Protocol::OpenAi, model), endpoint, client));
-        }
-    }
-    None
-}
-
-/// What `GET /v1/models` names first. Anything else than such a list is not a model server.
-async fn first_model(address: &str) -> Option<String> {
-    let mut connection = tokio::net::TcpStream::connect(address).await.ok()?;
-    let request = format!("GET /v1/models HTTP/1.0\r\nHost: {address}\r\nAccept: application/json\r\nConnection: close\r\n\r\n");
-    connection.write_all(request.as_bytes()).await.ok()?;
-    let mut answer = Vec::new();
-    connection.take(LOCAL_BYTES).read_to_end(&mut answer).await.ok()?;
-    let text = String::from_utf8(answer).ok()?;
-    let (head, body) = text.split_once("\r\n\r\n")?;
-    let list: serde_json::Value = serde_json::from_str(body).ok().filter(|_| head.split(' ').nth(1) == Some("200"))?;
-    list["data"].as_array()?.first()?["id"].as_str().map(str::to_owned)
 }

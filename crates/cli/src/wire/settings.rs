@@ -90,6 +90,15 @@ fn is_trusted(workspace: &Path, fingerprint: &str) -> bool {
 
 /// Reads and checks every layer, with or without what only trust would start.
 pub(crate) fn read(common: &Common, workspace: &Path, registry: &Registry, trust: Trust) -> Loaded {
+    read_with(common, workspace, registry, trust, None)
+}
+
+/// As [`check`], if the person's file held this text.
+pub(crate) fn tried(common: &Common, workspace: &Path, registry: &Registry, own_text: &str) -> Loaded {
+    read_with(common, workspace, registry, Trust::Asked, Some(own_text))
+}
+
+fn read_with(common: &Common, workspace: &Path, registry: &Registry, trust: Trust, own_text: Option<&str>) -> Loaded {
     let environment = |name: &str| std::env::var_os(name);
     let flags = flags(common);
     let vocabulary = vocabulary(registry);
@@ -97,6 +106,7 @@ pub(crate) fn read(common: &Common, workspace: &Path, registry: &Registry, trust
     let mut request = Request::new(workspace, &environment);
     request.config_file = config_file(common);
     request.config_file_from = if common.config.is_some() { "--config" } else { "HAFT_CONFIG" };
+    request.own_text = own_text;
     request.environment_names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
     request.flags = &flags;
     request.check = Some(&judge);
@@ -149,7 +159,7 @@ pub(crate) fn workspace(common: &Common) -> Result<PathBuf, Failure> {
 }
 
 /// The report of a configuration that cannot be used.
-fn refused(loaded: &Loaded, output: &Output) -> Failure {
+pub(crate) fn refused(loaded: &Loaded, output: &Output) -> Failure {
     let message = loaded.errors().next().map_or_else(String::new, |problem| problem.message.clone());
     Failure::config(message)
         .report(loaded.report(Look::Styled, report_width(output)))

@@ -171,7 +171,7 @@ fn help_of_a_tool_that_is_not_there_is_no_call() {
     for (command, flag) in [("call", "--help"), ("call", "-h"), ("explain", "--help")] {
         let ran = world.run(&[command, "raed_file", flag]);
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{command} {flag}");
-        let first = "error: there is no tool 'raed_file'\nhelp: did you mean read_file? `haft tools` lists the tools\n\n";
+        let first = "error: there is no tool 'raed_file'\nhelp: did you mean read_file or edit_file? `haft tools` lists the tools\n\n";
         assert!(ran.stderr.starts_with(first) && ran.stderr.contains(&format!("Usage: haft {command} [OPTIONS] <TOOL>")), "{ran:?}");
     }
     assert_eq!(world.run(&["call", "nope", "--help", "--json"]).json()["error_type"], "usage_error");

@@ -21,7 +21,8 @@ fn an_agent_has_its_own_lists_and_access() {
     let world = World::with_config(
         "[agents.reader]\naccess = \"read-only\"\n[agents.reader.tools]\nallow = [\"group:fs\"]\n[agents.boss]\naccess = \"full-access\"\n",
     );
-    assert_eq!(offered(&world, &["--agent", "reader"]), ["read_file", "write_file"]);
+    let files = ["read_file", "write_file", "edit_file", "apply_patch", "glob_search", "grep_search", "notebook_edit"];
+    assert_eq!(offered(&world, &["--agent", "reader"]), files);
     let writing = ["write_file", "--path", "a", "--content", "b", "--agent"];
     assert_eq!(verdict(&world, &[&writing[..], &["reader"]].concat()), "deny");
     assert_eq!(verdict(&world, &[&writing[..], &["main"]].concat()), "allow");

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -17,22 +17,44 @@ use serde_json::json;
 use super::harness::World;
 
 /// Runs a command in a terminal of this width and gives what it showed.
-fn shown(world: &World, columns: u16, variables: &[(&str, &str)], words: &[&str]) -> String {
+pub(crate) fn shown(world: &World, columns: u16, variables: &[(&str, &str)], words: &[&str]) -> String {
     shown_to(world, columns, variables, words, |_, _| ())
 }
 
 /// The same with a person in front of it, who sees the terminal and knows the process.
-fn shown_to(world: &World, columns: u16, variables: &[(&str, &str)], words: &[&str], person: impl FnOnce(&mut Screen, &Child)) -> String {
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+pub(crate) fn shown_to(
+    world: &World,
+    columns: u16,
+    variables: &[(&str, &str)],
+    words: &[&str],
+    person: impl FnOnce(&mut Screen, &Child),
+) -> String {
+    let mut command = world.command(words);
+    command.envs(variables.iter().copied());
+    seen(command, columns, Program::Absent, person).0
+}
+
+/// Whether a program reads standard output, in place of the person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Program {
+    Absent,
+    Reads,
+}
+
+/// Runs this command before a person; gives what the terminal showed, and what the program read.
+pub(crate) fn seen(mut command: Command, columns: u16, program: Program, person: impl FnOnce(&mut Screen, &Child)) -> (String, String) {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
     grantpt(&master).unwrap();
     unlockpt(&master).unwrap();
     let name = ptsname(&master, Vec::new()).unwrap();
-    let slave: OwnedFd = rustix::fs::open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
+    let slave: OwnedFd = rustix::fs::open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty()).unwrap();
     tcsetwinsize(&slave, Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
-    let mut command = world.command(words);
-    command.env("TERM", "xterm").envs(variables.iter().copied());
-    command.stdin(slave.try_clone().unwrap()).stdout(slave.try_clone().unwrap()).stderr(Stdio::from(slave));
-    let mut child = command.spawn().unwrap();
+    if !command.get_envs().any(|(name, _)| name == "TERM") {
+        command.env("TERM", "xterm");
+    }
+    let out = if program == Program::Reads { Stdio::piped() } else { Stdio::from(slave.try_clone().unwrap()) };
+    command.stdin(slave.try_clone().unwrap()).stdout(out).stderr(Stdio::from(slave));
+    let child = command.spawn().unwrap();
     // Our own copies of the slave's end go with the command, so that the read ends with the child.
     drop(command);
     let mut screen = Screen { terminal: File::from(master), seen: Vec::new() };
@@ -40,28 +62,34 @@ fn shown_to(world: &World, columns: u16, variables: &[(&str, &str)], words: &[&s
     let Screen { mut terminal, mut seen } = screen;
     // At the end of the child Linux answers with an error where others say end of file; either way all has been read.
     terminal.read_to_end(&mut seen).ok();
-    child.wait().unwrap();
-    String::from_utf8(seen).unwrap().replace("\r\n", "\n")
+    // What a program reads here fits into the pipe, so it can be read at the end.
+    let read = child.wait_with_output().unwrap().stdout;
+    (String::from_utf8(seen).unwrap().replace("\r\n", "\n"), String::from_utf8(read).unwrap())
 }
 
 /// A terminal, and what it has shown so far.
-struct Screen {
+pub(crate) struct Screen {
     terminal: File,
     seen: Vec<u8>,
 }
 
 impl Screen {
     /// Waits until it shows this.
-    fn wait_for(&mut self, text: &str) {
+    pub(crate) fn wait_for(&mut self, text: &str) {
         let mut piece = [0; 4096];
         while !String::from_utf8_lossy(&self.seen).contains(text) {
             let count = self.terminal.read(&mut piece).unwrap_or_else(|error| panic!("{error}: {}", self.seen.escape_ascii()));
             self.seen.extend_from_slice(&piece[..count]);
         }
     }
+
+    /// Types this.
+    pub(crate) fn types(&mut self, keys: &str) {
+        self.terminal.write_all(keys.as_bytes()).unwrap();
+    }
 }
 
-const PROMPT: &str = "what to tell the model): ";
+pub(crate) const PROMPT: &str = "what to tell the model): ";
 
 #[test]
 fn whoever_does_not_answer_finds_the_next_words_on_a_line_of_their_own() {
@@ -70,7 +98,7 @@ fn whoever_does_not_answer_finds_the_next_words_on_a_line_of_their_own() {
     let plain = [("NO_COLOR", "1")];
     let left = shown_to(&world, 80, &plain, &words, |screen, _| {
         screen.wait_for(PROMPT);
-        screen.terminal.write_all(b"\x04").unwrap();
+        screen.types("\x04");
     });
     assert!(left.contains(&format!("{PROMPT}\nerror: ")), "{left}");
     let effects = left.split("It would:\n").nth(1).unwrap();

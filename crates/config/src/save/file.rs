@@ -48,18 +48,22 @@ pub(super) fn lock(file: &Path, patience: Duration) -> Result<File, SaveError> {
     }
 }
 
-/// The text of the file; empty if it is not there.
-pub(super) fn read(file: &Path) -> Result<String, SaveError> {
+/// The text of the file; `None` if it is not there.
+pub(super) fn read(file: &Path) -> Result<Option<String>, SaveError> {
     let unusable = |why: String| SaveError::Unusable { file: file.to_owned(), why };
     // A file that is renamed over does not stop anyone, so what the person made read-only is looked at here.
     if file.metadata().is_ok_and(|metadata| metadata.permissions().readonly()) {
         return Err(unusable("it is read-only".into()));
     }
-    Ok(read::read(file).map_err(unusable)?.unwrap_or_default())
+    read::read(file).map_err(unusable)
 }
 
 /// Replaces the file as a whole, with the mode it had: no one ever reads half of it.
 pub(super) fn replace(file: &Path, text: &str) -> Result<(), SaveError> {
+    if text.len() as u64 > read::MAX_BYTES {
+        let why = format!("it would be larger than {} bytes", read::MAX_BYTES);
+        return Err(SaveError::Unusable { file: file.to_owned(), why });
+    }
     let draft = beside(file, "new");
     let written = write(&draft, file, text).and_then(|()| std::fs::rename(&draft, file)).and_then(|()| sync(folder_of(file)));
     written.map_err(|source| {
@@ -67,6 +71,12 @@ pub(super) fn replace(file: &Path, text: &str) -> Result<(), SaveError> {
         std::fs::remove_file(&draft).ok();
         SaveError::Write { file: file.to_owned(), source }
     })
+}
+
+/// Removes the file.
+pub(super) fn remove(file: &Path) -> Result<(), SaveError> {
+    let removed = std::fs::remove_file(file).and_then(|()| sync(folder_of(file)));
+    removed.map_err(|source| SaveError::Write { file: file.to_owned(), source })
 }
 
 fn write(draft: &Path, file: &Path, text: &str) -> std::io::Result<()> {

@@ -79,7 +79,7 @@ fn what_is_wrong_with_a_hook_is_told_where_it_stands() {
         ("[[hooks]]\ncommand = 'x'\n".to_owned(), "1:1 hooks an entry of 'hooks' has no event | add event = \"before_tool_call\"".to_owned()),
         ("[[hooks]]\nevent = 'after_tool_call'\n".into(), "1:1 hooks an entry of 'hooks' has no command | add command = \"my-check\"".into()),
         ("hooks = [{ event = 'after_tool_call' }]".into(), "1:10 hooks an entry of 'hooks' has no command | add command = \"my-check\"".into()),
-        ("[[hooks]]\nevent = 'before_tool_call'\ncommand = ' '\n".into(), "3:11 hooks[].command 'hooks[].command' holds an empty text | write 1 to 4096 bytes of text, or remove it".into()),
+        ("[[hooks]]\nevent = 'before_tool_call'\ncommand = ' '\n".into(), "3:11 hooks[].command 'hooks[].command' holds an empty text | write 1 to 65536 bytes of text, or remove it".into()),
         ("[[hooks]]\nevent = 'before_tol_call'\ncommand = 'x'\n".into(), format!("2:9 hooks[].event 'hooks[].event' has the unknown value 'before_tol_call' | did you mean \"before_tool_call\"? There are: {events}")),
         ("[[hooks]]\nevent = 'after_tool_call'\ncommand = 'x'\non_failure = 'block'\n".into(), "4:14 hooks[].on_failure 'hooks[].on_failure' cannot be block after a call: there is nothing left to block | use \"continue\", or event = \"before_tool_call\"".into()),
         (format!("{before}match = []"), "4:9 hooks[].match 'hooks[].match' is empty: the hook would never run | remove the key to run it for every tool, or name the tools".into()),

@@ -1,6 +1,6 @@
 //! The key table itself, and the keys that this version only knows by name.
 
-use haft_config::{Config, KEYS, Key, Status};
+use haft_config::{KEYS, Key, Status};
 
 use super::fixture::Fixture;
 
@@ -45,18 +45,4 @@ fn authority_that_is_not_enforced_is_refused() {
             "{text}"
         );
     }
-}
-
-#[test]
-fn what_carries_no_authority_is_only_a_warning() {
-    let text = "[providers.work]\nmodels = ['m1']\n";
-    let fixture = Fixture::new().user(text);
-    let loaded = fixture.load();
-    assert_eq!(
-        fixture.problems(&loaded),
-        [
-            "warning user 2:1 providers.work.models 'providers.work.models' is not used by this version yet | nothing depends on it: leave it, or remove it"
-        ]
-    );
-    assert_eq!(loaded.config, Config::default());
 }

@@ -107,6 +107,7 @@ struct Sample {
 
 const SAMPLES: &[Sample] = &[
     Sample { key: "access", strict: ("\"read-only\"", "read-only"), loose: ("\"full-access\"", "full-access") },
+    Sample { key: "workspace.secrets", strict: ("\"deny\"", "deny"), loose: ("\"allow\"", "allow") },
     Sample { key: "guards.taint", strict: ("\"deny\"", "deny"), loose: ("\"off\"", "off") },
     Sample { key: "guards.loop", strict: ("true", "true"), loose: ("false", "0") },
     Sample { key: "guards.loop_note", strict: ("1", "1"), loose: ("4", "4") },

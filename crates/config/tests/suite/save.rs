@@ -120,7 +120,7 @@ fn a_draft_that_a_crash_left_is_no_obstacle() {
 #[test]
 fn what_cannot_hold_a_rule_is_refused_and_left_alone() {
     let check = "`haft config check` shows the place: correct it and try again";
-    let own = "put the file right, or add the rule by hand";
+    let own = "put the file right, or make the change by hand";
     let full: Vec<String> = (0..1000).map(|number| format!("'exec({number})'")).collect();
     let full = format!("rules.allow = [{}]", full.join(", "));
     let cases: Vec<(Vec<u8>, String)> = vec![
@@ -139,7 +139,7 @@ fn what_cannot_hold_a_rule_is_refused_and_left_alone() {
         let fixture = Fixture::new().user(&bytes);
         let told = save_rule(&fixture.user_file(), RULE).unwrap_err().to_string();
         let told = told.replace(&format!("'{}'", fixture.user_file().display()), "FILE");
-        assert_eq!(told, format!("the rule was not saved, because {expected}"));
+        assert_eq!(told, format!("nothing was saved, because {expected}"));
         assert_eq!(std::fs::read(fixture.user_file()).unwrap(), bytes, "{expected}");
     }
 }
@@ -161,13 +161,13 @@ fn files_that_are_not_for_changing_are_refused() {
 #[test]
 fn what_is_no_rule_is_not_saved() {
     let fixture = Fixture::new();
-    let long = "x".repeat(4097);
+    let long = "x".repeat(65_537);
     let cut = "x".repeat(60);
     for (rule, expected) in [
         ("", "the rule '' cannot be saved: it is empty".to_owned()),
         (" ", "the rule ' ' cannot be saved: it is empty".into()),
         ("exec(a\nb)", "the rule 'exec(a\\nb)' cannot be saved: it holds a control character".into()),
-        (&long, format!("the rule '{cut}…' cannot be saved: it is longer than 4096 bytes")),
+        (&long, format!("the rule '{cut}…' cannot be saved: it is longer than 65536 bytes")),
     ] {
         assert_eq!(save_rule(&fixture.user_file(), rule).unwrap_err().to_string(), expected);
     }

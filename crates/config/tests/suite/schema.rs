@@ -55,6 +55,15 @@ fn it_is_a_schema_and_judges_as_the_loader_does() {
         ("[agents.'']", false),
         ("subagents.max_depth = 17", false),
         ("[providers.x]\nprotocl = 1", false),
+        ("[providers.x]\nmodels = ['m']\nretries = 20\napi_key_command = 'pass show x'", true),
+        ("[providers.x]\nretries = 21", false),
+        ("[models.'a/b']\nmax_tools = 0\nlegacy_schema = false", true),
+        ("[prices.'a/b']\ninput = 0.25\noutput = 1", true),
+        ("budget.turn = -1", false),
+        ("budget.turn = 1000000.5", false),
+        ("budget.turn = '1'", false),
+        ("budget.then = 'ask'\ncontext.compact_percent = 20", true),
+        ("context.compact_percent = 19", false),
     ];
     for (text, valid) in cases {
         let json: Json = toml::from_str(text).unwrap();

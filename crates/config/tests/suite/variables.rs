@@ -60,7 +60,7 @@ fn what_cannot_be_read_is_an_error_that_names_the_variable() {
         ("HAFT_ACCESS", "".into(), format!("access HAFT_ACCESS is empty | {list}")),
         ("HAFT_TOOLS_ALLOW", " ".into(), format!("tools.allow HAFT_TOOLS_ALLOW is empty | {list}")),
         ("HAFT_TOOLS_DENY", OsString::from_vec(vec![b'a', 0xff]), format!("tools.deny HAFT_TOOLS_DENY is not UTF-8 | {list}")),
-        ("HAFT_TOOLS_DENY", "a,,b".into(), "tools.deny HAFT_TOOLS_DENY: 'tools.deny' holds an empty text | write 1 to 4096 bytes of text, or remove it".into()),
+        ("HAFT_TOOLS_DENY", "a,,b".into(), "tools.deny HAFT_TOOLS_DENY: 'tools.deny' holds an empty text | write 1 to 65536 bytes of text, or remove it".into()),
         ("HAFT_TOOLS_DENY", "write_fil".into(), "tools.deny HAFT_TOOLS_DENY: 'tools.deny' holds 'write_fil': there is no such tool | did you mean 'write_file'?".into()),
         ("HAFT_TOOLS_DENY", "['a'".into(), format!("tools.deny HAFT_TOOLS_DENY cannot be read: unclosed array, expected `]` | {list}")),
         ("HAFT_GUARDS_LOOP", "yes".into(), format!("guards.loop HAFT_GUARDS_LOOP cannot be read: string values must be quoted, expected literal string | {list}")),

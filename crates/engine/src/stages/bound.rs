@@ -11,6 +11,9 @@ const SLACK: usize = 4096;
 /// How far beyond a cut a secret may begin before it and still be seen.
 const BEYOND: usize = 4096;
 
+/// What stands before the path of a spill in a text that was cut.
+pub const WHOLE_IN: &str = "All of it is in '";
+
 /// Tells the model, in the words it knows, how to read a file from some line on.
 pub(crate) type ReadOn<'a> = &'a (dyn Fn(usize) -> String + Sync);
 
@@ -71,14 +74,14 @@ async fn cut(text: &str, cap: usize, journal: &dyn Journal, read_on: ReadOn<'_>)
     let shown = &clean[..clean.floor_char_boundary(end.min(clean.len().saturating_sub(window.len() - end)))];
     let next = shown.bytes().filter(|byte| *byte == b'\n').count() + 1;
     let note = match spilled(text, journal).await {
-        Ok(file) => format!("All of it is in '{}': {} goes on.", file.path.display(), read_on(next)),
+        Ok(file) => format!("{WHOLE_IN}{}': {} goes on.", file.path.display(), read_on(next)),
         // What happened has happened: a full disk must not turn it into a failure that the model repeats.
         Err(error) => error.message().to_owned(),
     };
     format!("{shown}\n\n(Output truncated. Showing the first {end} of {} bytes. {note})", text.len())
 }
 
-async fn spilled(text: &str, journal: &dyn Journal) -> Result<SpillFile, ToolError> {
+pub(crate) async fn spilled(text: &str, journal: &dyn Journal) -> Result<SpillFile, ToolError> {
     let mut spill = journal.spill("txt").await?;
     spill.write(text.as_bytes()).await?;
     spill.finish().await

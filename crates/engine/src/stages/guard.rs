@@ -73,6 +73,11 @@ impl LoopGuard {
         self.stop
     }
 
+    pub(crate) fn forget(&mut self) {
+        self.calls.clear();
+        self.stop = false;
+    }
+
     /// Before a call: refused once it has given the same outcome too often.
     pub(crate) fn check(&mut self, signature: Signature, tool: &str, now: SystemTime) -> Result<(), ToolError> {
         let Some(limits) = self.limits else { return Ok(()) };

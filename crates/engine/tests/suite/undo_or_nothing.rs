@@ -90,26 +90,35 @@ async fn a_file_that_is_as_before_is_done() {
 }
 
 #[tokio::test]
-async fn a_file_changed_twice_goes_back_to_its_beginning_whichever_change_was_the_last() {
-    for (fails, left) in [(false, "two"), (true, "one")] {
-        let harness = harness();
-        harness.host.files.put("a", "old");
-        let host = Arc::clone(&harness.host);
-        add_tool(&harness, "twice", &["a"], move |cx| {
-            let host = Arc::clone(&host);
-            async move {
-                put(&cx, "a", "one").await?;
-                if fails {
-                    host.files.fail(FileOperation::Write, "a", ErrorKind::ExecutionError, "full");
-                }
-                put(&cx, "a", "two").await
-            }
-        });
-        harness.call("twice", json!({})).await;
-        assert_eq!(texts(&harness, ["a"]), some([left]));
-        let undone = undo(&harness, None).await.unwrap();
-        assert_eq!((undone.files.len(), texts(&harness, ["a"])), (1, some(["old"])));
-    }
+async fn a_file_changed_twice_goes_back_to_its_beginning() {
+    let harness = harness();
+    harness.host.files.put("a", "old");
+    add_tool(&harness, "twice", &["a"], |cx| async move {
+        put(&cx, "a", "one").await?;
+        put(&cx, "a", "two").await
+    });
+    harness.call("twice", json!({})).await;
+    assert_eq!(texts(&harness, ["a"]), some(["two"]));
+    let undone = undo(&harness, None).await.unwrap();
+    assert_eq!((undone.files.len(), texts(&harness, ["a"])), (1, some(["old"])));
+}
+
+#[tokio::test]
+async fn a_call_that_fails_leaves_no_half_of_its_changes() {
+    let harness = harness();
+    harness.host.files.put("a", "old");
+    harness.host.files.put("b", "old");
+    harness.host.files.fail(FileOperation::Write, "b", ErrorKind::ExecutionError, "full");
+    add_tool(&harness, "both", &["new", "a", "b"], |cx| async move {
+        put(&cx, "new", "made").await?;
+        put(&cx, "a", "one").await?;
+        put(&cx, "a", "two").await?;
+        put(&cx, "b", "never").await
+    });
+    let result = harness.call("both", json!({})).await;
+    assert_eq!(result.outcome.unwrap_err().message(), "full");
+    assert_eq!(texts(&harness, ["a", "b", "new"]), [Some("old".to_owned()), Some("old".to_owned()), None]);
+    assert!(matches!(undo(&harness, None).await, Err(UndoError::Nothing)), "there is nothing left to take back");
 }
 
 #[tokio::test]

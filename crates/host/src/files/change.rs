@@ -37,8 +37,8 @@ pub(super) enum Before {
     Nothing,
 }
 
-/// Makes a change: prepared, journalled, done.
-pub(super) async fn change<S, P>(journal: &dyn Journal, prepare: P) -> Result<Before, ToolError>
+/// Makes a change: prepared, journalled, done. Says what was there, and the fingerprint of what is there now.
+pub(super) async fn change<S, P>(journal: &dyn Journal, prepare: P) -> Result<(Before, Option<String>), ToolError>
 where
     S: Step,
     P: FnOnce(Stop) -> Result<(S, PreImage), ToolError> + Send + 'static,
@@ -49,7 +49,7 @@ where
     let (path, after) = (image.path.clone(), image.after.clone());
     journal.keep(image).await?;
     match blocking(move || Ok(last.take())).await? {
-        Outcome::Done => Ok(before),
+        Outcome::Done => Ok((before, after)),
         Outcome::NotSynced(error) => Err(error),
         Outcome::NotDone(error) => {
             // A pre-image too many is the lesser fault: the one to tell is why nothing was done.

@@ -20,6 +20,15 @@ enum Piece {
     Wild(Vec<char>),
 }
 
+/// The last name of a pattern: what it covers, or something above that, is called so.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Ending<'a> {
+    Anything,
+    Name(&'a str),
+    /// With `*` and `?`.
+    Wild(&'a [char]),
+}
+
 impl Pattern {
     /// Reads a pattern. One that starts with `/` counts from the top of the machine, any other matches at any depth.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
@@ -36,6 +45,16 @@ impl Pattern {
     /// The pattern as it was written.
     pub(super) fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The last name in it.
+    pub(super) fn ending(&self) -> Ending<'_> {
+        let last = self.pieces.iter().rev().find_map(|piece| match piece {
+            Piece::AnyNames => None,
+            Piece::Name(name) => Some(Ending::Name(name)),
+            Piece::Wild(letters) => Some(Ending::Wild(letters)),
+        });
+        last.unwrap_or(Ending::Anything)
     }
 
     /// Whether it names the path or a folder above it.

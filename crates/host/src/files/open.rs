@@ -72,7 +72,7 @@ pub(super) fn size_of(stat: &Stat) -> u64 {
 }
 
 #[allow(clippy::useless_conversion)] // narrower, or signed, on other systems
-fn modified(stat: &Stat) -> Option<SystemTime> {
+pub(super) fn modified(stat: &Stat) -> Option<SystemTime> {
     let seconds = Duration::from_secs(stat.st_mtime.unsigned_abs().into());
     let nanoseconds = Duration::from_nanos(stat.st_mtime_nsec.try_into().ok()?);
     let second = if stat.st_mtime < 0 { SystemTime::UNIX_EPOCH.checked_sub(seconds) } else { SystemTime::UNIX_EPOCH.checked_add(seconds) };

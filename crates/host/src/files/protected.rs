@@ -7,7 +7,7 @@ use std::path::Path;
 
 use haft_contract::ToolError;
 
-use super::globs::Pattern;
+use super::globs::{Ending, Pattern};
 use super::names::{self, Name, Names};
 
 const GIT: &str = "Git runs or trusts what is in it";
@@ -93,6 +93,59 @@ const NEVER_WRITTEN: [(&str, &[&str]); 7] = [
     (PROJECT, &[".envrc", ".npmrc"]),
 ];
 
+/// What is most likely a secret: keys, passwords and tokens, by the names that their programs give them. Templates such as
+/// `.env.example` and public keys are not among them.
+const SECRETS: &[&str] = &[
+    ".env",
+    ".env.local",
+    ".env.*.local",
+    ".env.dev",
+    ".env.development",
+    ".env.test",
+    ".env.staging",
+    ".env.stage",
+    ".env.prod",
+    ".env.production",
+    ".env.secret",
+    ".env.secrets",
+    ".envrc",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ecdsa_sk",
+    "id_ed25519",
+    "id_ed25519_sk",
+    "*.pem",
+    "*.key",
+    "*.ppk",
+    "*.p12",
+    "*.pfx",
+    "*.jks",
+    "*.keystore",
+    "*.kdbx",
+    ".gnupg",
+    ".netrc",
+    "_netrc",
+    ".pgpass",
+    ".my.cnf",
+    ".pypirc",
+    ".git-credentials",
+    ".htpasswd",
+    ".vault-token",
+    ".aws/credentials",
+    ".azure",
+    ".config/gcloud",
+    ".kube/config",
+    ".docker/config.json",
+    ".config/gh/hosts.yml",
+    ".terraform.d/credentials.tfrc.json",
+    ".cargo/credentials.toml",
+    "/etc/shadow",
+    "/etc/gshadow",
+    "/etc/sudoers",
+    "/etc/ssl/private",
+];
+
 /// Where the kernel shows itself as files. Reading one can hang, leak a secret or lead out of every root.
 const OF_THE_KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
 
@@ -112,17 +165,21 @@ pub(super) struct Refusals {
 #[derive(Debug)]
 pub(super) struct Rules {
     deny_read: Vec<Pattern>,
+    /// What is not read because it is most likely a secret.
+    secrets: Vec<Pattern>,
     never_written: Vec<(&'static str, Pattern)>,
     own: Vec<(&'static str, Vec<Name>)>,
 }
 
 impl Rules {
-    /// The rules, with the person's own `deny_read`.
-    pub(super) fn new(deny_read: &[String]) -> Result<Self, ToolError> {
+    /// The rules, with the person's own `deny_read`, and with what is likely to be a secret unless they allow it.
+    pub(super) fn new(deny_read: &[String], allow_secrets: bool) -> Result<Self, ToolError> {
         let deny_read = deny_read.iter().map(|text| parse(text)).collect::<Result<_, _>>()?;
+        let secrets = if allow_secrets { &[][..] } else { SECRETS };
+        let secrets = secrets.iter().map(|text| parse(text)).collect::<Result<_, _>>()?;
         let listed = NEVER_WRITTEN.iter().flat_map(|(why, patterns)| patterns.iter().map(move |pattern| (*why, *pattern)));
         let never_written = listed.map(|(why, text)| parse(text).map(|pattern| (why, pattern))).collect::<Result<_, _>>()?;
-        Ok(Self { deny_read, never_written, own: Vec::new() })
+        Ok(Self { deny_read, secrets, never_written, own: Vec::new() })
     }
 
     /// Protects one of Haft's own folders.
@@ -142,15 +199,25 @@ impl Rules {
             refusals.no_write.get_or_insert_with(|| kernel(requested, "written"));
         }
         if refusals.no_read.is_none() {
-            refusals.no_read = self.denied(&names).map(|pattern| denied(requested, pattern));
+            refusals.no_read = self.denied(&names).map(|(why, pattern)| denied(requested, why, pattern));
         }
         if refusals.no_write.is_none() {
             refusals.no_write = self.protected(&names).map(|why| protected(requested, why));
         }
     }
 
-    fn denied(&self, names: &Names) -> Option<&Pattern> {
-        self.deny_read.iter().find(|pattern| pattern.covers(names))
+    /// Whether a path may not be read by `deny_read`.
+    pub(super) fn deny_reading(&self, root: &Path, beneath: &Path) -> bool {
+        self.denied(&Names::of(root, beneath)).is_some()
+    }
+    /// The last names of what may not be read.
+    pub(super) fn endings(&self) -> impl Iterator<Item = Ending<'_>> {
+        self.deny_read.iter().chain(&self.secrets).map(Pattern::ending)
+    }
+
+    fn denied(&self, names: &Names) -> Option<(Denied, &Pattern)> {
+        let own = self.deny_read.iter().map(|pattern| (Denied::Own, pattern));
+        own.chain(self.secrets.iter().map(|pattern| (Denied::Secret, pattern))).find(|(_, pattern)| pattern.covers(names))
     }
     fn protected(&self, names: &Names) -> Option<&'static str> {
         let own = self.own.iter().find(|(_, folder)| names.whole().starts_with(folder)).map(|(why, _)| *why);
@@ -168,9 +235,20 @@ fn kernel(requested: &Path, verb: &str) -> Cow<'static, str> {
         "'{path}' may not be {verb}: it leads through /proc, /sys or /dev, which belong to the kernel. Use a file of the workspace."
     ))
 }
-fn denied(requested: &Path, pattern: &Pattern) -> Cow<'static, str> {
+/// Why a file may not be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Denied {
+    Own,
+    Secret,
+}
+
+fn denied(requested: &Path, why: Denied, pattern: &Pattern) -> Cow<'static, str> {
     let (path, pattern) = (requested.display(), pattern.text());
-    Cow::Owned(format!("'{path}' may not be read: workspace.deny_read has '{pattern}'. Ask the person for what you need of it."))
+    let why = match why {
+        Denied::Own => format!("workspace.deny_read has '{pattern}'"),
+        Denied::Secret => format!("files like '{pattern}' hold secrets (workspace.secrets = \"allow\" lets tools read them)"),
+    };
+    Cow::Owned(format!("'{path}' may not be read: {why}. Ask the person for what you need of it."))
 }
 fn protected(requested: &Path, why: &str) -> Cow<'static, str> {
     let path = requested.display();
@@ -182,7 +260,7 @@ mod tests {
     use super::*;
 
     fn judged(root: &str, beneath: &str) -> Refusals {
-        let mut rules = Rules::new(&["**/*.key".into(), "/etc/shadow".into()]).unwrap();
+        let mut rules = Rules::new(&["**/*.key".into(), "/etc/shadow".into()], true).unwrap();
         rules.protect_own(Path::new("/home/me/.local/share/haft"));
         let mut refusals = Refusals::default();
         rules.judge(Path::new(root), Path::new(beneath), Path::new(beneath), &mut refusals);
@@ -263,6 +341,26 @@ mod tests {
             assert!(no_read.is_some() && no_write.is_some(), "{path}");
         }
         assert!(judged("/", "process/x").no_read.is_none());
+    }
+
+    #[test]
+    fn secrets_are_not_read_unless_the_person_says_so() {
+        let no_read = |allow: bool, path: &str| {
+            let mut refusals = Refusals::default();
+            let rules = Rules::new(&[], allow).unwrap();
+            rules.judge(Path::new("/home/me/ws"), Path::new(path), Path::new(path), &mut refusals);
+            refusals.no_read
+        };
+        for path in
+            [".env", "a/.ENV.Production", "deploy/id_rsa", ".ssh/id_ed25519", "tls/server.key", "x/.aws/credentials", ".env.a.local"]
+        {
+            let why = no_read(false, path).unwrap_or_else(|| panic!("{path}"));
+            assert!(why.contains("hold secrets (workspace.secrets = \"allow\""), "{why}");
+            assert_eq!(no_read(true, path), None, "{path}");
+        }
+        for path in [".env.example", ".env.sample", "id_rsa.pub", "keys.rs", "environment", "aws/credentials.rs"] {
+            assert_eq!(no_read(false, path), None, "{path}");
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::blocking::Stop;
 use super::change::{Before, change};
 use super::draft::{Draft, Staged};
 use super::errors::{self, Deed, failed};
+use super::fingerprint;
 use super::parent::Parent;
 use super::roots::Place;
 use super::target::{self, Target};
@@ -16,33 +17,61 @@ use super::target::{self, Target};
 /// How often a directory that vanishes is made again.
 const ATTEMPTS: usize = 16;
 
-/// Writes a file.
-pub(super) async fn write(at: Location, content: Vec<u8>, mode: WriteMode, journal: &dyn Journal) -> Result<Written, ToolError> {
-    let bytes = content.len() as u64;
-    let before = change(journal, move |stop| stage(&at, &content, mode, &stop)).await?;
-    Ok(Written { bytes, created: before == Before::Nothing })
+/// What must be there for a file to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Expected {
+    Anything,
+    Nothing,
+    /// A file with this fingerprint.
+    File(String),
 }
 
-fn stage(at: &Location, content: &[u8], mode: WriteMode, stop: &Stop) -> Result<(Staged, PreImage), ToolError> {
+/// Writes a file.
+pub(super) async fn write(
+    at: Location,
+    content: Vec<u8>,
+    mode: WriteMode,
+    expected: Expected,
+    journal: &dyn Journal,
+) -> Result<Written, ToolError> {
+    let bytes = content.len() as u64;
+    let (before, after) = change(journal, move |stop| stage(&at, &content, mode, &expected, &stop)).await?;
+    Ok(Written { bytes, created: before == Before::Nothing, fingerprint: after.unwrap_or_default() })
+}
+
+fn stage(at: &Location, content: &[u8], mode: WriteMode, expected: &Expected, stop: &Stop) -> Result<(Staged, PreImage), ToolError> {
     errors::check_writable(at)?;
     for _ in 1..ATTEMPTS {
-        match try_stage(at, content, mode, stop) {
+        match try_stage(at, content, mode, expected, stop) {
             // Another call made the directory and took it back, between our opening it and writing into it.
             Err(error) if error.kind() == ErrorKind::FileNotFound => {}
             answer => return answer,
         }
     }
-    try_stage(at, content, mode, stop)
+    try_stage(at, content, mode, expected, stop)
 }
 
-fn try_stage(at: &Location, content: &[u8], mode: WriteMode, stop: &Stop) -> Result<(Staged, PreImage), ToolError> {
+fn try_stage(at: &Location, content: &[u8], mode: WriteMode, expected: &Expected, stop: &Stop) -> Result<(Staged, PreImage), ToolError> {
     let fail = |errno| failed(Deed::Write, at, errno);
     let place = Place::of(at)?;
     let name = target::name_of(place, at)?;
     let parent = Parent::open_or_make(place).map_err(fail)?;
     let before = Target::find(&parent, name, at, Deed::Write)?;
+    check_expected(at, before.as_ref(), expected, stop)?;
     let (draft, after) = compose(parent, name, before.as_ref(), content, mode, stop.clone()).map_err(fail)?;
     Ok(Staged::new(at, before, draft, after))
+}
+
+/// Whether what is there is what it should be. Between this and the last step the file is looked at once more.
+fn check_expected(at: &Location, before: Option<&Target>, expected: &Expected, stop: &Stop) -> Result<(), ToolError> {
+    let as_expected = match (expected, before) {
+        (Expected::Anything, _) | (Expected::Nothing, None) => true,
+        (Expected::Nothing, Some(_)) | (Expected::File(_), None) => false,
+        (Expected::File(expected), Some(before)) => {
+            fingerprint::of_file(&before.file, stop).map_err(|errno| failed(Deed::Write, at, errno))? == *expected
+        }
+    };
+    if as_expected { Ok(()) } else { Err(errors::changed_meanwhile(at)) }
 }
 
 /// The new content in full, and its fingerprint.

@@ -4,6 +4,7 @@
 mod bounds;
 mod escapes;
 mod faults;
+mod ignoring;
 mod interrupted;
 mod links;
 mod property;
@@ -12,4 +13,5 @@ mod races;
 mod reading;
 mod support;
 mod undoing;
+mod walking;
 mod writing;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use haft_contract::{ErrorKind, FileSystem, PreImage, WriteMode, Written};
+use haft_contract::{ErrorKind, FileSystem, PreImage, WriteMode};
 
 use crate::support::{BOTH, Disk, Image, Kept, kind_and_message, names, tree};
 
@@ -17,7 +17,8 @@ async fn missing_parents_are_made_named_and_taken_back() {
         let before = tree(&disk.ws);
         let at = files.locate(Path::new("a/b/c/file")).unwrap();
         let journal = Kept::default();
-        assert_eq!(files.write(&at, "new".into(), WriteMode::Overwrite, &journal).await.unwrap(), Written { bytes: 3, created: true });
+        let written = files.write(&at, "new".into(), WriteMode::Overwrite, &journal).await.unwrap();
+        assert_eq!((written.bytes, written.created), (3, true));
         let image = Image {
             path: disk.ws.join("a/b/c/file"),
             content: None,

@@ -24,7 +24,7 @@ async fn a_write_hands_over_the_pre_image_then_replaces_the_file_whole() {
             Ok(())
         });
         let written = files.write(&at, "new".into(), WriteMode::Overwrite, &journal).await.unwrap();
-        assert_eq!(written, Written { bytes: 3, created: false });
+        assert_eq!(written, Written { bytes: 3, created: false, fingerprint: HASH_OF_NEW.into() });
         let expected = Image {
             path: disk.ws.join("file"),
             content: Some("old".into()),
@@ -47,7 +47,7 @@ async fn appending_keeps_what_was_there_and_fingerprints_the_whole() {
     let at = files.locate(Path::new("file")).unwrap();
     let journal = Kept::default();
     let written = files.write(&at, "new".into(), WriteMode::Append, &journal).await.unwrap();
-    assert_eq!(written, Written { bytes: 3, created: false });
+    assert_eq!(written, Written { bytes: 3, created: false, fingerprint: HASH_OF_OLD_NEW.into() });
     assert_eq!(disk.get("file"), "oldnew");
     let images = journal.images();
     assert_eq!(images[0].content.as_deref(), Some("old"));
@@ -55,8 +55,29 @@ async fn appending_keeps_what_was_there_and_fingerprints_the_whole() {
     assert_eq!(images[0].after.as_deref(), Some(HASH_OF_OLD_NEW));
 
     let fresh = files.locate(Path::new("fresh")).unwrap();
-    assert_eq!(files.write(&fresh, "new".into(), WriteMode::Append, &journal).await.unwrap(), Written { bytes: 3, created: true });
+    let written = files.write(&fresh, "new".into(), WriteMode::Append, &journal).await.unwrap();
+    assert_eq!(written, Written { bytes: 3, created: true, fingerprint: HASH_OF_NEW.into() });
     assert_eq!(disk.get("fresh"), "new");
+}
+
+#[tokio::test]
+async fn a_file_is_replaced_only_if_it_is_still_what_it_was() {
+    for way in BOTH {
+        let disk = Disk::new();
+        let files = disk.files(way);
+        let journal = Kept::default();
+        disk.put("file", "new");
+        let (file, none) = (files.locate(Path::new("file")).unwrap(), files.locate(Path::new("none")).unwrap());
+        for (at, expected) in [(&file, None), (&file, Some(HASH_OF_OLD_NEW)), (&none, Some(HASH_OF_NEW))] {
+            let refused = files.replace(at, "x".into(), expected, &journal).await.unwrap_err();
+            assert!(refused.message().contains("changed"), "{refused}");
+        }
+        assert_eq!((disk.get("file").as_str(), journal.images().len()), ("new", 0), "nothing was touched");
+        let written = files.replace(&file, "oldnew".into(), Some(HASH_OF_NEW), &journal).await.unwrap();
+        assert_eq!(written, Written { bytes: 6, created: false, fingerprint: HASH_OF_OLD_NEW.into() });
+        assert!(files.replace(&none, "new".into(), None, &journal).await.unwrap().created);
+        assert_eq!((disk.get("file").as_str(), disk.get("none").as_str()), ("oldnew", "new"));
+    }
 }
 
 #[tokio::test]

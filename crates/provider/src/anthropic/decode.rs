@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::mem;
 
-use super::event::{Begun, Counts, Event, Piece};
+use super::event::{Begun, Counts, Event};
 use super::refusal;
+use crate::ids::CallIds;
+use crate::json::Json;
 use crate::refused::{quoted, refused};
-use crate::replay::CallIds;
 use crate::{Block, Decoder, Delta, NameMap, Opaque, Protocol, ProviderError, Reply, StopReason, Trouble, Turn, Usage};
 
 pub(super) struct MessagesDecoder {
@@ -98,23 +99,29 @@ impl MessagesDecoder {
         self.calls += 1;
         out.push(Delta::CallBegun { index, name: name.clone() });
         // Some servers send the whole input here; the provider itself sends an empty one, and the text in pieces.
-        let arguments = if input.as_object().is_some_and(|input| !input.is_empty()) { input.to_string() } else { String::new() };
+        // What is no object is kept as it came: whoever checks the arguments says what is wrong with it.
+        let arguments = match input {
+            serde_json::Value::Null => String::new(),
+            serde_json::Value::Object(input) if input.is_empty() => String::new(),
+            serde_json::Value::String(text) => text.clone(),
+            whole => whole.to_string(),
+        };
         Call { index, id: self.ids.take(id), name, arguments }
     }
 
-    fn append(&mut self, index: u64, piece: Piece, out: &mut Vec<Delta>) {
+    fn append(&mut self, index: u64, piece: &Json<'_>, out: &mut Vec<Delta>) {
         let Some(Slot::Open(part)) = self.slots.get_mut(&index) else { return };
-        match (part, piece) {
-            (Part::Text(text), Piece::TextDelta { text: more }) => {
-                text.push_str(&more);
-                say(&more, Delta::Text, out);
+        match (part, piece.text("type")) {
+            (Part::Text(text), "text_delta") => {
+                text.push_str(piece.text("text"));
+                say(piece.text("text"), Delta::Text, out);
             }
-            (Part::Thinking { text, .. }, Piece::ThinkingDelta { thinking }) => {
-                text.push_str(&thinking);
-                say(&thinking, Delta::Thinking, out);
+            (Part::Thinking { text, .. }, "thinking_delta") => {
+                text.push_str(piece.text("thinking"));
+                say(piece.text("thinking"), Delta::Thinking, out);
             }
-            (Part::Thinking { signature, .. }, Piece::SignatureDelta { signature: more }) => signature.push_str(&more),
-            (Part::Call(call), Piece::InputJsonDelta { partial_json }) => call.arguments.push_str(&partial_json),
+            (Part::Thinking { signature, .. }, "signature_delta") => signature.push_str(piece.text("signature")),
+            (Part::Call(call), "input_json_delta") => call.arguments.push_str(piece.text("partial_json")),
             _ => {}
         }
     }
@@ -214,13 +221,17 @@ impl Decoder for MessagesDecoder {
         if !Event::is_known(name) || matches!(data.trim(), "" | "[DONE]") {
             return Ok(());
         }
-        let event = serde_json::from_str(data).map_err(|error| {
+        let broken = |error: serde_json::Error| {
             refusal::inside(data).unwrap_or_else(|| refused(Trouble::Malformed, &format!("{error} in the event {}", quoted(data))))
-        })?;
-        match event {
+        };
+        let read: Json<'_> = serde_json::from_str(data).map_err(broken)?;
+        if let ("content_block_delta", Some(index)) = (read.text("type"), read.at("index").as_u64()) {
+            self.append(index, read.at("delta"), out);
+            return Ok(());
+        }
+        match serde_json::from_str(data).map_err(broken)? {
             Event::MessageStart { message } => self.count(message.usage, out),
             Event::ContentBlockStart { index, content_block } => self.begin(index, content_block, out),
-            Event::ContentBlockDelta { index, delta } => self.append(index, delta, out),
             Event::ContentBlockStop { index } => self.end(index, out),
             Event::MessageDelta { delta, usage } => {
                 if let (Some(reason), None) = (delta.stop_reason, &self.stop) {

@@ -1,4 +1,5 @@
-//! The events of a Messages stream. What is not known is ignored: the protocol promises to grow.
+//! The events of a Messages stream. What is not known is ignored: the protocol promises to grow. Pieces of blocks, which are most
+//! of a stream, are read without them.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -15,10 +16,6 @@ pub(super) enum Event {
     ContentBlockStart {
         index: u64,
         content_block: Begun,
-    },
-    ContentBlockDelta {
-        index: u64,
-        delta: Piece,
     },
     ContentBlockStop {
         index: u64,
@@ -72,25 +69,6 @@ pub(super) enum Begun {
         name: String,
         #[serde(default)]
         input: Value,
-    },
-    #[serde(other)]
-    Unknown,
-}
-
-#[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Piece {
-    TextDelta {
-        text: String,
-    },
-    ThinkingDelta {
-        thinking: String,
-    },
-    SignatureDelta {
-        signature: String,
-    },
-    InputJsonDelta {
-        partial_json: String,
     },
     #[serde(other)]
     Unknown,

@@ -21,8 +21,8 @@ const WITHOUT_QUOTA: [&str; 2] = ["insufficient_quota", "billing_hard_limit_reac
 const LOOKED_AT: usize = 256 * 1024;
 const LOOKED_FOR: Duration = Duration::from_secs(10);
 
-/// What stands in the way of an answer: nothing, if this is the beginning of a stream.
-pub(super) async fn accept<'a>(response: Response, attempt: &Attempt<'a>, deadlines: Deadlines) -> Result<Pieces<'a>, Failure> {
+/// What stands in the way of an answer: nothing, if the request was granted.
+pub(super) async fn granted(response: Response, attempt: &Attempt<'_>, deadlines: Deadlines) -> Result<Response, Failure> {
     let status = response.status();
     if status.is_redirection() {
         return Err(redirected(&response, attempt.request));
@@ -30,6 +30,12 @@ pub(super) async fn accept<'a>(response: Response, attempt: &Attempt<'a>, deadli
     if !status.is_success() {
         return Err(refused(response, attempt, deadlines).await);
     }
+    Ok(response)
+}
+
+/// The same, and that it is the beginning of a stream.
+pub(super) async fn accept<'a>(response: Response, attempt: &Attempt<'a>, deadlines: Deadlines) -> Result<Pieces<'a>, Failure> {
+    let response = granted(response, attempt, deadlines).await?;
     let kind = content_type(response.headers());
     match kind.as_str() {
         "text/html" | "application/xhtml+xml" => Err(page(response, attempt.request, deadlines).await),

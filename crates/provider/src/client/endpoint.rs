@@ -55,6 +55,11 @@ impl Endpoint {
         Self { base_url: base_url.into(), key: None, headers: Vec::new(), timeouts: Timeouts::default(), allow_plain: false }
     }
 
+    /// Whether it is on this machine. An address that is none is not.
+    pub fn is_local(&self) -> bool {
+        self.base().is_ok_and(|url| is_local(&url))
+    }
+
     /// The address of one path, which may have a query.
     pub(super) fn join(&self, path: &str) -> Result<Url, ProviderError> {
         let base = self.base()?;

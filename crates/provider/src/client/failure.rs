@@ -32,10 +32,11 @@ impl Failure {
     }
 }
 
-/// What adapters and decoders say; they know whether it may pass.
+/// What adapters and decoders say; they know whether it may pass. What the model wrote does not pass: whether it is asked again
+/// is for those to decide who count its tries.
 impl From<ProviderError> for Failure {
     fn from(error: ProviderError) -> Self {
-        Self { again: error.is_retryable(), error }
+        Self { again: error.is_retryable() && error.trouble != Trouble::Garbled, error }
     }
 }
 

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::chunk::{Candidate, Chunk, Counts, FunctionCall, Part};
 use super::refusal;
+use crate::ids::CallIds;
 use crate::refused::{quoted, refused};
-use crate::replay::CallIds;
 use crate::{Block, Decoder, Delta, NameMap, Opaque, Protocol, ProviderError, Reply, StopReason, Trouble, Turn};
 
 pub(super) struct ContentDecoder {
@@ -42,16 +42,16 @@ impl ContentDecoder {
         }
         let text = part.text.unwrap_or_default();
         let is_thought = part.thought == Some(true);
-        if !text.is_empty() {
-            out.push(if is_thought { Delta::Thinking(text.clone()) } else { Delta::Text(text.clone()) });
-        }
         match part.thought_signature {
             None => self.append(is_thought, &text),
             // A signature belongs to its part as it is: that is neither merged with others nor left out for being empty.
             Some(signature) => {
-                let opaque = Some(self.opaque(json!({ "thoughtSignature": signature })));
+                let (text, opaque) = (text.clone(), Some(self.opaque(json!({ "thoughtSignature": signature }))));
                 self.blocks.push(if is_thought { Block::Thinking { text, opaque } } else { Block::Text { text, opaque } });
             }
+        }
+        if !text.is_empty() {
+            out.push(if is_thought { Delta::Thinking(text) } else { Delta::Text(text) });
         }
     }
 
@@ -70,14 +70,27 @@ impl ContentDecoder {
         if let Some(signature) = signature {
             value["thoughtSignature"] = signature.into();
         }
+        let name = self.names.back(call.name.as_deref().unwrap_or_default());
+        if call.id.as_deref().is_some_and(|id| !id.is_empty()) && self.has_call(&name, &call.arguments(), &value) {
+            // An event that came twice; two calls that are alike have two ids.
+            return;
+        }
         let index = self.calls;
         self.calls += 1;
-        let name = self.names.back(call.name.as_deref().unwrap_or_default());
         out.push(Delta::CallBegun { index, name: name.clone() });
         let id = self.ids.take(call.id.as_deref().unwrap_or_default());
         let block = Block::Call { id, name, arguments: call.arguments(), opaque: Some(self.opaque(value)) };
         out.push(Delta::CallReady { index, call: block.clone() });
         self.blocks.push(block);
+    }
+
+    fn has_call(&self, name: &str, arguments: &str, value: &Value) -> bool {
+        self.blocks.iter().any(|block| match block {
+            Block::Call { name: known, arguments: same, opaque: Some(opaque), .. } => {
+                known == name && same == arguments && opaque.value == *value
+            }
+            _ => false,
+        })
     }
 
     fn opaque(&self, value: Value) -> Opaque {
@@ -96,9 +109,10 @@ impl ContentDecoder {
 }
 
 /// Output that a filter has held back.
-const REFUSED: [&str; 9] = [
+const REFUSED: [&str; 10] = [
     "SAFETY",
     "RECITATION",
+    "LANGUAGE",
     "BLOCKLIST",
     "PROHIBITED_CONTENT",
     "SPII",
@@ -109,16 +123,19 @@ const REFUSED: [&str; 9] = [
 ];
 
 fn stop_reason(reason: &str, message: &str) -> Result<StopReason, ProviderError> {
-    let trouble = match reason {
+    let (trouble, why) = match reason {
         "STOP" => return Ok(StopReason::EndTurn),
         "MAX_TOKENS" => return Ok(StopReason::MaxTokens),
         reason if REFUSED.contains(&reason) => return Ok(StopReason::Refused),
-        "MALFORMED_FUNCTION_CALL" => "the model wrote a call that cannot be read; ask again, or offer fewer or simpler tools",
-        "UNEXPECTED_TOOL_CALL" => "the model called a tool where none was offered; ask again, with that tool",
-        "TOO_MANY_TOOL_CALLS" => "the model made too many calls in a row; ask again in smaller steps",
+        "MALFORMED_FUNCTION_CALL" => (Trouble::Garbled, "it holds a call that cannot be read; fewer or simpler tools may help"),
+        "MALFORMED_RESPONSE" => (Trouble::Garbled, "it cannot be read"),
+        "UNEXPECTED_TOOL_CALL" => (Trouble::Garbled, "it calls a tool where none was offered"),
+        "TOO_MANY_TOOL_CALLS" => (Trouble::Garbled, "it made too many calls in a row; smaller steps may help"),
+        // The same request would be refused for the same signature.
+        "MISSING_THOUGHT_SIGNATURE" => (Trouble::BadRequest, "a call was sent back without its signature; begin another session"),
         other => return Ok(StopReason::Other(other.to_owned())),
     };
-    Err(refused(Trouble::Malformed, &format!("{reason}: {trouble} {message}")))
+    Err(refused(trouble, &format!("{reason}: {why}. {message}")))
 }
 
 impl Decoder for ContentDecoder {
@@ -147,6 +164,9 @@ impl Decoder for ContentDecoder {
             let what = if self.blocks.is_empty() { "nothing came" } else { "it did not say that it was done" };
             return Err(refused(Trouble::Network, what));
         };
+        if let (StopReason::Other(reason), true) = (&stop, self.blocks.is_empty()) {
+            return Err(refused(Trouble::Garbled, &format!("it ended with {reason} before it said anything")));
+        }
         // The protocol has no reason of its own for calls.
         let stop = if self.calls > 0 && stop == StopReason::EndTurn { StopReason::ToolCalls } else { stop };
         Ok(Reply::new(mem::take(&mut self.blocks), stop, self.counts.usage()))

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::generation::{takes_pictures_in_results, wants_signatures};
+use super::picture::{self, IN_PROMPTS, IN_RESULTS, missing};
 use crate::offer::{Offer, offer};
 use crate::replay::{Side, arguments_object, own, sides};
 use crate::schema::Projected;
@@ -12,8 +13,6 @@ use crate::{Block, Encoded, Model, NameMap, Piece, Protocol, Role, ToolSpec, Tur
 
 /// What stands for a signature at a call that another model has made, as the documentation says.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
-/// The pictures that are taken; any other type is a refused request.
-const PICTURES: [&str; 5] = ["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"];
 
 pub(super) fn request(turn: &Turn<'_>) -> Encoded {
     let names = NameMap::new(Protocol::Gemini, turn.tools.iter().map(|tool| &tool.name));
@@ -160,7 +159,7 @@ impl Writer<'_> {
 
     fn response(&mut self, calls: &[&Block], result: &Block, beside: &mut Vec<Value>) -> Option<Value> {
         let Block::Result { id, name, content, is_error } = result else { return None };
-        let (said, pictures) = self.content(content);
+        let (said, inside, behind) = self.content(content);
         let outcome = match (*is_error, said.as_str()) {
             (true, "") => json!({ "error": "The tool failed and said nothing." }),
             (true, error) => json!({ "error": error }),
@@ -170,38 +169,47 @@ impl Writer<'_> {
         if let Some(call) = calls.iter().find(|call| call.call_id() == Some(id)) {
             self.put_id(&mut response, call);
         }
-        match (pictures.is_empty(), !self.model.legacy_schema && takes_pictures_in_results(&self.model.name)) {
-            (true, _) => {}
-            (false, true) => response["parts"] = Value::Array(pictures),
-            (false, false) => {
-                self.warn(format!("{} takes no pictures in results: they are sent behind them", self.model.name));
-                beside.push(json!({ "text": format!("From the result of {name}:") }));
-                beside.extend(pictures);
-            }
+        if !inside.is_empty() {
+            response["parts"] = Value::Array(inside);
+        }
+        if !behind.is_empty() {
+            beside.push(json!({ "text": format!("From the result of {name}:") }));
+            beside.extend(behind);
         }
         Some(json!({ "functionResponse": response }))
     }
 
-    /// The text of a result, and its pictures; one that cannot be sent is a note in the text.
-    fn content(&mut self, pieces: &[Piece]) -> (String, Vec<Value>) {
-        let (mut texts, mut pictures) = (Vec::new(), Vec::new());
+    /// The text of a result, the pictures that may stand inside of it, and those that must stand behind it; one that cannot
+    /// be sent is a note in the text.
+    fn content(&mut self, pieces: &[Piece]) -> (String, Vec<Value>, Vec<Value>) {
+        let (mut texts, mut inside, mut behind) = (Vec::new(), Vec::new(), Vec::new());
         for piece in pieces {
             match piece {
                 Piece::Text { text } => texts.push(text.clone()),
                 Piece::Image { mime, data } => match self.picture(mime, data) {
-                    Some(picture) => pictures.push(picture),
+                    Some(picture) if self.goes_inside(mime) => inside.push(picture),
+                    Some(picture) => behind.push(picture),
                     None => texts.push(missing(mime)),
                 },
             }
         }
-        (texts.join("\n"), pictures)
+        (texts.join("\n"), inside, behind)
+    }
+
+    /// Whether a picture may stand inside of a result; older models take none there.
+    fn goes_inside(&mut self, mime: &str) -> bool {
+        if self.model.legacy_schema || !takes_pictures_in_results(&self.model.name) {
+            self.warn(format!("{} takes no pictures in results: they are sent behind them", self.model.name));
+            return false;
+        }
+        IN_RESULTS.contains(&mime)
     }
 
     fn picture(&mut self, mime: &str, data: &str) -> Option<Value> {
-        if PICTURES.contains(&mime) {
-            return Some(json!({ "inlineData": { "mimeType": mime, "data": data } }));
+        if IN_PROMPTS.contains(&mime) {
+            return Some(picture::part(mime, data));
         }
-        self.warn(format!("a picture is not sent: {} takes no {mime}, only {}", self.model.name, PICTURES.join(", ")));
+        self.warn(format!("a picture is not sent: {} takes no {mime}, only {}", self.model.name, IN_PROMPTS.join(", ")));
         None
     }
 
@@ -215,8 +223,4 @@ impl Writer<'_> {
 /// The person speaks, and does not only answer calls: signatures of calls before this are not asked for.
 fn begins_a_turn(side: &Side<'_>) -> bool {
     side.role == Role::User && side.blocks.iter().all(|block| block.result_id().is_none())
-}
-
-fn missing(mime: &str) -> String {
-    format!("[A picture of the type {mime} stood here; it could not be shown.]")
 }

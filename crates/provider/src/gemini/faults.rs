@@ -5,16 +5,21 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::generation::wants_signatures;
+use super::picture::{IN_PROMPTS, IN_RESULTS};
 
 pub(super) fn of(body: &Value) -> Vec<String> {
     let mut faults = Vec::new();
     for tool in list(&body["tools"]) {
         declarations(list(&tool["functionDeclarations"]), &mut faults);
     }
-    let contents = list(&body["contents"]);
-    conversation(contents, &mut faults);
-    if wants_signatures(text(&body["model"])) {
-        signatures(contents, &mut faults);
+    conversation(list(&body["contents"]), &mut faults);
+    faults
+}
+
+pub(super) fn for_model(model: &str, body: &Value) -> Vec<String> {
+    let mut faults = of(body);
+    if wants_signatures(model) {
+        signatures(list(&body["contents"]), &mut faults);
     }
     faults
 }
@@ -83,12 +88,19 @@ fn part_fault(part: &Value, role: &str) -> Option<String> {
         (["functionCall"], "model") => name_fault(text(&part["functionCall"]["name"]))
             .or_else(|| (!part["functionCall"]["args"].is_object()).then(|| "the args of a call are not an object".to_owned())),
         (["functionResponse"], "user" | "function") => name_fault(text(&part["functionResponse"]["name"]))
-            .or_else(|| (!part["functionResponse"]["response"].is_object()).then(|| "a response is not an object".to_owned())),
+            .or_else(|| (!part["functionResponse"]["response"].is_object()).then(|| "a response is not an object".to_owned()))
+            .or_else(|| list(&part["functionResponse"]["parts"]).iter().find_map(|part| picture_fault(part, &IN_RESULTS))),
         (["text"], "user") if text(&part["text"]).is_empty() => Some("a text is empty".into()),
         (["text"], "model") if text(&part["text"]).is_empty() && part.get("thoughtSignature").is_none() => Some("a text is empty".into()),
-        (["text"], "user" | "model") | (["inlineData"], "user") => None,
+        (["text"], "user" | "model") => None,
+        (["inlineData"], "user") => picture_fault(part, &IN_PROMPTS),
         (kinds, role) => Some(format!("a part with {kinds:?} cannot stand in a content of the role '{role}'")),
     }
+}
+
+fn picture_fault(part: &Value, taken: &[&str]) -> Option<String> {
+    let mime = text(&part["inlineData"]["mimeType"]);
+    (!taken.contains(&mime)).then(|| format!("a picture of the type '{mime}' is not taken here"))
 }
 
 /// The first call of every step since the person last spoke has one.

@@ -17,7 +17,8 @@ struct Body {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct Said {
-    code: u16,
+    /// The status; what stands in between may put a word here.
+    code: Value,
     message: String,
     status: String,
     details: Vec<Value>,
@@ -32,7 +33,8 @@ pub(super) fn of_answer(status: u16, body: &[u8]) -> ProviderError {
 
 /// An error that came inside of a stream; it brings its own status.
 pub(super) fn of_event(said: &Said) -> ProviderError {
-    explain(said, if said.code == 0 { 500 } else { said.code })
+    let code = said.code.as_u64().and_then(|code| u16::try_from(code).ok());
+    explain(said, code.filter(|code| *code > 0).unwrap_or(500))
 }
 
 /// Some answers to a request for a stream hold the error in a list.

@@ -1,10 +1,11 @@
 //! A stream of Chat Completions.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::fragment::{Fragment, Slots};
 use super::messages::REASONING;
-use crate::openai_shared::{Calls, broken_event, cut, error_event, usage};
+use crate::json::Json;
+use crate::openai_shared::{Calls, broken_event, cut, error_in, usage};
 use crate::{Block, Decoder, Delta, Opaque, Protocol, ProviderError, Reply, StopReason, Turn, Usage};
 
 /// Reads one answer.
@@ -47,7 +48,7 @@ impl ChatDecoder {
         }
     }
 
-    fn choice(&mut self, choice: &Value, out: &mut Vec<Delta>) {
+    fn choice(&mut self, choice: &Json<'_>, out: &mut Vec<Delta>) {
         if matches!(self.end, Some(End::Cut(_))) {
             return;
         }
@@ -57,34 +58,33 @@ impl ChatDecoder {
             self.say(said, out);
             self.take_calls(said, out);
         }
-        if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str).filter(|reason| !reason.is_empty()) {
+        if let Some(reason) = choice.at("finish_reason").as_str().filter(|reason| !reason.is_empty()) {
             self.finish_reason(reason, out);
         }
     }
 
-    fn say(&mut self, said: &Value, out: &mut Vec<Delta>) {
-        let text = |name: &str| said.get(name).and_then(Value::as_str).unwrap_or_default();
-        if text(REASONING).is_empty() {
-            self.add_thinking(text("reasoning"), out);
-        } else {
-            self.wants_thinking_back = true;
-            self.add_thinking(text(REASONING), out);
+    fn say(&mut self, said: &Json<'_>, out: &mut Vec<Delta>) {
+        match said.at(REASONING).as_str() {
+            // An empty one says that the model did not think, and goes back all the same.
+            Some(thought) if !thought.is_empty() || said.text("reasoning").is_empty() => {
+                self.wants_thinking_back = true;
+                self.add_thinking(thought, out);
+            }
+            _ => self.add_thinking(said.text("reasoning"), out),
         }
-        match said.get("content") {
-            Some(Value::Array(parts)) => parts.iter().for_each(|part| self.say_part(part, out)),
-            _ => self.add_text(text("content"), out),
+        match said.at("content") {
+            Json::List(parts) => parts.iter().for_each(|part| self.say_part(part, out)),
+            content => self.add_text(content.as_str().unwrap_or_default(), out),
         }
-        self.is_refused |= !text("refusal").is_empty();
-        self.add_text(text("refusal"), out);
+        self.is_refused |= !said.text("refusal").is_empty();
+        self.add_text(said.text("refusal"), out);
     }
 
     /// Mistral sends parts where it thinks.
-    fn say_part(&mut self, part: &Value, out: &mut Vec<Delta>) {
-        match part.get("thinking") {
-            Some(Value::Array(thoughts)) => thoughts.iter().for_each(|thought| {
-                self.add_thinking(thought.get("text").and_then(Value::as_str).unwrap_or_default(), out);
-            }),
-            _ => self.add_text(part.get("text").and_then(Value::as_str).unwrap_or_default(), out),
+    fn say_part(&mut self, part: &Json<'_>, out: &mut Vec<Delta>) {
+        match part.at("thinking") {
+            Json::List(thoughts) => thoughts.iter().for_each(|thought| self.add_thinking(thought.text("text"), out)),
+            _ => self.add_text(part.text("text"), out),
         }
     }
 
@@ -102,8 +102,8 @@ impl ChatDecoder {
         }
     }
 
-    fn take_calls(&mut self, said: &Value, out: &mut Vec<Delta>) {
-        let calls = said.get("tool_calls").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    fn take_calls(&mut self, said: &Json<'_>, out: &mut Vec<Delta>) {
+        let calls = said.at("tool_calls").list();
         for (place, call) in calls.iter().enumerate().filter(|(_, call)| call.is_object()) {
             self.slots.take(&Fragment::read(call, place, calls.len()), out);
         }
@@ -134,7 +134,9 @@ impl ChatDecoder {
 
     fn blocks(&self) -> Vec<Block> {
         let mut blocks = Vec::new();
-        if !self.thinking.is_empty() {
+        let calls = &self.slots.calls;
+        let is_called = (0..calls.len()).any(|call| calls.ready(call).is_some());
+        if !self.thinking.is_empty() || (self.wants_thinking_back && is_called) {
             let back = self.wants_thinking_back;
             let opaque = || Opaque { protocol: Protocol::OpenAi, provider: self.provider.clone(), value: json!(REASONING) };
             blocks.push(Block::Thinking { text: self.thinking.clone(), opaque: back.then(opaque) });
@@ -142,7 +144,6 @@ impl ChatDecoder {
         if !self.text.is_empty() {
             blocks.push(Block::text(self.text.clone()));
         }
-        let calls = &self.slots.calls;
         blocks.extend((0..calls.len()).filter_map(|call| calls.ready(call).cloned()));
         blocks
     }
@@ -171,16 +172,15 @@ impl Decoder for ChatDecoder {
             self.close(out);
             return Ok(());
         }
-        let chunk: Value = serde_json::from_str(data).map_err(|_| broken_event(data))?;
-        if let Some(error) = error_event(name, &chunk) {
+        let chunk: Json<'_> = serde_json::from_str(data).map_err(|_| broken_event(data))?;
+        if let Some(error) = error_in(name, &chunk) {
             return Err(error);
         }
-        if let Some(usage) = chunk.get("usage").and_then(usage) {
+        if let Some(usage) = usage(chunk.at("usage")) {
             self.usage = usage;
             out.push(Delta::Usage(usage));
         }
-        let first = |choice: &&Value| choice.get("index").and_then(Value::as_u64).unwrap_or(0) == 0;
-        if let Some(choice) = chunk.get("choices").and_then(Value::as_array).and_then(|choices| choices.iter().find(first)) {
+        if let Some(choice) = chunk.at("choices").list().iter().find(|choice| choice.at("index").as_u64().unwrap_or(0) == 0) {
             self.choice(choice, out);
         }
         Ok(())

@@ -3,9 +3,8 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
-
 use crate::Delta;
+use crate::json::Json;
 use crate::openai_shared::{Calls, is_object};
 
 /// A piece of a call.
@@ -21,17 +20,16 @@ pub(super) struct Fragment<'a> {
 
 impl<'a> Fragment<'a> {
     /// One entry of a list; entries of one list that have no index are different calls.
-    pub(super) fn read(entry: &'a Value, place: usize, length: usize) -> Self {
+    pub(super) fn read(entry: &'a Json<'a>, place: usize, length: usize) -> Self {
         let function = entry.get("function").unwrap_or(entry);
-        let given = entry.get("index").and_then(Value::as_u64);
-        let (arguments, is_whole) = match function.get("arguments") {
-            None | Some(Value::Null) => (Cow::Borrowed(""), false),
-            Some(Value::String(text)) => (Cow::Borrowed(text.as_str()), false),
-            Some(value) => (Cow::Owned(value.to_string()), true),
+        let given = entry.at("index").as_u64();
+        let (arguments, is_whole) = match function.at("arguments") {
+            Json::Null => (Cow::Borrowed(""), false),
+            Json::Text(text) => (Cow::Borrowed(text.as_ref()), false),
+            value => (Cow::Owned(value.to_value().to_string()), true),
         };
-        let text = |value: &'a Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
         let index = given.or_else(|| u64::try_from(place).ok().filter(|_| length > 1));
-        Self { index, id: text(entry, "id"), name: text(function, "name"), arguments, is_whole }
+        Self { index, id: entry.text("id"), name: function.text("name"), arguments, is_whole }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::json::Json;
+
 /// An item of the answer.
 #[derive(Debug)]
 pub(super) struct Item {
@@ -30,18 +32,18 @@ pub(super) struct Items(Vec<Item>);
 impl Items {
     /// The item that an event is about. Ids come first, because some servers give every item the same place; where no item
     /// has the id it is the place, because some give every event another id.
-    pub(super) fn find(&mut self, event: &Value) -> Option<&mut Item> {
+    pub(super) fn find(&mut self, event: &Json<'_>) -> Option<&mut Item> {
         let place = self.position(place_of(event), id_of(event))?;
         self.0.get_mut(place)
     }
 
     /// Adds the item that begins with this event.
-    pub(super) fn add(&mut self, event: &Value, kind: Kind) {
+    pub(super) fn add(&mut self, event: &Json<'_>, kind: Kind) {
         self.0.push(Item { index: place_of(event), id: id_of(event).to_owned(), kind });
     }
 
     /// Whether this event begins an item that is known already.
-    pub(super) fn knows(&self, event: &Value) -> bool {
+    pub(super) fn knows(&self, event: &Json<'_>) -> bool {
         let id = id_of(event);
         if id.is_empty() { self.position(place_of(event), id).is_some() } else { self.0.iter().any(|item| item.id == id) }
     }
@@ -60,19 +62,17 @@ impl Items {
     }
 }
 
-fn place_of(event: &Value) -> Option<u64> {
-    event.get("output_index").and_then(Value::as_u64)
+fn place_of(event: &Json<'_>) -> Option<u64> {
+    event.at("output_index").as_u64()
 }
 
-fn id_of(event: &Value) -> &str {
-    let id = event.get("item_id").or_else(|| event.get("item")?.get("id"));
-    id.and_then(Value::as_str).unwrap_or_default()
+fn id_of<'a>(event: &'a Json<'_>) -> &'a str {
+    event.get("item_id").unwrap_or_else(|| event.at("item").at("id")).as_str().unwrap_or_default()
 }
 
 /// All the text in a list of parts, and whether some of it is a refusal.
-pub(super) fn text_of_parts(parts: &Value) -> (String, bool) {
-    let parts = parts.as_array().map_or(&[][..], Vec::as_slice);
-    let text = |part: &Value, name: &str| part.get(name).and_then(Value::as_str).map(str::to_owned);
-    let refused = parts.iter().any(|part| part["type"] == "refusal");
-    (parts.iter().filter_map(|part| text(part, "text").or_else(|| text(part, "refusal"))).collect(), refused)
+pub(super) fn text_of_parts(parts: &Json<'_>) -> (String, bool) {
+    let parts = parts.list();
+    let refused = parts.iter().any(|part| part.text("type") == "refusal");
+    (parts.iter().filter_map(|part| part.at("text").as_str().or_else(|| part.at("refusal").as_str())).collect(), refused)
 }

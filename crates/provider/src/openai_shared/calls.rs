@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use super::is_object;
-use crate::{Block, Delta, NameMap, Protocol, Turn, wire_id};
+use crate::ids::CallIds;
+use crate::{Block, Delta, NameMap, Protocol, Turn};
 
 /// The calls of one answer. A call may run as soon as its arguments are a whole object; any other, such as one without
 /// arguments, only when the answer has come to its proper end, because until then nobody knows whether more follows. A call of
@@ -12,8 +13,7 @@ use crate::{Block, Delta, NameMap, Protocol, Turn, wire_id};
 pub(crate) struct Calls {
     names: NameMap,
     shown: HashSet<String>,
-    taken: HashSet<String>,
-    messages: usize,
+    ids: CallIds,
     list: Vec<Pending>,
 }
 
@@ -30,9 +30,7 @@ impl Calls {
     pub(crate) fn new(protocol: Protocol, turn: &Turn<'_>) -> Self {
         let names = NameMap::new(protocol, turn.tools.iter().map(|tool| &tool.name));
         let shown = turn.tools.iter().map(|tool| names.wire(&tool.name).into_owned()).collect();
-        let blocks = turn.messages.iter().flat_map(|message| &message.blocks);
-        let taken = blocks.filter_map(|block| block.call_id().map(str::to_owned)).collect();
-        Self { names, shown, taken, messages: turn.messages.len(), list: Vec::new() }
+        Self { names, shown, ids: CallIds::of(turn.messages), list: Vec::new() }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -137,26 +135,11 @@ impl Calls {
 
     fn settle(&mut self, index: usize, out: &mut Vec<Delta>) {
         self.announce(index, out);
-        let id = self.free_id(index);
         let call = &mut self.list[index];
+        let id = self.ids.take(&call.id);
         let block = Block::Call { id, name: self.names.back(&call.name), arguments: call.arguments.clone(), opaque: None };
         call.ready = Some(block.clone());
         out.push(Delta::CallReady { index, call: block });
-    }
-
-    /// The provider's id if it is the only one of the conversation, else one that is made of where and what the call is.
-    fn free_id(&mut self, index: usize) -> String {
-        let call = &self.list[index];
-        let mut id = call.id.clone();
-        let mut attempt = 0;
-        while id.is_empty() || self.taken.contains(&id) {
-            let content = format!("{} {index} {attempt} {} {}", self.messages, call.name, call.arguments);
-            // A text with blanks is no id, so this is always its hash.
-            id = wire_id(&content).into_owned();
-            attempt += 1;
-        }
-        self.taken.insert(id.clone());
-        id
     }
 }
 

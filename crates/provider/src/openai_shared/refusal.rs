@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::json::Json;
 use crate::redact::without_keys;
 use crate::refused::{refused, trouble_of};
 use crate::{ProviderError, Trouble};
@@ -32,6 +33,12 @@ pub(crate) fn error_event(name: &str, event: &Value) -> Option<ProviderError> {
         let error = report.error(report.trouble());
         report.status().map_or(error.clone(), |status| error.with_status(status))
     })
+}
+
+/// The same of an event that was only looked at.
+pub(crate) fn error_in(name: &str, event: &Json<'_>) -> Option<ProviderError> {
+    let may_be = name == "error" || !event.at("error").is_null();
+    may_be.then(|| error_event(name, &event.to_value())).flatten()
 }
 
 /// An event that is not JSON.

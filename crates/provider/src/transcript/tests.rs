@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Flaw, FlawKind, cut_point, repair, shrink, size, validate};
+use super::{Flaw, FlawKind, repair, size, validate};
 use crate::{Block, Message, Opaque, Piece, Protocol, Role};
 
 fn call(id: &str) -> Block {
@@ -262,62 +262,4 @@ fn sizes_are_a_quarter_of_the_bytes() {
     for (blocks, tokens) in table {
         assert_eq!(size(&user(blocks.clone())), tokens, "{blocks:?}");
     }
-}
-
-fn long_conversation() -> Vec<Message> {
-    let mut messages = vec![Message::user("hi")];
-    for round in 0..4 {
-        let id = format!("c{round}");
-        messages.push(model(vec![call(&id)]));
-        messages.push(user(vec![result(&id, &"x".repeat(400))]));
-    }
-    messages
-}
-
-#[test]
-fn the_oldest_results_give_way_first_and_the_last_messages_never() {
-    let stub = |block: &Block| block.result_id().filter(|id| *id != "c1").map(|id| format!("[{id} left out]"));
-    let before = long_conversation();
-    let total: usize = before.iter().map(size).sum();
-    let table: [(usize, usize, &[&str]); 6] = [
-        (total, 0, &[]),
-        (total - 1, 0, &["c0"]),
-        (total - 150, 0, &["c0", "c2"]),
-        (0, 0, &["c0", "c2", "c3"]),
-        (0, 2, &["c0", "c2"]),
-        (0, 3, &["c0"]),
-    ];
-    for (budget, keep_last, removed) in table {
-        let shrunk = shrink(before.clone(), budget, keep_last, &stub);
-        let mut expected = before.clone();
-        for block in expected.iter_mut().flat_map(|message| &mut message.blocks) {
-            if let Some(id) = block.result_id().map(str::to_owned).filter(|id| removed.contains(&id.as_str())) {
-                *block = result(&id, &format!("[{id} left out]"));
-            }
-        }
-        assert_eq!(
-            (shrunk.messages, shrunk.removed),
-            (expected, removed.iter().map(ToString::to_string).collect()),
-            "{budget} {keep_last}"
-        );
-    }
-    let longer = shrink(before.clone(), 0, 0, &|_| Some("y".repeat(500)));
-    assert_eq!((longer.messages, longer.removed), (before, Vec::new()));
-}
-
-#[test]
-fn a_compaction_cuts_where_a_turn_begins() {
-    let mut messages = long_conversation();
-    messages.push(model(vec![text("done")]));
-    messages.push(Message::user("next"));
-    messages.push(model(vec![call("d")]));
-    messages.push(user(vec![result("d", "y"), text("and this")]));
-    let tail: usize = messages[10..].iter().map(size).sum();
-    let total: usize = messages.iter().map(size).sum();
-    let table = [(total, 0), (total - 1, 10), (tail, 10), (tail - 1, 10), (0, 10)];
-    for (keep, expected) in table {
-        assert_eq!(cut_point(&messages, keep), expected, "{keep}");
-    }
-    assert_eq!(cut_point(&messages[1..9], 0), 0, "nothing but results");
-    assert_eq!(cut_point(&[], 5), 0);
 }

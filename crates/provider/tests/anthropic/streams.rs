@@ -102,7 +102,7 @@ fn ids_that_are_missing_or_taken_are_made_and_names_come_back() {
     }
     events.push(stop("tool_use"));
     let name = &tools()[2].name;
-    let expected = ["call_4", "call_5", "new", "call_6"].map(|id| call(id, name, "{}"));
+    let expected = ["call_3_376b639d", "call_4_376b639d", "new", "call_6_376b639d"].map(|id| call(id, name, "{}"));
     assert_eq!(play(&Anthropic, &model(), &history, &events).1.unwrap().blocks, expected);
 }
 

@@ -96,6 +96,14 @@ async fn events_that_come_twice_are_handed_on_as_they_come() {
     assert_eq!(outcome.deltas, [text("Hello"), text("Hello"), usage(1)]);
 }
 
+/// It counts as a try of the model, and those are counted by the loop.
+#[tokio::test]
+async fn what_the_model_wrote_wrong_is_left_to_the_caller_to_ask_for_again() {
+    let (outcome, server) = play(vec![pieces(&["event: garbled\ndata: no\n\n"], last_chunk()), stream(WHOLE)], quick(3)).await;
+    assert_eq!((outcome.error(), server.seen().connections), ((Trouble::Garbled, "garbled inside: no"), 1));
+    assert!(outcome.answer.unwrap_err().is_retryable());
+}
+
 #[tokio::test]
 async fn an_error_inside_that_will_not_pass_is_not_tried_again() {
     let (outcome, server) = play(vec![pieces(&["event: refused\ndata: no\n\n"], last_chunk())], quick(3)).await;

@@ -4,6 +4,7 @@
 mod cancel;
 mod content;
 mod cuts;
+mod listing;
 mod network;
 mod plain;
 mod secrets;

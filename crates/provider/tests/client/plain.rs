@@ -56,6 +56,7 @@ impl Decoder for Reader {
                 out.push(usage(self.output));
             }
             "error" => return Err(ProviderError::new(Trouble::Server, format!("failed inside: {data}"))),
+            "garbled" => return Err(ProviderError::new(Trouble::Garbled, format!("garbled inside: {data}"))),
             "refused" => return Err(ProviderError::new(Trouble::BadRequest, format!("refused inside: {data}"))),
             "end" => self.ended = true,
             _ => {}

@@ -14,6 +14,7 @@ fn errors_in_a_stream_say_what_they_are() {
         (r#"{"error":{"code":503,"message":"overloaded","status":"UNAVAILABLE"}}"#, Trouble::Server, Some(503)),
         (r#"{"error":{"code":429,"message":"quota","status":"RESOURCE_EXHAUSTED"}}"#, Trouble::RateLimited, Some(429)),
         (r#"{"error":{"message":"?"}}"#, Trouble::Server, Some(500)),
+        (r#"{"error":{"code":"busy","message":"?"}}"#, Trouble::Server, Some(500)),
         (r#"{"candidates":[{"content"#, Trouble::Malformed, None),
         ("<html>", Trouble::Malformed, None),
     ];
@@ -65,6 +66,9 @@ fn refusals_are_told_apart() {
     let error = Gemini.refusal(404, body(404, "NOT_FOUND", "models/x is not found.", json!([])).as_bytes());
     let expected = "The provider has no such model or address: models/x is not found. Check the model's name and the provider's base_url.";
     assert_eq!(error.message, expected);
+    let of_a_gateway = json!({"error": {"code": "slow_down", "message": "too fast", "type": "rate_limit_error"}}).to_string();
+    let error = Gemini.refusal(429, of_a_gateway.as_bytes());
+    assert_eq!((error.trouble, error.message.contains("requests: too fast.")), (Trouble::RateLimited, true), "{error}");
 }
 
 #[test]
@@ -74,6 +78,10 @@ fn faults_are_found() {
     let text = json!({"text": "hi"});
     let asked = |name: &str| json!({"functionCall": {"name": name, "args": {}}, "thoughtSignature": "c2ln"});
     let answer = |name: &str| json!({"functionResponse": {"name": name, "response": {}}});
+    let with_picture = |mime: &str| {
+        let picture = json!({"inlineData": {"mimeType": mime, "data": ""}});
+        json!({"functionResponse": {"name": "x", "response": {}, "parts": [picture]}})
+    };
     let with_id = json!({"functionCall": {"id": "1", "name": "x", "args": {}}, "thoughtSignature": "c2ln"});
     let cases = [
         (json!([]), "the conversation does not begin with the user"),
@@ -84,6 +92,14 @@ fn faults_are_found() {
         (
             json!([user(json!([{"text": "a", "inlineData": {}}]))]),
             "content 0: a part with [\"text\", \"inlineData\"] cannot stand in a content of the role 'user'",
+        ),
+        (
+            json!([user(json!([{"inlineData": {"mimeType": "image/gif", "data": ""}}]))]),
+            "content 0: a picture of the type 'image/gif' is not taken here",
+        ),
+        (
+            json!([user(json!([text])), said(json!([asked("x")])), user(json!([with_picture("image/heic")]))]),
+            "content 2: a picture of the type 'image/heic' is not taken here",
         ),
         (json!([user(json!([text])), said(json!([asked("x")]))]), "1 calls at the end have no results"),
         (

@@ -31,9 +31,7 @@ pub(crate) fn own(value: Value) -> haft_provider::Opaque {
 }
 
 pub(crate) fn faults(model: &Model, body: &Value) -> Vec<String> {
-    let mut body = body.clone();
-    body["model"] = model.name.clone().into();
-    Gemini.faults(&body)
+    Gemini.faults_for(&model.name, body)
 }
 
 pub(crate) fn chunk(parts: &Value) -> (String, String) {

@@ -1,6 +1,6 @@
 //! What is sent.
 
-use haft_provider::{Adapter, Block, Gemini, Message, Model, Protocol, Turn};
+use haft_provider::{Adapter, Block, Gemini, Message, Model, Piece, Protocol, Turn};
 use serde_json::{Value, json};
 
 use crate::conversations::random::HERE;
@@ -55,6 +55,24 @@ fn requests_are_as_the_golden_files_have_them() {
     }
 }
 
+/// A result takes fewer types of pictures than a person may show: the others stand behind it.
+#[test]
+fn pictures_stand_where_their_type_is_taken() {
+    let picture = |mime: &str| Piece::Image { mime: mime.into(), data: PNG.into() };
+    let inline = |mime: &str| json!({"inlineData": {"mimeType": mime, "data": PNG}});
+    let content = ["image/heic", "image/webp", "image/heif"].map(picture).to_vec();
+    let messages = [
+        Message::user("Look"),
+        Message::assistant(vec![call("a", "read_file", "")]),
+        Message::results(vec![result("a", "read_file", content, false)]),
+    ];
+    let golden = golden(&Gemini, &model(), &messages);
+    assert_eq!(faults(&model(), &golden["body"]), Vec::<String>::new());
+    assert_eq!(golden["body"]["contents"][2]["parts"][0]["functionResponse"]["parts"], json!([inline("image/webp")]));
+    let behind = json!([{"text": "From the result of read_file:"}, inline("image/heic"), inline("image/heif")]);
+    assert_eq!(golden["body"]["contents"][3], json!({"role": "user", "parts": behind}));
+}
+
 #[test]
 fn the_model_stands_in_the_path() {
     let cases = [
@@ -75,8 +93,9 @@ fn the_model_stands_in_the_path() {
 fn what_was_read_goes_back_as_it_came() {
     let events = events(include_str!("../streams/gemini/thoughts_and_two_calls.sse"));
     let reply = play(&Gemini, &model(), &[], &events).1.unwrap();
+    let ours = reply.blocks.iter().filter_map(Block::call_id).nth(1).unwrap().to_owned();
     let results =
-        vec![result("fc_1", "read_file", vec![text("read me")], false), result("call_2", "get_current_time", vec![text("12:00")], false)];
+        vec![result("fc_1", "read_file", vec![text("read me")], false), result(&ours, "get_current_time", vec![text("12:00")], false)];
     let messages = [Message::user("Both"), Message::assistant(reply.blocks), Message::results(results)];
     let contents = &golden(&Gemini, &model(), &messages)["body"]["contents"];
     let expected = json!([

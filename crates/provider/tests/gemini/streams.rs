@@ -1,7 +1,7 @@
 //! What is read.
 
 use haft_provider::{Block, Delta, Gemini, Message, StopReason, Trouble};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::conversations::*;
 use crate::{chunk, model, own, stop};
@@ -32,8 +32,7 @@ fn finish_reasons_are_mapped() {
         ("PROHIBITED_CONTENT", StopReason::Refused),
         ("SPII", StopReason::Refused),
         ("IMAGE_SAFETY", StopReason::Refused),
-        ("LANGUAGE", StopReason::Other("LANGUAGE".into())),
-        ("OTHER", StopReason::Other("OTHER".into())),
+        ("LANGUAGE", StopReason::Refused),
     ];
     for (reason, expected) in cases {
         let reply = play(&Gemini, &model(), &[], &[stop(reason)]).1.unwrap();
@@ -41,10 +40,41 @@ fn finish_reasons_are_mapped() {
     }
     let calls = [chunk(&json!([{"functionCall": {"name": "x"}}])), stop("STOP")];
     assert_eq!(play(&Gemini, &model(), &[], &calls).1.unwrap().stop, StopReason::ToolCalls);
-    for reason in ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"] {
+}
+
+/// What the model wrote cannot be used, so it is asked again, also where it has said something before.
+#[test]
+fn an_end_that_is_none_is_asked_for_again() {
+    let cases = [
+        ("MALFORMED_FUNCTION_CALL", Trouble::Garbled, "it holds a call that cannot be read; fewer or simpler tools may help"),
+        ("MALFORMED_RESPONSE", Trouble::Garbled, "it cannot be read"),
+        ("UNEXPECTED_TOOL_CALL", Trouble::Garbled, "it calls a tool where none was offered"),
+        ("TOO_MANY_TOOL_CALLS", Trouble::Garbled, "it made too many calls in a row; smaller steps may help"),
+        ("MISSING_THOUGHT_SIGNATURE", Trouble::BadRequest, "a call was sent back without its signature; begin another session"),
+    ];
+    for (reason, trouble, why) in cases {
+        let (what, next) = match trouble {
+            Trouble::Garbled => ("The model's answer cannot be used", "Ask again"),
+            _ => ("The provider refuses the request", "Check the model's settings"),
+        };
+        for before in [vec![], vec![chunk(&json!([{"text": "I look"}]))]] {
+            let events: Events = before.into_iter().chain([stop(reason)]).collect();
+            let error = play(&Gemini, &model(), &[], &events).1.unwrap_err();
+            assert_eq!(error.message, format!("{what}: {reason}: {why}. said why. {next}."));
+            assert_eq!((error.trouble, error.is_retryable()), (trouble, trouble == Trouble::Garbled), "{reason}");
+        }
+    }
+}
+
+#[test]
+fn a_reason_that_is_not_known_ends_what_was_said_and_nothing_said_is_no_answer() {
+    let said = chunk(&json!([{"text": "Well"}]));
+    for reason in ["OTHER", "FINISH_REASON_UNSPECIFIED", "NEW_ONE"] {
+        let reply = play(&Gemini, &model(), &[], &[said.clone(), stop(reason)]).1.unwrap();
+        assert_eq!((reply.stop, reply.blocks), (StopReason::Other(reason.into()), vec![Block::text("Well")]), "{reason}");
         let error = play(&Gemini, &model(), &[], &[stop(reason)]).1.unwrap_err();
-        assert_eq!(error.trouble, Trouble::Malformed, "{reason}");
-        assert!(error.message.contains(reason) && error.message.contains("ask again") && error.message.contains("said why"), "{error}");
+        let message = format!("The model's answer cannot be used: it ended with {reason} before it said anything. Ask again.");
+        assert_eq!((error.trouble, error.message), (Trouble::Garbled, message));
     }
 }
 
@@ -61,7 +91,7 @@ fn arguments_become_text_whatever_they_are() {
     for (function_call, expected) in cases {
         let events = [chunk(&json!([{ "functionCall": function_call }])), stop("STOP")];
         let blocks = play(&Gemini, &model(), &[], &events).1.unwrap().blocks;
-        assert_eq!(blocks, [with_opaque(call("call_1", "x", expected), own(json!({"id": null})))]);
+        assert_eq!(blocks, [with_opaque(call("call_1_0e50c320", "x", expected), own(json!({"id": null})))]);
     }
 }
 
@@ -72,11 +102,18 @@ fn ids_that_are_missing_or_taken_are_made_and_names_come_back() {
     let wire = golden(&Gemini, &model(), &[])["body"]["tools"][0]["functionDeclarations"][2]["name"].clone();
     assert_ne!(wire, json!(name));
     let ids = [json!(null), json!("same"), json!("new"), json!("new")];
-    let mut events: Events = ids.iter().map(|id| chunk(&json!([{"functionCall": {"id": id, "name": wire}}]))).collect();
+    let arguments = ["{}", "{}", "{}", r#"{"n":4}"#];
+    let part = |(id, arguments): (&Value, &str)| {
+        let args: Value = serde_json::from_str(arguments).unwrap();
+        chunk(&json!([{"functionCall": {"id": id, "name": wire, "args": args}}]))
+    };
+    let mut events: Events = ids.iter().zip(arguments).map(part).collect();
+    // The very same event once more is no further call.
+    events.push(events[2].clone());
     events.push(stop("STOP"));
-    let ours = ["call_4", "call_5", "new", "call_6"];
-    let expected: Vec<Block> =
-        ours.iter().zip(ids).map(|(id, theirs)| with_opaque(call(id, name, "{}"), own(json!({"id": theirs})))).collect();
+    let ours = ["call_3_376b639d", "call_4_376b639d", "new", "call_6_376b639d"];
+    let block = |((id, theirs), arguments)| with_opaque(call(id, name, arguments), own(json!({"id": theirs})));
+    let expected: Vec<Block> = ours.into_iter().zip(ids).zip(arguments).map(block).collect();
     assert_eq!(play(&Gemini, &model(), &history, &events).1.unwrap().blocks, expected);
 }
 

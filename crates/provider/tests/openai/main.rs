@@ -4,6 +4,7 @@
 mod chat;
 mod faults;
 mod properties;
+mod replay;
 mod requests;
 mod responses;
 mod support;

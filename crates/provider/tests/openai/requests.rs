@@ -43,7 +43,7 @@ fn tools_that_the_model_has_no_room_for() {
         let turn = Turn { model: &model, system: "", messages: &[Message::user("Hello")], tools: &tools };
         let sent = sent(&turn);
         assert_eq!(sent["body"]["tools"].as_array().map(Vec::len), Some(1));
-        let warning = "gpt-5.2 takes 1 tools at most: 2 are not offered (grep, files.example/list everything); tool_search finds them";
+        let warning = "gpt-5.2 takes 1 tools at most: 2 are not offered (grep, files.example/list everything)";
         assert_eq!((sent["warnings"].as_array().map(Vec::len), &sent["warnings"][1]), (Some(2), &json!(warning)));
         model.max_tools = 0;
         let turn = Turn { model: &model, system: "", messages: &[Message::user("Hello")], tools: &tools };

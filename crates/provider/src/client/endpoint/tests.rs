@@ -66,3 +66,18 @@ fn its_debug_form_holds_no_secret() {
                     connect: 10s, first_byte: 120s, idle: 60s, total: 600s }, allow_plain: false }";
     assert_eq!(format!("{endpoint:?}"), expected);
 }
+
+#[test]
+fn an_address_on_this_machine_is_told_from_others() {
+    for (base, local) in [
+        ("http://127.0.0.1:11434/v1", true),
+        ("http://localhost./v1", true),
+        ("http://[::1]:8080", true),
+        ("https://api.example.com/v1", false),
+        ("http://127.0.0.1.example.com/v1", false),
+        ("http://192.168.0.1/v1", false),
+        ("nonsense", false),
+    ] {
+        assert_eq!(Endpoint::new(base).is_local(), local, "{base}");
+    }
+}

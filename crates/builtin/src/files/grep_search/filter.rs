@@ -1,0 +1,184 @@
+//! Which files are searched: by patterns on their paths, and by type.
+
+use std::path::Path;
+
+use haft_contract::ToolError;
+use ignore::overrides::{Override, OverrideBuilder};
+use ignore::types::{FileTypeDef, Types, TypesBuilder};
+
+use crate::shared::words;
+
+/// So many names are suggested for one that is unknown.
+const SUGGESTED: usize = 5;
+
+#[derive(Debug)]
+pub(super) struct Filter {
+    only: Option<Override>,
+    /// What is left out, whatever else names it.
+    not: Option<Override>,
+    types: Option<Types>,
+}
+
+impl Filter {
+    pub(super) fn new(globs: &[String], kind: Option<&str>) -> Result<Self, ToolError> {
+        let globs = globs.iter().flat_map(|text| apart(text));
+        let (not, only): (Vec<&str>, Vec<&str>) = globs.partition(|glob| glob.starts_with('!'));
+        Ok(Self { only: overrides(&only)?, not: overrides(&not)?, types: kind.map(types).transpose()? })
+    }
+
+    /// Whether a file is searched, by its path beneath what is searched, and the name of that.
+    pub(super) fn admits(&self, place: &str, path: &Path) -> bool {
+        if self.types.as_ref().is_some_and(|types| !types.matched(path, false).is_whitelist()) {
+            return false;
+        }
+        if self.only.is_none() && self.not.is_none() {
+            return true;
+        }
+        // Those who search in a folder write patterns that count from there, or from the workspace.
+        let whole = (place != ".").then(|| Path::new(place).join(path));
+        let paths = [Some(path), whole.as_deref()];
+        let mut paths = paths.into_iter().flatten();
+        !paths.clone().any(|path| self.leaves_out(path)) && paths.any(|path| self.names(path))
+    }
+
+    fn names(&self, path: &Path) -> bool {
+        self.only.as_ref().is_none_or(|only| only.matched(path, false).is_whitelist())
+    }
+    /// By its own name, or by that of a folder it is in.
+    fn leaves_out(&self, path: &Path) -> bool {
+        let Some(not) = &self.not else { return false };
+        let mut folders = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+        not.matched(path, false).is_ignore() || folders.any(|folder| not.matched(folder, true).is_ignore())
+    }
+}
+
+/// Several patterns in one text, apart by commas that are not within braces or brackets.
+fn apart(text: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut parts) = (0_usize, 0, Vec::new());
+    for (place, letter) in text.char_indices() {
+        match letter {
+            '{' | '[' => depth += 1,
+            '}' | ']' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                parts.push(&text[start..place]);
+                start = place + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect()
+}
+
+fn overrides(globs: &[&str]) -> Result<Option<Override>, ToolError> {
+    if globs.is_empty() {
+        return Ok(None);
+    }
+    let mut builder = OverrideBuilder::new("");
+    builder.allow_unclosed_class(false);
+    for glob in globs {
+        let (mark, plain) = glob.strip_prefix('!').map_or(("", *glob), |plain| ("!", plain));
+        builder.add(&format!("{mark}{}", plain.trim_start_matches("./"))).map_err(|error| bad(glob, &error))?;
+    }
+    builder.build().map(Some).map_err(|error| bad(&globs.join(", "), &error))
+}
+
+fn bad(glob: &str, error: &ignore::Error) -> ToolError {
+    let why = match error {
+        ignore::Error::Glob { err, .. } => err.clone(),
+        other => other.to_string(),
+    };
+    ToolError::validation(format!("Parameter 'glob' is no pattern: '{}': {why}. Write something like '*.rs'.", words::shown(glob)))
+}
+
+fn types(name: &str) -> Result<Types, ToolError> {
+    let mut builder = TypesBuilder::new();
+    builder.add_defaults();
+    builder.select(name);
+    builder.build().map_err(|_| unknown(name, &builder.definitions()))
+}
+
+fn unknown(name: &str, known: &[FileTypeDef]) -> ToolError {
+    let wanted = name.trim_start_matches('.').to_ascii_lowercase();
+    let ending = format!("*.{wanted}");
+    let mut near: Vec<(f64, &str)> = known
+        .iter()
+        .map(|known| {
+            let has_ending = known.globs().contains(&ending);
+            (if has_ending { 2.0 } else { strsim::jaro_winkler(&wanted, known.name()) }, known.name())
+        })
+        .filter(|(near, _)| *near > 0.8)
+        .collect();
+    near.sort_by(|(one, name), (other, another)| other.total_cmp(one).then(name.cmp(another)));
+    let names: Vec<String> = near.iter().take(SUGGESTED).map(|(_, name)| format!("'{name}'")).collect();
+    let hint = if names.is_empty() { String::new() } else { format!(" Perhaps {}?", names.join(", ")) };
+    ToolError::validation(format!(
+        "Parameter 'type' is no type of files that is known: '{}'.{hint} Or use 'glob', such as '*.{}'.",
+        words::shown(name),
+        words::shown(&wanted)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filter(globs: &[&str], kind: Option<&str>) -> Result<Filter, ToolError> {
+        Filter::new(&globs.iter().map(|glob| (*glob).to_owned()).collect::<Vec<_>>(), kind)
+    }
+
+    #[test]
+    fn patterns_and_types_choose_files() {
+        for (globs, kind, place, path, expected) in [
+            (&[][..], None, ".", "a", true),
+            (&["*.rs"], None, ".", "a/b.rs", true),
+            (&["*.rs"], None, ".", "a/b.ts", false),
+            (&["*.{ts,tsx}"], None, ".", "b.tsx", true),
+            (&["*.ts,*.md"], None, ".", "b.md", true),
+            (&["*.ts, *.md"], None, ".", "b.rs", false),
+            (&["*.ts", "*.md"], None, ".", "b.md", true),
+            (&["src/*.rs"], None, ".", "src/a.rs", true),
+            (&["src/*.rs"], None, ".", "x/src/a.rs", false),
+            (&["./src/*.rs"], None, ".", "src/a.rs", true),
+            (&["src/*.rs"], None, "src", "a.rs", true),
+            (&["src/*.rs"], None, "lib", "src/a.rs", true),
+            (&["!*.rs"], None, ".", "a.rs", false),
+            (&["!*.rs"], None, ".", "a.ts", true),
+            (&["*.rs", "!*_test.rs"], None, ".", "a_test.rs", false),
+            (&["*.rs", "!*_test.rs"], None, ".", "a.rs", true),
+            (&["!tests"], None, ".", "tests/deep/a.rs", false),
+            (&["!tests/"], None, ".", "a/tests/a.rs", false),
+            (&["!tests/**"], None, ".", "tests/deep/a.rs", false),
+            (&["*.rs", "!tests/"], None, ".", "a/tests/a.rs", false),
+            (&["*.rs", "!tests/"], None, ".", "a/b/a.rs", true),
+            (&["!sub/**"], None, "sub", "a.rs", false),
+            (&[], Some("rust"), ".", "a.rs", true),
+            (&[], Some("rust"), ".", "a.py", false),
+            (&[], Some("make"), ".", "Makefile", true),
+            (&["src/**"], Some("rust"), ".", "src/a.md", false),
+        ] {
+            assert_eq!(filter(globs, kind).unwrap().admits(place, Path::new(path)), expected, "{globs:?} {kind:?} in {place} on {path}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_is_explained() {
+        for (globs, kind, message) in [
+            (
+                &["[a"][..],
+                None,
+                "Parameter 'glob' is no pattern: '[a': unclosed character class; missing ']'. Write something like '*.rs'.",
+            ),
+            (
+                &[],
+                Some("Pythn"),
+                "Parameter 'type' is no type of files that is known: 'Pythn'. Perhaps 'python', 'py', 'cython'? \
+                 Or use 'glob', such as '*.pythn'.",
+            ),
+            (&[], Some(".rs"), "Parameter 'type' is no type of files that is known: '.rs'. Perhaps 'rust'? Or use 'glob', such as '*.rs'."),
+            (&[], Some("zzzzzz"), "Parameter 'type' is no type of files that is known: 'zzzzzz'. Or use 'glob', such as '*.zzzzzz'."),
+        ] {
+            assert_eq!(filter(globs, kind).unwrap_err().message(), message);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The first of what was found, by path: so much is kept as can be shown.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Lines of files, the first files by path. Files come in any order; what is kept is the same in every order.
+#[derive(Debug)]
+pub(super) struct Kept {
+    most: usize,
+    files: BTreeMap<PathBuf, Vec<String>>,
+    lines: usize,
+}
+
+impl Kept {
+    /// Keeps so many lines, and the rest of the file that the last of them is of.
+    pub(super) fn new(most: usize) -> Self {
+        Self { most, files: BTreeMap::new(), lines: 0 }
+    }
+
+    /// Whether lines of this file would be kept.
+    pub(super) fn wants(&self, path: &Path) -> bool {
+        self.lines < self.most || self.files.last_key_value().is_some_and(|(last, _)| path < last)
+    }
+
+    /// Adds the lines of a file.
+    pub(super) fn add(&mut self, path: &Path, lines: Vec<String>) {
+        if lines.is_empty() || !self.wants(path) {
+            return;
+        }
+        self.lines += lines.len();
+        self.files.insert(path.to_owned(), lines);
+        while let Some(last) = self.files.last_entry()
+            && self.lines - last.get().len() >= self.most
+        {
+            self.lines -= last.remove().len();
+        }
+    }
+
+    /// What was kept, in order of paths.
+    pub(super) fn into_files(self) -> impl Iterator<Item = Vec<String>> {
+        self.files.into_values()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_by_path_are_kept_in_whatever_order_they_come() {
+        let files = [("a", 2), ("b", 3), ("c", 1), ("d", 4), ("e", 1)];
+        for (most, expected) in [(0, ""), (1, "a"), (2, "a"), (3, "ab"), (5, "ab"), (6, "abc"), (7, "abcd"), (99, "abcde")] {
+            for turn in 0..files.len() {
+                let mut kept = Kept::new(most);
+                for (path, lines) in files.iter().cycle().skip(turn).take(files.len()) {
+                    kept.add(Path::new(path), vec![(*path).to_owned(); *lines]);
+                }
+                let names: String = kept.into_files().map(|lines| lines[0].clone()).collect();
+                assert_eq!(names, expected, "{most} from {turn}");
+            }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What a search is asked for.
+
+use std::path::{Path, PathBuf};
+
+use haft_contract::{ToolError, TreeOptions};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::filter::Filter;
+use super::pattern;
+use super::search::Request;
+
+const LIMIT: usize = 250;
+/// As many as are ever shown at once.
+const MOST: usize = 10_000;
+/// Pages beyond this are refused: everything before them has to be held to know what comes first.
+const FURTHEST: usize = 20_000;
+/// A page of bytes, without and with a limit that was asked for.
+const BYTES: usize = 100 * 1024;
+const BYTES_WITH_LIMIT: usize = 1_000_000;
+/// More lines around a match are a file to read.
+const MOST_CONTEXT: usize = 500;
+
+/// What is shown of what was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Mode {
+    /// The paths of files with a match.
+    #[default]
+    FilesWithMatches,
+    /// The lines that match.
+    Content,
+    /// How many lines match in each file.
+    Count,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[expect(clippy::struct_excessive_bools, reason = "a model is shown one switch for each")]
+pub(crate) struct Params {
+    /// The regular expression to look for. Marks such as '(', '[', '{', '.', '*', '+', '?' are taken literally after '\'.
+    #[schemars(extend("x-verbatim" = true, "x-aliases" = ["regex", "query"]))]
+    pattern: String,
+    /// The file or directory to search in. Defaults to the workspace.
+    #[schemars(extend("x-aliases" = ["directory", "dir", "file_path", "file"]))]
+    path: Option<PathBuf>,
+    /// Only files whose paths match one of these, such as '*.rs' or 'src/**/*.{ts,tsx}'; one with '!' in front leaves files out.
+    #[schemars(extend("x-aliases" = ["include", "globs"]))]
+    glob: Option<Vec<String>>,
+    /// Only files of this type, by ripgrep's names, such as 'rust', 'py', 'js', 'ts', 'go', 'java', 'cpp', 'md'.
+    #[serde(rename = "type")]
+    #[schemars(extend("x-aliases" = ["file_type"]))]
+    kind: Option<String>,
+    /// What to return. Defaults to 'files_with_matches'.
+    #[schemars(extend("x-aliases" = ["mode"]))]
+    output_mode: Option<Mode>,
+    /// Ignore the difference between capital and small letters.
+    #[serde(default)]
+    #[schemars(extend("x-aliases" = ["-i", "ignore_case"]))]
+    case_insensitive: bool,
+    /// Show the number of each line; only for 'content'. Defaults to true.
+    #[schemars(extend("x-aliases" = ["-n"]))]
+    line_numbers: Option<bool>,
+    /// How many lines to show before each match; only for 'content'. Defaults to 'context'.
+    #[schemars(extend("x-aliases" = ["-B", "before_context"]))]
+    before: Option<usize>,
+    /// How many lines to show after each match; only for 'content'. Defaults to 'context'.
+    #[schemars(extend("x-aliases" = ["-A", "after_context"]))]
+    after: Option<usize>,
+    /// How many lines to show before and after each match; only for 'content'. Defaults to 0.
+    #[schemars(extend("x-aliases" = ["-C"]))]
+    context: Option<usize>,
+    /// Let the expression match across lines: '.' matches the end of a line as well.
+    #[serde(default)]
+    #[schemars(extend("x-aliases" = ["-U"]))]
+    multiline: bool,
+    /// Show only what matches, not the whole line; only for 'content'.
+    #[serde(default)]
+    #[schemars(extend("x-aliases" = ["-o"]))]
+    only_matching: bool,
+    /// How many lines ('content') or files to return at most. Defaults to 250; 0 returns as many as are shown at once.
+    #[schemars(extend("x-aliases" = ["limit", "max_results"]))]
+    head_limit: Option<usize>,
+    /// How many of them to skip: what the note of the page before says. Defaults to 0.
+    offset: Option<usize>,
+    /// Also hidden files, whose names begin with a dot.
+    #[serde(default)]
+    #[schemars(extend("x-aliases" = ["include_hidden"]))]
+    hidden: bool,
+    /// Also what .gitignore and its like leave out.
+    #[serde(default)]
+    #[schemars(extend("x-aliases" = ["no_ignore", "include_ignored"]))]
+    ignored: bool,
+}
+
+/// The part of a result that is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Window {
+    pub(super) offset: usize,
+    pub(super) limit: usize,
+    pub(super) bytes: usize,
+}
+
+impl Params {
+    /// Says beforehand what is wrong with them.
+    pub(super) fn check(&self) -> Result<(), ToolError> {
+        self.window()?;
+        self.request().map(drop)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.path.as_deref().unwrap_or(Path::new("."))
+    }
+    pub(super) fn pattern(&self) -> &str {
+        &self.pattern
+    }
+    pub(super) fn mode(&self) -> Mode {
+        self.output_mode.unwrap_or_default()
+    }
+    pub(super) fn tree(&self) -> TreeOptions {
+        TreeOptions::default().with_hidden(self.hidden).with_ignored(self.ignored)
+    }
+
+    pub(super) fn window(&self) -> Result<Window, ToolError> {
+        let offset = self.offset.unwrap_or(0);
+        if offset > FURTHEST {
+            return Err(ToolError::validation(format!(
+                "Parameter 'offset' may be at most {FURTHEST}, not {offset}. Narrow the search with 'path', 'glob' or 'type' instead."
+            )));
+        }
+        let (limit, bytes) = match self.head_limit {
+            None => (LIMIT, BYTES),
+            Some(0) => (MOST, BYTES_WITH_LIMIT),
+            Some(limit) => (limit.min(MOST), BYTES_WITH_LIMIT),
+        };
+        Ok(Window { offset, limit, bytes })
+    }
+
+    pub(super) fn request(&self) -> Result<Request, ToolError> {
+        let around = |own: Option<usize>| {
+            let wanted = self.mode() == Mode::Content && !self.only_matching;
+            if wanted { own.or(self.context).unwrap_or(0).min(MOST_CONTEXT) } else { 0 }
+        };
+        let Window { offset, limit, .. } = self.window()?;
+        Ok(Request {
+            matcher: pattern::compiled(&self.pattern, self.case_insensitive, self.multiline)?,
+            filter: Filter::new(self.glob.as_deref().unwrap_or_default(), self.kind.as_deref())?,
+            mode: self.mode(),
+            before: around(self.before),
+            after: around(self.after),
+            line_numbers: self.line_numbers.unwrap_or(true),
+            multiline: self.multiline,
+            only_matching: self.only_matching,
+            keep: offset + limit,
+        })
+    }
+}

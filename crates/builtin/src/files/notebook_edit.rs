@@ -1,0 +1,182 @@
+mod change;
+mod edited;
+mod pieces;
+mod style;
+mod target;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use haft_contract::{Dialect, Form, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput};
+use haft_macros::ToolMeta;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use self::edited::{Edited, edited};
+use crate::shared::aside::Aside;
+use crate::shared::changed::remember;
+use crate::shared::notebook::LARGEST;
+use crate::shared::place;
+use crate::shared::whole::whole;
+use crate::shared::words;
+
+/// Change a cell of a Jupyter notebook (.ipynb): replace its source, insert a new cell, or delete one. Everything else in
+/// the file stays as it is; the outputs of a code cell are cleared when its source changes. Read the notebook first: it shows
+/// the ids of the cells. Not for running cells, and not for files that are no notebooks.
+#[derive(Debug, ToolMeta)]
+#[tool(
+    name = "notebook_edit",
+    label = "Edit notebook",
+    section = Files,
+    category = Io,
+    access = WorkspaceWrite,
+    timeout_secs = 10,
+    aliases = ["NotebookEdit"],
+    forms = FORMS,
+    profiles = ["coding"],
+    destructive
+)]
+pub(crate) struct NotebookEdit;
+
+const FORMS: &[Form] = &[Form::new(Dialect::Claw, "NotebookEdit")];
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Params {
+    /// The notebook to change: relative to the workspace, or absolute.
+    #[schemars(extend("x-aliases" = ["path", "file_path", "filename", "file"]))]
+    notebook_path: PathBuf,
+    /// The cell: its id, or its number counted from 0, as '3' or 'cell-3'. With 'insert', the new cell comes after it, or at
+    /// the start of the notebook if it is left out.
+    #[schemars(extend("x-aliases" = ["cell_number", "cell_index", "cell"]))]
+    cell_id: Option<String>,
+    /// The source of the cell from now on; needed unless it is deleted.
+    #[schemars(extend("x-verbatim" = true, "x-aliases" = ["source", "content"]))]
+    new_source: Option<String>,
+    /// The type of the cell. Defaults to what it is; for a new cell, to 'code'.
+    cell_type: Option<CellType>,
+    /// Whether to 'replace' the source of a cell, 'insert' a new cell, or 'delete' one. Defaults to 'replace'.
+    #[serde(default)]
+    edit_mode: Mode,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum CellType {
+    Code,
+    Markdown,
+    Raw,
+}
+
+impl CellType {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Code => "code",
+            Self::Markdown => "markdown",
+            Self::Raw => "raw",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    #[default]
+    Replace,
+    Insert,
+    Delete,
+}
+
+impl Mode {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Replace => "replace",
+            Self::Insert => "insert",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+/// A cell that is to be.
+#[derive(Debug)]
+struct NewCell<'a> {
+    kind: CellType,
+    id: Option<String>,
+    source: &'a str,
+}
+
+/// The content of a file, lent to whoever takes its fingerprint.
+#[derive(Debug, Clone)]
+struct Lent(Arc<Vec<u8>>);
+
+impl AsRef<[u8]> for Lent {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+static EDITING: Aside = Aside::new("change of a notebook", 2);
+
+impl Tool for NotebookEdit {
+    type Params = Params;
+    type Output = ToolOutput;
+
+    fn plan(&self, params: &Params, cx: &PlanContext<'_>) -> Result<Plan, ToolError> {
+        params.check()?;
+        let at = cx.locate(&params.notebook_path)?;
+        Ok(Plan::nothing().read(at.clone()).write(at))
+    }
+
+    async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let (path, name, mode) = (params.notebook_path.clone(), params.name(), params.edit_mode);
+        let reader = cx.fs().open(&path).await?;
+        let before = Lent(Arc::new(whole(&name, "a notebook", Vec::new(), &*reader, LARGEST).await?));
+        let fingerprint = cx.fs().fingerprint_of(before.clone()).await?;
+        if place::of(cx, &path).and_then(|place| cx.seen().fingerprint(place)).is_some_and(|seen| seen != fingerprint) {
+            return Err(changed_since(&name));
+        }
+        let seed = cx.fs().fingerprint_of(format!("{:?} {:?}", cx.call(), cx.clock().now())).await?;
+        let edited = EDITING.run(move || edited(&before, &params, &seed)).await??;
+        let Edited { content, changed, said, cell, index, kind, language } = edited;
+        let details = json!({
+            "path": name, "edit_mode": mode.as_str(), "cell_id": cell, "index": index, "cell_type": kind, "language": language,
+            "changed": changed,
+        });
+        if changed {
+            let written = cx.fs().replace(&path, content, Some(&fingerprint)).await?;
+            remember(&path, &written, cx);
+        }
+        Ok(ToolOutput::text(said).with_details(details))
+    }
+}
+
+impl Params {
+    fn name(&self) -> String {
+        self.notebook_path.display().to_string()
+    }
+
+    /// What a schema cannot say.
+    fn check(&self) -> Result<(), ToolError> {
+        let name = self.name();
+        if !self.notebook_path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb")) {
+            let name = words::shown(&name);
+            return Err(ToolError::validation(format!("Not a notebook: '{name}' does not end in .ipynb. Use edit_file for other files.")));
+        }
+        if self.edit_mode != Mode::Delete && self.new_source.is_none() {
+            let mode = self.edit_mode.as_str();
+            return Err(ToolError::validation(format!(
+                "Missing required parameter: 'new_source'. With edit_mode='{mode}' it is the source of the cell."
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn changed_since(name: &str) -> ToolError {
+    ToolError::execution(format!(
+        "{name} was changed since this session saw it last, so nothing was written. Read it again, then repeat the change."
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! A picture, as the model's own kind of content.
+
+use haft_contract::{ErrorKind, Reader, ToolError, ToolOutput};
+use serde_json::json;
+
+use super::picture::{Fault, Format, Picture, prepared};
+use crate::shared::aside::Aside;
+use crate::shared::whole::whole;
+use crate::shared::words;
+
+/// A larger file is no picture that a model is meant to look at.
+const LARGEST: usize = 32 * 1024 * 1024;
+
+/// Each may take some hundred megabytes for a moment.
+static DECODING: Aside = Aside::new("decoding of a picture", 2);
+
+/// Shows a file that begins as a picture does.
+pub(super) async fn shown(name: &str, format: Format, reader: &dyn Reader, head: Vec<u8>) -> Result<ToolOutput, ToolError> {
+    let data = whole(name, format.name(), head, reader, LARGEST).await?;
+    let size = data.len();
+    let picture = decoded(format, data).await?.map_err(|fault| refused(name, format, size, &fault))?;
+    let details = json!({
+        "path": name,
+        "kind": "image",
+        "mime": format.mime(),
+        "size": size,
+        "width": picture.original.0,
+        "height": picture.original.1,
+        "shown": {"mime": picture.mime, "width": picture.shown.0, "height": picture.shown.1, "bytes": picture.data.len()},
+    });
+    let text = format!("{name}: {}", described(format, size, &picture));
+    Ok(ToolOutput::text(text).with_image(picture.mime, picture.data).with_details(details))
+}
+
+/// Decodes on a thread of its own.
+pub(super) async fn decoded(format: Format, data: Vec<u8>) -> Result<Result<Picture, Fault>, ToolError> {
+    DECODING.run(move || prepared(format, data)).await
+}
+
+/// `image/png, 20x10 pixels, 1.2 KB`, and what was done to it.
+fn described(format: Format, size: usize, picture: &Picture) -> String {
+    let ((width, height), (shown_width, shown_height)) = (picture.original, picture.shown);
+    let scaled = if picture.original == picture.shown { String::new() } else { format!(" Shown at {shown_width}x{shown_height}.") };
+    let moves = if picture.moves { " It moves; the first frame is shown." } else { "" };
+    format!("{}, {width}x{height} pixels, {}.{scaled}{moves}", format.mime(), words::size(size as u64))
+}
+
+fn refused(name: &str, format: Format, size: usize, fault: &Fault) -> ToolError {
+    let (kind, size) = (format.name(), words::size(size as u64));
+    match fault {
+        Fault::Damaged(why) => ToolError::new(
+            ErrorKind::NotText,
+            format!("Damaged image: {name} ({size}) begins like {kind}, but cannot be decoded: {why}. Get a sound copy of it."),
+        ),
+        Fault::TooLarge(why) => ToolError::new(
+            ErrorKind::FileTooLarge,
+            format!("Image too large: {name} ({size}) is {kind}, and decoding it takes too much memory: {why}. Scale it down first."),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_testkit::{FakeHost, expect_error};
+
+    use super::super::picture::tests::sample;
+    use super::super::tests::read;
+    use super::*;
+
+    #[tokio::test]
+    async fn a_picture_is_shown_as_one_whatever_its_name() {
+        let host = FakeHost::new();
+        let data = sample(Format::Jpeg, 20, 10);
+        let size = data.len();
+        host.files.put("photo.png", data.clone());
+        let output = read(&host, json!({"path": "photo.png"})).await.unwrap();
+        let details = json!({
+            "path": "photo.png", "kind": "image", "mime": "image/jpeg", "size": size, "width": 20, "height": 10,
+            "shown": {"mime": "image/jpeg", "width": 20, "height": 10, "bytes": size},
+        });
+        let text = format!("photo.png: image/jpeg, 20x10 pixels, {size} bytes.");
+        assert_eq!(output, ToolOutput::text(text).with_image("image/jpeg", data).with_details(details));
+    }
+
+    #[tokio::test]
+    async fn a_large_one_says_how_it_is_shown() {
+        let host = FakeHost::new();
+        let data = sample(Format::Png, 2400, 30);
+        let size = words::size(data.len() as u64);
+        host.files.put("wide", data);
+        let output = read(&host, json!({"path": "wide"})).await.unwrap();
+        let text: String = output.texts().collect();
+        assert_eq!(text, format!("wide: image/png, 2400x30 pixels, {size}. Shown at 2000x25."));
+        assert_eq!(output.content.len(), 2);
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_decoded_is_refused_with_its_reason() {
+        let host = FakeHost::new();
+        let whole = sample(Format::Jpeg, 200, 100);
+        host.files.put("cut", &whole[..whole.len() / 2]);
+        host.files.put("huge", [b"GIF89a".as_slice(), &vec![0; LARGEST]].concat());
+        let (kind, message) = expect_error(read(&host, json!({"path": "cut"})).await);
+        let (size, begins) = (words::size(whole.len() as u64 / 2), "begins like a JPEG image, but cannot be decoded: ");
+        assert_eq!(kind, ErrorKind::NotText);
+        assert!(message.starts_with(&format!("Damaged image: cut ({size}) {begins}")), "{message}");
+        let huge = (ErrorKind::FileTooLarge, "File too large: huge (32.0 MB) is a GIF image of more than 32.0 MB.".to_owned());
+        assert_eq!(expect_error(read(&host, json!({"path": "huge"})).await), huge);
+    }
+}

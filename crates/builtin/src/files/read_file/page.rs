@@ -1,0 +1,90 @@
+//! Text, by pages of lines.
+
+use haft_contract::{Reader, ToolContext, ToolError, ToolOutput};
+use serde_json::json;
+
+use super::{Params, with_note};
+use crate::shared::pager::{Page, Position, Window};
+use crate::shared::text_file::TextFile;
+use crate::shared::words;
+
+const LINES: usize = 2000;
+const BYTES: usize = 100 * 1024;
+/// Someone who names a limit knows what is coming.
+const BYTES_WITH_LIMIT: usize = 1024 * 1024;
+/// Numbers take room too: with them, a page is no larger than without.
+const NUMBERED_LINES: usize = 20_000;
+const NUMBERED_BYTES: usize = 768 * 1024;
+
+/// The part of a text that is asked for. Line 0 is what those mean who count from there.
+pub(super) fn window(params: &Params) -> Window {
+    let (lines, bytes) = params.limit.map_or((LINES, BYTES), |limit| (limit.get(), BYTES_WITH_LIMIT));
+    let (lines, bytes) = if params.line_numbers { (lines.min(NUMBERED_LINES), bytes.min(NUMBERED_BYTES)) } else { (lines, bytes) };
+    Window { line: params.offset.unwrap_or(1).max(1), column: params.column.unwrap_or(1).max(1), lines, bytes }
+}
+
+/// Shows one page of a file that begins with `head`.
+pub(super) async fn shown(
+    name: &str,
+    params: &Params,
+    reader: &dyn Reader,
+    head: Vec<u8>,
+    cx: &ToolContext,
+) -> Result<ToolOutput, ToolError> {
+    let window = window(params);
+    let mut file = TextFile::begin(name, reader, head, params.encoding()?)?;
+    let page = file.page(window).await?;
+    let shown = !page.text.is_empty();
+    let details = json!({
+        "path": name,
+        "kind": "text",
+        "size": file.size(),
+        "first_line": shown.then_some(window.line),
+        "last_line": shown.then_some(page.last_line),
+        "next_offset": page.next.map(|next| next.line),
+        "next_column": page.next.map(|next| next.column).filter(|column| *column > 1),
+        "total_lines": page.total_lines,
+        "encoding": file.encoding().name(),
+        "bom": file.has_bom(),
+    });
+    let note = note(&page, window, file.size(), cx);
+    let text = if params.line_numbers { numbered(&page.text, window.line) } else { page.text };
+    Ok(ToolOutput::text(with_note(text, note)).with_details(details))
+}
+
+/// Each line with its number before it, as `cat -n` shows them.
+fn numbered(text: &str, first: usize) -> String {
+    let lines = text.split_inclusive('\n').enumerate().map(|(place, line)| format!("{:6}\t{line}", first + place));
+    lines.collect::<Vec<_>>().concat()
+}
+
+/// What the page leaves out and how to get it; nothing when it is the whole file.
+fn note(page: &Page, window: Window, size: u64, cx: &ToolContext) -> Option<String> {
+    let Window { line, column, .. } = window;
+    let (last, size) = (page.last_line, words::size(size));
+    let offset = |next: usize| cx.written("offset", next as u64);
+    match page.next {
+        Some(Position { line: next, column: 1 }) => {
+            Some(format!("(Showing lines {line}-{last} of a {size} file. Continue with {}.)", offset(next)))
+        }
+        Some(Position { line: next, column: behind }) => Some(format!(
+            "(Showing characters {column}-{} of line {line}, which is too long for one page of this {size} file. \
+             Continue with {} and column={behind}.)",
+            behind - 1,
+            offset(next)
+        )),
+        None if page.text.is_empty() => Some(nothing_there(page, window)),
+        None if line == 1 && column == 1 => None,
+        None => Some(format!("(Showing lines {line}-{last}, up to the end of the file.)")),
+    }
+}
+
+fn nothing_there(page: &Page, window: Window) -> String {
+    let Window { line, column, .. } = window;
+    match page.total_lines {
+        None | Some(0) => "(The file is empty.)".into(),
+        Some(1) if line > 1 => format!("(Line {line} is past the end: the file has 1 line.)"),
+        Some(lines) if line > lines => format!("(Line {line} is past the end: the file has {lines} lines.)"),
+        Some(_) => format!("(Column {column} is past the end of line {line}.)"),
+    }
+}

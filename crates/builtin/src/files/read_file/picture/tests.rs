@@ -1,0 +1,112 @@
+use image::codecs::gif::GifEncoder;
+use image::{Delay, Frame, Rgb, RgbImage, Rgba, RgbaImage};
+
+use super::*;
+
+/// A picture in which no two pixels side by side are the same, in a format.
+pub(in super::super) fn sample(format: Format, width: u32, height: u32) -> Vec<u8> {
+    let shade = |number: u32| u8::try_from(number % 256).unwrap();
+    let pixel = |x: u32, y: u32| Rgb([shade(x * 7), shade(y * 13), shade(x + y)]);
+    let mut data = Cursor::new(Vec::new());
+    DynamicImage::ImageRgb8(RgbImage::from_fn(width, height, pixel)).write_to(&mut data, format.decoded_as()).unwrap();
+    data.into_inner()
+}
+
+const ALL: [Format; 4] = [Format::Png, Format::Jpeg, Format::Gif, Format::Webp];
+
+#[test]
+fn every_format_is_told_by_its_bytes_and_kept_as_it_is() {
+    for format in ALL {
+        let data = sample(format, 20, 10);
+        assert_eq!(Format::of(&data), Some(format));
+        let expected = Picture { mime: format.mime(), data: data.clone(), original: (20, 10), shown: (20, 10), moves: false };
+        assert_eq!(prepared(format, data), Ok(expected));
+    }
+    for other in [&b""[..], b"GIF", b"RIFF\0\0\0\0WAVE", b"BM\0\0", b"<svg/>", b"\x89PNG"] {
+        assert_eq!(Format::of(other), None, "{other:?}");
+    }
+}
+
+#[test]
+fn what_is_cut_off_or_damaged_is_refused() {
+    for format in ALL {
+        let data = sample(format, 200, 100);
+        for kept in [12, data.len() / 2] {
+            let outcome = prepared(format, data[..kept].to_vec());
+            assert!(matches!(outcome, Err(Fault::Damaged(_))), "{format:?} cut at {kept}: {outcome:?}");
+        }
+        let mut noise = data.clone();
+        noise[12..].fill(0x55);
+        assert!(prepared(format, noise).is_err(), "{format:?}");
+    }
+}
+
+#[test]
+fn what_is_too_wide_or_too_high_is_scaled() {
+    for (format, size, shown, mime) in [
+        (Format::Png, (2400, 30), (2000, 25), "image/png"),
+        (Format::Jpeg, (30, 2400), (25, 2000), "image/jpeg"),
+        (Format::Webp, (4000, 1), (2000, 1), "image/png"),
+        (Format::Gif, (2001, 2), (2000, 2), "image/png"),
+    ] {
+        let picture = prepared(format, sample(format, size.0, size.1)).unwrap();
+        assert_eq!((picture.mime, picture.original, picture.shown), (mime, size, shown));
+        let again = image::load_from_memory(&picture.data).unwrap();
+        assert_eq!((again.width(), again.height()), shown);
+    }
+}
+
+#[test]
+fn what_is_too_many_bytes_becomes_a_jpeg_without_holes() {
+    // Noise, which no format makes smaller.
+    let mut state = 1_u32;
+    let mut noise = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    };
+    let image = RgbaImage::from_fn(90, 90, |x, _| if x < 9 { Rgba([0; 4]) } else { Rgba([noise(), noise(), noise(), 255]) });
+    let mut data = Cursor::new(Vec::new());
+    image.write_to(&mut data, ImageFormat::Png).unwrap();
+    let data = data.into_inner();
+    for (most, mime, shown) in [(50_000, "image/png", 90), (15_000, "image/jpeg", 90), (4_000, "image/jpeg", 45), (1, "image/jpeg", 1)] {
+        let picture = within(most, Format::Png, data.clone()).unwrap();
+        assert_eq!((picture.mime, picture.original, picture.shown), (mime, (90, 90), (shown, shown)), "{most}");
+        assert!(picture.data.len() <= most || shown == 1, "{most}");
+        let corner = image::load_from_memory(&picture.data).unwrap().to_rgb8().get_pixel(0, 0).0;
+        assert!(mime == "image/png" || shown == 1 || corner.iter().all(|colour| *colour > 200), "{corner:?}");
+    }
+    assert_eq!((over_white(0, 0), over_white(10, 255), over_white(0, 128)), (255, 10, 127));
+}
+
+#[test]
+fn of_what_moves_the_first_frame_is_shown() {
+    let mut data = Vec::new();
+    let mut encoder = GifEncoder::new(&mut data);
+    for shade in [10, 200] {
+        let frame = RgbaImage::from_pixel(4, 3, Rgba([shade, shade, shade, 255]));
+        encoder.encode_frame(Frame::from_parts(frame, 0, 0, Delay::from_numer_denom_ms(100, 1))).unwrap();
+    }
+    drop(encoder);
+    let picture = prepared(Format::Gif, data).unwrap();
+    assert_eq!((picture.mime, picture.shown, picture.moves), ("image/png", (4, 3), true));
+    assert_eq!(image::load_from_memory(&picture.data).unwrap().to_rgb8().get_pixel(0, 0).0, [10, 10, 10]);
+}
+
+#[test]
+fn a_bomb_is_refused_before_it_is_decoded() {
+    for (width, height) in [(60_000, 10), (30_000, 30_000)] {
+        let mut data = sample(Format::Png, 1, 1);
+        data[16..20].copy_from_slice(&u32::to_be_bytes(width));
+        data[20..24].copy_from_slice(&u32::to_be_bytes(height));
+        let sum = checksum(&data[12..29]);
+        data[29..33].copy_from_slice(&sum.to_be_bytes());
+        assert!(matches!(prepared(Format::Png, data), Err(Fault::TooLarge(_))), "{width}x{height}");
+    }
+}
+
+/// CRC-32, as PNG has it.
+fn checksum(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |sum, byte| {
+        (0..8).fold(sum ^ u32::from(*byte), |sum, _| if sum & 1 == 1 { sum >> 1 ^ 0xedb8_8320 } else { sum >> 1 })
+    })
+}

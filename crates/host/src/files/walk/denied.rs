@@ -1,0 +1,161 @@
+//! What may not be read, told by its name as fast as a walk needs it.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::super::globs::Ending;
+use super::super::protected::{Rules, is_of_the_kernel};
+
+/// The longest name that a file system has.
+const LONGEST_NAME: usize = 255;
+
+/// The rules, ready to be asked of every name of a walk.
+///
+/// Whoever asks has asked of the folder before. So a pattern that covers the path ends with the name, and a glance at the
+/// name tells nearly always that none does; what is left is judged as any path is.
+pub(super) struct Denied {
+    rules: Arc<Rules>,
+    root: PathBuf,
+    /// The last names of all patterns; nothing if a pattern covers everything.
+    endings: Option<Vec<Glance>>,
+}
+
+/// The last name of a pattern, in lower case.
+struct Glance {
+    before: Box<[u8]>,
+    after: Box<[u8]>,
+    /// Whether anything may stand between the two.
+    open: bool,
+}
+
+impl Denied {
+    pub(super) fn new(rules: Arc<Rules>, root: &Path) -> Self {
+        let endings = rules.endings().map(Glance::of).collect();
+        Self { rules, root: root.to_owned(), endings }
+    }
+
+    /// Whether a path may not be read, if its folder may.
+    pub(super) fn covers(&self, path: &Path, name: &OsStr) -> bool {
+        self.could_cover(name.as_bytes()) && self.judge(path) || (path.parent() == Some(Path::new("/")) && is_of_the_kernel(path))
+    }
+
+    fn judge(&self, path: &Path) -> bool {
+        self.rules.deny_reading(&self.root, path.strip_prefix(&self.root).unwrap_or(path))
+    }
+
+    fn could_cover(&self, name: &[u8]) -> bool {
+        let Some(endings) = &self.endings else { return true };
+        if endings.is_empty() {
+            return false;
+        }
+        let mut folded = [0; LONGEST_NAME];
+        let Some(folded) = folded.get_mut(..name.len()) else { return true };
+        for (to, from) in folded.iter_mut().zip(name) {
+            // Another spelling of some name, perhaps: too rare to be fast about.
+            if !from.is_ascii() || matches!(from, b':' | b'~') {
+                return true;
+            }
+            *to = from.to_ascii_lowercase();
+        }
+        name.ends_with(b".") || name.ends_with(b" ") || endings.iter().any(|ending| ending.could_be(folded))
+    }
+}
+
+impl Glance {
+    /// Nothing for a pattern without a name, which covers everything.
+    fn of(ending: Ending<'_>) -> Option<Self> {
+        let (before, after, open) = match ending {
+            Ending::Anything => return None,
+            Ending::Name(name) => (name.to_owned(), String::new(), false),
+            Ending::Wild(letters) => {
+                let plain = |letter: &&char| !matches!(letter, '*' | '?');
+                let before: String = letters.iter().take_while(plain).collect();
+                let after: String = letters.iter().rev().take_while(plain).collect();
+                (before, after.chars().rev().collect(), true)
+            }
+        };
+        Some(Self { before: before.into_bytes().into(), after: after.into_bytes().into(), open })
+    }
+
+    fn could_be(&self, name: &[u8]) -> bool {
+        if !self.open {
+            return *name == *self.before;
+        }
+        name.len() >= self.before.len().max(self.after.len()) && name.starts_with(&self.before) && name.ends_with(&self.after)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn denied(patterns: &[&str]) -> Denied {
+        let patterns: Vec<String> = patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
+        Denied::new(Arc::new(Rules::new(&patterns, true).unwrap()), Path::new("/ws"))
+    }
+
+    fn covers(denied: &Denied, path: &str) -> bool {
+        let path = Path::new(path);
+        denied.covers(path, path.file_name().unwrap())
+    }
+
+    #[test]
+    fn names_are_covered_as_paths_are() {
+        let rules = denied(&["**/*.key", ".env", "id_?sa*", "a/b", "/ws/x/**", "GEHEIM.txt"]);
+        for (path, expected) in [
+            ("/ws/a.key", true),
+            ("/ws/d/A.KEY", true),
+            ("/ws/a.keys", false),
+            ("/ws/.env", true),
+            ("/ws/.env.", true),
+            ("/ws/.env ", true),
+            ("/ws/env~1", true),
+            ("/ws/.env:stream", true),
+            ("/ws/.e\u{200c}nv", true),
+            ("/ws/.env2", false),
+            ("/ws/id_rsa", true),
+            ("/ws/id_DSA.bak", true),
+            ("/ws/id_sa", false),
+            ("/ws/b", false),
+            ("/ws/a/b", true),
+            ("/ws/x", true),
+            ("/ws/d/x", false),
+            ("/ws/geheim.TXT", true),
+            ("/proc", true),
+            ("/sys", true),
+            ("/ws/proc", false),
+        ] {
+            assert_eq!(covers(&rules, path), expected, "{path}");
+        }
+        assert!(covers(&denied(&["**"]), "/ws/anything"));
+        assert!(!covers(&denied(&[]), "/ws/.env"));
+    }
+
+    proptest! {
+        /// The glance never passes over what the rules cover.
+        #[test]
+        fn a_glance_misses_nothing(
+            patterns in proptest::collection::vec("[aB.*?]{1,4}(/[aB.*?]{1,3})?", 0..4),
+            names in proptest::collection::vec(proptest::collection::vec(prop_oneof![Just(b'a'), Just(b'b'), Just(b'B'), Just(b'.'), Just(b'~'), Just(b' '), Just(0xff)], 1..5), 1..4),
+        ) {
+            let Ok(rules) = Rules::new(&patterns, true) else { return Ok(()) };
+            let rules = Denied::new(Arc::new(rules), Path::new("/ws"));
+            let mut path = PathBuf::from("/ws");
+            for name in names.into_iter().map(OsString::from_vec).filter(|name| name != "." && name != "..") {
+                path.push(&name);
+                let expected = rules.judge(&path);
+                prop_assert_eq!(rules.covers(&path, &name), expected, "{:?}", path);
+                if expected {
+                    break;
+                }
+            }
+        }
+    }
+}

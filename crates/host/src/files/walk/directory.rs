@@ -1,0 +1,134 @@
+//! A directory that is held open, and what a visitor gets of it.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use haft_contract::{TreeEntry, Visit};
+use rustix::fs::{AtFlags, FileType, OFlags, Stat, fstat, statat};
+use rustix::io::Errno;
+
+use super::super::beneath::{DIRECTORY, READ, open_beneath, open_name};
+use super::super::blocking::Stop;
+use super::super::open::{is_shown_by_the_kernel, modified, size_of};
+use super::super::roots::Root;
+use super::{Tree, lead};
+
+/// A directory to list.
+const LISTED: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// A directory, held open.
+#[derive(Debug)]
+pub(super) struct Directory {
+    pub(super) handle: OwnedFd,
+    /// Its whole path.
+    pub(super) path: PathBuf,
+    device: Option<u64>,
+}
+
+impl Directory {
+    /// Opens a directory that can be listed.
+    pub(super) fn open(root: &Root, path: &Path) -> Result<Self, Errno> {
+        Self::opened(root, path, LISTED)
+    }
+    /// Opens a directory only for what is in it.
+    pub(super) fn hold(root: &Root, path: &Path) -> Result<Self, Errno> {
+        Self::opened(root, path, DIRECTORY)
+    }
+
+    fn opened(root: &Root, path: &Path, flags: OFlags) -> Result<Self, Errno> {
+        let handle = open_beneath(root, path.strip_prefix(root.path()).unwrap_or(path), flags)?;
+        // What the kernel shows as files is not listed, wherever it is mounted.
+        if is_shown_by_the_kernel(&handle) {
+            return Err(Errno::NOENT);
+        }
+        let device = fstat(&handle).ok().map(|stat| stat.st_dev);
+        Ok(Self { handle, path: path.to_owned(), device })
+    }
+
+    /// What a name is here, a link being a link.
+    pub(super) fn status(&self, name: &OsStr) -> Result<Stat, Errno> {
+        statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)
+    }
+
+    /// Opens an ordinary file, and nothing else.
+    pub(super) fn open_file(&self, name: &OsStr) -> Result<(File, Stat), Errno> {
+        let handle = open_name(&self.handle, name, READ)?;
+        let stat = fstat(&handle)?;
+        let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        // The directory's own file system was looked at when it was opened.
+        let is_elsewhere = self.device != Some(stat.st_dev);
+        if !is_file || (is_elsewhere && is_shown_by_the_kernel(&handle)) {
+            return Err(Errno::INVAL);
+        }
+        Ok((File::from(handle), stat))
+    }
+}
+
+impl Tree {
+    /// Shows an entry to the visitor.
+    pub(super) fn visit(&self, directory: &Directory, path: &Path, name: &OsStr, is_directory: bool) {
+        let found = Found { directory, path, name, is_directory, stop: &self.stop };
+        if self.visitor.visit(&found) == Visit::Enough {
+            self.enough.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+    /// How many bytes of a whole path a visitor is not shown.
+    pub(super) fn lead(&self) -> usize {
+        lead(&self.path)
+    }
+}
+
+/// Something that was found.
+struct Found<'w> {
+    directory: &'w Directory,
+    path: &'w Path,
+    name: &'w OsStr,
+    is_directory: bool,
+    stop: &'w Stop,
+}
+
+impl TreeEntry for Found<'_> {
+    fn path(&self) -> &Path {
+        self.path
+    }
+    fn is_directory(&self) -> bool {
+        self.is_directory
+    }
+    fn facts(&self) -> io::Result<(u64, Option<SystemTime>)> {
+        let stat = self.directory.status(self.name)?;
+        let expected = if self.is_directory { FileType::Directory } else { FileType::RegularFile };
+        if FileType::from_raw_mode(stat.st_mode) != expected {
+            return Err(Errno::LOOP.into());
+        }
+        Ok((size_of(&stat), modified(&stat)))
+    }
+    fn open(&self) -> io::Result<Box<dyn Read + Send>> {
+        let (file, stat) = self.directory.open_file(self.name)?;
+        Ok(Box::new(Content { file, size: size_of(&stat), read: 0, stop: self.stop.clone() }))
+    }
+}
+
+/// What a file holds; reading it ends with the call that it is for.
+struct Content {
+    file: File,
+    /// The file's size when it was opened, if it has one: so its end is known without asking.
+    size: u64,
+    read: u64,
+    stop: Stop,
+}
+
+impl Read for Content {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.stop.check()?;
+        if self.read >= self.size && self.size > 0 {
+            return Ok(0);
+        }
+        let length = self.file.read(buffer)?;
+        self.read += length as u64;
+        Ok(length)
+    }
+}

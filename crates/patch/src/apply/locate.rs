@@ -1,0 +1,192 @@
+//! Where each hunk belongs.
+
+use std::ops::Range;
+
+use memchr::memmem;
+
+use super::fault::{HunkError, HunkFault};
+use super::index::Index;
+use super::search::{Block, Budget, Found};
+use crate::fold::{Fold, trim};
+use crate::{Hunk, HunkLine, LineKind, Nearest, Rule};
+
+/// Faults of more hunks than these are not looked for.
+pub(super) const MAX_FAULTS: usize = 3;
+
+/// A hunk and its place.
+#[derive(Debug)]
+pub(super) struct Located<'h> {
+    /// Its lines, as far as they are in the file.
+    pub(super) lines: Vec<&'h HunkLine>,
+    /// The first line of the file that it is about.
+    pub(super) at: usize,
+    pub(super) rule: Rule,
+}
+
+impl Located<'_> {
+    fn old_lines(&self) -> usize {
+        self.lines.iter().filter(|line| line.kind != LineKind::Add).count()
+    }
+
+    /// The first line that the next hunk may be about, if both share lines that stay.
+    fn changed_until(&self) -> usize {
+        let staying = self.lines.iter().rev().take_while(|line| line.kind == LineKind::Context).count();
+        self.at + self.old_lines() - staying
+    }
+}
+
+/// The places of all hunks.
+pub(super) fn locate<'h>(index: &Index<'_>, hunks: &'h [Hunk], budget: Budget) -> Result<Vec<Located<'h>>, HunkError> {
+    let mut locator = Locator { index, budget, after: 0, changed_until: 0 };
+    let (mut located, mut faults) = (Vec::with_capacity(hunks.len()), Vec::new());
+    for (number, hunk) in hunks.iter().enumerate() {
+        match locator.place(number, hunk) {
+            Ok(place) => located.push(place),
+            Err(fault) => faults.push(fault),
+        }
+        if faults.len() == MAX_FAULTS {
+            break;
+        }
+    }
+    if faults.is_empty() { Ok(located) } else { Err(HunkError::new(faults, hunks)) }
+}
+
+struct Locator<'a> {
+    index: &'a Index<'a>,
+    budget: Budget,
+    /// The line behind the last hunk.
+    after: usize,
+    /// The line behind what the last hunk changes.
+    changed_until: usize,
+}
+
+impl Locator<'_> {
+    fn place<'h>(&mut self, number: usize, hunk: &'h Hunk) -> Result<Located<'h>, HunkFault> {
+        let mut lines: Vec<&HunkLine> = hunk.lines.iter().collect();
+        let mut found = self.find(number, hunk, &lines)?;
+        if found.is_none()
+            && let Some(fewer) = without_empty_end(&lines)
+        {
+            found = self.find(number, hunk, &fewer)?;
+            lines = if found.is_some() { fewer } else { lines };
+        }
+        let Found { at, rule } = found.ok_or_else(|| self.missing(number, hunk))?;
+        let located = Located { lines, at, rule };
+        (self.after, self.changed_until) = (at + located.old_lines(), located.changed_until());
+        Ok(located)
+    }
+
+    fn find(&mut self, number: usize, hunk: &Hunk, lines: &[&HunkLine]) -> Result<Option<Found>, HunkFault> {
+        let block = Block::new(lines.iter().filter(|line| line.kind != LineKind::Add).map(|line| &*line.text));
+        let found =
+            if hunk.headers.is_empty() { self.find_from(hunk, &block, None) } else { self.find_behind_headers(number, hunk, &block)? };
+        // A better place may be where nobody looked.
+        if self.budget.is_spent() { Err(HunkFault::TooCommon { hunk: number }) } else { Ok(found) }
+    }
+
+    /// Behind the headers as they are met behind the hunk before; or as they are met in the whole file.
+    fn find_behind_headers(&mut self, number: usize, hunk: &Hunk, block: &Block<'_>) -> Result<Option<Found>, HunkFault> {
+        let behind = self.follow(&hunk.headers, self.after);
+        if let Some(found) = behind.ok().and_then(|header| self.find_from(hunk, block, Some(header))) {
+            return Ok(Some(found));
+        }
+        match (self.follow(&hunk.headers, 0), behind) {
+            (Ok(header), behind) if behind != Ok(header) => Ok(self.find_from(hunk, block, Some(header))),
+            (Err(header), Err(_)) => Err(self.missing_header(number, header)),
+            _ => Ok(None),
+        }
+    }
+
+    fn find_from(&mut self, hunk: &Hunk, block: &Block<'_>, header: Option<usize>) -> Option<Found> {
+        if block.len() == 0 {
+            return Some(Found { at: self.insertion(hunk, header), rule: Rule::Exact });
+        }
+        let near = hunk.near.map(|line| line.saturating_sub(1));
+        self.starts(hunk, block, header).into_iter().find_map(|starts| block.find(self.index, starts, near, &mut self.budget))
+    }
+
+    /// Where a hunk without old lines belongs: behind its header or the line it names, or at the end.
+    fn insertion(&self, hunk: &Hunk, header: Option<usize>) -> usize {
+        let end = self.index.lines.len();
+        match (header, hunk.near) {
+            _ if hunk.end_of_file => end,
+            (Some(header), _) => header + 1,
+            (None, Some(near)) => near.min(end),
+            (None, None) => end,
+        }
+    }
+
+    /// The parts of the file in which the lines may start, the likeliest first.
+    fn starts(&self, hunk: &Hunk, block: &Block<'_>, header: Option<usize>) -> Vec<Range<usize>> {
+        let end = self.index.lines.len();
+        let at_end = end.checked_sub(block.len()).filter(|_| hunk.end_of_file).map(|last| last..last + 1);
+        let others = match header {
+            // The header may be repeated as the first line.
+            Some(header) => {
+                let behind = self.after.max(header + 1);
+                [behind..end, header + 1..behind, header..header + 1]
+            }
+            None => [self.after..end, self.changed_until..self.after, 0..self.changed_until],
+        };
+        at_end.into_iter().chain(others).collect()
+    }
+
+    /// The line that the last header leads to, when the first is looked for from a line on; or the header that is not there.
+    fn follow<'h>(&mut self, headers: &'h [String], mut from: usize) -> Result<usize, &'h str> {
+        let mut anchor = from;
+        for header in headers {
+            anchor = self.header(header, from).ok_or(&**header)?;
+            from = anchor + 1;
+        }
+        Ok(anchor)
+    }
+
+    /// The line that a header is; or the first that has it in it, for headers are often cut.
+    fn header(&mut self, header: &str, from: usize) -> Option<usize> {
+        let lines = &self.index.lines;
+        let whole = Block::new(std::iter::once(header)).find(self.index, from..lines.len(), None, &mut self.budget);
+        let part = || {
+            let start = lines.start(from);
+            let found = memmem::find(&lines.bytes()[start..], trim(header.as_bytes(), Fold::Nothing))?;
+            Some(lines.containing(start + found))
+        };
+        whole.map(|found| found.at).or_else(part)
+    }
+
+    fn missing(&self, number: usize, hunk: &Hunk) -> HunkFault {
+        let lines: Vec<String> = hunk.old_lines().map(|line| line.text.clone()).collect();
+        let wanted: Vec<&[u8]> = lines.iter().map(String::as_bytes).collect();
+        let nearest = Nearest::find(self.index.lines.bytes(), &wanted).map(Box::new);
+        HunkFault::NotFound { hunk: number, header: hunk.headers.last().cloned(), nearest, lines }
+    }
+
+    fn missing_header(&self, number: usize, header: &str) -> HunkFault {
+        let nearest = Nearest::find(self.index.lines.bytes(), &[header.as_bytes()]).map(Box::new);
+        HunkFault::HeaderNotFound { hunk: number, header: header.to_owned(), nearest }
+    }
+}
+
+/// The lines without an empty one at the end, which may have been put there for looks; `None` if nothing would be left.
+fn without_empty_end<'h>(lines: &[&'h HunkLine]) -> Option<Vec<&'h HunkLine>> {
+    let last = lines.iter().rposition(|line| line.kind != LineKind::Add)?;
+    let is_empty = lines[last].kind == LineKind::Context && lines[last].text.trim().is_empty();
+    let others = lines[..last].iter().any(|line| line.kind != LineKind::Add);
+    (is_empty && others).then(|| [&lines[..last], &lines[last + 1..]].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_are_everywhere_end_the_search() {
+        let hunk = Hunk { lines: vec![HunkLine::new(LineKind::Remove, "}")], ..Hunk::default() };
+        let file = b" }\n".repeat(10);
+        let index = Index::new(&file, std::slice::from_ref(&hunk)).unwrap();
+        let found = |budget| locate(&index, std::slice::from_ref(&hunk), Budget(budget)).map(|located| located[0].at);
+        assert_eq!(found(11), Ok(0));
+        let error = found(5).unwrap_err();
+        assert_eq!(error.faults, [HunkFault::TooCommon { hunk: 0 }]);
+        assert_eq!(error.to_string(), "The lines of hunk 1 are in the file far too often. Add lines around them that are not.");
+    }
+}

@@ -1,0 +1,149 @@
+//! Patches as models write them.
+//!
+//! ```text
+//! *** Begin Patch
+//! *** Add File: docs/new.txt
+//! +its only line
+//! *** Delete File: docs/old.txt
+//! *** Update File: src/main.rs
+//! *** Move to: src/start.rs
+//! @@ fn main() {
+//!  a line that stays
+//! -a line that goes
+//! +a line that comes
+//! *** End of File
+//! *** End Patch
+//! ```
+//!
+//! What follows `@@` is a line above the place; several such lines narrow it further. Unified diffs are read as well, on their
+//! own or within the envelope. Their line numbers are hints, and their counts are not believed: models get both wrong.
+
+mod fault;
+mod hunks;
+mod marker;
+mod section;
+mod unified;
+mod wrapping;
+
+pub use fault::ParseError;
+
+/// The largest patch that is read.
+pub const MAX_PATCH: usize = 16 << 20;
+
+/// The largest number of files in a patch.
+pub const MAX_FILES: usize = 10_000;
+
+/// The largest number of hunks in a patch.
+pub const MAX_HUNKS: usize = 100_000;
+
+/// What is to be done to files, in the order in which it was written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Patch {
+    /// The files.
+    pub files: Vec<FilePatch>,
+    /// What was overlooked while reading.
+    pub notes: Vec<String>,
+}
+
+/// What is to be done to one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilePatch {
+    /// The file, as it is named in the patch.
+    pub path: String,
+    /// What is to be done.
+    pub action: Action,
+    /// The line of the patch that names it, counted from 1.
+    pub line: usize,
+}
+
+/// What is to be done to a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// It is made.
+    Add {
+        /// All that is in it.
+        text: String,
+    },
+    /// It is removed.
+    Delete,
+    /// It is changed, moved, or both.
+    Update {
+        /// Where it goes.
+        move_to: Option<String>,
+        /// What changes in it.
+        hunks: Vec<Hunk>,
+    },
+}
+
+/// A change to one place of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Hunk {
+    /// Lines above the place, the outermost first.
+    pub headers: Vec<String>,
+    /// The lines of the place.
+    pub lines: Vec<HunkLine>,
+    /// The line of the original where it should be, counted from 1. For a hunk without old lines: the line above it.
+    pub near: Option<usize>,
+    /// Whether the place is at the end of the file.
+    pub end_of_file: bool,
+    /// The line of the patch where it begins, counted from 1.
+    pub line: usize,
+}
+
+/// One line of a hunk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HunkLine {
+    /// What becomes of it.
+    pub kind: LineKind,
+    /// The line without its ending.
+    pub text: String,
+    /// Whether it is said to have no ending, as the last line of a file.
+    pub unended: bool,
+}
+
+/// What becomes of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LineKind {
+    /// It stays.
+    Context,
+    /// It goes.
+    Remove,
+    /// It comes.
+    Add,
+}
+
+impl HunkLine {
+    /// A line with an ending.
+    pub fn new(kind: LineKind, text: impl Into<String>) -> Self {
+        Self { kind, text: text.into(), unended: false }
+    }
+}
+
+impl Hunk {
+    /// The lines that are in the original, in order.
+    pub fn old_lines(&self) -> impl Iterator<Item = &HunkLine> {
+        self.lines.iter().filter(|line| line.kind != LineKind::Add)
+    }
+
+    /// The same change the other way round.
+    #[must_use]
+    pub fn reversed(&self) -> Self {
+        let turn = |line: &HunkLine| {
+            let kind = match line.kind {
+                LineKind::Context => LineKind::Context,
+                LineKind::Remove => LineKind::Add,
+                LineKind::Add => LineKind::Remove,
+            };
+            HunkLine { kind, ..line.clone() }
+        };
+        Self { lines: self.lines.iter().map(turn).collect(), ..self.clone() }
+    }
+}
+
+/// Reads a patch.
+pub fn parse(text: &str) -> Result<Patch, ParseError> {
+    if text.len() > MAX_PATCH {
+        return Err(ParseError::too_large(text.len()));
+    }
+    section::Reader::new(&wrapping::unwrap(text)).read()
+}

@@ -1,0 +1,168 @@
+//! The files of a patch, one after the other.
+
+use super::hunks::{self, Cursor, Form};
+use super::marker::Marker;
+use super::{Action, FilePatch, MAX_FILES, MAX_HUNKS, ParseError, Patch, unified};
+
+const NEXT: &str = "`*** Add File: PATH`, `*** Update File: PATH`, `*** Delete File: PATH` or `*** End Patch`";
+
+/// Reads a whole patch.
+#[derive(Debug)]
+pub(super) struct Reader<'a> {
+    cursor: Cursor<'a>,
+    patch: Patch,
+    hunks: usize,
+    first: Option<(usize, &'a str)>,
+    /// Whether any of it stands in an envelope.
+    enveloped: bool,
+    begun: bool,
+    ended: bool,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(lines: &'a [(usize, &'a str)]) -> Self {
+        let (cursor, first) = (Cursor::new(lines), lines.first().copied());
+        Self { cursor, patch: Patch::default(), hunks: 0, first, enveloped: false, begun: false, ended: false }
+    }
+
+    pub(super) fn read(mut self) -> Result<Patch, ParseError> {
+        while let Some((line, text)) = self.cursor.peek() {
+            match Marker::of(text.trim_start()).filter(|marker| text.starts_with("***") || *marker == Marker::Begin) {
+                Some(marker) => {
+                    self.cursor.skip(1);
+                    self.section(line, text, marker)?;
+                }
+                None if text.trim().is_empty() => self.cursor.skip(1),
+                None if unified::begins(&self.cursor) => self.diff(line)?,
+                None => self.other(line, text)?,
+            }
+        }
+        self.finish()
+    }
+
+    fn section(&mut self, line: usize, text: &str, marker: Marker<'a>) -> Result<(), ParseError> {
+        self.enveloped |= marker != Marker::End;
+        let action = match marker {
+            Marker::Begin => {
+                (self.begun, self.ended) = (true, false);
+                return Ok(());
+            }
+            Marker::End => {
+                self.ended = true;
+                return Ok(());
+            }
+            // Left over behind a file that was added.
+            Marker::EndOfFile if !self.patch.files.is_empty() => return Ok(()),
+            Marker::EndOfFile | Marker::MoveTo(_) => return Err(ParseError::new(line, text, NEXT)),
+            Marker::Add(_) => Action::Add { text: self.added()? },
+            Marker::Delete(_) => Action::Delete,
+            Marker::Update(_) => self.update(line, text)?,
+        };
+        let (Marker::Add(path) | Marker::Delete(path) | Marker::Update(path)) = marker else { return Ok(()) };
+        if path.is_empty() {
+            return Err(ParseError::new(line, text, "the path of a file behind the colon"));
+        }
+        self.push(FilePatch { path: path.to_owned(), action, line })
+    }
+
+    /// The lines of a file that is made, each behind a `+`.
+    fn added(&mut self) -> Result<String, ParseError> {
+        let (mut text, mut blank) = (String::new(), 0);
+        while let Some((line, next)) = self.cursor.peek() {
+            if Marker::of(next).is_some() {
+                break;
+            }
+            match next.strip_prefix('+') {
+                Some(added) => {
+                    // Blank lines in the midst of it lost their mark; those at its end were put there for looks.
+                    text.push_str(&"\n".repeat(std::mem::take(&mut blank)));
+                    text.push_str(added);
+                    text.push('\n');
+                }
+                None if next.trim().is_empty() => blank += 1,
+                None if text.is_empty() && next.starts_with("@@") => {}
+                None if next.starts_with("\\ ") => text.truncate(text.len() - usize::from(text.ends_with('\n'))),
+                None => return Err(ParseError::new(line, next, "a line of the new file behind a '+', or `*** ` and what is next")),
+            }
+            self.cursor.skip(1);
+        }
+        Ok(text)
+    }
+
+    fn update(&mut self, line: usize, text: &str) -> Result<Action, ParseError> {
+        let mut move_to = None;
+        while let Some((line, next)) = self.cursor.peek() {
+            match Marker::of(next) {
+                Some(Marker::MoveTo("")) => return Err(ParseError::new(line, next, "the new path of the file behind the colon")),
+                Some(Marker::MoveTo(path)) => move_to = Some(path.to_owned()),
+                // The head of a unified diff says again what is known.
+                _ if self.cursor.at_file_header() && self.cursor.ahead(2).starts_with("@@") => self.cursor.skip(1),
+                _ => break,
+            }
+            self.cursor.skip(1);
+        }
+        let hunks = self.hunks(Form::Envelope)?;
+        if hunks.is_empty() && move_to.is_none() {
+            let (line, next) = self.cursor.peek().unwrap_or((line, text));
+            return Err(ParseError::new(line, next, "a hunk: `@@`, then lines that start with ' ', '-' or '+'"));
+        }
+        Ok(Action::Update { move_to, hunks })
+    }
+
+    fn hunks(&mut self, form: Form) -> Result<Vec<super::Hunk>, ParseError> {
+        let hunks = hunks::read(&mut self.cursor, form, MAX_HUNKS - self.hunks)?;
+        self.hunks += hunks.len();
+        Ok(hunks)
+    }
+
+    /// One file of a unified diff.
+    fn diff(&mut self, line: usize) -> Result<(), ParseError> {
+        self.begun = true;
+        let head = unified::Head::read(&mut self.cursor)?;
+        let hunks = self.hunks(Form::Unified)?;
+        if let Some(file) = head.action(hunks, line)? {
+            return self.push(file);
+        }
+        self.note(format!("line {line}: a change of the file's mode alone was left out"));
+        Ok(())
+    }
+
+    /// A line that is no structure: around a patch it does no harm.
+    fn other(&mut self, line: usize, text: &str) -> Result<(), ParseError> {
+        if self.begun && !self.ended {
+            return Err(ParseError::new(line, text, NEXT));
+        }
+        let where_it_is = if self.ended { "behind" } else { "before" };
+        self.note(format!("line {line}: text {where_it_is} the patch was left out"));
+        self.cursor.skip(1);
+        Ok(())
+    }
+
+    fn note(&mut self, note: String) {
+        const NOTED: usize = 20;
+        if self.patch.notes.len() < NOTED {
+            self.patch.notes.push(note);
+        }
+    }
+
+    fn push(&mut self, file: FilePatch) -> Result<(), ParseError> {
+        if self.patch.files.len() == MAX_FILES {
+            return Err(ParseError::too_many_files());
+        }
+        self.begun = true;
+        self.patch.files.push(file);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Patch, ParseError> {
+        match (self.patch.files.is_empty(), self.first.filter(|_| !self.begun)) {
+            (true, Some((line, text))) => return Err(ParseError::new(line, text, "`*** Begin Patch`, or a unified diff")),
+            (true, None) => return Err(ParseError::empty()),
+            (false, _) => {}
+        }
+        if self.enveloped && !self.ended {
+            self.note("`*** End Patch` is missing: the patch may have been cut off".to_owned());
+        }
+        Ok(self.patch)
+    }
+}

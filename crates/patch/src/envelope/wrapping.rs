@@ -1,0 +1,87 @@
+//! What models put around a patch: fences, and commands that would feed it to a program.
+
+use super::marker::Marker;
+
+/// A command within a fence, and as much again.
+const DEEPEST: usize = 4;
+
+/// The lines of a patch, numbered from 1, without what was put around it.
+pub(super) fn unwrap(text: &str) -> Vec<(usize, &str)> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let returns = text.split_inclusive('\n').next().is_some_and(|line| line.ends_with("\r\n"));
+    let numbered = (1..).zip(text.split('\n').map(|line| if returns { line.strip_suffix('\r').unwrap_or(line) } else { line }));
+    let mut lines: Vec<(usize, &str)> = numbered.collect();
+    for _ in 0..DEEPEST {
+        lines.drain(..lines.iter().position(filled).unwrap_or(lines.len()));
+        let Some(closing) = lines.first().and_then(|(_, line)| closing(line.trim())) else { break };
+        lines.remove(0);
+        let last = lines.iter().rposition(filled).filter(|last| closing.closes(lines[*last].1.trim()));
+        lines.truncate(last.unwrap_or(lines.len()));
+    }
+    // A line with a space is an empty line of a hunk, and not one for looks.
+    lines.truncate(lines.iter().rposition(|(_, line)| !line.trim_end_matches('\r').is_empty()).map_or(0, |last| last + 1));
+    lines
+}
+
+fn filled((_, line): &(usize, &str)) -> bool {
+    !line.trim().is_empty()
+}
+
+/// What must stand behind the patch, after what stood before it.
+enum Closing<'a> {
+    Fence,
+    Word(&'a str),
+}
+
+impl Closing<'_> {
+    fn closes(&self, line: &str) -> bool {
+        match self {
+            Self::Fence => !line.is_empty() && line.chars().all(|letter| letter == '`'),
+            Self::Word(word) => line.trim_end_matches(['"', '\'']) == *word,
+        }
+    }
+}
+
+fn closing(line: &str) -> Option<Closing<'_>> {
+    if line.starts_with("```") {
+        return Some(Closing::Fence);
+    }
+    // Other commands, such as `cd`, would mean something that is not done here.
+    let (command, word) = line.split_once("<<")?;
+    let known = ["", "apply_patch", "applypatch", "apply-patch", "cat"].contains(&command.trim());
+    let word = word.trim_start_matches('-').trim().trim_matches(['"', '\'', '\\']);
+    let plain = !word.is_empty() && word.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+    (known && plain && Marker::of(line).is_none()).then_some(Closing::Word(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_around_a_patch_is_taken_off() {
+        let patch = vec!["*** Begin Patch", "+a", "*** End Patch"];
+        for text in [
+            "*** Begin Patch\n+a\n*** End Patch",
+            "\n \n*** Begin Patch\r\n+a\r\n*** End Patch\n\r\n",
+            "\u{feff}*** Begin Patch\n+a\n*** End Patch",
+            "<<EOF\n*** Begin Patch\n+a\n*** End Patch\nEOF",
+            "apply_patch <<'EOF'\n*** Begin Patch\n+a\n*** End Patch\nEOF\n",
+            "cat <<-\"PATCH\"\n*** Begin Patch\n+a\n*** End Patch\nPATCH\n \n",
+            "```diff\n*** Begin Patch\n+a\n*** End Patch\n```",
+            "````\napply_patch << EOF\n*** Begin Patch\n+a\n*** End Patch\nEOF\n````\n",
+            "apply_patch <<'EOF'\n*** Begin Patch\n+a\n*** End Patch",
+        ] {
+            let lines: Vec<&str> = unwrap(text).into_iter().map(|(_, line)| line.trim_end_matches('\r')).collect();
+            assert_eq!(lines, patch, "{text}");
+        }
+    }
+
+    #[test]
+    fn lines_keep_their_numbers_and_nothing_else_is_taken_off() {
+        assert_eq!(unwrap("\n```\na\n\nb\r\n```"), [(3, "a"), (4, ""), (5, "b\r")]);
+        assert_eq!(unwrap("cd x && apply_patch <<EOF\na\nEOF"), [(1, "cd x && apply_patch <<EOF"), (2, "a"), (3, "EOF")]);
+        assert_eq!(unwrap(" \n\t\n"), []);
+        assert_eq!(unwrap("a\n \n\n"), [(1, "a"), (2, " ")]);
+    }
+}

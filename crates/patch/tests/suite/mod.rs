@@ -1,0 +1,7 @@
+mod diffs;
+mod ladder;
+mod parsing;
+mod plans;
+mod properties;
+mod refusals;
+mod scenarios;
