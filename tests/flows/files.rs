@@ -15,7 +15,7 @@ async fn what_was_written_is_on_disk_is_read_back_and_is_taken_back() {
     for (mode, content, said, after) in [
         ("overwrite", "héllo\n", "Successfully wrote 7 bytes to a/b/notes.txt (mode: overwrite)", "héllo\n"),
         ("append", "more\n", "Successfully wrote 5 bytes to a/b/notes.txt (mode: append)", "héllo\nmore\n"),
-        ("overwrite", "new", "Successfully wrote 3 bytes to a/b/notes.txt (mode: overwrite)", "new"),
+        ("overwrite", "new", "Successfully wrote 3 bytes to a/b/notes.txt (mode: overwrite)\n(1 added, 2 removed)", "new"),
     ] {
         let arguments = json!({"path": "a/b/notes.txt", "content": content, "mode": mode});
         assert_eq!(text(&world.call("write_file", arguments).await), said);

@@ -56,6 +56,12 @@ pub trait TreeEntry {
     fn facts(&self) -> io::Result<(u64, Option<SystemTime>)>;
     /// Opens an ordinary file. What was swapped for a link or a device meanwhile is an error.
     fn open(&self) -> io::Result<Box<dyn Read + Send>>;
+    /// Opens it as [`open`](Self::open) does, from a byte on.
+    fn open_from(&self, offset: u64) -> io::Result<Box<dyn Read + Send>> {
+        let mut content = self.open()?;
+        io::copy(&mut content.by_ref().take(offset), &mut io::sink())?;
+        Ok(content)
+    }
 }
 
 /// Whether a walk goes on.

@@ -41,7 +41,7 @@ const FORMS: &[Form] = &[Form::new(Dialect::OpenClaw, "apply_patch")];
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {
-    /// The patch.
+    /// The patch, from `*** Begin Patch` to `*** End Patch`.
     #[schemars(with = "String", extend("x-aliases" = ["patch", "diff"], "x-verbatim" = true))]
     #[serde(deserialize_with = "parsed")]
     input: Arc<Patch>,

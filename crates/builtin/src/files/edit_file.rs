@@ -26,7 +26,7 @@ const LARGE: usize = 256 * 1024;
     category = Io,
     access = WorkspaceWrite,
     timeout_secs = 30,
-    aliases = ["edit", "str_replace", "Edit"],
+    aliases = ["edit"],
     forms = FORMS,
     profiles = ["coding"],
     destructive

@@ -1,7 +1,9 @@
 mod clip;
 mod filter;
 mod kept;
+mod kit;
 mod params;
+mod parts;
 mod pattern;
 mod report;
 mod search;

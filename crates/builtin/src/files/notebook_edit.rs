@@ -46,8 +46,7 @@ pub(crate) struct Params {
     /// The notebook to change: relative to the workspace, or absolute.
     #[schemars(extend("x-aliases" = ["path", "file_path", "filename", "file"]))]
     notebook_path: PathBuf,
-    /// The cell: its id, or its number counted from 0, as '3' or 'cell-3'. With 'insert', the new cell comes after it, or at
-    /// the start of the notebook if it is left out.
+    /// The cell: its id, or its number counted from 0. 'insert' puts the new cell after it; without it, at the start.
     #[schemars(extend("x-aliases" = ["cell_number", "cell_index", "cell"]))]
     cell_id: Option<String>,
     /// The source of the cell from now on; needed unless it is deleted.

@@ -1,32 +1,25 @@
 //! Lines, short enough to be shown.
 
+use super::kept::Row;
+
 /// Longer lines are cut.
 const COLUMNS: usize = 500;
 /// How much of them stands before what matched.
 const LEAD: usize = 100;
 
 /// A line as text, cut around a place if it is long. The place is in bytes.
-pub(super) fn shown(line: &[u8], around: impl FnOnce() -> usize) -> Shown {
+pub(super) fn shown(line: &[u8], around: impl FnOnce() -> usize) -> Row {
     let text = String::from_utf8_lossy(line);
     let is_text = matches!(text, std::borrow::Cow::Borrowed(_));
     if line.len() <= COLUMNS || text.chars().nth(COLUMNS).is_none() {
-        return Shown { text: text.into_owned(), is_text, is_cut: false };
+        return Row { text: text.into_owned(), is_text, is_cut: false };
     }
     // Cut before it is made text: a line may be very long, and only a little of it is shown.
     let start = back(line, around().min(line.len()), LEAD);
     let end = on(line, start, COLUMNS);
     let piece = String::from_utf8_lossy(&line[start..end]);
     let (before, after) = (if start > 0 { "…" } else { "" }, if end < line.len() { "…" } else { "" });
-    Shown { text: format!("{before}{piece}{after}"), is_text, is_cut: true }
-}
-
-/// A line to be shown.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Shown {
-    pub(super) text: String,
-    /// Whether all of it is UTF-8.
-    pub(super) is_text: bool,
-    pub(super) is_cut: bool,
+    Row { text: format!("{before}{piece}{after}"), is_text, is_cut: true }
 }
 
 /// So many characters back from a place.
@@ -58,7 +51,7 @@ mod tests {
         for line in ["", "a", &"é".repeat(COLUMNS)] {
             assert_eq!(cut(line, 0), *line);
         }
-        assert_eq!(shown(b"a\xffb", || 0), Shown { text: "a\u{fffd}b".into(), is_text: false, is_cut: false });
+        assert_eq!(shown(b"a\xffb", || 0), Row { text: "a\u{fffd}b".into(), is_text: false, is_cut: false });
     }
 
     #[test]

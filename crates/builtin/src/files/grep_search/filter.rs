@@ -175,7 +175,11 @@ mod tests {
                 "Parameter 'type' is no type of files that is known: 'Pythn'. Perhaps 'python', 'py', 'cython'? \
                  Or use 'glob', such as '*.pythn'.",
             ),
-            (&[], Some(".rs"), "Parameter 'type' is no type of files that is known: '.rs'. Perhaps 'rust'? Or use 'glob', such as '*.rs'."),
+            (
+                &[],
+                Some(".rs"),
+                "Parameter 'type' is no type of files that is known: '.rs'. Perhaps 'rust', 'rst', 'r'? Or use 'glob', such as '*.rs'.",
+            ),
             (&[], Some("zzzzzz"), "Parameter 'type' is no type of files that is known: 'zzzzzz'. Or use 'glob', such as '*.zzzzzz'."),
         ] {
             assert_eq!(filter(globs, kind).unwrap_err().message(), message);

@@ -3,11 +3,28 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+/// A line of a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Row {
+    pub(super) text: String,
+    /// Whether it was longer.
+    pub(super) is_cut: bool,
+    /// Whether all of it could be read.
+    pub(super) is_text: bool,
+}
+
+impl Row {
+    /// A line that is all there.
+    pub(super) fn plain(text: String) -> Self {
+        Self { text, is_cut: false, is_text: true }
+    }
+}
+
 /// Lines of files, the first files by path. Files come in any order; what is kept is the same in every order.
 #[derive(Debug)]
 pub(super) struct Kept {
     most: usize,
-    files: BTreeMap<PathBuf, Vec<String>>,
+    files: BTreeMap<PathBuf, Vec<Row>>,
     lines: usize,
 }
 
@@ -23,7 +40,7 @@ impl Kept {
     }
 
     /// Adds the lines of a file.
-    pub(super) fn add(&mut self, path: &Path, lines: Vec<String>) {
+    pub(super) fn add(&mut self, path: &Path, lines: Vec<Row>) {
         if lines.is_empty() || !self.wants(path) {
             return;
         }
@@ -37,7 +54,7 @@ impl Kept {
     }
 
     /// What was kept, in order of paths.
-    pub(super) fn into_files(self) -> impl Iterator<Item = Vec<String>> {
+    pub(super) fn into_files(self) -> impl Iterator<Item = Vec<Row>> {
         self.files.into_values()
     }
 }
@@ -53,9 +70,9 @@ mod tests {
             for turn in 0..files.len() {
                 let mut kept = Kept::new(most);
                 for (path, lines) in files.iter().cycle().skip(turn).take(files.len()) {
-                    kept.add(Path::new(path), vec![(*path).to_owned(); *lines]);
+                    kept.add(Path::new(path), vec![Row::plain((*path).to_owned()); *lines]);
                 }
-                let names: String = kept.into_files().map(|lines| lines[0].clone()).collect();
+                let names: String = kept.into_files().map(|lines| lines[0].text.clone()).collect();
                 assert_eq!(names, expected, "{most} from {turn}");
             }
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use haft_contract::{ToolContext, ToolOutput, Walked};
 use serde_json::{Value, json};
 
-use super::kept::Kept;
+use super::kept::{Kept, Row};
 use super::params::{Mode, Params, Window};
 use super::search::{Ended, Found, Search};
 use super::sink::GAP;
@@ -21,7 +21,7 @@ pub(super) struct Report<'a> {
 
 /// The part that is shown.
 struct Page {
-    lines: Vec<String>,
+    rows: Vec<Row>,
     /// Where the next one begins.
     next: Option<usize>,
 }
@@ -35,29 +35,30 @@ impl<'a> Report<'a> {
 
     pub(super) fn output(&self, elapsed: Duration, cx: &ToolContext) -> ToolOutput {
         let mut found = self.search.found();
-        let lines = self.lines(&mut found);
+        let rows = self.rows(&mut found);
         let total = self.total(&found);
-        let page = self.page(lines, total);
+        let page = self.page(rows, total);
         let details = self.details(&found, &page, total, elapsed);
         let notes = self.notes(&found, &page, total, cx);
-        ToolOutput::text(with_notes(&page.lines, &notes)).with_details(details)
+        let lines: Vec<String> = page.rows.into_iter().map(|row| row.text).collect();
+        ToolOutput::text(with_notes(&lines, &notes)).with_details(details)
     }
 
     /// Everything that was kept, in order.
-    fn lines(&self, found: &mut Found) -> Vec<String> {
+    fn rows(&self, found: &mut Found) -> Vec<Row> {
         let newest = std::mem::replace(&mut found.newest, Newest::new(0));
         let kept = std::mem::replace(&mut found.kept, Kept::new(0));
         match self.params.mode() {
-            Mode::FilesWithMatches => newest.into_names(),
+            Mode::FilesWithMatches => newest.into_names().into_iter().map(Row::plain).collect(),
             Mode::Count => kept.into_files().flatten().collect(),
             Mode::Content => {
-                let mut lines: Vec<String> = kept.into_files().flatten().collect();
+                let mut rows: Vec<Row> = kept.into_files().flatten().collect();
                 // Nothing stands before the first line.
-                if lines.first().is_some_and(|line| line == GAP) {
-                    lines.remove(0);
+                if rows.first().is_some_and(|row| row.text == GAP) {
+                    rows.remove(0);
                     found.lines = found.lines.saturating_sub(1);
                 }
-                lines
+                rows
             }
         }
     }
@@ -67,19 +68,19 @@ impl<'a> Report<'a> {
         if self.params.mode() == Mode::Content { found.lines } else { found.files }
     }
 
-    fn page(&self, lines: Vec<String>, total: u64) -> Page {
+    fn page(&self, rows: Vec<Row>, total: u64) -> Page {
         let Window { offset, limit, bytes } = self.window;
         let (mut shown, mut size) = (Vec::new(), 0);
-        for line in lines.into_iter().skip(offset).take(limit) {
-            size += line.len() + 1;
+        for row in rows.into_iter().skip(offset).take(limit) {
+            size += row.text.len() + 1;
             if size > bytes && !shown.is_empty() {
                 break;
             }
-            shown.push(line);
+            shown.push(row);
         }
         let next = offset + shown.len();
         let more = !shown.is_empty() && (next as u64) < total;
-        Page { lines: shown, next: more.then_some(next) }
+        Page { rows: shown, next: more.then_some(next) }
     }
 
     fn details(&self, found: &Found, page: &Page, total: u64, elapsed: Duration) -> Value {
@@ -91,7 +92,7 @@ impl<'a> Report<'a> {
         let counts = self.params.mode() != Mode::FilesWithMatches;
         json!({
             "mode": self.params.mode(),
-            "lines": page.lines.len(),
+            "lines": page.rows.len(),
             "total_files": found.files,
             "total_lines": is_content.then_some(total),
             "total_matches": counts.then_some(found.matches),
@@ -120,10 +121,10 @@ impl<'a> Report<'a> {
             }
             None => {}
         }
-        if found.cut > 0 {
+        if page.rows.iter().any(|row| row.is_cut) {
             notes.push("(Lines longer than 500 characters are cut at '…'.)".to_owned());
         }
-        if found.not_text > 0 {
+        if page.rows.iter().any(|row| !row.is_text) {
             notes.push("(Some lines are not UTF-8: what could not be read is shown as '\u{fffd}'.)".to_owned());
         }
         notes.extend(searching::troubles(&self.walked, &found.troubles));
@@ -145,7 +146,7 @@ impl<'a> Report<'a> {
                 cx.written("offset", next as u64)
             )),
             None if total == 0 => Some(self.nothing(found)),
-            None if page.lines.is_empty() => {
+            None if page.rows.is_empty() => {
                 Some(format!("(No {what} at {}: there are {}.)", cx.written("offset", offset as u64), count_of(total)))
             }
             None => None,

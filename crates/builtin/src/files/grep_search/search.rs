@@ -7,18 +7,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use grep_regex::RegexMatcher;
-use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use haft_contract::{TreeEntry, TreeVisitor, Visit};
 
 use super::filter::Filter;
-use super::kept::Kept;
+use super::kept::{Kept, Row};
+use super::kit::Kit;
 use super::params::Mode;
-use super::sink::{FileSink, Outcome};
-use super::source::{Cuts, Source, is_late};
+use super::parts;
+use super::sink::Outcome;
 use crate::shared::searching::{Deadline, Newest, TIME, named};
 
 /// What a search that spans lines holds of a file, which is all of it.
-const LARGEST_WHOLE: usize = 64 << 20;
+pub(super) const LARGEST_WHOLE: usize = 64 << 20;
 /// More troubles than this help nobody.
 const MOST_TROUBLES: usize = 20;
 
@@ -37,18 +37,20 @@ pub(super) struct Request {
     pub(super) keep: usize,
 }
 
-/// How much is looked for, so that no search is endless.
+/// How much is looked for, so that no search is endless, and how.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Budget {
     pub(super) time: Duration,
     /// Matches in one file, and in all.
     pub(super) in_file: u64,
     pub(super) in_all: u64,
+    /// From this size on, a file is searched by several threads.
+    pub(super) large: u64,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { time: TIME, in_file: 1_000_000, in_all: 10_000_000 }
+        Self { time: TIME, in_file: 1_000_000, in_all: 10_000_000, large: 32 << 20 }
     }
 }
 
@@ -66,9 +68,9 @@ pub(super) struct Search {
     /// The name of what is searched.
     pub(super) place: String,
     /// Whether that is a file, which was named itself.
-    is_file: bool,
+    pub(super) is_file: bool,
     pub(super) budget: Budget,
-    deadline: Deadline,
+    pub(super) deadline: Deadline,
     kits: Mutex<Vec<Kit>>,
     matches: AtomicU64,
     found: Mutex<Found>,
@@ -84,21 +86,8 @@ pub(super) struct Found {
     pub(super) lines: u64,
     pub(super) matches: u64,
     pub(super) binary: u64,
-    pub(super) not_text: u64,
-    pub(super) cut: u64,
     pub(super) ended: Option<Ended>,
     pub(super) troubles: Vec<(String, String)>,
-}
-
-/// What one thread needs to search; made once, used again and again.
-#[derive(Debug)]
-struct Kit {
-    searcher: Searcher,
-    /// Only for what has to be decoded first.
-    decoding: Searcher,
-    matcher: RegexMatcher,
-    head: Vec<u8>,
-    cuts: Cuts,
 }
 
 impl Search {
@@ -111,8 +100,6 @@ impl Search {
             lines: 0,
             matches: 0,
             binary: 0,
-            not_text: 0,
-            cut: 0,
             ended: None,
             troubles: Vec::new(),
         };
@@ -129,6 +116,31 @@ impl Search {
         if self.is_file { named(".", Path::new(&self.place)) } else { named(&self.place, path) }
     }
 
+    /// Does something with what a thread needs, and keeps that for the next.
+    pub(super) fn with_kit<T>(&self, work: impl FnOnce(&mut Kit) -> T) -> T {
+        let kits = || self.kits.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = kits().pop();
+        let mut kit = kept.unwrap_or_else(|| Kit::new(&self.request, self.is_file));
+        let done = work(&mut kit);
+        kits().push(kit);
+        done
+    }
+
+    fn look_into(&self, entry: &dyn TreeEntry) -> io::Result<Outcome> {
+        let mut content = entry.open()?;
+        let keep = self.wanted(entry.path());
+        self.with_kit(|kit| {
+            kit.begin(&mut content)?;
+            if kit.is_long() && !kit.is_utf_16() && parts::suit(&self.request, keep) {
+                let (size, _) = entry.facts()?;
+                if size >= self.budget.large {
+                    return parts::search(self, entry, size, keep);
+                }
+            }
+            kit.search(self, content, keep, true)
+        })
+    }
+
     /// How many lines of a file are worth keeping.
     fn wanted(&self, path: &Path) -> usize {
         match self.request.mode {
@@ -137,70 +149,29 @@ impl Search {
         }
     }
 
-    fn look_into(&self, entry: &dyn TreeEntry) -> io::Result<Outcome> {
-        let path = entry.path();
-        let content = entry.open()?;
-        let mut kit = self.kit();
-        let Kit { searcher, decoding, matcher, head, cuts } = &mut kit;
-        let source = Source::new(content, head, (!self.request.multiline).then_some(&*cuts), self.deadline)?;
-        let searcher = if source.is_utf_16() { decoding } else { searcher };
-        let mut sink = FileSink::new(self, path, matcher, cuts, self.wanted(path));
-        let ending = searcher.search_reader(&*matcher, source.settled(), &mut sink);
-        let mut outcome = sink.into_outcome();
-        self.return_kit(kit);
-        match ending {
-            Err(error) if is_late(&error) => outcome.ended = Some(Ended::Late),
-            other => other?,
+    fn add(&self, entry: &dyn TreeEntry, mut outcome: Outcome) {
+        let is_content = self.request.mode == Mode::Content;
+        let is_left = outcome.binary.is_some() && !self.is_file;
+        if is_left && !is_content {
+            // What was found before the first NUL does not make it text.
+            outcome.matches = 0;
         }
-        Ok(outcome)
-    }
-
-    fn kit(&self) -> Kit {
-        let kept = self.kits.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        kept.unwrap_or_else(|| Kit {
-            searcher: self.searcher(false),
-            decoding: self.searcher(true),
-            matcher: self.request.matcher.clone(),
-            head: Vec::new(),
-            cuts: Cuts::default(),
-        })
-    }
-    fn return_kit(&self, kit: Kit) {
-        self.kits.lock().unwrap_or_else(PoisonError::into_inner).push(kit);
-    }
-
-    /// As ripgrep would search: a file that was named is searched although it is binary, others only up to the first NUL.
-    fn searcher(&self, decodes: bool) -> Searcher {
-        let Request { before, after, multiline, mode, line_numbers, .. } = self.request;
-        let binary = if self.is_file { BinaryDetection::convert(0) } else { BinaryDetection::quit(0) };
-        let mut builder = SearcherBuilder::new();
-        builder
-            .line_number(mode == Mode::Content && line_numbers)
-            .multi_line(multiline)
-            .before_context(before)
-            .after_context(after)
-            .binary_detection(binary)
-            .bom_sniffing(decodes)
-            .heap_limit(Some(LARGEST_WHOLE));
-        builder.build()
-    }
-
-    fn add(&self, entry: &dyn TreeEntry, outcome: Outcome) {
         let mut found = self.found();
         found.searched += 1;
         found.ended = found.ended.or(outcome.ended);
-        found.binary += u64::from(outcome.is_binary);
+        found.binary += u64::from(is_left);
         if outcome.matches == 0 {
             return;
         }
         found.files += 1;
         found.matches += outcome.matches;
-        found.lines += outcome.lines;
-        found.not_text += outcome.not_text;
-        found.cut += outcome.cut;
+        found.lines += outcome.lines + u64::from(outcome.binary.is_some());
         match self.request.mode {
-            Mode::Content => found.kept.add(entry.path(), outcome.kept),
-            Mode::Count => found.kept.add(entry.path(), vec![format!("{}:{}", self.named(entry.path()), outcome.matches)]),
+            Mode::Content => found.kept.add(entry.path(), outcome.into_lines(&self.named(entry.path()), is_left)),
+            Mode::Count => {
+                let row = Row::plain(format!("{}:{}", self.named(entry.path()), outcome.matches));
+                found.kept.add(entry.path(), vec![row]);
+            }
             Mode::FilesWithMatches => {
                 drop(found);
                 let modified = entry.facts().ok().and_then(|(_, modified)| modified);
@@ -217,15 +188,15 @@ impl Search {
     }
 
     fn is_over(&self) -> bool {
-        if self.deadline.is_past() {
-            self.found().ended.get_or_insert(Ended::Late);
-            return true;
-        }
-        let is_over = self.matches.load(Ordering::Relaxed) >= self.budget.in_all;
-        if is_over {
-            self.found().ended.get_or_insert(Ended::TooManyMatches);
-        }
-        is_over
+        let ended = if self.deadline.is_past() {
+            Ended::Late
+        } else if self.matches.load(Ordering::Relaxed) >= self.budget.in_all {
+            Ended::TooManyMatches
+        } else {
+            return false;
+        };
+        self.found().ended.get_or_insert(ended);
+        true
     }
 }
 

@@ -1,14 +1,13 @@
 //! Takes what a search finds in one file.
 
-use std::cell::OnceCell;
 use std::io;
-use std::path::Path;
 
 use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
-use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
+use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
 
 use super::clip;
+use super::kept::Row;
 use super::params::Mode;
 use super::search::{Ended, Search};
 use super::source::Cuts;
@@ -16,76 +15,81 @@ use super::source::Cuts;
 /// Stands between lines that do not follow each other.
 pub(super) const GAP: &str = "--";
 
-/// What came of one file.
-#[derive(Debug, Default)]
+/// A line to show.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// With its number, if that is shown, and the mark between name, number and text.
+    Text(Option<u64>, char, Row),
+    Gap,
+}
+
+/// What came of one file, or of a part of it.
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Outcome {
     pub(super) matches: u64,
     /// How many lines there are to show, kept or not.
     pub(super) lines: u64,
-    pub(super) kept: Vec<String>,
-    pub(super) is_binary: bool,
-    /// How many of the lines that were kept are not UTF-8, and how many were cut.
-    pub(super) not_text: u64,
-    pub(super) cut: u64,
+    pub(super) kept: Vec<Line>,
+    /// Where the first NUL is, if one was met.
+    pub(super) binary: Option<u64>,
     pub(super) ended: Option<Ended>,
+}
+
+impl Outcome {
+    /// The lines as they are shown, and what ripgrep says of a binary file: that it was left, or that it matches.
+    pub(super) fn into_lines(self, name: &str, is_left: bool) -> Vec<Row> {
+        let note = self.binary.map(|offset| {
+            let what = if is_left { "WARNING: stopped searching binary file after match" } else { "binary file matches" };
+            Row::plain(format!("{name}: {what} (found \"\\0\" byte around offset {offset})"))
+        });
+        let lines = self.kept.into_iter().map(|line| match line {
+            Line::Text(Some(number), mark, row) => Row { text: format!("{name}{mark}{number}{mark}{}", row.text), ..row },
+            Line::Text(None, mark, row) => Row { text: format!("{name}{mark}{}", row.text), ..row },
+            Line::Gap => Row::plain(GAP.to_owned()),
+        });
+        lines.chain(note).collect()
+    }
 }
 
 pub(super) struct FileSink<'s> {
     search: &'s Search,
-    path: &'s Path,
     matcher: &'s RegexMatcher,
     cuts: &'s Cuts,
     /// How many lines are worth keeping.
-    wanted: usize,
-    name: OnceCell<String>,
-    binary: Option<u64>,
+    keep: usize,
     outcome: Outcome,
 }
 
 impl<'s> FileSink<'s> {
-    pub(super) fn new(search: &'s Search, path: &'s Path, matcher: &'s RegexMatcher, cuts: &'s Cuts, wanted: usize) -> Self {
-        Self { search, path, matcher, cuts, wanted, name: OnceCell::new(), binary: None, outcome: Outcome::default() }
+    pub(super) fn new(search: &'s Search, matcher: &'s RegexMatcher, cuts: &'s Cuts, keep: usize) -> Self {
+        Self { search, matcher, cuts, keep, outcome: Outcome::default() }
     }
     pub(super) fn into_outcome(self) -> Outcome {
         self.outcome
     }
 
-    fn name(&self) -> &str {
-        self.name.get_or_init(|| self.search.named(self.path))
-    }
-    fn has_room(&self) -> bool {
-        self.outcome.kept.len() < self.wanted
+    /// In a binary file that was named itself, what matches behind the first NUL is not shown.
+    fn hides(&self) -> bool {
+        self.outcome.binary.is_some() && self.search.is_file
     }
 
-    /// Whether lines around matches are shown, so that gaps are marked.
-    fn shows_gaps(&self) -> bool {
-        self.search.request.before + self.search.request.after > 0
-    }
-    fn gap(&mut self) {
+    fn show_gap(&mut self) {
         self.outcome.lines += 1;
-        if self.has_room() {
-            self.outcome.kept.push(GAP.to_owned());
+        if self.outcome.kept.len() < self.keep {
+            self.outcome.kept.push(Line::Gap);
         }
     }
 
-    /// Shows a line, `mark` before and after its number.
     fn show(&mut self, line: &[u8], number: Option<u64>, mark: char, around: impl FnOnce() -> usize) {
-        if self.outcome.lines == 0 && self.shows_gaps() {
-            self.gap();
+        let has_gaps = self.search.request.before + self.search.request.after > 0;
+        if self.outcome.lines == 0 && has_gaps {
+            self.show_gap();
         }
         self.outcome.lines += 1;
-        if !self.has_room() {
+        if self.outcome.kept.len() >= self.keep {
             return;
         }
-        let clip::Shown { text, is_text, is_cut } = clip::shown(without_end(line), around);
-        self.outcome.not_text += u64::from(!is_text);
-        self.outcome.cut += u64::from(is_cut);
-        let name = self.name();
-        let line = match number {
-            Some(number) => format!("{name}{mark}{number}{mark}{text}"),
-            None => format!("{name}{mark}{text}"),
-        };
-        self.outcome.kept.push(line);
+        self.outcome.kept.push(Line::Text(number, mark, clip::shown(without_end(line), around)));
     }
 
     /// The number of a line in the file, which does not have the cuts.
@@ -143,15 +147,14 @@ impl<'s> FileSink<'s> {
 impl Sink for FileSink<'_> {
     type Error = io::Error;
 
-    fn matched(&mut self, searcher: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
         if self.search.request.mode == Mode::FilesWithMatches {
             self.outcome.matches = 1;
             return Ok(false);
         }
         self.count(found)?;
         if self.search.request.mode == Mode::Content {
-            // In a binary file that was named itself, what matches is not shown.
-            if self.binary.is_some() && searcher.binary_detection().convert_byte().is_some() {
+            if self.hides() {
                 return Ok(false);
             }
             self.show_matches(found)?;
@@ -163,8 +166,8 @@ impl Sink for FileSink<'_> {
         Ok(true)
     }
 
-    fn context(&mut self, searcher: &Searcher, around: &SinkContext<'_>) -> io::Result<bool> {
-        if self.binary.is_some() && searcher.binary_detection().convert_byte().is_some() {
+    fn context(&mut self, _: &Searcher, around: &SinkContext<'_>) -> io::Result<bool> {
+        if self.hides() {
             return Ok(false);
         }
         let number = self.numbered(around.line_number(), around.absolute_byte_offset());
@@ -173,32 +176,13 @@ impl Sink for FileSink<'_> {
     }
 
     fn context_break(&mut self, _: &Searcher) -> io::Result<bool> {
-        self.gap();
+        self.show_gap();
         Ok(true)
     }
 
     fn binary_data(&mut self, _: &Searcher, offset: u64) -> io::Result<bool> {
-        self.binary.get_or_insert(offset);
+        self.outcome.binary.get_or_insert(offset);
         Ok(true)
-    }
-
-    fn finish(&mut self, searcher: &Searcher, _: &SinkFinish) -> io::Result<()> {
-        let Some(offset) = self.binary else { return Ok(()) };
-        let stops = searcher.binary_detection().quit_byte().is_some();
-        let is_content = self.search.request.mode == Mode::Content;
-        if stops && !is_content {
-            // What was found before the first NUL does not make it text.
-            self.outcome.matches = 0;
-        } else if is_content && self.outcome.matches > 0 {
-            let what = if stops { "WARNING: stopped searching binary file after match" } else { "binary file matches" };
-            let line = format!("{}: {what} (found \"\\0\" byte around offset {offset})", self.name());
-            self.outcome.lines += 1;
-            if self.has_room() {
-                self.outcome.kept.push(line);
-            }
-        }
-        self.outcome.is_binary = stops;
-        Ok(())
     }
 }
 

@@ -11,7 +11,7 @@ use crate::shared::searching::Deadline;
 /// A longer line is searched in pieces of this length.
 pub(super) const LONGEST_LINE: usize = 1 << 20;
 /// What is read first: most files are no longer.
-const HEAD: usize = 64 << 10;
+pub(super) const HEAD: usize = 64 << 10;
 
 /// Where ends of line were put that the file does not have: bytes from the beginning of what is searched.
 pub(super) type Cuts = RefCell<Vec<u64>>;
@@ -24,9 +24,8 @@ pub(super) fn is_late(error: &io::Error) -> bool {
 /// Content that is read to be searched.
 pub(super) struct Source<'s> {
     content: Box<dyn Read + Send>,
-    head: &'s mut Vec<u8>,
-    /// How much of the head was handed on.
-    taken: usize,
+    /// What was read of it already, and was not handed on.
+    head: &'s [u8],
     cuts: Option<&'s Cuts>,
     deadline: Deadline,
     /// How many bytes were handed on, and how many of them since the last end of line.
@@ -37,33 +36,10 @@ pub(super) struct Source<'s> {
 }
 
 impl<'s> Source<'s> {
-    /// Reads the beginning. With `cuts`, long lines are cut.
-    pub(super) fn new(
-        mut content: Box<dyn Read + Send>,
-        head: &'s mut Vec<u8>,
-        cuts: Option<&'s Cuts>,
-        deadline: Deadline,
-    ) -> io::Result<Self> {
-        head.resize(HEAD, 0);
-        let length = fill(&mut content, head)?;
-        head.truncate(length);
+    /// What begins with `head`. With `cuts`, long lines are cut.
+    pub(super) fn new(content: Box<dyn Read + Send>, head: &'s [u8], cuts: Option<&'s Cuts>, deadline: Deadline) -> Self {
         cuts.inspect(|cuts| cuts.borrow_mut().clear());
-        Ok(Self { content, head, taken: 0, cuts, deadline, passed: 0, line: 0, ahead: None })
-    }
-
-    /// Whether it begins with the mark of UTF-16, and has to be decoded.
-    pub(super) fn is_utf_16(&self) -> bool {
-        self.head.starts_with(b"\xff\xfe") || self.head.starts_with(b"\xfe\xff")
-    }
-
-    /// Leaves out the mark of UTF-8, which is no part of the text, or cuts nothing if the content has to be decoded.
-    pub(super) fn settled(mut self) -> Self {
-        if self.is_utf_16() {
-            self.cuts = None;
-        } else if self.head.starts_with(b"\xef\xbb\xbf") {
-            self.taken = 3;
-        }
-        self
+        Self { content, head, cuts, deadline, passed: 0, line: 0, ahead: None }
     }
 
     /// Hands on what is there.
@@ -72,11 +48,11 @@ impl<'s> Source<'s> {
             *first = byte;
             return Ok(1);
         }
-        if self.taken < self.head.len() {
-            let rest = &self.head[self.taken..];
-            let length = rest.len().min(buffer.len());
-            buffer[..length].copy_from_slice(&rest[..length]);
-            self.taken += length;
+        if !self.head.is_empty() {
+            let length = self.head.len().min(buffer.len());
+            let (now, later) = self.head.split_at(length);
+            buffer[..length].copy_from_slice(now);
+            self.head = later;
             return Ok(length);
         }
         if self.deadline.is_past() {
@@ -87,7 +63,7 @@ impl<'s> Source<'s> {
 }
 
 /// One read, again if a signal came between.
-fn fill(content: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+pub(super) fn fill(content: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match content.read(buffer) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -136,9 +112,10 @@ mod tests {
     const LATER: Duration = Duration::from_hours(1);
 
     fn read(content: Vec<u8>, cuts: Option<&Cuts>) -> Vec<u8> {
-        let (mut head, mut all) = (Vec::new(), Vec::new());
-        let source = Source::new(Box::new(Cursor::new(content)), &mut head, cuts, Deadline::after(LATER)).unwrap();
-        source.settled().read_to_end(&mut all).unwrap();
+        let (mut content, mut head, mut all) = (Cursor::new(content), vec![0; HEAD], Vec::new());
+        let filled = fill(&mut content, &mut head).unwrap();
+        let mut source = Source::new(Box::new(content), &head[..filled], cuts, Deadline::after(LATER));
+        source.read_to_end(&mut all).unwrap();
         all
     }
 
@@ -151,8 +128,6 @@ mod tests {
             assert!(read(content.into(), Some(&cuts)) == content.as_bytes(), "{} bytes", content.len());
             assert!(cuts.borrow().is_empty());
         }
-        assert_eq!(read(b"\xef\xbb\xbfa".to_vec(), Some(&cuts)), b"a");
-        assert_eq!(read(b"\xff\xfea\0".to_vec(), Some(&cuts)), b"\xff\xfea\0");
     }
 
     #[test]
@@ -170,9 +145,15 @@ mod tests {
 
     #[test]
     fn reading_ends_with_the_time() {
-        let mut head = Vec::new();
-        let content = Box::new(Cursor::new(vec![b'x'; 2 * HEAD]));
-        let source = Source::new(content, &mut head, None, Deadline::after(Duration::ZERO)).unwrap();
-        assert!(is_late(&source.settled().read_to_end(&mut Vec::new()).unwrap_err()));
+        let content = Box::new(Cursor::new(vec![b'x'; HEAD]));
+        let mut source = Source::new(content, b"head", None, Deadline::after(Duration::ZERO));
+        let (mut all, mut buffer) = (Vec::new(), [0; 100]);
+        let late = loop {
+            match source.read(&mut buffer) {
+                Ok(length) => all.extend_from_slice(&buffer[..length]),
+                Err(error) => break error,
+            }
+        };
+        assert!(is_late(&late) && all == b"head", "what is there already is searched");
     }
 }

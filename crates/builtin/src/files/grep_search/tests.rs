@@ -340,3 +340,62 @@ proptest! {
         prop_assert_eq!(details["total_matches"].as_u64().unwrap(), expected.len() as u64);
     }
 }
+
+/// Whatever a file holds, and wherever it is divided.
+fn in_parts_or_not(content: &[u8], arguments: &Value, is_named: bool) -> [ToolOutput; 2] {
+    let host = FakeHost::new();
+    host.files.put("f", content);
+    let mut arguments = arguments.clone();
+    if is_named {
+        arguments["path"] = "f".into();
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    [1, u64::MAX].map(|large| runtime.block_on(within(Budget { large, ..Budget::default() }, &host, arguments.clone())))
+}
+
+#[test]
+fn a_large_file_is_searched_in_parts_with_the_same_outcome() {
+    let lines: String = (0..40_000).map(|number| format!("{number} {}\n", "word ".repeat(number % 9))).collect::<Vec<_>>().concat();
+    let giant = format!("{}hit 1\n{}\nhit 2\n{}", "a\n".repeat(50_000), "x".repeat(3 << 20), "b\n".repeat(50_000));
+    let mut binary = "hit\n".repeat(100_000).into_bytes();
+    binary[300_000] = 0;
+    let endless = "no end".repeat(30_000);
+    let contents: [&[u8]; 5] = [lines.as_bytes(), giant.as_bytes(), &binary, endless.as_bytes(), &vec![b'\n'; 200_000]];
+    for content in contents {
+        for pattern in ["1234 ", "9 (word ){8}$", "^hit", "^$", "nowhere", "no end"] {
+            for mode in ["content", "count", "files_with_matches"] {
+                for is_named in [true, false] {
+                    let arguments = json!({"pattern": pattern, "output_mode": mode, "head_limit": 100, "offset": 20});
+                    let [divided, whole] = in_parts_or_not(content, &arguments, is_named);
+                    // How far a search goes beyond the first NUL depends on where it reads, so that one is compared below.
+                    if !content.contains(&0) {
+                        assert_eq!(divided, whole, "{arguments} {is_named}");
+                    }
+                }
+            }
+        }
+    }
+    let arguments = json!({"pattern": "hit", "output_mode": "content", "head_limit": 1});
+    let [divided, _] = in_parts_or_not(&binary, &arguments, false);
+    let text = expect_text(Ok(divided));
+    assert!(text.starts_with("f:1:hit\n\n(Showing lines 1-1 of "), "{text}");
+    let [divided, _] = in_parts_or_not(&binary, &json!({"pattern": "nowhere", "output_mode": "count"}), false);
+    assert_eq!(divided.details.unwrap()["binary_files"], 1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn dividing_a_file_changes_nothing(
+        pieces in proptest::collection::vec(("[ab\n]{0,40}", 0..3000_usize), 1..12),
+        pattern in prop_oneof![Just("a"), Just("^b"), Just("a$"), Just("ab|ba"), Just("^$")],
+        numbers: bool,
+        only: bool,
+    ) {
+        // Long enough to be divided at all.
+        let content = pieces.iter().map(|(text, times)| text.repeat(*times)).collect::<Vec<_>>().concat() + &"\n".repeat(70_000);
+        let arguments = json!({"pattern": pattern, "output_mode": "content", "line_numbers": numbers, "only_matching": only, "head_limit": 4000});
+        let [divided, whole] = in_parts_or_not(content.as_bytes(), &arguments, true);
+        prop_assert_eq!(divided, whole);
+    }
+}

@@ -27,7 +27,7 @@ const BYTES_WITH_PAGES: usize = 1024 * 1024;
 const PATIENCE: Duration = Duration::from_secs(8);
 
 /// A document that never comes to an end keeps its room, and its thread with it, so there are not many.
-static READING: Aside = Aside::new("reading of a PDF document", 2);
+static READING: Aside = Aside::deep("reading of a PDF document", 2);
 
 #[cfg(feature = "pdf")]
 const LIBRARY: Option<Open> = Some(library::open);

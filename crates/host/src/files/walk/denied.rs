@@ -10,6 +10,8 @@ use super::super::protected::{Rules, is_of_the_kernel};
 
 /// The longest name that a file system has.
 const LONGEST_NAME: usize = 255;
+/// Those of ASCII.
+const LETTERS: usize = 128;
 
 /// The rules, ready to be asked of every name of a walk.
 ///
@@ -18,8 +20,36 @@ const LONGEST_NAME: usize = 255;
 pub(super) struct Denied {
     rules: Arc<Rules>,
     root: PathBuf,
-    /// The last names of all patterns; nothing if a pattern covers everything.
-    endings: Option<Vec<Glance>>,
+    glances: Glances,
+    /// Whether the kernel's folders lie beneath.
+    from_the_top: bool,
+}
+
+impl Denied {
+    pub(super) fn new(rules: Arc<Rules>, root: &Path) -> Self {
+        let mut glances = Glances::default();
+        rules.endings().for_each(|ending| glances.add(ending));
+        Self { rules, root: root.to_owned(), glances, from_the_top: root == Path::new("/") }
+    }
+
+    /// Whether a path may not be read, if its folder may.
+    pub(super) fn covers(&self, path: &Path, name: &OsStr) -> bool {
+        (self.glances.could_cover(name.as_bytes()) && self.judge(path)) || (self.from_the_top && is_of_the_kernel(path))
+    }
+
+    fn judge(&self, path: &Path) -> bool {
+        self.rules.deny_reading(&self.root, path.strip_prefix(&self.root).unwrap_or(path))
+    }
+}
+
+/// The last names of all patterns, by the letter that tells most of them apart.
+struct Glances {
+    /// By the first letter.
+    by_first: [Vec<Glance>; LETTERS],
+    /// By the last, for those that may begin with anything.
+    by_last: [Vec<Glance>; LETTERS],
+    /// Whether some pattern cannot be told by a letter.
+    any: bool,
 }
 
 /// The last name of a pattern, in lower case.
@@ -30,28 +60,30 @@ struct Glance {
     open: bool,
 }
 
-impl Denied {
-    pub(super) fn new(rules: Arc<Rules>, root: &Path) -> Self {
-        let endings = rules.endings().map(Glance::of).collect();
-        Self { rules, root: root.to_owned(), endings }
+impl Default for Glances {
+    fn default() -> Self {
+        let empty = || std::array::from_fn(|_| Vec::new());
+        Self { by_first: empty(), by_last: empty(), any: false }
     }
+}
 
-    /// Whether a path may not be read, if its folder may.
-    pub(super) fn covers(&self, path: &Path, name: &OsStr) -> bool {
-        self.could_cover(name.as_bytes()) && self.judge(path) || (path.parent() == Some(Path::new("/")) && is_of_the_kernel(path))
-    }
-
-    fn judge(&self, path: &Path) -> bool {
-        self.rules.deny_reading(&self.root, path.strip_prefix(&self.root).unwrap_or(path))
+impl Glances {
+    fn add(&mut self, ending: Ending<'_>) {
+        let Some(glance) = Glance::of(ending) else { return self.any = true };
+        let alike = match (glance.before.first(), glance.after.last()) {
+            (Some(first), _) => self.by_first.get_mut(usize::from(*first)),
+            (None, Some(last)) => self.by_last.get_mut(usize::from(*last)),
+            (None, None) => return self.any = true,
+        };
+        // What is no ASCII covers no name that is, and other names are not told by a glance.
+        if let Some(alike) = alike {
+            alike.push(glance);
+        }
     }
 
     fn could_cover(&self, name: &[u8]) -> bool {
-        let Some(endings) = &self.endings else { return true };
-        if endings.is_empty() {
-            return false;
-        }
         let mut folded = [0; LONGEST_NAME];
-        let Some(folded) = folded.get_mut(..name.len()) else { return true };
+        let Some(folded) = folded.get_mut(..name.len()).filter(|_| !self.any) else { return true };
         for (to, from) in folded.iter_mut().zip(name) {
             // Another spelling of some name, perhaps: too rare to be fast about.
             if !from.is_ascii() || matches!(from, b':' | b'~') {
@@ -59,7 +91,9 @@ impl Denied {
             }
             *to = from.to_ascii_lowercase();
         }
-        name.ends_with(b".") || name.ends_with(b" ") || endings.iter().any(|ending| ending.could_be(folded))
+        let (Some(first), Some(last)) = (folded.first(), folded.last()) else { return true };
+        let mut alike = self.by_first[usize::from(*first)].iter().chain(&self.by_last[usize::from(*last)]);
+        matches!(last, b'.' | b' ') || alike.any(|glance| glance.could_be(folded))
     }
 }
 
@@ -83,7 +117,7 @@ impl Glance {
         if !self.open {
             return *name == *self.before;
         }
-        name.len() >= self.before.len().max(self.after.len()) && name.starts_with(&self.before) && name.ends_with(&self.after)
+        name.starts_with(&self.before) && name.ends_with(&self.after)
     }
 }
 
@@ -128,14 +162,21 @@ mod tests {
             ("/ws/x", true),
             ("/ws/d/x", false),
             ("/ws/geheim.TXT", true),
-            ("/proc", true),
-            ("/sys", true),
             ("/ws/proc", false),
         ] {
             assert_eq!(covers(&rules, path), expected, "{path}");
         }
         assert!(covers(&denied(&["**"]), "/ws/anything"));
+        assert!(covers(&denied(&["*"]), "/ws/anything"));
         assert!(!covers(&denied(&[]), "/ws/.env"));
+    }
+
+    #[test]
+    fn from_the_top_the_kernels_folders_are_covered() {
+        let rules = Denied::new(Arc::new(Rules::new(&[], true).unwrap()), Path::new("/"));
+        for (path, expected) in [("/proc", true), ("/sys", true), ("/dev", true), ("/home", false), ("/home/proc", false)] {
+            assert_eq!(covers(&rules, path), expected, "{path}");
+        }
     }
 
     proptest! {

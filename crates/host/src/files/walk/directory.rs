@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -107,8 +107,14 @@ impl TreeEntry for Found<'_> {
         Ok((size_of(&stat), modified(&stat)))
     }
     fn open(&self) -> io::Result<Box<dyn Read + Send>> {
-        let (file, stat) = self.directory.open_file(self.name)?;
-        Ok(Box::new(Content { file, size: size_of(&stat), read: 0, stop: self.stop.clone() }))
+        self.open_from(0)
+    }
+    fn open_from(&self, offset: u64) -> io::Result<Box<dyn Read + Send>> {
+        let (mut file, stat) = self.directory.open_file(self.name)?;
+        if offset > 0 {
+            file.seek(SeekFrom::Start(offset))?;
+        }
+        Ok(Box::new(Content { file, size: size_of(&stat), read: offset, stop: self.stop.clone() }))
     }
 }
 

@@ -139,7 +139,7 @@ mod tests {
             for _ in 0..4 {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 let at = 9 + (state >> 33) % (damaged.len() - 9);
-                damaged[at] = (state >> 24) as u8;
+                damaged[at] = (state >> 24).to_le_bytes()[0];
             }
             damaged.truncate(damaged.len() - state % 50);
             host.files.put("d.pdf", damaged);
