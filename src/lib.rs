@@ -79,7 +79,7 @@ pub use haft_contract::*;
 pub use haft_engine::{
     AnswerError, ApprovalDesk, Before, CallbackPermissions, CommandHook, CommandHookSpec, DeskNotice, Engine, EngineBuilder, Entry, Event,
     EventSink, Explanation, FirstOf, Hook, HookCall, Limits, LoopLimits, PermissionBroker, Persist, RegisterError, Registry, Session,
-    SessionBuilder, TaintPolicy, UndoError, Undone, View,
+    SessionBuilder, TaintPolicy, UndoError, Undone, UndoneSession, View,
 };
 pub use haft_macros::{ToolMeta, tool};
 pub use haft_policy::*;

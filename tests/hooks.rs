@@ -163,7 +163,7 @@ fn hook(script: &Script<'_>, folder: &Path) -> CommandHook {
         priority: 0,
         directory: folder.join("workspace"),
     };
-    CommandHook::new(spec, Arc::new(LocalProcesses), &Vocabulary::core(), &[]).unwrap()
+    CommandHook::new(spec, Arc::new(LocalProcesses::default()), &Vocabulary::core(), &[]).unwrap()
 }
 
 fn wrote(content: &str) -> String {

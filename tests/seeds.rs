@@ -1,4 +1,5 @@
-//! `docs/SEEDS.md` and `ARCHITECTURE.md` name tests: each must exist, and no criterion may be without one.
+//! `docs/SEEDS.md`, `docs/COMPLAINTS.md` and `ARCHITECTURE.md` name tests: each must exist, and no criterion and no complaint may be
+//! without one.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ fn read(document: &str) -> String {
 #[test]
 fn every_test_that_a_document_names_exists() {
     let tests = Tests::collect();
-    for document in ["docs/SEEDS.md", "ARCHITECTURE.md"] {
+    for document in ["docs/SEEDS.md", "docs/COMPLAINTS.md", "ARCHITECTURE.md"] {
         let text = read(document);
         let named: Vec<&str> = text.split('`').skip(1).step_by(2).filter(|word| names_a_test(word)).collect();
         let missing: Vec<&str> = named.iter().copied().filter(|name| !tests.has(name)).collect();
@@ -32,18 +33,40 @@ fn every_test_that_a_document_names_exists() {
 #[test]
 fn every_criterion_has_a_test_or_says_what_will_bring_it() {
     let page = read("docs/SEEDS.md");
-    let mut criteria = 0;
-    for row in page.lines().filter(|line| line.starts_with('|') && !line.starts_with("|---") && !line.starts_with("| criterion |")) {
-        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
-        let [criterion, covered] = cells.as_slice() else { panic!("a row has two cells: {row}") };
-        assert!(!criterion.is_empty(), "{row}");
-        let tested = covered.split('`').skip(1).step_by(2).any(names_a_test);
+    let rows = rows::<2>(&page, "criterion");
+    for [criterion, covered] in &rows {
         let open: Vec<&str> = covered.split("<br>").filter_map(|part| part.strip_prefix("OPEN: ")).collect();
-        assert!(tested || !open.is_empty(), "a criterion without test and without reason: {row}");
-        assert!(open.iter().all(|why| brings_it(why)), "what will bring it? {row}");
-        criteria += 1;
+        assert!(is_tested(covered) || !open.is_empty(), "a criterion without test and without reason: {criterion}");
+        assert!(open.iter().all(|why| brings_it(why)), "what will bring it? {criterion}");
     }
-    assert!(criteria > 150, "the seeds have more to say than {criteria} rows");
+    assert!(rows.len() > 150, "the seeds have more to say than {} rows", rows.len());
+}
+
+#[test]
+fn every_complaint_has_an_answer_and_a_test() {
+    let page = read("docs/COMPLAINTS.md");
+    let rows = rows::<3>(&page, "complaint");
+    for [complaint, _, covered] in &rows {
+        assert!(is_tested(covered), "a complaint without test: {complaint}");
+    }
+    assert!(rows.len() > 40, "people complain of more than {} things", rows.len());
+}
+
+/// The rows of a page's tables, which all have so many cells and a heading that begins with this word; no cell is empty.
+fn rows<'a, const CELLS: usize>(page: &'a str, heading: &str) -> Vec<[&'a str; CELLS]> {
+    let heading = format!("| {heading} |");
+    let lines = page.lines().filter(|line| line.starts_with('|') && !line.starts_with("|---") && !line.starts_with(&heading));
+    lines
+        .map(|row| {
+            let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+            assert!(cells.iter().all(|cell| !cell.is_empty()), "{row}");
+            cells.try_into().unwrap_or_else(|_| panic!("a row has {CELLS} cells: {row}"))
+        })
+        .collect()
+}
+
+fn is_tested(covered: &str) -> bool {
+    covered.split('`').skip(1).step_by(2).any(names_a_test)
 }
 
 /// An issue by its number, or one of the things that this repository does not hold.

@@ -2,10 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod calls;
+mod complaints;
 mod dialects;
 mod embedded;
 mod files;
 mod kinds;
 mod limits;
 mod network;
+mod spellings;
 mod support;

@@ -170,6 +170,8 @@ mod tests {
                 vec![("read_file", json!({"path": "src/main.rs"})), ("read_file", json!({"path": "notes.txt"}))],
             ),
             ("write 'buy milk and eggs' to list.txt", vec![("write_file", json!({"path": "list.txt", "content": "buy milk and eggs"}))]),
+            ("create notes.txt with hello there", vec![("write_file", json!({"path": "notes.txt", "content": "hello there"}))]),
+            ("write hello there to notes.txt", vec![("write_file", json!({"path": "notes.txt", "content": "hello there"}))]),
             ("fetch http://127.0.0.1:8080/a.txt", vec![("http_request", json!({"url": "http://127.0.0.1:8080/a.txt"}))]),
             ("search for \"TODO\"", vec![("grep_search", json!({"pattern": "TODO"}))]),
             ("how much memory is there?", vec![("system_info", json!({}))]),

@@ -11,3 +11,5 @@ tools! {
 }
 
 pub(crate) use self::read_file::FORMS as READ_FILE_FORMS;
+#[cfg(feature = "pdf")]
+pub(crate) use self::read_file::pdf;

@@ -8,11 +8,14 @@
 // The derive writes `::haft::…`, which is what embedding programs depend on; here it is the contract itself.
 extern crate haft_contract as haft;
 
+pub mod stages;
+
 #[macro_use]
 mod list;
 
 mod files;
 mod messaging;
+mod runtime;
 mod shared;
 mod system;
 mod web;
@@ -24,7 +27,7 @@ use haft_contract::DynTool;
 use crate::list::Group;
 
 /// In the order of listings.
-const GROUPS: &[Group] = &[files::GROUP, web::GROUP, messaging::GROUP, system::GROUP];
+const GROUPS: &[Group] = &[files::GROUP, runtime::GROUP, web::GROUP, messaging::GROUP, system::GROUP];
 
 const _: () = assert!(list::all_differ(GROUPS), "two tools share a name");
 

@@ -13,14 +13,14 @@ pub(crate) struct Group {
 }
 
 /// `tools! { read_file => ReadFile }` in `files.rs` declares `files/read_file.rs` and lists its tool `ReadFile`, whose
-/// name must be that of the file.
+/// name must be that of the file. A tool with state is listed by what makes it: `process => Process::new`.
 macro_rules! tools {
-    ($($module:ident => $tool:ident),+ $(,)?) => {
+    ($($module:ident => $tool:ident $(:: $new:ident)?),+ $(,)?) => {
         $(mod $module;)+
 
         pub(crate) const GROUP: $crate::list::Group = $crate::list::Group {
             names: &[$(<$module::$tool as ::haft_contract::ToolMeta>::META.name),+],
-            register: |into| { $(into.push(::std::sync::Arc::new(::haft_contract::Erased::new($module::$tool)));)+ },
+            register: |into| { $(into.push(::std::sync::Arc::new(::haft_contract::Erased::new($module::$tool $(::$new())?)));)+ },
         };
 
         $(const _: () = assert!(

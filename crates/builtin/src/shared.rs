@@ -12,4 +12,5 @@ pub(crate) mod reading;
 pub(crate) mod searching;
 pub(crate) mod text_file;
 pub(crate) mod whole;
+pub(crate) mod wide;
 pub(crate) mod words;

@@ -54,7 +54,7 @@ fn each_dialect_is_shown_its_own_names_and_units() {
             }
             for (name, parameter) in shown.parameters["properties"].as_object().unwrap() {
                 let renamed = definition.parameters["properties"].get(name).is_none();
-                if renamed && definition.name == "grep_search" {
+                if renamed {
                     changes.push(format!("{dialect}: {}.{name} is shown so", definition.name));
                 } else if definition.parameters["properties"][name] != *parameter {
                     changes.push(format!("{dialect}: {}.{name} is {parameter}", definition.name));
@@ -67,6 +67,10 @@ fn each_dialect_is_shown_its_own_names_and_units() {
         "minimum": 0,
         "description": "How many lines to skip before the first one to return. Defaults to 0.",
     });
+    let milliseconds = json!({
+        "type": "number",
+        "description": "When to end it, in milliseconds. Defaults to 1800000, or to never for what goes to the background.",
+    });
     assert_eq!(
         changes,
         [
@@ -78,9 +82,20 @@ fn each_dialect_is_shown_its_own_names_and_units() {
             "claw: grep_search.-C is shown so".into(),
             "claw: grep_search.-o is shown so".into(),
             "claw: notebook_edit is NotebookEdit".into(),
+            "claw: exec is bash".into(),
+            "claw: exec.run_in_background is shown so".into(),
+            format!("claw: exec.timeout is {milliseconds}"),
+            "claw: exec.dangerouslyDisableSandbox is shown so".into(),
+            "claw: exec.namespaceRestrictions is shown so".into(),
+            "claw: exec.isolateNetwork is shown so".into(),
+            "claw: exec.filesystemMode is shown so".into(),
+            "claw: exec.allowedMounts is shown so".into(),
             "openclaw: read_file is read".into(),
             "openclaw: write_file is write".into(),
-            "openclaw: edit_file is edit".into()
+            "openclaw: edit_file is edit".into(),
+            "openclaw: exec.yieldMs is shown so".into(),
+            "openclaw: process.sessionId is shown so".into(),
+            "openclaw: process.timeout is shown so".into()
         ]
     );
 }

@@ -362,8 +362,12 @@ pub(crate) struct History {
 #[derive(Debug, Args)]
 pub(crate) struct Undo {
     /// The call's id as `haft history` lists it, or `last`: the newest call in this workspace that is not undone yet
-    pub(crate) id: String,
-    /// Also put back files that were changed after the call; a copy of what they held is kept
+    #[arg(required_unless_present = "session")]
+    pub(crate) id: Option<String>,
+    /// Put back all that a session changed: its id, 4 or more characters of it, or none for the newest in this workspace
+    #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "last", conflicts_with = "id")]
+    pub(crate) session: Option<String>,
+    /// Also put back files that something else changed; a copy of what they held is kept
     #[arg(long)]
     pub(crate) force: bool,
 }

@@ -165,6 +165,10 @@ impl From<UndoError> for Failure {
         match error {
             UndoError::Store(error) => error.into(),
             UndoError::File(error) => error.into(),
+            UndoError::Changed(ref files) | UndoError::ChangedElsewhere(ref files) => {
+                let files: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
+                Self::failed("not_undone", error.to_string()).fact("files", json!(files))
+            }
             other => Self::failed("not_undone", other.to_string()),
         }
     }

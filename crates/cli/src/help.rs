@@ -218,13 +218,16 @@ Examples:
   haft history 3f9c21ab";
 
 pub(crate) const UNDO: &str = "\
-Put every file that a call changed back as it was before, or change nothing at all. A file that was changed after the \
-call is left alone unless --force is given.";
+Put every file that a call changed back as it was before, or change nothing at all: renamed and removed files come back, \
+new ones go. With --session, do so for all calls of a session that are not undone yet. If something else has changed one of \
+the files, no file is touched unless --force is given. What was done besides, such as a program that ran, is not taken back.";
 
 pub(crate) const UNDO_EXAMPLES: &str = "\
 Examples:
   haft undo last
-  haft undo 3f9c21ab --force";
+  haft undo 3f9c21ab --force
+  haft undo --session
+  haft undo --session 8d07e4b2";
 
 pub(crate) const CONFIG: &str = "\
 Check and show the configuration. Layers, weakest first: built-in, your own file, the project's file \

@@ -24,6 +24,9 @@ use crate::arguments::{Cli, Common};
 use crate::output::Output;
 
 fn main() -> ExitCode {
+    // Started again by itself, it is a stage of a sandbox or of a tool, and nothing else.
+    haft_host::sandbox::launcher::main_if_asked();
+    haft_builtin::stages::main_if_asked();
     output::install_panic_message();
     // Whatever is wrong with the other words, a program that asks for JSON gets JSON.
     let json = std::env::args_os().any(|word| word == "--json");

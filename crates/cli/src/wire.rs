@@ -8,6 +8,7 @@ mod lint;
 pub(crate) mod models;
 mod policy;
 mod settings;
+mod shell;
 mod trust;
 
 use std::io::IsTerminal;
@@ -250,9 +251,19 @@ impl Wire {
     fn host(&self, root: &Path, spills: Option<&Path>) -> Result<Arc<LocalHost>, Failure> {
         let network = &self.settings.config.network;
         let network = NetworkRules::parse(&network.allow, &network.deny).map_err(|error| Failure::config(error.to_string()))?;
-        let files = LocalFiles::open(self.workspace_options(root, spills)?).map_err(|error| Failure::config(error.message()))?;
-        let alert_log = self.settings.data_folder.join("alerts.log");
-        Ok(Arc::new(LocalHost::new(Arc::new(files), HostOptions { network, alert_log })))
+        let workspace = self.workspace_options(root, spills)?;
+        let roots = [&workspace.root, &self.settings.data_folder].into_iter().chain(&workspace.read_only_roots);
+        let hidden = roots.chain(&workspace.writable_roots).cloned().collect();
+        let files = LocalFiles::open(workspace).map_err(|error| Failure::config(error.message()))?;
+        let (files, alert_log) = (Arc::new(files), self.settings.data_folder.join("alerts.log"));
+        let shell = self.shell()?;
+        let host = LocalHost::new(Arc::clone(&files) as _, HostOptions { network, alert_log });
+        Ok(Arc::new(host.with_helpers(shell.launcher.clone(), hidden).with_shell(shell, files)))
+    }
+
+    /// How commands run here.
+    pub(crate) fn shell(&self) -> Result<haft_host::ShellOptions, Failure> {
+        shell::options(&self.settings.config, &self.settings.data_folder)
     }
 
     fn workspace_options(&self, root: &Path, spills: Option<&Path>) -> Result<WorkspaceOptions, Failure> {

@@ -11,6 +11,7 @@ mod suite {
     mod config;
     mod crash;
     mod doctor;
+    mod exec;
     mod explain;
     mod faults;
     mod flags;
@@ -22,6 +23,7 @@ mod suite {
     mod model;
     mod models;
     mod odd_calls;
+    mod pdf;
     mod policy;
     mod pty;
     mod run;

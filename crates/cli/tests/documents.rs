@@ -12,8 +12,16 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-const DOCUMENTS: [&str; 7] =
-    ["README.md", "CONTRIBUTING.md", "docs/ADDING_A_TOOL.md", "docs/AGENTS.md", "docs/CHAT.md", "docs/MODELS.md", "docs/POLICY.md"];
+const DOCUMENTS: [&str; 8] = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/ADDING_A_TOOL.md",
+    "docs/AGENTS.md",
+    "docs/CHAT.md",
+    "docs/FILES.md",
+    "docs/MODELS.md",
+    "docs/POLICY.md",
+];
 
 #[test]
 fn every_command_in_the_documents_does_what_they_say() {

@@ -8,7 +8,7 @@ use crate::document::Contents;
 use crate::merge::merge;
 use crate::problem::Problems;
 use crate::provenance::Provenance;
-use crate::{Budget, Context, Root, Sourced, Value};
+use crate::{Budget, Context, Exec, Root, Sandbox, Sourced, Value};
 
 /// What the taint guard does when a call could carry private data out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -146,6 +146,10 @@ pub struct Config {
     pub rules: Rules,
     /// Agents that agents start.
     pub subagents: Subagents,
+    /// How commands are run.
+    pub exec: Exec,
+    /// The walls around them.
+    pub sandbox: Sandbox,
     /// What tools may reach.
     pub network: Network,
     /// Which files tools may use.
@@ -187,6 +191,8 @@ impl From<&Provenance> for Config {
             },
             rules: Rules { deny: texts("rules.deny"), ask: texts("rules.ask"), allow: texts("rules.allow") },
             subagents: Subagents { max_depth: number(settings, "subagents.max_depth") },
+            exec: Exec::from(settings),
+            sandbox: Sandbox::from(settings),
             network: Network { allow: texts("network.allow"), deny: texts("network.deny") },
             workspace: Workspace {
                 roots: values(settings.roots("workspace.roots")),

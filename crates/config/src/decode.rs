@@ -7,6 +7,7 @@ use haft_contract::Access;
 use toml::Spanned;
 use toml::de::{DeArray, DeInteger, DeTable, DeValue};
 
+use crate::exec::aliases;
 use crate::origin::Origin;
 use crate::problem::{Problem, Problems};
 use crate::shape::{GROUP, shape};
@@ -51,6 +52,7 @@ impl Decoder<'_> {
             Kind::Count(least, most) => self.count(path, least, most, node).map(Value::Count),
             Kind::Signed(least, most) => self.signed(path, least, most, node).map(Value::Signed),
             Kind::Money => self.money(path, node).map(Value::Money),
+            Kind::Size(least, most) => self.size(path, least, most, node).map(Value::Size),
             Kind::Text => self.text(path, node).map(Value::Text),
             Kind::Profile => self.entry(path, ListOf::Profiles, node).map(|profile| Value::Text(profile.value)),
             Kind::List(of) => self.list(path, of, node).map(Value::List),
@@ -83,7 +85,8 @@ impl Decoder<'_> {
             self.wrong_type(path, node, "text", &format!("one of \"{}\"", words.join("\", \"")));
             return None;
         };
-        let found = words.iter().find(|word| **word == text).copied();
+        let ours = aliases(path).find_map(|(theirs, ours)| (theirs == text).then_some(ours)).unwrap_or(text);
+        let found = words.iter().find(|word| **word == ours).copied();
         if found.is_none() {
             self.unknown_word(path, "value", text, words, node);
         }

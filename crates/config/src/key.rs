@@ -44,6 +44,8 @@ pub enum Kind {
     Signed(i64, i64),
     /// An amount of money, not below zero, with at most six decimals.
     Money,
+    /// An amount of bytes within these bounds, both included: a number with a unit, or bytes.
+    Size(u64, u64),
     /// Any text.
     Text,
     /// The name of a profile.

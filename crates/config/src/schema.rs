@@ -3,6 +3,7 @@
 use haft_contract::Access;
 use serde_json::{Value as Json, json};
 
+use crate::exec::aliases;
 use crate::hooks::MAX_HOOKS;
 use crate::key::{ANY, EACH};
 use crate::names::{MAX_NAME_LETTERS, MAX_NAMES};
@@ -58,7 +59,7 @@ fn hooks() -> Json {
 }
 
 fn leaf(key: &Key) -> Json {
-    let mut schema = of_kind(key.kind);
+    let mut schema = of_kind(key);
     schema["description"] = json!(described(key));
     if !matches!(key.default, Value::Unset | Value::Lists(_) | Value::Texts(_)) {
         schema["default"] = json!(key.default);
@@ -74,18 +75,27 @@ fn described(key: &Key) -> String {
     }
 }
 
-fn of_kind(kind: Kind) -> Json {
-    match kind {
+fn of_kind(key: &Key) -> Json {
+    match key.kind {
         Kind::Access => json!({ "enum": [Access::ReadOnly, Access::WorkspaceWrite, Access::FullAccess] }),
-        Kind::Choice(words) => json!({ "enum": words }),
+        Kind::Choice(words) => {
+            json!({ "enum": words.iter().copied().chain(aliases(key.path).map(|(theirs, _)| theirs)).collect::<Vec<_>>() })
+        }
         Kind::Flag => json!({ "type": "boolean" }),
         Kind::Count(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
         Kind::Signed(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
+        Kind::Size(least, most) => size(least, most),
         Kind::Money => json!({ "type": "number", "minimum": 0, "maximum": money::MOST }),
         Kind::Text | Kind::Profile => json!({ "type": "string", "minLength": 1 }),
         Kind::List(_) => json!({ "type": "array", "items": { "type": "string", "minLength": 1 } }),
         Kind::Roots => json!({ "type": "array", "items": root() }),
     }
+}
+
+/// Bytes, or a text with a unit, of which a schema cannot tell how much it is.
+fn size(least: u64, most: u64) -> Json {
+    let number = json!({ "type": "integer", "minimum": least, "maximum": most });
+    json!({ "anyOf": [number, { "type": "string", "pattern": "^\\s*[0-9]+\\s*(([KMGTkmgt][Ii]?)?[Bb])?\\s*$" }] })
 }
 
 fn root() -> Json {

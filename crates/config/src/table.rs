@@ -2,13 +2,14 @@
 
 use haft_contract::Access;
 
-use crate::Kind::{Choice, Count, Flag, List, Money, Profile, Roots, Signed, Text};
+use crate::Kind::{Choice, Count, Flag, List, Money, Profile, Roots, Signed, Size, Text};
 use crate::Merge::{Intersect, PersonOnly, PersonUnion, Strictest, Union};
-use crate::{Key, Kind, ListOf, Merge, Status, Value, presets};
+use crate::{Key, Kind, ListOf, Merge, Status, Value, exec, presets};
 
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
 const GIB: u64 = 1024 * MIB;
+const TIB: u64 = 1024 * GIB;
 const MANY: u64 = u32::MAX as u64;
 const UNSET: Value = Value::Unset;
 const NO_LIST: Value = Value::List(Vec::new());
@@ -124,13 +125,17 @@ pub static KEYS: &[Key] = &[
     now("hooks[].timeout_seconds", Count(1, 3600), Value::Count(10), PersonOnly, "How long the hook may take."),
     now("hooks[].on_failure", Choice(&["continue", "block"]), UNSET, PersonOnly, "What happens to the call when the hook cannot run; block, unless the call is over by then."),
     now("hooks[].priority", Signed(-1_000_000, 1_000_000), Value::Signed(0), PersonOnly, "Hooks with a higher number run first."),
+    now("exec.security", Choice(exec::SECURITY), UNSET, Strictest, "Which programs run without a person's word: full (any), safe-bin (those that only filter their input, and those that a rule allows), paranoid (none); absent means full behind walls, and safe-bin elsewhere."),
+    now("exec.ask", Choice(exec::ASK), Value::Choice("smart"), Strictest, "What happens to the other programs: auto (they are refused), smart (a person is asked), always (a person is asked about every program)."),
+    now("exec.host", Choice(exec::HOSTS), Value::Choice("sandbox"), PersonOnly, "Where commands run: in a sandbox, in a container, on a paired node, or on this machine as you."),
+    now("exec.limits.memory", Size(16 * MIB, 64 * TIB), Value::Size(4 * GIB), Strictest, "How much memory a command may use."),
+    now("exec.limits.processes", Count(1, MANY), Value::Count(1024), Strictest, "How many processes a command may have at one time."),
+    now("exec.limits.cpu_seconds", Count(1, MANY), Value::Count(3600), Strictest, "How many seconds of processor time each process of a command may use."),
+    now("exec.limits.file_size", Size(KIB, 64 * TIB), Value::Size(8 * GIB), Strictest, "How large a file a command may write."),
+    now("exec.limits.open_files", Count(16, MANY), Value::Count(4096), Strictest, "How many files each process of a command may have open."),
+    now("exec.limits.tmp_size", Size(KIB, 64 * TIB), Value::Size(2 * GIB), Strictest, "How large the private temporary folder of a command may be."),
+    now("sandbox.mode", Choice(exec::MODES), Value::Choice("required"), Strictest, "Whether the sandbox must hold everything: required (else nothing runs), preferred (the best that this machine has), off."),
+    now("sandbox.backend", Choice(exec::BACKENDS), Value::Choice("auto"), PersonOnly, "What the sandbox is made of; auto is the best that this machine has."),
 
-    later("exec.security", Choice(&["full", "safe-bin", "paranoid"]), Strictest, "Which programs may run."),
-    later("exec.ask", Choice(&["auto", "smart", "always"]), Strictest, "When a person is asked before a program runs."),
-    later("exec.host", Choice(&["host", "node", "container", "sandbox"]), PersonOnly, "Where programs run."),
-    later("exec.limits.memory", Text, PersonOnly, "How much memory a program may use."),
-    later("exec.limits.processes", Count(1, MANY), Strictest, "How many processes a program may have."),
-    later("exec.limits.file_size", Text, PersonOnly, "How large a file a program may write."),
-    later("exec.limits.open_files", Count(1, MANY), Strictest, "How many files a program may have open."),
-    later("sandbox.mode", Choice(&["off", "preferred", "required"]), Strictest, "Whether programs must run in a sandbox."),
+    later("exec.changes", Choice(&["direct", "review"]), Strictest, "Whether what a command changes is shown before it is kept."),
 ];

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use haft_contract::Access;
 use serde::{Serialize, Serializer};
 
+use crate::exec::AUTO;
 use crate::money::Money;
+use crate::size::Size;
 use crate::{Source, Sourced};
 
 /// A folder outside the workspace that tools may use.
@@ -37,6 +39,8 @@ pub enum Value {
     Signed(i64),
     /// An amount of money, in millionths.
     Money(i64),
+    /// An amount of bytes.
+    Size(u64),
     /// Text.
     Text(String),
     /// Texts of which each must hold; none at all means nothing is asked.
@@ -67,12 +71,14 @@ impl Value {
     pub(crate) fn is_stricter(&self, other: &Self, words: &[&str]) -> bool {
         let place = |word: &str| words.iter().position(|known| *known == word);
         // Where nobody is asked, some of what is asked elsewhere is refused and the rest goes ahead: neither is stricter.
-        let comparable = |word: &str| word != "never";
+        let comparable = |word: &str| word != "never" && word != AUTO;
         match (self, other) {
             (Self::Access(mine), Self::Access(theirs)) => mine < theirs,
-            (Self::Count(mine), Self::Count(theirs)) => mine < theirs,
+            (Self::Count(mine), Self::Count(theirs)) | (Self::Size(mine), Self::Size(theirs)) => mine < theirs,
             (Self::Flag(mine), Self::Flag(theirs)) => *mine && !*theirs,
             (Self::Choice(mine), Self::Choice(theirs)) => comparable(mine) && comparable(theirs) && place(mine) > place(theirs),
+            // What holds where nothing is said depends on other things, and may be as loose as the loosest word.
+            (Self::Choice(mine), Self::Unset) => place(mine) > Some(0),
             _ => false,
         }
     }
@@ -91,6 +97,7 @@ impl Serialize for Value {
             Self::Flag(flag) => flag.serialize(serializer),
             Self::Count(count) => count.serialize(serializer),
             Self::Signed(number) => number.serialize(serializer),
+            Self::Size(bytes) => serializer.collect_str(&Size(*bytes)),
             Self::Money(micros) => number_json(&Money(*micros).to_string()).serialize(serializer),
             Self::Text(text) => text.serialize(serializer),
             Self::Texts(entries) if entries.is_empty() => serializer.serialize_none(),
@@ -123,6 +130,7 @@ impl fmt::Display for Value {
             Self::Count(count) => write!(f, "{count}"),
             Self::Signed(number) => write!(f, "{number}"),
             Self::Money(micros) => write!(f, "{}", Money(*micros)),
+            Self::Size(bytes) => write!(f, "\"{}\"", Size(*bytes)),
             Self::Text(text) => write!(f, "{text:?}"),
             Self::List(entries) => write!(f, "{:?}", texts(entries)),
             Self::Texts(entries) if entries.is_empty() => f.write_str("unset"),

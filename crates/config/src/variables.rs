@@ -90,6 +90,7 @@ fn node_of(kind: Kind, text: &str) -> Result<Node<'_>, String> {
     let plain = |value| Ok(Spanned::new(0..text.len(), value));
     match kind {
         Kind::Access | Kind::Choice(_) | Kind::Text | Kind::Profile => plain(DeValue::String(Cow::Borrowed(text))),
+        Kind::Size(..) if text.trim().parse::<u64>().is_err() => plain(DeValue::String(Cow::Borrowed(text))),
         Kind::Flag if text == "1" => plain(DeValue::Boolean(true)),
         Kind::Flag if text == "0" => plain(DeValue::Boolean(false)),
         Kind::List(of) if !text.trim_start().starts_with('[') => plain(DeValue::Array(split(of, text))),

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod suite {
+    mod exec;
     mod files;
     mod fixture;
     mod groups;

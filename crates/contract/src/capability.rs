@@ -6,8 +6,9 @@ use std::time::SystemTime;
 
 use crate::tree::NamesOnly;
 use crate::{
-    CommandSpec, Connect, Effect, ErrorKind, FileInfo, HopJudge, Host, HttpRequest, HttpResponse, LocalOffset, Notice, ProcessOutput,
-    Reader, SpillWriter, SystemFacts, ToolContext, ToolError, TreeOptions, TreeVisitor, Walked, WriteMode, Written,
+    AsideLimits, CommandSpec, Connect, Effect, ErrorKind, FileInfo, HopJudge, Host, HttpRequest, HttpResponse, Job, JobOptions,
+    LocalOffset, Notice, ProcessOutput, Reader, SpillWriter, SystemFacts, ToolContext, ToolError, TreeOptions, TreeVisitor, Walked,
+    WriteMode, Written,
 };
 
 fn unplanned(what: &str, target: &str) -> ToolError {
@@ -152,6 +153,33 @@ impl Processes<'_> {
             return Err(unplanned("run", &Effect::Exec(command.exec).target()));
         }
         self.cx.host().processes().run(command, self.cx.cancellation().clone()).await
+    }
+    /// Runs a stage of this very program on data that may be hostile; it reaches nothing, so nothing is planned.
+    pub async fn aside(&self, stage: &'static str, input: Vec<u8>, limits: AsideLimits) -> Result<ProcessOutput, ToolError> {
+        alive(self.cx)?;
+        self.cx.host().processes().aside(stage, input, limits, self.cx.cancellation().clone()).await
+    }
+    /// Starts the line that was planned, for the session of this call.
+    pub async fn start(&self, options: JobOptions) -> Result<Arc<dyn Job>, ToolError> {
+        alive(self.cx)?;
+        let line = self.cx.plan().planned_line().ok_or_else(|| unplanned("run", "a line of shell"))?;
+        let options = JobOptions { session: self.session().to_owned(), ..options };
+        self.cx.host().processes().start(line, options).await
+    }
+    /// Lets a job go on after this call.
+    pub fn keep(&self, job: Arc<dyn Job>) {
+        self.cx.host().processes().keep(job);
+    }
+    /// The jobs that this session kept, oldest first. They were judged when they were started.
+    pub fn jobs(&self) -> Vec<Arc<dyn Job>> {
+        self.cx.host().processes().jobs(self.session())
+    }
+    /// Forgets a job of this session; one that still runs is ended.
+    pub fn forget(&self, id: &str) {
+        self.cx.host().processes().forget(self.session(), id);
+    }
+    fn session(&self) -> &str {
+        &self.cx.call().session
     }
 }
 

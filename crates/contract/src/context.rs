@@ -7,7 +7,9 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::capability::{Clocks, Files, Http, Notices, Processes, Spills};
-use crate::{BoxFuture, Connect, Dialect, Effect, Form, Host, Location, Plan, PreImage, SeenFiles, SpillWriter, ToolError};
+use crate::{
+    BoxFuture, Connect, Dialect, Effect, Form, Host, Line, LineRequest, Location, Plan, PreImage, SeenFiles, SpillWriter, ToolError,
+};
 
 /// Who and what a call is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +48,10 @@ impl<'a> PlanContext<'a> {
     /// Parses a URL, so that the connection can stand in the plan.
     pub fn connect(&self, method: &str, url: &str) -> Result<Connect, ToolError> {
         self.host.http().locate(method, url)
+    }
+    /// Reads a line of shell, so that what it does can stand in the plan.
+    pub fn line(&self, request: &LineRequest) -> Result<Line, ToolError> {
+        self.host.processes().plan(request)
     }
 }
 

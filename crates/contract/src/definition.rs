@@ -211,6 +211,8 @@ pub struct ParameterHints {
     pub aliases: Vec<(String, String)>,
     /// Parameters whose text is taken as it is: not trimmed, and empty is a value.
     pub verbatim: Vec<String>,
+    /// The same for the items of a parameter that is a list of objects.
+    pub items: Vec<(String, ParameterHints)>,
 }
 
 /// A tool as listings, providers and the engine know it.

@@ -4,11 +4,12 @@
 //! implements any of them itself.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use crate::{Access, ErrorKind, Location, Zone};
+use crate::{Access, ErrorKind, Line, Location, Zone};
 
 /// Whether a path effect touches one file or everything beneath it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -46,6 +47,10 @@ pub enum ExecHost {
 impl ExecHost {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Host, Self::Sandbox, Self::Container, Self::Node];
+    /// Whether a program there writes in the workspace alone and reaches nobody.
+    pub const fn is_walled(self) -> bool {
+        matches!(self, Self::Sandbox | Self::Container)
+    }
     /// The name in rules and configuration.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -73,6 +78,23 @@ pub struct Exec {
     pub environment: Vec<String>,
     /// On which machine, behind which walls.
     pub host: ExecHost,
+    /// What is known of the program with these arguments.
+    pub nature: ExecNature,
+}
+
+/// What is known of a program with its arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum ExecNature {
+    /// Nothing: it may do whatever programs can do.
+    #[default]
+    Any,
+    /// Its arguments are not known before it runs: the shell expands them.
+    Expanded,
+    /// It only reads what it is told to, and writes to its output.
+    Reads,
+    /// It only reads its input, and writes to its output.
+    Filters,
 }
 
 impl Exec {
@@ -80,7 +102,15 @@ impl Exec {
     pub fn new(program: impl Into<PathBuf>, arguments: Vec<String>, directory: impl Into<PathBuf>) -> Self {
         let program = program.into();
         let named = program.to_string_lossy().into_owned();
-        Self { program, named, arguments, directory: directory.into(), environment: Vec::new(), host: ExecHost::default() }
+        Self {
+            program,
+            named,
+            arguments,
+            directory: directory.into(),
+            environment: Vec::new(),
+            host: ExecHost::default(),
+            nature: ExecNature::default(),
+        }
     }
 }
 
@@ -197,6 +227,8 @@ impl Effect {
             Self::Connect(connect) if connect.only_reads() => Need::Access(Access::ReadOnly),
             Self::Send { outward: false, .. } | Self::Ask { .. } => Need::Access(Access::ReadOnly),
             Self::Configure { .. } => Need::Access(Access::WorkspaceWrite),
+            // Behind walls a program writes in the workspace and reaches nobody; what it reaches beyond that is an effect of its own.
+            Self::Exec(exec) if exec.host.is_walled() => Need::Access(Access::WorkspaceWrite),
             Self::Connect(_) | Self::Exec(_) | Self::Send { .. } | Self::Spawn { .. } | Self::Unknown { .. } => {
                 Need::Access(Access::FullAccess)
             }
@@ -214,7 +246,11 @@ impl Effect {
 
     /// Whether it can carry data off this machine.
     pub const fn is_outward(&self) -> bool {
-        matches!(self, Self::Connect(_) | Self::Exec(_) | Self::Send { outward: true, .. } | Self::Unknown { .. })
+        match self {
+            Self::Connect(_) | Self::Send { outward: true, .. } | Self::Unknown { .. } => true,
+            Self::Exec(exec) => !exec.host.is_walled(),
+            _ => false,
+        }
     }
 
     /// The path it touches and whether it changes it.
@@ -311,12 +347,14 @@ impl Serialize for Effect {
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
     effects: Vec<Effect>,
+    /// What runs as a line of shell; its effects are among the others.
+    line: Option<Arc<Line>>,
 }
 
 impl Plan {
     /// A plan that touches nothing.
     pub const fn nothing() -> Self {
-        Self { effects: Vec::new() }
+        Self { effects: Vec::new(), line: None }
     }
     /// Adds any effect.
     pub fn with(mut self, effect: Effect) -> Self {
@@ -346,6 +384,16 @@ impl Plan {
     /// Adds running a program.
     pub fn exec(self, exec: Exec) -> Self {
         self.with(Effect::Exec(exec))
+    }
+    /// Adds a line of shell with all its effects. A plan has one: a second takes the place of the first.
+    pub fn line(mut self, line: Line) -> Self {
+        self.effects.extend_from_slice(line.effects());
+        self.line = Some(Arc::new(line));
+        self
+    }
+    /// The line of shell that was planned.
+    pub fn planned_line(&self) -> Option<&Line> {
+        self.line.as_deref()
     }
     /// Adds a message.
     pub fn send(self, channel: impl Into<String>, to: impl Into<String>, outward: bool) -> Self {

@@ -9,7 +9,9 @@ use std::time::{Duration, SystemTime};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::{BoxFuture, Connect, Exec, Journal, Location, ToolError, TreeOptions, TreeVisitor, Walked};
+use crate::{
+    BoxFuture, Connect, ErrorKind, Exec, Job, JobOptions, Journal, Line, LineRequest, Location, ToolError, TreeOptions, TreeVisitor, Walked,
+};
 
 /// Everything a session's tools can reach of the machine.
 pub trait Host: Send + Sync {
@@ -234,10 +236,61 @@ pub struct ProcessOutput {
     pub timed_out: bool,
 }
 
+/// What a helper may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AsideLimits {
+    /// Bytes of memory.
+    pub memory: u64,
+    /// How long it may run.
+    pub time: Duration,
+    /// How many bytes of each stream are kept.
+    pub output: usize,
+}
+
 /// Runs programs; none outlives its call.
 pub trait ProcessRunner: Send + Sync {
     /// Runs one to its end, its timeout, or the cancellation.
     fn run(&self, command: CommandSpec, cancel: CancellationToken) -> BoxFuture<'_, Result<ProcessOutput, ToolError>>;
+    /// Runs a stage of this very program on data that may be hostile, as a helper: it sees no files of the session and no
+    /// network, and whatever becomes of it is an answer. It needs no plan, because it reaches nothing.
+    fn aside(
+        &self,
+        stage: &'static str,
+        input: Vec<u8>,
+        limits: AsideLimits,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<ProcessOutput, ToolError>> {
+        let _ = (stage, input, limits, cancel);
+        Box::pin(std::future::ready(Err(ToolError::new(ErrorKind::SandboxUnavailable, "This host starts no helpers."))))
+    }
+    /// Reads a line of shell: the programs it runs, the files it writes, the hosts it reaches. What cannot be followed is
+    /// [`Effect::Unknown`](crate::Effect::Unknown); what is too much to follow is an error.
+    fn plan(&self, request: &LineRequest) -> Result<Line, ToolError> {
+        let _ = request;
+        Err(no_shell())
+    }
+    /// Starts a planned line. Dropping the last handle of a job that was not kept ends it.
+    fn start<'a>(&'a self, line: &'a Line, options: JobOptions) -> BoxFuture<'a, Result<Arc<dyn Job>, ToolError>> {
+        let _ = (line, options);
+        Box::pin(std::future::ready(Err(no_shell())))
+    }
+    /// Lets a job go on after its call: it is listed until it is forgotten.
+    fn keep(&self, job: Arc<dyn Job>) {
+        drop(job);
+    }
+    /// The jobs of a session that were kept, oldest first.
+    fn jobs(&self, session: &str) -> Vec<Arc<dyn Job>> {
+        let _ = session;
+        Vec::new()
+    }
+    /// Forgets a job that was kept; one that still runs is ended.
+    fn forget(&self, session: &str, id: &str) {
+        let _ = (session, id);
+    }
+}
+
+fn no_shell() -> ToolError {
+    ToolError::new(ErrorKind::SandboxUnavailable, "This host runs no shell lines.")
 }
 
 /// The time, injected so that tests can choose it.

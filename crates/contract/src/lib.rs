@@ -17,6 +17,7 @@ mod effect;
 mod error;
 mod hook;
 mod host;
+mod line;
 mod location;
 mod output;
 mod permission;
@@ -32,13 +33,15 @@ pub use capability::{Clocks, Files, Http, Notices, Processes, Spills};
 pub use context::{CallInfo, Gate, Journal, PlanContext, Progress, ProgressSink, ToolContext};
 pub use definition::{Access, Category, Hints, Meta, ParameterHints, Section, Source, ToolDefinition};
 pub use dialect::{Dialect, Form, FormParameter, Shown, Unit};
-pub use effect::{Connect, Effect, Exec, ExecHost, Extent, Need, PathEffect, Plan};
+pub use effect::{Connect, Effect, Exec, ExecHost, ExecNature, Extent, Need, PathEffect, Plan};
 pub use error::{ErrorKind, ToolError};
 pub use hook::{HookEvent, OnFailure};
 pub use host::{
-    Body, Clock, CommandSpec, FileInfo, FileKind, FileSystem, HopJudge, Host, HttpClient, HttpRequest, HttpResponse, LocalOffset, Notice,
-    Notifier, PreImage, ProcessOutput, ProcessRunner, Reader, SpillFile, SpillWriter, SystemFacts, SystemInfo, WriteMode, Written,
+    AsideLimits, Body, Clock, CommandSpec, FileInfo, FileKind, FileSystem, HopJudge, Host, HttpClient, HttpRequest, HttpResponse,
+    LocalOffset, Notice, Notifier, PreImage, ProcessOutput, ProcessRunner, Reader, SpillFile, SpillWriter, SystemFacts, SystemInfo,
+    WriteMode, Written,
 };
+pub use line::{Job, JobEnd, JobOptions, JobStatus, Line, LineRequest};
 pub use location::{Location, Spelled, Zone};
 pub use output::{Content, IntoToolOutput, Json, ToolOutput};
 pub use permission::{PermissionAnswer, PermissionHost, PermissionState};

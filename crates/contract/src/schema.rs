@@ -54,8 +54,8 @@ pub fn of<T: JsonSchema>() -> Normalised {
 
 /// Normalises a schema. What it cannot express otherwise it leaves, for [`lint`] to name.
 pub fn normalise(mut schema: Value) -> Normalised {
-    let mut hints = ParameterHints::default();
     clean(&mut schema, 0);
+    let mut hints = ParameterHints::default();
     if let Value::Object(root) = &mut schema {
         root.entry("type").or_insert_with(|| json!("object"));
         root.entry("properties").or_insert_with(|| json!({}));
@@ -64,13 +64,14 @@ pub fn normalise(mut schema: Value) -> Normalised {
         if root.get("additionalProperties") == Some(&Value::Bool(false)) {
             root.shift_remove("additionalProperties");
         }
-        take_hints(root, &mut hints);
+        hints = take_hints(root, 0);
     }
     Normalised { schema, hints }
 }
 
-fn take_hints(root: &mut Map<String, Value>, hints: &mut ParameterHints) {
-    let Some(Value::Object(properties)) = root.get_mut("properties") else { return };
+fn take_hints(object: &mut Map<String, Value>, depth: usize) -> ParameterHints {
+    let mut hints = ParameterHints::default();
+    let Some(Value::Object(properties)) = object.get_mut("properties").filter(|_| depth <= MAX_DEPTH) else { return hints };
     for (name, property) in properties.iter_mut() {
         let Value::Object(property) = property else { continue };
         if let Some(Value::Array(aliases)) = property.shift_remove(ALIASES) {
@@ -79,7 +80,14 @@ fn take_hints(root: &mut Map<String, Value>, hints: &mut ParameterHints) {
         if property.shift_remove(VERBATIM) == Some(Value::Bool(true)) {
             hints.verbatim.push(name.clone());
         }
+        if let Some(Value::Object(items)) = property.get_mut("items") {
+            let of_items = take_hints(items, depth + 1);
+            if of_items != ParameterHints::default() {
+                hints.items.push((name.clone(), of_items));
+            }
+        }
     }
+    hints
 }
 
 fn clean(schema: &mut Value, depth: usize) {
@@ -292,8 +300,16 @@ mod tests {
         plain: Option<Plain>,
         tags: Option<Vec<String>>,
         headers: Option<BTreeMap<String, String>>,
+        steps: Option<Vec<Step>>,
         #[serde(default)]
         flag: bool,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is used")]
+    struct Step {
+        #[schemars(extend("x-aliases" = ["task"], "x-verbatim" = true))]
+        text: String,
     }
 
     #[test]
@@ -315,13 +331,23 @@ mod tests {
                     "plain": {"type": "string", "enum": ["A", "B"]},
                     "tags": {"type": "array", "items": {"type": "string"}},
                     "headers": {"type": "object", "additionalProperties": {"type": "string"}},
+                    "steps": {
+                        "type": "array",
+                        "items": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+                    },
                     "flag": {"type": "boolean", "default": false}
                 },
                 "required": ["path"]
             })
         );
-        assert_eq!(hints.aliases, [("file_path".to_owned(), "path".to_owned())]);
-        assert_eq!(hints.verbatim, ["content"]);
+        let alias = |other: &str, name: &str| vec![(other.to_owned(), name.to_owned())];
+        let of_steps = ParameterHints { aliases: alias("task", "text"), verbatim: vec!["text".into()], items: vec![] };
+        let expected = ParameterHints {
+            aliases: alias("file_path", "path"),
+            verbatim: vec!["content".into()],
+            items: vec![("steps".into(), of_steps)],
+        };
+        assert_eq!(hints, expected);
         assert_eq!(lint(&mut schema), Ok(()));
     }
 

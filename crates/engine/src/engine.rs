@@ -301,7 +301,7 @@ impl Engine {
         let engine = &*self.inner;
         let own_cap = trail.entry.as_ref().map_or(0, |entry| entry.definition().max_output);
         let read_on = |line| reading_on(&engine.registry, session.dialect(), line);
-        let outcome = bound(outcome, own_cap.max(engine.limits.output_bytes), &self.journal(trail.record), &read_on).await;
+        let outcome = bound(outcome, engine.limits.output_of(own_cap), &self.journal(trail.record), &read_on).await;
         let settling = Settling { hooks: &engine.hooks, log: &*engine.log, events: engine.events.as_deref(), limits: &engine.limits, stop };
         settle(settling, trail, outcome, session).await
     }

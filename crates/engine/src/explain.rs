@@ -145,7 +145,7 @@ fn every_step(said: Vec<TraceEntry>, planned: bool) -> Vec<TraceEntry> {
         let before = trace.len();
         trace.extend(said.iter().filter(|entry| entry.step == *step).cloned());
         if trace.len() == before {
-            let later = !planned && matches!(*step, "access level" | "rules" | "asking");
+            let later = !planned && matches!(*step, "access level" | "rules" | "exec" | "asking");
             let entry = if later { NOT_YET } else { NOTHING_CONFIGURED };
             trace.push(TraceEntry { step, outcome: Outcome::Pass, entry: entry.into(), file: None, line: None });
         }

@@ -28,8 +28,9 @@ pub use engine::{Engine, EngineBuilder};
 pub use events::{Event, EventSink};
 pub use explain::{Explanation, HOOK, NOT_YET, NOTHING_CONFIGURED};
 pub use haft_policy::{
-    AgentSpec, AllowList, AskMode, Caller, Candidate, Change, ChannelSpec, Decision, Listed, Outcome, Place, Policy, PolicySpec, Refusal,
-    RuleKind, RuleLists, RuleSet, STEPS, Sender, StandardPolicy, ToolLists, TraceEntry, Verdict, catalog, nearest,
+    AgentSpec, AllowList, AskMode, Caller, Candidate, Change, ChannelSpec, Decision, ExecAsk, ExecSecurity, ExecSpec, Listed, Outcome,
+    Place, Policy, PolicySpec, Refusal, RuleKind, RuleLists, RuleSet, STEPS, Sender, StandardPolicy, ToolLists, TraceEntry, Verdict,
+    catalog, nearest,
 };
 pub use hooks::{Before, CommandHook, CommandHookSpec, Hook, HookCall, Persist};
 pub use limits::Limits;
@@ -39,4 +40,4 @@ pub use registry::{Entry, RegisterError, Registry, View};
 pub use session::{Session, SessionBuilder, TaintPolicy};
 pub use stages::bound::WHOLE_IN;
 pub use stages::guard::LoopLimits;
-pub use undo::{Kept, UndoError, Undone};
+pub use undo::{Kept, UndoError, Undone, UndoneSession};

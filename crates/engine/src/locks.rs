@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use haft_contract::{Effect, Extent, Plan};
+use haft_contract::{Effect, Extent, Line, Plan};
 use tokio::sync::Notify;
 
 /// What a call holds while it runs.
@@ -35,6 +35,12 @@ impl Hold {
         }
     }
 
+    /// What a line of shell holds: the tree that its walls let it change, or all there is.
+    fn of_line(line: &Line) -> Vec<Self> {
+        let path = line.reach().unwrap_or(Path::new("/")).to_owned();
+        vec![Self { path, tree: true, changes: !line.only_reads() }]
+    }
+
     fn conflicts(&self, other: &Self) -> bool {
         if !self.changes && !other.changes {
             return false;
@@ -58,7 +64,10 @@ struct Place {
 impl Locks {
     /// Takes a place in the queue. The order of these calls is the order in which conflicting plans run.
     pub(crate) fn queue(&self, plan: &Plan) -> Ticket {
-        let holds: Vec<Hold> = plan.effects().iter().filter_map(Hold::of).collect();
+        let holds: Vec<Hold> = match plan.planned_line() {
+            Some(line) => Hold::of_line(line),
+            None => plan.effects().iter().filter_map(Hold::of).collect(),
+        };
         if holds.is_empty() {
             return Ticket(None);
         }

@@ -47,3 +47,5 @@ mod running;
 mod undo;
 #[path = "suite/undo_or_nothing.rs"]
 mod undo_or_nothing;
+#[path = "suite/undo_session.rs"]
+mod undo_session;

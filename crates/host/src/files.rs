@@ -25,9 +25,14 @@ mod resolve;
 mod restore;
 mod roots;
 mod spelling;
+mod staged;
 mod target;
+mod unnamed;
 mod walk;
+mod walls;
 mod write;
+
+pub(crate) use self::walls::Walls;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -84,7 +89,8 @@ impl LocalFiles {
         Self::open_by(options, Way::Kernel)
     }
 
-    /// As [`open`](Self::open), on a kernel that cannot resolve beneath a directory by itself. For tests.
+    /// As [`open`](Self::open), on a kernel that cannot resolve beneath a directory by itself, nor has files without a name.
+    /// For tests.
     #[doc(hidden)]
     pub fn open_walking(options: WorkspaceOptions) -> Result<Self, ToolError> {
         Self::open_by(options, Way::Walk)

@@ -13,3 +13,6 @@ mod target;
 pub use client::{GuardedClient, HttpOptions};
 pub use resolver::{Resolve, SystemResolver};
 pub use rule::{NetworkRule, NetworkRuleError, NetworkRules};
+
+pub(crate) use guard::Guard;
+pub(crate) use resolver::judged_addresses;

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use haft_contract::{Clock, FileSystem, Host, HttpClient, Notifier, ProcessRunner, SystemInfo};
+use haft_sandbox::Launcher;
 
-use crate::{GuardedClient, LocalNotifier, LocalProcesses, LocalSystem, NetworkRules, SystemClock};
+use crate::{GuardedClient, LocalFiles, LocalNotifier, LocalProcesses, LocalSystem, NetworkRules, ShellOptions, SystemClock};
 
 /// What the person decides about the host.
 #[derive(Debug, Clone)]
@@ -19,7 +20,7 @@ pub struct HostOptions {
 /// This machine, as tools reach it.
 pub struct LocalHost {
     files: Arc<dyn FileSystem>,
-    http: GuardedClient,
+    http: Arc<GuardedClient>,
     processes: LocalProcesses,
     clock: SystemClock,
     notifier: LocalNotifier,
@@ -38,11 +39,22 @@ impl LocalHost {
         Self {
             notifier: LocalNotifier::new(options.alert_log).avoiding(Arc::clone(&files)),
             files,
-            http: GuardedClient::new(options.network),
-            processes: LocalProcesses,
+            http: Arc::new(GuardedClient::new(options.network)),
+            processes: LocalProcesses::default(),
             clock: SystemClock,
             system: LocalSystem,
         }
+    }
+    /// With a shell whose lines see these files.
+    pub fn with_shell(mut self, options: ShellOptions, files: Arc<LocalFiles>) -> Self {
+        self.processes = self.processes.with_shell(options, files, Arc::clone(&self.http));
+        self
+    }
+    /// With helpers, which see nothing of these paths. They are started from a program whose `main` begins with
+    /// [`launcher::main_if_asked`](haft_sandbox::launcher::main_if_asked) and with what knows their stages.
+    pub fn with_helpers(mut self, launcher: Launcher, hidden: Vec<PathBuf>) -> Self {
+        self.processes = self.processes.with_helpers(launcher, hidden);
+        self
     }
 }
 
@@ -51,7 +63,7 @@ impl Host for LocalHost {
         &*self.files
     }
     fn http(&self) -> &dyn HttpClient {
-        &self.http
+        &*self.http
     }
     fn processes(&self) -> &dyn ProcessRunner {
         &self.processes
@@ -74,7 +86,7 @@ mod tests {
     use haft_contract::Zone;
 
     use super::*;
-    use crate::{LocalFiles, WorkspaceOptions};
+    use crate::WorkspaceOptions;
 
     #[tokio::test]
     async fn every_capability_is_the_one_that_was_configured() {

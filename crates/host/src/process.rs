@@ -1,35 +1,101 @@
 //! Programs. None outlives its call: each is the leader of its own process group, which ends with it.
 
+mod aside;
 mod capture;
 mod environment;
 mod group;
+mod job;
+mod jobs;
+mod kept;
+mod lines;
+mod shell;
+mod spawner;
+mod walls;
 
 use std::future::Future;
 use std::io::{self, ErrorKind as IoErrorKind};
 use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::pin::{Pin, pin};
 use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
-use haft_contract::{BoxFuture, CommandSpec, ErrorKind, Exec, ProcessOutput, ProcessRunner, ToolError, visible};
+use haft_contract::{
+    AsideLimits, BoxFuture, CommandSpec, ErrorKind, Exec, Job, JobOptions, Line, LineRequest, ProcessOutput, ProcessRunner, ToolError,
+    visible,
+};
+use haft_sandbox::Launcher;
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStdin, Command};
 use tokio_util::sync::CancellationToken;
 
+use self::aside::Helpers;
 use self::capture::Capture;
 use self::group::Group;
 pub use self::group::end_all_processes;
+use self::lines::Lines;
+pub use self::walls::ShellOptions;
+use crate::{GuardedClient, LocalFiles};
 
 /// How long output may still arrive after the program itself has ended: something it left behind may hold the pipe.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// Runs programs on this machine.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct LocalProcesses;
+#[derive(Debug, Clone, Default)]
+pub struct LocalProcesses {
+    lines: Option<Arc<Lines>>,
+    helpers: Option<Arc<Helpers>>,
+}
+
+impl LocalProcesses {
+    /// With a shell.
+    pub(crate) fn with_shell(self, options: ShellOptions, files: Arc<LocalFiles>, http: Arc<GuardedClient>) -> Self {
+        Self { lines: Some(Arc::new(Lines::new(options, files, http))), ..self }
+    }
+    /// With helpers that are started from this program, and see nothing of these paths.
+    pub fn with_helpers(self, launcher: Launcher, hidden: Vec<PathBuf>) -> Self {
+        Self { helpers: Some(Arc::new(Helpers::new(launcher, hidden))), ..self }
+    }
+    fn lines(&self) -> Result<&Lines, ToolError> {
+        self.lines.as_deref().ok_or_else(|| ToolError::new(ErrorKind::SandboxUnavailable, "This host runs no shell lines."))
+    }
+}
 
 impl ProcessRunner for LocalProcesses {
     fn run(&self, command: CommandSpec, cancel: CancellationToken) -> BoxFuture<'_, Result<ProcessOutput, ToolError>> {
         Box::pin(run(command, cancel))
+    }
+    fn aside(
+        &self,
+        stage: &'static str,
+        input: Vec<u8>,
+        limits: AsideLimits,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<ProcessOutput, ToolError>> {
+        match &self.helpers {
+            Some(helpers) => Box::pin(Arc::clone(helpers).run(stage, input, limits, cancel)),
+            None => Box::pin(std::future::ready(Err(aside::none()))),
+        }
+    }
+    fn plan(&self, request: &LineRequest) -> Result<Line, ToolError> {
+        self.lines()?.plan(request)
+    }
+    fn start<'a>(&'a self, line: &'a Line, options: JobOptions) -> BoxFuture<'a, Result<Arc<dyn Job>, ToolError>> {
+        Box::pin(async move { self.lines()?.start(line, options).await })
+    }
+    fn keep(&self, job: Arc<dyn Job>) {
+        if let Some(lines) = &self.lines {
+            lines.jobs().keep(job);
+        }
+    }
+    fn jobs(&self, session: &str) -> Vec<Arc<dyn Job>> {
+        self.lines.as_ref().map(|lines| lines.jobs().of(session)).unwrap_or_default()
+    }
+    fn forget(&self, session: &str, id: &str) {
+        if let Some(lines) = &self.lines {
+            lines.jobs().forget(session, id);
+        }
     }
 }
 
@@ -45,24 +111,36 @@ async fn run(mut command: CommandSpec, cancel: CancellationToken) -> Result<Proc
     if cancel.is_cancelled() {
         return Err(cancelled(&command.exec));
     }
-    let (mut group, mut child) = spawn(&command)?;
-    let (mut stdout, mut stderr) = (Capture::new(command.output_limit), Capture::new(command.output_limit));
+    let (group, child) = spawn(&command)?;
+    let input = command.input.take().unwrap_or_default();
+    let errand = Errand { input, output_limit: command.output_limit, timeout: command.timeout };
+    let ended = attend(group, child, errand, &cancel).await;
+    let output = ended.map_err(|error| ToolError::execution(format!("{} could not be waited for: {error}", shown(&command.exec))))?;
+    output.ok_or_else(|| cancelled(&command.exec))
+}
+
+/// What a program that was started is given.
+struct Errand {
+    input: Vec<u8>,
+    output_limit: usize,
+    timeout: Duration,
+}
+
+/// Sees a program to its end; `None` if it was cancelled.
+async fn attend(mut group: Group, mut child: Child, errand: Errand, cancel: &CancellationToken) -> io::Result<Option<ProcessOutput>> {
+    let (mut stdout, mut stderr) = (Capture::new(errand.output_limit), Capture::new(errand.output_limit));
     let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (end, status) = {
-        let input = command.input.take().unwrap_or_default();
         let mut traffic = pin!(async {
-            tokio::join!(feed(streams.0, input), stdout.fill(streams.1), stderr.fill(streams.2));
+            tokio::join!(feed(streams.0, errand.input), stdout.fill(streams.1), stderr.fill(streams.2));
         });
         let mut traffic = Traffic { future: traffic.as_mut(), done: false };
-        let end = traffic.during(ended(&group, &mut child, command.timeout, &cancel)).await;
+        let end = traffic.during(ended(&group, &mut child, errand.timeout, cancel)).await;
         let status = settle(end, &mut group, &mut child, &mut traffic).await;
         (end, status)
     };
-    let status = status.map_err(|error| ToolError::execution(format!("{} could not be waited for: {error}", shown(&command.exec))))?;
-    if end == End::Cancelled {
-        return Err(cancelled(&command.exec));
-    }
-    Ok(report(status, end, stdout, stderr))
+    let status = status?;
+    Ok((end != End::Cancelled).then(|| report(status, end, stdout, stderr)))
 }
 
 fn spawn(command: &CommandSpec) -> Result<(Group, Child), ToolError> {

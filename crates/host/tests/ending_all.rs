@@ -23,13 +23,13 @@ async fn every_program_and_what_it_started_ends_and_no_other_starts() {
     let pipe = folder.path().join("pipe");
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
     let script = format!("trap '' TERM; exec 9>'{}'; sleep 60 & sleep 60", pipe.display());
-    let running = tokio::spawn(async move { LocalProcesses.run(shell(&script), CancellationToken::new()).await });
+    let running = tokio::spawn(async move { LocalProcesses::default().run(shell(&script), CancellationToken::new()).await });
     // Opened when the script opens it, and at its end when the last of the programs is gone.
     let mut reader = tokio::task::spawn_blocking(move || std::fs::File::open(pipe)).await.unwrap().unwrap();
     end_all_processes();
     let gone = tokio::task::spawn_blocking(move || std::io::copy(&mut reader, &mut std::io::sink()).unwrap());
     assert_eq!(tokio::time::timeout(Duration::from_secs(20), gone).await.unwrap().unwrap(), 0);
     assert_eq!(running.await.unwrap().unwrap().signal, Some(9));
-    let refused = LocalProcesses.run(shell("exit 0"), CancellationToken::new()).await.unwrap_err();
+    let refused = LocalProcesses::default().run(shell("exit 0"), CancellationToken::new()).await.unwrap_err();
     assert_eq!(refused.message(), "Cannot run '/bin/sh': this process is about to exit.");
 }

@@ -26,7 +26,8 @@ fn shell(script: &str) -> CommandSpec {
 }
 
 async fn run(command: CommandSpec) -> Result<ProcessOutput, ToolError> {
-    let running = LocalProcesses.run(command, CancellationToken::new());
+    let processes = LocalProcesses::default();
+    let running = processes.run(command, CancellationToken::new());
     tokio::time::timeout(Duration::from_secs(30), running).await.expect("the call hangs")
 }
 
@@ -117,7 +118,10 @@ async fn cancelling_ends_the_whole_tree() {
     let folder = tempfile::tempdir().unwrap();
     let (spec, file) = tree(&folder);
     let cancel = CancellationToken::new();
-    let running = tokio::spawn(LocalProcesses.run(spec, cancel.clone()));
+    let running = tokio::spawn({
+        let cancel = cancel.clone();
+        async move { LocalProcesses::default().run(spec, cancel).await }
+    });
     let ids = written_ids(&file, 3).await;
     assert!(ids.iter().copied().all(is_alive));
     cancel.cancel();
@@ -131,7 +135,7 @@ async fn cancelling_ends_the_whole_tree() {
 async fn a_call_that_was_cancelled_before_does_not_begin() {
     let cancel = CancellationToken::new();
     cancel.cancel();
-    let error = LocalProcesses.run(command("/nonexistent", &[]), cancel).await.unwrap_err();
+    let error = LocalProcesses::default().run(command("/nonexistent", &[]), cancel).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Cancelled, "that the program is missing was not even noticed");
 }
 
@@ -139,7 +143,7 @@ async fn a_call_that_was_cancelled_before_does_not_begin() {
 async fn dropping_the_call_ends_the_whole_tree() {
     let folder = tempfile::tempdir().unwrap();
     let (spec, file) = tree(&folder);
-    let running = tokio::spawn(LocalProcesses.run(spec, CancellationToken::new()));
+    let running = tokio::spawn(async move { LocalProcesses::default().run(spec, CancellationToken::new()).await });
     let ids = written_ids(&file, 3).await;
     running.abort();
     assert!(running.await.unwrap_err().is_cancelled());

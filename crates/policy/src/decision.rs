@@ -117,7 +117,7 @@ pub struct Decision {
     pub refusals: Vec<Refusal>,
     /// What a person would be asked about.
     pub asks: Vec<About>,
-    /// What would end questions that no rule can answer.
+    /// What would end the questions of rules and of settings for programs, one for each.
     pub to_stop_asking: Vec<Change>,
 }
 

@@ -1,10 +1,12 @@
-//! From a plan's effects to a verdict: the access level, then the rules, then whether a person is asked.
+//! From a plan's effects to a verdict: the access level, then the rules, then which programs run, then whether a person is
+//! asked.
 
 use std::ops::ControlFlow;
 
-use haft_contract::{Access, Effect, ErrorKind, Need, Plan, Zone};
+use haft_contract::{Access, Effect, ErrorKind, Location, Need, Plan, Zone};
 
-use crate::{About, AskMode, Caller, Candidate, Change, Decision, Hit, Refusal, RuleKind, RuleSet};
+use crate::exec::Running;
+use crate::{About, AskMode, Caller, Candidate, Change, Decision, ExecSpec, Hit, Refusal, RuleKind, RuleSet};
 
 /// Everything that a plan is judged by.
 #[derive(Debug, Clone, Copy)]
@@ -13,6 +15,7 @@ pub(crate) struct Case<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) caller: &'a Caller,
     pub(crate) rules: &'a RuleSet,
+    pub(crate) exec: &'a ExecSpec,
     pub(crate) ask: AskMode,
 }
 
@@ -78,12 +81,38 @@ impl Case<'_> {
                 self.reach(decision, About::Effect(index), Some(effect), needed, answered);
             }
         }
-        let ControlFlow::Continue(rule) = self.strict_rules(decision, effect, hit) else { return };
+        let strict = self.strict_rules(decision, effect, hit);
+        let rule = strict.continue_value().flatten();
         rule.inspect(|hit| allowed(decision, *hit));
+        let asked = self.program(decision, index, effect, hit, standing.as_deref(), strict.is_break());
+        if asked {
+            return;
+        }
         let Some(why) = self.question(effect).filter(|_| rule.is_none()) else { return };
         if (Answer { standing, rule: None }).note(decision).is_none() {
             decision.ask_about(About::Effect(index), "asking", why);
         }
+    }
+
+    /// Judges a program by the settings for programs; whether a person is asked about the effect by now. What those settings
+    /// refuse is not for a rule to ask about.
+    fn program(
+        &self,
+        decision: &mut Decision,
+        index: usize,
+        effect: &Effect,
+        hit: Option<Hit<'_>>,
+        standing: Option<&str>,
+        asked: bool,
+    ) -> bool {
+        let Effect::Exec(exec) = effect else { return asked };
+        let rule = match hit {
+            Some(strict) if !is_allow(strict) => self.rules.all_on_effect(RuleKind::Allow, self.tool, effect).first().copied(),
+            allows => allows,
+        };
+        let allowed = rule.map(|hit| format!("the rule '{}'", hit.rule.text()));
+        let allowed = allowed.or_else(|| standing.map(|rule| format!("what was said for this session: {rule}")));
+        Running { case: self, index, exec, allowed: allowed.as_deref(), asked }.judge(decision)
     }
 
     /// Lets rules deny and ask; what is left is the rule that allows, if there is one. What a denial hides holds as soon as
@@ -165,14 +194,15 @@ impl Case<'_> {
     fn beyond(&self, effect: Option<&Effect>, needed: Access) -> Refusal {
         let whole = self.needed().unwrap_or(needed);
         let to_change = Some(Change::Set { key: "access".into(), value: whole.to_string() });
-        let outside = effect.and_then(Effect::path).is_some_and(|(path, _)| path.location.zone() == Zone::Outside);
-        let target = effect.map(Effect::target).unwrap_or_default();
-        if outside {
+        let outside = effect.and_then(Effect::path).map(|(path, _)| &path.location).filter(|at| at.zone() == Zone::Outside);
+        if let Some(at) = outside {
             let message = format!(
-                "Access denied: path is outside the workspace: '{target}'. Use a path inside the workspace; only the person can grant {needed}."
+                "Access denied: path is outside the workspace: {}. Use a path inside the workspace; only the person can grant {needed}.",
+                as_spelled(at)
             );
             return Refusal { kind: ErrorKind::PathNotAllowed, message, to_change };
         }
+        let target = effect.map(Effect::target).unwrap_or_default();
         let purpose = effect.map(|effect| format!(" to {} '{target}'", verb(effect))).unwrap_or_default();
         let message = format!(
             "'{}' needs the access level {needed}{purpose}, and this session has {}. Only the person can raise it (--access {needed}).",
@@ -181,6 +211,14 @@ impl Case<'_> {
         );
         Refusal { kind: ErrorKind::PermissionDenied, message, to_change }
     }
+}
+
+/// A path by its own letters. Where its links lead is not told to who may not go there: that would say what is there.
+fn as_spelled(at: &Location) -> String {
+    let spelled = at.spellings().first();
+    let path = spelled.map_or(at.path(), |spelled| &spelled.absolute).display();
+    let is_led_out = spelled.is_some_and(|spelled| spelled.in_workspace.is_some());
+    format!("'{path}'{}", if is_led_out { ", because a symbolic link on the way leads out" } else { "" })
 }
 
 fn is_allow(hit: Hit<'_>) -> bool {

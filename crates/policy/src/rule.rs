@@ -21,8 +21,10 @@
 //!
 //! Whoever plans a command line lowers it to one [`Effect::Exec`](haft_contract::Effect) for every program that it would
 //! run: each part of a pipe or list, and what a wrapper such as `env` or `timeout` starts. `Exec::program` is the file that
-//! runs, `Exec::named` how it was called, `Exec::arguments` are words after every expansion, `Exec::environment` names the
-//! variables that the line itself sets. Redirections are `Read` and `Write` effects. What cannot be lowered is `Unknown`.
+//! runs, `Exec::named` how it was called, `Exec::arguments` are its words, `Exec::environment` names the variables that the
+//! line itself sets. Words that are known only when the line runs stand there as they are written, and `Exec::nature` is
+//! `Expanded`: what forbids takes them for anything that they can become, what permits must permit everything. Redirections
+//! are `Read` and `Write` effects. What cannot be lowered is `Unknown`.
 //! [`RuleSet::on_effect`] is asked for each effect: one that is denied denies the call, one that is asked about asks, and
 //! `allow` must cover every one. So no rule on `git status` ever speaks for `git status; rm -rf x`.
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use haft_contract::AskMode;
 
-use crate::Place;
+use crate::{ExecSpec, Place};
 
 /// One list entry and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,6 +124,8 @@ pub struct PolicySpec {
     pub groups: Vec<(String, Vec<Listed>)>,
     /// The rules.
     pub rules: RuleLists,
+    /// How programs are judged.
+    pub exec: ExecSpec,
     /// When a person is asked.
     pub ask: AskMode,
     /// What `~` stands for in rules.
@@ -143,6 +145,7 @@ impl Default for PolicySpec {
             max_depth: 1,
             groups: Vec::new(),
             rules: RuleLists::default(),
+            exec: ExecSpec::default(),
             ask: AskMode::default(),
             home: None,
         }

@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use haft_contract::{ErrorKind, Plan};
 
 use crate::catalog::Vocabulary;
+use crate::effects::Case;
 use crate::list::{Groups, List};
 use crate::name::folded;
 use crate::steps::{Channels, Lists, Profiles, Provided, StandsIn, SubAgents, owner_only, profile, sandbox, selection, unavailable};
 use crate::{
-    AgentSpec, AskMode, Caller, Candidate, Change, Decision, Hit, Outcome, PolicySpec, Refusal, RuleFault, RuleKind, RuleSet, ToolLists,
-    Verdict, canonical, effects,
+    AgentSpec, AskMode, Caller, Candidate, Change, Decision, ExecSpec, Hit, Outcome, PolicySpec, Refusal, RuleFault, RuleKind, RuleSet,
+    ToolLists, Verdict, canonical, effects,
 };
 
 /// Decides. Steps run in order, and each can only tighten.
@@ -63,6 +64,7 @@ pub struct StandardPolicy {
     sandbox: Lists,
     subagents: SubAgents,
     rules: RuleSet,
+    exec: ExecSpec,
     ask: AskMode,
 }
 
@@ -113,6 +115,7 @@ impl StandardPolicy {
             sandbox: sandbox(&spec.sandbox, &groups, &vocabulary),
             subagents: SubAgents::compile(&spec.subagents, spec.max_depth, &groups, &vocabulary),
             rules,
+            exec: spec.exec.clone(),
             ask: spec.ask,
             vocabulary,
         }
@@ -182,13 +185,13 @@ impl Policy for StandardPolicy {
     }
 
     fn permit(&self, mut decision: Decision, tool: &Candidate<'_>, plan: &Plan, caller: &Caller) -> Decision {
-        effects::judge(&mut decision, effects::Case { tool, plan, caller, rules: &self.rules, ask: self.ask });
+        effects::judge(&mut decision, self.case(tool, plan, caller));
         self.seal(decision)
     }
 
     fn foresee(&self, mut decision: Decision, tool: &Candidate<'_>, caller: &Caller) -> Decision {
         let plan = Plan::nothing();
-        effects::foresee(&mut decision, effects::Case { tool, plan: &plan, caller, rules: &self.rules, ask: self.ask });
+        effects::foresee(&mut decision, self.case(tool, &plan, caller));
         self.seal(decision)
     }
 
@@ -225,6 +228,10 @@ impl Policy for StandardPolicy {
 }
 
 impl StandardPolicy {
+    fn case<'a>(&'a self, tool: &'a Candidate<'a>, plan: &'a Plan, caller: &'a Caller) -> Case<'a> {
+        Case { tool, plan, caller, rules: &self.rules, exec: &self.exec, ask: self.ask }
+    }
+
     fn agent(&self, caller: &Caller) -> Option<&Agent> {
         // Most have none, and need no spelling.
         if self.agents.is_empty() { None } else { self.agents.get(&agent_key(&caller.agent)) }

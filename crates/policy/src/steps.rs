@@ -32,6 +32,7 @@ pub const STEPS: &[&str] = &[
     "owner-only",
     "access level",
     "rules",
+    "exec",
     "asking",
 ];
 

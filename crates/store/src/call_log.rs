@@ -120,6 +120,8 @@ pub trait CallLog: Send + Sync {
     fn newest_undoable(&self) -> BoxFuture<'_, Result<Option<CallRecord>, StoreError>>;
     /// The pre-images of a call, in the order they were kept.
     fn pre_images<'a>(&'a self, record: &'a str) -> BoxFuture<'a, Result<Vec<PreImageRecord>, StoreError>>;
+    /// The pre-images of all calls of a session that are not undone yet, in the order they were kept.
+    fn session_images<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<PreImageRecord>, StoreError>>;
     /// Marks a call as taken back; resolves when that is safe on disk.
     fn mark_undone<'a>(&'a self, record: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
 }

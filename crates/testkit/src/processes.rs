@@ -1,18 +1,40 @@
 //! Programs that are written down instead of started.
 
 use std::collections::VecDeque;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use haft_contract::{BoxFuture, CommandSpec, ErrorKind, ProcessOutput, ProcessRunner, ToolError};
+use haft_contract::{
+    AsideLimits, BoxFuture, CommandSpec, Effect, ErrorKind, Exec, ExecHost, Job, JobOptions, Line, LineRequest, ProcessOutput,
+    ProcessRunner, ToolError,
+};
 use tokio_util::sync::CancellationToken;
 
+use crate::jobs::{self, Core};
 use crate::sync::lock;
+use crate::{FakeFiles, Script, StartedLine};
 
-/// Programs that are written down instead of started; each takes the next scripted output.
-#[derive(Debug, Default)]
+/// What a helper does with its stage, its input and its limits.
+type Helper = Box<dyn Fn(&'static str, Vec<u8>, AsideLimits) -> ProcessOutput + Send + Sync>;
+
+/// Programs that are written down instead of started; each takes the next scripted output, and each line of shell the next
+/// script.
+#[derive(Default)]
 pub struct FakeProcesses {
     outputs: Mutex<VecDeque<ProcessOutput>>,
     started: Mutex<Vec<CommandSpec>>,
+    scripts: Mutex<VecDeque<Script>>,
+    planned: Mutex<Vec<LineRequest>>,
+    refusal: Mutex<Option<(ErrorKind, String)>>,
+    walls: Mutex<Option<ExecHost>>,
+    lines: Mutex<Vec<Arc<Core>>>,
+    kept: Mutex<Vec<Arc<dyn Job>>>,
+    helper: Mutex<Option<Helper>>,
+}
+
+impl std::fmt::Debug for FakeProcesses {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FakeProcesses").field("started", &self.started).field("lines", &self.lines()).finish_non_exhaustive()
+    }
 }
 
 impl FakeProcesses {
@@ -35,6 +57,30 @@ impl FakeProcesses {
     pub fn started(&self) -> Vec<CommandSpec> {
         lock(&self.started).clone()
     }
+    /// Does the work of helpers in this process; without it there are none.
+    pub fn help_with(&self, helper: impl Fn(&'static str, Vec<u8>, AsideLimits) -> ProcessOutput + Send + Sync + 'static) {
+        *lock(&self.helper) = Some(Box::new(helper));
+    }
+    /// Scripts the next line of shell that has none yet.
+    pub fn script(&self, script: Script) {
+        lock(&self.scripts).push_back(script);
+    }
+    /// Refuses to plan lines from now on.
+    pub fn refuse_lines(&self, kind: ErrorKind, message: impl Into<String>) {
+        *lock(&self.refusal) = Some((kind, message.into()));
+    }
+    /// Where lines run that do not say; a sandbox, unless it is set.
+    pub fn set_walls(&self, host: ExecHost) {
+        *lock(&self.walls) = Some(host);
+    }
+    /// The lines that were planned so far.
+    pub fn planned(&self) -> Vec<LineRequest> {
+        lock(&self.planned).clone()
+    }
+    /// The lines that were started so far, and what became of them.
+    pub fn lines(&self) -> Vec<StartedLine> {
+        lock(&self.lines).iter().map(|core| core.record()).collect()
+    }
 }
 
 impl ProcessRunner for FakeProcesses {
@@ -47,5 +93,59 @@ impl ProcessRunner for FakeProcesses {
             lock(&self.started).push(command);
             lock(&self.outputs).pop_front().ok_or_else(|| ToolError::execution(format!("no output was scripted for '{program}'")))
         })
+    }
+
+    fn aside(
+        &self,
+        stage: &'static str,
+        input: Vec<u8>,
+        limits: AsideLimits,
+        _: CancellationToken,
+    ) -> BoxFuture<'_, Result<ProcessOutput, ToolError>> {
+        let output = lock(&self.helper).as_ref().map(|helper| helper(stage, input, limits));
+        let none = || ToolError::new(ErrorKind::SandboxUnavailable, "This host starts no helpers.");
+        Box::pin(std::future::ready(output.ok_or_else(none)))
+    }
+
+    fn plan(&self, request: &LineRequest) -> Result<Line, ToolError> {
+        if let Some((kind, message)) = lock(&self.refusal).clone() {
+            return Err(ToolError::new(kind, message));
+        }
+        lock(&self.planned).push(request.clone());
+        let directory = FakeFiles::WORKSPACE.as_ref();
+        let directory = request.directory.as_ref().map_or_else(|| std::path::Path::to_owned(directory), |given| directory.join(given));
+        let mut shell = Exec::new("/bin/sh", vec!["-c".into(), request.line.clone()], directory);
+        shell.host = request.host.or(*lock(&self.walls)).unwrap_or(ExecHost::Sandbox);
+        let script = lock(&self.scripts).front().cloned();
+        shell.nature = script.as_ref().map(|script| script.nature).unwrap_or_default();
+        let notes = script.map(|script| script.notes).unwrap_or_default();
+        let effects = vec![Effect::Exec(shell.clone())];
+        Ok(Line::new(shell, &request.line, effects).with_environment(request.environment.clone()).with_notes(notes))
+    }
+
+    fn start<'a>(&'a self, line: &'a Line, options: JobOptions) -> BoxFuture<'a, Result<Arc<dyn Job>, ToolError>> {
+        Box::pin(async move {
+            let script = lock(&self.scripts).pop_front();
+            let script = script.ok_or_else(|| ToolError::execution(format!("no script was given for '{}'", line.text())))?;
+            let mut lines = lock(&self.lines);
+            let (job, core) = jobs::start(line, options, script, lines.len() + 1);
+            lines.push(core);
+            Ok(job)
+        })
+    }
+
+    fn keep(&self, job: Arc<dyn Job>) {
+        lock(&self.kept).push(job);
+    }
+
+    fn jobs(&self, session: &str) -> Vec<Arc<dyn Job>> {
+        lock(&self.kept).iter().filter(|job| job.status().session == session).cloned().collect()
+    }
+
+    fn forget(&self, session: &str, id: &str) {
+        lock(&self.kept).retain(|job| {
+            let status = job.status();
+            (status.session.as_str(), status.id.as_str()) != (session, id)
+        });
     }
 }

@@ -98,7 +98,11 @@ fn parameters_carry_all_that_was_said_of_them() {
     );
     assert_eq!(
         definition.parameter_hints,
-        ParameterHints { aliases: vec![("message".into(), "text".into()), ("body".into(), "text".into())], verbatim: vec!["text".into()] }
+        ParameterHints {
+            aliases: vec![("message".into(), "text".into()), ("body".into(), "text".into())],
+            verbatim: vec!["text".into()],
+            ..ParameterHints::default()
+        }
     );
     assert_eq!(definition.output, Some(json!({"type": "array", "items": {"type": "string"}, "properties": {}})));
     assert_eq!(ToolDefinition::of::<Nothing>().parameters, json!({"type": "object", "properties": {}}));

@@ -122,7 +122,7 @@ fn wish(clause: &[Word]) -> Vec<Wish> {
         return vec![Wish::Fetch { url: url.bare().to_owned() }];
     }
     if has(&["write", "save", "put", "create", "append"])
-        && let (Some(content), Some(path)) = (quoted(), path())
+        && let (Some(content), Some(path)) = (quoted().or_else(|| unquoted_content(clause)), path())
     {
         return vec![Wish::Write { path, content }];
     }
@@ -143,6 +143,16 @@ fn wish(clause: &[Word]) -> Vec<Wish> {
         return vec![Wish::Machine];
     }
     clause.iter().filter(|word| word.is_path()).map(|word| Wish::Read { path: word.bare().to_owned() }).collect()
+}
+
+/// What is to be written, of `create FILE with CONTENT` or `write CONTENT to FILE`.
+fn unquoted_content(clause: &[Word]) -> Option<String> {
+    ["with", "containing", "saying"].iter().find_map(|word| after(clause, word)).or_else(|| {
+        let to = clause.iter().position(|word| word.is(&["to", "into", "in"]))?;
+        let verb = clause.iter().position(|word| word.is(&["write", "save", "put", "append"]))?;
+        let content: Vec<&str> = clause.get(verb + 1..to)?.iter().map(|word| word.text.as_str()).collect();
+        Some(content.join(" ")).filter(|content| !content.is_empty())
+    })
 }
 
 /// The words behind a word, to the end of the clause.

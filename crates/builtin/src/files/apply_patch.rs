@@ -1,5 +1,7 @@
+mod summary;
+
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use haft_contract::{Dialect, ErrorKind, Form, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput};
@@ -8,10 +10,11 @@ use haft_patch::{Action, Change, FilePatch, Patch, PatchError, parse, plan};
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
-use serde_json::json;
 
+use self::summary::Summary;
 use crate::shared::aside::Aside;
-use crate::shared::changed::{Diff, remember, shown};
+use crate::shared::changed::{refuse_mixed, remember};
+use crate::shared::wide::Wide;
 use crate::shared::{place, whole};
 
 /// Patches are worked out beside the runtime, this many at once.
@@ -87,25 +90,58 @@ impl Tool for ApplyPatch {
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let Params { input: patch, dry_run } = params;
         let notes = patch.notes.clone();
-        let changes = worked_out(patch, cx).await?;
+        let (changes, wide) = worked_out(patch, cx).await?;
         let summary = Summary::of(&changes);
         if !dry_run {
-            commit(changes, cx).await?;
+            commit(widened(changes, &wide)?, cx).await?;
         }
         Ok(summary.told(&notes, dry_run))
     }
 }
 
-/// What the patch comes to. Every fault is told at once.
-async fn worked_out(patch: Arc<Patch>, cx: &ToolContext) -> Result<Vec<Change>, ToolError> {
+/// Files of UTF-16, which a patch is worked out for in UTF-8.
+type WideFiles = HashMap<String, Wide>;
+
+/// What the patch comes to, in UTF-8. Every fault is told at once.
+async fn worked_out(patch: Arc<Patch>, cx: &ToolContext) -> Result<(Vec<Change>, WideFiles), ToolError> {
     let mut contents: HashMap<String, Result<Option<Vec<u8>>, ToolError>> = HashMap::new();
+    let mut wide_files = WideFiles::new();
     for path in patch.files.iter().flat_map(named) {
-        contents.insert(path.to_owned(), content(Path::new(path), cx).await);
+        let mut content = content(Path::new(path), cx).await;
+        if let Ok(Some(bytes)) = &mut content
+            && let Some((wide, text)) = Wide::narrowed(bytes)
+        {
+            *bytes = text.into_bytes();
+            wide_files.insert(path.to_owned(), wide);
+        }
+        contents.insert(path.to_owned(), content);
     }
     // A path that was not read cannot be asked for: both come from the patch.
     let mut read = move |path: &str| contents.remove(path).unwrap_or(Ok(None));
     let outcome = PATCHING.run(move || plan(&patch, &mut read)).await?;
-    outcome.map_err(|error: PatchError<ToolError>| ToolError::validation(error.to_string()))
+    let changes = outcome.map_err(|error: PatchError<ToolError>| ToolError::validation(error.to_string()))?;
+    for change in &changes {
+        if let Change::Update { path, before, bytes, .. } | Change::Move { from: path, before, bytes, .. } = change {
+            refuse_mixed(Path::new(path), before, bytes)?;
+        }
+    }
+    Ok((changes, wide_files))
+}
+
+/// The changes as the files are encoded.
+fn widened(mut changes: Vec<Change>, wide_files: &WideFiles) -> Result<Vec<Change>, ToolError> {
+    for change in &mut changes {
+        let (path, contents) = match change {
+            Change::Add { .. } => continue,
+            Change::Delete { path, before } => (path, vec![before]),
+            Change::Update { path, before, bytes, .. } | Change::Move { from: path, before, bytes, .. } => (path, vec![before, bytes]),
+        };
+        let Some(wide) = wide_files.get(path) else { continue };
+        for content in contents {
+            *content = wide.widened(content)?;
+        }
+    }
+    Ok(changes)
 }
 
 /// The paths that a part of a patch names.
@@ -164,134 +200,5 @@ async fn remove(path: &str, before: Vec<u8>, cx: &ToolContext) -> Result<(), Too
     Ok(())
 }
 
-/// What a patch changes, for the model and for people.
-#[derive(Debug, Default)]
-struct Summary {
-    lines: Vec<String>,
-    added: Vec<String>,
-    modified: Vec<String>,
-    deleted: Vec<String>,
-    diff: String,
-    counts: (usize, usize),
-}
-
-impl Summary {
-    fn of(changes: &[Change]) -> Self {
-        let mut summary = Self::default();
-        for change in changes {
-            match change {
-                Change::Add { path, bytes } => {
-                    summary.take('A', path, b"", bytes);
-                    summary.added.push(path.clone());
-                }
-                Change::Delete { path, before } => {
-                    summary.take('D', path, before, b"");
-                    summary.deleted.push(path.clone());
-                }
-                Change::Update { path, before, bytes, .. } => {
-                    summary.take('M', path, before, bytes);
-                    summary.modified.push(path.clone());
-                }
-                Change::Move { from, to, before, bytes, .. } => {
-                    summary.take('M', &format!("{from} -> {to}"), before, bytes);
-                    summary.modified.push(to.clone());
-                }
-            }
-        }
-        summary
-    }
-
-    fn take(&mut self, mark: char, name: &str, old: &[u8], new: &[u8]) {
-        let diff = Diff::of(old, new, &PathBuf::from(name));
-        self.counts = (self.counts.0 + diff.added, self.counts.1 + diff.removed);
-        self.diff += &diff.text;
-        self.lines.push(format!("{mark} {name}"));
-    }
-
-    fn told(self, notes: &[String], dry_run: bool) -> ToolOutput {
-        let (added, removed) = self.counts;
-        let head = if dry_run { "The patch fits. It would change:" } else { "Success. Changed:" };
-        let mut lines = vec![head.to_owned(), self.lines.join("\n"), format!("({added} lines added, {removed} removed)")];
-        lines.extend(notes.iter().map(|note| format!("Note: {note}")));
-        lines.extend(dry_run.then(|| shown(&self.diff)));
-        ToolOutput::text(lines.join("\n")).with_details(json!({
-            "summary": {"added": self.added, "modified": self.modified, "deleted": self.deleted},
-            "added": added, "removed": removed, "diff": self.diff, "dry_run": dry_run,
-        }))
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use haft_contract::{DynTool, Erased};
-    use haft_testkit::{FakeHost, FileOperation, expect_error, run_tool};
-    use serde_json::Value;
-
-    use super::*;
-
-    const PATCH: &str = "*** Begin Patch\n*** Add File: new/n.txt\n+hello\n*** Update File: a\n@@\n one\n-two\n+2\n*** Delete File: d\n\
-                         *** Update File: m\n*** Move to: n\n@@\n-x\n+y\n*** End Patch\n";
-
-    fn host() -> Arc<FakeHost> {
-        let host = FakeHost::new();
-        for (path, content) in [("a", "one\ntwo\n"), ("d", "gone\n"), ("m", "x\n")] {
-            host.files.put(path, content);
-        }
-        host
-    }
-
-    async fn run(host: &Arc<FakeHost>, arguments: Value) -> Result<ToolOutput, ToolError> {
-        run_tool(&Erased::new(ApplyPatch), arguments, Arc::clone(host)).await
-    }
-
-    #[tokio::test]
-    async fn files_are_made_changed_moved_and_removed() {
-        let host = host();
-        let output = run(&host, json!({"input": PATCH})).await.unwrap();
-        let expected = "Success. Changed:\nA new/n.txt\nM a\nD d\nM m -> n\n(3 lines added, 3 removed)";
-        assert_eq!(output.texts().next(), Some(expected));
-        let summary = json!({"added": ["new/n.txt"], "modified": ["a", "n"], "deleted": ["d"]});
-        assert_eq!(output.details.unwrap()["summary"], summary);
-        let texts = ["new/n.txt", "a", "d", "m", "n"].map(|path| host.files.text(path));
-        assert_eq!(texts, [Some("hello\n".into()), Some("one\n2\n".into()), None, None, Some("y\n".into())]);
-    }
-
-    #[tokio::test]
-    async fn a_dry_run_reads_and_says_what_would_be() {
-        let host = host();
-        let output = run(&host, json!({"input": PATCH, "dry_run": true})).await.unwrap();
-        let text = output.texts().next().unwrap();
-        assert!(text.starts_with("The patch fits. It would change:\nA new/n.txt\n") && text.contains("-two\n+2\n"), "{text}");
-        assert_eq!(host.files.paths().len(), 3);
-        let arguments = json!({"input": PATCH, "dry_run": true});
-        let planned = Erased::new(ApplyPatch).prepare(arguments, &PlanContext::new(&*host)).unwrap();
-        assert!(!planned.plan().changes_something());
-    }
-
-    #[tokio::test]
-    async fn whatever_does_not_fit_is_told_at_once_and_nothing_is_changed() {
-        let host = host();
-        host.files.put("a", "one\nTWO\n");
-        host.files.put("new/n.txt", "there\n");
-        let (kind, message) = expect_error(run(&host, json!({"input": PATCH})).await);
-        assert_eq!(kind, ErrorKind::ValidationError);
-        for words in ["new/n.txt: it exists already", "a: ", "Nothing was changed."] {
-            assert!(message.contains(words), "{words}: {message}");
-        }
-        assert_eq!((host.files.paths().len(), host.files.text("a").unwrap()), (4, "one\nTWO\n".into()));
-        for (patch, words) in [
-            ("no patch", "Begin Patch"),
-            ("*** Begin Patch\n*** Update File: a\n@@\n-one\n+1\n*** Update File: ./a\n@@\n-two\n+2\n*** End Patch\n", "more than once"),
-        ] {
-            let (kind, message) = expect_error(run(&host, json!({"input": patch})).await);
-            assert!(kind == ErrorKind::ValidationError && message.contains(words), "{message}");
-        }
-    }
-
-    #[tokio::test]
-    async fn a_failure_in_the_middle_is_the_calls_failure() {
-        let host = host();
-        host.files.fail(FileOperation::Delete, "d", ErrorKind::ExecutionError, "not yours");
-        assert_eq!(expect_error(run(&host, json!({"input": PATCH})).await), (ErrorKind::ExecutionError, "not yours".into()));
-    }
-}
+mod tests;

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::shared::aside::Aside;
-use crate::shared::changed::{Changed, Original};
+use crate::shared::changed::{Changed, Original, refuse_mixed};
 
 /// Large edits run beside the runtime, this many at once.
 static EDITING: Aside = Aside::new("edit", 2);
@@ -62,13 +62,13 @@ pub(crate) struct Params {
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Replacement {
     /// The text to replace.
-    #[serde(alias = "old_text", alias = "oldText", alias = "oldString", alias = "old")]
+    #[schemars(extend("x-aliases" = ["old_text", "old"]))]
     old_string: String,
     /// What is to be there instead.
-    #[serde(alias = "new_text", alias = "newText", alias = "newString", alias = "new")]
+    #[schemars(extend("x-aliases" = ["new_text", "new"]))]
     new_string: String,
     /// Replace every place, not one alone.
-    #[serde(default, alias = "replaceAll")]
+    #[serde(default)]
     replace_all: bool,
 }
 
@@ -123,6 +123,7 @@ async fn create(path: &Path, edits: Vec<Edit>, not_found: ToolError, cx: &ToolCo
 
 async fn change(path: &Path, edits: Vec<Edit>, original: Original, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
     let Edited { bytes, spans, rules, .. } = edited(&original, edits).await?;
+    refuse_mixed(path, original.bytes(), &bytes)?;
     let lines: Vec<[usize; 2]> = spans.iter().map(|span| [span.lines.0, span.lines.1]).collect();
     let what = format!("Edited {}: {}{}", path.display(), replacements(&lines), forgiven(&rules));
     let changed = original.replace(path, bytes, cx).await?;
@@ -158,95 +159,4 @@ fn forgiven(rules: &[Rule]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use haft_contract::Erased;
-    use haft_testkit::{FakeHost, FileOperation, expect_error, run_tool};
-    use serde_json::Value;
-
-    use super::*;
-
-    async fn run(host: &Arc<FakeHost>, arguments: Value) -> Result<ToolOutput, ToolError> {
-        run_tool(&Erased::new(EditFile), arguments, Arc::clone(host)).await
-    }
-
-    async fn edited(content: &str, arguments: Value) -> (String, String) {
-        let host = FakeHost::new();
-        host.files.put("f", content);
-        let mut arguments = arguments;
-        arguments["path"] = "f".into();
-        let output = run(&host, arguments).await.unwrap();
-        (host.files.text("f").unwrap(), output.texts().next().unwrap().to_owned())
-    }
-
-    #[tokio::test]
-    async fn one_place_or_all_of_them() {
-        for (content, arguments, expected, told) in [
-            (
-                "one two\n",
-                json!({"old_string": "two", "new_string": "2"}),
-                "one 2\n",
-                "Edited f: 1 replacement (line 1)\n(1 added, 1 removed)\n",
-            ),
-            ("x\ny\nx\n", json!({"old_string": "x", "new_string": "z", "replace_all": true}), "z\ny\nz\n", "2 replacements (lines 1, 3)"),
-            (
-                "a\nb\n",
-                json!({"edits": [{"old": "a", "new": "b"}, {"oldText": "b", "newText": "c"}]}),
-                "b\nc\n",
-                "2 replacements (lines 1, 2)",
-            ),
-            ("a\r\nb\r\n", json!({"old_string": "a\nb", "new_string": "1\n2"}), "1\r\n2\r\n", "found although not exact: "),
-            ("gone\nstays\n", json!({"old_string": "gone\n", "new_string": ""}), "stays\n", "-gone\n"),
-        ] {
-            let (content, text) = edited(content, arguments.clone()).await;
-            assert_eq!(content, expected, "{arguments}");
-            assert!(text.contains(told), "{arguments}: {text}");
-        }
-    }
-
-    #[tokio::test]
-    async fn what_does_not_fit_changes_nothing() {
-        let host = FakeHost::new();
-        host.files.put("f", "x\ny\nx\n");
-        host.files.put("full", "x\n");
-        host.files.fail(FileOperation::Write, "full", ErrorKind::ExecutionError, "No space left");
-        for (arguments, kind, words) in [
-            (json!({"path": "f", "old_string": "x", "new_string": "z"}), ErrorKind::ValidationError, "1, 3"),
-            (json!({"path": "f", "old_string": "q", "new_string": "z"}), ErrorKind::ValidationError, "not"),
-            (json!({"path": "f", "old_string": "y", "new_string": "y"}), ErrorKind::ValidationError, "same"),
-            (json!({"path": "f", "edits": [{"old": "y", "new": "1"}, {"old": "q", "new": "2"}]}), ErrorKind::ValidationError, "2"),
-            (json!({"path": "f", "old_string": "y"}), ErrorKind::ValidationError, "Missing required parameter: 'new_string'"),
-            (json!({"path": "f", "new_string": "y"}), ErrorKind::ValidationError, "Missing required parameter: 'old_string'"),
-            (json!({"path": "f", "edits": []}), ErrorKind::ValidationError, "Missing required parameter: 'old_string'"),
-            (
-                json!({"path": "f", "old_string": "y", "new_string": "z", "edits": [{"old": "y", "new": "1"}]}),
-                ErrorKind::ValidationError,
-                "not both",
-            ),
-            (json!({"path": "none", "old_string": "y", "new_string": "z"}), ErrorKind::FileNotFound, "File not found: none"),
-            (json!({"path": "full", "old_string": "x", "new_string": "z"}), ErrorKind::ExecutionError, "No space left"),
-        ] {
-            let (found, message) = expect_error(run(&host, arguments.clone()).await);
-            assert!(found == kind && message.contains(words), "{arguments}: {found:?} {message}");
-        }
-        assert_eq!((host.files.text("f").unwrap(), host.files.text("full").unwrap()), ("x\ny\nx\n".into(), "x\n".into()));
-    }
-
-    #[tokio::test]
-    async fn nothing_replaced_makes_a_file_where_none_is() {
-        let host = FakeHost::new();
-        let arguments = json!({"path": "new/f", "old_string": "", "new_string": "hello\n"});
-        let output = run(&host, arguments.clone()).await.unwrap();
-        assert_eq!(output.texts().next(), Some("Created new/f"));
-        assert_eq!(host.files.text("new/f").unwrap(), "hello\n");
-        assert_eq!(expect_error(run(&host, arguments).await).0, ErrorKind::ValidationError, "a file that is there is not replaced so");
-    }
-
-    #[tokio::test]
-    async fn a_large_file_is_edited_in_place() {
-        let content = "0123456789abcdef\n".repeat(40_000) + "here\n";
-        let (after, text) = edited(&content, json!({"old_string": "here", "new_string": "there"})).await;
-        assert!(after == content.replace("here", "there") && text.contains("(line 40001)"), "{text}");
-    }
-}
+mod tests;

@@ -4,7 +4,7 @@ mod encoding;
 mod image;
 mod notebook;
 mod page;
-mod pdf;
+pub(crate) mod pdf;
 mod picture;
 mod unchanged;
 
@@ -111,7 +111,7 @@ async fn shown(name: &str, params: &Params, reader: &dyn Reader, cx: &ToolContex
         return image::shown(name, format, reader, head).await;
     }
     if pdf::is_pdf(&head) {
-        return pdf::shown(name, params.pages()?, reader, head).await;
+        return pdf::shown(name, params.pages()?, reader, head, cx).await;
     }
     if !params.is_notebook() || head.is_empty() {
         return page::shown(name, params, reader, head, cx).await;

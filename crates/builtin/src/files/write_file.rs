@@ -1,6 +1,5 @@
 use std::path::{Path, PathBuf};
 
-use encoding_rs::{Encoding, UTF_16BE, UTF_16LE};
 use haft_contract::{Dialect, ErrorKind, Form, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput, WriteMode};
 use haft_macros::ToolMeta;
 use schemars::JsonSchema;
@@ -8,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::shared::changed::{Changed, Original, remember};
+use crate::shared::wide::Wide;
 
 const LONGEST_MARK: usize = 3;
 
@@ -105,7 +105,10 @@ async fn overwrite(path: &Path, content: Vec<u8>, cx: &ToolContext) -> Result<To
 }
 
 async fn append(path: &Path, content: String, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-    let bytes = encoded(content, mark_of(path, cx).await?);
+    let bytes = match mark_of(path, cx).await? {
+        Some(wide) => wide.encoded(&content),
+        None => content.into_bytes(),
+    };
     written(path, bytes, Mode::Append, cx).await
 }
 
@@ -128,21 +131,13 @@ fn stale(path: &Path) -> ToolError {
     ))
 }
 
-/// The encoding that a file's byte order mark names, if there is a file and it has one.
-async fn mark_of(path: &Path, cx: &ToolContext) -> Result<Option<&'static Encoding>, ToolError> {
+/// The encoding that a file's byte order mark names, if there is a file and it is not UTF-8.
+async fn mark_of(path: &Path, cx: &ToolContext) -> Result<Option<Wide>, ToolError> {
     let reader = match cx.fs().open(path).await {
         Err(error) if error.kind() == ErrorKind::FileNotFound => return Ok(None),
         opened => opened?,
     };
-    Ok(Encoding::for_bom(&reader.read_at(0, LONGEST_MARK).await?).map(|(encoding, _)| encoding))
-}
-
-fn encoded(content: String, encoding: Option<&'static Encoding>) -> Vec<u8> {
-    match encoding {
-        Some(encoding) if encoding == UTF_16LE => content.encode_utf16().flat_map(u16::to_le_bytes).collect(),
-        Some(encoding) if encoding == UTF_16BE => content.encode_utf16().flat_map(u16::to_be_bytes).collect(),
-        _ => content.into_bytes(),
-    }
+    Ok(Wide::marked(&reader.read_at(0, LONGEST_MARK).await?))
 }
 
 #[cfg(test)]

@@ -7,28 +7,17 @@ use std::thread;
 use haft_contract::ToolError;
 use tokio::sync::{Semaphore, oneshot};
 
-/// As threads have it.
-const STACK: usize = 2 * 1024 * 1024;
-/// Hostile files nest deeply, and a stack that overflows ends the whole process. Only what is used of it takes memory.
-const DEEP_STACK: usize = 256 * 1024 * 1024;
-
 /// Threads for one kind of work; as much of it runs at once as memory is meant for.
 #[derive(Debug)]
 pub(crate) struct Aside {
     name: &'static str,
     room: Semaphore,
-    stack: usize,
 }
 
 impl Aside {
     /// For work of this name, so many at once.
     pub(crate) const fn new(name: &'static str, at_once: usize) -> Self {
-        Self { name, room: Semaphore::const_new(at_once), stack: STACK }
-    }
-
-    /// For work that recurses as deep as a file wants it.
-    pub(crate) const fn deep(name: &'static str, at_once: usize) -> Self {
-        Self { name, room: Semaphore::const_new(at_once), stack: DEEP_STACK }
+        Self { name, room: Semaphore::const_new(at_once) }
     }
 
     /// Runs work on a thread of its own, when there is room. It goes on if nobody waits any more, and keeps its room until
@@ -42,7 +31,7 @@ impl Aside {
             // Nobody may wait any more; then the outcome goes nowhere.
             done.send(outcome).ok();
         };
-        let started = thread::Builder::new().name(self.name.to_owned()).stack_size(self.stack).spawn(with_room);
+        let started = thread::Builder::new().name(self.name.to_owned()).spawn(with_room);
         started.map_err(|error| self.failed(&error.to_string()))?;
         match answer.await {
             Ok(Ok(answer)) => Ok(answer),

@@ -38,9 +38,29 @@ pub(crate) fn utf_16_order(head: &[u8]) -> Option<&'static str> {
     }
 }
 
+/// Whether a change brings the first letters of UTF-8 into a text of another encoding.
+pub(crate) fn mixes_encodings(before: &[u8], after: &[u8]) -> bool {
+    let has_letters = |bytes: &[u8]| bytes.utf8_chunks().any(|chunk| !chunk.valid().is_ascii());
+    str::from_utf8(before).is_err() && !has_letters(before) && has_letters(after)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn encodings_are_not_mixed() {
+        for (before, after, expected) in [
+            (&b"caf\xe9"[..], &b"caf\xe9 \xc3\xa9"[..], true),
+            (b"caf\xe9", b"caf\xe9 au lait", false),
+            (b"caf\xe9", b"cafe", false),
+            (b"cafe", b"caf\xc3\xa9", false),
+            // UTF-8 with a bad byte in it.
+            (b"\xc3\xa9 \xe9", b"\xc3\xa9 \xe9 \xc3\xa9", false),
+        ] {
+            assert_eq!(mixes_encodings(before, after), expected, "{before:?} {after:?}");
+        }
+    }
 
     #[test]
     fn well_known_formats_are_named() {

@@ -3,10 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use haft_contract::{Reader, ToolContext, ToolError, ToolOutput, Written};
+use haft_contract::{ErrorKind, Reader, ToolContext, ToolError, ToolOutput, Written};
 use haft_patch::diff::{counts, unified};
 use serde_json::{Value, json};
 
+use super::binary::mixes_encodings;
+use super::wide::Wide;
 use super::{place, whole};
 
 /// What is larger is not changed: the old and the new content must be in memory.
@@ -32,15 +34,22 @@ impl AsRef<[u8]> for Content {
 #[derive(Debug)]
 pub(crate) struct Original {
     content: Content,
+    /// What the file is encoded in, where the content was made UTF-8.
+    wide: Option<Wide>,
     fingerprint: String,
     /// Whether the session had seen other content last.
     changed_since_seen: bool,
 }
 
 impl Original {
-    /// Reads all of a planned file.
+    /// Reads all of a planned file. UTF-16 is made UTF-8, and what replaces it is made UTF-16 again.
     pub(crate) async fn read(path: &Path, cx: &ToolContext) -> Result<Self, ToolError> {
-        Self::of(path, &*cx.fs().open(path).await?, cx).await
+        let original = Self::of(path, &*cx.fs().open(path).await?, cx).await?;
+        match Wide::narrowed(original.bytes()) {
+            Some((wide, text)) => Ok(Self { content: Content(Arc::new(text.into_bytes())), wide: Some(wide), ..original }),
+            None if Wide::marked(original.bytes()).is_some() => Err(damaged(path)),
+            None => Ok(original),
+        }
     }
 
     /// Looks at a file that is about to be replaced, for people alone.
@@ -54,7 +63,7 @@ impl Original {
         let fingerprint = cx.fs().fingerprint_of(content.clone()).await?;
         let seen = place::of(cx, path).and_then(|place| cx.seen().fingerprint(place));
         let changed_since_seen = seen.is_some_and(|seen| seen != fingerprint);
-        Ok(Self { content, fingerprint, changed_since_seen })
+        Ok(Self { content, wide: None, fingerprint, changed_since_seen })
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
@@ -74,10 +83,39 @@ impl Original {
     /// Writes new content, unless the file is no longer what was read.
     pub(crate) async fn replace(self, path: &Path, bytes: Vec<u8>, cx: &ToolContext) -> Result<Changed, ToolError> {
         let diff = Diff::of(self.bytes(), &bytes, path);
+        let bytes = match self.wide {
+            Some(wide) => wide.widened(&bytes)?,
+            None => bytes,
+        };
         let written = cx.fs().replace(path, bytes, Some(&self.fingerprint)).await?;
         remember(path, &written, cx);
         Ok(Changed { diff, created: false, bytes: written.bytes, by_others: self.changed_since_seen })
     }
+}
+
+fn damaged(path: &Path) -> ToolError {
+    ToolError::new(
+        ErrorKind::NotText,
+        format!(
+            "{} begins as UTF-16 text, but is not UTF-16 to its end, so it was not changed. Write it anew with write_file.",
+            path.display()
+        ),
+    )
+}
+
+/// What is added is UTF-8: in a file that is not, nobody could read it.
+pub(crate) fn refuse_mixed(path: &Path, before: &[u8], after: &[u8]) -> Result<(), ToolError> {
+    if !mixes_encodings(before, after) {
+        return Ok(());
+    }
+    Err(ToolError::new(
+        ErrorKind::NotText,
+        format!(
+            "{} is not UTF-8, and the new text has letters that are not ASCII: the file would be in two encodings, so nothing was \
+             changed. Use ASCII alone, or read the file with its encoding and write it anew.",
+            path.display()
+        ),
+    ))
 }
 
 /// What a change came to.

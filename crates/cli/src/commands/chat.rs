@@ -2,7 +2,7 @@
 
 mod act;
 mod attended;
-mod back;
+pub(super) mod back;
 mod begin;
 mod completion;
 mod cost;

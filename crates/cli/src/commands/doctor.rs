@@ -1,6 +1,7 @@
 //! `haft doctor`: what works here, and what to do about what does not. Nothing is sent anywhere.
 
 mod machine;
+mod sandbox;
 mod state;
 
 use anstyle::Style;
@@ -82,11 +83,15 @@ fn configuration(common: &Common, registry: &Registry, output: &Output) -> Vec<C
     if checks.iter().any(|check| check.state == State::Bad) {
         return checks;
     }
-    let opened = Wire::new(common, output).and_then(|wire| wire.listing(&Who::default()));
-    checks.push(match opened {
-        Ok(session) => Check::good("workspace", format!("{} ({})", workspace.display(), session.access())),
+    let opened = Wire::new(common, output).and_then(|wire| Ok((wire.listing(&Who::default())?, wire.shell()?)));
+    checks.extend(match opened {
+        Ok((session, shell)) => {
+            let found = Check::good("workspace", format!("{} ({})", workspace.display(), session.access()));
+            vec![found, sandbox::check(&shell)]
+        }
         Err(failure) => {
-            Check::bad("workspace", failure.message.as_str(), "correct [workspace] in the configuration; `haft config show` says where")
+            const FIX: &str = "correct [workspace] in the configuration; `haft config show` says where";
+            vec![Check::bad("workspace", failure.message.as_str(), FIX)]
         }
     });
     checks

@@ -1,31 +1,66 @@
-//! `haft undo`: the files of a call, as they were before it.
+//! `haft undo`: the files of a call, or of a session, as they were before it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haft_contract::visible;
-use haft_engine::{UndoError, Undone};
+use haft_engine::{Kept, UndoError, Undone, UndoneSession};
 use haft_store::{CallFilter, CallLog, CallRecord};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::arguments::{Common, Undo};
+use crate::commands::chat::back;
 use crate::commands::{block_on, history};
 use crate::failure::{Exit, Failure};
-use crate::output::{Output, print};
+use crate::output::{Output, note, print};
 use crate::page::Page;
-use crate::wire::{self, Asking, Wire};
+use crate::wire::{self, Asking, Stores, Wire};
+
+/// Names the newest call, or the newest session, of this workspace.
+const LAST: &str = "last";
 
 pub(crate) fn run(common: &Common, request: &Undo, output: &Output) -> Result<Exit, Failure> {
     let wire = Wire::new(common, output)?;
-    let undone = block_on(async {
-        let log = wire::history(&wire.settings.data_folder)?;
-        match request.id.as_str() {
-            "last" => last(&wire, &log, request.force).await,
-            id => Ok(take_back(&wire, &log, &log.get(id).await?, request.force).await??),
+    block_on(async {
+        let stores = wire::stores(&wire.settings.data_folder)?;
+        let log = &stores.log;
+        if let Some(wanted) = &request.session {
+            let session = session_of(&stores, wanted, &wire.settings.workspace).await?;
+            let calls = back::calls_of(log, &session).await?;
+            let undone = take_session_back(&wire, log, &session, request.force).await?;
+            let beyond: Vec<String> = calls.iter().flat_map(back::lasting).collect();
+            return show_session(&session, &undone, &beyond, output);
         }
+        let undone = match request.id.as_deref() {
+            None | Some(LAST) => last(&wire, log, request.force).await?,
+            Some(id) => take_back(&wire, log, &log.get(id).await?, request.force).await??,
+        };
+        show(&undone, output)
     })?;
-    show(&undone, output)?;
     Ok(Exit::Success)
+}
+
+/// The id of a session; the last one is that of the newest call in this workspace with something to put back.
+async fn session_of(stores: &Stores, wanted: &str, workspace: &Path) -> Result<String, Failure> {
+    if wanted == LAST {
+        return Ok(newest(&stores.log, workspace).await?.session);
+    }
+    // Not every session is a conversation: a single call has one as well.
+    match newest_of(&stores.log, wanted).await? {
+        Some(call) => Ok(call.session),
+        None => Ok(stores.sessions.open(wanted).await?.id),
+    }
+}
+
+async fn newest_of(log: &Arc<dyn CallLog>, session: &str) -> Result<Option<CallRecord>, Failure> {
+    let filter = CallFilter { session: Some(session.to_owned()), limit: Some(1), ..CallFilter::default() };
+    Ok(log.list(filter).await?.pop())
+}
+
+async fn take_session_back(wire: &Wire, log: &Arc<dyn CallLog>, session: &str, force: bool) -> Result<UndoneSession, Failure> {
+    let call = newest_of(log, session).await?.ok_or_else(|| UndoError::NothingIn(session.to_owned()))?;
+    let wired = wire.calling(folder_of(&call, wire), Arc::clone(log), Asking::Never)?;
+    Ok(wired.engine.undo_session(session, &**wired.session.host(), force).await?)
 }
 
 /// The newest call of this workspace that has something to put back; those that have not are passed over.
@@ -46,10 +81,13 @@ pub(crate) async fn take_back(
     call: &CallRecord,
     force: bool,
 ) -> Result<Result<Undone, UndoError>, Failure> {
-    // The call's own folder: paths are resolved there as they were when it ran.
-    let folder = if call.workspace.is_dir() { &call.workspace } else { &wire.settings.workspace };
-    let wired = wire.calling(folder, Arc::clone(log), Asking::Never)?;
+    let wired = wire.calling(folder_of(call, wire), Arc::clone(log), Asking::Never)?;
     Ok(wired.engine.undo(Some(&call.id), &**wired.session.host(), force).await)
+}
+
+/// The call's own folder: paths are resolved there as they were when it ran.
+fn folder_of<'a>(call: &'a CallRecord, wire: &'a Wire) -> &'a Path {
+    if call.workspace.is_dir() { &call.workspace } else { &wire.settings.workspace }
 }
 
 async fn newest(log: &Arc<dyn CallLog>, workspace: &Path) -> Result<CallRecord, Failure> {
@@ -91,24 +129,52 @@ fn elsewhere(newest: &CallRecord, workspace: &Path) -> Failure {
 
 pub(crate) fn show(undone: &Undone, output: &Output) -> Result<(), Failure> {
     let Undone { call, files, kept } = undone;
-    let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
     if output.json {
-        let kept: Vec<_> =
-            kept.iter().map(|kept| json!({ "path": kept.path.to_string_lossy(), "copy": kept.copy.to_string_lossy() })).collect();
+        let (files, kept) = (files_to_json(files), kept_to_json(kept));
         return output.data(&json!({ "status": "success", "call": history::to_json(call), "files": files, "kept": kept }));
     }
     let mut page = Page::default();
     page.line(format_args!("undone: {} ({})", visible::line(&call.tool), call.id));
+    list(&mut page, files, kept, "after the call");
+    print(&page.finish())
+}
+
+fn show_session(session: &str, undone: &UndoneSession, beyond: &[String], output: &Output) -> Result<(), Failure> {
+    let UndoneSession { calls, files, kept } = undone;
+    if output.json {
+        let calls: Vec<_> = calls.iter().map(history::to_json).collect();
+        let (files, kept) = (files_to_json(files), kept_to_json(kept));
+        let data = json!({ "status": "success", "session": session, "calls": calls, "files": files, "kept": kept, "beyond": beyond });
+        return output.data(&data);
+    }
+    let mut page = Page::default();
+    let count = if calls.len() == 1 { "1 call".to_owned() } else { format!("{} calls", calls.len()) };
+    page.line(format_args!("undone: session {} ({count})", visible::line(session)));
+    list(&mut page, files, kept, "by something else");
+    if let Some(told) = back::told(beyond) {
+        note(&visible::line(&told));
+    }
+    print(&page.finish())
+}
+
+fn list(page: &mut Page, files: &[PathBuf], kept: &[Kept], how: &str) {
     if files.is_empty() {
         page.line("  every file was as before already");
     }
-    for file in &files {
-        let state = if Path::new(file).exists() { "put back" } else { "removed, as it did not exist before" };
-        page.line(format_args!("  {}: {state}", visible::line(file)));
+    for file in files {
+        let state = if file.exists() { "put back" } else { "removed, as it did not exist before" };
+        page.line(format_args!("  {}: {state}", visible::line(&file.to_string_lossy())));
     }
     for kept in kept {
         let (path, copy) = (kept.path.to_string_lossy(), kept.copy.to_string_lossy());
-        page.line(format_args!("  {}: had been changed after the call; that is kept in {}", visible::line(&path), visible::line(&copy)));
+        page.line(format_args!("  {}: had been changed {how}; that is kept in {}", visible::line(&path), visible::line(&copy)));
     }
-    print(&page.finish())
+}
+
+fn files_to_json(files: &[PathBuf]) -> Value {
+    files.iter().map(|file| file.to_string_lossy()).collect()
+}
+
+fn kept_to_json(kept: &[Kept]) -> Value {
+    kept.iter().map(|kept| json!({ "path": kept.path.to_string_lossy(), "copy": kept.copy.to_string_lossy() })).collect()
 }

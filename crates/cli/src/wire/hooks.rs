@@ -13,7 +13,7 @@ use crate::failure::Failure;
 pub(super) fn hooks(settings: &Provenance, policy: &StandardPolicy, folder: &Path) -> Result<Vec<Arc<dyn Hook>>, Failure> {
     let groups: Vec<(String, Vec<String>)> =
         settings.groups().map(|(name, members)| (name.to_owned(), members.iter().map(|member| member.value.clone()).collect())).collect();
-    let runner = Arc::new(LocalProcesses);
+    let runner = Arc::new(LocalProcesses::default());
     let hook = |hook: &haft_config::Hook| -> Result<Arc<dyn Hook>, Failure> {
         let made = CommandHook::new(spec(hook, folder), Arc::clone(&runner) as _, policy.vocabulary(), &groups);
         Ok(Arc::new(made.map_err(|why| Failure::config(format!("{}: {why}", hook.source)))?))

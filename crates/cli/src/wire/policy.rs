@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use haft_config::{Config, Layer, Provenance, Source, Sourced};
 use haft_engine::catalog::Vocabulary;
-use haft_engine::{AgentSpec, AllowList, ChannelSpec, Listed, Place, PolicySpec, Registry, RuleLists, StandardPolicy, ToolLists};
+use haft_engine::{
+    AgentSpec, AllowList, ChannelSpec, ExecAsk, ExecSecurity, ExecSpec, Listed, Place, PolicySpec, Registry, RuleLists, StandardPolicy,
+    ToolLists,
+};
 
 use crate::failure::Failure;
 
@@ -45,8 +48,27 @@ fn spec(config: &Config, settings: &Provenance) -> PolicySpec {
         allow: listed(settings.entries_at(&["rules", "allow"])),
     };
     spec.ask = config.ask;
+    spec.exec = exec(config, settings);
     spec.home = home();
     spec
+}
+
+fn exec(config: &Config, settings: &Provenance) -> ExecSpec {
+    let stands = |key: &str| settings.get(key).map(|setting| place(&setting.source)).unwrap_or_default();
+    ExecSpec {
+        security: config.exec.security.map(|security| match security {
+            haft_config::ExecSecurity::Full => ExecSecurity::Full,
+            haft_config::ExecSecurity::SafeBin => ExecSecurity::SafeBin,
+            haft_config::ExecSecurity::Paranoid => ExecSecurity::Paranoid,
+        }),
+        security_place: stands("exec.security"),
+        ask: match config.exec.ask {
+            haft_config::ExecAsk::Auto => ExecAsk::Auto,
+            haft_config::ExecAsk::Smart => ExecAsk::Smart,
+            haft_config::ExecAsk::Always => ExecAsk::Always,
+        },
+        ask_place: stands("exec.ask"),
+    }
 }
 
 /// What `~` stands for, free of links like the paths it is compared with.

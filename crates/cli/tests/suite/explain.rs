@@ -37,7 +37,7 @@ fn a_narrow_terminal_cuts_nothing() {
             "  provider, agent, agent per",
             "  provider, group, sandbox,",
             "  sub-agent, owner-only,",
-            "  rules, asking",
+            "  rules, exec, asking",
         ]),
         "{because:#?}"
     );

@@ -1,6 +1,6 @@
 //! Presets.
 
-use haft_config::{Config, presets};
+use haft_config::{Config, ExecSecurity, presets};
 use haft_contract::{Access, AskMode};
 
 use super::fixture::{Fixture, strict_check};
@@ -8,10 +8,10 @@ use super::fixture::{Fixture, strict_check};
 #[test]
 fn every_preset_loads_without_a_problem() {
     let expected = [
-        ("ask", Access::WorkspaceWrite, AskMode::Changes),
-        ("auto", Access::WorkspaceWrite, AskMode::Beyond),
-        ("readonly", Access::ReadOnly, AskMode::Never),
-        ("full", Access::FullAccess, AskMode::Never),
+        ("ask", Access::WorkspaceWrite, AskMode::Changes, None),
+        ("auto", Access::WorkspaceWrite, AskMode::Beyond, None),
+        ("readonly", Access::ReadOnly, AskMode::Never, None),
+        ("full", Access::FullAccess, AskMode::Never, Some(ExecSecurity::Full)),
     ];
     let mut found = Vec::new();
     for (name, text) in presets() {
@@ -24,7 +24,7 @@ fn every_preset_loads_without_a_problem() {
         let mut config: Config = named.config;
         config.preset = None;
         assert_eq!(config, as_file.config, "{name}");
-        found.push((name, config.access, config.ask));
+        found.push((name, config.access, config.ask, config.exec.security));
     }
     assert_eq!(found, expected);
 }
@@ -88,7 +88,7 @@ fn a_projects_preset_only_tightens() {
     let full = Fixture::new().user("preset = 'ask'").project("preset = 'full'");
     let user = "preset \"ask\" (home/.config/haft/config.toml:1:10)";
     assert_eq!(resolved(&full), [format!("\"workspace-write\" {user}"), format!("\"changes\" {user}")]);
-    assert_eq!((full.load().warnings().count(), full.load().config.preset), (2, Some("ask")));
+    assert_eq!((full.load().warnings().count(), full.load().config.preset), (3, Some("ask")));
     let own_key = Fixture::new().user("access = 'full-access'").project("preset = 'readonly'\naccess = 'workspace-write'\nask = 'always'");
     assert_eq!(resolved(&own_key)[0], "\"workspace-write\" work/.haft/config.toml:2:10", "weaker than the file's own key");
     assert_eq!(own_key.load().problems, []);

@@ -7,7 +7,7 @@ use super::fixture::Fixture;
 
 fn faulty() -> Fixture {
     Fixture::new()
-        .user("# my own\naccess = \"workspace-write\"\n\n[tools]\ndenny = [\"exec\"]\nallow = []\n\n[exec]\nsecurity = \"safe-bin\"\n")
+        .user("# my own\naccess = \"workspace-write\"\n\n[tools]\ndenny = [\"exec\"]\nallow = []\n\n[exec]\nchanges = \"review\"\n")
         .project("access = \"full-access\"\n[network]\nallow = [\n  \"127.0.0.1\",\n]\n[guards]\n\tloop_note = \"drei\" # 漢\n")
         .variable("HAFT_GUARD_TAINT", "off")
         .flag("access", "root")

@@ -39,6 +39,7 @@ fn values(kind: Kind) -> Vec<String> {
         Kind::Choice(words) => words.iter().map(|word| format!("'{word}'")).collect(),
         Kind::Flag => vec!["true".into(), "false".into()],
         Kind::Count(least, most) => vec![least.to_string(), least.midpoint(most).to_string(), most.to_string()],
+        Kind::Size(least, most) => vec![least.to_string(), "'1GiB'".into(), most.to_string()],
         Kind::Profile => vec!["'coding'".into(), "'minimal'".into()],
         Kind::Roots => vec!["[]".into(), "[{ path = '/srv' }]".into(), "[{ path = '/', access = 'workspace-write' }]".into()],
         _ => ["[]", "['*']", "['a']", "['a', 'b*']"].map(String::from).to_vec(),
@@ -65,9 +66,13 @@ fn as_strict(after: &Setting, before: &Setting) -> bool {
     match (&before.value, &after.value, before.key.kind) {
         (Value::Access(before), Value::Access(after), _) => after <= before,
         (Value::Flag(before), Value::Flag(after), _) => *after || !*before,
-        (Value::Count(before), Value::Count(after), _) => after <= before,
+        (Value::Count(before), Value::Count(after), _) | (Value::Size(before), Value::Size(after), _) => after <= before,
+        // What holds where nothing is said may be as loose as the loosest word.
+        (Value::Unset, Value::Choice(after), Kind::Choice(words)) => place(words, after) > Some(0),
         // Where nobody is asked, some of what is asked elsewhere is refused and the rest goes ahead: it compares with nothing.
-        (Value::Choice(before), Value::Choice(after), _) if [before, after].contains(&&"never") => before == after,
+        (Value::Choice(before), Value::Choice(after), _) if [before, after].iter().any(|word| ["never", "auto"].contains(word)) => {
+            before == after
+        }
         (Value::Choice(before), Value::Choice(after), Kind::Choice(words)) => place(words, after) >= place(words, before),
         (Value::List(before), Value::List(after), _) | (Value::Texts(before), Value::Texts(after), _) => has_all(before, after),
         (Value::Lists(before), Value::Lists(after), _) => has_all(before, after),
@@ -183,6 +188,10 @@ fn the_judge_of_that_property_sees_widening() {
         ("ask = 'changes'", "ask = 'rules'"),
         ("ask = 'never'", "ask = 'always'"),
         ("ask = 'always'", "ask = 'never'"),
+        ("exec.ask = 'auto'", "exec.ask = 'always'"),
+        ("", "exec.security = 'full'"),
+        ("exec.security = 'paranoid'", ""),
+        ("exec.limits.memory = '1GB'", ""),
         ("agents.a.tools.allow = ['a']", ""),
         ("", "rules.allow = ['a']"),
         ("", "agents.a.tools.also_allow = ['a']"),

@@ -170,6 +170,8 @@ impl Taint {
         for effect in plan.effects() {
             match effect {
                 Effect::Read(_) => self.private = true,
+                // Behind walls a program reads what is here, and nothing from elsewhere reaches it.
+                Effect::Exec(exec) if exec.host.is_walled() => self.private = true,
                 Effect::Connect(_) => self.untrusted = true,
                 Effect::Exec(_) | Effect::Unknown { .. } => (self.private, self.untrusted) = (true, true),
                 _ => {}

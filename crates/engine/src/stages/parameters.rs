@@ -1,7 +1,8 @@
 //! Reading parameters with the forgiveness that models need, for every tool alike.
 //!
 //! Keys may be spelled in camelCase or by an alias; strings are trimmed and an empty one is missing; numbers and strings
-//! stand in for each other; one string stands for a list of one; enums ignore case.
+//! stand in for each other; one string or object stands for a list of one; enums ignore case. The keys of objects in a list
+//! may be spelled so as well.
 
 use haft_contract::{Form, ParameterHints, ToolDefinition, ToolError, Unit};
 use serde_json::{Map, Number, Value};
@@ -28,6 +29,8 @@ struct Parameter {
     default: Option<Value>,
     required: bool,
     verbatim: bool,
+    /// What the objects of a list have.
+    items: Option<ParameterTable>,
 }
 
 /// Another spelling of a parameter.
@@ -71,8 +74,12 @@ pub(crate) struct ParameterTable {
 
 impl ParameterTable {
     pub(crate) fn new(definition: &ToolDefinition) -> Self {
-        let mut table = Self::shown(&definition.name, &definition.parameters, &definition.parameter_hints);
-        for (alias, name) in &definition.parameter_hints.aliases {
+        Self::of(&definition.name, &definition.parameters, &definition.parameter_hints)
+    }
+
+    fn of(name: &str, schema: &Value, hints: &ParameterHints) -> Self {
+        let mut table = Self::shown(name, schema, hints);
+        for (alias, name) in &hints.aliases {
             table.add_alias(alias, name, Unit::Same);
         }
         table
@@ -83,7 +90,8 @@ impl ParameterTable {
         let (hints, shown) = (&definition.parameter_hints, definition.in_form(form));
         let name_of = |canonical: &str| form.of(canonical).map_or_else(|| canonical.to_owned(), |parameter| parameter.name.to_owned());
         let verbatim = hints.verbatim.iter().map(|name| name_of(name)).collect();
-        let mut table = Self::shown(shown.name, &shown.parameters, &ParameterHints { verbatim, ..ParameterHints::default() });
+        let items = hints.items.iter().map(|(name, hints)| (name_of(name), hints.clone())).collect();
+        let mut table = Self::shown(shown.name, &shown.parameters, &ParameterHints { verbatim, items, ..ParameterHints::default() });
         for parameter in form.parameters {
             table.add_alias(parameter.canonical, parameter.name, parameter.unit);
         }
@@ -111,12 +119,19 @@ impl ParameterTable {
                 default: schema.get("default").cloned(),
                 required: required.contains(&name.as_str()),
                 verbatim: hints.verbatim.contains(name),
+                items: Self::of_items(name, schema, hints),
                 name: name.clone(),
             })
             .collect();
         let open = schema.get("additionalProperties").is_some_and(|extra| *extra != Value::Bool(false));
         let signature = signature(name, &parameters);
         Self { parameters, aliases: Vec::new(), open, signature }
+    }
+
+    fn of_items(name: &str, schema: &Value, hints: &ParameterHints) -> Option<Self> {
+        let items = &schema["items"];
+        let hints = hints.items.iter().find(|(list, _)| list == name).map(|(_, hints)| hints.clone()).unwrap_or_default();
+        (schema["type"] == "array" && items["properties"].is_object()).then(|| Self::of(name, items, &hints))
     }
 
     /// Reads arguments in place; says what was not understood.
@@ -131,6 +146,7 @@ impl ParameterTable {
                 Settled::Changed => (given, reading.changed) = (given + 1, true),
                 Settled::Missing => empty.push(parameter),
             }
+            reading.add(parameter.settle_items(value));
         }
         reading.changed |= !empty.is_empty();
         for parameter in empty {
@@ -200,7 +216,25 @@ impl ParameterTable {
     }
 }
 
+impl Reading {
+    fn add(&mut self, other: Self) {
+        self.changed |= other.changed;
+        self.warnings.extend(other.warnings);
+        self.warnings.truncate(MOST_WARNINGS + 1);
+    }
+}
+
 impl Parameter {
+    /// Gives the keys of a list's objects the names they have.
+    fn settle_items(&self, value: &mut Value) -> Reading {
+        let mut reading = Reading::default();
+        let (Some(table), Value::Array(items)) = (&self.items, value) else { return reading };
+        for item in items.iter_mut().filter_map(Value::as_object_mut) {
+            reading.add(table.settle_names(item));
+        }
+        reading
+    }
+
     /// Coerces the value of this parameter in place; says what came of it.
     fn settle(&self, value: &mut Value) -> Settled {
         let mut settled = Settled::Same;
@@ -246,6 +280,7 @@ impl Parameter {
                         .collect(),
                 )
             }
+            (Kind::Array { .. }, Value::Object(_)) if self.items.is_some() => Some(Value::Array(vec![value.clone()])),
             (Kind::Object, Value::String(text)) => embedded(text).filter(Value::is_object),
             _ => None,
         }
@@ -359,6 +394,14 @@ mod tests {
                     "deep": {"type": "boolean"},
                     "tags": {"type": "array", "items": {"type": "string"}},
                     "headers": {"type": "object"},
+                    "steps": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {"old_text": {"type": "string", "x-aliases": ["before"]}, "deep": {"type": "boolean"}},
+                            "required": ["old_text"]
+                        }
+                    },
                     "mode": {"type": "string", "enum": ["overwrite", "append"], "default": "overwrite"},
                     "content": {"type": "string", "x-verbatim": true}
                 },
@@ -398,6 +441,22 @@ mod tests {
         quiet(json!({"file_path": "a", "count": ""}), json!({"file_path": "a"}));
         quiet(json!({"file_path": "a", "content": " x "}), json!({"file_path": "a", "content": " x "}));
         quiet(json!({"file_path": "a", "content": ""}), json!({"file_path": "a", "content": ""}));
+    }
+
+    #[test]
+    fn the_objects_of_a_list_are_spelled_as_freely() {
+        for (steps, expected) in [
+            (json!([{"oldText": " a "}, {"before": ""}, "x"]), json!([{"old_text": " a "}, {"old_text": ""}, "x"])),
+            (json!({"before": "a", "Deep": true}), json!([{"old_text": "a", "deep": true}])),
+            (json!("[{\"before\": \"a\"}]"), json!([{"old_text": "a"}])),
+        ] {
+            assert_eq!(
+                read(json!({"path": "a", "steps": steps})),
+                (json!({"mode": "overwrite", "file_path": "a", "steps": expected}), vec![])
+            );
+        }
+        let (_, warnings) = read(json!({"path": "a", "steps": [{"old_text": "a", "before": "b", "colour": 1}]}));
+        assert_eq!(warnings, ["'before' was ignored: 'old_text' is given as well", "unknown parameter 'colour' was ignored"]);
     }
 
     #[test]

@@ -70,9 +70,9 @@ pub(crate) fn to_change(decision: &Decision) -> Option<String> {
 }
 
 /// Several changes, each once, with the file and line of the entry that each is about. A decision has one denial, or one
-/// rule that asks, for each of them, in order.
+/// rule or setting for programs that asks, for each of them, in order.
 pub(crate) fn placed(changes: &[Change], decision: &Decision, outcome: Outcome) -> String {
-    let counts = |entry: &&TraceEntry| entry.outcome == outcome && (outcome == Outcome::Deny || entry.step == "rules");
+    let counts = |entry: &&TraceEntry| entry.outcome == outcome && (outcome == Outcome::Deny || matches!(entry.step, "rules" | "exec"));
     let steps = decision.trace.iter().filter(counts);
     let places = steps.map(Some).chain(std::iter::repeat(None));
     let mut texts: Vec<String> = changes.iter().zip(places).map(|(change, entry)| with_place(change, entry)).collect();

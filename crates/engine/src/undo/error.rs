@@ -6,7 +6,10 @@ use std::path::PathBuf;
 use haft_contract::ToolError;
 use haft_store::{CallRecord, StoreError};
 
-/// Why a call was not taken back.
+/// How many files a message names.
+const MOST_LISTED: usize = 20;
+
+/// Why a call, or a session, was not taken back.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum UndoError {
@@ -16,8 +19,12 @@ pub enum UndoError {
     Already(Box<CallRecord>),
     /// It changed no files.
     NoFiles(Box<CallRecord>),
-    /// A file was changed since; taking the call back would lose that.
-    Changed(PathBuf),
+    /// No call of this session is left to take back.
+    NothingIn(String),
+    /// These files were changed since; taking the call back would lose that.
+    Changed(Vec<PathBuf>),
+    /// Something else than the session changed these files; taking the session back would lose that.
+    ChangedElsewhere(Vec<PathBuf>),
     /// The path leads somewhere else now.
     Moved(PathBuf),
     /// A file could not be put back, so those before it were returned to what they were.
@@ -41,27 +48,34 @@ impl fmt::Display for UndoError {
             Self::Nothing => f.write_str("there is no call left to undo"),
             Self::Already(call) => write!(f, "call {} was undone before", call.id),
             Self::NoFiles(call) => write!(f, "call {} ({}) changed no files, so there is nothing to put back", call.id, call.tool),
-            Self::Changed(path) => write!(
-                f,
-                "{} was changed after the call; undoing would overwrite that change (--force undoes it anyway and keeps a copy)",
-                path.display()
-            ),
+            Self::NothingIn(session) => write!(f, "session {session} has no call left to undo"),
+            Self::Changed(paths) => write_changed(f, paths, "after the call"),
+            Self::ChangedElsewhere(paths) => write_changed(f, paths, "by something else than the session"),
             Self::Moved(path) => write!(f, "{} leads somewhere else now, through a symbolic link; nothing was touched", path.display()),
             Self::Stopped { path, why, left } if left.is_empty() => {
                 write!(f, "{} could not be put back, so nothing was undone: {why}", path.display())
             }
             Self::Stopped { path, why, left } => {
-                let left: Vec<_> = left.iter().map(|path| path.display().to_string()).collect();
-                write!(
-                    f,
-                    "{} could not be put back: {why}; put back already, and not to be returned to what they were: {}",
-                    path.display(),
-                    left.join(", ")
-                )
+                let (path, left) = (path.display(), listed(left));
+                write!(f, "{path} could not be put back: {why}; put back already, and not to be returned to what they were: {left}")
             }
             Self::Store(error) => write!(f, "{error}"),
             Self::File(error) => write!(f, "{error}"),
         }
+    }
+}
+
+fn write_changed(f: &mut fmt::Formatter<'_>, paths: &[PathBuf], how: &str) -> fmt::Result {
+    let was = if paths.len() == 1 { "was" } else { "were" };
+    let listed = listed(paths);
+    write!(f, "{listed} {was} changed {how}; undoing would overwrite that change (--force undoes it anyway and keeps a copy)")
+}
+
+fn listed(paths: &[PathBuf]) -> String {
+    let shown: Vec<_> = paths.iter().take(MOST_LISTED).map(|path| path.display().to_string()).collect();
+    match paths.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 
@@ -86,5 +100,16 @@ mod tests {
         assert_eq!(stopped(&[]), "/w/b could not be put back, so nothing was undone: locked");
         let expected = "/w/b could not be put back: locked; put back already, and not to be returned to what they were: /w/c, /w/d";
         assert_eq!(stopped(&["/w/c", "/w/d"]), expected);
+    }
+
+    #[test]
+    fn what_stands_in_the_way_is_named_up_to_a_bound() {
+        let paths = |count: usize| (1..=count).map(|number| PathBuf::from(format!("/w/{number}"))).collect::<Vec<_>>();
+        let rest = "undoing would overwrite that change (--force undoes it anyway and keeps a copy)";
+        assert_eq!(UndoError::Changed(paths(1)).to_string(), format!("/w/1 was changed after the call; {rest}"));
+        let two = format!("/w/1, /w/2 were changed by something else than the session; {rest}");
+        assert_eq!(UndoError::ChangedElsewhere(paths(2)).to_string(), two);
+        let many = UndoError::Changed(paths(23)).to_string();
+        assert!(many.contains("/w/20 and 3 more were changed") && !many.contains("/w/21"), "{many}");
     }
 }

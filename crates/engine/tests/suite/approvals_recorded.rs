@@ -45,6 +45,9 @@ impl CallLog for Disk {
     fn pre_images<'a>(&'a self, record: &'a str) -> BoxFuture<'a, Result<Vec<PreImageRecord>, StoreError>> {
         self.log.pre_images(record)
     }
+    fn session_images<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<PreImageRecord>, StoreError>> {
+        self.log.session_images(session)
+    }
     fn mark_undone<'a>(&'a self, record: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
         self.log.mark_undone(record)
     }

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use haft_contract::{Access, Answer, ApprovalRequest, Approver, BoxFuture, Exec, Plan, RuleKeeper};
 use haft_engine::catalog::Vocabulary;
-use haft_engine::{AskMode, EngineBuilder, Event, EventSink, PolicySpec, RuleLists, SessionBuilder, StandardPolicy, TaintPolicy};
+use haft_engine::{
+    AskMode, EngineBuilder, Event, EventSink, ExecSecurity, PolicySpec, RuleLists, SessionBuilder, StandardPolicy, TaintPolicy,
+};
 use haft_testkit::ScriptedTool;
 use serde_json::{Value, json};
 
@@ -103,6 +105,8 @@ pub(crate) fn argv(line: &str) -> Value {
 pub(crate) fn policy(mode: AskMode, ask: &[&str], allow: &[String]) -> StandardPolicy {
     let mut spec = PolicySpec::default();
     spec.ask = mode;
+    // So that only the mode and the rules ask.
+    spec.exec.security = Some(ExecSecurity::Full);
     let listed = |rule: &str| rule.into();
     spec.rules = RuleLists {
         ask: ask.iter().copied().map(listed).collect(),

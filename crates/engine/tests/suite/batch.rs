@@ -124,8 +124,11 @@ async fn a_slow_planner_holds_up_nobody_before_it() {
 
 #[tokio::test]
 async fn a_program_waits_for_the_file_it_may_read() {
-    let exec = ScriptedTool::new("exec")
-        .plan(|_, _| Ok(haft_contract::Plan::nothing().exec(haft_contract::Exec::new("/bin/cat", Vec::new(), "/workspace"))));
+    let exec = ScriptedTool::new("exec").plan(|_, _| {
+        let mut exec = haft_contract::Exec::new("/bin/cat", Vec::new(), "/workspace");
+        exec.host = haft_contract::ExecHost::Sandbox;
+        Ok(haft_contract::Plan::nothing().exec(exec))
+    });
     let log = Arc::new(std::sync::Mutex::new(Vec::new()));
     let (first, second) = (Arc::clone(&log), Arc::clone(&log));
     let write = slow_append().body(move |_, _| {

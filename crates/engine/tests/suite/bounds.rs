@@ -82,6 +82,22 @@ async fn a_tool_with_a_larger_bound_of_its_own_is_not_cut() {
 }
 
 #[tokio::test]
+async fn whoever_wants_less_gets_less_from_every_tool() {
+    let tool = ScriptedTool::new("page").returns_bytes(500_000).define(|definition| definition.max_output = 600_000);
+    let harness = setup()
+        .tool(tool)
+        .engine(|builder| {
+            let mut limits = haft_engine::Limits::default();
+            limits.output_bytes = 1000;
+            builder.limits(limits)
+        })
+        .build();
+    let shown = text(&harness.call("page", json!({})).await);
+    assert!(shown.contains("(Output truncated. Showing the first 1000 of 500000 bytes."), "{} bytes", shown.len());
+    assert_eq!(std::fs::metadata(spill_path(&shown)).unwrap().len(), 500_000);
+}
+
+#[tokio::test]
 async fn secrets_reach_neither_the_model_nor_history_nor_a_spill() {
     let secret = "sk-ant-api03-abcdefghijklmnop";
     let harness = setup()

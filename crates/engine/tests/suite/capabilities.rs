@@ -3,7 +3,9 @@
 use std::future::Future;
 use std::time::Duration;
 
-use haft_contract::{Access, CommandSpec, ErrorKind, Exec, HttpRequest, Notice, Plan, ToolContext, ToolError, ToolOutput, WriteMode};
+use haft_contract::{
+    Access, CommandSpec, ErrorKind, Exec, ExecHost, HttpRequest, Notice, Plan, ToolContext, ToolError, ToolOutput, WriteMode,
+};
 use haft_testkit::{Reply, ScriptedTool};
 use serde_json::json;
 
@@ -26,7 +28,8 @@ where
 }
 
 fn exec() -> CommandSpec {
-    let exec = Exec::new("/bin/true", Vec::new(), "/");
+    let mut exec = Exec::new("/bin/true", Vec::new(), "/");
+    exec.host = ExecHost::Sandbox;
     CommandSpec { exec, environment: vec![], input: None, output_limit: 10, timeout: Duration::from_secs(1) }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use haft_contract::{Access, Answer, ApprovalRequest, Approver, BoxFuture, Effect, ErrorKind, Plan};
 use haft_engine::catalog::Vocabulary;
-use haft_engine::{Listed, Outcome, Place, PolicySpec, STEPS, StandardPolicy, Verdict};
+use haft_engine::{ExecAsk, ExecSecurity, ExecSpec, Listed, Outcome, Place, PolicySpec, STEPS, StandardPolicy, Verdict};
 use haft_testkit::ScriptedTool;
 use serde_json::{Value, json};
 
@@ -330,4 +330,51 @@ fn history_and_hooks_see_all_of_a_command() {
         "environment": ["GIT_SSH_COMMAND"],
     });
     assert_eq!(serde_json::to_value(Effect::Exec(exec)).unwrap(), full);
+}
+
+/// What decides about programs is named with its line, and what to change there.
+#[tokio::test]
+async fn explain_says_what_decides_about_programs() {
+    let place = |line| Place { file: Some(Arc::new(PathBuf::from("/etc/haft.toml"))), line: Some(line) };
+    let explained = |security, ask| async move {
+        let mut spec = PolicySpec::default();
+        spec.exec = ExecSpec { security, security_place: place(3), ask, ask_place: place(4) };
+        let policy = StandardPolicy::compile(&spec, Vocabulary::core()).unwrap();
+        let exec = ScriptedTool::new("exec").plan(|_, _| {
+            let mut exec = haft_contract::Exec::new("/usr/bin/make", vec!["all".into()], "/w");
+            exec.named = "make".into();
+            Ok(Plan::nothing().exec(exec))
+        });
+        let harness = setup()
+            .built_in(exec)
+            .engine(move |builder| builder.policy(Arc::new(policy)))
+            .session(|builder| builder.access(Access::FullAccess))
+            .build();
+        let explained = harness.engine.explain("exec", Some(json!({}).into()), &harness.session).await.unwrap();
+        let step = explained.trace.into_iter().find(|entry| entry.step == "exec").unwrap();
+        (explained.verdict, step.outcome, step.line, explained.to_change.unwrap())
+    };
+    for (security, ask, verdict, outcome, line, change) in [
+        (None, ExecAsk::Smart, Verdict::Ask, Outcome::Ask, 3, "to allow it without asking, add 'exec(make all)' to rules.allow"),
+        (
+            Some(ExecSecurity::Paranoid),
+            ExecAsk::Smart,
+            Verdict::Ask,
+            Outcome::Ask,
+            3,
+            "set exec.security = \"safe-bin\", with which a rule can allow it (/etc/haft.toml:3)",
+        ),
+        (Some(ExecSecurity::Full), ExecAsk::Always, Verdict::Ask, Outcome::Ask, 4, "set exec.ask = \"smart\" (/etc/haft.toml:4)"),
+        (
+            Some(ExecSecurity::SafeBin),
+            ExecAsk::Auto,
+            Verdict::Deny,
+            Outcome::Deny,
+            4,
+            "add 'exec(make all)' to rules.allow, or set exec.ask = \"smart\" (/etc/haft.toml:4)",
+        ),
+        (Some(ExecSecurity::Full), ExecAsk::Smart, Verdict::Allow, Outcome::Pass, 3, "to refuse it, add 'exec(make all)' to rules.deny"),
+    ] {
+        assert_eq!(explained(security, ask).await, (verdict, outcome, Some(line), change.to_owned()), "{security:?} {ask:?}");
+    }
 }

@@ -206,7 +206,7 @@ async fn an_undo_waits_for_a_call_that_works_on_the_file() {
     go.notify_one();
     assert!(running.await.unwrap().is_success());
     let refused = undoing.await;
-    assert!(matches!(&refused, Err(UndoError::Changed(path)) if path == Path::new("/workspace/a")), "{refused:?}");
+    assert!(matches!(&refused, Err(UndoError::Changed(paths)) if *paths == [Path::new("/workspace/a")]), "{refused:?}");
     assert_eq!(texts(&harness, ["a"]), some(["two"]), "the call's work is not lost");
 }
 

@@ -8,22 +8,24 @@ use super::blocking::{Call, Stop, blocking};
 use super::errors;
 
 /// A change that only has to be done.
-pub(super) trait Step: Send + 'static {
+pub(super) trait Step: Sized + Send + 'static {
     /// Does it.
-    fn take(self) -> Outcome;
+    fn take(self) -> Outcome<Self>;
 }
 
 /// How the step that counts ended.
 #[derive(Debug)]
-pub(super) enum Outcome {
+pub(super) enum Outcome<S> {
     Done,
+    /// Everything is as it was, but for directories that had gone and are there again: with them it is another change.
+    Anew(S, PreImage),
     /// It was done, but may not survive a power cut.
     NotSynced(ToolError),
     /// Everything is as it was.
     NotDone(ToolError),
 }
 
-impl Outcome {
+impl<S> Outcome<S> {
     /// Done; whether for certain, syncing it says.
     pub(super) fn done(synced: Result<(), Errno>, at: &Location) -> Self {
         synced.map_or_else(|errno| Self::NotSynced(errors::not_synced(at, errno)), |()| Self::Done)
@@ -44,17 +46,20 @@ where
     P: FnOnce(Stop) -> Result<(S, PreImage), ToolError> + Send + 'static,
 {
     let (_call, stop) = Call::begin();
-    let (last, image) = blocking(move || prepare(stop)).await?;
-    let before = if image.content.is_some() { Before::File } else { Before::Nothing };
-    let (path, after) = (image.path.clone(), image.after.clone());
-    journal.keep(image).await?;
-    match blocking(move || Ok(last.take())).await? {
-        Outcome::Done => Ok((before, after)),
-        Outcome::NotSynced(error) => Err(error),
-        Outcome::NotDone(error) => {
+    let (mut last, mut image) = blocking(move || prepare(stop)).await?;
+    loop {
+        let before = if image.content.is_some() { Before::File } else { Before::Nothing };
+        let (path, after) = (image.path.clone(), image.after.clone());
+        journal.keep(image).await?;
+        let outcome = blocking(move || Ok(last.take())).await?;
+        if matches!(outcome, Outcome::NotDone(_) | Outcome::Anew(..)) {
             // A pre-image too many is the lesser fault: the one to tell is why nothing was done.
             journal.withdraw(&path, after.as_deref()).await.ok();
-            Err(error)
+        }
+        match outcome {
+            Outcome::Done => return Ok((before, after)),
+            Outcome::NotSynced(error) | Outcome::NotDone(error) => return Err(error),
+            Outcome::Anew(again, another) => (last, image) = (again, another),
         }
     }
 }

@@ -55,7 +55,7 @@ impl Removal {
 }
 
 impl Step for Removal {
-    fn take(self) -> Outcome {
+    fn take(self) -> Outcome<Self> {
         match self.try_take() {
             Ok(()) => Outcome::done(self.parent.sync(), &self.at),
             Err(error) => Outcome::NotDone(error),

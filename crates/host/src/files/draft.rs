@@ -1,44 +1,51 @@
 //! New content beside its target, until it takes the target's place.
+//!
+//! Where the system can, it has no name until then: whatever ends the process, even in the middle of a large file, leaves
+//! nothing behind. Where it cannot, and for the moment in which a file is replaced, it has a name that nobody can guess.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Write;
 
-use haft_contract::{Location, PreImage, ToolError};
 use ring::digest::{Context, SHA256};
 use ring::rand::{SecureRandom, SystemRandom};
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Stat, Uid, fchmod, fchown, fstat, openat, unlinkat};
 use rustix::io::Errno;
 
 use super::blocking::Stop;
-use super::change::{Outcome, Step};
-use super::errors::{self, Deed, failed};
+use super::errors;
 use super::fingerprint::{each_piece, hex, hex_of};
 use super::parent::Parent;
 use super::reader::PIECE;
-use super::target::{self, Target};
+use super::target;
+use super::unnamed;
 
-/// How often a name that is taken is replaced by another.
-const ATTEMPTS: usize = 8;
-const TEMPORARY: OFlags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+/// How often a name that is taken, or a directory that is gone, is replaced by another.
+pub(super) const ATTEMPTS: usize = 8;
+const TEMPORARY: OFlags = OFlags::RDWR.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const NEW_FILE: Mode = Mode::RUSR.union(Mode::WUSR).union(Mode::RGRP).union(Mode::WGRP).union(Mode::ROTH).union(Mode::WOTH);
 
 /// A temporary file in its target's directory. Dropped before it is in place, it is gone.
 pub(super) struct Draft {
-    parent: Parent,
-    name: OsString,
-    temporary: OsString,
+    pub(super) parent: Parent,
+    pub(super) name: OsString,
+    /// The name it has until then, if it has one.
+    pub(super) temporary: Option<OsString>,
     file: File,
     /// The permissions that a new file has here.
     natural: Mode,
     hash: Context,
-    stop: Stop,
-    placed: bool,
+    pub(super) stop: Stop,
+    pub(super) placed: bool,
 }
 
 impl Draft {
     /// Makes an empty one, that only its owner can read.
     pub(super) fn begin(parent: Parent, name: &OsStr, stop: Stop) -> Result<Self, Errno> {
-        let (temporary, file) = create(&parent)?;
+        let (temporary, file) = match unnamed::create(&parent, NEW_FILE) {
+            Some(file) => (None, file),
+            None => create(&parent).map(|(name, file)| (Some(name), file))?,
+        };
         let name = name.to_owned();
         let mut draft = Self { parent, name, temporary, file, natural: Mode::empty(), hash: Context::new(&SHA256), stop, placed: false };
         draft.natural = target::permissions(&fstat(&draft.file)?);
@@ -81,27 +88,48 @@ impl Draft {
         Ok(hex(&self.hash.clone().finish()))
     }
 
-    /// Puts it in its target's place, if that still is what it was.
-    fn place(mut self, at: &Location, before: Option<&Stat>) -> Outcome {
-        if let Err(error) = self.try_place(at, before) {
-            return Outcome::NotDone(error);
+    /// Puts it in its target's place.
+    pub(super) fn place(&mut self, is_new: bool) -> Result<(), Errno> {
+        if self.temporary.is_none() && is_new {
+            match unnamed::link(&self.file, &self.parent, &self.name) {
+                // A name is needed where that is not allowed.
+                Err(errno) if !matches!(errno, Errno::EXIST | Errno::NOENT) => {}
+                answer => return answer,
+            }
         }
-        self.placed = true;
-        self.parent.settle();
-        Outcome::done(self.parent.sync(), at)
+        if self.temporary.is_none() {
+            self.take_a_name()?;
+        }
+        self.rename(is_new)
     }
 
-    fn try_place(&self, at: &Location, before: Option<&Stat>) -> Result<(), ToolError> {
-        self.stop.check().map_err(|errno| failed(Deed::Write, at, errno))?;
-        target::check_unchanged(&self.parent, &self.name, at, before)?;
-        self.rename(before.is_none()).map_err(|errno| match errno {
-            Errno::EXIST => errors::changed_meanwhile(at),
-            _ => failed(Deed::Write, at, errno),
-        })
+    fn take_a_name(&mut self) -> Result<(), Errno> {
+        let name = random_name()?;
+        match unnamed::link(&self.file, &self.parent, &name) {
+            Ok(()) => self.temporary = Some(name),
+            Err(errno @ Errno::NOENT) => return Err(errno),
+            Err(_) => self.copy_to_a_name()?,
+        }
+        Ok(())
+    }
+
+    /// Writes it once more, into a file that has a name.
+    fn copy_to_a_name(&mut self) -> Result<(), Errno> {
+        let (name, file) = create(&self.parent)?;
+        self.temporary = Some(name);
+        fchmod(&file, Mode::RUSR | Mode::WUSR)?;
+        let old = std::mem::replace(&mut self.file, file);
+        let stop = self.stop.clone();
+        each_piece(&old, &stop, |piece| self.file.write_all(piece).map_err(|error| errors::number(&error)))?;
+        let stat = fstat(&old)?;
+        let most = self.inherit(&stat)?;
+        fchmod(&self.file, target::permissions(&stat) & most)?;
+        self.file.sync_all().map_err(|error| errors::number(&error))
     }
 
     fn rename(&self, is_new: bool) -> Result<(), Errno> {
-        let (directory, from, to) = (self.parent.handle(), &self.temporary, &self.name);
+        let Some(from) = &self.temporary else { return Err(Errno::NOENT) };
+        let (directory, to) = (self.parent.handle(), &self.name);
         #[cfg(any(target_os = "linux", target_vendor = "apple"))]
         if is_new {
             use rustix::fs::{RenameFlags, renameat_with};
@@ -117,42 +145,18 @@ impl Draft {
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        if !self.placed {
+        if let (false, Some(temporary)) = (self.placed, &self.temporary) {
             // Nothing better can be done about one that will not go.
-            let _ = unlinkat(self.parent.handle(), &self.temporary, AtFlags::empty());
+            let _ = unlinkat(self.parent.handle(), temporary, AtFlags::empty());
         }
-    }
-}
-
-/// A draft that only has to be put in place.
-pub(super) struct Staged {
-    at: Location,
-    before: Option<Stat>,
-    draft: Draft,
-}
-
-impl Staged {
-    /// A sealed draft with this fingerprint, and the pre-image of what it replaces.
-    pub(super) fn new(at: &Location, before: Option<Target>, draft: Draft, after: String) -> (Self, PreImage) {
-        let stat = before.as_ref().map(|target| target.stat);
-        let image = target::pre_image(at, before, Some(after), &draft.parent);
-        (Self { at: at.clone(), before: stat, draft }, image)
-    }
-}
-
-impl Step for Staged {
-    fn take(self) -> Outcome {
-        self.draft.place(&self.at, self.before.as_ref())
     }
 }
 
 /// Creates a file under a name that nobody can guess, and that nobody else has made.
 fn create(parent: &Parent) -> Result<(OsString, File), Errno> {
     for _ in 0..ATTEMPTS {
-        let mut random = [0; 16];
-        SystemRandom::new().fill(&mut random).map_err(|_| Errno::IO)?;
-        let name = OsString::from(format!(".haft-{}", hex_of(&random)));
-        match openat(parent.handle(), &name, TEMPORARY, Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::WGRP | Mode::ROTH | Mode::WOTH) {
+        let name = random_name()?;
+        match openat(parent.handle(), &name, TEMPORARY, NEW_FILE) {
             Err(Errno::EXIST) => {}
             answer => return answer.map(|handle| (name, File::from(handle))),
         }
@@ -160,26 +164,63 @@ fn create(parent: &Parent) -> Result<(OsString, File), Errno> {
     Err(Errno::EXIST)
 }
 
+fn random_name() -> Result<OsString, Errno> {
+    let mut random = [0; 16];
+    SystemRandom::new().fill(&mut random).map_err(|_| Errno::IO)?;
+    Ok(OsString::from(format!(".haft-{}", hex_of(&random))))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::files::beneath::Way;
-    use crate::files::blocking::Call;
+    use crate::files::blocking::{Call, Stop};
     use crate::files::roots::{Place, Roots};
+
+    fn draft(folder: &std::path::Path, way: Way, stop: Stop) -> Draft {
+        let roots = Roots::open(folder, &[], &[], way).unwrap();
+        let place = Place { root: roots.writable().next().unwrap().clone(), beneath: "file".into() };
+        Draft::begin(Parent::open(&place).unwrap(), OsStr::new("file"), stop).unwrap()
+    }
+
+    fn mode(draft: &Draft) -> u32 {
+        target::permissions(&fstat(&draft.file).unwrap()).as_raw_mode()
+    }
 
     #[test]
     fn a28_content_is_private_until_it_is_complete() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let roots = Roots::open(folder.path(), &[], &[], Way::Kernel).unwrap();
-        let place = Place { root: roots.writable().next().unwrap().clone(), beneath: "file".into() };
-        let (_call, stop) = Call::begin();
-        let mut draft = Draft::begin(Parent::open(&place).unwrap(), OsStr::new("file"), stop).unwrap();
-        let mode = |draft: &Draft| target::permissions(&fstat(&draft.file).unwrap()).as_raw_mode();
-        draft.add(b"new").unwrap();
-        assert_eq!(mode(&draft), 0o600);
-        draft.seal(Some(Mode::RUSR | Mode::RGRP)).unwrap();
-        assert_eq!(mode(&draft), 0o440);
-        let taken = openat(draft.parent.handle(), &draft.temporary, TEMPORARY, Mode::RUSR);
-        assert_eq!(taken.unwrap_err(), Errno::EXIST, "a name that is taken is never used");
+        for way in [Way::Kernel, Way::Walk] {
+            let folder = tempfile::TempDir::new().unwrap();
+            let (_call, stop) = Call::begin();
+            let mut draft = draft(folder.path(), way, stop);
+            draft.add(b"new").unwrap();
+            assert_eq!(mode(&draft), 0o600);
+            draft.seal(Some(Mode::RUSR | Mode::RGRP)).unwrap();
+            assert_eq!(mode(&draft), 0o440);
+            if let Some(temporary) = &draft.temporary {
+                let taken = openat(draft.parent.handle(), temporary, TEMPORARY, Mode::RUSR);
+                assert_eq!(taken.unwrap_err(), Errno::EXIST, "a name that is taken is never used");
+            }
+        }
+    }
+
+    #[test]
+    fn what_may_not_be_given_a_name_is_written_once_more() {
+        for (way, is_new) in [Way::Kernel, Way::Walk].into_iter().flat_map(|way| [(way, true), (way, false)]) {
+            let folder = tempfile::TempDir::new().unwrap();
+            let (_call, stop) = Call::begin();
+            let mut draft = draft(folder.path(), way, stop);
+            draft.add(b"new").unwrap();
+            draft.seal(Some(Mode::RUSR | Mode::RGRP)).unwrap();
+            if let Some(name) = draft.temporary.take() {
+                unlinkat(draft.parent.handle(), name, AtFlags::empty()).unwrap();
+            }
+            draft.copy_to_a_name().unwrap();
+            assert_eq!(mode(&draft), 0o440);
+            draft.place(is_new).unwrap();
+            draft.placed = true;
+            let names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+            assert_eq!((names, std::fs::read(folder.path().join("file")).unwrap()), (vec!["file".into()], b"new".to_vec()));
+        }
     }
 }

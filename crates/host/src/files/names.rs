@@ -1,11 +1,14 @@
 //! When two names mean the same file on some volume.
 //!
 //! A rule that protects `.git` must also hold for `.GIT` where case does not count, for `.g<U+200C>it` where the
-//! volume ignores that character, and for `.git.` or `git~1` where a Windows volume is mounted. Names are folded
-//! to one form before they are compared; folding too much refuses too much, which is the safe side.
+//! volume ignores that character, and for `.git.` or `git~1` where a Windows volume is mounted; one on `é` also for an
+//! `e` with an accent of its own. Names are folded to one form before they are compared; folding too much refuses too
+//! much, which is the safe side.
 
 use std::ffi::OsStr;
 use std::path::{Component, Path};
+
+use icu_normalizer::ComposingNormalizerBorrowed;
 
 /// How much of a name its 8.3 form keeps.
 const SHORT_STEM: usize = 6;
@@ -72,7 +75,8 @@ pub(super) fn fold(name: &OsStr) -> String {
         name.to_ascii_lowercase()
     } else {
         // Upper case first: `ſ` has no lower case of its own, but is an `s` to a volume that folds case.
-        name.chars().filter(|letter| !is_ignored(*letter)).flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
+        let letters = name.chars().filter(|letter| !is_ignored(*letter)).flat_map(char::to_uppercase).flat_map(char::to_lowercase);
+        ComposingNormalizerBorrowed::new_nfc().normalize(&letters.collect::<String>()).into_owned()
     };
     folded.truncate(without_tail(&folded).len());
     folded
@@ -113,6 +117,9 @@ mod tests {
         }
         assert_eq!(fold(OsStr::new(".\u{17f}\u{17f}h")), ".ssh");
         assert_eq!(fold(OsStr::new("con\u{fb01}g")), "config");
+        for composed in ["\u{e9}", "e\u{301}", "\u{c9}", "E\u{301}", "e\u{200d}\u{301}"] {
+            assert_eq!(fold(OsStr::new(composed)), "\u{e9}", "{composed:?}");
+        }
         assert_eq!(fold(OsStr::new(".github")), ".github");
     }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Mode, OFlags, Stat, fsync, mkdirat, openat, statat, unlinkat};
 use rustix::io::Errno;
 
-use super::beneath::{DIRECTORY, open_beneath, open_name};
+use super::beneath::{DIRECTORY, Way, open_beneath, open_name};
 use super::errors;
 use super::roots::{Place, Root};
 
@@ -15,6 +15,7 @@ use super::roots::{Place, Root};
 #[derive(Debug)]
 pub(super) struct Parent {
     handle: OwnedFd,
+    way: Way,
     made: Vec<Made>,
     settled: bool,
 }
@@ -31,7 +32,7 @@ impl Parent {
     /// Opens the directory of a place.
     pub(super) fn open(place: &Place) -> Result<Self, Errno> {
         let handle = open_beneath(&place.root, parent_of(place), DIRECTORY)?;
-        Ok(Self { handle, made: Vec::new(), settled: false })
+        Ok(Self { handle, way: place.root.way(), made: Vec::new(), settled: false })
     }
 
     /// Opens the directory of a place, making what is missing.
@@ -42,9 +43,16 @@ impl Parent {
         }
     }
 
+    /// Opens it once more, because it is gone: what was made of the way to it is taken back, and made again.
+    pub(super) fn open_anew(&mut self, place: &Place) -> Result<(), Errno> {
+        self.take_back();
+        *self = Self::open_or_make(place)?;
+        Ok(())
+    }
+
     fn make(root: &Root, path: &Path) -> Result<Self, Errno> {
         let handle = root.handle().try_clone_to_owned().map_err(|error| errors::number(&error))?;
-        let mut parent = Self { handle, made: Vec::new(), settled: false };
+        let mut parent = Self { handle, way: root.way(), made: Vec::new(), settled: false };
         let mut whole = root.path().to_owned();
         for name in path {
             whole.push(name);
@@ -73,6 +81,10 @@ impl Parent {
     pub(super) fn handle(&self) -> &OwnedFd {
         &self.handle
     }
+    /// How it was opened.
+    pub(super) fn way(&self) -> Way {
+        self.way
+    }
     /// What a name is here, a link being a link.
     pub(super) fn status(&self, name: &OsStr) -> Result<Option<Stat>, Errno> {
         match statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -100,16 +112,22 @@ impl Parent {
     }
 }
 
+impl Parent {
+    fn take_back(&mut self) {
+        while let Some(made) = self.made.pop() {
+            match unlinkat(&made.within, &made.name, AtFlags::REMOVEDIR) {
+                Ok(()) | Err(Errno::NOENT) => {}
+                // One that is not empty any more holds somebody else's file, and stays with all above it.
+                Err(_) => return self.made.clear(),
+            }
+        }
+    }
+}
+
 impl Drop for Parent {
     fn drop(&mut self) {
-        if self.settled {
-            return;
-        }
-        for made in self.made.iter().rev() {
-            // One that is not empty any more holds somebody else's file, and stays with all above it.
-            if unlinkat(&made.within, &made.name, AtFlags::REMOVEDIR).is_err() {
-                return;
-            }
+        if !self.settled {
+            self.take_back();
         }
     }
 }

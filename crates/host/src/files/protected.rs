@@ -3,7 +3,7 @@
 //! The rules name paths, not files: a protected file that does not exist yet cannot be created either.
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use haft_contract::ToolError;
 
@@ -93,6 +93,12 @@ const NEVER_WRITTEN: [(&str, &[&str]); 7] = [
     (PROJECT, &[".envrc", ".npmrc"]),
 ];
 
+/// The names that are protected in any folder, without patterns.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    let all = NEVER_WRITTEN.iter().flat_map(|(_, names)| names.iter().copied());
+    all.filter(|name| !name.starts_with('/') && !name.contains('*'))
+}
+
 /// What is most likely a secret: keys, passwords and tokens, by the names that their programs give them. Templates such as
 /// `.env.example` and public keys are not among them.
 const SECRETS: &[&str] = &[
@@ -168,7 +174,7 @@ pub(super) struct Rules {
     /// What is not read because it is most likely a secret.
     secrets: Vec<Pattern>,
     never_written: Vec<(&'static str, Pattern)>,
-    own: Vec<(&'static str, Vec<Name>)>,
+    own: Vec<(&'static str, PathBuf, Vec<Name>)>,
 }
 
 impl Rules {
@@ -184,11 +190,16 @@ impl Rules {
 
     /// Protects one of Haft's own folders.
     pub(super) fn protect_own(&mut self, path: &Path) {
-        self.own.push((HAFT, names::fold_all(path)));
+        self.own.push((HAFT, path.to_owned(), names::fold_all(path)));
     }
     /// Protects a folder of Git's that does not bear its name.
     pub(super) fn protect_git(&mut self, path: &Path) {
-        self.own.push((GIT, names::fold_all(path)));
+        self.own.push((GIT, path.to_owned(), names::fold_all(path)));
+    }
+
+    /// The folders that were protected by their paths.
+    pub(super) fn own_paths(&self) -> impl Iterator<Item = PathBuf> {
+        self.own.iter().map(|(_, path, _)| path.clone())
     }
 
     /// Adds what the rules say of a path. A refusal that is there already stays: every spelling must pass.
@@ -220,7 +231,7 @@ impl Rules {
         own.chain(self.secrets.iter().map(|pattern| (Denied::Secret, pattern))).find(|(_, pattern)| pattern.covers(names))
     }
     fn protected(&self, names: &Names) -> Option<&'static str> {
-        let own = self.own.iter().find(|(_, folder)| names.whole().starts_with(folder)).map(|(why, _)| *why);
+        let own = self.own.iter().find(|(_, _, folder)| names.whole().starts_with(folder)).map(|(why, ..)| *why);
         own.or_else(|| self.never_written.iter().find(|(_, pattern)| pattern.covers(names)).map(|(why, _)| *why))
     }
 }

@@ -11,12 +11,13 @@ use rustix::io::Errno;
 use super::blocking::{Stop, blocking};
 use super::change::change;
 use super::delete::Removal;
-use super::draft::{Draft, Staged};
+use super::draft::Draft;
 use super::errors::{self, Deed, failed};
 use super::fingerprint;
 use super::parent::Parent;
 use super::reader::PIECE;
 use super::roots::Place;
+use super::staged::Staged;
 use super::target::{self, Target};
 
 /// Puts a file back, if it still is what the change left, and removes the directories that the change made.

@@ -102,6 +102,9 @@ impl Roots {
         self.all.iter().any(|own| Arc::ptr_eq(own, root))
     }
     /// Those in which files may be written.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Arc<Root>> {
+        self.all.iter()
+    }
     pub(super) fn writable(&self) -> impl Iterator<Item = &Arc<Root>> {
         self.all.iter().filter(|root| root.zone == Zone::Workspace)
     }

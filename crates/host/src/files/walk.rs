@@ -4,7 +4,7 @@
 //! in it is opened through it: so a name that was swapped for a link meanwhile leads nowhere. This is why the walk is our
 //! own. Libraries list by path, and hold all names of a directory at once; ours holds some, however many there are.
 
-mod denied;
+pub(super) mod denied;
 mod directory;
 mod ignored;
 mod listing;

@@ -7,11 +7,12 @@ use rustix::io::Errno;
 
 use super::blocking::Stop;
 use super::change::{Before, change};
-use super::draft::{Draft, Staged};
+use super::draft::Draft;
 use super::errors::{self, Deed, failed};
 use super::fingerprint;
 use super::parent::Parent;
 use super::roots::Place;
+use super::staged::Staged;
 use super::target::{self, Target};
 
 /// How often a directory that vanishes is made again.

@@ -64,6 +64,13 @@ impl GuardedClient {
         Self { guard: Arc::new(Guard::new(rules)), resolver, options: Arc::new(options), clients: Mutex::default() }
     }
 
+    pub(crate) fn guard(&self) -> Arc<Guard> {
+        Arc::clone(&self.guard)
+    }
+    pub(crate) fn resolver(&self) -> Arc<dyn Resolve> {
+        Arc::clone(&self.resolver)
+    }
+
     fn target(&self, method: &str, url: &str) -> Result<Target, ToolError> {
         Target::parse(method, url).map(|target| self.screened(target))
     }

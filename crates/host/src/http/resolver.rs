@@ -59,9 +59,10 @@ impl reqwest::dns::Resolve for JudgingResolver {
     }
 }
 
-type Failure = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-async fn judged_addresses(guard: &Guard, resolver: &dyn Resolve, host: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
+/// The addresses of a name, every one of them judged.
+pub(crate) async fn judged_addresses(guard: &Guard, resolver: &dyn Resolve, host: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
     if is_loopback_name(host) {
         return Ok(guard.loopback(host, port)?);
     }

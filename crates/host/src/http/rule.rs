@@ -84,6 +84,10 @@ impl NetworkRule {
     pub(crate) fn covers_address(&self, address: IpAddr, port: u16) -> bool {
         matches!(self.pattern, Pattern::Addresses(network) if network.contains(address)) && self.covers_port(port)
     }
+    /// Whether it speaks of one port alone.
+    pub(crate) const fn has_port(&self) -> bool {
+        self.port.is_some()
+    }
     fn covers_port(&self, port: u16) -> bool {
         self.port.is_none_or(|only| only == port)
     }

@@ -42,7 +42,10 @@ impl Desktop {
     pub(super) async fn show(&self, notice: &Notice, is_trusted: impl Fn(&Path) -> bool) -> Result<Option<&'static str>, String> {
         let Some((name, program)) = self.program(is_trusted) else { return Ok(None) };
         let arguments = if name == "osascript" { osascript(notice) } else { notify_send(notice) };
-        let output = LocalProcesses.run(self.command(program, arguments), CancellationToken::new()).await.map_err(|error| said(&error))?;
+        let output = LocalProcesses::default()
+            .run(self.command(program, arguments), CancellationToken::new())
+            .await
+            .map_err(|error| said(&error))?;
         match output.code {
             Some(0) if !output.timed_out => Ok(Some(name)),
             _ if output.timed_out => Err(format!("{name} did not end within {TIME_LIMIT:?}")),

@@ -22,17 +22,25 @@ const HIJACKING_PREFIXES: &[&str] = &["LD_", "DYLD_", "BASH_FUNC_", "GIT_", "MAL
 
 /// The whole environment of a program.
 pub(super) fn for_command(command: &CommandSpec) -> Result<Vec<(OsString, OsString)>, ToolError> {
+    check_all(&command.environment)?;
+    Ok(with(&command.environment))
+}
+
+/// The clean environment with more variables, which were checked.
+pub(super) fn with(variables: &[(String, String)]) -> Vec<(OsString, OsString)> {
     let mut all: Vec<(OsString, OsString)> = vec![("PATH".into(), search_path(std::env::var_os("PATH")))];
     all.extend(INHERITED.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?))));
-    for (name, value) in &command.environment {
-        check(name, value)?;
-        all.push((name.into(), value.into()));
-    }
-    Ok(all)
+    all.extend(variables.iter().map(|(name, value)| (name.into(), value.into())));
+    all
+}
+
+/// Whether all of these may be set.
+pub(super) fn check_all(variables: &[(String, String)]) -> Result<(), ToolError> {
+    variables.iter().try_for_each(|(name, value)| check(name, value))
 }
 
 /// The search path without entries that depend on the current directory: a program planted there must not be found.
-fn search_path(inherited: Option<OsString>) -> OsString {
+pub(super) fn search_path(inherited: Option<OsString>) -> OsString {
     let usual = || OsString::from("/usr/local/bin:/usr/bin:/bin");
     let Some(inherited) = inherited else { return usual() };
     let absolute: Vec<_> = std::env::split_paths(&inherited).filter(|folder| Path::is_absolute(folder)).collect();

@@ -102,6 +102,29 @@ fn a_read_only_disk_is_read_and_says_why_it_is_not_written() {
 }
 
 #[test]
+fn without_the_kernels_own_folder_files_are_written_all_the_same() {
+    let Some(world) = world() else {
+        return run_again(
+            "faults::without_the_kernels_own_folder_files_are_written_all_the_same",
+            "mkdir a; printf old > a/file; mount -t tmpfs tmpfs /proc",
+        );
+    };
+    block_on(async {
+        let files = open(WorkspaceOptions::new(&world), BOTH[0]);
+        for path in ["a/file", "a/new", "b/new"] {
+            let journal = Kept::meanwhile(|image| {
+                let drafts = names(image.path.parent().unwrap()).into_iter().filter(|name| name.starts_with(".haft-")).count();
+                assert_eq!(drafts, 1, "a file without a name could get none here");
+                Ok(())
+            });
+            files.write(&files.locate(Path::new(path)).unwrap(), "new".into(), WriteMode::Overwrite, &journal).await.unwrap();
+            assert_eq!(std::fs::read_to_string(world.join(path)).unwrap(), "new");
+        }
+        assert_eq!((names(&world.join("a")), names(&world.join("b"))), (vec!["file".into(), "new".into()], vec!["new".into()]));
+    });
+}
+
+#[test]
 fn a30_mounts_inside_the_workspace_are_contained() {
     let Some(world) = world() else {
         return run_again(

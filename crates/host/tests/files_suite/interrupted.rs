@@ -8,7 +8,7 @@ use std::task::{Context, Waker};
 use haft_contract::{BoxFuture, FileSystem, Journal, PreImage, SpillWriter, ToolError, WriteMode};
 use tokio::sync::Notify;
 
-use crate::support::{BOTH, Disk, Kept, names, tree};
+use crate::support::{BOTH, Disk, Kept, Way, names, tree};
 
 #[tokio::test]
 async fn a_journal_that_fails_leaves_everything_as_it_was() {
@@ -48,11 +48,11 @@ impl Journal for Never {
 
 #[tokio::test]
 async fn a_write_that_is_dropped_while_it_waits_leaves_everything_as_it_was() {
-    let disk = Disk::new();
-    let files = disk.files(BOTH[0]);
-    disk.put("file", "old");
-    let before = tree(&disk.ws);
-    for path in ["file", "a/b/new"] {
+    for (way, path) in BOTH.into_iter().flat_map(|way| ["file", "a/b/new"].map(|path| (way, path))) {
+        let disk = Disk::new();
+        let files = disk.files(way);
+        disk.put("file", "old");
+        let before = tree(&disk.ws);
         let at = files.locate(Path::new(path)).unwrap();
         let never = Never::default();
         let mut writing = files.write(&at, "new".into(), WriteMode::Overwrite, &never);
@@ -60,9 +60,40 @@ async fn a_write_that_is_dropped_while_it_waits_leaves_everything_as_it_was() {
             _ = &mut writing => panic!("written without the journal"),
             () = never.0.notified() => {}
         }
-        assert!(tree(&disk.ws).values().any(|content| content == "new"), "the draft is there");
+        let has_draft = tree(&disk.ws).values().any(|content| content == "new");
+        assert!(has_draft || way == Way::Kernel, "the draft is there");
         drop(writing);
         assert_eq!(tree(&disk.ws), before);
+    }
+}
+
+/// Of two calls that write into a new directory, the one that made it gives up while the other is about to write: that one
+/// makes the directory again, and says so.
+#[tokio::test]
+async fn a_directory_that_goes_while_a_write_waits_is_made_again_and_journalled() {
+    for (way, path) in BOTH.into_iter().flat_map(|way| ["d/new", "d/e/new"].map(|path| (way, path))) {
+        let disk = Disk::new();
+        let files = disk.files(way);
+        let directory = disk.ws.join(path).parent().unwrap().to_owned();
+        let removals = Mutex::new(0);
+        let losing = Kept::meanwhile(|_| {
+            let mut removals = removals.lock().unwrap();
+            // With a named draft in it, the directory cannot go.
+            if *removals < 2 && std::fs::remove_dir(&directory).is_ok() {
+                *removals += 1;
+            }
+            Ok(())
+        });
+        let at = files.locate(Path::new(path)).unwrap();
+        files.write(&at, "new".into(), WriteMode::Overwrite, &losing).await.unwrap();
+        assert_eq!(disk.get(path), "new");
+        let images = losing.images();
+        assert_eq!(images.len(), 1, "what did not happen was withdrawn");
+        let made: Vec<_> =
+            ["d", "d/e"].into_iter().filter(|made| path.starts_with(&format!("{made}/"))).map(|made| disk.ws.join(made)).collect();
+        assert_eq!(images[0].created_directories, made);
+        files.restore(&at, images[0].clone().back(), &Kept::default()).await.unwrap();
+        assert_eq!(names(&disk.ws), Vec::<String>::new(), "{way:?}");
     }
 }
 

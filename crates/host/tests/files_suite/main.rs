@@ -6,6 +6,7 @@ mod escapes;
 mod faults;
 mod ignoring;
 mod interrupted;
+mod killed;
 mod links;
 mod property;
 mod protected;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use haft_contract::{ErrorKind, FileSystem, WriteMode, Written};
 
-use crate::support::{BOTH, Disk, Image, Kept, kind_and_message, names, write};
+use crate::support::{BOTH, Disk, Image, Kept, Way, kind_and_message, names, write};
 
 const HASH_OF_NEW: &str = "11507a0e2f5e69d5dfa40a62a1bd7b6ee57e6bcd85c67c9b8431b36fff21c437";
 const HASH_OF_OLD_NEW: &str = "76ecdaec0cc05ceaf5781f2731926d291107c1c2f2f9a2e229a89db2f2080ab3";
@@ -102,7 +102,7 @@ async fn the_bits_that_lend_power_do_not_survive_new_content() {
 #[tokio::test]
 async fn a28_temporaries_cannot_be_guessed_or_read_and_are_gone_afterwards() {
     let disk = Disk::new();
-    let files = disk.files(BOTH[0]);
+    let files = disk.files(Way::Walk);
     let seen = Mutex::new(Vec::new());
     let look = |_: &Image| {
         let temporary = names(&disk.ws).into_iter().find(|name| name.starts_with(".haft-")).unwrap();

@@ -1,11 +1,13 @@
 //! Finding the lines that differ, in bounded time.
 //!
-//! Few lines are compared all at once. Many are walked through side by side: where they differ, a window is opened that grows
-//! until it has lines in it that are the same again. So the time depends on how much there is, not on how much of it differs.
+//! What is the same is passed over as bytes, and nothing is kept of it. Few lines are compared all at once. Of many, a window is
+//! opened where they differ, that grows until it has lines in it that are the same again. So the time depends on how much
+//! there is, not on how much of it differs, and the memory on how much differs alone.
 
-use std::ops::Range;
-
+use memchr::{memchr_iter, memrchr};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use super::lines::split;
 
 /// So many lines are compared all at once.
 const AT_ONCE: usize = 10_000;
@@ -16,97 +18,186 @@ const WINDOWS: [usize; 3] = [64, 512, 4096];
 /// So many lines that are the same in a row are no accident.
 const NO_ACCIDENT: usize = 4;
 
+/// The start of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Point {
+    /// How many lines stand before it.
+    pub(super) line: usize,
+    /// How many bytes stand before it.
+    pub(super) byte: usize,
+}
+
+impl Point {
+    fn behind(self, lines: &[&[u8]]) -> Self {
+        Self { line: self.line + lines.len(), byte: self.byte + lines.iter().map(|line| line.len()).sum::<usize>() }
+    }
+}
+
+/// Lines in a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stretch {
+    pub(super) start: Point,
+    pub(super) end: Point,
+}
+
+impl Stretch {
+    /// How many lines there are.
+    pub(super) fn len(&self) -> usize {
+        self.end.line - self.start.line
+    }
+}
+
 /// Lines that went, and lines that came in their place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Run {
-    pub(super) old: Range<usize>,
-    pub(super) new: Range<usize>,
+    pub(super) old: Stretch,
+    pub(super) new: Stretch,
 }
 
 /// The runs of lines that differ, in order.
-pub(super) fn compare(old: &[&[u8]], new: &[&[u8]]) -> Vec<Run> {
-    let mut walk = Walk { old, new, at: (0, 0), runs: Vec::new() };
-    if old.len() + new.len() <= AT_ONCE {
-        walk.take(&capture_diff_slices(Algorithm::Myers, old, new));
-        return walk.runs;
-    }
-    while walk.skip_same() {
-        walk.window();
+pub(super) fn compare(old: &[u8], new: &[u8]) -> Vec<Run> {
+    let mut walk = Walk { old, new, at: (Point::default(), Point::default()), runs: Vec::new() };
+    walk.skip_same();
+    let end = common_end(walk.rest().0, walk.rest().1);
+    (walk.old, walk.new) = (&old[..old.len() - end], &new[..new.len() - end]);
+    let (old, new) = walk.rest();
+    let few = lines_in(old) + lines_in(new) <= AT_ONCE;
+    while !walk.is_over() {
+        walk.window(if few { &[usize::MAX] } else { &WINDOWS });
+        walk.skip_same();
     }
     walk.runs
 }
 
 struct Walk<'a> {
-    old: &'a [&'a [u8]],
-    new: &'a [&'a [u8]],
+    old: &'a [u8],
+    new: &'a [u8],
     /// The next line on each side.
-    at: (usize, usize),
+    at: (Point, Point),
     runs: Vec<Run>,
 }
 
-impl Walk<'_> {
-    /// Goes on to the next difference, if there is one.
-    fn skip_same(&mut self) -> bool {
-        let (old, new) = (&self.old[self.at.0..], &self.new[self.at.1..]);
-        let same = old.iter().zip(new).take_while(|(one, other)| one == other).count();
-        self.at = (self.at.0 + same, self.at.1 + same);
-        self.at != (self.old.len(), self.new.len())
+impl<'a> Walk<'a> {
+    fn rest(&self) -> (&'a [u8], &'a [u8]) {
+        (&self.old[self.at.0.byte..], &self.new[self.at.1.byte..])
+    }
+
+    fn is_over(&self) -> bool {
+        self.rest() == (&[], &[])
+    }
+
+    /// Goes on to the next difference.
+    fn skip_same(&mut self) {
+        let (old, new) = self.rest();
+        let bytes = common_start(old, new);
+        let lines = lines_in(&old[..bytes]);
+        for at in [&mut self.at.0, &mut self.at.1] {
+            *at = Point { line: at.line + lines, byte: at.byte + bytes };
+        }
     }
 
     /// Looks for where the lines are the same again.
-    fn window(&mut self) {
-        for size in WINDOWS {
-            let part = |lines: &[&[u8]], at: usize| at..at.saturating_add(size).min(lines.len());
-            let (old, new) = (part(self.old, self.at.0), part(self.new, self.at.1));
-            let all = (old.end, new.end) == (self.old.len(), self.new.len());
-            let is_last = size == WINDOWS[WINDOWS.len() - 1];
-            let operations = capture_diff_slices(Algorithm::Myers, &self.old[old], &self.new[new]);
+    fn window(&mut self, sizes: &[usize]) {
+        let rest = self.rest();
+        for (size, larger) in sizes.iter().zip((0..sizes.len()).rev()) {
+            let lines: [Vec<&[u8]>; 2] = [rest.0, rest.1].map(|bytes| split(bytes).take(*size).collect());
+            let all = lines.iter().flatten().map(|line| line.len()).sum::<usize>() == rest.0.len() + rest.1.len();
+            let is_last = larger == 0;
+            let operations = capture_diff_slices(Algorithm::Myers, &lines[0], &lines[1]);
             let least = if is_last { 1 } else { NO_ACCIDENT };
             match operations.iter().rposition(|operation| matches!(operation, DiffOp::Equal { len, .. } if *len >= least)) {
-                Some(same) if !all => return self.take(&operations[..=same]),
-                _ if all || is_last => return self.take(&operations),
+                Some(same) if !all => return self.take(&operations[..=same], &lines),
+                _ if all || is_last => return self.take(&operations, &lines),
                 _ => {}
             }
         }
     }
 
-    fn take(&mut self, operations: &[DiffOp]) {
+    fn take(&mut self, operations: &[DiffOp], [old, new]: &[Vec<&[u8]>; 2]) {
         for operation in operations {
-            let (old, new) = (operation.old_range().len(), operation.new_range().len());
             let start = self.at;
-            self.at = (start.0 + old, start.1 + new);
+            self.at = (start.0.behind(&old[operation.old_range()]), start.1.behind(&new[operation.new_range()]));
             if matches!(operation, DiffOp::Equal { .. }) {
                 continue;
             }
             match self.runs.last_mut() {
                 Some(last) if (last.old.end, last.new.end) == start => (last.old.end, last.new.end) = self.at,
-                _ => self.runs.push(Run { old: start.0..self.at.0, new: start.1..self.at.1 }),
+                _ => {
+                    let (old, new) = (Stretch { start: start.0, end: self.at.0 }, Stretch { start: start.1, end: self.at.1 });
+                    self.runs.push(Run { old, new });
+                }
             }
         }
     }
+}
+
+/// How many lines there are, the last one ended or not.
+fn lines_in(bytes: &[u8]) -> usize {
+    memchr_iter(b'\n', bytes).count() + usize::from(bytes.last().is_some_and(|last| *last != b'\n'))
+}
+
+/// How many bytes two files start with in common, whole lines.
+fn common_start(old: &[u8], new: &[u8]) -> usize {
+    let same = equal_bytes(old, new, |bytes, from, length| &bytes[from..from + length], |bytes, at| bytes[at]);
+    if same == old.len().max(new.len()) {
+        return same;
+    }
+    // A line that only one of them ends is not common.
+    memrchr(b'\n', &old[..same]).map_or(0, |feed| feed + 1)
+}
+
+/// How many bytes two files end with in common, whole lines.
+fn common_end(old: &[u8], new: &[u8]) -> usize {
+    let from_end = |bytes: &[u8], at: usize| bytes[bytes.len() - 1 - at];
+    let same = equal_bytes(old, new, |bytes, from, length| &bytes[bytes.len() - from - length..bytes.len() - from], from_end);
+    let whole = |bytes: &[u8]| same == bytes.len() || bytes[bytes.len() - same - 1] == b'\n';
+    if whole(old) && whole(new) {
+        return same;
+    }
+    let tail = &old[old.len() - same..];
+    memchr::memchr(b'\n', tail).map_or(0, |feed| same - feed - 1)
+}
+
+/// How many bytes are the same, by pieces first.
+fn equal_bytes(
+    old: &[u8],
+    new: &[u8],
+    piece: impl for<'b> Fn(&'b [u8], usize, usize) -> &'b [u8],
+    byte: impl Fn(&[u8], usize) -> u8,
+) -> usize {
+    const PIECE: usize = 4096;
+    let most = old.len().min(new.len());
+    let mut same = 0;
+    while same + PIECE <= most && piece(old, same, PIECE) == piece(new, same, PIECE) {
+        same += PIECE;
+    }
+    same + (same..most).take_while(|at| byte(old, *at) == byte(new, *at)).count()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// What the runs make of the old lines.
-    fn made(old: &[&[u8]], new: &[&[u8]]) -> (Vec<Vec<u8>>, usize) {
-        let (mut lines, mut at, mut changed) = (Vec::new(), 0, 0);
-        for run in compare(old, new) {
-            lines.extend(old[at..run.old.start].iter().map(|line| line.to_vec()));
-            lines.extend(new[run.new.clone()].iter().map(|line| line.to_vec()));
-            at = run.old.end;
-            changed += run.old.len() + run.new.len();
+    /// What the runs make of the old file, and how many lines change.
+    fn made(old: &[u8], new: &[u8]) -> (Vec<u8>, usize) {
+        let (mut bytes, mut at, mut changed) = (Vec::new(), Point::default(), 0);
+        for Run { old: gone, new: come } in compare(old, new) {
+            bytes.extend_from_slice(&old[at.byte..gone.start.byte]);
+            bytes.extend_from_slice(&new[come.start.byte..come.end.byte]);
+            for (file, point) in [(old, gone.start), (old, gone.end), (new, come.start), (new, come.end)] {
+                assert_eq!(point.line, lines_in(&file[..point.byte]));
+            }
+            changed += gone.len() + come.len();
+            at = gone.end;
         }
-        lines.extend(old[at..].iter().map(|line| line.to_vec()));
-        (lines, changed)
+        bytes.extend_from_slice(&old[at.byte..]);
+        (bytes, changed)
     }
 
     fn check(old: &[String], new: &[String], most: usize) {
-        let (old, new): (Vec<_>, Vec<_>) = (old.iter().map(String::as_bytes).collect(), new.iter().map(String::as_bytes).collect());
-        let (lines, changed) = made(&old, &new);
-        assert!(lines == new, "the runs lead elsewhere");
+        let (old, new) = (old.join("\n"), new.join("\n"));
+        let (bytes, changed) = made(old.as_bytes(), new.as_bytes());
+        assert!(bytes == new.as_bytes(), "the runs lead elsewhere");
         assert!(changed <= most, "{changed} lines changed, not {most}");
     }
 

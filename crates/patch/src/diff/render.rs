@@ -23,55 +23,35 @@ pub(super) fn render(changed: &Changed<'_>, path: &str, context: usize) -> Strin
     let path = quoted_whole(path.as_bytes());
     let text = format!("--- a/{path}\n+++ b/{path}\n");
     let mut page = Page { text, returns: !changed.all_end_with_returns(SHOWN_LINES), left: SHOWN_LINES, hidden: (0, 0) };
-    let before = changed.lines_before();
     for group in groups(changed.runs(), context) {
-        group.render(changed, before, context, &mut page);
+        group.render(changed, context, &mut page);
     }
     page.finish()
 }
 
 fn groups(runs: &[Run], context: usize) -> impl Iterator<Item = Group<'_>> {
-    runs.chunk_by(move |one, other| other.old.start - one.old.end <= context.saturating_mul(2)).map(|runs| Group { runs })
+    runs.chunk_by(move |one, other| other.old.start.line - one.old.end.line <= context.saturating_mul(2)).map(|runs| Group { runs })
 }
 
 impl Group<'_> {
-    fn render(&self, changed: &Changed<'_>, before: usize, context: usize, page: &mut Page) {
+    fn render(&self, changed: &Changed<'_>, context: usize, page: &mut Page) {
         let ([first, ..], [.., last]) = (self.runs, self.runs) else { return };
         if page.is_full() {
             return page.hide(self.runs);
         }
-        let above = above(changed, first, context);
-        let below = below(changed, last, context);
-        let old = first.old.start..last.old.end;
-        let new = first.new.start..last.new.end;
-        let around = above.len() + below.len();
-        page.head((before + old.start - above.len(), old.len() + around), (before + new.start - above.len(), new.len() + around));
-        page.lines(' ', &above);
-        let mut at = first.old.start;
-        for run in self.runs {
-            page.lines(' ', changed.old_lines(at..run.old.start));
-            page.lines('-', changed.old_lines(run.old.clone()));
-            page.lines('+', changed.new_lines(run.new.clone()));
-            at = run.old.end;
+        let (above, below) = (changed.above(first, context), changed.below(last, context));
+        let range = |start: usize, end: usize| (start - above.len(), end - start + above.len() + below.len());
+        page.head(range(first.old.start.line, last.old.end.line), range(first.new.start.line, last.new.end.line));
+        page.lines(' ', above.iter().copied());
+        for (number, run) in self.runs.iter().enumerate() {
+            if let Some(before) = number.checked_sub(1).map(|before| &self.runs[before]) {
+                page.lines(' ', changed.between_runs(before, run));
+            }
+            page.lines('-', changed.gone(run));
+            page.lines('+', changed.come(run));
         }
-        page.lines(' ', &below);
+        page.lines(' ', below.iter().copied());
     }
-}
-
-/// The lines above a run that did not change.
-fn above<'a>(changed: &Changed<'a>, run: &Run, context: usize) -> Vec<&'a [u8]> {
-    let near = run.old.start.saturating_sub(context)..run.old.start;
-    let mut lines = changed.before(context - near.len());
-    lines.extend(changed.old_lines(near));
-    lines
-}
-
-/// The lines below a run that did not change.
-fn below<'a>(changed: &Changed<'a>, run: &Run, context: usize) -> Vec<&'a [u8]> {
-    let near = run.old.end..run.old.end.saturating_add(context).min(changed.old_len());
-    let mut lines = changed.old_lines(near.clone()).to_vec();
-    lines.extend(changed.behind(context - near.len()));
-    lines
 }
 
 /// The diff as far as it is written.
@@ -104,7 +84,7 @@ impl Page {
         self.hidden.1 += runs.iter().map(|run| run.old.len()).sum::<usize>();
     }
 
-    fn lines(&mut self, mark: char, lines: &[&[u8]]) {
+    fn lines<'a>(&mut self, mark: char, lines: impl Iterator<Item = &'a [u8]>) {
         for line in lines {
             match (self.is_full(), mark) {
                 (true, '+') => self.hidden.0 += 1,

@@ -21,7 +21,7 @@ pub fn canonical(tool: &Candidate<'_>, plan: &Plan, asks: &[About]) -> Result<Ve
         let rule = match about {
             About::Effect(place) => of_effect(tool, plan.effects().get(*place).ok_or("the plan has no such effect")?)?,
             About::Tool => of_tool(tool)?,
-            About::Firm => return Err("an ask rule or tainted data asks, which only a person can answer each time".into()),
+            About::Firm => return Err("an ask rule, a setting or tainted data asks, which only a person can answer each time".into()),
         };
         if !rules.contains(&rule) {
             rules.push(rule);

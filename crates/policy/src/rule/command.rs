@@ -1,5 +1,6 @@
 //! Patterns on the programs that a call runs.
 
+mod open;
 mod parse;
 pub(super) mod programs;
 mod words;
@@ -7,8 +8,9 @@ mod words;
 use std::borrow::Cow;
 use std::path::Path;
 
-use haft_contract::{Exec, ExecHost};
+use haft_contract::{Exec, ExecHost, ExecNature};
 
+use self::open::Given;
 pub(super) use self::parse::words;
 pub(super) use self::words::is_option;
 use self::words::{Wanted, Word};
@@ -96,18 +98,29 @@ impl CommandPattern {
         if !self.program.is(command) {
             return false;
         }
-        let program = (self.program == Program::Any).then_some(&*command.file);
-        let given = program.into_iter().chain(command.exec.arguments.iter().map(String::as_str));
+        let program = (self.program == Program::Any).then_some(Given::known(&command.file));
+        let given = program.into_iter().chain(open::given(command.exec));
         words::begin(&self.words, given.clone()) && self.options.iter().all(|option| option.is_among(&self.words, given.clone()))
     }
 
     /// What a `*` stands for must not be an option that runs another program: whoever means one writes it out.
     fn covers(&self, command: &Command<'_>) -> bool {
         let arguments = &command.exec.arguments;
+        if command.exec.nature == ExecNature::Expanded {
+            return command.is_clean && self.program.is_called(command.exec) && self.covers_anything(command);
+        }
         command.is_clean
             && self.program.is_called(command.exec)
             && words::cover(&self.words, arguments.iter().map(String::as_str), self.any_option)
             && ![&command.file, &command.called].iter().any(|name| programs::gadgets(name, arguments).any(|option| self.frees(option)))
+    }
+
+    /// Whether it permits the program whatever its words are: what is known only when it runs may be an option too.
+    fn covers_anything(&self, command: &Command<'_>) -> bool {
+        let any_words = self.any_option && self.words.iter().all(|word| *word == Word::Run) && !self.words.is_empty();
+        let is_known = self.program == Program::Any || !open::is_open(&command.exec.named);
+        let has_gadgets = || [&command.file, &command.called].iter().any(|name| programs::has_gadgets(name));
+        any_words && is_known && (self.program == Program::Any || !has_gadgets())
     }
 
     fn frees(&self, argument: &str) -> bool {

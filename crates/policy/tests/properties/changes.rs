@@ -1,6 +1,6 @@
 //! What can be added to a policy, and what a refusal advises to change in it.
 
-use haft_policy::{AllowList, AskMode, Caller, Change, ChannelSpec, Listed, PolicySpec, ToolLists};
+use haft_policy::{AllowList, AskMode, Caller, Change, ChannelSpec, ExecAsk, ExecSecurity, Listed, PolicySpec, ToolLists};
 
 fn of_project(entry: &str) -> Listed {
     Listed { of_project: true, ..entry.into() }
@@ -47,6 +47,10 @@ pub(crate) fn added(spec: &PolicySpec, what: usize, entries: &[Listed], rules: &
         22 => spec.groups.push(("theirs".into(), entries.to_vec())),
         23 => spec.groups.push(("fs".into(), entries.to_vec())),
         24 => spec.max_depth = 0,
+        25 => spec.exec.security = spec.exec.security.max(Some(ExecSecurity::SafeBin)),
+        26 => spec.exec.security = Some(ExecSecurity::Paranoid),
+        27 if spec.exec.ask == ExecAsk::Smart => spec.exec.ask = ExecAsk::Always,
+        28 if spec.exec.ask == ExecAsk::Smart => spec.exec.ask = ExecAsk::Auto,
         // Where nobody is asked, being asked would be more.
         _ if spec.ask != AskMode::Never => spec.ask = spec.ask.max(AskMode::Changes),
         _ => {}
@@ -103,6 +107,7 @@ pub(crate) fn make(change: &Change, spec: &mut PolicySpec, caller: &mut Caller) 
         Change::Set { key, value } => match key.as_str() {
             "access" => caller.access = value.parse().unwrap(),
             "ask" => spec.ask = AskMode::Rules,
+            "exec.ask" => spec.exec.ask = ExecAsk::Smart,
             other => panic!("{other}"),
         },
         _ => return false,

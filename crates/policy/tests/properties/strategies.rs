@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use haft_contract::{Access, Connect, Location, Plan, Section, Source, ToolDefinition, Zone};
+use haft_contract::{Access, Connect, Exec, ExecHost, ExecNature, Location, Plan, Section, Source, ToolDefinition, Zone};
 use haft_policy::catalog::CATALOG;
-use haft_policy::{AgentSpec, AllowList, AskMode, Caller, ChannelSpec, Listed, PolicySpec, Sender, ToolLists};
+use haft_policy::{
+    AgentSpec, AllowList, AskMode, Caller, ChannelSpec, ExecAsk, ExecSecurity, ExecSpec, Listed, PolicySpec, Sender, ToolLists,
+};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -42,6 +44,8 @@ pub(crate) fn rules() -> impl Strategy<Value = Vec<Listed>> {
         "web_fetch(domain:example.org)",
         "connect(method:POST)",
         "exec",
+        "exec(git push *)",
+        "exec(git status)",
         "web_*",
         "catch",
     ];
@@ -52,18 +56,34 @@ fn ask_mode() -> impl Strategy<Value = AskMode> {
     proptest::sample::select(vec![AskMode::Never, AskMode::Beyond, AskMode::Rules, AskMode::Changes, AskMode::Always])
 }
 
+fn programs() -> impl Strategy<Value = ExecSpec> {
+    let security = proptest::option::of(proptest::sample::select(vec![ExecSecurity::Full, ExecSecurity::SafeBin, ExecSecurity::Paranoid]));
+    let ask = proptest::sample::select(vec![ExecAsk::Auto, ExecAsk::Smart, ExecAsk::Always]);
+    (security, ask).prop_map(|(security, ask)| ExecSpec { security, ask, ..ExecSpec::default() })
+}
+
+/// One of the programs that rules speak of, with words that are known or not.
+fn git(word: &str, host: ExecHost) -> Plan {
+    let mut exec = Exec::new("/usr/bin/git", vec![word.into()], "/ws");
+    (exec.named, exec.host) = ("git".into(), host);
+    exec.nature = if word.starts_with('$') { ExecNature::Expanded } else { ExecNature::Any };
+    Plan::nothing().exec(exec)
+}
+
 pub(crate) fn spec() -> impl Strategy<Value = PolicySpec> {
     let channel = (lists(), persons()).prop_map(|(tools, sender)| ChannelSpec { tools, senders: vec![("name:Ann".into(), sender)] });
     let agent = (lists(), persons()).prop_map(|(tools, provided)| AgentSpec { tools, by_provider: vec![("p".into(), provided)] });
     let tables = (lists(), persons(), agent, channel, lists(), lists());
     // Allow rules that are the same as bare tool names with effects must be ones that may stand in rules.allow.
     let allowed = proptest::collection::vec(
-        proptest::sample::select(vec!["write_file(docs/a)", "web_fetch(domain:example.org)", "catch"]).prop_map(Listed::from),
+        proptest::sample::select(vec!["write_file(docs/a)", "web_fetch(domain:example.org)", "exec(git status)", "catch"])
+            .prop_map(Listed::from),
         0..3,
     );
-    (tables, entries(), rules(), rules(), allowed, ask_mode()).prop_map(
-        |((tools, provided, agent, channel, sandbox, subagents), disabled, deny, ask, allow, mode)| {
+    (tables, entries(), rules(), rules(), allowed, ask_mode(), programs()).prop_map(
+        |((tools, provided, agent, channel, sandbox, subagents), disabled, deny, ask, allow, mode, exec)| {
             let mut spec = PolicySpec::default();
+            spec.exec = exec;
             (spec.tools, spec.sandbox, spec.subagents, spec.disabled) = (tools, sandbox, subagents, disabled);
             spec.by_provider = vec![("p".into(), provided)];
             spec.agents = vec![("main".into(), agent)];
@@ -118,11 +138,15 @@ pub(crate) fn tools() -> Vec<(ToolDefinition, Source)> {
 
 pub(crate) fn plan() -> impl Strategy<Value = Plan> {
     let place = |name: &str, zone| Location::new(name.into(), format!("/ws/{name}").into(), name.into(), zone, Arc::new(()));
-    (0_usize..6).prop_map(move |kind| match kind {
+    (0_usize..10).prop_map(move |kind| match kind {
         0 => Plan::nothing(),
         1 => Plan::nothing().read(place("docs/a", Zone::Workspace)),
         2 => Plan::nothing().write(place("docs/a", Zone::Workspace)),
         3 => Plan::nothing().write(place("src/b", Zone::Workspace)).connect(Connect::new("https", "example.org", 443, "GET")),
+        6 => git("status", ExecHost::Host),
+        7 => git("push", ExecHost::Sandbox),
+        8 => git("$x", ExecHost::Host),
+        9 => git("status", ExecHost::Sandbox).write(place("docs/a", Zone::Workspace)),
         4 => Plan::nothing().connect(Connect::new("https", "example.org", 443, "POST")),
         _ => Plan::nothing().with(haft_contract::Effect::Unknown { why: "who knows".into() }),
     })

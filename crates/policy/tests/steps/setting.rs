@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use haft_contract::{Location, Plan, Source, ToolDefinition, Zone};
+use haft_contract::{Exec, ExecHost, Location, Plan, Source, ToolDefinition, Zone};
 use haft_policy::catalog::Vocabulary;
 use haft_policy::{AgentSpec, Caller, Candidate, Decision, Listed, Outcome, Place, Policy, PolicySpec, StandardPolicy, ToolLists};
 use serde_json::json;
@@ -28,22 +28,35 @@ pub(crate) struct Setting {
     pub(crate) caller: Caller,
     pub(crate) definition: ToolDefinition,
     pub(crate) switched_off: bool,
+    /// What the tool runs before it writes.
+    pub(crate) program: Option<Exec>,
 }
 
 impl Setting {
     pub(crate) fn new() -> Self {
         let mut caller = Caller::default();
         caller.owner = true;
-        Self { spec: PolicySpec::default(), caller, definition: tool(), switched_off: false }
+        Self { spec: PolicySpec::default(), caller, definition: tool(), switched_off: false, program: None }
     }
     pub(crate) fn decide(&self) -> Decision {
         let policy = StandardPolicy::compile(&self.spec, Vocabulary::core()).unwrap();
         let mut candidate = Candidate::new(&self.definition, &Source::BuiltIn);
         candidate.switched_off = self.switched_off;
-        let (offered, decided) = (policy.offer(&candidate, &self.caller), policy.decide(&candidate, Some(&plan()), &self.caller));
+        let plan = self.program.iter().fold(Plan::nothing(), |plan, exec| plan.exec(exec.clone()));
+        let plan = plan.with(super::setting::plan().effects()[0].clone());
+        let (offered, decided) = (policy.offer(&candidate, &self.caller), policy.decide(&candidate, Some(&plan), &self.caller));
         assert!(decided.verdict >= offered.verdict, "a call is never freer than the offer");
         decided
     }
+}
+
+/// A program by its name and words, found in /usr/bin.
+pub(crate) fn program(line: &str, host: ExecHost) -> Exec {
+    let mut words = line.split(' ').map(str::to_owned);
+    let named = words.next().unwrap_or_default();
+    let mut exec = Exec::new(PathBuf::from("/usr/bin").join(&named), words.collect(), "/ws");
+    (exec.named, exec.host) = (named, host);
+    exec
 }
 
 pub(crate) fn deny(entries: &[&str]) -> ToolLists {

@@ -1,9 +1,9 @@
 //! Every step alone, and every pair of neighbouring steps, with both outcomes.
 
-use haft_contract::Access;
-use haft_policy::{AskMode, ChannelSpec, Outcome, STEPS, ToolLists, Verdict};
+use haft_contract::{Access, ExecHost};
+use haft_policy::{AskMode, ChannelSpec, ExecSecurity, Outcome, STEPS, ToolLists, Verdict};
 
-use crate::setting::{Setting, allow, at, deny, main_agent, profile, provider, said};
+use crate::setting::{Setting, allow, at, deny, main_agent, profile, program, provider, said};
 
 type Arrange = fn(&mut Setting);
 
@@ -136,10 +136,20 @@ fn steps() -> Vec<Step> {
         },
         Step {
             name: "rules",
-            remove: |s| s.spec.rules.deny = vec![at("write(docs/**)")],
+            remove: |s| s.spec.rules.deny = vec![at("write(docs/**)"), at("exec(make)")],
             removes_with: denied("deny write(docs/**)"),
             keep: |s| s.spec.rules.allow = vec![at("cron")],
             keeps_with: Some("allow cron"),
+        },
+        Step {
+            name: "exec",
+            remove: |s| {
+                s.program = Some(program("make all", ExecHost::Sandbox));
+                s.spec.exec.security = Some(ExecSecurity::SafeBin);
+            },
+            removes_with: (Outcome::Ask, "no rule allows 'make' (exec.security = \"safe-bin\")"),
+            keep: |s| s.program = Some(program("make all", ExecHost::Sandbox)),
+            keeps_with: Some("behind walls any program runs (host:sandbox)"),
         },
         Step {
             name: "asking",

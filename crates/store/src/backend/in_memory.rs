@@ -71,6 +71,11 @@ impl State {
         self.images.iter().filter(|image| image.record == record).cloned().collect()
     }
 
+    fn images_of_session(&self, session: &str) -> Vec<PreImageRecord> {
+        let is_due = |image: &&PreImageRecord| self.calls.get(&image.record).is_some_and(|call| call.session == session && !call.undone);
+        self.images.iter().filter(is_due).cloned().collect()
+    }
+
     fn mark_undone(&mut self, record: &str) -> Result<(), StoreError> {
         self.calls.get_mut(record).ok_or_else(|| StoreError::no_call(record))?.undone = true;
         Ok(())
@@ -118,6 +123,10 @@ impl CallLog for InMemoryCallLog {
 
     fn pre_images<'a>(&'a self, record: &'a str) -> BoxFuture<'a, Result<Vec<PreImageRecord>, StoreError>> {
         Box::pin(async move { Ok(self.state().images_of(record)) })
+    }
+
+    fn session_images<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<PreImageRecord>, StoreError>> {
+        Box::pin(async move { Ok(self.state().images_of_session(session)) })
     }
 
     fn mark_undone<'a>(&'a self, record: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {

@@ -158,6 +158,11 @@ impl CallLog for SqliteCallLog {
         Box::pin(self.ask(move |connection| Ok(reader::pre_images(connection, &record)?)))
     }
 
+    fn session_images<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<PreImageRecord>, StoreError>> {
+        let session = session.to_owned();
+        Box::pin(self.ask(move |connection| Ok(reader::session_images(connection, &session)?)))
+    }
+
     fn mark_undone<'a>(&'a self, record: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(self.written(Change::Undone(record.to_owned())))
     }

@@ -69,6 +69,22 @@ pub(crate) async fn of_calls_that_ran_at_once_the_last_change_is_the_newest(log:
     assert_eq!(log.newest_undoable().await.unwrap().unwrap().id, "r2");
 }
 
+pub(crate) async fn a_session_has_the_pre_images_of_its_calls_in_the_order_they_were_kept(log: &dyn CallLog) {
+    for id in ["r1", "r2", "r3"] {
+        log.append(record(id)).unwrap();
+    }
+    log.append(CallRecord { session: "s2".into(), ..record("r4") }).unwrap();
+    let kept = [("r2", "/w/a"), ("r4", "/w/a"), ("r1", "/w/b"), ("r3", "/w/b"), ("r2", "/w/c")].map(|(record, path)| image(record, path));
+    for image in &kept {
+        log.keep(image.clone()).await.unwrap();
+    }
+    log.mark_undone("r3").await.unwrap();
+    let [first, other, second, _, third] = kept;
+    assert_eq!(log.session_images("s1").await.unwrap(), [first, second, third]);
+    assert_eq!(log.session_images("s2").await.unwrap(), [other]);
+    assert_eq!(log.session_images("s").await.unwrap(), []);
+}
+
 pub(crate) async fn a_pre_image_that_is_withdrawn_is_gone_and_no_other(log: &dyn CallLog) {
     let kept =
         |record, path, after: Option<&str>, mode| PreImageRecord { after: after.map(Into::into), mode: Some(mode), ..image(record, path) };

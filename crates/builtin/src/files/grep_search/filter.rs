@@ -10,6 +10,8 @@ use crate::shared::words;
 
 /// So many names are suggested for one that is unknown.
 const SUGGESTED: usize = 5;
+/// What an ending is called among the types, where no type has its name.
+const ENDING: &str = "ending";
 
 #[derive(Debug)]
 pub(super) struct Filter {
@@ -94,21 +96,30 @@ fn bad(glob: &str, error: &ignore::Error) -> ToolError {
 fn types(name: &str) -> Result<Types, ToolError> {
     let mut builder = TypesBuilder::new();
     builder.add_defaults();
-    builder.select(name);
-    builder.build().map_err(|_| unknown(name, &builder.definitions()))
+    let known = builder.definitions();
+    let outcome = match ending_of(name, &known) {
+        Some(ending) => builder.add(ENDING, &ending).and_then(|()| builder.select(ENDING).build()),
+        None => builder.select(name).build(),
+    };
+    outcome.map_err(|_| unknown(name, &known))
+}
+
+/// Some write `rs` for the type that is called `rust`: then it is the ending alone that they mean.
+fn ending_of(name: &str, known: &[FileTypeDef]) -> Option<String> {
+    let ending = format!("*.{}", plain(name));
+    let is_named = known.iter().any(|known| known.name() == name);
+    let is_known = known.iter().any(|known| known.globs().contains(&ending));
+    (is_known && !is_named).then_some(ending)
+}
+
+fn plain(name: &str) -> String {
+    name.trim_start_matches('.').to_ascii_lowercase()
 }
 
 fn unknown(name: &str, known: &[FileTypeDef]) -> ToolError {
-    let wanted = name.trim_start_matches('.').to_ascii_lowercase();
-    let ending = format!("*.{wanted}");
-    let mut near: Vec<(f64, &str)> = known
-        .iter()
-        .map(|known| {
-            let has_ending = known.globs().contains(&ending);
-            (if has_ending { 2.0 } else { strsim::jaro_winkler(&wanted, known.name()) }, known.name())
-        })
-        .filter(|(near, _)| *near > 0.8)
-        .collect();
+    let wanted = plain(name);
+    let mut near: Vec<(f64, &str)> =
+        known.iter().map(|known| (strsim::jaro_winkler(&wanted, known.name()), known.name())).filter(|(near, _)| *near > 0.8).collect();
     near.sort_by(|(one, name), (other, another)| other.total_cmp(one).then(name.cmp(another)));
     let names: Vec<String> = near.iter().take(SUGGESTED).map(|(_, name)| format!("'{name}'")).collect();
     let hint = if names.is_empty() { String::new() } else { format!(" Perhaps {}?", names.join(", ")) };
@@ -156,6 +167,9 @@ mod tests {
             (&[], Some("rust"), ".", "a.py", false),
             (&[], Some("make"), ".", "Makefile", true),
             (&["src/**"], Some("rust"), ".", "src/a.md", false),
+            (&[], Some("rs"), ".", "a.rs", true),
+            (&[], Some(".rs"), ".", "a.py", false),
+            (&[], Some("YML"), ".", "a.yml", true),
         ] {
             assert_eq!(filter(globs, kind).unwrap().admits(place, Path::new(path)), expected, "{globs:?} {kind:?} in {place} on {path}");
         }
@@ -174,11 +188,6 @@ mod tests {
                 Some("Pythn"),
                 "Parameter 'type' is no type of files that is known: 'Pythn'. Perhaps 'python', 'py', 'cython'? \
                  Or use 'glob', such as '*.pythn'.",
-            ),
-            (
-                &[],
-                Some(".rs"),
-                "Parameter 'type' is no type of files that is known: '.rs'. Perhaps 'rust', 'rst', 'r'? Or use 'glob', such as '*.rs'.",
             ),
             (&[], Some("zzzzzz"), "Parameter 'type' is no type of files that is known: 'zzzzzz'. Or use 'glob', such as '*.zzzzzz'."),
         ] {

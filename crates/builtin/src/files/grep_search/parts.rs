@@ -4,7 +4,7 @@
 //! same as if the file had been searched from its beginning to its end.
 
 use std::io::{self, Read};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use haft_contract::TreeEntry;
@@ -12,6 +12,8 @@ use haft_contract::TreeEntry;
 use super::params::Mode;
 use super::search::{Ended, Request, Search};
 use super::sink::{Line, Outcome};
+use super::source::is_late;
+use crate::shared::searching::Deadline;
 
 /// More threads than this do not make memory faster.
 const MOST_THREADS: usize = 8;
@@ -55,14 +57,21 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 fn one(search: &Search, mut part: Part, keep: usize) -> io::Result<Outcome> {
-    let (over, is_start) = (Arc::clone(&part.over), !part.is_within);
-    let outcome = search.with_kit(|kit| {
+    let (needed, number, is_start) = (Arc::clone(&part.needed), part.number, !part.is_within);
+    let searched = search.with_kit(|kit| {
         kit.begin(&mut part)?;
         kit.search(search, Box::new(part), keep, is_start)
-    })?;
-    // One match is all that is asked for.
+    });
+    let outcome = match searched {
+        Err(error) if is_late(&error) => Outcome { ended: Some(Ended::Late), ..Outcome::default() },
+        other => other?,
+    };
     if search.request.mode == Mode::FilesWithMatches && outcome.matches > 0 {
-        over.store(true, Ordering::Relaxed);
+        // One match is all that is asked for.
+        needed.store(0, Ordering::Relaxed);
+    } else if outcome.binary.is_some() && !search.is_file {
+        // What is behind the first NUL is not searched.
+        needed.fetch_min(number, Ordering::Relaxed);
     }
     Ok(outcome)
 }
@@ -101,15 +110,16 @@ fn moved(line: Line, lines: u64) -> Line {
 }
 
 fn divided(search: &Search, entry: &dyn TreeEntry, size: u64, count: usize) -> io::Result<Vec<Part>> {
-    let (count, over) = (count.max(1) as u64, Arc::new(AtomicBool::new(false)));
+    let (count, needed) = (count.max(1) as u64, Arc::new(AtomicU64::new(u64::MAX)));
     let counts_lines = search.request.mode == Mode::Content && search.request.line_numbers;
     let part = |number: u64| {
         let (start, end) = (size / count * number, if number + 1 == count { u64::MAX } else { size / count * (number + 1) });
         // With the byte before, which tells whether a line begins here.
         let position = start.saturating_sub(1);
         let content = entry.open_from(position)?;
-        let (passed, over) = (Arc::default(), Arc::clone(&over));
-        Ok(Part { content, position, end, is_within: start > 0, is_done: false, counts_lines, passed, over })
+        let (passed, needed, deadline) = (Arc::default(), Arc::clone(&needed), search.deadline);
+        let number = number + 1;
+        Ok(Part { content, number, position, end, is_within: start > 0, is_done: false, counts_lines, passed, needed, deadline })
     };
     (0..count).map(part).collect()
 }
@@ -117,6 +127,8 @@ fn divided(search: &Search, entry: &dyn TreeEntry, size: u64, count: usize) -> i
 /// The lines that begin in a range of a file.
 struct Part {
     content: Box<dyn Read + Send>,
+    /// Which one it is, counted from 1.
+    number: u64,
     /// Where the next byte stands in the file.
     position: u64,
     end: u64,
@@ -125,8 +137,10 @@ struct Part {
     is_done: bool,
     counts_lines: bool,
     passed: Arc<Passed>,
-    /// Whether another part made this one needless.
-    over: Arc<AtomicBool>,
+    /// The last part that is needed: what another one found can make those behind it needless.
+    needed: Arc<AtomicU64>,
+    /// A line that goes through the whole part is passed over here, and may be as long as the file.
+    deadline: Deadline,
 }
 
 /// What is known of a part once it was read.
@@ -140,10 +154,10 @@ struct Passed {
 impl Part {
     /// What of some bytes belongs to the part.
     fn own(&mut self, bytes: &[u8]) -> std::ops::Range<usize> {
-        let (start, length) = (self.position, bytes.len());
+        let (start, length, was_within) = (self.position, bytes.len(), self.is_within);
         self.position += length as u64;
         let mut from = 0;
-        if self.is_within {
+        if was_within {
             match memchr::memchr(b'\n', bytes) {
                 Some(before) => {
                     (from, self.is_within) = (before + 1, false);
@@ -152,7 +166,8 @@ impl Part {
                 None => from = length,
             }
         }
-        if start + from as u64 >= self.end {
+        // A line that begins behind the end is the next part's; one that only goes on there is not.
+        if was_within && start + from as u64 >= self.end {
             self.is_done = true;
             return 0..0;
         }
@@ -170,7 +185,10 @@ impl Part {
 
 impl Read for Part {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while !self.is_done && !self.over.load(Ordering::Relaxed) {
+        while !self.is_done && self.number <= self.needed.load(Ordering::Relaxed) {
+            if self.deadline.is_past() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
             let length = self.content.read(buffer)?;
             if length == 0 {
                 return Ok(0);

@@ -356,13 +356,13 @@ fn in_parts_or_not(content: &[u8], arguments: &Value, is_named: bool) -> [ToolOu
 #[test]
 fn a_large_file_is_searched_in_parts_with_the_same_outcome() {
     let lines: String = (0..40_000).map(|number| format!("{number} {}\n", "word ".repeat(number % 9))).collect::<Vec<_>>().concat();
-    let giant = format!("{}hit 1\n{}\nhit 2\n{}", "a\n".repeat(50_000), "x".repeat(3 << 20), "b\n".repeat(50_000));
+    let giant = format!("{}hit 1\n{}tail\nhit 2\n{}", "a\n".repeat(50_000), "x".repeat(3 << 20), "b\n".repeat(50_000));
     let mut binary = "hit\n".repeat(100_000).into_bytes();
     binary[300_000] = 0;
     let endless = "no end".repeat(30_000);
     let contents: [&[u8]; 5] = [lines.as_bytes(), giant.as_bytes(), &binary, endless.as_bytes(), &vec![b'\n'; 200_000]];
     for content in contents {
-        for pattern in ["1234 ", "9 (word ){8}$", "^hit", "^$", "nowhere", "no end"] {
+        for pattern in ["1234 ", "9 (word ){8}$", "^hit", "^$", "nowhere", "no end", "tail"] {
             for mode in ["content", "count", "files_with_matches"] {
                 for is_named in [true, false] {
                     let arguments = json!({"pattern": pattern, "output_mode": mode, "head_limit": 100, "offset": 20});

@@ -65,7 +65,7 @@ fn note(page: &Page, window: Window, size: u64, cx: &ToolContext) -> Option<Stri
     let offset = |next: usize| cx.written("offset", next as u64);
     match page.next {
         Some(Position { line: next, column: 1 }) => {
-            Some(format!("(Showing lines {line}-{last} of a {size} file. Continue with {}.)", offset(next)))
+            Some(format!("(Showing lines {line}-{last} of a file of {size}. Continue with {}.)", offset(next)))
         }
         Some(Position { line: next, column: behind }) => Some(format!(
             "(Showing characters {column}-{} of line {line}, which is too long for one page of this {size} file. \

@@ -1,20 +1,24 @@
-//! The text of a PDF document, by pages.
+//! The text of a PDF document, by pages. The library that reads it recurses and goes round as a hostile document wants, so
+//! it does that in a helper: what ends there, or never does, ends nothing here.
 
-mod extract;
+mod found;
+#[cfg(any(feature = "pdf", test))]
+pub(crate) mod helper;
 #[cfg(feature = "pdf")]
-mod library;
+pub(crate) mod library;
 mod pages;
+pub(crate) mod protocol;
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use haft_contract::{ErrorKind, Reader, ToolError, ToolOutput};
+use haft_contract::{AsideLimits, ErrorKind, ProcessOutput, Reader, ToolContext, ToolError, ToolOutput};
 use serde_json::json;
+use tokio::sync::Semaphore;
 
-use self::extract::{Open, Progress, Refusal, extract};
+use self::found::{Found, Refusal};
 pub(super) use self::pages::Pages;
+use self::protocol::{STAGE, Wanted};
 use super::with_note;
-use crate::shared::aside::Aside;
 use crate::shared::whole::whole;
 use crate::shared::words;
 
@@ -25,14 +29,11 @@ const BYTES: usize = 100 * 1024;
 const BYTES_WITH_PAGES: usize = 1024 * 1024;
 /// Less than the tool's own time, so that what was read by then is shown.
 const PATIENCE: Duration = Duration::from_secs(8);
+/// The largest document a few times over, and the stack of who reads it.
+const MEMORY: u64 = 1024 * 1024 * 1024;
 
-/// A document that never comes to an end keeps its room, and its thread with it, so there are not many.
-static READING: Aside = Aside::deep("reading of a PDF document", 2);
-
-#[cfg(feature = "pdf")]
-const LIBRARY: Option<Open> = Some(library::open);
-#[cfg(not(feature = "pdf"))]
-const LIBRARY: Option<Open> = None;
+/// Helpers at one time, for the sake of memory.
+static ROOM: Semaphore = Semaphore::const_new(2);
 
 /// Whether a file begins as such documents do.
 pub(super) fn is_pdf(head: &[u8]) -> bool {
@@ -40,44 +41,36 @@ pub(super) fn is_pdf(head: &[u8]) -> bool {
 }
 
 /// Shows the wanted pages of a file that begins as a PDF document does.
-pub(super) async fn shown(name: &str, pages: Option<Pages>, reader: &dyn Reader, head: Vec<u8>) -> Result<ToolOutput, ToolError> {
-    shown_by(LIBRARY, name, pages, reader, head).await
-}
-
-async fn shown_by(
-    library: Option<Open>,
+pub(super) async fn shown(
     name: &str,
     pages: Option<Pages>,
     reader: &dyn Reader,
     head: Vec<u8>,
+    cx: &ToolContext,
 ) -> Result<ToolOutput, ToolError> {
-    let size = reader.size();
-    let open =
-        library.ok_or_else(|| cannot(name, size, "and this build of Haft does not read those: it was made without the feature 'pdf'"))?;
-    let data = whole(name, "a PDF document", head, reader, LARGEST).await?;
-    let most = if pages.is_some() { BYTES_WITH_PAGES } else { BYTES };
-    let progress = Arc::new(Progress::new(pages.unwrap_or_default(), most));
-    // The thread cannot be ended from here, but it asks between pages.
-    let _stop = StopOnDrop(&progress);
-    let work = {
-        let progress = Arc::clone(&progress);
-        READING.run(move || extract(open, data, &progress))
-    };
-    match tokio::time::timeout(PATIENCE, work).await {
-        Ok(outcome) => outcome?.map_err(|refusal| refused(name, size, refusal))?,
-        Err(_) => progress.stop(),
+    shown_by(cfg!(feature = "pdf"), name, pages, reader, head, cx).await
+}
+
+async fn shown_by(
+    built: bool,
+    name: &str,
+    pages: Option<Pages>,
+    reader: &dyn Reader,
+    head: Vec<u8>,
+    cx: &ToolContext,
+) -> Result<ToolOutput, ToolError> {
+    if !built {
+        return Err(cannot(name, reader.size(), "and this build of Haft does not read those: it was made without the feature 'pdf'"));
     }
-    let found = progress.found().ok_or_else(|| {
-        let seconds = PATIENCE.as_secs();
-        ToolError::new(
-            ErrorKind::Timeout,
-            format!("Reading {name} took longer than {seconds} s, and not one page was done. Ask for fewer pages."),
-        )
-    })?;
+    let document = whole(name, "a PDF document", head, reader, LARGEST).await?;
+    let most = if pages.is_some() { BYTES_WITH_PAGES } else { BYTES };
+    let wanted = Wanted::new(pages.unwrap_or_default(), most);
+    let output = helped(name, &wanted, &document, cx).await?;
+    let found = Found::by(&output, &wanted).map_err(|refusal| refused(name, reader.size(), refusal))?;
     let details = json!({
         "path": name,
         "kind": "pdf",
-        "size": size,
+        "size": reader.size(),
         "total_pages": found.total,
         "first_page": found.first_shown(),
         "last_page": found.last_shown(),
@@ -86,18 +79,34 @@ async fn shown_by(
     Ok(ToolOutput::text(with_note(found.text(), found.note())).with_details(details))
 }
 
-struct StopOnDrop<'a>(&'a Progress);
-
-impl Drop for StopOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.stop();
-    }
+/// What a helper says of a document.
+async fn helped(name: &str, wanted: &Wanted, document: &[u8], cx: &ToolContext) -> Result<ProcessOutput, ToolError> {
+    let _room = ROOM.acquire().await.map_err(|error| ToolError::execution(error.to_string()))?;
+    // JSON makes at most six bytes of one; each page may have a few words more.
+    let limits = AsideLimits { memory: MEMORY, time: PATIENCE, output: 6 * wanted.most + BYTES };
+    let output = cx.process().aside(STAGE, wanted.request(document)?, limits).await;
+    output.map_err(|error| match error.kind() {
+        ErrorKind::SandboxUnavailable => {
+            let why = "PDF documents are read by a helper, in a process of its own";
+            let message = format!("Cannot read {name}: {why}. {}", error.message());
+            error.with_message(message)
+        }
+        _ => error,
+    })
 }
 
 fn refused(name: &str, size: u64, refusal: Refusal) -> ToolError {
     match refusal {
         Refusal::Locked => cannot(name, size, "but it is encrypted and asks for a password. Get a copy without one"),
         Refusal::Damaged(why) => cannot(name, size, &format!("but it cannot be read: {}. It may be damaged", words::shown(&why))),
+        Refusal::Ended(how) => {
+            cannot(name, size, &format!("but reading it ended the helper that did, with {how}. It is damaged, or made to do harm"))
+        }
+        Refusal::Slow => {
+            let seconds = PATIENCE.as_secs();
+            let message = format!("Reading {name} took longer than {seconds} s, and not one page was done. Ask for fewer pages.");
+            ToolError::new(ErrorKind::Timeout, message)
+        }
     }
 }
 

@@ -79,19 +79,19 @@ async fn nothing_to_show_is_said_in_words() {
 async fn a_large_file_comes_in_pages_of_whole_lines() {
     let content = numbered(1..=2500);
     let first = expect_text(read_content(content.as_str(), json!({})).await);
-    assert_eq!(first, format!("{}\n(Showing lines 1-2000 of a 23.3 KB file. Continue with offset=2001.)", numbered(1..=2000)));
+    assert_eq!(first, format!("{}\n(Showing lines 1-2000 of a file of 23.3 KB. Continue with offset=2001.)", numbered(1..=2000)));
     let second = expect_text(read_content(content.as_str(), json!({"offset": 2001})).await);
     assert_eq!(second, format!("{}\n(Showing lines 2001-2500, up to the end of the file.)", numbered(2001..=2500)));
     let few = expect_text(read_content(content.as_str(), json!({"offset": 0, "limit": 2})).await);
-    assert_eq!(few, "line 1\nline 2\n\n(Showing lines 1-2 of a 23.3 KB file. Continue with offset=3.)");
+    assert_eq!(few, "line 1\nline 2\n\n(Showing lines 1-2 of a file of 23.3 KB. Continue with offset=3.)");
 }
 
 #[tokio::test]
 async fn the_note_counts_as_the_model_does() {
     for (form, note) in [
-        (None, "(Showing lines 1-2 of a 21 bytes file. Continue with offset=3.)"),
-        (Some(FORMS[0]), "(Showing lines 1-2 of a 21 bytes file. Continue with offset=2.)"),
-        (Some(FORMS[1]), "(Showing lines 1-2 of a 21 bytes file. Continue with offset=3.)"),
+        (None, "(Showing lines 1-2 of a file of 21 bytes. Continue with offset=3.)"),
+        (Some(FORMS[0]), "(Showing lines 1-2 of a file of 21 bytes. Continue with offset=2.)"),
+        (Some(FORMS[1]), "(Showing lines 1-2 of a file of 21 bytes. Continue with offset=3.)"),
     ] {
         let host = FakeHost::new();
         host.files.put("f", numbered(1..=3));
@@ -252,7 +252,7 @@ async fn what_the_host_refuses_is_passed_on() {
 async fn lines_are_numbered_on_request() {
     for (content, arguments, expected) in [
         ("a\n\tb\r\n\nd", json!({}), "     1\ta\n     2\t\tb\r\n     3\t\n     4\td"),
-        ("a\nb\nc\n", json!({"offset": 2, "limit": 1}), "     2\tb\n\n(Showing lines 2-2 of a 6 bytes file. Continue with offset=3.)"),
+        ("a\nb\nc\n", json!({"offset": 2, "limit": 1}), "     2\tb\n\n(Showing lines 2-2 of a file of 6 bytes. Continue with offset=3.)"),
         ("abc", json!({"column": 2}), "     1\tbc\n\n(Showing lines 1-1, up to the end of the file.)"),
         ("", json!({}), "(The file is empty.)"),
     ] {

@@ -1,4 +1,4 @@
-//! `/undo`: the last call of this conversation that changed files, and what cannot be put back.
+//! `/undo`: the last call of this conversation that changed files, and what cannot be put back; the latter for `haft undo` as well.
 
 use std::sync::Arc;
 
@@ -9,6 +9,8 @@ use crate::failure::Failure;
 
 /// How many calls of a conversation are looked through.
 const MOST_CALLS: usize = 1_000;
+/// How many deeds that cannot be put back are told.
+const MOST_TOLD: usize = 20;
 
 /// A call that ended so did nothing; one that ended in another way may have.
 const NOT_RUN: [&str; 9] = [
@@ -31,7 +33,7 @@ pub(super) struct Due {
 
 /// The named call, or the last one of the session with something to put back.
 pub(super) async fn due(log: &Arc<dyn CallLog>, session: &str, named: Option<&str>) -> Result<Due, Failure> {
-    let calls = log.list(CallFilter { limit: Some(MOST_CALLS), session: Some(session.to_owned()), ..CallFilter::default() }).await?;
+    let calls = calls_of(log, session).await?;
     let call = match named {
         Some(id) => log.get(id).await?,
         None => last(log, &calls).await?,
@@ -42,6 +44,11 @@ pub(super) async fn due(log: &Arc<dyn CallLog>, session: &str, named: Option<&st
     Ok(Due { call, beyond })
 }
 
+/// The newest calls of a session.
+pub(in crate::commands) async fn calls_of(log: &Arc<dyn CallLog>, session: &str) -> Result<Vec<CallRecord>, Failure> {
+    Ok(log.list(CallFilter { limit: Some(MOST_CALLS), session: Some(session.to_owned()), ..CallFilter::default() }).await?)
+}
+
 async fn last(log: &Arc<dyn CallLog>, calls: &[CallRecord]) -> Result<CallRecord, Failure> {
     for call in calls.iter().filter(|call| !call.undone) {
         if !log.pre_images(&call.id).await?.is_empty() {
@@ -50,12 +57,12 @@ async fn last(log: &Arc<dyn CallLog>, calls: &[CallRecord]) -> Result<CallRecord
     }
     let beyond: Vec<String> = calls.iter().flat_map(lasting).collect();
     let message = "no call of this conversation has files to put back".to_owned();
-    let message = if beyond.is_empty() { message } else { format!("{message}; and this cannot be put back: {}", beyond.join("; ")) };
+    let message = told(&beyond).map_or_else(|| message.clone(), |told| format!("{message}; and {told}"));
     Err(Failure::failed("not_undone", message).help("`haft undo last` looks at every conversation in this folder"))
 }
 
 /// What a call did beyond files, in words.
-fn lasting(call: &CallRecord) -> Vec<String> {
+pub(in crate::commands) fn lasting(call: &CallRecord) -> Vec<String> {
     let happened = !matches!(&call.status, CallStatus::Error(kind) if NOT_RUN.contains(&kind.as_str()));
     let all = effects::all(&call.effects).iter().filter(|effect| happened && leaves_traces(effect));
     all.map(|effect| in_words(call, effects::describe(effect, &call.workspace))).collect()
@@ -74,8 +81,10 @@ fn in_words(call: &CallRecord, (kind, target): (String, String)) -> String {
 }
 
 /// What no undo reaches, as a person reads it; nothing if there is nothing.
-pub(super) fn told(beyond: &[String]) -> Option<String> {
-    (!beyond.is_empty()).then(|| format!("this cannot be put back: {}", beyond.join("; ")))
+pub(in crate::commands) fn told(beyond: &[String]) -> Option<String> {
+    let shown = &beyond[..beyond.len().min(MOST_TOLD)];
+    let more = if beyond.len() > shown.len() { format!("; and {} more", beyond.len() - shown.len()) } else { String::new() };
+    (!beyond.is_empty()).then(|| format!("this cannot be put back: {}{more}", shown.join("; ")))
 }
 
 #[cfg(test)]
@@ -122,5 +131,7 @@ mod tests {
         assert_eq!(told(&[]), None);
         let two = ["a (send x)".to_owned(), "b (exec y)".to_owned()];
         assert_eq!(told(&two).as_deref(), Some("this cannot be put back: a (send x); b (exec y)"));
+        let many = told(&vec!["a (send x)".to_owned(); MOST_TOLD + 3]).unwrap();
+        assert!(many.matches("send x").count() == MOST_TOLD && many.ends_with("; and 3 more"), "{many}");
     }
 }

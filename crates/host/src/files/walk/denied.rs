@@ -17,7 +17,7 @@ const LETTERS: usize = 128;
 ///
 /// Whoever asks has asked of the folder before. So a pattern that covers the path ends with the name, and a glance at the
 /// name tells nearly always that none does; what is left is judged as any path is.
-pub(super) struct Denied {
+pub(in crate::files) struct Denied {
     rules: Arc<Rules>,
     root: PathBuf,
     glances: Glances,
@@ -26,14 +26,14 @@ pub(super) struct Denied {
 }
 
 impl Denied {
-    pub(super) fn new(rules: Arc<Rules>, root: &Path) -> Self {
+    pub(in crate::files) fn new(rules: Arc<Rules>, root: &Path) -> Self {
         let mut glances = Glances::default();
         rules.endings().for_each(|ending| glances.add(ending));
         Self { rules, root: root.to_owned(), glances, from_the_top: root == Path::new("/") }
     }
 
     /// Whether a path may not be read, if its folder may.
-    pub(super) fn covers(&self, path: &Path, name: &OsStr) -> bool {
+    pub(in crate::files) fn covers(&self, path: &Path, name: &OsStr) -> bool {
         (self.glances.could_cover(name.as_bytes()) && self.judge(path)) || (self.from_the_top && is_of_the_kernel(path))
     }
 

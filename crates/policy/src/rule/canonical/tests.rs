@@ -117,5 +117,5 @@ fn several_questions_have_several_rules_up_to_five() {
     assert_eq!(asked(&[9]), Err("the plan has no such effect".into()));
     assert_eq!(canonical(&tool.candidate(), &plan, &[About::Tool]), Ok(vec!["write_file".to_owned()]));
     let firm = canonical(&tool.candidate(), &plan, &[About::Effect(0), About::Firm]);
-    assert_eq!(firm, Err("an ask rule or tainted data asks, which only a person can answer each time".into()));
+    assert_eq!(firm, Err("an ask rule, a setting or tainted data asks, which only a person can answer each time".into()));
 }

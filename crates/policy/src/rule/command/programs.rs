@@ -87,6 +87,11 @@ pub(in super::super) fn is_narrowed(program: &str, command: &str) -> bool {
     NARROWED.contains(&(program, command))
 }
 
+/// Whether some words make a program run another one. `program` is its file name.
+pub(super) fn has_gadgets(program: &str) -> bool {
+    GADGETS.iter().any(|gadgets| gadgets.programs.contains(&program))
+}
+
 /// The arguments that make a program run another one. `program` is its file name.
 pub(in super::super) fn gadgets<'a>(program: &str, arguments: &'a [String]) -> impl Iterator<Item = &'a str> {
     let known = GADGETS.iter().find(|gadgets| gadgets.programs.contains(&program));

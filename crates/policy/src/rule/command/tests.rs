@@ -1,7 +1,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use haft_contract::{Effect, ExecHost};
+use haft_contract::{Effect, ExecHost, ExecNature};
 
 use super::super::testing::{Fixture, HOME, both, exec, one};
 use super::super::{RuleKind, RuleSet};
@@ -320,4 +320,74 @@ fn many_stars_take_no_longer_than_few() {
     let started = Instant::now();
     assert!(set.on_effect(&Fixture::core("exec").candidate(), &Effect::Exec(command)).is_none());
     assert!(started.elapsed() < Duration::from_secs(2));
+}
+
+/// A command of which some words are known only when it runs.
+fn expanded(line: &str) -> Effect {
+    let mut exec = exec(line);
+    exec.nature = ExecNature::Expanded;
+    Effect::Exec(exec)
+}
+
+#[test]
+fn what_is_known_only_when_it_runs_is_forbidden_if_it_may_be() {
+    for (rule, line, denied) in [
+        ("exec(rm *)", "rm $x", true),
+        ("exec(rm)", "rm $x", true),
+        ("exec(rm -rf *)", "rm $x", true),
+        ("exec(rm -rf *)", "rm *", true),
+        ("exec(rm -rf *)", "rm ./*", false),
+        ("exec(rm -rf *)", "rm ~/x", false),
+        ("exec(rm -rf *)", "rm '-'*", true),
+        ("exec(rm -rf *)", "rm build/$x", true),
+        ("exec(rm src/key)", "rm src/*", true),
+        ("exec(rm -rf /)", "rm -rf $x", true),
+        ("exec(rm -rf /)", "rm -r x $y", true),
+        ("exec(git push *)", "git $x", true),
+        ("exec(git push *)", "git $x origin", true),
+        ("exec(git push *)", "git -C $x push", true),
+        ("exec(git push *)", "git status $x", false),
+        ("exec(git push --force *)", "git $x", true),
+        ("exec(git push --force *)", "git push $x", true),
+        ("exec(git push --force *)", "git push src/*", false),
+        ("exec(git push --force *)", "git status $x", false),
+        ("exec(git push origin main)", "git push `x`", true),
+        ("exec(x --mode=fast)", "x --mode=$y", true),
+        ("exec(* --force *)", "x {}", true),
+        // Another program puts the word in, and nothing shows where.
+        ("exec(git push *)", "git WHAT", true),
+        ("exec(rm -rf *)", "cp $x", false),
+    ] {
+        let tool = Fixture::core("exec");
+        let hits = |kind| one(kind, rule).on_effect(&tool.candidate(), &expanded(line)).is_some();
+        assert_eq!((hits(RuleKind::Deny), hits(RuleKind::Ask)), (denied, denied), "{rule} on {line}");
+    }
+}
+
+#[test]
+fn what_is_known_only_when_it_runs_is_permitted_only_if_everything_is() {
+    for (rule, line, host, allowed) in [
+        ("exec(ls *)", "ls $x", ExecHost::Host, true),
+        ("exec(ls *)", "ls *.rs", ExecHost::Host, true),
+        ("exec(ls)", "ls $x", ExecHost::Host, false),
+        ("exec(ls \"*\")", "ls $x", ExecHost::Host, false),
+        ("exec(ls \"\\$x\")", "ls $x", ExecHost::Host, false),
+        ("exec(ls src *)", "ls src $x", ExecHost::Host, false),
+        ("exec(rustfmt *)", "rustfmt $x", ExecHost::Host, false),
+        ("exec(rustfmt -* *)", "rustfmt $x", ExecHost::Host, true),
+        ("exec(rg -* *)", "rg $x", ExecHost::Host, false),
+        ("exec(git status -* *)", "git status $x", ExecHost::Host, false),
+        ("exec(bash scripts/check)", "bash scripts/check", ExecHost::Host, false),
+        ("exec(host:sandbox)", "make $x", ExecHost::Sandbox, true),
+        ("exec(host:sandbox)", "make $x", ExecHost::Host, false),
+        ("exec(host:sandbox)", "$x now", ExecHost::Sandbox, true),
+        ("exec(host:sandbox make *)", "make $x", ExecHost::Sandbox, true),
+        ("exec(host:sandbox git *)", "git $x", ExecHost::Sandbox, false),
+        ("exec(\"\\$x\" -* *)", "$x now", ExecHost::Host, false),
+    ] {
+        let Effect::Exec(mut exec) = expanded(line) else { unreachable!() };
+        exec.host = host;
+        let hit = one(RuleKind::Allow, rule).on_effect(&Fixture::core("exec").candidate(), &Effect::Exec(exec)).is_some();
+        assert_eq!(hit, allowed, "{rule} on {line}");
+    }
 }

@@ -3,6 +3,7 @@
 
 use super::super::glob::Glob;
 use super::super::text::Letter;
+use super::open::Given;
 
 /// A word of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,12 +46,12 @@ pub(super) fn cover<'a>(words: &[Word], given: impl Iterator<Item = &'a str>, an
 }
 
 /// Whether the given words begin with those of a pattern. Options may stand in between, each with a value of its own.
-pub(super) fn begin<'a>(words: &[Word], given: impl Iterator<Item = &'a str>) -> bool {
+pub(super) fn begin<'a>(words: &[Word], given: impl Iterator<Item = Given<'a>>) -> bool {
     earliest(words, given).is_some()
 }
 
 /// Behind how many of the given words all of the pattern have been, at the earliest.
-fn earliest<'a>(words: &[Word], given: impl Iterator<Item = &'a str>) -> Option<usize> {
+fn earliest<'a>(words: &[Word], given: impl Iterator<Item = Given<'a>>) -> Option<usize> {
     let mut places = Places { plain: closed(words, 1), behind_option: 0 };
     let is_through = |places: Places| places.all() & (1 << words.len()) != 0;
     if is_through(places) {
@@ -80,7 +81,11 @@ impl Places {
         self.plain | self.behind_option
     }
 
-    fn step(self, words: &[Word], given: &str) -> Self {
+    fn step(self, words: &[Word], given: Given<'_>) -> Self {
+        if given.is_open {
+            return self.anywhere(words);
+        }
+        let given = given.text;
         // Whatever stands behind an option may be its value.
         let mut next = Self { plain: self.behind_option, behind_option: 0 };
         for (place, word) in reached(words, self.all()) {
@@ -93,6 +98,13 @@ impl Places {
             }
         }
         Self { plain: closed(words, next.plain), behind_option: next.behind_option }
+    }
+
+    /// A word that is known only when it runs can be several, or none: it may lead to every place from here on.
+    fn anywhere(self, words: &[Word]) -> Self {
+        let all = (1_u64 << (words.len() + 1)) - 1;
+        let before = if self.all() == 0 { all } else { (1 << self.all().trailing_zeros()) - 1 };
+        Self { plain: all & !before, behind_option: self.behind_option }
     }
 }
 
@@ -136,9 +148,13 @@ impl Wanted {
     }
 
     /// Whether it is among the given words, behind those of the pattern that stand before it.
-    pub(super) fn is_among<'a>(&self, words: &[Word], given: impl Iterator<Item = &'a str> + Clone) -> bool {
+    pub(super) fn is_among<'a>(&self, words: &[Word], given: impl Iterator<Item = Given<'a>> + Clone) -> bool {
         let Some(start) = earliest(&words[..self.after], given.clone()) else { return false };
-        let behind = given.skip(start);
+        // The word that led there may have been several, and the option among them.
+        if given.clone().skip(start.saturating_sub(1)).any(Given::may_be_option) {
+            return true;
+        }
+        let behind = given.skip(start).map(|given| given.text);
         let next = behind.clone().skip(1).map(Some).chain([None]);
         behind.clone().zip(next).any(|(word, next)| self.is(word, next)) || self.is_spread_over(&behind)
     }

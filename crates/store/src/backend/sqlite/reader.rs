@@ -68,3 +68,9 @@ pub(super) fn pre_images(connection: &Connection, record: &str) -> rusqlite::Res
     let sql = "SELECT record, path, content, mode, after, created_directories FROM pre_images WHERE record = ?1 ORDER BY sequence";
     connection.prepare_cached(sql)?.query_map([record], rows::image)?.collect()
 }
+
+pub(super) fn session_images(connection: &Connection, session: &str) -> rusqlite::Result<Vec<PreImageRecord>> {
+    let sql = "SELECT record, path, content, mode, after, created_directories FROM calls JOIN pre_images ON record = calls.id \
+               WHERE session = ?1 AND NOT undone ORDER BY sequence";
+    connection.prepare_cached(sql)?.query_map([session], rows::image)?.collect()
+}

@@ -114,7 +114,7 @@ async fn its_text_is_shown_on_request_and_where_it_is_no_notebook() {
     }
     host.files.put("n.IPYNB", vec![b'\n'; LARGEST + 1]);
     let text = expect_text(read(&host, json!({"path": "n.IPYNB", "limit": 1})).await);
-    let note = "(Showing lines 1-1 of a 100.0 MB file. Continue with offset=2.)";
+    let note = "(Showing lines 1-1 of a file of 100.0 MB. Continue with offset=2.)";
     assert_eq!(text, format!("\n\n{note}\n\n(Shown as text instead of cells: it is larger than 100.0 MB.)"));
     host.files.put("n.txt", whole);
     assert_eq!(expect_text(read(&host, json!({"path": "n.txt"})).await), whole);

@@ -1,14 +1,10 @@
-use std::sync::OnceLock;
+use std::sync::Arc;
 
 use haft_contract::{Plan, PlanContext};
 use haft_testkit::{FakeHost, context_for, expect_error};
-use tokio::sync::Notify;
 
-use super::extract::Document;
+use super::helper::{Document, Open, Refusal};
 use super::*;
-
-static HANGS: Notify = Notify::const_new();
-static GOES_ON: OnceLock<()> = OnceLock::new();
 
 /// A document as a test wants it: each page is what the file's lines say.
 struct Script(Vec<String>);
@@ -21,11 +17,6 @@ impl Document for Script {
         match self.0[page].as_str() {
             "panic" => panic!("the library is not sound"),
             "bad" => Err("no such font".into()),
-            "hang" => {
-                HANGS.notify_one();
-                GOES_ON.wait();
-                Ok("late".into())
-            }
             "long" => Ok("é".repeat(60_000)),
             text => Ok(text.to_owned()),
         }
@@ -38,15 +29,42 @@ fn script(data: Vec<u8>) -> Result<Box<dyn Document>, Refusal> {
     Ok(Box::new(Script(text.lines().skip(1).map(str::to_owned).collect())))
 }
 
-async fn read(library: Option<Open>, content: &str, pages: Option<&str>) -> Result<ToolOutput, ToolError> {
+fn ended(code: i32, stdout: Vec<u8>) -> ProcessOutput {
+    ProcessOutput { code: Some(code), signal: None, stdout, stderr: Vec::new(), truncated: false, timed_out: false }
+}
+
+/// A host whose helpers are in this process, and read with this library.
+pub(in super::super) fn helped_by(library: Open) -> Arc<FakeHost> {
     let host = FakeHost::new();
+    host.processes.help_with(move |stage, input, limits| {
+        assert_eq!((stage, limits.memory, limits.time), (STAGE, MEMORY, PATIENCE));
+        let mut said = Vec::new();
+        helper::answer(library, &*input, &mut said).unwrap();
+        assert!(said.len() <= limits.output);
+        ended(0, said)
+    });
+    host
+}
+
+/// A host whose helper ends like this, whatever it is given.
+fn answered(output: ProcessOutput) -> Arc<FakeHost> {
+    let host = FakeHost::new();
+    host.processes.help_with(move |_, _, _| output.clone());
+    host
+}
+
+async fn read_on(host: Arc<FakeHost>, built: bool, content: &str, pages: Option<&str>) -> Result<ToolOutput, ToolError> {
     host.files.put("f.pdf", content);
     let at = PlanContext::new(&*host).locate("f.pdf").unwrap();
     let cx = context_for(Plan::nothing().read(at), host);
     let reader = cx.fs().open("f.pdf").await.unwrap();
     let head = reader.read_at(0, 8).await.unwrap();
     let pages = pages.map(|pages| Pages::parse(pages).unwrap());
-    shown_by(library, "f.pdf", pages, &*reader, head).await
+    shown_by(built, "f.pdf", pages, &*reader, head, &cx).await
+}
+
+async fn read(library: Open, content: &str, pages: Option<&str>) -> Result<ToolOutput, ToolError> {
+    read_on(helped_by(library), true, content, pages).await
 }
 
 fn numbered(pages: std::ops::RangeInclusive<usize>) -> String {
@@ -69,10 +87,10 @@ async fn pages_come_ten_at_a_time_and_twenty_on_request() {
         (Some("21-40"), 21..=40, "(Showing pages 21-40 of 45. Continue with pages=\"41-45\".)", Some(41)),
     ] {
         let expected = format!("{}\n{note}", shown_pages(range.clone(), 45));
-        let output = read(Some(script), &content, pages).await.unwrap();
+        let output = read(script, &content, pages).await.unwrap();
         assert_eq!(output, ToolOutput::text(expected).with_details(details(*range.start(), *range.end(), next)), "{pages:?}");
     }
-    let last = read(Some(script), &content, Some("41-")).await.unwrap();
+    let last = read(script, &content, Some("41-")).await.unwrap();
     assert_eq!(last, ToolOutput::text(shown_pages(41..=45, 45)).with_details(details(41, 45, None)));
 }
 
@@ -97,60 +115,102 @@ async fn what_a_page_lacks_is_said_in_its_place() {
         ("%PDF-\none", Some("2"), "(Page 2 is past the end: the document has 1 page.)"),
         ("%PDF-\none\ntwo", Some("7-9"), "(Page 7 is past the end: the document has 2 pages.)"),
     ] {
-        let output = read(Some(script), content, pages).await.unwrap();
+        let output = read(script, content, pages).await.unwrap();
         assert_eq!(output.texts().collect::<String>(), expected, "{content:?}");
     }
 }
 
 #[tokio::test]
 async fn a_page_is_bounded_and_the_next_one_named() {
-    let output = read(Some(script), "%PDF-\nlong\ntwo\n", None).await.unwrap();
+    let output = read(script, "%PDF-\nlong\ntwo\n", None).await.unwrap();
     let expected = format!(
         "--- Page 1 of 2 ---\n{}\n(The rest of this page is left out.)\n\n(Showing pages 1-1 of 2. Continue with pages=\"2-2\".)",
         "é".repeat(BYTES / 2)
     );
     assert_eq!(output.texts().collect::<String>(), expected);
-    let whole = read(Some(script), "%PDF-\nlong\ntwo\n", Some("1-2")).await.unwrap();
+    let whole = read(script, "%PDF-\nlong\ntwo\n", Some("1-2")).await.unwrap();
     assert!(whole.texts().next().unwrap().ends_with("é\n\n--- Page 2 of 2 ---\ntwo\n"));
 }
 
 #[tokio::test]
-async fn what_was_read_when_time_is_up_is_shown() {
-    let mut reading = Box::pin(read(Some(script), "%PDF-\none\nhang\nthree\n", None));
-    tokio::select! {
-        _ = &mut reading => panic!("it hangs"),
-        () = HANGS.notified() => {}
+async fn what_was_read_stays_whatever_ends_the_helper() {
+    let said = "{\"total\":3}\n{\"text\":\"one\"}\n{\"text\":\"tw";
+    let one = "--- Page 1 of 3 ---\none\n";
+    let late = format!("{one}\n(Showing pages 1-1 of 3. Continue with pages=\"2-2\".)");
+    let died = |how: &str| {
+        let page = format!("--- Page 2 of 3 ---\n(this page cannot be read: reading it ended the helper that did, with {how})\n");
+        format!("{one}\n{page}\n(Showing pages 1-2 of 3. Continue with pages=\"3-3\".)")
+    };
+    let output = |code, signal, timed_out| ProcessOutput { code, signal, timed_out, ..ended(0, said.into()) };
+    for (output, expected) in [
+        (output(None, Some(15), true), late),
+        (output(None, Some(11), false), died("signal 11")),
+        (output(Some(134), None, false), died("signal 6")),
+        (output(Some(1), None, false), died("exit code 1")),
+    ] {
+        let shown = read_on(answered(output), true, "%PDF-\n", None).await.unwrap();
+        assert_eq!(shown.texts().collect::<String>(), expected);
     }
-    // From here on time passes as soon as there is nothing else to do.
-    tokio::time::pause();
-    let output = reading.await.unwrap();
-    GOES_ON.set(()).unwrap();
-    let text = "--- Page 1 of 3 ---\none\n\n(Showing pages 1-1 of 3. Continue with pages=\"2-2\".)";
-    assert_eq!(output.texts().collect::<String>(), text);
+}
+
+#[tokio::test]
+async fn a_helper_that_says_nothing_is_told_by_its_end() {
+    let crashed = "Not a text file: f.pdf (6 bytes) is a PDF document, but reading it ended the helper that did, with signal 6. \
+                   It is damaged, or made to do harm.";
+    let slow = "Reading f.pdf took longer than 8 s, and not one page was done. Ask for fewer pages.";
+    let late = ProcessOutput { code: None, signal: Some(9), timed_out: true, ..ended(0, Vec::new()) };
+    for (output, expected) in [
+        (ended(134, Vec::new()), (ErrorKind::NotText, crashed.to_owned())),
+        (ended(134, b"no JSON\n{\"total\":1}\n".to_vec()), (ErrorKind::NotText, crashed.to_owned())),
+        (late, (ErrorKind::Timeout, slow.to_owned())),
+    ] {
+        assert_eq!(expect_error(read_on(answered(output), true, "%PDF-\n", None).await), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_helper_says_no_more_than_was_wanted() {
+    let said = "{\"total\":2}\n{\"text\":\"one\"}\n{\"text\":\"two\"}\n{\"text\":\"three\"}\n";
+    let shown = read_on(answered(ended(0, said.into())), true, "%PDF-\n", Some("2")).await.unwrap();
+    assert_eq!(shown.texts().collect::<String>(), "--- Page 2 of 2 ---\none\n");
 }
 
 #[tokio::test]
 async fn what_cannot_be_opened_is_refused_with_its_reason() {
-    let cases: [(Option<Open>, &str); 4] = [
-        (None, "and this build of Haft does not read those: it was made without the feature 'pdf'."),
-        (Some(|_| Err(Refusal::Locked)), "but it is encrypted and asks for a password. Get a copy without one."),
-        (Some(|_| Err(Refusal::Damaged("no trailer".into()))), "but it cannot be read: no trailer. It may be damaged."),
-        (Some(|_| panic!("not sound")), ""),
+    let cases: [(Open, &str); 3] = [
+        (|_| Err(Refusal::Locked), "but it is encrypted and asks for a password. Get a copy without one."),
+        (|_| Err(Refusal::Damaged("no trailer".into())), "but it cannot be read: no trailer. It may be damaged."),
+        (|_| panic!("not sound"), "but it cannot be read: the library that reads it failed. It may be damaged."),
     ];
     for (library, why) in cases {
-        let error = expect_error(read(library, "%PDF-\n", None).await);
-        let expected = if why.is_empty() {
-            (ErrorKind::ExecutionError, "The reading of a PDF document failed: not sound.".to_owned())
-        } else {
-            (ErrorKind::NotText, format!("Not a text file: f.pdf (6 bytes) is a PDF document, {why}"))
-        };
-        assert_eq!(error, expected);
+        let expected = format!("Not a text file: f.pdf (6 bytes) is a PDF document, {why}");
+        assert_eq!(expect_error(read(library, "%PDF-\n", None).await), (ErrorKind::NotText, expected));
     }
+}
+
+#[tokio::test]
+async fn without_a_helper_nothing_is_read() {
+    let error = expect_error(read_on(FakeHost::new(), true, "%PDF-\n", None).await);
+    let message = "Cannot read f.pdf: PDF documents are read by a helper, in a process of its own. This host starts no helpers.";
+    assert_eq!(error, (ErrorKind::SandboxUnavailable, message.to_owned()));
+    let error = expect_error(read_on(helped_by(script), false, "%PDF-\n", None).await);
+    let message = "Not a text file: f.pdf (6 bytes) is a PDF document, and this build of Haft does not read those: it was made without the \
+                   feature 'pdf'.";
+    assert_eq!(error, (ErrorKind::NotText, message.to_owned()));
+}
+
+#[tokio::test]
+async fn a_call_that_has_ended_gets_no_helper() {
+    let cx = context_for(Plan::nothing(), helped_by(script));
+    cx.cancellation().cancel();
+    let error = helped("f.pdf", &Wanted::new(Pages::default(), BYTES), b"%PDF-\n", &cx).await.unwrap_err();
+    let message = "The call has ended, and with it what its tool may do. Nothing was done.";
+    assert_eq!((error.kind(), error.message()), (ErrorKind::Cancelled, message));
 }
 
 #[tokio::test]
 async fn a_document_that_is_too_large_is_not_read() {
     let content = format!("%PDF-{}", " ".repeat(LARGEST));
-    let error = expect_error(read(Some(script), &content, None).await);
+    let error = expect_error(read(script, &content, None).await);
     assert_eq!(error, (ErrorKind::FileTooLarge, "File too large: f.pdf (64.0 MB) is a PDF document of more than 64.0 MB.".into()));
 }

@@ -1,0 +1,11 @@
+//! Running programs.
+
+mod excerpt;
+mod exit;
+mod plain;
+mod words;
+
+tools! {
+    exec => Exec,
+    process => Process::new,
+}

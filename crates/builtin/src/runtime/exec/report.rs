@@ -1,0 +1,122 @@
+//! What is said of a line that ended, or goes on.
+
+use haft_contract::{ErrorKind, Job, JobEnd, JobStatus, ToolContext, ToolError, ToolOutput};
+use serde_json::Value;
+
+use super::super::excerpt::{self, Excerpt};
+use super::super::exit::ending;
+use super::super::words::{self as said, job_parameter, left_out, remarked};
+use super::params::Params;
+use crate::shared::words;
+
+/// How much is shown of the output of what goes on, in bytes.
+const TAIL: usize = 2_000;
+
+/// Everything that a report needs besides the job.
+pub(super) struct Report<'a> {
+    params: &'a Params,
+    cx: &'a ToolContext,
+    pub(super) remarks: Vec<String>,
+}
+
+/// What an end comes to.
+enum Verdict {
+    /// A result, with something to say if it is not plainly good.
+    Done(Option<String>),
+    /// A failure.
+    Failed(ErrorKind, String),
+}
+
+impl<'a> Report<'a> {
+    pub(super) fn new(params: &'a Params, cx: &'a ToolContext) -> Self {
+        let notes = cx.plan().planned_line().map(|line| line.notes().to_vec()).unwrap_or_default();
+        Self { params, cx, remarks: notes }
+    }
+
+    /// Of a line that has ended.
+    pub(super) fn ended(mut self, job: &dyn Job) -> Result<ToolOutput, ToolError> {
+        let (status, excerpt) = (job.status(), Excerpt::of(job, 0));
+        self.remarks.splice(0..0, excerpt.notes());
+        let output = match excerpt.text(&left_out(&excerpt, status.end.as_ref(), self.cx)) {
+            empty if empty.is_empty() => "(no output)".to_owned(),
+            output => output,
+        };
+        let details = self.details(&status);
+        match self.verdict(status.end.as_ref()) {
+            Verdict::Done(None) => Ok(ToolOutput::text(remarked(output, &self.remarks)).with_details(details)),
+            Verdict::Done(Some(said)) => Ok(ToolOutput::text(remarked(format!("{output}\n\n{said}"), &self.remarks)).with_details(details)),
+            // What is wrong stands first: the output behind it may be long.
+            Verdict::Failed(kind, why) => {
+                Err(ToolError::new(kind, remarked(format!("{why}\n\n{output}"), &self.remarks)).with_details(details))
+            }
+        }
+    }
+
+    fn verdict(&self, end: Option<&JobEnd>) -> Verdict {
+        let Some(end) = end else { return Verdict::Done(None) };
+        match end.code {
+            _ if end.timed_out => Verdict::Failed(ErrorKind::Timeout, self.timed_out()),
+            _ if end.killed => Verdict::Failed(ErrorKind::Cancelled, "The command was ended before it was done. It had written:".into()),
+            Some(0) => Verdict::Done(None),
+            Some(126) => Verdict::Failed(
+                ErrorKind::ExecutionError,
+                "Exit code: 126. A program was found but cannot be run: it may not be executable ('chmod +x'), or the walls keep it away."
+                    .into(),
+            ),
+            Some(127) => Verdict::Failed(
+                ErrorKind::ExecutionError,
+                "Exit code: 127. A program was not found: check its name with 'command -v NAME', give its path, or install it.".into(),
+            ),
+            _ => Verdict::Done(Some(ending(end, &self.params.command))),
+        }
+    }
+
+    fn timed_out(&self) -> String {
+        let timeout = self.params.timeout().ok().flatten().unwrap_or_default();
+        let (seconds, longer) = (timeout.as_secs_f64(), self.cx.written("timeout", (timeout * 2).as_secs().max(1)));
+        format!(
+            "The command was ended after {seconds} s, its timeout. Give more time, such as {longer}, or put it into the background \
+             ({}=true) and follow it with process. It had written:",
+            self.background()
+        )
+    }
+
+    /// What the model calls the parameter.
+    fn background(&self) -> &'static str {
+        let form = super::FORMS.iter().find(|form| form.dialect == self.cx.dialect());
+        form.and_then(|form| form.of("background")).map_or("background", |parameter| parameter.name)
+    }
+
+    /// Of a line that goes on in the background.
+    pub(super) fn running(self, job: &dyn Job) -> ToolOutput {
+        let status = job.status();
+        let (id, parameter) = (&status.id, job_parameter(self.cx.dialect()));
+        let pid = status.pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default();
+        let ended = match self.params.timeout() {
+            Ok(Some(timeout)) => format!(" It is ended {} s after its start.", timeout.as_secs_f64()),
+            _ => String::new(),
+        };
+        let written = match (status.bytes, excerpt::tail(job, TAIL)) {
+            (0, _) => "It has written nothing yet.".to_owned(),
+            (bytes, tail) if bytes <= TAIL as u64 => format!("It has written:\n\n{tail}"),
+            (bytes, tail) => format!("It has written {}, of which this is the end:\n\n{tail}", words::size(bytes)),
+        };
+        let text = format!(
+            "The command goes on in the background as job '{id}'{pid}.{ended} Follow it with process: action=poll, {parameter}={id} \
+             waits for more; log, write and kill are other actions. {written}"
+        );
+        ToolOutput::text(remarked(text, &self.remarks)).with_details(self.details(&status))
+    }
+
+    fn details(&self, status: &JobStatus) -> Value {
+        let mut details = said::details(status, self.cx.clock().now());
+        if let Some(description) = &self.params.description {
+            details["description"] = description.as_str().into();
+        }
+        let warnings = self.params.warnings();
+        if !warnings.is_empty() {
+            details["warnings"] = warnings.into();
+        }
+        details
+    }
+}

@@ -1,0 +1,120 @@
+mod input;
+mod keys;
+mod list;
+mod log;
+mod params;
+mod poll;
+mod positions;
+
+use std::sync::Arc;
+
+use haft_contract::{Dialect, Form, FormParameter, Job, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput};
+use haft_macros::ToolMeta;
+use serde_json::json;
+
+use self::params::{Action, Params};
+use self::positions::Positions;
+use super::exit::ending;
+use crate::shared::words;
+
+/// How many jobs a message names.
+const NAMED: usize = 20;
+
+/// Follow and steer what exec put into the background. 'list' shows the jobs of this session; 'poll' returns what is new of a
+/// job's output, and can wait for it; 'log' pages through its output by lines; 'write', 'submit', 'paste' and
+/// 'send-keys' give it input; 'kill' ends it with all that it started; 'clear' forgets one that has ended, 'remove' ends and
+/// forgets. Not for processes that exec did not start.
+#[derive(Debug, ToolMeta)]
+#[tool(
+    label = "Processes",
+    section = Runtime,
+    category = System,
+    timeout_secs = 130,
+    forms = FORMS,
+    profiles = ["coding"],
+    destructive,
+    open_world
+)]
+pub(crate) struct Process {
+    positions: Positions,
+}
+
+pub(super) const FORMS: &[Form] = &[Form::new(Dialect::OpenClaw, "process")
+    .parameters(&[FormParameter::new("sessionId", "job"), FormParameter::new("timeout", "timeout_ms")])];
+
+impl Process {
+    pub(crate) fn new() -> Self {
+        Self { positions: Positions::default() }
+    }
+}
+
+impl Tool for Process {
+    type Params = Params;
+    type Output = ToolOutput;
+
+    /// A job was judged when it was started, and its walls stay what they were, whatever it is given to read: so nothing is
+    /// planned here, and whoever may start a job may also follow it.
+    fn plan(&self, params: &Params, _: &PlanContext<'_>) -> Result<Plan, ToolError> {
+        params.check()?;
+        Ok(Plan::nothing())
+    }
+
+    async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        if params.action == Action::List {
+            return Ok(list::listed(cx));
+        }
+        let job = found(params.job()?, cx)?;
+        match params.action {
+            Action::Poll => Ok(poll::polled(&*job, params.patience(), &self.positions, cx).await),
+            Action::Log => Ok(log::page(&*job, params.offset, params.limit, cx)),
+            Action::Kill => Ok(killed(&*job).await),
+            Action::Clear | Action::Remove => self.forgotten(&params, &*job, cx).await,
+            _ => input::given(&*job, &params).await,
+        }
+    }
+}
+
+impl Process {
+    async fn forgotten(&self, params: &Params, job: &dyn Job, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let status = job.status();
+        if status.end.is_none() {
+            if params.action == Action::Clear {
+                let id = &status.id;
+                return Err(ToolError::validation(format!("Job '{id}' still runs. End it with 'kill', or use 'remove' for both at once.")));
+            }
+            job.kill().await;
+        }
+        cx.process().forget(&status.id);
+        self.positions.forget(&status);
+        let ended = if status.end.is_none() { " It still ran, and was ended." } else { "" };
+        Ok(ToolOutput::text(format!("Forgot job '{}'.{ended}", status.id)).with_details(json!({"job": status.id})))
+    }
+}
+
+/// A job of this session by its name.
+fn found(id: &str, cx: &ToolContext) -> Result<Arc<dyn Job>, ToolError> {
+    let jobs = cx.process().jobs();
+    if let Some(job) = jobs.iter().find(|job| job.status().id == id) {
+        return Ok(Arc::clone(job));
+    }
+    let running: Vec<String> = jobs.iter().map(|job| job.status()).filter(|job| job.end.is_none()).map(|job| job.id).collect();
+    let known = match running.as_slice() {
+        [] => "No job is running.".to_owned(),
+        ids => format!("Running are: {}.", ids[..ids.len().min(NAMED)].join(", ")),
+    };
+    Err(ToolError::validation(format!("There is no job '{}' in this session. {known} 'list' shows them all.", words::shown(id))))
+}
+
+async fn killed(job: &dyn Job) -> ToolOutput {
+    let before = job.status();
+    let text = if let Some(end) = &before.end {
+        format!("Job '{}' has ended already. {}", before.id, ending(end, &before.line))
+    } else {
+        job.kill().await;
+        format!("Ended job '{}', and all that it started.", before.id)
+    };
+    ToolOutput::text(text).with_details(json!({"job": before.id}))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! What is asked of a job.
+
+use std::time::Duration;
+
+use haft_contract::ToolError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The longest that a call waits for output.
+const MOST_WAIT_MS: u64 = 120_000;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Action {
+    List,
+    Poll,
+    Log,
+    Write,
+    SendKeys,
+    Submit,
+    Paste,
+    Kill,
+    Clear,
+    Remove,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Params {
+    /// What to do.
+    pub(super) action: Action,
+    /// The job, by the name that exec gave it; for all but 'list'.
+    #[schemars(extend("x-aliases" = ["session_id", "job_id", "id"]))]
+    job: Option<String>,
+    /// For 'write' and 'submit': what to give it to read. 'submit' adds the enter key.
+    #[schemars(extend("x-verbatim" = true))]
+    pub(super) data: Option<String>,
+    /// For 'write': close its input behind the data. Defaults to false.
+    pub(super) eof: Option<bool>,
+    /// For 'send-keys': keys by name, such as 'enter', 'up', 'C-c', 'M-x', 'F5', 'pgdn'.
+    pub(super) keys: Option<Vec<String>>,
+    /// For 'send-keys': bytes in hexadecimal, such as '1b'; sent before the keys.
+    pub(super) hex: Option<Vec<String>>,
+    /// For 'send-keys': text to type as it is; sent first.
+    #[schemars(extend("x-verbatim" = true))]
+    pub(super) literal: Option<String>,
+    /// For 'paste': the text.
+    #[schemars(extend("x-verbatim" = true))]
+    pub(super) text: Option<String>,
+    /// For 'paste': mark it as pasted, so that an editor does not indent it. Defaults to true where the job has a terminal.
+    pub(super) bracketed: Option<bool>,
+    /// For 'log': the first line, counted from 0. Defaults to what shows the last lines.
+    pub(super) offset: Option<usize>,
+    /// For 'log': how many lines. Defaults to 200.
+    pub(super) limit: Option<usize>,
+    /// For 'poll': how many milliseconds to wait for output, at most 120000. Defaults to 0.
+    #[schemars(extend("x-aliases" = ["timeout"]))]
+    timeout_ms: Option<u64>,
+}
+
+impl Params {
+    /// Says beforehand what is missing.
+    pub(super) fn check(&self) -> Result<(), ToolError> {
+        let missing = |parameter: &str, what: &str| {
+            let action = self.action.name();
+            Err(ToolError::validation(format!("Parameter '{parameter}' is needed for '{action}': {what}.")))
+        };
+        let is_empty = |text: &Option<String>| text.as_ref().is_none_or(String::is_empty);
+        let no_keys = |keys: &Option<Vec<String>>| keys.as_ref().is_none_or(Vec::is_empty);
+        match self.action {
+            Action::List => Ok(()),
+            _ if self.job.is_none() => missing("job", "the name that exec gave the job; 'list' shows them"),
+            Action::Write if is_empty(&self.data) && self.eof != Some(true) => missing("data", "what to give the job to read, or eof=true"),
+            Action::Paste if is_empty(&self.text) => missing("text", "what to paste"),
+            Action::SendKeys if no_keys(&self.keys) && no_keys(&self.hex) && is_empty(&self.literal) => {
+                missing("keys", "such as ['C-c'] or ['down', 'enter']; or 'literal' or 'hex'")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn job(&self) -> Result<&str, ToolError> {
+        self.check()?;
+        Ok(self.job.as_deref().unwrap_or_default())
+    }
+
+    pub(super) fn patience(&self) -> Duration {
+        Duration::from_millis(self.timeout_ms.unwrap_or(0).min(MOST_WAIT_MS))
+    }
+}
+
+impl Action {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::List => "list",
+            Self::Poll => "poll",
+            Self::Log => "log",
+            Self::Write => "write",
+            Self::SendKeys => "send-keys",
+            Self::Submit => "submit",
+            Self::Paste => "paste",
+            Self::Kill => "kill",
+            Self::Clear => "clear",
+            Self::Remove => "remove",
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! How far each job's output was read.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use haft_contract::JobStatus;
+
+/// How many jobs are remembered; the one that was asked about longest ago is forgotten first, and read from its start again.
+const REMEMBERED: usize = 256;
+
+/// How far a job was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Position {
+    /// Bytes that were shown.
+    pub(super) bytes: u64,
+    /// How often in a row there was nothing new.
+    pub(super) empty: usize,
+}
+
+/// Positions by session and job, the one that was used last behind the others.
+#[derive(Debug, Default)]
+pub(super) struct Positions {
+    known: Mutex<VecDeque<(Key, Position)>>,
+}
+
+type Key = (String, String);
+
+impl Positions {
+    /// How far a job was read; not at all, if it is not known.
+    pub(super) fn of(&self, job: &JobStatus) -> Position {
+        let key = key(job);
+        self.known().iter().find(|(known, _)| *known == key).map(|(_, position)| *position).unwrap_or_default()
+    }
+
+    /// Remembers how far it was read.
+    pub(super) fn set(&self, job: &JobStatus, position: Position) {
+        let key = key(job);
+        let mut known = self.known();
+        known.retain(|(other, _)| *other != key);
+        if known.len() >= REMEMBERED {
+            known.pop_front();
+        }
+        known.push_back((key, position));
+    }
+
+    pub(super) fn forget(&self, job: &JobStatus) {
+        let key = key(job);
+        self.known().retain(|(other, _)| *other != key);
+    }
+
+    fn known(&self) -> MutexGuard<'_, VecDeque<(Key, Position)>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn key(job: &JobStatus) -> Key {
+    (job.session.clone(), job.id.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    fn job(session: &str, id: usize) -> JobStatus {
+        JobStatus {
+            id: format!("job-{id}"),
+            session: session.into(),
+            line: String::new(),
+            directory: "/".into(),
+            walls: String::new(),
+            pid: None,
+            started: SystemTime::UNIX_EPOCH,
+            end: None,
+            bytes: 0,
+            kept_from: 0,
+        }
+    }
+
+    #[test]
+    fn each_session_has_its_own_and_the_oldest_go_first() {
+        let positions = Positions::default();
+        let at = |bytes| Position { bytes, empty: 1 };
+        positions.set(&job("a", 1), at(1));
+        positions.set(&job("b", 1), at(2));
+        assert_eq!(
+            [positions.of(&job("a", 1)), positions.of(&job("b", 1)), positions.of(&job("c", 1))],
+            [at(1), at(2), Position::default()]
+        );
+        (2..=255).for_each(|id| positions.set(&job("a", id), at(3)));
+        positions.set(&job("a", 1), at(4));
+        positions.set(&job("a", 256), at(5));
+        assert_eq!(
+            [positions.of(&job("a", 1)), positions.of(&job("b", 1)), positions.of(&job("a", 2))],
+            [at(4), Position::default(), at(3)]
+        );
+        positions.forget(&job("a", 1));
+        assert_eq!(positions.of(&job("a", 1)), Position::default());
+    }
+}

@@ -1,0 +1,99 @@
+//! What exec and process say alike.
+
+use std::time::{Duration, SystemTime};
+
+use haft_contract::{Dialect, JobEnd, JobStatus, ToolContext};
+use serde_json::{Value, json};
+
+use super::excerpt::Excerpt;
+use super::process::FORMS;
+use crate::shared::{reading, words};
+
+/// What a job has come to, for programs.
+fn state(end: Option<&JobEnd>) -> &'static str {
+    match end {
+        None => "running",
+        Some(JobEnd { code: Some(code), timed_out: false, killed: false, .. }) if !matches!(code, 126 | 127) => "completed",
+        Some(_) => "failed",
+    }
+}
+
+/// How long a job ran, or has been running.
+fn duration(status: &JobStatus, now: SystemTime) -> Duration {
+    let end = status.end.as_ref().map_or(now, |end| end.at);
+    end.duration_since(status.started).unwrap_or_default()
+}
+
+/// The same for people: too coarse to tell one moment from the next, so that asking again and again looks like what it is.
+pub(super) fn ran(status: &JobStatus, now: SystemTime) -> String {
+    match duration(status, now).as_secs() / 60 {
+        0 => "less than a minute".into(),
+        minutes @ 1..60 => format!("{minutes} min"),
+        minutes => format!("{} h {} min", minutes / 60, minutes % 60),
+    }
+}
+
+/// What is known of a job, for programs.
+pub(super) fn details(status: &JobStatus, now: SystemTime) -> Value {
+    let end = status.end.as_ref();
+    json!({
+        "status": state(end),
+        "exit_code": end.and_then(|end| end.code),
+        "signal": end.and_then(|end| end.signal),
+        "timed_out": end.is_some_and(|end| end.timed_out),
+        "duration_ms": u64::try_from(duration(status, now).as_millis()).unwrap_or(u64::MAX),
+        "cwd": status.directory.to_string_lossy(),
+        "pid": status.pid,
+        "job": status.id,
+        "walls": status.walls,
+        "output_bytes": status.bytes,
+        "spill": end.and_then(|end| end.spill.as_ref()).map(|spill| spill.path.to_string_lossy()),
+    })
+}
+
+/// What a dialect calls the parameter that names a job.
+pub(super) fn job_parameter(dialect: Dialect) -> &'static str {
+    let form = FORMS.iter().find(|form| form.dialect == dialect);
+    form.and_then(|form| form.of("job")).map_or("job", |parameter| parameter.name)
+}
+
+/// Says what is left out of the middle, and where it is.
+pub(super) fn left_out(excerpt: &Excerpt, end: Option<&JobEnd>, cx: &ToolContext) -> String {
+    let size = words::size(excerpt.left_out);
+    let Some(end) = end else { return format!("(… {size} left out …)") };
+    let Some(spill) = &end.spill else { return format!("(… {size} left out, and could not be kept …)") };
+    let path = spill.path.display();
+    match excerpt.line {
+        Some(line) => {
+            let (reader, place) = reading::from_line(cx.dialect(), line);
+            format!("(… {size} left out. All of it is in '{path}': {reader} with {place} goes on …)")
+        }
+        None => format!("(… {size} left out. All of it is in '{path}' …)"),
+    }
+}
+
+/// A text, and each remark below it in parentheses on a line of its own.
+pub(super) fn remarked(mut text: String, remarks: &[String]) -> String {
+    for (place, remark) in remarks.iter().enumerate() {
+        text.push_str(if place == 0 { "\n\n(" } else { "\n(" });
+        text.push_str(remark);
+        text.push(')');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remarks_stand_below_one_a_line() {
+        assert_eq!(remarked("a".into(), &[]), "a");
+        assert_eq!(remarked("a".into(), &["b.".into(), "c.".into()]), "a\n\n(b.)\n(c.)");
+    }
+
+    #[test]
+    fn each_dialect_has_its_word_for_a_job() {
+        assert_eq!(Dialect::ALL.iter().map(|dialect| job_parameter(*dialect)).collect::<Vec<_>>(), ["job", "job", "sessionId"]);
+    }
+}

@@ -1,0 +1,90 @@
+//! `exec` through the real binary, in the real sandbox.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::harness::World;
+
+/// What a line gives, and how it ended.
+fn ran(world: &World, line: &str) -> (String, serde_json::Value) {
+    let (_, result) = world.call("exec", &json!({ "command": line }));
+    let text = result["result"].as_str().or_else(|| result["message"].as_str()).unwrap_or_default().to_owned();
+    (text, result)
+}
+
+#[test]
+fn a_command_runs_in_the_workspace_and_says_how_it_ended() {
+    let world = World::new();
+    let (text, result) = ran(&world, "echo one; echo two >&2; pwd > where; exit 3");
+    assert_eq!(result["details"]["exit_code"], 3, "{result}");
+    assert_eq!(result["details"]["walls"], "bubblewrap", "{result}");
+    assert!(text.starts_with("one\ntwo\n") && text.contains("Exit code: 3"), "{text}");
+    let root = world.file("").canonicalize().unwrap();
+    assert_eq!(fs::read_to_string(world.file("where")).unwrap().trim(), root.to_string_lossy());
+    assert!(!fs::read_dir(&root).unwrap().flatten().any(|entry| [".git", ".haft"].iter().any(|name| entry.file_name() == *name)));
+}
+
+#[test]
+fn c09_c13_it_sees_no_other_process_no_secret_and_no_key() {
+    let world = World::new();
+    world.write("a/.env", "PASSWORD=hunter2\n");
+    let line = "ls /proc | grep -c '^[0-9]'; grep -rs hunter2 . ; env | grep -c -i -E 'key|token|secret'; ls /tmp | wc -l";
+    let (text, _) = ran(&world, line);
+    assert!(!text.contains("hunter2"), "{text}");
+    let numbers: Vec<u32> = text.lines().filter_map(|line| line.trim().parse().ok()).collect();
+    assert!(matches!(numbers[..], [processes, 0, _] if processes < 10), "{text}");
+}
+
+#[test]
+fn a18_b03_what_is_protected_or_outside_is_not_written_however_it_is_tried() {
+    let world = World::new();
+    fs::create_dir_all(world.file(".git")).unwrap();
+    let outside = world.file("").parent().unwrap().join("outside.txt");
+    for line in [
+        "echo x > .git/config".to_owned(),
+        "echo x > .haft".to_owned(),
+        format!("echo x > {}", outside.display()),
+        format!("python3 -c \"open('{}', 'w')\"", outside.display()),
+        "python3 -c \"import os; os.makedirs('.git/hooks'); open('.git/hooks/pre-commit', 'w')\"".to_owned(),
+        "mv .git elsewhere".to_owned(),
+        "f=.git/config; echo x > $f".to_owned(),
+    ] {
+        let (text, _) = ran(&world, &line);
+        assert!(!outside.exists(), "{line}: {text}");
+        assert!(!world.file(".git/config").exists() && !world.file(".git/hooks").exists(), "{line}: {text}");
+        assert!(world.file(".git").is_dir() && !world.file(".haft").exists(), "{line}: {text}");
+    }
+}
+
+#[test]
+fn c03_there_is_no_network_unless_it_was_asked_for_and_permitted() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let world = World::new();
+    let line = format!("python3 -c \"import socket; socket.create_connection(('127.0.0.1', {port}), 2)\"");
+    let (text, result) = ran(&world, &line);
+    assert_ne!(result["details"]["exit_code"], 0, "{text}");
+    assert!(listener.accept().is_err(), "something came through");
+    let (_, refused) = world.call("exec", &json!({ "command": "true", "allow_hosts": ["example.org"] }));
+    assert_eq!(refused["error_type"], "permission_denied", "{refused}");
+}
+
+#[test]
+fn what_cannot_be_followed_is_not_run_unasked() {
+    let world = World::new();
+    for line in ["$(echo touch) ran", "eval 'touch ran'", "sudo touch ran"] {
+        let (_, result) = ran(&world, line);
+        assert_eq!((&result["status"], &result["error_type"]), (&json!("error"), &json!("permission_denied")), "{line}: {result}");
+        assert!(!world.file("ran").exists(), "{line}");
+    }
+}
+
+#[test]
+fn without_its_sandbox_nothing_runs() {
+    let world = World::with_config("[sandbox]\nbackend = 'landlock'\nmode = 'required'\n");
+    let (text, result) = ran(&world, "touch ran");
+    assert_eq!(result["error_type"], "sandbox_unavailable", "{text}");
+    assert!(!world.file("ran").exists(), "{text}");
+}

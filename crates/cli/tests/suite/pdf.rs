@@ -1,0 +1,52 @@
+//! PDF documents, which a helper reads: the binary itself, started again.
+
+use std::fs;
+
+use haft_testkit::pdf_document;
+use serde_json::json;
+
+use super::harness::World;
+
+/// Deeper than any stack.
+fn bottomless(pages: &[&[&str]]) -> Vec<u8> {
+    pdf_document(pages, &format!("/Nested {}1{}", "[".repeat(200_000), "]".repeat(200_000)))
+}
+
+/// Processes that were started for this world: its folder is among their words.
+fn left_of(world: &World) -> Vec<String> {
+    let folder = world.path("").canonicalize().unwrap().to_str().unwrap().to_owned();
+    let words = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    words.map(|words| String::from_utf8_lossy(&words).into_owned()).filter(|words| words.contains(&folder)).collect()
+}
+
+#[test]
+fn its_text_comes_by_pages() {
+    let world = World::new();
+    world.write("a.pdf", pdf_document(&[&["first page"], &["second page", "its end"], &["third page"]], ""));
+    let ran = world.run(&["call", "read_file", "--path", "a.pdf", "--pages", "2"]);
+    let page = "--- Page 2 of 3 ---\nsecond page\nits end\n\n(Showing pages 2-2 of 3. Continue with pages=\"3-3\".)\n";
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, page), "{ran:?}");
+}
+
+#[test]
+fn a_damaged_one_is_refused() {
+    let world = World::new();
+    world.write("a.pdf", "%PDF-1.4\nnothing of the kind");
+    let (code, result) = world.call("read_file", &json!({"path": "a.pdf"}));
+    assert_eq!((code, &result["error_type"]), (1, &json!("not_text")), "{result}");
+}
+
+#[test]
+fn one_that_ends_its_reader_ends_nothing_else() {
+    let world = World::new();
+    world.write("deep.pdf", bottomless(&[&["Hello"]]));
+    let (code, result) = world.call("read_file", &json!({"path": "deep.pdf"}));
+    let message = result["message"].as_str().unwrap_or_default();
+    let expected = "but reading it ended the helper that did, with signal 6. It is damaged, or made to do harm.";
+    assert_eq!((code, &result["error_type"]), (1, &json!("not_text")), "{result}");
+    assert!(message.ends_with(expected), "{result}");
+    assert_eq!(left_of(&world), Vec::<String>::new());
+    world.write("a.pdf", pdf_document(&[&["after it"]], ""));
+    let ran = world.run(&["call", "read_file", "--path", "a.pdf"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "--- Page 1 of 1 ---\nafter it\n"), "{ran:?}");
+}

@@ -1,0 +1,183 @@
+//! Lines of shell: asked for, planned, started.
+//!
+//! A line is not one effect but many: every program it runs, every file it writes. So it is planned by the host, which can
+//! read it and look up its programs, and what runs later is exactly the line that was planned.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde::Serialize;
+
+use crate::{BoxFuture, Effect, Exec, ExecHost, ExecNature, SpillFile, SpillWriter, ToolError};
+
+/// A line of shell that is asked for.
+#[derive(Debug, Clone, Default)]
+pub struct LineRequest {
+    /// The line.
+    pub line: String,
+    /// Where it runs; the workspace if nothing is said.
+    pub directory: Option<PathBuf>,
+    /// Variables beyond the clean environment.
+    pub environment: Vec<(String, String)>,
+    /// Behind which walls; as configured if nothing is said.
+    pub host: Option<ExecHost>,
+    /// Hosts that it is to reach, such as `packages.example.org` or `example.org:8443`.
+    pub reach: Vec<String>,
+}
+
+/// A line that was planned: what runs, and what that does as far as it can be known.
+#[derive(Debug, Clone)]
+pub struct Line {
+    shell: Exec,
+    text: String,
+    environment: Vec<(String, String)>,
+    effects: Vec<Effect>,
+    reach: Option<PathBuf>,
+    notes: Vec<String>,
+}
+
+impl Line {
+    /// For implementors of [`ProcessRunner`](crate::ProcessRunner): the shell that will run, the line itself, and its effects.
+    pub fn new(shell: Exec, text: impl Into<String>, effects: Vec<Effect>) -> Self {
+        Self { shell, text: text.into(), environment: Vec::new(), effects, reach: None, notes: Vec::new() }
+    }
+    /// Behind walls that let it change this tree and nothing else.
+    pub fn within(mut self, tree: impl Into<PathBuf>) -> Self {
+        self.reach = Some(tree.into());
+        self
+    }
+    /// With values for the variables that the shell is given.
+    pub fn with_environment(mut self, environment: Vec<(String, String)>) -> Self {
+        self.shell.environment = environment.iter().map(|(name, _)| name.clone()).collect();
+        self.environment = environment;
+        self
+    }
+    /// With what the model should know of it.
+    pub fn with_notes(mut self, notes: Vec<String>) -> Self {
+        self.notes = notes;
+        self
+    }
+    /// The shell and its arguments.
+    pub fn shell(&self) -> &Exec {
+        &self.shell
+    }
+    /// The line as it was asked for.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+    /// Where it runs.
+    pub fn directory(&self) -> &Path {
+        &self.shell.directory
+    }
+    /// Variables beyond the clean environment, with their values.
+    pub fn environment(&self) -> &[(String, String)] {
+        &self.environment
+    }
+    /// What it does.
+    pub fn effects(&self) -> &[Effect] {
+        &self.effects
+    }
+    /// The tree that it may change; nothing holds it back if there is none.
+    pub fn reach(&self) -> Option<&Path> {
+        self.reach.as_deref()
+    }
+    /// Whether every program in it is known to change nothing.
+    pub fn only_reads(&self) -> bool {
+        let harmless = |effect: &Effect| match effect {
+            Effect::Read(_) => true,
+            Effect::Exec(exec) => matches!(exec.nature, ExecNature::Reads | ExecNature::Filters),
+            _ => false,
+        };
+        self.effects.iter().all(harmless)
+    }
+    /// What the model should know of it.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+}
+
+/// How a planned line is started.
+#[derive(Default)]
+pub struct JobOptions {
+    /// The session that it belongs to: no other sees it.
+    pub session: String,
+    /// When it is ended; never if nothing is said.
+    pub timeout: Option<Duration>,
+    /// Columns and rows of the terminal that it is given, if it is given one.
+    pub terminal: Option<(u16, u16)>,
+    /// Whether its input stays open for [`Job::write`].
+    pub input: bool,
+    /// Where all of its output goes.
+    pub spill: Option<Box<dyn SpillWriter>>,
+}
+
+impl std::fmt::Debug for JobOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("JobOptions").field("session", &self.session).field("timeout", &self.timeout).finish_non_exhaustive()
+    }
+}
+
+/// How a job ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct JobEnd {
+    /// Its exit code; absent if a signal ended it.
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Whether its time was up.
+    pub timed_out: bool,
+    /// Whether someone ended it.
+    pub killed: bool,
+    /// When.
+    pub at: SystemTime,
+    /// All of its output, if there was any and it could be kept.
+    #[serde(skip)]
+    pub spill: Option<SpillFile>,
+}
+
+/// What is known of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobStatus {
+    /// Its name.
+    pub id: String,
+    /// The session that it belongs to.
+    pub session: String,
+    /// The line that it runs.
+    pub line: String,
+    /// Where it runs.
+    pub directory: PathBuf,
+    /// Behind which walls, in words.
+    pub walls: String,
+    /// The process that was started.
+    pub pid: Option<u32>,
+    /// When.
+    pub started: SystemTime,
+    /// How it ended; absent while it runs.
+    pub end: Option<JobEnd>,
+    /// Bytes of output so far.
+    pub bytes: u64,
+    /// The first byte that is still kept behind the beginning: what lies between is in the spill alone.
+    pub kept_from: u64,
+}
+
+/// A line that runs, or has run. Its output is one stream, in the order in which it was written.
+pub trait Job: Send + Sync {
+    /// What is known of it.
+    fn status(&self) -> JobStatus;
+    /// Resolves when there is more than `seen` bytes of output, or when it has ended.
+    fn changed(&self, seen: u64) -> BoxFuture<'_, ()>;
+    /// Resolves when it has ended and all of its output is here.
+    fn ended(&self) -> BoxFuture<'_, JobEnd>;
+    /// The first bytes of the output, as far as they are kept.
+    fn head(&self) -> Vec<u8>;
+    /// Output from a position, and where it really begins: what is no longer kept is passed over.
+    fn output(&self, from: u64, most: usize) -> (u64, Vec<u8>);
+    /// Gives it input, and closes the input if `end` is set.
+    fn write<'a>(&'a self, input: &'a [u8], end: bool) -> BoxFuture<'a, Result<(), ToolError>>;
+    /// Ends it with all that it started, and waits until it has.
+    fn kill(&self) -> BoxFuture<'_, ()>;
+    /// Whether its input is a terminal, where a key is more than its letter.
+    fn has_terminal(&self) -> bool {
+        false
+    }
+}

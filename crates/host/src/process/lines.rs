@@ -1,0 +1,111 @@
+//! Lines of shell on this machine: planned, put behind walls, started, listed.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
+
+use haft_contract::{Effect, ErrorKind, Job, JobOptions, Line, LineRequest, ToolError};
+use haft_sandbox::{Guard, Network};
+use tokio::process::Command;
+
+use super::job::{self, Facts, Keepsake};
+use super::jobs::Jobs;
+use super::shell;
+use super::spawner::on_lasting_thread;
+use super::walls::{ShellOptions, Walls};
+use super::{environment, spawn_error};
+use crate::http::NetworkRule;
+use crate::proxy::{Proxy, Reach};
+use crate::{GuardedClient, LocalFiles};
+
+/// Where a line finds the proxy, within its own network.
+const PROXY_PORT: u16 = 3128;
+
+/// Runs lines of shell.
+#[derive(Debug)]
+pub(super) struct Lines {
+    walls: Arc<Walls>,
+    http: Arc<GuardedClient>,
+    jobs: Jobs,
+    started: AtomicU64,
+}
+
+impl Lines {
+    pub(super) fn new(options: ShellOptions, files: Arc<LocalFiles>, http: Arc<GuardedClient>) -> Self {
+        Self { walls: Arc::new(Walls::new(options, files)), http, jobs: Jobs::default(), started: AtomicU64::new(0) }
+    }
+    pub(super) fn jobs(&self) -> &Jobs {
+        &self.jobs
+    }
+
+    pub(super) fn plan(&self, request: &LineRequest) -> Result<Line, ToolError> {
+        shell::plan(request, &self.walls, &*self.http)
+    }
+
+    pub(super) async fn start(&self, line: &Line, options: JobOptions) -> Result<Arc<dyn Job>, ToolError> {
+        if self.jobs.is_full() {
+            let advice = "End one with the process tool before starting another";
+            return Err(ToolError::new(ErrorKind::ExecutionError, format!("Too many jobs run in the background. {advice}.")));
+        }
+        let id = format!("job-{}", self.started.fetch_add(1, Ordering::Relaxed) + 1);
+        let proxy = self.proxy(&id, line)?;
+        let network = match (&proxy, line.shell().host.is_walled()) {
+            (Some(proxy), _) => Network::Proxy { socket: proxy.socket().to_owned(), port: PROXY_PORT },
+            (None, true) => Network::Off,
+            (None, false) => Network::Host,
+        };
+        let (walls, line) = (Arc::clone(&self.walls), line.clone());
+        let started = on_lasting_thread(move || {
+            let terminal = options.terminal.is_some();
+            let walled = walls.around(&line, environment::with(line.environment()), network, terminal)?;
+            let facts = Facts {
+                id,
+                line: line.text().to_owned(),
+                directory: line.directory().to_owned(),
+                walls: walled.name,
+                started: SystemTime::now(),
+            };
+            let command = Command::from(walled.command.to_std());
+            job::start(command, facts, options, Box::new(Run { guard: walled.guard, proxy }))
+                .map_err(|error| spawn_error(line.shell(), error))
+        });
+        let job = started.await.map_err(|error| ToolError::execution(format!("The command was not started: {error}.")))??;
+        Ok(Arc::new(job))
+    }
+
+    /// The way out, for the hosts that were permitted.
+    fn proxy(&self, id: &str, line: &Line) -> Result<Option<Proxy>, ToolError> {
+        let allowed: Vec<NetworkRule> = line.effects().iter().filter_map(reached).filter_map(|entry| entry.parse().ok()).collect();
+        if allowed.is_empty() || !line.shell().host.is_walled() {
+            return Ok(None);
+        }
+        let failed =
+            |error: std::io::Error| ToolError::execution(format!("The command was not started: its proxy cannot listen: {error}."));
+        let folder = &self.walls.options().folder;
+        std::fs::create_dir_all(folder).map_err(failed)?;
+        let socket: PathBuf = folder.join(format!("{}-{id}.sock", std::process::id()));
+        Proxy::start(&socket, Reach { allowed, guard: self.http.guard(), resolver: self.http.resolver() }).map(Some).map_err(failed)
+    }
+}
+
+/// What a run leaves on the machine, and takes away with it.
+struct Run {
+    guard: Guard,
+    proxy: Option<Proxy>,
+}
+
+impl Keepsake for Run {
+    fn last_words(&self) -> Vec<String> {
+        let limits = self.guard.exceeded().into_iter().map(|limit| format!("haft: the command met its limit of {limit}"));
+        let decisions = self.proxy.iter().flat_map(Proxy::decisions).filter(|decision| !decision.ends_with(": connected"));
+        limits.chain(decisions.map(|decision| format!("haft: {decision}"))).collect()
+    }
+}
+
+fn reached(effect: &Effect) -> Option<String> {
+    match effect {
+        Effect::Connect(connect) => Some(format!("{}:{}", connect.host, connect.port)),
+        _ => None,
+    }
+}

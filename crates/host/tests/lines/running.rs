@@ -1,0 +1,135 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_contract::{ErrorKind, Host, Job, JobEnd, JobOptions};
+
+use crate::support::World;
+
+async fn started(world: &World, line: &str, options: JobOptions) -> Arc<dyn Job> {
+    let line = world.line(line);
+    world.host.processes().start(&line, options).await.unwrap()
+}
+
+async fn ended(job: &Arc<dyn Job>) -> JobEnd {
+    tokio::time::timeout(Duration::from_secs(30), job.ended()).await.expect("the job hangs")
+}
+
+fn text(job: &Arc<dyn Job>) -> String {
+    String::from_utf8(job.output(0, usize::MAX).1).unwrap()
+}
+
+/// Whether any process still has this mark in its command line.
+fn is_alive(mark: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let command = |entry: std::fs::DirEntry| std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+    processes.map(command).any(|line| String::from_utf8_lossy(&line).contains(mark))
+}
+
+#[tokio::test]
+async fn both_streams_come_in_the_order_in_which_they_were_written() {
+    let world = World::new();
+    let job = started(&world, "echo one; echo two >&2; echo three; exit 3", JobOptions::default()).await;
+    let end = ended(&job).await;
+    assert_eq!((end.code, end.signal, end.timed_out, end.killed), (Some(3), None, false, false));
+    assert_eq!(text(&job), "one\ntwo\nthree\n");
+    assert_eq!(job.head(), b"one\ntwo\nthree\n");
+    let status = job.status();
+    assert_eq!((status.line.as_str(), status.bytes, status.kept_from), ("echo one; echo two >&2; echo three; exit 3", 14, 0));
+    assert_eq!((status.directory, status.walls.as_str()), (world.root(), "none"));
+}
+
+#[tokio::test]
+async fn the_environment_is_clean() {
+    let world = World::new();
+    let job = started(&world, "env | cut -d= -f1 | sort", JobOptions::default()).await;
+    ended(&job).await;
+    let known = ["HOME", "LANG", "PATH", "PWD", "SHLVL", "TERM", "TZ", "_"];
+    let text = text(&job);
+    assert!(text.lines().all(|name| known.contains(&name)) && text.contains("PATH"), "{text}");
+}
+
+#[tokio::test]
+async fn at_its_time_it_ends_with_all_it_started_and_what_it_said_stays() {
+    let world = World::new();
+    let line = "echo said; (sleep 4711.5 &) ; sleep 4711.5";
+    let job = started(&world, line, JobOptions { timeout: Some(Duration::from_millis(300)), ..JobOptions::default() }).await;
+    let end = ended(&job).await;
+    assert!(end.timed_out && end.code.is_none(), "{end:?}");
+    assert_eq!(text(&job), "said\n");
+    assert!(!is_alive("sleep\x004711.5"), "something outlived the job");
+}
+
+#[tokio::test]
+async fn a_dropped_job_ends_and_a_kept_one_goes_on() {
+    let world = World::new();
+    let processes = world.host.processes();
+    let dropped = started(&world, "sleep 4712.5", JobOptions::default()).await;
+    let kept = started(&world, "read x; echo got $x", JobOptions { session: "s".into(), input: true, ..JobOptions::default() }).await;
+    processes.keep(Arc::clone(&kept));
+    let id = kept.status().id;
+    drop((kept, dropped));
+    for _ in 0..500 {
+        if !is_alive("sleep\x004712.5") {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert!(!is_alive("sleep\x004712.5"), "a dropped job goes on");
+    assert!(processes.jobs("other").is_empty(), "another session's job is listed");
+    let job = processes.jobs("s").pop().unwrap();
+    assert_eq!(job.status().id, id);
+    job.write(b"it\n", true).await.unwrap();
+    assert_eq!((ended(&job).await.code, text(&job).as_str()), (Some(0), "got it\n"));
+    let refused = job.write(b"more", false).await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::ExecutionError, "{}", refused.message());
+    processes.forget("s", &id);
+    assert!(processes.jobs("s").is_empty());
+}
+
+#[tokio::test]
+async fn one_that_closes_its_output_or_leaves_a_child_with_the_pipe_does_not_hang() {
+    let world = World::new();
+    let job = started(&world, "echo a; exec >&- 2>&-; sleep 0.2; exit 4", JobOptions::default()).await;
+    assert_eq!((ended(&job).await.code, text(&job).as_str()), (Some(4), "a\n"));
+    let job = started(&world, "sleep 4713.5 & echo b", JobOptions::default()).await;
+    assert_eq!((ended(&job).await.code, text(&job).as_str()), (Some(0), "b\n"));
+    assert!(!is_alive("sleep\x004713.5"), "the child that held the pipe lives");
+}
+
+#[tokio::test]
+async fn much_output_is_counted_and_its_beginning_and_end_are_kept() {
+    let world = World::new();
+    let job = started(&world, "head -c 300000000 /dev/zero", JobOptions::default()).await;
+    assert_eq!(ended(&job).await.code, Some(0));
+    let status = job.status();
+    assert_eq!((status.bytes, status.kept_from), (300_000_000, 300_000_000 - 256 * 1024));
+    assert_eq!(job.head().len(), 64 * 1024);
+    assert_eq!(job.output(200_000_000, 10), (status.kept_from, vec![0; 10]));
+}
+
+#[tokio::test]
+async fn output_is_heard_of_while_it_runs() {
+    let world = World::new();
+    let options = JobOptions { session: "s".into(), input: true, ..JobOptions::default() };
+    let job = started(&world, "echo ready; read x; echo done", options).await;
+    job.changed(0).await;
+    assert_eq!((text(&job).as_str(), job.status().end), ("ready\n", None));
+    job.write(b"go\n", false).await.unwrap();
+    job.changed(6).await;
+    ended(&job).await;
+    assert_eq!(text(&job), "ready\ndone\n");
+    job.kill().await;
+    assert!(!job.status().end.unwrap().killed, "it had ended by itself");
+}
+
+#[tokio::test]
+async fn c10_without_a_sandbox_nothing_runs() {
+    let world = World::new();
+    let mut request = crate::support::request("touch ran");
+    request.host = Some(haft_contract::ExecHost::Sandbox);
+    let line = world.plan(&request).unwrap();
+    let refused = world.host.processes().start(&line, JobOptions::default()).await.err().expect("no launcher, no sandbox");
+    assert_eq!(refused.kind(), ErrorKind::SandboxUnavailable, "{}", refused.message());
+    assert!(refused.message().starts_with("The command was not run: "), "{}", refused.message());
+    assert!(!world.root().join("ran").exists());
+}

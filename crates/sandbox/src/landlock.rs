@@ -1,0 +1,214 @@
+//! Landlock: beneath the other walls, or alone where namespaces are forbidden.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
+    RulesetStatus, Scope,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::command::Command;
+use crate::environment;
+use crate::error::SandboxError;
+use crate::launcher::{Inner, Launcher};
+use crate::limits::{Cgroup, Held};
+use crate::policy::{Network, Policy};
+use crate::sandbox::{Guard, Sandbox, Wrapped};
+use crate::seccomp::Sockets;
+
+const NAME: &str = "landlock";
+/// The newest that we know; older kernels enforce what they have.
+const NEWEST: ABI = ABI::V7;
+/// Devices that no program can do without.
+const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/pts", "/dev/ptmx"];
+/// Masks deep in large directories would list all that lies around them.
+const MOST_RULES: usize = 4096;
+
+/// What Landlock is to allow.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Rules {
+    pub(crate) read: Vec<PathBuf>,
+    pub(crate) write: Vec<PathBuf>,
+    /// Refuse TCP too: where no namespace does it.
+    pub(crate) no_tcp: bool,
+    /// Fail where the kernel has no Landlock, instead of going on beneath the other walls.
+    pub(crate) required: bool,
+}
+
+/// Confines by Landlock and the filter on system calls alone.
+#[derive(Debug)]
+pub struct Landlock {
+    launcher: Launcher,
+}
+
+impl Landlock {
+    /// Whether the kernel has it.
+    ///
+    /// # Errors
+    /// `Unavailable`, with what to do.
+    pub fn detect(launcher: Launcher) -> Result<Self, SandboxError> {
+        let asked = Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(AccessFs::Execute);
+        asked.and_then(Ruleset::create).map(|_| Self { launcher }).map_err(|error| {
+            let remedy = "use Linux 5.13 or newer with CONFIG_SECURITY_LANDLOCK, and 'landlock' in the kernel's parameter 'lsm=', \
+                          or another sandbox";
+            SandboxError::unavailable(NAME, format!("the kernel does not have it, or has it switched off: {error}"), remedy)
+        })
+    }
+}
+
+impl Sandbox for Landlock {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn wrap(&self, command: Command, policy: &Policy) -> Result<Wrapped, SandboxError> {
+        let sockets = match policy.network {
+            Network::Off => Sockets::None,
+            Network::Host => Sockets::TcpAndUdp,
+            Network::Proxy { .. } => {
+                let why = "without a namespace the proxy can be passed by";
+                return Err(SandboxError::unsupported(NAME, why, "set the network to 'off', or use bubblewrap"));
+            }
+        };
+        let cgroup = Cgroup::create(&policy.limits);
+        let inner = Inner {
+            limits: policy.limits,
+            held: cgroup.as_ref().map(|group| Held { memory: group.memory, processes: group.processes }).unwrap_or_default(),
+            sockets,
+            relay: None,
+            landlock: Some(rules(policy)?),
+            doors: cgroup.as_ref().map(Cgroup::doors).unwrap_or_default(),
+            first: false,
+        };
+        let mut arguments = Launcher::inner(&inner)?;
+        arguments.push(command.program.into_os_string());
+        arguments.extend(command.arguments);
+        let environment = environment::carry(command.environment);
+        let program = self.launcher.path().to_owned();
+        let guard = Guard { cgroup, ..Guard::default() };
+        Ok(Wrapped { command: Command { program, arguments, directory: command.directory, environment }, guard })
+    }
+
+    fn gaps(&self, policy: &Policy) -> Vec<String> {
+        let inside = |path: &PathBuf| policy.writable.iter().any(|root| path.starts_with(root));
+        let always = [
+            "the processes of the machine can be seen",
+            "/tmp is the machine's own, and read-only",
+            "a process that leaves its group may outlive the run",
+        ];
+        let mut gaps: Vec<String> = always.map(str::to_owned).into();
+        gaps.extend(policy.protected.iter().filter(|path| inside(path)).map(|path| format!("{} can be written", path.display())));
+        gaps.extend(policy.masked.iter().filter(|path| inside(path)).map(|path| format!("{} can be read", path.display())));
+        gaps
+    }
+}
+
+/// Landlock allows and never refuses, so what is masked is left out by allowing all that lies around it.
+fn rules(policy: &Policy) -> Result<Rules, SandboxError> {
+    // Devices are the machine: root could read the disk past every rule.
+    let mut read = without("/".into(), Path::new("/dev"));
+    for secret in policy.masked.iter().filter_map(|path| path.canonicalize().ok()) {
+        read = read.into_iter().flat_map(|allowed| without(allowed, &secret)).collect();
+        if read.len() > MOST_RULES {
+            let why = format!("hiding {} takes more than {MOST_RULES} rules", secret.display());
+            return Err(SandboxError::unsupported(NAME, why, "mask the directory around it, or use bubblewrap"));
+        }
+    }
+    read.extend(policy.read_only.iter().cloned().chain(DEVICES.iter().map(PathBuf::from)));
+    let write = policy.writable.iter().cloned().chain(DEVICES.iter().map(PathBuf::from)).collect();
+    Ok(Rules { read, write, no_tcp: policy.network == Network::Off, required: true })
+}
+
+/// The same tree without `secret`: its neighbours, and those of every directory above it.
+fn without(allowed: PathBuf, secret: &Path) -> Vec<PathBuf> {
+    let Ok(inside) = secret.strip_prefix(&allowed) else { return vec![allowed] };
+    let mut around = Vec::new();
+    let mut folder = allowed;
+    for name in inside {
+        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        around.extend(entries.filter(|entry| entry.file_name() != name).map(|entry| entry.path()));
+        folder.push(name);
+    }
+    around
+}
+
+/// Restricts this process and all that it starts.
+///
+/// # Errors
+/// Says what the kernel refused; also that it has no Landlock, where the rules require it.
+pub(crate) fn restrict(rules: &Rules) -> Result<(), String> {
+    let status = build(rules).map_err(|error| format!("cannot set up Landlock: {error}"))?;
+    if rules.required && status == RulesetStatus::NotEnforced {
+        return Err("Landlock is required and the kernel does not enforce it".to_owned());
+    }
+    Ok(())
+}
+
+fn build(rules: &Rules) -> Result<RulesetStatus, RulesetError> {
+    let mut ruleset = Ruleset::default().set_compatibility(CompatLevel::BestEffort).handle_access(AccessFs::from_all(NEWEST))?;
+    if rules.no_tcp {
+        ruleset = ruleset.handle_access(AccessNet::from_all(NEWEST))?;
+    }
+    let created = ruleset.scope(Scope::from_all(NEWEST))?.create()?;
+    let created = created.add_rules(paths(&rules.read, AccessFs::from_read(NEWEST)))?;
+    let created = created.add_rules(paths(&rules.write, AccessFs::from_all(NEWEST)))?;
+    Ok(created.restrict_self()?.ruleset)
+}
+
+/// What is not there, or not ours to open, needs no rule. Directories have rights that files do not know.
+fn paths(
+    paths: &[PathBuf],
+    access: landlock::BitFlags<AccessFs>,
+) -> impl Iterator<Item = Result<PathBeneath<PathFd>, RulesetError>> + use<'_> {
+    paths.iter().filter_map(move |path| {
+        let access = if path.is_dir() { access } else { access & AccessFs::from_file(NEWEST) };
+        PathFd::new(path).ok().map(|opened| Ok(PathBeneath::new(opened, access)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_masked_is_left_out_and_its_neighbours_are_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("home/.ssh")).unwrap();
+        fs::create_dir_all(root.join("home/code")).unwrap();
+        fs::create_dir_all(root.join("usr")).unwrap();
+        let mut around = without(root.clone(), &root.join("home/.ssh"));
+        around.sort();
+        assert_eq!(around, [root.join("home/code"), root.join("usr")]);
+        assert_eq!(without(root.join("usr"), &root.join("home/.ssh")), [root.join("usr")]);
+    }
+
+    #[test]
+    fn the_rules_of_a_policy() {
+        let policy = Policy { writable: vec!["/w".into()], read_only: vec!["/r".into()], ..Policy::default() };
+        let with_devices = |first: &str| [first].iter().chain(DEVICES).map(PathBuf::from).collect::<Vec<_>>();
+        let rules = rules(&policy).unwrap();
+        let (root, rest) = rules.read.split_at(rules.read.len() - 1 - DEVICES.len());
+        assert!(root.contains(&"/usr".into()) && !root.contains(&"/".into()) && !root.contains(&"/dev".into()), "{root:?}");
+        assert_eq!((rest, rules.write), (&with_devices("/r")[..], with_devices("/w")));
+        assert!(rules.no_tcp && rules.required);
+    }
+
+    #[test]
+    fn says_what_it_cannot_hold() {
+        let launcher = Launcher::at("/launcher");
+        let policy = Policy {
+            writable: vec!["/w".into()],
+            protected: vec!["/w/.git".into(), "/x".into()],
+            masked: vec!["/w/.env".into(), "/home/.ssh".into()],
+            ..Policy::default()
+        };
+        let gaps = Landlock { launcher: launcher.clone() }.gaps(&policy);
+        assert_eq!(gaps[3..], ["/w/.git can be written".to_owned(), "/w/.env can be read".to_owned()]);
+        let proxy = Policy { network: Network::Proxy { socket: "/s".into(), port: 1 }, ..policy };
+        let refused = Landlock { launcher }.wrap(Command::new("/bin/true", "/"), &proxy).unwrap_err();
+        assert!(matches!(refused, SandboxError::Unsupported { backend: NAME, .. }), "{refused}");
+    }
+}

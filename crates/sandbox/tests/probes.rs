@@ -1,0 +1,70 @@
+//! The attempts of `doctor`, with a sandbox and without: they must fail in the one and succeed in the other.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
+
+mod support;
+
+use haft_sandbox::probe::{self, Outcome};
+use haft_sandbox::{Landlock, SandboxError, Unconfined};
+use support::{bubblewrap, launcher};
+
+const PROBES: &str = "write_workspace write_outside write_system write_kernel write_protected rename_protected create_protected \
+    replace_protected read_secret connect_out unix_socket see_processes open_devices keep_privileges ptrace process_vm_readv \
+    process_vm_writev pidfd_getfd io_uring_setup io_uring_enter keyctl add_key request_key bpf userfaultfd perf_event_open mount umount2 \
+    open_tree move_mount fsopen mount_setattr pivot_root chroot unshare setns clone_namespace clone3 kexec_load init_module \
+    open_by_handle_at type_into_terminal socket_unix socket_netlink socket_packet socket_algorithm socket_vsock socket_raw socket_ping \
+    socket_udp socket_sctp x32_getpid i386_getpid seen_from_outside memory processes open_files file_size tmp_size";
+
+/// What even an ordinary person can do on any machine, so that the attempts are known to be real.
+const OPEN_TO_ALL: &str = "write_outside write_protected rename_protected create_protected read_secret connect_out unix_socket \
+    see_processes keep_privileges ptrace process_vm_readv pidfd_getfd io_uring_enter setns clone3 type_into_terminal socket_unix \
+    socket_netlink socket_udp seen_from_outside memory processes open_files file_size tmp_size";
+
+/// C01 to C09, as the sandbox sees them.
+#[test]
+fn bubblewrap_holds_against_all_of_them() {
+    let findings = probe::run(&bubblewrap(), &launcher()).unwrap();
+    let names: Vec<_> = findings.iter().map(|finding| finding.probe.as_str()).collect();
+    assert_eq!(names, PROBES.split_whitespace().collect::<Vec<_>>());
+    let broken: Vec<_> = findings.iter().filter(|finding| !finding.held()).collect();
+    assert!(broken.is_empty(), "{broken:#?}");
+    // The filter itself must have answered, and not a kernel that happens to lack something.
+    let calls = findings.iter().skip_while(|finding| finding.probe != "ptrace").take_while(|finding| finding.probe != "seen_from_outside");
+    for finding in calls {
+        let expected = match finding.probe.as_str() {
+            "clone3" => "Function not implemented (os error 38)",
+            "x32_getpid" | "i386_getpid" => "signal: 31 (SIGSYS)",
+            _ => "Operation not permitted (os error 1)",
+        };
+        assert_eq!(finding.evidence.trim_end_matches(" (core dumped)"), expected, "{}", finding.probe);
+    }
+}
+
+#[test]
+fn without_a_sandbox_the_attempts_succeed() {
+    let findings = probe::run(&Unconfined, &launcher()).unwrap();
+    let escaped = |name: &str| findings.iter().any(|finding| finding.probe == name && finding.outcome == Outcome::Escaped);
+    let held: Vec<_> = OPEN_TO_ALL.split_whitespace().filter(|name| !escaped(name)).collect();
+    assert!(held.is_empty(), "{held:?} in {findings:#?}");
+}
+
+#[test]
+fn landlock_holds_or_says_that_it_is_not_there() {
+    match Landlock::detect(launcher()) {
+        Ok(landlock) => {
+            let findings = probe::run(&landlock, &launcher()).unwrap();
+            let not_its_own = "write_protected rename_protected create_protected replace_protected see_processes";
+            let broken: Vec<_> = findings.iter().filter(|finding| !finding.held() && !not_its_own.contains(&finding.probe)).collect();
+            assert!(broken.is_empty(), "{broken:#?}");
+        }
+        Err(error) => {
+            println!("not tried on this machine: {error}");
+            assert!(matches!(error, SandboxError::Unavailable { backend: "landlock", .. }), "{error}");
+        }
+    }
+}
+
+#[test]
+fn the_same_as_an_ordinary_person() {
+    support::again_as_an_ordinary_person();
+}

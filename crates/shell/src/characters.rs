@@ -1,0 +1,37 @@
+//! Characters that hide something, or that shells and this crate could read in different ways.
+
+use crate::reason::{Concern, Reason};
+
+/// What is wrong with the characters of a line.
+pub(crate) fn faults(line: &str) -> Vec<Reason> {
+    if line.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
+        return Vec::new();
+    }
+    let mut found: Vec<char> = line.chars().filter(|letter| is_unclear(*letter)).collect();
+    found.sort_unstable();
+    found.dedup();
+    found.truncate(8);
+    found.into_iter().map(fault).collect()
+}
+
+fn fault(letter: char) -> Reason {
+    let what = match letter {
+        '\r' => "a carriage return, which ends a line on the screen but not in the shell".to_owned(),
+        '\0' => "a NUL, where programs stop reading".to_owned(),
+        letter => format!("U+{:04X}, which cannot be seen or looks like a blank", u32::from(letter)),
+    };
+    Reason::new(Concern::Characters, format!("the line holds {what}; write it without, or spell it as an escape in $'…'"))
+}
+
+/// Control characters, every blank but three, and what is invisible or changes the direction of text.
+fn is_unclear(letter: char) -> bool {
+    if letter.is_ascii() {
+        return letter.is_ascii_control() && letter != '\n' && letter != '\t';
+    }
+    letter.is_control()
+        || letter.is_whitespace()
+        || matches!(letter,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffd}' | '\u{e0000}'..='\u{e0fff}')
+}

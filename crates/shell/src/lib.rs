@@ -1,0 +1,67 @@
+//! Shell lines, read before they run: their commands, what they write and reach, and what cannot be followed. Pure: no I/O.
+//!
+//! [`analyse`] takes a line apart with a real parser, finds every command in it, takes wrappers such as `env` and `sh -c` off, and
+//! says what is known of each. It fails closed: whatever it cannot follow is a [`Reason`], and then the verdict is
+//! [`Verdict::Unknown`]. The meaning is bash's; where another shell would do something else, [`Analysis::needs_bash`] says so.
+//!
+//! ```
+//! use haft_shell::{Nature, Pattern, Verdict, allows, analyse, inner_programs};
+//!
+//! let line = analyse("cd src && timeout 60 git log --oneline | head -5 > ../log.txt");
+//! assert_eq!(line.verdict(), Verdict::Followed);
+//! let programs: Vec<&str> = line.commands.iter().filter_map(|command| command.name()).collect();
+//! assert_eq!(programs, ["cd", "git", "head"]);
+//! assert_eq!(line.commands[1].wrappers, ["timeout"]);
+//! assert_eq!(line.commands[1].nature, Nature::ReadsOnly);
+//! assert_eq!(line.writes[0].path, "../log.txt");
+//! assert_eq!(inner_programs(&line).unwrap(), ["git log *", "head *"]);
+//!
+//! let hidden = analyse("git status; $(curl -s https://example.org/x) --now");
+//! assert_eq!(hidden.verdict(), Verdict::Unknown);
+//! assert!(hidden.unknown[0].message.contains("known only when it runs"));
+//! assert!(!allows(&[Pattern::parse("git status *").unwrap()], &hidden));
+//! ```
+//!
+//! All of this holds for `bash -c LINE`, not interactive, with a clean environment: no `BASH_ENV`, no functions or options from outside.
+//!
+//! What it does not do: it does not look at files, so a program may be another one than its name says, and a path may lead elsewhere.
+//! It judges what the shell starts; what a program does with its own configuration is beyond it. Walls around the line are still
+//! needed.
+#![warn(missing_docs)]
+
+mod always;
+mod analysis;
+mod characters;
+mod environment;
+mod exit;
+mod found;
+mod obfuscation;
+mod options;
+mod parser;
+mod pattern;
+mod programs;
+mod quote;
+mod read;
+mod reason;
+mod safe;
+mod unwrap;
+mod word;
+
+pub use always::inner_programs;
+pub use analysis::{Analysis, Assignment, Command, Directory, Nature, Redirection, RedirectionKind, Target, Verdict};
+pub use exit::{explain_exit, is_answer};
+pub use found::{MOST_BYTES, MOST_COMMANDS, MOST_NESTING, MOST_WRAPPERS};
+pub use pattern::{Pattern, allows};
+pub use quote::quote;
+pub use reason::{Concern, Reason};
+pub use safe::{SafeBins, satisfies_safe_bins};
+pub use word::{Expanded, Expansion, Word};
+
+/// Takes a line apart. It never fails, and it takes time and memory in proportion to the line.
+pub fn analyse(line: &str) -> Analysis {
+    let mut found = found::Found::default();
+    read::read(line, &mut found, &found::Around::default());
+    found.settle();
+    obfuscation::note(&mut found);
+    found.analysis
+}

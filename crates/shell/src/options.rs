@@ -1,0 +1,238 @@
+//! Options of programs, read as the programs read them.
+//!
+//! What a program knows is written as one text: `-abc` are flags, `--all` is one, `-n=` takes a value, and a mark behind says what
+//! the value is: `=<` a file that is read, `=>` one that is written, `=@` a text, or a file that is read where `@` stands first,
+//! `=!` something that is run. `-i?` may have a value attached. `-x!` runs or writes what nobody can foresee, `-i>` makes the
+//! operands written, `-#` is a number. Whatever is not in the text is not known, abbreviations of long names as well.
+
+use crate::reason::{Concern, Reason, cut};
+use crate::word::{Expanded, Word};
+
+/// What an option does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effect {
+    Flag,
+    Optional,
+    Value,
+    Reads,
+    Writes,
+    ReadsAt,
+    /// Runs something, or does what nobody can foresee.
+    Runs,
+    RunsValue,
+    /// The operands are written.
+    InPlace,
+}
+
+impl Effect {
+    fn of(mark: &str) -> Self {
+        match mark {
+            "?" => Self::Optional,
+            "=" => Self::Value,
+            "=<" => Self::Reads,
+            "=>" => Self::Writes,
+            "=@" => Self::ReadsAt,
+            "=!" => Self::RunsValue,
+            "!" => Self::Runs,
+            ">" => Self::InPlace,
+            _ => Self::Flag,
+        }
+    }
+    fn takes_value(self) -> bool {
+        matches!(self, Self::Value | Self::Reads | Self::Writes | Self::ReadsAt | Self::RunsValue)
+    }
+    pub(crate) fn runs(self) -> bool {
+        matches!(self, Self::Runs | Self::RunsValue)
+    }
+}
+
+/// An option that is given.
+#[derive(Debug)]
+pub(crate) struct Given {
+    pub(crate) name: String,
+    pub(crate) effect: Effect,
+    pub(crate) value: Option<Word>,
+}
+
+/// The words of a command, sorted.
+#[derive(Debug, Default)]
+pub(crate) struct Scan {
+    pub(crate) given: Vec<Given>,
+    pub(crate) operands: Vec<Word>,
+    pub(crate) faults: Vec<Reason>,
+    /// How many words were used.
+    pub(crate) used: usize,
+}
+
+impl Scan {
+    fn fault(&mut self, word: &str) {
+        let message = format!("the option '{}' is not known here; write options in full, one by one", cut(word));
+        self.faults.push(Reason::new(Concern::Arguments, message));
+    }
+
+    pub(crate) fn has(&self, names: &[&str]) -> bool {
+        self.given.iter().any(|given| names.contains(&given.name.as_str()))
+    }
+}
+
+/// Sorts all words: options may stand behind operands.
+pub(crate) fn scan(known: &str, words: &[Word]) -> Scan {
+    walk(known, words, false)
+}
+
+/// Sorts the words before the first operand.
+pub(crate) fn scan_leading(known: &str, words: &[Word]) -> Scan {
+    walk(known, words, true)
+}
+
+fn walk(known: &str, words: &[Word], leading: bool) -> Scan {
+    let mut scan = Scan::default();
+    let harmful = known.contains(['>', '!']);
+    while let Some(word) = words.get(scan.used) {
+        scan.used += 1;
+        match word {
+            Word::Literal(text) if text == "--" => {
+                if !leading {
+                    scan.operands.extend(words[scan.used..].iter().cloned());
+                    scan.used = words.len();
+                }
+                return scan;
+            }
+            Word::Literal(text) if text.starts_with("--") => long(known, text, words, &mut scan),
+            Word::Literal(text) if word.may_be_option() => short(known, text, words, &mut scan),
+            Word::Expanded(expanded) if word.may_be_option() && (harmful || leading) => {
+                scan.faults.push(perhaps(expanded));
+                scan.operands.push(word.clone());
+            }
+            _ if leading => {
+                scan.used -= 1;
+                return scan;
+            }
+            _ => scan.operands.push(word.clone()),
+        }
+    }
+    scan
+}
+
+fn perhaps(expanded: &Expanded) -> Reason {
+    let message = format!("'{}' may become an option; put '--' before it, or write './' in front", cut(&expanded.text));
+    Reason::new(Concern::Arguments, message)
+}
+
+fn long(known: &str, text: &str, words: &[Word], scan: &mut Scan) {
+    let (name, attached) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(Word::literal(value))));
+    let Some(effect) = find_long(known, name) else {
+        return abbreviated(known, name, scan);
+    };
+    match attached {
+        Some(_) if !effect.takes_value() && effect != Effect::Optional => scan.fault(text),
+        None if effect.takes_value() => take(name, effect, words, scan),
+        value => scan.given.push(Given { name: name.to_owned(), effect, value }),
+    }
+}
+
+/// A shortened name: unknown, and what it might run counts as if it were written out.
+fn abbreviated(known: &str, name: &str, scan: &mut Scan) {
+    scan.fault(name);
+    let tokens = known.split_ascii_whitespace().filter(|token| token.starts_with("--") && token.starts_with(name));
+    if let Some(effect) = tokens.map(|token| Effect::of(&token[end_of_name(token)..])).find(|effect| effect.runs()) {
+        scan.given.push(Given { name: name.to_owned(), effect, value: None });
+    }
+}
+
+fn short(known: &str, text: &str, words: &[Word], scan: &mut Scan) {
+    let letters = &text[1..];
+    if letters.bytes().all(|byte| byte.is_ascii_digit()) && known.split_ascii_whitespace().any(|token| token == "-#") {
+        return scan.given.push(Given { name: "-#".to_owned(), effect: Effect::Flag, value: None });
+    }
+    for (at, letter) in letters.char_indices() {
+        let Some(effect) = find_short(known, letter) else { return scan.fault(text) };
+        let (name, rest) = (format!("-{letter}"), &letters[at + letter.len_utf8()..]);
+        if effect.takes_value() && rest.is_empty() {
+            return take(&name, effect, words, scan);
+        }
+        let ends = effect.takes_value() || effect == Effect::Optional || (effect == Effect::InPlace && !rest.is_empty());
+        scan.given.push(Given { name, effect, value: ends.then(|| Word::literal(rest)) });
+        if ends {
+            return;
+        }
+    }
+}
+
+/// The next word is the value, whatever it looks like.
+fn take(name: &str, effect: Effect, words: &[Word], scan: &mut Scan) {
+    let Some(value) = words.get(scan.used) else { return scan.fault(name) };
+    scan.used += 1;
+    // It may become several words, and the others would be operands or options.
+    if let Word::Expanded(expanded) = value
+        && expanded.splits
+    {
+        scan.faults.push(perhaps(expanded));
+    }
+    scan.given.push(Given { name: name.to_owned(), effect, value: Some(value.clone()) });
+}
+
+fn end_of_name(token: &str) -> usize {
+    token.find(['=', '?', '!', '>']).unwrap_or(token.len())
+}
+
+fn find_long(known: &str, name: &str) -> Option<Effect> {
+    let token = known.split_ascii_whitespace().find(|token| &token[..end_of_name(token)] == name)?;
+    Some(Effect::of(&token[end_of_name(token)..]))
+}
+
+fn find_short(known: &str, letter: char) -> Option<Effect> {
+    for token in known.split_ascii_whitespace().filter(|token| !token.starts_with("--")) {
+        let end = end_of_name(token);
+        if token[1..end].contains(letter) {
+            return Some(Effect::of(&token[end..]));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Effect, scan};
+    use crate::word::Word;
+
+    /// Names and values, operands, and how many faults.
+    fn seen(known: &str, line: &str) -> (Vec<String>, Vec<String>, usize) {
+        let words: Vec<Word> = line.split_ascii_whitespace().map(Word::literal).collect();
+        let scan = scan(known, &words);
+        let value = |word: &Option<Word>| word.as_ref().map_or(String::new(), |word| format!("={}", word.text()));
+        let given = scan.given.iter().map(|given| format!("{}{}", given.name, value(&given.value))).collect();
+        (given, scan.operands.iter().map(|word| word.text().to_owned()).collect(), scan.faults.len())
+    }
+
+    #[test]
+    fn words_are_read_as_getopt_reads_them() {
+        let known = "-abn -c= -o=> -# --all --count= --color? --exec=!";
+        let table: &[(&str, &[&str], &[&str], usize)] = &[
+            ("-ab x", &["-a", "-b"], &["x"], 0),
+            ("-bc3 x", &["-b", "-c=3"], &["x"], 0),
+            ("-c 3 x", &["-c=3"], &["x"], 0),
+            ("x -a", &["-a"], &["x"], 0),
+            ("-a -- -b", &["-a"], &["-b"], 0),
+            ("-5 x -", &["-#"], &["x", "-"], 0),
+            ("--all --count=3 --count 4", &["--all", "--count=3", "--count=4"], &[], 0),
+            ("--color --color=always", &["--color", "--color=always"], &[], 0),
+            ("-c -a", &["-c=-a"], &[], 0),
+            ("-az", &["-a"], &[], 1),
+            ("--al", &[], &[], 1),
+            ("--all=3", &[], &[], 1),
+            ("--ex=rm", &["--ex"], &[], 1),
+            ("-c", &[], &[], 1),
+        ];
+        for (line, given, operands, faults) in table {
+            let wanted = (given.iter().map(ToString::to_string).collect(), operands.iter().map(ToString::to_string).collect(), *faults);
+            assert_eq!(seen(known, line), wanted, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_shortened_name_of_what_runs_counts_as_running() {
+        let given = scan("--exec=! --extra", &[Word::literal("--exe=rm")]).given;
+        assert_eq!(given.iter().map(|given| given.effect).collect::<Vec<_>>(), [Effect::RunsValue]);
+    }
+}

@@ -1,0 +1,212 @@
+//! What a command does, as far as its program and its options are known.
+
+mod builtin;
+mod dd;
+mod find;
+mod git;
+mod kinds;
+mod network;
+mod sed;
+mod table;
+mod tar;
+
+use crate::analysis::{Command, Nature};
+use crate::found::Found;
+use crate::options::{self, Effect, Given, Scan};
+use crate::reason::{Concern, Reason, cut};
+use crate::word::Word;
+
+use self::kinds::Kind;
+use self::table::{PROGRAMS, Row};
+
+/// Folders whose programs are the ones that their names promise.
+const FOLDERS: &[&str] = &["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/"];
+
+/// What the operands of a program are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operands {
+    /// There must be none.
+    None,
+    /// Texts that name no file.
+    Text,
+    /// Whatever stands there, options as well, only printed or compared.
+    Anything,
+    /// A test: some of its operators evaluate what they are given.
+    Test,
+    /// Files that are read.
+    Reads,
+    /// A pattern or a filter, then files that are read.
+    FirstThenReads,
+    /// Files that are written.
+    Writes,
+    /// A mode or an owner, then files that are written.
+    FirstThenWrites,
+    /// Files that are read, and last where they go.
+    CopyTo,
+    /// A file that is read, then one that is written.
+    ReadThenWritten,
+    /// Addresses.
+    Hosts,
+}
+
+/// The name of a program, if the shell will take an installed one.
+pub(crate) fn trusted_name(word: &Word) -> Option<&str> {
+    let program = word.as_literal()?;
+    let name = FOLDERS.iter().find_map(|folder| program.strip_prefix(folder)).unwrap_or(program);
+    (!name.is_empty() && !name.contains('/')).then_some(name)
+}
+
+/// Says what kind of command it is, and adds what it reads, writes and reaches.
+pub(crate) fn judge(command: &mut Command, found: &mut Found) {
+    let Some(name) = command.name().map(str::to_owned) else {
+        let message = format!("which program '{}' is, is known only when it runs; name it", cut(command.program.text()));
+        return found.unknown(Concern::Program, message);
+    };
+    match kinds::kind(&name) {
+        Some(Kind::Starter) => {
+            command.nature = Nature::ExecutesOthers;
+            let message =
+                format!("'{name}' is not unwrapped: it starts another program in a way that is not followed; call the command directly");
+            return found.unknown(Concern::Wrapper, message);
+        }
+        Some(Kind::Talker) => {
+            let message = format!("whom '{name}' talks to is not followed; use the web tools, or curl with a whole address");
+            return found.unknown(Concern::Network, message);
+        }
+        Some(Kind::Runs(nature, why)) => return runner(&name, nature, why, command, found),
+        None => {}
+    }
+    let Some(trusted) = trusted_name(&command.program).map(str::to_owned) else {
+        let message = format!("'{}' is a program of its own; only installed ones are known", cut(command.program.text()));
+        return command.notes.push(Reason::new(Concern::Program, message));
+    };
+    judge_known(&trusted, command, found);
+}
+
+fn runner(name: &str, nature: Nature, why: &str, command: &mut Command, found: &mut Found) {
+    command.nature = nature;
+    if nature == Nature::Shell && command.arguments.iter().any(is_script) {
+        let message = format!("'{name}' runs a script that cannot be read here; write it out, as in bash -c 'command'");
+        found.unknown(Concern::Execution, message);
+    }
+    command.notes.push(Reason::new(Concern::Execution, format!("'{name}': {why}")));
+}
+
+/// Whether a shell may be given a script by this word. Those that can be read were taken off before.
+fn is_script(word: &Word) -> bool {
+    word.may_be_option() && word.as_literal().is_none_or(|text| !text.starts_with("--") && text.contains('c'))
+}
+
+fn judge_known(name: &str, command: &mut Command, found: &mut Found) {
+    if builtin::judge(name, command, found) {
+        return;
+    }
+    match name {
+        "dd" => dd::judge(command, found),
+        "find" => find::judge(command, found),
+        "git" => git::judge(command, found),
+        "sed" | "gsed" => sed::judge(command, found),
+        "tar" | "bsdtar" | "gtar" => tar::judge(command, found),
+        _ => match PROGRAMS.iter().find(|row| row.name == name) {
+            Some(row) => apply(row, &command.arguments.clone(), command, found),
+            None => command.notes.push(Reason::new(Concern::Program, format!("'{}' is not a program that is known here", cut(name)))),
+        },
+    }
+}
+
+/// Judges by a row of the table.
+fn apply(row: &Row, arguments: &[Word], command: &mut Command, found: &mut Found) {
+    command.nature = row.nature;
+    match row.operands {
+        Operands::Anything if row.options.is_empty() => return,
+        Operands::Test => return builtin::test(command, found),
+        _ => {}
+    }
+    let scan = options::scan(row.options, arguments);
+    doubt(command, &scan);
+    for given in &scan.given {
+        option(given, command, found);
+    }
+    operands(row, &scan, command, found);
+}
+
+/// Options that are not known leave nothing certain.
+fn doubt(command: &mut Command, scan: &Scan) {
+    if !scan.faults.is_empty() {
+        command.nature = Nature::Ordinary;
+        command.notes.extend(scan.faults.iter().cloned());
+    }
+}
+
+fn option(given: &Given, command: &mut Command, found: &mut Found) {
+    match (given.effect, &given.value) {
+        (effect, _) if effect.runs() => runs(&given.name, command, found),
+        (Effect::Writes, Some(value)) => wrote(value, command, found),
+        (Effect::ReadsAt, Some(Word::Literal(value))) => network::body(&given.name, value).into_iter().for_each(|path| found.read(&path)),
+        (Effect::Reads | Effect::ReadsAt, Some(value)) => found.read(value),
+        _ => {}
+    }
+}
+
+/// An option with which a program runs another one, or does what nobody can foresee.
+fn runs(option: &str, command: &mut Command, found: &mut Found) {
+    command.nature = Nature::ExecutesOthers;
+    let name = command.name().unwrap_or_default().to_owned();
+    let message = format!("'{name} {}' can run another program or reach beyond what it names; leave the option out", cut(option));
+    found.unknown(Concern::Execution, message);
+}
+
+/// A file that an option or an operand writes. `-` is what is printed.
+fn wrote(word: &Word, command: &mut Command, found: &mut Found) {
+    if word.as_literal() == Some("-") {
+        return;
+    }
+    if command.nature == Nature::ReadsOnly {
+        command.nature = Nature::Writes;
+    }
+    found.write(word);
+}
+
+fn operands(row: &Row, scan: &Scan, command: &mut Command, found: &mut Found) {
+    let all = scan.operands.as_slice();
+    let given_first = scan.has(&["-e", "-f", "--regexp", "--file", "--reference", "--files"]);
+    let behind_first = if given_first { all } else { all.get(1..).unwrap_or_default() };
+    match row.operands {
+        Operands::None if !all.is_empty() => {
+            command.nature = Nature::Ordinary;
+            let message = format!("'{} {}' does more than print", row.name, cut(all[0].text()));
+            command.notes.push(Reason::new(Concern::Arguments, message));
+        }
+        Operands::Reads => read_all(all, found),
+        Operands::FirstThenReads => read_all(behind_first, found),
+        Operands::Writes => all.iter().for_each(|word| wrote(word, command, found)),
+        Operands::FirstThenWrites => behind_first.iter().for_each(|word| wrote(word, command, found)),
+        Operands::CopyTo => copy(scan, command, found),
+        Operands::ReadThenWritten => {
+            read_all(all.get(..1).unwrap_or_default(), found);
+            all.iter().skip(1).for_each(|word| wrote(word, command, found));
+        }
+        Operands::Hosts => network::judge(row.name, scan, command, found),
+        Operands::None | Operands::Text | Operands::Anything | Operands::Test => {}
+    }
+}
+
+fn read_all(words: &[Word], found: &mut Found) {
+    words.iter().filter(|word| word.as_literal() != Some("-")).for_each(|word| found.read(word));
+}
+
+/// The last operand is where it goes, unless an option says so.
+fn copy(scan: &Scan, command: &mut Command, found: &mut Found) {
+    let directed = scan.has(&["-t", "--target-directory"]);
+    // 'install -d' makes all of them; of 'ln -s NAME' alone the link is here.
+    let makes = scan.has(&["-d", "--directory"]) && command.name() == Some("install");
+    match scan.operands.split_last() {
+        Some((_, _)) if makes => scan.operands.iter().for_each(|word| wrote(word, command, found)),
+        Some((_, [])) if !directed => wrote(&Word::literal("."), command, found),
+        Some((last, before)) if !directed => {
+            read_all(before, found);
+            wrote(last, command, found);
+        }
+        _ => read_all(&scan.operands, found),
+    }
+}

@@ -1,0 +1,118 @@
+//! `git`: parts of it only look; the others run hooks, filters and whatever its configuration names.
+
+use super::table::GIT;
+use super::{apply, runs};
+use crate::analysis::{Command, Nature};
+use crate::found::Found;
+use crate::options;
+use crate::reason::{Concern, Reason, cut};
+use crate::word::Word;
+
+/// Options before the part's name.
+const GLOBAL: &str = "-pP -C=< -c=! --paginate --no-pager --no-optional-locks --no-replace-objects --literal-pathspecs --glob-pathspecs \
+    --noglob-pathspecs --icase-pathspecs --bare --no-lazy-fetch --config-env=! --exec-path? --git-dir=! --work-tree=! --namespace=! \
+    --super-prefix=!";
+
+/// Options that run what they are given, whichever part they are for.
+const GADGETS: &[&str] = &[
+    "--upload-pack",
+    "--receive-pack",
+    "--exec",
+    "--exec-path",
+    "--ext-diff",
+    "--open-files-in-pager",
+    "--extcmd",
+    "--config",
+    "--template",
+];
+
+/// Parts that run whatever they are told to.
+const RUNNING: &[&str] = &[
+    "config",
+    "filter-branch",
+    "difftool",
+    "mergetool",
+    "bisect",
+    "submodule",
+    "credential",
+    "daemon",
+    "instaweb",
+    "send-email",
+    "shell",
+    "hook",
+    "for-each-repo",
+    "maintenance",
+];
+
+pub(super) fn judge(command: &mut Command, found: &mut Found) {
+    if matches!(command.arguments.as_slice(), [Word::Literal(only)] if only == "--version") {
+        command.nature = Nature::ReadsOnly;
+        return;
+    }
+    gadgets(command, found);
+    let scan = options::scan_leading(GLOBAL, &command.arguments);
+    for given in &scan.given {
+        match given.effect {
+            effect if effect.runs() || given.name == "--exec-path" => runs(&given.name, command, found),
+            _ => given.value.iter().for_each(|folder| found.read(folder)),
+        }
+    }
+    let faults = scan.faults.first().cloned();
+    let part = command.arguments.get(scan.used).and_then(Word::as_literal).map(str::to_owned);
+    match (faults, part) {
+        (Some(fault), _) => command.notes.push(fault),
+        (None, Some(part)) => judge_part(&part, scan.used + 1, command, found),
+        (None, None) => command.notes.push(Reason::new(Concern::Arguments, "which part of git is meant is not known")),
+    }
+}
+
+fn judge_part(part: &str, start: usize, command: &mut Command, found: &mut Found) {
+    let arguments = command.arguments.get(start..).unwrap_or_default().to_vec();
+    let already = command.nature;
+    match GIT.iter().find(|row| row.name == part) {
+        Some(row) => {
+            apply(row, &arguments, command, found);
+            outside(&arguments, found);
+        }
+        None if RUNNING.contains(&part) || configures(part, &arguments) => runs(part, command, found),
+        None => {
+            command.nature = Nature::ExecutesOthers;
+            let message = format!("'git {}' can run hooks and filters of the repository", cut(part));
+            command.notes.push(Reason::new(Concern::Execution, message));
+        }
+    }
+    // An option that runs something before the part stays the worse of both.
+    if already == Nature::ExecutesOthers {
+        command.nature = already;
+    }
+}
+
+/// Short options that set configuration or run a program; elsewhere the same letters are harmless.
+fn configures(part: &str, arguments: &[Word]) -> bool {
+    let begins = |start: &str| arguments.iter().any(|word| word.text().starts_with(start));
+    match part {
+        "clone" => begins("-c") || begins("-u"),
+        "rebase" => begins("-x"),
+        _ => false,
+    }
+}
+
+/// Operands are revisions or paths; those that lead out of the repository are files to git.
+fn outside(arguments: &[Word], found: &mut Found) {
+    let leads_out = |word: &&Word| word.as_literal().is_none_or(|text| text.starts_with('/') || text.contains("../"));
+    for word in arguments.iter().filter(|word| !word.text().starts_with('-')).filter(leads_out) {
+        found.read(word);
+    }
+}
+
+fn gadgets(command: &mut Command, found: &mut Found) {
+    for word in command.arguments.clone() {
+        let text = word.text();
+        let name = text.split('=').next().unwrap_or_default();
+        // Git takes long options by their beginning, and an address can name a program.
+        let shortened = name.len() > 5 && GADGETS.iter().any(|gadget| gadget.starts_with(name));
+        if GADGETS.contains(&name) || shortened || text.contains("ext::") || text.contains("fd::") {
+            runs(name, command, found);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The wrappers, their options, and how one comes off.
+
+use super::Parts;
+use crate::analysis::Assignment;
+use crate::environment;
+use crate::found::Found;
+use crate::options::{self, Scan};
+use crate::programs::trusted_name;
+use crate::reason::{Concern, Reason, cut};
+use crate::word::{Expansion, Word};
+
+/// A program that starts another one with the words behind its own.
+struct Wrapper {
+    name: &'static str,
+    /// As in [`options`].
+    options: &'static str,
+    /// How many operands stand before the command.
+    operands: usize,
+}
+
+const fn wrapper(name: &'static str, options: &'static str, operands: usize) -> Wrapper {
+    Wrapper { name, options, operands }
+}
+
+const WRAPPERS: &[Wrapper] = &[
+    wrapper("builtin", "", 0),
+    wrapper("busybox", "", 0),
+    wrapper("command", "-p", 0),
+    wrapper("env", "-i0 -u= --ignore-environment --null --unset=", 0),
+    wrapper("exec", "", 0),
+    wrapper("nice", "-n= --adjustment=", 0),
+    wrapper("nohup", "", 0),
+    wrapper("stdbuf", "-i= -o= -e= --input= --output= --error=", 0),
+    wrapper("time", "-p", 0),
+    wrapper("timeout", "-v -k= -s= --kill-after= --signal= --foreground --preserve-status --verbose", 1),
+    wrapper("toybox", "", 0),
+    wrapper(
+        "xargs",
+        "-0rtx -n= -P= -L= -I= -d= -s= -E= --null --no-run-if-empty --max-args= --max-procs= --max-lines= --delimiter= --verbose --exit",
+        0,
+    ),
+];
+
+/// Takes one wrapper off and gives its name. What cannot come off stays, and the line is not followed.
+pub(super) fn peel(parts: &mut Parts, found: &mut Found) -> Option<String> {
+    let name = parts.words.first().and_then(trusted_name)?;
+    let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.name == name)?;
+    let asks = parts.words.get(1).and_then(Word::as_literal).is_some_and(|word| matches!(word, "-v" | "-V"));
+    if name == "command" && asks {
+        return None;
+    }
+    match inner(wrapper, parts, found) {
+        Ok(words) => parts.words = words?,
+        Err(why) => {
+            found.reason(stuck(wrapper.name, &why));
+            return None;
+        }
+    }
+    Some(wrapper.name.to_owned())
+}
+
+/// The words of the command inside, if there is one, or why they cannot be told from those of the wrapper.
+fn inner(wrapper: &Wrapper, parts: &mut Parts, found: &mut Found) -> Result<Option<Vec<Word>>, String> {
+    let scan = options::scan_leading(wrapper.options, &parts.words[1..]);
+    if let Some(fault) = scan.faults.first() {
+        return Err(fault.message.clone());
+    }
+    let mut start = 1 + scan.used;
+    if wrapper.name == "env" {
+        start += env(parts, start, found);
+    }
+    let operands = parts.words.iter().skip(start).take(wrapper.operands);
+    if let Some(operand) = operands.into_iter().find(|operand| operand.may_be_option()) {
+        return Err(format!("'{}' may be an option", cut(operand.text())));
+    }
+    let mut words: Vec<Word> = parts.words.iter().skip(start + wrapper.operands).cloned().collect();
+    match (wrapper.name, words.first()) {
+        ("xargs", _) => feed(&mut words, &scan),
+        // A keyword: what follows is read once more as the beginning of a command.
+        ("time", Some(first)) if is_syntax(first) => return Err(format!("'{}' is syntax there", cut(first.text()))),
+        _ => {}
+    }
+    Ok(Some(words).filter(|words| !words.is_empty()))
+}
+
+fn stuck(name: &str, why: &str) -> Reason {
+    Reason::new(Concern::Wrapper, format!("'{name}' is not unwrapped: {why}; call the command directly"))
+}
+
+/// The variables that `env` sets; how many words they are.
+fn env(parts: &mut Parts, start: usize, found: &mut Found) -> usize {
+    let rest = parts.words.get(start..).unwrap_or_default();
+    let set: Vec<Assignment> = rest.iter().map_while(assignment).collect();
+    for assignment in &set {
+        if let Some(why) = environment::danger(&assignment.name) {
+            found.unknown(Concern::Environment, format!("it sets {}, {why}; leave it as it is", cut(&assignment.name)));
+        }
+    }
+    let count = set.len();
+    parts.assignments.extend(set);
+    count
+}
+
+fn assignment(word: &Word) -> Option<Assignment> {
+    match word {
+        Word::Literal(text) => {
+            let (name, value) = text.split_once('=')?;
+            Some(Assignment { name: name.to_owned(), value: Word::literal(value) })
+        }
+        Word::Expanded(expanded) if !expanded.splits && expanded.why != Expansion::Glob => {
+            let (name, _) = expanded.prefix.split_once('=')?;
+            Some(Assignment { name: name.to_owned(), value: word.clone() })
+        }
+        Word::Expanded(_) => None,
+    }
+}
+
+/// What `xargs` reads goes to the end, or where its mark stands.
+fn feed(words: &mut Vec<Word>, scan: &Scan) {
+    if words.is_empty() {
+        words.push(Word::literal("echo"));
+    }
+    let mark = scan.given.iter().rev().find(|given| given.name == "-I").and_then(|given| given.value.as_ref());
+    let Some(mark) = mark else { return words.push(Word::input("(what xargs reads)")) };
+    for word in words.iter_mut() {
+        if mark.as_literal().is_none_or(|mark| word.text().contains(mark)) {
+            *word = replaced(word, mark.text());
+        }
+    }
+}
+
+/// A word with something in its middle that is read: one word still.
+fn replaced(word: &Word, mark: &str) -> Word {
+    let Word::Expanded(mut expanded) = Word::input(word.text()) else { return word.clone() };
+    expanded.splits = matches!(word, Word::Expanded(before) if before.splits);
+    word.text().split(mark).next().unwrap_or_default().clone_into(&mut expanded.prefix);
+    Word::Expanded(expanded)
+}
+
+fn is_syntax(word: &Word) -> bool {
+    let text = word.text();
+    text.contains('=')
+        || ["!", "{", "[[", "((", "if", "for", "while", "until", "case", "select", "function", "coproc", "time"].contains(&text)
+}

@@ -1,0 +1,10 @@
+mod attacks;
+mod bounds;
+mod differential;
+mod effects;
+mod ordinary;
+mod real_shell;
+mod rules;
+mod seen;
+mod words;
+mod wrappers;

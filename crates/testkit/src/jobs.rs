@@ -1,0 +1,280 @@
+//! Lines of shell that follow a script instead of running. Their time is the runtime's: a test that pauses it waits for nothing.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use haft_contract::{BoxFuture, Clock, ErrorKind, ExecNature, Job, JobEnd, JobOptions, JobStatus, Line, SpillFile, SpillWriter, ToolError};
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::FakeClock;
+use crate::sync::lock;
+
+/// What a line does, in order. It ends with exit code 0 unless it is told otherwise.
+#[derive(Debug, Clone)]
+pub struct Script {
+    steps: VecDeque<Step>,
+    head: usize,
+    tail: usize,
+    has_terminal: bool,
+    pub(crate) notes: Vec<String>,
+    pub(crate) nature: ExecNature,
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Print(Vec<u8>),
+    Wait(Duration),
+    Read,
+    End { code: Option<i32>, signal: Option<i32> },
+}
+
+impl Script {
+    /// Says this, and ends.
+    pub fn says(output: impl Into<Vec<u8>>) -> Self {
+        let steps = VecDeque::from([Step::Print(output.into())]);
+        Self { steps, head: usize::MAX, tail: usize::MAX, has_terminal: true, notes: Vec::new(), nature: ExecNature::Any }
+    }
+    fn then(mut self, step: Step) -> Self {
+        self.steps.push_back(step);
+        self
+    }
+    /// Then says this.
+    pub fn then_says(self, output: impl Into<Vec<u8>>) -> Self {
+        self.then(Step::Print(output.into()))
+    }
+    /// Then waits.
+    pub fn waits(self, time: Duration) -> Self {
+        self.then(Step::Wait(time))
+    }
+    /// Then waits until it is given input, or the end of it.
+    pub fn reads(self) -> Self {
+        self.then(Step::Read)
+    }
+    /// Then ends with this code.
+    pub fn exits(self, code: i32) -> Self {
+        self.then(Step::End { code: Some(code), signal: None })
+    }
+    /// Then falls to this signal.
+    pub fn falls(self, signal: i32) -> Self {
+        self.then(Step::End { code: None, signal: Some(signal) })
+    }
+    /// Only so many bytes of its beginning and of its end are kept in memory.
+    pub fn keeping(self, head: usize, tail: usize) -> Self {
+        Self { head, tail, ..self }
+    }
+    /// It is given no terminal, even if it is to have one.
+    pub fn without_terminals(self) -> Self {
+        Self { has_terminal: false, ..self }
+    }
+    /// The plan of the line has this to say.
+    pub fn noting(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+    /// The program is known to do no more than this.
+    pub fn of_nature(self, nature: ExecNature) -> Self {
+        Self { nature, ..self }
+    }
+}
+
+/// A line that was started, and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StartedLine {
+    /// The line.
+    pub line: String,
+    /// The session that it belongs to.
+    pub session: String,
+    /// When it is ended.
+    pub timeout: Option<Duration>,
+    /// The terminal that it was given.
+    pub terminal: Option<(u16, u16)>,
+    /// Whether its input was left open.
+    pub input: bool,
+    /// Whether it was given a place for all of its output.
+    pub spilled: bool,
+    /// What it was given to read.
+    pub written: Vec<u8>,
+    /// How it ended.
+    pub end: Option<JobEnd>,
+}
+
+/// What a job and its records share.
+#[derive(Debug)]
+pub(crate) struct Core {
+    facts: JobStatus,
+    keeps: (usize, usize),
+    has_terminal: bool,
+    state: Mutex<State>,
+    /// Counts what happened: output, input, the end.
+    news: watch::Sender<u64>,
+    stop: CancellationToken,
+}
+
+#[derive(Debug)]
+struct State {
+    record: StartedLine,
+    output: Vec<u8>,
+    /// Inputs that the script has not read yet.
+    unread: usize,
+    closed: bool,
+}
+
+impl Core {
+    pub(crate) fn record(&self) -> StartedLine {
+        lock(&self.state).record.clone()
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut lock(&self.state));
+        self.news.send_modify(|count| *count += 1);
+    }
+
+    /// Waits until something holds.
+    async fn until(&self, holds: impl Fn(&State) -> bool) {
+        let mut news = self.news.subscribe();
+        // The sender lives as long as the core does, so waiting ends with news alone.
+        drop(news.wait_for(|_| holds(&lock(&self.state))).await);
+    }
+
+    async fn play(&self, steps: VecDeque<Step>) -> (Option<i32>, Option<i32>) {
+        for step in steps {
+            match step {
+                Step::Print(bytes) => self.change(|state| state.output.extend(bytes)),
+                Step::Wait(time) => tokio::time::sleep(time).await,
+                Step::Read => {
+                    self.until(|state| state.unread > 0 || state.closed).await;
+                    self.change(|state| state.unread = state.unread.saturating_sub(1));
+                }
+                Step::End { code, signal } => return (code, signal),
+            }
+        }
+        (Some(0), None)
+    }
+}
+
+/// A job that follows a script. Dropping it ends it.
+struct ScriptedJob {
+    core: Arc<Core>,
+}
+
+/// Starts a job, and gives its records as well.
+pub(crate) fn start(line: &Line, options: JobOptions, script: Script, number: usize) -> (Arc<dyn Job>, Arc<Core>) {
+    let JobOptions { session, timeout, terminal, input, spill } = options;
+    let text = line.text().to_owned();
+    let (spilled, written, end) = (spill.is_some(), Vec::new(), None);
+    let record = StartedLine { line: text.clone(), session: session.clone(), timeout, terminal, input, spilled, written, end };
+    let facts = JobStatus {
+        id: format!("job-{number}"),
+        session,
+        line: text,
+        directory: line.directory().to_owned(),
+        walls: line.shell().host.as_str().to_owned(),
+        pid: u32::try_from(100 + number).ok(),
+        started: FakeClock::default().now(),
+        end: None,
+        bytes: 0,
+        kept_from: 0,
+    };
+    let state = Mutex::new(State { record, output: Vec::new(), unread: 0, closed: !input });
+    let (keeps, has_terminal) = ((script.head, script.tail), script.has_terminal && terminal.is_some());
+    let core = Arc::new(Core { facts, keeps, has_terminal, state, news: watch::channel(0).0, stop: CancellationToken::new() });
+    tokio::spawn(run(Arc::clone(&core), script.steps, timeout, spill));
+    (Arc::new(ScriptedJob { core: Arc::clone(&core) }), core)
+}
+
+async fn run(job: Arc<Core>, steps: VecDeque<Step>, timeout: Option<Duration>, spill: Option<Box<dyn SpillWriter>>) {
+    let began = Instant::now();
+    let deadline = async {
+        match timeout {
+            Some(timeout) => tokio::time::sleep(timeout).await,
+            None => std::future::pending().await,
+        }
+    };
+    let (mut timed_out, mut killed) = (false, false);
+    let (code, signal) = tokio::select! {
+        biased;
+        () = job.stop.cancelled() => { killed = true; (None, Some(9)) }
+        () = deadline => { timed_out = true; (None, Some(9)) }
+        ended = job.play(steps) => ended,
+    };
+    let at: SystemTime = job.facts.started + began.elapsed();
+    let output = lock(&job.state).output.clone();
+    let spill = kept_whole(spill, &output).await;
+    job.change(|state| state.record.end = Some(JobEnd { code, signal, timed_out, killed, at, spill }));
+}
+
+async fn kept_whole(spill: Option<Box<dyn SpillWriter>>, output: &[u8]) -> Option<SpillFile> {
+    let mut spill = spill.filter(|_| !output.is_empty())?;
+    spill.write(output).await.ok()?;
+    spill.finish().await.ok()
+}
+
+impl Job for ScriptedJob {
+    fn status(&self) -> JobStatus {
+        let (state, (head, tail)) = (lock(&self.core.state), self.core.keeps);
+        let total = state.output.len();
+        let kept_from = total.saturating_sub(tail);
+        let kept_from = if kept_from <= head { 0 } else { kept_from as u64 };
+        JobStatus { end: state.record.end.clone(), bytes: total as u64, kept_from, ..self.core.facts.clone() }
+    }
+
+    fn changed(&self, seen: u64) -> BoxFuture<'_, ()> {
+        Box::pin(self.core.until(move |state| state.output.len() as u64 > seen || state.record.end.is_some()))
+    }
+
+    fn ended(&self) -> BoxFuture<'_, JobEnd> {
+        Box::pin(async move {
+            loop {
+                if let Some(end) = self.core.record().end {
+                    return end;
+                }
+                self.core.until(|state| state.record.end.is_some()).await;
+            }
+        })
+    }
+
+    fn head(&self) -> Vec<u8> {
+        let state = lock(&self.core.state);
+        state.output[..state.output.len().min(self.core.keeps.0)].to_vec()
+    }
+
+    fn output(&self, from: u64, most: usize) -> (u64, Vec<u8>) {
+        let (state, (head, tail)) = (lock(&self.core.state), self.core.keeps);
+        let total = state.output.len();
+        let (from, kept_from) = (usize::try_from(from).unwrap_or(total).min(total), total.saturating_sub(tail));
+        let (start, end) = if from < kept_from && from < head { (from, head) } else { (from.max(kept_from), total) };
+        (start as u64, state.output[start..end.min(start.saturating_add(most))].to_vec())
+    }
+
+    fn write<'a>(&'a self, input: &'a [u8], end: bool) -> BoxFuture<'a, Result<(), ToolError>> {
+        Box::pin(async move {
+            if lock(&self.core.state).closed {
+                return Err(ToolError::new(ErrorKind::ExecutionError, format!("Job '{}' takes no input.", self.core.facts.id)));
+            }
+            self.core.change(|state| {
+                state.record.written.extend(input);
+                state.unread += 1;
+                state.closed = end;
+            });
+            Ok(())
+        })
+    }
+
+    fn kill(&self) -> BoxFuture<'_, ()> {
+        self.core.stop.cancel();
+        Box::pin(async move { drop(self.ended().await) })
+    }
+
+    fn has_terminal(&self) -> bool {
+        self.core.has_terminal
+    }
+}
+
+impl Drop for ScriptedJob {
+    fn drop(&mut self) {
+        self.core.stop.cancel();
+    }
+}
