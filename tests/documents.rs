@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-const DOCUMENTS: [&str; 14] = [
+const DOCUMENTS: [&str; 15] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
@@ -12,6 +12,7 @@ const DOCUMENTS: [&str; 14] = [
     "docs/ADDING_A_TOOL.md",
     "docs/AGENTS.md",
     "docs/CHAT.md",
+    "docs/COMMANDS.md",
     "docs/COMPLAINTS.md",
     "docs/DEPENDENCIES.md",
     "docs/FILES.md",

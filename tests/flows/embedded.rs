@@ -58,7 +58,7 @@ async fn the_executor_of_seed_001_answers_calls() {
     let (kind, message) = failure(&world.call("skill", json!({"skill": "none"})).await);
     assert!(kind == ErrorKind::ExecutionError && message.contains("no such skill"), "{message}");
     assert_eq!(failure(&world.call("PowerShell", json!({})).await).0, ErrorKind::ValidationError);
-    assert_eq!(*person.0.lock().unwrap(), ["PowerShell", "skill", "skill"], "what cannot be planned is asked about");
+    assert_eq!(*person.0.lock().unwrap(), ["powershell", "skill", "skill"], "what cannot be planned is asked about");
 
     let careful = World::new();
     for tool in claw::adapt_trusted(executor(), specs()) {

@@ -110,3 +110,15 @@ fn files_beneath(folder: &Path) -> usize {
     }
     files
 }
+
+#[tokio::test]
+async fn a_file_that_a_patch_moves_keeps_its_permissions() {
+    let world = World::new();
+    std::fs::write(world.file("run.sh"), "#!/bin/sh\necho one\n").unwrap();
+    std::fs::set_permissions(world.file("run.sh"), std::fs::Permissions::from_mode(0o750)).unwrap();
+    let patch = "*** Begin Patch\n*** Update File: run.sh\n*** Move to: bin/go.sh\n@@\n-echo one\n+echo two\n*** End Patch";
+    text(&world.call("apply_patch", json!({ "input": patch })).await);
+    let mode = std::fs::metadata(world.file("bin/go.sh")).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode, world.content("bin/go.sh").as_str()), (0o750, "#!/bin/sh\necho two\n"));
+    assert!(!world.file("run.sh").exists());
+}

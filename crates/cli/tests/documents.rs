@@ -12,12 +12,13 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-const DOCUMENTS: [&str; 8] = [
+const DOCUMENTS: [&str; 9] = [
     "README.md",
     "CONTRIBUTING.md",
     "docs/ADDING_A_TOOL.md",
     "docs/AGENTS.md",
     "docs/CHAT.md",
+    "docs/COMMANDS.md",
     "docs/FILES.md",
     "docs/MODELS.md",
     "docs/POLICY.md",
@@ -134,7 +135,7 @@ impl Home {
             .env_clear()
             .envs([("COLUMNS", "100"), ("NO_COLOR", "1"), ("TZ", "UTC"), ("LANG", "C.UTF-8"), ("HAFT_LOCAL_MODELS", "")])
             .env("HOME", self.ann())
-            .env("PATH", binary.parent().unwrap())
+            .env("PATH", std::env::join_paths([binary.parent().unwrap(), Path::new("/usr/bin"), Path::new("/bin")]).unwrap())
             .stdin(Stdio::null())
             .output()
             .unwrap();

@@ -76,6 +76,14 @@ impl Files<'_> {
         let at = self.cx.plan().writable(path).ok_or_else(|| unplanned("write", &path.to_string_lossy()))?;
         self.cx.host().files().replace(at, content, expected, self.cx.journal()).await
     }
+    /// Writes a file where nothing is yet, as the new place of another one that is to be removed: it gets that one's permissions.
+    pub async fn succeed(&self, path: impl AsRef<Path>, other: impl AsRef<Path>, content: Vec<u8>) -> Result<Written, ToolError> {
+        alive(self.cx)?;
+        let (path, other) = (path.as_ref(), other.as_ref());
+        let at = self.cx.plan().writable(path).ok_or_else(|| unplanned("write", &path.to_string_lossy()))?;
+        let other = self.cx.plan().deletable(other).ok_or_else(|| unplanned("remove", &other.to_string_lossy()))?;
+        self.cx.host().files().succeed(at, other, content, self.cx.journal()).await
+    }
     /// SHA-256 of a file's content as hex; `None` if there is no file.
     pub async fn fingerprint(&self, path: impl AsRef<Path>) -> Result<Option<String>, ToolError> {
         alive(self.cx)?;

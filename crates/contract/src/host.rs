@@ -120,6 +120,17 @@ pub trait FileSystem: Send + Sync {
         expected: Option<&'a str>,
         journal: &'a dyn Journal,
     ) -> BoxFuture<'a, Result<Written, ToolError>>;
+    /// Writes a file where nothing is yet, as the new place of another one: it gets that one's permissions.
+    fn succeed<'a>(
+        &'a self,
+        at: &'a Location,
+        other: &'a Location,
+        content: Vec<u8>,
+        journal: &'a dyn Journal,
+    ) -> BoxFuture<'a, Result<Written, ToolError>> {
+        let _ = other;
+        self.replace(at, content, None, journal)
+    }
     /// Removes an ordinary file, with the journal as in [`write`](Self::write).
     fn delete<'a>(&'a self, at: &'a Location, journal: &'a dyn Journal) -> BoxFuture<'a, Result<(), ToolError>>;
     /// Visits what is beneath a directory, or a file alone, and may be read. Links are not followed; what may not be read is

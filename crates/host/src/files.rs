@@ -179,6 +179,19 @@ impl FileSystem for LocalFiles {
         Box::pin(async move { write::write(self.own(at)?, content, WriteMode::Overwrite, expected, journal).await })
     }
 
+    fn succeed<'a>(
+        &'a self,
+        at: &'a Location,
+        other: &'a Location,
+        content: Vec<u8>,
+        journal: &'a dyn Journal,
+    ) -> BoxFuture<'a, Result<Written, ToolError>> {
+        Box::pin(async move {
+            let expected = Expected::NothingYet { like: self.own(other)? };
+            write::write(self.own(at)?, content, WriteMode::Overwrite, expected, journal).await
+        })
+    }
+
     fn walk<'a>(
         &'a self,
         at: &'a Location,

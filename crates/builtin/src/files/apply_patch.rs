@@ -166,7 +166,8 @@ async fn commit(changes: Vec<Change>, cx: &ToolContext) -> Result<(), ToolError>
             Change::Add { path, bytes } => write(&path, bytes, None, cx).await?,
             Change::Update { path, before, bytes, .. } => write(&path, bytes, Some(before), cx).await?,
             Change::Move { from, to, before, bytes, .. } => {
-                write(&to, bytes, None, cx).await?;
+                let written = cx.fs().succeed(&to, &from, bytes).await?;
+                remember(Path::new(&to), &written, cx);
                 removals.push((from, before));
             }
             Change::Delete { path, before } => removals.push((path, before)),

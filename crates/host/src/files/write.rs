@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 
 use haft_contract::{ErrorKind, Journal, Location, PreImage, ToolError, WriteMode, Written};
+use rustix::fs::Mode;
 use rustix::io::Errno;
 
 use super::blocking::Stop;
@@ -19,10 +20,14 @@ use super::target::{self, Target};
 const ATTEMPTS: usize = 16;
 
 /// What must be there for a file to be written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) enum Expected {
     Anything,
     Nothing,
+    /// Nothing; what is written gets the permissions of this file.
+    NothingYet {
+        like: Location,
+    },
     /// A file with this fingerprint.
     File(String),
 }
@@ -59,15 +64,23 @@ fn try_stage(at: &Location, content: &[u8], mode: WriteMode, expected: &Expected
     let parent = Parent::open_or_make(place).map_err(fail)?;
     let before = Target::find(&parent, name, at, Deed::Write)?;
     check_expected(at, before.as_ref(), expected, stop)?;
-    let (draft, after) = compose(parent, name, before.as_ref(), content, mode, stop.clone()).map_err(fail)?;
+    let permissions = if let Expected::NothingYet { like } = expected { permissions_of(like)? } else { None };
+    let (draft, after) = compose(parent, name, before.as_ref(), content, (mode, permissions), stop.clone()).map_err(fail)?;
     Ok(Staged::new(at, before, draft, after))
+}
+
+fn permissions_of(like: &Location) -> Result<Option<Mode>, ToolError> {
+    let fail = |errno| failed(Deed::Read, like, errno);
+    let place = Place::of(like)?;
+    let status = Parent::open(place).and_then(|parent| parent.status(target::name_of(place, like).map_err(|_| Errno::ISDIR)?));
+    Ok(status.map_err(fail)?.map(|stat| target::permissions(&stat)))
 }
 
 /// Whether what is there is what it should be. Between this and the last step the file is looked at once more.
 fn check_expected(at: &Location, before: Option<&Target>, expected: &Expected, stop: &Stop) -> Result<(), ToolError> {
     let as_expected = match (expected, before) {
-        (Expected::Anything, _) | (Expected::Nothing, None) => true,
-        (Expected::Nothing, Some(_)) | (Expected::File(_), None) => false,
+        (Expected::Anything, _) | (Expected::Nothing | Expected::NothingYet { .. }, None) => true,
+        (Expected::Nothing | Expected::NothingYet { .. }, Some(_)) | (Expected::File(_), None) => false,
         (Expected::File(expected), Some(before)) => {
             fingerprint::of_file(&before.file, stop).map_err(|errno| failed(Deed::Write, at, errno))? == *expected
         }
@@ -81,7 +94,7 @@ fn compose(
     name: &OsStr,
     before: Option<&Target>,
     content: &[u8],
-    mode: WriteMode,
+    (mode, given): (WriteMode, Option<Mode>),
     stop: Stop,
 ) -> Result<(Draft, String), Errno> {
     if before.is_some() {
@@ -93,6 +106,6 @@ fn compose(
     }
     draft.add(content)?;
     let permissions = before.map(|before| draft.inherit(&before.stat).map(|most| target::permissions(&before.stat) & most));
-    let after = draft.seal(permissions.transpose()?)?;
+    let after = draft.seal(permissions.transpose()?.or(given))?;
     Ok((draft, after))
 }
