@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn plain_requests_become_calls() {
-        let all = ["get_current_time", "read_file", "write_file", "http_request", "system_info", "notify", "grep_search"];
+        let all = ["get_current_time", "read_file", "write_file", "http_request", "system_info", "notify", "grep_search", "exec"];
         for (text, expected) in [
             ("What time is it?", vec![("get_current_time", json!({}))]),
             ("what time is it in Tokyo", vec![("get_current_time", json!({"timezone": "Asia/Tokyo"}))]),
@@ -173,6 +173,7 @@ mod tests {
             ("create notes.txt with hello there", vec![("write_file", json!({"path": "notes.txt", "content": "hello there"}))]),
             ("write hello there to notes.txt", vec![("write_file", json!({"path": "notes.txt", "content": "hello there"}))]),
             ("fetch http://127.0.0.1:8080/a.txt", vec![("http_request", json!({"url": "http://127.0.0.1:8080/a.txt"}))]),
+            ("run `cargo test`", vec![("exec", json!({"command": "cargo test"}))]),
             ("search for \"TODO\"", vec![("grep_search", json!({"pattern": "TODO"}))]),
             ("how much memory is there?", vec![("system_info", json!({}))]),
             ("tell me a joke", vec![]),

@@ -17,11 +17,15 @@ mod terminal;
 mod wire;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
 
 use crate::arguments::{Cli, Common};
 use crate::output::Output;
+
+/// How long commands that still run may take to end with us.
+const LAST_GRACE: Duration = Duration::from_secs(5);
 
 fn main() -> ExitCode {
     // Started again by itself, it is a stage of a sandbox or of a tool, and nothing else.
@@ -35,5 +39,7 @@ fn main() -> ExitCode {
         Ok(cli) => commands::run(cli),
         Err(error) => Err(error.into()),
     };
-    outcome.unwrap_or_else(|failure| output.failure(&failure)).into()
+    let exit = outcome.unwrap_or_else(|failure| output.failure(&failure));
+    haft_host::end_all_jobs(LAST_GRACE);
+    exit.into()
 }

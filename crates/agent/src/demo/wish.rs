@@ -10,6 +10,7 @@ pub(super) enum Wish {
     Write { path: String, content: String },
     Fetch { url: String },
     Search { pattern: String },
+    Run { command: String },
     Machine,
     Notify { message: String },
 }
@@ -23,6 +24,7 @@ impl Wish {
             Self::Write { .. } => &["write_file", "write"],
             Self::Fetch { .. } => &["web_fetch", "WebFetch", "http_request"],
             Self::Search { .. } => &["grep_search"],
+            Self::Run { .. } => &["exec", "bash"],
             Self::Machine => &["system_info"],
             Self::Notify { .. } => &["notify"],
         }
@@ -36,6 +38,7 @@ impl Wish {
             Self::Write { path, content } => json!({ "path": path, "content": content }),
             Self::Fetch { url } => json!({ "url": url }),
             Self::Search { pattern } => json!({ "pattern": pattern }),
+            Self::Run { command } => json!({ "command": command }),
             Self::Notify { message } => json!({ "message": message }),
         }
     }
@@ -130,6 +133,11 @@ fn wish(clause: &[Word]) -> Vec<Wish> {
         && let Some(pattern) = quoted().or_else(|| after(clause, "for"))
     {
         return vec![Wish::Search { pattern }];
+    }
+    if has(&["run", "execute"])
+        && let Some(command) = quoted()
+    {
+        return vec![Wish::Run { command }];
     }
     if has(&["notify", "remind", "tell"])
         && let Some(message) = quoted()

@@ -34,11 +34,16 @@ pub(crate) fn listen() -> Result<Signals, Failure> {
     Signals::listen().map_err(|error| Failure::failed("execution_error", format!("signals cannot be listened for: {error}")))
 }
 
+/// How long clearing away may take when nobody wants to wait.
+const AT_ONCE: std::time::Duration = std::time::Duration::from_millis(500);
+
 /// Ends the process at once, and leaves a terminal that can be used.
 #[allow(clippy::exit, reason = "it was asked for twice, and whatever still runs is ended, not waited for")]
 pub(crate) fn leave(exit: Exit) -> ! {
     stop_waiting();
     restore();
+    // Killed as well, but what they left in the workspace is taken away.
+    haft_host::end_all_jobs(AT_ONCE);
     haft_host::end_all_processes();
     std::process::exit(i32::from(exit.code()))
 }

@@ -88,3 +88,25 @@ fn without_its_sandbox_nothing_runs() {
     assert_eq!(result["error_type"], "sandbox_unavailable", "{text}");
     assert!(!world.file("ran").exists(), "{text}");
 }
+
+#[test]
+fn what_is_stopped_or_left_behind_leaves_nothing_in_the_workspace() {
+    let world = World::new();
+    let (_, left) = world.call("exec", &json!({ "command": "sleep 7117.25", "background": true }));
+    assert_eq!(left["details"]["status"], "running", "{left}");
+    let mut stopped = world.command(&["call", "exec", r#"{"command":"touch begun; sleep 7117.25"}"#]);
+    let mut child = stopped.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    while !world.file("begun").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it began");
+        std::thread::yield_now();
+    }
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::INT).unwrap();
+    child.wait().unwrap();
+    let names: Vec<_> = fs::read_dir(world.file("")).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(names, ["begun"]);
+    let alive = fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .any(|process| fs::read(process.path().join("cmdline")).is_ok_and(|line| line == b"sleep\x007117.25\0"));
+    assert!(!alive, "a command outlived haft");
+}

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::LAST_WORDS;
 use super::group::Group;
 use super::kept::Kept;
+use super::live::Listed;
 
 const PIECE: usize = 64 * 1024;
 /// Output up to here is shown whole, and needs no file.
@@ -81,7 +82,8 @@ pub(super) fn start(mut command: Command, facts: Facts, options: JobOptions, kee
         stop: CancellationToken::new(),
     });
     let output = pipe::Receiver::from_owned_fd(reader.into())?;
-    let watcher = Watcher { shared: Arc::clone(&shared), group, child, output, spill: options.spill, keepsake };
+    let listed = Listed::new(shared.stop.clone());
+    let watcher = Watcher { shared: Arc::clone(&shared), group, child, output, spill: options.spill, keepsake, _listed: listed };
     tokio::spawn(watcher.watch(options.timeout));
     Ok(LineJob { shared })
 }
@@ -111,6 +113,8 @@ struct Watcher {
     output: pipe::Receiver,
     spill: Option<Box<dyn SpillWriter>>,
     keepsake: Box<dyn Keepsake>,
+    /// The last to go.
+    _listed: Listed,
 }
 
 impl Watcher {
