@@ -35,8 +35,8 @@ use self::aside::Helpers;
 use self::capture::Capture;
 use self::group::Group;
 pub use self::group::end_all_processes;
-pub use self::live::end_all_jobs;
 use self::lines::Lines;
+pub use self::live::end_all_jobs;
 pub use self::walls::ShellOptions;
 use crate::{GuardedClient, LocalFiles};
 
