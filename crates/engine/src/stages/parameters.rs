@@ -4,6 +4,9 @@
 //! stand in for each other; one string or object stands for a list of one; enums ignore case. The keys of objects in a list
 //! may be spelled so as well.
 
+#[cfg(test)]
+mod tests;
+
 use haft_contract::{Form, ParameterHints, ToolDefinition, ToolError, Unit};
 use serde_json::{Map, Number, Value};
 
@@ -373,136 +376,4 @@ fn snake_case(key: &str) -> String {
         }
     }
     out
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn table() -> ParameterTable {
-        ParameterTable::new(&ToolDefinition::new(
-            "t",
-            "d",
-            json!({
-                "type": "object",
-                "properties": {
-                    "file_path": {"type": "string", "x-aliases": ["path"]},
-                    "count": {"type": "integer"},
-                    "ratio": {"type": "number"},
-                    "deep": {"type": "boolean"},
-                    "tags": {"type": "array", "items": {"type": "string"}},
-                    "headers": {"type": "object"},
-                    "steps": {
-                        "type": "array",
-                        "items": {
-                            "type": "object",
-                            "properties": {"old_text": {"type": "string", "x-aliases": ["before"]}, "deep": {"type": "boolean"}},
-                            "required": ["old_text"]
-                        }
-                    },
-                    "mode": {"type": "string", "enum": ["overwrite", "append"], "default": "overwrite"},
-                    "content": {"type": "string", "x-verbatim": true}
-                },
-                "required": ["file_path"]
-            }),
-        ))
-    }
-
-    fn read(arguments: Value) -> (Value, Vec<String>) {
-        let Value::Object(mut map) = arguments else { panic!("not an object") };
-        let warnings = table().read(&mut map).unwrap().warnings;
-        (Value::Object(map), warnings)
-    }
-
-    #[test]
-    fn every_reader_of_seed_004_section_5() {
-        let quiet = |arguments: Value, expected: Value| {
-            let (mut value, warnings) = read(arguments.clone());
-            value.as_object_mut().unwrap().shift_remove("mode");
-            assert_eq!((value, warnings), (expected, vec![]), "{arguments}");
-        };
-        quiet(json!({"filePath": "a"}), json!({"file_path": "a"}));
-        quiet(json!({"FilePath": "a"}), json!({"file_path": "a"}));
-        quiet(json!({"path": "a"}), json!({"file_path": "a"}));
-        quiet(json!({"file_path": "  a "}), json!({"file_path": "a"}));
-        quiet(json!({"file_path": 5}), json!({"file_path": "5"}));
-        quiet(json!({"file_path": "a", "count": "7"}), json!({"file_path": "a", "count": 7}));
-        quiet(json!({"file_path": "a", "count": "7.0"}), json!({"file_path": "a", "count": 7}));
-        quiet(json!({"file_path": "a", "count": 7.0}), json!({"file_path": "a", "count": 7}));
-        quiet(json!({"file_path": "a", "ratio": "0.5"}), json!({"file_path": "a", "ratio": 0.5}));
-        quiet(json!({"file_path": "a", "deep": "True"}), json!({"file_path": "a", "deep": true}));
-        quiet(json!({"file_path": "a", "tags": "x"}), json!({"file_path": "a", "tags": ["x"]}));
-        quiet(json!({"file_path": "a", "tags": "[\"x\",\"y\"]"}), json!({"file_path": "a", "tags": ["x", "y"]}));
-        quiet(json!({"file_path": "a", "tags": [1, "y"]}), json!({"file_path": "a", "tags": ["1", "y"]}));
-        quiet(json!({"file_path": "a", "headers": "{\"x\":1}"}), json!({"file_path": "a", "headers": {"x": 1}}));
-        quiet(json!({"file_path": "a", "count": null}), json!({"file_path": "a"}));
-        quiet(json!({"file_path": "a", "count": ""}), json!({"file_path": "a"}));
-        quiet(json!({"file_path": "a", "content": " x "}), json!({"file_path": "a", "content": " x "}));
-        quiet(json!({"file_path": "a", "content": ""}), json!({"file_path": "a", "content": ""}));
-    }
-
-    #[test]
-    fn the_objects_of_a_list_are_spelled_as_freely() {
-        for (steps, expected) in [
-            (json!([{"oldText": " a "}, {"before": ""}, "x"]), json!([{"old_text": " a "}, {"old_text": ""}, "x"])),
-            (json!({"before": "a", "Deep": true}), json!([{"old_text": "a", "deep": true}])),
-            (json!("[{\"before\": \"a\"}]"), json!([{"old_text": "a"}])),
-        ] {
-            assert_eq!(
-                read(json!({"path": "a", "steps": steps})),
-                (json!({"mode": "overwrite", "file_path": "a", "steps": expected}), vec![])
-            );
-        }
-        let (_, warnings) = read(json!({"path": "a", "steps": [{"old_text": "a", "before": "b", "colour": 1}]}));
-        assert_eq!(warnings, ["'before' was ignored: 'old_text' is given as well", "unknown parameter 'colour' was ignored"]);
-    }
-
-    #[test]
-    fn defaults_and_enum_case_are_settled() {
-        assert_eq!(read(json!({"file_path": "a"})).0["mode"], "overwrite");
-        assert_eq!(read(json!({"file_path": "a", "mode": "APPEND"})).0["mode"], "append");
-        assert_eq!(read(json!({"file_path": "a", "mode": "prepend"})).0["mode"], "prepend");
-    }
-
-    #[test]
-    fn unknown_parameters_are_kept_and_reported() {
-        let (value, warnings) = read(json!({"file_path": "a", "colour": "red", "path": "b"}));
-        assert_eq!(value["colour"], "red");
-        assert_eq!(warnings, ["unknown parameter 'colour' was ignored", "'path' was ignored: 'file_path' is given as well"]);
-    }
-
-    #[test]
-    fn very_many_unknown_parameters_are_counted() {
-        let many: Map<String, Value> = (0..1000).map(|n| (format!("x{n}"), json!(n))).chain([("path".to_owned(), json!("a"))]).collect();
-        let (_, warnings) = read(Value::Object(many));
-        assert_eq!((warnings.len(), warnings[20].as_str()), (21, "and 980 more"));
-    }
-
-    #[test]
-    fn what_says_nothing_is_missing() {
-        for arguments in [json!({}), json!({"file_path": null}), json!({"file_path": ""}), json!({"file_path": "  "})] {
-            let Value::Object(mut map) = arguments else { unreachable!() };
-            let error = table().read(&mut map).unwrap_err();
-            assert!(
-                error.message().starts_with("Missing required parameter: 'file_path'. Expected: t(file_path: string, count?: integer"),
-                "{error}"
-            );
-        }
-    }
-
-    #[test]
-    fn keys_fold_to_snake_case() {
-        for (key, folded) in [
-            ("filePath", "file_path"),
-            ("HTTPUrl", "http_url"),
-            ("URL", "url"),
-            ("max-chars", "max_chars"),
-            ("a1B", "a1_b"),
-            ("ÄrgerMich", "ärger_mich"),
-        ] {
-            assert_eq!(snake_case(key), folded);
-        }
-    }
 }
