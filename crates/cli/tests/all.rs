@@ -9,6 +9,7 @@ mod suite {
     mod chat;
     mod chatting;
     mod config;
+    mod container;
     mod crash;
     mod doctor;
     mod exec;

@@ -91,14 +91,40 @@ pub enum SandboxBackend {
     None,
 }
 
+/// What runs containers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum ContainerEngine {
+    /// The first that works.
+    #[default]
+    Auto,
+    /// Docker.
+    Docker,
+    /// Podman.
+    Podman,
+}
+
+/// Which containers commands run in.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct ContainerSettings {
+    /// What runs them.
+    pub engine: ContainerEngine,
+    /// What they are made from: the name of an image, or the path of a root folder.
+    pub image: Option<String>,
+    /// One that runs already.
+    pub running: Option<String>,
+}
+
 /// The walls around commands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sandbox {
     /// Whether they must stand.
     pub mode: SandboxMode,
     /// What they are made of.
     pub backend: SandboxBackend,
+    /// Where they are containers.
+    pub container: ContainerSettings,
 }
 
 impl Config {
@@ -118,6 +144,8 @@ pub(crate) const AUTO: &str = "auto";
 pub(crate) const HOSTS: &[&str] = &["host", "node", "container", "sandbox"];
 /// The words of `sandbox.mode`, loosest first.
 pub(crate) const MODES: &[&str] = &["off", "preferred", "required"];
+/// The words of `sandbox.container.engine`.
+pub(crate) const ENGINES: &[&str] = &["auto", "docker", "podman"];
 /// The words of `sandbox.backend`.
 pub(crate) const BACKENDS: &[&str] = &["auto", "bubblewrap", "landlock", "container", "seatbelt", "none"];
 
@@ -162,7 +190,12 @@ impl From<&Provenance> for Sandbox {
             Some("preferred") => SandboxMode::Preferred,
             _ => SandboxMode::Required,
         };
-        Self { mode, backend: backend(word(settings, "sandbox.backend")) }
+        let container = ContainerSettings {
+            engine: engine(word(settings, "sandbox.container.engine")),
+            image: text(settings, "sandbox.container.image"),
+            running: text(settings, "sandbox.container.running"),
+        };
+        Self { mode, backend: backend(word(settings, "sandbox.backend")), container }
     }
 }
 
@@ -190,6 +223,21 @@ fn backend(word: Option<&str>) -> SandboxBackend {
         Some("seatbelt") => SandboxBackend::Seatbelt,
         Some("none") => SandboxBackend::None,
         _ => SandboxBackend::Auto,
+    }
+}
+
+fn engine(word: Option<&str>) -> ContainerEngine {
+    match word {
+        Some("docker") => ContainerEngine::Docker,
+        Some("podman") => ContainerEngine::Podman,
+        _ => ContainerEngine::Auto,
+    }
+}
+
+fn text(settings: &Provenance, key: &str) -> Option<String> {
+    match settings.get(key).map(|setting| &setting.value) {
+        Some(Value::Text(text)) => Some(text.clone()),
+        _ => None,
     }
 }
 

@@ -48,7 +48,7 @@ mod variables;
 pub use budget::{Budget, BudgetThen, Context};
 pub use config::{Approvals, Config, Guards, History, Limits, LoopGuard, Network, Rules, Subagents, Taint, Tools, Workspace};
 pub use decode::{Check, Complaint};
-pub use exec::{Exec, ExecAsk, ExecLimits, ExecSecurity, Sandbox, SandboxBackend, SandboxMode};
+pub use exec::{ContainerEngine, ContainerSettings, Exec, ExecAsk, ExecLimits, ExecSecurity, Sandbox, SandboxBackend, SandboxMode};
 pub use hooks::Hook;
 pub use key::{Key, Kind, ListOf, Merge, Status};
 pub use load::{Loaded, Request};

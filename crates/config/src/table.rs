@@ -136,6 +136,9 @@ pub static KEYS: &[Key] = &[
     now("exec.limits.tmp_size", Size(KIB, 64 * TIB), Value::Size(2 * GIB), Strictest, "How large the private temporary folder of a command may be."),
     now("sandbox.mode", Choice(exec::MODES), Value::Choice("required"), Strictest, "Whether the sandbox must hold everything: required (else nothing runs), preferred (the best that this machine has), off."),
     now("sandbox.backend", Choice(exec::BACKENDS), Value::Choice("auto"), PersonOnly, "What the sandbox is made of; auto is the best that this machine has."),
+    now("sandbox.container.engine", Choice(exec::ENGINES), Value::Choice("auto"), PersonOnly, "What runs containers: podman, docker, or auto (the first of them that works)."),
+    now("sandbox.container.image", Text, UNSET, PersonOnly, "What containers are made from: the name of an image that the engine has (none is fetched), or the path of a root folder (podman only)."),
+    now("sandbox.container.running", Text, UNSET, PersonOnly, "The name of a container that runs already, to run commands in; what it may touch is decided where it was started, so sandbox.mode must be preferred."),
 
     later("exec.changes", Choice(&["direct", "review"]), Strictest, "Whether what a command changes is shown before it is kept."),
 ];

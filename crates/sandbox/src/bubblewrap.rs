@@ -1,7 +1,5 @@
 //! Bubblewrap: namespaces of all kinds, a read-only root, and what the policy makes writable on top.
 
-mod mounts;
-
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,11 +11,11 @@ use crate::error::SandboxError;
 use crate::landlock::Rules;
 use crate::launcher::{Inner, Launcher, Outer, Relay};
 use crate::limits::{Cgroup, Held};
+use crate::mounts::Plan;
 use crate::policy::{Network, Policy};
 use crate::probe;
 use crate::sandbox::{Guard, Sandbox, Wrapped};
 use crate::seccomp::Sockets;
-use mounts::Plan;
 
 pub(crate) const NAME: &str = "bubblewrap";
 const OLDEST: (u32, u32) = (0, 8);

@@ -1,22 +1,30 @@
 //! Containers of Docker or Podman, with everything shut that they leave open by themselves.
 
 mod binds;
+mod engine;
+mod entered;
+mod running;
 
-use std::env;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::process::{Command as Process, Stdio};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+pub use engine::Engine;
+pub(crate) use running::Running;
 
 use crate::command::Command;
 use crate::error::SandboxError;
+use crate::launcher::Launcher;
 #[cfg(target_os = "linux")]
 use crate::limits::is_hybrid;
+use crate::mounts::Plan;
 use crate::policy::{Limits, Network, Policy};
 use crate::sandbox::{Guard, Sandbox, Wrapped};
+use engine::Client;
+use entered::Entered;
 
 const NAME: &str = "container";
-const ENGINES: &[&str] = &["podman", "docker"];
 
 /// What a container is made from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,48 +35,57 @@ pub enum Image {
     RootFolder(PathBuf),
 }
 
+/// What the person's configuration says of containers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ContainerOptions {
+    /// What runs them.
+    pub engine: Engine,
+    /// What they are made from.
+    pub image: Option<Image>,
+    /// One that runs already, to run commands in; then nothing is made.
+    pub running: Option<String>,
+}
+
 /// Confines by a container for each command.
 #[derive(Debug, Clone)]
 pub struct Container {
-    engine: PathBuf,
+    client: Client,
     image: Image,
     runtime: Option<PathBuf>,
+    launcher: Launcher,
 }
 
 impl Container {
     /// With the engine at this path.
-    pub fn new(engine: impl Into<PathBuf>, image: Image) -> Self {
-        Self { engine: engine.into(), image, runtime: None }
+    pub fn new(engine: impl Into<PathBuf>, image: Image, launcher: Launcher) -> Self {
+        Self { client: Client::new(engine), image, runtime: None, launcher }
     }
 
-    /// Finds an engine that works, and a runner of containers that works on this machine.
+    /// Finds an engine that works, and a runner of containers that works on this machine; or the container that is named.
     ///
     /// # Errors
     /// `Unavailable`, with what to do.
-    pub fn detect(image: Image) -> Result<Self, SandboxError> {
-        let mut reasons = Vec::new();
-        for engine in ENGINES.iter().flat_map(|name| in_path(name)) {
-            match answers(&engine) {
-                Ok(()) => return Self::new(engine, image).on_this_machine(),
-                Err(reason) => reasons.push(reason),
-            }
+    pub fn detect(options: &ContainerOptions, launcher: Launcher) -> Result<Arc<dyn Sandbox>, SandboxError> {
+        if let Some(name) = &options.running {
+            return Ok(Arc::new(Entered::new(Client::detect(options.engine)?, name, launcher)?));
         }
-        let why = if reasons.is_empty() { "neither podman nor docker is installed".to_owned() } else { reasons.join("; ") };
-        Err(SandboxError::unavailable(NAME, why, "install podman, or start the service of docker"))
+        let image = options.image.clone().ok_or_else(|| {
+            let remedy = "set 'sandbox.container.image' to the name of an image, or to a root folder";
+            SandboxError::unavailable(NAME, "no image is configured", remedy)
+        })?;
+        let client = Client::detect(options.engine)?;
+        client.check(&image)?;
+        Ok(Arc::new(Self { client, image, runtime: None, launcher }.on_this_machine()?))
     }
 
     /// Podman's usual runner, `crun`, refuses a machine with both versions of control groups.
     fn on_this_machine(self) -> Result<Self, SandboxError> {
-        if !self.is_podman() || !is_hybrid() {
+        if !self.client.is_podman() || !is_hybrid() {
             return Ok(self);
         }
         let why = "this machine has control groups of both versions, which 'crun' refuses";
-        let runner = in_path("runc").next().ok_or_else(|| SandboxError::unavailable(NAME, why, "install 'runc'"))?;
+        let runner = engine::in_path("runc").next().ok_or_else(|| SandboxError::unavailable(NAME, why, "install 'runc'"))?;
         Ok(self.runtime(runner))
-    }
-
-    fn is_podman(&self) -> bool {
-        self.engine.ends_with("podman")
     }
 
     /// Chooses the program that runs containers.
@@ -77,29 +94,7 @@ impl Container {
         self
     }
 
-    /// The same command inside a container that runs already.
-    ///
-    /// # Errors
-    /// Where the name is none.
-    pub fn exec(&self, name: &str, command: Command) -> Result<Command, SandboxError> {
-        if name.is_empty() || name.starts_with('-') {
-            return Err(SandboxError::policy(format!("'{name}' is no name of a container")));
-        }
-        let mut arguments: Vec<OsString> = vec!["exec".into(), "--interactive".into(), "--workdir".into(), command.directory.into()];
-        arguments.extend(variables(command.environment));
-        arguments.extend([name.into(), command.program.into()]);
-        arguments.extend(command.arguments);
-        Ok(self.command(arguments))
-    }
-
-    /// The client needs its own environment to find its store; nothing of the command's is in it.
-    fn command(&self, arguments: Vec<OsString>) -> Command {
-        let kept = ["PATH", "HOME", "XDG_RUNTIME_DIR", "DOCKER_HOST", "CONTAINER_HOST"];
-        let environment = kept.iter().filter_map(|name| Some((OsString::from(name), env::var_os(name)?))).collect();
-        Command { program: self.engine.clone(), arguments, directory: "/".into(), environment }
-    }
-
-    fn run_arguments(&self, name: &str, policy: &Policy) -> Result<Vec<OsString>, SandboxError> {
+    fn run_arguments(&self, name: &str, policy: &Policy, plan: &Plan) -> Result<Vec<OsString>, SandboxError> {
         let mut arguments: Vec<OsString> = Vec::new();
         if let Some(runtime) = &self.runtime {
             arguments.extend(["--runtime".into(), runtime.into()]);
@@ -108,8 +103,10 @@ impl Container {
                      --ipc private --hostname haft --log-driver none --name";
         arguments.extend(fixed.split_whitespace().map(OsString::from));
         arguments.push(name.into());
+        arguments.extend(policy.terminal.then(|| "--tty".into()));
+        arguments.extend(person_arguments(self.client.is_podman()));
         arguments.extend(limit_arguments(&policy.limits));
-        arguments.extend(binds::arguments(policy, self.is_podman())?);
+        arguments.extend(binds::arguments(plan, policy.limits.tmp_size, self.client.is_podman())?);
         Ok(arguments)
     }
 }
@@ -119,47 +116,36 @@ impl Sandbox for Container {
         NAME
     }
 
+    fn has_own_root(&self) -> bool {
+        true
+    }
+
     fn wrap(&self, command: Command, policy: &Policy) -> Result<Wrapped, SandboxError> {
-        if policy.network != Network::Off {
-            let why = "a container with a network reaches more than the policy can say";
-            return Err(SandboxError::unsupported(NAME, why, "set the network to 'off', or use bubblewrap"));
-        }
-        let running = Running { engine: self.engine.clone(), name: name() };
-        let mut arguments = self.run_arguments(&running.name, policy)?;
+        refuse_network(policy)?;
+        let mut plan = Plan::new(policy, &[self.launcher.path()])?;
+        let name = name();
+        let mut arguments = self.run_arguments(&name, policy, &plan)?;
         arguments.extend(["--workdir".into(), command.directory.into()]);
         arguments.extend(variables(command.environment));
         match &self.image {
-            Image::Named(image) if image.is_empty() || image.starts_with('-') => {
-                return Err(SandboxError::policy(format!("'{image}' is no name of an image")));
-            }
             Image::Named(image) => arguments.push(image.into()),
-            Image::RootFolder(folder) => arguments.extend(["--rootfs".into(), folder.into()]),
+            // Upon an overlay: the places to mount upon are made in the root, and must not stay there.
+            Image::RootFolder(folder) => arguments.extend(["--rootfs".into(), format!("{}:O", binds::text(folder)?).into()]),
         }
         arguments.push(command.program.into());
         arguments.extend(command.arguments);
-        Ok(Wrapped { command: self.command(arguments), guard: Guard::of(running) })
-    }
-
-    fn gaps(&self, policy: &Policy) -> Vec<String> {
-        let missing = policy.protected.iter().filter(|path| !path.exists());
-        missing.map(|path| format!("{} can be created", path.display())).collect()
+        let running = Running::new(&self.client, self.client.removal().iter().copied().chain([&*name]));
+        let command = running.watched(self.client.command(arguments), &self.launcher)?;
+        Ok(Wrapped { command, guard: Guard { placeholders: plan.take_placeholders(), ..Guard::of(running) } })
     }
 }
 
-/// A container that may be running. Ending its client does not end it, so it is removed by name.
-#[derive(Debug)]
-pub(crate) struct Running {
-    engine: PathBuf,
-    name: String,
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let mut removal = Process::new(&self.engine);
-        removal.args(["rm", "--force", &self.name]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        // It fails where the container was never made, or has removed itself already.
-        removal.status().ok();
+fn refuse_network(policy: &Policy) -> Result<(), SandboxError> {
+    if policy.network == Network::Off {
+        return Ok(());
     }
+    let why = "a container with a network reaches more than the policy can say";
+    Err(SandboxError::unsupported(NAME, why, "run it without hosts to reach, or in the sandbox 'bubblewrap'"))
 }
 
 fn name() -> String {
@@ -173,20 +159,14 @@ fn is_hybrid() -> bool {
     false
 }
 
-fn in_path(name: &str) -> impl Iterator<Item = PathBuf> + use<> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let places: Vec<PathBuf> = env::split_paths(&path).filter(|folder| folder.is_absolute()).map(|folder| folder.join(name)).collect();
-    places.into_iter().filter(|place| place.is_file())
-}
-
-fn answers(engine: &Path) -> Result<(), String> {
-    let output = Process::new(engine).arg("info").stdin(Stdio::null()).output();
-    let output = output.map_err(|error| format!("cannot run {}: {error}", engine.display()))?;
-    if output.status.success() {
-        return Ok(());
+/// The command is the person who runs it, so that what it writes is theirs. Without root, Podman must be told to keep the number.
+fn person_arguments(podman: bool) -> Vec<OsString> {
+    let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+    let mut arguments = vec!["--user".into(), format!("{}:{}", user.as_raw(), group.as_raw()).into()];
+    if podman && !user.is_root() {
+        arguments.extend(["--userns".into(), "keep-id".into()]);
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("{} does not work: {}", engine.display(), said.lines().next().unwrap_or("it said nothing")))
+    arguments
 }
 
 fn limit_arguments(limits: &Limits) -> Vec<OsString> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 #[cfg(target_os = "linux")]
 use crate::bubblewrap::Bubblewrap;
-use crate::container::{Container, Image};
+use crate::container::{Container, ContainerOptions};
 use crate::error::SandboxError;
 #[cfg(target_os = "linux")]
 use crate::landlock::Landlock;
@@ -69,8 +69,8 @@ pub struct Request {
     pub required: bool,
     /// The program that the stages are started from.
     pub launcher: Launcher,
-    /// What containers are made from; without it there are none.
-    pub image: Option<Image>,
+    /// What containers are made from; without that there are none.
+    pub container: ContainerOptions,
 }
 
 /// What was picked.
@@ -114,8 +114,9 @@ type Found = Result<Arc<dyn Sandbox>, SandboxError>;
 fn climb(rungs: &[Choice], request: &Request, policy: &Policy, detect: impl Fn(Choice) -> Found) -> Result<Picked, SandboxError> {
     let mut passed = Vec::new();
     for rung in rungs {
-        match detect(*rung).and_then(|sandbox| judge(sandbox, request, policy)) {
-            Ok((sandbox, gaps)) => return Ok(Picked { sandbox, gaps, passed }),
+        let judged = |sandbox: Arc<dyn Sandbox>| Ok((judge(&*sandbox, policy, request.required)?, sandbox));
+        match detect(*rung).and_then(judged) {
+            Ok((gaps, sandbox)) => return Ok(Picked { sandbox, gaps, passed }),
             Err(error) => passed.push(error),
         }
     }
@@ -130,13 +131,17 @@ fn climb(rungs: &[Choice], request: &Request, policy: &Policy, detect: impl Fn(C
     ))
 }
 
-fn judge(sandbox: Arc<dyn Sandbox>, request: &Request, policy: &Policy) -> Result<(Arc<dyn Sandbox>, Vec<String>), SandboxError> {
+/// What of the policy a sandbox does not hold.
+///
+/// # Errors
+/// Where there is something, although everything is required.
+pub fn judge(sandbox: &dyn Sandbox, policy: &Policy, required: bool) -> Result<Vec<String>, SandboxError> {
     let gaps = sandbox.gaps(policy);
-    if request.required && !gaps.is_empty() {
-        let remedy = "use bubblewrap, or set 'required' to false to accept that";
+    if required && !gaps.is_empty() {
+        let remedy = "use bubblewrap, or set sandbox.mode = \"preferred\" to accept that";
         return Err(SandboxError::unsupported(sandbox.name(), gaps.join(", "), remedy));
     }
-    Ok((sandbox, gaps))
+    Ok(gaps)
 }
 
 fn detect(choice: Choice, request: &Request) -> Found {
@@ -151,12 +156,7 @@ fn detect(choice: Choice, request: &Request) -> Found {
         Choice::Landlock => return Err(SandboxError::unavailable("landlock", NOT_LINUX, ANOTHER)),
         Choice::Seatbelt => Arc::new(Seatbelt::detect()?),
         Choice::None => Arc::new(Unconfined),
-        Choice::Container => {
-            let image = request.image.clone().ok_or_else(|| {
-                SandboxError::unavailable("container", "no image is configured", "name one in the configuration of the sandbox")
-            })?;
-            Arc::new(Container::detect(image)?)
-        }
+        Choice::Container => Container::detect(&request.container, request.launcher.clone())?,
     })
 }
 
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     fn request(choice: Choice, required: bool) -> Request {
-        Request { choice, required, launcher: Launcher::at("/launcher"), image: None }
+        Request { choice, required, launcher: Launcher::at("/launcher"), container: ContainerOptions::default() }
     }
 
     fn missing(name: &'static str) -> SandboxError {

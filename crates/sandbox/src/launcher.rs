@@ -10,6 +10,8 @@
 #[cfg(target_os = "linux")]
 mod inner;
 #[cfg(target_os = "linux")]
+mod keeper;
+#[cfg(target_os = "linux")]
 mod outer;
 #[cfg(target_os = "linux")]
 mod relay;
@@ -21,6 +23,8 @@ use std::path::{Path, PathBuf};
 
 #[cfg(target_os = "linux")]
 pub(crate) use inner::Inner;
+#[cfg(target_os = "linux")]
+pub(crate) use keeper::Keeper;
 #[cfg(target_os = "linux")]
 pub(crate) use outer::Outer;
 #[cfg(target_os = "linux")]

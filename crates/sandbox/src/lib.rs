@@ -35,7 +35,7 @@ mod error;
 mod ladder;
 #[cfg(target_os = "linux")]
 mod landlock;
-#[cfg(target_os = "linux")]
+mod mounts;
 mod placeholder;
 mod policy;
 mod sandbox;
@@ -46,10 +46,10 @@ mod unconfined;
 #[cfg(target_os = "linux")]
 pub use bubblewrap::Bubblewrap;
 pub use command::Command;
-pub use container::{Container, Image};
+pub use container::{Container, ContainerOptions, Engine, Image};
 pub use environment::scrub;
 pub use error::SandboxError;
-pub use ladder::{Choice, Picked, Request, pick};
+pub use ladder::{Choice, Picked, Request, judge, pick};
 #[cfg(target_os = "linux")]
 pub use landlock::Landlock;
 pub use launcher::Launcher;

@@ -7,7 +7,6 @@ use crate::ending;
 use crate::error::SandboxError;
 #[cfg(target_os = "linux")]
 use crate::limits::Cgroup;
-#[cfg(target_os = "linux")]
 use crate::placeholder::Placeholder;
 use crate::policy::Policy;
 
@@ -18,6 +17,11 @@ pub trait Sandbox: Send + Sync {
 
     /// The confined command, and what must be kept until it has ended.
     fn wrap(&self, command: Command, policy: &Policy) -> Result<Wrapped, SandboxError>;
+
+    /// Whether its programs are those of another root than the host's, so that the host's paths say nothing there.
+    fn has_own_root(&self) -> bool {
+        false
+    }
 
     /// What of this policy the backend cannot hold, in words; empty where it holds all.
     fn gaps(&self, policy: &Policy) -> Vec<String> {
@@ -43,24 +47,17 @@ pub struct Wrapped {
 #[must_use = "it must live until the command has ended"]
 pub struct Guard {
     // In the order in which they go: what is mounted upon a placeholder must be gone before it.
-    #[cfg_attr(not(test), expect(dead_code, reason = "kept for its end"))]
+    #[expect(dead_code, reason = "kept for its end")]
     pub(crate) container: Option<Running>,
     #[cfg(target_os = "linux")]
     pub(crate) cgroup: Option<Cgroup>,
-    #[cfg(target_os = "linux")]
     #[expect(dead_code, reason = "kept for their end")]
     pub(crate) placeholders: Vec<Placeholder>,
 }
 
 impl Guard {
     pub(crate) fn of(container: Running) -> Self {
-        Self {
-            container: Some(container),
-            #[cfg(target_os = "linux")]
-            cgroup: None,
-            #[cfg(target_os = "linux")]
-            placeholders: Vec::new(),
-        }
+        Self { container: Some(container), ..Self::default() }
     }
 
     /// Kills the run, given the process that was spawned, and waits until nothing is left of its namespace. That process itself

@@ -4,11 +4,11 @@
 
 mod support;
 
-use haft_sandbox::{Choice, Command, Launcher, Policy, Request, SandboxError, pick};
+use haft_sandbox::{Choice, Command, ContainerOptions, Launcher, Policy, Request, SandboxError, pick};
 use support::launcher;
 
 fn request(choice: Choice) -> Request {
-    Request { choice, required: true, launcher: launcher(), image: None }
+    Request { choice, required: true, launcher: launcher(), container: ContainerOptions::default() }
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use haft_config::{Config, SandboxBackend, SandboxMode};
+use haft_config::{Config, ContainerEngine, ContainerSettings, SandboxBackend, SandboxMode};
 use haft_host::ShellOptions;
-use haft_host::sandbox::{Choice, Launcher, Limits};
+use haft_host::sandbox::{Choice, ContainerOptions, Engine, Image, Launcher, Limits};
 
 use crate::failure::Failure;
 
@@ -25,10 +25,28 @@ pub(super) fn options(config: &Config, data_folder: &Path) -> Result<ShellOption
         sandbox: if sandbox.mode == SandboxMode::Off { Choice::None } else { choice(sandbox.backend) },
         required: sandbox.mode == SandboxMode::Required,
         launcher,
-        image: None,
+        container: containers(&sandbox.container),
         limits,
         folder: data_folder.join("run"),
     })
+}
+
+fn containers(settings: &ContainerSettings) -> ContainerOptions {
+    let engine = match settings.engine {
+        ContainerEngine::Auto => Engine::Auto,
+        ContainerEngine::Docker => Engine::Docker,
+        ContainerEngine::Podman => Engine::Podman,
+    };
+    ContainerOptions { engine, image: settings.image.as_deref().map(image), running: settings.running.clone() }
+}
+
+/// No image has a name that begins as a path does.
+fn image(text: &str) -> Image {
+    match text.strip_prefix("~/").zip(std::env::home_dir()) {
+        Some((rest, home)) => Image::RootFolder(home.join(rest)),
+        None if text.starts_with('/') => Image::RootFolder(text.into()),
+        None => Image::Named(text.to_owned()),
+    }
 }
 
 const fn choice(backend: SandboxBackend) -> Choice {

@@ -26,8 +26,13 @@ impl World {
 
     pub(crate) fn with_config(text: &str) -> Self {
         let world = Self::new();
-        fs::write(world.path("config/haft/config.toml"), text).unwrap();
+        world.configure(text);
         world
+    }
+
+    /// The person's own file, from now on.
+    pub(crate) fn configure(&self, text: &str) {
+        fs::write(self.path("config/haft/config.toml"), text).unwrap();
     }
 
     /// A path beneath the world.
@@ -136,4 +141,12 @@ pub(crate) fn said(explanation: &Value) -> Vec<Value> {
 pub(crate) fn mode(path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt;
     fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+/// The processes of the machine that live and have this word among their arguments.
+pub(crate) fn processes_with(word: &str) -> Vec<String> {
+    let entries = fs::read_dir("/proc").unwrap().flatten().filter(|entry| entry.file_name().to_string_lossy().parse::<u32>().is_ok());
+    let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    let named = lines.filter(|line| line.split(|byte| *byte == 0).any(|argument| argument == word.as_bytes()));
+    named.map(|line| String::from_utf8_lossy(&line).replace('\0', " ")).collect()
 }

@@ -1,6 +1,6 @@
 //! Running commands: what the keys take, what holds without them, and what a project may say.
 
-use haft_config::{Config, ExecAsk, ExecSecurity, Loaded, SandboxBackend, SandboxMode};
+use haft_config::{Config, ContainerEngine, ExecAsk, ExecSecurity, Loaded, SandboxBackend, SandboxMode};
 use haft_contract::ExecHost;
 
 use super::fixture::Fixture;
@@ -66,6 +66,11 @@ fn every_word_is_understood_and_those_of_other_systems_too() {
     ];
     for (word, backend) in backends {
         assert_eq!(Fixture::new().variable("HAFT_SANDBOX_BACKEND", word).load().config.sandbox.backend, backend, "{word}");
+    }
+    for (word, engine) in [("auto", ContainerEngine::Auto), ("docker", ContainerEngine::Docker), ("podman", ContainerEngine::Podman)] {
+        let text = format!("[sandbox.container]\nengine = '{word}'\nimage = 'tools'\nrunning = 'box'");
+        let container = Fixture::new().user(&text).load().config.sandbox.container;
+        assert_eq!((container.engine, container.image.as_deref(), container.running.as_deref()), (engine, Some("tools"), Some("box")));
     }
     for (word, mode) in [("off", SandboxMode::Off), ("preferred", SandboxMode::Preferred), ("required", SandboxMode::Required)] {
         assert_eq!(Fixture::new().flag("sandbox.mode", word).load().config.sandbox.mode, mode, "{word}");
@@ -142,6 +147,10 @@ fn a_project_tightens_and_never_widens() {
         ("sandbox.mode", None, "'off'", "\"required\""),
         ("sandbox.mode", Some("'off'"), "'preferred'", "\"preferred\""),
         ("sandbox.backend", None, "'none'", "\"auto\""),
+        ("sandbox.container.engine", None, "'docker'", "\"auto\""),
+        ("sandbox.container.image", None, "'evil'", "unset"),
+        ("sandbox.container.image", Some("'mine'"), "'evil'", "\"mine\""),
+        ("sandbox.container.running", None, "'evil'", "unset"),
     ] {
         let own = own.map(|own| format!("{key} = {own}")).unwrap_or_default();
         let loaded = Fixture::new().user(&own).project(format!("{key} = {projects}")).load();

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use haft_contract::{AsideLimits, ErrorKind, ProcessOutput, ToolError};
-use haft_sandbox::{Choice, Command, Guard, Launcher, Limits, Network, Policy, Request, Sandbox, Unconfined, Wrapped, usual_secrets};
+use haft_sandbox::{
+    Choice, Command, ContainerOptions, Guard, Launcher, Limits, Network, Policy, Request, Sandbox, Unconfined, Wrapped, usual_secrets,
+};
 use tokio::process::Child;
 use tokio_util::sync::CancellationToken;
 
@@ -89,7 +91,8 @@ impl Helpers {
     /// Without any sandbox a helper is a process of its own still, and what ends it ends nothing else.
     fn sandbox(&self) -> &Arc<dyn Sandbox> {
         self.sandbox.get_or_init(|| {
-            let request = Request { choice: Choice::Auto, required: false, launcher: self.launcher.clone(), image: None };
+            let request =
+                Request { choice: Choice::Auto, required: false, launcher: self.launcher.clone(), container: ContainerOptions::default() };
             haft_sandbox::pick(&request, &Policy::default()).map_or_else(|_| Arc::new(Unconfined) as _, |picked| picked.sandbox)
         })
     }

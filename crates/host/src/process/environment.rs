@@ -34,6 +34,13 @@ pub(super) fn with(variables: &[(String, String)]) -> Vec<(OsString, OsString)> 
     all
 }
 
+/// The same for another root than this machine's: its programs lie where images have them, and nobody's home is there.
+pub(super) fn in_container(environment: Vec<(OsString, OsString)>) -> Vec<(OsString, OsString)> {
+    let ours = [("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"), ("HOME", "/tmp"), ("LANG", "C.UTF-8")];
+    let others = environment.into_iter().filter(|(name, _)| ours.iter().all(|(own, _)| name != own));
+    ours.iter().map(|(name, value)| (name.into(), value.into())).chain(others).collect()
+}
+
 /// Whether all of these may be set.
 pub(super) fn check_all(variables: &[(String, String)]) -> Result<(), ToolError> {
     variables.iter().try_for_each(|(name, value)| check(name, value))

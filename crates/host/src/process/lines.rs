@@ -67,7 +67,7 @@ impl Lines {
                 started: SystemTime::now(),
             };
             let command = Command::from(walled.command.to_std());
-            job::start(command, facts, options, Box::new(Run { guard: walled.guard, proxy }))
+            job::start(command, facts, options, Box::new(Run { guard: walled.guard, proxy, lacks: walled.lacks }))
                 .map_err(|error| spawn_error(line.shell(), error))
         });
         let job = started.await.map_err(|error| ToolError::execution(format!("The command was not started: {error}.")))??;
@@ -93,13 +93,15 @@ impl Lines {
 struct Run {
     guard: Guard,
     proxy: Option<Proxy>,
+    lacks: Vec<String>,
 }
 
 impl Keepsake for Run {
     fn last_words(&self) -> Vec<String> {
         let limits = self.guard.exceeded().into_iter().map(|limit| format!("haft: the command met its limit of {limit}"));
         let decisions = self.proxy.iter().flat_map(Proxy::decisions).filter(|decision| !decision.ends_with(": connected"));
-        limits.chain(decisions.map(|decision| format!("haft: {decision}"))).collect()
+        let lacks = self.lacks.iter().map(|lack| format!("haft: the walls were weaker than they should be: {lack}"));
+        limits.chain(decisions.map(|decision| format!("haft: {decision}"))).chain(lacks).collect()
     }
 }
 

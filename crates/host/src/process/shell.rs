@@ -31,6 +31,10 @@ pub(super) fn plan(request: &LineRequest, walls: &Walls, http: &dyn HttpClient) 
         return Err(ToolError::denied(format!("The command was refused: {}", visible::line(&reason.message))));
     }
     let planner = Planner { walls, host: walls.host(request.host), analysis: &analysis };
+    if planner.host == ExecHost::Node {
+        let advice = "Leave 'host' out, or set exec.host to 'sandbox' if it is the configuration that says so";
+        return Err(ToolError::validation(format!("There is no paired machine to run it on (host 'node'). {advice}.")));
+    }
     let directory = planner.directory(request.directory.as_deref())?;
     let mut effects = planner.commands(directory.path());
     effects.extend(planner.files(&directory)?);
@@ -86,6 +90,10 @@ impl Planner<'_> {
 
     /// The file that runs. What is not found is one of the shell's own commands, or nothing at all: then the name stands for it.
     fn program(&self, named: &str, directory: &Path) -> PathBuf {
+        if self.host == ExecHost::Container {
+            // Its root is another one, with its own programs.
+            return PathBuf::from(named);
+        }
         if named.contains('/') {
             let path = directory.join(named);
             return path.canonicalize().unwrap_or(path);

@@ -1,15 +1,20 @@
 //! The walls around a line of shell, as the person's settings and the session's files want them.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use haft_contract::{ErrorKind, ExecHost, Line, ToolError};
+use haft_contract::{ErrorKind, ExecHost, Line, ToolError, visible};
 use haft_sandbox::{
-    Choice, Command, Guard, Image, Launcher, Limits, Network, Policy, Request, Sandbox, SandboxError, Wrapped, usual_secrets,
+    Choice, Command, ContainerOptions, Guard, Launcher, Limits, Network, Policy, Request, Sandbox, SandboxError, Wrapped, judge,
+    usual_secrets,
 };
 
+use super::environment;
 use crate::LocalFiles;
+
+/// The shell of a container: whatever its root is, it has this one.
+const IN_CONTAINER: &str = "/bin/sh";
 
 /// What the person decides about running commands.
 #[derive(Debug, Clone)]
@@ -23,8 +28,8 @@ pub struct ShellOptions {
     /// The program that a sandbox starts from: one whose `main` begins with
     /// [`launcher::main_if_asked`](haft_sandbox::launcher::main_if_asked).
     pub launcher: Launcher,
-    /// What containers are made from.
-    pub image: Option<Image>,
+    /// Which containers, where one is asked for.
+    pub container: ContainerOptions,
     /// What a line may use.
     pub limits: Limits,
     /// A private folder for the sockets of running lines.
@@ -36,7 +41,16 @@ pub(super) struct Walls {
     options: ShellOptions,
     files: Arc<LocalFiles>,
     /// The sandboxes that were found to work, by choice: looking takes a while.
-    found: Mutex<Vec<(Choice, Arc<dyn Sandbox>)>>,
+    found: Mutex<Vec<Found>>,
+}
+
+/// A sandbox that works here.
+#[derive(Clone)]
+struct Found {
+    choice: Choice,
+    sandbox: Arc<dyn Sandbox>,
+    /// Why better ones were not taken.
+    passed: Vec<String>,
 }
 
 impl std::fmt::Debug for Walls {
@@ -52,6 +66,8 @@ pub(super) struct Walled {
     pub(super) guard: Guard,
     /// What it runs in, in words.
     pub(super) name: String,
+    /// What these walls do not hold, and why no better ones stand; empty where they hold all.
+    pub(super) lacks: Vec<String>,
 }
 
 impl Walls {
@@ -81,6 +97,7 @@ impl Walls {
         terminal: bool,
     ) -> Result<Walled, ToolError> {
         let shell = line.shell();
+        unmoved(&shell.directory)?;
         let mut command = Command::new(&shell.program, &shell.directory).arguments(&shell.arguments);
         command.environment = environment;
         let choice = match shell.host {
@@ -89,9 +106,17 @@ impl Walls {
             _ => Choice::None,
         };
         let policy = self.policy(network, terminal);
-        let sandbox = self.sandbox(choice, &policy).map_err(unavailable)?;
+        // Whoever chose none was permitted to run on the machine itself.
+        let required = self.options.required && choice != Choice::None;
+        let Found { sandbox, passed, .. } = self.sandbox(choice, required, &policy).map_err(unavailable)?;
+        let gaps = judge(&*sandbox, &policy, required).map_err(unavailable)?;
+        if sandbox.has_own_root() {
+            command.program = IN_CONTAINER.into();
+            command.environment = environment::in_container(command.environment);
+        }
         let Wrapped { command, guard } = sandbox.wrap(command, &policy).map_err(unavailable)?;
-        Ok(Walled { command, guard, name: sandbox.name().to_owned() })
+        let lacks = if choice == Choice::None { Vec::new() } else { gaps.into_iter().chain(passed).collect() };
+        Ok(Walled { command, guard, name: sandbox.name().to_owned(), lacks })
     }
 
     fn policy(&self, network: Network, terminal: bool) -> Policy {
@@ -102,18 +127,35 @@ impl Walls {
         Policy { writable, read_only, protected, masked, network, limits: self.options.limits, terminal }
     }
 
-    fn sandbox(&self, choice: Choice, policy: &Policy) -> Result<Arc<dyn Sandbox>, SandboxError> {
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, sandbox)) = found.iter().find(|(known, _)| *known == choice) {
-            return Ok(Arc::clone(sandbox));
+    fn sandbox(&self, choice: Choice, required: bool, policy: &Policy) -> Result<Found, SandboxError> {
+        let mut all = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = all.iter().find(|found| found.choice == choice) {
+            return Ok(found.clone());
         }
-        let ShellOptions { required, launcher, image, .. } = &self.options;
-        // Whoever chose none was permitted to run on the machine itself.
-        let required = *required && choice != Choice::None;
-        let request = Request { choice, required, launcher: launcher.clone(), image: image.clone() };
-        let picked = haft_sandbox::pick(&request, policy)?;
-        found.push((choice, Arc::clone(&picked.sandbox)));
-        Ok(picked.sandbox)
+        let ShellOptions { launcher, container, .. } = self.options.clone();
+        let picked = haft_sandbox::pick(&Request { choice, required, launcher, container }, policy)?;
+        let passed = picked.passed.iter().map(ToString::to_string).collect();
+        let found = Found { choice, sandbox: picked.sandbox, passed };
+        all.push(found.clone());
+        Ok(found)
+    }
+}
+
+/// The folder that was judged must still be the one of this name: a link may have taken its place meanwhile.
+fn unmoved(directory: &Path) -> Result<(), ToolError> {
+    match directory.canonicalize() {
+        Ok(now) if now == directory => Ok(()),
+        Ok(now) => {
+            let (was, now) = (directory.to_string_lossy(), now.to_string_lossy());
+            let (was, now) = (visible::line(&was), visible::line(&now));
+            let what = format!("The working directory '{was}' is now '{now}', and was not when it was judged. The command was not run.");
+            Err(ToolError::new(ErrorKind::PathNotAllowed, what))
+        }
+        Err(error) => {
+            let was = visible::line(&directory.to_string_lossy()).into_owned();
+            let what = format!("The working directory '{was}' is gone: {error}. The command was not run.");
+            Err(ToolError::new(ErrorKind::FileNotFound, what).with_source(error))
+        }
     }
 }
 

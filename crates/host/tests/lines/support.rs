@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haft_contract::{ExecHost, Host, Line, LineRequest, ToolError};
-use haft_host::sandbox::{Choice, Launcher, Limits};
+use haft_host::sandbox::{Choice, ContainerOptions, Launcher, Limits};
 use haft_host::{HostOptions, LocalFiles, LocalHost, NetworkRules, ShellOptions, WorkspaceOptions};
 use tempfile::TempDir;
 
@@ -26,7 +26,7 @@ impl World {
             sandbox: Choice::Auto,
             required: true,
             launcher: Launcher::at("/nowhere/launcher"),
-            image: None,
+            container: ContainerOptions::default(),
             limits: Limits::default(),
             folder: folder.path().join("run"),
         };

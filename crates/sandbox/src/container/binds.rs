@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::error::SandboxError;
-use crate::policy::Policy;
+use crate::mounts::{Mount, Plan};
 
 /// Sources that are the machine, hold its keys, or lead to its services.
 const REFUSED: &[&str] = &["/etc", "/proc", "/sys", "/dev", "/root", "/boot", "/run", "/var/run", "/var/lib/docker", "/var/lib/containers"];
@@ -12,34 +12,29 @@ const REFUSED: &[&str] = &["/etc", "/proc", "/sys", "/dev", "/root", "/boot", "/
 const SOCKETS: &[&str] = &["docker.sock", "podman.sock", "containerd.sock", "crio.sock"];
 const PRIVATE: &[&str] = &["/tmp", "/var/tmp", "/run"];
 
-/// The options that mount what the policy names, and private directories for what is temporary.
+/// The options that mount what the plan says, and private directories for what is temporary.
 ///
 /// Podman fills such a directory with what it hides, unless it is told not to; Docker does not know the word.
-pub(super) fn arguments(policy: &Policy, podman: bool) -> Result<Vec<OsString>, SandboxError> {
+pub(super) fn arguments(plan: &Plan, tmp_size: u64, podman: bool) -> Result<Vec<OsString>, SandboxError> {
     let empty = if podman { ",notmpcopyup" } else { "" };
     let mut arguments: Vec<OsString> = Vec::new();
     for folder in PRIVATE {
-        arguments.extend(["--tmpfs".into(), format!("{folder}:rw,nosuid,nodev,size={}{empty}", policy.limits.tmp_size).into()]);
+        arguments.extend(["--tmpfs".into(), format!("{folder}:rw,nosuid,nodev,size={tmp_size}{empty}").into()]);
     }
-    for path in &policy.writable {
-        bind(&mut arguments, &checked(path)?, "rw")?;
-    }
-    let read_only = policy.read_only.iter().chain(policy.protected.iter().filter(|path| inside(policy, path) && path.exists()));
-    for path in read_only {
-        bind(&mut arguments, &checked(path)?, "ro")?;
-    }
-    for path in policy.masked.iter().filter(|path| inside(policy, path)).filter_map(|path| path.canonicalize().ok()) {
-        if path.is_dir() {
-            arguments.extend(["--tmpfs".into(), format!("{}:ro,size=4k,mode=0000{empty}", text(&path)?).into()]);
-        } else {
-            arguments.extend(["--volume".into(), format!("/dev/null:{}:ro", text(&path)?).into()]);
+    for (path, mount) in plan.shared() {
+        match mount {
+            Mount::Private(_) => {}
+            Mount::Writable => bind(&mut arguments, &checked(path)?, "rw")?,
+            Mount::ReadOnly => bind(&mut arguments, &checked(path)?, "ro")?,
+            Mount::Pinned => bind(&mut arguments, path, "rw")?,
+            Mount::Protected => bind(&mut arguments, path, "ro")?,
+            Mount::Hidden if path.is_dir() => {
+                arguments.extend(["--tmpfs".into(), format!("{}:ro,size=4k,mode=0000{empty}", text(path)?).into()]);
+            }
+            Mount::Hidden => arguments.extend(["--volume".into(), format!("/dev/null:{}:ro", text(path)?).into()]),
         }
     }
     Ok(arguments)
-}
-
-fn inside(policy: &Policy, path: &Path) -> bool {
-    policy.writable.iter().any(|root| path.starts_with(root))
 }
 
 fn bind(arguments: &mut Vec<OsString>, path: &Path, mode: &str) -> Result<(), SandboxError> {
@@ -49,7 +44,7 @@ fn bind(arguments: &mut Vec<OsString>, path: &Path, mode: &str) -> Result<(), Sa
 }
 
 /// Engines split at `:` and `,`, so a path with one would mount something else.
-fn text(path: &Path) -> Result<&str, SandboxError> {
+pub(super) fn text(path: &Path) -> Result<&str, SandboxError> {
     let plain = path.to_str().filter(|text| !text.contains([':', ',']) && !text.chars().any(char::is_control));
     plain.ok_or_else(|| {
         SandboxError::policy(format!("{} cannot be mounted into a container; rename it without ':' and ','", path.display()))
@@ -74,6 +69,7 @@ fn checked(path: &Path) -> Result<PathBuf, SandboxError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::Policy;
 
     #[test]
     fn the_machine_is_never_mounted() {
@@ -95,6 +91,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let odd = folder.path().join("a:b");
         std::fs::create_dir(&odd).unwrap();
-        assert!(arguments(&Policy { writable: vec![odd], ..Policy::default() }, true).is_err());
+        let plan = Plan::new(&Policy { writable: vec![odd], ..Policy::default() }, &[]).unwrap();
+        assert!(arguments(&plan, 1, true).is_err());
     }
 }

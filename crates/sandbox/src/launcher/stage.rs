@@ -10,12 +10,13 @@ use std::process;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{FAILED, Inner, Launcher, NOT_EXECUTABLE, NOT_FOUND, Outer, PREFIX, inner, outer, relay};
+use super::{FAILED, Inner, Keeper, Launcher, NOT_EXECUTABLE, NOT_FOUND, Outer, PREFIX, inner, keeper, outer, relay};
 use crate::error::SandboxError;
 use crate::probe;
 
 const OUTER: &str = "__haft_sandbox_outer";
 const INNER: &str = "__haft_sandbox_inner";
+const KEEPER: &str = "__haft_sandbox_keeper";
 pub(super) const RELAY: &str = "__haft_sandbox_relay";
 pub(crate) const PROBE: &str = "__haft_sandbox_probe";
 
@@ -26,6 +27,10 @@ impl Launcher {
 
     pub(crate) fn inner(settings: &Inner) -> Result<Vec<OsString>, SandboxError> {
         stage(INNER, settings)
+    }
+
+    pub(crate) fn keeper(settings: &Keeper) -> Result<Vec<OsString>, SandboxError> {
+        stage(KEEPER, settings)
     }
 }
 
@@ -55,6 +60,7 @@ pub(super) fn run_if_asked() {
     let run: fn(Vec<OsString>) -> Result<i32, Failure> = match name.to_str() {
         Some(OUTER) => |rest| outer::run(&rest),
         Some(INNER) => |rest| inner::run(&rest),
+        Some(KEEPER) => |rest| keeper::run(&rest),
         Some(RELAY) => |rest| relay::run(&rest),
         Some(PROBE) => |rest| Ok(probe::attempt(&rest)),
         _ => return,

@@ -14,8 +14,8 @@ pub(super) fn check(options: &ShellOptions) -> Check {
     if options.sandbox == Choice::None {
         return Check::care(NAME, "switched off: commands run on this machine itself", "set sandbox.mode = \"required\"");
     }
-    let ShellOptions { sandbox: choice, required, launcher, image, .. } = options.clone();
-    let request = Request { choice, required, launcher: launcher.clone(), image };
+    let ShellOptions { sandbox: choice, required, launcher, container, .. } = options.clone();
+    let request = Request { choice, required, launcher: launcher.clone(), container };
     let tried = pick(&request, &Policy::default()).and_then(|picked| {
         let findings = probe::run(&*picked.sandbox, &launcher)?;
         Ok(judged(picked.sandbox.name(), &picked.gaps, &findings))

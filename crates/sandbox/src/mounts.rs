@@ -23,7 +23,7 @@ const MOST_PATHS: usize = 1200;
 
 /// How a path is mounted; of two for one path the later counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Mount {
+pub(crate) enum Mount {
     Private(&'static str),
     ReadOnly,
     Writable,
@@ -35,7 +35,7 @@ enum Mount {
 
 /// All mounts of one run.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     mounts: BTreeSet<(usize, PathBuf, Mount)>,
     /// The writable roots as they were named, and as they really are.
     roots: Vec<(PathBuf, PathBuf)>,
@@ -44,7 +44,7 @@ pub(super) struct Plan {
 
 impl Plan {
     /// `ours` are programs that the host runs: where they lie in something writable, they are protected.
-    pub(super) fn new(policy: &Policy, ours: &[&Path]) -> Result<Self, SandboxError> {
+    pub(crate) fn new(policy: &Policy, ours: &[&Path]) -> Result<Self, SandboxError> {
         let mut plan = Self { mounts: BTreeSet::new(), roots: Vec::new(), placeholders: Vec::new() };
         for (path, mode) in PRIVATE {
             if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
@@ -81,11 +81,18 @@ impl Plan {
     }
 
     /// The writable roots, as they are mounted.
-    pub(super) fn writable(&self) -> Vec<PathBuf> {
+    pub(crate) fn writable(&self) -> Vec<PathBuf> {
         self.roots.iter().map(|(_, real)| real.clone()).collect()
     }
 
-    pub(super) fn take_placeholders(&mut self) -> Vec<Placeholder> {
+    /// What lies in the writable roots and how it is mounted, and what may be read besides; what lies deeper comes later.
+    pub(crate) fn shared(&self) -> impl Iterator<Item = (&Path, Mount)> {
+        let inside = |path: &Path| self.roots.iter().any(|(_, root)| path.starts_with(root));
+        let all = self.mounts.iter().map(|(_, path, mount)| (path.as_path(), *mount));
+        all.filter(move |(path, mount)| inside(path) || *mount == Mount::ReadOnly)
+    }
+
+    pub(crate) fn take_placeholders(&mut self) -> Vec<Placeholder> {
         std::mem::take(&mut self.placeholders)
     }
 
@@ -135,7 +142,7 @@ impl Plan {
     }
 
     /// The arguments that mount it all.
-    pub(super) fn arguments(&self, size: u64) -> Vec<OsString> {
+    pub(crate) fn arguments(&self, size: u64) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"].map(Into::into).into();
         if rustix::process::geteuid().is_root() {
             arguments.extend(["--ro-bind", KERNEL, KERNEL].map(Into::into));
