@@ -3,9 +3,11 @@
 mod excerpt;
 mod exit;
 mod plain;
+mod running;
 mod words;
 
 tools! {
     exec => Exec,
+    powershell => Powershell,
     process => Process::new,
 }

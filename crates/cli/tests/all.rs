@@ -20,6 +20,7 @@ mod suite {
     mod harness;
     mod help;
     mod history;
+    mod interpreters;
     mod interrupt;
     mod model;
     mod models;

@@ -10,11 +10,13 @@ use serde::Serialize;
 
 use crate::{BoxFuture, Effect, Exec, ExecHost, ExecNature, SpillFile, SpillWriter, ToolError};
 
-/// A line of shell that is asked for.
+/// A line of shell that is asked for, or code for another program than a shell.
 #[derive(Debug, Clone, Default)]
 pub struct LineRequest {
-    /// The line.
+    /// The line, or the code.
     pub line: String,
+    /// The program that it is for; a shell if nothing is said.
+    pub program: Option<Program>,
     /// Where it runs; the workspace if nothing is said.
     pub directory: Option<PathBuf>,
     /// Variables beyond the clean environment.
@@ -23,6 +25,28 @@ pub struct LineRequest {
     pub host: Option<ExecHost>,
     /// Hosts that it is to reach, such as `packages.example.org` or `example.org:8443`.
     pub reach: Vec<String>,
+}
+
+/// A program that runs code, and is started without a shell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// Its names, the best first: the first one that is installed runs.
+    pub names: &'static [&'static str],
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// How it gets its code.
+    pub takes: Takes,
+    /// What to do where none of the names is installed.
+    pub advice: &'static str,
+}
+
+/// How a program gets its code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// As its last argument.
+    Argument,
+    /// By its input, once it runs: what it is judged by is the code, not how it is made to read it.
+    Input,
 }
 
 /// A line that was planned: what runs, and what that does as far as it can be known.

@@ -9,6 +9,8 @@ mod jobs;
 mod kept;
 mod lines;
 mod live;
+mod lookup;
+mod program;
 mod shell;
 mod spawner;
 mod walls;

@@ -1,11 +1,12 @@
 //! Programs that are written down instead of started.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use haft_contract::{
     AsideLimits, BoxFuture, CommandSpec, Effect, ErrorKind, Exec, ExecHost, Job, JobOptions, Line, LineRequest, ProcessOutput,
-    ProcessRunner, ToolError,
+    ProcessRunner, Program, Takes, ToolError,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -83,6 +84,18 @@ impl FakeProcesses {
     }
 }
 
+/// What is said to run: every program that is asked for is installed here.
+fn started(request: &LineRequest, directory: PathBuf) -> Exec {
+    let code = || request.line.clone();
+    match &request.program {
+        None => Exec::new("/bin/sh", vec!["-c".into(), code()], directory),
+        Some(Program { names, arguments, takes, .. }) => {
+            let code = (*takes == Takes::Argument).then(code);
+            Exec::new(format!("/usr/bin/{}", names[0]), arguments.iter().cloned().chain(code).collect(), directory)
+        }
+    }
+}
+
 impl ProcessRunner for FakeProcesses {
     fn run(&self, command: CommandSpec, cancel: CancellationToken) -> BoxFuture<'_, Result<ProcessOutput, ToolError>> {
         Box::pin(async move {
@@ -114,7 +127,7 @@ impl ProcessRunner for FakeProcesses {
         lock(&self.planned).push(request.clone());
         let directory = FakeFiles::WORKSPACE.as_ref();
         let directory = request.directory.as_ref().map_or_else(|| std::path::Path::to_owned(directory), |given| directory.join(given));
-        let mut shell = Exec::new("/bin/sh", vec!["-c".into(), request.line.clone()], directory);
+        let mut shell = started(request, directory);
         shell.host = request.host.or(*lock(&self.walls)).unwrap_or(ExecHost::Sandbox);
         let script = lock(&self.scripts).front().cloned();
         shell.nature = script.as_ref().map(|script| script.nature).unwrap_or_default();

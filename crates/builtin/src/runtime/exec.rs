@@ -1,20 +1,12 @@
-mod follow;
 mod params;
-mod report;
-
-use std::sync::Arc;
 
 use haft_contract::{
-    Dialect, Effect, Form, FormParameter, Job, JobOptions, Line, LineRequest, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput,
-    Unit,
+    Dialect, Effect, Form, FormParameter, Line, LineRequest, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput, Unit,
 };
 use haft_macros::ToolMeta;
 
 use self::params::Params;
-use self::report::Report;
-
-/// Columns and rows of a terminal.
-const TERMINAL: (u16, u16) = (120, 30);
+use super::running::Run;
 
 /// Run a line of shell, such as 'cargo test' or 'ls | wc -l', in the workspace. It runs behind walls as a rule: it can change
 /// files of the workspace, and reach only the hosts in 'allow_host'. Returns what it wrote, to standard output and standard
@@ -65,16 +57,17 @@ impl Tool for Exec {
     }
 
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let (job, remarks) = started(&params, cx).await?;
-        let mut report = Report::new(&params, cx);
-        report.remarks.extend(remarks);
-        let has_ended =
-            if params.in_background() { job.status().end.is_some() } else { follow::to_its_end(&*job, params.patience(), cx).await? };
-        if has_ended {
-            return report.ended(&*job);
-        }
-        cx.process().keep(Arc::clone(&job));
-        Ok(report.running(&*job))
+        let run = Run {
+            line: &params.command,
+            description: params.description.as_deref(),
+            timeout: params.timeout()?,
+            patience: params.patience(),
+            background: params.in_background(),
+            terminal: params.wants_terminal(),
+            warnings: params.warnings(),
+            forms: FORMS,
+        };
+        run.carried_out(cx).await
     }
 }
 
@@ -84,25 +77,6 @@ fn leaves_walls(request: &LineRequest, line: &Line, cx: &PlanContext<'_>) -> Opt
     let configured = cx.line(&LineRequest { host: None, ..request.clone() });
     let is_free_anyway = configured.is_ok_and(|line| !line.shell().host.is_walled());
     (!is_free_anyway).then(|| format!("the call wants to run outside the sandbox (host={})", host.as_str()))
-}
-
-/// Starts the line, and says what it goes without. A full disk does not keep it from running, since running something may be
-/// what frees it.
-async fn started(params: &Params, cx: &ToolContext) -> Result<(Arc<dyn Job>, Vec<String>), ToolError> {
-    let mut remarks = Vec::new();
-    let unspilled = |error: ToolError| remarks.push(format!("All of the output could not be kept: {}", error.message()));
-    let options = JobOptions {
-        timeout: params.timeout()?,
-        terminal: params.wants_terminal().then_some(TERMINAL),
-        input: params.wants_terminal() || params.in_background(),
-        spill: cx.spills().create("txt").await.map_err(unspilled).ok(),
-        ..JobOptions::default()
-    };
-    let job = cx.process().start(options).await?;
-    if params.wants_terminal() && !job.has_terminal() {
-        remarks.push("It was given no terminal, because there is none to give here.".to_owned());
-    }
-    Ok((job, remarks))
 }
 
 #[cfg(test)]

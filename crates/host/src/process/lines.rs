@@ -11,10 +11,9 @@ use tokio::process::Command;
 
 use super::job::{self, Facts, Keepsake};
 use super::jobs::Jobs;
-use super::shell;
 use super::spawner::on_lasting_thread;
 use super::walls::{ShellOptions, Walls};
-use super::{environment, spawn_error};
+use super::{environment, program, shell, spawn_error};
 use crate::http::NetworkRule;
 use crate::proxy::{Proxy, Reach};
 use crate::{GuardedClient, LocalFiles};
@@ -40,7 +39,10 @@ impl Lines {
     }
 
     pub(super) fn plan(&self, request: &LineRequest) -> Result<Line, ToolError> {
-        shell::plan(request, &self.walls, &*self.http)
+        match &request.program {
+            Some(program) => program::plan(request, program, &self.walls, &*self.http),
+            None => shell::plan(request, &self.walls, &*self.http),
+        }
     }
 
     pub(super) async fn start(&self, line: &Line, options: JobOptions) -> Result<Arc<dyn Job>, ToolError> {

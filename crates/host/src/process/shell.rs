@@ -3,13 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use haft_contract::{
-    Connect, Effect, ErrorKind, Exec, ExecHost, ExecNature, Extent, FileSystem, HttpClient, Line, LineRequest, Location, PathEffect,
-    ToolError, Zone, visible,
+    Effect, Exec, ExecHost, ExecNature, Extent, FileSystem, HttpClient, Line, LineRequest, Location, PathEffect, ToolError, visible,
 };
 use haft_shell::{Analysis, Directory, Nature, SafeBins, Target, Verdict, Word, analyse, satisfies_safe_bins};
 
-use super::environment;
 use super::walls::Walls;
+use super::{environment, lookup};
 
 /// Shells, the best first.
 const SHELLS: &[&str] = &["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/bin/sh"];
@@ -17,8 +16,6 @@ const SHELLS: &[&str] = &["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "
 const ITS_OWN: &[&str] = &["/tmp", "/var/tmp", "/dev", "/proc"];
 /// What every program reads to run at all: no private data.
 const OF_THE_SYSTEM: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/etc", "/proc", "/sys", "/dev", "/nix"];
-/// Where a host that is to be reached listens, if nothing is said.
-const USUAL_PORT: u16 = 443;
 
 /// Plans a line.
 pub(super) fn plan(request: &LineRequest, walls: &Walls, http: &dyn HttpClient) -> Result<Line, ToolError> {
@@ -30,15 +27,11 @@ pub(super) fn plan(request: &LineRequest, walls: &Walls, http: &dyn HttpClient) 
     if let Some(reason) = &analysis.refused {
         return Err(ToolError::denied(format!("The command was refused: {}", visible::line(&reason.message))));
     }
-    let planner = Planner { walls, host: walls.host(request.host), analysis: &analysis };
-    if planner.host == ExecHost::Node {
-        let advice = "Leave 'host' out, or set exec.host to 'sandbox' if it is the configuration that says so";
-        return Err(ToolError::validation(format!("There is no paired machine to run it on (host 'node'). {advice}.")));
-    }
-    let directory = planner.directory(request.directory.as_deref())?;
+    let planner = Planner { walls, host: lookup::host(walls, request.host)?, analysis: &analysis };
+    let directory = lookup::directory(walls, request.directory.as_deref())?;
     let mut effects = planner.commands(directory.path());
     effects.extend(planner.files(&directory)?);
-    effects.extend(connections(&request.reach, http)?);
+    effects.extend(lookup::connections(&request.reach, http)?);
     effects.extend(planner.unknown());
     planner.line(request, &directory, effects)
 }
@@ -50,21 +43,6 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    /// Where it runs: a folder that is there, and that the session may read.
-    fn directory(&self, wanted: Option<&Path>) -> Result<Location, ToolError> {
-        let files = self.walls.files();
-        let location = files.locate(wanted.unwrap_or(Path::new(".")))?;
-        let shown = visible::line(&location.path().to_string_lossy()).into_owned();
-        match location.path().metadata() {
-            Ok(metadata) if metadata.is_dir() => Ok(location),
-            Ok(_) => Err(ToolError::validation(format!("The working directory '{shown}' is no folder. Give a folder, or leave it out."))),
-            Err(_) => Err(ToolError::new(
-                ErrorKind::FileNotFound,
-                format!("The working directory '{shown}' does not exist. Create it first, or leave it out to run in the workspace."),
-            )),
-        }
-    }
-
     fn commands(&self, directory: &Path) -> Vec<Effect> {
         let safe = SafeBins::default();
         let command = |command: &haft_shell::Command| {
@@ -98,10 +76,7 @@ impl Planner<'_> {
             let path = directory.join(named);
             return path.canonicalize().unwrap_or(path);
         }
-        let inside = |folder: &PathBuf| folder.starts_with(self.walls.files().root());
-        let path = environment::search_path(std::env::var_os("PATH"));
-        let mut folders = std::env::split_paths(&path).filter(|folder| !inside(folder));
-        folders.find_map(|folder| executable(&folder.join(named))).unwrap_or_else(|| PathBuf::from(named))
+        lookup::installed(self.walls, named).unwrap_or_else(|| PathBuf::from(named))
     }
 
     fn files(&self, directory: &Location) -> Result<Vec<Effect>, ToolError> {
@@ -109,10 +84,7 @@ impl Planner<'_> {
             Directory::Changed(path) => directory.path().join(path),
             _ => directory.path().to_owned(),
         };
-        let mut effects = Vec::new();
-        if directory.zone() == Zone::Outside {
-            effects.push(Effect::Read(PathEffect { location: directory.clone(), extent: Extent::Tree }));
-        }
+        let mut effects: Vec<Effect> = lookup::reading(directory).into_iter().collect();
         for target in self.analysis.reads.iter().filter(|target| target.exact) {
             if let Some(location) = self.file(&base, target, OF_THE_SYSTEM)? {
                 effects.push(Effect::Read(PathEffect { location, extent: Extent::Tree }));
@@ -164,23 +136,4 @@ impl Planner<'_> {
         }
         notes
     }
-}
-
-fn executable(path: &Path) -> Option<PathBuf> {
-    use std::os::unix::fs::PermissionsExt;
-    let metadata = path.metadata().ok()?;
-    (metadata.is_file() && metadata.permissions().mode() & 0o111 != 0).then(|| path.to_owned())
-}
-
-/// The hosts that it is to reach.
-fn connections(reach: &[String], http: &dyn HttpClient) -> Result<Vec<Effect>, ToolError> {
-    let connect = |entry: &String| {
-        let has_port = entry.rsplit_once(':').is_some_and(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
-        let authority = if has_port { entry.clone() } else { format!("{entry}:{USUAL_PORT}") };
-        let Connect { host, port, refused, .. } = http.locate("GET", &format!("https://{authority}/"))?;
-        let mut connect = Connect::new("https", host, port, "CONNECT");
-        connect.refused = refused;
-        Ok(Effect::Connect(connect))
-    };
-    reach.iter().map(connect).collect()
 }

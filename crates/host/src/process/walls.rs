@@ -111,7 +111,10 @@ impl Walls {
         let Found { sandbox, passed, .. } = self.sandbox(choice, required, &policy).map_err(unavailable)?;
         let gaps = judge(&*sandbox, &policy, required).map_err(unavailable)?;
         if sandbox.has_own_root() {
-            command.program = IN_CONTAINER.into();
+            // A bare name is a program that it has itself.
+            if command.program.is_absolute() {
+                command.program = IN_CONTAINER.into();
+            }
             command.environment = environment::in_container(command.environment);
         }
         let Wrapped { command, guard } = sandbox.wrap(command, &policy).map_err(unavailable)?;

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use haft_contract::{Effect, ErrorKind, ExecHost, ExecNature, LineRequest};
+use haft_contract::{Effect, ErrorKind, ExecHost, ExecNature, LineRequest, Program, Takes};
 
 use crate::support::{World, request};
 
@@ -98,4 +98,45 @@ fn what_cannot_run_is_refused_before_anything_happens() {
         assert_eq!(error.kind(), kind, "{}", error.message());
         assert!(error.message().contains(part), "{}", error.message());
     }
+}
+
+/// Code for a program that is installed under the second of its names.
+fn code(takes: Takes, host: Option<ExecHost>) -> LineRequest {
+    let program = Program { names: &["haft-no-such-program", "sh"], arguments: vec!["-u".into()], takes, advice: "Install one." };
+    LineRequest { program: Some(program), host, ..request("$(rm -rf x)") }
+}
+
+#[test]
+fn a_program_that_runs_code_is_one_effect_and_what_is_judged_is_the_code() {
+    let world = World::new();
+    for (takes, started, judged) in [
+        (Takes::Argument, ["-u", "$(rm -rf x)"].as_slice(), ["-u", "$(rm -rf x)"].as_slice()),
+        // How it is made to read its input says nothing to anyone.
+        (Takes::Input, &["-u"], &["$(rm -rf x)"]),
+    ] {
+        let line = world.plan(&code(takes, Some(ExecHost::Sandbox))).unwrap();
+        let [Effect::Exec(exec)] = line.effects() else { panic!("one program, not {:?}", line.effects()) };
+        assert_eq!([&exec.arguments[..], &line.shell().arguments[..]], [judged, started]);
+        assert_eq!((&exec.program, exec.named.as_str(), exec.nature), (&line.shell().program, "sh", ExecNature::Any));
+        assert!(exec.program.is_absolute() && exec.program.ends_with("sh"), "{:?}", exec.program);
+        assert_eq!((exec.host, line.reach(), line.text()), (ExecHost::Sandbox, Some(&*world.root()), "$(rm -rf x)"));
+    }
+    assert_eq!(world.plan(&code(Takes::Input, None)).unwrap().reach(), None, "nothing holds it back outside");
+}
+
+#[test]
+fn a_program_that_is_not_installed_is_said_with_what_to_do() {
+    let world = World::new();
+    world.write("haft-no-such-program", "#!/bin/sh\n");
+    let mut request = code(Takes::Input, None);
+    request.program.as_mut().unwrap().names = &["haft-no-such-program", "haft-nor-this"];
+    let error = world.plan(&request).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.message()),
+        (
+            ErrorKind::ExecutionError,
+            "There is no program 'haft-no-such-program' or 'haft-nor-this' on this machine (programs in the workspace do not count). \
+             Install one."
+        )
+    );
 }

@@ -8,14 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::super::running;
 use crate::shared::words;
 
-const YIELD_MS: u64 = 10_000;
-const LEAST_YIELD_MS: u64 = 10;
-const MOST_YIELD_MS: u64 = 120_000;
-const TIMEOUT_SECONDS: f64 = 1_800.0;
-/// Nothing is waited for longer than a week.
-const MOST_TIMEOUT_SECONDS: f64 = 604_800.0;
 /// More hosts than this are a configuration, not a call.
 const MOST_HOSTS: usize = 32;
 
@@ -147,6 +142,7 @@ impl Params {
             directory: self.workdir.clone(),
             environment: self.env.iter().flatten().map(|(name, value)| variable(name, value)).collect::<Result<_, _>>()?,
             host: self.host(),
+            program: None,
             reach: if self.isolate_network == Some(true) { Vec::new() } else { self.hosts().to_vec() },
         })
     }
@@ -187,19 +183,12 @@ impl Params {
 
     /// How long the call waits.
     pub(super) fn patience(&self) -> Duration {
-        Duration::from_millis(self.yield_ms.unwrap_or(YIELD_MS).clamp(LEAST_YIELD_MS, MOST_YIELD_MS))
+        running::patience(self.yield_ms)
     }
 
-    /// When the line is ended. What was put into the background on purpose is not, unless that is asked for.
+    /// When the line is ended.
     pub(super) fn timeout(&self) -> Result<Option<Duration>, ToolError> {
-        let on_purpose = self.in_background() || self.yield_ms.is_some();
-        let Some(seconds) = self.timeout.or((!on_purpose).then_some(TIMEOUT_SECONDS)) else { return Ok(None) };
-        if seconds.is_nan() || seconds <= 0.0 {
-            return Err(ToolError::validation(format!(
-                "Parameter 'timeout' must be more than 0, not {seconds}. Leave it out for 1800 seconds, or give 'background' for no end."
-            )));
-        }
-        Ok(Some(Duration::from_secs_f64(seconds.min(MOST_TIMEOUT_SECONDS))))
+        running::timeout(self.timeout, self.in_background() || self.yield_ms.is_some())
     }
 
     /// What was asked for and is not done, because only the person can widen what a line reaches.

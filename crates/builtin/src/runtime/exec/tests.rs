@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_contract::{DynTool, Erased, ErrorKind, ExecHost, ExecNature, ToolDefinition};
+use haft_contract::{DynTool, Erased, ErrorKind, ExecHost, ExecNature, Job, ToolDefinition};
 use haft_testkit::{FakeHost, ProgressRecorder, Script, StartedLine, Trial, expect_error, expect_text, run_tool};
 use serde_json::{Value, json};
 
@@ -336,7 +336,7 @@ async fn a_line_is_planned_as_asked() {
         let mut full = arguments.clone();
         full["command"] = " a\n b ".into();
         run(&host, full).await.unwrap();
-        let LineRequest { line, directory: where_to, environment: variables, host: behind, reach: hosts } =
+        let LineRequest { line, directory: where_to, environment: variables, host: behind, reach: hosts, .. } =
             host.processes.planned().remove(0);
         let environment: Vec<(String, String)> = environment.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
         assert_eq!((line.as_str(), where_to, variables), (" a\n b ", directory.map(Into::into), environment), "{arguments}");

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::super::excerpt::{self, Excerpt};
 use super::super::exit::ending;
 use super::super::words::{self as said, job_parameter, left_out, remarked};
-use super::params::Params;
+use super::Run;
 use crate::shared::words;
 
 /// How much is shown of the output of what goes on, in bytes.
@@ -14,7 +14,7 @@ const TAIL: usize = 2_000;
 
 /// Everything that a report needs besides the job.
 pub(super) struct Report<'a> {
-    params: &'a Params,
+    run: &'a Run<'a>,
     cx: &'a ToolContext,
     pub(super) remarks: Vec<String>,
 }
@@ -28,9 +28,9 @@ enum Verdict {
 }
 
 impl<'a> Report<'a> {
-    pub(super) fn new(params: &'a Params, cx: &'a ToolContext) -> Self {
+    pub(super) fn new(run: &'a Run<'a>, cx: &'a ToolContext) -> Self {
         let notes = cx.plan().planned_line().map(|line| line.notes().to_vec()).unwrap_or_default();
-        Self { params, cx, remarks: notes }
+        Self { run, cx, remarks: notes }
     }
 
     /// Of a line that has ended.
@@ -67,12 +67,12 @@ impl<'a> Report<'a> {
                 ErrorKind::ExecutionError,
                 "Exit code: 127. A program was not found: check its name with 'command -v NAME', give its path, or install it.".into(),
             ),
-            _ => Verdict::Done(Some(ending(end, &self.params.command))),
+            _ => Verdict::Done(Some(ending(end, self.run.line))),
         }
     }
 
     fn timed_out(&self) -> String {
-        let timeout = self.params.timeout().ok().flatten().unwrap_or_default();
+        let timeout = self.run.timeout.unwrap_or_default();
         let (seconds, longer) = (timeout.as_secs_f64(), self.cx.written("timeout", (timeout * 2).as_secs().max(1)));
         format!(
             "The command was ended after {seconds} s, its timeout. Give more time, such as {longer}, or put it into the background \
@@ -83,7 +83,7 @@ impl<'a> Report<'a> {
 
     /// What the model calls the parameter.
     fn background(&self) -> &'static str {
-        let form = super::FORMS.iter().find(|form| form.dialect == self.cx.dialect());
+        let form = self.run.forms.iter().find(|form| form.dialect == self.cx.dialect());
         form.and_then(|form| form.of("background")).map_or("background", |parameter| parameter.name)
     }
 
@@ -92,9 +92,9 @@ impl<'a> Report<'a> {
         let status = job.status();
         let (id, parameter) = (&status.id, job_parameter(self.cx.dialect()));
         let pid = status.pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default();
-        let ended = match self.params.timeout() {
-            Ok(Some(timeout)) => format!(" It is ended {} s after its start.", timeout.as_secs_f64()),
-            _ => String::new(),
+        let ended = match self.run.timeout {
+            Some(timeout) => format!(" It is ended {} s after its start.", timeout.as_secs_f64()),
+            None => String::new(),
         };
         let written = match (status.bytes, excerpt::tail(job, TAIL)) {
             (0, _) => "It has written nothing yet.".to_owned(),
@@ -110,12 +110,11 @@ impl<'a> Report<'a> {
 
     fn details(&self, status: &JobStatus) -> Value {
         let mut details = said::details(status, self.cx.clock().now());
-        if let Some(description) = &self.params.description {
-            details["description"] = description.as_str().into();
+        if let Some(description) = self.run.description {
+            details["description"] = description.into();
         }
-        let warnings = self.params.warnings();
-        if !warnings.is_empty() {
-            details["warnings"] = warnings.into();
+        if !self.run.warnings.is_empty() {
+            details["warnings"] = self.run.warnings.clone().into();
         }
         details
     }
