@@ -23,7 +23,7 @@ impl Approver for Person {
 /// The example of seed 001.
 fn executor() -> claw::StaticToolExecutor {
     claw::StaticToolExecutor::new()
-        .register("PowerShell", |_input| Ok("output".to_string()))
+        .register("Agent", |_input| Ok("output".to_string()))
         .register("Skill", |input| if input.contains("none") { Err(claw::ToolError::new("no such skill")) } else { Ok(input.to_string()) })
 }
 
@@ -31,9 +31,9 @@ fn specs() -> Vec<claw::ToolSpec> {
     let input_schema = |name: &str| json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]});
     vec![
         claw::ToolSpec {
-            name: "PowerShell",
-            description: "Execute a shell command",
-            input_schema: input_schema("command"),
+            name: "Agent",
+            description: "Launch a sub-agent",
+            input_schema: input_schema("prompt"),
             required_permission: claw::PermissionMode::DangerFullAccess,
         },
         claw::ToolSpec {
@@ -53,19 +53,19 @@ async fn the_executor_of_seed_001_answers_calls() {
     for tool in claw::adapt(executor(), specs()) {
         world.toolbox.add_dyn(tool).unwrap();
     }
-    assert_eq!(text(&world.call("PowerShell", json!({"command": "ls"})).await), "output");
+    assert_eq!(text(&world.call("Agent", json!({"prompt": "ls"})).await), "output");
     assert_eq!(text(&world.call("Skill", json!({"skill": "sharpen"})).await), r#"{"skill":"sharpen"}"#);
     let (kind, message) = failure(&world.call("skill", json!({"skill": "none"})).await);
     assert!(kind == ErrorKind::ExecutionError && message.contains("no such skill"), "{message}");
-    assert_eq!(failure(&world.call("PowerShell", json!({})).await).0, ErrorKind::ValidationError);
-    assert_eq!(*person.0.lock().unwrap(), ["powershell", "skill", "skill"], "what cannot be planned is asked about");
+    assert_eq!(failure(&world.call("Agent", json!({})).await).0, ErrorKind::ValidationError);
+    assert_eq!(*person.0.lock().unwrap(), ["agent", "skill", "skill"], "what cannot be planned is asked about");
 
     let careful = World::new();
     for tool in claw::adapt_trusted(executor(), specs()) {
         careful.toolbox.add_dyn(tool).unwrap();
     }
     assert_eq!(text(&careful.call("skill", json!({"skill": "x"})).await), r#"{"skill":"x"}"#);
-    assert_eq!(failure(&careful.call("PowerShell", json!({"command": "ls"})).await).0, ErrorKind::PermissionDenied);
+    assert_eq!(failure(&careful.call("Agent", json!({"prompt": "ls"})).await).0, ErrorKind::PermissionDenied);
 }
 
 /// The example of seed 003, with state behind a lock.

@@ -9,10 +9,10 @@ use serde::Deserialize;
 
 use super::running::{self, Run};
 
-/// Run a line of PowerShell, such as 'Get-ChildItem -Recurse | Measure-Object', in the workspace, with pwsh or Windows
-/// PowerShell where one is installed. It is not read before it runs, so a person is asked. Returns what it wrote and its exit
-/// code; of more than 30 KB the beginning and the end, with all of it kept in a file. What takes longer than 10 seconds goes on
-/// in the background: follow it with process. Each line starts anew; nothing outlives it. Use exec for any other shell.
+/// Run a line of PowerShell in the workspace, such as 'Get-ChildItem -Recurse'. It needs pwsh or Windows PowerShell on this
+/// machine, and is not read before it runs, so a person is asked. Returns what it wrote and its exit code; of more than 30 KB
+/// the beginning and the end, with all of it kept in a file. What takes longer than 10 seconds goes on in the background: follow
+/// it with process. Each line starts anew; nothing outlives it. Use exec for any other shell.
 #[derive(Debug, ToolMeta)]
 #[tool(
     label = "PowerShell",
@@ -20,6 +20,7 @@ use super::running::{self, Run};
     category = System,
     access = FullAccess,
     timeout_secs = 1800,
+    aliases = ["PowerShell"],
     forms = FORMS,
     profiles = ["coding"],
     destructive,

@@ -48,6 +48,7 @@ fn json_has_the_offered_ones_and_with_all_the_others_too() {
         "grep_search",
         "notebook_edit",
         "exec",
+        "powershell",
         "process",
         "http_request",
         "notify",
@@ -66,8 +67,8 @@ fn json_has_the_offered_ones_and_with_all_the_others_too() {
     assert_eq!(names(&with_hidden), all);
     let state = |place: usize| (with_hidden[place]["available"].clone(), with_hidden[place]["reason"].clone());
     assert_eq!(state(0), (json!(true), Value::Null));
-    assert_eq!(state(9), (json!(false), json!("removed by tools.deny, config.toml:4")));
-    assert_eq!(state(10), (json!(false), json!("removed by tools.disabled, config.toml:5")));
+    assert_eq!(state(10), (json!(false), json!("removed by tools.deny, config.toml:4")));
+    assert_eq!(state(11), (json!(false), json!("removed by tools.disabled, config.toml:5")));
 }
 
 #[test]
