@@ -22,6 +22,7 @@ mod suite {
     mod history;
     mod interpreters;
     mod interrupt;
+    mod jobs;
     mod model;
     mod models;
     mod odd_calls;
@@ -32,6 +33,7 @@ mod suite {
     mod sent;
     mod state;
     mod terminal;
+    mod terminals;
     mod tools;
     mod turns;
     mod undo;

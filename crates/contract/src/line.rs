@@ -154,9 +154,24 @@ pub struct JobEnd {
     pub killed: bool,
     /// When.
     pub at: SystemTime,
+    /// Why its walls could not be put up, if they could not: then the line did not run.
+    pub not_run: Option<String>,
+    /// What it used with all that it waited for, as far as the machine tells.
+    pub usage: Option<JobUsage>,
     /// All of its output, if there was any and it could be kept.
     #[serde(skip)]
     pub spill: Option<SpillFile>,
+}
+
+/// What a job used of the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct JobUsage {
+    /// The most memory that one of its processes had at a time, in bytes, where that can be told.
+    pub max_memory: Option<u64>,
+    /// Processor time in its own code.
+    pub user: Duration,
+    /// Processor time in the kernel on its behalf.
+    pub system: Duration,
 }
 
 /// What is known of a job.
@@ -170,6 +185,8 @@ pub struct JobStatus {
     pub line: String,
     /// Where it runs.
     pub directory: PathBuf,
+    /// On which machine, behind which walls.
+    pub host: ExecHost,
     /// Behind which walls, in words.
     pub walls: String,
     /// The process that was started.

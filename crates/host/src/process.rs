@@ -7,13 +7,16 @@ mod group;
 mod job;
 mod jobs;
 mod kept;
+mod leader;
 mod lines;
 mod live;
 mod lookup;
 mod program;
 mod shell;
 mod spawner;
+mod streams;
 mod walls;
+mod watcher;
 
 use std::future::Future;
 use std::io::{self, ErrorKind as IoErrorKind};

@@ -31,6 +31,7 @@ const NAMESPACES: &[&str] = &[
     "--unshare-uts",
     "--unshare-cgroup-try",
     "--as-pid-1",
+    "--new-session",
     "--die-with-parent",
     "--cap-drop",
     "ALL",
@@ -90,9 +91,6 @@ impl Bubblewrap {
         if policy.network != Network::Host {
             arguments.push("--unshare-net".into());
         }
-        if !policy.terminal {
-            arguments.push("--new-session".into());
-        }
         arguments.extend(["--hostname", "haft"].map(Into::into));
         arguments.extend(plan.arguments(policy.limits.tmp_size));
         arguments.extend(["--ro-bind".into(), self.launcher.path().into(), LAUNCHER.into()]);
@@ -112,6 +110,10 @@ impl Sandbox for Bubblewrap {
         NAME
     }
 
+    fn gives_terminals(&self) -> bool {
+        true
+    }
+
     fn wrap(&self, command: Command, policy: &Policy) -> Result<Wrapped, SandboxError> {
         let mut plan = Plan::new(policy, &[self.launcher.path(), &self.program])?;
         let cgroup = Cgroup::create(&policy.limits);
@@ -127,7 +129,7 @@ impl Sandbox for Bubblewrap {
             Network::Proxy { port, .. } => environment::with_proxy(command.environment, port),
             Network::Off | Network::Host => command.environment,
         };
-        let guard = Guard { cgroup, placeholders: plan.take_placeholders(), ..Guard::default() };
+        let guard = Guard { namespace: true, cgroup, placeholders: plan.take_placeholders(), ..Guard::default() };
         let command = Command { program, arguments, directory: "/".into(), environment: environment::carry(environment) };
         Ok(Wrapped { command, guard })
     }
@@ -149,6 +151,7 @@ fn inner(policy: &Policy, cgroup: Option<&Cgroup>, writable: Vec<PathBuf>) -> In
         landlock: Some(Rules { read: vec!["/".into()], write, no_tcp: false, required: false }),
         doors: Vec::new(),
         first: true,
+        terminal: policy.terminal,
     }
 }
 

@@ -63,6 +63,10 @@ impl Sandbox for Landlock {
         NAME
     }
 
+    fn gives_terminals(&self) -> bool {
+        true
+    }
+
     fn wrap(&self, command: Command, policy: &Policy) -> Result<Wrapped, SandboxError> {
         let sockets = match policy.network {
             Network::Off => Sockets::None,
@@ -81,6 +85,7 @@ impl Sandbox for Landlock {
             landlock: Some(rules(policy)?),
             doors: cgroup.as_ref().map(Cgroup::doors).unwrap_or_default(),
             first: false,
+            terminal: policy.terminal,
         };
         let mut arguments = Launcher::inner(&inner)?;
         arguments.push(command.program.into_os_string());

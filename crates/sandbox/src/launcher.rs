@@ -17,6 +17,8 @@ mod outer;
 mod relay;
 #[cfg(target_os = "linux")]
 mod stage;
+#[cfg(target_os = "linux")]
+mod terminal;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -32,6 +34,7 @@ pub(crate) use relay::Relay;
 #[cfg(target_os = "linux")]
 pub(crate) use stage::PROBE;
 
+use crate::command::Command;
 use crate::error::SandboxError;
 
 /// How a stage that failed exits.
@@ -68,6 +71,15 @@ impl Launcher {
     pub fn path(&self) -> &Path {
         &self.path
     }
+
+    /// The same command with the terminal on its standard input as its own, for one that runs without walls; `None` where that
+    /// cannot be done.
+    pub fn with_terminal(&self, command: &Command) -> Option<Command> {
+        #[cfg(target_os = "linux")]
+        return Some(self.terminal(command.clone()));
+        #[cfg(not(target_os = "linux"))]
+        return None;
+    }
 }
 
 /// Call this first in `main`: if this process was started as a stage of a sandbox, it becomes that and does not return.
@@ -81,7 +93,7 @@ pub fn main_if_asked() {
 /// A command can pretend such a failure. It gains nothing: its own result is then the lie.
 pub fn setup_failure(code: Option<i32>, stderr: &[u8]) -> Option<String> {
     let first = stderr.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let line = String::from_utf8_lossy(first).into_owned();
+    let line = String::from_utf8_lossy(first).trim_end().to_owned();
     let ours = matches!(code, Some(FAILED | NOT_EXECUTABLE | NOT_FOUND)) && line.starts_with(PREFIX);
     let bubblewrap = code == Some(1) && line.starts_with("bwrap: ");
     (ours || bubblewrap).then_some(line)

@@ -17,7 +17,7 @@ pub struct Policy {
     pub network: Network,
     /// How much it may use.
     pub limits: Limits,
-    /// The command was given a terminal of its own, and keeps its session there.
+    /// The standard input is a terminal that is to be the command's own; for a sandbox that can give one.
     pub terminal: bool,
 }
 

@@ -1,4 +1,5 @@
 use std::io;
+use std::time::Duration;
 
 use crate::command::Command;
 use crate::container::Running;
@@ -20,6 +21,11 @@ pub trait Sandbox: Send + Sync {
 
     /// Whether its programs are those of another root than the host's, so that the host's paths say nothing there.
     fn has_own_root(&self) -> bool {
+        false
+    }
+
+    /// Whether a command can have a terminal behind these walls.
+    fn gives_terminals(&self) -> bool {
         false
     }
 
@@ -49,6 +55,9 @@ pub struct Guard {
     // In the order in which they go: what is mounted upon a placeholder must be gone before it.
     #[expect(dead_code, reason = "kept for its end")]
     pub(crate) container: Option<Running>,
+    /// The spawned process has one child, the first of a namespace, beneath which all others are.
+    #[cfg(target_os = "linux")]
+    pub(crate) namespace: bool,
     #[cfg(target_os = "linux")]
     pub(crate) cgroup: Option<Cgroup>,
     #[expect(dead_code, reason = "kept for their end")]
@@ -58,6 +67,21 @@ pub struct Guard {
 impl Guard {
     pub(crate) fn of(container: Running) -> Self {
         Self { container: Some(container), ..Self::default() }
+    }
+
+    /// Asks everything in the run to end, given the process that was spawned, and kills what has not ended after the grace. That
+    /// process itself is still to be waited for. `false` where nothing but its group holds the run together: then that is to be
+    /// ended. Blocks as long as the grace at most.
+    ///
+    /// # Errors
+    /// Where a process may not be signalled.
+    pub fn end(&self, process: u32, grace: Duration) -> io::Result<bool> {
+        #[cfg(target_os = "linux")]
+        if self.namespace {
+            return ending::end(process, grace).map(|()| true);
+        }
+        let _ = (process, grace);
+        Ok(false)
     }
 
     /// Kills the run, given the process that was spawned, and waits until nothing is left of its namespace. That process itself
@@ -70,6 +94,14 @@ impl Guard {
         return ending::kill(process);
         #[cfg(not(target_os = "linux"))]
         return kill_alone(process);
+    }
+
+    /// The most memory that the run had at a time, files that the kernel kept for it included; where that is counted.
+    pub fn peak_memory(&self) -> Option<u64> {
+        #[cfg(target_os = "linux")]
+        return self.cgroup.as_ref().and_then(Cgroup::peak_memory);
+        #[cfg(not(target_os = "linux"))]
+        return None;
     }
 
     /// The limits that the run has met so far, as far as the machine tells.

@@ -171,6 +171,7 @@ pub(crate) fn start(line: &Line, options: JobOptions, script: Script, number: us
         session,
         line: text,
         directory: line.directory().to_owned(),
+        host: line.shell().host,
         walls: line.shell().host.as_str().to_owned(),
         pid: u32::try_from(100 + number).ok(),
         started: FakeClock::default().now(),
@@ -203,7 +204,7 @@ async fn run(job: Arc<Core>, steps: VecDeque<Step>, timeout: Option<Duration>, s
     let at: SystemTime = job.facts.started + began.elapsed();
     let output = lock(&job.state).output.clone();
     let spill = kept_whole(spill, &output).await;
-    job.change(|state| state.record.end = Some(JobEnd { code, signal, timed_out, killed, at, spill }));
+    job.change(|state| state.record.end = Some(JobEnd { code, signal, timed_out, killed, at, not_run: None, usage: None, spill }));
 }
 
 async fn kept_whole(spill: Option<Box<dyn SpillWriter>>, output: &[u8]) -> Option<SpillFile> {

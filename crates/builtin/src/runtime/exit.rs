@@ -38,6 +38,7 @@ const SIGNALS: &[(i32, &str, &str)] = &[
 /// How a job ended.
 pub(super) fn ending(end: &JobEnd, line: &str) -> String {
     match (end.code, end.signal) {
+        _ if end.not_run.is_some() => not_run(end).unwrap_or_default(),
         _ if end.timed_out => "Ended because its time was up".into(),
         _ if end.killed => "Ended because it was killed".into(),
         (Some(code), _) => match explain_exit(line, code) {
@@ -47,6 +48,12 @@ pub(super) fn ending(end: &JobEnd, line: &str) -> String {
         (None, Some(number)) => format!("Ended by {}", signal(number)),
         (None, None) => "Ended without an exit code".into(),
     }
+}
+
+/// Why a line was not run after all, if its walls could not be put up.
+pub(super) fn not_run(end: &JobEnd) -> Option<String> {
+    let why = end.not_run.as_ref()?;
+    Some(format!("The command was not run, because its sandbox could not be set up: {why}. 'haft doctor' shows what is wrong"))
 }
 
 fn signal(number: i32) -> String {
@@ -113,7 +120,16 @@ mod tests {
 
     #[test]
     fn an_end_is_said_with_its_cause() {
-        let end = |code, signal| JobEnd { code, signal, timed_out: false, killed: false, at: SystemTime::UNIX_EPOCH, spill: None };
+        let end = |code, signal| JobEnd {
+            code,
+            signal,
+            timed_out: false,
+            killed: false,
+            at: SystemTime::UNIX_EPOCH,
+            not_run: None,
+            usage: None,
+            spill: None,
+        };
         for (end, text) in [
             (end(Some(0), None), "Exit code: 0"),
             (end(Some(1), None), "Exit code: 1 (grep: nothing was found)"),
@@ -121,6 +137,10 @@ mod tests {
             (end(None, Some(31)), "Ended by signal 31 (SIGSYS: it called what the sandbox does not let through)"),
             (end(None, Some(64)), "Ended by signal 64"),
             (end(None, None), "Ended without an exit code"),
+            (
+                JobEnd { not_run: Some("bwrap: no".into()), ..end(Some(1), None) },
+                "The command was not run, because its sandbox could not be set up: bwrap: no. 'haft doctor' shows what is wrong",
+            ),
             (JobEnd { timed_out: true, ..end(None, Some(9)) }, "Ended because its time was up"),
             (JobEnd { killed: true, ..end(None, Some(9)) }, "Ended because it was killed"),
         ] {

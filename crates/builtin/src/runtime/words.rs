@@ -13,7 +13,7 @@ use crate::shared::{reading, words};
 fn state(end: Option<&JobEnd>) -> &'static str {
     match end {
         None => "running",
-        Some(JobEnd { code: Some(code), timed_out: false, killed: false, .. }) if !matches!(code, 126 | 127) => "completed",
+        Some(JobEnd { code: Some(code), timed_out: false, killed: false, not_run: None, .. }) if !matches!(code, 126 | 127) => "completed",
         Some(_) => "failed",
     }
 }
@@ -36,19 +36,31 @@ pub(super) fn ran(status: &JobStatus, now: SystemTime) -> String {
 /// What is known of a job, for programs.
 pub(super) fn details(status: &JobStatus, now: SystemTime) -> Value {
     let end = status.end.as_ref();
-    json!({
+    let mut details = json!({
         "status": state(end),
         "exit_code": end.and_then(|end| end.code),
         "signal": end.and_then(|end| end.signal),
         "timed_out": end.is_some_and(|end| end.timed_out),
-        "duration_ms": u64::try_from(duration(status, now).as_millis()).unwrap_or(u64::MAX),
+        "duration_ms": milliseconds(duration(status, now)),
         "cwd": status.directory.to_string_lossy(),
         "pid": status.pid,
         "job": status.id,
         "walls": status.walls,
         "output_bytes": status.bytes,
         "spill": end.and_then(|end| end.spill.as_ref()).map(|spill| spill.path.to_string_lossy()),
-    })
+    });
+    if let Some(usage) = end.and_then(|end| end.usage) {
+        details["usage"] = json!({
+            "max_memory_bytes": usage.max_memory,
+            "user_ms": milliseconds(usage.user),
+            "system_ms": milliseconds(usage.system),
+        });
+    }
+    details
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// What a dialect calls the parameter that names a job.

@@ -1,12 +1,16 @@
 //! How commands run, as it is configured.
 
 use std::path::Path;
+use std::time::Duration;
 
 use haft_config::{Config, ContainerEngine, ContainerSettings, SandboxBackend, SandboxMode};
 use haft_host::ShellOptions;
 use haft_host::sandbox::{Choice, ContainerOptions, Engine, Image, Launcher, Limits};
 
 use crate::failure::Failure;
+
+/// How long commands may take to end after they were asked to.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// What the host needs to know of commands. Sockets of running ones lie in the data folder.
 pub(super) fn options(config: &Config, data_folder: &Path) -> Result<ShellOptions, Failure> {
@@ -28,6 +32,7 @@ pub(super) fn options(config: &Config, data_folder: &Path) -> Result<ShellOption
         container: containers(&sandbox.container),
         limits,
         folder: data_folder.join("run"),
+        grace: GRACE,
     })
 }
 

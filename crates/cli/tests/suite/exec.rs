@@ -106,3 +106,33 @@ fn what_is_stopped_or_left_behind_leaves_nothing_in_the_workspace() {
     assert_eq!(names, ["begun"]);
     assert_eq!(processes_with("7117.25"), Vec::<String>::new(), "a command outlived haft");
 }
+
+#[test]
+fn c11_walls_that_cannot_be_put_up_are_no_exit_code() {
+    let world = World::with_config("[exec.limits]\nprocesses = 1\n");
+    let (text, result) = ran(&world, "touch ran");
+    assert_eq!(result["error_type"], "sandbox_unavailable", "{text}");
+    assert!(text.starts_with("The command was not run, because its sandbox could not be set up: "), "{text}");
+    assert!(!world.file("ran").exists(), "{text}");
+    // What is missing inside is the command's own affair.
+    let (_, missing) = ran(&World::new(), "no-such-program");
+    assert_eq!((&missing["error_type"], &missing["details"]["exit_code"]), (&json!("execution_error"), &json!(127)), "{missing}");
+}
+
+#[test]
+fn a_terminal_is_given_where_it_is_asked_for_and_its_output_shown_plainly() {
+    let world = World::new();
+    let (_, result) = world.call("exec", &json!({ "command": "stty size; ls --color=always -d .; printf 'a\\rb\\n'", "pty": true }));
+    assert_eq!(
+        result["result"], "30 120\n.\nb\n\n(A line was written over by the next, as progress bars do; only the last is shown.)",
+        "{result}"
+    );
+}
+
+#[test]
+fn what_it_used_is_in_the_details() {
+    let world = World::new();
+    let (_, result) = world.call("exec", &json!({ "command": "head -c 50000000 /dev/zero | sort | wc -c" }));
+    let of = |name: &str| result["details"]["usage"][name].as_u64().unwrap_or_else(|| panic!("{name}: {result}"));
+    assert!(of("max_memory_bytes") > 20_000_000 && of("user_ms") + of("system_ms") > 10, "{result}");
+}

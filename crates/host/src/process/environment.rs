@@ -23,13 +23,17 @@ const HIJACKING_PREFIXES: &[&str] = &["LD_", "DYLD_", "BASH_FUNC_", "GIT_", "MAL
 /// The whole environment of a program.
 pub(super) fn for_command(command: &CommandSpec) -> Result<Vec<(OsString, OsString)>, ToolError> {
     check_all(&command.environment)?;
-    Ok(with(&command.environment))
+    Ok(with(&command.environment, false))
 }
 
-/// The clean environment with more variables, which were checked.
-pub(super) fn with(variables: &[(String, String)]) -> Vec<(OsString, OsString)> {
+/// What the terminals that are given here understand.
+const TERMINAL: &str = "xterm-256color";
+
+/// The clean environment with more variables, which were checked; for a program at a terminal, if it has one.
+pub(super) fn with(variables: &[(String, String)], terminal: bool) -> Vec<(OsString, OsString)> {
     let mut all: Vec<(OsString, OsString)> = vec![("PATH".into(), search_path(std::env::var_os("PATH")))];
     all.extend(INHERITED.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?))));
+    all.extend(terminal.then(|| ("TERM".into(), TERMINAL.into())));
     all.extend(variables.iter().map(|(name, value)| (name.into(), value.into())));
     all
 }

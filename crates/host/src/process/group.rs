@@ -1,10 +1,11 @@
 //! A program and all it starts, as one group that can be ended together.
 
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::process::{Child, Command};
 
 /// How long a group may take to end by itself after it was asked to.
@@ -42,13 +43,22 @@ pub(super) struct Group {
 impl Group {
     /// Starts a program as the leader of its own group.
     pub(super) fn spawn(command: &mut Command) -> io::Result<(Self, Child)> {
+        Self::of(|| command.process_group(0).kill_on_drop(true).spawn(), Child::id)
+    }
+
+    /// The same for one that no runtime waits for.
+    pub(super) fn spawn_alone(command: &mut std::process::Command) -> io::Result<(Self, std::process::Child)> {
+        Self::of(|| command.process_group(0).spawn(), |child| Some(child.id()))
+    }
+
+    fn of<T>(spawn: impl FnOnce() -> io::Result<T>, id: impl FnOnce(&T) -> Option<u32>) -> io::Result<(Self, T)> {
         // Held until the group is on the list: between the two, nobody may believe that all were ended.
         let mut live = live();
         if live.over {
             return Err(io::Error::other("this process is about to exit"));
         }
-        let child = command.process_group(0).kill_on_drop(true).spawn()?;
-        let leader = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
+        let child = spawn()?;
+        let leader = id(&child).and_then(|id| Pid::from_raw(id.try_into().ok()?));
         live.leaders.extend(leader);
         Ok((Self { leader }, child))
     }
@@ -69,7 +79,7 @@ impl Group {
     }
 
     /// Kills the group and forgets it, while its number is certainly its own.
-    fn kill(&mut self) {
+    pub(super) fn kill(&mut self) {
         self.signal(Signal::KILL);
         if let Some(leader) = self.leader.take() {
             live().leaders.retain(|live| *live != leader);
@@ -78,14 +88,22 @@ impl Group {
 
     /// Resolves when the child has ended. It is not reaped where the system can tell without.
     pub(super) async fn exited(&self, child: &mut Child) -> io::Result<()> {
-        #[cfg(any(target_os = "linux", target_os = "android"))]
-        if let Some(handle) = self.leader.and_then(process_handle) {
-            return handle.readable().await.map(drop);
+        match self.ended().await {
+            Some(ended) => ended,
+            None => child.wait().await.map(drop),
         }
-        child.wait().await.map(drop)
     }
 
-    fn signal(&self, signal: Signal) {
+    /// Resolves when the leader has ended and was not waited for, where the system can tell: `None` elsewhere.
+    pub(super) async fn ended(&self) -> Option<io::Result<()>> {
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        if let Some(handle) = self.leader.and_then(process_handle) {
+            return Some(handle.readable().await.map(drop));
+        }
+        None
+    }
+
+    pub(super) fn signal(&self, signal: Signal) {
         if let Some(leader) = self.leader {
             kill(leader, signal);
         }
@@ -94,7 +112,10 @@ impl Group {
 
 fn kill(leader: Pid, signal: Signal) {
     // It fails only when nobody is left, which is what is wanted, or when the last member changed its user and is beyond reach.
-    let _ = kill_process_group(leader, signal);
+    // One that takes a terminal is between two groups for a moment, and not waited for yet, so its number is its own.
+    if kill_process_group(leader, signal).is_err() {
+        let _ = kill_process(leader, signal);
+    }
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]

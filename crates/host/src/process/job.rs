@@ -1,27 +1,24 @@
 //! A line of shell that runs: its output, its input, its end.
 
 use std::io;
-use std::os::unix::process::ExitStatusExt;
-use std::pin::pin;
-use std::process::{ExitStatus, Stdio};
+use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use haft_contract::{BoxFuture, ErrorKind, Job, JobEnd, JobOptions, JobStatus, SpillFile, SpillWriter, ToolError};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use haft_contract::{BoxFuture, ErrorKind, ExecHost, Job, JobEnd, JobOptions, JobStatus, ToolError};
+use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe;
-use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::LAST_WORDS;
-use super::group::Group;
 use super::kept::Kept;
+use super::leader::Leader;
 use super::live::Listed;
+use super::streams;
+use super::watcher::{Output, Watcher};
 
-const PIECE: usize = 64 * 1024;
-/// Output up to here is shown whole, and needs no file.
-const SHORT: u64 = 16 * 1024;
+/// What ends the input at a terminal, at the beginning of a line.
+const END_OF_INPUT: u8 = 4;
 
 /// What a job is called, and what it is.
 #[derive(Debug, Clone)]
@@ -29,12 +26,21 @@ pub(super) struct Facts {
     pub(super) id: String,
     pub(super) line: String,
     pub(super) directory: std::path::PathBuf,
+    pub(super) host: ExecHost,
     pub(super) walls: String,
+    /// Whether it has a terminal.
+    pub(super) terminal: bool,
+    /// How long it may take to end when it is asked to.
+    pub(super) grace: Duration,
     pub(super) started: SystemTime,
 }
 
 /// What must stay until a job has ended.
-pub(super) trait Keepsake: Send {
+pub(super) trait Keepsake: Send + Sync {
+    /// Ends the run, given the process that was started; `false` if its group is all that holds it together. Blocks.
+    fn end(&self, process: u32, grace: Duration) -> io::Result<bool>;
+    /// The most memory that the run had at a time, or more than that; where it is counted.
+    fn peak_memory(&self) -> Option<u64>;
     /// What there is to say of the run when it is over: limits that it met, hosts that it did not reach.
     fn last_words(&self) -> Vec<String>;
 }
@@ -46,165 +52,55 @@ pub(super) struct LineJob {
 }
 
 #[derive(Debug)]
-struct Shared {
-    facts: Facts,
+pub(super) struct Shared {
+    pub(super) facts: Facts,
     session: String,
-    pid: Option<u32>,
+    pid: u32,
     state: Mutex<State>,
     /// Counts what happened: output, and the end.
     news: watch::Sender<u64>,
-    input: tokio::sync::Mutex<Option<ChildStdin>>,
-    stop: CancellationToken,
+    pub(super) input: tokio::sync::Mutex<Option<pipe::Sender>>,
+    pub(super) stop: CancellationToken,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    kept: Kept,
-    end: Option<JobEnd>,
+pub(super) struct State {
+    pub(super) kept: Kept,
+    pub(super) end: Option<JobEnd>,
 }
 
-/// Starts a command. Both of its output streams are one pipe, so that what it writes stays in order.
-/// The keepsake goes when it has ended.
-pub(super) fn start(mut command: Command, facts: Facts, options: JobOptions, keepsake: Box<dyn Keepsake>) -> io::Result<LineJob> {
-    let (reader, writer) = io::pipe()?;
-    command.stdout(Stdio::from(writer.try_clone()?)).stderr(Stdio::from(writer));
-    command.stdin(if options.input { Stdio::piped() } else { Stdio::null() });
-    let (group, mut child) = Group::spawn(&mut command)?;
-    // The command holds the other end of the pipe: while it lives, the pipe does not end.
+/// Starts a command. The keepsake goes when it has ended.
+pub(super) fn start(mut command: Command, facts: Facts, options: JobOptions, keepsake: Arc<dyn Keepsake>) -> io::Result<LineJob> {
+    let streams = match options.terminal.filter(|_| facts.terminal) {
+        Some(size) => streams::terminal(&mut command, size)?,
+        None => streams::pipes(&mut command, options.input)?,
+    };
+    let leader = Leader::spawn(&mut command)?;
+    // The command holds the other ends: while it lives, what they write does not end.
     drop(command);
+    let grace = facts.grace;
     let shared = Arc::new(Shared {
         facts,
         session: options.session,
-        pid: child.id(),
+        pid: leader.id(),
         state: Mutex::default(),
         news: watch::channel(0).0,
-        input: tokio::sync::Mutex::new(child.stdin.take()),
+        input: tokio::sync::Mutex::new(streams.input),
         stop: CancellationToken::new(),
     });
-    let output = pipe::Receiver::from_owned_fd(reader.into())?;
+    let output = Output::new(Arc::clone(&shared), streams.output, options.spill);
     let listed = Listed::new(shared.stop.clone());
-    let watcher = Watcher { shared: Arc::clone(&shared), group, child, output, spill: options.spill, keepsake, _listed: listed };
+    let watcher = Watcher { shared: Arc::clone(&shared), leader, output, keepsake, grace, _listed: listed };
     tokio::spawn(watcher.watch(options.timeout));
     Ok(LineJob { shared })
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    fn tell(&self) {
+    pub(super) fn tell(&self) {
         self.news.send_modify(|count| *count += 1);
-    }
-}
-
-/// Why a job is no longer waited for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    Exited,
-    TimedOut,
-    Killed,
-}
-
-/// Moves a job's output along until it has ended.
-struct Watcher {
-    shared: Arc<Shared>,
-    group: Group,
-    child: Child,
-    output: pipe::Receiver,
-    spill: Option<Box<dyn SpillWriter>>,
-    keepsake: Box<dyn Keepsake>,
-    /// The last to go.
-    _listed: Listed,
-}
-
-impl Watcher {
-    async fn watch(mut self, timeout: Option<Duration>) {
-        let end = self.run(timeout).await;
-        let status = match end {
-            End::Exited => {
-                self.drain().await;
-                self.group.finish(&mut self.child).await
-            }
-            End::TimedOut | End::Killed => self.group.end(&mut self.child).await,
-        };
-        self.drain().await;
-        for words in self.keepsake.last_words() {
-            Self::take(&self.shared, &mut self.spill, format!("[{words}]\n").as_bytes()).await;
-        }
-        let spill = self.keep_whole().await;
-        let status = status.unwrap_or_else(|_| ExitStatus::from_raw(0xff00));
-        let end = JobEnd {
-            code: status.code(),
-            signal: status.signal(),
-            timed_out: end == End::TimedOut,
-            killed: end == End::Killed,
-            at: SystemTime::now(),
-            spill,
-        };
-        // What is left of it on the machine is gone before anyone hears of its end. It may wait for processes that die.
-        drop(tokio::task::spawn_blocking(move || drop(self.keepsake)).await);
-        // Whoever holds the input is told that nobody reads it any more.
-        drop(self.shared.input.lock().await.take());
-        self.shared.state().end = Some(end);
-        self.shared.tell();
-    }
-
-    /// Takes output until the program ends, its time is up, or someone ends it.
-    async fn run(&mut self, timeout: Option<Duration>) -> End {
-        let Self { shared, group, child, output, spill, .. } = self;
-        let deadline = async {
-            match timeout {
-                Some(timeout) => tokio::time::sleep(timeout).await,
-                None => std::future::pending().await,
-            }
-        };
-        let (mut deadline, mut exited) = (pin!(deadline), pin!(group.exited(child)));
-        let (mut piece, mut open) = (vec![0; PIECE], true);
-        loop {
-            tokio::select! {
-                biased;
-                () = shared.stop.cancelled() => return End::Killed,
-                () = &mut deadline => return End::TimedOut,
-                // Before the output: what a program left behind may go on writing for ever. A wait that fails is reported
-                // when the child is reaped.
-                _ = &mut exited => return End::Exited,
-                read = output.read(&mut piece), if open => match read {
-                    Ok(count @ 1..) => Self::take(shared, spill, &piece[..count]).await,
-                    // A program may close its output and go on.
-                    _ => open = false,
-                },
-            }
-        }
-    }
-
-    /// Reads what is still on its way; not for long, because its writer may never end.
-    async fn drain(&mut self) {
-        let mut piece = vec![0; PIECE];
-        let rest = async {
-            while let Ok(count @ 1..) = self.output.read(&mut piece).await {
-                Self::take(&self.shared, &mut self.spill, &piece[..count]).await;
-            }
-        };
-        // Whether it came to its end does not matter: what was said in time is kept.
-        drop(tokio::time::timeout(LAST_WORDS, rest).await);
-    }
-
-    async fn take(shared: &Shared, spill: &mut Option<Box<dyn SpillWriter>>, piece: &[u8]) {
-        if let Some(writer) = spill
-            && writer.write(piece).await.is_err()
-        {
-            // A full disk must not stop the program; what is shown says that the rest is not kept.
-            *spill = None;
-        }
-        shared.state().kept.push(piece);
-        shared.tell();
-    }
-
-    /// The whole output as a file, if more was written than is shown.
-    async fn keep_whole(&mut self) -> Option<SpillFile> {
-        let writer = self.spill.take()?;
-        let long = self.shared.state().kept.total() > SHORT;
-        if long { writer.finish().await.ok() } else { None }
     }
 }
 
@@ -217,8 +113,9 @@ impl Job for LineJob {
             session: session.clone(),
             line: facts.line.clone(),
             directory: facts.directory.clone(),
+            host: facts.host,
             walls: facts.walls.clone(),
-            pid: *pid,
+            pid: Some(*pid),
             started: facts.started,
             end: state.end.clone(),
             bytes: state.kept.total(),
@@ -262,9 +159,13 @@ impl Job for LineJob {
         Box::pin(async move {
             let mut stdin = self.shared.input.lock().await;
             let Some(open) = stdin.as_mut() else { return Err(closed(&self.shared.facts.id)) };
+            let at_terminal = end && self.has_terminal();
             // A program that does not read must not hold up the one who writes for ever.
             let written = async {
                 open.write_all(input).await?;
+                if at_terminal {
+                    open.write_all(end_of(input)).await?;
+                }
                 open.flush().await
             };
             let failed = match tokio::time::timeout(PATIENCE, written).await {
@@ -272,7 +173,7 @@ impl Job for LineJob {
                 Ok(Err(_)) => Some(closed(&self.shared.facts.id)),
                 Err(_) => Some(ToolError::execution(format!("Job '{}' does not read its input; nothing more fits.", self.shared.facts.id))),
             };
-            if end || failed.is_some() {
+            if (end && !at_terminal) || failed.is_some() {
                 stdin.take();
             }
             failed.map_or(Ok(()), Err)
@@ -285,6 +186,15 @@ impl Job for LineJob {
             self.ended().await;
         })
     }
+
+    fn has_terminal(&self) -> bool {
+        self.shared.facts.terminal
+    }
+}
+
+/// In the middle of a line the first only hands over what there is of it.
+fn end_of(input: &[u8]) -> &'static [u8] {
+    if matches!(input.last(), None | Some(b'\n' | b'\r')) { &[END_OF_INPUT] } else { &[END_OF_INPUT; 2] }
 }
 
 /// How long a program may take to read what it is given.

@@ -1,19 +1,19 @@
 //! Lines of shell on this machine: planned, put behind walls, started, listed.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use haft_contract::{Effect, ErrorKind, Job, JobOptions, Line, LineRequest, ToolError};
 use haft_sandbox::{Guard, Network};
-use tokio::process::Command;
 
 use super::job::{self, Facts, Keepsake};
 use super::jobs::Jobs;
 use super::spawner::on_lasting_thread;
 use super::walls::{ShellOptions, Walls};
-use super::{environment, program, shell, spawn_error};
+use super::{program, shell, spawn_error};
 use crate::http::NetworkRule;
 use crate::proxy::{Proxy, Reach};
 use crate::{GuardedClient, LocalFiles};
@@ -59,17 +59,18 @@ impl Lines {
         };
         let (walls, line) = (Arc::clone(&self.walls), line.clone());
         let started = on_lasting_thread(move || {
-            let terminal = options.terminal.is_some();
-            let walled = walls.around(&line, environment::with(line.environment()), network, terminal)?;
+            let walled = walls.around(&line, network, options.terminal.is_some())?;
             let facts = Facts {
                 id,
                 line: line.text().to_owned(),
                 directory: line.directory().to_owned(),
+                host: line.shell().host,
                 walls: walled.name,
+                terminal: walled.terminal,
+                grace: walls.options().grace,
                 started: SystemTime::now(),
             };
-            let command = Command::from(walled.command.to_std());
-            job::start(command, facts, options, Box::new(Run { guard: walled.guard, proxy, lacks: walled.lacks }))
+            job::start(walled.command.to_std(), facts, options, Arc::new(Run { guard: walled.guard, proxy, lacks: walled.lacks }))
                 .map_err(|error| spawn_error(line.shell(), error))
         });
         let job = started.await.map_err(|error| ToolError::execution(format!("The command was not started: {error}.")))??;
@@ -82,8 +83,7 @@ impl Lines {
         if allowed.is_empty() || !line.shell().host.is_walled() {
             return Ok(None);
         }
-        let failed =
-            |error: std::io::Error| ToolError::execution(format!("The command was not started: its proxy cannot listen: {error}."));
+        let failed = |error: io::Error| ToolError::execution(format!("The command was not started: its proxy cannot listen: {error}."));
         let folder = &self.walls.options().folder;
         std::fs::create_dir_all(folder).map_err(failed)?;
         let socket: PathBuf = folder.join(format!("{}-{id}.sock", std::process::id()));
@@ -99,6 +99,12 @@ struct Run {
 }
 
 impl Keepsake for Run {
+    fn end(&self, process: u32, grace: Duration) -> io::Result<bool> {
+        self.guard.end(process, grace)
+    }
+    fn peak_memory(&self) -> Option<u64> {
+        self.guard.peak_memory()
+    }
     fn last_words(&self) -> Vec<String> {
         let limits = self.guard.exceeded().into_iter().map(|limit| format!("haft: the command met its limit of {limit}"));
         let decisions = self.proxy.iter().flat_map(Proxy::decisions).filter(|decision| !decision.ends_with(": connected"));

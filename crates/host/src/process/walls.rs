@@ -1,8 +1,8 @@
 //! The walls around a line of shell, as the person's settings and the session's files want them.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use haft_contract::{ErrorKind, ExecHost, Line, ToolError, visible};
 use haft_sandbox::{
@@ -34,6 +34,8 @@ pub struct ShellOptions {
     pub limits: Limits,
     /// A private folder for the sockets of running lines.
     pub folder: PathBuf,
+    /// How long a line and all it started may take to end after it was asked to; then it is killed.
+    pub grace: Duration,
 }
 
 /// Wraps lines in what was configured.
@@ -68,6 +70,8 @@ pub(super) struct Walled {
     pub(super) name: String,
     /// What these walls do not hold, and why no better ones stand; empty where they hold all.
     pub(super) lacks: Vec<String>,
+    /// Whether it takes its standard input as its terminal.
+    pub(super) terminal: bool,
 }
 
 impl Walls {
@@ -89,27 +93,22 @@ impl Walls {
     }
 
     /// Puts the walls around a line. Blocks: it looks at files, and makes control groups.
-    pub(super) fn around(
-        &self,
-        line: &Line,
-        environment: Vec<(OsString, OsString)>,
-        network: Network,
-        terminal: bool,
-    ) -> Result<Walled, ToolError> {
+    pub(super) fn around(&self, line: &Line, network: Network, terminal: bool) -> Result<Walled, ToolError> {
         let shell = line.shell();
         unmoved(&shell.directory)?;
         let mut command = Command::new(&shell.program, &shell.directory).arguments(&shell.arguments);
-        command.environment = environment;
         let choice = match shell.host {
             ExecHost::Sandbox => self.options.sandbox,
             ExecHost::Container => Choice::Container,
             _ => Choice::None,
         };
-        let policy = self.policy(network, terminal);
+        let mut policy = self.policy(network);
         // Whoever chose none was permitted to run on the machine itself.
         let required = self.options.required && choice != Choice::None;
         let Found { sandbox, passed, .. } = self.sandbox(choice, required, &policy).map_err(unavailable)?;
         let gaps = judge(&*sandbox, &policy, required).map_err(unavailable)?;
+        policy.terminal = terminal && sandbox.gives_terminals();
+        command.environment = environment::with(line.environment(), terminal);
         if sandbox.has_own_root() {
             // A bare name is a program that it has itself.
             if command.program.is_absolute() {
@@ -118,16 +117,19 @@ impl Walls {
             command.environment = environment::in_container(command.environment);
         }
         let Wrapped { command, guard } = sandbox.wrap(command, &policy).map_err(unavailable)?;
-        let lacks = if choice == Choice::None { Vec::new() } else { gaps.into_iter().chain(passed).collect() };
-        Ok(Walled { command, guard, name: sandbox.name().to_owned(), lacks })
+        let free = choice == Choice::None;
+        let taken = if terminal && free { self.options.launcher.with_terminal(&command) } else { None };
+        let lacks = if free { Vec::new() } else { gaps.into_iter().chain(passed).collect() };
+        let terminal = policy.terminal || taken.is_some();
+        Ok(Walled { command: taken.unwrap_or(command), guard, name: sandbox.name().to_owned(), lacks, terminal })
     }
 
-    fn policy(&self, network: Network, terminal: bool) -> Policy {
+    fn policy(&self, network: Network) -> Policy {
         let crate::files::Walls { writable, read_only, protected, mut masked, .. } = self.files.walls();
         if let Some(home) = std::env::home_dir() {
             masked.extend(usual_secrets(&home));
         }
-        Policy { writable, read_only, protected, masked, network, limits: self.options.limits, terminal }
+        Policy { writable, read_only, protected, masked, network, limits: self.options.limits, terminal: false }
     }
 
     fn sandbox(&self, choice: Choice, required: bool, policy: &Policy) -> Result<Found, SandboxError> {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use haft_contract::{ExecHost, Host, Line, LineRequest, ToolError};
 use haft_host::sandbox::{Choice, ContainerOptions, Launcher, Limits};
@@ -29,6 +30,7 @@ impl World {
             container: ContainerOptions::default(),
             limits: Limits::default(),
             folder: folder.path().join("run"),
+            grace: Duration::from_millis(500),
         };
         let host = LocalHost::new(Arc::clone(&files) as _, options).with_shell(shell, files);
         Self { host, folder }

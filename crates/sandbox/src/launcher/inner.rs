@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::relay::{self, Relay};
 use super::stage::{self, Failure, drop_descriptors, join, not_run, settings};
+use super::terminal;
 use crate::environment;
 use crate::landlock::{self, Rules};
 use crate::limits::{self, Held};
@@ -29,6 +30,8 @@ pub(crate) struct Inner {
     pub(crate) doors: Vec<PathBuf>,
     /// It is the first process of its namespace and stays; elsewhere it becomes the command.
     pub(crate) first: bool,
+    /// The command is given the terminal that the standard input is.
+    pub(crate) terminal: bool,
 }
 
 /// The filter comes last: the steps before it need calls that it refuses.
@@ -36,6 +39,9 @@ pub(super) fn run(arguments: &[OsString]) -> Result<i32, Failure> {
     let (inner, rest): (Inner, _) = settings(arguments)?;
     let (name, arguments) = rest.split_first().ok_or_else(|| "the inner stage was given nothing to run".to_owned())?;
     join(&inner.doors)?;
+    if inner.terminal {
+        terminal::take()?;
+    }
     drop_descriptors();
     if let Some(relay) = &inner.relay {
         relay::start(relay)?;

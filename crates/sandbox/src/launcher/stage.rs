@@ -10,11 +10,14 @@ use std::process;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{FAILED, Inner, Keeper, Launcher, NOT_EXECUTABLE, NOT_FOUND, Outer, PREFIX, inner, keeper, outer, relay};
+use super::{FAILED, Inner, Keeper, Launcher, NOT_EXECUTABLE, NOT_FOUND, Outer, PREFIX, inner, keeper, outer, relay, terminal};
+use crate::command::Command;
+use crate::environment;
 use crate::error::SandboxError;
 use crate::probe;
 
 const OUTER: &str = "__haft_sandbox_outer";
+const TERMINAL: &str = "__haft_sandbox_terminal";
 const INNER: &str = "__haft_sandbox_inner";
 const KEEPER: &str = "__haft_sandbox_keeper";
 pub(super) const RELAY: &str = "__haft_sandbox_relay";
@@ -31,6 +34,13 @@ impl Launcher {
 
     pub(crate) fn keeper(settings: &Keeper) -> Result<Vec<OsString>, SandboxError> {
         stage(KEEPER, settings)
+    }
+
+    pub(super) fn terminal(&self, command: Command) -> Command {
+        let mut arguments = vec![TERMINAL.into(), command.program.into_os_string()];
+        arguments.extend(command.arguments);
+        let environment = environment::carry(command.environment);
+        Command { program: self.path().to_owned(), arguments, directory: command.directory, environment }
     }
 }
 
@@ -59,6 +69,7 @@ pub(super) fn run_if_asked() {
     let rest: Vec<OsString> = arguments.collect();
     let run: fn(Vec<OsString>) -> Result<i32, Failure> = match name.to_str() {
         Some(OUTER) => |rest| outer::run(&rest),
+        Some(TERMINAL) => |rest| terminal::run(&rest),
         Some(INNER) => |rest| inner::run(&rest),
         Some(KEEPER) => |rest| keeper::run(&rest),
         Some(RELAY) => |rest| relay::run(&rest),

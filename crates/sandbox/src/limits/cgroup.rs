@@ -56,6 +56,13 @@ impl Cgroup {
         found
     }
 
+    /// The most memory that the run had at a time, files that the kernel kept for it included; where the kernel counts it.
+    pub fn peak_memory(&self) -> Option<u64> {
+        let files = ["memory.peak", "memory.max_usage_in_bytes"];
+        let mut found = self.folders.iter().flat_map(|folder| files.map(|file| folder.join(file)));
+        found.find_map(|file| fs::read_to_string(file).ok()?.trim().parse().ok())
+    }
+
     fn kill(&self) {
         for folder in &self.folders {
             if fs::write(folder.join("cgroup.kill"), "1").is_ok() {

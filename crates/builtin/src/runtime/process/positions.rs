@@ -61,6 +61,8 @@ fn key(job: &JobStatus) -> Key {
 mod tests {
     use std::time::SystemTime;
 
+    use haft_contract::ExecHost;
+
     use super::*;
 
     fn job(session: &str, id: usize) -> JobStatus {
@@ -69,6 +71,7 @@ mod tests {
             session: session.into(),
             line: String::new(),
             directory: "/".into(),
+            host: ExecHost::Sandbox,
             walls: String::new(),
             pid: None,
             started: SystemTime::UNIX_EPOCH,

@@ -4,7 +4,7 @@ use haft_contract::{ErrorKind, Job, JobEnd, JobStatus, ToolContext, ToolError, T
 use serde_json::Value;
 
 use super::super::excerpt::{self, Excerpt};
-use super::super::exit::ending;
+use super::super::exit::{ending, not_run};
 use super::super::words::{self as said, job_parameter, left_out, remarked};
 use super::Run;
 use crate::shared::words;
@@ -54,6 +54,9 @@ impl<'a> Report<'a> {
 
     fn verdict(&self, end: Option<&JobEnd>) -> Verdict {
         let Some(end) = end else { return Verdict::Done(None) };
+        if let Some(why) = not_run(end) {
+            return Verdict::Failed(ErrorKind::SandboxUnavailable, format!("{why}. It said:"));
+        }
         match end.code {
             _ if end.timed_out => Verdict::Failed(ErrorKind::Timeout, self.timed_out()),
             _ if end.killed => Verdict::Failed(ErrorKind::Cancelled, "The command was ended before it was done. It had written:".into()),

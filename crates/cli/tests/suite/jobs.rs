@@ -1,0 +1,253 @@
+//! Jobs in the real sandbox and beside it: how they end, whoever ends them, and that nothing of them is left.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use haft_contract::{ExecHost, Host, Job, JobEnd, JobOptions, LineRequest};
+use haft_host::sandbox::{Choice, ContainerOptions, Launcher, Limits};
+use haft_host::{HostOptions, LocalFiles, LocalHost, NetworkRules, ShellOptions, WorkspaceOptions};
+use tempfile::TempDir;
+
+const PATIENCE: Duration = Duration::from_secs(30);
+const GRACE: Duration = Duration::from_secs(1);
+
+/// A workspace whose lines run in the sandbox that is started from the `haft` that was built.
+pub(crate) struct Shop {
+    host: LocalHost,
+    folder: TempDir,
+}
+
+impl Shop {
+    pub(crate) fn new() -> Self {
+        Self::with_launcher(|_| PathBuf::from(env!("CARGO_BIN_EXE_haft")))
+    }
+
+    /// With another program to start from, given the folder of this test.
+    pub(crate) fn with_launcher(launcher: impl FnOnce(&TempDir) -> PathBuf) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("workspace");
+        fs::create_dir(&root).unwrap();
+        let files = Arc::new(LocalFiles::open(WorkspaceOptions::new(&root)).unwrap());
+        let options = HostOptions { network: NetworkRules::default(), alert_log: folder.path().join("alerts.log") };
+        let shell = ShellOptions {
+            host: ExecHost::Sandbox,
+            sandbox: Choice::Bubblewrap,
+            required: true,
+            launcher: Launcher::at(launcher(&folder)),
+            container: ContainerOptions::default(),
+            limits: Limits::default(),
+            folder: folder.path().join("run"),
+            grace: GRACE,
+        };
+        let host = LocalHost::new(Arc::clone(&files) as _, options).with_shell(shell, files);
+        Self { host, folder }
+    }
+
+    /// A path beside the workspace.
+    pub(crate) fn outside(&self, name: &str) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, content: &str) {
+        fs::write(self.folder.path().join("workspace").join(name), content).unwrap();
+    }
+
+    pub(crate) async fn start(&self, line: &str, host: ExecHost, options: JobOptions) -> Arc<dyn Job> {
+        let request = LineRequest { line: line.to_owned(), host: Some(host), ..LineRequest::default() };
+        let line = self.host.processes().plan(&request).unwrap();
+        self.host.processes().start(&line, options).await.unwrap_or_else(|error| panic!("{}", error.message()))
+    }
+}
+
+pub(crate) async fn ended(job: &Arc<dyn Job>) -> JobEnd {
+    tokio::time::timeout(PATIENCE, job.ended()).await.unwrap_or_else(|_| panic!("it hangs: {:?}", text(job)))
+}
+
+pub(crate) fn text(job: &Arc<dyn Job>) -> String {
+    String::from_utf8_lossy(&job.output(0, usize::MAX).1).into_owned()
+}
+
+/// Waits until a job has written this, behind what was looked at before.
+pub(crate) async fn shows(job: &Arc<dyn Job>, wanted: &str) {
+    let found = async {
+        loop {
+            let (bytes, shown) = (job.status().bytes, text(job));
+            if shown.contains(wanted) {
+                return;
+            }
+            assert!(job.status().end.is_none(), "it ended without {wanted:?}: {shown:?}");
+            job.changed(bytes).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, found).await.unwrap_or_else(|_| panic!("{wanted:?} was never shown: {:?}", text(job)));
+}
+
+/// A number of seconds that names the sleeping processes of one job.
+fn marker() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    format!("{}.{}", 100_000 + std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// How many processes of the machine have this word among their arguments.
+fn processes_with(word: &str) -> usize {
+    let numbers = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    let lines = numbers.map(|pid| fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default());
+    lines.filter(|line| line.split(|byte| *byte == 0).any(|argument| argument == word.as_bytes())).count()
+}
+
+/// Python that no longer dies with its parent, and sleeps in a session of its own.
+const ESCAPER: &str = "import ctypes, os, sys, time
+if os.fork(): os._exit(0)
+os.setsid()
+if os.fork(): os._exit(0)
+ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)
+os.execvp('sleep', ['sleep', sys.argv[1]])
+";
+
+/// What a line starts, and how many sleep then.
+const HARD_TO_END: &[(&str, usize)] = &[
+    ("sleep N", 1),
+    ("sleep N & sleep N", 2),
+    ("setsid sleep N & setsid --fork sleep N; sleep N", 3),
+    ("(sleep N &) ; nohup sleep N & wait", 2),
+    ("python3 escaper.py N; sleep N", 2),
+    ("env -i sh -c 'exec sleep N'", 1),
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    AtItsTime,
+    Killed,
+    Dropped,
+}
+
+#[tokio::test]
+async fn whoever_ends_a_sandboxed_job_ends_all_of_it() {
+    let shop = Shop::new();
+    shop.write("escaper.py", ESCAPER);
+    for (line, count) in HARD_TO_END {
+        for ends in [Ends::AtItsTime, Ends::Killed, Ends::Dropped] {
+            let marker = marker();
+            let timeout = (ends == Ends::AtItsTime).then_some(Duration::from_secs(2));
+            let options = JobOptions { timeout, ..JobOptions::default() };
+            let job = shop.start(&line.replace('N', &marker), ExecHost::Sandbox, options).await;
+            let case = format!("{line}, {ends:?}");
+            // The sandbox's own processes have the line, and so the number, among their words only as a part.
+            until(&format!("{case}: all sleep"), || processes_with(&marker) == *count).await;
+            match ends {
+                Ends::AtItsTime => assert!(ended(&job).await.timed_out, "{case}"),
+                Ends::Killed => job.kill().await,
+                Ends::Dropped => {
+                    drop(job);
+                    until(&format!("{case}: it ends"), || processes_with(&marker) == 0).await;
+                }
+            }
+            assert_eq!(processes_with(&marker), 0, "{case}");
+        }
+    }
+}
+
+async fn until(what: &str, so: impl Fn() -> bool) {
+    for _ in 0..3000 {
+        if so() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("not within 30 seconds: {what}");
+}
+
+#[tokio::test]
+async fn a_sandboxed_job_is_asked_to_end_before_it_is_made_to() {
+    let shop = Shop::new();
+    shop.write("obeys.sh", "trap 'echo bye; exit 7' TERM\necho ready; sleep 9876 & wait\n");
+    shop.write("child.sh", "(trap 'sleep 0.2; echo cleared; exit' TERM; echo ready; sleep 9876 & wait) & sleep 9876\n");
+    shop.write("refuses.sh", "trap '' TERM HUP\necho ready; while :; do sleep 9876; done\n");
+    shop.write("stopped.sh", "trap 'echo woken; exit 8' TERM\necho ready; kill -STOP $$\n");
+    for (line, code, said) in [
+        ("bash obeys.sh", Some(7), "ready\nbye\n"),
+        // The command itself is gone at once, and what it started may clear up still.
+        ("bash child.sh", Some(143), "ready\ncleared\n"),
+        ("bash refuses.sh", Some(137), "ready\n"),
+        ("bash stopped.sh", Some(8), "ready\nwoken\n"),
+    ] {
+        let job = shop.start(line, ExecHost::Sandbox, JobOptions::default()).await;
+        shows(&job, "ready\n").await;
+        let asked = std::time::Instant::now();
+        job.kill().await;
+        let end = ended(&job).await;
+        assert_eq!((end.code, end.killed, text(&job).as_str()), (code, true, said), "{line}");
+        assert!(asked.elapsed() < GRACE + Duration::from_secs(5), "{line}: {:?}", asked.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn what_a_job_used_is_told() {
+    let shop = Shop::new();
+    shop.write("uses.py", "held = bytearray(300 << 20)\nfor _ in range(3_000_000): pass\n");
+    for host in [ExecHost::Sandbox, ExecHost::Host] {
+        let job = shop.start("python3 uses.py", host, JobOptions::default()).await;
+        let usage = ended(&job).await.usage.unwrap();
+        let memory = usage.max_memory.unwrap();
+        assert!((300 << 20..500 << 20).contains(&memory), "{host:?}: {memory}");
+        assert!(usage.user > Duration::from_millis(10) && usage.user + usage.system < PATIENCE, "{host:?}: {usage:?}");
+        assert_eq!(job.status().host, host);
+    }
+}
+
+#[tokio::test]
+async fn c11_without_its_walls_a_command_does_not_run_wherever_setting_up_ends() {
+    // The launcher is there when the sandbox is tried out, and broken in many ways when a command is to run.
+    let shop = Shop::with_launcher(|folder| {
+        let launcher = folder.path().join("launcher");
+        fs::copy(env!("CARGO_BIN_EXE_haft"), &launcher).unwrap();
+        launcher
+    });
+    let escaped = shop.outside("escaped");
+    let line = format!("touch ran; python3 -c \"open('{}', 'w')\"; true", escaped.display());
+    let job = shop.start("true", ExecHost::Sandbox, JobOptions::default()).await;
+    assert_eq!((ended(&job).await.code, ended(&job).await.not_run), (Some(0), None));
+
+    let launcher = shop.outside("launcher");
+    for broken in ["#!/bin/sh\nkill -9 $$\n", "#!/bin/sh\nexit 0\n", "#!/bin/sh\necho 'haft-sandbox: no' >&2; exit 125\n", "no program"] {
+        fs::remove_file(&launcher).unwrap();
+        fs::write(&launcher, broken).unwrap();
+        fs::set_permissions(&launcher, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        // One that cannot even be started is refused before there is a job.
+        let request = LineRequest { line: line.clone(), host: Some(ExecHost::Sandbox), ..LineRequest::default() };
+        let planned = shop.host.processes().plan(&request).unwrap();
+        if let Ok(job) = shop.host.processes().start(&planned, JobOptions::default()).await {
+            let end = ended(&job).await;
+            let said = broken.contains("haft-sandbox").then(|| "haft-sandbox: no".to_owned());
+            assert_eq!((end.not_run, text(&job).contains("Traceback")), (said, false), "{broken}");
+        }
+        assert!(!shop.outside("workspace/ran").exists() && !escaped.exists(), "{broken}");
+    }
+}
+
+#[tokio::test]
+async fn c11_a_helper_that_is_killed_at_any_moment_leaves_no_command_outside() {
+    let shop = Shop::new();
+    let escaped = shop.outside("escaped");
+    shop.write("tries.py", &format!("open('ran', 'w')\nopen('{}', 'w')\n", escaped.display()));
+    let mut before = 0;
+    for step in 0..40 {
+        let marker = marker();
+        let line = format!("python3 tries.py {marker}");
+        let ran = shop.outside("workspace/ran");
+        fs::remove_file(&ran).ok();
+        let job = shop.start(&line, ExecHost::Sandbox, JobOptions::default()).await;
+        let helper = rustix::process::Pid::from_raw(job.status().pid.unwrap().cast_signed()).unwrap();
+        tokio::time::sleep(Duration::from_micros(1_500 * step)).await;
+        // It may have ended by itself.
+        rustix::process::kill_process(helper, rustix::process::Signal::KILL).ok();
+        ended(&job).await;
+        before += usize::from(!ran.exists());
+        assert!(!escaped.exists(), "step {step}");
+        until("nothing of it is left", || processes_with(&marker) == 0).await;
+    }
+    assert!(before > 0, "none was killed before it ran");
+}
