@@ -176,14 +176,15 @@ fn descriptors_of_the_host_are_not_inherited() {
     assert_eq!(ran.stdout, "held\n", "{}", ran.stderr);
 }
 
-/// C05: a terminal is left only to a command that was given one of its own.
+/// C05: the session is always a new one, and its terminal the one that the command was given or none.
 #[test]
 fn the_session_of_the_host_is_left() {
     let place = Place::new();
-    for (terminal, session) in [(false, "1\n"), (true, "0\n")] {
-        let ran = run(&bubblewrap(), place.shell("exec cut -d ' ' -f 6 /proc/self/stat"), &Policy { terminal, ..place.policy() });
-        assert_eq!(ran.stdout, session, "sessions outside have no number inside: {}", ran.stderr);
-    }
+    let ran = run(&bubblewrap(), place.shell("exec cut -d ' ' -f 6,7 /proc/self/stat"), &place.policy());
+    assert_eq!(ran.stdout, "1 0\n", "{}", ran.stderr);
+    let ran = run(&bubblewrap(), place.shell("echo ran"), &Policy { terminal: true, ..place.policy() });
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(125), ""), "{}", ran.stderr);
+    assert!(ran.setup_failure().unwrap().contains("cannot take the terminal"), "{}", ran.stderr);
 }
 
 /// C07

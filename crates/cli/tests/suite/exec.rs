@@ -92,9 +92,10 @@ fn without_its_sandbox_nothing_runs() {
 #[test]
 fn what_is_stopped_or_left_behind_leaves_nothing_in_the_workspace() {
     let world = World::new();
-    let (_, left) = world.call("exec", &json!({ "command": "sleep 7117.25", "background": true }));
+    let seconds = format!("{}.25", 70_000 + std::process::id());
+    let (_, left) = world.call("exec", &json!({ "command": format!("sleep {seconds}"), "background": true }));
     assert_eq!(left["details"]["status"], "running", "{left}");
-    let mut stopped = world.command(&["call", "exec", r#"{"command":"touch begun; sleep 7117.25"}"#]);
+    let mut stopped = world.command(&["call", "exec", &json!({ "command": format!("touch begun; sleep {seconds}") }).to_string()]);
     let mut child = stopped.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
     while !world.file("begun").exists() {
         assert!(child.try_wait().unwrap().is_none(), "it ended before it began");
@@ -104,7 +105,7 @@ fn what_is_stopped_or_left_behind_leaves_nothing_in_the_workspace() {
     child.wait().unwrap();
     let names: Vec<_> = fs::read_dir(world.file("")).unwrap().flatten().map(|entry| entry.file_name()).collect();
     assert_eq!(names, ["begun"]);
-    assert_eq!(processes_with("7117.25"), Vec::<String>::new(), "a command outlived haft");
+    assert_eq!(processes_with(&seconds), Vec::<String>::new(), "a command outlived haft");
 }
 
 #[test]
