@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use futures_util::Stream;
 use futures_util::stream::unfold;
-use haft_contract::{Content, ToolCall, ToolResult, base64};
+use haft_contract::{Content, JobStatus, ToolCall, ToolResult, base64, visible};
 use haft_engine::{Engine, Session};
 use haft_provider::transcript::{Checked, repair};
 use haft_provider::{Block, Delta, Message, Piece, ProviderError, Reply, StopReason, ToolSpec, Trouble, Turn, Usage};
@@ -188,7 +188,8 @@ impl Runner {
         end
     }
 
-    async fn rounds(&mut self, input: Message, cancel: &CancellationToken, progress: &mut Progress) -> Result<EndReason, Stopped> {
+    async fn rounds(&mut self, mut input: Message, cancel: &CancellationToken, progress: &mut Progress) -> Result<EndReason, Stopped> {
+        input.blocks.extend(self.notices());
         self.add(Entry::User { message: input.clone() }, input).await?;
         loop {
             if self.max_rounds.is_some_and(|most| progress.rounds >= most) {
@@ -348,12 +349,22 @@ impl Runner {
         }
         let steered = self.steering.take();
         let spoken = !steered.is_empty();
-        let said: Vec<Block> = results.into_iter().chain(steered).collect();
+        let mut said: Vec<Block> = results.into_iter().chain(steered).collect();
+        if !said.is_empty() {
+            said.extend(self.notices());
+        }
         if !said.is_empty() {
             let message = Message::results(said);
             self.add(Entry::Results { message: message.clone() }, message).await?;
         }
         Ok(spoken)
+    }
+
+    /// What the model should know of commands that went on without it, and have ended since.
+    fn notices(&self) -> Vec<Block> {
+        let ended = self.session.host().processes().notices(self.session.id());
+        let notices = ended.iter().filter_map(ended_job).inspect(|notice| self.watcher.event(&TurnEvent::Notice(notice)));
+        notices.map(|notice| Block::text(format!("[{notice}; process with action=poll shows its output]"))).collect()
     }
 
     async fn add(&mut self, entry: Entry, message: Message) -> Result<(), Stopped> {
@@ -372,6 +383,14 @@ impl Runner {
         let model = self.provider.model();
         format!("{}/{}", model.provider, model.name)
     }
+}
+
+/// How much of a line names its job.
+const NAMED_BY: usize = 80;
+
+fn ended_job(job: &JobStatus) -> Option<String> {
+    let line = visible::shorten(&job.line, NAMED_BY);
+    job.end.as_ref().map(|end| format!("job '{}' ({line}) has ended: {end}", job.id))
 }
 
 /// What follows from an answer that came to its end.

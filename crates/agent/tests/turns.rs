@@ -4,9 +4,10 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::UNIX_EPOCH;
 
 use haft_agent::{Answer, EndReason, Entry, Ledger, Provider, Runner, TurnEnd, TurnEvent, Watcher};
-use haft_contract::{BoxFuture, ErrorKind, Source, ToolError, ToolOutput};
+use haft_contract::{BoxFuture, ErrorKind, ExecHost, JobEnd, JobStatus, Source, ToolError, ToolOutput};
 use haft_engine::{Engine, Registry, Session};
 use haft_provider::{Block, Delta, Message, Model, Piece, Protocol, ProviderError, Reply, Role, StopReason, Trouble, Turn, Usage};
 use haft_store::{FileBlobs, InMemoryCallLog};
@@ -108,6 +109,7 @@ impl Watcher for Seen {
 
 struct World {
     runner: Runner,
+    host: Arc<FakeHost>,
     model: Arc<Scripted>,
     seen: Arc<Seen>,
     ran: Arc<AtomicUsize>,
@@ -132,13 +134,14 @@ fn world(lines: Vec<Line>) -> World {
     let folder = tempfile::tempdir().unwrap();
     let blobs = Arc::new(FileBlobs::open(folder.path()).unwrap());
     let engine = Engine::builder(Arc::new(registry), Arc::new(InMemoryCallLog::default()), blobs).build();
-    let session = Session::builder(FakeHost::new() as _).id("s").loop_limits(None).build();
+    let host = FakeHost::new();
+    let session = Session::builder(Arc::clone(&host) as _).id("s").loop_limits(None).build();
     let model =
         Arc::new(Scripted { model: Model::new("acme", Protocol::OpenAi, "m"), lines: Mutex::new(lines.into()), seen: Mutex::default() });
     let seen = Arc::new(Seen::default());
     let mut runner = Runner::new(engine, session, Arc::clone(&model) as _, Arc::clone(&seen) as _);
     runner.watcher = Arc::clone(&seen) as _;
-    World { runner, model, seen, ran, begun, _folder: folder }
+    World { runner, host, model, seen, ran, begun, _folder: folder }
 }
 
 impl World {
@@ -277,6 +280,41 @@ async fn what_the_person_says_meanwhile_is_delivered_with_the_results() {
     let second = &world.model.seen.lock().unwrap()[1];
     assert_eq!(second[2].blocks.last(), Some(&Block::text("hurry")));
     assert!(second[2].blocks[0].result_id().is_some(), "results come first");
+}
+
+/// A job of a session that has ended.
+fn ended(session: &str, id: &str, code: i32) -> JobStatus {
+    let end = JobEnd { code: Some(code), ..JobEnd::unknown(UNIX_EPOCH) };
+    JobStatus {
+        id: id.into(),
+        session: session.into(),
+        line: "make\nall".into(),
+        directory: "/w".into(),
+        host: ExecHost::Sandbox,
+        walls: "bubblewrap".into(),
+        pid: None,
+        started: UNIX_EPOCH,
+        end: Some(end),
+        bytes: 0,
+        kept_from: 0,
+    }
+}
+
+#[tokio::test]
+async fn the_model_hears_once_of_each_command_that_ended_without_it() {
+    let mut world = world(vec![calls(vec![call("c1", "count")]), says("done"), says("yes")]);
+    world.host.processes.notice(ended("s", "job-1", 0));
+    world.host.processes.notice(ended("other", "job-2", 0));
+    assert_eq!(world.turn().await.rounds, 2);
+    world.host.processes.notice(ended("s", "job-3", 2));
+    assert_eq!(world.turn().await.rounds, 1);
+    let texts = |message: &Message| -> Vec<String> {
+        message.blocks.iter().filter_map(|block| if let Block::Text { text, .. } = block { Some(text.clone()) } else { None }).collect()
+    };
+    let notice =
+        |id: &str, code: i32| format!("[job '{id}' (make\\nall) has ended: exit code {code}; process with action=poll shows its output]");
+    let said: Vec<Vec<String>> = world.runner.messages.iter().filter(|message| message.role == Role::User).map(texts).collect();
+    assert_eq!(said, [vec!["go".to_owned(), notice("job-1", 0)], vec![], vec!["go".to_owned(), notice("job-3", 2)]]);
 }
 
 #[tokio::test]

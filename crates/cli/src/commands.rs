@@ -14,6 +14,7 @@ mod models;
 mod policy;
 mod run;
 mod sessions;
+mod staying;
 mod tools;
 mod trust;
 mod undo;

@@ -5,14 +5,15 @@ use std::time::SystemTime;
 
 use haft_agent::{Budget, Closed, Micros, Provider, Purse, Runner, StoredMeter, StoredSession, Watcher};
 use haft_config::BudgetThen;
+use haft_contract::JobScope;
 use haft_provider::Role;
 use haft_store::{CallLog, NewSession, SessionRecord, SessionStore};
 
 use crate::commands::history::local_time;
 use crate::failure::Failure;
-use crate::output::note;
+use crate::output::{note, warn};
 use crate::wire::models::{self, Chosen};
-use crate::wire::{self, Asking, Going, Stores, Wire};
+use crate::wire::{self, Asking, Following, Going, Stores, Wire};
 
 /// What stands before every conversation.
 const SYSTEM: &str = "You are an assistant with tools on the person's own machine. Use them when they help, several at once where they do \
@@ -40,6 +41,8 @@ pub(crate) struct Conversation {
     pub(crate) log: Arc<dyn CallLog>,
     /// Why it is this model that answers.
     pub(crate) reason: String,
+    /// The commands that go on, whatever the settings.
+    following: Following,
     asking: Asking,
 }
 
@@ -47,7 +50,9 @@ impl Conversation {
     /// Opens it. What had to be repaired is told.
     pub(crate) async fn open(wire: &Wire, beginning: Beginning<'_>, watcher: Arc<dyn Watcher>) -> Result<Self, Failure> {
         let Chosen { provider, reason } = models::chosen(&wire.settings, beginning.model).await?;
-        let Stores { log, sessions } = wire::stores(&wire.settings.data_folder)?;
+        let stores = wire::stores(&wire.settings.data_folder)?;
+        let following = wire.following(&stores);
+        let Stores { log, sessions, .. } = stores;
         let record = match beginning.session {
             Some(id) => sessions.open(id).await?,
             None => sessions.create(NewSession::new(wire.settings.agent.as_str(), &wire.settings.workspace)).await?,
@@ -56,7 +61,10 @@ impl Conversation {
         for flaw in &resumed.flaws {
             note(&format!("the session was broken off: {}", flaw.sentence));
         }
-        let wired = wire.conversing(Arc::clone(&log), beginning.asking, Going::New(&record.id), provider.model(), &watcher)?;
+        let wired =
+            wire.conversing(Arc::clone(&log), following.clone(), beginning.asking, Going::New(&record.id), provider.model(), &watcher)?;
+        let adopted = wired.session.host().processes().adopt(&record.id, JobScope::Session(record.id.clone())).await;
+        adopted.unwrap_or_else(|error| warn(error.message()));
         let turns = resumed.messages.iter().filter(|message| message.role == Role::User).count() as u64;
         let meter = meter(wire, Arc::clone(&sessions), &record.id, turns, beginning.asking);
         let mut runner = Runner::new(wired.engine, wired.session, provider, Arc::new(stored));
@@ -66,7 +74,7 @@ impl Conversation {
         runner.compact_percent = u64::from(wire.settings.config.context.compact_percent);
         runner.messages = resumed.messages;
         runner.revealed = wire::open_shelves(&runner);
-        Ok(Self { runner, record, sessions, log, reason, asking: beginning.asking })
+        Ok(Self { runner, record, sessions, log, following, reason, asking: beginning.asking })
     }
 
     /// Gives the session a title, unless it has one: the first thing that is said.
@@ -90,7 +98,8 @@ impl Conversation {
     /// Goes on with other settings, such as another access level. What was seen and allowed stays so.
     pub(crate) fn rewire(&mut self, wire: &Wire) -> Result<(), Failure> {
         let Runner { session, provider, watcher, .. } = &self.runner;
-        let wired = wire.conversing(Arc::clone(&self.log), self.asking, Going::On(session), provider.model(), watcher)?;
+        let wired =
+            wire.conversing(Arc::clone(&self.log), self.following.clone(), self.asking, Going::On(session), provider.model(), watcher)?;
         (self.runner.engine, self.runner.session) = (wired.engine, wired.session);
         self.runner.revealed = wire::open_shelves(&self.runner);
         wire.prompt().unwrap_or(SYSTEM).clone_into(&mut self.runner.system);

@@ -3,6 +3,7 @@
 //! Each command builds what it needs and nothing else, so that none pays for the others.
 
 mod hooks;
+mod jobs;
 mod keeper;
 mod lint;
 pub(crate) mod models;
@@ -17,7 +18,7 @@ use std::sync::{Arc, LazyLock};
 
 use haft_agent::{Closed, Purse, Revealed, Runner, Shelves, Watcher};
 use haft_config::Loaded;
-use haft_contract::Source;
+use haft_contract::{JobRegistry, Source};
 use haft_engine::{
     Engine, EngineBuilder, Event, EventSink, Limits, LoopLimits, PermissionBroker, Place, Registry, Sender, Session, SessionBuilder,
     StandardPolicy, TaintPolicy,
@@ -26,6 +27,7 @@ use haft_host::{HostOptions, LocalFiles, LocalHost, NetworkRules, WorkspaceOptio
 use haft_provider::Model;
 use haft_store::{Blobs, CallLog, FileBlobs, InMemoryCallLog, Opened, SessionStore, SqliteCallLog, StoreError};
 
+pub(crate) use self::jobs::Following;
 pub(crate) use self::lint::warn_of_idle_rules;
 pub(crate) use self::settings::{
     Settings, Trust, check, config_file, data_folder, read, refused, report_width, tried, user_file, workspace,
@@ -66,20 +68,21 @@ pub(crate) fn open_history(folder: &Path) -> Result<Opened, StoreError> {
     SqliteCallLog::open(folder)
 }
 
-/// The history and the conversations.
+/// The history, the conversations, and the commands that go on after their calls.
 pub(crate) struct Stores {
     pub(crate) log: Arc<dyn CallLog>,
     pub(crate) sessions: Arc<dyn SessionStore>,
+    pub(crate) jobs: Arc<dyn JobRegistry>,
 }
 
-/// Both, from the database that they share. That a damaged one was set aside is told at once.
+/// All of them, from the database that they share. That a damaged one was set aside is told at once.
 pub(crate) fn stores(folder: &Path) -> Result<Stores, Failure> {
     let Opened { log, notice } = open_history(folder)?;
     if let Some(notice) = &notice {
         warn(notice);
     }
-    let sessions = log.sessions();
-    Ok(Stores { log: Arc::new(log), sessions: Arc::new(sessions) })
+    let (sessions, jobs) = (log.sessions(), log.jobs());
+    Ok(Stores { log: Arc::new(log), sessions: Arc::new(sessions), jobs: Arc::new(jobs) })
 }
 
 /// What lies beside the history.
@@ -164,7 +167,7 @@ impl Wire {
 
     /// The same for a named agent and whoever stands behind it.
     pub(crate) fn listing_as(&self, agent: &str, who: &Who) -> Result<Session, Failure> {
-        let host = self.host(&self.settings.workspace, None)?;
+        let host = self.host(&self.settings.workspace, None, Following::default())?;
         Ok(as_if(self.session(host, agent, Asking::Never, None), who).build())
     }
 
@@ -176,15 +179,15 @@ impl Wire {
     /// An engine that explains: it plans against the real files, and nothing is recorded.
     pub(crate) fn explaining(&self) -> Result<Explaining<'_>, Failure> {
         let blobs = open_blobs(&self.settings.data_folder)?;
-        let host = self.host(&self.settings.workspace, Some(blobs.spill_folder()))?;
+        let host = self.host(&self.settings.workspace, Some(blobs.spill_folder()), Following::default())?;
         let engine = self.engine(Arc::new(InMemoryCallLog::default()), blobs, &self.settings.workspace)?;
         Ok(Explaining { wire: self, engine, host })
     }
 
     /// An engine that answers calls, and takes them back, in this folder.
-    pub(crate) fn calling(&self, folder: &Path, log: Arc<dyn CallLog>, asking: Asking) -> Result<Wired, Failure> {
+    pub(crate) fn calling(&self, folder: &Path, log: Arc<dyn CallLog>, following: Following, asking: Asking) -> Result<Wired, Failure> {
         let blobs = open_blobs(&self.settings.data_folder)?;
-        let host = self.host(folder, Some(blobs.spill_folder()))?;
+        let host = self.host(folder, Some(blobs.spill_folder()), following)?;
         let engine = self.engine(Arc::clone(&log), blobs, folder)?;
         Ok(Wired { engine, session: self.session(host, &self.settings.agent, asking, None).build(), log })
     }
@@ -193,6 +196,7 @@ impl Wire {
     pub(crate) fn conversing(
         &self,
         log: Arc<dyn CallLog>,
+        following: Following,
         asking: Asking,
         going: Going<'_>,
         model: &Model,
@@ -200,7 +204,7 @@ impl Wire {
     ) -> Result<Wired, Failure> {
         let folder = &self.settings.workspace;
         let blobs = open_blobs(&self.settings.data_folder)?;
-        let host = self.host(folder, Some(blobs.spill_folder()))?;
+        let host = self.host(folder, Some(blobs.spill_folder()), following)?;
         let engine = self.engine(Arc::clone(&log), blobs, folder)?;
         let session = self.session(host, &self.settings.agent, asking, Some(watcher));
         let session = session.model(model.provider.as_str(), Some(model.name.clone()));
@@ -248,7 +252,17 @@ impl Wire {
         limits
     }
 
-    fn host(&self, root: &Path, spills: Option<&Path>) -> Result<Arc<LocalHost>, Failure> {
+    /// Where processes of this person find each other.
+    pub(crate) fn run_folder(&self) -> std::path::PathBuf {
+        self.settings.data_folder.join(jobs::RUN)
+    }
+
+    /// The commands of this workspace that go on after their calls.
+    pub(crate) fn following(&self, stores: &Stores) -> Following {
+        Following::remembered(Arc::clone(&stores.jobs), &self.settings.workspace, &self.settings.data_folder)
+    }
+
+    fn host(&self, root: &Path, spills: Option<&Path>, following: Following) -> Result<Arc<LocalHost>, Failure> {
         let network = &self.settings.config.network;
         let network = NetworkRules::parse(&network.allow, &network.deny).map_err(|error| Failure::config(error.to_string()))?;
         let workspace = self.workspace_options(root, spills)?;
@@ -256,7 +270,8 @@ impl Wire {
         let hidden = roots.chain(&workspace.writable_roots).cloned().collect();
         let files = LocalFiles::open(workspace).map_err(|error| Failure::config(error.message()))?;
         let (files, alert_log) = (Arc::new(files), self.settings.data_folder.join("alerts.log"));
-        let shell = self.shell()?;
+        let Following { jobs, waits } = following;
+        let shell = haft_host::ShellOptions { jobs, waits, ..self.shell()? };
         let host = LocalHost::new(Arc::clone(&files) as _, HostOptions { network, alert_log });
         Ok(Arc::new(host.with_helpers(shell.launcher.clone(), hidden).with_shell(shell, files)))
     }

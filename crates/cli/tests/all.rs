@@ -23,6 +23,7 @@ mod suite {
     mod interpreters;
     mod interrupt;
     mod jobs;
+    mod later_calls;
     mod model;
     mod models;
     mod odd_calls;

@@ -15,6 +15,17 @@ pub fn encode(bytes: &[u8]) -> String {
     text
 }
 
+/// What [`encode`] made; nothing of anything else.
+pub fn decode(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
+    for chunk in text.trim_end_matches('=').as_bytes().chunks(4) {
+        let digit = |byte: &u8| ALPHABET.iter().position(|known| known == byte).and_then(|place| u32::try_from(place).ok());
+        let group = chunk.iter().enumerate().try_fold(0_u32, |group, (place, byte)| Some(group | digit(byte)? << (18 - 6 * place)))?;
+        bytes.extend_from_slice(group.to_be_bytes().get(1..chunk.len())?);
+    }
+    (encode(&bytes) == text).then_some(bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -24,8 +35,11 @@ mod tests {
         for (plain, encoded) in
             [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="), ("foobar", "Zm9vYmFy")]
         {
-            assert_eq!(encode(plain.as_bytes()), encoded);
+            assert_eq!((encode(plain.as_bytes()).as_str(), decode(encoded)), (encoded, Some(plain.as_bytes().to_vec())));
         }
-        assert_eq!(encode(&[0xff, 0xfe, 0xfd, 0x00]), "//79AA==");
+        assert_eq!((encode(&[0xff, 0xfe, 0xfd, 0x00]).as_str(), decode("//79AA==")), ("//79AA==", Some(vec![0xff, 0xfe, 0xfd, 0x00])));
+        for wrong in ["Z", "Zg", "Zg=", "Zh==", "Zm9v=", "Z m9v", "Zm9v\n", "Zm\u{e9}v", "====", "=Zg="] {
+            assert_eq!(decode(wrong), None, "{wrong}");
+        }
     }
 }

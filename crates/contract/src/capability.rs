@@ -174,17 +174,21 @@ impl Processes<'_> {
         let options = JobOptions { session: self.session().to_owned(), ..options };
         self.cx.host().processes().start(line, options).await
     }
-    /// Lets a job go on after this call.
-    pub fn keep(&self, job: Arc<dyn Job>) {
-        self.cx.host().processes().keep(job);
+    /// Lets a job go on after this call, under the name that the answer has.
+    pub async fn keep(&self, job: Arc<dyn Job>) -> Arc<dyn Job> {
+        self.cx.host().processes().keep(job).await
+    }
+    /// Whether a line is waited for to its end unless the call says otherwise.
+    pub fn waits(&self) -> bool {
+        self.cx.host().processes().waits()
     }
     /// The jobs that this session kept, oldest first. They were judged when they were started.
     pub fn jobs(&self) -> Vec<Arc<dyn Job>> {
         self.cx.host().processes().jobs(self.session())
     }
     /// Forgets a job of this session; one that still runs is ended.
-    pub fn forget(&self, id: &str) {
-        self.cx.host().processes().forget(self.session(), id);
+    pub async fn forget(&self, id: &str) {
+        self.cx.host().processes().forget(self.session(), id).await;
     }
     fn session(&self) -> &str {
         &self.cx.call().session

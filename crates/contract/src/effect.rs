@@ -60,6 +60,10 @@ impl ExecHost {
             Self::Node => "node",
         }
     }
+    /// The one of this name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|host| host.as_str() == name)
+    }
 }
 
 /// A program to run. A line that runs several is several effects: a rule must hold for every one of them.

@@ -10,7 +10,8 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    BoxFuture, Connect, ErrorKind, Exec, Job, JobOptions, Journal, Line, LineRequest, Location, ToolError, TreeOptions, TreeVisitor, Walked,
+    BoxFuture, Connect, ErrorKind, Exec, Job, JobOptions, JobScope, JobStatus, Journal, Line, LineRequest, Location, ToolError,
+    TreeOptions, TreeVisitor, Walked,
 };
 
 /// Everything a session's tools can reach of the machine.
@@ -285,9 +286,23 @@ pub trait ProcessRunner: Send + Sync {
         let _ = (line, options);
         Box::pin(std::future::ready(Err(no_shell())))
     }
-    /// Lets a job go on after its call: it is listed until it is forgotten.
-    fn keep(&self, job: Arc<dyn Job>) {
-        drop(job);
+    /// Lets a job go on after its call, under the name that the answer has: it is listed until it is forgotten.
+    fn keep(&self, job: Arc<dyn Job>) -> BoxFuture<'_, Arc<dyn Job>> {
+        Box::pin(std::future::ready(job))
+    }
+    /// Finds jobs of this scope that other processes run, or ran, and lists them with those of a session.
+    fn adopt<'a>(&'a self, session: &'a str, scope: JobScope) -> BoxFuture<'a, Result<(), ToolError>> {
+        let _ = (session, scope);
+        Box::pin(std::future::ready(Ok(())))
+    }
+    /// The kept jobs of a session that have ended since the last time, and whose end nobody was told yet.
+    fn notices(&self, session: &str) -> Vec<JobStatus> {
+        let _ = session;
+        Vec::new()
+    }
+    /// Whether a line is waited for to its end unless the call says otherwise: there is no later call that could follow it.
+    fn waits(&self) -> bool {
+        false
     }
     /// The jobs of a session that were kept, oldest first.
     fn jobs(&self, session: &str) -> Vec<Arc<dyn Job>> {
@@ -295,8 +310,9 @@ pub trait ProcessRunner: Send + Sync {
         Vec::new()
     }
     /// Forgets a job that was kept; one that still runs is ended.
-    fn forget(&self, session: &str, id: &str) {
+    fn forget<'a>(&'a self, session: &'a str, id: &'a str) -> BoxFuture<'a, ()> {
         let _ = (session, id);
+        Box::pin(std::future::ready(()))
     }
 }
 

@@ -21,6 +21,7 @@ mod line;
 mod location;
 mod output;
 mod permission;
+mod registry;
 pub mod schema;
 mod seen;
 mod tool;
@@ -45,6 +46,7 @@ pub use line::{Job, JobEnd, JobOptions, JobStatus, JobUsage, Line, LineRequest, 
 pub use location::{Location, Spelled, Zone};
 pub use output::{Content, IntoToolOutput, Json, ToolOutput};
 pub use permission::{PermissionAnswer, PermissionHost, PermissionState};
+pub use registry::{JobRecord, JobRegistry, JobScope};
 pub use seen::SeenFiles;
 pub use tool::{BoxFuture, DynTool, Erased, Prepared, Tool, ToolMeta};
 pub use tree::{TreeEntry, TreeOptions, TreeVisitor, Visit, Walked};

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{BoxFuture, Effect, Exec, ExecHost, ExecNature, SpillFile, SpillWriter, ToolError};
 
@@ -142,7 +142,7 @@ impl std::fmt::Debug for JobOptions {
 }
 
 /// How a job ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobEnd {
     /// Its exit code; absent if a signal ended it.
     pub code: Option<i32>,
@@ -152,6 +152,9 @@ pub struct JobEnd {
     pub timed_out: bool,
     /// Whether someone ended it.
     pub killed: bool,
+    /// Whether nobody saw its end: the process that ran it was gone before.
+    #[serde(default)]
+    pub lost: bool,
     /// When.
     pub at: SystemTime,
     /// Why its walls could not be put up, if they could not: then the line did not run.
@@ -164,7 +167,7 @@ pub struct JobEnd {
 }
 
 /// What a job used of the machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobUsage {
     /// The most memory that one of its processes had at a time, in bytes, where that can be told.
     pub max_memory: Option<u64>,
@@ -172,6 +175,27 @@ pub struct JobUsage {
     pub user: Duration,
     /// Processor time in the kernel on its behalf.
     pub system: Duration,
+}
+
+impl JobEnd {
+    /// An end of which nothing is known but when it was.
+    pub const fn unknown(at: SystemTime) -> Self {
+        Self { code: None, signal: None, timed_out: false, killed: false, lost: false, at, not_run: None, usage: None, spill: None }
+    }
+}
+
+impl std::fmt::Display for JobEnd {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.code, self.signal) {
+            _ if self.not_run.is_some() => f.write_str("it was not run"),
+            _ if self.timed_out => f.write_str("its time was up"),
+            _ if self.killed => f.write_str("it was killed"),
+            _ if self.lost => f.write_str("nobody saw how"),
+            (Some(code), _) => write!(f, "exit code {code}"),
+            (None, Some(signal)) => write!(f, "signal {signal}"),
+            (None, None) => f.write_str("without an exit code"),
+        }
+    }
 }
 
 /// What is known of a job.
@@ -217,6 +241,10 @@ pub trait Job: Send + Sync {
     fn write<'a>(&'a self, input: &'a [u8], end: bool) -> BoxFuture<'a, Result<(), ToolError>>;
     /// Ends it with all that it started, and waits until it has.
     fn kill(&self) -> BoxFuture<'_, ()>;
+    /// Says that it goes on after its call, so that all of its output is kept, however little.
+    fn outlive(&self) {}
+    /// Says that whoever follows it was told of its end.
+    fn acknowledge(&self) {}
     /// Whether its input is a terminal, where a key is more than its letter.
     fn has_terminal(&self) -> bool {
         false

@@ -2,15 +2,19 @@
 
 mod aside;
 mod capture;
+mod desk;
 mod environment;
+mod found;
 mod group;
 mod job;
 mod jobs;
 mod kept;
 mod leader;
+mod letters;
 mod lines;
 mod live;
 mod lookup;
+mod named;
 mod program;
 mod shell;
 mod spawner;
@@ -28,8 +32,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_contract::{
-    AsideLimits, BoxFuture, CommandSpec, ErrorKind, Exec, Job, JobOptions, Line, LineRequest, ProcessOutput, ProcessRunner, ToolError,
-    visible,
+    AsideLimits, BoxFuture, CommandSpec, ErrorKind, Exec, Job, JobOptions, JobScope, JobStatus, Line, LineRequest, ProcessOutput,
+    ProcessRunner, ToolError, visible,
 };
 use haft_sandbox::Launcher;
 use tokio::io::AsyncWriteExt;
@@ -40,6 +44,7 @@ use self::aside::Helpers;
 use self::capture::Capture;
 use self::group::Group;
 pub use self::group::end_all_processes;
+pub use self::jobs::Jobs;
 use self::lines::Lines;
 pub use self::live::end_all_jobs;
 pub use self::walls::ShellOptions;
@@ -91,17 +96,31 @@ impl ProcessRunner for LocalProcesses {
     fn start<'a>(&'a self, line: &'a Line, options: JobOptions) -> BoxFuture<'a, Result<Arc<dyn Job>, ToolError>> {
         Box::pin(async move { self.lines()?.start(line, options).await })
     }
-    fn keep(&self, job: Arc<dyn Job>) {
-        if let Some(lines) = &self.lines {
-            lines.jobs().keep(job);
+    fn keep(&self, job: Arc<dyn Job>) -> BoxFuture<'_, Arc<dyn Job>> {
+        match &self.lines {
+            Some(lines) => Box::pin(lines.jobs().keep(job)),
+            None => Box::pin(std::future::ready(job)),
         }
+    }
+    fn adopt<'a>(&'a self, session: &'a str, scope: JobScope) -> BoxFuture<'a, Result<(), ToolError>> {
+        match &self.lines {
+            Some(lines) => Box::pin(lines.jobs().adopt(session, scope)),
+            None => Box::pin(std::future::ready(Ok(()))),
+        }
+    }
+    fn notices(&self, session: &str) -> Vec<JobStatus> {
+        self.lines.as_ref().map(|lines| lines.jobs().notices(session)).unwrap_or_default()
+    }
+    fn waits(&self) -> bool {
+        self.lines.as_ref().is_some_and(|lines| lines.waits())
     }
     fn jobs(&self, session: &str) -> Vec<Arc<dyn Job>> {
         self.lines.as_ref().map(|lines| lines.jobs().of(session)).unwrap_or_default()
     }
-    fn forget(&self, session: &str, id: &str) {
-        if let Some(lines) = &self.lines {
-            lines.jobs().forget(session, id);
+    fn forget<'a>(&'a self, session: &'a str, id: &'a str) -> BoxFuture<'a, ()> {
+        match &self.lines {
+            Some(lines) => Box::pin(lines.jobs().forget(session, id)),
+            None => Box::pin(std::future::ready(())),
         }
     }
 }

@@ -10,7 +10,7 @@ mod error;
 mod session_store;
 mod short_id;
 
-pub use backend::{FileBlobs, InMemoryCallLog, InMemorySessionStore, Opened, SqliteCallLog, SqliteOptions, SqliteSessionStore};
+pub use backend::{FileBlobs, InMemoryCallLog, InMemorySessionStore, Opened, SqliteCallLog, SqliteJobs, SqliteOptions, SqliteSessionStore};
 pub use blobs::{BlobId, BlobWriter, Blobs};
 pub use call_log::{CallFilter, CallLog, CallRecord, CallStatus, PreImageRecord};
 pub use error::StoreError;

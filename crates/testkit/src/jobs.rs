@@ -204,7 +204,8 @@ async fn run(job: Arc<Core>, steps: VecDeque<Step>, timeout: Option<Duration>, s
     let at: SystemTime = job.facts.started + began.elapsed();
     let output = lock(&job.state).output.clone();
     let spill = kept_whole(spill, &output).await;
-    job.change(|state| state.record.end = Some(JobEnd { code, signal, timed_out, killed, at, not_run: None, usage: None, spill }));
+    let end = JobEnd { code, signal, timed_out, killed, spill, ..JobEnd::unknown(at) };
+    job.change(|state| state.record.end = Some(end));
 }
 
 async fn kept_whole(spill: Option<Box<dyn SpillWriter>>, output: &[u8]) -> Option<SpillFile> {

@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use haft_contract::{
-    AsideLimits, BoxFuture, CommandSpec, Effect, ErrorKind, Exec, ExecHost, Job, JobOptions, Line, LineRequest, ProcessOutput,
+    AsideLimits, BoxFuture, CommandSpec, Effect, ErrorKind, Exec, ExecHost, Job, JobOptions, JobStatus, Line, LineRequest, ProcessOutput,
     ProcessRunner, Program, Takes, ToolError,
 };
 use tokio_util::sync::CancellationToken;
@@ -30,6 +31,8 @@ pub struct FakeProcesses {
     lines: Mutex<Vec<Arc<Core>>>,
     kept: Mutex<Vec<Arc<dyn Job>>>,
     helper: Mutex<Option<Helper>>,
+    waits: AtomicBool,
+    ended: Mutex<Vec<JobStatus>>,
 }
 
 impl std::fmt::Debug for FakeProcesses {
@@ -73,6 +76,14 @@ impl FakeProcesses {
     /// Where lines run that do not say; a sandbox, unless it is set.
     pub fn set_walls(&self, host: ExecHost) {
         *lock(&self.walls) = Some(host);
+    }
+    /// Lines are waited for to their end from now on.
+    pub fn wait_for_lines(&self) {
+        self.waits.store(true, Ordering::Relaxed);
+    }
+    /// A job has ended, and its session is to hear of it.
+    pub fn notice(&self, job: JobStatus) {
+        lock(&self.ended).push(job);
     }
     /// The lines that were planned so far.
     pub fn planned(&self) -> Vec<LineRequest> {
@@ -147,18 +158,28 @@ impl ProcessRunner for FakeProcesses {
         })
     }
 
-    fn keep(&self, job: Arc<dyn Job>) {
-        lock(&self.kept).push(job);
+    fn keep(&self, job: Arc<dyn Job>) -> BoxFuture<'_, Arc<dyn Job>> {
+        lock(&self.kept).push(Arc::clone(&job));
+        Box::pin(std::future::ready(job))
+    }
+
+    fn notices(&self, session: &str) -> Vec<JobStatus> {
+        lock(&self.ended).extract_if(.., |job| job.session == session).collect()
+    }
+
+    fn waits(&self) -> bool {
+        self.waits.load(Ordering::Relaxed)
     }
 
     fn jobs(&self, session: &str) -> Vec<Arc<dyn Job>> {
         lock(&self.kept).iter().filter(|job| job.status().session == session).cloned().collect()
     }
 
-    fn forget(&self, session: &str, id: &str) {
+    fn forget<'a>(&'a self, session: &'a str, id: &'a str) -> BoxFuture<'a, ()> {
         lock(&self.kept).retain(|job| {
             let status = job.status();
             (status.session.as_str(), status.id.as_str()) != (session, id)
         });
+        Box::pin(std::future::ready(()))
     }
 }

@@ -61,7 +61,7 @@ impl Tool for Exec {
             line: &params.command,
             description: params.description.as_deref(),
             timeout: params.timeout()?,
-            patience: params.patience(),
+            yield_ms: params.yield_ms(),
             background: params.in_background(),
             terminal: params.wants_terminal(),
             warnings: params.warnings(),

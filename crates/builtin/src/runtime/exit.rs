@@ -41,6 +41,7 @@ pub(super) fn ending(end: &JobEnd, line: &str) -> String {
         _ if end.not_run.is_some() => not_run(end).unwrap_or_default(),
         _ if end.timed_out => "Ended because its time was up".into(),
         _ if end.killed => "Ended because it was killed".into(),
+        _ if end.lost => "Ended unseen: the haft that ran it was gone before it".into(),
         (Some(code), _) => match explain_exit(line, code) {
             Some(meaning) => format!("Exit code: {code} ({meaning})"),
             None => format!("Exit code: {code}"),
@@ -120,16 +121,7 @@ mod tests {
 
     #[test]
     fn an_end_is_said_with_its_cause() {
-        let end = |code, signal| JobEnd {
-            code,
-            signal,
-            timed_out: false,
-            killed: false,
-            at: SystemTime::UNIX_EPOCH,
-            not_run: None,
-            usage: None,
-            spill: None,
-        };
+        let end = |code, signal| JobEnd { code, signal, ..JobEnd::unknown(SystemTime::UNIX_EPOCH) };
         for (end, text) in [
             (end(Some(0), None), "Exit code: 0"),
             (end(Some(1), None), "Exit code: 1 (grep: nothing was found)"),
@@ -143,6 +135,7 @@ mod tests {
             ),
             (JobEnd { timed_out: true, ..end(None, Some(9)) }, "Ended because its time was up"),
             (JobEnd { killed: true, ..end(None, Some(9)) }, "Ended because it was killed"),
+            (JobEnd { lost: true, ..end(None, None) }, "Ended unseen: the haft that ran it was gone before it"),
         ] {
             assert_eq!(ending(&end, "grep x"), text);
         }

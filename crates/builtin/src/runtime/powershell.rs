@@ -78,7 +78,7 @@ impl Params {
             line: &self.command,
             description: self.description.as_deref(),
             timeout: running::timeout(self.timeout, background || self.yield_ms.is_some())?,
-            patience: running::patience(self.yield_ms),
+            yield_ms: self.yield_ms,
             background,
             terminal: false,
             warnings: Vec::new(),

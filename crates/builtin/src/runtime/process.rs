@@ -64,17 +64,25 @@ impl Tool for Process {
             return Ok(list::listed(cx));
         }
         let job = found(params.job()?, cx)?;
-        match params.action {
-            Action::Poll => Ok(poll::polled(&*job, params.patience(), &self.positions, cx).await),
-            Action::Log => Ok(log::page(&*job, params.offset, params.limit, cx)),
-            Action::Kill => Ok(killed(&*job).await),
-            Action::Clear | Action::Remove => self.forgotten(&params, &*job, cx).await,
-            _ => input::given(&*job, &params).await,
+        let output = self.acted(&params, &*job, cx).await?;
+        if params.action == Action::Kill || tells_end(&output) {
+            job.acknowledge();
         }
+        Ok(output)
     }
 }
 
 impl Process {
+    async fn acted(&self, params: &Params, job: &dyn Job, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        match params.action {
+            Action::Poll => Ok(poll::polled(job, params.patience(), &self.positions, cx).await),
+            Action::Log => Ok(log::page(job, params.offset, params.limit, cx)),
+            Action::Kill => Ok(killed(job).await),
+            Action::Clear | Action::Remove => self.forgotten(params, job, cx).await,
+            _ => input::given(job, params).await,
+        }
+    }
+
     async fn forgotten(&self, params: &Params, job: &dyn Job, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let status = job.status();
         if status.end.is_none() {
@@ -84,11 +92,17 @@ impl Process {
             }
             job.kill().await;
         }
-        cx.process().forget(&status.id);
+        cx.process().forget(&status.id).await;
         self.positions.forget(&status);
         let ended = if status.end.is_none() { " It still ran, and was ended." } else { "" };
         Ok(ToolOutput::text(format!("Forgot job '{}'.{ended}", status.id)).with_details(json!({"job": status.id})))
     }
+}
+
+/// Whether what is shown says that the job has ended: it may have ended since.
+fn tells_end(output: &ToolOutput) -> bool {
+    let state = output.details.as_ref().and_then(|details| details["status"].as_str());
+    state.is_some_and(|state| state != "running")
 }
 
 /// A job of this session by its name.

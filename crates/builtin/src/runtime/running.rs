@@ -10,7 +10,7 @@ use std::time::Duration;
 use haft_contract::{Form, Job, JobOptions, ToolContext, ToolError, ToolOutput};
 
 use self::report::Report;
-pub(super) use self::time::{patience, timeout};
+pub(super) use self::time::timeout;
 
 /// Columns and rows of a terminal.
 const TERMINAL: (u16, u16) = (120, 30);
@@ -23,8 +23,8 @@ pub(super) struct Run<'a> {
     pub(super) description: Option<&'a str>,
     /// When it is ended.
     pub(super) timeout: Option<Duration>,
-    /// How long the call waits.
-    pub(super) patience: Duration,
+    /// After how long it goes on in the background, if the call says so.
+    pub(super) yield_ms: Option<u64>,
     /// Whether the call does not wait at all, and the input stays open.
     pub(super) background: bool,
     /// Whether it is given a terminal.
@@ -39,13 +39,14 @@ impl Run<'_> {
     /// Starts it, waits, and says what became of it.
     pub(super) async fn carried_out(self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let (job, remarks) = self.started(cx).await?;
-        let has_ended = if self.background { job.status().end.is_some() } else { follow::to_its_end(&*job, self.patience, cx).await? };
+        let patience = time::patience(self.yield_ms, cx.process().waits());
+        let has_ended = if self.background { job.status().end.is_some() } else { follow::to_its_end(&*job, patience, cx).await? };
         let mut report = Report::new(&self, cx);
         report.remarks.extend(remarks);
         if has_ended {
             return report.ended(&*job);
         }
-        cx.process().keep(Arc::clone(&job));
+        let job = cx.process().keep(job).await;
         Ok(report.running(&*job))
     }
 

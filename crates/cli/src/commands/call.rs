@@ -1,33 +1,64 @@
 //! `haft call`: one call, from the words of the command line to its one result.
 
-use haft_contract::{Arguments, Content, ErrorKind, ToolCall, ToolError, ToolOutput, ToolResult, base64};
+use std::path::Path;
+
+use haft_contract::{Arguments, Content, ErrorKind, JobScope, ToolCall, ToolError, ToolOutput, ToolResult, base64};
+use haft_engine::Session;
 use haft_store::StoreError;
 use serde_json::{Value, json};
 
 use crate::arguments::{Common, ToolWords};
 use crate::commands::block_on;
 use crate::commands::interrupt::interruptible;
+use crate::commands::staying;
 use crate::failure::{Exit, Failure, to_change};
 use crate::invocation::Invocation;
 use crate::output::{Output, error_text, note, warn};
 use crate::terminal::{show_waiting, stop_waiting};
-use crate::wire::{self, Asking, Wire, Wired};
+use crate::wire::{self, Asking, Following, Wire, Wired};
 
 pub(crate) fn run(common: Common, words: ToolWords) -> Result<Exit, Failure> {
     let registry = wire::registry()?;
     let invocation = Invocation::read("call", words, common, &registry)?;
     let output = Output::new(&invocation.common);
     let wire = Wire::with(registry, &invocation.common, &output)?;
-    let asking = if invocation.reads_standard_input() { Asking::Never } else { Asking::Allowed };
+    let reads_input = invocation.reads_standard_input();
+    let asking = if reads_input { Asking::Never } else { Asking::Allowed };
     let tool = invocation.tool.clone();
     let arguments = invocation.arguments(wire.settings.config.limits.argument_bytes)?.unwrap_or(Arguments::Text(String::new()));
+    let asked_at = staying::asked_at();
+    if asked_at.is_none() && staying::is_wanted(&arguments) {
+        // Made private before anything lies in it.
+        drop(wire::stores(&wire.settings.data_folder)?);
+        let input = reads_input.then(|| given(&arguments));
+        return staying::hand_over(&wire.run_folder(), input.as_deref());
+    }
     let call = ToolCall::new(call_id(), tool, arguments);
     block_on(async {
-        let log = wire::history(&wire.settings.data_folder)?;
-        let wired = wire.calling(&wire.settings.workspace, log, asking)?;
-        let answered = answer(&wired, call).await?;
-        answered.show(&output)
+        let stores = wire::stores(&wire.settings.data_folder)?;
+        let following = Following { waits: true, ..wire.following(&stores) };
+        let wired = wire.calling(&wire.settings.workspace, stores.log, following, asking)?;
+        adopt(&wired.session, &wire.settings.workspace).await;
+        let exit = answer(&wired, call).await?.show(&output)?;
+        if let Some(asked_at) = &asked_at {
+            staying::stay(asked_at, exit, &wired.session).await?;
+        }
+        Ok(exit)
     })
+}
+
+/// The arguments as they came from standard input.
+fn given(arguments: &Arguments) -> String {
+    match arguments {
+        Arguments::Text(text) => text.clone(),
+        Arguments::Json(value) => value.to_string(),
+    }
+}
+
+/// A person sees every command that goes on in this workspace, whichever session it belongs to.
+async fn adopt(session: &Session, workspace: &Path) {
+    let adopted = session.host().processes().adopt(session.id(), JobScope::Workspace(workspace.to_owned())).await;
+    adopted.unwrap_or_else(|error| warn(error.message()));
 }
 
 /// Enough of an id that no two calls share it.

@@ -14,7 +14,7 @@ use crate::commands::{block_on, history};
 use crate::failure::{Exit, Failure};
 use crate::output::{Output, note, print};
 use crate::page::Page;
-use crate::wire::{self, Asking, Stores, Wire};
+use crate::wire::{self, Asking, Following, Stores, Wire};
 
 /// Names the newest call, or the newest session, of this workspace.
 const LAST: &str = "last";
@@ -59,7 +59,7 @@ async fn newest_of(log: &Arc<dyn CallLog>, session: &str) -> Result<Option<CallR
 
 async fn take_session_back(wire: &Wire, log: &Arc<dyn CallLog>, session: &str, force: bool) -> Result<UndoneSession, Failure> {
     let call = newest_of(log, session).await?.ok_or_else(|| UndoError::NothingIn(session.to_owned()))?;
-    let wired = wire.calling(folder_of(&call, wire), Arc::clone(log), Asking::Never)?;
+    let wired = wire.calling(folder_of(&call, wire), Arc::clone(log), Following::default(), Asking::Never)?;
     Ok(wired.engine.undo_session(session, &**wired.session.host(), force).await?)
 }
 
@@ -81,7 +81,7 @@ pub(crate) async fn take_back(
     call: &CallRecord,
     force: bool,
 ) -> Result<Result<Undone, UndoError>, Failure> {
-    let wired = wire.calling(folder_of(call, wire), Arc::clone(log), Asking::Never)?;
+    let wired = wire.calling(folder_of(call, wire), Arc::clone(log), Following::default(), Asking::Never)?;
     Ok(wired.engine.undo(Some(&call.id), &**wired.session.host(), force).await)
 }
 

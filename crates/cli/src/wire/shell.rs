@@ -4,9 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use haft_config::{Config, ContainerEngine, ContainerSettings, SandboxBackend, SandboxMode};
-use haft_host::ShellOptions;
 use haft_host::sandbox::{Choice, ContainerOptions, Engine, Image, Launcher, Limits};
+use haft_host::{Jobs, ShellOptions};
 
+use super::jobs::RUN;
 use crate::failure::Failure;
 
 /// How long commands may take to end after they were asked to.
@@ -31,7 +32,9 @@ pub(super) fn options(config: &Config, data_folder: &Path) -> Result<ShellOption
         launcher,
         container: containers(&sandbox.container),
         limits,
-        folder: data_folder.join("run"),
+        folder: data_folder.join(RUN),
+        jobs: Jobs::default(),
+        waits: false,
         grace: GRACE,
     })
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use haft_contract::{ExecHost, Host, Job, JobEnd, JobOptions, LineRequest};
 use haft_host::sandbox::{Choice, ContainerOptions, Launcher, Limits};
-use haft_host::{HostOptions, LocalFiles, LocalHost, NetworkRules, ShellOptions, WorkspaceOptions};
+use haft_host::{HostOptions, Jobs, LocalFiles, LocalHost, NetworkRules, ShellOptions, WorkspaceOptions};
 use tempfile::TempDir;
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -41,6 +41,8 @@ impl Shop {
             limits: Limits::default(),
             folder: folder.path().join("run"),
             grace: GRACE,
+            jobs: Jobs::default(),
+            waits: false,
         };
         let host = LocalHost::new(Arc::clone(&files) as _, options).with_shell(shell, files);
         Self { host, folder }

@@ -1,11 +1,14 @@
 //! A program and all it starts, as one group that can be ended together.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 use tokio::process::{Child, Command};
 
 /// How long a group may take to end by itself after it was asked to.
@@ -110,7 +113,8 @@ impl Group {
     }
 }
 
-fn kill(leader: Pid, signal: Signal) {
+/// Signals every member of a group.
+pub(super) fn kill(leader: Pid, signal: Signal) {
     // It fails only when nobody is left, which is what is wanted, or when the last member changed its user and is beyond reach.
     // One that takes a terminal is between two groups for a moment, and not waited for yet, so its number is its own.
     if kill_process_group(leader, signal).is_err() {
@@ -119,11 +123,24 @@ fn kill(leader: Pid, signal: Signal) {
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
+fn process_handle(pid: Pid) -> Option<AsyncFd<OwnedFd>> {
+    watched(opened(pid)?).ok()
+}
+
+/// A process, held so that no later one of its number is meant.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(super) fn opened(pid: Pid) -> Option<OwnedFd> {
+    rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
+}
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(super) fn opened(_: Pid) -> Option<OwnedFd> {
+    None
+}
+
+/// A process that becomes readable when it ends.
 #[expect(deprecated, reason = "the replacement is unsafe; an owned descriptor keeps the promise that it asks for")]
-fn process_handle(pid: Pid) -> Option<tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>> {
-    use rustix::process::{PidfdFlags, pidfd_open};
-    use tokio::io::{Interest, unix::AsyncFd};
-    AsyncFd::with_interest(pidfd_open(pid, PidfdFlags::empty()).ok()?, Interest::READABLE).ok()
+pub(super) fn watched(process: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::with_interest(process, Interest::READABLE)
 }
 
 impl Drop for Group {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -61,6 +62,8 @@ pub(super) struct Shared {
     news: watch::Sender<u64>,
     pub(super) input: tokio::sync::Mutex<Option<pipe::Sender>>,
     pub(super) stop: CancellationToken,
+    /// Whether it goes on after its call.
+    pub(super) outlives: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -87,6 +90,7 @@ pub(super) fn start(mut command: Command, facts: Facts, options: JobOptions, kee
         news: watch::channel(0).0,
         input: tokio::sync::Mutex::new(streams.input),
         stop: CancellationToken::new(),
+        outlives: AtomicBool::new(false),
     });
     let output = Output::new(Arc::clone(&shared), streams.output, options.spill);
     let listed = Listed::new(shared.stop.clone());
@@ -178,6 +182,10 @@ impl Job for LineJob {
             }
             failed.map_or(Ok(()), Err)
         })
+    }
+
+    fn outlive(&self) {
+        self.shared.outlives.store(true, Ordering::Relaxed);
     }
 
     fn kill(&self) -> BoxFuture<'_, ()> {

@@ -17,13 +17,26 @@ pub(super) struct Kept {
 
 impl Kept {
     pub(super) fn push(&mut self, piece: &[u8]) {
-        let room = (HEAD - self.head.len()).min(piece.len());
+        // Behind a gap there is no beginning any more.
+        let is_beginning = self.head.len() as u64 == self.total;
+        let room = if is_beginning { (HEAD - self.head.len()).min(piece.len()) } else { 0 };
         self.head.extend_from_slice(&piece[..room]);
         let last = &piece[piece.len().saturating_sub(TAIL)..];
         let excess = (self.tail.len() + last.len()).saturating_sub(TAIL);
         self.tail.drain(..excess);
         self.tail.extend(last);
         self.total += piece.len() as u64;
+    }
+
+    /// The same for a piece that may begin behind the end so far: what lies between is not here.
+    pub(super) fn push_at(&mut self, position: u64, piece: &[u8]) {
+        if position > self.total {
+            self.tail.clear();
+            self.total = position;
+        }
+        // What is here already is not taken twice.
+        let known = usize::try_from(self.total - position).unwrap_or(piece.len());
+        self.push(piece.get(known..).unwrap_or_default());
     }
 
     /// Bytes so far.
@@ -78,6 +91,23 @@ mod tests {
                 assert_eq!(kept.from(tail as u64, usize::MAX), (tail as u64, all[tail..].to_vec()), "{total} in {piece}");
                 assert_eq!((kept.total(), kept.is_whole()), (total as u64, total <= HEAD + TAIL));
             }
+        }
+    }
+
+    #[test]
+    fn what_another_has_kept_is_kept_the_same() {
+        for total in [0, 10, HEAD, TAIL, HEAD + TAIL, HEAD + TAIL + 1, 3 * TAIL] {
+            let (kept, _) = counted(total, 4096);
+            let mut copy = Kept::default();
+            let mut position = 0;
+            while position < kept.total() {
+                let (from, bytes) = kept.from(position, TAIL);
+                copy.push_at(from, &bytes);
+                position = from + bytes.len() as u64;
+            }
+            copy.push_at(position.saturating_sub(5), &kept.from(position.saturating_sub(5), 5).1);
+            assert_eq!((copy.head(), copy.total(), copy.is_whole()), (kept.head(), kept.total(), kept.is_whole()), "{total}");
+            assert_eq!(copy.from(kept.kept_from(), TAIL), kept.from(kept.kept_from(), TAIL), "{total}");
         }
     }
 

@@ -26,16 +26,18 @@ const PROXY_PORT: u16 = 3128;
 pub(super) struct Lines {
     walls: Arc<Walls>,
     http: Arc<GuardedClient>,
-    jobs: Jobs,
     started: AtomicU64,
 }
 
 impl Lines {
     pub(super) fn new(options: ShellOptions, files: Arc<LocalFiles>, http: Arc<GuardedClient>) -> Self {
-        Self { walls: Arc::new(Walls::new(options, files)), http, jobs: Jobs::default(), started: AtomicU64::new(0) }
+        Self { walls: Arc::new(Walls::new(options, files)), http, started: AtomicU64::new(0) }
     }
     pub(super) fn jobs(&self) -> &Jobs {
-        &self.jobs
+        &self.walls.options().jobs
+    }
+    pub(super) fn waits(&self) -> bool {
+        self.walls.options().waits
     }
 
     pub(super) fn plan(&self, request: &LineRequest) -> Result<Line, ToolError> {
@@ -46,7 +48,7 @@ impl Lines {
     }
 
     pub(super) async fn start(&self, line: &Line, options: JobOptions) -> Result<Arc<dyn Job>, ToolError> {
-        if self.jobs.is_full() {
+        if self.jobs().is_full() {
             let advice = "End one with the process tool before starting another";
             return Err(ToolError::new(ErrorKind::ExecutionError, format!("Too many jobs run in the background. {advice}.")));
         }

@@ -10,7 +10,7 @@ use haft_sandbox::{
     usual_secrets,
 };
 
-use super::environment;
+use super::{Jobs, environment};
 use crate::LocalFiles;
 
 /// The shell of a container: whatever its root is, it has this one.
@@ -36,6 +36,10 @@ pub struct ShellOptions {
     pub folder: PathBuf,
     /// How long a line and all it started may take to end after it was asked to; then it is killed.
     pub grace: Duration,
+    /// The lines that go on after their calls.
+    pub jobs: Jobs,
+    /// Whether lines are waited for to their end, unless their calls say otherwise: nobody comes to follow them.
+    pub waits: bool,
 }
 
 /// Wraps lines in what was configured.

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 use haft_contract::{JobEnd, SpillFile, SpillWriter};
@@ -58,6 +59,7 @@ impl Watcher {
             signal: std::os::unix::process::ExitStatusExt::signal(&status),
             timed_out: end == End::TimedOut,
             killed: end == End::Killed,
+            lost: false,
             at: SystemTime::now(),
             not_run: not_run.flatten(),
             usage,
@@ -158,10 +160,11 @@ impl Output {
         self.shared.tell();
     }
 
-    /// The whole output as a file, if more was written than is shown.
+    /// The whole output as a file, if more was written than is shown, or someone may come for it later.
     async fn keep_whole(&mut self) -> Option<SpillFile> {
         let writer = self.spill.take()?;
-        let long = self.shared.state().kept.total() > SHORT;
-        if long { writer.finish().await.ok() } else { None }
+        let total = self.shared.state().kept.total();
+        let wanted = total > SHORT || (total > 0 && self.shared.outlives.load(Ordering::Relaxed));
+        if wanted { writer.finish().await.ok() } else { None }
     }
 }

@@ -19,7 +19,7 @@ fn text(job: &Arc<dyn Job>) -> String {
 }
 
 /// Whether any process still has this mark in its command line.
-fn is_alive(mark: &str) -> bool {
+pub(crate) fn is_alive(mark: &str) -> bool {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let command = |entry: std::fs::DirEntry| std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
     processes.map(command).any(|line| String::from_utf8_lossy(&line).contains(mark))
@@ -65,7 +65,7 @@ async fn a_dropped_job_ends_and_a_kept_one_goes_on() {
     let processes = world.host.processes();
     let dropped = started(&world, "sleep 4712.5", JobOptions::default()).await;
     let kept = started(&world, "read x; echo got $x", JobOptions { session: "s".into(), input: true, ..JobOptions::default() }).await;
-    processes.keep(Arc::clone(&kept));
+    processes.keep(Arc::clone(&kept)).await;
     let id = kept.status().id;
     drop((kept, dropped));
     for _ in 0..500 {
@@ -82,7 +82,7 @@ async fn a_dropped_job_ends_and_a_kept_one_goes_on() {
     assert_eq!((ended(&job).await.code, text(&job).as_str()), (Some(0), "got it\n"));
     let refused = job.write(b"more", false).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::ExecutionError, "{}", refused.message());
-    processes.forget("s", &id);
+    processes.forget("s", &id).await;
     assert!(processes.jobs("s").is_empty());
 }
 

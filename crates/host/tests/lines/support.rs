@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use haft_contract::{ExecHost, Host, Line, LineRequest, ToolError};
 use haft_host::sandbox::{Choice, ContainerOptions, Launcher, Limits};
-use haft_host::{HostOptions, LocalFiles, LocalHost, NetworkRules, ShellOptions, WorkspaceOptions};
+use haft_host::{HostOptions, Jobs, LocalFiles, LocalHost, NetworkRules, ShellOptions, WorkspaceOptions};
 use tempfile::TempDir;
 
 pub(crate) struct World {
@@ -17,6 +17,11 @@ pub(crate) struct World {
 impl World {
     /// Lines run on the machine itself: there is no program here that a sandbox could start from.
     pub(crate) fn new() -> Self {
+        Self::with_jobs(|_| Jobs::default())
+    }
+
+    /// The same, with jobs that are kept as these are for the folder of the world.
+    pub(crate) fn with_jobs(jobs: impl FnOnce(&Path) -> Jobs) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("workspace");
         std::fs::create_dir(&root).unwrap();
@@ -31,6 +36,8 @@ impl World {
             limits: Limits::default(),
             folder: folder.path().join("run"),
             grace: Duration::from_millis(500),
+            jobs: jobs(folder.path()),
+            waits: false,
         };
         let host = LocalHost::new(Arc::clone(&files) as _, options).with_shell(shell, files);
         Self { host, folder }

@@ -26,6 +26,7 @@ mod claims;
 mod database;
 mod failure;
 mod item;
+mod jobs;
 mod messages;
 mod migrate;
 mod open;
@@ -49,6 +50,7 @@ use rusqlite::Connection;
 
 use self::database::Database;
 use self::item::Change;
+pub use self::jobs::SqliteJobs;
 pub use self::sessions::SqliteSessionStore;
 use crate::{CallFilter, CallLog, CallRecord, PreImageRecord, StoreError};
 
@@ -102,6 +104,11 @@ impl SqliteCallLog {
     /// The sessions in the same database.
     pub fn sessions(&self) -> SqliteSessionStore {
         SqliteSessionStore::new(Arc::clone(&self.database))
+    }
+
+    /// The jobs in the same database.
+    pub fn jobs(&self) -> SqliteJobs {
+        SqliteJobs::new(Arc::clone(&self.database))
     }
 
     async fn written(&self, change: Change) -> Result<(), StoreError> {

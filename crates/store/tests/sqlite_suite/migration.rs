@@ -30,12 +30,12 @@ fn version(connection: &Connection) -> i64 {
 }
 
 #[tokio::test]
-async fn a_database_of_version_1_keeps_its_calls_and_gets_sessions() {
+async fn a_database_of_version_1_keeps_its_calls_and_gets_the_rest() {
     let folder = version_1();
     for _ in 0..2 {
         let log = open(folder.path());
         assert_eq!((log.get("r1").await.unwrap(), log.pre_images("r1").await.unwrap().len()), (record("r1"), 1));
-        assert_eq!(version(&outsider(folder.path())), 2);
+        assert_eq!(version(&outsider(folder.path())), 3);
     }
     let log = open(folder.path());
     let sessions = log.sessions();

@@ -2,6 +2,7 @@
 
 mod claims;
 mod crash;
+mod jobs;
 mod lifetime;
 mod locks;
 mod migration;

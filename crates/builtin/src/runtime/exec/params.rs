@@ -181,9 +181,9 @@ impl Params {
         Some(format!("the call itself wants a person to be asked ({wish})"))
     }
 
-    /// How long the call waits.
-    pub(super) fn patience(&self) -> Duration {
-        running::patience(self.yield_ms)
+    /// After how long it goes on in the background, if the call says so.
+    pub(super) fn yield_ms(&self) -> Option<u64> {
+        self.yield_ms
     }
 
     /// When the line is ended.

@@ -39,6 +39,22 @@ async fn a_line_gives_its_output() {
     assert_eq!(output, ToolOutput::text("hello").with_details(details));
 }
 
+#[tokio::test(start_paused = true)]
+async fn where_nobody_follows_a_line_it_is_waited_for_unless_the_call_says_otherwise() {
+    let slow = || Script::says("begun\n").waits(Duration::from_secs(600)).then_says("done\n");
+    for (arguments, expected) in [
+        (json!({"command": "make"}), "begun\ndone"),
+        (json!({"command": "make", "yield_ms": 1000}), "The command goes on in the background as job 'job-1' (pid 101)."),
+        (json!({"command": "make", "background": true}), "The command goes on in the background as job 'job-1' (pid 101)."),
+    ] {
+        let host = FakeHost::new();
+        host.processes.wait_for_lines();
+        host.processes.script(slow());
+        let text = expect_text(run(&host, arguments.clone()).await);
+        assert!(text.starts_with(expected), "{arguments}: {text}");
+    }
+}
+
 #[tokio::test]
 async fn codes_and_signals_are_results_and_explained() {
     for (line, script, text, changes) in [

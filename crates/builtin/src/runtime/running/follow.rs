@@ -13,8 +13,8 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// How much of the output an update shows, in bytes.
 const TAIL: usize = 2_000;
 
-/// Waits until the job has ended, and says whether it has within this time.
-pub(super) async fn to_its_end(job: &dyn Job, patience: Duration, cx: &ToolContext) -> Result<bool, ToolError> {
+/// Waits until the job has ended, and says whether it has within this time, if there is a limit to it.
+pub(super) async fn to_its_end(job: &dyn Job, patience: Option<Duration>, cx: &ToolContext) -> Result<bool, ToolError> {
     tokio::select! {
         biased;
         () = cx.cancelled() => {
@@ -22,8 +22,15 @@ pub(super) async fn to_its_end(job: &dyn Job, patience: Duration, cx: &ToolConte
             Err(ToolError::new(ErrorKind::Cancelled, "The call was cancelled, and its command ended."))
         }
         _ = job.ended() => Ok(true),
-        () = tokio::time::sleep(patience) => Ok(job.status().end.is_some()),
+        () = sleep(patience) => Ok(job.status().end.is_some()),
         never = shown(job, cx) => match never {},
+    }
+}
+
+async fn sleep(patience: Option<Duration>) {
+    match patience {
+        Some(patience) => tokio::time::sleep(patience).await,
+        None => std::future::pending().await,
     }
 }
 

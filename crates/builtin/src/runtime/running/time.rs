@@ -11,9 +11,10 @@ const TIMEOUT_SECONDS: f64 = 1_800.0;
 /// Nothing is waited for longer than a week.
 const MOST_TIMEOUT_SECONDS: f64 = 604_800.0;
 
-/// How long the call waits.
-pub(in super::super) fn patience(yield_ms: Option<u64>) -> Duration {
-    Duration::from_millis(yield_ms.unwrap_or(YIELD_MS).clamp(LEAST_YIELD_MS, MOST_YIELD_MS))
+/// How long the call waits: to the end, where that is the custom and the call does not say otherwise.
+pub(super) fn patience(yield_ms: Option<u64>, to_the_end: bool) -> Option<Duration> {
+    let unsaid = (!to_the_end).then_some(YIELD_MS);
+    Some(Duration::from_millis(yield_ms.or(unsaid)?.clamp(LEAST_YIELD_MS, MOST_YIELD_MS)))
 }
 
 /// When it is ended. What was put into the background on purpose is not, unless that is asked for.

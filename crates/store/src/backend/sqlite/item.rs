@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
+use super::jobs::JobChange;
 use super::session_change::SessionChange;
 use crate::{CallRecord, PreImageRecord, StoreError};
 
@@ -26,12 +27,14 @@ pub(super) enum Change {
     },
     Undone(String),
     Session(Box<SessionChange>),
+    Job(Box<JobChange>),
     /// Nothing; a flush waits for what is before it.
     Nothing,
 }
 
 pub(super) type Outcome = Result<(), StoreError>;
-/// The outcome for whoever waits: after messages were written, with the number that the next one will get, and else 0.
+/// The outcome for whoever waits: after messages were written, with the number that the next one will get; after a job
+/// began, with its own; and else 0.
 pub(super) type Answer = Result<u64, StoreError>;
 
 /// A change, and who waits for it.

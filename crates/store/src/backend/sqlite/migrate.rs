@@ -7,7 +7,11 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::StoreError;
 
 /// The first brings an empty file to version 1, and so on. What was released is never changed.
-const MIGRATIONS: &[&str] = &[include_str!("../migrations/0001_calls.sql"), include_str!("../migrations/0002_sessions.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../migrations/0001_calls.sql"),
+    include_str!("../migrations/0002_sessions.sql"),
+    include_str!("../migrations/0003_jobs.sql"),
+];
 
 /// The version this program knows.
 fn known() -> i64 {

@@ -8,7 +8,7 @@ use super::failure::is_own;
 use super::item::{Answer, Change, Item};
 use super::owners::Owners;
 use super::queue::Queue;
-use super::{rows, session_change};
+use super::{jobs, rows, session_change};
 use crate::StoreError;
 
 /// Writes until the queue is closed and empty.
@@ -54,6 +54,7 @@ fn commit(connection: &mut Connection, group: &[Item], owners: &Owners) -> rusql
 fn apply(connection: &Connection, change: &Change, owners: &Owners) -> rusqlite::Result<Answer> {
     let result = match change {
         Change::Session(change) => return session_change::apply(connection, change, owners),
+        Change::Job(change) => return jobs::apply(connection, change),
         Change::Record(record) => rows::put_call(connection, record).map(|()| true),
         Change::Image(image) => rows::put_image(connection, image).map(|()| true),
         Change::Withdrawn { record, path, after } => rows::remove_image(connection, record, path, after.as_deref()).map(|()| true),

@@ -1,0 +1,195 @@
+//! Jobs that are remembered beyond the process that runs them. Two hosts stand for two processes; where it matters that the
+//! first one is gone, it is a list without its desk, or a record of a process of its own.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use haft_contract::{ExecHost, Host, Job, JobOptions, JobRecord, JobRegistry, JobScope, JobStatus, ProcessRunner};
+use haft_host::Jobs;
+use haft_store::{SqliteCallLog, SqliteJobs};
+
+use crate::support::World;
+
+/// Where both processes look.
+struct Shared {
+    folder: tempfile::TempDir,
+    registry: Arc<SqliteJobs>,
+}
+
+impl Shared {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let registry = Arc::new(SqliteCallLog::open(folder.path()).unwrap().log.jobs());
+        Self { folder, registry }
+    }
+    fn world(&self) -> World {
+        World::with_jobs(|_| Jobs::remembered(Arc::clone(&self.registry) as _, Path::new("/workspace"), &self.folder.path().join("run")))
+    }
+    async fn record(&self, number: u64) -> JobRecord {
+        let records = self.registry.list(workspace()).await.unwrap();
+        records.into_iter().find(|record| record.number == number).unwrap()
+    }
+}
+
+fn workspace() -> JobScope {
+    JobScope::Workspace("/workspace".into())
+}
+
+async fn kept(world: &World, session: &str, line: &str) -> Arc<dyn Job> {
+    let options = JobOptions { session: session.into(), input: true, ..JobOptions::default() };
+    let job = world.host.processes().start(&world.line(line), options).await.unwrap();
+    world.host.processes().keep(job).await
+}
+
+async fn within<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(30), future).await.expect("it hangs")
+}
+
+/// Everything that a second process finds for its session.
+async fn found(world: &World, scope: JobScope) -> Vec<Arc<dyn Job>> {
+    let processes: &dyn ProcessRunner = world.host.processes();
+    within(processes.adopt("mine", scope)).await.unwrap();
+    processes.jobs("mine")
+}
+
+fn text(job: &dyn Job) -> String {
+    String::from_utf8_lossy(&job.output(0, usize::MAX).1).into_owned()
+}
+
+#[tokio::test]
+async fn another_process_sees_follows_feeds_and_ends_a_job() {
+    let shared = Shared::new();
+    let (runs, follows) = (shared.world(), shared.world());
+    let own = kept(&runs, "s", "echo ready; read x; echo got $x; sleep 4801.5").await;
+    within(own.changed(5)).await;
+    let [job] = found(&follows, workspace()).await.try_into().ok().unwrap();
+    let JobStatus { id, session, line, pid, .. } = job.status();
+    assert_eq!((id.as_str(), session.as_str(), line, pid), ("job-1", "mine", own.status().line, own.status().pid));
+    assert_eq!((own.status().id.as_str(), own.status().session.as_str(), text(&*job)), ("job-1", "s", "ready\n".into()));
+    job.write(b"it\n", false).await.unwrap();
+    within(job.changed(6)).await;
+    assert_eq!(text(&*job), "ready\ngot it\n");
+    // Listed once, however often it is looked for.
+    assert_eq!(found(&follows, workspace()).await.len(), 1);
+    within(job.kill()).await;
+    assert!(job.status().end.unwrap().killed && own.status().end.unwrap().killed);
+    let refused = job.write(b"more\n", false).await.unwrap_err();
+    assert!(refused.message().contains("takes no input"), "{}", refused.message());
+}
+
+#[tokio::test]
+async fn of_much_output_another_process_sees_the_beginning_and_the_end() {
+    let shared = Shared::new();
+    let (runs, follows) = (shared.world(), shared.world());
+    let own = kept(&runs, "s", "seq 100000; read x").await;
+    within(async {
+        while own.status().bytes < 588_895 {
+            own.changed(own.status().bytes).await;
+        }
+    })
+    .await;
+    let [job] = found(&follows, JobScope::Session("s".into())).await.try_into().ok().unwrap();
+    let (one, other) = (job.status(), own.status());
+    assert_eq!((one.bytes, one.kept_from, job.head()), (other.bytes, other.kept_from, own.head()));
+    assert_eq!(job.output(one.kept_from, usize::MAX), own.output(one.kept_from, usize::MAX));
+    own.kill().await;
+}
+
+#[tokio::test]
+async fn what_has_ended_is_remembered_with_how_and_with_all_it_said() {
+    let shared = Shared::new();
+    let runs = shared.world();
+    let own = kept(&runs, "s", "echo last words; exit 3").await;
+    within(own.ended()).await;
+    // The record follows the end.
+    within(async {
+        while shared.record(1).await.end.is_none() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    drop((own, runs));
+    let follows = shared.world();
+    let [job] = found(&follows, workspace()).await.try_into().ok().unwrap();
+    let end = within(job.ended()).await;
+    assert_eq!((end.code, end.killed, end.lost), (Some(3), false, false));
+    assert_eq!(follows.host.processes().notices("mine"), []);
+    follows.host.processes().forget("mine", "job-1").await;
+    assert_eq!(shared.registry.list(workspace()).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_job_whose_process_is_gone_with_its_keeper_ended_unseen() {
+    let shared = Shared::new();
+    let record = JobRecord {
+        number: 0,
+        session: "s".into(),
+        workspace: "/workspace".into(),
+        line: "make".into(),
+        directory: "/".into(),
+        host: ExecHost::Sandbox,
+        walls: "bubblewrap".into(),
+        // Our own number, but of another time.
+        pid: Some(std::process::id()),
+        born: Some(1),
+        started: SystemTime::now(),
+        keeper: "/nowhere.sock".into(),
+        end: None,
+        bytes: 0,
+    };
+    shared.registry.begin(record).await.unwrap();
+    let follows = shared.world();
+    let [job] = found(&follows, workspace()).await.try_into().ok().unwrap();
+    assert!(job.status().end.unwrap().lost);
+    assert!(shared.record(1).await.end.unwrap().lost);
+    // News for the session, once.
+    let notices = || follows.host.processes().notices("mine").into_iter().map(|job| job.id).collect::<Vec<_>>();
+    assert_eq!((notices(), notices()), (vec!["job-1".to_owned()], vec![]));
+}
+
+#[tokio::test]
+async fn what_outlived_its_keeper_can_still_be_ended() {
+    let shared = Shared::new();
+    let runs = shared.world();
+    let own = kept(&runs, "s", "(sleep 4802.5 &); sleep 4802.5").await;
+    let record = JobRecord { keeper: "/nowhere.sock".into(), number: 0, ..shared.record(1).await };
+    assert!(record.born.is_some());
+    shared.registry.forget(1).await.unwrap();
+    shared.registry.begin(record).await.unwrap();
+    let follows = shared.world();
+    let [job] = found(&follows, workspace()).await.try_into().ok().unwrap();
+    assert_eq!((job.status().id.as_str(), job.status().end), ("job-2", None));
+    assert!(job.write(b"x", false).await.unwrap_err().message().contains("the haft that ran it has ended"));
+    within(job.kill()).await;
+    assert!(job.status().end.unwrap().killed);
+    within(own.ended()).await;
+    assert!(!super::running::is_alive("sleep\x004802.5"), "something outlived the job");
+}
+
+#[tokio::test]
+async fn a_session_hears_once_of_an_end_that_it_was_not_told_of() {
+    let shared = Shared::new();
+    let world = shared.world();
+    let (told, untold) = (kept(&world, "s", "true").await, kept(&world, "s", "true").await);
+    within(async { tokio::join!(told.ended(), untold.ended()) }).await;
+    told.acknowledge();
+    let notices = |session: &str| world.host.processes().notices(session).into_iter().map(|job| job.id).collect::<Vec<_>>();
+    assert_eq!((notices("other"), notices("s"), notices("s")), (vec![], vec!["job-2".to_owned()], vec![]));
+}
+
+#[tokio::test]
+async fn a_list_takes_its_jobs_along_and_leaves_no_socket() {
+    let shared = Shared::new();
+    let world = shared.world();
+    let job = kept(&world, "s", "sleep 4803.5").await;
+    let sockets = || std::fs::read_dir(shared.folder.path().join("run")).unwrap().count();
+    assert_eq!(sockets(), 1);
+    let other = kept(&world, "s", "sleep 4803.5").await;
+    world.host.processes().forget("s", "job-1").await;
+    assert!(job.status().end.unwrap().killed);
+    drop(world);
+    assert!(within(other.ended()).await.killed);
+    drop((job, other));
+    assert_eq!(sockets(), 0);
+}
