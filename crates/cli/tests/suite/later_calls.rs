@@ -102,7 +102,7 @@ fn what_ended_meanwhile_is_told_with_all_that_it_said() {
 fn c07_whoever_is_killed_takes_its_command_along_and_the_next_call_says_so() {
     let world = World::new();
     for (number, signal) in [(1, Signal::KILL), (2, Signal::TERM)] {
-        let (stays, result) = background(&world, "(setsid sleep 60 &); sleep 60");
+        let (stays, result) = background(&world, "(sleep 60 &); sleep 60");
         let inside = result["details"]["pid"].as_u64().unwrap();
         stays.kill(signal);
         let began = Instant::now();
