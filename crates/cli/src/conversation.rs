@@ -50,9 +50,9 @@ impl Conversation {
     /// Opens it. What had to be repaired is told.
     pub(crate) async fn open(wire: &Wire, beginning: Beginning<'_>, watcher: Arc<dyn Watcher>) -> Result<Self, Failure> {
         let Chosen { provider, reason } = models::chosen(&wire.settings, beginning.model).await?;
-        let stores = wire::stores(&wire.settings.data_folder)?;
-        let following = wire.following(&stores);
-        let Stores { log, sessions, .. } = stores;
+        let opened = wire::stores(&wire.settings.data_folder)?;
+        let following = wire.following(&opened);
+        let Stores { log, sessions, .. } = opened;
         let record = match beginning.session {
             Some(id) => sessions.open(id).await?,
             None => sessions.create(NewSession::new(wire.settings.agent.as_str(), &wire.settings.workspace)).await?,
