@@ -3,6 +3,7 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::WaitOptions;
 use rustix::thread::{CapabilitySet, CapabilitySets};
@@ -38,6 +39,9 @@ pub(crate) struct Inner {
 pub(super) fn run(arguments: &[OsString]) -> Result<i32, Failure> {
     let (inner, rest): (Inner, _) = settings(arguments)?;
     let (name, arguments) = rest.split_first().ok_or_else(|| "the inner stage was given nothing to run".to_owned())?;
+    if nobody_listens() {
+        return Err("whoever started it is gone".to_owned().into());
+    }
     join(&inner.doors)?;
     if inner.terminal {
         terminal::take()?;
@@ -61,6 +65,15 @@ pub(super) fn run(arguments: &[OsString]) -> Result<i32, Failure> {
     }
     let started = program.spawn().map_err(|error| not_run(name, &error))?;
     reap(started.id())
+}
+
+/// Whether the other end of the output is closed already. Bubblewrap ends with its parent from before this stage on, but does not
+/// notice a parent that was gone by then.
+fn nobody_listens() -> bool {
+    let output = rustix::stdio::stdout();
+    let mut watched = [PollFd::new(&output, PollFlags::empty())];
+    let seen = rustix::event::poll(&mut watched, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
+    seen.is_ok() && watched[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
 }
 
 /// What bubblewrap does elsewhere. Without new privileges, root does not get them back by starting a program.
