@@ -15,7 +15,7 @@ pub(super) fn plan(request: &LineRequest, program: &Program, walls: &Walls, http
     let (named, path) = if host == ExecHost::Container { in_container(program) } else { installed(program, walls)? };
     let code = std::iter::once(request.line.clone());
     let mut runs = Exec::new(path, program.arguments.clone(), directory.path());
-    runs.named = named.to_owned();
+    named.clone_into(&mut runs.named);
     runs.host = host;
     let mut judged = runs.clone();
     match program.takes {
