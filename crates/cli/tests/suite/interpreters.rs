@@ -14,7 +14,7 @@ fn world_with_pwsh(script: &str) -> (World, String) {
     let folder = world.path("bin");
     fs::create_dir(&folder).unwrap();
     // Behind walls '/tmp' is private, but for what the person opens.
-    let opened = format!("[workspace]\nroots = [{{ path = {:?}, access = \"read-only\" }}]\n", folder.canonicalize().unwrap());
+    let opened = format!("[workspace]\nroots = [{{ path = '{}', access = \"read-only\" }}]\n", folder.canonicalize().unwrap().display());
     fs::write(world.path("config/haft/config.toml"), opened).unwrap();
     fs::write(folder.join("pwsh"), script).unwrap();
     fs::set_permissions(folder.join("pwsh"), fs::Permissions::from_mode(0o755)).unwrap();
