@@ -41,7 +41,7 @@ async fn a_line_gives_its_output() {
 
 #[tokio::test(start_paused = true)]
 async fn where_nobody_follows_a_line_it_is_waited_for_unless_the_call_says_otherwise() {
-    let slow = || Script::says("begun\n").waits(Duration::from_secs(600)).then_says("done\n");
+    let slow = || Script::says("begun\n").waits(Duration::from_mins(10)).then_says("done\n");
     for (arguments, expected) in [
         (json!({"command": "make"}), "begun\ndone"),
         (json!({"command": "make", "yield_ms": 1000}), "The command goes on in the background as job 'job-1' (pid 101)."),
