@@ -58,7 +58,7 @@ async fn a_shell_at_its_prompt_edits_lines_and_has_jobs() {
         shows(&job, "go\r\n").await;
         job.write(b"\x1a", false).await.unwrap();
         shows(&job, "Stopped").await;
-        job.write(b"jobs | wc -l; kill -9 %1; wait; exit 5\r", false).await.unwrap();
+        job.write(b"jobs | wc -l; kill -9 %1; disown -a; exit 5\r", false).await.unwrap();
         let end = ended(&job).await;
         assert_eq!(end.code, Some(5), "{host:?}: {}", text(&job));
         assert!(!text(&job).contains("no job control"), "{host:?}: {}", text(&job));
