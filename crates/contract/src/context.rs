@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::capability::{Clocks, Files, Http, Notices, Processes, Spills};
 use crate::{
-    BoxFuture, Connect, Dialect, Effect, Form, Host, Line, LineRequest, Location, Plan, PreImage, SeenFiles, SpillWriter, ToolError,
+    BoxFuture, Connect, Dialect, Effect, Form, Host, JobStatus, Line, LineRequest, Location, Plan, PreImage, SeenFiles, SpillWriter, ToolError,
 };
 
 /// Who and what a call is.
@@ -28,6 +28,7 @@ pub struct CallInfo {
 #[derive(Clone, Copy)]
 pub struct PlanContext<'a> {
     host: &'a dyn Host,
+    session: &'a str,
 }
 
 impl std::fmt::Debug for PlanContext<'_> {
@@ -39,7 +40,15 @@ impl std::fmt::Debug for PlanContext<'_> {
 impl<'a> PlanContext<'a> {
     /// For the engine.
     pub fn new(host: &'a dyn Host) -> Self {
-        Self { host }
+        Self { host, session: "" }
+    }
+    /// For a call of this session.
+    pub fn in_session(self, session: &'a str) -> Self {
+        Self { session, ..self }
+    }
+    /// The jobs of the session, oldest first, so that what is done to one can be judged by what it is.
+    pub fn jobs(&self) -> Vec<JobStatus> {
+        self.host.processes().jobs(self.session).iter().map(|job| job.status()).collect()
     }
     /// Resolves a path, so that it can stand in the plan.
     pub fn locate(&self, path: impl AsRef<Path>) -> Result<Location, ToolError> {

@@ -153,7 +153,7 @@ impl Engine {
         let (arguments, prepared) = self.rewritten(&entry, checked, session, stop, trail).await?;
         let prepared = match prepared {
             Some(prepared) => prepared,
-            None => plan(&engine.workers, &entry, arguments, session.host(), stop).await?,
+            None => plan(&engine.workers, &entry, arguments, session, stop).await?,
         };
         self.note_plan(prepared.plan(), trail);
         Ok(Ready { form: form.map(Spoken::form), entry, prepared })
@@ -190,7 +190,7 @@ impl Engine {
             workers: &engine.workers,
             entry,
             call: &trail.call,
-            host: session.host(),
+            session,
             stop,
         };
         stop.unless(rewrite(stage, draft)).await?

@@ -65,7 +65,7 @@ impl Engine {
         let form = entry.called(tool, session.dialect());
         let checked = check_as(&entry, form, &mut arguments, self.inner.limits.argument_bytes)?;
         let stop = Stop::new(session, None);
-        let prepared = plan(&self.inner.workers, &entry, checked.value.clone(), session.host(), &stop).await?;
+        let prepared = plan(&self.inner.workers, &entry, checked.value.clone(), session, &stop).await?;
         let decision = decide(&*self.inner.policy, offered, &entry, prepared.plan(), session);
         let hooks = self.hooks_about(&entry, &checked.value, Some(prepared.plan()), session);
         Ok(self.explanation(&entry, Some(prepared.plan()), noted(decision, hooks)))

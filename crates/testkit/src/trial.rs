@@ -67,7 +67,7 @@ impl Trial {
     }
     /// Plans and runs. There is no policy here, and no schema check: the arguments go to the tool as they are.
     pub async fn run(&self, tool: &dyn DynTool, arguments: Value) -> Result<ToolOutput, ToolError> {
-        let prepared = tool.prepare(arguments, &PlanContext::new(&*self.host))?;
+        let prepared = tool.prepare(arguments, &PlanContext::new(&*self.host).in_session("session-1"))?;
         let (plan, run) = prepared.into_parts();
         run(self.context(&tool.definition().name, plan)).await
     }

@@ -8,7 +8,7 @@ mod positions;
 
 use std::sync::Arc;
 
-use haft_contract::{Dialect, Form, FormParameter, Job, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput};
+use haft_contract::{Dialect, Effect, Form, FormParameter, Job, JobStatus, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput};
 use haft_macros::ToolMeta;
 use serde_json::json;
 
@@ -52,11 +52,21 @@ impl Tool for Process {
     type Params = Params;
     type Output = ToolOutput;
 
-    /// A job was judged when it was started, and its walls stay what they were, whatever it is given to read: so nothing is
-    /// planned here, and whoever may start a job may also follow it.
-    fn plan(&self, params: &Params, _: &PlanContext<'_>) -> Result<Plan, ToolError> {
+    /// A job was judged when it was started. Behind walls those stay what they were, whatever it is given to read; in front of
+    /// them what it is given may be anything, as if it were started with it.
+    fn plan(&self, params: &Params, cx: &PlanContext<'_>) -> Result<Plan, ToolError> {
         params.check()?;
-        Ok(Plan::nothing())
+        if !params.action.is_input() {
+            return Ok(Plan::nothing());
+        }
+        let (id, jobs) = (params.job()?, cx.jobs());
+        let job = jobs.iter().find(|job| job.id == id).ok_or_else(|| unknown(id, &jobs))?;
+        if job.host.is_walled() {
+            return Ok(Plan::nothing());
+        }
+        let (line, read) = (words::shown(&job.line), input::shown(params));
+        let why = format!("what job '{id}' ({line}) does with '{read}' outside the sandbox");
+        Ok(Plan::nothing().with(Effect::Unknown { why }))
     }
 
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
@@ -111,12 +121,16 @@ fn found(id: &str, cx: &ToolContext) -> Result<Arc<dyn Job>, ToolError> {
     if let Some(job) = jobs.iter().find(|job| job.status().id == id) {
         return Ok(Arc::clone(job));
     }
-    let running: Vec<String> = jobs.iter().map(|job| job.status()).filter(|job| job.end.is_none()).map(|job| job.id).collect();
+    Err(unknown(id, &jobs.iter().map(|job| job.status()).collect::<Vec<_>>()))
+}
+
+fn unknown(id: &str, jobs: &[JobStatus]) -> ToolError {
+    let running: Vec<&str> = jobs.iter().filter(|job| job.end.is_none()).map(|job| job.id.as_str()).collect();
     let known = match running.as_slice() {
         [] => "No job is running.".to_owned(),
         ids => format!("Running are: {}.", ids[..ids.len().min(NAMED)].join(", ")),
     };
-    Err(ToolError::validation(format!("There is no job '{}' in this session. {known} 'list' shows them all.", words::shown(id))))
+    ToolError::validation(format!("There is no job '{}' in this session. {known} 'list' shows them all.", words::shown(id)))
 }
 
 async fn killed(job: &dyn Job) -> ToolOutput {

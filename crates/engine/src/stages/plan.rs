@@ -7,7 +7,7 @@ use haft_contract::{Host, PlanContext, Prepared, Source, ToolError};
 use serde_json::Value;
 
 use super::run::{on_worker, panic_error, panicked};
-use crate::Entry;
+use crate::{Entry, Session};
 use crate::stop::Stop;
 use crate::workers::Workers;
 
@@ -16,20 +16,20 @@ pub(crate) async fn plan(
     workers: &Workers,
     entry: &Arc<Entry>,
     arguments: Value,
-    host: &Arc<dyn Host>,
+    session: &Session,
     stop: &Stop<'_>,
 ) -> Result<Prepared, ToolError> {
     if *entry.source() == Source::BuiltIn {
-        return planned(entry, arguments, &**host);
+        return planned(entry, arguments, &**session.host(), session.id());
     }
     let timeout = entry.definition().timeout;
-    let (entry, host) = (Arc::clone(entry), Arc::clone(host));
-    let outcome = on_worker(workers, async move { planned(&entry, arguments, &*host) }, timeout, stop).await?;
+    let (entry, host, id) = (Arc::clone(entry), Arc::clone(session.host()), Arc::clone(session.id()));
+    let outcome = on_worker(workers, async move { planned(&entry, arguments, &*host, &id) }, timeout, stop).await?;
     outcome.unwrap_or_else(|error| Err(panicked(error)))
 }
 
-fn planned(entry: &Entry, arguments: Value, host: &dyn Host) -> Result<Prepared, ToolError> {
-    let context = PlanContext::new(host);
+fn planned(entry: &Entry, arguments: Value, host: &dyn Host, session: &str) -> Result<Prepared, ToolError> {
+    let context = PlanContext::new(host).in_session(session);
     let prepared = std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool().prepare(arguments, &context)));
     prepared.unwrap_or_else(|payload| Err(panic_error(&*payload)))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_contract::{Arguments, CallInfo, ErrorKind, Host, Prepared, ToolError};
+use haft_contract::{Arguments, CallInfo, ErrorKind, Prepared, ToolError};
 use serde_json::Value;
 
 use super::arguments::{self, Checked};
@@ -12,7 +12,7 @@ use crate::events::EventSink;
 use crate::hooks::{Asked, Before, HookCall, Hooks};
 use crate::stop::Stop;
 use crate::workers::Workers;
-use crate::{Entry, Limits};
+use crate::{Entry, Limits, Session};
 
 /// What the stage looks at.
 #[derive(Clone, Copy)]
@@ -23,7 +23,7 @@ pub(crate) struct Rewriting<'a> {
     pub(crate) workers: &'a Workers,
     pub(crate) entry: &'a Arc<Entry>,
     pub(crate) call: &'a CallInfo,
-    pub(crate) host: &'a Arc<dyn Host>,
+    pub(crate) session: &'a Session,
     pub(crate) stop: &'a Stop<'a>,
 }
 
@@ -85,7 +85,7 @@ pub(crate) async fn rewrite(stage: Rewriting<'_>, draft: &mut Draft) -> Result<(
 async fn ask(stage: Rewriting<'_>, draft: &mut Draft, hook: &Asked) -> Result<bool, Early> {
     if hook.needs_effects() && draft.prepared.is_none() {
         let arguments = draft.checked.value.clone();
-        draft.prepared = Some(plan(stage.workers, stage.entry, arguments, stage.host, stage.stop).await?);
+        draft.prepared = Some(plan(stage.workers, stage.entry, arguments, stage.session, stage.stop).await?);
     }
     let candidate = stage.entry.candidate();
     let effects = draft.prepared.as_ref().map(|prepared| prepared.plan().effects());

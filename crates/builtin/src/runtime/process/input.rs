@@ -31,6 +31,13 @@ pub(super) async fn given(job: &dyn Job, params: &Params) -> Result<ToolOutput, 
     Ok(ToolOutput::text(text).with_details(details))
 }
 
+/// The input of a call, for whoever judges it.
+pub(super) fn shown(params: &Params) -> String {
+    let texts = [&params.literal, &params.data, &params.text].into_iter().flatten().cloned();
+    let keys = [&params.hex, &params.keys].into_iter().flatten().flatten().cloned();
+    texts.chain(keys).collect::<Vec<_>>().join(" ")
+}
+
 fn input(params: &Params, terminal: bool) -> Result<Typed, ToolError> {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let plain = |text: String| Typed { bytes: text.into_bytes(), warnings: Vec::new() };

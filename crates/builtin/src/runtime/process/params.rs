@@ -89,6 +89,11 @@ impl Params {
 }
 
 impl Action {
+    /// Whether it gives the job something to read.
+    pub(super) const fn is_input(self) -> bool {
+        matches!(self, Self::Write | Self::SendKeys | Self::Submit | Self::Paste)
+    }
+
     const fn name(self) -> &'static str {
         match self {
             Self::List => "list",

@@ -294,12 +294,27 @@ async fn one_session_does_not_see_the_jobs_of_another() {
     assert_eq!(session.host.processes.jobs("session-1").len(), 1);
 }
 
-#[test]
-fn a_call_touches_nothing_that_was_not_judged_before() {
-    let host = FakeHost::new();
-    let arguments = json!({"action": "write", "job": "job-1", "data": "x"});
-    let prepared = Erased::new(Process::new()).prepare(arguments, &PlanContext::new(&*host)).unwrap();
-    assert_eq!(prepared.plan().effects().len(), 0);
+#[tokio::test(start_paused = true)]
+async fn input_is_judged_again_where_there_are_no_walls() {
+    for (host, expected) in [
+        ("sandbox", &[][..]),
+        ("host", &["what job 'job-1' (python3 -i) does with 'rm' outside the sandbox"]),
+    ] {
+        let session = Session::new();
+        session.start(json!({"command": "python3 -i", "host": host}), Script::says("").waits(minutes(10))).await;
+        for (action, key) in [("write", "data"), ("submit", "data"), ("paste", "text"), ("send-keys", "literal"), ("poll", "data")] {
+            let arguments = json!({"action": action, "job": "job-1", key: "rm"});
+            let context = PlanContext::new(&*session.host).in_session("session-1");
+            let (plan, _) = session.process.prepare(arguments, &context).unwrap().into_parts();
+            let effects: Vec<String> = plan.effects().iter().map(|effect| effect.target()).collect();
+            let expected = if action == "poll" { &[] } else { expected };
+            assert_eq!(effects, expected, "{host} {action}");
+        }
+    }
+    let arguments = json!({"action": "write", "job": "job-9", "data": "x"});
+    let refused = Erased::new(Process::new()).prepare(arguments, &PlanContext::new(&*FakeHost::new())).map(drop);
+    let message = "There is no job 'job-9' in this session. No job is running. 'list' shows them all.";
+    assert_eq!(expect_error(refused), (ErrorKind::ValidationError, message.into()));
 }
 
 #[test]
