@@ -4,6 +4,7 @@
 
 mod suite {
     mod agents;
+    mod bad_commands;
     mod calls;
     mod cancel;
     mod chat;

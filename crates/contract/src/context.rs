@@ -8,7 +8,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::capability::{Clocks, Files, Http, Notices, Processes, Spills};
 use crate::{
-    BoxFuture, Connect, Dialect, Effect, Form, Host, JobStatus, Line, LineRequest, Location, Plan, PreImage, SeenFiles, SpillWriter, ToolError,
+    BoxFuture, Connect, Dialect, Effect, Form, Host, JobStatus, Line, LineRequest, Location, Plan, PreImage, SeenFiles, SpillWriter,
+    ToolError,
 };
 
 /// Who and what a call is.

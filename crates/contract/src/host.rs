@@ -400,4 +400,6 @@ pub struct SpillFile {
     pub path: PathBuf,
     /// Its size.
     pub bytes: u64,
+    /// Whether there was more than it may hold, so that it has the beginning alone.
+    pub cut: bool,
 }

@@ -78,7 +78,7 @@ impl Journal for CallJournal {
             // Spills are rare, so each may pay for the old ones. One that cannot be removed is no reason to lose this one.
             self.blobs.prune(self.limits.age).await.ok();
             let blob = self.blobs.spill(extension).await.map_err(not_spilled)?;
-            let spill = Spill { blob, redactor: Redactor::default(), bytes: 0, limit: self.limits.bytes };
+            let spill = Spill { blob, redactor: Redactor::default(), bytes: 0, cut: false, limit: self.limits.bytes };
             Ok(Box::new(spill) as Box<dyn SpillWriter>)
         })
     }
@@ -99,19 +99,21 @@ struct Spill {
     blob: Box<dyn BlobWriter>,
     redactor: Redactor,
     bytes: u64,
+    cut: bool,
     limit: u64,
 }
 
 impl Spill {
     async fn put(&mut self, bytes: &[u8]) -> Result<(), ToolError> {
-        let room = usize::try_from(self.limit.saturating_sub(self.bytes)).unwrap_or(usize::MAX);
-        if room == 0 {
+        if self.cut {
             return Ok(());
         }
+        let room = usize::try_from(self.limit.saturating_sub(self.bytes)).unwrap_or(usize::MAX);
         let fits = &bytes[..bytes.len().min(room)];
         self.blob.write(fits).await.map_err(not_spilled)?;
         self.bytes += fits.len() as u64;
         if fits.len() < bytes.len() {
+            self.cut = true;
             let mark = format!("\n(cut here: a spill holds at most {} bytes)\n", self.limit);
             self.blob.write(mark.as_bytes()).await.map_err(not_spilled)?;
         }
@@ -122,6 +124,10 @@ impl Spill {
 impl SpillWriter for Spill {
     fn write<'a>(&'a mut self, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), ToolError>> {
         Box::pin(async move {
+            // Nobody will read the rest, so it is not looked through for secrets either.
+            if self.cut {
+                return Ok(());
+            }
             let ready = self.redactor.push(bytes);
             self.put(&ready).await
         })
@@ -131,9 +137,9 @@ impl SpillWriter for Spill {
         Box::pin(async move {
             let rest = std::mem::take(&mut self.redactor).finish();
             self.put(&rest).await?;
-            let bytes = self.bytes;
+            let (bytes, cut) = (self.bytes, self.cut);
             let path: PathBuf = self.blob.finish().await.map_err(not_spilled)?;
-            Ok(SpillFile { path, bytes })
+            Ok(SpillFile { path, bytes, cut })
         })
     }
 }

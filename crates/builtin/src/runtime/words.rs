@@ -75,12 +75,14 @@ pub(super) fn left_out(excerpt: &Excerpt, end: Option<&JobEnd>, cx: &ToolContext
     let Some(end) = end else { return format!("(… {size} left out …)") };
     let Some(spill) = &end.spill else { return format!("(… {size} left out, and could not be kept …)") };
     let path = spill.path.display();
+    // More than the limit of the configuration is not kept.
+    let kept = if spill.cut { format!("The first {} of all", words::size(spill.bytes)) } else { "All of it".to_owned() };
     match excerpt.line {
         Some(line) => {
             let (reader, place) = reading::from_line(cx.dialect(), line);
-            format!("(… {size} left out. All of it is in '{path}': {reader} with {place} goes on …)")
+            format!("(… {size} left out. {kept} is in '{path}': {reader} with {place} goes on …)")
         }
-        None => format!("(… {size} left out. All of it is in '{path}' …)"),
+        None => format!("(… {size} left out. {kept} is in '{path}' …)"),
     }
 }
 

@@ -22,11 +22,16 @@ pub(crate) struct Shop {
 
 impl Shop {
     pub(crate) fn new() -> Self {
-        Self::with_launcher(|_| PathBuf::from(env!("CARGO_BIN_EXE_haft")))
+        Self::with_limits(Limits::default())
+    }
+
+    /// Whose lines may use so much.
+    pub(crate) fn with_limits(limits: Limits) -> Self {
+        Self::with_launcher(limits, |_| PathBuf::from(env!("CARGO_BIN_EXE_haft")))
     }
 
     /// With another program to start from, given the folder of this test.
-    pub(crate) fn with_launcher(launcher: impl FnOnce(&TempDir) -> PathBuf) -> Self {
+    fn with_launcher(limits: Limits, launcher: impl FnOnce(&TempDir) -> PathBuf) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("workspace");
         fs::create_dir(&root).unwrap();
@@ -38,7 +43,7 @@ impl Shop {
             required: true,
             launcher: Launcher::at(launcher(&folder)),
             container: ContainerOptions::default(),
-            limits: Limits::default(),
+            limits,
             folder: folder.path().join("run"),
             grace: GRACE,
             jobs: Jobs::default(),
@@ -88,13 +93,13 @@ pub(crate) async fn shows(job: &Arc<dyn Job>, wanted: &str) {
 }
 
 /// A number of seconds that names the sleeping processes of one job.
-fn marker() -> String {
+pub(crate) fn marker() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     format!("{}.{}", 100_000 + std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// How many processes of the machine have this word among their arguments.
-fn processes_with(word: &str) -> usize {
+pub(crate) fn processes_with(word: &str) -> usize {
     let numbers = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     let lines = numbers.map(|pid| fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default());
     lines.filter(|line| line.split(|byte| *byte == 0).any(|argument| argument == word.as_bytes())).count()
@@ -152,7 +157,7 @@ async fn whoever_ends_a_sandboxed_job_ends_all_of_it() {
     }
 }
 
-async fn until(what: &str, so: impl Fn() -> bool) {
+pub(crate) async fn until(what: &str, so: impl Fn() -> bool) {
     for _ in 0..3000 {
         if so() {
             return;
@@ -203,7 +208,7 @@ async fn what_a_job_used_is_told() {
 #[tokio::test]
 async fn c11_without_its_walls_a_command_does_not_run_wherever_setting_up_ends() {
     // The launcher is there when the sandbox is tried out, and broken in many ways when a command is to run.
-    let shop = Shop::with_launcher(|folder| {
+    let shop = Shop::with_launcher(Limits::default(), |folder| {
         let launcher = folder.path().join("launcher");
         fs::copy(env!("CARGO_BIN_EXE_haft"), &launcher).unwrap();
         launcher

@@ -7,9 +7,9 @@ use haft_contract::{Host, PlanContext, Prepared, Source, ToolError};
 use serde_json::Value;
 
 use super::run::{on_worker, panic_error, panicked};
-use crate::{Entry, Session};
 use crate::stop::Stop;
 use crate::workers::Workers;
+use crate::{Entry, Session};
 
 /// Asks the tool what the call will do. A tool that is not ours plans on a thread that may block, under its timeout.
 pub(crate) async fn plan(
