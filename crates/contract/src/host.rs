@@ -389,6 +389,10 @@ pub trait SystemInfo: Send + Sync {
 pub trait SpillWriter: Send {
     /// Adds to it.
     fn write<'a>(&'a mut self, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), ToolError>>;
+    /// Whether it was given more than it may hold, and has the beginning alone.
+    fn is_cut(&self) -> bool {
+        false
+    }
     /// Ends it; only now can it be read.
     fn finish(self: Box<Self>) -> BoxFuture<'static, Result<SpillFile, ToolError>>;
 }
@@ -400,6 +404,4 @@ pub struct SpillFile {
     pub path: PathBuf,
     /// Its size.
     pub bytes: u64,
-    /// Whether there was more than it may hold, so that it has the beginning alone.
-    pub cut: bool,
 }

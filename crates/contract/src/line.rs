@@ -161,6 +161,9 @@ pub struct JobEnd {
     pub not_run: Option<String>,
     /// What it used with all that it waited for, as far as the machine tells.
     pub usage: Option<JobUsage>,
+    /// Whether there was more output than is kept, so that its beginning alone is.
+    #[serde(default)]
+    pub cut: bool,
     /// All of its output, if there was any and it could be kept.
     #[serde(skip)]
     pub spill: Option<SpillFile>,
@@ -180,7 +183,18 @@ pub struct JobUsage {
 impl JobEnd {
     /// An end of which nothing is known but when it was.
     pub const fn unknown(at: SystemTime) -> Self {
-        Self { code: None, signal: None, timed_out: false, killed: false, lost: false, at, not_run: None, usage: None, spill: None }
+        Self {
+            code: None,
+            signal: None,
+            timed_out: false,
+            killed: false,
+            lost: false,
+            at,
+            not_run: None,
+            usage: None,
+            cut: false,
+            spill: None,
+        }
     }
 }
 

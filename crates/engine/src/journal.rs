@@ -133,13 +133,17 @@ impl SpillWriter for Spill {
         })
     }
 
+    fn is_cut(&self) -> bool {
+        self.cut
+    }
+
     fn finish(mut self: Box<Self>) -> BoxFuture<'static, Result<SpillFile, ToolError>> {
         Box::pin(async move {
             let rest = std::mem::take(&mut self.redactor).finish();
             self.put(&rest).await?;
-            let (bytes, cut) = (self.bytes, self.cut);
+            let bytes = self.bytes;
             let path: PathBuf = self.blob.finish().await.map_err(not_spilled)?;
-            Ok(SpillFile { path, bytes, cut })
+            Ok(SpillFile { path, bytes })
         })
     }
 }

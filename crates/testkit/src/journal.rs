@@ -107,7 +107,7 @@ impl SpillWriter for FakeSpill {
         Box::pin(async move {
             let bytes = self.content.len() as u64;
             self.files.put(&self.path, self.content);
-            Ok(SpillFile { path: self.path, bytes, cut: false })
+            Ok(SpillFile { path: self.path, bytes })
         })
     }
 }

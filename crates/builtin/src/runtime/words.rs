@@ -76,7 +76,7 @@ pub(super) fn left_out(excerpt: &Excerpt, end: Option<&JobEnd>, cx: &ToolContext
     let Some(spill) = &end.spill else { return format!("(… {size} left out, and could not be kept …)") };
     let path = spill.path.display();
     // More than the limit of the configuration is not kept.
-    let kept = if spill.cut { format!("The first {} of all", words::size(spill.bytes)) } else { "All of it".to_owned() };
+    let kept = if end.cut { format!("The first {} of all", words::size(spill.bytes)) } else { "All of it".to_owned() };
     match excerpt.line {
         Some(line) => {
             let (reader, place) = reading::from_line(cx.dialect(), line);

@@ -63,6 +63,7 @@ impl Watcher {
             at: SystemTime::now(),
             not_run: not_run.flatten(),
             usage,
+            cut: self.output.spill.as_ref().is_some_and(|spill| spill.is_cut()),
             spill: self.output.keep_whole().await,
         };
         // What is left of it on the machine is gone before anyone hears of its end. It may wait for processes that die.

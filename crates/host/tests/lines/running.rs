@@ -63,18 +63,23 @@ async fn at_its_time_it_ends_with_all_it_started_and_what_it_said_stays() {
 async fn a_dropped_job_ends_and_a_kept_one_goes_on() {
     let world = World::new();
     let processes = world.host.processes();
-    let dropped = started(&world, "sleep 4712.5", JobOptions::default()).await;
+    let seconds = format!("{}.5", 40_000 + std::process::id());
+    let mark = format!("sleep\0{seconds}");
+    let dropped = started(&world, &format!("sleep {seconds}"), JobOptions::default()).await;
+    while !is_alive(&mark) {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
     let kept = started(&world, "read x; echo got $x", JobOptions { session: "s".into(), input: true, ..JobOptions::default() }).await;
     processes.keep(Arc::clone(&kept)).await;
     let id = kept.status().id;
     drop((kept, dropped));
     for _ in 0..500 {
-        if !is_alive("sleep\x004712.5") {
+        if !is_alive(&mark) {
             break;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    assert!(!is_alive("sleep\x004712.5"), "a dropped job goes on");
+    assert!(!is_alive(&mark), "a dropped job goes on");
     assert!(processes.jobs("other").is_empty(), "another session's job is listed");
     let job = processes.jobs("s").pop().unwrap();
     assert_eq!(job.status().id, id);
