@@ -32,6 +32,7 @@ pub(crate) use self::lint::warn_of_idle_rules;
 pub(crate) use self::settings::{
     Settings, Trust, check, config_file, data_folder, read, refused, report_width, tried, user_file, workspace,
 };
+use self::shell::Calls;
 pub(crate) use self::trust::Trusted;
 use crate::arguments::{Common, Who};
 use crate::failure::Failure;
@@ -167,7 +168,7 @@ impl Wire {
 
     /// The same for a named agent and whoever stands behind it.
     pub(crate) fn listing_as(&self, agent: &str, who: &Who) -> Result<Session, Failure> {
-        let host = self.host(&self.settings.workspace, None, Following::default())?;
+        let host = self.host(&self.settings.workspace, None, Following::default(), Calls::OfPerson)?;
         Ok(as_if(self.session(host, agent, Asking::Never, None), who).build())
     }
 
@@ -179,7 +180,7 @@ impl Wire {
     /// An engine that explains: it plans against the real files, and nothing is recorded.
     pub(crate) fn explaining(&self) -> Result<Explaining<'_>, Failure> {
         let blobs = open_blobs(&self.settings.data_folder)?;
-        let host = self.host(&self.settings.workspace, Some(blobs.spill_folder()), Following::default())?;
+        let host = self.host(&self.settings.workspace, Some(blobs.spill_folder()), Following::default(), Calls::OfPerson)?;
         let engine = self.engine(Arc::new(InMemoryCallLog::default()), blobs, &self.settings.workspace)?;
         Ok(Explaining { wire: self, engine, host })
     }
@@ -187,7 +188,7 @@ impl Wire {
     /// An engine that answers calls, and takes them back, in this folder.
     pub(crate) fn calling(&self, folder: &Path, log: Arc<dyn CallLog>, following: Following, asking: Asking) -> Result<Wired, Failure> {
         let blobs = open_blobs(&self.settings.data_folder)?;
-        let host = self.host(folder, Some(blobs.spill_folder()), following)?;
+        let host = self.host(folder, Some(blobs.spill_folder()), following, Calls::OfPerson)?;
         let engine = self.engine(Arc::clone(&log), blobs, folder)?;
         Ok(Wired { engine, session: self.session(host, &self.settings.agent, asking, None).build(), log })
     }
@@ -204,7 +205,7 @@ impl Wire {
     ) -> Result<Wired, Failure> {
         let folder = &self.settings.workspace;
         let blobs = open_blobs(&self.settings.data_folder)?;
-        let host = self.host(folder, Some(blobs.spill_folder()), following)?;
+        let host = self.host(folder, Some(blobs.spill_folder()), following, Calls::OfModel)?;
         let engine = self.engine(Arc::clone(&log), blobs, folder)?;
         let session = self.session(host, &self.settings.agent, asking, Some(watcher));
         let session = session.model(model.provider.as_str(), Some(model.name.clone()));
@@ -262,7 +263,7 @@ impl Wire {
         Following::remembered(Arc::clone(&stores.jobs), &self.settings.workspace, &self.settings.data_folder)
     }
 
-    fn host(&self, root: &Path, spills: Option<&Path>, following: Following) -> Result<Arc<LocalHost>, Failure> {
+    fn host(&self, root: &Path, spills: Option<&Path>, following: Following, calls: Calls) -> Result<Arc<LocalHost>, Failure> {
         let network = &self.settings.config.network;
         let network = NetworkRules::parse(&network.allow, &network.deny).map_err(|error| Failure::config(error.to_string()))?;
         let workspace = self.workspace_options(root, spills)?;
@@ -271,14 +272,14 @@ impl Wire {
         let files = LocalFiles::open(workspace).map_err(|error| Failure::config(error.message()))?;
         let (files, alert_log) = (Arc::new(files), self.settings.data_folder.join("alerts.log"));
         let Following { jobs, waits } = following;
-        let shell = haft_host::ShellOptions { jobs, waits, ..self.shell()? };
+        let shell = haft_host::ShellOptions { jobs, waits, ..shell::options(&self.settings.config, &self.settings.data_folder, calls)? };
         let host = LocalHost::new(Arc::clone(&files) as _, HostOptions { network, alert_log });
         Ok(Arc::new(host.with_helpers(shell.launcher.clone(), hidden).with_shell(shell, files)))
     }
 
     /// How commands run here.
     pub(crate) fn shell(&self) -> Result<haft_host::ShellOptions, Failure> {
-        shell::options(&self.settings.config, &self.settings.data_folder)
+        shell::options(&self.settings.config, &self.settings.data_folder, Calls::OfPerson)
     }
 
     fn workspace_options(&self, root: &Path, spills: Option<&Path>) -> Result<WorkspaceOptions, Failure> {

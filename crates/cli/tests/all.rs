@@ -7,6 +7,7 @@ mod suite {
     mod bad_commands;
     mod calls;
     mod cancel;
+    mod changes;
     mod chat;
     mod chatting;
     mod config;

@@ -1,6 +1,6 @@
 //! Running commands: which programs, who is asked, where, and with how much of the machine.
 
-use haft_contract::ExecHost;
+use haft_contract::{Changes, ExecHost};
 
 use crate::config::{number, word};
 use crate::provenance::Provenance;
@@ -59,6 +59,8 @@ pub struct Exec {
     pub host: ExecHost,
     /// How much of the machine they may use.
     pub limits: ExecLimits,
+    /// What becomes of what they change, behind walls.
+    pub changes: Changes,
 }
 
 /// Whether the walls around commands must stand.
@@ -140,6 +142,8 @@ pub(crate) const SECURITY: &[&str] = &["full", "safe-bin", "paranoid"];
 /// The words of `exec.ask`. `auto` is neither looser nor stricter than the others: it refuses, and never asks.
 pub(crate) const ASK: &[&str] = &[AUTO, "smart", "always"];
 pub(crate) const AUTO: &str = "auto";
+/// The words of `exec.changes`, loosest first.
+pub(crate) const CHANGES: &[&str] = &["direct", "undo", "review"];
 /// The words of `exec.host`.
 pub(crate) const HOSTS: &[&str] = &["host", "node", "container", "sandbox"];
 /// The words of `sandbox.mode`, loosest first.
@@ -167,6 +171,7 @@ pub(crate) fn aliases(key: &str) -> impl Iterator<Item = (&'static str, &'static
 impl From<&Provenance> for Exec {
     fn from(settings: &Provenance) -> Self {
         let host = word(settings, "exec.host");
+        let changes = word(settings, "exec.changes");
         Self {
             security: word(settings, "exec.security").map(security),
             ask: ask(word(settings, "exec.ask")),
@@ -179,6 +184,7 @@ impl From<&Provenance> for Exec {
                 open_files: number(settings, "exec.limits.open_files"),
                 tmp_size: size(settings, "exec.limits.tmp_size"),
             },
+            changes: Changes::ALL.into_iter().find(|known| Some(known.as_str()) == changes).unwrap_or(Changes::Review),
         }
     }
 }

@@ -11,14 +11,14 @@ use crate::{
     WriteMode, Written,
 };
 
-fn unplanned(what: &str, target: &str) -> ToolError {
+pub(crate) fn unplanned(what: &str, target: &str) -> ToolError {
     ToolError::denied(format!(
         "The tool tried to {what} '{target}', which its plan does not name. This is a fault of the tool; nothing was done."
     ))
 }
 
 /// A context that was kept beyond its call reaches nothing: the locks and the time of the call are gone.
-fn alive(cx: &ToolContext) -> Result<(), ToolError> {
+pub(crate) fn alive(cx: &ToolContext) -> Result<(), ToolError> {
     if cx.is_cancelled() {
         return Err(ToolError::new(ErrorKind::Cancelled, "The call has ended, and with it what its tool may do. Nothing was done."));
     }
@@ -190,7 +190,7 @@ impl Processes<'_> {
     pub async fn forget(&self, id: &str) {
         self.cx.host().processes().forget(self.session(), id).await;
     }
-    fn session(&self) -> &str {
+    pub(crate) fn session(&self) -> &str {
         &self.cx.call().session
     }
 }

@@ -7,9 +7,10 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::capability::{Clocks, Files, Http, Notices, Processes, Spills};
+use crate::committing::no_change_sets;
 use crate::{
-    BoxFuture, Connect, Dialect, Effect, Form, Host, JobStatus, Line, LineRequest, Location, Plan, PreImage, SeenFiles, SpillWriter,
-    ToolError,
+    BoxFuture, ChangeSet, Connect, Dialect, Effect, Form, Host, JobStatus, Line, LineRequest, Location, Plan, PreImage, SeenFiles,
+    SpillWriter, ToolError,
 };
 
 /// Who and what a call is.
@@ -58,6 +59,14 @@ impl<'a> PlanContext<'a> {
     /// Parses a URL, so that the connection can stand in the plan.
     pub fn connect(&self, method: &str, url: &str) -> Result<Connect, ToolError> {
         self.host.http().locate(method, url)
+    }
+    /// Resolves a path that is meant itself, even if it is a link; none is followed.
+    pub fn locate_entry(&self, path: impl AsRef<Path>) -> Result<Location, ToolError> {
+        self.host.files().locate_entry(path.as_ref())
+    }
+    /// A change set that waits to be committed, so that what it changes can stand in the plan.
+    pub fn change_set(&self, id: &str) -> Result<Arc<ChangeSet>, ToolError> {
+        self.host.processes().change_sets().ok_or_else(no_change_sets)?.find(id)
     }
     /// Reads a line of shell, so that what it does can stand in the plan.
     pub fn line(&self, request: &LineRequest) -> Result<Line, ToolError> {

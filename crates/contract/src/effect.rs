@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use crate::{Access, ErrorKind, Line, Location, Zone};
+use crate::{Access, ChangeSet, ErrorKind, Line, Location, Zone};
 
 /// Whether a path effect touches one file or everything beneath it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -353,12 +353,14 @@ pub struct Plan {
     effects: Vec<Effect>,
     /// What runs as a line of shell; its effects are among the others.
     line: Option<Arc<Line>>,
+    /// The change set that is committed; its changes are among the effects.
+    commit: Option<Arc<ChangeSet>>,
 }
 
 impl Plan {
     /// A plan that touches nothing.
     pub const fn nothing() -> Self {
-        Self { effects: Vec::new(), line: None }
+        Self { effects: Vec::new(), line: None, commit: None }
     }
     /// Adds any effect.
     pub fn with(mut self, effect: Effect) -> Self {
@@ -398,6 +400,15 @@ impl Plan {
     /// The line of shell that was planned.
     pub fn planned_line(&self) -> Option<&Line> {
         self.line.as_deref()
+    }
+    /// Commits a change set: its effects must name every change that it makes, in its order, and come first.
+    pub fn commits(mut self, set: Arc<ChangeSet>) -> Self {
+        self.commit = Some(set);
+        self
+    }
+    /// The change set that is committed.
+    pub fn committed(&self) -> Option<&ChangeSet> {
+        self.commit.as_deref()
     }
     /// Adds a message.
     pub fn send(self, channel: impl Into<String>, to: impl Into<String>, outward: bool) -> Self {

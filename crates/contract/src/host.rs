@@ -10,8 +10,8 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    BoxFuture, Connect, ErrorKind, Exec, Job, JobOptions, JobScope, JobStatus, Journal, Line, LineRequest, Location, ToolError,
-    TreeOptions, TreeVisitor, Walked,
+    BoxFuture, ChangeSets, Connect, EntryKind, ErrorKind, Exec, Job, JobOptions, JobScope, JobStatus, Journal, Line, LineRequest, Location,
+    ToolError, TreeOptions, TreeVisitor, Walked,
 };
 
 /// Everything a session's tools can reach of the machine.
@@ -78,13 +78,41 @@ pub struct PreImage {
     pub path: PathBuf,
     /// Its content, or `None` if it did not exist.
     pub content: Option<Box<dyn Read + Send>>,
-    /// Its permission bits.
+    /// Its permission bits; with [`LINK`](Self::LINK) or [`DIRECTORY`](Self::DIRECTORY) if it was no file.
     pub mode: Option<u32>,
     /// SHA-256 of what the change leaves behind, as hex; `None` if the change removes the file. Only a file that still is
     /// so can be put back.
     pub after: Option<String>,
     /// Directories the change creates, outermost first.
     pub created_directories: Vec<PathBuf>,
+}
+
+impl PreImage {
+    /// Among the bits of `mode`: a symbolic link, whose content is where it leads.
+    pub const LINK: u32 = 0o12_0000;
+    /// Among the bits of `mode`: a directory, which has no content.
+    pub const DIRECTORY: u32 = 0o4_0000;
+    /// The bits that say what it was.
+    pub const KIND: u32 = 0o17_0000;
+    /// The bits of a directory's permissions that are kept.
+    pub const KEPT: u32 = 0o3777;
+
+    /// The [`state`](FileSystem::state) of what has this mode, and content with this fingerprint.
+    pub fn state(mode: Option<u32>, fingerprint: Option<String>) -> Option<String> {
+        match mode.map(|mode| mode & Self::KIND) {
+            Some(Self::LINK) => fingerprint.map(|fingerprint| format!("link:{fingerprint}")),
+            Some(Self::DIRECTORY) => mode.map(|mode| format!("directory:{:04o}", mode & Self::KEPT)),
+            _ => fingerprint,
+        }
+    }
+    /// What has this state.
+    pub fn kind_of(state: &str) -> EntryKind {
+        match state.split_once(':') {
+            Some(("link", _)) => EntryKind::Link,
+            Some(_) => EntryKind::Directory,
+            None => EntryKind::File,
+        }
+    }
 }
 
 impl std::fmt::Debug for PreImage {
@@ -99,6 +127,16 @@ pub trait FileSystem: Send + Sync {
     /// file where a directory should be: what is there shows when it is opened, not before. Fails only for paths that
     /// cannot be meant (empty, NUL, control bytes, a loop of links).
     fn locate(&self, path: &Path) -> Result<Location, ToolError>;
+    /// The same for the path itself, even if it is a link: for whoever makes and removes links. None is followed, and where one is
+    /// on the way when it is used, nothing happens.
+    fn locate_entry(&self, path: &Path) -> Result<Location, ToolError> {
+        self.locate(path)
+    }
+    /// What is at a location, in a word that is another one whenever it changes: the [`fingerprint`](Self::fingerprint) of a
+    /// file, something else of a link and of a directory; `None` if nothing is there.
+    fn state<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<Option<String>, ToolError>> {
+        self.fingerprint(at)
+    }
     /// What is at a location; `file_not_found` if nothing is.
     fn info<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<FileInfo, ToolError>>;
     /// Opens an ordinary file for reading. Directories and special files are refused without blocking.
@@ -285,6 +323,10 @@ pub trait ProcessRunner: Send + Sync {
     fn start<'a>(&'a self, line: &'a Line, options: JobOptions) -> BoxFuture<'a, Result<Arc<dyn Job>, ToolError>> {
         let _ = (line, options);
         Box::pin(std::future::ready(Err(no_shell())))
+    }
+    /// Changes that were kept apart, if this host can.
+    fn change_sets(&self) -> Option<&dyn ChangeSets> {
+        None
     }
     /// Lets a job go on after its call, under the name that the answer has: it is listed until it is forgotten.
     fn keep(&self, job: Arc<dyn Job>) -> BoxFuture<'_, Arc<dyn Job>> {

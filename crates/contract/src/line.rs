@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BoxFuture, Effect, Exec, ExecHost, ExecNature, SpillFile, SpillWriter, ToolError};
+use crate::{Aftermath, BoxFuture, Changes, Effect, Exec, ExecHost, ExecNature, SpillFile, SpillWriter, ToolError};
 
 /// A line of shell that is asked for, or code for another program than a shell.
 #[derive(Debug, Clone, Default)]
@@ -25,6 +25,8 @@ pub struct LineRequest {
     pub host: Option<ExecHost>,
     /// Hosts that it is to reach, such as `packages.example.org` or `example.org:8443`.
     pub reach: Vec<String>,
+    /// Whether nothing is to be changed: what it would change is kept apart, and shown.
+    pub dry_run: bool,
 }
 
 /// A program that runs code, and is started without a shell.
@@ -58,12 +60,13 @@ pub struct Line {
     effects: Vec<Effect>,
     reach: Option<PathBuf>,
     notes: Vec<String>,
+    changes: Changes,
 }
 
 impl Line {
     /// For implementors of [`ProcessRunner`](crate::ProcessRunner): the shell that will run, the line itself, and its effects.
     pub fn new(shell: Exec, text: impl Into<String>, effects: Vec<Effect>) -> Self {
-        Self { shell, text: text.into(), environment: Vec::new(), effects, reach: None, notes: Vec::new() }
+        Self { shell, text: text.into(), environment: Vec::new(), effects, reach: None, notes: Vec::new(), changes: Changes::default() }
     }
     /// Behind walls that let it change this tree and nothing else.
     pub fn within(mut self, tree: impl Into<PathBuf>) -> Self {
@@ -80,6 +83,15 @@ impl Line {
     pub fn with_notes(mut self, notes: Vec<String>) -> Self {
         self.notes = notes;
         self
+    }
+    /// With what becomes of its changes.
+    pub fn with_changes(mut self, changes: Changes) -> Self {
+        self.changes = changes;
+        self
+    }
+    /// What becomes of its changes.
+    pub fn changes(&self) -> Changes {
+        self.changes
     }
     /// The shell and its arguments.
     pub fn shell(&self) -> &Exec {
@@ -259,6 +271,10 @@ pub trait Job: Send + Sync {
     fn outlive(&self) {}
     /// Says that whoever follows it was told of its end.
     fn acknowledge(&self) {}
+    /// What is known of it now that it has ended; nothing while it runs.
+    fn aftermath(&self) -> Option<std::sync::Arc<Aftermath>> {
+        None
+    }
     /// Whether its input is a terminal, where a key is more than its letter.
     fn has_terminal(&self) -> bool {
         false

@@ -11,6 +11,7 @@ mod blocking;
 mod change;
 mod delete;
 mod draft;
+mod entry;
 mod errors;
 mod fingerprint;
 mod git;
@@ -32,6 +33,8 @@ mod walk;
 mod walls;
 mod write;
 
+pub(crate) use self::entry::{directory_state, link_state};
+pub(crate) use self::fingerprint::{hex, hex_of};
 pub(crate) use self::walls::Walls;
 
 use std::io::Read;
@@ -46,7 +49,7 @@ use self::beneath::Way;
 use self::blocking::{Call, blocking};
 use self::protected::{Refusals, Rules};
 use self::reader::OpenFile;
-use self::resolve::resolve;
+use self::resolve::{Resolved, resolve, resolve_entry};
 use self::roots::Roots;
 use self::write::Expected;
 
@@ -121,12 +124,8 @@ impl LocalFiles {
             Err(_) => path.to_string_lossy().into_owned(),
         }
     }
-}
 
-impl FileSystem for LocalFiles {
-    fn locate(&self, path: &Path) -> Result<Location, ToolError> {
-        spelling::check(path)?;
-        let mut resolved = resolve(&self.roots, &self.rules, path)?;
+    fn location(&self, path: &Path, mut resolved: Resolved) -> Location {
         let spellings = std::mem::take(&mut resolved.spellings);
         let (display, zone) = (self.display(&resolved.path), resolved.place.root.zone());
         let Refusals { no_read, no_write } = resolved.refusals.clone();
@@ -141,7 +140,27 @@ impl FileSystem for LocalFiles {
         if let Some(why) = no_write {
             location = location.refuse_write(why);
         }
-        Ok(location)
+        location
+    }
+}
+
+impl FileSystem for LocalFiles {
+    fn locate(&self, path: &Path) -> Result<Location, ToolError> {
+        spelling::check(path)?;
+        Ok(self.location(path, resolve(&self.roots, &self.rules, path)?))
+    }
+
+    fn locate_entry(&self, path: &Path) -> Result<Location, ToolError> {
+        spelling::check(path)?;
+        Ok(self.location(path, resolve_entry(&self.roots, &self.rules, path)?))
+    }
+
+    fn state<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<Option<String>, ToolError>> {
+        Box::pin(async move {
+            let at = self.own(at)?;
+            let (_call, stop) = Call::begin();
+            blocking(move || entry::state(&at, &stop)).await
+        })
     }
 
     fn info<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<FileInfo, ToolError>> {

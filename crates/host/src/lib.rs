@@ -16,5 +16,5 @@ pub use haft_sandbox as sandbox;
 pub use http::{GuardedClient, HttpOptions, NetworkRule, NetworkRuleError, NetworkRules, Resolve, SystemResolver};
 pub use local::{HostOptions, LocalHost};
 pub use notifier::{Desktop, LocalNotifier};
-pub use process::{Jobs, LocalProcesses, ShellOptions, end_all_jobs, end_all_processes};
+pub use process::{ChangeOptions, Jobs, LocalProcesses, ShellOptions, end_all_jobs, end_all_processes};
 pub use system::LocalSystem;

@@ -2,6 +2,7 @@
 
 mod aside;
 mod capture;
+mod changes;
 mod desk;
 mod environment;
 mod found;
@@ -19,6 +20,7 @@ mod program;
 mod shell;
 mod spawner;
 mod streams;
+mod triggers;
 mod walls;
 mod watcher;
 
@@ -32,8 +34,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_contract::{
-    AsideLimits, BoxFuture, CommandSpec, ErrorKind, Exec, Job, JobOptions, JobScope, JobStatus, Line, LineRequest, ProcessOutput,
-    ProcessRunner, ToolError, visible,
+    AsideLimits, BoxFuture, ChangeSets, CommandSpec, ErrorKind, Exec, Job, JobOptions, JobScope, JobStatus, Line, LineRequest,
+    ProcessOutput, ProcessRunner, ToolError, visible,
 };
 use haft_sandbox::Launcher;
 use tokio::io::AsyncWriteExt;
@@ -47,7 +49,7 @@ pub use self::group::end_all_processes;
 pub use self::jobs::Jobs;
 use self::lines::Lines;
 pub use self::live::end_all_jobs;
-pub use self::walls::ShellOptions;
+pub use self::walls::{ChangeOptions, ShellOptions};
 use crate::{GuardedClient, LocalFiles};
 
 /// How long output may still arrive after the program itself has ended: something it left behind may hold the pipe.
@@ -95,6 +97,9 @@ impl ProcessRunner for LocalProcesses {
     }
     fn start<'a>(&'a self, line: &'a Line, options: JobOptions) -> BoxFuture<'a, Result<Arc<dyn Job>, ToolError>> {
         Box::pin(async move { self.lines()?.start(line, options).await })
+    }
+    fn change_sets(&self) -> Option<&dyn ChangeSets> {
+        self.lines.as_deref().map(Lines::change_sets)
     }
     fn keep(&self, job: Arc<dyn Job>) -> BoxFuture<'_, Arc<dyn Job>> {
         match &self.lines {

@@ -27,6 +27,11 @@ pub(crate) fn judge(decision: &mut Decision, case: Case<'_>) {
     for (index, effect) in case.plan.effects().iter().enumerate() {
         case.effect(decision, index, effect);
     }
+    if case.exec.review && case.plan.committed().is_some() {
+        decision.ask_about(About::Firm, "exec", "a person decides about what commands change (exec.changes = \"review\")");
+        decision.source(&case.exec.review_place);
+        decision.to_stop_asking.push(Change::Set { key: "exec.changes".into(), value: "undo".into() });
+    }
 }
 
 /// Judges every call of a tool at once, before there is one: only what no argument can change.

@@ -53,6 +53,10 @@ pub struct ExecSpec {
     pub ask: ExecAsk,
     /// Where that stands.
     pub ask_place: Place,
+    /// Whether a person decides about every change that was kept apart.
+    pub review: bool,
+    /// Where that stands.
+    pub review_place: Place,
 }
 
 /// A program that is judged.

@@ -77,10 +77,14 @@ impl Bubblewrap {
         run(&self.program, &arguments)
     }
 
-    /// The outer stage has something to do only where there is a control group to join.
-    fn outer(&self, cgroup: Option<&Cgroup>, arguments: Vec<OsString>) -> Result<(PathBuf, Vec<OsString>), SandboxError> {
-        let Some(cgroup) = cgroup else { return Ok((self.program.clone(), arguments)) };
-        let mut outer = Launcher::outer(&Outer { doors: cgroup.doors() })?;
+    /// The outer stage has something to do only where there is a control group to join, or an overlay to lay.
+    fn outer(&self, cgroup: Option<&Cgroup>, policy: &Policy, arguments: Vec<OsString>) -> Result<(PathBuf, Vec<OsString>), SandboxError> {
+        let layers = policy.overlay.as_ref().map(|overlay| overlay.layers().to_vec()).unwrap_or_default();
+        let doors = cgroup.map(Cgroup::doors).unwrap_or_default();
+        if doors.is_empty() && layers.is_empty() {
+            return Ok((self.program.clone(), arguments));
+        }
+        let mut outer = Launcher::outer(&Outer { doors, layers })?;
         outer.push(self.program.clone().into());
         outer.extend(arguments);
         Ok((self.launcher.path().to_owned(), outer))
@@ -123,7 +127,7 @@ impl Sandbox for Bubblewrap {
         arguments.extend(Launcher::inner(&inner)?);
         arguments.push(command.program.into());
         arguments.extend(command.arguments);
-        let (program, arguments) = self.outer(cgroup.as_ref(), arguments)?;
+        let (program, arguments) = self.outer(cgroup.as_ref(), policy, arguments)?;
 
         let environment = match policy.network {
             Network::Proxy { port, .. } => environment::with_proxy(command.environment, port),

@@ -121,6 +121,7 @@ impl Sandbox for Container {
     }
 
     fn wrap(&self, command: Command, policy: &Policy) -> Result<Wrapped, SandboxError> {
+        policy.refuse_overlay(NAME)?;
         refuse_network(policy)?;
         let mut plan = Plan::new(policy, &[self.launcher.path()])?;
         let name = name();

@@ -68,6 +68,7 @@ impl Sandbox for Landlock {
     }
 
     fn wrap(&self, command: Command, policy: &Policy) -> Result<Wrapped, SandboxError> {
+        policy.refuse_overlay(NAME)?;
         let sockets = match policy.network {
             Network::Off => Sockets::None,
             Network::Host => Sockets::TcpAndUdp,

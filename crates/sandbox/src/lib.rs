@@ -36,6 +36,7 @@ mod ladder;
 #[cfg(target_os = "linux")]
 mod landlock;
 mod mounts;
+mod overlay;
 mod placeholder;
 mod policy;
 mod sandbox;
@@ -53,6 +54,7 @@ pub use ladder::{Choice, Picked, Request, judge, pick};
 #[cfg(target_os = "linux")]
 pub use landlock::Landlock;
 pub use launcher::Launcher;
+pub use overlay::{Layer, Overlay};
 pub use policy::{Limits, Network, Policy, usual_secrets};
 pub use sandbox::{Guard, Sandbox, Wrapped};
 pub use seatbelt::Seatbelt;

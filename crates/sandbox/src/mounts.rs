@@ -7,6 +7,7 @@ use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 use crate::error::SandboxError;
+use crate::overlay::Overlay;
 use crate::placeholder::Placeholder;
 use crate::policy::{Network, Policy};
 
@@ -65,7 +66,7 @@ impl Plan {
             plan.add(path, Mount::Hidden);
         }
         for path in ours.iter().filter_map(|path| path.canonicalize().ok()).chain(policy.protected.iter().cloned()) {
-            plan.protect(&path)?;
+            plan.protect(&path, policy.overlay.as_ref())?;
         }
         if plan.mounts.len() > MOST_PATHS {
             return Err(SandboxError::policy(format!(
@@ -108,7 +109,7 @@ impl Plan {
         inside.unwrap_or_else(|| resolve_above(path))
     }
 
-    fn protect(&mut self, path: &Path) -> Result<(), SandboxError> {
+    fn protect(&mut self, path: &Path, overlay: Option<&Overlay>) -> Result<(), SandboxError> {
         let path = self.real(path);
         let Some(root) = self.governed(&path).map(Path::to_path_buf) else { return Ok(()) };
         if path == root {
@@ -119,17 +120,22 @@ impl Plan {
             self.add(above.to_path_buf(), Mount::Pinned);
         }
         match fs::symlink_metadata(&target) {
-            Ok(metadata) if Placeholder::is_one(&metadata) => self.hold(&target),
+            Ok(metadata) if Placeholder::is_one(&metadata) => self.hold(&target, overlay),
             Ok(_) => {
                 self.add(target, Mount::Protected);
                 Ok(())
             }
-            Err(_) => self.hold(&target),
+            Err(_) => self.hold(&target, overlay),
         }
     }
 
     /// Something must be there to mount upon. Where we may not make it, the command may not either.
-    fn hold(&mut self, target: &Path) -> Result<(), SandboxError> {
+    fn hold(&mut self, target: &Path, overlay: Option<&Overlay>) -> Result<(), SandboxError> {
+        let above = overlay.map_or(Ok(false), |overlay| overlay.hold(target));
+        if above.map_err(|error| SandboxError::io("protect", target, error))? {
+            self.add(target.to_path_buf(), Mount::Protected);
+            return Ok(());
+        }
         match Placeholder::hold(target) {
             Ok(placeholder) => {
                 self.placeholders.push(placeholder);

@@ -2,6 +2,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::SandboxError;
+use crate::overlay::Overlay;
+
 /// What a command may touch. Everything else of the file system it can read, and nothing of it write.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Policy {
@@ -19,6 +22,19 @@ pub struct Policy {
     pub limits: Limits,
     /// The standard input is a terminal that is to be the command's own; for a sandbox that can give one.
     pub terminal: bool,
+    /// Where its changes go, if what is writable is to stay as it is.
+    pub overlay: Option<Overlay>,
+}
+
+impl Policy {
+    /// For backends that cannot keep changes apart: a command that was to run so never runs on the real files instead.
+    pub(crate) fn refuse_overlay(&self, backend: &'static str) -> Result<(), SandboxError> {
+        if self.overlay.is_none() {
+            return Ok(());
+        }
+        let remedy = "use bubblewrap, or run without an overlay (no dry run, exec.changes = \"direct\")";
+        Err(SandboxError::unsupported(backend, "it cannot keep what a command changes apart from the real files", remedy))
+    }
 }
 
 /// What a confined command may connect to. In no case does it reach a Unix socket.

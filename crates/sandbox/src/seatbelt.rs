@@ -53,6 +53,7 @@ impl Sandbox for Seatbelt {
     }
 
     fn wrap(&self, command: Command, policy: &Policy) -> Result<Wrapped, SandboxError> {
+        policy.refuse_overlay(self.name())?;
         let mut arguments: Vec<OsString> = vec!["-p".into(), profile(policy)?.into(), "--".into(), command.program.into()];
         arguments.extend(command.arguments);
         let command = Command { program: PROGRAM.into(), arguments, directory: command.directory, environment: command.environment };

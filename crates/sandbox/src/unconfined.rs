@@ -12,7 +12,8 @@ impl Sandbox for Unconfined {
         "none"
     }
 
-    fn wrap(&self, command: Command, _policy: &Policy) -> Result<Wrapped, SandboxError> {
+    fn wrap(&self, command: Command, policy: &Policy) -> Result<Wrapped, SandboxError> {
+        policy.refuse_overlay(self.name())?;
         Ok(Wrapped { command, guard: Guard::default() })
     }
 

@@ -1,3 +1,4 @@
+mod commit;
 mod params;
 
 use haft_contract::{
@@ -12,7 +13,7 @@ use super::running::Run;
 /// files of the workspace, and reach only the hosts in 'allow_host'. Returns what it wrote, to standard output and standard
 /// error alike, and its exit code; of more than 30 KB the beginning and the end, with all of it kept in a file. What takes
 /// longer than 10 seconds goes on in the background: follow it with process. Each line starts a new shell; no directory or
-/// variable outlives it. Not for reading, searching or changing files, for which there are tools.
+/// variable outlives it. With 'dry_run' nothing is changed, and what it would change is shown; 'commit' then does that. Not for reading, searching or changing files, for which there are tools.
 #[derive(Debug, ToolMeta)]
 #[tool(
     label = "Run command",
@@ -49,6 +50,9 @@ impl Tool for Exec {
 
     fn plan(&self, params: &Params, cx: &PlanContext<'_>) -> Result<Plan, ToolError> {
         params.check()?;
+        if let Some(id) = &params.commit {
+            return commit::plan(id, cx);
+        }
         let request = params.request()?;
         let line = cx.line(&request)?;
         let asks = params.asks(&line).or_else(|| leaves_walls(&request, &line, cx));
@@ -57,6 +61,9 @@ impl Tool for Exec {
     }
 
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        if params.commit.is_some() {
+            return commit::run(cx).await;
+        }
         let run = Run {
             line: &params.command,
             description: params.description.as_deref(),

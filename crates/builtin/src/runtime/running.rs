@@ -1,5 +1,6 @@
 //! Running what was planned: the call waits for a while, then it goes on in the background.
 
+mod changes;
 mod follow;
 mod report;
 mod time;
@@ -9,6 +10,7 @@ use std::time::Duration;
 
 use haft_contract::{Form, Job, JobOptions, ToolContext, ToolError, ToolOutput};
 
+pub(super) use self::changes::{Told, counted, lost};
 use self::report::Report;
 pub(super) use self::time::timeout;
 
@@ -44,6 +46,7 @@ impl Run<'_> {
         let mut report = Report::new(&self, cx);
         report.remarks.extend(remarks);
         if has_ended {
+            report.look_at_changes(&*job).await?;
             return report.ended(&*job);
         }
         let job = cx.process().keep(job).await;

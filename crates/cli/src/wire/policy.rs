@@ -68,6 +68,8 @@ fn exec(config: &Config, settings: &Provenance) -> ExecSpec {
             haft_config::ExecAsk::Always => ExecAsk::Always,
         },
         ask_place: stands("exec.ask"),
+        review: config.exec.changes == haft_contract::Changes::Review,
+        review_place: stands("exec.changes"),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use haft_config::{Config, ContainerEngine, ContainerSettings, SandboxBackend, SandboxMode};
 use haft_host::sandbox::{Choice, ContainerOptions, Engine, Image, Launcher, Limits};
-use haft_host::{Jobs, ShellOptions};
+use haft_host::{ChangeOptions, Jobs, ShellOptions};
 
 use super::jobs::RUN;
 use crate::failure::Failure;
@@ -13,8 +13,15 @@ use crate::failure::Failure;
 /// How long commands may take to end after they were asked to.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// Who calls the tools: a person's calls are one session, however many processes make them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Calls {
+    OfPerson,
+    OfModel,
+}
+
 /// What the host needs to know of commands. Sockets of running ones lie in the data folder.
-pub(super) fn options(config: &Config, data_folder: &Path) -> Result<ShellOptions, Failure> {
+pub(super) fn options(config: &Config, data_folder: &Path, calls: Calls) -> Result<ShellOptions, Failure> {
     let launcher = Launcher::current().map_err(|error| Failure::failed("sandbox_unavailable", error.to_string()))?;
     let (exec, sandbox) = (&config.exec, &config.sandbox);
     let limits = Limits {
@@ -36,6 +43,7 @@ pub(super) fn options(config: &Config, data_folder: &Path) -> Result<ShellOption
         jobs: Jobs::default(),
         waits: false,
         grace: GRACE,
+        changes: ChangeOptions { mode: exec.changes, folder: data_folder.join("changes"), of_any_session: calls == Calls::OfPerson },
     })
 }
 

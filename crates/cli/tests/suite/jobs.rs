@@ -48,6 +48,11 @@ impl Shop {
             grace: GRACE,
             jobs: Jobs::default(),
             waits: false,
+            changes: haft_host::ChangeOptions {
+                mode: haft_contract::Changes::Direct,
+                folder: folder.path().join("changes"),
+                of_any_session: false,
+            },
         };
         let host = LocalHost::new(Arc::clone(&files) as _, options).with_shell(shell, files);
         Self { host, folder }

@@ -1,8 +1,6 @@
-//! The key table itself, and the keys that this version only knows by name.
+//! The key table itself.
 
 use haft_config::{KEYS, Key, Status};
-
-use super::fixture::Fixture;
 
 #[test]
 fn paths_and_variables_are_unique_and_documented() {
@@ -20,23 +18,4 @@ fn paths_and_variables_are_unique_and_documented() {
         assert!(key.status == Status::Now || key.default == haft_config::Value::Unset, "{}", key.path);
     }
     assert_eq!(KEYS.iter().find(|key| key.path == "guards.loop_note").unwrap().variable().unwrap(), "HAFT_GUARDS_LOOP_NOTE");
-}
-
-#[test]
-fn authority_that_is_not_enforced_is_refused() {
-    let cases = [
-        ("[exec]\nchanges = 'nonsense'", "2:1 exec.changes", "'exec.changes' is"),
-        ("exec.changes = 'review'\nexec.ask = 'smart'", "1:6 exec.changes", "'exec.changes' is"),
-    ];
-    for (text, place, subject) in cases {
-        let fixture = Fixture::new().user(text);
-        assert_eq!(
-            fixture.problems(&fixture.load()),
-            [format!(
-                "error user {place} {subject} not enforced by this version: running with it would give false safety | remove it, \
-                 and limit what may be done with access, tools.deny, network.deny or workspace.deny_read"
-            )],
-            "{text}"
-        );
-    }
 }

@@ -120,6 +120,7 @@ const SAMPLES: &[Sample] = &[
     Sample { key: "limits.spill_bytes", strict: ("1000", "1000"), loose: ("99999999", "99999999") },
     Sample { key: "exec.security", strict: ("\"paranoid\"", "paranoid"), loose: ("\"full\"", "full") },
     Sample { key: "exec.ask", strict: ("\"always\"", "always"), loose: ("\"smart\"", "smart") },
+    Sample { key: "exec.changes", strict: ("\"review\"", "review"), loose: ("\"direct\"", "direct") },
     Sample { key: "exec.limits.memory", strict: ("\"1GB\"", "1GB"), loose: ("\"64GiB\"", "64GiB") },
     Sample { key: "exec.limits.processes", strict: ("10", "10"), loose: ("9999", "9999") },
     Sample { key: "exec.limits.cpu_seconds", strict: ("10", "10"), loose: ("9999", "9999") },

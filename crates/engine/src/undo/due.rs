@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use haft_contract::{Host, Location, Plan};
+use haft_contract::{Host, Location, Plan, PreImage};
 use haft_store::{BlobId, CallRecord, PreImageRecord};
 
 use super::UndoError;
@@ -113,15 +113,16 @@ impl Engine {
 
     /// What is to be done about a file; nothing if it is as it was before.
     async fn due_of(&self, file: File, host: &dyn Host) -> Result<Option<Due>, UndoError> {
-        let now = host.files().fingerprint(&file.at).await.map_err(UndoError::File)?;
-        let first = self.fingerprint_kept(file.before.content.as_ref(), host).await?;
+        let now = host.files().state(&file.at).await.map_err(UndoError::File)?;
+        let first = self.state_kept(file.before.content.as_ref(), file.before.mode, host).await?;
         if now == first {
-            let is_remade = file.is_remade;
+            // A change that left the same content gave it other permissions.
+            let is_remade = file.is_remade || now.is_some() && file.turns.iter().any(|turn| turn.left.contains(&now));
             return Ok(Some(Due::new(file, now)).filter(|due| is_remade || due.has_directories()));
         }
         let (mut found, mut between) = (first, Vec::new());
         for (turn, next) in file.turns.iter().zip(&file.turns[1..]) {
-            let then = self.fingerprint_kept(next.found.as_ref(), host).await?;
+            let then = self.state_kept(next.found.as_ref(), next.mode, host).await?;
             if then != found && !turn.left.contains(&then) {
                 between.push(next.found.clone());
             }
@@ -131,10 +132,16 @@ impl Engine {
         Ok(Some(Due { changed, between, ..Due::new(file, now) }))
     }
 
-    async fn fingerprint_kept(&self, content: Option<&BlobId>, host: &dyn Host) -> Result<Option<String>, UndoError> {
-        let Some(id) = content else { return Ok(None) };
-        let content = self.inner.blobs.open(id).await?;
-        host.files().fingerprint_of(content).await.map(Some).map_err(UndoError::File)
+    /// The state of what was kept.
+    async fn state_kept(&self, content: Option<&BlobId>, mode: Option<u32>, host: &dyn Host) -> Result<Option<String>, UndoError> {
+        let fingerprint = match content {
+            Some(id) => {
+                let content = self.inner.blobs.open(id).await?;
+                Some(host.files().fingerprint_of(content).await.map_err(UndoError::File)?)
+            }
+            None => None,
+        };
+        Ok(PreImage::state(mode, fingerprint))
     }
 }
 

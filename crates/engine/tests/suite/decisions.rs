@@ -338,7 +338,7 @@ async fn explain_says_what_decides_about_programs() {
     let place = |line| Place { file: Some(Arc::new(PathBuf::from("/etc/haft.toml"))), line: Some(line) };
     let explained = |security, ask| async move {
         let mut spec = PolicySpec::default();
-        spec.exec = ExecSpec { security, security_place: place(3), ask, ask_place: place(4) };
+        spec.exec = ExecSpec { security, security_place: place(3), ask, ask_place: place(4), ..ExecSpec::default() };
         let policy = StandardPolicy::compile(&spec, Vocabulary::core()).unwrap();
         let exec = ScriptedTool::new("exec").plan(|_, _| {
             let mut exec = haft_contract::Exec::new("/usr/bin/make", vec!["all".into()], "/w");

@@ -71,11 +71,11 @@ pub(super) fn each_piece(file: &File, stop: &Stop, mut take: impl FnMut(&[u8]) -
 }
 
 /// A digest in hexadecimal digits.
-pub(super) fn hex(digest: &Digest) -> String {
+pub(crate) fn hex(digest: &Digest) -> String {
     hex_of(digest.as_ref())
 }
 
 /// Bytes in hexadecimal digits.
-pub(super) fn hex_of(bytes: &[u8]) -> String {
+pub(crate) fn hex_of(bytes: &[u8]) -> String {
     bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
 }

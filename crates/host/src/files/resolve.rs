@@ -37,7 +37,16 @@ pub(super) struct Resolved {
 
 /// Resolves a path. What is missing, or beneath a file, is taken as spelled.
 pub(super) fn resolve(roots: &Roots, rules: &Rules, requested: &Path) -> Result<Resolved, ToolError> {
-    let mut walk = Walk::from_the_workspace(roots, rules, requested)?;
+    walked(Walk::from_the_workspace(roots, rules, requested)?)
+}
+
+/// The same, but no link is followed: the path is the place itself, and cannot be opened while a link is on the way.
+pub(super) fn resolve_entry(roots: &Roots, rules: &Rules, requested: &Path) -> Result<Resolved, ToolError> {
+    walked(Walk { is_literal: true, ..Walk::from_the_workspace(roots, rules, requested)? })
+}
+
+fn walked(mut walk: Walk<'_>) -> Result<Resolved, ToolError> {
+    let requested = walk.requested;
     walk.queue(requested)?;
     walk.judge(None);
     while let Some(name) = walk.pending.pop() {
@@ -61,6 +70,8 @@ struct Walk<'a> {
     /// The names still to pass, the next one last.
     pending: Vec<OsString>,
     links: usize,
+    /// Whether links are names like any other.
+    is_literal: bool,
     /// Whether a link, a `..` or another root made it other than it was spelled.
     turned: bool,
     spellings: Vec<PathBuf>,
@@ -82,7 +93,7 @@ impl<'a> Walk<'a> {
         let root = Arc::clone(root);
         let (names, handles, pending, spellings) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let refusals = Refusals::default();
-        Ok(Self { roots, rules, requested, root, names, handles, pending, links: 0, turned: false, spellings, refusals })
+        Ok(Self { roots, rules, requested, root, names, handles, pending, links: 0, is_literal: false, turned: false, spellings, refusals })
     }
 
     /// Puts a path before what is pending; an absolute one starts over from its root.
@@ -116,6 +127,7 @@ impl<'a> Walk<'a> {
             return Ok(());
         }
         match look(self.directory(), &name).map_err(|errno| self.failed(errno))? {
+            Seen::Link(_) if self.is_literal => {}
             Seen::Link(target) => return self.follow(&name, &target),
             Seen::Changed => return self.again(name),
             Seen::Directory(handle) => self.handles.push(handle),

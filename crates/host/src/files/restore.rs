@@ -12,6 +12,7 @@ use super::blocking::{Stop, blocking};
 use super::change::change;
 use super::delete::Removal;
 use super::draft::Draft;
+use super::entry::{self, Wanted};
 use super::errors::{self, Deed, failed};
 use super::fingerprint;
 use super::parent::Parent;
@@ -24,12 +25,17 @@ use super::target::{self, Target};
 pub(super) async fn restore(at: Location, image: PreImage, journal: &dyn Journal) -> Result<(), ToolError> {
     let PreImage { content, mode, after, created_directories, .. } = image;
     let there = at.clone();
-    match content {
-        Some(content) => {
+    let wanted = Wanted::of(content, mode)?;
+    let kind = wanted.kind();
+    let after = entry::make_way(&at, kind, after, journal).await?;
+    match wanted {
+        Wanted::Link(target) => entry::link(there, target, after, journal).await?,
+        Wanted::Directory(mode) => entry::directory(there, mode, after, journal).await?,
+        Wanted::File(content, mode) => {
             let old = Old { content, mode };
             change(journal, move |stop| put_back(&there, old, after.as_deref(), &stop)).await?;
         }
-        None => take_away(there, after, journal).await?,
+        Wanted::Nothing => take_away(there, after, journal).await?,
     }
     blocking(move || remove_empty(&at, &created_directories)).await
 }
@@ -80,7 +86,7 @@ fn permissions(mode: u32) -> Mode {
     Mode::from_raw_mode(mode as RawMode)
 }
 
-async fn take_away(at: Location, after: Option<String>, journal: &dyn Journal) -> Result<(), ToolError> {
+pub(super) async fn take_away(at: Location, after: Option<String>, journal: &dyn Journal) -> Result<(), ToolError> {
     let (there, expected) = (at.clone(), after.clone());
     let prepare = move |stop: Stop| {
         let watch = stop.clone();

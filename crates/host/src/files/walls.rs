@@ -28,6 +28,11 @@ pub(crate) struct Walls {
 }
 
 impl LocalFiles {
+    /// The folders in which files may be written.
+    pub(crate) fn writable(&self) -> Vec<PathBuf> {
+        self.roots.writable().map(|root| root.path().to_owned()).collect()
+    }
+
     /// Looks through the workspace: what is there now.
     pub(crate) fn walls(&self) -> Walls {
         let mut walls = Walls::default();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use haft_contract::{BoxFuture, ErrorKind, ExecHost, Job, JobEnd, JobOptions, JobStatus, ToolError};
+use haft_contract::{Aftermath, BoxFuture, ErrorKind, ExecHost, Job, JobEnd, JobOptions, JobStatus, ToolError};
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe;
 use tokio::sync::watch;
@@ -44,6 +44,8 @@ pub(super) trait Keepsake: Send + Sync {
     fn peak_memory(&self) -> Option<u64>;
     /// What there is to say of the run when it is over: limits that it met, hosts that it did not reach.
     fn last_words(&self) -> Vec<String>;
+    /// What is known of the run when it is over, unless it did not even begin. Blocks.
+    fn aftermath(&self, has_run: bool) -> Aftermath;
 }
 
 /// A job. Dropping it ends what it runs.
@@ -70,6 +72,7 @@ pub(super) struct Shared {
 pub(super) struct State {
     pub(super) kept: Kept,
     pub(super) end: Option<JobEnd>,
+    pub(super) aftermath: Option<Arc<Aftermath>>,
 }
 
 /// Starts a command. The keepsake goes when it has ended.
@@ -149,6 +152,10 @@ impl Job for LineJob {
                 drop(news.changed().await);
             }
         })
+    }
+
+    fn aftermath(&self) -> Option<Arc<Aftermath>> {
+        self.shared.state().aftermath.clone()
     }
 
     fn head(&self) -> Vec<u8> {

@@ -2,16 +2,18 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use haft_contract::{Effect, ErrorKind, Job, JobOptions, Line, LineRequest, ToolError};
+use haft_contract::{Aftermath, ChangeSets, Changes, Effect, ErrorKind, Job, JobOptions, Line, LineRequest, ToolError};
 use haft_sandbox::{Guard, Network};
 
+use super::changes::{Pending, Sets};
 use super::job::{self, Facts, Keepsake};
 use super::jobs::Jobs;
 use super::spawner::on_lasting_thread;
+use super::triggers::{self, Look};
 use super::walls::{ShellOptions, Walls};
 use super::{program, shell, spawn_error};
 use crate::http::NetworkRule;
@@ -26,12 +28,17 @@ const PROXY_PORT: u16 = 3128;
 pub(super) struct Lines {
     walls: Arc<Walls>,
     http: Arc<GuardedClient>,
+    sets: Arc<Sets>,
     started: AtomicU64,
 }
 
 impl Lines {
     pub(super) fn new(options: ShellOptions, files: Arc<LocalFiles>, http: Arc<GuardedClient>) -> Self {
-        Self { walls: Arc::new(Walls::new(options, files)), http, started: AtomicU64::new(0) }
+        let sets = Arc::new(Sets::new(options.changes.clone(), Arc::clone(&files)));
+        Self { walls: Arc::new(Walls::new(options, files)), http, sets, started: AtomicU64::new(0) }
+    }
+    pub(super) fn change_sets(&self) -> &dyn ChangeSets {
+        &*self.sets
     }
     pub(super) fn jobs(&self) -> &Jobs {
         &self.walls.options().jobs
@@ -59,9 +66,15 @@ impl Lines {
             (None, true) => Network::Off,
             (None, false) => Network::Host,
         };
-        let (walls, line) = (Arc::clone(&self.walls), line.clone());
+        let (walls, sets, line) = (Arc::clone(&self.walls), Arc::clone(&self.sets), line.clone());
         let started = on_lasting_thread(move || {
-            let walled = walls.around(&line, network, options.terminal.is_some())?;
+            let pending = match line.changes() {
+                Changes::Direct => None,
+                _ => Some(sets.begin(&options.session, line.text(), &walls.writable())?),
+            };
+            let overlay = pending.as_ref().map(|pending| pending.overlay().clone());
+            let look = (pending.is_none() && line.reach().is_some()).then(|| Look::at(walls.files().root()));
+            let walled = walls.around(&line, network, options.terminal.is_some(), overlay)?;
             let facts = Facts {
                 id,
                 line: line.text().to_owned(),
@@ -72,8 +85,9 @@ impl Lines {
                 grace: walls.options().grace,
                 started: SystemTime::now(),
             };
-            job::start(walled.command.to_std(), facts, options, Arc::new(Run { guard: walled.guard, proxy, lacks: walled.lacks }))
-                .map_err(|error| spawn_error(line.shell(), error))
+            let run =
+                Run { guard: walled.guard, proxy, lacks: walled.lacks, pending: Mutex::new(pending), look, walls: Arc::clone(&walls) };
+            job::start(walled.command.to_std(), facts, options, Arc::new(run)).map_err(|error| spawn_error(line.shell(), error))
         });
         let job = started.await.map_err(|error| ToolError::execution(format!("The command was not started: {error}.")))??;
         Ok(Arc::new(job))
@@ -98,9 +112,24 @@ struct Run {
     guard: Guard,
     proxy: Option<Proxy>,
     lacks: Vec<String>,
+    /// Where its changes are kept apart.
+    pending: Mutex<Option<Pending>>,
+    /// What others run by themselves, before it ran.
+    look: Option<Look>,
+    walls: Arc<Walls>,
 }
 
 impl Keepsake for Run {
+    fn aftermath(&self, has_run: bool) -> Aftermath {
+        let pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let changes = pending.filter(|_| has_run).map(Pending::read);
+        let triggers = match (&changes, &self.look) {
+            (Some(Ok(set)), _) => triggers::among(set),
+            (None, Some(before)) => Look::at(self.walls.files().root()).changed_since(before),
+            _ => Vec::new(),
+        };
+        Aftermath { changes, triggers }
+    }
     fn end(&self, process: u32, grace: Duration) -> io::Result<bool> {
         self.guard.end(process, grace)
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use haft_contract::{Effect, ErrorKind, Exec, ExecHost, HttpClient, Line, LineRequest, Program, Takes, ToolError};
 
 use super::walls::Walls;
-use super::{environment, lookup};
+use super::{changes, environment, lookup};
 
 /// Plans it.
 pub(super) fn plan(request: &LineRequest, program: &Program, walls: &Walls, http: &dyn HttpClient) -> Result<Line, ToolError> {
@@ -29,7 +29,8 @@ pub(super) fn plan(request: &LineRequest, program: &Program, walls: &Walls, http
     effects.extend(lookup::reading(&directory));
     effects.extend(lookup::connections(&request.reach, http)?);
     let line = Line::new(runs, &*request.line, effects).with_environment(request.environment.clone());
-    Ok(if host.is_walled() { line.within(walls.files().root()) } else { line })
+    let line = if host.is_walled() { line.within(walls.files().root()) } else { line };
+    changes::kept_apart(line, request, walls.options().changes.mode)
 }
 
 /// Its root is another one, with its own programs: it finds the one that it has.

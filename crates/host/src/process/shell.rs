@@ -8,7 +8,7 @@ use haft_contract::{
 use haft_shell::{Analysis, Directory, Nature, SafeBins, Target, Verdict, Word, analyse, satisfies_safe_bins};
 
 use super::walls::Walls;
-use super::{environment, lookup};
+use super::{changes, environment, lookup};
 
 /// Shells, the best first.
 const SHELLS: &[&str] = &["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/bin/sh"];
@@ -125,7 +125,7 @@ impl Planner<'_> {
         if self.host.is_walled() {
             line = line.within(self.walls.files().root());
         }
-        Ok(line)
+        changes::kept_apart(line, request, self.walls.options().changes.mode)
     }
 
     fn notes(&self, request: &LineRequest) -> Vec<String> {

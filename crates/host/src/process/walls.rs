@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use haft_contract::{ErrorKind, ExecHost, Line, ToolError, visible};
+use haft_contract::{Changes, ErrorKind, ExecHost, Line, ToolError, visible};
 use haft_sandbox::{
-    Choice, Command, ContainerOptions, Guard, Launcher, Limits, Network, Policy, Request, Sandbox, SandboxError, Wrapped, judge,
+    Choice, Command, ContainerOptions, Guard, Launcher, Limits, Network, Overlay, Policy, Request, Sandbox, SandboxError, Wrapped, judge,
     usual_secrets,
 };
 
@@ -40,6 +40,19 @@ pub struct ShellOptions {
     pub jobs: Jobs,
     /// Whether lines are waited for to their end, unless their calls say otherwise: nobody comes to follow them.
     pub waits: bool,
+    /// What becomes of what a line changes.
+    pub changes: ChangeOptions,
+}
+
+/// What the person decides about what lines change.
+#[derive(Debug, Clone)]
+pub struct ChangeOptions {
+    /// What becomes of it, behind walls, if a call says nothing.
+    pub mode: Changes,
+    /// A private folder for what is kept apart; not in the workspace.
+    pub folder: PathBuf,
+    /// Whether sets of other sessions can be committed too: where it is the person who calls.
+    pub of_any_session: bool,
 }
 
 /// Wraps lines in what was configured.
@@ -88,6 +101,10 @@ impl Walls {
     pub(super) fn files(&self) -> &LocalFiles {
         &self.files
     }
+    /// The folders that a line may change.
+    pub(super) fn writable(&self) -> Vec<PathBuf> {
+        self.files.writable()
+    }
     /// Where a line will really run: without walls, the machine itself.
     pub(super) fn host(&self, wanted: Option<ExecHost>) -> ExecHost {
         match wanted.unwrap_or(self.options.host) {
@@ -97,7 +114,7 @@ impl Walls {
     }
 
     /// Puts the walls around a line. Blocks: it looks at files, and makes control groups.
-    pub(super) fn around(&self, line: &Line, network: Network, terminal: bool) -> Result<Walled, ToolError> {
+    pub(super) fn around(&self, line: &Line, network: Network, terminal: bool, overlay: Option<Overlay>) -> Result<Walled, ToolError> {
         let shell = line.shell();
         unmoved(&shell.directory)?;
         let mut command = Command::new(&shell.program, &shell.directory).arguments(&shell.arguments);
@@ -106,7 +123,7 @@ impl Walls {
             ExecHost::Container => Choice::Container,
             _ => Choice::None,
         };
-        let mut policy = self.policy(network);
+        let mut policy = Policy { overlay, ..self.policy(network) };
         // Whoever chose none was permitted to run on the machine itself.
         let required = self.options.required && choice != Choice::None;
         let Found { sandbox, passed, .. } = self.sandbox(choice, required, &policy).map_err(unavailable)?;
@@ -133,7 +150,7 @@ impl Walls {
         if let Some(home) = std::env::home_dir() {
             masked.extend(usual_secrets(&home));
         }
-        Policy { writable, read_only, protected, masked, network, limits: self.options.limits, terminal: false }
+        Policy { writable, read_only, protected, masked, network, limits: self.options.limits, terminal: false, overlay: None }
     }
 
     fn sandbox(&self, choice: Choice, required: bool, policy: &Policy) -> Result<Found, SandboxError> {
@@ -168,6 +185,6 @@ fn unmoved(directory: &Path) -> Result<(), ToolError> {
     }
 }
 
-fn unavailable(error: SandboxError) -> ToolError {
+pub(super) fn unavailable(error: SandboxError) -> ToolError {
     ToolError::new(ErrorKind::SandboxUnavailable, format!("The command was not run: {error}.")).with_source(error)
 }

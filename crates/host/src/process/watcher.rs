@@ -67,10 +67,13 @@ impl Watcher {
             spill: self.output.keep_whole().await,
         };
         // What is left of it on the machine is gone before anyone hears of its end. It may wait for processes that die.
-        drop(tokio::task::spawn_blocking(move || drop(self.keepsake)).await);
+        let (keepsake, has_run) = (self.keepsake, end.not_run.is_none());
+        let aftermath = tokio::task::spawn_blocking(move || keepsake.aftermath(has_run)).await;
         // Whoever holds the input is told that nobody reads it any more.
         drop(self.shared.input.lock().await.take());
-        self.shared.state().end = Some(end);
+        let mut state = self.shared.state();
+        (state.end, state.aftermath) = (Some(end), aftermath.ok().map(Arc::new));
+        drop(state);
         self.shared.tell();
     }
 

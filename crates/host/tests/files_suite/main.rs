@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods, clippy::disallowed_types, reason = "tests")]
 
 mod bounds;
+mod entries;
 mod escapes;
 mod faults;
 mod ignoring;

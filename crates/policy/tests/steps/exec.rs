@@ -1,6 +1,6 @@
 //! Which programs run without a person's word.
 
-use haft_contract::{Access, Exec, ExecHost, ExecNature, Plan, Source, ToolDefinition};
+use haft_contract::{Access, ChangeSet, Exec, ExecHost, ExecNature, Location, Plan, Source, ToolDefinition, Zone};
 use haft_policy::catalog::Vocabulary;
 use haft_policy::{
     AskMode, Caller, Candidate, Decision, ExecAsk, ExecSecurity, ExecSpec, Outcome, Policy, PolicySpec, StandardPolicy, Verdict,
@@ -18,7 +18,7 @@ const ASKS: [ExecAsk; 3] = [ExecAsk::Auto, ExecAsk::Smart, ExecAsk::Always];
 fn spec(security: Option<ExecSecurity>, ask: ExecAsk, allow: &[&str]) -> PolicySpec {
     let mut spec = PolicySpec::default();
     let security_place = security.map(|_| line(3)).unwrap_or_default();
-    spec.exec = ExecSpec { security, security_place, ask, ask_place: line(4) };
+    spec.exec = ExecSpec { security, security_place, ask, ask_place: line(4), ..ExecSpec::default() };
     spec.rules.allow = allow.iter().map(|rule| at(rule)).collect();
     spec
 }
@@ -226,5 +226,41 @@ fn a_stricter_mode_never_gives_more() {
             assert!(verdict(security, ExecAsk::Smart) <= verdict(security, ExecAsk::Always), "{security:?} {}", exec.named);
             assert!(verdict(security, ExecAsk::Smart) <= verdict(security, ExecAsk::Auto), "{security:?} {}", exec.named);
         }
+    }
+}
+
+/// What was kept apart: with `review` a person decides, whatever else would allow it.
+#[test]
+fn a_commit_under_review_is_a_persons_to_decide() {
+    let set = ChangeSet {
+        id: "chg-1".into(),
+        session: String::new(),
+        workspace: "/w".into(),
+        line: "make".into(),
+        made: std::time::SystemTime::UNIX_EPOCH,
+        changes: Vec::new(),
+        refused: None,
+    };
+    let at = Location::new("a".into(), "/w/a".into(), "a".into(), Zone::Workspace, std::sync::Arc::new(()));
+    let write = Plan::nothing().write(at);
+    let commit = write.clone().commits(set.into());
+    let entry = "a person decides about what commands change (exec.changes = \"review\")";
+    for (review, plan, access, expected) in [
+        (false, &commit, Access::WorkspaceWrite, Verdict::Allow),
+        (true, &write, Access::WorkspaceWrite, Verdict::Allow),
+        (true, &commit, Access::WorkspaceWrite, Verdict::Ask),
+        (true, &commit, Access::FullAccess, Verdict::Ask),
+        (true, &commit, Access::ReadOnly, Verdict::Deny),
+    ] {
+        let mut spec = spec(None, ExecAsk::Smart, &["exec", "write_file(**)"]);
+        (spec.exec.review, spec.exec.review_place) = (review, line(5));
+        let mut caller = Caller::default();
+        caller.access = access;
+        let policy = StandardPolicy::compile(&spec, Vocabulary::core()).unwrap();
+        let decision = policy.decide(&Candidate::new(&definition(), &Source::BuiltIn), Some(plan), &caller);
+        assert_eq!(decision.verdict, expected, "{review} {access}");
+        let asked: Vec<_> = decision.trace.iter().filter(|said| said.step == "exec").map(|said| (&*said.entry, said.line)).collect();
+        let is_asked = review && plan.committed().is_some();
+        assert_eq!(asked, if is_asked { vec![(entry, Some(5))] } else { vec![] });
     }
 }

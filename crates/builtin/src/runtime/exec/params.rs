@@ -16,7 +16,8 @@ const MOST_HOSTS: usize = 32;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {
-    /// The line of shell to run, as it would be typed; it may have several lines.
+    /// The line of shell to run, as it would be typed; it may have several lines. Needed, unless 'commit' is given.
+    #[serde(default)]
     #[schemars(extend("x-verbatim" = true, "x-aliases" = ["cmd", "script"]))]
     pub(super) command: String,
     /// What it is for, in a few words; shown to the person.
@@ -50,9 +51,10 @@ pub(crate) struct Params {
     ask: Option<Ask>,
     /// Not supported: only the person can grant more.
     elevated: Option<bool>,
-    /// Not supported yet: the call is refused, and nothing runs.
-    #[schemars(extend("x-aliases" = ["commit"]))]
+    /// Run it on a copy of the workspace that is thrown away, and show what it would change. Defaults to false.
     dry_run: Option<bool>,
+    /// Instead of a command: do exactly what a dry run has shown, by the name that it gave, such as 'chg-1f2e…'.
+    pub(super) commit: Option<String>,
     /// Ask the person to let it run outside the sandbox, as with host 'host'.
     dangerously_disable_sandbox: Option<bool>,
     /// Whether it has namespaces of its own; only the person can do without.
@@ -106,6 +108,9 @@ enum FilesystemMode {
 impl Params {
     /// Says beforehand what is wrong with them.
     pub(super) fn check(&self) -> Result<(), ToolError> {
+        if self.commit.is_some() {
+            return self.check_commit();
+        }
         if self.command.trim().is_empty() {
             return Err(ToolError::validation("Parameter 'command' is empty. Give the line to run, such as 'ls -l'."));
         }
@@ -118,11 +123,6 @@ impl Params {
                  Only the person can, in their configuration. Leave it out.",
             ));
         }
-        if self.dry_run == Some(true) {
-            return Err(ToolError::validation(
-                "Parameters 'dry_run' and 'commit' are not supported yet, so nothing was run. Leave them out to run the line for real.",
-            ));
-        }
         if let Some(node) = self.node.as_deref().filter(|_| self.host == Some(Place::Node)) {
             let node = words::shown(node);
             return Err(ToolError::validation(format!(
@@ -130,6 +130,15 @@ impl Params {
             )));
         }
         self.timeout().map(drop)
+    }
+
+    fn check_commit(&self) -> Result<(), ToolError> {
+        if self.command.is_empty() && self.dry_run != Some(true) {
+            return Ok(());
+        }
+        Err(ToolError::validation(
+            "Parameter 'commit' stands alone: it does what a dry run has shown, and runs nothing. Leave 'command' and 'dry_run' out, or it.",
+        ))
     }
 
     pub(super) fn request(&self) -> Result<LineRequest, ToolError> {
@@ -144,6 +153,7 @@ impl Params {
             host: self.host(),
             program: None,
             reach: if self.isolate_network == Some(true) { Vec::new() } else { self.hosts().to_vec() },
+            dry_run: self.dry_run == Some(true),
         })
     }
 

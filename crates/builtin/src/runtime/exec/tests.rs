@@ -282,9 +282,14 @@ async fn wrong_calls_are_refused_before_anything_runs() {
                 .into(),
         ),
         (
-            json!({"command": "x", "dry_run": true}),
+            json!({"command": "x", "commit": "chg-1"}),
             ErrorKind::ValidationError,
-            "Parameters 'dry_run' and 'commit' are not supported yet, so nothing was run. Leave them out to run the line for real.".into(),
+            "Parameter 'commit' stands alone: it does what a dry run has shown, and runs nothing. Leave 'command' and 'dry_run' out, or it.".into(),
+        ),
+        (
+            json!({"commit": "chg-1"}),
+            ErrorKind::SandboxUnavailable,
+            "This host keeps no changes apart, so there is nothing to commit.".into(),
         ),
         (
             json!({"command": "x", "host": "node", "node": "pi"}),
@@ -463,7 +468,7 @@ fn each_dialects_spelling_is_known() {
         (Dialect::Haft, "cwd", "workdir"),
         (Dialect::Haft, "directory", "workdir"),
         (Dialect::Haft, "allow_hosts", "allow_host"),
-        (Dialect::Haft, "commit", "dry_run"),
+        (Dialect::Haft, "commit", "commit"),
     ] {
         assert_eq!(meant(dialect, name).as_deref(), Some(canonical), "{name} in {dialect}");
     }

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use haft_contract::{Job, ToolContext, ToolOutput};
+use serde_json::{Value, json};
 
 use super::super::excerpt::Excerpt;
 use super::super::exit::ending;
+use super::super::running::{counted, lost};
 use super::super::words::{details, left_out, ran, remarked};
 use super::positions::{Position, Positions};
 
@@ -38,7 +40,21 @@ pub(super) async fn polled(job: &dyn Job, patience: Duration, positions: &Positi
     let mut facts = details(&status, cx.clock().now());
     facts["new_bytes"] = (excerpt.to - before.bytes).into();
     facts["retry_in_ms"] = retry.map(|seconds| seconds * 1000).into();
-    ToolOutput::text(remarked(format!("{shown}\n\n{state}"), &excerpt.notes())).with_details(facts)
+    let mut notes = excerpt.notes();
+    notes.extend(changes(job, &mut facts));
+    ToolOutput::text(remarked(format!("{shown}\n\n{state}"), &notes)).with_details(facts)
+}
+
+/// What a job that has ended changed where its changes are kept apart, and how to go on.
+fn changes(job: &dyn Job, facts: &mut Value) -> Option<String> {
+    match job.aftermath()?.changes.as_ref()? {
+        Err(why) => Some(lost(why)),
+        Ok(set) if set.changes.is_empty() => None,
+        Ok(set) => {
+            facts["changes"] = json!({"id": set.id, "applied": false, "count": set.changes.len()});
+            Some(format!("Nothing was changed yet. It would change {}; exec with commit={} does.", counted(set), set.id))
+        }
+    }
 }
 
 /// Resolves when there is something new, or after this time.

@@ -1,12 +1,13 @@
 //! What is said of a line that ended, or goes on.
 
-use haft_contract::{ErrorKind, Job, JobEnd, JobStatus, ToolContext, ToolError, ToolOutput};
-use serde_json::Value;
+use haft_contract::{ChangeSet, Changes, ErrorKind, Job, JobEnd, JobStatus, ToolContext, ToolError, ToolOutput, Trigger};
+use serde_json::{Value, json};
 
 use super::super::excerpt::{self, Excerpt};
 use super::super::exit::{ending, not_run};
 use super::super::words::{self as said, job_parameter, left_out, remarked};
 use super::Run;
+use super::changes::{self, Told, lost};
 use crate::shared::words;
 
 /// How much is shown of the output of what goes on, in bytes.
@@ -17,6 +18,9 @@ pub(super) struct Report<'a> {
     run: &'a Run<'a>,
     cx: &'a ToolContext,
     pub(super) remarks: Vec<String>,
+    /// What is said of its changes, and what programs are told of them.
+    changes: Option<(String, Value)>,
+    triggers: Vec<Trigger>,
 }
 
 /// What an end comes to.
@@ -30,7 +34,51 @@ enum Verdict {
 impl<'a> Report<'a> {
     pub(super) fn new(run: &'a Run<'a>, cx: &'a ToolContext) -> Self {
         let notes = cx.plan().planned_line().map(|line| line.notes().to_vec()).unwrap_or_default();
-        Self { run, cx, remarks: notes }
+        Self { run, cx, remarks: notes, changes: None, triggers: Vec::new() }
+    }
+
+    /// Looks at what a line has changed. Where that is to be applied with the call, it is now.
+    pub(super) async fn look_at_changes(&mut self, job: &dyn Job) -> Result<(), ToolError> {
+        let Some(aftermath) = job.aftermath() else { return Ok(()) };
+        self.triggers.clone_from(&aftermath.triggers);
+        self.remarks.extend(changes::warned(&aftermath.triggers));
+        let set = match &aftermath.changes {
+            None => return Ok(()),
+            Some(Err(why)) => return Err(ToolError::execution(lost(why))),
+            Some(Ok(set)) if set.changes.is_empty() => {
+                self.changes = Some(("It changed nothing.".into(), json!({"id": null, "applied": false, "files": []})));
+                return Ok(());
+            }
+            Some(Ok(set)) => set,
+        };
+        let told = Told::of(set, self.cx).await;
+        let is_applied = self.applies(job);
+        if is_applied {
+            self.cx.process().apply(set).await.map_err(|error| self.not_applied(error, set, job))?;
+        }
+        let text = if is_applied { format!("Changed {}.", told.counted()) } else { self.waiting(&told, set) };
+        self.changes = Some((text, told.details(is_applied)));
+        Ok(())
+    }
+
+    /// Whether its changes are applied with the call: not those of a line that did not come to its end.
+    fn applies(&self, job: &dyn Job) -> bool {
+        let is_undoable = self.cx.plan().planned_line().is_some_and(|line| line.changes() == Changes::Undo);
+        is_undoable && matches!(self.verdict(job.status().end.as_ref()), Verdict::Done(_))
+    }
+
+    fn waiting(&self, told: &Told<'_>, set: &ChangeSet) -> String {
+        let how = match &set.refused {
+            Some(why) => format!("It cannot be committed: {why}. Change less at once."),
+            None => format!("To do exactly this, call exec with commit={} and nothing else.", set.id),
+        };
+        format!("Nothing was changed yet. It would change {}:\n\n{}\n\n{how}", told.counted(), told.text())
+    }
+
+    fn not_applied(&self, error: ToolError, set: &ChangeSet, job: &dyn Job) -> ToolError {
+        let output = Excerpt::of(job, 0).text("(…)");
+        let message = format!("{} Its changes are kept: commit={} applies them. It had written:\n\n{output}", error.message(), set.id);
+        error.with_message(message)
     }
 
     /// Of a line that has ended.
@@ -40,6 +88,10 @@ impl<'a> Report<'a> {
         let output = match excerpt.text(&left_out(&excerpt, status.end.as_ref(), self.cx)) {
             empty if empty.is_empty() => "(no output)".to_owned(),
             output => output,
+        };
+        let output = match &self.changes {
+            Some((said, _)) => format!("{output}\n\n{said}"),
+            None => output,
         };
         let details = self.details(&status);
         match self.verdict(status.end.as_ref()) {
@@ -108,13 +160,23 @@ impl<'a> Report<'a> {
             "The command goes on in the background as job '{id}'{pid}.{ended} Follow it with process: action=poll, {parameter}={id} \
              waits for more; log, write and kill are other actions. {written}"
         );
-        ToolOutput::text(remarked(text, &self.remarks)).with_details(self.details(&status))
+        let mut remarks = self.remarks.clone();
+        if self.cx.plan().planned_line().is_some_and(|line| line.changes() != Changes::Direct) {
+            remarks.push("What it changes is kept apart until it has ended; then poll says how to commit it.".into());
+        }
+        ToolOutput::text(remarked(text, &remarks)).with_details(self.details(&status))
     }
 
     fn details(&self, status: &JobStatus) -> Value {
         let mut details = said::details(status, self.cx.clock().now());
         if let Some(description) = self.run.description {
             details["description"] = description.into();
+        }
+        if let Some((_, changes)) = &self.changes {
+            details["changes"] = changes.clone();
+        }
+        if !self.triggers.is_empty() {
+            details["triggers"] = json!(self.triggers);
         }
         if !self.run.warnings.is_empty() {
             details["warnings"] = self.run.warnings.clone().into();
