@@ -11,8 +11,11 @@ use serde_json::{Value, json};
 use super::harness::{Ran, World};
 use super::pty::Pty;
 
+/// Mode, time and content by path.
+type Tree = BTreeMap<PathBuf, (u32, Option<(i64, i64)>, Vec<u8>)>;
+
 /// Everything of a tree that a commit is to make, and its times for when nothing is to happen.
-fn tree(root: &Path, with_times: bool) -> BTreeMap<PathBuf, (u32, Option<(i64, i64)>, Vec<u8>)> {
+fn tree(root: &Path, with_times: bool) -> Tree {
     let mut found = BTreeMap::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -227,7 +230,7 @@ fn under_review_nothing_happens_without_a_persons_word() {
     assert_eq!(tree(&world.file(""), true), before);
     let id = id_of(&result);
     let unasked = commit(&world, &id);
-    assert_eq!((unasked.code, tree(&world.file(""), true)), (1, before.clone()), "{unasked:?}");
+    assert_eq!((unasked.code, tree(&world.file(""), true)), (1, before), "{unasked:?}");
     assert!(unasked.stderr.contains("exec.changes = \"review\""), "{unasked:?}");
     for (answer, expected) in [("n\r", "one\n"), ("y\r", "one\ntwo\n")] {
         let mut pty = Pty::start(world.command(&["call", "exec", "--commit", &id]), 120);
@@ -286,9 +289,9 @@ fn what_a_run_left_that_was_cut_off_goes_with_the_next_and_a_commit_leaves_no_co
     dry_run(&world, "true");
     let left = sets.join("chg-00");
     fs::create_dir_all(left.join("0/work/work/x")).unwrap();
-    fs::set_permissions(left.join("0/work/work"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(left.join("0/work/work"), fs::Permissions::from_mode(0o000)).unwrap();
     let old = fs::File::open(&left).unwrap();
-    old.set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
+    old.set_modified(SystemTime::now() - Duration::from_hours(1)).unwrap();
     drop(old);
     let id = id_of(&dry_run(&world, "echo x >x"));
     assert!(!left.exists());
@@ -318,10 +321,10 @@ impl Dice {
 /// Commands on a few names, of which many fail; what counts is what is there in the end.
 fn some_line(dice: &mut Dice) -> String {
     let names = ["a", "b", "d", "d/x", "d/y", "d/e", "d/e/z", "l"];
-    let mut line = String::new();
+    let mut words = Vec::new();
     for _ in 0..12 {
         let (one, other) = (names[dice.roll(names.len())], names[dice.roll(names.len())]);
-        line += &match dice.roll(9) {
+        words.push(match dice.roll(9) {
             0 => format!("echo {one}{other} >{one}; "),
             1 => format!("echo more >>{one}; "),
             2 => format!("rm -rf {one}; "),
@@ -331,9 +334,9 @@ fn some_line(dice: &mut Dice) -> String {
             6 => format!("chmod {} {one}; ", ["700", "755", "640", "600"][dice.roll(4)]),
             7 => format!("cp {one} {other}; "),
             _ => format!("rm -rf {one}; mkdir -p {one}; echo {other} >{one}/new; "),
-        };
+        });
     }
-    format!("( {line}) 2>/dev/null; true")
+    format!("( {}) 2>/dev/null; true", words.concat())
 }
 
 #[test]

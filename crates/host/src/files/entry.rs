@@ -57,16 +57,18 @@ fn bits(stat: &Stat) -> u32 {
     stat.st_mode.into()
 }
 
+type Content = Box<dyn Read + Send>;
+
 /// What is to be there.
 pub(super) enum Wanted {
     Nothing,
-    File(Box<dyn Read + Send>, Option<u32>),
+    File(Content, Option<u32>),
     Link(PathBuf),
     Directory(u32),
 }
 
 impl Wanted {
-    pub(super) fn of(content: Option<Box<dyn Read + Send>>, mode: Option<u32>) -> Result<Self, ToolError> {
+    pub(super) fn of(content: Option<Content>, mode: Option<u32>) -> Result<Self, ToolError> {
         match (mode.map(|mode| mode & PreImage::KIND), content) {
             (Some(PreImage::DIRECTORY), _) => Ok(Self::Directory(mode.unwrap_or_default() & PreImage::KEPT)),
             (Some(PreImage::LINK), Some(content)) => target_in(content).map(Self::Link),
@@ -87,7 +89,7 @@ impl Wanted {
     }
 }
 
-fn target_in(content: Box<dyn Read + Send>) -> Result<PathBuf, ToolError> {
+fn target_in(content: Content) -> Result<PathBuf, ToolError> {
     let mut target = Vec::new();
     content.take(LONGEST_TARGET).read_to_end(&mut target).map_err(|error| {
         ToolError::execution(format!("Where a link is to lead cannot be read: {error}; it was not made.")).with_source(error)
@@ -182,7 +184,7 @@ impl Entry {
 }
 
 /// What is there, as it is kept.
-fn was(parent: &Parent, name: &OsString) -> Result<(Option<Box<dyn Read + Send>>, Option<u32>), Errno> {
+fn was(parent: &Parent, name: &OsString) -> Result<(Option<Content>, Option<u32>), Errno> {
     let Some(stat) = parent.status(name)? else { return Ok((None, None)) };
     if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
         return Ok((None, Some(PreImage::DIRECTORY | bits(&stat) & PreImage::KEPT)));

@@ -22,9 +22,9 @@ use super::walls::ChangeOptions;
 use crate::LocalFiles;
 
 /// A set that nobody commits goes after this time, as spills do.
-const LIFETIME: Duration = Duration::from_secs(14 * 24 * 3600);
+const LIFETIME: Duration = Duration::from_hours(14 * 24);
 /// A folder without a set, of a run that is not over or was cut off, is left alone for this long.
-const SETTLING: Duration = Duration::from_secs(60);
+const SETTLING: Duration = Duration::from_mins(1);
 /// How many are kept; the oldest give way.
 const MOST_SETS: usize = 64;
 const SET: &str = "set.json";

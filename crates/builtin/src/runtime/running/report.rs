@@ -54,9 +54,9 @@ impl<'a> Report<'a> {
         let told = Told::of(set, self.cx).await;
         let is_applied = self.applies(job);
         if is_applied {
-            self.cx.process().apply(set).await.map_err(|error| self.not_applied(error, set, job))?;
+            self.cx.process().apply(set).await.map_err(|error| not_applied(&error, set, job))?;
         }
-        let text = if is_applied { format!("Changed {}.", told.counted()) } else { self.waiting(&told, set) };
+        let text = if is_applied { format!("Changed {}.", told.counted()) } else { waiting(&told, set) };
         self.changes = Some((text, told.details(is_applied)));
         Ok(())
     }
@@ -65,20 +65,6 @@ impl<'a> Report<'a> {
     fn applies(&self, job: &dyn Job) -> bool {
         let is_undoable = self.cx.plan().planned_line().is_some_and(|line| line.changes() == Changes::Undo);
         is_undoable && matches!(self.verdict(job.status().end.as_ref()), Verdict::Done(_))
-    }
-
-    fn waiting(&self, told: &Told<'_>, set: &ChangeSet) -> String {
-        let how = match &set.refused {
-            Some(why) => format!("It cannot be committed: {why}. Change less at once."),
-            None => format!("To do exactly this, call exec with commit={} and nothing else.", set.id),
-        };
-        format!("Nothing was changed yet. It would change {}:\n\n{}\n\n{how}", told.counted(), told.text())
-    }
-
-    fn not_applied(&self, error: ToolError, set: &ChangeSet, job: &dyn Job) -> ToolError {
-        let output = Excerpt::of(job, 0).text("(…)");
-        let message = format!("{} Its changes are kept: commit={} applies them. It had written:\n\n{output}", error.message(), set.id);
-        error.with_message(message)
     }
 
     /// Of a line that has ended.
@@ -183,4 +169,18 @@ impl<'a> Report<'a> {
         }
         details
     }
+}
+
+fn waiting(told: &Told<'_>, set: &ChangeSet) -> String {
+    let how = match &set.refused {
+        Some(why) => format!("It cannot be committed: {why}. Change less at once."),
+        None => format!("To do exactly this, call exec with commit={} and nothing else.", set.id),
+    };
+    format!("Nothing was changed yet. It would change {}:\n\n{}\n\n{how}", told.counted(), told.text())
+}
+
+fn not_applied(error: &ToolError, set: &ChangeSet, job: &dyn Job) -> ToolError {
+    let output = Excerpt::of(job, 0).text("(…)");
+    let message = format!("{} Its changes are kept: commit={} applies them. It had written:\n\n{output}", error.message(), set.id);
+    ToolError::new(error.kind(), message)
 }

@@ -305,7 +305,7 @@ mod tests {
             rustix::fs::setxattr(self.upper(name), OPAQUE[1], b"y", XattrFlags::empty()).unwrap();
         }
         fn found(&self) -> Found {
-            read(self.overlay.layers(), &self.files, SystemTime::now() + Duration::from_secs(60))
+            read(self.overlay.layers(), &self.files, SystemTime::now() + Duration::from_mins(1))
         }
         /// Every change in short: `M a.txt`, with `@`, `/` and `!` behind links, directories and what is special.
         fn told(&self) -> Vec<String> {
