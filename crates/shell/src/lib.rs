@@ -5,7 +5,7 @@
 //! [`Verdict::Unknown`]. The meaning is bash's; where another shell would do something else, [`Analysis::needs_bash`] says so.
 //!
 //! ```
-//! use haft_shell::{Nature, Pattern, Verdict, allows, analyse, inner_programs};
+//! use haft_shell::{Nature, Verdict, analyse};
 //!
 //! let line = analyse("cd src && timeout 60 git log --oneline | head -5 > ../log.txt");
 //! assert_eq!(line.verdict(), Verdict::Followed);
@@ -14,12 +14,10 @@
 //! assert_eq!(line.commands[1].wrappers, ["timeout"]);
 //! assert_eq!(line.commands[1].nature, Nature::ReadsOnly);
 //! assert_eq!(line.writes[0].path, "../log.txt");
-//! assert_eq!(inner_programs(&line).unwrap(), ["git log *", "head *"]);
 //!
 //! let hidden = analyse("git status; $(curl -s https://example.org/x) --now");
 //! assert_eq!(hidden.verdict(), Verdict::Unknown);
 //! assert!(hidden.unknown[0].message.contains("known only when it runs"));
-//! assert!(!allows(&[Pattern::parse("git status *").unwrap()], &hidden));
 //! ```
 //!
 //! All of this holds for `bash -c LINE`, not interactive, with a clean environment: no `BASH_ENV`, no functions or options from outside.
@@ -29,16 +27,13 @@
 //! needed.
 #![warn(missing_docs)]
 
-mod always;
 mod analysis;
 mod characters;
 mod environment;
-mod exit;
 mod found;
 mod obfuscation;
 mod options;
 mod parser;
-mod pattern;
 mod programs;
 mod quote;
 mod read;
@@ -47,11 +42,8 @@ mod safe;
 mod unwrap;
 mod word;
 
-pub use always::inner_programs;
 pub use analysis::{Analysis, Assignment, Command, Directory, Nature, Redirection, RedirectionKind, Target, Verdict};
-pub use exit::{explain_exit, is_answer};
 pub use found::{MOST_BYTES, MOST_COMMANDS, MOST_NESTING, MOST_WRAPPERS};
-pub use pattern::{Pattern, allows};
 pub use quote::quote;
 pub use reason::{Concern, Reason};
 pub use safe::{SafeBins, satisfies_safe_bins};

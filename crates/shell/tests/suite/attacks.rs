@@ -4,7 +4,7 @@ use haft_shell::Concern::{
     Arguments, Characters, Environment, Execution, Expansion, Network, Obfuscated, Program, Shell, Syntax, Target, Wrapper,
 };
 use haft_shell::Verdict::{Followed, Unknown};
-use haft_shell::{Pattern, Verdict, allows, analyse, inner_programs};
+use haft_shell::{Verdict, Word, analyse};
 
 use super::seen::{Row, check};
 
@@ -108,7 +108,7 @@ fn b04_a_text_for_an_interpreter_is_asked_about() {
         ["bash <<'E'\nrm x\nE", "python3 <<E\nprint(1)\nE", "sh <<< 'rm x'", "cat <<'E' | bash\nrm x\nE", "{ bash; } <<'E'\nrm x\nE"]
     {
         let analysis = analyse(line);
-        assert_eq!((analysis.verdict(), inner_programs(&analysis)), (Unknown, None), "B04: {line}");
+        assert_eq!(analysis.verdict(), Unknown, "B04: {line}");
         assert!(analysis.unknown.iter().any(|reason| reason.concern == Obfuscated), "B04: {line}: {:?}", analysis.unknown);
     }
     check(&[
@@ -132,9 +132,9 @@ fn b05_words_that_expand_are_marked_and_never_taken_for_options_known() {
         ("B05", "\\rm x", Followed, &["rm x"], &[]),
         ("B05", "$'\\x72\\x6d' x", Unknown, &["rm x"], &[Obfuscated]),
     ]);
-    let pattern = [Pattern::parse("sort *").unwrap()];
-    for (line, allowed) in [("sort a", true), ("sort *", false), ("sort $x", false), ("sort \"$x\"", false), ("sort ./*", true)] {
-        assert_eq!(allows(&pattern, &analyse(line)), allowed, "B05: {line}");
+    for (line, known) in [("sort a", true), ("sort *", false), ("sort $x", false), ("sort \"$x\"", false), ("sort ./*", false)] {
+        let is_known = analyse(line).commands[0].arguments.iter().all(|word| matches!(word, Word::Literal(_)));
+        assert_eq!(is_known, known, "B05: {line}");
     }
 }
 
