@@ -355,12 +355,14 @@ pub struct Plan {
     line: Option<Arc<Line>>,
     /// The change set that is committed; its changes are among the effects.
     commit: Option<Arc<ChangeSet>>,
+    /// Why a person is to be asked, by the call's own wish.
+    wish: Option<String>,
 }
 
 impl Plan {
     /// A plan that touches nothing.
     pub const fn nothing() -> Self {
-        Self { effects: Vec::new(), line: None, commit: None }
+        Self { effects: Vec::new(), line: None, commit: None, wish: None }
     }
     /// Adds any effect.
     pub fn with(mut self, effect: Effect) -> Self {
@@ -413,6 +415,15 @@ impl Plan {
     /// Adds a message.
     pub fn send(self, channel: impl Into<String>, to: impl Into<String>, outward: bool) -> Self {
         self.with(Effect::Send { channel: channel.into(), to: to.into(), outward })
+    }
+    /// Wants a person to be asked, whatever allows the effects: a call may be stricter with itself than the policy is.
+    pub fn asking(mut self, why: impl Into<String>) -> Self {
+        self.wish = Some(why.into());
+        self
+    }
+    /// Why a person is to be asked, by the call's own wish.
+    pub fn wish(&self) -> Option<&str> {
+        self.wish.as_deref()
     }
     /// The effects.
     pub fn effects(&self) -> &[Effect] {

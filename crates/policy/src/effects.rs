@@ -21,6 +21,9 @@ pub(crate) struct Case<'a> {
 
 /// Judges every effect; the strictest outcome counts, so a plan that does several things must satisfy each of them.
 pub(crate) fn judge(decision: &mut Decision, case: Case<'_>) {
+    if let Some(wish) = case.plan.wish() {
+        decision.ask_about(About::Firm, "asking", wish.to_owned());
+    }
     if case.plan.effects().is_empty() {
         return case.nothing_named(decision);
     }

@@ -2,7 +2,7 @@ mod commit;
 mod params;
 
 use haft_contract::{
-    Dialect, Effect, Form, FormParameter, Line, LineRequest, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput, Unit,
+    Dialect, Form, FormParameter, Line, LineRequest, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput, Unit,
 };
 use haft_macros::ToolMeta;
 
@@ -56,8 +56,11 @@ impl Tool for Exec {
         let request = params.request()?;
         let line = cx.line(&request)?;
         let asks = params.asks(&line).or_else(|| leaves_walls(&request, &line, cx));
-        let plan = asks.map_or_else(Plan::nothing, |why| Plan::nothing().with(Effect::Unknown { why }));
-        Ok(plan.line(line))
+        let plan = Plan::nothing().line(line);
+        Ok(match asks {
+            Some(why) => plan.asking(why),
+            None => plan,
+        })
     }
 
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {

@@ -49,6 +49,20 @@ fn of_nature(line: &str, host: ExecHost, nature: ExecNature) -> Exec {
 }
 
 #[test]
+fn a_call_that_wants_a_person_to_be_asked_needs_no_more_access_and_nothing_answers_for_them() {
+    let mut caller = Caller::default();
+    caller.access = Access::WorkspaceWrite;
+    caller.standing.add(&["exec(cargo *)".to_owned()], &Vocabulary::core(), None).unwrap();
+    let policy = StandardPolicy::compile(&spec(None, ExecAsk::Auto, &["exec(cargo *)"]), Vocabulary::core()).unwrap();
+    let decide = |plan: Plan| policy.decide(&Candidate::new(&definition(), &Source::BuiltIn), Some(&plan), &caller);
+    let plan = plan(&[program("cargo test", SANDBOX)]);
+    assert_eq!(decide(plan.clone()).verdict, Verdict::Allow);
+    let decision = decide(plan.asking("the call wants it"));
+    let asked = decision.trace.iter().filter(|entry| entry.outcome == Outcome::Ask).map(|entry| entry.entry.to_string());
+    assert_eq!((decision.verdict, asked.collect::<Vec<_>>()), (Verdict::Ask, vec!["the call wants it".to_owned()]));
+}
+
+#[test]
 fn every_mode_of_both_kinds_meets_every_kind_of_program() {
     use ExecSecurity::{Full, Paranoid, SafeBin};
     use Verdict::{Allow, Ask, Deny};
