@@ -52,8 +52,8 @@ fn of_nature(line: &str, host: ExecHost, nature: ExecNature) -> Exec {
 fn a_call_that_wants_a_person_to_be_asked_needs_no_more_access_and_nothing_answers_for_them() {
     let mut caller = Caller::default();
     caller.access = Access::WorkspaceWrite;
-    caller.standing.add(&["exec(cargo *)".to_owned()], &Vocabulary::core(), None).unwrap();
-    let policy = StandardPolicy::compile(&spec(None, ExecAsk::Auto, &["exec(cargo *)"]), Vocabulary::core()).unwrap();
+    caller.standing.add(&["exec(cargo test *)".to_owned()], &Vocabulary::core(), None).unwrap();
+    let policy = StandardPolicy::compile(&spec(None, ExecAsk::Auto, &["exec(cargo test *)"]), Vocabulary::core()).unwrap();
     let decide = |plan: Plan| policy.decide(&Candidate::new(&definition(), &Source::BuiltIn), Some(&plan), &caller);
     let plan = plan(&[program("cargo test", SANDBOX)]);
     assert_eq!(decide(plan.clone()).verdict, Verdict::Allow);
