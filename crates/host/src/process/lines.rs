@@ -85,8 +85,14 @@ impl Lines {
                 grace: walls.options().grace,
                 started: SystemTime::now(),
             };
-            let run =
-                Run { guard: walled.guard, proxy, lacks: walled.lacks, pending: Mutex::new(pending), look, walls: Arc::clone(&walls) };
+            let run = Run {
+                guard: walled.guard,
+                proxy,
+                lacks: walled.lacks,
+                pending: Mutex::new(pending),
+                look,
+                root: walls.files().root().to_owned(),
+            };
             job::start(walled.command.to_std(), facts, options, Arc::new(run)).map_err(|error| spawn_error(line.shell(), error))
         });
         let job = started.await.map_err(|error| ToolError::execution(format!("The command was not started: {error}.")))??;
@@ -116,7 +122,8 @@ struct Run {
     pending: Mutex<Option<Pending>>,
     /// What others run by themselves, before it ran.
     look: Option<Look>,
-    walls: Arc<Walls>,
+    /// The workspace. Not the walls: they hold the list of jobs, and a job must not keep alive what ends it.
+    root: PathBuf,
 }
 
 impl Keepsake for Run {
@@ -125,7 +132,7 @@ impl Keepsake for Run {
         let changes = pending.filter(|_| has_run).map(Pending::read);
         let triggers = match (&changes, &self.look) {
             (Some(Ok(set)), _) => triggers::among(set),
-            (None, Some(before)) => Look::at(self.walls.files().root()).changed_since(before),
+            (None, Some(before)) => Look::at(&self.root).changed_since(before),
             _ => Vec::new(),
         };
         Aftermath { changes, triggers }
