@@ -62,7 +62,9 @@ impl Plan {
         for path in policy.read_only.iter().chain(&resolver).filter_map(|path| path.canonicalize().ok()) {
             plan.add(path, Mount::ReadOnly);
         }
-        for path in policy.masked.iter().filter_map(|path| path.canonicalize().ok()) {
+        // What another run holds a place with is no secret, and goes when that run does: then there is nothing to mount upon.
+        let is_there = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|metadata| !Placeholder::is_one(&metadata));
+        for path in policy.masked.iter().filter_map(|path| path.canonicalize().ok()).filter(is_there) {
             plan.add(path, Mount::Hidden);
         }
         for path in ours.iter().filter_map(|path| path.canonicalize().ok()).chain(policy.protected.iter().cloned()) {

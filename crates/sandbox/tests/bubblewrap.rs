@@ -176,6 +176,20 @@ fn descriptors_of_the_host_are_not_inherited() {
     assert_eq!(ran.stdout, "held\n", "{}", ran.stderr);
 }
 
+#[test]
+fn what_another_run_holds_the_place_of_is_no_secret() {
+    let place = Place::new();
+    let mut policy = place.policy();
+    policy.masked.push(place.workspace.join(".haft"));
+    let first = bubblewrap().wrap(place.shell("true"), &policy).unwrap();
+    let Wrapped { command, guard } = bubblewrap().wrap(place.shell("mkdir .haft/x || echo held"), &policy).unwrap();
+    drop(first);
+    let ran = Ran::from(command.to_std().output().unwrap());
+    drop(guard);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "held\n"), "{}", ran.stderr);
+    assert!(!exists(place.workspace.join(".haft")));
+}
+
 /// C05: the session is always a new one, and its terminal the one that the command was given or none.
 #[test]
 fn the_session_of_the_host_is_left() {
