@@ -74,7 +74,7 @@ fn nothing_that_ships_depends_on_the_testkit() {
     // And tests go upward only to the engine, so that a tool's tests need no machine.
     for (from, to) in arrows(true) {
         // The benchmarks of the whole measure all of it.
-        let measured: &[&str] = if from == "haft" { &["agent", "provider"] } else { &[] };
+        let measured: &[&str] = if from == "haft" { &["agent", "provider", "shell"] } else { &[] };
         let allowed: BTreeSet<String> =
             ["contract", "testkit", "engine", "store"].iter().chain(measured).map(ToString::to_string).collect();
         assert!(to.is_subset(&allowed), "{from} tests with {to:?}");

@@ -155,6 +155,7 @@ impl std::fmt::Debug for JobOptions {
 
 /// How a job ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is said of an end by itself")]
 pub struct JobEnd {
     /// Its exit code; absent if a signal ended it.
     pub code: Option<i32>,

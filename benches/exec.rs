@@ -1,0 +1,122 @@
+//! What running commands costs, each beside a plain way to do the same in the same run, because machines are noisy.
+//!
+//! `cargo bench --bench exec` starts commands in the sandbox and beside it, and prints medians of five rounds and the ratio;
+//! `-- output` runs only that part. Commands start from this very program, as they start from `haft`. Nothing here fails a test
+//! run.
+#![allow(clippy::expect_used, clippy::print_stdout, reason = "a program that prints numbers")]
+
+#[path = "exec/bare.rs"]
+mod bare;
+#[path = "exec/bench.rs"]
+mod bench;
+mod measure;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use haft::ExecHost;
+
+use crate::bare::Bare;
+use crate::bench::Bench;
+use crate::measure::{ROUNDS, head, median, middle, row, time};
+
+/// Starts in one round.
+const STARTS: u32 = 20;
+const AT_ONCE: usize = 64;
+const GIGABYTE: u64 = 1_000_000_000;
+/// Spills are cut here unless someone says otherwise.
+const USUAL_SPILL: u64 = 64 << 20;
+/// Of about 200 characters, as a model writes them.
+const LINE: &str = "cd src && timeout 60 git log --oneline --since=yesterday | grep -v merge | sort | uniq -c > ../log.txt; \
+                    cargo test --workspace 2>&1 | tail -n 40 && head -n 20 ../log.txt | cut -d ' ' -f 1 | sort -rn | uniq";
+
+fn main() {
+    // Started again by itself, it is a stage of a sandbox and nothing else.
+    haft_host::sandbox::launcher::main_if_asked();
+    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
+    let runs = |part: &str| part.contains(&wanted);
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    head();
+    if runs("start") {
+        runtime.block_on(start(&Bench::new(USUAL_SPILL)));
+    }
+    if runs("plan") {
+        plan(&Bench::new(USUAL_SPILL));
+    }
+    if runs("many") {
+        runtime.block_on(many(&Bench::new(USUAL_SPILL)));
+    }
+    if runs("output") {
+        runtime.block_on(output());
+    }
+}
+
+/// The median of each of two things that are done in turn, so that both meet the same noise.
+async fn in_turn(mut ours: impl AsyncFnMut(), mut reference: impl FnMut()) -> (Duration, Duration) {
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let started = Instant::now();
+        ours().await;
+        first.push(started.elapsed());
+        let started = Instant::now();
+        reference();
+        second.push(started.elapsed());
+    }
+    (middle(first), middle(second))
+}
+
+async fn start(bench: &Bench) {
+    let bare = Bare::new(&bench.workspace);
+    let walled = || (0..STARTS).for_each(|_| bare.run());
+    let plain = || (0..STARTS).for_each(|_| bare::shell("true"));
+    let ours = async |host| {
+        for _ in 0..STARTS {
+            bench.run("true", host).await;
+        }
+    };
+    let print = |what: &str, (took, reference): (Duration, Duration), beside: &str| {
+        row(what, took / STARTS, reference / STARTS, beside);
+    };
+    // Whatever is done once is not counted.
+    ours(ExecHost::Sandbox).await;
+    print("A/A: bwrap, and bwrap again", in_turn(async || walled(), walled).await, "the same");
+    print("sandboxed 'true'", in_turn(async || ours(ExecHost::Sandbox).await, walled).await, "bwrap with the same mounts");
+    print("sandboxed 'true'", in_turn(async || ours(ExecHost::Sandbox).await, plain).await, "bash -c true");
+    print("'true' outside", in_turn(async || ours(ExecHost::Host).await, plain).await, "bash -c true");
+}
+
+fn plan(bench: &Bench) {
+    let read = median(|| time(500, || drop(haft_shell::analyse(LINE))));
+    let words = median(|| time(500, || drop(LINE.split_whitespace().map(str::to_owned).collect::<Vec<_>>())));
+    row(&format!("a line of {} characters, read", LINE.len()), read, words, "split into words");
+    let planned = median(|| time(500, || bench.plan(LINE)));
+    row("the same, with what it touches looked up", planned, read, "read");
+}
+
+async fn many(bench: &Bench) {
+    let bare = Bare::new(&bench.workspace);
+    let together = async || {
+        let started = (0..AT_ONCE).map(|_| bench.run("true", ExecHost::Sandbox));
+        futures_util::future::join_all(started).await;
+    };
+    let times = in_turn(together, || bare.run_together(AT_ONCE)).await;
+    row(&format!("{AT_ONCE} sandboxed at once"), times.0, times.1, "as many of bwrap");
+}
+
+async fn output() {
+    let line = format!("yes 'One line of many, as a long build writes them' | head -c {GIGABYTE}");
+    for (kept, what) in [(USUAL_SPILL, "1 GB of output, 64 MiB kept"), (2 * GIGABYTE, "1 GB of output, all kept")] {
+        let bench = Bench::new(kept);
+        bench.call("true").await;
+        let before = bench::own_peak();
+        let (took, reference) = in_turn(async || bench.call(&line).await, || into_a_file(&line, bench.state())).await;
+        row(what, took, reference, "| cat > file");
+        println!("  and {:.1} MB of memory more than before", (bench::own_peak() - before) / 1024.0);
+    }
+}
+
+/// Each into a new one, as a spill is.
+fn into_a_file(line: &str, folder: &Path) {
+    let file = tempfile::NamedTempFile::new_in(folder).expect("a file");
+    bare::shell(&format!("{line} | cat > '{}'", file.path().display()));
+}
