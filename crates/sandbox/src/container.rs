@@ -103,6 +103,8 @@ impl Container {
                      --ipc private --hostname haft --log-driver none --name";
         arguments.extend(fixed.split_whitespace().map(OsString::from));
         arguments.push(name.into());
+        #[cfg(target_os = "linux")]
+        arguments.extend(["--security-opt".into(), crate::launcher::FILTER.into()]);
         arguments.extend(policy.terminal.then(|| "--tty".into()));
         arguments.extend(person_arguments(self.client.is_podman()));
         arguments.extend(limit_arguments(&policy.limits));

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 #[cfg(target_os = "linux")]
 pub(crate) use inner::Inner;
 #[cfg(target_os = "linux")]
-pub(crate) use keeper::Keeper;
+pub(crate) use keeper::{FILTER, Keeper};
 #[cfg(target_os = "linux")]
 pub(crate) use outer::Outer;
 #[cfg(target_os = "linux")]

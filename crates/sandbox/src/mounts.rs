@@ -88,11 +88,11 @@ impl Plan {
         self.roots.iter().map(|(_, real)| real.clone()).collect()
     }
 
-    /// What lies in the writable roots and how it is mounted, and what may be read besides; what lies deeper comes later.
+    /// What of the host is shared, and all that lies within, with how it is mounted; what lies deeper comes later.
     pub(crate) fn shared(&self) -> impl Iterator<Item = (&Path, Mount)> {
-        let inside = |path: &Path| self.roots.iter().any(|(_, root)| path.starts_with(root));
-        let all = self.mounts.iter().map(|(_, path, mount)| (path.as_path(), *mount));
-        all.filter(move |(path, mount)| inside(path) || *mount == Mount::ReadOnly)
+        let all = || self.mounts.iter().map(|(_, path, mount)| (path.as_path(), *mount));
+        let is_shared = |mount| matches!(mount, Mount::ReadOnly | Mount::Writable);
+        all().filter(move |(path, _)| all().any(|(root, mount)| is_shared(mount) && path.starts_with(root)))
     }
 
     pub(crate) fn take_placeholders(&mut self) -> Vec<Placeholder> {

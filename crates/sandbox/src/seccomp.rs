@@ -3,12 +3,21 @@
 //! Unix sockets are refused altogether, since the sandbox sees the host's file system and with it every socket that has a
 //! name there. `socketpair` stays: both of its ends are inside.
 
+mod profile;
+
 use std::collections::BTreeMap;
 
 use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, sock_filter,
 };
 use serde::{Deserialize, Serialize};
+
+pub(crate) use profile::profile;
+
+/// Calls with their names, which engines of containers want to be told.
+macro_rules! calls {
+    ($($name:ident),* $(,)?) => { &[$((stringify!($name), libc::$name)),*] };
+}
 
 /// Which sockets a command may make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,64 +33,63 @@ pub(crate) enum Sockets {
 }
 
 /// Refused whatever their arguments are.
-const REFUSED: &[i64] = &[
-    libc::SYS_ptrace,
-    libc::SYS_process_vm_readv,
-    libc::SYS_process_vm_writev,
-    libc::SYS_process_madvise,
-    libc::SYS_pidfd_getfd,
-    libc::SYS_kcmp,
-    libc::SYS_io_uring_setup,
-    libc::SYS_io_uring_enter,
-    libc::SYS_io_uring_register,
-    libc::SYS_keyctl,
-    libc::SYS_add_key,
-    libc::SYS_request_key,
-    libc::SYS_bpf,
-    libc::SYS_userfaultfd,
-    libc::SYS_perf_event_open,
-    libc::SYS_fanotify_init,
-    libc::SYS_open_by_handle_at,
-    libc::SYS_mount,
-    libc::SYS_umount2,
-    libc::SYS_open_tree,
-    libc::SYS_move_mount,
-    libc::SYS_fsopen,
-    libc::SYS_fsconfig,
-    libc::SYS_fsmount,
-    libc::SYS_fspick,
-    libc::SYS_mount_setattr,
-    libc::SYS_pivot_root,
-    libc::SYS_chroot,
-    libc::SYS_unshare,
-    libc::SYS_setns,
-    libc::SYS_swapon,
-    libc::SYS_swapoff,
-    libc::SYS_reboot,
-    libc::SYS_kexec_load,
-    libc::SYS_kexec_file_load,
-    libc::SYS_init_module,
-    libc::SYS_finit_module,
-    libc::SYS_delete_module,
-    libc::SYS_acct,
-    libc::SYS_quotactl,
-    libc::SYS_quotactl_fd,
-    libc::SYS_lookup_dcookie,
-    libc::SYS_sethostname,
-    libc::SYS_setdomainname,
-    libc::SYS_settimeofday,
-    libc::SYS_clock_settime,
-    libc::SYS_clock_adjtime,
-    libc::SYS_adjtimex,
-    libc::SYS_syslog,
-    libc::SYS_vhangup,
-    libc::SYS_nfsservctl,
+const REFUSED: &[(&str, i64)] = calls![
+    SYS_ptrace,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_process_madvise,
+    SYS_pidfd_getfd,
+    SYS_kcmp,
+    SYS_io_uring_setup,
+    SYS_io_uring_enter,
+    SYS_io_uring_register,
+    SYS_keyctl,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_bpf,
+    SYS_userfaultfd,
+    SYS_perf_event_open,
+    SYS_fanotify_init,
+    SYS_open_by_handle_at,
+    SYS_mount,
+    SYS_umount2,
+    SYS_open_tree,
+    SYS_move_mount,
+    SYS_fsopen,
+    SYS_fsconfig,
+    SYS_fsmount,
+    SYS_fspick,
+    SYS_mount_setattr,
+    SYS_pivot_root,
+    SYS_chroot,
+    SYS_unshare,
+    SYS_setns,
+    SYS_swapon,
+    SYS_swapoff,
+    SYS_reboot,
+    SYS_kexec_load,
+    SYS_kexec_file_load,
+    SYS_init_module,
+    SYS_finit_module,
+    SYS_delete_module,
+    SYS_acct,
+    SYS_quotactl,
+    SYS_quotactl_fd,
+    SYS_lookup_dcookie,
+    SYS_sethostname,
+    SYS_setdomainname,
+    SYS_settimeofday,
+    SYS_clock_settime,
+    SYS_clock_adjtime,
+    SYS_adjtimex,
+    SYS_syslog,
+    SYS_vhangup,
+    SYS_nfsservctl,
 ];
 #[cfg(target_arch = "x86_64")]
-const REFUSED_OF_THE_MACHINE: &[i64] =
-    &[libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_modify_ldt, libc::SYS_uselib, libc::SYS_ustat, libc::SYS_sysfs, libc::SYS__sysctl];
+const REFUSED_OF_THE_MACHINE: &[(&str, i64)] = calls![SYS_iopl, SYS_ioperm, SYS_modify_ldt, SYS_uselib, SYS_ustat, SYS_sysfs, SYS__sysctl];
 #[cfg(not(target_arch = "x86_64"))]
-const REFUSED_OF_THE_MACHINE: &[i64] = &[];
+const REFUSED_OF_THE_MACHINE: &[(&str, i64)] = &[];
 
 /// A new namespace of any kind would give back the rights that were taken.
 const NAMESPACES: &[i32] = &[
@@ -116,7 +124,7 @@ fn program(sockets: Sockets) -> Result<BpfProgram, BackendError> {
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 fn refused(sockets: Sockets) -> Result<Rules, BackendError> {
-    let mut rules: Rules = REFUSED.iter().chain(REFUSED_OF_THE_MACHINE).map(|call| (*call, Vec::new())).collect();
+    let mut rules: Rules = REFUSED.iter().chain(REFUSED_OF_THE_MACHINE).map(|(_, call)| (*call, Vec::new())).collect();
     let new_namespace = NAMESPACES.iter().map(|flag| {
         let flag = u64::from(flag.unsigned_abs());
         SeccompRule::new(vec![condition(0, SeccompCmpOp::MaskedEq(flag), flag)?])

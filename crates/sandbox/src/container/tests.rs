@@ -37,7 +37,7 @@ fn every_door_is_shut_by_default() {
     let expected = format!(
         "__haft_sandbox_keeper {{\"host\":{host},\"end\":[\"/usr/bin/podman\",\"rm\",\"--force\",\"--time\",\"0\",\"{name}\"]}} /usr/bin/podman \
          --runtime runc run --rm --interactive --init=false --pull=never --network none --read-only --cap-drop ALL --security-opt \
-         no-new-privileges --ipc private --hostname haft --log-driver none --name {name} --user {user}:{group}{keep} --memory 1024 \
+         no-new-privileges --ipc private --hostname haft --log-driver none --name {name} --security-opt seccomp=haft --user {user}:{group}{keep} --memory 1024 \
          --memory-swap 1024 --pids-limit 7 --ulimit nofile=9:9 --ulimit nproc=7:7 --ulimit fsize=5:5 --ulimit cpu=3:3 --ulimit core=0:0 \
          --tmpfs /tmp:rw,nosuid,nodev,size=11,notmpcopyup --tmpfs /var/tmp:rw,nosuid,nodev,size=11,notmpcopyup --tmpfs \
          /run:rw,nosuid,nodev,size=11,notmpcopyup --volume {root}:{root}:rw --volume /dev/null:{root}/.env:ro --volume \

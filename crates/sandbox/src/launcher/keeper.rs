@@ -2,18 +2,22 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
+use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags};
 use serde::{Deserialize, Serialize};
 
 use super::stage::{self, Failure, drop_descriptors, not_run, settings};
+use crate::seccomp;
 
 /// An engine that was just told to make a container may make it after it was told to remove it.
 const REMOVALS: u32 = 3;
@@ -28,6 +32,9 @@ pub(crate) struct Keeper {
     pub(crate) end: Vec<String>,
 }
 
+/// The option of the client in whose place the keeper puts its filter on system calls.
+pub(crate) const FILTER: &str = "seccomp=haft";
+
 /// Runs the client that the rest of the arguments names, and ends with it.
 pub(super) fn run(arguments: &[OsString]) -> Result<i32, Failure> {
     let (keeper, rest): (Keeper, _) = settings(arguments)?;
@@ -35,7 +42,11 @@ pub(super) fn run(arguments: &[OsString]) -> Result<i32, Failure> {
     let host = rustix::process::getppid().filter(|parent| parent.as_raw_nonzero().get().unsigned_abs() == keeper.host);
     let host = host.ok_or_else(|| "the host has ended before its command was started".to_owned())?;
     drop_descriptors();
-    let mut client = stage::program(program, arguments, env::vars_os().collect()).spawn().map_err(|error| not_run(program, &error))?;
+    // Open as long as the keeper lives: the client reads it by its name, and nothing is left on the disk.
+    let filter = filter().map_err(|error| format!("cannot write the filter on system calls: {error}"))?;
+    let named = format!("seccomp=/proc/{}/fd/{}", std::process::id(), filter.as_raw_fd());
+    let arguments: Vec<OsString> = arguments.iter().map(|word| if word == FILTER { (&named).into() } else { word.clone() }).collect();
+    let mut client = stage::program(program, &arguments, env::vars_os().collect()).spawn().map_err(|error| not_run(program, &error))?;
     match wait(host, &mut client) {
         Ok(Some(status)) => Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default())),
         Ok(None) => {
@@ -47,6 +58,12 @@ pub(super) fn run(arguments: &[OsString]) -> Result<i32, Failure> {
             Err(format!("cannot watch the container: {error}").into())
         }
     }
+}
+
+fn filter() -> io::Result<File> {
+    let mut file = File::from(rustix::fs::memfd_create("haft-filter", MemfdFlags::CLOEXEC)?);
+    file.write_all(seccomp::profile().to_string().as_bytes())?;
+    Ok(file)
 }
 
 /// How the client ended; `None` if the host did first.

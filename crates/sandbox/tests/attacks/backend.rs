@@ -1,0 +1,67 @@
+//! The sandboxes that are attacked.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command as Process;
+use std::sync::Arc;
+
+use haft_sandbox::{Command, Container, ContainerOptions, Image, Limits, Policy, Sandbox};
+
+use crate::support::{Place, Ran, bubblewrap, launcher, run};
+
+pub(crate) struct Backend {
+    pub(crate) sandbox: Arc<dyn Sandbox>,
+    shell: &'static str,
+    /// Where a root of its own lies.
+    _root: Option<tempfile::TempDir>,
+}
+
+impl Backend {
+    pub(crate) fn bubblewrap() -> Self {
+        Self { sandbox: Arc::new(bubblewrap()), shell: "/bin/bash", _root: None }
+    }
+
+    /// Podman, on a root of busybox and what the launcher needs to make its attempts. No image is fetched.
+    pub(crate) fn container() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let image = Some(Image::RootFolder(root_folder(folder.path())));
+        let sandbox = Container::detect(&ContainerOptions { image, ..ContainerOptions::default() }, launcher()).unwrap();
+        Self { sandbox, shell: "/bin/sh", _root: Some(folder) }
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        self.sandbox.name()
+    }
+
+    pub(crate) fn shell(&self, place: &Place, script: &str) -> Command {
+        Command { program: PathBuf::from(self.shell), ..place.shell(script) }
+    }
+
+    pub(crate) fn policy(&self, place: &Place) -> Policy {
+        Policy { limits: Limits { processes: Some(128), tmp_size: 1 << 20, ..Limits::default() }, ..place.policy() }
+    }
+
+    pub(crate) fn run(&self, place: &Place, script: &str) -> Ran {
+        run(&*self.sandbox, self.shell(place, script), &self.policy(place))
+    }
+}
+
+fn root_folder(parent: &Path) -> PathBuf {
+    let root = parent.join("root");
+    for folder in ["bin", "proc", "sys", "dev", "etc", "run", "tmp", "var/tmp"] {
+        fs::create_dir_all(root.join(folder)).unwrap();
+    }
+    fs::copy("/bin/busybox", root.join("bin/busybox")).expect("busybox-static is installed");
+    let applets = Process::new("/bin/busybox").arg("--list").output().unwrap();
+    for applet in String::from_utf8(applets.stdout).unwrap().lines().filter(|applet| *applet != "busybox") {
+        symlink("busybox", root.join("bin").join(applet)).unwrap();
+    }
+    let libraries = Process::new("ldd").arg(launcher().path()).output().unwrap();
+    for library in String::from_utf8(libraries.stdout).unwrap().split_whitespace().filter(|word| word.starts_with('/')) {
+        let inside = root.join(library.trim_start_matches('/'));
+        fs::create_dir_all(inside.parent().unwrap()).unwrap();
+        fs::copy(library, inside).unwrap();
+    }
+    root
+}

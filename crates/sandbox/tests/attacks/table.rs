@@ -1,0 +1,92 @@
+//! The attacks, one row each. Ids are those of the list of attacks in the design; `--` are ours.
+
+use crate::backend::Backend;
+use crate::runs;
+
+/// How an attack is made, and with that what its safe outcome is.
+pub(crate) enum Attack {
+    /// A script that prints what it reached. Whatever it prints besides `held` is an escape.
+    Script(&'static str),
+    /// Attempts of `doctor`, by name: each must have held.
+    Probes(&'static str),
+    /// More than a script can do; it panics where something got through.
+    Run(fn(&Backend)),
+    /// Not the sandbox's to hold, and where it is held.
+    Elsewhere(&'static str),
+}
+
+pub(crate) struct Row {
+    pub(crate) id: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) attack: Attack,
+    /// Backends to which it does not apply, each with the reason.
+    pub(crate) not: &'static [(&'static str, &'static str)],
+}
+
+const fn script(id: &'static str, name: &'static str, script: &'static str) -> Row {
+    Row { id, name, attack: Attack::Script(script), not: &[] }
+}
+const fn probes(id: &'static str, name: &'static str, names: &'static str) -> Row {
+    Row { id, name, attack: Attack::Probes(names), not: &[] }
+}
+const fn run(id: &'static str, name: &'static str, made: fn(&Backend), not: &'static [(&'static str, &'static str)]) -> Row {
+    Row { id, name, attack: Attack::Run(made), not }
+}
+const fn elsewhere(id: &'static str, name: &'static str, whence: &'static str) -> Row {
+    Row { id, name, attack: Attack::Elsewhere(whence), not: &[] }
+}
+
+/// Held by whom the container was started with, and shown by the tests of the binary.
+const ENGINE: &[(&str, &str)] =
+    &[("container", "an engine that is missing is tried through the binary, whose PATH can be set: suite::backends")];
+const STAGES: &[(&str, &str)] = &[("container", "it has one stage, the keeper, and that is broken in suite::leftovers of the binary")];
+
+#[rustfmt::skip] // one attack a line
+pub(crate) const TABLE: &[Row] = &[
+    probes("C01", "calls that trace, mount, enter or reprogram", "ptrace process_vm_readv process_vm_writev pidfd_getfd io_uring_setup io_uring_enter keyctl add_key request_key bpf userfaultfd perf_event_open mount umount2 open_tree move_mount fsopen mount_setattr pivot_root chroot setns kexec_load init_module open_by_handle_at"),
+    probes("C02", "a socket that has a name", "unix_socket socket_unix seen_from_outside"),
+    script("C02", "the sockets of services", "ls /run/docker.sock /run/dbus /var/run/docker.sock /tmp/.X11-unix /run/user /run/systemd 2>/dev/null; echo held"),
+    probes("C03", "sockets of all kinds", "connect_out socket_netlink socket_packet socket_algorithm socket_vsock socket_raw socket_ping socket_udp socket_sctp"),
+    script("C03", "a connection by the shell", "(exec 3<>/dev/tcp/127.0.0.1/22) 2>/dev/null && echo connected; echo held"),
+    script("C03", "a name that is looked up", "(timeout 5 getent hosts example.org || timeout 5 nslookup example.org | grep -i '^name') 2>/dev/null; echo held"),
+    script("C03", "interfaces of the network", "sed 1,2d /proc/net/dev | cut -d: -f1 | tr -d ' ' | grep -vxE 'lo|(sit|ip6tnl|tunl|gre|erspan|ip_vti|ip6_vti|ip6gre|gretap|bond|ifb|dummy|teql).*'; echo held"),
+    probes("C04", "the calls of other machines", "x32_getpid i386_getpid"),
+    probes("C05", "typing into the terminal", "type_into_terminal"),
+    script("C05", "the terminal of the host", "(exec 3<>/dev/tty) 2>/dev/null && echo opened; echo held"),
+    run("C05", "descriptors of the host", runs::descriptors, &[]),
+    probes("C06", "rights that are left", "keep_privileges unshare clone_namespace clone3"),
+    script("C06", "a program with set user id", "cp /bin/sh x 2>/dev/null && chmod 4755 x; ./x -c 'grep -q \"^CapEff:.*[1-9a-f]\" /proc/self/status && echo gained' 2>/dev/null; rm -f x; echo held"),
+    script("C06", "capabilities", "grep -E '^Cap(Prm|Eff|Bnd|Amb):' /proc/self/status | grep -v 0000000000000000; echo held"),
+    script("C07", "processes of the host", "for p in /proc/[0-9]*; do echo ${p#/proc/}; done | grep -vxE '[0-9]|[1-3][0-9]'; echo held"),
+    probes("C07", "a process of the host by its number", "see_processes"),
+    script("C07", "a signal to all processes", "trap '' TERM; kill -TERM -1 2>/dev/null; echo held"),
+    run("C07", "what hides in the background ends with the command", runs::hidden, &[]),
+    run("C07", "what ignores signals and leaves its session is killed", runs::killed, &[]),
+    probes("C08", "more than its share", "memory processes open_files file_size tmp_size"),
+    run("C08", "a fork bomb", runs::bomb, &[]),
+    run("C09", "temporary files that the host shares", runs::temporary, &[]),
+    run("C10", "a sandbox that cannot be had", runs::unavailable, ENGINE),
+    run("C11", "each stage broken in turn", runs::broken_stages, STAGES),
+    run("C11", "killed at any moment of its start", runs::killed_early, &[]),
+    run("C12", "the same walls with a terminal", runs::with_terminal, &[]),
+    elsewhere("C12", "hooks, jobs in the background, helpers", "crates/cli/tests/suite/attacks.rs"),
+    run("C13", "secrets in the environment", runs::environment, &[]),
+    elsewhere("C14", "a link that is planted for the tools outside", "crates/cli/tests/suite/attacks.rs"),
+    elsewhere("C15", "files that other programs run on their own", "crates/cli/tests/suite/attacks.rs"),
+    probes("--", "files outside, protected, secret", "write_workspace write_outside write_system write_kernel write_protected rename_protected create_protected replace_protected read_secret open_devices"),
+    script("--", "the kernel's settings", "for f in /proc/sys/kernel/core_pattern /proc/sys/vm/drop_caches /proc/sysrq-trigger; do (: >>$f) 2>/dev/null && echo $f; done; echo held"),
+    script("--", "control groups", "find /sys/fs/cgroup -name cgroup.procs 2>/dev/null | while read f; do (echo 0 >$f) 2>/dev/null && echo $f; done; echo held"),
+    script("--", "writes to the system", "for d in / /etc /usr /usr/bin /bin /var /home /root /opt /sys \"$OUT\"; do (: >$d/haft-x) 2>/dev/null && echo $d; done; echo held"),
+    Row { id: "--", name: "files among the devices", attack: Attack::Script("(: >/dev/haft-x) 2>/dev/null && echo written; echo held"), not: &[("container", "its /dev is its own, and gone with it")] },
+    script("--", "a secret file", "cat \"$OUT/secret\" 2>/dev/null; cat .env 2>/dev/null; echo held"),
+    script("--", "a secret directory", "ls keys 2>/dev/null; cat keys/id 2>/dev/null; echo held"),
+    script("--", "a secret that is moved away", "mv keys k2 2>/dev/null; mv .env e2 2>/dev/null; cat k2/id e2 2>/dev/null; cp .env e3 2>/dev/null && cat e3; rm -f e3; echo held"),
+    script("--", "a secret by another name", "ln .env e4 2>/dev/null && cat e4; ln -s .env e5; cat e5 2>/dev/null; rm -f e4 e5; echo held"),
+    script("--", "a protected file", "(echo x >settings) 2>/dev/null; rm -f settings 2>/dev/null; mv settings s 2>/dev/null; (echo x >n; mv -f n settings) 2>/dev/null; rm -f n; cat settings | grep -vx mine; echo held"),
+    script("--", "a protected directory", "(echo x >.git/hooks/pre-commit) 2>/dev/null && echo written; rmdir .git/hooks 2>/dev/null && echo removed; mv .git/hooks h 2>/dev/null && echo moved; rm -rf h; echo held"),
+    script("--", "what lies above a protected one", "mv .git g 2>/dev/null && echo moved; rm -rf .git 2>/dev/null && echo removed; echo held"),
+    script("--", "a protected name that is missing", "mkdir .haft 2>/dev/null && echo made; (echo x >.haft/config) 2>/dev/null && echo written; rmdir .haft 2>/dev/null && echo removed; ln -sfn /tmp .haft 2>/dev/null; [ -L .haft ] && echo replaced; echo held"),
+    script("--", "a missing one with missing parents", "mkdir -p deep/er/missing 2>/dev/null && echo made; (echo x >deep/x) 2>/dev/null && echo written; rmdir deep 2>/dev/null && echo removed; echo held"),
+    script("--", "the kernel's secrets", "cat /proc/keys /proc/kcore /proc/kmsg /dev/kmsg /dev/mem 2>/dev/null | head -c 9; echo held"),
+    script("--", "the hostname", "hostname | grep -vx haft; hostname other 2>/dev/null && echo set; echo held"),
+];
