@@ -75,7 +75,9 @@ fn landlock() {
         }
         Err(error) => {
             assert!(matches!(error, SandboxError::Unavailable { backend: "landlock", .. }), "{error}");
-            TABLE.iter().for_each(|row| println!("{} {}: not tried with landlock: {error}", row.id, row.name));
+            for row in TABLE {
+                println!("{} {}: not tried with landlock: {error}", row.id, row.name);
+            }
         }
     }
 }
@@ -86,7 +88,9 @@ fn none() {
     let request = Request { choice: Choice::None, required: true, launcher: launcher(), container: ContainerOptions::default() };
     let refused = pick(&request, &Policy::default()).unwrap_err();
     assert!(matches!(refused, SandboxError::Unsupported { backend: "none", .. }), "{refused}");
-    TABLE.iter().for_each(|row| println!("{} {}: not tried without a sandbox: {refused}", row.id, row.name));
+    for row in TABLE {
+        println!("{} {}: not tried without a sandbox: {refused}", row.id, row.name);
+    }
 }
 
 #[test]

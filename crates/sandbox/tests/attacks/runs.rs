@@ -17,7 +17,7 @@ pub(crate) fn descriptors(backend: &Backend) {
     let held = place.outside.join("held");
     fs::write(&held, "private").unwrap();
     let script = "for d in /proc/self/fd/*; do echo ${d##*/}; done | grep -vxE '[0-3]|10|255'; cat <&9; cat <&7; echo held";
-    let Wrapped { command, guard } = backend.sandbox.wrap(backend.shell(&place, script), &backend.policy(&place)).unwrap();
+    let Wrapped { command, guard } = backend.sandbox.wrap(backend.shell(&place, script), &Backend::policy(&place)).unwrap();
     let mut outer = Process::new("/bin/bash");
     // The last of them stays the child of this process, which a keeper wants to be its host.
     outer.args(["-c", "exec 7<\"$0\" 9<\"$0\" 200<\"$0\"; exec \"$@\""]).arg(&held).arg(&command.program).args(&command.arguments);
@@ -34,7 +34,7 @@ pub(crate) fn hidden(backend: &Backend) {
         "(setsid sh -c 'trap \"\" TERM HUP; exec sleep {marker}' &) ; (setsid sleep {marker} &); \
          while [ $(cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -cxF {marker}) -lt 2 ]; do :; done; echo up"
     );
-    let Wrapped { command, guard } = backend.sandbox.wrap(backend.shell(&place, &script), &backend.policy(&place)).unwrap();
+    let Wrapped { command, guard } = backend.sandbox.wrap(backend.shell(&place, &script), &Backend::policy(&place)).unwrap();
     let output = command.to_std().stdin(Stdio::null()).output().unwrap();
     // The guard is still there: the namespace alone must have done it.
     assert_eq!(processes_with(&marker), Vec::<String>::new());
@@ -53,7 +53,7 @@ pub(crate) fn bomb(backend: &Backend) {
 
 fn ended_whole(backend: &Backend, script: impl Fn(&str) -> String) {
     let (place, marker) = (Place::new(), marker());
-    let policy = Policy { limits: Limits { processes: Some(64), ..Limits::default() }, ..backend.policy(&place) };
+    let policy = Policy { limits: Limits { processes: Some(64), ..Limits::default() }, ..Backend::policy(&place) };
     let running = Running::start(&*backend.sandbox, backend.shell(&place, &script(&marker)), &policy);
     until("the processes have started", || processes_with(&marker).len() > 3);
     running.kill();
@@ -98,7 +98,7 @@ pub(crate) fn unavailable(_: &Backend) {
 
 pub(crate) fn broken_stages(backend: &Backend) {
     let place = Place::new();
-    let whole = || backend.sandbox.wrap(backend.shell(&place, "echo ran >ran; echo ran"), &backend.policy(&place)).unwrap();
+    let whole = || backend.sandbox.wrap(backend.shell(&place, "echo ran >ran; echo ran"), &Backend::policy(&place)).unwrap();
     let position = |arguments: &[std::ffi::OsString], word: &str| arguments.iter().position(|argument| argument == word).unwrap();
     let breaks: [(&str, &str, usize, &str); 8] = [
         ("outer settings", "__haft_sandbox_outer", 1, "{"),
@@ -135,7 +135,7 @@ pub(crate) fn killed_early(backend: &Backend) {
     let place = Place::new();
     for step in 0..20 {
         let script = "echo x >\"$OUT\"/escaped; sleep 60";
-        let Wrapped { command, guard } = backend.sandbox.wrap(backend.shell(&place, script), &backend.policy(&place)).unwrap();
+        let Wrapped { command, guard } = backend.sandbox.wrap(backend.shell(&place, script), &Backend::policy(&place)).unwrap();
         let mut child = command.to_std().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let delay = Duration::from_millis(if backend.name() == "container" { step * 20 } else { step });
         std::thread::sleep(delay);
@@ -150,7 +150,7 @@ pub(crate) fn with_terminal(backend: &Backend) {
     let place = Place::new();
     if backend.name() == "container" {
         println!("C12 the walls of a container with a terminal are those without, by its arguments: this process has no terminal to give");
-        let policy = Policy { terminal: true, ..backend.policy(&place) };
+        let policy = Policy { terminal: true, ..Backend::policy(&place) };
         let words = |policy: &Policy| {
             let Wrapped { command, guard } = backend.sandbox.wrap(backend.shell(&place, "true"), policy).unwrap();
             drop(guard);
@@ -158,12 +158,12 @@ pub(crate) fn with_terminal(backend: &Backend) {
             command.arguments.iter().skip(2).map(text).filter(|word| !word.starts_with("haft-")).collect::<Vec<_>>()
         };
         let without: Vec<_> = words(&policy).into_iter().filter(|word| word != "--tty").collect();
-        assert_eq!(without, words(&backend.policy(&place)));
+        assert_eq!(without, words(&Backend::policy(&place)));
         return;
     }
     let script = "(: >\"$OUT\"/escaped) 2>/dev/null; cat .env keys/id \"$OUT\"/secret 2>/dev/null; unshare -U true 2>/dev/null && echo made; \
                   (exec 3<>/dev/tcp/127.0.0.1/22) 2>/dev/null && echo connected; echo held";
-    let policy = Policy { terminal: true, ..backend.policy(&place) };
+    let policy = Policy { terminal: true, ..Backend::policy(&place) };
     let ran = crate::support::run(&*backend.sandbox, backend.shell(&place, script), &policy);
     assert_eq!((ran.stdout.as_str(), exists(place.outside.join("escaped"))), ("held\n", false), "{}", ran.stderr);
 }
@@ -172,7 +172,7 @@ pub(crate) fn with_terminal(backend: &Backend) {
 pub(crate) fn environment(backend: &Backend) {
     let place = Place::new();
     let script = "env | cut -d= -f1 | grep -vxE 'PATH|OUT|LC_ALL|PWD|SHLVL|_|HOME|HOSTNAME|TERM|OLDPWD|container'; echo held";
-    let Wrapped { command, guard } = backend.sandbox.wrap(backend.shell(&place, script), &backend.policy(&place)).unwrap();
+    let Wrapped { command, guard } = backend.sandbox.wrap(backend.shell(&place, script), &Backend::policy(&place)).unwrap();
     let mut process = command.to_std();
     process.env("AWS_SECRET_ACCESS_KEY", "private").env("OPENAI_API_KEY", "private").env("LD_PRELOAD_FOR_TEST", "x");
     let ran = Ran::from(process.stdin(Stdio::null()).output().unwrap());
