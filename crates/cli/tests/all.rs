@@ -5,6 +5,7 @@
 mod suite {
     mod agents;
     mod bad_commands;
+    mod attacks;
     mod calls;
     mod cancel;
     mod changes;

@@ -61,12 +61,13 @@ pub struct Line {
     reach: Option<PathBuf>,
     notes: Vec<String>,
     changes: Changes,
+    scripts: Vec<(PathBuf, String)>,
 }
 
 impl Line {
     /// For implementors of [`ProcessRunner`](crate::ProcessRunner): the shell that will run, the line itself, and its effects.
     pub fn new(shell: Exec, text: impl Into<String>, effects: Vec<Effect>) -> Self {
-        Self { shell, text: text.into(), environment: Vec::new(), effects, reach: None, notes: Vec::new(), changes: Changes::default() }
+        Self { shell, text: text.into(), environment: Vec::new(), effects, reach: None, notes: Vec::new(), changes: Changes::default(), scripts: Vec::new() }
     }
     /// Behind walls that let it change this tree and nothing else.
     pub fn within(mut self, tree: impl Into<PathBuf>) -> Self {
@@ -92,6 +93,15 @@ impl Line {
     /// What becomes of its changes.
     pub fn changes(&self) -> Changes {
         self.changes
+    }
+    /// With the scripts of the workspace that it runs, each with the fingerprint of what it held when it was judged.
+    pub fn with_scripts(mut self, scripts: Vec<(PathBuf, String)>) -> Self {
+        self.scripts = scripts;
+        self
+    }
+    /// The scripts that it runs, with their fingerprints: what was judged is what runs.
+    pub fn scripts(&self) -> &[(PathBuf, String)] {
+        &self.scripts
     }
     /// The shell and its arguments.
     pub fn shell(&self) -> &Exec {

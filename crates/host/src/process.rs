@@ -17,6 +17,7 @@ mod live;
 mod lookup;
 mod named;
 mod program;
+mod scripts;
 mod shell;
 mod spawner;
 mod streams;

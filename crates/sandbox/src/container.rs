@@ -105,7 +105,6 @@ impl Container {
         arguments.push(name.into());
         #[cfg(target_os = "linux")]
         arguments.extend(["--security-opt".into(), crate::launcher::FILTER.into()]);
-        arguments.extend(policy.terminal.then(|| "--tty".into()));
         arguments.extend(person_arguments(self.client.is_podman()));
         arguments.extend(limit_arguments(&policy.limits));
         arguments.extend(binds::arguments(plan, policy.limits.tmp_size, self.client.is_podman())?);

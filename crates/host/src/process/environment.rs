@@ -1,7 +1,7 @@
 //! The environment of a program: clean, plus what the plan names. Keys and loader switches never get in.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use haft_contract::{CommandSpec, ToolError, visible};
 
@@ -43,6 +43,18 @@ pub(super) fn in_container(environment: Vec<(OsString, OsString)>) -> Vec<(OsStr
     let ours = [("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"), ("HOME", "/tmp"), ("LANG", "C.UTF-8")];
     let others = environment.into_iter().filter(|(name, _)| ours.iter().all(|(own, _)| name != own));
     ours.iter().map(|(name, value)| (name.into(), value.into())).chain(others).collect()
+}
+
+/// Without the folders of the workspace in the search path: there anyone could have put a program of any name.
+pub(super) fn outside(mut environment: Vec<(OsString, OsString)>, writable: &[PathBuf]) -> Vec<(OsString, OsString)> {
+    for (_, value) in environment.iter_mut().filter(|(name, _)| name == "PATH") {
+        let is_outside = |folder: &PathBuf| {
+            !writable.iter().any(|root| folder.starts_with(root) || folder.canonicalize().is_ok_and(|real| real.starts_with(root)))
+        };
+        let kept: Vec<PathBuf> = std::env::split_paths(value).filter(is_outside).collect();
+        *value = search_path(std::env::join_paths(kept).ok());
+    }
+    environment
 }
 
 /// Whether all of these may be set.

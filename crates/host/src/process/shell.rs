@@ -8,7 +8,7 @@ use haft_contract::{
 use haft_shell::{Analysis, Directory, Nature, SafeBins, Target, Verdict, Word, analyse, satisfies_safe_bins};
 
 use super::walls::Walls;
-use super::{changes, environment, lookup};
+use super::{changes, environment, lookup, scripts};
 
 /// Shells, the best first.
 const SHELLS: &[&str] = &["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/bin/sh"];
@@ -124,6 +124,9 @@ impl Planner<'_> {
             Line::new(exec, &*request.line, effects).with_environment(request.environment.clone()).with_notes(self.notes(request));
         if self.host.is_walled() {
             line = line.within(self.walls.files().root());
+        } else {
+            // Nothing else holds these: what was judged must be what runs.
+            line = line.with_scripts(scripts::named(self.analysis, directory.path()));
         }
         changes::kept_apart(line, request, self.walls.options().changes.mode)
     }

@@ -10,7 +10,7 @@ use haft_sandbox::{
     usual_secrets,
 };
 
-use super::{Jobs, environment};
+use super::{Jobs, environment, scripts};
 use crate::LocalFiles;
 
 /// The shell of a container: whatever its root is, it has this one.
@@ -117,6 +117,7 @@ impl Walls {
     pub(super) fn around(&self, line: &Line, network: Network, terminal: bool, overlay: Option<Overlay>) -> Result<Walled, ToolError> {
         let shell = line.shell();
         unmoved(&shell.directory)?;
+        scripts::unchanged(line.scripts())?;
         let mut command = Command::new(&shell.program, &shell.directory).arguments(&shell.arguments);
         let choice = match shell.host {
             ExecHost::Sandbox => self.options.sandbox,
@@ -129,7 +130,7 @@ impl Walls {
         let Found { sandbox, passed, .. } = self.sandbox(choice, required, &policy).map_err(unavailable)?;
         let gaps = judge(&*sandbox, &policy, required).map_err(unavailable)?;
         policy.terminal = terminal && sandbox.gives_terminals();
-        command.environment = environment::with(line.environment(), terminal);
+        command.environment = environment::outside(environment::with(line.environment(), terminal), &policy.writable);
         if sandbox.has_own_root() {
             // A bare name is a program that it has itself.
             if command.program.is_absolute() {

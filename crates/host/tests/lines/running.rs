@@ -1,9 +1,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_contract::{ErrorKind, Host, Job, JobEnd, JobOptions};
+use haft_contract::{ErrorKind, Host, Job, JobEnd, JobOptions, LineRequest};
 
-use crate::support::World;
+use crate::support::{World, request};
 
 async fn started(world: &World, line: &str, options: JobOptions) -> Arc<dyn Job> {
     let line = world.line(line);
@@ -137,4 +137,48 @@ async fn c10_without_a_sandbox_nothing_runs() {
     assert_eq!(refused.kind(), ErrorKind::SandboxUnavailable, "{}", refused.message());
     assert!(refused.message().starts_with("The command was not run: "), "{}", refused.message());
     assert!(!world.root().join("ran").exists());
+}
+
+#[tokio::test]
+async fn b13_a_folder_that_became_a_link_after_it_was_judged_is_not_run_in() {
+    let world = World::new();
+    let (folder, elsewhere) = (world.root().join("sub"), tempfile::tempdir().unwrap());
+    std::fs::create_dir(&folder).unwrap();
+    let line = world.plan(&LineRequest { directory: Some("sub".into()), ..request("touch ran") }).unwrap();
+    std::fs::remove_dir(&folder).unwrap();
+    for (swap, kind, words) in
+        [(true, ErrorKind::PathNotAllowed, "was not when it was judged"), (false, ErrorKind::FileNotFound, "is gone")]
+    {
+        if swap {
+            std::os::unix::fs::symlink(elsewhere.path(), &folder).unwrap();
+        } else {
+            std::fs::remove_file(&folder).unwrap();
+        }
+        let error = world.host.processes().start(&line, JobOptions::default()).await.err().unwrap();
+        assert_eq!(error.kind(), kind, "{}", error.message());
+        assert!(error.message().contains(words), "{}", error.message());
+    }
+    assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn b14_a_script_that_was_edited_after_it_was_judged_is_not_run() {
+    for command in ["sh ./script", "bash script", "script", "./script", "timeout 9 ./script", "true && . ./script"] {
+        let world = World::new();
+        world.write("script", "touch good\n");
+        let path = world.root().join("script");
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let line = world.line(command);
+        if command == "script" {
+            assert_eq!(line.scripts(), [], "a name is looked up elsewhere");
+            continue;
+        }
+        std::fs::write(&path, "touch evil\n").unwrap();
+        let error = world.host.processes().start(&line, JobOptions::default()).await.err().expect(command);
+        assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{command}");
+        assert!(error.message().contains("was changed after the command was judged"), "{}", error.message());
+        let job = started(&world, command, JobOptions::default()).await;
+        ended(&job).await;
+        assert!(world.root().join("evil").exists() && !world.root().join("good").exists(), "asked for again, {command} runs");
+    }
 }

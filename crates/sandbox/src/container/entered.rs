@@ -57,7 +57,6 @@ impl Sandbox for Entered {
         refuse_network(policy)?;
         let run = name();
         let mut arguments: Vec<OsString> = vec!["exec".into(), "--interactive".into(), "--workdir".into(), command.directory.into()];
-        arguments.extend(policy.terminal.then(|| "--tty".into()));
         arguments.extend(variables(command.environment));
         arguments.extend(["--env".into(), format!("{MARK}={run}").into()]);
         arguments.extend([self.container.clone().into(), command.program.into()]);

@@ -68,7 +68,7 @@ pub(crate) const TABLE: &[Row] = &[
     run("C10", "a sandbox that cannot be had", runs::unavailable, ENGINE),
     run("C11", "each stage broken in turn", runs::broken_stages, STAGES),
     run("C11", "killed at any moment of its start", runs::killed_early, &[]),
-    run("C12", "the same walls with a terminal", runs::with_terminal, &[]),
+    run("C12", "the same walls with a terminal", runs::with_terminal, &[("container", "it gives no terminal, and the result of the call says so")]),
     elsewhere("C12", "hooks, jobs in the background, helpers", "crates/cli/tests/suite/attacks.rs"),
     run("C13", "secrets in the environment", runs::environment, &[]),
     elsewhere("C14", "a link that is planted for the tools outside", "crates/cli/tests/suite/attacks.rs"),
