@@ -61,7 +61,7 @@ pub struct Line {
     reach: Option<PathBuf>,
     notes: Vec<String>,
     changes: Changes,
-    scripts: Vec<(PathBuf, String)>,
+    scripts: Vec<(PathBuf, Vec<u8>)>,
 }
 
 impl Line {
@@ -95,12 +95,12 @@ impl Line {
         self.changes
     }
     /// With the scripts of the workspace that it runs, each with the fingerprint of what it held when it was judged.
-    pub fn with_scripts(mut self, scripts: Vec<(PathBuf, String)>) -> Self {
+    pub fn with_scripts(mut self, scripts: Vec<(PathBuf, Vec<u8>)>) -> Self {
         self.scripts = scripts;
         self
     }
     /// The scripts that it runs, with their fingerprints: what was judged is what runs.
-    pub fn scripts(&self) -> &[(PathBuf, String)] {
+    pub fn scripts(&self) -> &[(PathBuf, Vec<u8>)] {
         &self.scripts
     }
     /// The shell and its arguments.

@@ -3,9 +3,11 @@
 //! It speaks what programs speak to proxies: HTTP `CONNECT`, plain HTTP requests, and SOCKS5. Whatever the way, the target is
 //! read once, judged by the line's own list and by the address guard, looked up once, and connected to as judged.
 
+mod hello;
 mod http;
 mod socks;
 mod target;
+mod tunnel;
 
 use std::io;
 use std::path::{Path, PathBuf};

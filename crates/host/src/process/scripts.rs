@@ -16,7 +16,7 @@ const MOST: usize = 16;
 const LARGEST: u64 = 8 << 20;
 
 /// The scripts of a line, with their fingerprints.
-pub(super) fn named(analysis: &Analysis, directory: &Path) -> Vec<(PathBuf, String)> {
+pub(super) fn named(analysis: &Analysis, directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut paths: Vec<PathBuf> = analysis.commands.iter().flat_map(words).map(|word| directory.join(word)).collect();
     paths.sort_unstable();
     paths.dedup();
@@ -34,15 +34,15 @@ fn words(command: &Command) -> Vec<&str> {
 }
 
 /// Whether all of them hold what they held.
-pub(super) fn unchanged(scripts: &[(PathBuf, String)]) -> Result<(), ToolError> {
-    let changed = |(path, print): &&(PathBuf, String)| fingerprint(path).ok().flatten().as_ref() != Some(print);
+pub(super) fn unchanged(scripts: &[(PathBuf, Vec<u8>)]) -> Result<(), ToolError> {
+    let changed = |(path, print): &&(PathBuf, Vec<u8>)| fingerprint(path).ok().flatten().as_ref() != Some(print);
     let Some((path, _)) = scripts.iter().find(changed) else { return Ok(()) };
     let shown = visible::line(&path.to_string_lossy()).into_owned();
     Err(ToolError::denied(format!("'{shown}' was changed after the command was judged, so it was not run. Ask for it again.")))
 }
 
 /// `None` for what is no file, or too large to be one that someone has read.
-fn fingerprint(path: &Path) -> io::Result<Option<String>> {
+fn fingerprint(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let metadata = path.metadata()?;
     if !metadata.is_file() || metadata.len() > LARGEST {
         return Ok(None);
@@ -51,5 +51,5 @@ fn fingerprint(path: &Path) -> io::Result<Option<String>> {
     File::open(path)?.take(LARGEST + 1).read_to_end(&mut content)?;
     let mut hash = Context::new(&SHA256);
     hash.update(&content);
-    Ok(Some(hash.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect()))
+    Ok(Some(hash.finish().as_ref().to_vec()))
 }

@@ -2,11 +2,11 @@
 
 use std::io;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 use url::Url;
 
-use super::{GREETING_TIME, Refused, Shared, Target, part};
+use super::{GREETING_TIME, Refused, Shared, Target, part, tunnel};
 
 /// The longest head of a request.
 const LONGEST: usize = 64 * 1024;
@@ -93,12 +93,12 @@ fn request(method: &str, wanted: &str, version: &str, headers: &[(&str, &str)]) 
 }
 
 async fn tunnel(mut client: UnixStream, target: &Target, shared: &Shared) -> io::Result<()> {
-    let mut server = match shared.connect(target).await {
+    let server = match shared.connect(target).await {
         Ok(server) => server,
         Err(refused) => return refuse(client, &refused).await,
     };
     client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
-    copy_bidirectional(&mut client, &mut server).await.map(drop)
+    tunnel::run(client, server, target, shared).await
 }
 
 async fn forward(mut client: UnixStream, request: Request, shared: &Shared) -> io::Result<()> {

@@ -3,10 +3,10 @@
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
-use super::{GREETING_TIME, Refused, Shared, Target, part};
+use super::{GREETING_TIME, Refused, Shared, Target, part, tunnel};
 
 pub(super) const VERSION: u8 = 5;
 const NO_AUTHENTICATION: u8 = 0;
@@ -31,9 +31,9 @@ pub(super) async fn attend(mut client: UnixStream, shared: &Shared) -> io::Resul
         Err(answer) => return refuse(client, answer).await,
     };
     match shared.connect(&target).await {
-        Ok(mut server) => {
+        Ok(server) => {
             reply(&mut client, Answer::Succeeded).await?;
-            copy_bidirectional(&mut client, &mut server).await.map(drop)
+            tunnel::run(client, server, &target, shared).await
         }
         Err(Refused::Denied(_)) => refuse(client, Answer::NotAllowed).await,
         Err(Refused::Unreachable(_)) => refuse(client, Answer::Unreachable).await,

@@ -130,3 +130,20 @@ async fn d08_socks_takes_names_whole_and_connects_alone() {
     }
     assert_eq!(world.says(&[5, 1, 2]).await, [5, 0xff], "authentication is not offered");
 }
+
+#[tokio::test]
+async fn d15_a_handshake_for_another_host_does_not_pass_whichever_way_it_comes() {
+    let world = World::new(&["good.example:PORT"]).await;
+    let connect = format!("CONNECT good.example:{} HTTP/1.1\r\n\r\n", world.port).into_bytes();
+    let mut socks = vec![5, 1, 0, 5, 1, 0, 3, 12];
+    socks.extend_from_slice(b"good.example");
+    socks.extend_from_slice(&world.port.to_be_bytes());
+    for way in [connect, socks] {
+        let answer = world.says(&[&way[..], &hello::asking_for(&["good.example"])].concat()).await;
+        assert!(answer.windows(7).any(|window| window == b"heard: "), "{answer:?}");
+        let answer = world.says(&[&way[..], &hello::asking_for(&["evil.example"])].concat()).await;
+        assert!(!answer.windows(7).any(|window| window == b"heard: "), "{answer:?}");
+    }
+    let refused = format!("good.example:{}: refused: its handshake asks for 'evil.example'", world.port);
+    assert!(world.proxy.decisions().contains(&refused), "{:?}", world.proxy.decisions());
+}
