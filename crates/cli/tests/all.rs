@@ -4,8 +4,9 @@
 
 mod suite {
     mod agents;
-    mod bad_commands;
     mod attacks;
+    mod backends;
+    mod bad_commands;
     mod calls;
     mod cancel;
     mod changes;
@@ -29,6 +30,7 @@ mod suite {
     mod later_calls;
     mod model;
     mod models;
+    mod network;
     mod odd_calls;
     mod pdf;
     mod policy;

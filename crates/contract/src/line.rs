@@ -67,7 +67,16 @@ pub struct Line {
 impl Line {
     /// For implementors of [`ProcessRunner`](crate::ProcessRunner): the shell that will run, the line itself, and its effects.
     pub fn new(shell: Exec, text: impl Into<String>, effects: Vec<Effect>) -> Self {
-        Self { shell, text: text.into(), environment: Vec::new(), effects, reach: None, notes: Vec::new(), changes: Changes::default(), scripts: Vec::new() }
+        Self {
+            shell,
+            text: text.into(),
+            environment: Vec::new(),
+            effects,
+            reach: None,
+            notes: Vec::new(),
+            changes: Changes::default(),
+            scripts: Vec::new(),
+        }
     }
     /// Behind walls that let it change this tree and nothing else.
     pub fn within(mut self, tree: impl Into<PathBuf>) -> Self {

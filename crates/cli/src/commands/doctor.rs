@@ -29,23 +29,27 @@ enum State {
 }
 
 /// One thing that was looked at.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Check {
     name: &'static str,
     state: State,
     message: String,
     fix: Option<String>,
+    /// More about it for people, a line each.
+    more: Vec<String>,
+    /// More about it for programs.
+    details: Option<Value>,
 }
 
 impl Check {
     fn good(name: &'static str, message: impl Into<String>) -> Self {
-        Self { name, state: State::Good, message: message.into(), fix: None }
+        Self { name, state: State::Good, message: message.into(), fix: None, more: Vec::new(), details: None }
     }
     fn care(name: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { name, state: State::Care, message: message.into(), fix: Some(fix.into()) }
+        Self { state: State::Care, fix: Some(fix.into()), ..Self::good(name, message) }
     }
     fn bad(name: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { name, state: State::Bad, message: message.into(), fix: Some(fix.into()) }
+        Self { state: State::Bad, fix: Some(fix.into()), ..Self::good(name, message) }
     }
 }
 
@@ -87,7 +91,7 @@ fn configuration(common: &Common, registry: &Registry, output: &Output) -> Vec<C
     checks.extend(match opened {
         Ok((session, shell)) => {
             let found = Check::good("workspace", format!("{} ({})", workspace.display(), session.access()));
-            vec![found, sandbox::check(&shell)]
+            [vec![found], sandbox::checks(&shell)].concat()
         }
         Err(failure) => {
             const FIX: &str = "correct [workspace] in the configuration; `haft config show` says where";
@@ -117,7 +121,11 @@ fn tools(registry: &Registry) -> Check {
 }
 
 fn to_json(check: &Check) -> Value {
-    json!({ "check": check.name, "status": look(check.state).1, "message": check.message, "fix": check.fix })
+    let mut shown = json!({ "check": check.name, "status": look(check.state).1, "message": check.message, "fix": check.fix });
+    if let Some(details) = &check.details {
+        shown["details"] = details.clone();
+    }
+    shown
 }
 
 fn look(state: State) -> (&'static str, &'static str, Style) {
@@ -133,8 +141,9 @@ fn lines(check: &Check, output: &Output) -> String {
     let (mark, indent) = if output.has_symbols() { (symbol, 2) } else { (word, 9) };
     let room = output.width.map_or(usize::MAX, |width| width.saturating_sub(indent));
     let message = wrapped(&visible::line(&format!("{}: {}", check.name, check.message)), room);
+    let more = check.more.iter().flat_map(|line| wrapped(&visible::line(line), room));
     let fix = check.fix.iter().flat_map(|fix| wrapped(&visible::line(&format!("help: {fix}")), room));
-    let lines = message.into_iter().map(|line| (PLAIN, line)).chain(fix.map(|line| (DIM, line)));
+    let lines = message.into_iter().map(|line| (PLAIN, line)).chain(more.chain(fix).map(|line| (DIM, line)));
     let marked = |(number, (text_style, line)): (usize, (Style, String))| {
         let mark = if number == 0 { mark } else { "" };
         format!("{style}{mark:<indent$}{style:#}{text_style}{line}{text_style:#}\n")

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::harness::{World, processes_with};
 
 const APPLETS: &[&str] =
-    &["sh", "cat", "ls", "id", "sleep", "echo", "env", "touch", "pwd", "wc", "mkdir", "rm", "mv", "grep", "kill", "tr"];
+    &["sh", "cat", "ls", "id", "sleep", "echo", "env", "touch", "pwd", "wc", "mkdir", "rm", "mv", "grep", "kill", "tr", "setsid", "true"];
 
 /// A root file system, as a person would have one.
 pub(crate) fn root_folder(root: &Path) {

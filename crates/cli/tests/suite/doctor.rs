@@ -73,3 +73,21 @@ fn a_newer_history() {
     assert_eq!(ran.code, 1);
     assert_eq!(check(&ran.json(), "history")["fix"], "use the newer haft, or set HAFT_HOME to another folder");
 }
+
+#[test]
+fn every_way_out_that_was_tried_is_listed_with_what_came_of_it() {
+    let world = World::new();
+    let checks = world.run(&["doctor", "--json"]).json();
+    let sandbox = check(&checks, "sandbox");
+    assert_eq!((&sandbox["status"], &sandbox["details"]["backend"]), (&json!("ok"), &json!("bubblewrap")), "{sandbox}");
+    let probes = sandbox["details"]["probes"].as_array().unwrap();
+    for name in ["write_outside", "read_secret", "connect_out", "see_processes", "ptrace", "mount", "unix_socket", "memory", "processes"] {
+        let probe = probes.iter().find(|probe| probe["probe"] == name).unwrap_or_else(|| panic!("no '{name}' in {sandbox}"));
+        assert!(probe["outcome"] == "held" && probe["evidence"].is_string(), "{probe}");
+    }
+    assert!(check(&checks, "limits")["message"].as_str().unwrap().contains("memory for"), "{checks}");
+    assert!(check(&checks, "not here")["message"].as_str().unwrap().contains("sandbox.container.image"), "{checks}");
+    let plain = world.run_with(&[("COLUMNS", "60")], &["doctor"]);
+    assert!(plain.stdout.contains("held: write_workspace, write_outside"), "{}", plain.stdout);
+    assert!(plain.stdout.lines().all(|line| line.chars().count() <= 60 || !line.trim().contains(' ')), "{}", plain.stdout);
+}

@@ -1,7 +1,7 @@
 //! Lines of shell on this machine: planned, put behind walls, started, listed.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -108,8 +108,22 @@ impl Lines {
         let failed = |error: io::Error| ToolError::execution(format!("The command was not started: its proxy cannot listen: {error}."));
         let folder = &self.walls.options().folder;
         std::fs::create_dir_all(folder).map_err(failed)?;
+        sweep(folder);
         let socket: PathBuf = folder.join(format!("{}-{id}.sock", std::process::id()));
         Proxy::start(&socket, Reach { allowed, guard: self.http.guard(), resolver: self.http.resolver() }).map(Some).map_err(failed)
+    }
+}
+
+/// Removes the sockets of those who were killed.
+fn sweep(folder: &Path) {
+    let stale = |name: &str| {
+        name.split_once('-')
+            .is_some_and(|(host, _)| host.parse::<u32>().is_ok_and(|host| !Path::new("/proc").join(host.to_string()).exists()))
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_name().to_str().is_some_and(stale)) {
+        // Another process may have been faster.
+        std::fs::remove_file(entry.path()).ok();
     }
 }
 
@@ -146,7 +160,7 @@ impl Keepsake for Run {
     fn last_words(&self) -> Vec<String> {
         let limits = self.guard.exceeded().into_iter().map(|limit| format!("haft: the command met its limit of {limit}"));
         let decisions = self.proxy.iter().flat_map(Proxy::decisions).filter(|decision| !decision.ends_with(": connected"));
-        let lacks = self.lacks.iter().map(|lack| format!("haft: the walls were weaker than they should be: {lack}"));
+        let lacks = (!self.lacks.is_empty()).then(|| format!("haft: the walls were weaker than they should be: {}", self.lacks.join("; ")));
         limits.chain(decisions.map(|decision| format!("haft: {decision}"))).chain(lacks).collect()
     }
 }

@@ -1,0 +1,77 @@
+//! C10: sandboxes that are missing, too old or forbidden. What is required and cannot be had is refused with what to do; what
+//! is weaker says so; nothing ever runs without walls unseen.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use serde_json::json;
+
+use super::container::root_folder;
+use super::harness::{Ran, World};
+
+/// Runs Haft where this shell script has spoiled the machine first: in namespaces of its own, so nothing of it stays.
+fn run_spoiled(world: &World, unshare: &[&str], spoil: &str, words: &[&str]) -> Ran {
+    let haft = world.command(words);
+    let mut command = Command::new("unshare");
+    command.args(unshare).args(["sh", "-c", &format!("set -e; {spoil}; exec \"$@\""), "sh"]).arg(haft.get_program()).args(haft.get_args());
+    command.current_dir(world.file("")).env_clear().envs(haft.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    world.ran(&command.output().unwrap())
+}
+
+fn script(world: &World, name: &str, text: &str) -> String {
+    let path = world.path(name);
+    fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path.display().to_string()
+}
+
+const MOUNTS: &[&str] = &["--mount"];
+const PERSON: &[&str] = &["--user", "--map-root-user", "--mount"];
+const FORBIDDEN: &str = "echo 0 >/proc/sys/user/max_user_namespaces";
+
+#[test]
+fn what_is_required_and_cannot_be_had_is_refused_with_what_to_do() {
+    let world = World::new();
+    let old = script(&world, "old", "echo bubblewrap 0.4.1");
+    for (name, unshare, spoil, words) in [
+        ("missing", MOUNTS, "mount --bind /dev/null /usr/bin/bwrap".to_owned(), "the program 'bwrap' is not installed"),
+        ("too old", MOUNTS, format!("mount --bind {old} /usr/bin/bwrap"), "its version is 'bubblewrap 0.4.1', and 0.8 or newer is needed"),
+        ("forbidden", PERSON, FORBIDDEN.to_owned(), "the kernel refused it"),
+    ] {
+        world.configure("sandbox.mode = 'required'\n");
+        let call = ["call", "exec", r#"{"command":"touch ran"}"#, "--json"];
+        let ran = run_spoiled(&world, unshare, &spoil, &call);
+        let result = ran.json();
+        assert_eq!((ran.code, &result["error_type"]), (1, &json!("sandbox_unavailable")), "{name}: {ran:?}");
+        assert!(ran.stdout.contains(words) && ran.stdout.contains("install"), "{name}: {result}");
+        assert!(!world.file("ran").exists(), "{name}");
+        let doctor = run_spoiled(&world, unshare, &spoil, &["doctor", "--json"]);
+        assert!(doctor.code == 1 && doctor.stdout.contains(words), "{name}: {doctor:?}");
+
+        // Landlock alone, where the kernel has it, and then every result says what that does not hold; else nothing.
+        world.configure("sandbox.mode = 'preferred'\n");
+        let ran = run_spoiled(&world, unshare, &spoil, &call);
+        let result = ran.json();
+        let told = result["result"].as_str().is_some_and(|text| text.contains("the walls were weaker") && text.contains(words));
+        let weaker = result["details"]["walls"] == "landlock" && told;
+        assert!(weaker || result["error_type"] == "sandbox_unavailable", "{name}: {ran:?}");
+        let doctor = run_spoiled(&world, unshare, &spoil, &["doctor", "--json"]);
+        assert!(doctor.stdout.contains(words), "{name}: {doctor:?}");
+        fs::remove_file(world.file("ran")).ok();
+    }
+}
+
+#[test]
+fn what_is_weaker_says_so() {
+    let world = World::new();
+    let root = world.path("root");
+    root_folder(&root);
+    world.configure(&format!("sandbox.mode = 'preferred'\nsandbox.container.image = '{}'\n", root.display()));
+    let spoil = "mount --bind /dev/null /usr/bin/bwrap";
+    let ran = run_spoiled(&world, MOUNTS, spoil, &["call", "exec", r#"{"command":"echo ran"}"#, "--json"]);
+    let result = ran.json();
+    assert_eq!(result["details"]["walls"], "container", "{ran:?}");
+    let told = "[haft: the walls were weaker than they should be: the sandbox 'bubblewrap' cannot be used here";
+    assert!(result["result"].as_str().unwrap().starts_with("ran\n") && result["result"].as_str().unwrap().contains(told), "{result}");
+}

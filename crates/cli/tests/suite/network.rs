@@ -1,0 +1,76 @@
+//! Hosts that a command may reach: through the real sandbox, its relay and the proxy, to servers on loopback.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+
+use super::harness::World;
+
+/// A server that answers every connection with one text, and counts them.
+fn server(text: &'static str) -> (u16, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (port, count) = (listener.local_addr().unwrap().port(), Arc::new(AtomicUsize::new(0)));
+    let counted = Arc::clone(&count);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            counted.fetch_add(1, Ordering::SeqCst);
+            let mut heard = [0; 4096];
+            // A client that says nothing gets no answer.
+            if stream.read(&mut heard).is_ok_and(|bytes| bytes > 0) {
+                write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{text}", text.len()).ok();
+            }
+        }
+    });
+    (port, count)
+}
+
+fn text(result: &Value) -> &str {
+    result["result"].as_str().or_else(|| result["message"].as_str()).unwrap_or_default()
+}
+
+#[test]
+fn a_permitted_host_is_reached_and_no_other() {
+    let ((good, reached), (evil, attacked)) = (server("hello from the server"), server("evil"));
+    let world = World::with_config(&format!("access = 'full-access'\n[network]\nallow = ['127.0.0.1:{good}', '127.0.0.1:{evil}']\n"));
+    let allow = format!("127.0.0.1:{good}");
+    let line = format!("curl -sS http://127.0.0.1:{good}/x");
+    let ran = world.run(&["call", "exec", "--command", &line, "--allow-host", &allow]);
+    assert_eq!((ran.code, ran.stdout.trim(), reached.load(Ordering::SeqCst)), (0, "hello from the server", 1), "{ran:?}");
+
+    let (_, result) = world.call("exec", &json!({ "command": format!("curl -s http://127.0.0.1:{evil}/"), "allow_host": [allow] }));
+    let told =
+        format!("[haft: 127.0.0.1:{evil}: refused: this command may reach 127.0.0.1:{good}, and 127.0.0.1:{evil} is not among them]");
+    assert!(text(&result).contains(&told), "which host it was: {result}");
+
+    // D14: variables of proxies that the model sets lead nowhere; D15: neither do other ports, addresses and protocols.
+    let proxies = json!({ "HTTP_PROXY": format!("http://127.0.0.1:{evil}"), "http_proxy": format!("http://127.0.0.1:{evil}"), "NO_PROXY": "*", "no_proxy": "*" });
+    for (line, env) in [
+        (format!("curl -s -m 5 http://127.0.0.1:{good}/"), proxies),
+        (format!("curl -s -m 5 --noproxy '*' http://127.0.0.1:{evil}/"), json!({})),
+        (format!("curl -s -m 5 -p http://127.0.0.1:{evil}/"), json!({})),
+        (format!("curl -s -m 5 --connect-to ::127.0.0.1:{evil} http://127.0.0.1:{good}/"), json!({})),
+        (format!("curl -s -m 5 --socks5-hostname $(echo $ALL_PROXY | sed 's,.*//,,') http://localhost:{evil}/"), json!({})),
+        (format!("bash -c '(echo x > /dev/tcp/127.0.0.1/{evil})'"), json!({})),
+    ] {
+        let (_, result) = world.call("exec", &json!({ "command": line, "allow_host": [allow], "env": env }));
+        assert_eq!(attacked.load(Ordering::SeqCst), 0, "{line}: {result}");
+        assert!(!text(&result).contains("evil\n"), "{line}: {result}");
+    }
+}
+
+/// D13: a call cannot open a way out for itself: that needs the person's level, and where data was read, the person's word.
+#[test]
+fn d13_a_way_out_needs_the_person() {
+    let (port, reached) = server("hello");
+    let world = World::with_config(&format!("network.allow = ['127.0.0.1:{port}']\n"));
+    let (_, result) = world.call("exec", &json!({ "command": "curl x", "allow_host": [format!("127.0.0.1:{port}")] }));
+    assert_eq!(result["error_type"], "permission_denied", "{result}");
+    let private = World::with_config("access = 'full-access'\n");
+    let (_, result) = private.call("exec", &json!({ "command": "curl x", "allow_host": [format!("127.0.0.1:{port}")] }));
+    assert_eq!(result["status"], "error", "an address of this machine needs network.allow: {result}");
+    assert_eq!(reached.load(Ordering::SeqCst), 0);
+}
