@@ -159,7 +159,7 @@ fn b13_no_folder_outside() {
 #[test]
 fn b19_b20_a_broken_or_foreign_policy_never_widens() {
     let broken = World::with_config("rules.deny = ['exec(git push *)'\n");
-    let (code, _) = (broken.run(&["call", "exec", r#"{"command":"touch ran"}"#]).code, ());
+    let code = broken.run(&["call", "exec", r#"{"command":"touch ran"}"#]).code;
     assert!(code != 0 && !broken.file("ran").exists(), "nothing runs with a file that cannot be read");
     let world = World::with_config("rules.deny = ['exec(touch *)']\n");
     world.write(

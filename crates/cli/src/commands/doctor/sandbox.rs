@@ -58,7 +58,7 @@ fn judged(check: &'static str, picked: &Picked, findings: &[Finding]) -> Check {
     let mut message = format!("{name}: {held} of {tried} attempts to get out were held");
     let lacks: Vec<String> = picked.gaps.iter().cloned().chain(picked.passed.iter().map(ToString::to_string)).collect();
     if !lacks.is_empty() {
-        message.push_str(&format!("; it does not hold everything: {}", lacks.join("; ")));
+        message = format!("{message}; it does not hold everything: {}", lacks.join("; "));
     }
     let made = match (escaped.is_empty(), lacks.is_empty()) {
         (true, true) => Check::good(check, message),
