@@ -15,11 +15,17 @@ const PREFIX: &str = "haft-";
 /// How long processes that were killed may take to leave their group: 2 seconds in all.
 const REMOVALS: u32 = 400;
 const PAUSE: Duration = Duration::from_millis(5);
+/// Where a process joins, and with it all of its threads.
+const WHOLE: &str = "cgroup.procs";
+/// Where one thread does, which is all that a stage has. Version 1 alone knows it for memory. The kernel moves a whole process
+/// only when no other on the machine forks or exits, and waits ten milliseconds for that.
+const THREAD: &str = "tasks";
 
 /// A control group for one run. Dropping it kills what is left inside and removes it.
 #[derive(Debug)]
 pub struct Cgroup {
     folders: Vec<PathBuf>,
+    door: &'static str,
     /// It holds the limit of memory.
     pub memory: bool,
     /// It holds the limit of processes.
@@ -36,9 +42,9 @@ impl Cgroup {
         unified(&hierarchy, &name, limits).or_else(|| separate(&hierarchy, &name, limits))
     }
 
-    /// The files into which a process writes itself to join.
+    /// The files into which a process of one thread writes itself to join.
     pub(crate) fn doors(&self) -> Vec<PathBuf> {
-        self.folders.iter().map(|folder| folder.join("cgroup.procs")).collect()
+        self.folders.iter().map(|folder| folder.join(self.door)).collect()
     }
 
     /// The limits that were met: the kernel counts the processes it killed or refused.
@@ -68,7 +74,7 @@ impl Cgroup {
             if fs::write(folder.join("cgroup.kill"), "1").is_ok() {
                 continue;
             }
-            let members = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+            let members = fs::read_to_string(folder.join(WHOLE)).unwrap_or_default();
             for pid in members.lines().filter_map(|line| Pid::from_raw(line.parse().ok()?)) {
                 // It may have ended by itself meanwhile.
                 rustix::process::kill_process(pid, Signal::KILL).ok();
@@ -106,7 +112,7 @@ fn unified(hierarchy: &Hierarchy, name: &str, limits: &Limits) -> Option<Cgroup>
         }
         let group = Group { folder: parent.join(name), settings: settings_v2(limits, held("memory"), held("pids")) };
         let (memory, processes) = (held("memory"), held("pids"));
-        (memory || processes).then(|| group.make()).flatten().map(|folder| Cgroup { folders: vec![folder], memory, processes })
+        (memory || processes).then(|| group.make()).flatten().map(|folder| Cgroup { folders: vec![folder], door: WHOLE, memory, processes })
     })
 }
 
@@ -134,7 +140,7 @@ fn separate(hierarchy: &Hierarchy, name: &str, limits: &Limits) -> Option<Cgroup
         // Joint controllers have one tree, and it exists by now.
         if memory.as_ref() == Some(&group.folder) { group.set().then(|| group.folder.clone()) } else { group.make() }
     });
-    let mut held = Cgroup { folders: Vec::new(), memory: memory.is_some(), processes: processes.is_some() };
+    let mut held = Cgroup { folders: Vec::new(), door: THREAD, memory: memory.is_some(), processes: processes.is_some() };
     held.folders.extend(memory);
     held.folders.extend(processes);
     held.folders.dedup();
