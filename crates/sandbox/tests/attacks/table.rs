@@ -75,7 +75,7 @@ pub(crate) const TABLE: &[Row] = &[
     elsewhere("C15", "files that other programs run on their own", "crates/cli/tests/suite/attacks.rs"),
     probes("--", "files outside, protected, secret", "write_workspace write_outside write_system write_kernel write_protected rename_protected create_protected replace_protected read_secret open_devices"),
     script("--", "the kernel's settings", "for f in /proc/sys/kernel/core_pattern /proc/sys/vm/drop_caches /proc/sysrq-trigger; do (: >>$f) 2>/dev/null && echo $f; done; echo held"),
-    script("--", "control groups", "find /sys/fs/cgroup -name cgroup.procs 2>/dev/null | while read f; do (echo 0 >$f) 2>/dev/null && echo $f; done; echo held"),
+    script("--", "control groups", "find /sys/fs/cgroup \\( -name cgroup.procs -o -name tasks \\) 2>/dev/null | while read f; do (echo 0 >$f) 2>/dev/null && echo $f; done; echo held"),
     script("--", "writes to the system", "for d in / /etc /usr /usr/bin /bin /var /home /root /opt /sys \"$OUT\"; do (: >$d/haft-x) 2>/dev/null && echo $d; done; echo held"),
     Row { id: "--", name: "files among the devices", attack: Attack::Script("(: >/dev/haft-x) 2>/dev/null && echo written; echo held"), not: &[("container", "its /dev is its own, and gone with it")] },
     script("--", "a secret file", "cat \"$OUT/secret\" 2>/dev/null; cat .env 2>/dev/null; echo held"),
