@@ -93,7 +93,7 @@ pub mod builtin {
 
 /// This machine, behind the capabilities.
 pub mod host {
-    pub use haft_host::{HostOptions, LocalFiles, LocalHost, NetworkRules, WorkspaceOptions};
+    pub use haft_host::{HostOptions, LocalFiles, LocalHost, NetworkRules, ShellOptions, WorkspaceOptions, sandbox};
 }
 
 /// Where history, pre-images and spills are kept.

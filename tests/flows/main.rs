@@ -9,5 +9,6 @@ mod files;
 mod kinds;
 mod limits;
 mod network;
+mod repl;
 mod spellings;
 mod support;

@@ -1,11 +1,15 @@
 //! A workspace and a state folder that exist for one test.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use haft::host::{HostOptions, LocalFiles, LocalHost, NetworkRules, WorkspaceOptions};
+use haft::host::sandbox::{Choice, ContainerOptions, Launcher, Limits};
+use haft::host::{HostOptions, LocalFiles, LocalHost, NetworkRules, ShellOptions, WorkspaceOptions};
 use haft::store::{Blobs, CallFilter, CallLog, CallRecord, FileBlobs, SqliteCallLog};
-use haft::{Arguments, Engine, ErrorKind, Registry, Session, SessionBuilder, Source, ToolResult, Toolbox};
+use haft::{
+    Access, Answer, ApprovalRequest, Approver, Arguments, BoxFuture, Engine, ErrorKind, ExecHost, Registry, Session, SessionBuilder,
+    Source, ToolResult, Toolbox,
+};
 use tempfile::TempDir;
 
 /// A toolbox on folders of its own; they go with it.
@@ -23,6 +27,14 @@ impl World {
 
     /// With addresses that are open to tools, and a changed session.
     pub(crate) fn with(network: &[String], session: impl FnOnce(SessionBuilder) -> SessionBuilder) -> Self {
+        Self::made(network, session, |host, _, _| host)
+    }
+
+    fn made(
+        network: &[String],
+        session: impl FnOnce(SessionBuilder) -> SessionBuilder,
+        host: impl FnOnce(LocalHost, Arc<LocalFiles>, &Path) -> LocalHost,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (workspace, state) = (folder.path().join("workspace"), folder.path().join("state"));
         std::fs::create_dir(&workspace).unwrap();
@@ -35,10 +47,26 @@ impl World {
             ..WorkspaceOptions::default()
         });
         let options = HostOptions { network: NetworkRules::parse(network, &[]).unwrap(), alert_log: state.join("alerts.log") };
-        let host = Arc::new(LocalHost::new(Arc::new(files.unwrap()), options));
+        let files = Arc::new(files.unwrap());
+        let host = Arc::new(host(LocalHost::new(Arc::clone(&files) as _, options), files, folder.path()));
         let engine = Engine::builder(Arc::new(registry()), Arc::clone(&log) as Arc<dyn CallLog>, Arc::new(blobs)).build();
         let session = session(Session::builder(host).workspace(workspace).owner()).build();
         Self { toolbox: Toolbox::from_parts(engine, session), log, folder }
+    }
+
+    /// With programs, which run on the machine itself, and a person who agrees to all of them.
+    pub(crate) fn with_programs() -> Self {
+        let run = |folder: &Path| ShellOptions {
+            host: ExecHost::Host,
+            sandbox: Choice::None,
+            required: false,
+            launcher: Launcher::at("/nowhere/launcher"),
+            container: ContainerOptions::default(),
+            limits: Limits::default(),
+            folder: folder.join("run"),
+        };
+        let person = |session: SessionBuilder| session.access(Access::FullAccess).approver(Arc::new(Agreeable));
+        Self::made(&[], person, |host, files, folder| host.with_shell(run(folder), files))
     }
 
     /// A path in the workspace.
@@ -59,6 +87,15 @@ impl World {
     }
     pub(crate) async fn history(&self) -> Vec<CallRecord> {
         self.log.list(CallFilter::default()).await.unwrap()
+    }
+}
+
+/// A person who says yes to everything.
+struct Agreeable;
+
+impl Approver for Agreeable {
+    fn ask(&self, _: ApprovalRequest) -> BoxFuture<'_, Answer> {
+        Box::pin(async { Answer::Once })
     }
 }
 

@@ -10,4 +10,5 @@ tools! {
     exec => Exec,
     powershell => Powershell,
     process => Process::new,
+    repl => Repl::new,
 }

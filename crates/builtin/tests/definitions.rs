@@ -93,6 +93,7 @@ fn each_dialect_is_shown_its_own_names_and_units() {
             "claw: powershell is PowerShell".into(),
             "claw: powershell.run_in_background is shown so".into(),
             format!("claw: powershell.timeout is {milliseconds}"),
+            "claw: repl is REPL".into(),
             "openclaw: read_file is read".into(),
             "openclaw: write_file is write".into(),
             "openclaw: edit_file is edit".into(),

@@ -46,6 +46,16 @@ impl Excerpt {
         Self { line, to: start + tail.len() as u64, left_out, ..Self::joined(&head, &tail[skipped..]) }
     }
 
+    /// Of what was kept of a stream that has ended: its beginning, and its end.
+    pub(super) fn kept(head: &[u8], tail: &[u8], total: u64) -> Self {
+        if (head.len() + tail.len()) as u64 >= total {
+            return Self { line: Some(1), to: total, ..Self::joined(&[], &[head, tail].concat()) };
+        }
+        let (head, tail) = (&head[..last_line(head)], &tail[first_line(tail)..]);
+        let left_out = total - (head.len() + tail.len()) as u64;
+        Self { line: Some(newlines(head) + 1), to: total, left_out, ..Self::joined(head, tail) }
+    }
+
     fn joined(head: &[u8], tail: &[u8]) -> Self {
         let (one, other) = (plain(head), plain(tail));
         let (is_lossy, overwritten) = (one.is_lossy || other.is_lossy, one.overwritten + other.overwritten);
@@ -109,9 +119,14 @@ fn beginning(job: &dyn Job, from: u64, to: u64) -> Vec<u8> {
     if start != from {
         return Vec::new();
     }
-    let line = bytes.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1).filter(|end| *end > bytes.len() / 2);
-    bytes.truncate(line.unwrap_or_else(|| whole_characters(&bytes)));
+    bytes.truncate(last_line(&bytes));
     bytes
+}
+
+/// Where the last whole line ends; if that is far, the last whole character.
+fn last_line(bytes: &[u8]) -> usize {
+    let line = bytes.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1).filter(|end| *end > bytes.len() / 2);
+    line.unwrap_or_else(|| whole_characters(bytes))
 }
 
 /// Where the first whole line begins; if that is far, the first whole character.

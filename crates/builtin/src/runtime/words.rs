@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use haft_contract::{Dialect, JobEnd, JobStatus, ToolContext};
+use haft_contract::{Dialect, JobEnd, JobStatus, SpillFile, ToolContext};
 use serde_json::{Value, json};
 
 use super::excerpt::Excerpt;
@@ -71,9 +71,16 @@ pub(super) fn job_parameter(dialect: Dialect) -> &'static str {
 
 /// Says what is left out of the middle, and where it is.
 pub(super) fn left_out(excerpt: &Excerpt, end: Option<&JobEnd>, cx: &ToolContext) -> String {
+    match end {
+        None => format!("(… {} left out …)", words::size(excerpt.left_out)),
+        Some(end) => kept_in(excerpt, end.spill.as_ref(), cx),
+    }
+}
+
+/// The same of what has ended: all of it is in a file, if it could be kept.
+pub(super) fn kept_in(excerpt: &Excerpt, spill: Option<&SpillFile>, cx: &ToolContext) -> String {
     let size = words::size(excerpt.left_out);
-    let Some(end) = end else { return format!("(… {size} left out …)") };
-    let Some(spill) = &end.spill else { return format!("(… {size} left out, and could not be kept …)") };
+    let Some(spill) = spill else { return format!("(… {size} left out, and could not be kept …)") };
     let path = spill.path.display();
     // More than the limit of the configuration is not kept.
     let kept = if end.cut { format!("The first {} of all", words::size(spill.bytes)) } else { "All of it".to_owned() };

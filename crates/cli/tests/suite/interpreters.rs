@@ -3,9 +3,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use haft_testkit::Round;
 use serde_json::{Value, json};
 
 use super::harness::World;
+use super::model::{Talk, done};
 use super::terminal::{self, Program};
 
 /// A world in which this stands for PowerShell, and nothing else does.
@@ -49,5 +51,48 @@ fn without_powershell_the_error_says_what_to_do() {
     let message = "There is no program 'pwsh' or 'powershell' on this machine (programs in the workspace do not count). \
                    Install PowerShell (package 'powershell'), or use exec, which runs the shell of this machine.";
     let result = world.run_with(&[("PATH", "/nowhere")], &[CALL, &["full-access"]].concat()).json();
+    assert_eq!((&result["error_type"], &result["message"]), (&json!("execution_error"), &json!(message)));
+}
+
+#[test]
+fn an_interpreter_remembers_behind_the_walls_and_is_gone_with_haft() {
+    let outside = std::env::temp_dir().join(format!("haft-repl-{}", std::process::id()));
+    let code = |id: &str, code: &str| Round::call(id, "repl", json!({"language": "python", "code": code}));
+    let rounds = vec![
+        code("1", "import os, subprocess\nfound = len(os.listdir('/proc'))\nchild = subprocess.Popen(['sleep', '7337.25'])"),
+        code("2", &format!("open({:?}, 'w').write('x'); open('note.txt', 'w').write('y')", outside.display().to_string())),
+        code("3", "sum(name.isdigit() for name in os.listdir('/proc')) < 10, os.path.exists('note.txt'), child.poll()"),
+        code("4", "import socket; socket.create_connection(('127.0.0.1', 9), 2)"),
+        done(),
+    ];
+    let talk = Talk::new("openai", rounds);
+    assert_eq!(talk.turn(&["go"]).code, 0);
+    let results: Vec<String> =
+        talk.results().into_iter().map(|(_, result)| result["result"].as_str().unwrap_or_default().to_owned()).collect();
+    assert_eq!((&*results[0], &*results[1], &*results[2]), ("(no output)", "=> 1", "=> (True, True, None)"), "{results:?}");
+    assert!(results[3].contains("Network is unreachable") || results[3].contains("refused"), "{results:?}");
+    assert!(!outside.exists() && talk.world.read("note.txt") == "y", "its '/tmp' is its own");
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let alive = |entry: fs::DirEntry| fs::read(entry.path().join("cmdline")).is_ok_and(|line| line == b"sleep\x007337.25\0");
+    assert!(!processes.map(alive).any(|alive| alive), "an interpreter's child outlived haft");
+}
+
+#[test]
+fn an_interpreter_is_never_one_of_the_programs_that_only_filter() {
+    let world = World::with_config("[exec]\nsecurity = \"safe-bin\"\nask = \"auto\"\n");
+    for (language, program) in [("python", "python3"), ("node", "node"), ("bash", "bash")] {
+        let (_, result) = world.call("repl", &json!({"language": language, "code": "1"}));
+        assert_eq!(result["error_type"], "permission_denied", "{result}");
+        assert!(result["message"].as_str().unwrap().starts_with(&format!("'repl' may not run '{program}'")), "{result}");
+    }
+}
+
+#[test]
+fn a_missing_interpreter_is_said_with_what_to_do() {
+    let world = World::new();
+    let words = ["call", "repl", r#"{"language":"node","code":"1"}"#, "--json"];
+    let result = world.run_with(&[("PATH", "/nowhere")], &words).json();
+    let message = "There is no program 'node' or 'nodejs' on this machine (programs in the workspace do not count). \
+                   Install Node.js (package 'nodejs'), or use language 'python'.";
     assert_eq!((&result["error_type"], &result["message"]), (&json!("execution_error"), &json!(message)));
 }

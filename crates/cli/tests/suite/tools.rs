@@ -50,6 +50,7 @@ fn json_has_the_offered_ones_and_with_all_the_others_too() {
         "exec",
         "powershell",
         "process",
+        "repl",
         "http_request",
         "notify",
         "get_current_time",
@@ -67,8 +68,8 @@ fn json_has_the_offered_ones_and_with_all_the_others_too() {
     assert_eq!(names(&with_hidden), all);
     let state = |place: usize| (with_hidden[place]["available"].clone(), with_hidden[place]["reason"].clone());
     assert_eq!(state(0), (json!(true), Value::Null));
-    assert_eq!(state(10), (json!(false), json!("removed by tools.deny, config.toml:4")));
-    assert_eq!(state(11), (json!(false), json!("removed by tools.disabled, config.toml:5")));
+    assert_eq!(state(11), (json!(false), json!("removed by tools.deny, config.toml:4")));
+    assert_eq!(state(12), (json!(false), json!("removed by tools.disabled, config.toml:5")));
 }
 
 #[test]
