@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use haft::host::sandbox::{Choice, ContainerOptions, Launcher, Limits};
-use haft::host::{HostOptions, LocalFiles, LocalHost, NetworkRules, ShellOptions, WorkspaceOptions};
+use haft::host::{HostOptions, Jobs, LocalFiles, LocalHost, NetworkRules, ShellOptions, WorkspaceOptions};
 use haft::store::{Blobs, CallFilter, CallLog, CallRecord, FileBlobs, SqliteCallLog};
 use haft::{
     Access, Answer, ApprovalRequest, Approver, Arguments, BoxFuture, Engine, ErrorKind, ExecHost, Registry, Session, SessionBuilder,
@@ -64,6 +65,9 @@ impl World {
             container: ContainerOptions::default(),
             limits: Limits::default(),
             folder: folder.join("run"),
+            grace: Duration::from_millis(500),
+            jobs: Jobs::default(),
+            waits: false,
         };
         let person = |session: SessionBuilder| session.access(Access::FullAccess).approver(Arc::new(Agreeable));
         Self::made(&[], person, |host, files, folder| host.with_shell(run(folder), files))

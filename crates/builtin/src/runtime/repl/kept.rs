@@ -69,6 +69,6 @@ mod tests {
             kept.push(piece);
             kept.ends_a_line()
         };
-        assert_eq!([after(b""), after(b"a"), after(b"\n"), after(&[b'x'; SHOWN]), after(b"\n")], [true, false, true, false, true]);
+        assert_eq!([after(b""), after(b"a"), after(b"\n"), after(&vec![b'x'; SHOWN]), after(b"\n")], [true, false, true, false, true]);
     }
 }
