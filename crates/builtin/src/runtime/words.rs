@@ -73,17 +73,17 @@ pub(super) fn job_parameter(dialect: Dialect) -> &'static str {
 pub(super) fn left_out(excerpt: &Excerpt, end: Option<&JobEnd>, cx: &ToolContext) -> String {
     match end {
         None => format!("(… {} left out …)", words::size(excerpt.left_out)),
-        Some(end) => kept_in(excerpt, end.spill.as_ref(), cx),
+        Some(end) => kept_in(excerpt, end.spill.as_ref(), end.cut, cx),
     }
 }
 
-/// The same of what has ended: all of it is in a file, if it could be kept.
-pub(super) fn kept_in(excerpt: &Excerpt, spill: Option<&SpillFile>, cx: &ToolContext) -> String {
+/// The same of what has ended: all of it is in a file, if it could be kept and was not cut.
+pub(super) fn kept_in(excerpt: &Excerpt, spill: Option<&SpillFile>, cut: bool, cx: &ToolContext) -> String {
     let size = words::size(excerpt.left_out);
     let Some(spill) = spill else { return format!("(… {size} left out, and could not be kept …)") };
     let path = spill.path.display();
     // More than the limit of the configuration is not kept.
-    let kept = if end.cut { format!("The first {} of all", words::size(spill.bytes)) } else { "All of it".to_owned() };
+    let kept = if cut { format!("The first {} of all", words::size(spill.bytes)) } else { "All of it".to_owned() };
     match excerpt.line {
         Some(line) => {
             let (reader, place) = reading::from_line(cx.dialect(), line);

@@ -29,7 +29,8 @@ impl Said {
 pub(super) fn report(params: &Params, answer: &Answer, mut remarks: Vec<String>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
     let excerpt = answer.capture.kept.excerpt();
     remarks.splice(0..0, excerpt.notes());
-    let output = match excerpt.text(&kept_in(&excerpt, answer.spill.as_ref(), cx)) {
+    let is_cut = answer.spill.as_ref().is_some_and(|spill| spill.bytes < answer.capture.kept.total());
+    let output = match excerpt.text(&kept_in(&excerpt, answer.spill.as_ref(), is_cut, cx)) {
         empty if empty.is_empty() => "(no output)".to_owned(),
         output => output,
     };
