@@ -93,7 +93,7 @@ pub mod builtin {
 
 /// This machine, behind the capabilities.
 pub mod host {
-    pub use haft_host::{HostOptions, Jobs, LocalFiles, LocalHost, NetworkRules, ShellOptions, WorkspaceOptions, sandbox};
+    pub use haft_host::{ChangeOptions, HostOptions, Jobs, LocalFiles, LocalHost, NetworkRules, ShellOptions, WorkspaceOptions, sandbox};
 }
 
 /// Where history, pre-images and spills are kept.

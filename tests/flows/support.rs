@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft::host::sandbox::{Choice, ContainerOptions, Launcher, Limits};
-use haft::host::{HostOptions, Jobs, LocalFiles, LocalHost, NetworkRules, ShellOptions, WorkspaceOptions};
+use haft::host::{ChangeOptions, HostOptions, Jobs, LocalFiles, LocalHost, NetworkRules, ShellOptions, WorkspaceOptions};
 use haft::store::{Blobs, CallFilter, CallLog, CallRecord, FileBlobs, SqliteCallLog};
 use haft::{
     Access, Answer, ApprovalRequest, Approver, Arguments, BoxFuture, Engine, ErrorKind, ExecHost, Registry, Session, SessionBuilder,
@@ -68,6 +68,11 @@ impl World {
             grace: Duration::from_millis(500),
             jobs: Jobs::default(),
             waits: false,
+            changes: ChangeOptions {
+                mode: haft_contract::Changes::Direct,
+                folder: folder.join("changes"),
+                of_any_session: false,
+            },
         };
         let person = |session: SessionBuilder| session.access(Access::FullAccess).approver(Arc::new(Agreeable));
         Self::made(&[], person, |host, files, folder| host.with_shell(run(folder), files))
