@@ -68,11 +68,7 @@ impl World {
             grace: Duration::from_millis(500),
             jobs: Jobs::default(),
             waits: false,
-            changes: ChangeOptions {
-                mode: haft_contract::Changes::Direct,
-                folder: folder.join("changes"),
-                of_any_session: false,
-            },
+            changes: ChangeOptions { mode: haft_contract::Changes::Direct, folder: folder.join("changes"), of_any_session: false },
         };
         let person = |session: SessionBuilder| session.access(Access::FullAccess).approver(Arc::new(Agreeable));
         Self::made(&[], person, |host, files, folder| host.with_shell(run(folder), files))
