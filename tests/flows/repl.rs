@@ -150,6 +150,14 @@ async fn much_output_is_cut_and_all_of_it_is_in_a_file() {
 }
 
 #[tokio::test]
+async fn much_output_at_once_is_in_a_file_too() {
+    let world = World::with_programs();
+    let result = run(&world, "python", "import os; n = os.write(1, b'x' * 60_000)").await;
+    let all = std::fs::read_to_string(details(&result)["spill"].as_str().unwrap_or_default());
+    assert_eq!(all.unwrap_or_default(), "x".repeat(60_000));
+}
+
+#[tokio::test]
 async fn bytes_that_are_no_text_are_shown_and_said() {
     let world = World::with_programs();
     let shown = said(&world, "python", "import os; n = os.write(1, b'a\\xff\\n')").await;

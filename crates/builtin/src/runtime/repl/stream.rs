@@ -146,7 +146,7 @@ impl Stream {
         }
         if capture.kept.total() <= SHORT && capture.kept.total() + text.new.len() as u64 > SHORT {
             let (head, tail) = capture.kept.parts();
-            text.before = [head, tail].concat();
+            text.before = Some([head, tail].concat());
         }
         Some((std::mem::take(&mut capture.spill), text, cx.clone()))
     }
@@ -155,8 +155,8 @@ impl Stream {
 /// What a piece adds to a call.
 #[derive(Default)]
 struct Text {
-    /// All that came before, where it is now too much for memory alone.
-    before: Vec<u8>,
+    /// All that came before, be it nothing, where it is now too much for memory alone.
+    before: Option<Vec<u8>>,
     new: Vec<u8>,
     ends_a_line: bool,
     outcome: Option<Outcome>,
@@ -192,7 +192,7 @@ impl Text {
 /// Writes to the file of a call, which is opened once there is enough for one. A full disk must not stop the interpreter.
 async fn written(spill: Spill, text: &Text, cx: &ToolContext) -> Spill {
     let mut writer = match spill {
-        Spill::Unneeded if text.before.is_empty() => return Spill::Unneeded,
+        Spill::Unneeded if text.before.is_none() => return Spill::Unneeded,
         Spill::Unneeded => match cx.spills().create("txt").await {
             Ok(writer) => writer,
             Err(_) => return Spill::Lost,
@@ -200,7 +200,7 @@ async fn written(spill: Spill, text: &Text, cx: &ToolContext) -> Spill {
         Spill::Open(writer) => writer,
         Spill::Lost => return Spill::Lost,
     };
-    for piece in [&text.before, &text.new] {
+    for piece in text.before.iter().chain([&text.new]) {
         if writer.write(piece).await.is_err() {
             return Spill::Lost;
         }
