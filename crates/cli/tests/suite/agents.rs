@@ -244,12 +244,13 @@ fn tools_are_ticked_in_a_list() {
     let world = World::with_config(CONFIG);
     let text = shown_to(&world, 80, QUIET, &["agents", "edit", "coder"], |screen, _| {
         screen.wait_for("[x] write_file - Write contents to a file on local storage");
-        screen.wait_for("[ ] noop - Does nothing (test tool) (locked)");
         screen.wait_for("esc leaves");
         screen.types("\u{1b}[B ");
         screen.wait_for("> [ ] write_file");
         screen.types("noti ");
         screen.wait_for("> [x] notify");
+        screen.types("\u{7f}\u{7f}");
+        screen.wait_for("[ ] noop - Does nothing (test tool) (locked)");
         screen.types("\r");
     });
     let said = format!("the agent 'coder' has {} tools", share(&world, "coder"));
