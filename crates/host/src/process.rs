@@ -7,6 +7,7 @@ mod desk;
 mod environment;
 mod found;
 mod group;
+mod held;
 mod job;
 mod jobs;
 mod kept;

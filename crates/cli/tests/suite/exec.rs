@@ -135,3 +135,62 @@ fn what_it_used_is_in_the_details() {
     let of = |name: &str| result["details"]["usage"][name].as_u64().unwrap_or_else(|| panic!("{name}: {result}"));
     assert!(of("max_memory_bytes") > 20_000_000 && of("user_ms") + of("system_ms") > 10, "{result}");
 }
+
+/// Git as a person has it, without settings of their own.
+fn git(world: &World, words: &[&str]) {
+    let mut command = std::process::Command::new("git");
+    command.args(words).current_dir(world.file("")).env("HOME", world.path("home")).env("GIT_CONFIG_NOSYSTEM", "1");
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{words:?}: {output:?}");
+}
+
+#[test]
+fn a_command_makes_the_workspace_no_repository_and_is_told_who_does() {
+    let world = World::new();
+    let told = "[haft: '.git' is protected, and held while a command runs, because Git runs or trusts what is in it. A command does not \
+                make the workspace a repository: ask the person to run 'git init' or 'git clone' here; commits and branches work then. A \
+                repository in a new folder below can be made]";
+    let (made, result) = ran(&world, "git init -q below");
+    assert_eq!((&result["details"]["exit_code"], &*made), (&json!(0), "(no output)"), "{made}");
+    for line in ["git init", "git clone -q below .", "git init; true"] {
+        let (text, _) = ran(&world, line);
+        assert!(text.contains(told), "{line}: {text}");
+        assert!(!world.file(".git").exists(), "{line}");
+    }
+    git(&world, &["init", "-q"]);
+    for (key, value) in [("user.name", "a"), ("user.email", "a@example.org")] {
+        git(&world, &["config", key, value]);
+    }
+    let (text, result) = ran(&world, "echo x > a && git add a && git commit -qm one && git checkout -qb two");
+    assert_eq!((&result["details"]["exit_code"], text.contains("haft:")), (&json!(0), false), "{text}");
+}
+
+#[test]
+fn what_git_runs_in_repositories_below_is_protected_as_well() {
+    let world = World::new();
+    fs::create_dir_all(world.file("libraries/one")).unwrap();
+    git(&world, &["init", "-q", "libraries/one"]);
+    for (key, value) in [("user.name", "a"), ("user.email", "a@example.org")] {
+        git(&world, &["-C", "libraries/one", "config", key, value]);
+    }
+    let (text, result) = ran(&world, "git -C libraries/one commit -q --allow-empty -m one");
+    assert_eq!(result["details"]["exit_code"], 0, "{text}");
+    let settings = world.read("libraries/one/.git/config");
+    let hooks = fs::read_dir(world.file("libraries/one/.git/hooks")).unwrap().count();
+    // In a file, which nobody reads beforehand: the walls alone hold. What is moved is copied, and the copy is another repository.
+    for attack in [
+        "cd libraries/one && git config core.fsmonitor ./evil",
+        "echo evil > libraries/one/.git/hooks/pre-commit",
+        "rm -rf libraries/one/.git/config",
+        "mv libraries/one/.git/hooks x",
+        "mv libraries/one x",
+    ] {
+        world.write("attack", attack);
+        let (text, _) = ran(&world, "sh attack");
+        let told = "it is protected, because Git runs or trusts what is in it. Ask the person to make this change]";
+        assert!(text.contains(told), "{attack}: {text}");
+        assert_eq!(world.read("libraries/one/.git/config"), settings, "{attack}");
+        assert_eq!(fs::read_dir(world.file("libraries/one/.git/hooks")).unwrap().count(), hooks, "{attack}");
+        fs::remove_dir_all(world.file("x")).ok();
+    }
+}

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use haft_contract::Zone;
+use haft_contract::{Zone, visible};
+use haft_sandbox::Layer;
 
 use super::walk::denied::Denied;
 use super::{LocalFiles, protected};
@@ -13,6 +14,8 @@ const MOST_ENTRIES: usize = 50_000;
 const FILLED: &[&str] = &[".git", "node_modules", "target", ".venv", "__pycache__"];
 /// Inside `.git`: what Git runs or trusts. The rest is what its own commands write.
 const OF_GIT: &[&str] = &["hooks", "config", "config.worktree", "info", "modules"];
+/// Repositories below the top whose parts are protected; each is a handful of mounts, which every command pays for.
+const MOST_REPOSITORIES: usize = 64;
 /// Protected even where they are missing: programs act on these as soon as they appear.
 const EVEN_MISSING: &[&str] = &[".git", ".haft", ".envrc", ".mcp.json"];
 
@@ -23,8 +26,8 @@ pub(crate) struct Walls {
     pub(crate) read_only: Vec<PathBuf>,
     pub(crate) protected: Vec<PathBuf>,
     pub(crate) masked: Vec<PathBuf>,
-    /// Whether there was too much to look through all of it.
-    pub(crate) is_partial: bool,
+    /// What is not covered because there is too much of it, or because it cannot be held; empty where all is.
+    pub(crate) uncovered: Vec<String>,
 }
 
 impl LocalFiles {
@@ -42,7 +45,7 @@ impl LocalFiles {
                 Zone::Workspace => {
                     walls.writable.push(path.to_owned());
                     walls.protected.extend(protected_in(path));
-                    walls.is_partial |= !self.find_masked(path, &mut walls.masked);
+                    self.look_through(path, &mut walls);
                 }
                 Zone::ReadOnlyRoot => walls.read_only.push(path.to_owned()),
                 Zone::Outside => {}
@@ -55,28 +58,82 @@ impl LocalFiles {
         walls
     }
 
-    /// Whether all of it was looked through.
-    fn find_masked(&self, root: &Path, masked: &mut Vec<PathBuf>) -> bool {
+    /// Finds secrets and the repositories below the top.
+    fn look_through(&self, root: &Path, walls: &mut Walls) {
         let denied = Denied::new(std::sync::Arc::clone(&self.rules), root);
-        let (mut folders, mut seen) = (vec![root.to_owned()], 0);
+        let (mut folders, mut seen, mut repositories) = (vec![root.to_owned()], 0, Repositories::default());
         while let Some(folder) = folders.pop() {
             // What cannot be listed cannot be read by the command either: it has no more rights than we have.
             for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
                 seen += 1;
                 if seen > MOST_ENTRIES {
-                    return false;
+                    let root = visible::line(&root.to_string_lossy()).into_owned();
+                    walls.uncovered.push(format!(
+                        "'{root}' has more than {MOST_ENTRIES} files, and secrets and repositories beyond were not looked for"
+                    ));
+                    return repositories.into_walls(walls);
                 }
                 let (path, name) = (entry.path(), entry.file_name());
                 let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
                 if denied.covers(&path, &name) {
-                    masked.push(path);
+                    walls.masked.push(path);
+                } else if name == ".git" && folder != root {
+                    repositories.add(&path);
                 } else if is_folder && !FILLED.iter().any(|filled| name == *filled) {
                     folders.push(path);
                 }
             }
         }
-        true
+        repositories.into_walls(walls);
     }
+}
+
+/// The repositories below the top of a workspace.
+#[derive(Debug, Default)]
+struct Repositories {
+    found: usize,
+    protected: Vec<PathBuf>,
+    /// Those that cannot be held: what is a link could be replaced by anything.
+    linked: Vec<PathBuf>,
+}
+
+impl Repositories {
+    fn add(&mut self, git: &Path) {
+        self.found += 1;
+        if self.found > MOST_REPOSITORIES {
+            return;
+        }
+        let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+        let parts = if git.is_dir() { parts_of(git) } else { vec![git.to_owned()] };
+        if is_link(git) || parts.iter().any(|part| is_link(part)) {
+            self.linked.push(git.to_owned());
+        } else {
+            self.protected.extend(parts);
+        }
+    }
+
+    fn into_walls(mut self, walls: &mut Walls) {
+        self.protected.sort_unstable();
+        walls.protected.append(&mut self.protected);
+        if self.found > MOST_REPOSITORIES {
+            walls.uncovered.push(format!(
+                "there are more than {MOST_REPOSITORIES} repositories below the top, and the hooks of the others can be changed"
+            ));
+        }
+        if let Some(first) = self.linked.iter().min() {
+            let (first, count) = (first.to_string_lossy(), self.linked.len());
+            let first = visible::line(&first);
+            walls
+                .uncovered
+                .push(format!("{count} repositories have links where their hooks or settings are ('{first}'), and those can be changed"));
+        }
+    }
+}
+
+/// What is protected in a folder of Git: hooks and settings even where they are missing.
+fn parts_of(git: &Path) -> Vec<PathBuf> {
+    let there = |path: &PathBuf| path.symlink_metadata().is_ok() || path.ends_with("hooks") || path.ends_with("config");
+    OF_GIT.iter().map(|name| git.join(name)).filter(there).collect()
 }
 
 fn protected_in(root: &Path) -> Vec<PathBuf> {
@@ -84,10 +141,9 @@ fn protected_in(root: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = protected::names().map(|name| root.join(name)).filter(there).collect();
     paths.extend(EVEN_MISSING.iter().map(|name| root.join(name)));
     let git = root.join(".git");
-    if git.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+    if git.symlink_metadata().is_ok_and(|metadata| metadata.is_dir() && !Layer::is_placeholder(&metadata)) {
         paths.retain(|path| *path != git);
-        let inside = OF_GIT.iter().map(|name| git.join(name));
-        paths.extend(inside.filter(|path| there(path) || path.ends_with("hooks") || path.ends_with("config")));
+        paths.extend(parts_of(&git));
     }
     paths.sort_unstable();
     paths.dedup();
@@ -121,9 +177,52 @@ mod tests {
             read_only: Vec::new(),
             protected: paths(&[".bashrc", ".envrc", ".git/config", ".git/hooks", ".git/info", ".haft", ".idea", ".mcp.json", "state"]),
             masked: paths(&["a/b/.env", "a/server.pem"]),
-            is_partial: false,
+            uncovered: Vec::new(),
         };
         assert_eq!(walls, expected);
+    }
+
+    #[test]
+    fn repositories_below_are_protected_in_parts_and_what_is_not_covered_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for directory in ["a/.git/objects", "a/.git/info", "b/c/.git/modules", "node_modules/x/.git", "linked/.git"] {
+            fs::create_dir_all(root.join(directory)).unwrap();
+        }
+        fs::create_dir_all(root.join("tree")).unwrap();
+        fs::write(root.join("tree/.git"), "gitdir: ../a/.git/worktrees/tree").unwrap();
+        std::os::unix::fs::symlink("/etc", root.join("linked/.git/hooks")).unwrap();
+        let walls = LocalFiles::open(WorkspaceOptions::new(&root)).unwrap().walls();
+        let names = [
+            ".envrc",
+            ".git",
+            ".haft",
+            ".mcp.json",
+            "a/.git/config",
+            "a/.git/hooks",
+            "a/.git/info",
+            "b/c/.git/config",
+            "b/c/.git/hooks",
+            "b/c/.git/modules",
+            "tree/.git",
+        ];
+        assert_eq!(walls.protected, names.map(|name| root.join(name)));
+        let linked = root.join("linked/.git");
+        let said =
+            format!("1 repositories have links where their hooks or settings are ('{}'), and those can be changed", linked.display());
+        assert_eq!(walls.uncovered, [said]);
+    }
+
+    #[test]
+    fn more_repositories_than_are_protected_are_said_to_be_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for number in 0..=MOST_REPOSITORIES {
+            fs::create_dir_all(root.join(format!("{number}/.git"))).unwrap();
+        }
+        let walls = LocalFiles::open(WorkspaceOptions::new(&root)).unwrap().walls();
+        assert_eq!(walls.protected.len(), EVEN_MISSING.len() + 2 * MOST_REPOSITORIES);
+        assert_eq!(walls.uncovered.len(), 1, "{:?}", walls.uncovered);
     }
 
     #[test]

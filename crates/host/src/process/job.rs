@@ -42,8 +42,9 @@ pub(super) trait Keepsake: Send + Sync {
     fn end(&self, process: u32, grace: Duration) -> io::Result<bool>;
     /// The most memory that the run had at a time, or more than that; where it is counted.
     fn peak_memory(&self) -> Option<u64>;
-    /// What there is to say of the run when it is over: limits that it met, hosts that it did not reach.
-    fn last_words(&self) -> Vec<String>;
+    /// What there is to say of the run when it is over, given the end of what it said itself: limits that it met, hosts that it
+    /// did not reach, files that it may not change.
+    fn last_words(&self, said: &[u8]) -> Vec<String>;
     /// What is known of the run when it is over, unless it did not even begin. Blocks.
     fn aftermath(&self, has_run: bool) -> Aftermath;
 }

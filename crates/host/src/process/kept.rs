@@ -50,6 +50,10 @@ impl Kept {
     pub(super) fn head(&self) -> Vec<u8> {
         self.head.clone()
     }
+    /// At most so many bytes of the end.
+    pub(super) fn tail(&self, most: usize) -> Vec<u8> {
+        self.tail.iter().skip(self.tail.len().saturating_sub(most)).copied().collect()
+    }
     /// Whether nothing was dropped between beginning and end.
     pub(super) fn is_whole(&self) -> bool {
         self.kept_from() <= self.head.len() as u64

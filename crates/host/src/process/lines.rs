@@ -10,6 +10,7 @@ use haft_contract::{Aftermath, ChangeSets, Changes, Effect, ErrorKind, Job, JobO
 use haft_sandbox::{Guard, Network};
 
 use super::changes::{Pending, Sets};
+use super::held::Held;
 use super::job::{self, Facts, Keepsake};
 use super::jobs::Jobs;
 use super::spawner::on_lasting_thread;
@@ -89,6 +90,7 @@ impl Lines {
                 guard: walled.guard,
                 proxy,
                 lacks: walled.lacks,
+                held: Held::new(Arc::clone(walls.files()), walled.protected),
                 pending: Mutex::new(pending),
                 look,
                 root: walls.files().root().to_owned(),
@@ -132,6 +134,8 @@ struct Run {
     guard: Guard,
     proxy: Option<Proxy>,
     lacks: Vec<String>,
+    /// What it may not change.
+    held: Held,
     /// Where its changes are kept apart.
     pending: Mutex<Option<Pending>>,
     /// What others run by themselves, before it ran.
@@ -157,11 +161,12 @@ impl Keepsake for Run {
     fn peak_memory(&self) -> Option<u64> {
         self.guard.peak_memory()
     }
-    fn last_words(&self) -> Vec<String> {
+    fn last_words(&self, said: &[u8]) -> Vec<String> {
         let limits = self.guard.exceeded().into_iter().map(|limit| format!("haft: the command met its limit of {limit}"));
         let decisions = self.proxy.iter().flat_map(Proxy::decisions).filter(|decision| !decision.ends_with(": connected"));
         let lacks = (!self.lacks.is_empty()).then(|| format!("haft: the walls were weaker than they should be: {}", self.lacks.join("; ")));
-        limits.chain(decisions.map(|decision| format!("haft: {decision}"))).chain(lacks).collect()
+        let held = self.held.why(said).map(|why| format!("haft: {why}"));
+        limits.chain(decisions.map(|decision| format!("haft: {decision}"))).chain(lacks).chain(held).collect()
     }
 }
 

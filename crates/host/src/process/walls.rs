@@ -89,6 +89,8 @@ pub(super) struct Walled {
     pub(super) lacks: Vec<String>,
     /// Whether it takes its standard input as its terminal.
     pub(super) terminal: bool,
+    /// What it may not change although it lies in the workspace.
+    pub(super) protected: Vec<PathBuf>,
 }
 
 impl Walls {
@@ -98,7 +100,7 @@ impl Walls {
     pub(super) fn options(&self) -> &ShellOptions {
         &self.options
     }
-    pub(super) fn files(&self) -> &LocalFiles {
+    pub(super) fn files(&self) -> &Arc<LocalFiles> {
         &self.files
     }
     /// The folders that a line may change.
@@ -124,7 +126,8 @@ impl Walls {
             ExecHost::Container => Choice::Container,
             _ => Choice::None,
         };
-        let mut policy = Policy { overlay, ..self.policy(network) };
+        let (policy, uncovered) = self.policy(network);
+        let mut policy = Policy { overlay, ..policy };
         // Whoever chose none was permitted to run on the machine itself.
         let required = self.options.required && choice != Choice::None;
         let Found { sandbox, passed, .. } = self.sandbox(choice, required, &policy).map_err(unavailable)?;
@@ -141,17 +144,21 @@ impl Walls {
         let Wrapped { command, guard } = sandbox.wrap(command, &policy).map_err(unavailable)?;
         let free = choice == Choice::None;
         let taken = if terminal && free { self.options.launcher.with_terminal(&command) } else { None };
-        let lacks = if free { Vec::new() } else { gaps.into_iter().chain(passed).collect() };
+        let lacks = if free { Vec::new() } else { gaps.into_iter().chain(passed).chain(uncovered).collect() };
         let terminal = policy.terminal || taken.is_some();
-        Ok(Walled { command: taken.unwrap_or(command), guard, name: sandbox.name().to_owned(), lacks, terminal })
+        let protected = if free { Vec::new() } else { policy.protected };
+        Ok(Walled { command: taken.unwrap_or(command), guard, name: sandbox.name().to_owned(), lacks, terminal, protected })
     }
 
-    fn policy(&self, network: Network) -> Policy {
-        let crate::files::Walls { writable, read_only, protected, mut masked, .. } = self.files.walls();
+    /// What a line may do, and what of the workspace that does not cover.
+    fn policy(&self, network: Network) -> (Policy, Vec<String>) {
+        let crate::files::Walls { writable, read_only, protected, mut masked, uncovered } = self.files.walls();
         if let Some(home) = std::env::home_dir() {
             masked.extend(usual_secrets(&home));
         }
-        Policy { writable, read_only, protected, masked, network, limits: self.options.limits, terminal: false, overlay: None }
+        let policy =
+            Policy { writable, read_only, protected, masked, network, limits: self.options.limits, terminal: false, overlay: None };
+        (policy, uncovered)
     }
 
     fn sandbox(&self, choice: Choice, required: bool, policy: &Policy) -> Result<Found, SandboxError> {

@@ -19,6 +19,8 @@ use super::live::Listed;
 const PIECE: usize = 64 * 1024;
 /// Output up to here is shown whole, and needs no file.
 const SHORT: u64 = 16 * 1024;
+/// How much of the end of the output is looked at for why a line failed.
+const LAST_SAID: usize = 16 * 1024;
 
 /// Why a job is no longer waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +53,8 @@ impl Watcher {
         let (status, usage) = self.leader.finish(self.keepsake.peak_memory()).await;
         self.output.drain().await;
         let not_run = self.shared.facts.host.is_walled().then(|| launcher::setup_failure(status.code(), &self.shared.state().kept.head()));
-        for words in self.keepsake.last_words() {
+        let said = self.shared.state().kept.tail(LAST_SAID);
+        for words in self.keepsake.last_words(&said) {
             self.output.take(format!("[{words}]\n").as_bytes()).await;
         }
         let end = JobEnd {
