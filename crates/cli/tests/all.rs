@@ -28,6 +28,7 @@ mod suite {
     mod interrupt;
     mod jobs;
     mod later_calls;
+    mod leftovers;
     mod model;
     mod models;
     mod network;
