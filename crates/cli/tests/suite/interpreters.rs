@@ -72,9 +72,9 @@ fn an_interpreter_remembers_behind_the_walls_and_is_gone_with_haft() {
     assert_eq!((&*results[0], &*results[1], &*results[2]), ("(no output)", "=> 1", "=> (True, True, None)"), "{results:?}");
     assert!(results[3].contains("Network is unreachable") || results[3].contains("refused"), "{results:?}");
     assert!(!outside.exists() && talk.world.read("note.txt") == "y", "its '/tmp' is its own");
-    let processes = fs::read_dir("/proc").unwrap().flatten();
-    let alive = |entry: fs::DirEntry| fs::read(entry.path().join("cmdline")).is_ok_and(|line| line == b"sleep\x007337.25\0");
-    assert!(!processes.map(alive).any(|alive| alive), "an interpreter's child outlived haft");
+    let mut processes = fs::read_dir("/proc").unwrap().flatten();
+    let is_child = |entry: fs::DirEntry| fs::read(entry.path().join("cmdline")).is_ok_and(|line| line == b"sleep\x007337.25\0");
+    assert!(!processes.any(is_child), "an interpreter's child outlived haft");
 }
 
 #[test]
