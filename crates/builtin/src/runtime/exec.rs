@@ -1,9 +1,7 @@
 mod commit;
 mod params;
 
-use haft_contract::{
-    Dialect, Form, FormParameter, Line, LineRequest, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput, Unit,
-};
+use haft_contract::{Dialect, Form, FormParameter, Line, LineRequest, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput, Unit};
 use haft_macros::ToolMeta;
 
 use self::params::Params;

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use haft_contract::{DynTool, Erased, ErrorKind, ProcessRunner, ToolDefinition};
+use haft_contract::{DynTool, Effect, Erased, ErrorKind, ProcessRunner, ToolDefinition};
 use haft_testkit::{FakeHost, Script, Trial, expect_error, expect_text};
 use serde_json::{Value, json};
 
@@ -296,17 +296,14 @@ async fn one_session_does_not_see_the_jobs_of_another() {
 
 #[tokio::test(start_paused = true)]
 async fn input_is_judged_again_where_there_are_no_walls() {
-    for (host, expected) in [
-        ("sandbox", &[][..]),
-        ("host", &["what job 'job-1' (python3 -i) does with 'rm' outside the sandbox"]),
-    ] {
+    for (host, expected) in [("sandbox", &[][..]), ("host", &["what job 'job-1' (python3 -i) does with 'rm' outside the sandbox"])] {
         let session = Session::new();
         session.start(json!({"command": "python3 -i", "host": host}), Script::says("").waits(minutes(10))).await;
         for (action, key) in [("write", "data"), ("submit", "data"), ("paste", "text"), ("send-keys", "literal"), ("poll", "data")] {
             let arguments = json!({"action": action, "job": "job-1", key: "rm"});
             let context = PlanContext::new(&*session.host).in_session("session-1");
             let (plan, _) = session.process.prepare(arguments, &context).unwrap().into_parts();
-            let effects: Vec<String> = plan.effects().iter().map(|effect| effect.target()).collect();
+            let effects: Vec<String> = plan.effects().iter().map(Effect::target).collect();
             let expected = if action == "poll" { &[] } else { expected };
             assert_eq!(effects, expected, "{host} {action}");
         }
