@@ -266,7 +266,7 @@ fn a_commit_under_review_is_a_persons_to_decide() {
         (true, &commit, Access::FullAccess, Verdict::Ask),
         (true, &commit, Access::ReadOnly, Verdict::Deny),
     ] {
-        let mut spec = spec(None, ExecAsk::Smart, &["exec", "write_file(**)"]);
+        let mut spec = spec(None, ExecAsk::Smart, &["write(**)"]);
         (spec.exec.review, spec.exec.review_place) = (review, line(5));
         let mut caller = Caller::default();
         caller.access = access;
