@@ -2,6 +2,7 @@
 
 mod excerpt;
 mod exit;
+mod limits;
 mod plain;
 mod running;
 mod words;

@@ -45,7 +45,7 @@ pub use host::{
     LocalOffset, Notice, Notifier, PreImage, ProcessOutput, ProcessRunner, Reader, SpillFile, SpillWriter, SystemFacts, SystemInfo,
     WriteMode, Written,
 };
-pub use line::{Job, JobEnd, JobOptions, JobStatus, JobUsage, Line, LineRequest, Program, Takes};
+pub use line::{Job, JobEnd, JobOptions, JobStatus, JobUsage, Line, LineLimits, LineRequest, Program, Takes};
 pub use location::{Location, Spelled, Zone};
 pub use output::{Content, IntoToolOutput, Json, ToolOutput};
 pub use permission::{PermissionAnswer, PermissionHost, PermissionState};

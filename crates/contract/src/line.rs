@@ -27,6 +27,19 @@ pub struct LineRequest {
     pub reach: Vec<String>,
     /// Whether nothing is to be changed: what it would change is kept apart, and shown.
     pub dry_run: bool,
+    /// How much of the machine it may use, where that is less than is configured.
+    pub limits: LineLimits,
+}
+
+/// How much of the machine a line may use; what is not said stays as it is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LineLimits {
+    /// Bytes of memory.
+    pub memory: Option<u64>,
+    /// Seconds of processor time of each process.
+    pub cpu_seconds: Option<u64>,
+    /// Processes and threads at one time.
+    pub processes: Option<u64>,
 }
 
 /// A program that runs code, and is started without a shell.
@@ -62,6 +75,7 @@ pub struct Line {
     notes: Vec<String>,
     changes: Changes,
     scripts: Vec<(PathBuf, Vec<u8>)>,
+    limits: LineLimits,
 }
 
 impl Line {
@@ -76,6 +90,7 @@ impl Line {
             notes: Vec::new(),
             changes: Changes::default(),
             scripts: Vec::new(),
+            limits: LineLimits::default(),
         }
     }
     /// Behind walls that let it change this tree and nothing else.
@@ -98,6 +113,16 @@ impl Line {
     pub fn with_changes(mut self, changes: Changes) -> Self {
         self.changes = changes;
         self
+    }
+    /// With limits that will be held besides those that hold for every line.
+    pub fn with_limits(mut self, limits: LineLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+    /// The limits of its own that will be held: not those that were asked for and would have been wider, or that nothing here
+    /// can hold.
+    pub fn limits(&self) -> LineLimits {
+        self.limits
     }
     /// What becomes of its changes.
     pub fn changes(&self) -> Changes {

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use haft_contract::{
-    AsideLimits, BoxFuture, CommandSpec, Effect, ErrorKind, Exec, ExecHost, Job, JobOptions, JobStatus, Line, LineRequest, ProcessOutput,
-    ProcessRunner, Program, Takes, ToolError,
+    AsideLimits, BoxFuture, CommandSpec, Effect, ErrorKind, Exec, ExecHost, Job, JobOptions, JobStatus, Line, LineLimits, LineRequest,
+    ProcessOutput, ProcessRunner, Program, Takes, ToolError,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -144,7 +144,9 @@ impl ProcessRunner for FakeProcesses {
         shell.nature = script.as_ref().map(|script| script.nature).unwrap_or_default();
         let notes = script.map(|script| script.notes).unwrap_or_default();
         let effects = vec![Effect::Exec(shell.clone())];
-        Ok(Line::new(shell, &request.line, effects).with_environment(request.environment.clone()).with_notes(notes))
+        let limits = if shell.host.is_walled() { request.limits } else { LineLimits::default() };
+        let line = Line::new(shell, &request.line, effects).with_environment(request.environment.clone());
+        Ok(line.with_notes(notes).with_limits(limits))
     }
 
     fn start<'a>(&'a self, line: &'a Line, options: JobOptions) -> BoxFuture<'a, Result<Arc<dyn Job>, ToolError>> {

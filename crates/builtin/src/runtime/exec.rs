@@ -72,7 +72,7 @@ impl Tool for Exec {
             yield_ms: params.yield_ms(),
             background: params.in_background(),
             terminal: params.wants_terminal(),
-            warnings: params.warnings(),
+            warnings: params.warnings().into_iter().chain(params.limits().warnings(cx)).collect(),
             forms: FORMS,
         };
         run.carried_out(cx).await

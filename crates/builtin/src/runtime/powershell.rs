@@ -7,6 +7,7 @@ use haft_macros::ToolMeta;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::limits::Asked;
 use super::running::{self, Run};
 
 /// Run a line of PowerShell in the workspace, such as 'Get-ChildItem -Recurse'. It needs pwsh or Windows PowerShell on this
@@ -52,6 +53,12 @@ pub(crate) struct Params {
     background: Option<bool>,
     /// When to end it, in seconds. Defaults to 1800, or to never for what goes to the background by the call's own wish.
     timeout: Option<f64>,
+    /// Let it use less memory than is configured, in megabytes; at least 16.
+    memory_mb: Option<u64>,
+    /// Let each of its processes use less processor time than is configured, in seconds.
+    cpu_seconds: Option<u64>,
+    /// Let it have fewer processes and threads at one time than is configured; at least 8.
+    processes: Option<u64>,
 }
 
 impl Params {
@@ -62,14 +69,25 @@ impl Params {
         if self.command.contains('\0') {
             return Err(ToolError::validation("Parameter 'command' has a NUL character, which no shell can read. Leave it out."));
         }
+        self.limits().check()?;
         self.run().map(drop)
+    }
+
+    fn limits(&self) -> Asked {
+        Asked { memory_mb: self.memory_mb, cpu_seconds: self.cpu_seconds, processes: self.processes }
     }
 
     fn request(&self) -> LineRequest {
         let arguments = ["-NoProfile", "-NonInteractive", "-Command"].map(str::to_owned).to_vec();
         let advice = "Install PowerShell (package 'powershell'), or use exec, which runs the shell of this machine.";
         let program = Program { names: &["pwsh", "powershell"], arguments, takes: Takes::Argument, advice };
-        LineRequest { line: self.command.clone(), program: Some(program), directory: self.workdir.clone(), ..LineRequest::default() }
+        LineRequest {
+            line: self.command.clone(),
+            program: Some(program),
+            directory: self.workdir.clone(),
+            limits: self.limits().limits(),
+            ..LineRequest::default()
+        }
     }
 
     fn run(&self) -> Result<Run<'_>, ToolError> {
@@ -99,7 +117,8 @@ impl Tool for Powershell {
     }
 
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        params.run()?.carried_out(cx).await
+        let run = Run { warnings: params.limits().warnings(cx), ..params.run()? };
+        run.carried_out(cx).await
     }
 }
 

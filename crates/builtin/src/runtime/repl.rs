@@ -37,6 +37,9 @@ pub(crate) struct Repl {
     interpreters: Interpreters,
 }
 
+/// Why a limit is not held that came too late.
+const RUNS_ALREADY: &str = "the interpreter runs already; reset=true starts one that keeps to it";
+
 const FORMS: &[Form] = &[Form::new(Dialect::Claw, "REPL")];
 
 impl Repl {
@@ -68,7 +71,9 @@ impl Tool for Repl {
         let unfinished = Unfinished { interpreters: &self.interpreters, key: &key, is_over: false };
         let answer = interpreter.run(&params.code, params.timeout(), cx).await;
         unfinished.over(interpreter.status().end.is_none());
-        report::report(&params, &answer, remarks, cx)
+        let planned = params.limits().warnings(cx);
+        let warnings = if planned.is_empty() { params.limits().unheld(interpreter.limits, RUNS_ALREADY) } else { planned };
+        report::report(&params, &answer, report::Besides { remarks, warnings }, cx)
     }
 }
 

@@ -194,3 +194,37 @@ fn what_git_runs_in_repositories_below_is_protected_as_well() {
         fs::remove_dir_all(world.file("x")).ok();
     }
 }
+
+/// A balloon that says after each 8 MB how much it holds.
+const BALLOON: &str = "held = []\nwhile True:\n    held.append(bytearray(8 << 20))\n    print(8 * len(held), flush=True)\n";
+
+#[test]
+fn a_call_can_tighten_its_limits_and_never_widen_them() {
+    let world = World::with_config("[exec.limits]\nmemory = '192MB'\ncpu_seconds = 2\n");
+    world.write("balloon.py", BALLOON);
+    let more = json!(["'memory_mb' was ignored: it can only be less than is configured"]);
+    for (asked, most, warnings) in
+        [(json!({}), 192, json!(null)), (json!({"memory_mb": 64}), 64, json!(null)), (json!({"memory_mb": 4096}), 192, more)]
+    {
+        let mut arguments = asked.clone();
+        arguments["command"] = "python3 balloon.py".into();
+        let (_, result) = world.call("exec", &arguments);
+        let text = result["result"].as_str().unwrap_or_default();
+        let held: u64 = text.lines().filter_map(|line| line.parse().ok()).max().unwrap_or_default();
+        assert!(held > most / 3 && held <= most, "{asked}: {held} MB: {result}");
+        assert!(text.contains("[haft: the command met its limit of memory]"), "{asked}: {result}");
+        assert_eq!(result["details"]["warnings"], warnings, "{asked}: {result}");
+    }
+    let limits =
+        "ulimit -t; python3 -c 'import subprocess; held = [subprocess.Popen([\"sleep\", \"9\"]) for _ in range(40)]' 2>&1 | tail -1";
+    let (_, result) = world.call("exec", &json!({"command": limits, "cpu_seconds": 1, "processes": 16, "timeout": 20}));
+    let text = result["result"].as_str().unwrap_or_default();
+    assert!(text.starts_with("1\n") && text.contains("temporarily unavailable"), "{result}");
+}
+
+#[test]
+fn the_least_that_can_be_asked_for_is_enough_for_a_line_to_run() {
+    let world = World::new();
+    let (_, result) = world.call("exec", &json!({"command": "echo ran | cat", "memory_mb": 16, "cpu_seconds": 1, "processes": 8}));
+    assert_eq!(result["result"], "ran\n", "{result}");
+}

@@ -96,3 +96,24 @@ fn a_missing_interpreter_is_said_with_what_to_do() {
                    Install Node.js (package 'nodejs'), or use language 'python'.";
     assert_eq!((&result["error_type"], &result["message"]), (&json!("execution_error"), &json!(message)));
 }
+
+#[test]
+fn an_interpreter_keeps_to_the_limits_that_it_was_started_with() {
+    let code = |id: &str, more: Value| {
+        let mut call = json!({"language": "python", "code": "import resource; resource.getrlimit(resource.RLIMIT_CPU)[0]"});
+        call.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        Round::call(id, "repl", call)
+    };
+    let talk = Talk::new(
+        "openai",
+        vec![
+            code("1", json!({"cpu_seconds": 7})),
+            code("2", json!({"cpu_seconds": 5})),
+            code("3", json!({"cpu_seconds": 5, "reset": true})),
+            done(),
+        ],
+    );
+    assert_eq!(talk.turn(&["go"]).code, 0);
+    let said: Vec<Value> = talk.results().into_iter().map(|(_, result)| result["result"].clone()).collect();
+    assert_eq!(said, ["=> 7", "=> 7", "=> 5"]);
+}

@@ -28,7 +28,9 @@ pub(super) fn plan(request: &LineRequest, program: &Program, walls: &Walls, http
     let mut effects = vec![Effect::Exec(judged)];
     effects.extend(lookup::reading(&directory));
     effects.extend(lookup::connections(&request.reach, http)?);
-    let line = Line::new(runs, &*request.line, effects).with_environment(request.environment.clone());
+    let line = Line::new(runs, &*request.line, effects)
+        .with_environment(request.environment.clone())
+        .with_limits(walls.granted(request.limits, host));
     let line = if host.is_walled() { line.within(walls.files().root()) } else { line };
     changes::kept_apart(line, request, walls.options().changes.mode)
 }

@@ -120,8 +120,10 @@ impl Planner<'_> {
         let shell = shell.ok_or_else(|| ToolError::execution("There is no shell on this machine: install bash."))?;
         let mut exec = Exec::new(shell, vec!["-c".into(), request.line.clone()], directory.path());
         exec.host = self.host;
-        let mut line =
-            Line::new(exec, &*request.line, effects).with_environment(request.environment.clone()).with_notes(self.notes(request));
+        let mut line = Line::new(exec, &*request.line, effects)
+            .with_environment(request.environment.clone())
+            .with_notes(self.notes(request))
+            .with_limits(self.walls.granted(request.limits, self.host));
         if self.host.is_walled() {
             line = line.within(self.walls.files().root());
         } else {

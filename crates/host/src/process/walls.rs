@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use haft_contract::{Changes, ErrorKind, ExecHost, Line, ToolError, visible};
+use haft_contract::{Changes, ErrorKind, ExecHost, Line, LineLimits, ToolError, visible};
 use haft_sandbox::{
     Choice, Command, ContainerOptions, Guard, Launcher, Limits, Network, Overlay, Policy, Request, Sandbox, SandboxError, Wrapped, judge,
     usual_secrets,
@@ -126,7 +126,7 @@ impl Walls {
             ExecHost::Container => Choice::Container,
             _ => Choice::None,
         };
-        let (policy, uncovered) = self.policy(network);
+        let (policy, uncovered) = self.policy(network, line.limits());
         let mut policy = Policy { overlay, ..policy };
         // Whoever chose none was permitted to run on the machine itself.
         let required = self.options.required && choice != Choice::None;
@@ -150,14 +150,29 @@ impl Walls {
         Ok(Walled { command: taken.unwrap_or(command), guard, name: sandbox.name().to_owned(), lacks, terminal, protected })
     }
 
+    /// What is held of the limits that a line asks for: those that are tighter than what is configured.
+    pub(super) fn granted(&self, asked: LineLimits, host: ExecHost) -> LineLimits {
+        if !host.is_walled() {
+            // Nothing holds them there.
+            return LineLimits::default();
+        }
+        let tighter = |asked: Option<u64>, set: Option<u64>| asked.filter(|asked| set.is_none_or(|set| *asked <= set));
+        let set = self.options.limits;
+        LineLimits {
+            memory: tighter(asked.memory, set.memory),
+            cpu_seconds: tighter(asked.cpu_seconds, set.cpu_seconds),
+            processes: tighter(asked.processes, set.processes),
+        }
+    }
+
     /// What a line may do, and what of the workspace that does not cover.
-    fn policy(&self, network: Network) -> (Policy, Vec<String>) {
+    fn policy(&self, network: Network, own: LineLimits) -> (Policy, Vec<String>) {
         let crate::files::Walls { writable, read_only, protected, mut masked, uncovered } = self.files.walls();
         if let Some(home) = std::env::home_dir() {
             masked.extend(usual_secrets(&home));
         }
-        let policy =
-            Policy { writable, read_only, protected, masked, network, limits: self.options.limits, terminal: false, overlay: None };
+        let limits = tightened(self.options.limits, own);
+        let policy = Policy { writable, read_only, protected, masked, network, limits, terminal: false, overlay: None };
         (policy, uncovered)
     }
 
@@ -172,6 +187,17 @@ impl Walls {
         let found = Found { choice, sandbox: picked.sandbox, passed };
         all.push(found.clone());
         Ok(found)
+    }
+}
+
+/// The smaller of both, whoever planned the line.
+fn tightened(set: Limits, own: LineLimits) -> Limits {
+    let smaller = |set: Option<u64>, own: Option<u64>| set.into_iter().chain(own).min();
+    Limits {
+        memory: smaller(set.memory, own.memory),
+        cpu_seconds: smaller(set.cpu_seconds, own.cpu_seconds),
+        processes: smaller(set.processes, own.processes),
+        ..set
     }
 }
 

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use haft_contract::{Effect, ErrorKind, ExecHost, ExecNature, LineRequest, Program, Takes};
+use haft_contract::{Effect, ErrorKind, ExecHost, ExecNature, LineLimits, LineRequest, Program, Takes};
 
 use crate::support::{World, request};
 
@@ -139,4 +139,25 @@ fn a_program_that_is_not_installed_is_said_with_what_to_do() {
              Install one."
         )
     );
+}
+
+#[test]
+fn only_tighter_limits_are_granted_and_only_behind_walls() {
+    let world = World::new();
+    let none = LineLimits::default();
+    let less = LineLimits { memory: Some(1 << 20), cpu_seconds: Some(1), processes: Some(9) };
+    let more = LineLimits { memory: Some(u64::MAX), cpu_seconds: Some(1), processes: Some(u64::MAX) };
+    let some = LineLimits { cpu_seconds: Some(1), ..none };
+    for (host, asked, granted) in [
+        (ExecHost::Sandbox, none, none),
+        (ExecHost::Sandbox, less, less),
+        (ExecHost::Sandbox, more, some),
+        (ExecHost::Container, more, some),
+        (ExecHost::Host, less, none),
+    ] {
+        let line = world.plan(&LineRequest { host: Some(host), limits: asked, ..request("true") }).unwrap();
+        assert_eq!(line.limits(), granted, "{host:?} {asked:?}");
+    }
+    let code = LineRequest { limits: less, ..code(Takes::Argument, Some(ExecHost::Container)) };
+    assert_eq!(world.plan(&code).unwrap().limits(), less);
 }

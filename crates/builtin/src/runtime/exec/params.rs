@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::super::limits::Asked;
 use super::super::running;
 use crate::shared::words;
 
@@ -38,6 +39,12 @@ pub(crate) struct Params {
     /// Give it a terminal, for programs that want one. Defaults to false.
     #[schemars(extend("x-aliases" = ["tty"]))]
     pty: Option<bool>,
+    /// Let it use less memory than is configured, in megabytes; at least 16.
+    memory_mb: Option<u64>,
+    /// Let each of its processes use less processor time than is configured, in seconds.
+    cpu_seconds: Option<u64>,
+    /// Let it have fewer processes and threads at one time than is configured; at least 8.
+    processes: Option<u64>,
     /// Hosts that it has to reach, such as 'packages.example.org' or 'example.org:8443'. Defaults to none.
     #[schemars(extend("x-aliases" = ["allow_hosts"]))]
     allow_host: Option<Vec<String>>,
@@ -129,6 +136,7 @@ impl Params {
                 "A line cannot be run on a chosen machine yet ('{node}'). Leave 'host' and 'node' out to run it here."
             )));
         }
+        self.limits().check()?;
         self.timeout().map(drop)
     }
 
@@ -154,9 +162,13 @@ impl Params {
             program: None,
             reach: if self.isolate_network == Some(true) { Vec::new() } else { self.hosts().to_vec() },
             dry_run: self.dry_run == Some(true),
+            limits: self.limits().limits(),
         })
     }
 
+    pub(super) fn limits(&self) -> Asked {
+        Asked { memory_mb: self.memory_mb, cpu_seconds: self.cpu_seconds, processes: self.processes }
+    }
     pub(super) fn in_background(&self) -> bool {
         self.background == Some(true)
     }

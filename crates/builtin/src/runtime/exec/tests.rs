@@ -414,6 +414,10 @@ async fn what_only_the_person_can_widen_is_ignored_and_said() {
         (json!({"allowed_mounts": ["/"]}), ignored("allowed_mounts", "only the person can open more than the workspace")),
         (json!({"security": "full"}), ignored("security", "it can only allow fewer programs than is configured")),
         (json!({"ask": "off"}), ignored("ask", "it can only ask more often than is configured")),
+        (json!({"memory_mb": 64, "cpu_seconds": 5, "processes": 9}), Value::Null),
+        (json!({"memory_mb": 64, "host": "host"}), ignored("memory_mb", "no walls hold it there")),
+        (json!({"cpu_seconds": 5, "host": "host"}), ignored("cpu_seconds", "no walls hold it there")),
+        (json!({"processes": 9, "host": "host"}), ignored("processes", "no walls hold it there")),
         (json!({"node": "pi"}), ignored("node", "it is for host 'node' alone")),
         (
             json!({"host": "sandbox", "dangerously_disable_sandbox": true}),

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use haft_contract::{Exec, Job, JobEnd, JobOptions, JobStatus, Progress, SpillFile, ToolContext, ToolError};
+use haft_contract::{Exec, Job, JobEnd, JobOptions, JobStatus, LineLimits, Progress, SpillFile, ToolContext, ToolError};
 use tokio::time::Instant;
 
 use super::language::Language;
@@ -20,6 +20,8 @@ pub(super) struct Interpreter {
     language: Language,
     /// What it was started as.
     program: Exec,
+    /// The limits of its own that it was started with.
+    pub(super) limits: LineLimits,
     job: Arc<dyn Job>,
     stream: Arc<Stream>,
     /// Calls take turns.
@@ -56,7 +58,8 @@ impl Interpreter {
         let options = JobOptions { input: true, spill: Some(Box::new(Tap(Arc::clone(&stream)))), ..JobOptions::default() };
         let job = cx.process().start(options).await?;
         let used = Mutex::new(Instant::now());
-        Ok(Self { language, program: line.shell().clone(), job, stream, turn: tokio::sync::Mutex::default(), used })
+        let (program, limits) = (line.shell().clone(), line.limits());
+        Ok(Self { language, program, limits, job, stream, turn: tokio::sync::Mutex::default(), used })
     }
 
     /// Whether it still runs, and is what was planned now.

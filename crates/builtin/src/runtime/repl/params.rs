@@ -6,6 +6,7 @@ use haft_contract::{LineRequest, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::super::limits::Asked;
 use super::language::{Language, Name};
 
 const TIMEOUT_MS: u64 = 30_000;
@@ -31,6 +32,12 @@ pub(crate) struct Params {
     /// Which of several interpreters of this language, by a name of your choice. Defaults to one that has no name.
     #[schemars(extend("x-aliases" = ["name", "session_name"]))]
     session: Option<String>,
+    /// Let a new interpreter use less memory than is configured, in megabytes; at least 16.
+    memory_mb: Option<u64>,
+    /// Let a new interpreter use less processor time than is configured, in seconds.
+    cpu_seconds: Option<u64>,
+    /// Let a new interpreter have fewer processes and threads at one time than is configured; at least 8.
+    processes: Option<u64>,
 }
 
 impl Params {
@@ -50,6 +57,7 @@ impl Params {
         if self.timeout_ms == Some(0) {
             return Err(ToolError::validation("Parameter 'timeout_ms' must be more than 0. Leave it out for 30000."));
         }
+        self.limits().check()?;
         if self.name().chars().count() > MOST_NAME {
             return Err(ToolError::validation(format!("Parameter 'session' is too long: {MOST_NAME} characters are the most.")));
         }
@@ -57,7 +65,11 @@ impl Params {
     }
 
     pub(super) fn request(&self) -> LineRequest {
-        LineRequest { line: self.code.clone(), program: Some(self.language().program()), ..LineRequest::default() }
+        let (program, limits) = (Some(self.language().program()), self.limits().limits());
+        LineRequest { line: self.code.clone(), program, limits, ..LineRequest::default() }
+    }
+    pub(super) fn limits(&self) -> Asked {
+        Asked { memory_mb: self.memory_mb, cpu_seconds: self.cpu_seconds, processes: self.processes }
     }
     pub(super) fn language(&self) -> Language {
         self.language.into()

@@ -26,7 +26,16 @@ impl Said {
     }
 }
 
-pub(super) fn report(params: &Params, answer: &Answer, mut remarks: Vec<String>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+/// What is to be said besides the answer.
+pub(super) struct Besides {
+    /// To the model.
+    pub(super) remarks: Vec<String>,
+    /// What was asked for and is not done.
+    pub(super) warnings: Vec<String>,
+}
+
+pub(super) fn report(params: &Params, answer: &Answer, besides: Besides, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let Besides { mut remarks, warnings } = besides;
     let excerpt = answer.capture.kept.excerpt();
     remarks.splice(0..0, excerpt.notes());
     let is_cut = answer.spill.as_ref().is_some_and(|spill| spill.bytes < answer.capture.kept.total());
@@ -35,7 +44,10 @@ pub(super) fn report(params: &Params, answer: &Answer, mut remarks: Vec<String>,
         output => output,
     };
     let said = said(params, &answer.ending);
-    let details = details(params, answer, said.status);
+    let mut details = details(params, answer, said.status);
+    if !warnings.is_empty() {
+        details["warnings"] = warnings.into();
+    }
     match (said.failure, said.words) {
         (None, None) => Ok(ToolOutput::text(remarked(output, &remarks)).with_details(details)),
         (None, Some(words)) => Ok(ToolOutput::text(remarked(format!("{output}\n\n{words}"), &remarks)).with_details(details)),
