@@ -8,7 +8,7 @@ mod running;
 mod words;
 
 tools! {
-    exec => Exec,
+    exec => Exec::new,
     powershell => Powershell,
     process => Process::new,
     repl => Repl::new,

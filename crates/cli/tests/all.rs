@@ -38,6 +38,7 @@ mod suite {
     mod pty;
     mod run;
     mod sent;
+    mod shells;
     mod state;
     mod terminal;
     mod terminals;

@@ -48,6 +48,10 @@ impl<'a> PlanContext<'a> {
     pub fn in_session(self, session: &'a str) -> Self {
         Self { session, ..self }
     }
+    /// The session that the call belongs to.
+    pub fn session(&self) -> &str {
+        self.session
+    }
     /// The jobs of the session, oldest first, so that what is done to one can be judged by what it is.
     pub fn jobs(&self) -> Vec<JobStatus> {
         self.host.processes().jobs(self.session).iter().map(|job| job.status()).collect()

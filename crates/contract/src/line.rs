@@ -29,6 +29,8 @@ pub struct LineRequest {
     pub dry_run: bool,
     /// How much of the machine it may use, where that is less than is configured.
     pub limits: LineLimits,
+    /// Whether the line is to say in which directory it ends.
+    pub tells_directory: bool,
 }
 
 /// How much of the machine a line may use; what is not said stays as it is.
@@ -76,6 +78,7 @@ pub struct Line {
     changes: Changes,
     scripts: Vec<(PathBuf, Vec<u8>)>,
     limits: LineLimits,
+    mark: Option<String>,
 }
 
 impl Line {
@@ -91,6 +94,7 @@ impl Line {
             changes: Changes::default(),
             scripts: Vec::new(),
             limits: LineLimits::default(),
+            mark: None,
         }
     }
     /// Behind walls that let it change this tree and nothing else.
@@ -123,6 +127,15 @@ impl Line {
     /// can hold.
     pub fn limits(&self) -> LineLimits {
         self.limits
+    }
+    /// With the mark behind which its shell says in which directory it ends.
+    pub fn with_mark(mut self, mark: impl Into<String>) -> Self {
+        self.mark = Some(mark.into());
+        self
+    }
+    /// The mark behind which its shell says in which directory it ends, if it does.
+    pub fn mark(&self) -> Option<&str> {
+        self.mark.as_deref()
     }
     /// What becomes of its changes.
     pub fn changes(&self) -> Changes {
@@ -318,6 +331,10 @@ pub trait Job: Send + Sync {
     fn acknowledge(&self) {}
     /// What is known of it now that it has ended; nothing while it runs.
     fn aftermath(&self) -> Option<std::sync::Arc<Aftermath>> {
+        None
+    }
+    /// The directory in which it says that it ended, if it was to say so and did. It is only its word.
+    fn left_in(&self) -> Option<PathBuf> {
         None
     }
     /// Whether its input is a terminal, where a key is more than its letter.

@@ -25,6 +25,7 @@ mod streams;
 mod triggers;
 mod walls;
 mod watcher;
+mod whereabouts;
 
 use std::future::Future;
 use std::io::{self, ErrorKind as IoErrorKind};

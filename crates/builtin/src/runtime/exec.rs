@@ -1,17 +1,20 @@
 mod commit;
 mod params;
+mod shells;
 
 use haft_contract::{Dialect, Form, FormParameter, Line, LineRequest, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput, Unit};
 use haft_macros::ToolMeta;
 
 use self::params::Params;
+pub(super) use self::shells::Named;
+use self::shells::Shells;
 use super::running::Run;
 
 /// Run a line of shell, such as 'cargo test' or 'ls | wc -l', in the workspace. It runs behind walls as a rule: it can change
 /// files of the workspace, and reach only the hosts in 'allow_host'. Returns what it wrote, to standard output and standard
 /// error alike, and its exit code; of more than 30 KB the beginning and the end, with all of it kept in a file. What takes
-/// longer than 10 seconds goes on in the background: follow it with process. Each line starts a new shell; no directory or
-/// variable outlives it. With 'dry_run' nothing is changed, and what it would change is shown; 'commit' then does that. Not for reading, searching or changing files, for which there are tools.
+/// longer than 10 seconds goes on in the background: follow it with process. Each line starts a new shell; no variable
+/// outlives it, and no directory unless 'shell' is given. With 'dry_run' nothing is changed, and what it would change is shown; 'commit' then does that. Not for reading, searching or changing files, for which there are tools.
 #[derive(Debug, ToolMeta)]
 #[tool(
     label = "Run command",
@@ -25,7 +28,15 @@ use super::running::Run;
     destructive,
     open_world
 )]
-pub(crate) struct Exec;
+pub(crate) struct Exec {
+    shells: Shells,
+}
+
+impl Exec {
+    pub(crate) fn new() -> Self {
+        Self { shells: Shells::default() }
+    }
+}
 
 const FORMS: &[Form] = &[
     Form::new(Dialect::Claw, "bash").parameters(&[
@@ -52,7 +63,10 @@ impl Tool for Exec {
             return commit::plan(id, cx);
         }
         let request = params.request()?;
-        let line = cx.line(&request)?;
+        let line = match params.shell() {
+            Some(name) => self.shells.named(cx.session(), name).line(request.clone(), cx)?,
+            None => cx.line(&request)?,
+        };
         let asks = params.asks(&line).or_else(|| leaves_walls(&request, &line, cx));
         let plan = Plan::nothing().line(line);
         Ok(match asks {
@@ -73,6 +87,8 @@ impl Tool for Exec {
             background: params.in_background(),
             terminal: params.wants_terminal(),
             warnings: params.warnings().into_iter().chain(params.limits().warnings(cx)).collect(),
+            // A directory that a dry run made is not there.
+            shell: params.shell().filter(|_| !params.is_dry_run()).map(|name| self.shells.named(&cx.call().session, name)),
             forms: FORMS,
         };
         run.carried_out(cx).await

@@ -100,6 +100,7 @@ impl Params {
             background,
             terminal: false,
             warnings: Vec::new(),
+            shell: None,
             forms: FORMS,
         })
     }

@@ -13,6 +13,7 @@ use haft_contract::{Form, Job, JobOptions, ToolContext, ToolError, ToolOutput};
 pub(super) use self::changes::{Told, counted, lost};
 use self::report::Report;
 pub(super) use self::time::timeout;
+use super::exec::Named;
 
 /// Columns and rows of a terminal.
 const TERMINAL: (u16, u16) = (120, 30);
@@ -33,6 +34,8 @@ pub(super) struct Run<'a> {
     pub(super) terminal: bool,
     /// What was asked for and is not done.
     pub(super) warnings: Vec<String>,
+    /// The shell that remembers where it ends.
+    pub(super) shell: Option<Named>,
     /// What dialects call the parameters of the tool.
     pub(super) forms: &'static [Form],
 }
@@ -46,6 +49,7 @@ impl Run<'_> {
         let mut report = Report::new(&self, cx);
         report.remarks.extend(remarks);
         if has_ended {
+            report.follow_shell(&*job);
             report.look_at_changes(&*job).await?;
             return report.ended(&*job);
         }

@@ -1,6 +1,7 @@
 //! A line of shell that runs: its output, its input, its end.
 
 use std::io;
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,7 +27,7 @@ const END_OF_INPUT: u8 = 4;
 pub(super) struct Facts {
     pub(super) id: String,
     pub(super) line: String,
-    pub(super) directory: std::path::PathBuf,
+    pub(super) directory: PathBuf,
     pub(super) host: ExecHost,
     pub(super) walls: String,
     /// Whether it has a terminal.
@@ -34,6 +35,8 @@ pub(super) struct Facts {
     /// How long it may take to end when it is asked to.
     pub(super) grace: Duration,
     pub(super) started: SystemTime,
+    /// The mark behind which it says where it ended, if it does.
+    pub(super) mark: Option<String>,
 }
 
 /// What must stay until a job has ended.
@@ -73,6 +76,8 @@ pub(super) struct Shared {
 pub(super) struct State {
     pub(super) kept: Kept,
     pub(super) end: Option<JobEnd>,
+    /// The directory in which it ended, by its own word.
+    pub(super) left_in: Option<PathBuf>,
     pub(super) aftermath: Option<Arc<Aftermath>>,
 }
 
@@ -157,6 +162,10 @@ impl Job for LineJob {
 
     fn aftermath(&self) -> Option<Arc<Aftermath>> {
         self.shared.state().aftermath.clone()
+    }
+
+    fn left_in(&self) -> Option<PathBuf> {
+        self.shared.state().left_in.clone()
     }
 
     fn head(&self) -> Vec<u8> {

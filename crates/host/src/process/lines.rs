@@ -85,6 +85,7 @@ impl Lines {
                 terminal: walled.terminal,
                 grace: walls.options().grace,
                 started: SystemTime::now(),
+                mark: line.mark().map(str::to_owned),
             };
             let run = Run {
                 guard: walled.guard,

@@ -8,7 +8,7 @@ use haft_contract::{
 use haft_shell::{Analysis, Directory, Nature, SafeBins, Target, Verdict, Word, analyse, satisfies_safe_bins};
 
 use super::walls::Walls;
-use super::{changes, environment, lookup, scripts};
+use super::{changes, environment, lookup, scripts, whereabouts};
 
 /// Shells, the best first.
 const SHELLS: &[&str] = &["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/bin/sh"];
@@ -118,12 +118,17 @@ impl Planner<'_> {
     fn line(&self, request: &LineRequest, directory: &Location, effects: Vec<Effect>) -> Result<Line, ToolError> {
         let shell = SHELLS.iter().map(Path::new).find(|shell| shell.exists());
         let shell = shell.ok_or_else(|| ToolError::execution("There is no shell on this machine: install bash."))?;
-        let mut exec = Exec::new(shell, vec!["-c".into(), request.line.clone()], directory.path());
+        let mark = request.tells_directory.then(whereabouts::mark);
+        let told = mark.as_ref().map_or_else(|| request.line.clone(), |mark| whereabouts::telling(&request.line, mark));
+        let mut exec = Exec::new(shell, vec!["-c".into(), told], directory.path());
         exec.host = self.host;
         let mut line = Line::new(exec, &*request.line, effects)
             .with_environment(request.environment.clone())
             .with_notes(self.notes(request))
             .with_limits(self.walls.granted(request.limits, self.host));
+        if let Some(mark) = mark {
+            line = line.with_mark(mark);
+        }
         if self.host.is_walled() {
             line = line.within(self.walls.files().root());
         } else {

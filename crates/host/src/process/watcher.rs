@@ -15,6 +15,7 @@ use super::LAST_WORDS;
 use super::job::{Keepsake, Shared};
 use super::leader::Leader;
 use super::live::Listed;
+use super::whereabouts::Whereabouts;
 
 const PIECE: usize = 64 * 1024;
 /// Output up to here is shown whole, and needs no file.
@@ -52,6 +53,7 @@ impl Watcher {
         }
         let (status, usage) = self.leader.finish(self.keepsake.peak_memory()).await;
         self.output.drain().await;
+        self.output.settle_whereabouts().await;
         let not_run = self.shared.facts.host.is_walled().then(|| launcher::setup_failure(status.code(), &self.shared.state().kept.head()));
         let said = self.shared.state().kept.tail(LAST_SAID);
         for words in self.keepsake.last_words(&said) {
@@ -120,12 +122,15 @@ pub(super) struct Output {
     shared: Arc<Shared>,
     stream: pipe::Receiver,
     spill: Option<Box<dyn SpillWriter>>,
+    /// Takes out what is not for show.
+    whereabouts: Option<Whereabouts>,
     open: bool,
 }
 
 impl Output {
     pub(super) fn new(shared: Arc<Shared>, stream: pipe::Receiver, spill: Option<Box<dyn SpillWriter>>) -> Self {
-        Self { shared, stream, spill, open: true }
+        let whereabouts = shared.facts.mark.as_deref().map(Whereabouts::new);
+        Self { shared, stream, spill, whereabouts, open: true }
     }
 
     /// Takes output while something else is waited for, which comes first: what a program left behind may write for ever.
@@ -157,6 +162,21 @@ impl Output {
     }
 
     async fn take(&mut self, piece: &[u8]) {
+        match self.whereabouts.as_mut().map(|whereabouts| whereabouts.without_marks(piece)) {
+            None => self.keep(piece).await,
+            Some(rest) if rest.is_empty() => {}
+            Some(rest) => self.keep(&rest).await,
+        }
+    }
+
+    /// Nothing more is said of where it ended: what looked like the beginning of it was output.
+    async fn settle_whereabouts(&mut self) {
+        let Some(mut whereabouts) = self.whereabouts.take() else { return };
+        self.shared.state().left_in = whereabouts.directory.take();
+        self.keep(&whereabouts.rest()).await;
+    }
+
+    async fn keep(&mut self, piece: &[u8]) {
         if let Some(writer) = &mut self.spill
             && writer.write(piece).await.is_err()
         {

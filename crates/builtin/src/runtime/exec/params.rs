@@ -14,6 +14,7 @@ use crate::shared::words;
 
 /// More hosts than this are a configuration, not a call.
 const MOST_HOSTS: usize = 32;
+const LONGEST_NAME: usize = 64;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {
@@ -26,6 +27,8 @@ pub(crate) struct Params {
     /// The directory to run it in. Defaults to the workspace.
     #[schemars(extend("x-aliases" = ["cwd", "directory", "working_directory"]))]
     workdir: Option<PathBuf>,
+    /// A name of your choice, such as 'build': the next line with this name starts in the directory that this one ends in.
+    shell: Option<String>,
     /// Environment variables to set for it.
     #[schemars(extend("x-aliases" = ["environment"]))]
     env: Option<Map<String, Value>>,
@@ -136,8 +139,22 @@ impl Params {
                 "A line cannot be run on a chosen machine yet ('{node}'). Leave 'host' and 'node' out to run it here."
             )));
         }
+        self.check_shell()?;
         self.limits().check()?;
         self.timeout().map(drop)
+    }
+
+    fn check_shell(&self) -> Result<(), ToolError> {
+        let Some(name) = &self.shell else { return Ok(()) };
+        let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
+        if !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(fits) {
+            return Ok(());
+        }
+        let name = words::shown(name);
+        Err(ToolError::validation(format!(
+            "Parameter 'shell' is '{name}', and has to be a name of up to {LONGEST_NAME} letters, digits, '-', '_' and '.', such as \
+             'build'. It is not a program; leave it out to start in the workspace."
+        )))
     }
 
     fn check_commit(&self) -> Result<(), ToolError> {
@@ -161,13 +178,21 @@ impl Params {
             host: self.host(),
             program: None,
             reach: if self.isolate_network == Some(true) { Vec::new() } else { self.hosts().to_vec() },
-            dry_run: self.dry_run == Some(true),
+            dry_run: self.is_dry_run(),
             limits: self.limits().limits(),
+            tells_directory: false,
         })
     }
 
     pub(super) fn limits(&self) -> Asked {
         Asked { memory_mb: self.memory_mb, cpu_seconds: self.cpu_seconds, processes: self.processes }
+    }
+    /// The name of its shell, if it has one.
+    pub(super) fn shell(&self) -> Option<&str> {
+        self.shell.as_deref()
+    }
+    pub(super) fn is_dry_run(&self) -> bool {
+        self.dry_run == Some(true)
     }
     pub(super) fn in_background(&self) -> bool {
         self.background == Some(true)

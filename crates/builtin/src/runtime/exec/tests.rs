@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::*;
 
 async fn run(host: &Arc<FakeHost>, arguments: Value) -> Result<ToolOutput, ToolError> {
-    run_tool(&Erased::new(Exec), arguments, Arc::clone(host)).await
+    run_tool(&Erased::new(Exec::new()), arguments, Arc::clone(host)).await
 }
 
 /// The outcome of a line that follows a script.
@@ -117,7 +117,7 @@ async fn failures_say_what_to_do_and_keep_the_output() {
 async fn a_timeout_is_said_in_the_words_and_units_of_the_dialect() {
     let host = FakeHost::new();
     host.processes.script(Script::says("").waits(Duration::from_hours(1)));
-    let tool = Erased::new(Exec);
+    let tool = Erased::new(Exec::new());
     let arguments = json!({"command": "x", "timeout": 2});
     let (plan, start) = tool.prepare(arguments, &PlanContext::new(&*host)).unwrap().into_parts();
     let form = tool.definition().form(Dialect::Claw).copied();
@@ -144,7 +144,7 @@ async fn a_line_that_takes_long_goes_on_in_the_background() {
 async fn only_the_end_of_much_output_is_shown_of_what_goes_on() {
     let host = FakeHost::new();
     host.processes.script(Script::says("0123456789\n".repeat(1_000)).waits(Duration::from_hours(1)));
-    let tool = Erased::new(Exec);
+    let tool = Erased::new(Exec::new());
     let (plan, start) = tool.prepare(json!({"command": "x", "yield_ms": 10}), &PlanContext::new(&*host)).unwrap().into_parts();
     let cx = Trial::new(host).context("exec", plan).called_as(Dialect::OpenClaw, tool.definition().form(Dialect::OpenClaw).copied());
     let text = format!(
@@ -211,7 +211,7 @@ async fn output_is_shown_while_it_comes_but_not_too_often() {
     host.processes.script(script);
     let progress = Arc::new(ProgressRecorder::default());
     let trial = Trial { progress: Some(Arc::clone(&progress) as _), ..Trial::new(Arc::clone(&host)) };
-    trial.run(&Erased::new(Exec), command("x")).await.unwrap();
+    trial.run(&Erased::new(Exec::new()), command("x")).await.unwrap();
     assert_eq!(progress.messages(), ["line 0", "line 2", "line 5", "line 8", "line 11", "line 14", "line 17"]);
     let second = &progress.seen()[1].1;
     assert_eq!(second.details, Some(json!({"tail": "line 0\n\nline 1\nline 2", "output_bytes": 22})));
@@ -222,7 +222,7 @@ async fn a_call_that_is_cancelled_ends_its_line() {
     let host = FakeHost::new();
     host.processes.script(Script::says("").waits(Duration::from_hours(1)));
     let trial = Trial::new(Arc::clone(&host));
-    let tool = Erased::new(Exec);
+    let tool = Erased::new(Exec::new());
     let (outcome, ()) = tokio::join!(trial.run(&tool, command("x")), async {
         tokio::time::sleep(Duration::from_secs(1)).await;
         trial.cancel.cancel();
@@ -393,7 +393,7 @@ async fn a_call_can_only_tighten() {
         host.processes.set_walls(configured);
         let mut full = arguments.clone();
         full["command"] = "x".into();
-        let prepared = Erased::new(Exec).prepare(full, &PlanContext::new(&*host)).unwrap();
+        let prepared = Erased::new(Exec::new()).prepare(full, &PlanContext::new(&*host)).unwrap();
         let kinds: Vec<&str> = prepared.plan().effects().iter().map(Effect::kind).collect();
         assert_eq!((prepared.plan().wish(), kinds), (why.as_deref(), vec!["exec"]), "{arguments}");
     }

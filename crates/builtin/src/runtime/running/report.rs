@@ -1,6 +1,6 @@
 //! What is said of a line that ended, or goes on.
 
-use haft_contract::{ChangeSet, Changes, ErrorKind, Job, JobEnd, JobStatus, ToolContext, ToolError, ToolOutput, Trigger};
+use haft_contract::{ChangeSet, Changes, ErrorKind, Job, JobEnd, JobStatus, ToolContext, ToolError, ToolOutput, Trigger, visible};
 use serde_json::{Value, json};
 
 use super::super::excerpt::{self, Excerpt};
@@ -21,6 +21,8 @@ pub(super) struct Report<'a> {
     /// What is said of its changes, and what programs are told of them.
     changes: Option<(String, Value)>,
     triggers: Vec<Trigger>,
+    /// Where its shell is now.
+    directory: Option<String>,
 }
 
 /// What an end comes to.
@@ -34,7 +36,18 @@ enum Verdict {
 impl<'a> Report<'a> {
     pub(super) fn new(run: &'a Run<'a>, cx: &'a ToolContext) -> Self {
         let notes = cx.plan().planned_line().map(|line| line.notes().to_vec()).unwrap_or_default();
-        Self { run, cx, remarks: notes, changes: None, triggers: Vec::new() }
+        Self { run, cx, remarks: notes, changes: None, triggers: Vec::new(), directory: None }
+    }
+
+    /// Has a named shell remember where the line ended, and says so where that is somewhere else.
+    pub(super) fn follow_shell(&mut self, job: &dyn Job) {
+        let (Some(shell), Some(directory)) = (&self.run.shell, job.left_in()) else { return };
+        shell.moved(&directory);
+        let shown = visible::line(&directory.to_string_lossy()).into_owned();
+        if directory != job.status().directory {
+            self.remarks.push(format!("Shell '{}' is now in '{shown}'.", shell.name()));
+        }
+        self.directory = Some(shown);
     }
 
     /// Looks at what a line has changed. Where that is to be applied with the call, it is now.
@@ -157,6 +170,9 @@ impl<'a> Report<'a> {
         let mut details = said::details(status, self.cx.clock().now());
         if let Some(description) = self.run.description {
             details["description"] = description.into();
+        }
+        if let (Some(shell), Some(directory)) = (&self.run.shell, &self.directory) {
+            details["shell"] = json!({"name": shell.name(), "directory": directory});
         }
         if let Some((_, changes)) = &self.changes {
             details["changes"] = changes.clone();
