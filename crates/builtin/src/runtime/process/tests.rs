@@ -23,7 +23,7 @@ impl Session {
         self.host.processes.script(script);
         let mut full = json!({"command": "serve", "background": true});
         full.as_object_mut().unwrap().extend(arguments.as_object().unwrap().clone());
-        Trial::new(Arc::clone(&self.host)).run(&Erased::new(Exec), full).await.unwrap();
+        Trial::new(Arc::clone(&self.host)).run(&Erased::new(Exec::new()), full).await.unwrap();
     }
 
     async fn call(&self, action: &str, arguments: Value) -> Result<ToolOutput, ToolError> {
