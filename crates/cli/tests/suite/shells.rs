@@ -38,7 +38,7 @@ fn a_named_shell_stays_where_its_line_ended_and_no_other_does() {
         ("pwd; cd ..; exec true", Some("one"), none.clone()),
         ("pwd; cd ..; exec > out", Some("one"), none.clone()),
         ("cat ../../out a/b/out out; cd ..", Some("one"), json!({"workdir": "c"})),
-        ("pwd; false", Some("one"), none.clone()),
+        ("pwd; false", Some("one"), none),
     ]);
     let texts: Vec<String> = results.iter().map(|(result, _)| result.as_str().unwrap_or_default().to_owned()).collect();
     assert!(texts[0].starts_with("(no output)") && texts[0].contains("Shell 'one' is now in '~/a'."), "{results:?}");

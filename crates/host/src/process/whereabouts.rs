@@ -70,7 +70,7 @@ impl Whereabouts {
         match name.iter().take(LONGEST + 1).position(|byte| *byte == END) {
             Some(length) => {
                 let name = name[..length].to_vec();
-                self.pending.drain(..self.start.len() + length + 1);
+                self.pending.drain(..=self.start.len() + length);
                 Marked::Directory(OsString::from_vec(name).into())
             }
             None if name.len() > LONGEST => Marked::Nothing,
