@@ -226,5 +226,5 @@ fn a_call_can_tighten_its_limits_and_never_widen_them() {
 fn the_least_that_can_be_asked_for_is_enough_for_a_line_to_run() {
     let world = World::new();
     let (_, result) = world.call("exec", &json!({"command": "echo ran | cat", "memory_mb": 16, "cpu_seconds": 1, "processes": 8}));
-    assert_eq!(result["result"], "ran\n", "{result}");
+    assert_eq!(result["result"], "ran", "{result}");
 }

@@ -36,18 +36,19 @@ fn a_named_shell_stays_where_its_line_ended_and_no_other_does() {
         ("pwd; (cd ..); bash -c 'cd ..'", Some("one"), none.clone()),
         ("pwd; cd ..; trap 'echo mine' EXIT", Some("one"), none.clone()),
         ("pwd; cd ..; exec true", Some("one"), none.clone()),
-        ("pwd; cd ..; exec > out", Some("one"), none.clone()),
-        ("cat ../../out a/b/out out; cd ..", Some("one"), json!({"workdir": "c"})),
+        ("pwd; exec > out", Some("one"), none.clone()),
+        ("cat ../a/b/out; cd ..", Some("one"), json!({"workdir": "c"})),
         ("pwd; false", Some("one"), none),
     ]);
     let texts: Vec<String> = results.iter().map(|(result, _)| result.as_str().unwrap_or_default().to_owned()).collect();
     assert!(texts[0].starts_with("(no output)") && texts[0].contains("Shell 'one' is now in '~/a'."), "{results:?}");
     assert!(texts[1].starts_with("~/a\n[]\n\nExit code: 3") && texts[1].contains("'~/a/b'"), "{results:?}");
-    assert_eq!(texts[2..6], ["~/a/b", "~", "~/a", "~"].map(|text| format!("{text}\n")));
-    assert_eq!(texts[6], "~/a/b\n", "{results:?}");
-    assert_eq!(texts[7..9], ["~/a/b\nmine\n", "~/a/b\n"]);
-    assert_eq!(texts[9], "~/a/b\n", "what goes to a file ends there, and nothing of ours with it");
-    assert!(texts[10].contains("Shell 'one' is now in '~'."), "{results:?}");
+    assert_eq!(texts[2..6], ["~/a/b", "~", "~/a", "~"]);
+    assert_eq!(texts[6], "~/a/b", "{results:?}");
+    assert!(results[7].1.as_str().is_some_and(|why| why.contains("trap")), "a line with a trap of its own is asked about: {results:?}");
+    assert_eq!(texts[8], "~/a/b", "{results:?}");
+    assert_eq!(texts[9], "~/a/b", "what goes to a file ends there, and nothing of ours with it");
+    assert!(texts[10].starts_with("(no output)") && texts[10].contains("Shell 'one' is now in '~'."), "{results:?}");
     assert!(texts[11].starts_with("~\n\nExit code: 1"), "{results:?}");
 }
 
@@ -55,18 +56,19 @@ fn a_named_shell_stays_where_its_line_ended_and_no_other_does() {
 fn a_directory_that_is_gone_is_said_and_the_shell_is_back() {
     let none = Value::Null;
     let results = said(&[
-        ("mkdir d && cd d && rmdir ../d", Some("one"), none.clone()),
+        ("cd a/b", Some("one"), none.clone()),
+        ("rmdir a/b", None, none.clone()),
         ("pwd", Some("one"), none.clone()),
         ("pwd", Some("one"), none.clone()),
         ("printf '\\036'; cd a", Some("one"), none.clone()),
         ("pwd", Some("one"), none.clone()),
         ("pwd", Some("/bin/bash"), none),
     ]);
-    let message = "The working directory '~/d' does not exist. Create it first, or leave it out to run in the workspace. That is where \
+    let message = "The working directory '~/a/b' does not exist. Create it first, or leave it out to run in the workspace. That is where \
                    shell 'one' was left. It is back in the workspace now: run the line again.";
-    assert_eq!(results[1].1, json!(message), "{results:?}");
-    assert_eq!((&results[2].0, &results[4].0), (&json!("~\n"), &json!("~/a\n")));
-    assert!(results[5].1.as_str().is_some_and(|text| text.contains("It is not a program")), "{results:?}");
+    assert_eq!(results[2].1, json!(message), "{results:?}");
+    assert_eq!((&results[3].0, &results[5].0), (&json!("~"), &json!("~/a")));
+    assert!(results[6].1.as_str().is_some_and(|text| text.contains("It is not a program")), "{results:?}");
 }
 
 #[test]
@@ -79,5 +81,5 @@ fn a_shell_that_left_the_workspace_is_judged_like_any_directory() {
     let same = said(&[("cat hostname", None, json!({"workdir": "/etc"}))]);
     assert_eq!(results[1], same[0]);
     assert!(results[1].0.is_null(), "{results:?}");
-    assert_eq!(results[2].0, json!("~/a\n"));
+    assert!(results[2].0.as_str().is_some_and(|text| text.starts_with("~/a\n") || text == "~/a"), "{results:?}");
 }
