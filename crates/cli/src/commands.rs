@@ -60,6 +60,8 @@ fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Fa
         .build()
         .map_err(|error| Failure::failed("execution_error", format!("the runtime cannot be started: {error}")))?;
     let outcome = runtime.block_on(future);
+    // What commands leave behind is cleared away by tasks of this runtime, so it must not end before them.
+    runtime.block_on(async { drop(tokio::task::spawn_blocking(|| haft_host::end_all_jobs(crate::LAST_GRACE)).await) });
     runtime.shutdown_timeout(GRACE);
     outcome
 }

@@ -19,6 +19,8 @@ use crate::seccomp::Sockets;
 
 pub(crate) const NAME: &str = "bubblewrap";
 const OLDEST: (u32, u32) = (0, 8);
+/// How often it is tried again where the machine changed under it.
+const TRIES: u32 = 3;
 /// Where distributions install it; then the `PATH` is searched.
 const PLACES: &[&str] = &["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap"];
 /// Private places inside, in the sandbox's own `/run`.
@@ -64,7 +66,14 @@ impl Bubblewrap {
         let version = run(&program, &["--version".into()]).map_err(failed)?;
         check_version(&String::from_utf8_lossy(&version.stdout))?;
         let sandbox = Self { program: program.clone(), launcher };
-        let tried = sandbox.try_out().map_err(failed)?;
+        let mut tried = sandbox.try_out().map_err(failed)?;
+        // A mount of the machine that goes while bubblewrap copies all of them is no reason to do without it.
+        for _ in 0..TRIES {
+            if tried.status.success() || !String::from_utf8_lossy(&tried.stderr).contains("Unable to apply mount flags") {
+                break;
+            }
+            tried = sandbox.try_out().map_err(failed)?;
+        }
         if tried.status.success() { Ok(sandbox) } else { Err(forbidden(&String::from_utf8_lossy(&tried.stderr))) }
     }
 

@@ -28,8 +28,8 @@ pub(crate) fn end(process: u32, grace: Duration) -> io::Result<()> {
     // A shell at a terminal does not hear the first, but knows what it means when that hangs up.
     ask(first, Signal::TERM, grace / 2)?;
     ask(first, Signal::HUP, grace / 2)?;
-    for (parent, left) in living(first) {
-        send(parent, left, &[Signal::KILL])?;
+    for family in living(first) {
+        send(first, family, &[Signal::KILL])?;
     }
     ignore_gone(rustix::process::pidfd_send_signal(&handle, Signal::CONT))?;
     wait(&handle).or_else(|_| kill(process))
@@ -37,9 +37,10 @@ pub(crate) fn end(process: u32, grace: Duration) -> io::Result<()> {
 
 /// Returns when all have ended, or after this time. Those that are born later are what someone clears up with, and not asked.
 fn ask(first: u32, signal: Signal, patience: Duration) -> io::Result<()> {
-    for (parent, process) in living(first) {
+    // Parents before their children: one whose child ends first would take that for the end of its work.
+    for family in living(first) {
         // One that is stopped hears nothing until it goes on.
-        send(parent, process, &[signal, Signal::CONT])?;
+        send(first, family, &[signal, Signal::CONT])?;
     }
     let deadline = Instant::now() + patience;
     while !living(first).is_empty() && Instant::now() < deadline {
@@ -48,9 +49,10 @@ fn ask(first: u32, signal: Signal, patience: Duration) -> io::Result<()> {
     Ok(())
 }
 
-/// Sends to a process if it still is a child of this parent: its number may have gone to another one.
-fn send(parent: u32, process: u32, signals: &[Signal]) -> io::Result<()> {
-    let Some(handle) = child_of(parent, process) else { return Ok(()) };
+/// Sends to a process if it still is a child of this parent, or of the first one because the parent has ended: its number may
+/// have gone to another one.
+fn send(first: u32, (parent, process): (u32, u32), signals: &[Signal]) -> io::Result<()> {
+    let Some(handle) = child_of(parent, process).or_else(|| child_of(first, process)) else { return Ok(()) };
     signals.iter().try_for_each(|signal| ignore_gone(rustix::process::pidfd_send_signal(&handle, *signal)))
 }
 

@@ -175,8 +175,8 @@ pub(crate) async fn until(what: &str, so: impl Fn() -> bool) {
 #[tokio::test]
 async fn a_sandboxed_job_is_asked_to_end_before_it_is_made_to() {
     let shop = Shop::new();
-    shop.write("obeys.sh", "trap 'echo bye; exit 7' TERM\necho ready; sleep 9876 & wait\n");
-    shop.write("child.sh", "(trap 'sleep 0.2; echo cleared; exit' TERM; echo ready; sleep 9876 & wait) & sleep 9876\n");
+    shop.write("obeys.sh", "trap 'echo bye; exit 7' TERM\nsleep 9876 & echo ready; wait\n");
+    shop.write("child.sh", "(trap 'sleep 0.2; echo cleared; exit' TERM; sleep 9876 & echo ready; wait) & sleep 9876\n");
     shop.write("refuses.sh", "trap '' TERM HUP\necho ready; while :; do sleep 9876; done\n");
     shop.write("stopped.sh", "trap 'echo woken; exit 8' TERM\necho ready; kill -STOP $$\n");
     for (line, code, said) in [
