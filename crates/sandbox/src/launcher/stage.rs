@@ -18,6 +18,7 @@ use crate::probe;
 
 const OUTER: &str = "__haft_sandbox_outer";
 const TERMINAL: &str = "__haft_sandbox_terminal";
+pub(super) const WAITER: &str = "__haft_sandbox_waiter";
 const INNER: &str = "__haft_sandbox_inner";
 const KEEPER: &str = "__haft_sandbox_keeper";
 pub(super) const RELAY: &str = "__haft_sandbox_relay";
@@ -70,6 +71,7 @@ pub(super) fn run_if_asked() {
     let run: fn(Vec<OsString>) -> Result<i32, Failure> = match name.to_str() {
         Some(OUTER) => |rest| outer::run(&rest),
         Some(TERMINAL) => |rest| terminal::run(&rest),
+        Some(WAITER) => |_| terminal::wait(),
         Some(INNER) => |rest| inner::run(&rest),
         Some(KEEPER) => |rest| keeper::run(&rest),
         Some(RELAY) => |rest| relay::run(&rest),

@@ -4,10 +4,12 @@ use std::env;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
 
+use rustix::io::Errno;
 use rustix::process::{self, Pid};
 
-use super::stage::{self, Failure, drop_descriptors, not_run};
+use super::stage::{self, Failure, WAITER, drop_descriptors, not_run};
 use crate::environment;
 
 /// Takes the terminal and becomes the command, which is what the arguments name.
@@ -24,15 +26,22 @@ pub(super) fn take() -> Result<(), Failure> {
     process::ioctl_tiocsctty(io::stdin()).map_err(|error| format!("cannot take the terminal: {error}").into())
 }
 
-fn lead_session() -> rustix::io::Result<()> {
-    let this = process::getpid();
-    if process::getsid(None)? == this {
+fn lead_session() -> io::Result<()> {
+    if process::setsid().is_ok() {
         return Ok(());
     }
-    // The leader of a group may not begin a session, so it joins its parent's group for a moment.
-    if process::getpgrp() == this {
-        let parent = process::getppid().and_then(|parent| process::getpgid(Some(parent)).ok());
-        process::setpgid(None::<Pid>, parent)?;
-    }
-    process::setsid().map(drop)
+    // The leader of a group may not begin a session. Which group its parent is in cannot be asked for: seen from another
+    // namespace it has no number. So it joins the group of one that does nothing, which goes at once.
+    let mut other = Command::new(env::current_exe()?).arg(WAITER).stdin(Stdio::piped()).process_group(0).spawn()?;
+    let joined = process::setpgid(None::<Pid>, Some(Pid::from_child(&other))).and_then(|()| process::setsid());
+    drop(other.stdin.take());
+    other.wait()?;
+    // Refused as well to one that leads its session already, which is well; what leads none is not given the terminal.
+    joined.map(drop).or_else(|error| if error == Errno::PERM { Ok(()) } else { Err(error.into()) })
+}
+
+/// Waits until nobody needs its group.
+pub(super) fn wait() -> Result<i32, Failure> {
+    io::copy(&mut io::stdin(), &mut io::sink()).map_err(|error| format!("cannot wait: {error}"))?;
+    Ok(0)
 }
