@@ -107,7 +107,7 @@ impl Container {
         arguments.extend(["--security-opt".into(), crate::launcher::FILTER.into()]);
         arguments.extend(person_arguments(self.client.is_podman()));
         arguments.extend(limit_arguments(&policy.limits));
-        arguments.extend(binds::arguments(plan, policy.limits.tmp_size, self.client.is_podman())?);
+        arguments.extend(binds::arguments(plan, policy.limits.tmp_size, self.client.is_podman(), self.launcher.path())?);
         Ok(arguments)
     }
 }

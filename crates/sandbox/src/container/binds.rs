@@ -14,8 +14,10 @@ const PRIVATE: &[&str] = &["/tmp", "/var/tmp", "/run"];
 
 /// The options that mount what the plan says, and private directories for what is temporary.
 ///
+/// The launcher goes in wherever it lies: people keep programs in their home, and it holds no secret.
+///
 /// Podman fills such a directory with what it hides, unless it is told not to; Docker does not know the word.
-pub(super) fn arguments(plan: &Plan, tmp_size: u64, podman: bool) -> Result<Vec<OsString>, SandboxError> {
+pub(super) fn arguments(plan: &Plan, tmp_size: u64, podman: bool, launcher: &Path) -> Result<Vec<OsString>, SandboxError> {
     let empty = if podman { ",notmpcopyup" } else { "" };
     let mut arguments: Vec<OsString> = Vec::new();
     for folder in PRIVATE {
@@ -25,6 +27,7 @@ pub(super) fn arguments(plan: &Plan, tmp_size: u64, podman: bool) -> Result<Vec<
         match mount {
             Mount::Private(_) => {}
             Mount::Writable => bind(&mut arguments, &checked(path)?, "rw")?,
+            Mount::ReadOnly if path == launcher => bind(&mut arguments, path, "ro")?,
             Mount::ReadOnly => bind(&mut arguments, &checked(path)?, "ro")?,
             Mount::Pinned => bind(&mut arguments, path, "rw")?,
             Mount::Protected => bind(&mut arguments, path, "ro")?,
@@ -92,6 +95,15 @@ mod tests {
         let odd = folder.path().join("a:b");
         std::fs::create_dir(&odd).unwrap();
         let plan = Plan::new(&Policy { writable: vec![odd], ..Policy::default() }, &[]).unwrap();
-        assert!(arguments(&plan, 1, true).is_err());
+        assert!(arguments(&plan, 1, true, Path::new("/no/launcher")).is_err());
+    }
+
+    #[test]
+    fn the_launcher_goes_in_from_anywhere_and_nothing_else_does() {
+        let hostname = Path::new("/etc/hostname");
+        let plan = Plan::new(&Policy { read_only: vec![hostname.to_owned()], ..Policy::default() }, &[]).unwrap();
+        let as_launcher = arguments(&plan, 1, true, hostname).unwrap();
+        assert!(as_launcher.contains(&"/etc/hostname:/etc/hostname:ro".into()), "{as_launcher:?}");
+        assert!(arguments(&plan, 1, true, Path::new("/etc")).is_err());
     }
 }
