@@ -39,6 +39,8 @@ pub(crate) struct Seen {
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     seen: watch::Receiver<Seen>,
+    /// Who was let in last.
+    last: watch::Receiver<Option<SocketAddr>>,
     received: Arc<Mutex<Vec<String>>>,
     task: JoinHandle<()>,
 }
@@ -57,15 +59,17 @@ impl Server {
         let (sender, seen) = watch::channel(Seen::default());
         let log = Log { seen: Arc::new(sender), received: Arc::default() };
         let received = Arc::clone(&log.received);
+        let (newest, last) = watch::channel(None);
         let task = tokio::spawn(async move {
             for number in 0.. {
-                let (stream, _) = listener.accept().await.unwrap();
+                let (stream, peer) = listener.accept().await.unwrap();
                 log.seen.send_modify(|seen| seen.connections += 1);
+                newest.send_replace(Some(peer));
                 let script = scripts[number.min(scripts.len() - 1)].clone();
                 tokio::spawn(play(stream, script, log.clone()));
             }
         });
-        Self { address, seen, received, task }
+        Self { address, seen, last, received, task }
     }
 
     pub(crate) fn url(&self) -> String {
@@ -73,6 +77,14 @@ impl Server {
     }
     pub(crate) fn seen(&self) -> Seen {
         *self.seen.borrow()
+    }
+    /// The connections of the client, of which the last may still be on its way: they are let in one after the other, so when
+    /// one that is made now is in, all are.
+    pub(crate) async fn connections(&self) -> usize {
+        let fence = TcpStream::connect(self.address).await.unwrap();
+        let own = fence.local_addr().unwrap();
+        self.last.clone().wait_for(|peer| *peer == Some(own)).await.unwrap();
+        self.seen().connections.saturating_sub(1)
     }
     /// Waits until the server has come so far.
     pub(crate) async fn until(&self, far: impl FnMut(&Seen) -> bool) {

@@ -37,7 +37,7 @@ async fn a_head_that_does_not_come_or_never_ends_is_waited_for_and_tried_again()
     ] {
         let (outcome, server) = ask_with(script, |timeouts| timeouts.first_byte = milliseconds(150)).await;
         let message = late(&server, "did not begin to answer within 150ms", " It was sent 2 times.");
-        assert_eq!((outcome.error(), server.seen().connections), ((Trouble::Timeout, message.as_str()), 2), "{what}");
+        assert_eq!((outcome.error(), server.connections().await), ((Trouble::Timeout, message.as_str()), 2), "{what}");
     }
 }
 
@@ -45,14 +45,14 @@ async fn a_head_that_does_not_come_or_never_ends_is_waited_for_and_tried_again()
 async fn a_flood_of_headers_is_cut_off() {
     let script = vec![Act::Read, say("HTTP/1.1 200 OK\r\n"), Act::Drip("x-more: 1\r\n".repeat(1000).into_bytes(), Duration::ZERO)];
     let (outcome, server) = ask_with(script, |_| {}).await;
-    assert_eq!((outcome.error().0, server.seen().connections), (Trouble::Network, 2), "{outcome:?}");
+    assert_eq!((outcome.error().0, server.connections().await), (Trouble::Network, 2), "{outcome:?}");
 }
 
 #[tokio::test]
 async fn a_body_that_does_not_begin_is_waited_for_and_tried_again() {
     let (outcome, server) = ask_with(vec![Act::Read, say(HEAD), Act::Hang], |timeouts| timeouts.first_byte = milliseconds(150)).await;
     let message = late(&server, "sent no first byte of its answer within 150ms", " It was sent 2 times.");
-    assert_eq!((outcome.error(), server.seen().connections), ((Trouble::Timeout, message.as_str()), 2));
+    assert_eq!((outcome.error(), server.connections().await), ((Trouble::Timeout, message.as_str()), 2));
 }
 
 #[tokio::test]
@@ -60,11 +60,11 @@ async fn silence_between_pieces_ends_the_answer() {
     let idle = |timeouts: &mut Timeouts| timeouts.idle = milliseconds(150);
     let (outcome, server) = ask_with(vec![Act::Read, say(HEAD), chunk(": ping\n"), Act::Hang], idle).await;
     let message = late(&server, "sent nothing more of its answer within 150ms", " It was sent 2 times.");
-    assert_eq!((outcome.error(), server.seen().connections), ((Trouble::Timeout, message.as_str()), 2), "nothing was handed out");
+    assert_eq!((outcome.error(), server.connections().await), ((Trouble::Timeout, message.as_str()), 2), "nothing was handed out");
 
     let (outcome, server) = ask_with(vec![Act::Read, say(HEAD), chunk(HELLO), Act::Hang], idle).await;
     let message = late(&server, "sent nothing more of its answer within 150ms", "");
-    assert_eq!((outcome.error(), server.seen().connections), ((Trouble::Timeout, message.as_str()), 1), "something was");
+    assert_eq!((outcome.error(), server.connections().await), ((Trouble::Timeout, message.as_str()), 1), "something was");
     assert_eq!((outcome.answer.unwrap_err().partial, outcome.deltas), (true, vec![text("Hello")]));
 }
 
@@ -76,7 +76,7 @@ async fn a_slow_drip_keeps_it_alive_until_the_whole_time_is_up() {
     })
     .await;
     let message = late(&server, "did not finish its answer within 700ms", "");
-    assert_eq!((outcome.error(), server.seen().connections), ((Trouble::Timeout, message.as_str()), 1));
+    assert_eq!((outcome.error(), server.connections().await), ((Trouble::Timeout, message.as_str()), 1));
 }
 
 #[tokio::test]
@@ -100,7 +100,7 @@ async fn a_connection_that_is_not_made_is_waited_for_and_tried_again() {
     endpoint.timeouts.connect = milliseconds(150);
     let outcome = ask(quick(1), &endpoint).await;
     let message = late(&server, "accepted no connection within 150ms", " It was sent 2 times.");
-    assert_eq!((outcome.error(), server.seen().connections), ((Trouble::Timeout, message.as_str()), 2));
+    assert_eq!((outcome.error(), server.connections().await), ((Trouble::Timeout, message.as_str()), 2));
 }
 
 #[tokio::test]
