@@ -221,12 +221,12 @@ mod tests {
             let roots = [root.join(lower)];
             Overlay::prepare(&root.join(folder), &roots).unwrap_err().to_string().replace(&*root.to_string_lossy(), "")
         };
-        fs::create_dir_all(root.join("work/inside")).unwrap();
+        fs::create_dir_all(root.join("place/inside")).unwrap();
         fs::create_dir_all(root.join("apart")).unwrap();
         fs::write(root.join("file"), "x").unwrap();
         assert_eq!(
-            refused("work/inside", "work"),
-            "the policy of the sandbox is wrong: the folder for changes, /work/inside, lies in /work, which it is to hold the changes of; \
+            refused("place/inside", "place"),
+            "the policy of the sandbox is wrong: the folder for changes, /place/inside, lies in /place, which it is to hold the changes of; \
              choose another data folder (HAFT_HOME)"
         );
         assert_eq!(
