@@ -46,7 +46,7 @@ pub use host::{
     WriteMode, Written,
 };
 pub use line::{Job, JobEnd, JobOptions, JobStatus, JobUsage, Line, LineLimits, LineRequest, Program, Takes};
-pub use location::{Location, Spelled, Zone};
+pub use location::{Location, Spelled, Zone, lexical};
 pub use output::{Content, IntoToolOutput, Json, ToolOutput};
 pub use permission::{PermissionAnswer, PermissionHost, PermissionState};
 pub use registry::{JobRecord, JobRegistry, JobScope};

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// Where a path lies.
@@ -109,6 +109,19 @@ impl fmt::Debug for Location {
     }
 }
 
+/// The path without `.` and `..`, by its letters alone; above the top there is only the top.
+pub fn lexical(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(clean.pop()),
+            Component::CurDir => {}
+            other => clean.push(other),
+        }
+    }
+    clean
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,6 +137,15 @@ mod tests {
         }
         let spelled = |(absolute, in_workspace)| Spelled { absolute, in_workspace };
         assert_eq!(location.spellings(), [at("/ws/current/a", Some("current/a")), at("/x/a", None)].map(spelled));
+    }
+
+    #[test]
+    fn paths_are_followed_by_their_letters() {
+        for (path, clean) in
+            [("/w/a/../../etc", "/etc"), ("/w/./a/../b", "/w/b"), ("/w/a/../../../..", "/"), ("a/./b/../c", "a/c"), ("..", "")]
+        {
+            assert_eq!(lexical(Path::new(path)), Path::new(clean), "{path}");
+        }
     }
 
     #[test]

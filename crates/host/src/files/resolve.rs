@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use haft_contract::{ErrorKind, ToolError};
+use haft_contract::{ErrorKind, ToolError, lexical};
 use rustix::fs::{AtFlags, FileType, readlinkat, statat};
 use rustix::io::Errno;
 
@@ -215,19 +215,6 @@ impl<'a> Walk<'a> {
         }
         ToolError::execution(format!("The path '{path}' could not be looked up: {errno}.")).with_source(errno)
     }
-}
-
-/// The path without `.` and `..`, by its letters alone; above the top there is only the top.
-fn lexical(path: &Path) -> PathBuf {
-    let mut clean = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => drop(clean.pop()),
-            Component::CurDir => {}
-            other => clean.push(other),
-        }
-    }
-    clean
 }
 
 fn look(directory: BorrowedFd<'_>, name: &OsStr) -> Result<Seen, Errno> {

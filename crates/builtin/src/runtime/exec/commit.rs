@@ -1,8 +1,8 @@
 //! A change set that is committed: every change in it an effect of its own, and then exactly those.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
-use haft_contract::{ChangeDeed, ChangeSet, Effect, Plan, PlanContext, ToolContext, ToolError, ToolOutput, visible};
+use haft_contract::{ChangeDeed, ChangeSet, Effect, Plan, PlanContext, ToolContext, ToolError, ToolOutput, lexical, visible};
 
 use super::super::running::{Told, counted};
 use super::super::words::remarked;
@@ -34,18 +34,6 @@ fn escapes(set: &ChangeSet) -> Vec<String> {
     set.changes.iter().filter_map(leads_out).collect()
 }
 
-fn lexical(path: &Path) -> PathBuf {
-    let mut clean = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => drop(clean.pop()),
-            Component::CurDir => {}
-            other => clean.push(other),
-        }
-    }
-    clean
-}
-
 /// Puts the planned set in place.
 pub(super) async fn run(cx: &ToolContext) -> Result<ToolOutput, ToolError> {
     let planned = cx.plan().committed().cloned();
@@ -59,16 +47,4 @@ pub(super) async fn run(cx: &ToolContext) -> Result<ToolOutput, ToolError> {
     let remarks = (skipped > 0).then(|| format!("{skipped} pipes, sockets or devices were not made: they never are."));
     let text = format!("Committed '{}': {}.\n\n{}", set.id, counted(&set), told.text());
     Ok(ToolOutput::text(remarked(text, remarks.as_slice())).with_details(serde_json::json!({"changes": told.details(true)})))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_are_followed_by_their_letters() {
-        for (path, clean) in [("/w/a/../../etc", "/etc"), ("/w/./a/../b", "/w/b"), ("/w/a/../../../..", "/")] {
-            assert_eq!(lexical(Path::new(path)), Path::new(clean));
-        }
-    }
 }
