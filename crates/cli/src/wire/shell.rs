@@ -1,17 +1,13 @@
 //! How commands run, as it is configured.
 
 use std::path::Path;
-use std::time::Duration;
 
 use haft_config::{Config, ContainerEngine, ContainerSettings, SandboxBackend, SandboxMode};
 use haft_host::sandbox::{Choice, ContainerOptions, Engine, Image, Launcher, Limits};
-use haft_host::{ChangeOptions, Jobs, ShellOptions};
+use haft_host::{ChangeOptions, ShellOptions};
 
 use super::jobs::RUN;
 use crate::failure::Failure;
-
-/// How long commands may take to end after they were asked to.
-const GRACE: Duration = Duration::from_secs(2);
 
 /// Who calls the tools: a person's calls are one session, however many processes make them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,18 +28,16 @@ pub(super) fn options(config: &Config, data_folder: &Path, calls: Calls) -> Resu
         open_files: Some(exec.limits.open_files),
         tmp_size: exec.limits.tmp_size,
     };
+    let usual = ShellOptions::new(launcher, data_folder);
     Ok(ShellOptions {
         host: config.exec_host(),
         sandbox: if sandbox.mode == SandboxMode::Off { Choice::None } else { choice(sandbox.backend) },
         required: sandbox.mode == SandboxMode::Required,
-        launcher,
         container: containers(&sandbox.container),
         limits,
         folder: data_folder.join(RUN),
-        jobs: Jobs::default(),
-        waits: false,
-        grace: GRACE,
-        changes: ChangeOptions { mode: exec.changes, folder: data_folder.join("changes"), of_any_session: calls == Calls::OfPerson },
+        changes: ChangeOptions { mode: exec.changes, of_any_session: calls == Calls::OfPerson, ..usual.changes },
+        ..usual
     })
 }
 

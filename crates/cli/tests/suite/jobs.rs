@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use haft_contract::{ExecHost, Host, Job, JobEnd, JobOptions, LineRequest};
-use haft_host::sandbox::{Choice, ContainerOptions, Launcher, Limits};
-use haft_host::{HostOptions, Jobs, LocalFiles, LocalHost, NetworkRules, ShellOptions, WorkspaceOptions};
+use haft_host::sandbox::{Choice, Launcher, Limits};
+use haft_host::{HostOptions, LocalFiles, LocalHost, NetworkRules, ShellOptions, WorkspaceOptions};
 use tempfile::TempDir;
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -37,23 +37,8 @@ impl Shop {
         fs::create_dir(&root).unwrap();
         let files = Arc::new(LocalFiles::open(WorkspaceOptions::new(&root)).unwrap());
         let options = HostOptions { network: NetworkRules::default(), alert_log: folder.path().join("alerts.log") };
-        let shell = ShellOptions {
-            host: ExecHost::Sandbox,
-            sandbox: Choice::Bubblewrap,
-            required: true,
-            launcher: Launcher::at(launcher(&folder)),
-            container: ContainerOptions::default(),
-            limits,
-            folder: folder.path().join("run"),
-            grace: GRACE,
-            jobs: Jobs::default(),
-            waits: false,
-            changes: haft_host::ChangeOptions {
-                mode: haft_contract::Changes::Direct,
-                folder: folder.path().join("changes"),
-                of_any_session: false,
-            },
-        };
+        let usual = ShellOptions::new(Launcher::at(launcher(&folder)), folder.path());
+        let shell = ShellOptions { sandbox: Choice::Bubblewrap, limits, grace: GRACE, ..usual };
         let host = LocalHost::new(Arc::clone(&files) as _, options).with_shell(shell, files);
         Self { host, folder }
     }

@@ -15,6 +15,8 @@ use crate::LocalFiles;
 
 /// The shell of a container: whatever its root is, it has this one.
 const IN_CONTAINER: &str = "/bin/sh";
+/// How long lines may take to end after they were asked to.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// What the person decides about running commands.
 #[derive(Debug, Clone)]
@@ -42,6 +44,27 @@ pub struct ShellOptions {
     pub waits: bool,
     /// What becomes of what a line changes.
     pub changes: ChangeOptions,
+}
+
+impl ShellOptions {
+    /// What holds where nothing is said: lines run in the best sandbox that holds everything, or not at all. What they leave
+    /// lies in this folder, which must be private and not in the workspace.
+    pub fn new(launcher: Launcher, folder: &Path) -> Self {
+        let changes = ChangeOptions { mode: Changes::Direct, folder: folder.join("changes"), of_any_session: false };
+        Self {
+            host: ExecHost::Sandbox,
+            sandbox: Choice::Auto,
+            required: true,
+            launcher,
+            container: ContainerOptions::default(),
+            limits: Limits::default(),
+            folder: folder.join("run"),
+            grace: GRACE,
+            jobs: Jobs::default(),
+            waits: false,
+            changes,
+        }
+    }
 }
 
 /// What the person decides about what lines change.

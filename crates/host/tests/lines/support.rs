@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_contract::{ExecHost, Host, Line, LineRequest, ToolError};
-use haft_host::sandbox::{Choice, ContainerOptions, Launcher, Limits};
+use haft_host::sandbox::Launcher;
 use haft_host::{HostOptions, Jobs, LocalFiles, LocalHost, NetworkRules, ShellOptions, WorkspaceOptions};
 use tempfile::TempDir;
 
@@ -27,23 +27,8 @@ impl World {
         std::fs::create_dir(&root).unwrap();
         let files = Arc::new(LocalFiles::open(WorkspaceOptions::new(&root)).unwrap());
         let options = HostOptions { network: NetworkRules::default(), alert_log: folder.path().join("alerts.log") };
-        let shell = ShellOptions {
-            host: ExecHost::Host,
-            sandbox: Choice::Auto,
-            required: true,
-            launcher: Launcher::at("/nowhere/launcher"),
-            container: ContainerOptions::default(),
-            limits: Limits::default(),
-            folder: folder.path().join("run"),
-            grace: Duration::from_millis(500),
-            jobs: jobs(folder.path()),
-            waits: false,
-            changes: haft_host::ChangeOptions {
-                mode: haft_contract::Changes::Direct,
-                folder: folder.path().join("changes"),
-                of_any_session: false,
-            },
-        };
+        let usual = ShellOptions::new(Launcher::at("/nowhere/launcher"), folder.path());
+        let shell = ShellOptions { host: ExecHost::Host, grace: Duration::from_millis(500), jobs: jobs(folder.path()), ..usual };
         let host = LocalHost::new(Arc::clone(&files) as _, options).with_shell(shell, files);
         Self { host, folder }
     }
