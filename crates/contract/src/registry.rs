@@ -49,7 +49,7 @@ pub enum JobScope {
 pub trait JobRegistry: Send + Sync {
     /// Remembers a job, and gives it its number.
     fn begin(&self, record: JobRecord) -> BoxFuture<'_, Result<u64, ToolError>>;
-    /// Remembers how a job ended, and how much it wrote.
+    /// Remembers how a job ended, and how much it wrote; of several ends the first one counts.
     fn end(&self, number: u64, end: JobEnd, bytes: u64) -> BoxFuture<'_, Result<(), ToolError>>;
     /// The jobs that are remembered, oldest first.
     fn list(&self, scope: JobScope) -> BoxFuture<'_, Result<Vec<JobRecord>, ToolError>>;

@@ -17,6 +17,7 @@ mod lines;
 mod live;
 mod lookup;
 mod named;
+mod outlived;
 mod program;
 mod scripts;
 mod shell;

@@ -4,42 +4,53 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use haft_contract::{BoxFuture, Job, JobEnd, JobRecord, JobRegistry, JobStatus, SpillFile, ToolError, base64};
-use rustix::process::{Pid, Signal};
+use haft_contract::{BoxFuture, Job, JobEnd, JobRecord, JobRegistry, JobScope, JobStatus, SpillFile, ToolError, base64};
 
 use super::kept::Kept;
 use super::letters::{Question, Reply, Sight, ask};
+use super::outlived;
 
 /// How much is read of either end of an output that lies in a file.
 const STRETCH: u64 = 64 * 1024;
-/// How long what outlived its keeper may take to end after it was asked to.
-const GRACE: Duration = Duration::from_millis(500);
 
 /// A job from its record: as its keeper sees it, if that lives; as it was left behind, if not.
-pub(super) async fn job(record: JobRecord, registry: &dyn JobRegistry) -> Arc<dyn Job> {
-    if record.end.is_some() {
-        return Arc::new(past(record).await);
+pub(super) async fn job(record: JobRecord, registry: &Arc<dyn JobRegistry>) -> Arc<dyn Job> {
+    if let Some(end) = record.end.clone() {
+        return Arc::new(past(record, end).await);
     }
-    let kept = Found::new(&record, Source::Keeper);
+    let kept = Found::new(record, Source::Keeper(Arc::clone(registry)));
     if kept.look(false).await {
         return Arc::new(kept);
     }
-    // It may have ended, and been remembered, since the list was read.
-    if let Some(outlived) = outlived(&record) {
-        return Arc::new(Found::new(&record, Source::Alone(outlived)));
+    let record = kept.record;
+    if let Some(process) = outlived::process(&record) {
+        return Arc::new(Found::new(record, Source::Alone(process)));
     }
-    let end = lost();
-    // Whoever finds it next comes to the same.
-    drop(registry.end(record.number, end.clone(), 0).await);
-    Arc::new(Found { state: Mutex::new(State { end: Some(end), ..State::default() }), ..Found::new(&record, Source::Nobody) })
+    // Whoever finds it next comes to the same. If it was remembered since the list was read how it ended, that stays.
+    drop(registry.end(record.number, lost(), 0).await);
+    let end = remembered(&record, &**registry).await.unwrap_or_else(lost);
+    Arc::new(past(record, end).await)
+}
+
+/// How a job ended, as it is remembered now.
+async fn remembered(record: &JobRecord, registry: &dyn JobRegistry) -> Option<JobEnd> {
+    let records = registry.list(JobScope::Session(record.session.clone())).await.ok()?;
+    records.into_iter().find(|other| other.number == record.number)?.end
+}
+
+/// A job whose end is remembered.
+async fn past(record: JobRecord, end: JobEnd) -> Found {
+    let found = Found::new(record, Source::Nobody);
+    found.recall(end).await;
+    found
 }
 
 /// Where more is learned of it.
 enum Source {
-    /// The process that runs it.
-    Keeper,
+    /// The process that runs it; and if that is gone, what it remembered.
+    Keeper(Arc<dyn JobRegistry>),
     /// Nobody: its keeper is gone, and it goes on alone.
     Alone(OwnedFd),
     /// Nobody: it has ended.
@@ -48,9 +59,7 @@ enum Source {
 
 /// A job that another process runs or ran.
 struct Found {
-    facts: JobStatus,
-    number: u64,
-    keeper: std::path::PathBuf,
+    record: JobRecord,
     source: Source,
     state: Mutex<State>,
 }
@@ -63,21 +72,8 @@ struct State {
 }
 
 impl Found {
-    fn new(record: &JobRecord, source: Source) -> Self {
-        let facts = JobStatus {
-            id: String::new(),
-            session: record.session.clone(),
-            line: record.line.clone(),
-            directory: record.directory.clone(),
-            host: record.host,
-            walls: record.walls.clone(),
-            pid: record.pid,
-            started: record.started,
-            end: None,
-            bytes: 0,
-            kept_from: 0,
-        };
-        Self { facts, number: record.number, keeper: record.keeper.clone(), source, state: Mutex::default() }
+    fn new(record: JobRecord, source: Source) -> Self {
+        Self { record, source, state: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -86,8 +82,8 @@ impl Found {
 
     /// Asks its keeper, and says whether that answered.
     async fn look(&self, wait: bool) -> bool {
-        let question = Question::Look { job: self.number, seen: self.state().kept.total(), wait };
-        let Ok(Reply::Sight(sight)) = ask(&self.keeper, &question).await else { return false };
+        let question = Question::Look { job: self.record.number, seen: self.state().kept.total(), wait };
+        let Ok(Reply::Sight(sight)) = ask(&self.record.keeper, &question).await else { return false };
         self.see(sight);
         true
     }
@@ -102,18 +98,32 @@ impl Found {
         state.has_terminal = sight.has_terminal;
     }
 
+    /// Takes over how it ended, with as much of its output as is shown.
+    async fn recall(&self, end: JobEnd) {
+        let spill = end.spill.clone();
+        let read = tokio::task::spawn_blocking(move || spill.and_then(|spill| both_ends(&spill).ok())).await;
+        let mut state = self.state();
+        for (from, bytes) in read.ok().flatten().unwrap_or_default() {
+            state.kept.push_at(from, &bytes);
+        }
+        state.end.get_or_insert(end);
+    }
+
     /// Resolves when there is news of it, and be it that there will be none.
     async fn news(&self) {
-        let is_over = match &self.source {
-            Source::Keeper => !self.look(true).await,
-            Source::Alone(process) => {
-                gone(process).await;
-                true
+        match &self.source {
+            Source::Keeper(registry) => {
+                if !self.look(true).await {
+                    // It may have ended, and its keeper with it, before that could say so.
+                    let end = remembered(&self.record, &**registry).await;
+                    self.recall(end.unwrap_or_else(lost)).await;
+                }
             }
-            Source::Nobody => true,
-        };
-        if is_over {
-            self.state().end.get_or_insert_with(lost);
+            Source::Alone(process) => {
+                outlived::gone(process).await;
+                self.recall(lost()).await;
+            }
+            Source::Nobody => self.recall(lost()).await,
         }
     }
 
@@ -122,15 +132,26 @@ impl Found {
     }
 
     fn out_of_reach(&self) -> ToolError {
-        ToolError::execution(format!("Job {} takes no input: the haft that ran it has ended. 'kill' ends it.", self.number))
+        ToolError::execution(format!("Job {} takes no input: the haft that ran it has ended. 'kill' ends it.", self.record.number))
     }
 }
 
 impl Job for Found {
     fn status(&self) -> JobStatus {
-        let state = self.state();
-        let kept_from = if state.kept.is_whole() { 0 } else { state.kept.kept_from() };
-        JobStatus { end: state.end.clone(), bytes: state.kept.total(), kept_from, ..self.facts.clone() }
+        let (record, state) = (&self.record, self.state());
+        JobStatus {
+            id: String::new(),
+            session: record.session.clone(),
+            line: record.line.clone(),
+            directory: record.directory.clone(),
+            host: record.host,
+            walls: record.walls.clone(),
+            pid: record.pid,
+            started: record.started,
+            end: state.end.clone(),
+            bytes: state.kept.total(),
+            kept_from: if state.kept.is_whole() { 0 } else { state.kept.kept_from() },
+        }
     }
 
     fn changed(&self, seen: u64) -> BoxFuture<'_, ()> {
@@ -162,11 +183,11 @@ impl Job for Found {
 
     fn write<'a>(&'a self, input: &'a [u8], end: bool) -> BoxFuture<'a, Result<(), ToolError>> {
         Box::pin(async move {
-            if !matches!(self.source, Source::Keeper) {
+            if !matches!(self.source, Source::Keeper(_)) {
                 return Err(self.out_of_reach());
             }
-            let question = Question::Write { job: self.number, input: base64::encode(input), end };
-            match ask(&self.keeper, &question).await {
+            let question = Question::Write { job: self.record.number, input: base64::encode(input), end };
+            match ask(&self.record.keeper, &question).await {
                 Ok(Reply::Failed(why)) => Err(ToolError::execution(why)),
                 Ok(_) => Ok(()),
                 Err(_) => Err(self.out_of_reach()),
@@ -177,13 +198,13 @@ impl Job for Found {
     fn kill(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             match &self.source {
-                Source::Keeper => {
+                Source::Keeper(_) => {
                     // A keeper that does not answer is gone, and the job with it: the look says so.
-                    drop(ask(&self.keeper, &Question::Kill { job: self.number }).await);
+                    drop(ask(&self.record.keeper, &Question::Kill { job: self.record.number }).await);
                     self.ended().await;
                 }
                 Source::Alone(process) => {
-                    end_alone(self.facts.pid, process).await;
+                    outlived::end(self.record.pid, process).await;
                     self.state().end.get_or_insert_with(|| JobEnd { killed: true, lost: false, ..lost() });
                 }
                 Source::Nobody => {}
@@ -194,18 +215,6 @@ impl Job for Found {
     fn has_terminal(&self) -> bool {
         self.state().has_terminal
     }
-}
-
-/// A job whose end is remembered, with as much of its output as is shown.
-async fn past(record: JobRecord) -> Found {
-    let found = Found::new(&record, Source::Nobody);
-    let spill = record.end.as_ref().and_then(|end| end.spill.clone());
-    let read = tokio::task::spawn_blocking(move || spill.and_then(|spill| both_ends(&spill).ok())).await;
-    let mut state = State { end: record.end, ..State::default() };
-    for (from, bytes) in read.ok().flatten().unwrap_or_default() {
-        state.kept.push_at(from, &bytes);
-    }
-    Found { state: Mutex::new(state), ..found }
 }
 
 fn both_ends(spill: &SpillFile) -> std::io::Result<Vec<(u64, Vec<u8>)>> {
@@ -221,35 +230,4 @@ fn both_ends(spill: &SpillFile) -> std::io::Result<Vec<(u64, Vec<u8>)>> {
 /// An end that nobody saw.
 fn lost() -> JobEnd {
     JobEnd { lost: true, ..JobEnd::unknown(SystemTime::now()) }
-}
-
-/// When a process began, as the system counts; nothing of one that has ended, whether or not anyone waited for it.
-pub(super) fn born(pid: u32) -> Option<u64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name before it may hold anything, brackets and spaces too.
-    let mut fields = stat.rsplit_once(") ")?.1.split(' ');
-    let state = fields.next()?;
-    if matches!(state, "Z" | "X") { None } else { fields.nth(18)?.parse().ok() }
-}
-
-/// The process of a job that goes on although its keeper is gone: the very one, and no later one of its number.
-fn outlived(record: &JobRecord) -> Option<OwnedFd> {
-    let pid = Pid::from_raw(record.pid?.try_into().ok()?)?;
-    let process = super::group::opened(pid)?;
-    (record.born.is_some() && born(record.pid?) == record.born).then_some(process)
-}
-
-async fn gone(process: &OwnedFd) {
-    let Ok(watched) = process.try_clone().and_then(super::group::watched) else { return };
-    // It resolves in no other way.
-    drop(watched.readable().await);
-}
-
-/// Asks the whole group to end, and after a grace makes it.
-async fn end_alone(pid: Option<u32>, process: &OwnedFd) {
-    let Some(leader) = pid.and_then(|pid| Pid::from_raw(pid.try_into().ok()?)) else { return };
-    for signal in [Signal::TERM, Signal::KILL] {
-        super::group::kill(leader, signal);
-        drop(tokio::time::timeout(GRACE, gone(process)).await);
-    }
 }

@@ -8,8 +8,8 @@ use haft_contract::{Job, JobRecord, JobRegistry, JobScope, JobStatus, ToolError}
 use tokio::sync::OnceCell;
 
 use super::desk::Desk;
-use super::found;
 use super::named::Named;
+use super::{found, outlived};
 
 /// How many are listed; the oldest that has ended gives way first.
 const MOST: usize = 64;
@@ -107,7 +107,7 @@ impl Jobs {
             host: status.host,
             walls: status.walls,
             pid: status.pid,
-            born: status.pid.and_then(found::born),
+            born: status.pid.and_then(outlived::born),
             started: status.started,
             keeper,
             end: None,
@@ -166,7 +166,7 @@ impl Jobs {
             if self.entries().iter().any(|entry| entry.number == Some(number)) {
                 continue;
             }
-            let job = found::job(record, &**registry).await;
+            let job = found::job(record, registry).await;
             let job = Named::new(job, name(number), session.to_owned());
             // That it ended unseen is news.
             self.list(Arc::new(Entry { job, number: Some(number), own: false, told: AtomicBool::new(!is_new) }));

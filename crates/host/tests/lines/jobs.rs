@@ -3,11 +3,16 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use haft_contract::{ExecHost, Host, Job, JobOptions, JobRecord, JobRegistry, JobScope, JobStatus, ProcessRunner};
+use haft_contract::{
+    BoxFuture, ExecHost, Host, Job, JobEnd, JobOptions, JobRecord, JobRegistry, JobScope, JobStatus, ProcessRunner, ToolError,
+};
 use haft_host::Jobs;
 use haft_store::{SqliteCallLog, SqliteJobs};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixListener;
 
 use crate::support::World;
 
@@ -119,10 +124,9 @@ async fn what_has_ended_is_remembered_with_how_and_with_all_it_said() {
     assert_eq!(shared.registry.list(workspace()).await.unwrap(), []);
 }
 
-#[tokio::test]
-async fn a_job_whose_process_is_gone_with_its_keeper_ended_unseen() {
-    let shared = Shared::new();
-    let record = JobRecord {
+/// A job whose process is gone.
+fn orphan(keeper: &Path) -> JobRecord {
+    JobRecord {
         number: 0,
         session: "s".into(),
         workspace: "/workspace".into(),
@@ -134,11 +138,21 @@ async fn a_job_whose_process_is_gone_with_its_keeper_ended_unseen() {
         pid: Some(std::process::id()),
         born: Some(1),
         started: SystemTime::now(),
-        keeper: "/nowhere.sock".into(),
+        keeper: keeper.to_owned(),
         end: None,
         bytes: 0,
-    };
-    shared.registry.begin(record).await.unwrap();
+    }
+}
+
+/// How a job ended that its keeper saw to its end.
+fn seen_end() -> JobEnd {
+    JobEnd { code: Some(3), ..JobEnd::unknown(SystemTime::now()) }
+}
+
+#[tokio::test]
+async fn a_job_whose_process_is_gone_with_its_keeper_ended_unseen() {
+    let shared = Shared::new();
+    shared.registry.begin(orphan(Path::new("/nowhere.sock"))).await.unwrap();
     let follows = shared.world();
     let [job] = found(&follows, workspace()).await.try_into().ok().unwrap();
     assert!(job.status().end.unwrap().lost);
@@ -146,6 +160,63 @@ async fn a_job_whose_process_is_gone_with_its_keeper_ended_unseen() {
     // News for the session, once.
     let notices = || follows.host.processes().notices("mine").into_iter().map(|job| job.id).collect::<Vec<_>>();
     assert_eq!((notices(), notices()), (vec!["job-1".to_owned()], vec![]));
+}
+
+/// A list that was read before its jobs ended, and is up to date from then on.
+struct Stale {
+    registry: Arc<SqliteJobs>,
+    is_read: AtomicBool,
+}
+
+impl JobRegistry for Stale {
+    fn begin(&self, record: JobRecord) -> BoxFuture<'_, Result<u64, ToolError>> {
+        self.registry.begin(record)
+    }
+    fn end(&self, number: u64, end: JobEnd, bytes: u64) -> BoxFuture<'_, Result<(), ToolError>> {
+        self.registry.end(number, end, bytes)
+    }
+    fn list(&self, scope: JobScope) -> BoxFuture<'_, Result<Vec<JobRecord>, ToolError>> {
+        Box::pin(async move {
+            let records = self.registry.list(scope).await?;
+            let is_stale = !self.is_read.swap(true, Ordering::Relaxed);
+            Ok(records.into_iter().map(|record| if is_stale { JobRecord { end: None, ..record } } else { record }).collect())
+        })
+    }
+    fn forget(&self, number: u64) -> BoxFuture<'_, Result<(), ToolError>> {
+        self.registry.forget(number)
+    }
+}
+
+#[tokio::test]
+async fn an_end_that_was_remembered_while_its_keeper_was_looked_for_is_not_lost() {
+    let shared = Shared::new();
+    let number = shared.registry.begin(orphan(Path::new("/nowhere.sock"))).await.unwrap();
+    shared.registry.end(number, seen_end(), 0).await.unwrap();
+    let stale = Stale { registry: Arc::clone(&shared.registry), is_read: AtomicBool::new(false) };
+    let follows = World::with_jobs(|folder| Jobs::remembered(Arc::new(stale), Path::new("/workspace"), folder));
+    let [job] = found(&follows, workspace()).await.try_into().ok().unwrap();
+    let end = job.status().end.unwrap();
+    assert_eq!((end.code, end.lost, shared.record(number).await.end), (Some(3), false, Some(end)));
+}
+
+#[tokio::test]
+async fn a_keeper_that_goes_without_a_word_leaves_the_end_that_it_remembered() {
+    let shared = Shared::new();
+    let socket = shared.folder.path().join("keeper.sock");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let number = shared.registry.begin(orphan(&socket)).await.unwrap();
+    let running = br#"{"Sight":{"bytes":0,"end":null,"spill":null,"has_terminal":false,"output":[]}}"#;
+    let follows = shared.world();
+    let keeper = async {
+        let (mut asked, _) = listener.accept().await.unwrap();
+        assert_ne!(asked.read(&mut [0; 256]).await.unwrap(), 0);
+        asked.write_all(running).await.unwrap();
+    };
+    let (jobs, ()) = tokio::join!(found(&follows, workspace()), keeper);
+    assert_eq!(jobs[0].status().end, None);
+    shared.registry.end(number, seen_end(), 0).await.unwrap();
+    drop(listener);
+    assert_eq!(Some(within(jobs[0].ended()).await), shared.record(number).await.end);
 }
 
 #[tokio::test]
