@@ -60,11 +60,25 @@ async fn answer(mut stream: UnixStream, jobs: Weak<Book>) {
     let Ok(question) = read::<Question>(&mut stream).await else { return };
     let reply = tokio::select! {
         reply = answered(question, &jobs) => reply,
-        // Whoever asked has gone, and need not be waited for.
-        _ = stream.readable() => return,
+        () = hung_up(&stream) => return,
     };
     // The same: then nobody wants the answer.
     drop(send(&mut stream, &reply).await);
+}
+
+/// Resolves when whoever asked has gone, and need not be waited for.
+async fn hung_up(stream: &UnixStream) {
+    // There is one question to a connection: what else is said is not listened to.
+    let mut ignored = [0; 256];
+    // That there is something to read may have been said of the question.
+    while stream.readable().await.is_ok() {
+        match stream.try_read(&mut ignored) {
+            Ok(0) => return,
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(_) => return,
+        }
+    }
 }
 
 async fn answered(question: Question, jobs: &Weak<Book>) -> Reply {
@@ -105,4 +119,43 @@ fn sight(job: &dyn Job, seen: u64) -> Sight {
     }
     let spill = status.end.as_ref().and_then(|end| end.spill.as_ref()).map(|spill| (spill.path.clone(), spill.bytes));
     Sight { bytes: status.bytes, end: status.end, spill, has_terminal: job.has_terminal(), output }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{Future, ready};
+
+    use tokio::io::AsyncWriteExt;
+
+    use super::*;
+
+    async fn is_pending(future: impl Future) -> bool {
+        tokio::select! {
+            biased;
+            _ = future => false,
+            () = ready(()) => true,
+        }
+    }
+
+    /// A question that just fills what is read at once: nothing says that there is no more.
+    fn filling() -> Vec<u8> {
+        let mut letter = br#"{"Kill":{"job":1}}"#.to_vec();
+        letter.resize(8 * 1024 - 1, b' ');
+        letter.push(b'\n');
+        letter
+    }
+
+    #[tokio::test]
+    async fn only_who_has_gone_has_hung_up() {
+        let (mut asks, mut answers) = UnixStream::pair().unwrap();
+        asks.write_all(&filling()).await.unwrap();
+        read::<Question>(&mut answers).await.unwrap();
+        assert!(!is_pending(answers.readable()).await, "the question is still said to be there");
+        assert!(is_pending(hung_up(&answers)).await);
+        asks.write_all(b"more").await.unwrap();
+        answers.readable().await.unwrap();
+        assert!(is_pending(hung_up(&answers)).await);
+        drop(asks);
+        hung_up(&answers).await;
+    }
 }
