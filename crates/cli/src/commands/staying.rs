@@ -117,8 +117,13 @@ fn exit(code: i32) -> Exit {
 /// Says how the call ended, and stays until every command of the session has ended, or someone ends this process.
 pub(crate) async fn stay(socket: &Path, exit: Exit, session: &Session) -> Result<(), Failure> {
     let jobs = session.host().processes().jobs(session.id());
-    let running: Vec<_> = jobs.into_iter().filter(|job| job.status().end.is_none()).collect();
-    if running.is_empty() {
+    let ended = async {
+        for job in &jobs {
+            job.ended().await;
+        }
+    };
+    if jobs.iter().all(|job| job.status().end.is_some()) {
+        ended.await;
         return Ok(());
     }
     let left = |error: io::Error| Failure::failed("execution_error", format!("the terminal cannot be left: {error}"));
@@ -128,13 +133,6 @@ pub(crate) async fn stay(socket: &Path, exit: Exit, session: &Session) -> Result
         stream.write_u8(exit.code()).await.map_err(left)?;
     }
     let mut signals = listen()?;
-    let ended = async {
-        for job in &running {
-            job.ended().await;
-        }
-        // What is remembered of their ends is on its way.
-        tokio::task::yield_now().await;
-    };
     tokio::select! {
         () = ended => {}
         _ = signals.next() => {}

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use haft_contract::{Job, JobRecord, JobRegistry, JobScope, JobStatus, ToolError};
-use tokio::sync::OnceCell;
+use haft_contract::{Job, JobEnd, JobRecord, JobRegistry, JobScope, JobStatus, ToolError};
+use tokio::sync::{OnceCell, watch};
 
 use super::desk::Desk;
 use super::named::Named;
@@ -43,11 +43,23 @@ pub(super) struct Entry {
     own: bool,
     /// Whether its session knows of its end.
     told: AtomicBool,
+    /// Closed when it is remembered how it ended; absent if that is not for this process to do.
+    noting: Option<watch::Receiver<()>>,
 }
 
 impl Entry {
     pub(super) fn acknowledge(&self) {
         self.told.store(true, Ordering::Relaxed);
+    }
+
+    /// Resolves when it has ended and that is remembered: whoever waits may end this process.
+    pub(super) async fn ended(&self) -> JobEnd {
+        let end = self.job.inner.ended().await;
+        if let Some(noting) = &self.noting {
+            // Nothing is ever sent.
+            drop(noting.clone().changed().await);
+        }
+        end
     }
 }
 
@@ -75,11 +87,14 @@ impl Jobs {
         let number = self.remember(&*job).await;
         let status = job.status();
         let id = number.map_or(status.id, name);
-        let entry = Arc::new(Entry { job: Named::new(job, id, status.session), number, own: true, told: AtomicBool::new(false) });
+        let noting = number.zip(self.0.records.as_ref()).map(|(number, records)| {
+            let (noted, noting) = watch::channel(());
+            tokio::spawn(note(Arc::clone(&job), number, Arc::clone(&records.registry), noted));
+            noting
+        });
+        let job = Named::new(job, id, status.session);
+        let entry = Arc::new(Entry { job, number, own: true, told: AtomicBool::new(false), noting });
         self.list(Arc::clone(&entry));
-        if let (Some(number), Some(records)) = (number, &self.0.records) {
-            tokio::spawn(watched(Arc::clone(&entry.job.inner), number, Arc::clone(&records.registry)));
-        }
         entry
     }
 
@@ -169,7 +184,7 @@ impl Jobs {
             let job = found::job(record, registry).await;
             let job = Named::new(job, name(number), session.to_owned());
             // That it ended unseen is news.
-            self.list(Arc::new(Entry { job, number: Some(number), own: false, told: AtomicBool::new(!is_new) }));
+            self.list(Arc::new(Entry { job, number: Some(number), own: false, told: AtomicBool::new(!is_new), noting: None }));
         }
         Ok(())
     }
@@ -196,7 +211,8 @@ fn name(number: u64) -> String {
 }
 
 /// Remembers how a job ended. That it cannot be written shows later: then nobody saw its end.
-async fn watched(job: Arc<dyn Job>, number: u64, registry: Arc<dyn JobRegistry>) {
+async fn note(job: Arc<dyn Job>, number: u64, registry: Arc<dyn JobRegistry>, noted: watch::Sender<()>) {
     let end = job.ended().await;
     drop(registry.end(number, end, job.status().bytes).await);
+    drop(noted);
 }

@@ -36,7 +36,7 @@ impl Job for Entry {
         self.job.inner.changed(seen)
     }
     fn ended(&self) -> BoxFuture<'_, JobEnd> {
-        self.job.inner.ended()
+        Box::pin(Entry::ended(self))
     }
     fn head(&self) -> Vec<u8> {
         self.job.inner.head()

@@ -13,6 +13,7 @@ use haft_host::Jobs;
 use haft_store::{SqliteCallLog, SqliteJobs};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixListener;
+use tokio::sync::Semaphore;
 
 use crate::support::World;
 
@@ -29,7 +30,10 @@ impl Shared {
         Self { folder, registry }
     }
     fn world(&self) -> World {
-        World::with_jobs(|_| Jobs::remembered(Arc::clone(&self.registry) as _, Path::new("/workspace"), &self.folder.path().join("run")))
+        self.world_with(Late::new(self))
+    }
+    fn world_with(&self, registry: Late) -> World {
+        World::with_jobs(|_| Jobs::remembered(Arc::new(registry), Path::new("/workspace"), &self.folder.path().join("run")))
     }
     async fn record(&self, number: u64) -> JobRecord {
         let records = self.registry.list(workspace()).await.unwrap();
@@ -106,14 +110,7 @@ async fn what_has_ended_is_remembered_with_how_and_with_all_it_said() {
     let shared = Shared::new();
     let runs = shared.world();
     let own = kept(&runs, "s", "echo last words; exit 3").await;
-    within(own.ended()).await;
-    // The record follows the end.
-    within(async {
-        while shared.record(1).await.end.is_none() {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
+    assert_eq!(Some(within(own.ended()).await), shared.record(1).await.end);
     drop((own, runs));
     let follows = shared.world();
     let [job] = found(&follows, workspace()).await.try_into().ok().unwrap();
@@ -162,23 +159,36 @@ async fn a_job_whose_process_is_gone_with_its_keeper_ended_unseen() {
     assert_eq!((notices(), notices()), (vec!["job-1".to_owned()], vec![]));
 }
 
-/// A list that was read before its jobs ended, and is up to date from then on.
-struct Stale {
+/// A registry that is late.
+struct Late {
     registry: Arc<SqliteJobs>,
-    is_read: AtomicBool,
+    /// Whether the next list is one that was read before its jobs ended.
+    is_stale: AtomicBool,
+    /// Taken for as long as an end is written.
+    pen: Arc<Semaphore>,
 }
 
-impl JobRegistry for Stale {
+impl Late {
+    /// One that is not, yet.
+    fn new(shared: &Shared) -> Self {
+        Self { registry: Arc::clone(&shared.registry), is_stale: AtomicBool::new(false), pen: Arc::new(Semaphore::new(1)) }
+    }
+}
+
+impl JobRegistry for Late {
     fn begin(&self, record: JobRecord) -> BoxFuture<'_, Result<u64, ToolError>> {
         self.registry.begin(record)
     }
     fn end(&self, number: u64, end: JobEnd, bytes: u64) -> BoxFuture<'_, Result<(), ToolError>> {
-        self.registry.end(number, end, bytes)
+        Box::pin(async move {
+            let _pen = self.pen.acquire().await.unwrap();
+            self.registry.end(number, end, bytes).await
+        })
     }
     fn list(&self, scope: JobScope) -> BoxFuture<'_, Result<Vec<JobRecord>, ToolError>> {
         Box::pin(async move {
             let records = self.registry.list(scope).await?;
-            let is_stale = !self.is_read.swap(true, Ordering::Relaxed);
+            let is_stale = self.is_stale.swap(false, Ordering::Relaxed);
             Ok(records.into_iter().map(|record| if is_stale { JobRecord { end: None, ..record } } else { record }).collect())
         })
     }
@@ -188,12 +198,31 @@ impl JobRegistry for Stale {
 }
 
 #[tokio::test]
+async fn who_waits_for_the_end_waits_until_it_is_remembered() {
+    let shared = Shared::new();
+    let registry = Late::new(&shared);
+    let pen = Arc::clone(&registry.pen);
+    let held = pen.acquire().await.unwrap();
+    let world = shared.world_with(registry);
+    let own = kept(&world, "s", "exit 3").await;
+    within(own.changed(u64::MAX)).await;
+    assert_eq!((own.status().end.unwrap().code, shared.record(1).await.end), (Some(3), None));
+    let is_told = tokio::select! {
+        biased;
+        _ = own.ended() => true,
+        () = std::future::ready(()) => false,
+    };
+    assert!(!is_told, "nobody could have remembered it");
+    drop(held);
+    assert_eq!(Some(within(own.ended()).await), shared.record(1).await.end);
+}
+
+#[tokio::test]
 async fn an_end_that_was_remembered_while_its_keeper_was_looked_for_is_not_lost() {
     let shared = Shared::new();
     let number = shared.registry.begin(orphan(Path::new("/nowhere.sock"))).await.unwrap();
     shared.registry.end(number, seen_end(), 0).await.unwrap();
-    let stale = Stale { registry: Arc::clone(&shared.registry), is_read: AtomicBool::new(false) };
-    let follows = World::with_jobs(|folder| Jobs::remembered(Arc::new(stale), Path::new("/workspace"), folder));
+    let follows = shared.world_with(Late { is_stale: AtomicBool::new(true), ..Late::new(&shared) });
     let [job] = found(&follows, workspace()).await.try_into().ok().unwrap();
     let end = job.status().end.unwrap();
     assert_eq!((end.code, end.lost, shared.record(number).await.end), (Some(3), false, Some(end)));
