@@ -143,6 +143,10 @@ impl Connect {
     pub fn only_reads(&self) -> bool {
         matches!(self.method.as_str(), "GET" | "HEAD" | "OPTIONS")
     }
+    /// Whether it opens a way through which anything may be sent, as a command is given one.
+    pub fn is_tunnel(&self) -> bool {
+        self.method == "CONNECT"
+    }
     fn covers(&self, other: &Self) -> bool {
         self.host == other.host && self.port == other.port && self.method == other.method && self.scheme == other.scheme
     }
@@ -407,6 +411,14 @@ impl Plan {
     pub fn commits(mut self, set: Arc<ChangeSet>) -> Self {
         self.commit = Some(set);
         self
+    }
+    /// Whether it runs programs, all of them behind walls.
+    pub fn runs_walled(&self) -> bool {
+        let mut programs = self.effects().iter().filter_map(|effect| match effect {
+            Effect::Exec(exec) => Some(exec.host.is_walled()),
+            _ => None,
+        });
+        programs.next() == Some(true) && programs.all(|walled| walled)
     }
     /// The change set that is committed.
     pub fn committed(&self) -> Option<&ChangeSet> {

@@ -144,7 +144,7 @@ impl Case<'_> {
     /// Whether a rule answers for what goes beyond the access level; a rule that was not written for a certain place does
     /// not, though another one beside it may.
     fn answers_beyond(&self, hit: Option<Hit<'_>>, needed: Access, effect: &Effect) -> bool {
-        let is_asked = self.ask == AskMode::Beyond && needed > self.caller.access;
+        let is_asked = self.asks_beyond(Some(effect)) && needed > self.caller.access;
         is_asked
             && hit.is_some_and(is_allow)
             && self.rules.all_on_effect(RuleKind::Allow, self.tool, effect).iter().any(|hit| hit.rule.is_anchored())
@@ -182,12 +182,19 @@ impl Case<'_> {
         }
         let what = effect.map_or("the tool", Effect::kind);
         let entry = format!("{what} needs {needed}, the session has {access}");
-        match (self.ask, answered) {
-            (AskMode::Beyond, true) => decision.pass("access level", format!("{entry}, and a rule allows it")),
-            (AskMode::Beyond, false) => decision.ask_about(about, "access level", entry),
+        match (self.asks_beyond(effect), answered) {
+            (true, true) => decision.pass("access level", format!("{entry}, and a rule allows it")),
+            (true, false) => decision.ask_about(about, "access level", entry),
             _ => decision.deny("access level", entry, self.beyond(effect, needed)),
         }
         decision.source(&self.caller.access_place);
+    }
+
+    /// Whether a person is asked about what goes beyond the access level. A way to one named host, out of walls that let
+    /// nothing else through, is always theirs to give where commands may write at all.
+    fn asks_beyond(&self, effect: Option<&Effect>) -> bool {
+        let is_way_out = matches!(effect, Some(Effect::Connect(connect)) if connect.is_tunnel()) && self.caller.access > Access::ReadOnly;
+        self.ask == AskMode::Beyond || is_way_out && self.plan.runs_walled()
     }
 
     /// The access that the whole plan needs: to grant one effect less would change nothing.

@@ -62,7 +62,17 @@ fn a_permitted_host_is_reached_and_no_other() {
     }
 }
 
-/// D13: a call cannot open a way out for itself: that needs the person's level, and where data was read, the person's word.
+#[test]
+fn a_rule_on_a_host_is_enough_for_a_command_behind_walls() {
+    let (port, reached) = server("hello");
+    let rule = format!("connect(domain:127.0.0.1:{port} method:CONNECT)");
+    let world = World::with_config(&format!("network.allow = ['127.0.0.1:{port}']\nrules.allow = ['{rule}']\n"));
+    let host = format!("127.0.0.1:{port}");
+    let ran = world.run(&["call", "exec", "--command", &format!("curl -sS http://{host}/x"), "--allow-host", &host]);
+    assert_eq!((ran.code, ran.stdout.trim(), reached.load(Ordering::SeqCst)), (0, "hello", 1), "{ran:?}");
+}
+
+/// D13: a call cannot open a way out for itself: that needs the person's word.
 #[test]
 fn d13_a_way_out_needs_the_person() {
     let (port, reached) = server("hello");

@@ -142,7 +142,7 @@ impl Planner<'_> {
         let mut notes = Vec::new();
         if self.host.is_walled() && request.reach.is_empty() && !self.analysis.hosts.is_empty() {
             let hosts = visible::line(&self.analysis.hosts.join(", ")).into_owned();
-            notes.push(format!("There is no network in the sandbox. To reach {hosts}, ask for it with allow_hosts."));
+            notes.push(format!("There is no network in the sandbox. To reach {hosts}, ask for it with allow_host."));
         }
         notes
     }

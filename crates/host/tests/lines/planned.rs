@@ -61,7 +61,7 @@ fn behind_walls_temporary_files_are_its_own_and_hosts_must_be_asked_for() {
         ["run make", "connect packages.example.org:443", "connect example.org:8443"]
     );
     let line = world.plan(&walled("curl -s https://example.org/", &[])).unwrap();
-    assert_eq!(line.notes(), ["There is no network in the sandbox. To reach example.org, ask for it with allow_hosts."]);
+    assert_eq!(line.notes(), ["There is no network in the sandbox. To reach example.org, ask for it with allow_host."]);
     assert_eq!(line.reach(), Some(&*world.root()));
     assert_eq!(world.line("make").reach(), None);
 }

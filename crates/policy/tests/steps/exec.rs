@@ -1,6 +1,6 @@
 //! Which programs run without a person's word.
 
-use haft_contract::{Access, ChangeSet, Exec, ExecHost, ExecNature, Location, Plan, Source, ToolDefinition, Zone};
+use haft_contract::{Access, ChangeSet, Connect, Exec, ExecHost, ExecNature, Location, Plan, Source, ToolDefinition, Zone};
 use haft_policy::catalog::Vocabulary;
 use haft_policy::{
     AskMode, Caller, Candidate, Decision, ExecAsk, ExecSecurity, ExecSpec, Outcome, Policy, PolicySpec, StandardPolicy, Verdict,
@@ -276,5 +276,35 @@ fn a_commit_under_review_is_a_persons_to_decide() {
         let asked: Vec<_> = decision.trace.iter().filter(|said| said.step == "exec").map(|said| (&*said.entry, said.line)).collect();
         let is_asked = review && plan.committed().is_some();
         assert_eq!(asked, if is_asked { vec![(entry, Some(5))] } else { vec![] });
+    }
+}
+
+/// Out of walls that let nothing else through, one named host is for a person to give, or for a rule that names it.
+#[test]
+fn a_way_out_for_a_command_behind_walls_is_asked_about() {
+    let tunnel = |programs: &[Exec]| plan(programs).connect(Connect::new("https", "packages.example.org", 443, "CONNECT"));
+    let walled = tunnel(&[program("npm ci", SANDBOX)]);
+    let also_outside = tunnel(&[program("npm ci", SANDBOX), program("id", HOST)]);
+    let no_program = tunnel(&[]);
+    let (write, by_rules) = (Access::WorkspaceWrite, AskMode::Rules);
+    let (this, other) =
+        (&["connect(domain:packages.example.org method:CONNECT)"][..], &["connect(domain:other.example.org method:CONNECT)"][..]);
+    for (what, plan, access, ask, rules, verdict) in [
+        ("a person decides", &walled, write, by_rules, &[][..], Verdict::Ask),
+        ("a rule on the host", &walled, write, by_rules, this, Verdict::Allow),
+        ("a rule on another", &walled, write, by_rules, other, Verdict::Ask),
+        ("nobody is there", &walled, write, AskMode::Never, &[], Verdict::Deny),
+        ("nothing may be changed", &walled, Access::ReadOnly, by_rules, &[], Verdict::Deny),
+        ("all is allowed", &walled, Access::FullAccess, by_rules, &[], Verdict::Allow),
+        ("not all are walled", &also_outside, write, by_rules, &[], Verdict::Deny),
+        ("nothing is walled", &no_program, write, by_rules, &[], Verdict::Deny),
+    ] {
+        let mut spec = spec(None, ExecAsk::Auto, rules);
+        spec.ask = ask;
+        let mut caller = Caller::default();
+        caller.access = access;
+        let policy = StandardPolicy::compile(&spec, Vocabulary::core()).unwrap();
+        let decision = policy.decide(&Candidate::new(&definition(), &Source::BuiltIn), Some(plan), &caller);
+        assert_eq!(decision.verdict, verdict, "{what}: {:?}", decision.trace);
     }
 }
