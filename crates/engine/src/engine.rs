@@ -25,6 +25,7 @@ use crate::stages::resolve::{available, resolve};
 use crate::stages::rewrite::{Draft, Rewriting, rewrite};
 use crate::stages::run::{cancelled, panic_error, run};
 use crate::stages::settle::{Need, Remembered, Settling, Trail, remembered, settle, tell};
+use crate::stages::taint::secret_in;
 use crate::stop::Stop;
 use crate::workers::Workers;
 use crate::{Entry, Limits, Registry, Session};
@@ -173,6 +174,7 @@ impl Engine {
         let Draft { checked, original, prepared, asks } = draft;
         trail.original = original.as_ref().map(remembered);
         trail.warnings = checked.warnings;
+        trail.secret = secret_in(&checked.value);
         trail.arguments = Remembered::new(checked.text, &checked.value, self.need(session));
         for why in asks {
             trail.decision.ask(HOOK, why);
@@ -225,6 +227,7 @@ impl Engine {
             entry: &entry,
             call: &trail.call,
             arguments: &trail.arguments,
+            secret: trail.secret,
             session,
             stop,
         };

@@ -13,6 +13,7 @@ use crate::stages::arguments::check_as;
 use crate::stages::permit::decide;
 use crate::stages::plan::plan;
 use crate::stages::resolve::{placed, resolve, to_change};
+use crate::stages::taint::secret_in;
 use crate::stop::Stop;
 use crate::{Entry, Session};
 
@@ -66,7 +67,7 @@ impl Engine {
         let checked = check_as(&entry, form, &mut arguments, self.inner.limits.argument_bytes)?;
         let stop = Stop::new(session, None);
         let prepared = plan(&self.inner.workers, &entry, checked.value.clone(), session, &stop).await?;
-        let decision = decide(&*self.inner.policy, offered, &entry, prepared.plan(), session);
+        let decision = decide(&*self.inner.policy, offered, &entry, prepared.plan(), secret_in(&checked.value), session);
         let hooks = self.hooks_about(&entry, &checked.value, Some(prepared.plan()), session);
         Ok(self.explanation(&entry, Some(prepared.plan()), noted(decision, hooks)))
     }

@@ -24,7 +24,7 @@ impl Gate for CallGate {
     fn allows(&self, _call: &CallInfo, effect: &Effect) -> Result<(), ToolError> {
         let plan = Plan::nothing().with(effect.clone());
         let offered = self.policy.offer(&self.entry.candidate(), self.session.caller());
-        let decision = decide(&*self.policy, offered, &self.entry, &plan, &self.session);
+        let decision = decide(&*self.policy, offered, &self.entry, &plan, None, &self.session);
         match decision.verdict {
             Verdict::Allow => Ok(()),
             Verdict::Deny => Err(refused(&decision)),

@@ -46,6 +46,11 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     Cow::Owned(String::from_utf8_lossy(&found.replaced(text.as_bytes())).into_owned())
 }
 
+/// The name of the first secret in a text.
+pub(crate) fn first(text: &str) -> Option<&'static str> {
+    find(text.as_bytes()).secrets.first().map(|secret| secret.name)
+}
+
 /// One secret in a text. What decides that it is one begins at `from`.
 struct Secret {
     name: &'static str,

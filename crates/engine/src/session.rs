@@ -9,7 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::approvals::Questions;
 use crate::permissions::PermissionBroker;
-use crate::stages::guard::{LoopGuard, LoopLimits, Taint};
+use crate::stages::guard::{LoopGuard, LoopLimits};
+use crate::stages::taint::Taint;
 
 /// What happens when a call would complete private data + untrusted content + a way out; strictest last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]

@@ -11,6 +11,7 @@ pub(crate) mod rewrite;
 pub(crate) mod plan;
 
 pub(crate) mod guard;
+pub(crate) mod taint;
 
 pub(crate) mod permit;
 

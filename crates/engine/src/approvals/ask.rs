@@ -50,8 +50,8 @@ impl Asking<'_> {
 
     /// Decides again, because the answer to another question may have allowed this call.
     fn must_ask(&self, decision: &mut Decision) -> Result<bool, ToolError> {
-        let Request { policy, entry, session, .. } = self.request;
-        *decision = decide(policy, self.offered.clone(), entry, self.plan, session);
+        let Request { policy, entry, secret, session, .. } = self.request;
+        *decision = decide(policy, self.offered.clone(), entry, self.plan, secret, session);
         if !entry.definition().permissions.is_empty() {
             decision.pass("host permission", "granted");
         }

@@ -1,14 +1,11 @@
-//! guard: loops that make no progress, and the three facts that together let data leak.
+//! guard: loops that make no progress.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, SystemTime};
 
-use haft_contract::{Arguments, Content, Effect, ErrorKind, Plan, Source, ToolCall, ToolError, ToolOutput};
-use haft_policy::{Change, Decision, Refusal, folded};
-
-use crate::Session;
-use crate::session::TaintPolicy;
+use haft_contract::{Arguments, Content, ErrorKind, ToolCall, ToolError, ToolOutput};
+use haft_policy::folded;
 
 /// After how many attempts with the same outcome the guard speaks up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,52 +151,6 @@ fn hash_outcome(outcome: &Result<ToolOutput, ToolError>) -> u64 {
 /// The note that a repeated result carries.
 pub(crate) fn note(attempt: u32) -> String {
     format!("\n\n(This call has now given the same outcome {attempt} times. Repeating it will not help.)")
-}
-
-/// What a session has done that matters for leaks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Taint {
-    private: bool,
-    untrusted: bool,
-}
-
-impl Taint {
-    /// Remembers what a call that ran has brought in.
-    pub(crate) fn record(&mut self, plan: &Plan, source: &Source) {
-        self.untrusted |= matches!(source, Source::Mcp(_));
-        for effect in plan.effects() {
-            match effect {
-                Effect::Read(_) => self.private = true,
-                // Behind walls a program reads what is here, and nothing from elsewhere reaches it.
-                Effect::Exec(exec) if exec.host.is_walled() => self.private = true,
-                Effect::Connect(_) => self.untrusted = true,
-                Effect::Exec(_) | Effect::Unknown { .. } => (self.private, self.untrusted) = (true, true),
-                _ => {}
-            }
-        }
-    }
-}
-
-/// A call that would complete private data + untrusted content + a way out is put before a person.
-pub(crate) fn taint(session: &Session, plan: &Plan, decision: &mut Decision) {
-    let outward = plan.effects().iter().any(Effect::is_outward);
-    if !outward || session.taint_policy() == TaintPolicy::Off {
-        return;
-    }
-    let mut seen = *session.taint();
-    // What the call itself reads is as private as what was read before.
-    seen.private |= plan.effects().iter().any(|effect| matches!(effect, Effect::Read(_)));
-    if seen != (Taint { private: true, untrusted: true }) {
-        return;
-    }
-    let why = "this session has read private data and seen untrusted content; this call could send data out";
-    if session.taint_policy() == TaintPolicy::Ask {
-        decision.ask("taint guard", why);
-    } else {
-        let to_change = Some(Change::Set { key: "guards.taint".into(), value: "ask".into() });
-        let message = format!("Refused by the taint guard: {why}. Ask the person to make this call in a fresh session.");
-        decision.deny("taint guard", why, Refusal { kind: ErrorKind::PermissionDenied, message, to_change });
-    }
 }
 
 #[cfg(test)]

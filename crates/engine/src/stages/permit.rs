@@ -3,9 +3,9 @@
 use haft_contract::{CallInfo, Plan, Prepared, ToolError};
 use haft_policy::{Decision, Policy, Verdict};
 
-use super::guard;
 use super::resolve::refused;
 use super::settle::Remembered;
+use super::taint;
 use crate::approvals::{Asking, nobody_to_ask};
 use crate::events::EventSink;
 use crate::stop::Stop;
@@ -37,16 +37,26 @@ pub(crate) struct Request<'a> {
     pub(crate) entry: &'a Entry,
     pub(crate) call: &'a CallInfo,
     pub(crate) arguments: &'a Remembered,
+    /// The shape of a secret in them.
+    pub(crate) secret: Option<&'static str>,
     pub(crate) session: &'a Session,
     pub(crate) stop: &'a Stop<'a>,
 }
 
-/// The decision on a plan: the policy's, never looser than what was offered, tightened by the taint guard.
-pub(crate) fn decide(policy: &dyn Policy, offered: Decision, entry: &Entry, plan: &Plan, session: &Session) -> Decision {
+/// The decision on a plan, and on a secret in its arguments: the policy's, never looser than what was offered, tightened by the
+/// taint guard.
+pub(crate) fn decide(
+    policy: &dyn Policy,
+    offered: Decision,
+    entry: &Entry,
+    plan: &Plan,
+    secret: Option<&'static str>,
+    session: &Session,
+) -> Decision {
     let least = offered.verdict;
     let mut decision = policy.permit(offered, &entry.candidate(), plan, session.caller());
     decision.verdict = decision.verdict.max(least);
-    guard::taint(session, plan, &mut decision);
+    taint::judge(session, plan, secret, &mut decision);
     policy.seal(decision)
 }
 
@@ -55,7 +65,7 @@ pub(crate) async fn permit(request: Request<'_>, prepared: Prepared, decision: &
     let plan = prepared.plan();
     let approver = request.session.approver();
     let asking = approver.map(|approver| Asking { approver: &**approver, request, plan, offered: decision.clone() });
-    *decision = decide(request.policy, std::mem::take(decision), request.entry, plan, request.session);
+    *decision = decide(request.policy, std::mem::take(decision), request.entry, plan, request.secret, request.session);
     if decision.verdict == Verdict::Deny {
         return Err(refused(decision));
     }

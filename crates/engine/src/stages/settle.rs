@@ -37,6 +37,8 @@ pub(crate) struct Trail {
     pub(crate) warnings: Vec<String>,
     pub(crate) signature: Option<Signature>,
     pub(crate) changes: bool,
+    /// The shape of a secret in the arguments.
+    pub(crate) secret: Option<&'static str>,
 }
 
 impl Trail {
@@ -59,6 +61,7 @@ impl Trail {
             warnings: Vec::new(),
             signature: session.watches_loops().then(|| Signature::of(call)),
             changes: false,
+            secret: None,
         }
     }
 
@@ -358,7 +361,7 @@ fn clipped(text: &str) -> Option<String> {
 }
 
 /// Names of headers and parameters whose value is a secret, whatever its shape.
-fn names_a_credential(key: &str) -> bool {
+pub(super) fn names_a_credential(key: &str) -> bool {
     const PARTS: &[&str] = &["authorization", "cookie", "api-key", "api_key", "apikey", "password", "secret", "token", "credential"];
     let key = key.to_ascii_lowercase();
     PARTS.iter().any(|part| key.contains(part))

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use haft_contract::{Access, ErrorKind, HttpRequest, Plan, ToolOutput};
+use haft_contract::{Access, Effect, ErrorKind, Exec, ExecHost, HttpRequest, Plan, PlanContext, ToolOutput};
 use haft_engine::{LoopLimits, TaintPolicy};
+use haft_policy::Verdict;
 use haft_testkit::{Reply, ScriptedTool};
 use serde_json::json;
 
@@ -152,6 +153,60 @@ async fn a_call_that_reads_and_sends_at_once_counts_its_own_reading() {
     let harness = setup().tool(both).tool(fetch).session(|builder| builder.access(Access::FullAccess).taint(TaintPolicy::Deny)).build();
     assert!(harness.call("fetch", json!({})).await.is_success());
     assert!(failure(&harness.call("leak", json!({})).await).1.starts_with("Refused by the taint guard"));
+}
+
+#[tokio::test]
+async fn d13_a_program_with_a_way_out_reads_what_is_here_itself() {
+    let connect = |cx: &PlanContext<'_>| cx.connect("CONNECT", "https://example.org/");
+    let fetch = ScriptedTool::new("fetch").plan(move |_, cx| Ok(Plan::nothing().connect(connect(cx)?)));
+    let walled = || {
+        let mut exec = Exec::new("/bin/cat", Vec::new(), "/workspace");
+        exec.host = ExecHost::Sandbox;
+        Plan::nothing().with(Effect::Exec(exec))
+    };
+    let upload = ScriptedTool::new("upload").plan(move |_, cx| Ok(walled().connect(connect(cx)?)));
+    let count = ScriptedTool::new("count").plan(move |_, _| Ok(walled()));
+    let harness =
+        setup().tool(fetch).tool(upload).tool(count).session(|builder| builder.access(Access::FullAccess).taint(TaintPolicy::Deny)).build();
+    assert!(harness.call("fetch", json!({})).await.is_success());
+    assert!(failure(&harness.call("upload", json!({})).await).1.starts_with("Refused by the taint guard"));
+    assert!(harness.call("count", json!({})).await.is_success(), "without a way out it stays open");
+}
+
+#[tokio::test]
+async fn d13_a_secret_in_the_arguments_does_not_go_out_unasked() {
+    let key = "ghp_0123456789abcdefghijklmnopqrstuvwxyz";
+    let long = format!("{} {key}", "x".repeat(100_000));
+    let harness = |policy| {
+        let send = ScriptedTool::new("send").plan(|_, cx| Ok(Plan::nothing().connect(cx.connect("GET", "http://example.org/")?)));
+        let stay = ScriptedTool::new("stay").plans_read();
+        setup().tool(send).tool(stay).session(move |builder| builder.access(Access::FullAccess).taint(policy)).build()
+    };
+    for (tool, arguments, is_held) in [
+        ("send", json!({"path": "a", "url": format!("http://example.org/?k={key}")}), true),
+        ("send", json!({"path": "a", "url": format!("http://{key}.example.org/")}), true),
+        ("send", json!({"path": "a", "body": {"parts": [1, long]}}), true),
+        ("send", json!({"path": "a", "headers": {key: "x"}}), true),
+        ("send", json!({"path": "a", "headers": {"Authorization": format!("Bearer {key}")}}), false),
+        ("send", json!({"path": "a", "url": "http://example.org/?k=v"}), false),
+        ("stay", json!({"path": "a", "text": key}), false),
+    ] {
+        let why = "its arguments hold a secret (github_token), and this call could send it out";
+        let explained = harness(TaintPolicy::Ask);
+        let explained = explained.engine.explain(tool, Some(arguments.clone().into()), &explained.session).await.unwrap();
+        assert_eq!(explained.verdict == Verdict::Ask, is_held, "{tool} {:?}", explained.trace);
+        for (policy, message) in [
+            (TaintPolicy::Ask, is_held.then(|| format!("This call needs a person's approval ({why})"))),
+            (TaintPolicy::Deny, is_held.then(|| format!("Refused by the taint guard: {why}. Make it without the secret."))),
+            (TaintPolicy::Off, None),
+        ] {
+            let result = harness(policy).call(tool, arguments.clone()).await;
+            match message {
+                Some(message) => assert!(failure(&result).1.starts_with(&message), "{:?}", failure(&result)),
+                None => assert!(result.is_success(), "{policy:?} {tool}"),
+            }
+        }
+    }
 }
 
 #[tokio::test]
