@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::harness::World;
 
 /// A server that answers every connection with one text, and counts them.
-fn server(text: &'static str) -> (u16, Arc<AtomicUsize>) {
+pub(crate) fn server(text: &'static str) -> (u16, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (port, count) = (listener.local_addr().unwrap().port(), Arc::new(AtomicUsize::new(0)));
     let counted = Arc::clone(&count);

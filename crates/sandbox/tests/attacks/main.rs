@@ -9,12 +9,14 @@ mod runs;
 mod support;
 mod table;
 
+use std::path::Path;
+
 use haft_sandbox::probe::{self, Finding};
 use haft_sandbox::{Choice, ContainerOptions, Landlock, Policy, Request, SandboxError, pick};
 
 use backend::Backend;
 use support::{Place, is_root, launcher};
-use table::{Attack, Row, TABLE};
+use table::{Attack, Not, Row, TABLE};
 
 fn attacked(backend: &Backend) {
     let findings = probe::run(&*backend.sandbox, &launcher()).unwrap();
@@ -22,8 +24,8 @@ fn attacked(backend: &Backend) {
     let before = place.listing();
     for row in TABLE {
         let Row { id, name, attack, not } = row;
-        if let Some((_, reason)) = not.iter().find(|(backend_name, _)| *backend_name == backend.name()) {
-            println!("{id} {name}: does not apply to {}: {reason}", backend.name());
+        if let Some(Not { reason, instead, .. }) = not.iter().find(|not| not.backend == backend.name()) {
+            println!("{id} {name}: does not apply to {}: {reason} {instead:?}", backend.name());
             continue;
         }
         match attack {
@@ -34,7 +36,10 @@ fn attacked(backend: &Backend) {
             }
             Attack::Probes(names) => names.split_whitespace().for_each(|probe| held(&findings, probe)),
             Attack::Run(made) => made(backend),
-            Attack::Elsewhere(whence) => println!("{id} {name}: not the sandbox's, see {whence}"),
+            Attack::Elsewhere(tests) => {
+                println!("{id} {name}: not the sandbox's, see {tests:?}");
+                continue;
+            }
         }
         println!("{id} {name}: held by {}", backend.name());
     }
@@ -105,6 +110,16 @@ fn every_case_and_every_attempt_is_in_the_table() {
     let findings = probe::run(&*Backend::bubblewrap().sandbox, &launcher()).unwrap();
     let missing: Vec<_> = findings.iter().filter(|finding| !named(&finding.probe)).collect();
     assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn every_test_that_the_table_points_to_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for named in table::named() {
+        let (file, function) = named.split_once("::").unwrap();
+        let source = std::fs::read_to_string(root.join(file)).unwrap_or_else(|error| panic!("{named}: {error}"));
+        assert!(source.contains(&format!("fn {function}(")), "{named} is not there");
+    }
 }
 
 #[test]

@@ -11,16 +11,23 @@ pub(crate) enum Attack {
     Probes(&'static str),
     /// More than a script can do; it panics where something got through.
     Run(fn(&Backend)),
-    /// Not the sandbox's to hold, and where it is held.
-    Elsewhere(&'static str),
+    /// Not the sandbox's to hold, and the tests that show who holds it, as `file::function`.
+    Elsewhere(&'static [&'static str]),
 }
 
 pub(crate) struct Row {
     pub(crate) id: &'static str,
     pub(crate) name: &'static str,
     pub(crate) attack: Attack,
-    /// Backends to which it does not apply, each with the reason.
-    pub(crate) not: &'static [(&'static str, &'static str)],
+    /// Backends to which it does not apply.
+    pub(crate) not: &'static [Not],
+}
+
+/// A backend to which an attack does not apply, the reason, and the tests that show it instead, as `file::function`.
+pub(crate) struct Not {
+    pub(crate) backend: &'static str,
+    pub(crate) reason: &'static str,
+    pub(crate) instead: &'static [&'static str],
 }
 
 const fn script(id: &'static str, name: &'static str, script: &'static str) -> Row {
@@ -29,17 +36,37 @@ const fn script(id: &'static str, name: &'static str, script: &'static str) -> R
 const fn probes(id: &'static str, name: &'static str, names: &'static str) -> Row {
     Row { id, name, attack: Attack::Probes(names), not: &[] }
 }
-const fn run(id: &'static str, name: &'static str, made: fn(&Backend), not: &'static [(&'static str, &'static str)]) -> Row {
+const fn run(id: &'static str, name: &'static str, made: fn(&Backend), not: &'static [Not]) -> Row {
     Row { id, name, attack: Attack::Run(made), not }
 }
-const fn elsewhere(id: &'static str, name: &'static str, whence: &'static str) -> Row {
-    Row { id, name, attack: Attack::Elsewhere(whence), not: &[] }
+const fn elsewhere(id: &'static str, name: &'static str, tests: &'static [&'static str]) -> Row {
+    Row { id, name, attack: Attack::Elsewhere(tests), not: &[] }
+}
+const fn not_container(reason: &'static str, instead: &'static [&'static str]) -> Not {
+    Not { backend: "container", reason, instead }
 }
 
-/// Held by whom the container was started with, and shown by the tests of the binary.
-const ENGINE: &[(&str, &str)] =
-    &[("container", "an engine that is missing is tried through the binary, whose PATH can be set: suite::backends")];
-const STAGES: &[(&str, &str)] = &[("container", "it has one stage, the keeper, and that is broken in suite::leftovers of the binary")];
+const ENGINE: &[Not] = &[not_container(
+    "an engine that is missing is tried through the binary, whose PATH can be set",
+    &["crates/cli/tests/suite/container.rs::what_cannot_be_had_is_refused_with_what_to_do"],
+)];
+const STAGES: &[Not] = &[not_container(
+    "it has one stage, the keeper, and that is broken",
+    &["crates/cli/tests/suite/leftovers.rs::c07_nothing_stays_of_containers"],
+)];
+const TERMINAL: &[Not] = &[not_container(
+    "it gives no terminal, and the result of the call says so",
+    &["crates/builtin/src/runtime/exec/tests.rs::a_terminal_that_cannot_be_given_is_said"],
+)];
+const DEVICES: &[Not] = &[not_container("its /dev is its own, and gone with it", &[])];
+
+/// Every test that the table points to.
+pub(crate) fn named() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().flat_map(|row| {
+        let elsewhere = if let Attack::Elsewhere(tests) = row.attack { tests } else { &[] };
+        elsewhere.iter().chain(row.not.iter().flat_map(|not| not.instead)).copied()
+    })
+}
 
 #[rustfmt::skip] // one attack a line
 pub(crate) const TABLE: &[Row] = &[
@@ -68,16 +95,16 @@ pub(crate) const TABLE: &[Row] = &[
     run("C10", "a sandbox that cannot be had", runs::unavailable, ENGINE),
     run("C11", "each stage broken in turn", runs::broken_stages, STAGES),
     run("C11", "killed at any moment of its start", runs::killed_early, &[]),
-    run("C12", "the same walls with a terminal", runs::with_terminal, &[("container", "it gives no terminal, and the result of the call says so")]),
-    elsewhere("C12", "hooks, jobs in the background, helpers", "crates/cli/tests/suite/attacks.rs"),
+    run("C12", "the same walls with a terminal", runs::with_terminal, TERMINAL),
+    elsewhere("C12", "jobs in the background, terminals", &["crates/cli/tests/suite/attacks.rs::c12_every_way_to_start_a_command_has_the_same_walls"]),
     run("C13", "secrets in the environment", runs::environment, &[]),
-    elsewhere("C14", "a link that is planted for the tools outside", "crates/cli/tests/suite/attacks.rs"),
-    elsewhere("C15", "files that other programs run on their own", "crates/cli/tests/suite/attacks.rs"),
+    elsewhere("C14", "a link that is planted for the tools outside", &["crates/cli/tests/suite/attacks.rs::c14_a_planted_link_leads_nowhere"]),
+    elsewhere("C15", "files that other programs run on their own", &["crates/cli/tests/suite/changes.rs::secrets_and_what_others_run_are_told_apart"]),
     probes("--", "files outside, protected, secret", "write_workspace write_outside write_system write_kernel write_protected rename_protected create_protected replace_protected read_secret open_devices"),
     script("--", "the kernel's settings", "for f in /proc/sys/kernel/core_pattern /proc/sys/vm/drop_caches /proc/sysrq-trigger; do (: >>$f) 2>/dev/null && echo $f; done; echo held"),
     script("--", "control groups", "find /sys/fs/cgroup \\( -name cgroup.procs -o -name tasks \\) 2>/dev/null | while read f; do (echo 0 >$f) 2>/dev/null && echo $f; done; echo held"),
     script("--", "writes to the system", "for d in / /etc /usr /usr/bin /bin /var /home /root /opt /sys \"$OUT\"; do (: >$d/haft-x) 2>/dev/null && echo $d; done; echo held"),
-    Row { id: "--", name: "files among the devices", attack: Attack::Script("(: >/dev/haft-x) 2>/dev/null && echo written; echo held"), not: &[("container", "its /dev is its own, and gone with it")] },
+    Row { id: "--", name: "files among the devices", attack: Attack::Script("(: >/dev/haft-x) 2>/dev/null && echo written; echo held"), not: DEVICES },
     script("--", "a secret file", "cat \"$OUT/secret\" 2>/dev/null; cat .env 2>/dev/null; echo held"),
     script("--", "a secret directory", "ls keys 2>/dev/null; cat keys/id 2>/dev/null; echo held"),
     script("--", "a secret that is moved away", "mv keys k2 2>/dev/null; mv .env e2 2>/dev/null; cat k2/id e2 2>/dev/null; cp .env e3 2>/dev/null && cat e3; rm -f e3; echo held"),
