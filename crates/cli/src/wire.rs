@@ -274,7 +274,7 @@ impl Wire {
         let Following { jobs, waits } = following;
         let shell = haft_host::ShellOptions { jobs, waits, ..shell::options(&self.settings.config, &self.settings.data_folder, calls)? };
         let host = LocalHost::new(Arc::clone(&files) as _, HostOptions { network, alert_log });
-        Ok(Arc::new(host.with_helpers(shell.launcher.clone(), hidden).with_shell(shell, files)))
+        Ok(Arc::new(host.with_helpers(&shell, hidden).with_shell(shell, files)))
     }
 
     /// How commands run here.

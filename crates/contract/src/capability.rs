@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use crate::tree::NamesOnly;
 use crate::{
-    AsideLimits, CommandSpec, Connect, Effect, ErrorKind, FileInfo, HopJudge, Host, HttpRequest, HttpResponse, Job, JobOptions,
+    AsideLimits, CommandSpec, Connect, Effect, ErrorKind, FileInfo, Helped, HopJudge, Host, HttpRequest, HttpResponse, Job, JobOptions,
     LocalOffset, Notice, ProcessOutput, Reader, SpillWriter, SystemFacts, ToolContext, ToolError, TreeOptions, TreeVisitor, Walked,
     WriteMode, Written,
 };
@@ -163,7 +163,7 @@ impl Processes<'_> {
         self.cx.host().processes().run(command, self.cx.cancellation().clone()).await
     }
     /// Runs a stage of this very program on data that may be hostile; it reaches nothing, so nothing is planned.
-    pub async fn aside(&self, stage: &'static str, input: Vec<u8>, limits: AsideLimits) -> Result<ProcessOutput, ToolError> {
+    pub async fn aside(&self, stage: &'static str, input: Vec<u8>, limits: AsideLimits) -> Result<Helped, ToolError> {
         alive(self.cx)?;
         self.cx.host().processes().aside(stage, input, limits, self.cx.cancellation().clone()).await
     }

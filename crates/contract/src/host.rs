@@ -297,19 +297,31 @@ pub struct AsideLimits {
     pub output: usize,
 }
 
+/// What a helper said, and behind which walls it ran.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Helped {
+    /// How it ended.
+    pub output: ProcessOutput,
+    /// The walls, in words; `none` where the person wants none.
+    pub walls: String,
+    /// What these walls do not hold, and why no better ones stand; empty where they hold all.
+    pub lacks: Vec<String>,
+}
+
 /// Runs programs; none outlives its call.
 pub trait ProcessRunner: Send + Sync {
     /// Runs one to its end, its timeout, or the cancellation.
     fn run(&self, command: CommandSpec, cancel: CancellationToken) -> BoxFuture<'_, Result<ProcessOutput, ToolError>>;
     /// Runs a stage of this very program on data that may be hostile, as a helper: it sees no files of the session and no
-    /// network, and whatever becomes of it is an answer. It needs no plan, because it reaches nothing.
+    /// network, and whatever becomes of it is an answer. It needs no plan, because it reaches nothing. Walls that are
+    /// required and cannot be had are an error, as they are for a line of shell.
     fn aside(
         &self,
         stage: &'static str,
         input: Vec<u8>,
         limits: AsideLimits,
         cancel: CancellationToken,
-    ) -> BoxFuture<'_, Result<ProcessOutput, ToolError>> {
+    ) -> BoxFuture<'_, Result<Helped, ToolError>> {
         let _ = (stage, input, limits, cancel);
         Box::pin(std::future::ready(Err(ToolError::new(ErrorKind::SandboxUnavailable, "This host starts no helpers."))))
     }

@@ -41,7 +41,7 @@ pub use effect::{Connect, Effect, Exec, ExecHost, ExecNature, Extent, Need, Path
 pub use error::{ErrorKind, ToolError};
 pub use hook::{HookEvent, OnFailure};
 pub use host::{
-    AsideLimits, Body, Clock, CommandSpec, FileInfo, FileKind, FileSystem, HopJudge, Host, HttpClient, HttpRequest, HttpResponse,
+    AsideLimits, Body, Clock, CommandSpec, FileInfo, FileKind, FileSystem, Helped, HopJudge, Host, HttpClient, HttpRequest, HttpResponse,
     LocalOffset, Notice, Notifier, PreImage, ProcessOutput, ProcessRunner, Reader, SpillFile, SpillWriter, SystemFacts, SystemInfo,
     WriteMode, Written,
 };

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use haft_contract::{Clock, FileSystem, Host, HttpClient, Notifier, ProcessRunner, SystemInfo};
-use haft_sandbox::Launcher;
 
 use crate::{GuardedClient, LocalFiles, LocalNotifier, LocalProcesses, LocalSystem, NetworkRules, ShellOptions, SystemClock};
 
@@ -50,10 +49,11 @@ impl LocalHost {
         self.processes = self.processes.with_shell(options, files, Arc::clone(&self.http));
         self
     }
-    /// With helpers, which see nothing of these paths. They are started from a program whose `main` begins with
-    /// [`launcher::main_if_asked`](haft_sandbox::launcher::main_if_asked) and with what knows their stages.
-    pub fn with_helpers(mut self, launcher: Launcher, hidden: Vec<PathBuf>) -> Self {
-        self.processes = self.processes.with_helpers(launcher, hidden);
+    /// With helpers, which see nothing of these paths, and have walls where commands have them. The launcher of these options is
+    /// a program whose `main` begins with [`launcher::main_if_asked`](haft_sandbox::launcher::main_if_asked) and with what knows
+    /// their stages.
+    pub fn with_helpers(mut self, options: &ShellOptions, hidden: Vec<PathBuf>) -> Self {
+        self.processes = self.processes.with_helpers(options, hidden);
         self
     }
 }

@@ -38,10 +38,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_contract::{
-    AsideLimits, BoxFuture, ChangeSets, CommandSpec, ErrorKind, Exec, Job, JobOptions, JobScope, JobStatus, Line, LineRequest,
+    AsideLimits, BoxFuture, ChangeSets, CommandSpec, ErrorKind, Exec, Helped, Job, JobOptions, JobScope, JobStatus, Line, LineRequest,
     ProcessOutput, ProcessRunner, ToolError, visible,
 };
-use haft_sandbox::Launcher;
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStdin, Command};
 use tokio_util::sync::CancellationToken;
@@ -71,9 +70,9 @@ impl LocalProcesses {
     pub(crate) fn with_shell(self, options: ShellOptions, files: Arc<LocalFiles>, http: Arc<GuardedClient>) -> Self {
         Self { lines: Some(Arc::new(Lines::new(options, files, http))), ..self }
     }
-    /// With helpers that are started from this program, and see nothing of these paths.
-    pub fn with_helpers(self, launcher: Launcher, hidden: Vec<PathBuf>) -> Self {
-        Self { helpers: Some(Arc::new(Helpers::new(launcher, hidden))), ..self }
+    /// With helpers that are started as commands are, and see nothing of these paths.
+    pub(crate) fn with_helpers(self, options: &ShellOptions, hidden: Vec<PathBuf>) -> Self {
+        Self { helpers: Some(Arc::new(Helpers::new(options, hidden))), ..self }
     }
     fn lines(&self) -> Result<&Lines, ToolError> {
         self.lines.as_deref().ok_or_else(|| ToolError::new(ErrorKind::SandboxUnavailable, "This host runs no shell lines."))
@@ -90,7 +89,7 @@ impl ProcessRunner for LocalProcesses {
         input: Vec<u8>,
         limits: AsideLimits,
         cancel: CancellationToken,
-    ) -> BoxFuture<'_, Result<ProcessOutput, ToolError>> {
+    ) -> BoxFuture<'_, Result<Helped, ToolError>> {
         match &self.helpers {
             Some(helpers) => Box::pin(Arc::clone(helpers).run(stage, input, limits, cancel)),
             None => Box::pin(std::future::ready(Err(aside::none()))),

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use haft_contract::{
-    AsideLimits, BoxFuture, CommandSpec, Effect, ErrorKind, Exec, ExecHost, Job, JobOptions, JobStatus, Line, LineLimits, LineRequest,
-    ProcessOutput, ProcessRunner, Program, Takes, ToolError,
+    AsideLimits, BoxFuture, CommandSpec, Effect, ErrorKind, Exec, ExecHost, Helped, Job, JobOptions, JobStatus, Line, LineLimits,
+    LineRequest, ProcessOutput, ProcessRunner, Program, Takes, ToolError,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -16,7 +16,7 @@ use crate::sync::lock;
 use crate::{FakeFiles, Script, StartedLine};
 
 /// What a helper does with its stage, its input and its limits.
-type Helper = Box<dyn Fn(&'static str, Vec<u8>, AsideLimits) -> ProcessOutput + Send + Sync>;
+type Helper = Box<dyn Fn(&'static str, Vec<u8>, AsideLimits) -> Helped + Send + Sync>;
 
 /// Programs that are written down instead of started; each takes the next scripted output, and each line of shell the next
 /// script.
@@ -62,7 +62,7 @@ impl FakeProcesses {
         lock(&self.started).clone()
     }
     /// Does the work of helpers in this process; without it there are none.
-    pub fn help_with(&self, helper: impl Fn(&'static str, Vec<u8>, AsideLimits) -> ProcessOutput + Send + Sync + 'static) {
+    pub fn help_with(&self, helper: impl Fn(&'static str, Vec<u8>, AsideLimits) -> Helped + Send + Sync + 'static) {
         *lock(&self.helper) = Some(Box::new(helper));
     }
     /// Scripts the next line of shell that has none yet.
@@ -125,7 +125,7 @@ impl ProcessRunner for FakeProcesses {
         input: Vec<u8>,
         limits: AsideLimits,
         _: CancellationToken,
-    ) -> BoxFuture<'_, Result<ProcessOutput, ToolError>> {
+    ) -> BoxFuture<'_, Result<Helped, ToolError>> {
         let output = lock(&self.helper).as_ref().map(|helper| helper(stage, input, limits));
         let none = || ToolError::new(ErrorKind::SandboxUnavailable, "This host starts no helpers.");
         Box::pin(std::future::ready(output.ok_or_else(none)))

@@ -11,7 +11,7 @@ use super::container::root_folder;
 use super::harness::{Ran, World};
 
 /// Runs Haft where this shell script has spoiled the machine first: in namespaces of its own, so nothing of it stays.
-fn run_spoiled(world: &World, unshare: &[&str], spoil: &str, words: &[&str]) -> Ran {
+pub(crate) fn run_spoiled(world: &World, unshare: &[&str], spoil: &str, words: &[&str]) -> Ran {
     let haft = world.command(words);
     let mut command = Command::new("unshare");
     command.args(unshare).args(["sh", "-c", &format!("set -e; {spoil}; exec \"$@\""), "sh"]).arg(haft.get_program()).args(haft.get_args());
@@ -26,7 +26,7 @@ fn script(world: &World, name: &str, text: &str) -> String {
     path.display().to_string()
 }
 
-const MOUNTS: &[&str] = &["--mount"];
+pub(crate) const MOUNTS: &[&str] = &["--mount"];
 const PERSON: &[&str] = &["--user", "--map-root-user", "--mount"];
 const FORBIDDEN: &str = "echo 0 >/proc/sys/user/max_user_namespaces";
 

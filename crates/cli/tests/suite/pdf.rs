@@ -3,8 +3,9 @@
 use std::fs;
 
 use haft_testkit::pdf_document;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::backends::{MOUNTS, run_spoiled};
 use super::harness::World;
 
 /// Deeper than any stack.
@@ -49,4 +50,27 @@ fn one_that_ends_its_reader_ends_nothing_else() {
     world.write("a.pdf", pdf_document(&[&["after it"]], ""));
     let ran = world.run(&["call", "read_file", "--path", "a.pdf"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "--- Page 1 of 1 ---\nafter it\n"), "{ran:?}");
+}
+
+/// C12: a helper is behind the walls that commands are behind, and where those cannot stand it says so or does not run.
+#[test]
+fn c12_a_helper_has_the_walls_that_commands_have() {
+    let world = World::new();
+    world.write("a.pdf", pdf_document(&[&["text"]], ""));
+    let call = ["call", "read_file", r#"{"path":"a.pdf"}"#, "--json"];
+    for (mode, walls) in [("required", "bubblewrap"), ("preferred", "bubblewrap"), ("off", "none")] {
+        world.configure(&format!("sandbox.mode = '{mode}'\n"));
+        let result = world.run(&call).json();
+        assert_eq!((&result["details"]["walls"], &result["details"]["warnings"]), (&json!(walls), &Value::Null), "{mode}: {result}");
+    }
+    let spoil = "mount --bind /dev/null /usr/bin/bwrap";
+    let missing = "the program 'bwrap' is not installed";
+    for mode in ["required", "preferred"] {
+        world.configure(&format!("sandbox.mode = '{mode}'\n"));
+        let result = run_spoiled(&world, MOUNTS, spoil, &call).json();
+        let told = |place: &Value| place.to_string().contains(missing);
+        let refused = result["error_type"] == "sandbox_unavailable" && told(&result["message"]);
+        let weaker = mode == "preferred" && result["details"]["walls"] == "landlock" && told(&result["details"]["warnings"]);
+        assert!(refused || weaker, "{mode}: {result}");
+    }
 }

@@ -4,16 +4,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use haft_contract::{AsideLimits, ErrorKind, ProcessOutput, ToolError};
+use haft_contract::{AsideLimits, ErrorKind, Helped, ToolError};
 use haft_sandbox::{
-    Choice, Command, ContainerOptions, Guard, Launcher, Limits, Network, Policy, Request, Sandbox, Unconfined, Wrapped, usual_secrets,
+    Choice, Command, ContainerOptions, Guard, Limits, Network, Picked, Policy, Request, Sandbox, SandboxError, Unconfined, Wrapped, judge,
+    usual_secrets,
 };
 use tokio::process::Child;
 use tokio_util::sync::CancellationToken;
 
 use super::group::Group;
 use super::spawner::on_lasting_thread;
-use super::{Errand, attend};
+use super::{Errand, ShellOptions, attend};
 
 const OPEN_FILES: u64 = 64;
 const TMP_SIZE: u64 = 1024 * 1024;
@@ -22,15 +23,15 @@ const SYSTEM: &[&str] = &["/usr", "/lib", "/lib64", "/bin", "/proc", "/dev", "/n
 
 /// Starts helpers.
 pub(super) struct Helpers {
-    launcher: Launcher,
+    request: Request,
     hidden: Vec<PathBuf>,
     /// The best that works here: looking takes a while.
-    sandbox: OnceLock<Arc<dyn Sandbox>>,
+    picked: OnceLock<Picked>,
 }
 
 impl std::fmt::Debug for Helpers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Helpers").field("launcher", &self.launcher).finish_non_exhaustive()
+        f.debug_struct("Helpers").field("request", &self.request).finish_non_exhaustive()
     }
 }
 
@@ -40,12 +41,22 @@ struct Started {
     guard: Guard,
     group: Group,
     child: Child,
+    walls: &'static str,
+    lacks: Vec<String>,
 }
 
 impl Helpers {
-    /// Whose helpers see nothing of these paths, nor of the person's own files.
-    pub(super) fn new(launcher: Launcher, hidden: Vec<PathBuf>) -> Self {
-        Self { launcher, hidden, sandbox: OnceLock::new() }
+    /// Whose helpers see nothing of these paths, nor of the person's own files; behind walls wherever commands are.
+    pub(super) fn new(options: &ShellOptions, hidden: Vec<PathBuf>) -> Self {
+        let choice = if options.sandbox == Choice::None { Choice::None } else { Choice::Auto };
+        let request = Request {
+            choice,
+            required: options.required && choice != Choice::None,
+            launcher: options.launcher.clone(),
+            // None: a container has another root, in which this program may not be able to run.
+            container: ContainerOptions::default(),
+        };
+        Self { request, hidden, picked: OnceLock::new() }
     }
 
     /// Runs a stage to its end, its time, or the cancellation.
@@ -55,12 +66,12 @@ impl Helpers {
         input: Vec<u8>,
         limits: AsideLimits,
         cancel: CancellationToken,
-    ) -> Result<ProcessOutput, ToolError> {
+    ) -> Result<Helped, ToolError> {
         if cancel.is_cancelled() {
             return Err(cancelled());
         }
         let started = on_lasting_thread(move || self.start(stage, limits)).await;
-        let Started { guard, group, child } = started.map_err(|error| not_started(&error))??;
+        let Started { guard, group, child, walls, lacks } = started.map_err(|error| not_started(&error))??;
         let errand = Errand { input, output_limit: limits.output, timeout: limits.time };
         let ended = attend(group, child, errand, &cancel).await;
         // It goes wherever there is time for it; nobody waits for more than its end.
@@ -69,45 +80,47 @@ impl Helpers {
         let output = output.ok_or_else(cancelled)?;
         match haft_sandbox::launcher::setup_failure(output.code, &output.stderr) {
             Some(why) => Err(not_started(&why)),
-            None => Ok(output),
+            None => Ok(Helped { output, walls: walls.to_owned(), lacks }),
         }
     }
 
     /// Blocks: it tries sandboxes, and makes control groups.
     fn start(&self, stage: &'static str, limits: AsideLimits) -> Result<Started, ToolError> {
-        let sandbox = self.sandbox();
-        let Wrapped { command, guard } =
-            sandbox.wrap(self.command(stage), &self.policy(&**sandbox, limits)).map_err(|why| not_started(&why))?;
+        let Picked { sandbox, passed, .. } = self.picked().map_err(|why| not_started(&why))?;
+        let policy = self.policy(&**sandbox, limits);
+        let gaps = judge(&**sandbox, &policy, self.request.required).map_err(|why| not_started(&why))?;
+        let Wrapped { command, guard } = sandbox.wrap(self.command(&**sandbox, stage), &policy).map_err(|why| not_started(&why))?;
         let mut command = tokio::process::Command::from(command.to_std());
         let piped = std::process::Stdio::piped;
         command.stdin(piped()).stdout(piped()).stderr(piped());
         let (group, child) = Group::spawn(&mut command).map_err(|error| not_started(&error))?;
-        if sandbox.name() == Unconfined.name() {
+        let is_free = self.request.choice == Choice::None;
+        if is_free {
+            // It is a process of its own still, and what ends it ends nothing else.
             hold(&child, limits).map_err(|error| not_started(&error))?;
         }
-        Ok(Started { guard, group, child })
+        let lacks = if is_free { Vec::new() } else { gaps.into_iter().chain(passed.iter().map(ToString::to_string)).collect() };
+        Ok(Started { guard, group, child, walls: sandbox.name(), lacks })
     }
 
-    /// Without any sandbox a helper is a process of its own still, and what ends it ends nothing else.
-    fn sandbox(&self) -> &Arc<dyn Sandbox> {
-        self.sandbox.get_or_init(|| {
-            let request =
-                Request { choice: Choice::Auto, required: false, launcher: self.launcher.clone(), container: ContainerOptions::default() };
-            haft_sandbox::pick(&request, &Policy::default()).map_or_else(|_| Arc::new(Unconfined) as _, |picked| picked.sandbox)
-        })
+    fn picked(&self) -> Result<&Picked, SandboxError> {
+        match self.picked.get() {
+            Some(picked) => Ok(picked),
+            None => haft_sandbox::pick(&self.request, &Policy::default()).map(|picked| self.picked.get_or_init(|| picked)),
+        }
     }
 
     /// Where its file is hidden with all that lies around it, a program can still be started from itself.
-    fn command(&self, stage: &'static str) -> Command {
-        let confined = cfg!(target_os = "linux") && self.sandbox().name() != Unconfined.name();
-        let program = if confined { Path::new("/proc/self/exe") } else { self.launcher.path() };
+    fn command(&self, sandbox: &dyn Sandbox, stage: &'static str) -> Command {
+        let confined = cfg!(target_os = "linux") && sandbox.name() != Unconfined.name();
+        let program = if confined { Path::new("/proc/self/exe") } else { self.request.launcher.path() };
         Command::new(program, "/").argument(stage)
     }
 
     fn policy(&self, sandbox: &dyn Sandbox, limits: AsideLimits) -> Policy {
         let (masked, read_only) = match sandbox.name() {
             "bubblewrap" => (self.hidden(), Vec::new()),
-            "landlock" => (self.hidden(), vec![self.launcher.path().to_owned()]),
+            "landlock" => (self.hidden(), vec![self.request.launcher.path().to_owned()]),
             _ => (std::env::home_dir().map(|home| usual_secrets(&home)).unwrap_or_default(), Vec::new()),
         };
         let limits = Limits {

@@ -96,7 +96,7 @@ pub(crate) const TABLE: &[Row] = &[
     run("C11", "each stage broken in turn", runs::broken_stages, STAGES),
     run("C11", "killed at any moment of its start", runs::killed_early, &[]),
     run("C12", "the same walls with a terminal", runs::with_terminal, TERMINAL),
-    elsewhere("C12", "jobs in the background, terminals", &["crates/cli/tests/suite/attacks.rs::c12_every_way_to_start_a_command_has_the_same_walls"]),
+    elsewhere("C12", "jobs in the background, terminals, helpers", &["crates/cli/tests/suite/attacks.rs::c12_every_way_to_start_a_command_has_the_same_walls", "crates/cli/tests/suite/pdf.rs::c12_a_helper_has_the_walls_that_commands_have"]),
     run("C13", "secrets in the environment", runs::environment, &[]),
     elsewhere("C14", "a link that is planted for the tools outside", &["crates/cli/tests/suite/attacks.rs::c14_a_planted_link_leads_nowhere"]),
     elsewhere("C15", "files that other programs run on their own", &["crates/cli/tests/suite/changes.rs::secrets_and_what_others_run_are_told_apart"]),

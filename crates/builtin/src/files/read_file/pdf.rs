@@ -11,7 +11,7 @@ pub(crate) mod protocol;
 
 use std::time::Duration;
 
-use haft_contract::{AsideLimits, ErrorKind, ProcessOutput, Reader, ToolContext, ToolError, ToolOutput};
+use haft_contract::{AsideLimits, ErrorKind, Helped, Reader, ToolContext, ToolError, ToolOutput};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
@@ -65,9 +65,9 @@ async fn shown_by(
     let document = whole(name, "a PDF document", head, reader, LARGEST).await?;
     let most = if pages.is_some() { BYTES_WITH_PAGES } else { BYTES };
     let wanted = Wanted::new(pages.unwrap_or_default(), most);
-    let output = helped(name, &wanted, &document, cx).await?;
-    let found = Found::by(&output, &wanted).map_err(|refusal| refused(name, reader.size(), refusal))?;
-    let details = json!({
+    let helped = helped(name, &wanted, &document, cx).await?;
+    let found = Found::by(&helped.output, &wanted).map_err(|refusal| refused(name, reader.size(), refusal))?;
+    let mut details = json!({
         "path": name,
         "kind": "pdf",
         "size": reader.size(),
@@ -75,12 +75,16 @@ async fn shown_by(
         "first_page": found.first_shown(),
         "last_page": found.last_shown(),
         "next_page": found.next(),
+        "walls": helped.walls,
     });
+    if !helped.lacks.is_empty() {
+        details["warnings"] = json!([format!("the walls of the helper were weaker than they should be: {}", helped.lacks.join("; "))]);
+    }
     Ok(ToolOutput::text(with_note(found.text(), found.note())).with_details(details))
 }
 
 /// What a helper says of a document.
-async fn helped(name: &str, wanted: &Wanted, document: &[u8], cx: &ToolContext) -> Result<ProcessOutput, ToolError> {
+async fn helped(name: &str, wanted: &Wanted, document: &[u8], cx: &ToolContext) -> Result<Helped, ToolError> {
     let _room = ROOM.acquire().await.map_err(|error| ToolError::execution(error.to_string()))?;
     // JSON makes at most six bytes of one; each page may have a few words more.
     let limits = AsideLimits { memory: MEMORY, time: PATIENCE, output: 6 * wanted.most + BYTES };

@@ -1,22 +1,26 @@
 use std::time::{Duration, Instant};
 
+use haft_contract::ProcessOutput;
+use haft_sandbox::Launcher;
+
 use super::*;
 
 const LIMITS: AsideLimits = AsideLimits { memory: 256 << 20, time: Duration::from_secs(30), output: 64 * 1024 };
 
-/// Helpers without a sandbox: what is started is a shell, and its stages are scripts.
-fn helpers() -> Arc<Helpers> {
-    let helpers = Helpers::new(Launcher::at("/bin/sh"), Vec::new());
-    helpers.sandbox.get_or_init(|| Arc::new(Unconfined));
-    Arc::new(helpers)
+fn helpers(launcher: &str, sandbox: Choice, required: bool, hidden: Vec<PathBuf>) -> Arc<Helpers> {
+    let usual = ShellOptions::new(Launcher::at(launcher), Path::new("/nowhere"));
+    Arc::new(Helpers::new(&ShellOptions { sandbox, required, ..usual }, hidden))
 }
 
+/// Runs a helper without a sandbox: what is started is a shell, and its stages are scripts.
 async fn run(script: &str, input: &str, limits: AsideLimits, cancel: CancellationToken) -> Result<ProcessOutput, ToolError> {
     let folder = tempfile::tempdir().unwrap();
     let stage = folder.path().join("stage");
     std::fs::write(&stage, script).unwrap();
     let stage: &'static str = Box::leak(stage.to_str().unwrap().into());
-    helpers().run(stage, input.into(), limits, cancel).await
+    let helped = helpers("/bin/sh", Choice::None, false, Vec::new()).run(stage, input.into(), limits, cancel).await?;
+    assert_eq!((helped.walls.as_str(), helped.lacks), ("none", Vec::<String>::new()));
+    Ok(helped.output)
 }
 
 fn output(code: Option<i32>, signal: Option<i32>, stdout: &str) -> ProcessOutput {
@@ -87,11 +91,30 @@ async fn who_cancels_does_not_wait() {
 
 #[tokio::test]
 async fn what_cannot_be_started_says_so() {
-    let nowhere = Helpers::new(Launcher::at("/nowhere/at all"), Vec::new());
-    nowhere.sandbox.get_or_init(|| Arc::new(Unconfined));
-    let error = Arc::new(nowhere).run("stage", Vec::new(), LIMITS, CancellationToken::new()).await.unwrap_err();
+    let nowhere = helpers("/nowhere/at all", Choice::None, false, Vec::new());
+    let error = nowhere.run("stage", Vec::new(), LIMITS, CancellationToken::new()).await.unwrap_err();
     let message = "A helper could not be started: No such file or directory (os error 2).";
     assert_eq!((error.kind(), error.message()), (ErrorKind::SandboxUnavailable, message));
+}
+
+#[tokio::test]
+async fn c10_without_walls_nothing_is_started_unless_the_person_wants_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let stage = folder.path().join("stage");
+    std::fs::write(&stage, format!("touch {}", folder.path().join("ran").display())).unwrap();
+    let stage: &'static str = Box::leak(stage.to_str().unwrap().into());
+    // No sandbox can be started from a shell.
+    for (sandbox, required) in [(Choice::Auto, true), (Choice::Auto, false), (Choice::Container, false)] {
+        let helpers = helpers("/bin/sh", sandbox, required, Vec::new());
+        let told = match helpers.run(stage, Vec::new(), LIMITS, CancellationToken::new()).await {
+            Err(error) if error.kind() == ErrorKind::SandboxUnavailable => error.message().to_owned(),
+            // Where the kernel has it, that needs nothing to start from.
+            Ok(Helped { walls, lacks, .. }) if walls == "landlock" && !required => lacks.join("; "),
+            other => panic!("{sandbox} {required}: {other:?}"),
+        };
+        assert!(told.contains("'bubblewrap' cannot be used"), "{told}");
+        assert!(!folder.path().join("ran").exists(), "{sandbox} {required}");
+    }
 }
 
 #[test]
@@ -101,7 +124,8 @@ fn each_tree_is_hidden_once_and_no_program_goes_without_its_system() {
     std::fs::create_dir_all(root.join("a/b")).unwrap();
     std::fs::create_dir(root.join("a-b")).unwrap();
     let wanted = ["a-b", "a/b", "a", "missing", "a-b"].map(|name| root.join(name));
-    let helpers = Helpers::new(Launcher::at("/bin/sh"), wanted.into_iter().chain(["/", "/usr", "/usr/lib"].map(PathBuf::from)).collect());
+    let wanted = wanted.into_iter().chain(["/", "/usr", "/usr/lib"].map(PathBuf::from)).collect();
+    let helpers = helpers("/bin/sh", Choice::Auto, true, wanted);
     let here: Vec<PathBuf> = helpers.hidden().into_iter().filter(|path| path.starts_with(&root)).collect();
     assert_eq!(here, ["a", "a-b"].map(|name| root.join(name)));
     assert!(helpers.hidden().iter().all(|path| can_be_hidden(path)));

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use haft_contract::{Plan, PlanContext};
+use haft_contract::{Plan, PlanContext, ProcessOutput};
 use haft_testkit::{FakeHost, context_for, expect_error};
 
 use super::helper::{Document, Open, Refusal};
@@ -33,6 +33,10 @@ fn ended(code: i32, stdout: Vec<u8>) -> ProcessOutput {
     ProcessOutput { code: Some(code), signal: None, stdout, stderr: Vec::new(), truncated: false, timed_out: false }
 }
 
+fn walled(output: ProcessOutput) -> Helped {
+    Helped { output, walls: "bubblewrap".into(), lacks: Vec::new() }
+}
+
 /// A host whose helpers are in this process, and read with this library.
 pub(in super::super) fn helped_by(library: Open) -> Arc<FakeHost> {
     let host = FakeHost::new();
@@ -41,7 +45,7 @@ pub(in super::super) fn helped_by(library: Open) -> Arc<FakeHost> {
         let mut said = Vec::new();
         helper::answer(library, &*input, &mut said).unwrap();
         assert!(said.len() <= limits.output);
-        ended(0, said)
+        walled(ended(0, said))
     });
     host
 }
@@ -49,7 +53,7 @@ pub(in super::super) fn helped_by(library: Open) -> Arc<FakeHost> {
 /// A host whose helper ends like this, whatever it is given.
 fn answered(output: ProcessOutput) -> Arc<FakeHost> {
     let host = FakeHost::new();
-    host.processes.help_with(move |_, _, _| output.clone());
+    host.processes.help_with(move |_, _, _| walled(output.clone()));
     host
 }
 
@@ -79,7 +83,7 @@ fn shown_pages(pages: std::ops::RangeInclusive<usize>, total: usize) -> String {
 async fn pages_come_ten_at_a_time_and_twenty_on_request() {
     let content = format!("%PDF-\n{}", numbered(1..=45));
     let size = content.len();
-    let details = |first: usize, last: usize, next: Option<usize>| json!({"path": "f.pdf", "kind": "pdf", "size": size, "total_pages": 45, "first_page": first, "last_page": last, "next_page": next});
+    let details = |first: usize, last: usize, next: Option<usize>| json!({"path": "f.pdf", "kind": "pdf", "size": size, "total_pages": 45, "first_page": first, "last_page": last, "next_page": next, "walls": "bubblewrap"});
     for (pages, range, note, next) in [
         (None, 1..=10, "(Showing pages 1-10 of 45. Continue with pages=\"11-20\".)", Some(11)),
         (Some("3"), 3..=3, "(Showing pages 3-3 of 45. Continue with pages=\"4-4\".)", Some(4)),
@@ -92,6 +96,23 @@ async fn pages_come_ten_at_a_time_and_twenty_on_request() {
     }
     let last = read(script, &content, Some("41-")).await.unwrap();
     assert_eq!(last, ToolOutput::text(shown_pages(41..=45, 45)).with_details(details(41, 45, None)));
+}
+
+#[tokio::test]
+async fn what_the_walls_of_the_helper_lack_is_told() {
+    for (walls, lacks, warnings) in [
+        ("none", &[][..], json!(null)),
+        ("landlock", &["x", "y"], json!(["the walls of the helper were weaker than they should be: x; y"])),
+    ] {
+        let host = FakeHost::new();
+        host.processes.help_with(move |_, input, _| {
+            let mut said = Vec::new();
+            helper::answer(script, &*input, &mut said).unwrap();
+            Helped { output: ended(0, said), walls: walls.into(), lacks: lacks.iter().map(|lack| (*lack).to_owned()).collect() }
+        });
+        let details = read_on(host, true, "%PDF-\none\n", None).await.unwrap().details.unwrap();
+        assert_eq!((&details["walls"], &details["warnings"]), (&json!(walls), &warnings));
+    }
 }
 
 #[tokio::test]
