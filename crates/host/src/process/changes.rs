@@ -1,30 +1,29 @@
 //! Changes that were kept apart from the real files: one private folder for each run, until it is committed or too old.
 
+mod apart;
+mod entries;
+mod folders;
+mod pending;
 mod reading;
 mod steps;
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use haft_contract::{
-    BoxFuture, ChangeSet, ChangeSets, Changes, Claim, ErrorKind, ExecHost, FileChange, Line, LineRequest, PreImage, Side, Takes, ToolError,
-    visible,
-};
-use haft_sandbox::Overlay;
-use ring::rand::{SecureRandom, SystemRandom};
+use haft_contract::{BoxFuture, ChangeSet, ChangeSets, Claim, FileChange, PreImage, Side, ToolError, visible};
 use serde::{Deserialize, Serialize};
 
+pub(super) use self::apart::kept_apart;
+use self::folders::{is_abandoned, remove, write_private};
+pub(super) use self::pending::Pending;
 use super::walls::ChangeOptions;
 use crate::LocalFiles;
 
 /// A set that nobody commits goes after this time, as spills do.
 const LIFETIME: Duration = Duration::from_hours(14 * 24);
-/// A folder without a set, of a run that is not over or was cut off, is left alone for this long.
-const SETTLING: Duration = Duration::from_mins(1);
 /// How many are kept; the oldest give way.
 const MOST_SETS: usize = 64;
 const SET: &str = "set.json";
@@ -56,21 +55,6 @@ impl Stored {
     }
 }
 
-/// A run whose changes are kept apart. Dropped before they were read, they are gone.
-#[derive(Debug)]
-pub(super) struct Pending {
-    id: String,
-    folder: PathBuf,
-    overlay: Overlay,
-    started: SystemTime,
-    session: String,
-    line: String,
-    files: Arc<LocalFiles>,
-    /// Says to others that the run is not over.
-    _lock: File,
-    is_kept: bool,
-}
-
 impl Sets {
     pub(super) fn new(options: ChangeOptions, files: Arc<LocalFiles>) -> Self {
         Self { options, files, recent: Mutex::default() }
@@ -78,23 +62,8 @@ impl Sets {
 
     /// A folder for a run that may change these roots. Blocks.
     pub(super) fn begin(&self, session: &str, line: &str, roots: &[PathBuf]) -> Result<Pending, ToolError> {
-        let failed = |error: io::Error| {
-            let folder = self.options.folder.display();
-            ToolError::execution(format!("The command was not run: its changes cannot be kept apart in '{folder}': {error}."))
-                .with_source(error)
-        };
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.options.folder).map_err(failed)?;
         self.prune();
-        let id = random_id().map_err(failed)?;
-        let folder = self.options.folder.join(&id);
-        DirBuilder::new().mode(0o700).create(&folder).map_err(failed)?;
-        let lock = File::open(&folder).and_then(|lock| lock.lock_shared().map(|()| lock)).map_err(failed)?;
-        let overlay = Overlay::prepare(&folder, roots).map_err(|error| {
-            remove(&folder);
-            super::walls::unavailable(error)
-        })?;
-        let (started, files) = (SystemTime::now(), Arc::clone(&self.files));
-        Ok(Pending { id, folder, overlay, started, session: session.to_owned(), line: line.to_owned(), files, _lock: lock, is_kept: false })
+        Pending::begin(&self.options.folder, session, line, roots, Arc::clone(&self.files))
     }
 
     /// Removes what is too old, too much, or was left by a run that was cut off. What cannot be removed is tried again.
@@ -182,46 +151,6 @@ impl Sets {
     }
 }
 
-impl Pending {
-    pub(super) fn overlay(&self) -> &Overlay {
-        &self.overlay
-    }
-
-    /// Reads what the run has changed, and keeps it. Blocks.
-    pub(super) fn read(mut self) -> Result<Arc<ChangeSet>, String> {
-        self.overlay.settle();
-        let found = reading::read(self.overlay.layers(), &self.files, self.started);
-        let set = ChangeSet {
-            id: self.id.clone(),
-            session: self.session.clone(),
-            workspace: self.files.root().to_owned(),
-            line: self.line.clone(),
-            made: SystemTime::now(),
-            changes: found.changes,
-            refused: found.refused,
-        };
-        if !set.changes.is_empty() {
-            self.keep(&set).map_err(|error| format!("its changes cannot be kept in '{}': {error}", self.folder.display()))?;
-        }
-        Ok(Arc::new(set))
-    }
-
-    fn keep(&mut self, set: &ChangeSet) -> io::Result<()> {
-        let layers = self.overlay.layers().iter().map(|layer| (layer.lower.clone(), layer.upper.clone())).collect();
-        write_private(&self.folder.join(SET), &serde_json::to_vec(&Stored { set: set.clone(), layers })?)?;
-        self.is_kept = true;
-        Ok(())
-    }
-}
-
-impl Drop for Pending {
-    fn drop(&mut self) {
-        if !self.is_kept {
-            remove(&self.folder);
-        }
-    }
-}
-
 impl ChangeSets for Sets {
     fn find(&self, id: &str) -> Result<Arc<ChangeSet>, ToolError> {
         let newest = (id == LAST).then(|| self.newest()).flatten();
@@ -251,7 +180,7 @@ impl ChangeSets for Sets {
 
 fn first_bytes(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    reading::open(path)?.take(most as u64).read_to_end(&mut bytes)?;
+    entries::open(path)?.take(most as u64).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -283,67 +212,6 @@ impl Claim for Claimed {
             drop(clear.await);
         })
     }
-}
-
-fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
-    io::Write::write_all(&mut file, bytes)
-}
-
-fn random_id() -> io::Result<String> {
-    let mut random = [0; 10];
-    SystemRandom::new().fill(&mut random).map_err(|_| io::Error::other("the machine has no random numbers"))?;
-    Ok(format!("{NAME}{}", crate::files::hex_of(&random)))
-}
-
-fn is_abandoned(folder: &Path) -> bool {
-    let is_old =
-        fs::metadata(folder).and_then(|metadata| metadata.modified()).is_ok_and(|made| made.elapsed().is_ok_and(|age| age > SETTLING));
-    is_old && File::open(folder).is_ok_and(|lock| lock.try_lock().is_ok())
-}
-
-/// Removes a folder, even where a command has shut a directory of its own. What is left is tried again with the next run.
-fn remove(folder: &Path) {
-    if fs::remove_dir_all(folder).is_err() {
-        open_all(folder);
-        fs::remove_dir_all(folder).ok();
-    }
-}
-
-fn open_all(folder: &Path) {
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).ok();
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            open_all(&entry.path());
-        }
-    }
-}
-
-/// The same line, with what becomes of its changes. What has to be kept apart and cannot be is refused.
-pub(super) fn kept_apart(line: Line, request: &LineRequest, configured: Changes) -> Result<Line, ToolError> {
-    let host = line.shell().host;
-    let changes = match request.dry_run {
-        true => Changes::Review,
-        false if host.is_walled() => configured,
-        false => Changes::Direct,
-    };
-    let why = match (changes, host, &request.program) {
-        (Changes::Direct, ..) => return Ok(line),
-        (_, ExecHost::Sandbox, Some(program)) if program.takes == Takes::Input => {
-            "this program goes on between calls, and never comes to an end"
-        }
-        (_, ExecHost::Sandbox, _) => return Ok(line.with_changes(changes)),
-        (_, ExecHost::Container, _) => "it would run in a container",
-        _ => "it would run outside the sandbox",
-    };
-    Err(ToolError::new(
-        ErrorKind::SandboxUnavailable,
-        format!(
-            "The command was not run: its changes are to be kept apart (dry_run, or exec.changes = \"{}\"), which the sandbox alone can do, \
-             and {why}. Use exec without 'host', with the sandbox on (sandbox.backend = \"bubblewrap\"); or run it without dry_run.",
-            changes.as_str()
-        ),
-    ))
 }
 
 #[cfg(test)]

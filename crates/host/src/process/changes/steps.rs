@@ -8,8 +8,7 @@ use std::time::SystemTime;
 
 use haft_contract::{ChangeDeed, EntryKind, FileChange, PreImage};
 
-use super::Stored;
-use super::reading;
+use super::{Stored, entries};
 
 /// What the owner of a directory needs to work in it.
 const OPEN: u32 = 0o700;
@@ -80,7 +79,7 @@ impl Read for Late {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(reading::open(&self.path)?),
+            none => none.insert(entries::open(&self.path)?),
         };
         file.read(buffer)
     }

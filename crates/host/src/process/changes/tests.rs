@@ -1,6 +1,8 @@
+use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
+use std::time::SystemTime;
 
-use haft_contract::{ChangeDeed, ChangeSets, EntryKind};
+use haft_contract::{ChangeDeed, ChangeSets, Changes, EntryKind};
 
 use super::*;
 use crate::WorkspaceOptions;
