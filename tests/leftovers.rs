@@ -23,10 +23,6 @@ impl Run {
         Self { folder, processes: Vec::new(), elsewhere: Vec::new() }
     }
 
-    fn temporary(&self) -> PathBuf {
-        self.folder.join("t")
-    }
-
     fn leave_process(&mut self, command: &mut Command) -> u32 {
         let child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         let number = child.id();
@@ -78,10 +74,10 @@ impl Drop for Run {
 #[test]
 fn leftovers_are_listed_by_name_and_fail_the_run() {
     let mut run = Run::begin();
-    let (temporary, marker) = (run.temporary(), format!("haft-left-{}", std::process::id()));
+    let (temporary, marker) = (run.folder.clone(), format!("haft-left-{}", std::process::id()));
     let mut expected = Vec::new();
     // `cat` ends when nobody holds its input any more, also if this test is killed.
-    let by_environment = run.leave_process(Command::new("cat").arg("-").env_clear().env("HOME", temporary.join("home")));
+    let by_environment = run.leave_process(Command::new("cat").arg("-").env_clear().env("TMPDIR", &temporary));
     let by_folder = run.leave_process(Command::new("cat").arg("-u").env_clear().current_dir(&temporary));
     let marked = format!("__haft_sandbox_{}", "test");
     let by_name = run.leave_process(Command::new("sh").args(["-c", "read line", &marked, &marker]).env_clear().current_dir("/"));
@@ -111,14 +107,14 @@ fn leftovers_are_listed_by_name_and_fail_the_run() {
 /// In a mount namespace of its own, where it harms nobody.
 #[test]
 fn leftovers_that_are_mounted_are_listed_and_never_removed() {
-    let script = "set -e; folder=$(\"$0\" before); mkdir \"$folder/t/place\" \"$folder/theirs\"; touch \"$folder/theirs/file\"
-        mount --bind \"$folder/theirs\" \"$folder/t/place\"; code=0; \"$0\" after \"$folder\" 1 || code=$?
-        ls \"$folder/theirs\"; umount \"$folder/t/place\"; rm -r \"$folder\"; echo \"$folder\"; exit $code";
+    let script = "set -e; folder=$(\"$0\" before); mkdir \"$folder/place\" \"$folder/theirs\"; touch \"$folder/theirs/file\"
+        mount --bind \"$folder/theirs\" \"$folder/place\"; code=0; \"$0\" after \"$folder\" 1 || code=$?
+        ls \"$folder/theirs\"; umount \"$folder/place\"; rm -r \"$folder\"; echo \"$folder\"; exit $code";
     let output = Command::new("unshare").args(["--user", "--map-root-user", "--mount", "sh", "-c", script, SCRIPT]).output().unwrap();
     let written = String::from_utf8_lossy(&output.stdout);
     let (kept, folder) = written.trim_end().split_once('\n').unwrap_or_else(|| panic!("{output:?}"));
     assert_eq!((output.status.code(), kept), (Some(1), "file"), "{output:?}");
-    let mount = format!("mount {folder}/t/place");
+    let mount = format!("mount {folder}/place");
     assert_eq!(Run::listed(&output, &["mount /"]), [mount], "{output:?}");
     assert!(String::from_utf8_lossy(&output.stderr).contains("is kept, because something is mounted in it"), "{output:?}");
 }
@@ -131,8 +127,8 @@ fn leftovers_are_not_what_goes_by_itself_or_was_there_before() {
     earlier.leave_group(&marker);
     let mut run = Run::begin();
     let mut command = Command::new("sh");
-    command.args(["-c", "sleep 1; rm -r .tmp123456"]).current_dir(run.temporary());
-    fs::create_dir(run.temporary().join(".tmp123456")).unwrap();
+    command.args(["-c", "sleep 1; rm -r .tmp123456"]).current_dir(&run.folder);
+    fs::create_dir(run.folder.join(".tmp123456")).unwrap();
     run.leave_process(&mut command);
     let output = run.end("20");
     assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr)), (Some(0), "".into()));

@@ -3,6 +3,7 @@
 mod binds;
 mod engine;
 mod entered;
+mod removal;
 mod running;
 
 use std::ffi::OsString;
@@ -11,6 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use engine::Engine;
+#[cfg(target_os = "linux")]
+pub(crate) use removal::remove;
 pub(crate) use running::Running;
 
 use crate::command::Command;
@@ -136,7 +139,7 @@ impl Sandbox for Container {
         }
         arguments.push(command.program.into());
         arguments.extend(command.arguments);
-        let running = Running::new(&self.client, self.client.removal().iter().copied().chain([&*name]));
+        let running = Running::new(&self.client, &name, self.client.removal().iter().copied().chain([&*name]));
         let command = running.watched(self.client.command(arguments), &self.launcher)?;
         Ok(Wrapped { command, guard: Guard { placeholders: plan.take_placeholders(), ..Guard::of(running) } })
     }

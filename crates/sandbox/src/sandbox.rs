@@ -53,7 +53,6 @@ pub struct Wrapped {
 #[must_use = "it must live until the command has ended"]
 pub struct Guard {
     // In the order in which they go: what is mounted upon a placeholder must be gone before it.
-    #[expect(dead_code, reason = "kept for its end")]
     pub(crate) container: Option<Running>,
     /// The spawned process has one child, the first of a namespace, beneath which all others are.
     #[cfg(target_os = "linux")]
@@ -80,6 +79,10 @@ impl Guard {
         if self.namespace {
             return ending::end(process, grace).map(|()| true);
         }
+        if let Some(container) = &self.container {
+            container.end();
+            return Ok(true);
+        }
         let _ = (process, grace);
         Ok(false)
     }
@@ -90,6 +93,9 @@ impl Guard {
     /// # Errors
     /// Where the process may not be killed.
     pub fn kill(&self, process: u32) -> io::Result<()> {
+        if let Some(container) = &self.container {
+            container.end();
+        }
         #[cfg(target_os = "linux")]
         return ending::kill(process);
         #[cfg(not(target_os = "linux"))]

@@ -62,7 +62,7 @@ impl Sandbox for Entered {
         arguments.extend([self.container.clone().into(), command.program.into()]);
         arguments.extend(command.arguments);
         let end = end_of(&run);
-        let running = Running::new(&self.client, ["exec", &self.container, "/bin/sh", "-c", &end]);
+        let running = Running::new(&self.client, &run, ["exec", &self.container, "/bin/sh", "-c", &end]);
         let command = running.watched(self.client.command(arguments), &self.launcher)?;
         Ok(Wrapped { command, guard: Guard::of(running) })
     }

@@ -35,7 +35,7 @@ fn every_door_is_shut_by_default() {
     let keep = if rustix::process::geteuid().is_root() { "" } else { " --userns keep-id" };
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let expected = format!(
-        "__haft_sandbox_keeper {{\"host\":{host},\"end\":[\"/usr/bin/podman\",\"rm\",\"--force\",\"--time\",\"0\",\"{name}\"]}} /usr/bin/podman \
+        "__haft_sandbox_keeper {{\"host\":{host},\"name\":\"{name}\",\"end\":[\"/usr/bin/podman\",\"rm\",\"--force\",\"--time\",\"0\",\"{name}\"]}} /usr/bin/podman \
          --runtime runc run --rm --interactive --init=false --pull=never --network none --read-only --cap-drop ALL --security-opt \
          no-new-privileges --ipc private --hostname haft --log-driver none --name {name} --security-opt seccomp=haft --user {user}:{group}{keep} --memory 1024 \
          --memory-swap 1024 --pids-limit 7 --ulimit nofile=9:9 --ulimit nproc=7:7 --ulimit fsize=5:5 --ulimit cpu=3:3 --ulimit core=0:0 \

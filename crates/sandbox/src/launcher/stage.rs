@@ -21,6 +21,7 @@ const TERMINAL: &str = "__haft_sandbox_terminal";
 pub(super) const WAITER: &str = "__haft_sandbox_waiter";
 const INNER: &str = "__haft_sandbox_inner";
 const KEEPER: &str = "__haft_sandbox_keeper";
+const WARDEN: &str = "__haft_sandbox_warden";
 pub(super) const RELAY: &str = "__haft_sandbox_relay";
 pub(crate) const PROBE: &str = "__haft_sandbox_probe";
 
@@ -43,6 +44,10 @@ impl Launcher {
         let environment = environment::carry(command.environment);
         Command { program: self.path().to_owned(), arguments, directory: command.directory, environment }
     }
+}
+
+pub(super) fn warden(settings: &Keeper) -> Result<Vec<OsString>, SandboxError> {
+    stage(WARDEN, settings)
 }
 
 fn stage(name: &str, settings: &impl Serialize) -> Result<Vec<OsString>, SandboxError> {
@@ -74,6 +79,7 @@ pub(super) fn run_if_asked() {
         Some(WAITER) => |_| terminal::wait(),
         Some(INNER) => |rest| inner::run(&rest),
         Some(KEEPER) => |rest| keeper::run(&rest),
+        Some(WARDEN) => |rest| keeper::guard(&rest),
         Some(RELAY) => |rest| relay::run(&rest),
         Some(PROBE) => |rest| Ok(probe::attempt(&rest)),
         _ => return,
