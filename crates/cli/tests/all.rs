@@ -33,6 +33,7 @@ mod suite {
     mod models;
     mod network;
     mod odd_calls;
+    mod ordinary;
     mod pdf;
     mod policy;
     mod pty;

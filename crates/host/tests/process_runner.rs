@@ -1,5 +1,5 @@
 //! Real programs: their ends, their output, and that nothing of them stays behind.
-#![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of a test stop at the first surprise, as the test itself does
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)] // helpers of a test stop at the first surprise, as the test itself does
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -238,4 +238,9 @@ async fn what_cannot_run_says_why() {
     assert_eq!(run(nowhere).await.unwrap_err().message(), expected);
     let relative = run(command("sh", &[])).await.unwrap_err();
     assert_eq!(relative.message(), "'sh' is not an absolute path; the plan must name the file that runs");
+}
+
+#[test]
+fn the_same_as_an_ordinary_person() {
+    println!("{}", haft_testkit::again_as_an_ordinary_person(&[], &[]).unwrap_or_else(|said| panic!("{said}")));
 }

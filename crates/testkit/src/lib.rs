@@ -13,6 +13,8 @@ mod jobs;
 mod journal;
 mod model_server;
 mod notifier;
+#[cfg(unix)]
+mod ordinary;
 mod pdf;
 mod processes;
 mod progress;
@@ -28,6 +30,8 @@ pub use jobs::{Script, StartedLine};
 pub use journal::{FakeJournal, KeptImage};
 pub use model_server::{Asked, Fault, Hold, ModelServer, Moment, Round};
 pub use notifier::FakeNotifier;
+#[cfg(unix)]
+pub use ordinary::again_as_an_ordinary_person;
 pub use pdf::pdf_document;
 pub use processes::FakeProcesses;
 pub use progress::ProgressRecorder;

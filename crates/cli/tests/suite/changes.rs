@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use super::harness::{Ran, World};
+use super::harness::{Ran, World, haft};
 use super::pty::Pty;
 
 /// Mode, time and content by path.
@@ -185,7 +185,7 @@ fn what_cannot_be_committed_says_why() {
 #[test]
 fn where_the_kernel_refuses_an_overlay_nothing_runs() {
     let world = filled();
-    let haft = env!("CARGO_BIN_EXE_haft");
+    let haft = haft().display().to_string();
     for folder in ["lower", "upper", "work", "home/state"] {
         fs::create_dir_all(world.path(folder)).unwrap();
     }
@@ -370,8 +370,8 @@ fn what_is_committed_is_what_the_same_commands_do_directly_and_comes_back() {
 #[test]
 fn an_ordinary_person_can_do_all_of_it() {
     let world = filled();
-    let haft = world.path("haft");
-    fs::copy(env!("CARGO_BIN_EXE_haft"), &haft).unwrap();
+    let copied = world.path("haft");
+    fs::copy(haft(), &copied).unwrap();
     let is_root = rustix::process::geteuid().is_root();
     if is_root {
         let owned = std::process::Command::new("chown").args(["-R", "65534:65534"]).arg(world.path("")).status().unwrap();
@@ -383,7 +383,7 @@ fn an_ordinary_person_can_do_all_of_it() {
             command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
         }
         let like = world.command::<&str>(&[]);
-        command.arg(&haft).args(words).current_dir(world.file("")).env_clear();
+        command.arg(&copied).args(words).current_dir(world.file("")).env_clear();
         command.envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
         world.ran(&command.output().unwrap())
     };

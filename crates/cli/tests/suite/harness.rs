@@ -9,6 +9,14 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+/// Set where the tests run again as an ordinary person, who may not reach the folder of the build.
+pub(crate) const HAFT: &str = "HAFT_TEST_BINARY";
+
+/// The binary that is tested.
+pub(crate) fn haft() -> PathBuf {
+    std::env::var_os(HAFT).map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_haft")), PathBuf::from)
+}
+
 /// A home, a configuration and a workspace; every run is a fresh process.
 #[derive(Debug)]
 pub(crate) struct World {
@@ -62,7 +70,7 @@ impl World {
 
     /// A command with nothing of the surrounding environment.
     pub(crate) fn command<S: AsRef<OsStr>>(&self, words: &[S]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
+        let mut command = Command::new(haft());
         command.args(words).current_dir(self.path("workspace")).env_clear().stdin(Stdio::null());
         for (name, value) in [("HOME", self.path("home")), ("HAFT_HOME", self.state()), ("XDG_CONFIG_HOME", self.path("config"))] {
             command.env(name, value);

@@ -11,6 +11,8 @@ use haft_host::sandbox::{Choice, Launcher, Limits};
 use haft_host::{HostOptions, LocalFiles, LocalHost, NetworkRules, ShellOptions, WorkspaceOptions};
 use tempfile::TempDir;
 
+use super::harness::haft;
+
 const PATIENCE: Duration = Duration::from_secs(30);
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -27,7 +29,7 @@ impl Shop {
 
     /// Whose lines may use so much.
     pub(crate) fn with_limits(limits: Limits) -> Self {
-        Self::with_launcher(limits, |_| PathBuf::from(env!("CARGO_BIN_EXE_haft")))
+        Self::with_launcher(limits, |_| haft())
     }
 
     /// With another program to start from, given the folder of this test.
@@ -200,7 +202,7 @@ async fn c11_without_its_walls_a_command_does_not_run_wherever_setting_up_ends()
     // The launcher is there when the sandbox is tried out, and broken in many ways when a command is to run.
     let shop = Shop::with_launcher(Limits::default(), |folder| {
         let launcher = folder.path().join("launcher");
-        fs::copy(env!("CARGO_BIN_EXE_haft"), &launcher).unwrap();
+        fs::copy(haft(), &launcher).unwrap();
         launcher
     });
     let escaped = shop.outside("escaped");
