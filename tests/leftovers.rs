@@ -8,6 +8,9 @@ use std::process::{Child, Command, Output, Stdio};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/leftovers");
 
+/// What a process of the sandbox may be called.
+const STAGE: &str = "__haft_sandbox_test";
+
 /// One run of tests, as `./check` makes it; what it leaves is removed at the latest with it.
 struct Run {
     folder: PathBuf,
@@ -79,11 +82,10 @@ fn leftovers_are_listed_by_name_and_fail_the_run() {
     // `cat` ends when nobody holds its input any more, also if this test is killed.
     let by_environment = run.leave_process(Command::new("cat").arg("-").env_clear().env("TMPDIR", &temporary));
     let by_folder = run.leave_process(Command::new("cat").arg("-u").env_clear().current_dir(&temporary));
-    let marked = format!("__haft_sandbox_{}", "test");
-    let by_name = run.leave_process(Command::new("sh").args(["-c", "read line", &marked, &marker]).env_clear().current_dir("/"));
+    let by_name = run.leave_process(Command::new("sh").args(["-c", "read line", STAGE, &marker]).env_clear().current_dir("/"));
     expected.push(format!("process {by_environment}: cat - "));
     expected.push(format!("process {by_folder}: cat -u "));
-    expected.push(format!("process {by_name}: sh -c read line {marked} {marker} "));
+    expected.push(format!("process {by_name}: sh -c read line {STAGE} {marker} "));
     fs::create_dir_all(temporary.join(".tmp123456/home")).unwrap();
     expected.push(format!("file {}", temporary.join(".tmp123456").display()));
     for folder in ["/tmp", "/var/tmp", "/dev/shm"] {
@@ -98,7 +100,8 @@ fn leftovers_are_listed_by_name_and_fail_the_run() {
     let processes = [by_environment, by_folder, by_name].map(|number| format!("process {number}:"));
     let words = [&marker, &*temporary.to_string_lossy(), &*processes[0], &*processes[1], &*processes[2]];
     let mut listed = Run::listed(&output, &words);
-    (listed.sort(), expected.sort());
+    listed.sort();
+    expected.sort();
     assert_eq!(listed, expected.iter().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>(), "{output:?}");
     assert!(Run::listed(&output, &["home"]).contains(&"home".to_owned()), "what is in a folder is not shown: {output:?}");
     assert!(!run.folder.exists(), "the folder of the run stays");

@@ -17,6 +17,12 @@ pub(crate) fn haft() -> PathBuf {
     std::env::var_os(HAFT).map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_haft")), PathBuf::from)
 }
 
+/// Whether these tests have all rights. Without, a run has no control group where nobody gave the person one: limits then hold
+/// for each process, and the machine does not tell that one was met.
+pub(crate) fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
 /// A home, a configuration and a workspace; every run is a fresh process.
 #[derive(Debug)]
 pub(crate) struct World {

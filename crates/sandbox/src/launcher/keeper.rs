@@ -46,7 +46,7 @@ pub(super) fn run(arguments: &[OsString]) -> Result<i32, Failure> {
     let mut warden = stage::program(SELF.as_ref(), &words, env::vars_os().collect());
     // Whoever kills the group of the keeper does not mean it.
     let mut warden = warden.process_group(0).spawn().map_err(|error| not_run(SELF.as_ref(), &error))?;
-    match wait(host, &mut warden).map_err(unwatched)? {
+    match wait(host, &mut warden).map_err(|error| unwatched(&error))? {
         Some(status) => Ok(code(status)),
         None => Err("the host has ended, and its container with it".to_owned().into()),
     }
@@ -69,7 +69,7 @@ pub(super) fn guard(arguments: &[OsString]) -> Result<i32, Failure> {
         }
         Err(error) => {
             end(&mut client, &keeper);
-            Err(unwatched(error))
+            Err(unwatched(&error))
         }
     }
 }
@@ -86,7 +86,7 @@ fn code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default())
 }
 
-fn unwatched(error: io::Error) -> Failure {
+fn unwatched(error: &io::Error) -> Failure {
     format!("cannot watch the container: {error}").into()
 }
 
