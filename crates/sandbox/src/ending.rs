@@ -99,12 +99,18 @@ fn state(process: u32) -> Option<(char, u32)> {
     Some((words.next()?.chars().next()?, words.next()?.parse().ok()?))
 }
 
+/// Whether a process has not ended. One that nobody has waited for has, and may stay so for ever where the first process of a
+/// container does not look after orphans.
+pub(crate) fn is_living(process: u32) -> bool {
+    matches!(state(process), Some((letter, _)) if !matches!(letter, 'Z' | 'X'))
+}
+
 /// All beneath a process that have not ended, each with its parent.
 fn living(first: u32) -> Vec<(u32, u32)> {
     let (mut found, mut parents) = (Vec::new(), vec![first]);
     while let Some(parent) = parents.pop() {
         for child in children(parent) {
-            if matches!(state(child), Some((letter, _)) if !matches!(letter, 'Z' | 'X')) {
+            if is_living(child) {
                 found.push((parent, child));
                 parents.push(child);
             }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal};
 
 use super::hierarchy::Hierarchy;
+use crate::ending;
 use crate::policy::Limits;
 
 const PREFIX: &str = "haft-";
@@ -183,7 +184,7 @@ fn sweep(hierarchy: &Hierarchy) {
 
 fn is_stale(name: &str) -> bool {
     let host = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-')).and_then(|(host, _)| host.parse::<u32>().ok());
-    host.is_some_and(|host| !Path::new("/proc").join(host.to_string()).exists())
+    host.is_some_and(|host| !ending::is_living(host))
 }
 
 fn has(text: &str, word: &str) -> bool {
@@ -194,4 +195,23 @@ fn has(text: &str, word: &str) -> bool {
 fn count(file: &Path, word: &str) -> Option<u64> {
     let text = fs::read_to_string(file).ok()?;
     text.lines().find_map(|line| line.strip_prefix(word)?.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_stale_when_its_host_has_ended_whether_it_was_waited_for_or_not() {
+        let mut host = std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let (name, handle) = (format!("{PREFIX}{}-0", host.id()), Pid::from_child(&host));
+        assert!(!is_stale(&name) && !is_stale("somebody's") && !is_stale("haft-x-0"));
+        drop(host.stdin.take());
+        // Ended, and held for whoever wants to know how.
+        let options = rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOWAIT;
+        rustix::process::waitid(rustix::process::WaitId::Pid(handle), options).unwrap();
+        assert!(is_stale(&name));
+        host.wait().unwrap();
+        assert!(is_stale(&name));
+    }
 }
