@@ -88,7 +88,9 @@ fn a_command_goes_on_and_the_next_call_follows_feeds_and_ends_it() {
 #[test]
 fn what_ended_meanwhile_is_told_with_all_that_it_said() {
     let world = World::new();
-    let (stays, _) = background(&world, "seq 20000; exit 3");
+    // Not before it is known who stays with it.
+    let (stays, _) = background(&world, "until [ -e go ]; do sleep 0.02; done; rm go; seq 20000; exit 3");
+    world.write("go", "");
     stays.wait();
     assert_eq!(listed(&world), [("job-1".into(), "completed".into())]);
     let polled = process(&world, &json!({"action": "poll", "job": "job-1"}));
