@@ -106,15 +106,23 @@ fn next() -> u64 {
 fn unified(hierarchy: &Hierarchy, name: &str, limits: &Limits) -> Option<Cgroup> {
     let own = hierarchy.unified.as_deref()?;
     [Some(own), own.parent()].into_iter().flatten().find_map(|parent| {
-        let held = |controller| fs::read_to_string(parent.join("cgroup.subtree_control")).is_ok_and(|text| has(&text, controller));
-        if !held("memory") || !held("pids") {
-            // Refused where the group has processes of its own, or is not ours: the next parent is tried then.
-            fs::write(parent.join("cgroup.subtree_control"), "+memory +pids").ok();
-        }
-        let group = Group { folder: parent.join(name), settings: settings_v2(limits, held("memory"), held("pids")) };
-        let (memory, processes) = (held("memory"), held("pids"));
-        (memory || processes).then(|| group.make()).flatten().map(|folder| Cgroup { folders: vec![folder], door: WHOLE, memory, processes })
+        let (memory, processes) = controllers(parent)?;
+        let group = Group { folder: parent.join(name), settings: settings_v2(limits, memory, processes) };
+        let folder = (memory || processes).then(|| group.make()).flatten()?;
+        Some(Cgroup { folders: vec![folder], door: WHOLE, memory, processes })
     })
+}
+
+/// Whether the children of a group can have limits of memory, and of processes; `None` if it is no group.
+fn controllers(parent: &Path) -> Option<(bool, bool)> {
+    let file = parent.join("cgroup.subtree_control");
+    let held = || fs::read_to_string(&file).ok().map(|text| (has(&text, "memory"), has(&text, "pids")));
+    let found = held()?;
+    if found != (true, true) {
+        // Refused where the group has processes of its own, or is not ours: the next parent is tried then.
+        fs::write(&file, "+memory +pids").ok();
+    }
+    held()
 }
 
 fn settings_v2(limits: &Limits, memory: bool, processes: bool) -> Vec<(&'static str, String, bool)> {
@@ -213,5 +221,13 @@ mod tests {
         assert!(is_stale(&name));
         host.wait().unwrap();
         assert!(is_stale(&name));
+    }
+    #[test]
+    fn a_folder_that_is_no_group_is_left_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(controllers(folder.path()), None);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        fs::write(folder.path().join("cgroup.subtree_control"), "memory pids\n").unwrap();
+        assert_eq!(controllers(folder.path()), Some((true, true)));
     }
 }
