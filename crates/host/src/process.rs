@@ -11,6 +11,7 @@ mod held;
 mod job;
 mod jobs;
 mod kept;
+mod kin;
 mod leader;
 mod letters;
 mod lines;

@@ -124,16 +124,17 @@ enum Ends {
 }
 
 #[tokio::test]
-async fn whoever_ends_a_sandboxed_job_ends_all_of_it() {
+async fn whoever_ends_a_job_ends_all_of_it() {
     let shop = Shop::new();
     shop.write("escaper.py", ESCAPER);
-    for (line, count) in HARD_TO_END {
+    let everywhere = HARD_TO_END.iter().flat_map(|row| [(ExecHost::Sandbox, row), (ExecHost::Host, row)]);
+    for (host, (line, count)) in everywhere {
         for ends in [Ends::AtItsTime, Ends::Killed, Ends::Dropped] {
             let marker = marker();
             let timeout = (ends == Ends::AtItsTime).then_some(Duration::from_secs(2));
             let options = JobOptions { timeout, ..JobOptions::default() };
-            let job = shop.start(&line.replace('N', &marker), ExecHost::Sandbox, options).await;
-            let case = format!("{line}, {ends:?}");
+            let job = shop.start(&line.replace('N', &marker), host, options).await;
+            let case = format!("{line}, {host:?}, {ends:?}");
             // The sandbox's own processes have the line, and so the number, among their words only as a part.
             until(&format!("{case}: all sleep"), || processes_with(&marker) == *count).await;
             match ends {

@@ -137,6 +137,15 @@ pub(super) fn opened(_: Pid) -> Option<OwnedFd> {
     None
 }
 
+/// Signals the very process that is held.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(super) fn tell(process: &OwnedFd, signal: Signal) {
+    // It fails only where that one has ended meanwhile.
+    rustix::process::pidfd_send_signal(process, signal).ok();
+}
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(super) fn tell(_: &OwnedFd, _: Signal) {}
+
 /// A process that becomes readable when it ends.
 #[expect(deprecated, reason = "the replacement is unsafe; an owned descriptor keeps the promise that it asks for")]
 pub(super) fn watched(process: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {

@@ -7,6 +7,7 @@ use haft_contract::JobRecord;
 use rustix::process::{Pid, Signal};
 
 use super::group;
+use super::kin::Kin;
 
 /// How long one may take to end after it was asked to.
 const GRACE: Duration = Duration::from_millis(500);
@@ -34,11 +35,13 @@ pub(super) async fn gone(process: &OwnedFd) {
     drop(watched.readable().await);
 }
 
-/// Asks the whole group to end, and after a grace makes it.
+/// Asks the whole group to end, and whoever left it, and after a grace makes them.
 pub(super) async fn end(pid: Option<u32>, process: &OwnedFd) {
     let Some(leader) = pid.and_then(|pid| Pid::from_raw(pid.try_into().ok()?)) else { return };
+    let kin = pid.and_then(Kin::of).inspect(Kin::ask);
     for signal in [Signal::TERM, Signal::KILL] {
         group::kill(leader, signal);
         drop(tokio::time::timeout(GRACE, gone(process)).await);
     }
+    kin.iter().for_each(Kin::kill);
 }

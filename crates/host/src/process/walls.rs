@@ -10,7 +10,7 @@ use haft_sandbox::{
     usual_secrets,
 };
 
-use super::{Jobs, environment, scripts};
+use super::{Jobs, environment, kin, scripts};
 use crate::LocalFiles;
 
 /// The shell of a container: whatever its root is, it has this one.
@@ -157,6 +157,9 @@ impl Walls {
         let gaps = judge(&*sandbox, &policy, required).map_err(unavailable)?;
         policy.terminal = terminal && sandbox.gives_terminals();
         command.environment = environment::outside(environment::with(line.environment(), terminal), &policy.writable);
+        if choice == Choice::None {
+            command.environment.push(kin::mark());
+        }
         if sandbox.has_own_root() {
             // A bare name is a program that it has itself.
             if command.program.is_absolute() {

@@ -13,6 +13,7 @@ use tokio::net::unix::pipe;
 
 use super::LAST_WORDS;
 use super::job::{Keepsake, Shared};
+use super::kin::Kin;
 use super::leader::Leader;
 use super::live::Listed;
 use super::whereabouts::Whereabouts;
@@ -110,10 +111,21 @@ impl Watcher {
             let ended = tokio::task::spawn_blocking(move || keepsake.end(process, grace)).await;
             match ended {
                 Ok(Ok(true)) => drop(tokio::time::timeout(LAST_WORDS, leader.exited()).await),
-                _ => leader.ask(grace).await,
+                _ => ask_all(leader, grace).await,
             }
         };
         output.during(asked).await;
+    }
+}
+
+/// Asks the group of a job to end, and whoever left it; makes the latter, for the group is made to in any case.
+async fn ask_all(leader: &Leader, grace: Duration) {
+    let process = leader.id();
+    let asked = tokio::task::spawn_blocking(move || Kin::of(process).inspect(Kin::ask)).await;
+    leader.ask(grace).await;
+    if let Ok(Some(kin)) = asked {
+        // The group is killed even where looking for the others failed.
+        drop(tokio::task::spawn_blocking(move || kin.kill()).await);
     }
 }
 
