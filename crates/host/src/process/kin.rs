@@ -55,8 +55,8 @@ impl Kin {
         let held = numbers.filter_map(|number| group::opened(Pid::from_raw(number.try_into().ok()?)?).map(|handle| (number, handle)));
         let kin: Vec<OwnedFd> =
             held.filter(|(number, _)| carried(*number).as_ref() == Some(&self.mark)).map(|(_, handle)| handle).collect();
-        for signal in signals {
-            kin.iter().for_each(|handle| group::tell(handle, *signal));
+        for (signal, handle) in signals.iter().flat_map(|signal| kin.iter().map(move |handle| (signal, handle))) {
+            group::tell(handle, *signal);
         }
         kin.len()
     }

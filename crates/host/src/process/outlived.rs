@@ -43,5 +43,7 @@ pub(super) async fn end(pid: Option<u32>, process: &OwnedFd) {
         group::kill(leader, signal);
         drop(tokio::time::timeout(GRACE, gone(process)).await);
     }
-    kin.iter().for_each(Kin::kill);
+    if let Some(kin) = kin {
+        kin.kill();
+    }
 }
