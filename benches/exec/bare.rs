@@ -27,6 +27,8 @@ impl Bare {
         let program = words.iter().position(|word| word.to_string_lossy().ends_with("/bwrap")).expect("bubblewrap is named");
         let inside = words.iter().rposition(|word| word == "--").expect("a command is named");
         words.truncate(inside + 1);
+        // Ours is the first process of its namespace and clears up after the others; in its place bubblewrap's own is, as ever.
+        words.retain(|word| word != "--as-pid-1");
         words.extend(["/bin/bash", "-c", "true"].map(OsString::from));
         Self { program: words[program].clone(), arguments: words.split_off(program + 1), _guard: wrapped.guard }
     }

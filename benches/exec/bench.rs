@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use haft::host::{HostOptions, LocalFiles, LocalHost, NetworkRules, WorkspaceOptions};
 use haft::store::{FileBlobs, InMemoryCallLog};
-use haft::{Access, Changes, Engine, ExecHost, Host, JobOptions, LineRequest, Registry, Session, Source, ToolCall};
-use haft_host::sandbox::{Choice, ContainerOptions, Launcher, Limits};
-use haft_host::{ChangeOptions, Jobs, ShellOptions};
+use haft::{Access, Engine, ExecHost, Host, JobOptions, LineRequest, Registry, Session, Source, ToolCall};
+use haft_host::ShellOptions;
+use haft_host::sandbox::{Choice, Launcher};
 use tempfile::TempDir;
 
 pub(crate) struct Bench {
@@ -71,19 +70,8 @@ fn engine(folder: &Path, spill_bytes: u64) -> Engine {
 }
 
 fn shell(folder: &Path) -> ShellOptions {
-    ShellOptions {
-        host: ExecHost::Sandbox,
-        sandbox: Choice::Bubblewrap,
-        required: true,
-        launcher: Launcher::current().expect("this program"),
-        container: ContainerOptions::default(),
-        limits: Limits::default(),
-        folder: folder.join("run"),
-        grace: Duration::from_secs(2),
-        jobs: Jobs::default(),
-        waits: true,
-        changes: ChangeOptions { mode: Changes::Direct, folder: folder.join("changes"), of_any_session: false },
-    }
+    let launcher = Launcher::current().expect("this program");
+    ShellOptions { sandbox: Choice::Bubblewrap, waits: true, ..ShellOptions::new(launcher, folder) }
 }
 
 /// The most memory that this process had at a time, in kilobytes.
