@@ -5,14 +5,17 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
 
 use super::{group, outlived};
 
 const MARK: &str = "_HAFT_JOB";
-/// How often it is looked for those that were born meanwhile.
-const LOOKS: u32 = 8;
+/// How long those that were killed may take to go, and those that were born meanwhile to be found: 2 seconds in all.
+const LOOKS: u32 = 400;
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// The variable that marks a new job. No other job on the machine has the same.
 pub(super) fn mark() -> (OsString, OsString) {
@@ -40,12 +43,13 @@ impl Kin {
         self.send(&[Signal::TERM, Signal::CONT]);
     }
 
-    /// Makes all of them end.
+    /// Makes all of them end, and returns when they have.
     pub(super) fn kill(&self) {
         for _ in 0..LOOKS {
             if self.send(&[Signal::KILL]) == 0 {
                 return;
             }
+            thread::sleep(PAUSE);
         }
     }
 

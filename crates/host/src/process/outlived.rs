@@ -44,6 +44,7 @@ pub(super) async fn end(pid: Option<u32>, process: &OwnedFd) {
         drop(tokio::time::timeout(GRACE, gone(process)).await);
     }
     if let Some(kin) = kin {
-        kin.kill();
+        // The group is killed even where looking for the others failed.
+        drop(tokio::task::spawn_blocking(move || kin.kill()).await);
     }
 }
