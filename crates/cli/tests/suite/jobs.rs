@@ -97,6 +97,13 @@ pub(crate) fn processes_with(word: &str) -> usize {
     lines.filter(|line| line.split(|byte| *byte == 0).any(|argument| argument == word.as_bytes())).count()
 }
 
+/// Those that have become `sleep` with this word and nothing else.
+fn sleeping(word: &str) -> usize {
+    let wanted = format!("sleep\0{word}\0");
+    let numbers = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    numbers.filter(|pid| fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line == wanted.as_bytes())).count()
+}
+
 /// Python that no longer dies with its parent, and sleeps in a session of its own.
 const ESCAPER: &str = "import ctypes, os, sys, time
 if os.fork(): os._exit(0)
@@ -135,8 +142,7 @@ async fn whoever_ends_a_job_ends_all_of_it() {
             let options = JobOptions { timeout, ..JobOptions::default() };
             let job = shop.start(&line.replace('N', &marker), host, options).await;
             let case = format!("{line}, {host:?}, {ends:?}");
-            // The sandbox's own processes have the line, and so the number, among their words only as a part.
-            until(&format!("{case}: all sleep"), || processes_with(&marker) == *count).await;
+            until(&format!("{case}: all sleep"), || sleeping(&marker) == *count).await;
             match ends {
                 Ends::AtItsTime => assert!(ended(&job).await.timed_out, "{case}"),
                 Ends::Killed => job.kill().await,

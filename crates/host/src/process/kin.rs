@@ -13,9 +13,11 @@ use rustix::process::{Pid, Signal};
 use super::{group, outlived};
 
 const MARK: &str = "_HAFT_JOB";
-/// How long those that were killed may take to go, and those that were born meanwhile to be found: 2 seconds in all.
+/// How long those that were killed may take to go: 2 seconds in all.
 const LOOKS: u32 = 400;
 const PAUSE: Duration = Duration::from_millis(5);
+/// How often in a row none may be found until there is none: while one becomes another program, it has no environment.
+const QUIET: u32 = 5;
 
 /// The variable that marks a new job. No other job on the machine has the same.
 pub(super) fn mark() -> (OsString, OsString) {
@@ -45,8 +47,10 @@ impl Kin {
 
     /// Makes all of them end, and returns when they have.
     pub(super) fn kill(&self) {
+        let mut quiet = 0;
         for _ in 0..LOOKS {
-            if self.send(&[Signal::KILL]) == 0 {
+            quiet = if self.send(&[Signal::KILL]) == 0 { quiet + 1 } else { 0 };
+            if quiet == QUIET {
                 return;
             }
             thread::sleep(PAUSE);
