@@ -231,7 +231,24 @@ fn c12_every_way_to_start_a_command_has_the_same_walls() {
         assert!(world.file("done").exists() || went_on, "{more}: {result}");
         assert!(!world.path("escaped").exists() && !world.file("connected").exists(), "{more}: {result}");
         assert_eq!(fs::read_to_string(world.file("stolen")).unwrap_or_default(), "", "{more}: {result}");
+        nobody_is_left_in(world.path("x").parent().unwrap());
     }
+}
+
+/// Whoever stays for a job in the background writes down how it ended, and so must be gone before the folder is.
+fn nobody_is_left_in(folder: &std::path::Path) {
+    let folder = folder.to_str().unwrap().as_bytes();
+    let works_there = |entry: fs::DirEntry| {
+        let variables = fs::read(entry.path().join("environ")).unwrap_or_default();
+        variables.windows(folder.len()).any(|part| part == folder)
+    };
+    for _ in 0..600 {
+        if !fs::read_dir("/proc").unwrap().flatten().any(works_there) {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    panic!("someone still works there after 30 seconds");
 }
 
 /// D13: what a page says may be an order to send data to where the person lets commands go.
