@@ -1,3 +1,5 @@
+//! Ending what runs in a container, until nothing of it is left.
+
 use std::fs;
 use std::process::Command;
 use std::thread;

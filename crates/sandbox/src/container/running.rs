@@ -37,9 +37,7 @@ impl Running {
     pub(super) fn watched(&self, command: Command, _launcher: &Launcher) -> Result<Command, SandboxError> {
         Ok(command)
     }
-}
 
-impl Running {
     /// Returns when nothing of it is left. Whoever started it is not killed: it ends with its container.
     pub(crate) fn end(&self) {
         let mut removal: Process = self.end.to_std();
