@@ -1,4 +1,4 @@
-# Shortcuts for people; `./check` is the one command that decides.
+# Shortcuts; `./check` is the one command that decides.
 
 # Everything that CI runs
 check:
@@ -12,6 +12,10 @@ fmt:
 bench:
     cargo bench
 
+# The figures of docs/internal/FIGURES.md; `just figures --build` measures a cold release build as well (minutes)
+figures *arguments:
+    tools/figures {{arguments}}
+
 # Accept changed golden files after looking at them
 golden:
-    INSTA_UPDATE=always cargo test --workspace
+    INSTA_UPDATE=always cargo test --workspace --features pdf
