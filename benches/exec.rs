@@ -32,7 +32,7 @@ const LINE: &str = "cd src && timeout 60 git log --oneline --since=yesterday | g
 
 fn main() {
     // Started again by itself, it is a stage of a sandbox and nothing else.
-    haft_host::sandbox::launcher::main_if_asked();
+    haft_sandbox::launcher::main_if_asked();
     let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
     let runs = |part: &str| part.contains(&wanted);
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
@@ -67,7 +67,7 @@ async fn in_turn(mut ours: impl AsyncFnMut(), mut reference: impl FnMut()) -> (D
 
 async fn start(bench: &Bench) {
     let bare = Bare::new(&bench.workspace);
-    let walled = || (0..STARTS).for_each(|_| bare.run());
+    let bubblewrap = || (0..STARTS).for_each(|_| bare.run());
     let plain = || (0..STARTS).for_each(|_| bare::shell("true"));
     let ours = async |host| {
         for _ in 0..STARTS {
@@ -79,8 +79,8 @@ async fn start(bench: &Bench) {
     };
     // Whatever is done once is not counted.
     ours(ExecHost::Sandbox).await;
-    print("A/A: bwrap, and bwrap again", in_turn(async || walled(), walled).await, "the same");
-    print("sandboxed 'true'", in_turn(async || ours(ExecHost::Sandbox).await, walled).await, "bwrap with the same mounts");
+    print("A/A: bwrap, and bwrap again", in_turn(async || bubblewrap(), bubblewrap).await, "the same");
+    print("sandboxed 'true'", in_turn(async || ours(ExecHost::Sandbox).await, bubblewrap).await, "bwrap with the same mounts");
     print("sandboxed 'true'", in_turn(async || ours(ExecHost::Sandbox).await, plain).await, "bash -c true");
     print("'true' outside", in_turn(async || ours(ExecHost::Host).await, plain).await, "bash -c true");
 }

@@ -13,9 +13,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haft::store::FileBlobs;
-use haft::{BoxFuture, Engine, Registry, Session, Source, ToolCall};
-use haft_agent::{Answer, Forgetful, Ledger, Provider, Runner, StoredSession};
-use haft_provider::{Block, Delta, Message, Model, Protocol, ProviderError, Reply, StopReason, Turn, Usage};
+use haft::{BoxFuture, Engine, Registry, Session, ToolCall, ToolSource};
+use haft_agent::{Ledger, NullLedger, Provider, Runner, StoredSession};
+use haft_provider::{Block, Completion, Delta, Message, Model, ModelReply, ModelTurn, Protocol, ProviderError, StopReason, Usage};
 use haft_testkit::FakeHost;
 use tokio_util::sync::CancellationToken;
 
@@ -112,18 +112,18 @@ impl Provider for Instantly {
     }
     fn answer<'a>(
         &'a self,
-        turn: Turn<'a>,
+        turn: ModelTurn<'a>,
         _: &'a CancellationToken,
         each: &'a mut (dyn FnMut(Delta) + Send),
-    ) -> BoxFuture<'a, Result<Answer, ProviderError>> {
+    ) -> BoxFuture<'a, Result<Completion, ProviderError>> {
         Box::pin(async move {
             let round = turn.messages.len() / 2;
             if round >= self.rounds {
-                return Ok(Answer::new(Reply::new(vec![Block::text("done")], StopReason::EndTurn, Usage::default())));
+                return Ok(Completion::new(ModelReply::new(vec![Block::text("done")], StopReason::EndTurn, Usage::default())));
             }
             let call = noop(round);
             each(Delta::CallReady { index: 0, call: call.clone() });
-            Ok(Answer::new(Reply::new(vec![call], StopReason::ToolCalls, Usage::default())))
+            Ok(Completion::new(ModelReply::new(vec![call], StopReason::ToolCalls, Usage::default())))
         })
     }
 }
@@ -142,7 +142,7 @@ struct World {
 fn world() -> World {
     let registry = Registry::new();
     let tool = haft::builtin::all().into_iter().find(|tool| tool.definition().name == "noop").expect("noop is there");
-    registry.register(tool, Source::BuiltIn).expect("it registers");
+    registry.register(tool, ToolSource::BuiltIn).expect("it registers");
     let stored = Stored::new();
     let blobs = Arc::new(FileBlobs::open(stored.folder()).expect("a blob folder"));
     let engine = Engine::builder(Arc::new(registry), Arc::clone(&stored.log) as _, blobs).build();
@@ -179,7 +179,7 @@ async fn one_round(rounds: u32) {
         let turns = 1_000 / rounds;
         let mut total = Duration::ZERO;
         for _ in 0..turns {
-            total += turn(&world, Arc::new(Forgetful), rounds).await;
+            total += turn(&world, Arc::new(NullLedger), rounds).await;
         }
         ours.push(total / turns);
         again.push(timed(Box::pin(calls())).await / 1_000);
@@ -195,7 +195,7 @@ async fn one_round(rounds: u32) {
 async fn durable_round() {
     let world = world();
     let stored = &world.stored;
-    let group = [sessions::message(&haft_agent::Entry::Begun { call: noop(1) })];
+    let group = [sessions::message(&haft_agent::LedgerEntry::Begun { call: noop(1) })];
     let mut bare = Bare::new(stored.folder());
     let (mut ours, mut reference) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
@@ -229,7 +229,7 @@ async fn appending() {
     let stored = Stored::new();
     let record = stored.session().await;
     let mut bare = Bare::new(stored.folder());
-    let entry = haft_agent::Entry::User { message: Message::user("Mend what is broken in src/main.rs.") };
+    let entry = haft_agent::LedgerEntry::User { message: Message::user("Fix the bug in src/main.rs.") };
     for (what, size, times) in [("append one message", 1, 400_u32), ("append 100 messages together", 100, 40)] {
         let group = vec![sessions::message(&entry); size];
         let (mut ours, mut reference, mut again) = (Vec::new(), Vec::new(), Vec::new());
@@ -254,10 +254,10 @@ async fn appending() {
 /// What turns of a thousand rounds leave behind once their conversation is gone.
 async fn memory() {
     let world = world();
-    turn(&world, Arc::new(Forgetful), 1_000).await;
+    turn(&world, Arc::new(NullLedger), 1_000).await;
     let before = resident();
     for _ in 0..10 {
-        turn(&world, Arc::new(Forgetful), 1_000).await;
+        turn(&world, Arc::new(NullLedger), 1_000).await;
     }
     let grown = resident().saturating_sub(before);
     println!("{:<46} {grown:>9} KB {:>12} {:>8}  must stay flat", "memory that ten turns of 1,000 rounds take", "-", "-");

@@ -7,10 +7,10 @@ use std::collections::HashMap;
 use std::hint::black_box;
 use std::sync::Arc;
 
-use haft::catalog::Vocabulary;
+use haft::catalog::{NOT_BUILT_YET, Vocabulary};
 use haft::{
-    AgentSpec, AllowList, Caller, Candidate, Connect, Exec, Listed, Location, Plan, Policy, PolicySpec, Source, StandardPolicy,
-    ToolDefinition, Zone, names,
+    AgentSpec, AllowList, Caller, Candidate, Connect, Exec, ListEntry, Location, Plan, Policy, PolicySpec, StandardPolicy, ToolDefinition,
+    ToolSource, Zone, names,
 };
 use serde_json::json;
 
@@ -46,23 +46,18 @@ fn main() {
     row(&format!("compile {RULES} rules and the lists"), compiling, lookup, "one hash lookup; once per configuration");
 }
 
-/// The catalog, and tools of a server up to the number wanted.
-fn definitions() -> Vec<(ToolDefinition, Source)> {
-    let core = haft::catalog::CATALOG.iter().map(|known| {
-        let mut definition = ToolDefinition::new(known.name, "Does something.", json!({"type": "object"}));
-        definition.section = known.section;
-        definition.profiles = known.profiles.iter().map(|name| (*name).into()).collect();
-        definition.aliases = known.aliases.iter().map(|name| (*name).into()).collect();
-        (definition, Source::BuiltIn)
-    });
+/// The tools of Haft, built or not, and tools of a server up to [`TOOLS`].
+fn definitions() -> Vec<(ToolDefinition, ToolSource)> {
+    let core = haft::builtin::metas().chain(NOT_BUILT_YET);
+    let core = core.map(|meta| (ToolDefinition::from_meta(meta, json!({"type": "object"})), ToolSource::BuiltIn));
     let served = (0..).map(|number| {
         let definition = ToolDefinition::new(format!("mcp__files__tool_{number}"), "Does something.", json!({"type": "object"}));
-        (definition, Source::Mcp("files".into()))
+        (definition, ToolSource::Mcp("files".into()))
     });
     core.chain(served).take(TOOLS).collect()
 }
 
-fn compile(definitions: &[(ToolDefinition, Source)]) -> StandardPolicy {
+fn compile(definitions: &[(ToolDefinition, ToolSource)]) -> StandardPolicy {
     let mut spec = PolicySpec::default();
     spec.tools.profiles = vec!["coding".into()];
     spec.tools.also_allow = vec!["group:web".into(), "group:mcp".into()];
@@ -70,7 +65,7 @@ fn compile(definitions: &[(ToolDefinition, Source)]) -> StandardPolicy {
     let agent = AgentSpec { tools: haft::ToolLists { allow: vec![AllowList::from(["*"])], ..Default::default() }, ..AgentSpec::default() };
     spec.agents = vec![("coder".into(), agent)];
     spec.by_provider = vec![("work".into(), haft::ToolLists { deny: vec!["tts".into()], ..Default::default() })];
-    let rule = |number: usize| -> Listed {
+    let rule = |number: usize| -> ListEntry {
         match number % 5 {
             0 => format!("exec(git sub{number} *)"),
             1 => format!("write_file(docs/part{number}/**)"),
@@ -84,8 +79,8 @@ fn compile(definitions: &[(ToolDefinition, Source)]) -> StandardPolicy {
     spec.rules.deny = (0..RULES / 4).map(rule).filter(|rule| !rule.pattern.starts_with("mcp")).collect();
     spec.rules.ask = (RULES / 4..RULES / 2).map(rule).collect();
     spec.rules.allow = (RULES / 2..RULES + RULES / 20).map(rule).collect();
-    spec.home = Some("/home/person".into());
-    let vocabulary = Vocabulary::with(definitions.iter().map(|(definition, source)| (definition, source)));
+    spec.home = Some("/home/user".into());
+    let vocabulary = Vocabulary::default().with(definitions.iter().map(|(definition, source)| (definition, source)));
     StandardPolicy::compile(&spec, vocabulary).expect("rules that can be read")
 }
 

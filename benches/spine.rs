@@ -11,9 +11,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use haft::host::{HostOptions, LocalFiles, LocalHost, NetworkRules, WorkspaceOptions};
+use haft::host::{LocalFiles, LocalHost, LocalProcesses, WorkspaceOptions};
 use haft::store::{CallLog, FileBlobs, SqliteCallLog};
-use haft::{Access, Engine, Erased, Registry, Session, Source, ToolCall, ToolDefinition, ToolError, ToolOutput, ToolResult};
+use haft::{Access, Engine, Erased, Registry, Session, ToolCall, ToolDefinition, ToolError, ToolOutput, ToolResult, ToolSource};
 use serde_json::{Value, json};
 
 use crate::measure::{ROUNDS, head, median, middle, row, time, time_async};
@@ -57,7 +57,7 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let tools = registry();
-        tools.register(Arc::new(Erased::new(Ping)), Source::BuiltIn).expect("it registers");
+        tools.register(Arc::new(Erased::new(Ping)), ToolSource::BuiltIn).expect("it registers");
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (state, workspace) = (folder.path().join("state"), folder.path().join("workspace"));
         std::fs::create_dir_all(&workspace).expect("a workspace");
@@ -65,7 +65,7 @@ impl Bench {
         let blobs = FileBlobs::open(&state).expect("a blob folder");
         let engine = Engine::builder(Arc::new(tools), Arc::clone(&log) as Arc<dyn CallLog>, Arc::new(blobs)).build();
         let files = LocalFiles::open(WorkspaceOptions { root: workspace, ..WorkspaceOptions::default() }).expect("an open workspace");
-        let host = LocalHost::new(Arc::new(files), HostOptions { alert_log: state.join("alerts.log"), network: NetworkRules::default() });
+        let host = LocalHost::new(Arc::new(files), Arc::default(), Arc::<LocalProcesses>::default(), state.join("alerts.log"));
         // The loop guard would, rightly, stop a program that makes the same call a million times.
         let session = Session::builder(Arc::new(host)).access(Access::FullAccess).loop_limits(None).build();
         Self { engine, session, log, folder }
@@ -82,7 +82,7 @@ impl Bench {
 fn registry() -> Registry {
     let registry = Registry::new();
     for tool in haft::builtin::all() {
-        registry.register(tool, Source::BuiltIn).expect("every tool registers");
+        registry.register(tool, ToolSource::BuiltIn).expect("every tool registers");
     }
     registry
 }
@@ -223,7 +223,7 @@ async fn page_in_a_gigabyte(bench: &Bench) {
     let mut file = std::fs::File::create(&path).expect("a file");
     let block = format!("{:063}\n", 7).repeat(16 << 10);
     for _ in 0..LINES / (16 << 10) {
-        file.write_all(block.as_bytes()).expect("room for 1 GB");
+        file.write_all(block.as_bytes()).expect("disk space for 1 GB");
     }
     drop(file);
     let offset = LINES / 2;

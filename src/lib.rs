@@ -69,7 +69,7 @@
 //! ```
 //!
 //! For anything beyond that, build the parts yourself: a [`Registry`] of tools, a [`host`], a [`store`], an [`Engine`] over
-//! them, and a [`Session`] for whoever calls. [`compat`] takes in tools that were written for other traits.
+//! them, and a [`Session`] for each caller. [`compat`] takes in tools that were written for other traits.
 #![warn(missing_docs)]
 
 mod toolbox;
@@ -77,9 +77,9 @@ mod toolbox;
 pub use haft_compat as compat;
 pub use haft_contract::*;
 pub use haft_engine::{
-    AnswerError, ApprovalDesk, Before, CallbackPermissions, CommandHook, CommandHookSpec, DeskNotice, Engine, EngineBuilder, Entry, Event,
-    EventSink, Explanation, FirstOf, Hook, HookCall, Limits, LoopLimits, PermissionBroker, Persist, RegisterError, Registry, Session,
-    SessionBuilder, TaintPolicy, UndoError, Undone, UndoneSession, View,
+    AnswerError, ApprovalBroker, ApprovalNotice, CallLimits, CallbackPermissions, CommandHook, CommandHookSpec, Engine, EngineBuilder,
+    Event, EventSink, Explanation, FirstOf, Hook, HookCall, HookDecision, LoopLimits, PermissionBroker, PersistDecision, RegisterError,
+    Registry, Session, SessionBuilder, ToolEntry, UndoError, UndoneCall, UndoneSession,
 };
 pub use haft_macros::{ToolMeta, tool};
 pub use haft_policy::*;
@@ -88,12 +88,14 @@ pub use toolbox::{Toolbox, ToolboxError};
 
 /// The tools that come with Haft.
 pub mod builtin {
-    pub use haft_builtin::all;
+    pub use haft_builtin::{all, metas};
 }
 
 /// This machine, behind the capabilities.
 pub mod host {
-    pub use haft_host::{ChangeOptions, HostOptions, Jobs, LocalFiles, LocalHost, NetworkRules, ShellOptions, WorkspaceOptions, sandbox};
+    pub use haft_host::{GuardedClient, LocalFiles, LocalHost, NetworkRules, WorkspaceOptions};
+    pub use haft_jobs::{ChangeOptions, Jobs, LocalProcesses, ShellOptions};
+    pub use haft_sandbox as sandbox;
 }
 
 /// Where history, pre-images and spills are kept.

@@ -4,9 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use haft_contract::{Arguments, DynTool, Erased, Host, Source, Tool, ToolCall, ToolError, ToolResult};
-use haft_engine::{Engine, RegisterError, Registry, Session, UndoError, Undone};
-use haft_host::{HostOptions, LocalFiles, LocalHost, NetworkRules, WorkspaceOptions};
+use haft_contract::{Arguments, DynTool, Erased, Tool, ToolCall, ToolError, ToolResult, ToolSource, ports::Host};
+use haft_engine::{Engine, RegisterError, Registry, Session, UndoError, UndoneCall};
+use haft_host::{LocalFiles, LocalHost, WorkspaceOptions};
+use haft_jobs::LocalProcesses;
 use haft_store::{FileBlobs, SqliteCallLog, StoreError};
 
 /// Why a toolbox could not be opened, or a tool not be added.
@@ -62,7 +63,7 @@ impl Toolbox {
         let host = local_host(workspace, state, &blobs).map_err(ToolboxError::Workspace)?;
         let registry = Registry::new();
         for tool in haft_builtin::all() {
-            registry.register(tool, Source::BuiltIn)?;
+            registry.register(tool, ToolSource::BuiltIn)?;
         }
         let engine = Engine::builder(Arc::new(registry), Arc::new(log), Arc::new(blobs)).build();
         let session = Session::builder(host).workspace(workspace).owner().build();
@@ -81,7 +82,7 @@ impl Toolbox {
 
     /// Adds a tool that is known only at run time, such as one from [`compat`](crate::compat).
     pub fn add_dyn(&self, tool: Arc<dyn DynTool>) -> Result<(), ToolboxError> {
-        Ok(self.engine.registry().register(tool, Source::Plugin("program".into()))?)
+        Ok(self.engine.registry().register(tool, ToolSource::Plugin("program".into()))?)
     }
 
     /// Calls one tool.
@@ -96,7 +97,7 @@ impl Toolbox {
     }
 
     /// Takes back the newest call that changed files and is not undone yet.
-    pub async fn undo_last(&self) -> Result<Undone, UndoError> {
+    pub async fn undo_last(&self) -> Result<UndoneCall, UndoError> {
         self.engine.undo(None, &**self.session.host(), false).await
     }
 
@@ -119,5 +120,5 @@ fn local_host(workspace: &Path, state: &Path, blobs: &FileBlobs) -> Result<Arc<d
         protected: vec![state.to_owned()],
         ..WorkspaceOptions::default()
     })?;
-    Ok(Arc::new(LocalHost::new(Arc::new(files), HostOptions { network: NetworkRules::default(), alert_log: state.join("alerts.log") })))
+    Ok(Arc::new(LocalHost::new(Arc::new(files), Arc::default(), Arc::<LocalProcesses>::default(), state.join("alerts.log"))))
 }

@@ -4,26 +4,17 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-const DOCUMENTS: [&str; 15] = [
-    "README.md",
-    "ARCHITECTURE.md",
-    "CONTRIBUTING.md",
-    "CHANGELOG.md",
-    "docs/ADDING_A_TOOL.md",
-    "docs/AGENTS.md",
-    "docs/CHAT.md",
-    "docs/COMMANDS.md",
-    "docs/COMPLAINTS.md",
-    "docs/DEPENDENCIES.md",
-    "docs/FILES.md",
-    "docs/MODELS.md",
-    "docs/POLICY.md",
-    "docs/SEEDS.md",
-    "docs/tools.md",
-];
-
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The Markdown files of the repository, relative to its root.
+fn documents() -> Vec<String> {
+    let files = ["", "docs/", "docs/internal/"].into_iter().flat_map(|folder| {
+        let entries = std::fs::read_dir(root().join(folder)).unwrap();
+        entries.map(move |entry| format!("{folder}{}", entry.unwrap().file_name().to_string_lossy()))
+    });
+    files.filter(|file| file.ends_with(".md")).collect()
 }
 
 fn read(path: &str) -> String {
@@ -33,9 +24,9 @@ fn read(path: &str) -> String {
 #[test]
 fn every_path_and_link_in_the_documents_exists() {
     let mut broken = Vec::new();
-    for document in DOCUMENTS {
-        let text = read(document);
-        let broken_links = links(&text).into_iter().filter(|link| !leads_somewhere(document, link));
+    for document in documents() {
+        let text = read(&document);
+        let broken_links = links(&text).into_iter().filter(|link| !leads_somewhere(&document, link));
         broken.extend(broken_links.map(|link| format!("{document}: ({link})")));
         // The page on tools names files that a reader is to write.
         if document != "docs/ADDING_A_TOOL.md" {
@@ -91,9 +82,9 @@ fn every_dependency_has_its_row_with_the_locked_version() {
     assert_eq!(described(), declared());
 }
 
-/// Names and versions in the tables of `docs/DEPENDENCIES.md`; each row must say everything.
+/// Names and versions in the tables of `docs/internal/DEPENDENCIES.md`; each row must say everything.
 fn described() -> BTreeMap<String, String> {
-    let page = read("docs/DEPENDENCIES.md");
+    let page = read("docs/internal/DEPENDENCIES.md");
     let rows = page.lines().filter(|line| line.starts_with("| **"));
     rows.map(|row| {
         let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
@@ -124,8 +115,8 @@ fn locked(lock: &str, name: &str) -> Option<String> {
 
 #[test]
 fn each_document_stays_within_its_lines() {
-    for document in DOCUMENTS.into_iter().filter(|document| *document != "docs/tools.md") {
-        let text = read(document);
+    for document in documents().into_iter().filter(|document| document != "docs/tools.md") {
+        let text = read(&document);
         // A terminal's lines are as long as they are.
         let mut in_terminal = false;
         for line in text.lines() {
@@ -134,4 +125,18 @@ fn each_document_stays_within_its_lines() {
             assert!(in_terminal || !is_long, "{document}: wrap this line: {line}");
         }
     }
+}
+
+#[test]
+fn readme_has_at_most_130_lines() {
+    assert!(read("README.md").lines().count() <= 130);
+}
+
+#[test]
+fn glossary_is_sorted_and_names_a_file_for_each_word() {
+    let page = read("docs/GLOSSARY.md");
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| word |")).collect();
+    let words: Vec<&str> = rows.iter().map(|row| row.split('|').nth(1).unwrap().trim()).collect();
+    assert!(words.is_sorted() && words.len() > 20, "{words:?}");
+    assert!(rows.iter().all(|row| quoted(row).into_iter().any(is_path)), "{rows:#?}");
 }

@@ -6,13 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use haft::compat::claw;
-use haft::host::{HostOptions, LocalFiles, LocalHost, NetworkRules, WorkspaceOptions};
+use haft::host::{LocalFiles, LocalHost, LocalProcesses, WorkspaceOptions};
 use haft::store::{CallFilter, CallLog, FileBlobs, InMemoryCallLog};
-use haft::{Engine, Event, EventSink, Limits, Registry, Session, Source, ToolCall, ToolResult};
+use haft::{CallLimits, Engine, Event, EventSink, Registry, Session, ToolCall, ToolResult, ToolSource};
 use haft_contract::{HookEvent, OnFailure};
-use haft_engine::catalog::Vocabulary;
 use haft_engine::{CommandHook, CommandHookSpec};
-use haft_host::LocalProcesses;
+use haft_policy::catalog::Vocabulary;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -54,7 +53,7 @@ struct Seen {
     stored: String,
     /// The arguments of the model, if they are no longer the call's.
     original: Option<Value>,
-    /// What the person is told of the hook.
+    /// The notice about the hook that the user sees.
     failures: Vec<String>,
 }
 
@@ -79,7 +78,7 @@ impl World {
         let watcher = Arc::new(Watcher::default());
         let noted = Arc::default();
         let log = Arc::new(InMemoryCallLog::default());
-        let mut limits = Limits::default();
+        let mut limits = CallLimits::default();
         (limits.argument_bytes, limits.output_bytes, limits.summary_bytes) = (64 << 20, 64 << 20, 64 << 20);
         let engine = Engine::builder(registry(&noted), Arc::clone(&log) as Arc<dyn CallLog>, Arc::new(FileBlobs::open(&state).unwrap()))
             .hook(Arc::new(hook(script, folder.path())))
@@ -87,8 +86,8 @@ impl World {
             .limits(limits)
             .build();
         let files = LocalFiles::open(WorkspaceOptions::new(&workspace)).unwrap();
-        let options = HostOptions { network: NetworkRules::default(), alert_log: state.join("alerts.log") };
-        let session = Session::builder(Arc::new(LocalHost::new(Arc::new(files), options))).workspace(workspace).loop_limits(None).build();
+        let host = LocalHost::new(Arc::new(files), Arc::default(), Arc::<LocalProcesses>::default(), state.join("alerts.log"));
+        let session = Session::builder(Arc::new(host)).workspace(workspace).loop_limits(None).build();
         Self { engine, session, log, watcher, noted, folder }
     }
 
@@ -125,7 +124,7 @@ impl World {
 fn registry(noted: &Arc<Mutex<Option<String>>>) -> Arc<Registry> {
     let registry = Registry::new();
     for tool in haft::builtin::all() {
-        registry.register(tool, Source::BuiltIn).unwrap();
+        registry.register(tool, ToolSource::BuiltIn).unwrap();
     }
     let noted = Arc::clone(noted);
     let executor = claw::StaticToolExecutor::new().register("KeepNote", move |input| {
@@ -145,7 +144,7 @@ fn registry(noted: &Arc<Mutex<Option<String>>>) -> Arc<Registry> {
         required_permission: claw::PermissionMode::ReadOnly,
     };
     for tool in claw::adapt_trusted(executor, vec![spec]) {
-        registry.register(tool, Source::Plugin("claw".into())).unwrap();
+        registry.register(tool, ToolSource::Plugin("claw".into())).unwrap();
     }
     Arc::new(registry)
 }
@@ -163,7 +162,7 @@ fn hook(script: &Script<'_>, folder: &Path) -> CommandHook {
         priority: 0,
         directory: folder.join("workspace"),
     };
-    CommandHook::new(spec, Arc::new(LocalProcesses::default()), &Vocabulary::core(), &[]).unwrap()
+    CommandHook::new(spec, Arc::new(LocalProcesses::default()), &Vocabulary::of_core(haft_builtin::metas()), &[]).unwrap()
 }
 
 fn wrote(content: &str) -> String {
@@ -207,7 +206,7 @@ fn failed(event: HookEvent, on_failure: OnFailure, why: &str) -> Seen {
     let failures = vec![format!("h {}: {why}", event.as_str())];
     match (event, on_failure) {
         (HookEvent::BeforeToolCall, OnFailure::Block) => {
-            refused(&format!("The hook 'h' could not run, so the call was not made: {why}. Tell the person."), failures)
+            refused(&format!("The hook 'h' could not run, so the call was not made: {why}. Tell the user."), failures)
         }
         (HookEvent::ToolResultPersist, OnFailure::Block) => {
             Seen { stored: format!("[withheld: the hook 'h' could not run: {why}]"), failures, ..done("original") }
@@ -267,7 +266,7 @@ async fn before_a_result_is_stored_a_command_may_rewrite_or_withhold_it_and_clos
 }
 
 #[tokio::test]
-async fn a_slow_command_is_ended_with_all_it_started_and_the_call_goes_on() {
+async fn slow_hook_is_ended_with_its_descendants_and_the_call_continues() {
     for event in HookEvent::ALL {
         for tool in TOOLS {
             let slow = Script { timeout: Duration::from_secs(1), ..script(event, "sleep 30 & echo $$ $! > \"$folder/ids\"; wait") };
@@ -328,7 +327,7 @@ async fn neither_a_command_that_never_reads_nor_one_that_prints_before_it_reads_
 }
 
 #[tokio::test]
-async fn a_hook_that_may_fail_open_does_so_and_the_person_is_told() {
+async fn hook_that_may_fail_open_does_so_and_the_user_is_warned() {
     for event in HookEvent::ALL {
         for (text, why) in [(CRASH, CRASHED), (GARBAGE, UNREADABLE), ("echo gone >&2; exit 3", "it ended with exit code 3: gone")] {
             let world = World::new(&Script { on_failure: OnFailure::Continue, ..script(event, text) });

@@ -93,7 +93,7 @@ fn leftovers_are_listed_by_name_and_fail_the_run() {
     }
     match run.leave_group(&marker) {
         Some(group) => expected.push(group),
-        None => println!("no control group is left: an ordinary person may make none here"),
+        None => println!("no control group is left: an ordinary user may make none here"),
     }
     let output = run.end("1");
     assert_eq!(output.status.code(), Some(1), "{output:?}");

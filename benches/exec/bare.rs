@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use haft_host::sandbox::{self, Bubblewrap, Guard, Launcher, Policy, Sandbox};
+use haft_sandbox::{self as sandbox, Bubblewrap, Launcher, Sandbox, SandboxGuard, SandboxPolicy};
 
 /// What the sandbox holds free in every workspace.
 const PROTECTED: [&str; 4] = [".envrc", ".git", ".haft", ".mcp.json"];
@@ -12,7 +12,7 @@ const PROTECTED: [&str; 4] = [".envrc", ".git", ".haft", ".mcp.json"];
 pub(crate) struct Bare {
     program: OsString,
     arguments: Vec<OsString>,
-    _guard: Guard,
+    _guard: SandboxGuard,
 }
 
 impl Bare {
@@ -20,8 +20,8 @@ impl Bare {
         let sandbox = Bubblewrap::detect(Launcher::current().expect("this program")).expect("bubblewrap works");
         let masked = std::env::home_dir().map(|home| sandbox::usual_secrets(&home)).unwrap_or_default();
         let protected = PROTECTED.map(|name| workspace.join(name)).to_vec();
-        let policy = Policy { writable: vec![workspace.to_owned()], protected, masked, ..Policy::default() };
-        let wrapped = sandbox.wrap(sandbox::Command::new("/bin/bash", workspace), &policy).expect("a command");
+        let policy = SandboxPolicy { writable: vec![workspace.to_owned()], protected, masked, ..SandboxPolicy::default() };
+        let wrapped = sandbox.wrap(sandbox::ProcessSpec::new("/bin/bash", workspace), &policy).expect("a command");
         // The stage that joins the control groups stands before it, and the one inside behind the dashes.
         let mut words: Vec<OsString> = std::iter::once(wrapped.command.program.into_os_string()).chain(wrapped.command.arguments).collect();
         let program = words.iter().position(|word| word.to_string_lossy().ends_with("/bwrap")).expect("bubblewrap is named");

@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use haft::host::{HostOptions, LocalFiles, LocalHost, NetworkRules, WorkspaceOptions};
+use haft::host::{LocalFiles, LocalHost, LocalProcesses, ShellOptions, WorkspaceOptions};
 use haft::store::{FileBlobs, InMemoryCallLog};
-use haft::{Access, Engine, ExecHost, Host, JobOptions, LineRequest, Registry, Session, Source, ToolCall};
-use haft_host::ShellOptions;
-use haft_host::sandbox::{Choice, Launcher};
+use haft::{Access, CommandRequest, Engine, ExecHost, JobOptions, Registry, SandboxBackend, Session, ToolCall, ToolSource, ports::Host};
+use haft_sandbox::Launcher;
 use tempfile::TempDir;
 
 pub(crate) struct Bench {
@@ -25,9 +24,8 @@ impl Bench {
         let workspace = folder.path().join("workspace");
         std::fs::create_dir(&workspace).expect("a workspace");
         let files = Arc::new(LocalFiles::open(WorkspaceOptions::new(&workspace)).expect("an open workspace"));
-        let options = HostOptions { network: NetworkRules::default(), alert_log: folder.path().join("alerts.log") };
-        let host = LocalHost::new(Arc::clone(&files) as _, options).with_shell(shell(folder.path()), files);
-        let host = Arc::new(host);
+        let processes = LocalProcesses::default().with_shell(shell(folder.path()), Arc::clone(&files), Arc::default());
+        let host = Arc::new(LocalHost::new(files, Arc::default(), Arc::new(processes), folder.path().join("alerts.log")));
         let session = Session::builder(Arc::clone(&host) as _).access(Access::FullAccess).loop_limits(None).build();
         Self { host, engine: engine(folder.path(), spill_bytes), session, workspace, folder }
     }
@@ -38,16 +36,16 @@ impl Bench {
     }
 
     pub(crate) fn plan(&self, line: &str) {
-        let request = LineRequest { line: line.to_owned(), ..LineRequest::default() };
+        let request = CommandRequest { command: line.to_owned(), ..CommandRequest::default() };
         drop(self.host.processes().plan(&request).expect("a plan"));
     }
 
     /// One line to its end.
     pub(crate) async fn run(&self, line: &str, host: ExecHost) {
-        let request = LineRequest { line: line.to_owned(), host: Some(host), ..LineRequest::default() };
+        let request = CommandRequest { command: line.to_owned(), host: Some(host), ..CommandRequest::default() };
         let planned = self.host.processes().plan(&request).expect("a plan");
         let job = self.host.processes().start(&planned, JobOptions::default()).await.expect("it starts");
-        assert_eq!(job.ended().await.code, Some(0), "{}", String::from_utf8_lossy(&job.head()));
+        assert_eq!(job.wait().await.code, Some(0), "{}", String::from_utf8_lossy(&job.head()));
     }
 
     /// One line as a model has it run.
@@ -61,17 +59,17 @@ impl Bench {
 fn engine(folder: &Path, spill_bytes: u64) -> Engine {
     let registry = Registry::new();
     for tool in haft::builtin::all() {
-        registry.register(tool, Source::BuiltIn).expect("every tool registers");
+        registry.register(tool, ToolSource::BuiltIn).expect("every tool registers");
     }
     let blobs = FileBlobs::open(&folder.join("state")).expect("a blob folder");
-    let mut limits = haft::Limits::default();
+    let mut limits = haft::CallLimits::default();
     limits.spill_bytes = spill_bytes;
     Engine::builder(Arc::new(registry), Arc::new(InMemoryCallLog::default()), Arc::new(blobs)).limits(limits).build()
 }
 
 fn shell(folder: &Path) -> ShellOptions {
     let launcher = Launcher::current().expect("this program");
-    ShellOptions { sandbox: Choice::Bubblewrap, waits: true, ..ShellOptions::new(launcher, folder) }
+    ShellOptions { sandbox: SandboxBackend::Bubblewrap, wait_for_exit: true, ..ShellOptions::new(launcher, folder) }
 }
 
 /// The most memory that this process had at a time, in kilobytes.

@@ -5,9 +5,9 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use haft::host::{HostOptions, LocalFiles, LocalHost, NetworkRules, WorkspaceOptions};
+use haft::host::{LocalFiles, LocalHost, LocalProcesses, WorkspaceOptions};
 use haft::store::{FileBlobs, InMemoryCallLog};
-use haft::{Access, Engine, Registry, Session, Source, ToolCall};
+use haft::{Access, Engine, Registry, Session, ToolCall, ToolSource};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -41,13 +41,13 @@ impl Bench {
         let state = tempfile::tempdir().expect("a temporary folder");
         let registry = Registry::new();
         for tool in haft::builtin::all() {
-            registry.register(tool, Source::BuiltIn).expect("every tool registers");
+            registry.register(tool, ToolSource::BuiltIn).expect("every tool registers");
         }
         let blobs = FileBlobs::open(state.path()).expect("a blob folder");
         let engine = Engine::builder(Arc::new(registry), Arc::new(InMemoryCallLog::default()), Arc::new(blobs)).build();
         let files = LocalFiles::open(WorkspaceOptions::new(workspace)).expect("an open workspace");
         let alert_log = state.path().join("alerts.log");
-        let host = LocalHost::new(Arc::new(files), HostOptions { alert_log, network: NetworkRules::default() });
+        let host = LocalHost::new(Arc::new(files), Arc::default(), Arc::<LocalProcesses>::default(), alert_log);
         let session = Session::builder(Arc::new(host)).access(Access::FullAccess).loop_limits(None).build();
         Self { engine, session, workspace: workspace.to_owned(), _state: state }
     }

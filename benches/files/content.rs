@@ -60,10 +60,10 @@ pub(crate) fn make_gigabyte(path: &Path) -> usize {
     let mut file = BufWriter::new(File::create(path).expect("a file"));
     let blocks = GIGABYTE / block.len();
     for _ in 0..blocks {
-        file.write_all(block.as_bytes()).expect("room for 1 GB");
+        file.write_all(block.as_bytes()).expect("disk space for 1 GB");
     }
-    file.write_all(b"a needle_in_haystack found\n").expect("room for a line");
-    file.flush().expect("room for 1 GB");
+    file.write_all(b"a needle_in_haystack found\n").expect("disk space for a line");
+    file.flush().expect("disk space for 1 GB");
     blocks * block.lines().count() + 1
 }
 

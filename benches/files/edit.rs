@@ -20,7 +20,7 @@ pub(crate) async fn edit_rows(bench: &Bench) {
     let content = format!("{half}{}\n{half}", texts[0]);
     let [ours, plain, kept] = ["ours.txt", "plain.txt", "kept.txt"].map(|name| bench.workspace.join(name));
     for path in [&ours, &plain, &kept] {
-        std::fs::write(path, &content).expect("room for 50 MB");
+        std::fs::write(path, &content).expect("disk space for 50 MB");
     }
     let edit = |old: &str, new: &str| json!({"path": "ours.txt", "old_string": old, "new_string": new});
     let mut times = [const { Vec::new() }; 4];
@@ -69,6 +69,6 @@ fn keep(path: &Path) {
 
 fn written(path: &Path, bytes: &[u8]) {
     let mut file = File::create(path).expect("a file");
-    file.write_all(bytes).expect("room for 50 MB");
+    file.write_all(bytes).expect("disk space for 50 MB");
     file.sync_all().expect("a disk");
 }

@@ -15,8 +15,8 @@ const ALONE: &str = "HAFT_BENCH_ALONE";
 pub(crate) fn grown(workspace: &Path, (tool, arguments): Call<'_>) -> f64 {
     let call = Value::from(vec![Value::from(workspace.to_str()), tool.into(), arguments.clone()]);
     let program = std::env::current_exe().expect("a program");
-    let file = tempfile::NamedTempFile::new().expect("room for a call");
-    std::fs::write(&file, call.to_string()).expect("room for a call");
+    let file = tempfile::NamedTempFile::new().expect("disk space for a call");
+    std::fs::write(&file, call.to_string()).expect("disk space for a call");
     let output = Command::new(program).env(ALONE, file.path()).output().expect("it runs");
     let told = String::from_utf8_lossy(&output.stdout);
     let told = told.trim().parse::<f64>();

@@ -57,7 +57,7 @@ impl Case {
 
     /// Makes the file under a name.
     fn put(&self, bench: &Bench, name: &str) {
-        std::fs::write(bench.workspace.join(name), &self.before).expect("room for 50 MB");
+        std::fs::write(bench.workspace.join(name), &self.before).expect("disk space for 50 MB");
     }
 }
 
@@ -98,7 +98,7 @@ fn grown_by(bench: &Bench, case: &Case) -> f64 {
 async fn rounds(bench: &Bench, case: &Case, label: &str, memory: f64, patch: Option<&Path>) {
     case.put(bench, "ours.txt");
     case.put(bench, "theirs.txt");
-    std::fs::write(bench.workspace.join("unified.patch"), &case.unified).expect("room for a patch");
+    std::fs::write(bench.workspace.join("unified.patch"), &case.unified).expect("disk space for a patch");
     let mut times = [const { Vec::new() }; 3];
     for round in 0..=ROUNDS {
         let arguments = if round % 2 == 0 { &case.forward } else { &case.backward };

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use haft_agent::Entry;
-use haft_provider::{Block, Message, Piece, StopReason, Usage};
+use haft_agent::LedgerEntry;
+use haft_provider::{Block, Message, ResultPart, StopReason, Usage};
 use haft_store::{CallLog, NewMessage, NewSession, SessionRecord, SessionStore, SqliteCallLog};
 use rusqlite::{Connection, params};
 
@@ -51,26 +51,26 @@ impl Stored {
     }
 }
 
-pub(crate) fn message(entry: &Entry) -> NewMessage {
+pub(crate) fn message(entry: &LedgerEntry) -> NewMessage {
     NewMessage::new(entry.kind(), serde_json::to_string(entry).expect("JSON"))
 }
 
-/// What the person says, rounds of one call each, and an end: a whole conversation of this many messages, if that is even.
-fn conversation(count: usize) -> Vec<Entry> {
+/// A whole conversation of this many messages (an even number): the prompt, rounds of one call each, the final answer.
+fn conversation(count: usize) -> Vec<LedgerEntry> {
     let said = |blocks| {
         let (message, stop, usage) = (Message::assistant(blocks), StopReason::ToolCalls, Usage::default());
-        Entry::Assistant { message, model: "here/m".into(), stop, usage }
+        LedgerEntry::Assistant { message, model: "here/m".into(), stop, usage }
     };
-    let mut entries = vec![Entry::User { message: Message::user("Mend what is broken in src/main.rs.") }];
+    let mut entries = vec![LedgerEntry::User { message: Message::user("Fix the bug in src/main.rs.") }];
     for round in 1..count / 2 {
         let (id, name) = (format!("toolu_01A09q90qw90lq9178{round}"), "read_file".to_owned());
         let arguments = format!(r#"{{"path":"src/part_{round}.rs","offset":{round}}}"#);
         let call = Block::Call { id: id.clone(), name: name.clone(), arguments, opaque: None };
         entries.push(said(vec![Block::text("I look at the next part."), call]));
-        let content = vec![Piece::Text { text: format!("{{\"status\":\"success\",\"result\":\"{}\"}}", "fn main() {} ".repeat(16)) }];
-        entries.push(Entry::Results { message: Message::results(vec![Block::Result { id, name, content, is_error: false }]) });
+        let content = vec![ResultPart::Text { text: format!("{{\"status\":\"success\",\"result\":\"{}\"}}", "fn main() {} ".repeat(16)) }];
+        entries.push(LedgerEntry::Results { message: Message::results(vec![Block::Result { id, name, content, is_error: false }]) });
     }
-    entries.push(said(vec![Block::text("It is mended.")]));
+    entries.push(said(vec![Block::text("It is fixed.")]));
     entries
 }
 

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use eventsource_stream::Eventsource;
 use futures_util::StreamExt;
-use haft_provider::sse::Events;
-use haft_provider::{Adapter, Anthropic, Delta, Gemini, Model, OpenAiChat, OpenAiResponses, Protocol, Turn};
+use haft_provider::sse::EventReader;
+use haft_provider::{Adapter, Anthropic, Delta, Gemini, Model, ModelTurn, OpenAiChat, OpenAiResponses, Protocol};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -91,8 +91,8 @@ type Broken = Box<dyn std::error::Error>;
 /// Reads a stream as the client does, and hands out the deltas; gives the bytes of text.
 pub(crate) fn decode(protocol: Protocol, stream: &[u8]) -> usize {
     let model = Model::new("here", protocol, "m");
-    let mut decoder = adapter(protocol).decoder(&Turn { model: &model, system: "", messages: &[], tools: &[] });
-    let (mut events, mut deltas, mut said) = (Events::new(), Vec::new(), 0);
+    let mut decoder = adapter(protocol).decoder(&ModelTurn { model: &model, system: "", messages: &[], tools: &[] });
+    let (mut events, mut deltas, mut said) = (EventReader::new(), Vec::new(), 0);
     for piece in stream.chunks(PIECE) {
         let fed = events.feed(piece, |name, data| {
             decoder.event(name, data, &mut deltas)?;

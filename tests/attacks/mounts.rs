@@ -92,7 +92,7 @@ pub(crate) fn mounts_are_contained() {
         }
     }
     let read = world.call_unchecked(&world.session(Dialect::Haft), "read_file", json!({"path": "mount/file.txt"}));
-    assert_eq!(text(&read), "old\ntheirs\n", "what the person has mounted is theirs to be read");
+    assert_eq!(text(&read), "old\ntheirs\n", "a mount made by the user can be read");
 }
 
 /// Every change that a disk can refuse. What is large is `{large}`.
@@ -141,7 +141,7 @@ fn a_full_disk_leaves_every_file_as_it_was() {
         assert_eq!(after, before, "{tool}");
     }
     for (tool, arguments) in changes("small") {
-        assert!(world.call(tool, arguments.clone()).is_success(), "{tool} {arguments}: there is room for little");
+        assert!(world.call(tool, arguments.clone()).is_success(), "{tool} {arguments}: the small write fits");
         if tool != "apply_patch" {
             fill_disk(&world.ws);
         }

@@ -26,7 +26,7 @@ const GOOD: [&str; 3] = [
     "*** Update File: two.txt\n*** Move to: moved/two.txt\n@@\n-old\n+new\n",
 ];
 /// What can be done to a file; `{}` is where the forbidden path stands.
-const DEEDS: [&str; 5] = [
+const SECTIONS: [&str; 5] = [
     "*** Add File: {}\n+new\n",
     "*** Delete File: {}\n",
     "*** Update File: {}\n@@\n-old\n+new\n",
@@ -49,14 +49,14 @@ const FORBIDDEN: [&str; 12] = [
     ".ssh/authorized_keys",
 ];
 
-/// Every forbidden name, in every deed, before, between and behind sections that could be done.
+/// Every forbidden name, in every kind of section, before, between and after sections that would succeed.
 pub(crate) fn one_forbidden_name_forbids_all() {
     let world = World::new(traps);
     let before = snapshot::of(&world.ws, &[]);
     for name in FORBIDDEN.map(|name| name.replace("{base}", world.base.to_str().unwrap())) {
-        for deed in DEEDS {
+        for section in SECTIONS {
             for place in [0, 1, GOOD.len()] {
-                let patch = patch_with(&deed.replace("{}", &name), place);
+                let patch = patch_with(&section.replace("{}", &name), place);
                 let (kind, message) = failure(&world.call("apply_patch", json!({"input": patch})));
                 assert_eq!(kind, ErrorKind::PathNotAllowed, "{patch}: {message}");
                 assert_eq!(snapshot::of(&world.ws, &[]), before, "{patch}");

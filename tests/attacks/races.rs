@@ -73,7 +73,7 @@ fn race(prepare: fn(&Path, &Path), pairs: &[(&str, &str)], target: &str) {
             let told = everything_of(&result);
             assert!(!told.contains(VAULTED), "{} escaped: {told}", door.name);
             tally.count(result.outcome.as_ref().err().map(haft::ToolError::kind));
-            mend(&world, target, door);
+            restore_target(&world, target, door);
         }
     });
     let last = world.call_unchecked(&world.session(haft::Dialect::Haft), "noop", serde_json::json!({}));
@@ -83,7 +83,7 @@ fn race(prepare: fn(&Path, &Path), pairs: &[(&str, &str)], target: &str) {
 }
 
 /// Puts back what a door has changed, moved or removed, under whichever name it is no link.
-fn mend(world: &World, target: &str, door: &Door) {
+fn restore_target(world: &World, target: &str, door: &Door) {
     if !door.writes() {
         return;
     }

@@ -33,9 +33,9 @@ pub(crate) enum Safe {
     Denied,
     /// One of these errors.
     Refused(&'static [ErrorKind]),
-    /// `path_not_allowed` for whoever would write, in the same words whatever is there.
+    /// `path_not_allowed` for every write, with the same message whatever is there.
     NotWritten,
-    /// `path_not_allowed` for whoever would read, in the same words whatever is there.
+    /// `path_not_allowed` for every read, with the same message whatever is there.
     NotRead,
     /// The path is a name of the workspace like any other, and a write makes that very name.
     Literal,
@@ -176,7 +176,7 @@ pub(crate) const ROWS: &[Row] = &[
     ),
     paths(
         "A15",
-        "protected names in other letters",
+        "protected names in another case",
         &[repository],
         &[(NotWritten, &[".GIT/hooks/pre-commit", ".Git/config", "sub/.gIT/{leaf}", ".HAFT/config.toml", ".hAfT/{leaf}", ".GitModules"])],
     ),

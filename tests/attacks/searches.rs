@@ -54,7 +54,7 @@ fn contents(world: &World) {
         for mode in ["content", "count", "files_with_matches"] {
             let arguments =
                 everything(json!({"pattern": pattern, "output_mode": mode, "multiline": pattern.contains("(?s)"), "context": 3}));
-            // What was looked for is named in the answer; it is no secret to whoever asked.
+            // The answer names the search pattern, which is no secret to the caller.
             let told = if [DENIED, VAULTED].contains(&pattern) {
                 let result = world.call_unchecked(&world.session(haft::Dialect::Haft), "grep_search", arguments);
                 let told = text(&result);

@@ -4,7 +4,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use haft::{Erased, ErrorKind, Source};
+use haft::{Erased, ErrorKind, ToolSource};
 use serde_json::json;
 
 use crate::doors::{Does, Door, doors};
@@ -15,7 +15,7 @@ use crate::world::{World, failure, notebook, plain, put, text};
 /// can read it, and neither change it nor reach anything else that way.
 pub(crate) fn spills_are_private_and_unknown() {
     let world = World::new(plain);
-    world.engine.registry().register(Arc::new(Erased::new(Flood)), Source::BuiltIn).unwrap();
+    world.engine.registry().register(Arc::new(Erased::new(Flood)), ToolSource::BuiltIn).unwrap();
     let folder = spilled(&world);
     let first = only_file(&folder);
     let name = first.file_name().unwrap().to_str().unwrap().to_owned();

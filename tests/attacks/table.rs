@@ -61,7 +61,7 @@ fn run_paths(row: &Row, worlds: &[Prepare], paths: &[(Safe, &[&str])]) {
     }
 }
 
-/// What was said to whoever was refused, by door and spelling: it must be the same whatever is there.
+/// The refusal messages by door and spelling: they must not depend on what is there.
 type Told = BTreeMap<(String, String), (ErrorKind, String)>;
 
 /// One spelling at one door.

@@ -98,7 +98,7 @@ fn edits_that_do_not_fit_change_nothing() {
     }
 }
 
-/// What is no text is said to be so by whoever shows or changes text, and is left alone by whoever searches.
+/// Tools that show or change text refuse a file that is not text; searches skip it.
 #[test]
 fn what_is_no_text_is_not_taken_for_it() {
     let world = World::new(plain);

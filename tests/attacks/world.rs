@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft::host::{HostOptions, LocalFiles, LocalHost, NetworkRules, WorkspaceOptions};
+use haft::host::{LocalFiles, LocalHost, LocalProcesses, WorkspaceOptions};
 use haft::store::{Blobs, FileBlobs, InMemoryCallLog};
-use haft::{Content, Dialect, Engine, ErrorKind, Registry, Session, Source, ToolCall, ToolResult};
+use haft::{Content, Dialect, Engine, ErrorKind, Registry, Session, ToolCall, ToolResult, ToolSource};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -182,14 +182,13 @@ fn host(root: PathBuf, state: &Path, blobs: &FileBlobs) -> Arc<LocalHost> {
         deny_read: vec!["private/**".into(), "tr\u{e9}sor/**".into()],
         ..WorkspaceOptions::default()
     });
-    let options = HostOptions { network: NetworkRules::default(), alert_log: state.join("alerts.log") };
-    Arc::new(LocalHost::new(Arc::new(files.unwrap()), options))
+    Arc::new(LocalHost::new(Arc::new(files.unwrap()), Arc::default(), Arc::<LocalProcesses>::default(), state.join("alerts.log")))
 }
 
 fn registry() -> Registry {
     let registry = Registry::new();
     for tool in haft::builtin::all() {
-        registry.register(tool, Source::BuiltIn).unwrap();
+        registry.register(tool, ToolSource::BuiltIn).unwrap();
     }
     registry
 }
@@ -198,13 +197,13 @@ fn registry() -> Registry {
 pub(crate) fn everything_of(result: &ToolResult) -> String {
     let details = result.details().map(ToString::to_string).unwrap_or_default();
     let said = match &result.outcome {
-        Ok(output) => output.content.iter().map(letters).collect::<Vec<_>>().concat(),
+        Ok(output) => output.content.iter().map(text_of).collect::<Vec<_>>().concat(),
         Err(error) => format!("{}: {}", error.kind(), error.message()),
     };
     said + &details
 }
 
-fn letters(content: &Content) -> String {
+fn text_of(content: &Content) -> String {
     match content {
         Content::Text(text) => text.clone(),
         Content::Image { data, .. } => String::from_utf8_lossy(data).into_owned(),

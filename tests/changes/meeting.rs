@@ -50,7 +50,7 @@ impl Meeting {
             let met = tokio::time::timeout(PATIENCE, self.barrier.wait()).await;
             assert!(met.is_ok(), "{} of {} changes were under way at once", self.arrived.load(Ordering::SeqCst), self.expected);
         } else {
-            // Whoever else may run gets the chance to.
+            // Lets every other runnable task run.
             tokio::task::yield_now().await;
         }
         self.busy.lock().unwrap().remove(path);

@@ -5,9 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use haft::host::{HostOptions, LocalFiles, LocalHost, NetworkRules, WorkspaceOptions};
+use haft::host::{LocalFiles, LocalHost, LocalProcesses, WorkspaceOptions};
 use haft::store::{CallLog, FileBlobs, InMemoryCallLog};
-use haft::{Engine, Host, Registry, Session, Source, ToolCall, ToolResult, UndoError, Undone, UndoneSession};
+use haft::{Engine, Registry, Session, ToolCall, ToolResult, ToolSource, UndoError, UndoneCall, UndoneSession, ports::Host};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 static TOOLS: LazyLock<Arc<Registry>> = LazyLock::new(|| {
     let registry = Registry::new();
     for tool in haft::builtin::all() {
-        registry.register(tool, Source::BuiltIn).unwrap();
+        registry.register(tool, ToolSource::BuiltIn).unwrap();
     }
     Arc::new(registry)
 });
@@ -46,8 +46,8 @@ impl World {
         let (workspace, state) = (folder.path().join("workspace"), folder.path().join("state"));
         std::fs::create_dir(&workspace).unwrap();
         let files = LocalFiles::open(WorkspaceOptions { root: workspace.clone(), ..WorkspaceOptions::default() }).unwrap();
-        let options = HostOptions { network: NetworkRules::default(), alert_log: folder.path().join("alerts.log") };
-        let host: Arc<dyn Host> = Arc::new(LocalHost::new(Arc::new(files), options));
+        let alert_log = folder.path().join("alerts.log");
+        let host: Arc<dyn Host> = Arc::new(LocalHost::new(Arc::new(files), Arc::default(), Arc::<LocalProcesses>::default(), alert_log));
         let engine = Engine::builder(Arc::clone(&TOOLS), log, Arc::new(FileBlobs::open(&state).unwrap())).build();
         // The same call again and again is what these tests are about.
         let session = Session::builder(host).workspace(workspace).owner().loop_limits(None).build();
@@ -85,7 +85,7 @@ impl World {
     pub(crate) async fn together(&self, calls: Vec<ToolCall>) -> Vec<ToolResult> {
         self.engine.run_all(calls, &self.session).await
     }
-    pub(crate) async fn undo(&self) -> Result<Undone, UndoError> {
+    pub(crate) async fn undo(&self) -> Result<UndoneCall, UndoError> {
         self.engine.undo(None, &**self.session.host(), false).await
     }
     pub(crate) async fn undo_session(&self) -> Result<UndoneSession, UndoError> {

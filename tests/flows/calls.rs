@@ -78,7 +78,7 @@ static DOOR: Mutex<Option<mpsc::Receiver<String>>> = Mutex::new(None);
 /// Seed 000: tools execute in the background and the interface stays responsive. The test has one thread: if the tool
 /// held it, nobody would ever open the door.
 #[tokio::test(flavor = "current_thread")]
-async fn the_caller_goes_on_while_a_tool_holds_its_thread() {
+async fn caller_continues_while_a_tool_holds_its_thread() {
     let world = Arc::new(World::new());
     world.toolbox.add(Hold).unwrap();
     let (open, door) = mpsc::channel();

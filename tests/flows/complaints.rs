@@ -1,4 +1,4 @@
-//! What people complain of in tools for files, tried on a real disk. `docs/COMPLAINTS.md` lists all of it.
+//! What people complain of in tools for files, tried on a real disk. `docs/internal/COMPLAINTS.md` lists all of it.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -12,7 +12,7 @@ fn wide(text: &str, bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
     text.encode_utf16().flat_map(bytes).collect()
 }
 
-/// Whoever copies two lines out of what was read can replace them, and all else is as it was.
+/// Two lines copied from the output of a read can be replaced, and nothing else changes.
 #[tokio::test]
 async fn what_was_read_can_be_edited_whatever_the_file_is_made_of() {
     let plain = "fn a() {\n\tone();  \n\ttwo(“x”);\n}";
@@ -49,7 +49,7 @@ async fn a_change_by_others_is_known_by_content_and_not_by_time() {
     let put = |content: &str| std::fs::write(world.file("f"), content).unwrap();
     let edit = |old: &'static str, new: &'static str| world.call("edit_file", json!({"path": "f", "old_string": old, "new_string": new}));
     let write = |content: &'static str| world.call("write_file", json!({"path": "f", "content": content}));
-    let others = "(Someone else had changed the file since you read it; their changes are kept.)";
+    let others = "(Another program changed the file since you read it; its changes are kept.)";
     put("one\ntwo\n");
     text(&world.call("read_file", json!({"path": "f"})).await);
     // Saved again by an editor, by a clock that is wrong: nothing has changed.
@@ -66,7 +66,7 @@ async fn a_change_by_others_is_known_by_content_and_not_by_time() {
     put("theirs\n");
     let (kind, message) = failure(&write("ours\n").await);
     assert_eq!(kind, ErrorKind::ExecutionError);
-    assert!(message.starts_with("f was changed by someone else since you read it. Read it again"), "{message}");
+    assert!(message.starts_with("f was changed by another program since you read it. Read it again"), "{message}");
     assert_eq!(world.content("f"), "theirs\n");
     text(&world.call("read_file", json!({"path": "f"})).await);
     text(&write("ours\n").await);

@@ -4,19 +4,22 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use haft::compat::{claw, oneclaw};
-use haft::{Access, Answer, ApprovalRequest, Approver, BoxFuture, ErrorKind, ToolCall};
+use haft::{
+    Access, BoxFuture, ErrorKind, ToolCall,
+    ports::{ApprovalAnswer, ApprovalRequest, Approver},
+};
 use serde_json::json;
 
 use crate::support::{World, failure, text};
 
-/// A person who says yes, and remembers to what.
+/// Approves everything and remembers each request.
 #[derive(Default)]
-struct Person(Mutex<Vec<String>>);
+struct RecordingApprover(Mutex<Vec<String>>);
 
-impl Approver for Person {
-    fn ask(&self, request: ApprovalRequest) -> BoxFuture<'_, Answer> {
+impl Approver for RecordingApprover {
+    fn ask(&self, request: ApprovalRequest) -> BoxFuture<'_, ApprovalAnswer> {
         self.0.lock().unwrap().push(request.call.tool);
-        Box::pin(async { Answer::Once })
+        Box::pin(async { ApprovalAnswer::Once })
     }
 }
 
@@ -47,8 +50,8 @@ fn specs() -> Vec<claw::ToolSpec> {
 
 #[tokio::test]
 async fn the_executor_of_seed_001_answers_calls() {
-    let person = Arc::new(Person::default());
-    let approver = Arc::clone(&person);
+    let recorder = Arc::new(RecordingApprover::default());
+    let approver = Arc::clone(&recorder);
     let world = World::with(&[], |session| session.access(Access::FullAccess).approver(approver));
     for tool in claw::adapt(executor(), specs()) {
         world.toolbox.add_dyn(tool).unwrap();
@@ -58,7 +61,7 @@ async fn the_executor_of_seed_001_answers_calls() {
     let (kind, message) = failure(&world.call("skill", json!({"skill": "none"})).await);
     assert!(kind == ErrorKind::ExecutionError && message.contains("no such skill"), "{message}");
     assert_eq!(failure(&world.call("Agent", json!({})).await).0, ErrorKind::ValidationError);
-    assert_eq!(*person.0.lock().unwrap(), ["agent", "skill", "skill"], "what cannot be planned is asked about");
+    assert_eq!(*recorder.0.lock().unwrap(), ["agent", "skill", "skill"], "what cannot be planned is asked about");
 
     let careful = World::new();
     for tool in claw::adapt_trusted(executor(), specs()) {

@@ -221,7 +221,7 @@ async fn nothing_outlives_the_session_that_started_it() {
     drop(world);
     let deadline = Instant::now() + Duration::from_secs(20);
     while is_alive("7331.5") {
-        assert!(Instant::now() < deadline, "an interpreter's child outlived it");
+        assert!(Instant::now() < deadline, "an interpreter's child is still running after it ended");
         tokio::task::yield_now().await;
     }
 }
@@ -250,6 +250,6 @@ async fn of_too_many_the_one_that_was_used_longest_ago_gives_way() {
         world.call("repl", bash(name, &format!("x={name}"))).await;
     }
     assert_eq!(text(&world.call("repl", bash(1, "echo $x")).await), "1");
-    let anew = "\n\n(The interpreter of earlier calls is no longer there: this is a new one, which knows nothing of them.)";
+    let anew = "\n\n(The interpreter of earlier calls has ended: this is a new one without their state.)";
     assert_eq!(text(&world.call("repl", bash(0, "echo ${x:-nothing}")).await), format!("nothing{anew}"));
 }

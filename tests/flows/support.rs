@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft::host::sandbox::{Choice, ContainerOptions, Launcher, Limits};
-use haft::host::{ChangeOptions, HostOptions, Jobs, LocalFiles, LocalHost, NetworkRules, ShellOptions, WorkspaceOptions};
+use haft::host::sandbox::{ContainerOptions, Launcher};
+use haft::host::{ChangeOptions, GuardedClient, Jobs, LocalFiles, LocalHost, LocalProcesses, NetworkRules, ShellOptions, WorkspaceOptions};
 use haft::store::{Blobs, CallFilter, CallLog, CallRecord, FileBlobs, SqliteCallLog};
 use haft::{
-    Access, Answer, ApprovalRequest, Approver, Arguments, BoxFuture, Engine, ErrorKind, ExecHost, Registry, Session, SessionBuilder,
-    Source, ToolResult, Toolbox,
+    Access, Arguments, BoxFuture, CommandLimits, Engine, ErrorKind, ExecHost, Registry, SandboxBackend, Session, SessionBuilder,
+    ToolResult, ToolSource, Toolbox,
+    ports::{ApprovalAnswer, ApprovalRequest, Approver},
 };
 use tempfile::TempDir;
 
@@ -28,13 +29,13 @@ impl World {
 
     /// With addresses that are open to tools, and a changed session.
     pub(crate) fn with(network: &[String], session: impl FnOnce(SessionBuilder) -> SessionBuilder) -> Self {
-        Self::made(network, session, |host, _, _| host)
+        Self::made(network, session, |_, _, _| LocalProcesses::default())
     }
 
     fn made(
         network: &[String],
         session: impl FnOnce(SessionBuilder) -> SessionBuilder,
-        host: impl FnOnce(LocalHost, Arc<LocalFiles>, &Path) -> LocalHost,
+        processes: impl FnOnce(Arc<LocalFiles>, Arc<GuardedClient>, &Path) -> LocalProcesses,
     ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (workspace, state) = (folder.path().join("workspace"), folder.path().join("state"));
@@ -47,31 +48,32 @@ impl World {
             protected: vec![state.clone()],
             ..WorkspaceOptions::default()
         });
-        let options = HostOptions { network: NetworkRules::parse(network, &[]).unwrap(), alert_log: state.join("alerts.log") };
         let files = Arc::new(files.unwrap());
-        let host = Arc::new(host(LocalHost::new(Arc::clone(&files) as _, options), files, folder.path()));
+        let http = Arc::new(GuardedClient::new(NetworkRules::parse(network, &[]).unwrap()));
+        let processes = Arc::new(processes(Arc::clone(&files), Arc::clone(&http), folder.path()));
+        let host = Arc::new(LocalHost::new(files, http, processes, state.join("alerts.log")));
         let engine = Engine::builder(Arc::new(registry()), Arc::clone(&log) as Arc<dyn CallLog>, Arc::new(blobs)).build();
         let session = session(Session::builder(host).workspace(workspace).owner()).build();
         Self { toolbox: Toolbox::from_parts(engine, session), log, folder }
     }
 
-    /// With programs, which run on the machine itself, and a person who agrees to all of them.
+    /// With programs, which run on the machine itself, and an approver that agrees to all of them.
     pub(crate) fn with_programs() -> Self {
         let run = |folder: &Path| ShellOptions {
             host: ExecHost::Host,
-            sandbox: Choice::None,
+            sandbox: SandboxBackend::None,
             required: false,
             launcher: Launcher::at("/nowhere/launcher"),
             container: ContainerOptions::default(),
-            limits: Limits::default(),
+            limits: CommandLimits::STANDARD,
             folder: folder.join("run"),
             grace: Duration::from_millis(500),
             jobs: Jobs::default(),
-            waits: false,
-            changes: ChangeOptions { mode: haft_contract::Changes::Direct, folder: folder.join("changes"), of_any_session: false },
+            wait_for_exit: false,
+            changes: ChangeOptions { mode: haft_contract::ChangeMode::Direct, folder: folder.join("changes"), of_any_session: false },
         };
-        let person = |session: SessionBuilder| session.access(Access::FullAccess).approver(Arc::new(Agreeable));
-        Self::made(&[], person, |host, files, folder| host.with_shell(run(folder), files))
+        let with_approver = |session: SessionBuilder| session.access(Access::FullAccess).approver(Arc::new(Agreeable));
+        Self::made(&[], with_approver, |files, http, folder| LocalProcesses::default().with_shell(run(folder), files, http))
     }
 
     /// A path in the workspace.
@@ -95,12 +97,12 @@ impl World {
     }
 }
 
-/// A person who says yes to everything.
+/// Approves everything.
 struct Agreeable;
 
 impl Approver for Agreeable {
-    fn ask(&self, _: ApprovalRequest) -> BoxFuture<'_, Answer> {
-        Box::pin(async { Answer::Once })
+    fn ask(&self, _: ApprovalRequest) -> BoxFuture<'_, ApprovalAnswer> {
+        Box::pin(async { ApprovalAnswer::Once })
     }
 }
 
@@ -108,7 +110,7 @@ impl Approver for Agreeable {
 pub(crate) fn registry() -> Registry {
     let registry = Registry::new();
     for tool in haft::builtin::all() {
-        registry.register(tool, Source::BuiltIn).unwrap();
+        registry.register(tool, ToolSource::BuiltIn).unwrap();
     }
     registry
 }

@@ -1,7 +1,8 @@
-//! What answers cost in money: a table of prices, shipped with a date, in which a person's own prices win.
+//! Prices of models: a shipped table with a date, which the user's own prices override.
 
 use std::fmt;
 
+use haft_pattern::NameGlob;
 use haft_provider::Usage;
 
 /// Money in millionths of a dollar.
@@ -9,7 +10,7 @@ use haft_provider::Usage;
 pub struct Micros(pub i64);
 
 impl Micros {
-    /// Both together.
+    /// The sum.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
@@ -17,7 +18,7 @@ impl Micros {
 }
 
 impl fmt::Display for Micros {
-    /// `$1.25`; small amounts with the digits that matter, so that nothing that cost something reads as nothing.
+    /// `$1.25`; small amounts with more digits, so that no cost reads as zero.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (sign, micros) = (if self.0 < 0 { "-" } else { "" }, self.0.unsigned_abs());
         let (whole, rest) = (micros / 1_000_000, micros % 1_000_000);
@@ -29,17 +30,17 @@ impl fmt::Display for Micros {
     }
 }
 
-/// What a million tokens cost.
+/// The price of a million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Price {
-    /// Of what is sent.
+    /// Input.
     pub input: i64,
-    /// Of what comes back.
+    /// Output.
     pub output: i64,
-    /// Of what is sent and was read from a cache; absent means as all input.
+    /// Input that was read from a cache; absent means the price of input.
     pub cached: Option<i64>,
-    /// Of what is sent and was written to a cache; absent means as all input.
+    /// Input that was written to a cache; absent means the price of input.
     pub cache_writes: Option<i64>,
 }
 
@@ -49,15 +50,15 @@ impl Price {
         Self { input, output, cached: None, cache_writes: None }
     }
 
-    /// With prices for what is read from a cache and written to it.
+    /// With prices of cached input.
     #[must_use]
     pub const fn with_cache(mut self, cached: Option<i64>, cache_writes: Option<i64>) -> Self {
         (self.cached, self.cache_writes) = (cached, cache_writes);
         self
     }
 
-    /// What an answer costs.
-    pub fn of(&self, usage: Usage) -> Micros {
+    /// The cost of an answer.
+    pub fn cost(&self, usage: Usage) -> Micros {
         let plain = usage.input.saturating_sub(usage.cached).saturating_sub(usage.cache_writes);
         let parts = [
             (plain, self.input),
@@ -70,33 +71,29 @@ impl Price {
     }
 }
 
-/// Prices by the names of models, as `provider/model`; a name that ends in `*` stands for all that begin so.
+/// Prices by the names of models, as `provider/model`; `*` stands for any characters.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Prices(Vec<(String, Price)>);
+pub struct Prices(Vec<(NameGlob, Price)>);
 
 impl Prices {
-    /// When the shipped prices were true. They change; a person's own win.
+    /// The date of the shipped prices. They change; the user's own override them.
     pub const DATE: &str = "2025-11-30";
 
-    /// What providers asked for on [`Prices::DATE`].
+    /// The prices of providers on [`Prices::DATE`].
     pub fn shipped() -> Self {
-        Self(SHIPPED.iter().map(|(name, price)| ((*name).to_owned(), *price)).collect())
+        Self(SHIPPED.iter().map(|(name, price)| (NameGlob::parse_stars(name), *price)).collect())
     }
 
-    /// Sets a price; it wins over every one that was set before.
-    pub fn set(&mut self, pattern: impl Into<String>, price: Price) {
-        self.0.push((pattern.into(), price));
+    /// Sets a price; it overrides all that were set before.
+    pub fn set(&mut self, pattern: &str, price: Price) {
+        self.0.push((NameGlob::parse_stars(pattern), price));
     }
 
-    /// The price of a model: of those that fit the one with the longest name, of equals the newest.
-    pub fn of(&self, model: &str) -> Option<&Price> {
-        let fitting = self.0.iter().filter(|(pattern, _)| fits(pattern, model));
-        fitting.max_by_key(|(pattern, _)| pattern.trim_end_matches('*').len()).map(|(_, price)| price)
+    /// The price of a model: the longest matching pattern counts, of equal ones the newest.
+    pub fn find(&self, model: &str) -> Option<&Price> {
+        let fitting = self.0.iter().filter(|(pattern, _)| pattern.matches(model));
+        fitting.max_by_key(|(pattern, _)| pattern.literal_start().len()).map(|(_, price)| price)
     }
-}
-
-fn fits(pattern: &str, model: &str) -> bool {
-    pattern.strip_suffix('*').map_or(pattern == model, |beginning| model.starts_with(beginning))
 }
 
 /// Cents for a million tokens, with tenths of them.
@@ -154,15 +151,15 @@ mod tests {
             (usage(10, 0, 50, 0), 15),
             (usage(u64::MAX, u64::MAX, 0, 0), i64::MAX),
         ] {
-            assert_eq!(price.of(used), Micros(micros), "{used:?}");
+            assert_eq!(price.cost(used), Micros(micros), "{used:?}");
         }
-        assert_eq!(Price::new(1_000_000, 0).of(usage(3, 0, 2, 1)), Micros(3), "without a price of its own a cache costs as the rest");
+        assert_eq!(Price::new(1_000_000, 0).cost(usage(3, 0, 2, 1)), Micros(3), "without a price of its own a cache costs as the rest");
     }
 
     #[test]
     fn the_nearest_name_wins_and_an_unknown_model_has_no_price() {
         let mut prices = Prices::shipped();
-        let input = |prices: &Prices, model: &str| prices.of(model).map(|price| price.input);
+        let input = |prices: &Prices, model: &str| prices.find(model).map(|price| price.input);
         assert_eq!(input(&prices, "anthropic/claude-opus-4-1"), Some(15_000_000));
         assert_eq!(input(&prices, "anthropic/claude-opus-4-5-20251101"), Some(5_000_000));
         assert_eq!(input(&prices, "openai/gpt-5-mini-2025-08-07"), Some(250_000));

@@ -1,25 +1,30 @@
-//! The demo model: a few rules that turn plain requests into real tool calls, offline and without a key. It says in every
-//! answer that it is one.
+//! The demo model: a few rules that turn plain requests into real tool calls, offline and without a key. Every answer says that
+//! it is one.
 
-mod wish;
+mod request;
 
 use haft_contract::BoxFuture;
-use haft_provider::{Block, Delta, Message, Model, Piece, Protocol, ProviderError, Reply, Role, StopReason, ToolSpec, Turn, Usage};
+use haft_provider::{
+    Block, Completion, Delta, Message, Model, ModelReply, ModelTurn, OfferedTool, Protocol, ProviderError, ResultPart, Role, StopReason,
+    Usage,
+};
+use haft_text::truncate::ellipsize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use self::wish::{Wish, wishes};
-use crate::{Answer, Provider};
+use self::request::{DemoRequest, requests};
+use crate::Provider;
+use crate::runner::text_of;
 
-/// What every answer begins with.
+/// The beginning of every answer.
 const ANNOUNCEMENT: &str = "[demo model: a few rules, not a language model]";
 const HELP: &str = "I understand plain requests: \"what time is it in Tokyo\", \"read README.md\", \"write 'hello' to notes.txt\", \
                     \"fetch http://127.0.0.1:8080/\", \"search for TODO\", \"how much memory is there\", several at once with \"and\". \
                     For a real model set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or configure a provider.";
 /// How much of a result is repeated in an answer.
-const SHOWN_CHARACTERS: usize = 600;
+const RESULT_CHARS: usize = 600;
 
-/// A stand-in for a model.
+/// A model made of rules, for demonstrations and tests.
 #[derive(Debug)]
 pub struct DemoModel {
     model: Model,
@@ -38,19 +43,19 @@ impl Provider for DemoModel {
 
     fn answer<'a>(
         &'a self,
-        turn: Turn<'a>,
+        turn: ModelTurn<'a>,
         _cancel: &'a CancellationToken,
         each: &'a mut (dyn FnMut(Delta) + Send),
-    ) -> BoxFuture<'a, Result<Answer, ProviderError>> {
+    ) -> BoxFuture<'a, Result<Completion, ProviderError>> {
         Box::pin(async move {
             let reply = reply(&turn);
-            hand_out(&reply.blocks, each);
-            Ok(Answer::new(reply))
+            stream_blocks(&reply.blocks, each);
+            Ok(Completion::new(reply))
         })
     }
 }
 
-fn hand_out(blocks: &[Block], each: &mut (dyn FnMut(Delta) + Send)) {
+fn stream_blocks(blocks: &[Block], each: &mut (dyn FnMut(Delta) + Send)) {
     let mut index = 0;
     for block in blocks {
         match block {
@@ -65,32 +70,27 @@ fn hand_out(blocks: &[Block], each: &mut (dyn FnMut(Delta) + Send)) {
     }
 }
 
-fn reply(turn: &Turn<'_>) -> Reply {
+fn reply(turn: &ModelTurn<'_>) -> ModelReply {
     let blocks = match turn.messages.last() {
         Some(Message { role: Role::User, blocks }) if blocks.iter().any(|block| block.result_id().is_some()) => vec![summary(blocks)],
-        Some(Message { role: Role::User, blocks }) => calls(&said(blocks), turn),
+        Some(Message { role: Role::User, blocks }) => calls(&text_of(blocks), turn),
         _ => vec![Block::text(format!("{ANNOUNCEMENT} {HELP}"))],
     };
     let stop = if blocks.iter().any(|block| block.call_id().is_some()) { StopReason::ToolCalls } else { StopReason::EndTurn };
-    Reply::new(blocks, stop, Usage::default())
+    ModelReply::new(blocks, stop, Usage::default())
 }
 
-fn said(blocks: &[Block]) -> String {
-    let texts = blocks.iter().filter_map(|block| if let Block::Text { text, .. } = block { Some(text.as_str()) } else { None });
-    texts.collect::<Vec<_>>().join("\n")
-}
-
-/// The calls that the person's words ask for, or what this model understands.
-fn calls(text: &str, turn: &Turn<'_>) -> Vec<Block> {
+/// The calls that the text requests, or a list of what this model understands.
+fn calls(text: &str, turn: &ModelTurn<'_>) -> Vec<Block> {
     let mut blocks = vec![Block::text(ANNOUNCEMENT.to_owned())];
     let mut missing = Vec::new();
-    for (number, wish) in wishes(text).into_iter().enumerate() {
-        match call(&wish, turn.tools) {
+    for (number, request) in requests(text).into_iter().enumerate() {
+        match call(&request, turn.tools) {
             Some((name, arguments)) => {
                 let id = format!("demo_{}_{number}", turn.messages.len());
                 blocks.push(Block::Call { id, name, arguments: arguments.to_string(), opaque: None });
             }
-            None => missing.push(wish.tools()[0]),
+            None => missing.push(request.tools()[0]),
         }
     }
     let more = match (blocks.len(), missing.as_slice()) {
@@ -102,33 +102,30 @@ fn calls(text: &str, turn: &Turn<'_>) -> Vec<Block> {
     blocks
 }
 
-/// The first tool for a wish that is offered, in whatever dialect.
-fn call(wish: &Wish, tools: &[ToolSpec]) -> Option<(String, Value)> {
-    let offered = wish.tools().iter().find_map(|name| tools.iter().find(|tool| tool.name == *name))?;
-    Some((offered.name.clone(), wish.arguments(&offered.name)))
+/// The first offered tool for a request, in any dialect.
+fn call(request: &DemoRequest, tools: &[OfferedTool]) -> Option<(String, Value)> {
+    let offered = request.tools().iter().find_map(|name| tools.iter().find(|tool| tool.name == *name))?;
+    Some((offered.name.clone(), request.arguments()))
 }
 
 /// The results, one after the other.
 fn summary(blocks: &[Block]) -> Block {
     let line = |block: &Block| {
         let Block::Result { name, content, is_error, .. } = block else { return None };
-        let verb = if *is_error { "could not do it" } else { "says" };
-        Some(format!("{name} {verb}: {}", outcome(content)))
+        let failed = if *is_error { " failed" } else { "" };
+        Some(format!("{name}{failed}: {}", outcome(content)))
     };
     let lines = std::iter::once(ANNOUNCEMENT.to_owned()).chain(blocks.iter().filter_map(line));
     Block::text(lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// What an envelope holds, for people.
-fn outcome(content: &[Piece]) -> String {
+/// The text in the envelope of a result.
+fn outcome(content: &[ResultPart]) -> String {
     let text =
-        content.iter().find_map(|piece| if let Piece::Text { text } = piece { Some(text.as_str()) } else { None }).unwrap_or_default();
+        content.iter().find_map(|piece| if let ResultPart::Text { text } = piece { Some(text.as_str()) } else { None }).unwrap_or_default();
     let envelope: Value = serde_json::from_str(text).unwrap_or_default();
-    let said = envelope["result"].as_str().or_else(|| envelope["message"].as_str()).unwrap_or(text).trim();
-    match said.char_indices().nth(SHOWN_CHARACTERS) {
-        Some((at, _)) => format!("{}…", &said[..at]),
-        None => said.to_owned(),
-    }
+    let result = envelope["result"].as_str().or_else(|| envelope["message"].as_str()).unwrap_or(text).trim();
+    ellipsize(result, RESULT_CHARS).into_owned()
 }
 
 #[cfg(test)]
@@ -137,13 +134,13 @@ mod tests {
 
     use super::*;
 
-    fn tools(names: &[&str]) -> Vec<ToolSpec> {
-        names.iter().map(|name| ToolSpec { name: (*name).into(), description: String::new(), parameters: json!({}) }).collect()
+    fn tools(names: &[&str]) -> Vec<OfferedTool> {
+        names.iter().map(|name| OfferedTool { name: (*name).into(), description: String::new(), parameters: json!({}) }).collect()
     }
 
-    fn answered(messages: &[Message], names: &[&str]) -> Reply {
+    fn answered(messages: &[Message], names: &[&str]) -> ModelReply {
         let (demo, tools) = (DemoModel::default(), tools(names));
-        reply(&Turn { model: &demo.model, system: "", messages, tools: &tools })
+        reply(&ModelTurn { model: &demo.model, system: "", messages, tools: &tools })
     }
 
     fn called(text: &str, names: &[&str]) -> Vec<(String, Value)> {
@@ -188,7 +185,7 @@ mod tests {
         assert_eq!(called("read a.txt", &["read"]), [("read".to_owned(), json!({"path": "a.txt"}))]);
         let reply = answered(&[Message::user("read a.txt")], &[]);
         let expected = format!("{ANNOUNCEMENT} I would need read_file, which I am not offered; `haft explain read_file` says why.");
-        assert_eq!(reply, Reply::new(vec![Block::text(expected)], StopReason::EndTurn, Usage::default()));
+        assert_eq!(reply, ModelReply::new(vec![Block::text(expected)], StopReason::EndTurn, Usage::default()));
     }
 
     #[test]
@@ -196,14 +193,14 @@ mod tests {
         let result = |name: &str, envelope: Value, is_error| Block::Result {
             id: name.into(),
             name: name.into(),
-            content: vec![Piece::Text { text: envelope.to_string() }],
+            content: vec![ResultPart::Text { text: envelope.to_string() }],
             is_error,
         };
         let results = Message::results(vec![
             result("noop", json!({"status": "success", "result": "done"}), false),
             result("read_file", json!({"status": "error", "error_type": "file_not_found", "message": "File not found: a"}), true),
         ]);
-        let text = format!("{ANNOUNCEMENT}\nnoop says: done\nread_file could not do it: File not found: a");
-        assert_eq!(answered(&[results], &[]), Reply::new(vec![Block::text(text)], StopReason::EndTurn, Usage::default()));
+        let text = format!("{ANNOUNCEMENT}\nnoop: done\nread_file failed: File not found: a");
+        assert_eq!(answered(&[results], &[]), ModelReply::new(vec![Block::text(text)], StopReason::EndTurn, Usage::default()));
     }
 }

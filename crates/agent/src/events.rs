@@ -1,4 +1,4 @@
-//! What happens in a turn, for those who watch: a terminal, lines of JSON, a page.
+//! The events of a turn, for a terminal, JSON lines or a web page.
 
 use std::time::Duration;
 
@@ -21,13 +21,13 @@ pub enum EndReason {
     MaxTokens,
     /// It, or a filter of its provider, refused.
     Refused,
-    /// It ran in circles.
+    /// The loop guard stopped it.
     Loop,
     /// More rounds than the configuration allows.
     MaxRounds,
     /// The budget is used up.
     Budget,
-    /// The person stopped it.
+    /// The user stopped it.
     Cancelled,
     /// There was no answer.
     Failed,
@@ -55,15 +55,15 @@ impl EndReason {
 pub struct TurnEnd {
     /// Why.
     pub reason: EndReason,
-    /// What the model said last.
+    /// The last text of the model.
     pub text: String,
     /// How often it was asked.
     pub rounds: u32,
     /// How many calls it made.
     pub calls: u32,
-    /// What all of it cost in tokens.
+    /// Its tokens.
     pub usage: Usage,
-    /// What all of it cost in money; nothing where the price of an answer is not known.
+    /// Its cost; `None` where the price of an answer is not known.
     pub cost: Option<Micros>,
     /// About how many tokens the conversation has now.
     pub context: u64,
@@ -81,7 +81,7 @@ impl TurnEnd {
     }
 }
 
-/// Something that happened.
+/// An event of a turn.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TurnEvent<'a> {
@@ -92,9 +92,9 @@ pub enum TurnEvent<'a> {
         /// The model, as provider/model.
         model: &'a str,
     },
-    /// The model says something.
+    /// Text of the model.
     Text(&'a str),
-    /// The model thinks aloud.
+    /// Thinking of the model.
     Thinking(&'a str),
     /// A call is on its way to its tool.
     ToolStart {
@@ -105,49 +105,49 @@ pub enum TurnEvent<'a> {
         /// The arguments, as they came.
         arguments: &'a str,
     },
-    /// A call has something to say before its result.
+    /// Progress of a call.
     ToolUpdate {
         /// The provider's id.
         call_id: &'a str,
         /// The tool.
         tool: &'a str,
-        /// What it says.
+        /// The message.
         message: &'a str,
     },
-    /// A person is asked about a call, and then what they answered.
+    /// The user is asked to approve a call; later, the answer.
     Approval {
         /// The provider's id.
         call_id: &'a str,
         /// The tool.
         tool: &'a str,
-        /// What the call would do.
+        /// The effects of the call.
         effects: &'a [Effect],
         /// Why it is asked.
         reason: &'a str,
-        /// `once`, `session`, `always`, `deny`, or `none` when it is no longer asked; nothing while it waits.
+        /// `once`, `session`, `always`, `deny`, or `none` when the question was withdrawn; absent while it is open.
         answer: Option<&'a str>,
     },
     /// A call has its result.
     ToolEnd(&'a ToolResult),
-    /// What an answer cost: tokens, and money where its price is known.
+    /// Tokens of an answer, and its cost where the price is known.
     Usage(Usage, Option<Micros>),
-    /// Something that a person should know.
+    /// A message to the user.
     Notice(&'a str),
     /// The turn is over. Always the last one.
     End(&'a TurnEnd),
 }
 
-/// Sees what happens; must not block.
-pub trait Watcher: Send + Sync {
+/// Receives the events of a turn; must not block.
+pub trait TurnWatcher: Send + Sync {
     /// Called for each event.
     fn event(&self, event: &TurnEvent<'_>);
 }
 
-/// Sees nothing.
+/// Ignores all events.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Nobody;
+pub struct NullWatcher;
 
-impl Watcher for Nobody {
+impl TurnWatcher for NullWatcher {
     fn event(&self, _: &TurnEvent<'_>) {}
 }
 
@@ -241,7 +241,7 @@ fn milliseconds(elapsed: Duration) -> f64 {
     (elapsed.as_secs_f64() * 1e6).round() / 1e3
 }
 
-/// In dollars; `null` where it is not known, which is not the same as nothing.
+/// In dollars; `null` where it is not known, which is not zero.
 #[allow(clippy::cast_precision_loss, reason = "amounts of money here are far below 2^52 micros")]
 fn dollars(cost: Option<Micros>) -> Option<f64> {
     cost.map(|Micros(micros)| micros as f64 / 1e6)

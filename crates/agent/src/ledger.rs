@@ -1,4 +1,8 @@
-//! Where a conversation is kept.
+//! The ledger: the durable record of a conversation.
+//!
+//! An entry is written before what it announces: a call is stored as begun before it runs, so that a process that dies in it leaves
+//! a record that it may have had an effect, and the usage of an answer before the next is requested, so a budget holds across
+//! processes. Compaction deletes nothing: a summary is one more entry, with the number of messages that follow it.
 
 use haft_contract::BoxFuture;
 use haft_provider::{Block, Message, StopReason, Usage};
@@ -8,68 +12,68 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Entry {
-    /// What the person said.
+pub enum LedgerEntry {
+    /// A message of the user.
     User {
-        /// Their message.
+        /// The message.
         message: Message,
     },
-    /// A call is about to run, while its answer is still arriving: should the process end here, it is known that it may have
-    /// had an effect. The answer that follows holds it too.
+    /// A call is about to run, while its answer is still arriving: if the process ends here, the call may have had an effect.
+    /// The answer that follows contains it too.
     Begun {
         /// Always a [`Block::Call`].
         call: Block,
     },
-    /// What the model answered.
+    /// An answer of the model.
     Assistant {
-        /// Its message.
+        /// The message.
         message: Message,
-        /// Which one: provider/model.
+        /// The model, as provider/model.
         model: String,
         /// Why it stopped.
         stop: StopReason,
-        /// What it cost.
+        /// Its token usage.
         usage: Usage,
     },
-    /// The results of its calls, and what the person said meanwhile.
+    /// The results of its calls, and messages of the user that arrived meanwhile.
     Results {
         /// The message.
         message: Message,
     },
-    /// The conversation grew too long: from here on it begins with this message, and the last ones before it follow.
+    /// A compaction: from here on the conversation begins with this message, followed by the last ones before it.
     Summary {
-        /// What stands for all that was left out.
+        /// The summary of all that was left out.
         message: Message,
-        /// How many of the messages before this entry still belong to the conversation.
+        /// How many of the messages before this entry stay in the conversation.
         kept: usize,
     },
 }
 
-/// An entry that is a message and no more.
+/// The body of an entry that is only a message.
 #[derive(Deserialize)]
-struct Alone {
+struct MessageBody {
     message: Message,
 }
 
-/// The rest of an [`Entry::Assistant`].
+/// The body of an [`LedgerEntry::Assistant`].
 #[derive(Deserialize)]
-struct Answered {
+struct AssistantBody {
     message: Message,
     model: String,
     stop: StopReason,
     usage: Usage,
 }
 
-impl Entry {
-    /// Reads an entry of a known kind. Nothing, if this version does not know it. The kind is known beforehand so that the
-    /// body is read once: looking for it first takes as long again, which a session of 10,000 messages feels.
+impl LedgerEntry {
+    /// Reads an entry; `None` if this version does not know its kind. The kind is a parameter so that the body is parsed once:
+    /// searching it for the kind first would double the time.
     pub fn read(kind: &str, body: &str) -> Option<Self> {
-        let alone = || serde_json::from_str::<Alone>(body).ok().map(|Alone { message }| message);
+        let message = || serde_json::from_str::<MessageBody>(body).ok().map(|MessageBody { message }| message);
         match kind {
-            "user" => alone().map(|message| Self::User { message }),
-            "results" => alone().map(|message| Self::Results { message }),
+            "user" => message().map(|message| Self::User { message }),
+            "results" => message().map(|message| Self::Results { message }),
             "assistant" => {
-                let Answered { message, model, stop, usage } = serde_json::from_str(body).ok()?;
+                let AssistantBody { message, model, stop, usage } = serde_json::from_str(body).ok()?;
                 Some(Self::Assistant { message, model, stop, usage })
             }
             _ => serde_json::from_str(body).ok(),
@@ -88,18 +92,18 @@ impl Entry {
     }
 }
 
-/// Keeps entries. What it was given is durable when it returns: nothing else happens before.
+/// Stores entries. An entry is durable when [`keep`](Self::keep) returns; the turn waits for it.
 pub trait Ledger: Send + Sync {
-    /// Keeps one entry; says why it could not, in words for a person.
-    fn keep<'a>(&'a self, entry: &'a Entry) -> BoxFuture<'a, Result<(), String>>;
+    /// Stores one entry; the error is a sentence for the user.
+    fn keep<'a>(&'a self, entry: &'a LedgerEntry) -> BoxFuture<'a, Result<(), String>>;
 }
 
-/// Keeps nothing.
+/// Stores nothing.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Forgetful;
+pub struct NullLedger;
 
-impl Ledger for Forgetful {
-    fn keep<'a>(&'a self, _: &'a Entry) -> BoxFuture<'a, Result<(), String>> {
+impl Ledger for NullLedger {
+    fn keep<'a>(&'a self, _: &'a LedgerEntry) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async { Ok(()) })
     }
 }
@@ -112,23 +116,23 @@ mod tests {
         Block::Call { id: id.into(), name: "noop".into(), arguments: String::new(), opaque: None }
     }
 
-    fn assistant(blocks: Vec<Block>) -> Entry {
+    fn assistant(blocks: Vec<Block>) -> LedgerEntry {
         let message = Message::assistant(blocks);
-        Entry::Assistant { message, model: "a/b".into(), stop: StopReason::ToolCalls, usage: Usage::default() }
+        LedgerEntry::Assistant { message, model: "a/b".into(), stop: StopReason::ToolCalls, usage: Usage::default() }
     }
 
     #[test]
     fn entries_survive_json() {
         for entry in [
-            Entry::User { message: Message::user("hi") },
-            Entry::Begun { call: call("1") },
+            LedgerEntry::User { message: Message::user("hi") },
+            LedgerEntry::Begun { call: call("1") },
             assistant(vec![call("1")]),
-            Entry::Results { message: Message::user("so") },
-            Entry::Summary { message: Message::user("all"), kept: 3 },
+            LedgerEntry::Results { message: Message::user("so") },
+            LedgerEntry::Summary { message: Message::user("all"), kept: 3 },
         ] {
             let text = serde_json::to_string(&entry).unwrap();
-            assert_eq!(serde_json::from_str::<Entry>(&text).unwrap(), entry, "{text}");
-            assert_eq!(Entry::read(entry.kind(), &text).as_ref(), Some(&entry), "{text}");
+            assert_eq!(serde_json::from_str::<LedgerEntry>(&text).unwrap(), entry, "{text}");
+            assert_eq!(LedgerEntry::read(entry.kind(), &text).as_ref(), Some(&entry), "{text}");
         }
     }
 }

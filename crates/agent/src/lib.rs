@@ -1,30 +1,30 @@
-//! The loop: a model asks for tools, gets their results, and goes on until it is done. Nothing is lost on the way.
+//! The agent loop: a model calls tools, gets their results, and continues until it is done.
 //!
-//! [`Runner::turn`] is the loop. It reads top to bottom: ask, run what is asked for while the answer still arrives, keep the
-//! answer, keep the results, ask again.
+//! [`Runner::turn`] is the loop. It reads top to bottom: ask the model, run its calls while the answer still arrives, write the
+//! answer and the results to the ledger, ask again.
 #![warn(missing_docs)]
 
 mod compaction;
+mod context_budget;
 mod cost;
 mod demo;
 mod events;
-mod heard;
-mod http;
 mod ledger;
 mod meter;
+mod partial_answer;
 mod provider;
-mod room;
 mod runner;
-mod stored;
+mod stored_session;
 mod tool_search;
+mod turn;
 
 pub use cost::{Micros, Price, Prices};
 pub use demo::DemoModel;
-pub use events::{EndReason, Nobody, TurnEnd, TurnEvent, Watcher};
-pub use http::HttpProvider;
-pub use ledger::{Entry, Forgetful, Ledger};
-pub use meter::{Budget, Closed, Meter, Purse, StoredMeter, Today, Unmetered};
-pub use provider::{Answer, Provider};
-pub use runner::{Runner, Steering};
-pub use stored::{Resumed, StoredSession};
-pub use tool_search::{Revealed, Shelves, offered, shown};
+pub use events::{EndReason, NullWatcher, TurnEnd, TurnEvent, TurnWatcher};
+pub use ledger::{Ledger, LedgerEntry, NullLedger};
+pub use meter::{DenySpending, Meter, NullMeter, SpendingApprover, SpendingBudget, StoredMeter, Today};
+pub use provider::{HttpProvider, Provider};
+pub use runner::Runner;
+pub use stored_session::{ResumedConversation, StoredSession};
+pub use tool_search::{DeferredTools, DisclosedTools, offered_tools, visible_tools};
+pub use turn::Steering;

@@ -1,4 +1,4 @@
-//! What a conversation has cost, and the budget that it must keep.
+//! The cost of a conversation, and its budget.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,21 +10,21 @@ use haft_store::{SessionStore, UsageRecord, UsageSum};
 
 use crate::cost::{Micros, Prices};
 
-/// Counts what answers cost, and says when it is enough.
+/// Counts the cost of answers, and enforces a budget.
 pub trait Meter: Send + Sync {
     /// A turn begins.
     fn begin(&self);
-    /// Whether the model may be asked once more; if not, why, in a sentence for a person.
+    /// Whether the model may be asked once more; if not, the reason, for the user.
     fn permit(&self) -> BoxFuture<'_, Result<(), String>>;
-    /// Counts an answer, durably, and says its price where it is known; or why it could not be counted.
+    /// Counts an answer durably; returns its price where that is known.
     fn count<'a>(&'a self, model: &'a str, usage: Usage) -> BoxFuture<'a, Result<Option<Micros>, String>>;
 }
 
-/// Counts nothing and allows all.
+/// Counts nothing and allows everything.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Unmetered;
+pub struct NullMeter;
 
-impl Meter for Unmetered {
+impl Meter for NullMeter {
     fn begin(&self) {}
     fn permit(&self) -> BoxFuture<'_, Result<(), String>> {
         Box::pin(async { Ok(()) })
@@ -34,9 +34,9 @@ impl Meter for Unmetered {
     }
 }
 
-/// How much may be spent; what is absent is not limited.
+/// How much may be spent; an absent limit does not apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Budget {
+pub struct SpendingBudget {
     /// In one turn.
     pub turn: Option<Micros>,
     /// In one session.
@@ -48,82 +48,79 @@ pub struct Budget {
 }
 
 /// Asked when a budget is used up.
-pub trait Purse: Send + Sync {
+pub trait SpendingApprover: Send + Sync {
     /// Whether as much again may be spent.
     fn more<'a>(&'a self, question: &'a str) -> BoxFuture<'a, bool>;
 }
 
-/// Gives no more than was agreed.
+/// Never raises a budget.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Closed;
+pub struct DenySpending;
 
-impl Purse for Closed {
+impl SpendingApprover for DenySpending {
     fn more<'a>(&'a self, _: &'a str) -> BoxFuture<'a, bool> {
         Box::pin(async { false })
     }
 }
 
-/// When it is: the moment, and the day where the person is.
+/// The current time, and the date in the time zone of the user.
 pub type Today = Arc<dyn Fn() -> (SystemTime, String) + Send + Sync>;
 
-/// The limits, in the order in which they are looked at.
+/// The limits, in the order in which they are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Limit {
+enum BudgetLimit {
     Turn,
     Session,
     Day,
     Tokens,
 }
 
-/// Counts into the store, and keeps a budget.
+/// A [`Meter`] that counts into the store.
 pub struct StoredMeter {
     store: Arc<dyn SessionStore>,
     session: String,
     prices: Prices,
-    budget: Budget,
-    purse: Arc<dyn Purse>,
+    budget: SpendingBudget,
+    approver: Arc<dyn SpendingApprover>,
     today: Today,
     turn: AtomicU64,
-    spent: Mutex<Spent>,
+    spent: Mutex<SpendingState>,
 }
 
-/// What this process knows without asking the store.
+/// Spending of the current turn, and raised limits: known without the store.
 #[derive(Debug, Clone, Copy, Default)]
-struct Spent {
+struct SpendingState {
     turn: Micros,
     /// How often each limit was raised.
     raised: [u64; 4],
 }
 
-impl std::fmt::Debug for StoredMeter {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("StoredMeter").field("session", &self.session).field("budget", &self.budget).finish_non_exhaustive()
-    }
-}
+haft_contract::opaque_debug!(StoredMeter: session = session, budget = budget);
 
 impl StoredMeter {
     /// Counts for a session; `turns` is how many it has had.
     pub fn new(store: Arc<dyn SessionStore>, session: impl Into<String>, turns: u64, prices: Prices, today: Today) -> Self {
-        let (budget, purse) = (Budget::default(), Arc::new(Closed));
-        Self { store, session: session.into(), prices, budget, purse, today, turn: AtomicU64::new(turns), spent: Mutex::default() }
+        let (budget, approver) = (SpendingBudget::default(), Arc::new(DenySpending));
+        Self { store, session: session.into(), prices, budget, approver, today, turn: AtomicU64::new(turns), spent: Mutex::default() }
     }
 
-    /// With a budget, and whom to ask when it is used up.
+    /// With a budget, and the approver to ask when it is used up.
     #[must_use]
-    pub fn with_budget(mut self, budget: Budget, purse: Arc<dyn Purse>) -> Self {
-        (self.budget, self.purse) = (budget, purse);
+    pub fn with_budget(mut self, budget: SpendingBudget, approver: Arc<dyn SpendingApprover>) -> Self {
+        (self.budget, self.approver) = (budget, approver);
         self
     }
 
-    fn spent(&self) -> std::sync::MutexGuard<'_, Spent> {
+    fn spent(&self) -> std::sync::MutexGuard<'_, SpendingState> {
         self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The first limit that is reached, and the sentence that says so.
-    async fn reached(&self) -> Result<Option<(Limit, String)>, String> {
-        let Spent { turn, raised } = *self.spent();
-        let allowed = |limit: Limit, most: i64| Micros(most.saturating_mul(1 + i64::try_from(raised[limit as usize]).unwrap_or(i64::MAX)));
-        let beyond = |limit: Limit, most: Option<Micros>, spent: Micros| {
+    /// The first limit that is reached, and a sentence about it.
+    async fn reached_limit(&self) -> Result<Option<(BudgetLimit, String)>, String> {
+        let SpendingState { turn, raised } = *self.spent();
+        let allowed =
+            |limit: BudgetLimit, most: i64| Micros(most.saturating_mul(1 + i64::try_from(raised[limit as usize]).unwrap_or(i64::MAX)));
+        let beyond = |limit: BudgetLimit, most: Option<Micros>, spent: Micros| {
             let allowed = allowed(limit, most?.0);
             (spent >= allowed).then_some((limit, allowed))
         };
@@ -135,19 +132,19 @@ impl StoredMeter {
             day = self.store.day_usage(&(self.today)().1).await.map_err(|error| error.to_string())?;
         }
         for (limit, most, spent, what, key) in [
-            (Limit::Turn, self.budget.turn, turn, "this turn", "budget.turn"),
-            (Limit::Session, self.budget.session, Micros(session.cost_micros), "this session", "budget.session"),
-            (Limit::Day, self.budget.day, Micros(day.cost_micros), "today", "budget.day"),
+            (BudgetLimit::Turn, self.budget.turn, turn, "this turn", "budget.turn"),
+            (BudgetLimit::Session, self.budget.session, Micros(session.cost_micros), "this session", "budget.session"),
+            (BudgetLimit::Day, self.budget.day, Micros(day.cost_micros), "today", "budget.day"),
         ] {
             if let Some((limit, allowed)) = beyond(limit, most, spent) {
                 return Ok(Some((limit, format!("{spent} of the {allowed} for {what} are spent ({key})"))));
             }
         }
         let tokens = session.input.saturating_add(session.output);
-        let most = self.budget.tokens.map(|most| most.saturating_mul(1 + raised[Limit::Tokens as usize]));
+        let most = self.budget.tokens.map(|most| most.saturating_mul(1 + raised[BudgetLimit::Tokens as usize]));
         Ok(most
             .filter(|most| tokens >= *most)
-            .map(|most| (Limit::Tokens, format!("{tokens} of the {most} tokens for this session are used (budget.tokens)"))))
+            .map(|most| (BudgetLimit::Tokens, format!("{tokens} of the {most} tokens for this session are used (budget.tokens)"))))
     }
 }
 
@@ -156,16 +153,16 @@ impl Meter for StoredMeter {
         self.turn.fetch_add(1, Ordering::Relaxed);
         let mut spent = self.spent();
         spent.turn = Micros::default();
-        spent.raised[Limit::Turn as usize] = 0;
+        spent.raised[BudgetLimit::Turn as usize] = 0;
     }
 
     fn permit(&self) -> BoxFuture<'_, Result<(), String>> {
         Box::pin(async move {
-            if self.budget == Budget::default() {
+            if self.budget == SpendingBudget::default() {
                 return Ok(());
             }
-            while let Some((limit, sentence)) = self.reached().await? {
-                if !self.purse.more(&sentence).await {
+            while let Some((limit, sentence)) = self.reached_limit().await? {
+                if !self.approver.more(&sentence).await {
                     return Err(sentence);
                 }
                 self.spent().raised[limit as usize] += 1;
@@ -176,7 +173,7 @@ impl Meter for StoredMeter {
 
     fn count<'a>(&'a self, model: &'a str, usage: Usage) -> BoxFuture<'a, Result<Option<Micros>, String>> {
         Box::pin(async move {
-            let cost = self.prices.of(model).map(|price| price.of(usage));
+            let cost = self.prices.find(model).map(|price| price.cost(usage));
             {
                 let mut spent = self.spent();
                 spent.turn = spent.turn.plus(cost.unwrap_or_default());

@@ -1,35 +1,50 @@
-//! Whoever answers turns.
+//! The source of model answers.
 
 use haft_contract::BoxFuture;
-use haft_provider::{Delta, Model, ProviderError, Reply, Turn};
+use haft_provider::{Completion, Delta, Endpoint, Model, ModelClient, ModelTurn, ProviderError};
 use tokio_util::sync::CancellationToken;
 
-/// A whole answer, and what a person should know of how it came about.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Answer {
-    /// What the model said.
-    pub reply: Reply,
-    /// Tools that were left out, pictures that could not be sent.
-    pub warnings: Vec<String>,
-}
-
-impl Answer {
-    /// An answer with nothing to say about it.
-    pub fn new(reply: Reply) -> Self {
-        Self { reply, warnings: Vec::new() }
-    }
-}
-
-/// Answers turns: a model over HTTP, or one that is built in.
+/// Answers turns: a model over HTTP, or the demo model.
 pub trait Provider: Send + Sync {
     /// The model that answers.
     fn model(&self) -> &Model;
-    /// Answers one turn; what arrives is handed out at once.
+    /// Answers one turn and streams the answer to `each`.
     fn answer<'a>(
         &'a self,
-        turn: Turn<'a>,
+        turn: ModelTurn<'a>,
         cancel: &'a CancellationToken,
         each: &'a mut (dyn FnMut(Delta) + Send),
-    ) -> BoxFuture<'a, Result<Answer, ProviderError>>;
+    ) -> BoxFuture<'a, Result<Completion, ProviderError>>;
+}
+
+/// A model of a provider over HTTP.
+pub struct HttpProvider {
+    model: Model,
+    endpoint: Endpoint,
+    client: ModelClient,
+}
+
+haft_contract::opaque_debug!(HttpProvider: model = model);
+
+impl HttpProvider {
+    /// A model at an endpoint.
+    pub fn new(model: Model, endpoint: Endpoint, client: ModelClient) -> Self {
+        Self { model, endpoint, client }
+    }
+}
+
+impl Provider for HttpProvider {
+    fn model(&self) -> &Model {
+        &self.model
+    }
+
+    fn answer<'a>(
+        &'a self,
+        turn: ModelTurn<'a>,
+        cancel: &'a CancellationToken,
+        each: &'a mut (dyn FnMut(Delta) + Send),
+    ) -> BoxFuture<'a, Result<Completion, ProviderError>> {
+        let adapter = self.model.protocol.adapter();
+        Box::pin(async move { self.client.stream(&self.endpoint, adapter, &turn, cancel, each).await })
+    }
 }

@@ -1,10 +1,10 @@
-//! `tool_search`: finds tools that the model is not shown, and shows them from then on.
+//! `tool_search`: finds deferred tools, and discloses them to the model from then on.
 //!
-//! A model takes so many tools and no more, and every one that it is shown costs room. So some are only named until they are
-//! searched for. What is found is what the policy offers to the session, and nothing else.
+//! A model takes a limited number of tools, and each costs tokens. So some are deferred: only their names are sent until the
+//! model searches for them. A search finds only tools that the policy offers to the session.
 
 mod matching;
-mod shown;
+mod selection;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -14,100 +14,101 @@ use haft_contract::{
     Access, Category, Dialect, DynTool, Form, Hints, Plan, PlanContext, Prepared, Section, ToolContext, ToolDefinition, ToolError,
     ToolOutput,
 };
-use haft_engine::{Engine, Entry, Session, Verdict};
+use haft_engine::{Engine, Session, ToolEntry};
+use haft_policy::Verdict;
 use haft_provider::Message;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use self::matching::{Found, MOST_RESULTS, Query};
-pub use self::shown::shown;
+use self::matching::{MAX_RESULTS, SearchMatches, ToolQuery};
+pub use self::selection::visible_tools;
 
 /// The canonical name.
 pub(crate) const NAME: &str = "tool_search";
-const DESCRIPTION: &str = "Find tools that are not shown to you, by words or by name. What is found can be called from the next \
+const DESCRIPTION: &str = "Find tools that are not shown to you, by words or by name. Found tools can be called from the next \
     answer on. Write words to search names and descriptions ('+word' must occur), or 'select:name,other_name' for tools by name.";
 const FORMS: &[Form] = &[Form::new(Dialect::Claw, "ToolSearch")];
-/// How many tools a session remembers to have found; the newest count.
-const MOST_REVEALED: usize = 64;
-const USUAL_RESULTS: usize = 5;
+/// How many disclosed tools a session keeps; the newest stay.
+const MAX_DISCLOSED: usize = 64;
+const DEFAULT_RESULTS: usize = 5;
 
-/// The tools of every open session, for `tool_search` to look through. Clones share them.
+/// The tools of every open session, which `tool_search` searches. Clones share them.
 #[derive(Clone, Default)]
-pub struct Shelves(Arc<Open>);
+pub struct DeferredTools(Arc<OpenSessions>);
 
-/// By the ids of the sessions.
-type Open = Mutex<HashMap<Arc<str>, Shelf>>;
+/// By session id.
+type OpenSessions = Mutex<HashMap<Arc<str>, SessionTools>>;
 
 /// The tools of one session.
-struct Shelf {
+struct SessionTools {
     engine: Engine,
     session: Session,
-    revealed: Weak<Inner>,
+    disclosed: Weak<SharedDisclosed>,
 }
 
-impl std::fmt::Debug for Shelves {
+impl std::fmt::Debug for DeferredTools {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shelves").field("sessions", &lock(&self.0).len()).finish()
+        f.debug_struct("DeferredTools").field("sessions", &lock(&self.0).len()).finish()
     }
 }
 
-impl Shelves {
-    /// The tool, to be registered.
+impl DeferredTools {
+    /// The `tool_search` tool, to be registered.
     pub fn tool(&self) -> Arc<dyn DynTool> {
-        Arc::new(ToolSearch { shelves: self.clone(), definition: definition() })
+        Arc::new(ToolSearch { deferred: self.clone(), definition: definition() })
     }
 
-    /// Opens the tools of a session to `tool_search`, until what this gives is dropped. What the conversation has called
-    /// before was found before.
-    pub fn open(&self, engine: &Engine, session: &Session, messages: &[Message]) -> Revealed {
-        let (shelves, id) = (Arc::downgrade(&self.0), Arc::clone(session.id()));
-        let revealed = Revealed(Arc::new(Inner { state: Mutex::default(), home: Some((shelves, id)) }));
+    /// Opens the tools of a session to `tool_search` until the result is dropped. Tools that the conversation has called
+    /// before are disclosed already.
+    pub fn disclose(&self, engine: &Engine, session: &Session, messages: &[Message]) -> DisclosedTools {
+        let (sessions, id) = (Arc::downgrade(&self.0), Arc::clone(session.id()));
+        let disclosed = DisclosedTools(Arc::new(SharedDisclosed { state: Mutex::default(), registration: Some((sessions, id)) }));
         let called = messages.iter().flat_map(|message| &message.blocks).filter_map(|block| match block {
             haft_provider::Block::Call { name, .. } => engine.registry().get(name),
             _ => None,
         });
-        called.for_each(|entry| revealed.add(entry.name()));
-        let opened = Shelf { engine: engine.clone(), session: session.clone(), revealed: Arc::downgrade(&revealed.0) };
+        called.for_each(|entry| disclosed.add(entry.name()));
+        let opened = SessionTools { engine: engine.clone(), session: session.clone(), disclosed: Arc::downgrade(&disclosed.0) };
         let before = lock(&self.0).insert(Arc::clone(session.id()), opened);
-        // Behind the lock: it may be the last to hold an engine, whose tools hold these shelves.
+        // After the lock: it may be the last to hold an engine, whose tools hold `self`.
         drop(before);
-        revealed
+        disclosed
     }
 
-    fn of(&self, session: &str) -> Option<(Engine, Session, Revealed)> {
-        let shelves = lock(&self.0);
-        let found = shelves.get(session)?;
-        Some((found.engine.clone(), found.session.clone(), Revealed(found.revealed.upgrade()?)))
+    fn find(&self, session: &str) -> Option<(Engine, Session, DisclosedTools)> {
+        let sessions = lock(&self.0);
+        let tools = sessions.get(session)?;
+        Some((tools.engine.clone(), tools.session.clone(), DisclosedTools(tools.disclosed.upgrade()?)))
     }
 }
 
-/// What a session has found so far, and what it is shown. Clones share it.
+/// The tools that a session has found so far, and those that its model is shown. Clones share it.
 #[derive(Clone, Default)]
-pub struct Revealed(Arc<Inner>);
+pub struct DisclosedTools(Arc<SharedDisclosed>);
 
 #[derive(Default)]
-struct Inner {
-    state: Mutex<State>,
-    /// Where the session's tools stand open.
-    home: Option<(Weak<Open>, Arc<str>)>,
+struct SharedDisclosed {
+    state: Mutex<DisclosedState>,
+    /// Its entry among the open sessions.
+    registration: Option<(Weak<OpenSessions>, Arc<str>)>,
 }
 
 #[derive(Default)]
-struct State {
-    /// What was found, by canonical names, oldest first.
+struct DisclosedState {
+    /// Canonical names of found tools, oldest first.
     found: Vec<String>,
-    /// What the model was shown last, by canonical names.
+    /// Canonical names of the tools that the model was last shown.
     shown: HashSet<String>,
 }
 
-impl std::fmt::Debug for Revealed {
+impl std::fmt::Debug for DisclosedTools {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Revealed").field(&self.names()).finish()
+        f.debug_tuple("DisclosedTools").field(&self.names()).finish()
     }
 }
 
-impl Revealed {
-    /// What was found, by canonical names, oldest first.
+impl DisclosedTools {
+    /// Canonical names of found tools, oldest first.
     pub fn names(&self) -> Vec<String> {
         lock(&self.0.state).found.clone()
     }
@@ -116,7 +117,7 @@ impl Revealed {
         let found = &mut lock(&self.0.state).found;
         found.retain(|known| known != name);
         found.push(name.to_owned());
-        let beyond = found.len().saturating_sub(MOST_REVEALED);
+        let beyond = found.len().saturating_sub(MAX_DISCLOSED);
         found.drain(..beyond);
     }
 
@@ -129,16 +130,16 @@ impl Revealed {
     }
 }
 
-impl Drop for Inner {
+impl Drop for SharedDisclosed {
     fn drop(&mut self) {
-        let Some((shelves, id)) = self.home.take() else { return };
-        let Some(shelves) = shelves.upgrade() else { return };
+        let Some((sessions, id)) = self.registration.take() else { return };
+        let Some(sessions) = sessions.upgrade() else { return };
         let own = {
-            let mut shelves = lock(&shelves);
-            let is_own = shelves.get(&id).is_some_and(|shelf| std::ptr::eq(shelf.revealed.as_ptr(), self));
-            if is_own { shelves.remove(&id) } else { None }
+            let mut sessions = lock(&sessions);
+            let is_own = sessions.get(&id).is_some_and(|tools| std::ptr::eq(tools.disclosed.as_ptr(), self));
+            if is_own { sessions.remove(&id) } else { None }
         };
-        // Behind the lock, as above.
+        // After the lock, as above.
         drop(own);
     }
 }
@@ -149,7 +150,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 struct ToolSearch {
-    shelves: Shelves,
+    deferred: DeferredTools,
     definition: ToolDefinition,
 }
 
@@ -167,31 +168,29 @@ impl DynTool for ToolSearch {
     fn prepare(&self, arguments: Value, _cx: &PlanContext<'_>) -> Result<Prepared, ToolError> {
         let Params { query, max_results } =
             serde_json::from_value(arguments).map_err(|error| ToolError::validation(format!("The arguments do not fit: {error}.")))?;
-        let query = Query::read(&query)?;
-        let (shelves, most) = (self.shelves.clone(), max_results.unwrap_or(USUAL_RESULTS).min(MOST_RESULTS));
-        Ok(Prepared::new(Plan::nothing(), move |cx| Box::pin(async move { search(&shelves, &query, most, &cx) })))
+        let query = ToolQuery::read(&query)?;
+        let (deferred, most) = (self.deferred.clone(), max_results.unwrap_or(DEFAULT_RESULTS).min(MAX_RESULTS));
+        Ok(Prepared::new(Plan::nothing(), move |cx| Box::pin(async move { search(&deferred, &query, most, &cx) })))
     }
 }
 
-fn search(shelves: &Shelves, query: &Query, most: usize, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-    let Some((engine, session, revealed)) = shelves.of(&cx.call().session) else {
-        return Err(ToolError::execution(
-            "tool_search finds tools for the model of a conversation, and this is none: `haft tools` lists them.",
-        ));
+fn search(deferred: &DeferredTools, query: &ToolQuery, most: usize, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let Some((engine, session, disclosed)) = deferred.find(&cx.call().session) else {
+        return Err(ToolError::execution("tool_search works only in a conversation with a model. `haft tools` lists all tools."));
     };
-    let offered: Vec<Arc<Entry>> = offered(&engine, &session).into_iter().filter(|entry| entry.name() != NAME).collect();
+    let offered: Vec<Arc<ToolEntry>> = offered_tools(&engine, &session).into_iter().filter(|entry| entry.name() != NAME).collect();
     let found = query.search(&offered, most);
-    // The best is remembered longest.
-    found.tools.iter().rev().for_each(|entry| revealed.add(entry.name()));
-    let hidden = offered.iter().filter(|entry| !revealed.is_shown(entry.name())).count();
-    let told = told(query, &found, hidden, session.dialect());
-    Ok(ToolOutput::text(told.to_string()).with_details(told))
+    // The best is kept longest.
+    found.tools.iter().rev().for_each(|entry| disclosed.add(entry.name()));
+    let hidden = offered.iter().filter(|entry| !disclosed.is_shown(entry.name())).count();
+    let report = describe(query, &found, hidden, session.dialect());
+    Ok(ToolOutput::text(report.to_string()).with_details(report))
 }
 
-fn told(query: &Query, found: &Found, hidden: usize, dialect: Dialect) -> Value {
+fn describe(query: &ToolQuery, found: &SearchMatches, hidden: usize, dialect: Dialect) -> Value {
     let tools: Vec<_> = found.tools.iter().map(|entry| entry.definition().in_dialect(dialect)).collect();
     let names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
-    let mut told = json!({
+    let mut report = json!({
         "matches": names,
         "query": query.text(),
         "normalized_query": query.normalised(),
@@ -199,16 +198,16 @@ fn told(query: &Query, found: &Found, hidden: usize, dialect: Dialect) -> Value 
         "tools": tools,
     });
     if !found.missing.is_empty() {
-        told["not_found"] = json!(found.missing);
+        report["not_found"] = json!(found.missing);
     }
     if found.tools.is_empty() {
-        told["note"] = json!("No tool that you may use matches. Use other or fewer words, or do without.");
+        report["note"] = json!("No tool that you may use matches. Use other or fewer words, or do without.");
     }
-    told
+    report
 }
 
 /// Every tool that the policy offers to a session, in the order of registration.
-pub fn offered(engine: &Engine, session: &Session) -> Vec<Arc<Entry>> {
+pub fn offered_tools(engine: &Engine, session: &Session) -> Vec<Arc<ToolEntry>> {
     let mut entries = engine.registry().entries();
     entries.retain(|entry| engine.offers(entry, session).verdict != Verdict::Deny);
     entries
@@ -219,7 +218,7 @@ fn definition() -> ToolDefinition {
         "type": "object",
         "properties": {
             "query": {"type": "string", "minLength": 1, "description": "Words, '+word' for one that must occur, or 'select:name,other_name'."},
-            "max_results": {"type": "integer", "minimum": 1, "maximum": MOST_RESULTS, "default": USUAL_RESULTS, "description": "How many tools to show at most."},
+            "max_results": {"type": "integer", "minimum": 1, "maximum": MAX_RESULTS, "default": DEFAULT_RESULTS, "description": "How many tools to show at most."},
         },
         "required": ["query"],
     });

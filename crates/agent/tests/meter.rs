@@ -1,21 +1,21 @@
-//! What turns cost, and budgets that are kept.
+//! The cost of turns, and budgets.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-use haft_agent::{Budget, Closed, Meter, Micros, Price, Prices, Purse, StoredMeter, Today};
+use haft_agent::{DenySpending, Meter, Micros, Price, Prices, SpendingApprover, SpendingBudget, StoredMeter, Today};
 use haft_contract::BoxFuture;
 use haft_provider::Usage;
 use haft_store::{InMemorySessionStore, NewSession, SessionStore};
 
-/// A person who agrees so many times.
+/// An approver that agrees so many times.
 struct Generous {
     times: Mutex<usize>,
     asked: Mutex<Vec<String>>,
 }
 
-impl Purse for Generous {
+impl SpendingApprover for Generous {
     fn more<'a>(&'a self, question: &'a str) -> BoxFuture<'a, bool> {
         self.asked.lock().unwrap().push(question.to_owned());
         let mut times = self.times.lock().unwrap();
@@ -29,7 +29,7 @@ fn today() -> Today {
     Arc::new(|| (SystemTime::UNIX_EPOCH, "2026-05-31".to_owned()))
 }
 
-/// A dollar for a thousand tokens that come back.
+/// A dollar for a thousand output tokens.
 fn prices() -> Prices {
     let mut prices = Prices::default();
     prices.set("acme/*", Price::new(0, 1_000_000_000));
@@ -59,15 +59,15 @@ async fn world() -> World {
 }
 
 impl World {
-    fn meter(&self, budget: Budget, purse: Arc<dyn Purse>) -> StoredMeter {
-        StoredMeter::new(Arc::clone(&self.store) as _, self.session.as_str(), 0, prices(), today()).with_budget(budget, purse)
+    fn meter(&self, budget: SpendingBudget, approver: Arc<dyn SpendingApprover>) -> StoredMeter {
+        StoredMeter::new(Arc::clone(&self.store) as _, self.session.as_str(), 0, prices(), today()).with_budget(budget, approver)
     }
 }
 
 #[tokio::test]
 async fn every_answer_is_counted_and_priced_where_the_price_is_known() {
     let world = world().await;
-    let meter = world.meter(Budget::default(), Arc::new(Closed));
+    let meter = world.meter(SpendingBudget::default(), Arc::new(DenySpending));
     meter.begin();
     assert_eq!(meter.count("acme/m", output(1_500)).await, Ok(Some(Micros(1_500_000))));
     assert_eq!(meter.count("other/m", output(10)).await, Ok(None));
@@ -80,13 +80,19 @@ async fn every_answer_is_counted_and_priced_where_the_price_is_known() {
 #[tokio::test]
 async fn each_limit_stops_with_its_own_sentence() {
     for (budget, sentence) in [
-        (Budget { turn: dollars(2), ..Budget::default() }, "$2.00 of the $2.00 for this turn are spent (budget.turn)"),
-        (Budget { session: dollars(1), ..Budget::default() }, "$2.00 of the $1.00 for this session are spent (budget.session)"),
-        (Budget { day: dollars(2), ..Budget::default() }, "$2.00 of the $2.00 for today are spent (budget.day)"),
-        (Budget { tokens: Some(2_000), ..Budget::default() }, "2000 of the 2000 tokens for this session are used (budget.tokens)"),
+        (SpendingBudget { turn: dollars(2), ..SpendingBudget::default() }, "$2.00 of the $2.00 for this turn are spent (budget.turn)"),
+        (
+            SpendingBudget { session: dollars(1), ..SpendingBudget::default() },
+            "$2.00 of the $1.00 for this session are spent (budget.session)",
+        ),
+        (SpendingBudget { day: dollars(2), ..SpendingBudget::default() }, "$2.00 of the $2.00 for today are spent (budget.day)"),
+        (
+            SpendingBudget { tokens: Some(2_000), ..SpendingBudget::default() },
+            "2000 of the 2000 tokens for this session are used (budget.tokens)",
+        ),
     ] {
         let world = world().await;
-        let meter = world.meter(budget, Arc::new(Closed));
+        let meter = world.meter(budget, Arc::new(DenySpending));
         meter.begin();
         assert_eq!(meter.permit().await, Ok(()), "{budget:?}");
         meter.count("acme/m", output(2_000)).await.unwrap();
@@ -95,9 +101,9 @@ async fn each_limit_stops_with_its_own_sentence() {
 }
 
 #[tokio::test]
-async fn a_turn_begins_with_a_full_purse_and_a_session_does_not() {
+async fn turn_budget_starts_anew_with_each_turn_and_session_budget_does_not() {
     let world = world().await;
-    let meter = world.meter(Budget { turn: dollars(1), session: dollars(3), ..Budget::default() }, Arc::new(Closed));
+    let meter = world.meter(SpendingBudget { turn: dollars(1), session: dollars(3), ..SpendingBudget::default() }, Arc::new(DenySpending));
     for turn in 0..3 {
         meter.begin();
         assert_eq!(meter.permit().await, Ok(()), "turn {turn}");
@@ -106,19 +112,19 @@ async fn a_turn_begins_with_a_full_purse_and_a_session_does_not() {
     }
     meter.begin();
     assert!(meter.permit().await.unwrap_err().contains("budget.session"));
-    let another = world.meter(Budget { session: dollars(3), ..Budget::default() }, Arc::new(Closed));
+    let another = world.meter(SpendingBudget { session: dollars(3), ..SpendingBudget::default() }, Arc::new(DenySpending));
     assert!(another.permit().await.is_err(), "another process knows it too");
 }
 
 #[tokio::test]
-async fn whoever_agrees_allows_as_much_again() {
+async fn an_approval_raises_the_limit_once_more() {
     let world = world().await;
-    let purse = Arc::new(Generous { times: Mutex::new(1), asked: Mutex::default() });
-    let meter = world.meter(Budget { session: dollars(1), ..Budget::default() }, Arc::clone(&purse) as _);
+    let approver = Arc::new(Generous { times: Mutex::new(1), asked: Mutex::default() });
+    let meter = world.meter(SpendingBudget { session: dollars(1), ..SpendingBudget::default() }, Arc::clone(&approver) as _);
     meter.count("acme/m", output(1_000)).await.unwrap();
     assert_eq!(meter.permit().await, Ok(()));
     assert_eq!(meter.permit().await, Ok(()), "it is asked once");
     meter.count("acme/m", output(1_000)).await.unwrap();
     assert_eq!(meter.permit().await, Err("$2.00 of the $2.00 for this session are spent (budget.session)".into()));
-    assert_eq!(purse.asked.lock().unwrap().len(), 2);
+    assert_eq!(approver.asked.lock().unwrap().len(), 2);
 }

@@ -3,14 +3,12 @@
 
 use std::sync::Arc;
 
-use haft_agent::{EndReason, Forgetful, HttpProvider, Runner, TurnEnd};
-use haft_contract::{ErrorKind, Source, ToolError, ToolOutput};
+use haft_agent::{EndReason, HttpProvider, NullLedger, Runner, TurnEnd};
+use haft_contract::{ErrorKind, ToolError, ToolOutput, ToolSource};
 use haft_engine::{Engine, Registry, Session};
-use haft_provider::{
-    Adapter, Anthropic, Block, Client, Endpoint, Gemini, Key, Message, Model, OpenAiChat, OpenAiResponses, Options, Protocol,
-};
+use haft_provider::{ApiKey, Block, Endpoint, Message, Model, ModelClient, Options, Protocol};
 use haft_store::{FileBlobs, InMemoryCallLog};
-use haft_testkit::{FakeHost, ModelServer, Round, ScriptedTool};
+use haft_testkit::{FakeHost, ModelServer, Round, ScriptedTool, request_faults};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -26,18 +24,18 @@ fn world(protocol: Protocol, rounds: Vec<Round>) -> World {
     let echo = ScriptedTool::new("echo").body(|arguments: Value, _| async move { Ok(ToolOutput::text(arguments.to_string())) });
     let fail = ScriptedTool::new("fail").body(|_, _| async { Err(ToolError::new(ErrorKind::ExecutionError, "it broke")) });
     for tool in [echo, fail] {
-        registry.register(tool.shared(), Source::BuiltIn).unwrap();
+        registry.register(tool.shared(), ToolSource::BuiltIn).unwrap();
     }
     let folder = tempfile::tempdir().unwrap();
     let blobs = Arc::new(FileBlobs::open(folder.path()).unwrap());
     let server = ModelServer::start(rounds).unwrap();
     let mut endpoint = Endpoint::new(server.url());
-    endpoint.key = Some(Key::new("secret-key"));
+    endpoint.key = Some(ApiKey::new("secret-key"));
     let model = Model::new("test", protocol, "model-1");
     let engine = Engine::builder(Arc::new(registry), Arc::new(InMemoryCallLog::default()), blobs).build();
     let session = Session::builder(FakeHost::new() as _).loop_limits(None).build();
-    let provider = Arc::new(HttpProvider::new(model, endpoint, Client::new(Options::default())));
-    let mut runner = Runner::new(engine, session, provider, Arc::new(Forgetful));
+    let provider = Arc::new(HttpProvider::new(model, endpoint, ModelClient::new(Options::default())));
+    let mut runner = Runner::new(engine, session, provider, Arc::new(NullLedger));
     runner.system = "Be brief.".into();
     World { runner, server, protocol, _folder: folder }
 }
@@ -59,15 +57,10 @@ impl World {
             .collect()
     }
 
-    /// What the provider itself would say against the requests that were sent.
+    /// Faults that the provider would report for the requests that were sent.
     fn faults(&self) -> Vec<String> {
-        let adapter: &dyn Adapter = match self.protocol {
-            Protocol::OpenAiResponses => &OpenAiResponses,
-            Protocol::Anthropic => &Anthropic,
-            Protocol::Gemini => &Gemini,
-            _ => &OpenAiChat,
-        };
-        self.server.asked().iter().flat_map(|asked| adapter.faults_for("model-1", &asked.body)).collect()
+        let requests = self.server.asked();
+        requests.iter().flat_map(|request| request_faults(self.protocol.as_str(), "model-1", &request.body)).collect()
     }
 }
 

@@ -6,19 +6,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::UNIX_EPOCH;
 
-use haft_agent::{Answer, EndReason, Entry, Ledger, Provider, Runner, TurnEnd, TurnEvent, Watcher};
-use haft_contract::{BoxFuture, ErrorKind, ExecHost, JobEnd, JobStatus, Source, ToolError, ToolOutput};
+use haft_agent::{EndReason, Ledger, LedgerEntry, Provider, Runner, TurnEnd, TurnEvent, TurnWatcher};
+use haft_contract::{BoxFuture, ErrorKind, ExecHost, JobEnd, JobStatus, ToolError, ToolOutput, ToolSource};
 use haft_engine::{Engine, Registry, Session};
-use haft_provider::{Block, Delta, Message, Model, Piece, Protocol, ProviderError, Reply, Role, StopReason, Trouble, Turn, Usage};
+use haft_provider::{
+    Block, Completion, Delta, Message, Model, ModelReply, ModelTurn, Protocol, ProviderError, ProviderErrorKind, ResultPart, Role,
+    StopReason, Usage,
+};
 use haft_store::{FileBlobs, InMemoryCallLog};
 use haft_testkit::{FakeHost, ScriptedTool};
 use tokio_util::sync::CancellationToken;
 
-/// What the model does in one round.
+/// One round of the scripted model.
 enum Line {
     Says(Vec<Block>, StopReason),
     /// These blocks arrive, then the connection breaks.
-    Breaks(Vec<Block>, Trouble),
+    Breaks(Vec<Block>, ProviderErrorKind),
     /// These blocks arrive; the answer ends when the notice comes.
     Waits(Vec<Block>, Arc<tokio::sync::Notify>),
 }
@@ -35,10 +38,10 @@ impl Provider for Scripted {
     }
     fn answer<'a>(
         &'a self,
-        turn: Turn<'a>,
+        turn: ModelTurn<'a>,
         cancel: &'a CancellationToken,
         each: &'a mut (dyn FnMut(Delta) + Send),
-    ) -> BoxFuture<'a, Result<Answer, ProviderError>> {
+    ) -> BoxFuture<'a, Result<Completion, ProviderError>> {
         self.seen.lock().unwrap().push(turn.messages.to_vec());
         let line = self.lines.lock().unwrap().pop_front().expect("a line for every round");
         Box::pin(async move {
@@ -52,13 +55,13 @@ impl Provider for Scripted {
                     arrive(&blocks, each);
                     tokio::select! {
                         () = notice.notified() => {}
-                        () = cancel.cancelled() => return Err(ProviderError::new(Trouble::Cancelled, "stopped")),
+                        () = cancel.cancelled() => return Err(ProviderError::new(ProviderErrorKind::Cancelled, "stopped")),
                     }
-                    return Ok(Answer::new(Reply::new(blocks, StopReason::ToolCalls, Usage::default())));
+                    return Ok(Completion::new(ModelReply::new(blocks, StopReason::ToolCalls, Usage::default())));
                 }
             };
             arrive(&blocks, each);
-            Ok(Answer::new(Reply::new(blocks, stop, usage(10))))
+            Ok(Completion::new(ModelReply::new(blocks, stop, usage(10))))
         })
     }
 }
@@ -80,13 +83,13 @@ fn arrive(blocks: &[Block], each: &mut (dyn FnMut(Delta) + Send)) {
 
 #[derive(Default)]
 struct Seen {
-    entries: Mutex<Vec<Entry>>,
+    entries: Mutex<Vec<LedgerEntry>>,
     lines: Mutex<Vec<String>>,
     fail_on: Mutex<Option<&'static str>>,
 }
 
 impl Ledger for Seen {
-    fn keep<'a>(&'a self, entry: &'a Entry) -> BoxFuture<'a, Result<(), String>> {
+    fn keep<'a>(&'a self, entry: &'a LedgerEntry) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
             if *self.fail_on.lock().unwrap() == Some(entry.kind()) {
                 return Err("the disk is full".into());
@@ -97,7 +100,7 @@ impl Ledger for Seen {
     }
 }
 
-impl Watcher for Seen {
+impl TurnWatcher for Seen {
     fn event(&self, event: &TurnEvent<'_>) {
         let mut line = serde_json::to_value(event).unwrap();
         line["duration_ms"] = 0.into();
@@ -129,7 +132,7 @@ fn world(lines: Vec<Line>) -> World {
     let fail = ScriptedTool::new("fail").body(|_, _| async { Err(ToolError::new(ErrorKind::ExecutionError, "it broke")) });
     let wait = ScriptedTool::new("wait").body(|_, _| std::future::pending());
     for tool in [count, fail, wait] {
-        registry.register(tool.shared(), Source::BuiltIn).unwrap();
+        registry.register(tool.shared(), ToolSource::BuiltIn).unwrap();
     }
     let folder = tempfile::tempdir().unwrap();
     let blobs = Arc::new(FileBlobs::open(folder.path()).unwrap());
@@ -149,7 +152,7 @@ impl World {
         self.runner.turn(Message::user("go"), &CancellationToken::new()).await
     }
     fn kinds(&self) -> Vec<&'static str> {
-        self.seen.entries.lock().unwrap().iter().map(Entry::kind).collect()
+        self.seen.entries.lock().unwrap().iter().map(LedgerEntry::kind).collect()
     }
     /// What every call of the conversation was answered with, in order.
     fn results(&self) -> Vec<(String, bool)> {
@@ -160,9 +163,9 @@ impl World {
     }
 }
 
-fn message(entry: Entry) -> Option<Message> {
+fn message(entry: LedgerEntry) -> Option<Message> {
     match entry {
-        Entry::User { message } | Entry::Assistant { message, .. } | Entry::Results { message } => Some(message),
+        LedgerEntry::User { message } | LedgerEntry::Assistant { message, .. } | LedgerEntry::Results { message } => Some(message),
         _ => None,
     }
 }
@@ -211,7 +214,7 @@ async fn sixty_four_calls_of_which_half_fail_are_all_answered_in_order() {
     assert_eq!((*role, blocks.len()), (Role::User, 64), "one message with all results");
     let Block::Result { content, .. } = &blocks[1] else { panic!("a result") };
     let text = r#"{"status":"error","error_type":"execution_error","message":"it broke"}"#.to_owned();
-    assert_eq!(*content, [Piece::Text { text }]);
+    assert_eq!(*content, [ResultPart::Text { text }]);
 }
 
 #[tokio::test]
@@ -225,8 +228,10 @@ async fn a_call_runs_while_the_answer_still_arrives() {
 
 #[tokio::test]
 async fn an_answer_that_breaks_off_after_a_call_is_not_run_twice() {
-    let mut world =
-        world(vec![Line::Breaks(vec![Block::text("I look"), call("1", "count"), Block::text("and")], Trouble::Network), says("done")]);
+    let mut world = world(vec![
+        Line::Breaks(vec![Block::text("I look"), call("1", "count"), Block::text("and")], ProviderErrorKind::Network),
+        says("done"),
+    ]);
     let end = world.turn().await;
     assert_eq!((end.reason, end.rounds, world.ran.load(Ordering::SeqCst)), (EndReason::Done, 2, 1));
     let second = &world.model.seen.lock().unwrap()[1];
@@ -236,7 +241,7 @@ async fn an_answer_that_breaks_off_after_a_call_is_not_run_twice() {
 
 #[tokio::test]
 async fn an_answer_that_breaks_off_before_a_call_is_asked_for_again_but_not_for_ever() {
-    let broken = || Line::Breaks(vec![Block::text("half a sen")], Trouble::Network);
+    let broken = || Line::Breaks(vec![Block::text("half a sen")], ProviderErrorKind::Network);
     let mut patient = world(vec![broken(), broken(), says("whole")]);
     let end = patient.turn().await;
     assert_eq!((end.reason, end.text.as_str(), end.rounds), (EndReason::Done, "whole", 3));
@@ -244,12 +249,12 @@ async fn an_answer_that_breaks_off_before_a_call_is_asked_for_again_but_not_for_
     let mut hopeless = world((0..4).map(|_| broken()).collect());
     let end = hopeless.turn().await;
     assert_eq!((end.reason, end.rounds, end.error.as_deref()), (EndReason::Failed, 4, Some("the line is dead")));
-    let mut refused = world(vec![Line::Breaks(Vec::new(), Trouble::Key)]);
+    let mut refused = world(vec![Line::Breaks(Vec::new(), ProviderErrorKind::Key)]);
     assert_eq!((refused.turn().await.rounds, refused.kinds()), (1, vec!["user"]), "a wrong key is not tried again");
 }
 
 #[tokio::test]
-async fn stopped_by_the_person_every_call_is_answered() {
+async fn every_call_is_answered_when_the_user_stops_the_turn() {
     let mut world = world(vec![Line::Waits(vec![call("1", "wait"), call("2", "count")], Arc::default())]);
     let cancel = CancellationToken::new();
     let (notice, stop) = (Arc::clone(&world.begun), cancel.clone());
@@ -264,16 +269,16 @@ async fn stopped_by_the_person_every_call_is_answered() {
 }
 
 #[tokio::test]
-async fn a_call_that_cannot_be_kept_is_not_made() {
+async fn a_call_that_cannot_be_recorded_is_not_made() {
     let mut world = world(vec![calls(vec![call("1", "count")])]);
     *world.seen.fail_on.lock().unwrap() = Some("begun");
     let end = world.turn().await;
     assert_eq!((end.reason, world.ran.load(Ordering::SeqCst)), (EndReason::Failed, 0));
-    assert_eq!(end.error.as_deref(), Some("The conversation could not be kept, so it stops here: the disk is full"));
+    assert_eq!(end.error.as_deref(), Some("The turn stops, because the conversation could not be stored: the disk is full"));
 }
 
 #[tokio::test]
-async fn what_the_person_says_meanwhile_is_delivered_with_the_results() {
+async fn user_messages_during_a_turn_are_delivered_with_the_results() {
     let mut world = world(vec![calls(vec![call("1", "count")]), says("done")]);
     world.runner.steering.say("hurry");
     world.turn().await;
@@ -288,10 +293,10 @@ fn ended(session: &str, id: &str, code: i32) -> JobStatus {
     JobStatus {
         id: id.into(),
         session: session.into(),
-        line: "make\nall".into(),
+        command: "make\nall".into(),
         directory: "/w".into(),
         host: ExecHost::Sandbox,
-        walls: "bubblewrap".into(),
+        sandbox: "bubblewrap".into(),
         pid: None,
         started: UNIX_EPOCH,
         end: Some(end),
@@ -301,7 +306,7 @@ fn ended(session: &str, id: &str, code: i32) -> JobStatus {
 }
 
 #[tokio::test]
-async fn the_model_hears_once_of_each_command_that_ended_without_it() {
+async fn the_model_is_told_once_of_each_background_job_that_ended() {
     let mut world = world(vec![calls(vec![call("c1", "count")]), says("done"), says("yes")]);
     world.host.processes.notice(ended("s", "job-1", 0));
     world.host.processes.notice(ended("other", "job-2", 0));
@@ -318,7 +323,7 @@ async fn the_model_hears_once_of_each_command_that_ended_without_it() {
 }
 
 #[tokio::test]
-async fn what_the_person_says_during_the_last_answer_is_answered_too() {
+async fn user_messages_during_the_last_answer_are_answered_too() {
     let mut world = world(vec![says("done"), says("done again")]);
     world.runner.steering.say("and then?");
     let end = world.turn().await;
@@ -327,7 +332,7 @@ async fn what_the_person_says_during_the_last_answer_is_answered_too() {
 }
 
 #[tokio::test]
-async fn what_is_taken_back_in_time_is_not_said() {
+async fn a_message_that_is_taken_back_in_time_is_not_sent() {
     let mut world = world(vec![says("done")]);
     world.runner.steering.say("one");
     world.runner.steering.say("two");
@@ -353,10 +358,10 @@ async fn other_ends_have_their_names() {
 
 #[tokio::test]
 async fn after_a_turn_that_failed_the_next_request_is_well_formed() {
-    let mut world = world(vec![Line::Breaks(Vec::new(), Trouble::Key), says("hello")]);
+    let mut world = world(vec![Line::Breaks(Vec::new(), ProviderErrorKind::Key), says("hello")]);
     assert_eq!(world.turn().await.reason, EndReason::Failed);
     assert_eq!(world.turn().await.reason, EndReason::Done);
     let sent = world.model.seen.lock().unwrap()[1].clone();
     assert_eq!(haft_provider::transcript::validate(&sent), []);
-    assert_eq!(sent.len(), 1, "both of the person's messages are one: {sent:?}");
+    assert_eq!(sent.len(), 1, "both messages of the user are one: {sent:?}");
 }

@@ -1,4 +1,4 @@
-//! The tools that come with Haft: one file each, one line each in the list of their group.
+//! The tools that come with Haft: one file and one line in the list below for each.
 //!
 //! A tool reaches the machine through its context alone, and the context reaches what the tool planned; there is no
 //! other way to do I/O here, and the lints below see to that.
@@ -8,34 +8,39 @@
 // The derive writes `::haft::…`, which is what embedding programs depend on; here it is the contract itself.
 extern crate haft_contract as haft;
 
-pub mod stages;
+pub mod helpers;
 
-#[macro_use]
-mod list;
+#[doc(hidden)]
+pub mod list;
 
-mod files;
-mod messaging;
-mod runtime;
+mod command;
 mod shared;
-mod system;
-mod web;
 
-use std::sync::Arc;
-
-use haft_contract::DynTool;
-
-use crate::list::Group;
-
-/// In the order of listings.
-const GROUPS: &[Group] = &[files::GROUP, runtime::GROUP, web::GROUP, messaging::GROUP, system::GROUP];
-
-const _: () = assert!(list::all_differ(GROUPS), "two tools share a name");
-
-/// Every tool, in the order of listings.
-pub fn all() -> Vec<Arc<dyn DynTool>> {
-    let mut tools = Vec::new();
-    for group in GROUPS {
-        (group.register)(&mut tools);
+tools! {
+    files {
+        read_file => ReadFile,
+        write_file => WriteFile,
+        edit_file => EditFile,
+        apply_patch => ApplyPatch,
+        glob_search => GlobSearch,
+        grep_search => GrepSearch,
+        notebook_edit => NotebookEdit,
     }
-    tools
+    runtime {
+        exec => ExecTool::new,
+        powershell => Powershell,
+        process => Process::new,
+        repl => Repl::new,
+    }
+    web {
+        http_request => HttpRequestTool,
+    }
+    messaging {
+        notify => Notify,
+    }
+    system {
+        get_current_time => GetCurrentTime,
+        system_info => SystemInfoTool,
+        noop => Noop,
+    }
 }

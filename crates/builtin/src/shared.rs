@@ -1,16 +1,22 @@
-//! What two or more tools need.
+//! Code that several tools use.
 
-pub(crate) mod aside;
 pub(crate) mod binary;
-pub(crate) mod capture;
-pub(crate) mod changed;
-pub(crate) mod media;
+pub(crate) mod file_change;
+pub(crate) mod media_type;
 pub(crate) mod notebook;
 pub(crate) mod pager;
-pub(crate) mod place;
-pub(crate) mod reading;
-pub(crate) mod searching;
+pub(crate) mod read_all;
+pub(crate) mod seen;
+pub(crate) mod spill_buffer;
 pub(crate) mod text_file;
-pub(crate) mod whole;
-pub(crate) mod wide;
-pub(crate) mod words;
+pub(crate) mod tree_search;
+pub(crate) mod utf16;
+pub(crate) mod worker;
+
+/// Longer values are cut in messages: enough to recognise them by.
+const BRIEF_CHARS: usize = 200;
+
+/// A value for a message, cut if it is very long.
+pub(crate) fn brief(value: &str) -> String {
+    haft_text::truncate::ellipsize(value, BRIEF_CHARS).into_owned()
+}

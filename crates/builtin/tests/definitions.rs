@@ -42,26 +42,9 @@ fn the_names_of_forms_belong_to_one_tool_and_fit_its_parameters() {
     }
 }
 
-/// Everything that a dialect changes: the seeds' names, and what they count differently.
+/// What a dialect changes of each tool that differs in it: the seeds' names, and what they count differently.
 #[test]
 fn each_dialect_is_shown_its_own_names_and_units() {
-    let mut changes = Vec::new();
-    for dialect in Dialect::ALL {
-        for definition in definitions() {
-            let shown = definition.in_dialect(*dialect);
-            if shown.name != definition.name {
-                changes.push(format!("{dialect}: {} is {}", definition.name, shown.name));
-            }
-            for (name, parameter) in shown.parameters["properties"].as_object().unwrap() {
-                let renamed = definition.parameters["properties"].get(name).is_none();
-                if renamed {
-                    changes.push(format!("{dialect}: {}.{name} is shown so", definition.name));
-                } else if definition.parameters["properties"][name] != *parameter {
-                    changes.push(format!("{dialect}: {}.{name} is {parameter}", definition.name));
-                }
-            }
-        }
-    }
     let skip = json!({
         "type": "integer",
         "minimum": 0,
@@ -69,39 +52,58 @@ fn each_dialect_is_shown_its_own_names_and_units() {
     });
     let milliseconds = json!({
         "type": "number",
-        "description": "When to end it, in milliseconds. Defaults to 1800000, or to never for what goes to the background.",
+        "description": "Timeout in milliseconds. Defaults to 1800000, or to none in the background.",
     });
-    assert_eq!(
-        changes,
-        [
-            format!("claw: read_file.offset is {skip}"),
-            "claw: grep_search.-i is shown so".into(),
-            "claw: grep_search.-n is shown so".into(),
-            "claw: grep_search.-B is shown so".into(),
-            "claw: grep_search.-A is shown so".into(),
-            "claw: grep_search.-C is shown so".into(),
-            "claw: grep_search.-o is shown so".into(),
-            "claw: notebook_edit is NotebookEdit".into(),
-            "claw: exec is bash".into(),
-            "claw: exec.run_in_background is shown so".into(),
-            format!("claw: exec.timeout is {milliseconds}"),
-            "claw: exec.dangerouslyDisableSandbox is shown so".into(),
-            "claw: exec.namespaceRestrictions is shown so".into(),
-            "claw: exec.isolateNetwork is shown so".into(),
-            "claw: exec.filesystemMode is shown so".into(),
-            "claw: exec.allowedMounts is shown so".into(),
-            "claw: powershell is PowerShell".into(),
-            "claw: powershell.run_in_background is shown so".into(),
-            format!("claw: powershell.timeout is {milliseconds}"),
-            "claw: repl is REPL".into(),
-            "openclaw: read_file is read".into(),
-            "openclaw: write_file is write".into(),
-            "openclaw: edit_file is edit".into(),
-            "openclaw: exec.yieldMs is shown so".into(),
-            "openclaw: process.sessionId is shown so".into(),
-            "openclaw: process.timeout is shown so".into()
-        ]
-    );
+    let offset = format!("offset: {skip}");
+    let timeout = format!("timeout: {milliseconds}");
+    let changes: [(&str, Dialect, &[&str]); 12] = [
+        ("read_file", Dialect::Claw, &[&offset]),
+        ("grep_search", Dialect::Claw, &["-i", "-n", "-B", "-A", "-C", "-o"]),
+        ("notebook_edit", Dialect::Claw, &["is NotebookEdit"]),
+        (
+            "exec",
+            Dialect::Claw,
+            &[
+                "is bash",
+                "run_in_background",
+                &timeout,
+                "dangerouslyDisableSandbox",
+                "namespaceRestrictions",
+                "isolateNetwork",
+                "filesystemMode",
+                "allowedMounts",
+            ],
+        ),
+        ("powershell", Dialect::Claw, &["is PowerShell", "run_in_background", &timeout]),
+        ("repl", Dialect::Claw, &["is REPL"]),
+        ("read_file", Dialect::OpenClaw, &["is read"]),
+        ("write_file", Dialect::OpenClaw, &["is write"]),
+        ("edit_file", Dialect::OpenClaw, &["is edit"]),
+        ("exec", Dialect::OpenClaw, &["yieldMs"]),
+        ("process", Dialect::OpenClaw, &["sessionId", "timeout"]),
+        ("noop", Dialect::OpenClaw, &[]),
+    ];
+    let definitions = definitions();
+    for (name, dialect, expected) in changes {
+        let definition = definitions.iter().find(|definition| definition.name == name).unwrap();
+        assert_eq!(dialect_changes(definition, dialect), expected, "{name} in {dialect}");
+    }
+    for definition in &definitions {
+        for dialect in Dialect::ALL.iter().filter(|dialect| definition.form(**dialect).is_none()) {
+            assert_eq!(dialect_changes(definition, *dialect), Vec::<String>::new(), "{} in {dialect}", definition.name);
+        }
+    }
+}
+
+fn dialect_changes(definition: &ToolDefinition, dialect: Dialect) -> Vec<String> {
+    let shown = definition.in_dialect(dialect);
+    let name = (shown.name != definition.name).then(|| format!("is {}", shown.name));
+    let own = &definition.parameters["properties"];
+    let parameters = shown.parameters["properties"].as_object().unwrap().iter().filter_map(|(name, parameter)| match own.get(name) {
+        None => Some(name.clone()),
+        Some(canonical) => (canonical != parameter).then(|| format!("{name}: {parameter}")),
+    });
+    name.into_iter().chain(parameters).collect()
 }
 
 #[test]
@@ -140,7 +142,7 @@ fn hints_and_access_do_not_contradict_each_other() {
 /// The golden file is what registries, providers, MCP and documentation start from: a change here is seen by every model.
 #[test]
 fn the_definitions_are_those_of_the_golden_file() {
-    let shown: Vec<_> = definitions()
+    let shown: serde_json::Map<_, _> = definitions()
         .into_iter()
         .map(|definition| {
             let mut shown = serde_json::to_value(&definition).unwrap();
@@ -148,8 +150,9 @@ fn the_definitions_are_those_of_the_golden_file() {
             shown["max_output"] = definition.max_output.into();
             shown["parameter_aliases"] = json!(definition.parameter_hints.aliases);
             shown["parameter_verbatim"] = json!(definition.parameter_hints.verbatim);
+            shown["rules"] = json!(definition.rules);
             schema::lint(&mut shown["parameters"]).unwrap();
-            shown
+            (definition.name.into_owned(), shown)
         })
         .collect();
     insta::assert_json_snapshot!(shown);

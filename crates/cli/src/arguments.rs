@@ -8,9 +8,12 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use haft_contract::{Access, Dialect};
+use haft_tui::chat::ChatOptions;
 
-pub(crate) use self::agents::{Agents, EditAgent, KEYS as AGENT_KEYS};
+pub(crate) use self::agents::{AgentsCommand, EditAgentArgs, KEYS as AGENT_KEYS};
+use crate::failure::Failure;
 use crate::help;
+use crate::output::Output;
 
 /// The tool system for AI agents: everything between "the model asked for a tool" and "the model has its result".
 #[derive(Debug, Parser)]
@@ -18,7 +21,7 @@ use crate::help;
 #[command(subcommand_value_name = "COMMAND")]
 pub(crate) struct Cli {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: CliCommand,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -30,10 +33,10 @@ pub(crate) struct Common {
     /// The folder the tools work in [default: the current directory]
     #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) workspace: Option<PathBuf>,
-    /// How much may be done: read-only, workspace-write or full-access
+    /// The access level: read-only, workspace-write or full-access
     #[arg(long, global = true, value_name = "LEVEL")]
     pub(crate) access: Option<Access>,
-    /// The agent on whose behalf it is done [default: main]
+    /// The agent that calls [default: main]
     #[arg(long, global = true, value_name = "NAME", value_parser = haft_config::agent_name)]
     pub(crate) agent: Option<String>,
     /// The tools to start from: minimal, messaging, coding or full
@@ -48,16 +51,33 @@ pub(crate) struct Common {
     /// Write the result as JSON, errors too
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Say more on standard error
+    /// Print more on standard error
     #[arg(short, long, global = true, hide_short_help = true)]
     pub(crate) verbose: bool,
-    /// Lines and words only, for screen readers: nothing that moves, no symbols
+    /// Plain text for screen readers: no symbols, nothing redrawn
     #[arg(long, global = true, hide_short_help = true)]
     pub(crate) plain: bool,
 }
 
 impl Common {
-    /// What stands nearer to the end of the command line wins.
+    /// How this command writes.
+    pub(crate) fn output(&self) -> Output {
+        Output::new(self.json, self.verbose, self.plain)
+    }
+
+    /// What a conversation may change of it.
+    pub(crate) fn chat_options(&self) -> ChatOptions {
+        ChatOptions { workspace: self.workspace.clone(), agent: self.agent.clone(), access: self.access }
+    }
+
+    /// The flags with what a conversation changed.
+    pub(crate) fn with(&self, options: &ChatOptions) -> Result<Self, Failure> {
+        let ChatOptions { workspace, agent, access } = options.clone();
+        let agent = agent.as_deref().map(haft_config::agent_name).transpose().map_err(Failure::usage)?;
+        Ok(Self { workspace, agent, access, ..self.clone() })
+    }
+
+    /// Later flags win.
     pub(crate) fn then(self, later: Self) -> Self {
         Self {
             workspace: later.workspace.or(self.workspace),
@@ -73,20 +93,20 @@ impl Common {
     }
 }
 
-/// For whom a policy is asked: without these, for you and the agent that you talk to.
+/// The caller of a policy question; by default you and the agent that you talk to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = "As if")]
-pub(crate) struct Who {
+pub(crate) struct CallerArgs {
     /// As if this provider, or provider/model, called
     #[arg(long, value_name = "PROVIDER[/MODEL]")]
     pub(crate) provider: Option<String>,
     /// As if the message came from this channel: telegram, or telegram:-100 for one group of it
     #[arg(long, value_name = "CHANNEL")]
     pub(crate) channel: Option<String>,
-    /// As if this person had sent it: id:42, e164:+49…, username:ann or name:Ann
+    /// As if this user had sent it: id:42, e164:+49…, username:ann or name:Ann
     #[arg(long, value_name = "SENDER")]
     pub(crate) sender: Option<String>,
-    /// As if that many agents stood between you and the one that calls
+    /// As if this many sub-agents were between you and the caller
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) depth: u32,
     /// As if the session ran in a sandbox
@@ -97,8 +117,8 @@ pub(crate) struct Who {
     pub(crate) guest: bool,
 }
 
-impl Who {
-    /// What stands nearer to the end of the command line wins.
+impl CallerArgs {
+    /// Later flags win.
     pub(crate) fn then(self, later: Self) -> Self {
         Self {
             provider: later.provider.or(self.provider),
@@ -113,61 +133,61 @@ impl Who {
 
 /// What to do.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     /// Ask a model: one turn, with the tools that you allow
     #[command(long_about = help::RUN, after_long_help = help::RUN_EXAMPLES)]
-    Run(Run),
-    /// Talk with a model in the terminal; the conversation can be gone on with later
+    Run(RunArgs),
+    /// Chat with a model in the terminal; the conversation can be resumed later
     #[command(long_about = help::CHAT, after_long_help = help::CHAT_EXAMPLES)]
-    Chat(Chat),
+    Chat(ChatArgs),
     /// Call one tool, without a model
     #[command(long_about = help::CALL, after_long_help = help::CALL_EXAMPLES, override_usage = help::CALL_USAGE)]
     #[command(disable_help_subcommand = true)]
     Call(ToolWords),
     /// List the tools and who may use them
     #[command(long_about = help::TOOLS, after_long_help = help::TOOLS_EXAMPLES)]
-    Tools(Tools),
-    /// Say why a tool or a call is allowed, asked about, or denied
+    Tools(ToolsArgs),
+    /// Explain why a tool or a call is allowed, needs approval, or is denied
     #[command(long_about = help::EXPLAIN, after_long_help = help::EXPLAIN_EXAMPLES, override_usage = help::EXPLAIN_USAGE)]
     #[command(disable_help_subcommand = true)]
-    Explain(Explain),
+    Explain(ExplainArgs),
     /// List, show and change agents: their models, prompts and tools
     #[command(long_about = help::AGENTS, after_long_help = help::AGENTS_EXAMPLES, disable_help_subcommand = true)]
     Agents {
         #[command(subcommand)]
-        command: Agents,
+        command: AgentsCommand,
     },
-    /// List, show, go on with, copy and remove conversations
+    /// List, show, resume, copy and delete conversations
     #[command(long_about = help::SESSIONS, after_long_help = help::SESSIONS_EXAMPLES, disable_help_subcommand = true)]
     Sessions {
         #[command(subcommand)]
-        command: Sessions,
+        command: SessionsCommand,
     },
-    /// List the models: where their keys come from, what they cost, and who answers
+    /// List the models: keys, prices, and which one answers
     #[command(long_about = help::MODELS, after_long_help = help::MODELS_EXAMPLES)]
-    Models(Models),
+    Models(ModelsArgs),
     /// List past calls, or show one in full
     #[command(long_about = help::HISTORY, after_long_help = help::HISTORY_EXAMPLES)]
-    History(History),
-    /// Put the files of a call back as they were
+    History(HistoryArgs),
+    /// Restore the files that a call changed
     #[command(long_about = help::UNDO, after_long_help = help::UNDO_EXAMPLES)]
-    Undo(Undo),
+    Undo(UndoArgs),
     /// Try a policy: against examples, or against what was called before
     #[command(long_about = help::POLICY, after_long_help = help::POLICY_EXAMPLES, disable_help_subcommand = true)]
     Policy {
         #[command(subcommand)]
-        command: Policy,
+        command: PolicyCommand,
     },
-    /// Let the project's file start what it wants to start
+    /// Trust the hooks of the project's configuration file
     #[command(long_about = help::TRUST, after_long_help = help::TRUST_EXAMPLES)]
-    Trust(Trust),
+    Trust(TrustArgs),
     /// Check and show the configuration
     #[command(long_about = help::CONFIG, after_long_help = help::CONFIG_EXAMPLES, disable_help_subcommand = true)]
     Config {
         #[command(subcommand)]
-        command: Config,
+        command: ConfigCommand,
     },
-    /// See what works here, and how to mend what does not
+    /// Check what works here, and how to fix what does not
     #[command(long_about = help::DOCTOR, after_long_help = help::DOCTOR_EXAMPLES)]
     Doctor,
     /// Write a completion script for a shell
@@ -184,36 +204,36 @@ pub(crate) enum Command {
     },
 }
 
-/// A tool and everything behind it, which is read again when the tool's parameters are known.
+/// A tool and its arguments, parsed once the tool's parameters are known.
 #[derive(Debug, Args)]
 pub(crate) struct ToolWords {
     #[command(subcommand)]
-    tool: Option<Words>,
+    tool: Option<ToolWordList>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Words {
+enum ToolWordList {
     #[command(external_subcommand)]
     All(Vec<OsString>),
 }
 
 impl ToolWords {
-    /// The tool's name and the words behind it.
+    /// The tool's name and its arguments.
     pub(crate) fn split(self) -> Option<(OsString, Vec<OsString>)> {
-        let Some(Words::All(words)) = self.tool else { return None };
+        let Some(ToolWordList::All(words)) = self.tool else { return None };
         let mut words = words.into_iter();
         words.next().map(|name| (name, words.collect()))
     }
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Run {
-    /// What to say to the model, or - to read it from standard input
+pub(crate) struct RunArgs {
+    /// The message to the model, or - to read it from standard input
     pub(crate) prompt: String,
     /// The model, as provider/model [default: from the configuration, or one whose key is set, or the demo model]
     #[arg(long, value_name = "PROVIDER/MODEL")]
     pub(crate) model: Option<String>,
-    /// Go on with this session: its id, 4 or more characters of it, or `last`
+    /// Resume this session: its id, 4 or more characters of it, or `last`
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
     /// End the turn after this many rounds
@@ -222,33 +242,33 @@ pub(crate) struct Run {
 }
 
 #[derive(Debug, Default, Args)]
-pub(crate) struct Chat {
-    /// What to say first
+pub(crate) struct ChatArgs {
+    /// The first message
     pub(crate) prompt: Option<String>,
     /// The model, as provider/model [default: that of the session, or as for `haft run`]
     #[arg(long, value_name = "PROVIDER/MODEL")]
     pub(crate) model: Option<String>,
-    /// Go on with the last session of this folder
+    /// Resume the last session of this folder
     #[arg(short = 'c', long = "continue", conflicts_with = "resume")]
     pub(crate) continued: bool,
-    /// Go on with a session: its id, 4 or more characters of it, or words that were said in it; without any, choose one
+    /// Resume a session: its id, 4 or more characters of it, or text that it contains; without a value, choose one
     #[arg(long, value_name = "ID or TEXT", num_args = 0..=1, default_missing_value = "")]
     pub(crate) resume: Option<String>,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Explain {
+pub(crate) struct ExplainArgs {
     /// Every tool in a table: its verdict, and what decided it
     #[arg(long)]
     pub(crate) all: bool,
     #[command(flatten)]
-    pub(crate) who: Who,
+    pub(crate) who: CallerArgs,
     #[command(flatten)]
     pub(crate) words: ToolWords,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Tools {
+pub(crate) struct ToolsArgs {
     /// Show one tool in full, with its parameters
     pub(crate) name: Option<String>,
     /// With --json: also the tools that are not offered, each with the reason
@@ -258,43 +278,43 @@ pub(crate) struct Tools {
     #[arg(long, value_name = "DIALECT", default_value = "haft")]
     pub(crate) dialect: Dialect,
     #[command(flatten)]
-    pub(crate) who: Who,
+    pub(crate) who: CallerArgs,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Sessions {
-    /// List the sessions of this workspace, the one updated last first
+pub(crate) enum SessionsCommand {
+    /// List the sessions of this workspace, newest first
     List {
-        /// Those of every workspace
+        /// Sessions of every workspace
         #[arg(long)]
         all: bool,
-        /// Only those in which this was said, whatever the case: in their titles, messages, calls and results
+        /// Only sessions with this text, in any case: in titles, messages, calls and results
         #[arg(long, value_name = "TEXT")]
         search: Option<String>,
         /// List at most this many
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
         limit: u32,
     },
-    /// Show what was said in a session
+    /// Show the messages of a session
     Show {
         /// Its id, 4 or more characters of it, or `last`
         id: String,
     },
-    /// Go on with a session: one turn with a prompt, or a conversation without one
+    /// Resume a session: one turn with a prompt, or a chat without one
     #[command(after_long_help = help::SESSIONS_RESUME_EXAMPLES)]
     Resume {
         /// Its id, 4 or more characters of it, or `last`
         #[arg(default_value = "last")]
         id: String,
-        /// What to say to the model, or - to read it from standard input
+        /// The message to the model, or - to read it from standard input
         prompt: Option<String>,
     },
-    /// Write a session as JSON, with everything that is kept of it
+    /// Print a session as JSON
     Export {
         /// Its id, 4 or more characters of it, or `last`
         id: String,
     },
-    /// Copy a session, to go on from there in another way
+    /// Copy a session, to continue it in another way
     Fork {
         /// Its id, 4 or more characters of it, or `last`
         id: String,
@@ -302,7 +322,7 @@ pub(crate) enum Sessions {
         #[arg(long, value_name = "N")]
         at: Option<u64>,
     },
-    /// Remove a session for good
+    /// Delete a session
     Delete {
         /// Its id, 4 or more characters of it, or `last`
         id: String,
@@ -310,42 +330,42 @@ pub(crate) enum Sessions {
 }
 
 #[derive(Debug, Clone, Copy, Args)]
-pub(crate) struct Models {
-    /// Ask each provider for the list of its models, with the key; exit code 1 if the one in use does not work
+pub(crate) struct ModelsArgs {
+    /// Ask each provider for its models, with the key; exit code 1 if the active one does not work
     #[arg(long)]
     pub(crate) check: bool,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Policy {
-    /// Run examples: calls with the verdict that they should get; exit code 1 if one gets another
+pub(crate) enum PolicyCommand {
+    /// Run test cases: calls with an expected verdict; exit code 1 if one differs
     #[command(after_long_help = help::POLICY_EXAMPLES)]
     Test {
         /// A TOML file with [[case]] tables
         #[arg(value_hint = ValueHint::FilePath)]
         file: PathBuf,
     },
-    /// Judge past calls of this workspace by the policy as it is now, or as --config FILE has it
+    /// Evaluate past calls of this workspace with the current policy, or with --config FILE
     #[command(after_long_help = help::POLICY_EXAMPLES)]
     Simulate {
-        /// Look at this many calls at most, newest first
+        /// At most this many calls, newest first
         #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
         limit: u32,
     },
 }
 
 #[derive(Debug, Clone, Copy, Args)]
-pub(crate) struct Trust {
-    /// Only show what the project's file would start, and what it cannot do
+pub(crate) struct TrustArgs {
+    /// Only show what the project's file would start, and what it cannot widen
     #[arg(long)]
     pub(crate) show: bool,
-    /// Take the trust back
+    /// Revoke the trust
     #[arg(long, conflicts_with = "show")]
     pub(crate) revoke: bool,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct History {
+pub(crate) struct HistoryArgs {
     /// Show this call in full: its id, or 4 or more characters of the beginning or end of it
     pub(crate) id: Option<String>,
     /// List at most this many calls
@@ -360,20 +380,20 @@ pub(crate) struct History {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Undo {
+pub(crate) struct UndoArgs {
     /// The call's id as `haft history` lists it, or `last`: the newest call in this workspace that is not undone yet
     #[arg(required_unless_present = "session")]
     pub(crate) id: Option<String>,
-    /// Put back all that a session changed: its id, 4 or more characters of it, or none for the newest in this workspace
+    /// Undo every call of a session: its id, 4 or more characters of it, or no value for the newest in this workspace
     #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "last", conflicts_with = "id")]
     pub(crate) session: Option<String>,
-    /// Also put back files that something else changed; a copy of what they held is kept
+    /// Also restore files that something else changed; their content is saved as a copy
     #[arg(long)]
     pub(crate) force: bool,
 }
 
 #[derive(Debug, Clone, Copy, Subcommand)]
-pub(crate) enum Config {
+pub(crate) enum ConfigCommand {
     /// Check every file, variable and flag; exit code 2 if anything is wrong
     #[command(after_long_help = help::CONFIG_EXAMPLES)]
     Check,
@@ -395,12 +415,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_consistent() {
+    fn command_line_is_consistent() {
         Cli::command().debug_assert();
     }
 
     #[test]
-    fn flags_nearer_to_the_end_win() {
+    fn later_flags_win() {
         let parse = |words: &[&str]| Cli::try_parse_from(words).unwrap().common;
         let first = parse(&["haft", "--access", "read-only", "--agent", "a", "--json", "doctor"]);
         let merged = first.then(parse(&["haft", "doctor", "--access", "full-access", "-v"]));

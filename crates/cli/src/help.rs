@@ -1,12 +1,12 @@
-//! The longer texts of `--help`.
+//! Long texts of `--help`.
 
 pub(crate) const ABOUT: &str = "The tool system for AI agents";
 
 pub(crate) const LONG_ABOUT: &str = "\
 The tool system for AI agents: everything between \"the model asked for a tool\" and \"the model has its result\".
 
-Every call goes through the same stages: its arguments are checked, its effects are planned, the plan is judged, and \
-only then it runs. What it did is kept, and changes to files can be taken back.";
+Every call goes through the same stages: its arguments are checked, its effects are planned, the policy decides on the plan, \
+and only then it runs. Calls are recorded, and changes to files can be undone.";
 
 pub(crate) const AFTER: &str = "\
 Examples:
@@ -15,32 +15,32 @@ Examples:
   haft explain write_file '{\"path\":\"../outside.txt\",\"content\":\"x\"}'
 
 Exit codes:
-  0    it worked
-  1    the tool failed, or what was asked for is not there
+  0    success
+  1    the tool failed, or the named thing does not exist
   2    wrong usage or configuration
   130  interrupted (Ctrl-C); 129 and 143 after SIGHUP and SIGTERM
 
 Environment:
-  HAFT_HOME        where the history, spills and old file contents are kept [$XDG_DATA_HOME/haft]
+  HAFT_HOME        folder of the history, spilled output and old file contents [$XDG_DATA_HOME/haft]
   HAFT_CONFIG      a configuration file in place of your own, as --config
   HAFT_ACCESS, HAFT_TOOLS_DENY, …
-                   any key of the configuration: dots become '_', letters upper case
+                   any key of the configuration: dots become '_', in upper case
   ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY
                    the model that `haft run` uses, when none is named
   HAFT_LOCAL_MODELS
                    where to look for model servers on this machine; empty means nowhere
   XDG_CONFIG_HOME  the folder of haft/config.toml [~/.config]
   XDG_DATA_HOME    the folder of the data [~/.local/share]
-  HAFT_PLAIN=1     lines and words only, for screen readers; as --plain and TERM=dumb
+  HAFT_PLAIN=1     plain text for screen readers; as --plain and TERM=dumb
   NO_COLOR=1       no colours
   COLUMNS          the width to write for
 
 Data goes to standard output, everything else to standard error.";
 
 pub(crate) const RUN: &str = "\
-Ask a model. It gets the tools that your policy offers, its calls go through every stage, and it goes on until it is done. \
-What it says goes to standard output, one line for each call to standard error, with -v also what it was given and what it gave \
-back; --json writes one event a line.
+Ask a model. It gets the tools that your policy offers, its calls go through every stage, and the turn continues until it is done. \
+Its answer goes to standard output, one line for each call to standard error, with -v also arguments and results; --json writes \
+one event a line.
 
 The model is the one that --model names, or the agent's or yours in the configuration, or one whose key is set \
 (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY), or a server on this machine (Ollama, LM Studio, llama.cpp), or else the \
@@ -54,13 +54,13 @@ Examples:
   git diff | haft run -";
 
 pub(crate) const CHAT: &str = "\
-Talk with a model, turn by turn. It gets the tools that your policy offers; what it says goes to standard output, everything else \
-to standard error. Lines that begin with / are commands: /help lists them. @path names a file.
+Chat with a model. It gets the tools that your policy offers; its answers go to standard output, everything else to standard \
+error. Lines that begin with / are commands: /help lists them. @path names a file.
 
-While the model works you can type: Enter says it after the calls that run now, Alt-Enter after the turn, Up takes it back. Esc or \
-Ctrl-C stops the turn. Ctrl-D leaves, and says how to go on later.
+While the model works you can type: Enter sends it after the running calls, Alt-Enter after the turn, Up takes it back. Esc or \
+Ctrl-C stops the turn. Ctrl-D leaves, and prints how to resume.
 
-When standard input is not a terminal, each line of it is a turn; a line that ends with \\ goes on in the next. The exit code is \
+When standard input is not a terminal, each line of it is a turn; a line that ends with \\ continues in the next. The exit code is \
 then 1 if a turn or a command failed.";
 
 pub(crate) const CHAT_EXAMPLES: &str = "\
@@ -101,11 +101,11 @@ Examples:
   haft tools --json | jq -r '.[].name'";
 
 pub(crate) const EXPLAIN: &str = "\
-Say why a tool, or a call when arguments are given, is allowed, asked about, or denied: what it would do, every step \
-that had a say with its file and line, and what to change. Nothing is done.
+Explain why a tool, or a call when arguments are given, is allowed, needs approval, or is denied: its effects, each step \
+with its file and line, and what to change. Nothing is run.
 
-The arguments are given as for `haft call`. --all lists every tool. The verdict can be asked for any agent, provider, \
-channel, sender and depth of sub-agents. The exit code is 0 whatever the verdict.";
+The arguments are given as for `haft call`. --all lists every tool. The caller can be any agent, provider, channel, \
+sender and depth of sub-agents. The exit code is 0 whatever the verdict.";
 
 pub(crate) const EXPLAIN_USAGE: &str = "haft explain [OPTIONS] <TOOL> [JSON] [--PARAMETER VALUE]...";
 
@@ -117,9 +117,8 @@ Examples:
   haft explain write_file '{\"path\":\"../outside.txt\",\"content\":\"x\"}'";
 
 pub(crate) const MODELS: &str = "\
-List the models that are configured or found: the protocol that each speaks, where its key comes from (never the key), how \
-much fits into its window, what a million tokens cost, and whether it answers. The one marked * is what `haft run` takes \
-when no model is named.
+List the models that are configured or found: protocol, source of the key (never the key), context window, price of a million \
+tokens, and whether it answers. The one marked * is the default of `haft run`.
 
 Only servers on this machine are asked. --check asks every provider, once, for the list of its models.";
 
@@ -132,8 +131,8 @@ Examples:
 pub(crate) const POLICY: &str = "\
 Try a policy before you rely on it.
 
-`test` runs examples that you keep beside your policy: a TOML file with one [[case]] for each call, and the verdict that \
-it should get (allow, ask or deny). `simulate` judges the calls in the history of this workspace again and prints those \
+`test` runs test cases: a TOML file with one [[case]] for each call, and the verdict that it should get (allow, ask or \
+deny). `simulate` evaluates the recorded calls of this workspace and prints those \
 that would get another verdict now: give the changed policy with --config FILE.";
 
 pub(crate) const POLICY_EXAMPLES: &str = "\
@@ -150,9 +149,9 @@ A case:
   step = \"rules\"           # optional: the step that must decide it";
 
 pub(crate) const TRUST: &str = "\
-A project's file can always make things stricter. What it would start (hooks, and later MCP servers and providers) waits \
-until you trust it. Trust is bound to the file as it is now: when it changes, it is asked for again. A trusted file still \
-cannot widen what may be done.";
+A project's file can always make things stricter. What it would start (hooks, and later MCP servers and providers) does not run \
+until you trust it. Trust is bound to the content of the file: when it changes, trust it again. A trusted file still cannot \
+widen access.";
 
 pub(crate) const TRUST_EXAMPLES: &str = "\
 Examples:
@@ -161,8 +160,8 @@ Examples:
   haft trust --revoke";
 
 pub(crate) const SESSIONS: &str = "\
-Conversations with models. Everything that is said is kept, entry by entry, before anything else happens; a session that was \
-broken off is repaired when it goes on: `haft sessions resume ID`.";
+Conversations with models. Each message, call and result is stored before the next step; an interrupted session is repaired when \
+it is resumed: `haft sessions resume ID`.";
 
 pub(crate) const SESSIONS_EXAMPLES: &str = "\
 Examples:
@@ -178,7 +177,7 @@ Examples:
 
 pub(crate) const AGENTS: &str = "\
 An agent is a name for a model, a prompt, an access level and a choice of tools: a table [agents.NAME] of the configuration. \
-`main` is always there: it is who answers when no other is named. `haft run --agent NAME` asks another.";
+`main` always exists and is the default. `haft run --agent NAME` uses another.";
 
 pub(crate) const AGENTS_EXAMPLES: &str = "\
 Examples:
@@ -197,11 +196,11 @@ Examples:
   haft agents show coder --json | jq '.tools[] | select(.offered | not)'";
 
 pub(crate) const AGENTS_EDIT: &str = "\
-Change an agent in your own file; everything else in it stays as it is written. Without flags, on a terminal, its tools are \
-ticked in a list: up and down, space, letters to filter, enter to save, esc to leave. With flags nothing is asked.
+Change an agent in your configuration file; the rest of the file stays as it is. Without flags, on a terminal, its tools are \
+ticked in a list: up and down, space, typing to filter, enter to save, esc to leave. With flags there is no prompt.
 
-A tool that its profile hides is added to agents.NAME.tools.also_allow, one that is switched off to agents.NAME.tools.deny. What \
-another table removes cannot be given back here: the message says what to change. What would not load is not written.";
+A tool that its profile hides is added to agents.NAME.tools.also_allow, one that is switched off to agents.NAME.tools.deny. A tool \
+that another table removes cannot be switched on here: the message says what to change. A file that does not load is not written.";
 
 pub(crate) const AGENTS_EDIT_EXAMPLES: &str = "\
 Examples:
@@ -218,9 +217,9 @@ Examples:
   haft history 3f9c21ab";
 
 pub(crate) const UNDO: &str = "\
-Put every file that a call changed back as it was before, or change nothing at all: renamed and removed files come back, \
-new ones go. With --session, do so for all calls of a session that are not undone yet. If something else has changed one of \
-the files, no file is touched unless --force is given. What was done besides, such as a program that ran, is not taken back.";
+Restore every file that a call changed, or none: renamed and removed files come back, new ones are removed. With --session, \
+undo all calls of a session. If something else has changed one of the files, no file is touched unless --force is given. Other \
+effects, such as programs that ran, are not undone.";
 
 pub(crate) const UNDO_EXAMPLES: &str = "\
 Examples:
@@ -239,8 +238,8 @@ Examples:
   haft config show --json";
 
 pub(crate) const DOCTOR: &str = "\
-See what works here: one line for each thing that Haft needs, and for each that does not work what to do. Nothing is \
-sent anywhere. The exit code is 1 if anything is broken.";
+Check what works here: one line for each thing that Haft needs, with a fix for each that does not work. Nothing is sent \
+anywhere. The exit code is 1 if anything is broken.";
 
 pub(crate) const DOCTOR_EXAMPLES: &str = "\
 Examples:

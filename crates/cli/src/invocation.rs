@@ -1,45 +1,48 @@
-//! `TOOL [JSON] [--PARAMETER VALUE]…`: a call as a person writes it.
+//! `TOOL [JSON] [--PARAMETER VALUE]…`: a call on the command line.
 
 use std::ffi::OsString;
 use std::io::Read;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Args, Command, CommandFactory, FromArgMatches};
-use haft_contract::{Arguments, ToolDefinition};
+use haft_contract::json::parse_strict;
+use haft_contract::{Arguments, Section, ToolDefinition};
 use haft_engine::Registry;
 use serde_json::{Map, Value};
 
-use crate::arguments::{Cli, Common, ToolWords, Who};
+use crate::arguments::{CallerArgs, Cli, Common, ToolWords};
 use crate::failure::Failure;
 use crate::help;
-use crate::json;
 use crate::output::error_text;
-use crate::parameters;
+use crate::{parameters, usage};
 
-/// A call as a person wrote it, read with what is known of the tool.
+/// A call on the command line, parsed with the tool's parameters.
 #[derive(Debug)]
 pub(crate) struct Invocation {
     pub(crate) tool: String,
     pub(crate) common: Common,
-    /// For whom `explain` is asked.
-    pub(crate) who: Who,
+    /// The caller for `explain`.
+    pub(crate) who: CallerArgs,
+    /// Whether the tool starts commands, or works with those that run.
+    pub(crate) runs_commands: bool,
     text: Option<String>,
     flags: Map<String, Value>,
 }
 
 impl Invocation {
-    /// Reads the words of a command. Common flags behind the tool win over those before it.
-    pub(crate) fn read(command: &'static str, words: ToolWords, before: Common, registry: &Registry) -> Result<Self, Failure> {
-        let (tool, words) = words.split().ok_or_else(|| no_tool(command))?;
-        let tool = tool.into_string().map_err(|_| clap::Error::new(ErrorKind::InvalidUtf8))?;
+    /// Parses the arguments of a command. Common flags after the tool win over those before it.
+    pub(crate) fn parse(command: &'static str, words: ToolWords, before: Common, registry: &Registry) -> Result<Self, Failure> {
+        let (tool, words) = words.split().ok_or_else(|| usage::refused(&no_tool(command)))?;
+        let tool = tool.into_string().map_err(|_| usage::refused(&clap::Error::new(ErrorKind::InvalidUtf8)))?;
         let entry = registry.get(&tool);
         if entry.is_none() && words.iter().any(|word| word == "--help" || word == "-h") {
             return Err(no_such_help(command, &tool, registry));
         }
-        Ok(Self::understood(command, tool, entry.as_ref().map(|entry| entry.definition()), words, before)?)
+        let definition = entry.as_ref().map(|entry| entry.definition());
+        Self::parse_words(command, tool, definition, words, before).map_err(|error| usage::refused(&error))
     }
 
-    fn understood(
+    fn parse_words(
         command: &'static str,
         tool: String,
         definition: Option<&ToolDefinition>,
@@ -51,28 +54,29 @@ impl Invocation {
         Ok(Self {
             tool,
             common: before.then(Common::from_arg_matches(&matches)?),
-            who: if command == EXPLAIN { Who::from_arg_matches(&matches)? } else { Who::default() },
+            who: if command == EXPLAIN { CallerArgs::from_arg_matches(&matches)? } else { CallerArgs::default() },
+            runs_commands: definition.is_some_and(|definition| definition.section == Section::Runtime),
             text: matches.get_one("JSON").cloned(),
             flags: definition.map(|definition| parameters::collect(&matches, definition)).unwrap_or_default(),
         })
     }
 
-    /// The arguments; `None` if none were given at all. `limit` bounds what is read from standard input.
+    /// The arguments; `None` if none were given. `limit` bounds standard input.
     pub(crate) fn arguments(self, limit: usize) -> Result<Option<Arguments>, Failure> {
         let text = match self.text {
             Some(text) if text == "-" => Some(standard_input(limit)?),
             text => text,
         };
-        Ok(combined(text, self.flags))
+        Ok(merge(text, self.flags))
     }
 
-    /// Whether the arguments come from standard input, so that nobody can be asked there.
+    /// Whether the arguments come from standard input, so that the user cannot be asked there.
     pub(crate) fn reads_standard_input(&self) -> bool {
         self.text.as_deref() == Some("-")
     }
 }
 
-/// What to type instead.
+/// The error of a missing tool name.
 fn no_tool(command: &str) -> clap::Error {
     let mut cli = Cli::command();
     cli.build();
@@ -85,7 +89,7 @@ fn no_tool(command: &str) -> clap::Error {
     error
 }
 
-/// The help that there is, when a tool that is not there was asked for its own.
+/// The error and general help for `--help` of an unknown tool.
 fn no_such_help(command: &str, tool: &str, registry: &Registry) -> Failure {
     let near = registry.nearest(tool);
     let near = if near.is_empty() { String::new() } else { format!("did you mean {}? ", near.join(" or ")) };
@@ -104,7 +108,7 @@ fn grammar(command: &'static str, tool: &str, definition: Option<&ToolDefinition
         .no_binary_name(true)
         .override_usage(format!("haft {command} {name} [JSON] [--PARAMETER VALUE]... [OPTIONS]"))
         .arg(json);
-    // The parameters stand first in the help, because they are what was asked for.
+    // Parameters come first in the help.
     let grammar = match definition {
         Some(definition) => parameters::augment(grammar, definition, own_flags(command)),
         None => grammar,
@@ -113,52 +117,52 @@ fn grammar(command: &'static str, tool: &str, definition: Option<&ToolDefinition
     own_arguments(command, grammar).about(about.to_owned())
 }
 
-/// The command that may be asked as if for someone else.
+/// The command with flags for another caller.
 const EXPLAIN: &str = "explain";
 
 fn own_arguments(command: &str, grammar: Command) -> Command {
     let grammar = Common::augment_args(grammar);
-    if command == EXPLAIN { Who::augment_args(grammar) } else { grammar }
+    if command == EXPLAIN { CallerArgs::augment_args(grammar) } else { grammar }
 }
 
-/// The names that a parameter's flag cannot have.
+/// Names that a parameter's flag cannot have.
 fn own_flags(command: &str) -> Vec<String> {
     let common = own_arguments(command, Command::new("common"));
     let names = common.get_arguments().filter_map(|argument| argument.get_long().map(str::to_owned));
     names.chain(["help".to_owned()]).collect()
 }
 
-/// The common flags alone: nobody knows the parameters of a tool that is not there, and it needs no arguments to say so.
+/// Only the common flags: the parameters of an unknown tool are not known.
 fn common_flags(command: &str, words: Vec<OsString>) -> Vec<OsString> {
     let command = own_arguments(command, Command::new("common"));
-    let mut kept = Vec::new();
+    let mut flags = Vec::new();
     let mut words = words.into_iter();
     while let Some(word) = words.next() {
         let text = word.to_string_lossy().into_owned();
         let (name, value) = text.split_once('=').map_or((text.as_str(), None), |(name, value)| (name, Some(value)));
         let Some(argument) = command.get_arguments().find(|argument| is_named(argument, name)) else { continue };
-        kept.push(word);
+        flags.push(word);
         if value.is_none() && argument.get_action().takes_values() {
-            kept.extend(words.next());
+            flags.extend(words.next());
         }
     }
-    kept
+    flags
 }
 
 fn is_named(argument: &Arg, word: &str) -> bool {
-    let short = argument.get_short().map(|letter| format!("-{letter}"));
+    let short = argument.get_short().map(|ch| format!("-{ch}"));
     let long = argument.get_long().map(|name| format!("--{name}"));
     [short, long].iter().flatten().any(|name| name == word)
 }
 
-/// Flags win over keys. Text that is no object is left to the arguments stage, which says what is wrong with it.
-fn combined(text: Option<String>, flags: Map<String, Value>) -> Option<Arguments> {
+/// Merges JSON and flags; flags win. Text that is no object is left to the arguments stage, which reports it.
+fn merge(text: Option<String>, flags: Map<String, Value>) -> Option<Arguments> {
     if flags.is_empty() {
         return text.map(Arguments::Text);
     }
     let mut object = match text.as_deref().map(str::trim) {
         None | Some("") => Map::new(),
-        Some(object) => match json::parse(object) {
+        Some(object) => match parse_strict(object).ok() {
             Some(Value::Object(object)) => object,
             _ => return text.map(Arguments::Text),
         },
@@ -167,7 +171,7 @@ fn combined(text: Option<String>, flags: Map<String, Value>) -> Option<Arguments
     Some(Arguments::Json(Value::Object(object)))
 }
 
-/// Everything on standard input. No more than one byte beyond what is allowed is read, so how much there is stays unknown.
+/// Standard input, up to the limit.
 fn standard_input(limit: usize) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
@@ -175,12 +179,12 @@ fn standard_input(limit: usize) -> Result<String, Failure> {
         Failure::failed("execution_error", format!("standard input cannot be read: {error}")).help("give the JSON as an argument instead")
     })?;
     if bytes.len() > limit {
-        return Err(Failure::failed("validation_error", format!("standard input holds more than {limit} bytes"))
+        return Err(Failure::failed("validation_error", format!("standard input is longer than {limit} bytes"))
             .help("send less, or raise limits.argument_bytes in the configuration"));
     }
     String::from_utf8(bytes).map_err(|error| {
-        let place = error.utf8_error().valid_up_to();
-        Failure::usage(format!("standard input is not UTF-8 (at byte {place})")).help("arguments are a JSON object in UTF-8")
+        let position = error.utf8_error().valid_up_to();
+        Failure::usage(format!("standard input is not UTF-8 (at byte {position})")).help("arguments are a JSON object in UTF-8")
     })
 }
 
@@ -199,11 +203,11 @@ mod tests {
     }
 
     fn read(definition: Option<&ToolDefinition>, words: &[&str]) -> Invocation {
-        Invocation::understood("call", "try".into(), definition, words.iter().map(OsString::from).collect(), Common::default()).unwrap()
+        Invocation::parse_words("call", "try".into(), definition, words.iter().map(OsString::from).collect(), Common::default()).unwrap()
     }
 
     #[test]
-    fn json_and_flags_meet_and_flags_win() {
+    fn flags_win_over_json() {
         for (words, expected) in [
             (&[][..], None),
             (&["{\"path\":\"a\"}"], Some(Arguments::Text("{\"path\":\"a\"}".into()))),
@@ -220,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn of_an_unknown_tool_only_common_flags_are_read() {
+    fn unknown_tool_takes_only_common_flags() {
         let words = ["{\"a\":1}", "--path", "x", "--json", "--depth=3", "--access", "read-only", "--agent=me", "-q", "-v"];
         let invocation = read(None, &words);
         let Common { json, verbose, access, agent, .. } = invocation.common.clone();

@@ -3,25 +3,20 @@
 mod arguments;
 mod commands;
 mod conversation;
-mod effects;
-mod failure;
 mod help;
 mod invocation;
-mod json;
-mod output;
-mod page;
 mod parameters;
-mod signals;
-mod table;
-mod terminal;
+mod usage;
 mod wire;
 
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
+use haft_tui::{effects, failure, output, signals, table, terminal, text_builder};
 
-use crate::arguments::{Cli, Common};
+use crate::arguments::Cli;
+use crate::failure::Failure;
 use crate::output::Output;
 
 /// How long commands that still run may take to end with us.
@@ -29,17 +24,23 @@ const LAST_GRACE: Duration = Duration::from_secs(5);
 
 fn main() -> ExitCode {
     // Started again by itself, it is a stage of a sandbox or of a tool, and nothing else.
-    haft_host::sandbox::launcher::main_if_asked();
-    haft_builtin::stages::main_if_asked();
-    output::install_panic_message();
-    // Whatever is wrong with the other words, a program that asks for JSON gets JSON.
-    let json = std::env::args_os().any(|word| word == "--json");
-    let output = Output::new(&Common { json, ..Common::default() });
+    haft_sandbox::launcher::main_if_asked();
+    haft_builtin::helpers::main_if_asked();
+    haft_tui::prepare(end_processes);
     let outcome = match Cli::try_parse() {
         Ok(cli) => commands::run(cli),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(usage::refused(&error)),
     };
-    let exit = outcome.unwrap_or_else(|failure| output.failure(&failure));
-    haft_host::end_all_jobs(LAST_GRACE);
-    exit.into()
+    let fail = |failure: Failure| {
+        // A program that asks for JSON gets JSON, whatever is wrong with the other arguments.
+        let json = std::env::args_os().any(|word| word == "--json");
+        Output::new(json, false, false).failure(&failure)
+    };
+    outcome.unwrap_or_else(fail).into()
+}
+
+/// Ends commands without waiting for them; what they left in the workspace is removed.
+fn end_processes() {
+    haft_jobs::end_all_jobs(Duration::from_millis(500));
+    haft_jobs::end_all_processes();
 }

@@ -1,32 +1,32 @@
-//! A tool's parameters as flags: from its schema to the command line, and from there to arguments.
+//! A tool's parameters as flags of the command line.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use haft_contract::ToolDefinition;
 use serde_json::{Map, Value};
 
-use crate::json;
+use haft_contract::json::parse_strict;
 
-/// The heading under which `--help` lists them.
+/// The heading in `--help`.
 const HEADING: &str = "Parameters";
 
 /// One parameter of a tool.
 #[derive(Debug)]
-pub(crate) struct Parameter<'d> {
+pub(crate) struct FlagParameter<'d> {
     pub(crate) name: &'d str,
     pub(crate) required: bool,
     schema: &'d Value,
 }
 
 /// The parameters of a tool, in the order of its schema.
-pub(crate) fn of(definition: &ToolDefinition) -> Vec<Parameter<'_>> {
+pub(crate) fn of(definition: &ToolDefinition) -> Vec<FlagParameter<'_>> {
     let schema = &definition.parameters;
     let is_required = |name: &str| schema["required"].as_array().is_some_and(|names| names.iter().any(|required| required == name));
     let properties = schema["properties"].as_object().into_iter().flatten();
-    properties.map(|(name, schema)| Parameter { name, required: is_required(name), schema }).collect()
+    properties.map(|(name, schema)| FlagParameter { name, required: is_required(name), schema }).collect()
 }
 
-impl Parameter<'_> {
-    /// The type, as people read it.
+impl FlagParameter<'_> {
+    /// The type in words.
     pub(crate) fn kind(&self) -> String {
         match (type_of(self.schema), type_of(&self.schema["items"])) {
             ("array", "") => "array".into(),
@@ -36,7 +36,7 @@ impl Parameter<'_> {
         }
     }
 
-    /// What it is, with its choices and its default.
+    /// The description with choices and default.
     pub(crate) fn description(&self) -> String {
         let text = self.schema["description"].as_str().map(str::to_owned);
         let choices = self.schema["enum"].as_array().map(|choices| choices.iter().map(plain).collect::<Vec<_>>().join(", "));
@@ -45,7 +45,7 @@ impl Parameter<'_> {
         parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
-    /// Apart from the ids of haft's own flags.
+    /// Prefixed, so that it differs from the ids of haft's own flags.
     fn id(&self) -> String {
         format!("parameter.{}", self.name)
     }
@@ -62,25 +62,25 @@ impl Parameter<'_> {
         }
     }
 
-    /// The argument that these texts give.
+    /// The argument of these texts.
     fn value(&self, mut texts: Vec<String>) -> Value {
         match type_of(self.schema) {
             "array" => Value::Array(texts.into_iter().flat_map(|text| self.items(text)).collect()),
             "object" => object(self.schema, texts),
-            _ => typed(self.schema, texts.pop().unwrap_or_default()),
+            _ => typed_value(self.schema, texts.pop().unwrap_or_default()),
         }
     }
 
-    /// One item, or all items of an array that was written as JSON.
+    /// One item, or the items of a JSON array.
     fn items(&self, text: String) -> Vec<Value> {
-        match json::parse(&text) {
+        match parse_strict(&text).ok() {
             Some(Value::Array(items)) => items,
-            _ => vec![typed(&self.schema["items"], text)],
+            _ => vec![typed_value(&self.schema["items"], text)],
         }
     }
 }
 
-/// Adds the flags of a tool to a command. What collides with a flag of haft can be given as JSON only, and the help says so.
+/// Adds the flags of a tool to a command. A parameter with the name of a haft flag can be given as JSON only.
 pub(crate) fn augment(mut command: Command, definition: &ToolDefinition, mut taken: Vec<String>) -> Command {
     let mut hidden = Vec::new();
     for parameter in of(definition) {
@@ -98,8 +98,8 @@ pub(crate) fn augment(mut command: Command, definition: &ToolDefinition, mut tak
     command
 }
 
-/// Other ways to write a parameter's flag: with hyphens, and the names that the tool itself takes.
-fn spellings(parameter: &Parameter<'_>, definition: &ToolDefinition, taken: &mut Vec<String>) -> Vec<String> {
+/// Other spellings of a flag: with hyphens, and the aliases of the tool.
+fn spellings(parameter: &FlagParameter<'_>, definition: &ToolDefinition, taken: &mut Vec<String>) -> Vec<String> {
     let known = of(definition);
     let others = definition.parameter_hints.aliases.iter().filter(|(_, name)| name == parameter.name).map(|(alias, _)| alias.clone());
     let mut spellings = Vec::new();
@@ -113,7 +113,7 @@ fn spellings(parameter: &Parameter<'_>, definition: &ToolDefinition, taken: &mut
     spellings
 }
 
-/// The arguments that the flags give; empty if none was used.
+/// The arguments of the flags.
 pub(crate) fn collect(matches: &ArgMatches, definition: &ToolDefinition) -> Map<String, Value> {
     let mut arguments = Map::new();
     for parameter in of(definition) {
@@ -132,27 +132,27 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Text stays text where text or a number is wanted: the arguments stage reads numbers, and says what is wrong with one.
-fn typed(schema: &Value, text: String) -> Value {
+/// Text stays text for strings and numbers: the arguments stage parses numbers.
+fn typed_value(schema: &Value, text: String) -> Value {
     match (type_of(schema), text.as_str()) {
         ("boolean", "true") => Value::Bool(true),
         ("boolean", "false") => Value::Bool(false),
         ("string" | "boolean" | "integer" | "number", _) => Value::String(text),
-        _ => json::parse(&text).unwrap_or(Value::String(text)),
+        _ => parse_strict(&text).unwrap_or(Value::String(text)),
     }
 }
 
-/// `key=value` pairs and JSON objects, put together.
+/// Merges `key=value` pairs and JSON objects.
 fn object(schema: &Value, texts: Vec<String>) -> Value {
     let mut map = Map::new();
     let single = texts.len() == 1;
     for text in texts {
-        if let Some(Value::Object(object)) = json::parse(&text) {
+        if let Some(Value::Object(object)) = parse_strict(&text).ok() {
             map.extend(object);
         } else if let Some((key, value)) = text.split_once('=').filter(|(key, _)| !key.is_empty()) {
             map.insert(key.to_owned(), member(schema, key, value));
         } else if single {
-            // Not an object: the arguments stage says so in its own words.
+            // Not an object: the arguments stage reports it.
             return Value::String(text);
         } else {
             map.insert(text, Value::Null);
@@ -161,10 +161,10 @@ fn object(schema: &Value, texts: Vec<String>) -> Value {
     Value::Object(map)
 }
 
-/// The value of a pair is text, unless the schema says otherwise.
+/// The value of a pair: text, unless the schema has another type.
 fn member(schema: &Value, key: &str, value: &str) -> Value {
     let member = schema["properties"].get(key).unwrap_or(&schema["additionalProperties"]);
-    if type_of(member).is_empty() { Value::from(value) } else { typed(member, value.to_owned()) }
+    if type_of(member).is_empty() { Value::from(value) } else { typed_value(member, value.to_owned()) }
 }
 
 #[cfg(test)]
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_become_arguments_of_the_schemas_types() {
+    fn flags_become_typed_arguments() {
         for (words, arguments) in [
             (&[][..], json!({})),
             (&["--path", "-x y"], json!({"path": "-x y"})),
@@ -232,14 +232,14 @@ mod tests {
     }
 
     #[test]
-    fn a_parameter_that_collides_with_a_flag_is_left_to_json_and_the_help_says_so() {
+    fn parameter_with_the_name_of_a_flag_is_json_only() {
         assert_eq!(read(&["--access", "x", "--json", "--depth", "1"]), json!({"depth": "1"}));
         let help = command().render_help().to_string();
         assert!(help.contains("Given in the JSON object only, because haft has flags of that name: 'access'"), "{help}");
     }
 
     #[test]
-    fn the_nearest_flag_is_named() {
+    fn misspelt_flag_names_the_nearest() {
         let error = command().try_get_matches_from(["try", "--pth", "a"]).unwrap_err().to_string();
         assert!(error.contains("'--path'"), "{error}");
     }

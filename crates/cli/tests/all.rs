@@ -34,6 +34,7 @@ mod suite {
     mod network;
     mod odd_calls;
     mod ordinary;
+    #[cfg(feature = "pdf")]
     mod pdf;
     mod policy;
     mod pty;

@@ -23,11 +23,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use haft_contract::{Access, DynTool, ErrorKind, PlanContext, Prepared, ToolContext, ToolDefinition, ToolOutput};
 use serde_json::Value;
 
-use crate::definition;
-use crate::failure::failed;
-use crate::trust::Trust;
+use crate::adapter::{AdaptedEffects, define, failed};
 
-/// What a session must permit before a tool may run.
+/// The permission that a tool needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PermissionMode {
     /// Look, but change nothing.
@@ -48,20 +46,20 @@ impl From<PermissionMode> for Access {
     }
 }
 
-/// What is known of a tool.
+/// The description of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
     /// Its name, in the spelling that the executor expects.
     pub name: &'static str,
-    /// What the model reads.
+    /// The description for the model.
     pub description: &'static str,
     /// The parameters, as JSON Schema.
     pub input_schema: Value,
-    /// What it needs.
+    /// The permission it needs.
     pub required_permission: PermissionMode,
 }
 
-/// Why a tool failed: a message, no more.
+/// The error of a tool: a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolError {
     message: String,
@@ -107,7 +105,7 @@ impl StaticToolExecutor {
     pub fn new() -> Self {
         Self::default()
     }
-    /// Adds a tool, in place of one that had its name.
+    /// Adds a tool, or replaces the one of the same name.
     pub fn register(
         mut self,
         tool_name: impl Into<String>,
@@ -128,53 +126,53 @@ impl ToolExecutor for StaticToolExecutor {
     }
 }
 
-/// Makes a tool of each spec. They share the executor, so one of them runs at a time.
+/// Adapts a tool for each spec. They share the executor, so one of them runs at a time.
 ///
 /// Each call plans [`Effect::Unknown`](haft_contract::Effect::Unknown), whatever the spec requires: a permission mode is
-/// the spec's word about itself, not something that anybody checked. Such a call needs full access, and asks.
+/// a claim of the spec that nothing verifies. Such a call needs full access and approval.
 pub fn adapt(executor: impl ToolExecutor + Send + 'static, specs: Vec<ToolSpec>) -> Vec<Arc<dyn DynTool>> {
-    adapt_each(executor, specs, |_| Trust::Unknown)
+    adapt_each(executor, specs, |_| AdaptedEffects::Unknown)
 }
 
 /// The same, when the embedding program vouches for every spec that requires [`PermissionMode::ReadOnly`].
 ///
 /// To vouch means: calls of these tools change nothing and carry no data off this machine, whatever their arguments say.
-/// They then run at every access level and nobody is asked. A tool that reads files for the model is not of that kind:
+/// They then run at every access level without approval. A tool that reads files for the model is not of that kind:
 /// it would read past the workspace and past the rules on paths, so leave it out of `specs`. Specs that require more are
 /// treated as by [`adapt`].
 pub fn adapt_trusted(executor: impl ToolExecutor + Send + 'static, specs: Vec<ToolSpec>) -> Vec<Arc<dyn DynTool>> {
     adapt_each(executor, specs, |spec| match Access::from(spec.required_permission) {
-        Access::ReadOnly => Trust::TouchesNothing,
-        Access::WorkspaceWrite | Access::FullAccess => Trust::Unknown,
+        Access::ReadOnly => AdaptedEffects::None,
+        Access::WorkspaceWrite | Access::FullAccess => AdaptedEffects::Unknown,
     })
 }
 
 fn adapt_each(
     executor: impl ToolExecutor + Send + 'static,
     specs: Vec<ToolSpec>,
-    trust: impl Fn(&ToolSpec) -> Trust,
+    effects: impl Fn(&ToolSpec) -> AdaptedEffects,
 ) -> Vec<Arc<dyn DynTool>> {
     let executor: SharedExecutor = Arc::new(Mutex::new(executor));
     specs
         .into_iter()
         .map(|spec| {
-            let trust = trust(&spec);
-            let definition = definition::of(spec.name, spec.description, spec.input_schema, trust);
-            Arc::new(Adapted { original: spec.name, definition, trust, executor: Arc::clone(&executor) }) as Arc<dyn DynTool>
+            let effects = effects(&spec);
+            let definition = define(spec.name, spec.description, spec.input_schema, effects);
+            Arc::new(ClawTool { original: spec.name, definition, effects, executor: Arc::clone(&executor) }) as Arc<dyn DynTool>
         })
         .collect()
 }
 
 type SharedExecutor = Arc<Mutex<dyn ToolExecutor + Send>>;
 
-struct Adapted {
+struct ClawTool {
     original: &'static str,
     definition: ToolDefinition,
-    trust: Trust,
+    effects: AdaptedEffects,
     executor: SharedExecutor,
 }
 
-impl DynTool for Adapted {
+impl DynTool for ClawTool {
     fn definition(&self) -> &ToolDefinition {
         &self.definition
     }
@@ -182,16 +180,16 @@ impl DynTool for Adapted {
     fn prepare(&self, arguments: Value, _cx: &PlanContext<'_>) -> Result<Prepared, haft_contract::ToolError> {
         let (original, executor) = (self.original, Arc::clone(&self.executor));
         let input = arguments.to_string();
-        let plan = self.trust.plan("claw", original);
+        let plan = self.effects.plan("claw", original);
         Ok(Prepared::new(plan, move |cx| Box::pin(async move { run(&executor, original, &input, &cx) })))
     }
 }
 
 fn run(executor: &SharedExecutor, original: &str, input: &str, cx: &ToolContext) -> Result<ToolOutput, haft_contract::ToolError> {
-    // A panic of one tool must not take the executor from the others: whatever it left behind, they ran with before.
+    // A panic of one tool must not poison the executor for the others.
     let mut executor = executor.lock().unwrap_or_else(PoisonError::into_inner);
     if cx.is_cancelled() {
-        // It waited for its turn and was answered meanwhile: running now would do what nobody hears of.
+        // The call was answered while it waited, so its result would be lost.
         let message = format!("'{original}' was stopped while it waited for another tool of its executor; it did nothing.");
         return Err(haft_contract::ToolError::new(ErrorKind::Cancelled, message));
     }

@@ -25,15 +25,13 @@ use std::sync::Arc;
 use haft_contract::{Category, DynTool, PlanContext, Prepared, ToolDefinition, ToolError, ToolOutput};
 use serde_json::{Map, Value, json};
 
-use crate::definition;
-use crate::failure::failed;
-use crate::trust::Trust;
+use crate::adapter::{AdaptedEffects, define, failed};
 
-/// What went wrong in a tool.
+/// The error of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OneClawError {
-    /// The tool could not do its work, for this reason.
+    /// The tool failed, for this reason.
     Tool(String),
 }
 
@@ -47,17 +45,17 @@ impl fmt::Display for OneClawError {
 
 impl std::error::Error for OneClawError {}
 
-/// What the calls of a tool return.
+/// The result of a call.
 pub type Result<T> = std::result::Result<T, OneClawError>;
 
-/// What is known of a tool.
+/// The description of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolInfo {
     /// Its name.
     pub name: String,
-    /// What the model reads.
+    /// The description for the model.
     pub description: String,
-    /// What it takes.
+    /// Its parameters.
     pub params: Vec<ToolParam>,
     /// `io`, `network`, `system` or `notify`.
     pub category: String,
@@ -68,29 +66,29 @@ pub struct ToolInfo {
 pub struct ToolParam {
     /// Its name.
     pub name: String,
-    /// What the model reads.
+    /// The description for the model.
     pub description: String,
     /// Whether a call must have it.
     pub required: bool,
 }
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolResult {
-    /// Whether it worked.
+    /// Whether it succeeded.
     pub success: bool,
-    /// What it gave, or why it did not work.
+    /// The output, or the reason of the failure.
     pub output: String,
-    /// More, for programs.
+    /// Details for programs.
     pub metadata: HashMap<String, String>,
 }
 
 impl ToolResult {
-    /// It worked.
+    /// A success.
     pub fn ok(output: impl Into<String>) -> Self {
         Self { success: true, output: output.into(), metadata: HashMap::new() }
     }
-    /// It did not work.
+    /// A failure.
     pub fn err(message: impl Into<String>) -> Self {
         Self { success: false, output: message.into(), metadata: HashMap::new() }
     }
@@ -103,33 +101,33 @@ impl ToolResult {
 
 /// A tool.
 pub trait Tool: Send + Sync {
-    /// What is known of it.
+    /// Its description.
     fn info(&self) -> ToolInfo;
-    /// Does it. Required parameters are there; their values are for the tool to check.
+    /// Runs it. Required parameters are present; the tool checks their values.
     fn execute(&self, params: &HashMap<String, String>) -> Result<ToolResult>;
 }
 
-/// Makes one of our tools of it. Its info is asked for once, here.
+/// Adapts a tool. Its info is read once, here.
 ///
-/// Each call plans [`Effect::Unknown`](haft_contract::Effect::Unknown), because the trait has no way to say what a call
-/// will do. Such a call needs full access, and asks.
+/// Each call plans [`Effect::Unknown`](haft_contract::Effect::Unknown), because the trait cannot declare the
+/// effects of a call. Such a call needs full access and approval.
 pub fn adapt(tool: impl Tool + 'static) -> Arc<dyn DynTool> {
-    adapted(tool, Trust::Unknown)
+    adapted(tool, AdaptedEffects::Unknown)
 }
 
 /// The same, when the embedding program vouches that the tool touches nothing.
 ///
 /// To vouch means: its calls read no files, change nothing and carry no data off this machine, whatever their arguments
-/// say. They then run at every access level and nobody is asked.
+/// say. They then run at every access level without approval.
 pub fn adapt_trusted(tool: impl Tool + 'static) -> Arc<dyn DynTool> {
-    adapted(tool, Trust::TouchesNothing)
+    adapted(tool, AdaptedEffects::None)
 }
 
-fn adapted(tool: impl Tool + 'static, trust: Trust) -> Arc<dyn DynTool> {
+fn adapted(tool: impl Tool + 'static, effects: AdaptedEffects) -> Arc<dyn DynTool> {
     let info = tool.info();
-    let mut definition = definition::of(&info.name, &info.description, schema(&info.params), trust);
+    let mut definition = define(&info.name, &info.description, schema(&info.params), effects);
     definition.category = category(&info.category);
-    Arc::new(Adapted { original: info.name, definition, trust, tool: Arc::new(tool) })
+    Arc::new(OneClawTool { original: info.name, definition, effects, tool: Arc::new(tool) })
 }
 
 fn schema(params: &[ToolParam]) -> Value {
@@ -139,19 +137,19 @@ fn schema(params: &[ToolParam]) -> Value {
     json!({"type": "object", "properties": properties, "required": required})
 }
 
-/// A category that is none of theirs says nothing about the tool; `System` is where such tools stand here.
+/// An unknown category becomes `System`.
 fn category(name: &str) -> Category {
     Category::ALL.iter().copied().find(|category| category.as_str() == name).unwrap_or(Category::System)
 }
 
-struct Adapted<T> {
+struct OneClawTool<T> {
     original: String,
     definition: ToolDefinition,
-    trust: Trust,
+    effects: AdaptedEffects,
     tool: Arc<T>,
 }
 
-impl<T: Tool + 'static> DynTool for Adapted<T> {
+impl<T: Tool + 'static> DynTool for OneClawTool<T> {
     fn definition(&self) -> &ToolDefinition {
         &self.definition
     }
@@ -159,12 +157,12 @@ impl<T: Tool + 'static> DynTool for Adapted<T> {
     fn prepare(&self, arguments: Value, _cx: &PlanContext<'_>) -> std::result::Result<Prepared, ToolError> {
         let params = strings(arguments)?;
         let (tool, original) = (Arc::clone(&self.tool), self.original.clone());
-        let plan = self.trust.plan("oneclaw", &original);
+        let plan = self.effects.plan("oneclaw", &original);
         Ok(Prepared::new(plan, move |_cx| Box::pin(async move { outcome(tool.execute(&params), &original) })))
     }
 }
 
-/// The trait knows text only: numbers and booleans as they are written, lists and objects as JSON text, null is absent.
+/// Arguments as text: numbers and booleans as they are written, lists and objects as JSON text; null is absent.
 fn strings(arguments: Value) -> std::result::Result<HashMap<String, String>, ToolError> {
     let Value::Object(arguments) = arguments else {
         return Err(ToolError::validation(format!("The arguments must be a JSON object, not {arguments}")));
@@ -194,7 +192,7 @@ fn with<T>(outcome: T, details: Option<Value>, add: impl FnOnce(T, Value) -> T) 
     }
 }
 
-/// In the order of the keys, so that the same result is always written the same way.
+/// In the order of the keys, so that output is deterministic.
 fn details(metadata: HashMap<String, String>) -> Option<Value> {
     let sorted: BTreeMap<String, String> = metadata.into_iter().collect();
     (!sorted.is_empty()).then(|| sorted.into_iter().map(|(key, value)| (key, Value::String(value))).collect())

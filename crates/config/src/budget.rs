@@ -1,13 +1,13 @@
-//! How much conversations with models may cost, and how large they may grow.
+//! Limits on the cost and the size of conversations.
 
+use crate::Config;
 use crate::config::{number, word};
 use crate::provenance::Provenance;
-use crate::{Config, Value};
 
 /// What happens when a budget is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BudgetThen {
-    /// A person is asked whether to go on.
+    /// The user is asked whether to continue.
     #[default]
     Ask,
     /// The turn ends.
@@ -17,7 +17,7 @@ pub enum BudgetThen {
 /// What may be used; `None` is no limit. Money is in millionths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Budget {
+pub struct BudgetSettings {
     /// Money for one turn.
     pub turn: Option<i64>,
     /// Money for one session.
@@ -33,39 +33,32 @@ pub struct Budget {
 /// How large a conversation may grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Context {
-    /// At which part of the model's window it is summed up, in percent.
+pub struct ContextSettings {
+    /// The percentage of the model's context window at which it is compacted.
     pub compact_percent: u8,
 }
 
-impl From<&Provenance> for Budget {
+impl From<&Provenance> for BudgetSettings {
     fn from(settings: &Provenance) -> Self {
         Self {
-            turn: money(settings, "budget.turn"),
-            session: money(settings, "budget.session"),
-            day: money(settings, "budget.day"),
-            tokens: settings.was_set(&["budget", "tokens"]).then(|| number(settings, "budget.tokens")),
+            turn: settings.value("budget.turn").as_money(),
+            session: settings.value("budget.session").as_money(),
+            day: settings.value("budget.day").as_money(),
+            tokens: settings.value("budget.tokens").as_count(),
             then: if word(settings, "budget.then") == Some("ask") { BudgetThen::Ask } else { BudgetThen::Stop },
         }
     }
 }
 
-impl From<&Provenance> for Context {
+impl From<&Provenance> for ContextSettings {
     fn from(settings: &Provenance) -> Self {
         Self { compact_percent: number(settings, "context.compact_percent") }
     }
 }
 
-impl Default for Budget {
-    /// What holds without any file.
+impl Default for BudgetSettings {
+    /// The budget without any file.
     fn default() -> Self {
         Config::default().budget
-    }
-}
-
-fn money(settings: &Provenance, key: &str) -> Option<i64> {
-    match settings.get(key)?.value {
-        Value::Money(micros) => Some(micros),
-        _ => None,
     }
 }

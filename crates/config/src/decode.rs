@@ -1,71 +1,70 @@
-//! A value of a file, a variable or a flag → a value of its key's kind, or a problem.
+//! Decodes a value of a file, a variable or a flag into a value of its key's kind, or a problem.
 
 use std::fmt::Display;
 use std::path::PathBuf;
 
 use haft_contract::Access;
+use haft_text::suggest::closest;
 use toml::Spanned;
 use toml::de::{DeArray, DeInteger, DeTable, DeValue};
 
+use crate::entry_syntax::{GROUP, check_syntax};
 use crate::exec::aliases;
-use crate::origin::Origin;
-use crate::problem::{Problem, Problems};
-use crate::shape::{GROUP, shape};
-use crate::suggest::nearest;
-use crate::text::quoted;
-use crate::{Kind, ListOf, Root, Sourced, Value};
+use crate::problem::{Problem, Problems, quoted};
+use crate::source_text::SourceText;
+use crate::{ConfigValue, ListKind, RootSetting, Sourced, ValueKind};
 
-/// What is wrong with an entry of a list, and what to write in its place.
+/// A fault of a list entry, and advice.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Complaint {
-    /// What is wrong.
+pub struct EntryFault {
+    /// The fault.
     pub message: String,
-    /// What to do.
+    /// Advice.
     pub help: Option<String>,
 }
 
-/// Judges entries of lists beyond what this crate knows: whether there is such a tool, whether a host parses.
-pub type Check<'a> = &'a dyn Fn(ListOf, &str) -> Result<(), Complaint>;
+/// Checks entries of lists beyond their syntax: whether a tool exists, whether a host parses.
+pub type EntryCheck<'a> = &'a dyn Fn(ListKind, &str) -> Result<(), EntryFault>;
 
-/// More entries than anyone lists, or longer ones, are a mistake.
+/// More entries, or longer ones, are a mistake.
 pub(crate) const MAX_ENTRIES: usize = 1000;
 pub(crate) const MAX_TEXT_BYTES: usize = 64 * 1024;
 
-/// Turns values into typed ones. One for each file, variable or flag.
+/// Decodes the values of one file, variable or flag.
 pub(crate) struct Decoder<'a> {
-    pub(crate) origin: &'a Origin<'a>,
+    pub(crate) origin: &'a SourceText<'a>,
     pub(crate) home: Option<PathBuf>,
-    pub(crate) check: Option<Check<'a>>,
+    pub(crate) check: Option<EntryCheck<'a>>,
     pub(crate) problems: Problems,
 }
 
-/// A value and its place.
+/// A TOML value and its span.
 pub(crate) type Node<'v> = Spanned<DeValue<'v>>;
 
 impl Decoder<'_> {
-    /// The value, typed; `None` after a problem was noted.
-    pub(crate) fn value(&mut self, path: &str, kind: Kind, node: &Node<'_>) -> Option<Value> {
+    /// The typed value; `None` after a problem was reported.
+    pub(crate) fn value(&mut self, path: &str, kind: ValueKind, node: &Node<'_>) -> Option<ConfigValue> {
         match kind {
-            Kind::Access => self.access(path, node).map(Value::Access),
-            Kind::Choice(words) => self.choice(path, words, node).map(Value::Choice),
-            Kind::Flag => self.flag(path, node).map(Value::Flag),
-            Kind::Count(least, most) => self.count(path, least, most, node).map(Value::Count),
-            Kind::Signed(least, most) => self.signed(path, least, most, node).map(Value::Signed),
-            Kind::Money => self.money(path, node).map(Value::Money),
-            Kind::Size(least, most) => self.size(path, least, most, node).map(Value::Size),
-            Kind::Text => self.text(path, node).map(Value::Text),
-            Kind::Profile => self.entry(path, ListOf::Profiles, node).map(|profile| Value::Text(profile.value)),
-            Kind::List(of) => self.list(path, of, node).map(Value::List),
-            Kind::Roots => self.roots(path, node).map(Value::Roots),
+            ValueKind::Access => self.access(path, node).map(ConfigValue::Access),
+            ValueKind::Choice(words) => self.choice(path, words, node).map(ConfigValue::Choice),
+            ValueKind::Flag => self.flag(path, node).map(ConfigValue::Flag),
+            ValueKind::Count(least, most) => self.count(path, least, most, node).map(ConfigValue::Count),
+            ValueKind::Signed(least, most) => self.signed(path, least, most, node).map(ConfigValue::Signed),
+            ValueKind::Money => self.money(path, node).map(ConfigValue::Money),
+            ValueKind::Size(least, most) => self.size(path, least, most, node).map(ConfigValue::Size),
+            ValueKind::Text => self.text(path, node).map(ConfigValue::Text),
+            ValueKind::Profile => self.entry(path, ListKind::Profiles, node).map(|profile| ConfigValue::Text(profile.value)),
+            ValueKind::List(of) => self.list(path, of, node).map(ConfigValue::List),
+            ValueKind::Roots => self.roots(path, node).map(ConfigValue::Roots),
         }
     }
 
-    /// Notes a problem with a value.
+    /// Reports a problem with a value.
     pub(crate) fn refuse(&mut self, path: &str, node: &Node<'_>, message: impl AsRef<str>, help: impl AsRef<str>) {
         self.problems.add(|| Problem::error(self.origin.at(node.span()), message).key(path).help(help));
     }
 
-    /// Notes that a value is of another type than its key takes.
+    /// Reports a value of the wrong type.
     pub(crate) fn wrong_type(&mut self, path: &str, node: &Node<'_>, expected: &str, example: &str) {
         let message = format!("'{path}' must be {expected}, not {}", with_article(node.get_ref()));
         self.refuse(path, node, message, format!("write {example}"));
@@ -85,7 +84,7 @@ impl Decoder<'_> {
             self.wrong_type(path, node, "text", &format!("one of \"{}\"", words.join("\", \"")));
             return None;
         };
-        let ours = aliases(path).find_map(|(theirs, ours)| (theirs == text).then_some(ours)).unwrap_or(text);
+        let ours = aliases(path).iter().find_map(|(theirs, ours)| (*theirs == text).then_some(*ours)).unwrap_or(text);
         let found = words.iter().find(|word| **word == ours).copied();
         if found.is_none() {
             self.unknown_word(path, "value", text, words, node);
@@ -94,7 +93,7 @@ impl Decoder<'_> {
     }
 
     fn unknown_word(&mut self, path: &str, what: &str, text: &str, words: &[&str], node: &Node<'_>) {
-        let help = match nearest(text, words.iter().copied()) {
+        let help = match closest(text, words.iter().copied()) {
             Some(near) => format!("did you mean \"{near}\"? There are: {}", words.join(", ")),
             None => format!("use one of: {}", words.join(", ")),
         };
@@ -149,11 +148,11 @@ impl Decoder<'_> {
             self.wrong_type(path, node, "text", "it in quotes");
             return None;
         };
-        self.sane(path, text, node).then(|| text.to_owned())
+        self.is_plain(path, text, node).then(|| text.to_owned())
     }
 
-    /// Whether text is neither empty, nor endless, nor cut short by what reads it later.
-    fn sane(&mut self, path: &str, text: &str, node: &Node<'_>) -> bool {
+    /// Whether a text is neither empty nor too long, and has no NUL.
+    fn is_plain(&mut self, path: &str, text: &str, node: &Node<'_>) -> bool {
         let fault = match text {
             _ if text.trim().is_empty() => "holds an empty text",
             _ if text.len() > MAX_TEXT_BYTES => "holds a text that is too long",
@@ -177,17 +176,17 @@ impl Decoder<'_> {
         Some(array)
     }
 
-    fn list(&mut self, path: &str, of: ListOf, node: &Node<'_>) -> Option<Vec<Sourced<String>>> {
+    fn list(&mut self, path: &str, of: ListKind, node: &Node<'_>) -> Option<Vec<Sourced<String>>> {
         let example = node.get_ref().as_str().map_or("[\"…\"]".to_owned(), |text| format!("[{text:?}]"));
         let array = self.array(path, &example, node)?;
         let entries: Vec<_> = array.iter().filter_map(|entry| self.entry(path, of, entry)).collect();
-        // An entry that was refused may be the one that denies: then the rest must not pass for the list.
+        // An invalid entry may be the one that denies, so the rest must not be used as the list.
         (entries.len() == array.len()).then_some(entries)
     }
 
-    fn entry(&mut self, path: &str, of: ListOf, node: &Node<'_>) -> Option<Sourced<String>> {
+    fn entry(&mut self, path: &str, of: ListKind, node: &Node<'_>) -> Option<Sourced<String>> {
         let text = self.text(path, node)?;
-        if let Err(Complaint { message, help }) = self.judged(of, &text) {
+        if let Err(EntryFault { message, help }) = self.check_entry(of, &text) {
             let help = help.unwrap_or_else(|| "correct it, or remove it from the list".into());
             self.refuse(path, node, format!("'{path}' holds {}: {message}", quoted(&text)), help);
             return None;
@@ -195,23 +194,23 @@ impl Decoder<'_> {
         Some(Sourced { value: text, source: self.origin.at(node.span()) })
     }
 
-    fn judged(&self, of: ListOf, text: &str) -> Result<(), Complaint> {
-        shape(of, text)?;
-        // Which groups there are is known when all layers are read.
-        let later = text.starts_with(GROUP) && matches!(of, ListOf::Tools | ListOf::Matchers);
+    fn check_entry(&self, of: ListKind, text: &str) -> Result<(), EntryFault> {
+        check_syntax(of, text)?;
+        // Groups are checked when all layers are loaded.
+        let is_group = text.starts_with(GROUP) && matches!(of, ListKind::Tools | ListKind::Matchers);
         match self.check {
-            Some(check) if !later => check(of, text),
+            Some(check) if !is_group => check(of, text),
             _ => Ok(()),
         }
     }
 
-    fn roots(&mut self, path: &str, node: &Node<'_>) -> Option<Vec<Sourced<Root>>> {
+    fn roots(&mut self, path: &str, node: &Node<'_>) -> Option<Vec<Sourced<RootSetting>>> {
         let array = self.array(path, "[{ path = \"~/notes\", access = \"read-only\" }]", node)?;
         let roots: Vec<_> = array.iter().filter_map(|entry| self.root(path, entry)).collect();
         (roots.len() == array.len()).then_some(roots)
     }
 
-    fn root(&mut self, path: &str, node: &Node<'_>) -> Option<Sourced<Root>> {
+    fn root(&mut self, path: &str, node: &Node<'_>) -> Option<Sourced<RootSetting>> {
         let Some(table) = node.get_ref().as_table() else {
             self.wrong_type(path, node, "a list of tables", "{ path = \"~/notes\", access = \"read-only\" }");
             return None;
@@ -223,7 +222,7 @@ impl Decoder<'_> {
         };
         let folder = self.folder(&format!("{path}.path"), folder);
         let access = table.get("access").map_or(Some(Access::ReadOnly), |level| self.root_access(&format!("{path}.access"), level));
-        Some(Sourced { value: Root { path: folder?, access: access? }, source: self.origin.at(node.span()) })
+        Some(Sourced { value: RootSetting { path: folder?, access: access? }, source: self.origin.at(node.span()) })
     }
 
     fn known_fields(&mut self, path: &str, table: &DeTable<'_>) {

@@ -1,48 +1,41 @@
-//! A file's text → what it says: all syntax errors at once, then every key and value judged.
-
-use std::collections::BTreeMap;
+//! Parses the text of a file: all syntax errors at once, then every key and value.
 
 use toml::Spanned;
 use toml::de::{DeArray, DeString, DeTable, DeValue};
 
 use crate::decode::{Decoder, Node};
-use crate::hooks::{Hook, MAX_HOOKS, hook};
+use crate::hooks::{HookSettings, MAX_HOOKS, hook};
 use crate::key::EACH;
-use crate::later::{LaterUse, not_acted_on};
-use crate::lookup::{Found, holds_names, lookup};
-use crate::names;
-use crate::path::written;
-use crate::problem::Problem;
+use crate::key_path::{PathMatch, has_chosen_names, lookup, suggestion, written};
+use crate::problem::{Problem, quoted};
 use crate::provenance::Setting;
-use crate::suggest::for_key;
-use crate::text::quoted;
-use crate::{Key, Layer, Source, Status};
+use crate::{ConfigKey, ConfigLayer, SettingSource, table_names};
 
-/// Up to this size all syntax errors are collected; no one writes more, and each error takes memory.
+/// Up to this size all syntax errors are collected: each takes memory.
 const MAX_RECOVERED_BYTES: usize = 64 * 1024;
 
-/// What a layer says.
+/// The settings of a layer.
 #[derive(Debug, Default)]
-pub(crate) struct Contents {
+pub(crate) struct LayerContents {
     pub(crate) settings: Vec<Setting>,
     /// The tables with chosen names, in order of appearance.
-    pub(crate) names: Vec<Name>,
-    pub(crate) hooks: Vec<Hook>,
+    pub(crate) tables: Vec<NamedTable>,
+    pub(crate) hooks: Vec<HookSettings>,
 }
 
-/// A table with a chosen name: where it stands, and in which layer.
+/// A table with a chosen name: its path and its layer.
 #[derive(Debug)]
-pub(crate) struct Name {
+pub(crate) struct NamedTable {
     pub(crate) path: Vec<String>,
-    pub(crate) layer: Layer,
+    pub(crate) layer: ConfigLayer,
 }
 
-/// What a file says. After a syntax error that is nothing: what is left could be without its denials.
-pub(crate) fn contents(text: &str, decoder: &mut Decoder<'_>) -> Contents {
-    let Some(root) = parse(text, decoder) else { return Contents::default() };
-    let mut walk = Walk { decoder, contents: Contents::default(), later: BTreeMap::new() };
-    walk.table(&mut Vec::new(), root.get_ref());
-    walk.finish()
+/// The contents of a file; nothing after a syntax error, because the rest could be without its denials.
+pub(crate) fn contents(text: &str, decoder: &mut Decoder<'_>) -> LayerContents {
+    let Some(root) = parse(text, decoder) else { return LayerContents::default() };
+    let mut reader = TableReader { decoder, contents: LayerContents::default() };
+    reader.table(&mut Vec::new(), root.get_ref());
+    reader.contents
 }
 
 fn parse<'t>(text: &'t str, decoder: &mut Decoder<'_>) -> Option<Spanned<DeTable<'t>>> {
@@ -53,57 +46,55 @@ fn parse<'t>(text: &'t str, decoder: &mut Decoder<'_>) -> Option<Spanned<DeTable
         DeTable::parse(text).map_or_else(|error| (None, vec![error]), |root| (Some(root), Vec::new()))
     };
     let valid = errors.is_empty();
-    note_syntax(text, errors, decoder);
+    report_syntax(text, errors, decoder);
     root.filter(|_| valid)
 }
 
 /// One error a line: the rest of a line is mostly what the first one led to.
-fn note_syntax(text: &str, mut errors: Vec<toml::de::Error>, decoder: &mut Decoder<'_>) {
+fn report_syntax(text: &str, mut errors: Vec<toml::de::Error>, decoder: &mut Decoder<'_>) {
     errors.sort_by_key(|error| error.span().map(|span| span.start));
     let mut last_line = None;
     for error in errors {
-        if !decoder.problems.room_for_more() {
+        if !decoder.problems.has_space() {
             break;
         }
-        let place = error.span().map_or_else(|| decoder.origin.whole(), |span| decoder.origin.at(span));
-        if place.line.is_none() || place.line != last_line {
-            last_line = place.line;
-            decoder.problems.add(|| syntax(text, place, error.message()));
+        let source = error.span().map_or_else(|| decoder.origin.whole(), |span| decoder.origin.at(span));
+        if source.line.is_none() || source.line != last_line {
+            last_line = source.line;
+            decoder.problems.add(|| syntax(text, source, error.message()));
         }
     }
 }
 
-fn syntax(text: &str, place: Source, message: &str) -> Problem {
+fn syntax(text: &str, source: SettingSource, message: &str) -> Problem {
     if message == "duplicate key" {
-        let key = text.get(place.span.clone()).unwrap_or_default();
-        return Problem::error(place, format!("duplicate key {}", quoted(key))).help("keep one of them");
+        let key = text.get(source.span.clone()).unwrap_or_default();
+        return Problem::error(source, format!("duplicate key {}", quoted(key))).help("keep one of them");
     }
-    Problem::error(place, message).help("correct the TOML; nothing of this file is used until it can be read")
+    Problem::error(source, message).help("correct the TOML; nothing of this file is used until it can be read")
 }
 
-struct Walk<'d, 'o> {
+struct TableReader<'d, 'o> {
     decoder: &'d mut Decoder<'o>,
-    contents: Contents,
-    /// By the section and whether it carries authority, so that a table is reported once and not key by key.
-    later: BTreeMap<(String, bool), Vec<LaterUse>>,
+    contents: LayerContents,
 }
 
-impl Walk<'_, '_> {
+impl TableReader<'_, '_> {
     fn table(&mut self, path: &mut Vec<String>, table: &DeTable<'_>) {
-        let named = holds_names(path);
-        if named && !names::few(self.decoder, path, table) {
+        let named = has_chosen_names(path);
+        if named && !table_names::has_few(self.decoder, path, table) {
             return;
         }
         let entries = in_order(table);
         if named {
-            names::distinct(self.decoder, path, &entries.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+            table_names::report_duplicates(self.decoder, path, &entries.iter().map(|(name, _)| *name).collect::<Vec<_>>());
         }
         for (name, value) in entries {
-            if !self.decoder.problems.room_for_more() {
+            if !self.decoder.problems.has_space() {
                 break;
             }
-            path.push(if named { names::kept(path, name.get_ref()) } else { name.get_ref().to_string() });
-            if !named || names::fit(self.decoder, path, name) {
+            path.push(if named { table_names::canonical(path, name.get_ref()) } else { name.get_ref().to_string() });
+            if !named || table_names::is_valid(self.decoder, path, name) {
                 self.node(path, name, value);
             }
             path.pop();
@@ -112,15 +103,15 @@ impl Walk<'_, '_> {
 
     fn node(&mut self, path: &mut Vec<String>, name: &Spanned<DeString<'_>>, value: &Node<'_>) {
         match lookup(path) {
-            Found::Key(key) => self.key(key, path, name, value),
-            Found::Section => self.section(path, name, value),
-            Found::Nothing => self.unknown(path, name),
+            PathMatch::Key(key) => self.key(key, path, value),
+            PathMatch::Section => self.section(path, name, value),
+            PathMatch::Nothing => self.unknown(path, name),
         }
     }
 
     fn section(&mut self, path: &mut Vec<String>, name: &Spanned<DeString<'_>>, value: &Node<'_>) {
         path.push(EACH.to_owned());
-        let of_tables = matches!(lookup(path), Found::Section);
+        let of_tables = matches!(lookup(path), PathMatch::Section);
         if let (true, DeValue::Array(array)) = (of_tables, value.get_ref()) {
             self.tables(path, array);
         }
@@ -128,8 +119,8 @@ impl Walk<'_, '_> {
         match value.get_ref() {
             DeValue::Array(_) if of_tables => {}
             DeValue::Table(table) if !of_tables => {
-                if holds_names(&path[..path.len() - 1]) {
-                    self.contents.names.push(Name { path: path.clone(), layer: self.decoder.origin.layer() });
+                if has_chosen_names(&path[..path.len() - 1]) {
+                    self.contents.tables.push(NamedTable { path: path.clone(), layer: self.decoder.origin.layer() });
                 }
                 self.table(path, table);
             }
@@ -155,24 +146,16 @@ impl Walk<'_, '_> {
         self.contents.hooks.extend(hook(self.decoder, entry, table, fields));
     }
 
-    fn key(&mut self, key: &'static Key, path: &[String], name: &Spanned<DeString<'_>>, value: &Node<'_>) {
-        match key.status {
-            Status::Now => {
-                let source = self.decoder.origin.at(value.span());
-                let typed = self.decoder.value(&written(path), key.kind, value);
-                self.contents.settings.extend(typed.map(|value| Setting { key, path: path.to_vec(), value, source }));
-            }
-            Status::Later => {
-                let used = LaterUse { path: written(path), span: name.span() };
-                self.later.entry((path[0].clone(), key.is_authority())).or_default().push(used);
-            }
-        }
+    fn key(&mut self, key: &'static ConfigKey, path: &[String], value: &Node<'_>) {
+        let source = self.decoder.origin.at(value.span());
+        let typed = self.decoder.value(&written(path), key.kind, value);
+        self.contents.settings.extend(typed.map(|value| Setting { key, path: path.to_vec(), value, source }));
     }
 
     fn unknown(&mut self, path: &[String], name: &Spanned<DeString<'_>>) {
         let written = written(path);
         let message = format!("unknown key {}", quoted(&written));
-        self.decoder.problems.add(|| Problem::error(self.decoder.origin.at(name.span()), message).key(&written).help(for_key(path)));
+        self.decoder.problems.add(|| Problem::error(self.decoder.origin.at(name.span()), message).key(&written).help(suggestion(path)));
     }
 
     fn not_a_section(&mut self, path: &[String], name: &Spanned<DeString<'_>>, of_tables: bool) {
@@ -194,16 +177,9 @@ impl Walk<'_, '_> {
         let message = format!("'{written}' has more than {MAX_HOOKS} entries");
         self.decoder.refuse(&written, entry, message, "remove some: each one is a program that runs for each call");
     }
-
-    fn finish(self) -> Contents {
-        for ((_, authority), uses) in self.later {
-            self.decoder.problems.add(|| not_acted_on(self.decoder.origin, authority, uses));
-        }
-        self.contents
-    }
 }
 
-/// The entries of a table as they stand in the file.
+/// The entries of a table in the order of the file.
 fn in_order<'t, 'v>(table: &'t DeTable<'v>) -> Vec<(&'t Spanned<DeString<'v>>, &'t Node<'v>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(name, _)| name.span().start);

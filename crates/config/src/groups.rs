@@ -1,104 +1,105 @@
-//! Groups that the person makes, and entries that name a group.
+//! The user's groups, and entries that name a group.
 
 use std::collections::HashMap;
 
-use crate::decode::{Check, Complaint};
-use crate::document::Contents;
-use crate::problem::{Problem, Problems};
+use haft_text::suggest::closest;
+
+use crate::decode::{EntryCheck, EntryFault};
+use crate::document::LayerContents;
+use crate::entry_syntax::GROUP;
+use crate::key_path::written;
+use crate::problem::{Problem, Problems, quoted};
 use crate::provenance::{Provenance, Setting};
-use crate::shape::GROUP;
-use crate::suggest::nearest;
-use crate::text::quoted;
-use crate::variables::named;
-use crate::{Kind, ListOf, Source, Sourced, Value, path};
+use crate::variables::with_name;
+use crate::{ConfigValue, ListKind, SettingSource, Sourced, ValueKind};
 
 /// An entry of a list that names a group.
-struct Use {
+struct GroupUse {
     key: String,
-    of: ListOf,
+    of: ListKind,
     entry: Sourced<String>,
 }
 
-/// The entries of all layers that name a group. Read before the layers are put together, so that none is missed.
-pub(crate) struct Uses(Vec<Use>);
+/// The entries of all layers that name a group. Collected before the layers are merged, so that none is missed.
+pub(crate) struct GroupUses(Vec<GroupUse>);
 
-impl Uses {
-    pub(crate) fn of(found: &Contents) -> Self {
-        let in_lists = found.settings.iter().flat_map(in_list);
-        let matches = found.hooks.iter().flat_map(|hook| &hook.matches);
-        let in_hooks = matches.map(|entry| Use { key: "hooks[].match".into(), of: ListOf::Matchers, entry: entry.clone() });
+impl GroupUses {
+    pub(crate) fn new(contents: &LayerContents) -> Self {
+        let in_lists = contents.settings.iter().flat_map(in_list);
+        let matches = contents.hooks.iter().flat_map(|hook| &hook.matches);
+        let in_hooks = matches.map(|entry| GroupUse { key: "hooks[].match".into(), of: ListKind::Matchers, entry: entry.clone() });
         Self(in_lists.chain(in_hooks).filter(|used| used.entry.value.starts_with(GROUP)).collect())
     }
 
-    /// Notes every entry that names a group which neither the person made nor the program knows.
-    pub(crate) fn judge(self, settings: &Provenance, check: Option<Check<'_>>, problems: &mut Problems) {
+    /// Reports every entry that names an unknown group.
+    pub(crate) fn check(self, settings: &Provenance, check: Option<EntryCheck<'_>>, problems: &mut Problems) {
         let Some(check) = check else { return };
         let own: Vec<&str> = settings.groups().map(|(name, _)| name).collect();
-        for Use { key, of, entry } in self.0 {
+        for GroupUse { key, of, entry } in self.0 {
             let name = &entry.value[GROUP.len()..];
             if own.contains(&name) {
                 continue;
             }
             if let Err(complaint) = check(of, &entry.value) {
-                problems.add(|| unknown(&key, &entry, complaint, nearest(name, own.iter().copied())));
+                problems.add(|| unknown(&key, &entry, complaint, closest(name, own.iter().copied())));
             }
         }
     }
 }
 
-fn in_list(setting: &Setting) -> Vec<Use> {
-    let (Kind::List(of @ ListOf::Tools), Value::List(entries)) = (setting.key.kind, &setting.value) else { return Vec::new() };
-    entries.iter().map(|entry| Use { key: path::written(&setting.path), of, entry: entry.clone() }).collect()
+fn in_list(setting: &Setting) -> Vec<GroupUse> {
+    let (ValueKind::List(of @ ListKind::Tools), ConfigValue::List(entries)) = (setting.key.kind, &setting.value) else { return Vec::new() };
+    entries.iter().map(|entry| GroupUse { key: written(&setting.path), of, entry: entry.clone() }).collect()
 }
 
-fn unknown(key: &str, entry: &Sourced<String>, complaint: Complaint, near: Option<&str>) -> Problem {
+fn unknown(key: &str, entry: &Sourced<String>, complaint: EntryFault, near: Option<&str>) -> Problem {
     let message = format!("'{key}' holds {}: {}", quoted(&entry.value), complaint.message);
     let help = match near {
         Some(near) => format!("did you mean '{GROUP}{near}'?"),
         None => complaint.help.unwrap_or_else(|| "correct it, or make such a group in your own file, in [groups]".into()),
     };
-    placed(&entry.source, Problem::error(entry.source.clone(), message).key(key).help(help))
+    with_source(&entry.source, Problem::error(entry.source.clone(), message).key(key).help(help))
 }
 
-/// There is no line to point at in a variable or a flag, so the message names it.
-fn placed(source: &Source, problem: Problem) -> Problem {
+/// Names the variable or the flag in the message.
+fn with_source(source: &SettingSource, problem: Problem) -> Problem {
     match &source.name {
-        Some(name) => named(name, problem),
+        Some(name) => with_name(name, problem),
         None => problem,
     }
 }
 
-/// Deeper than anyone nests groups, and not as deep as they are followed when tools are looked up.
+/// The deepest nesting of groups; less deep than the lookup of tools follows.
 const MAX_NESTED: usize = 10;
 
-/// Judges the groups themselves: none has a name that the program uses, none is part of itself, and none is too deep.
-pub(crate) fn judge(settings: &Provenance, check: Option<Check<'_>>, problems: &mut Problems) {
+/// Checks the groups: none has a built-in name, contains itself, or is nested too deep.
+pub(crate) fn check(settings: &Provenance, check: Option<EntryCheck<'_>>, problems: &mut Problems) {
     for setting in settings.settings().iter().filter(|setting| setting.path[0] == "groups") {
         let name = &setting.path[1];
-        if check.is_some_and(|check| check(ListOf::Tools, &format!("{GROUP}{name}")).is_ok()) {
+        if check.is_some_and(|check| check(ListKind::Tools, &format!("{GROUP}{name}")).is_ok()) {
             let message = format!("the group {} is built in and cannot be made anew", quoted(name));
             let help = "choose another name for it";
-            problems.add(|| Problem::error(setting.source.clone(), message).key(path::written(&setting.path)).help(help));
+            problems.add(|| Problem::error(setting.source.clone(), message).key(written(&setting.path)).help(help));
         }
     }
-    let mut search = Search { groups: settings.groups().collect(), chain: Vec::new(), depths: HashMap::new(), problems };
+    let mut search = GroupSearch { groups: settings.groups().collect(), chain: Vec::new(), depths: HashMap::new(), problems };
     for (name, _) in settings.groups() {
         search.visit(name);
     }
 }
 
-/// A search for groups that are part of themselves or too deep. No deeper than there are groups, of which there are few.
-struct Search<'s, 'p> {
+/// A search for cycles and for groups that are nested too deep.
+struct GroupSearch<'s, 'p> {
     groups: HashMap<&'s str, &'s [Sourced<String>]>,
-    /// The groups from where the search began to where it is.
+    /// The groups from the start of the search to here.
     chain: Vec<&'s str>,
-    /// How many groups are inside each other in those that were searched.
+    /// The depth of each group that was searched.
     depths: HashMap<&'s str, usize>,
     problems: &'p mut Problems,
 }
 
-impl<'s> Search<'s, '_> {
-    /// How many groups are inside each other here.
+impl<'s> GroupSearch<'s, '_> {
+    /// The depth of nesting below a group.
     fn visit(&mut self, name: &'s str) -> usize {
         if let Some(depth) = self.depths.get(name) {
             return *depth;

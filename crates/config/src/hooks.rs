@@ -6,17 +6,17 @@ use std::time::Duration;
 use haft_contract::{HookEvent, OnFailure};
 use toml::de::DeTable;
 
+use crate::command_files::{CommandFiles, files_of};
 use crate::decode::{Decoder, Node};
-use crate::named::{Named, named};
 use crate::problem::Problem;
 use crate::provenance::Setting;
-use crate::{Source, Sourced, Value};
+use crate::{ConfigValue, SettingSource, Sourced};
 
 /// A program that runs around a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Hook {
-    /// What it is called in messages.
+pub struct HookSettings {
+    /// Its name in messages.
     pub name: Option<String>,
     /// When it runs.
     pub event: HookEvent,
@@ -26,34 +26,34 @@ pub struct Hook {
     pub command: String,
     /// How long it may take.
     pub timeout: Duration,
-    /// What happens to the call when it cannot run.
+    /// What happens to the call if the hook cannot run.
     pub on_failure: OnFailure,
     /// Those with a higher number run first.
     pub priority: i64,
-    /// The files of the workspace that the command names, which no tool may write; of a link both itself and where it leads.
+    /// Files of the workspace that the command names, which no tool may write; of a link both itself and its target.
     pub files: Vec<PathBuf>,
-    /// Programs in the workspace that the command names and that are not there, which no tool may create.
+    /// Missing programs of the workspace that the command names, which no tool may create.
     pub missing: Vec<PathBuf>,
     /// The folders of the workspace that the command names.
     pub(crate) folders: Vec<PathBuf>,
-    /// Where it stands.
-    pub source: Source,
+    /// The place of its definition.
+    pub source: SettingSource,
 }
 
-impl Hook {
-    /// Finds out what of the workspace the command names.
-    pub(crate) fn look_around(&mut self, workspace: &Path, home: Option<&Path>) {
-        let Named { files, missing, folders } = named(&self.command, workspace, home);
+impl HookSettings {
+    /// Finds the files of the workspace that the command names.
+    pub(crate) fn find_files(&mut self, workspace: &Path, home: Option<&Path>) {
+        let CommandFiles { files, missing, folders } = files_of(&self.command, workspace, home);
         (self.files, self.missing, self.folders) = (files, missing, folders);
     }
 }
 
-/// More hooks than anyone has are a mistake, and each is a process for each call.
+/// More hooks are a mistake: each is a process for each call.
 pub(crate) const MAX_HOOKS: usize = 100;
 
 /// A hook from the values of its table; `None` after a problem was noted.
-pub(crate) fn hook(decoder: &mut Decoder<'_>, entry: &Node<'_>, table: &DeTable<'_>, fields: Vec<Setting>) -> Option<Hook> {
-    // What is missing here was refused, and told, already; a misspelt key may be the one that is looked for below.
+pub(crate) fn hook(decoder: &mut Decoder<'_>, entry: &Node<'_>, table: &DeTable<'_>, fields: Vec<Setting>) -> Option<HookSettings> {
+    // A missing field was reported already; a misspelt key may be the one that is required below.
     if fields.len() < table.len() {
         return None;
     }
@@ -61,17 +61,17 @@ pub(crate) fn hook(decoder: &mut Decoder<'_>, entry: &Node<'_>, table: &DeTable<
     if !has(decoder, entry, table, "command", "command = \"my-check\"") || !complete {
         return None;
     }
-    let mut fields = Fields(fields);
-    let event = fields.word("event").and_then(|(word, _)| HookEvent::ALL.into_iter().find(|event| event.as_str() == word))?;
+    let mut fields = HookFields(fields);
+    let event = fields.text("event").and_then(|word| word.parse().ok())?;
     let on_failure = fields.on_failure(decoder, event)?;
-    Some(Hook {
+    Some(HookSettings {
         name: fields.text("name"),
         event,
         matches: fields.matches(decoder)?,
         command: fields.text("command")?,
-        timeout: Duration::from_secs(fields.seconds().unwrap_or(10)),
+        timeout: Duration::from_secs(fields.value("timeout_seconds").as_count().unwrap_or(10)),
         on_failure,
-        priority: fields.number("priority").unwrap_or(0),
+        priority: if let ConfigValue::Signed(number) = fields.value("priority") { number } else { 0 },
         files: Vec::new(),
         missing: Vec::new(),
         folders: Vec::new(),
@@ -88,47 +88,38 @@ fn has(decoder: &mut Decoder<'_>, entry: &Node<'_>, table: &DeTable<'_>, field: 
 }
 
 /// The values of a hook's table.
-struct Fields(Vec<Setting>);
+struct HookFields(Vec<Setting>);
 
-impl Fields {
+impl HookFields {
     fn take(&mut self, name: &str) -> Option<Setting> {
         let at = self.0.iter().position(|field| field.path.last().is_some_and(|last| last == name))?;
         Some(self.0.swap_remove(at))
     }
 
+    fn value(&mut self, name: &str) -> ConfigValue {
+        self.take(name).map_or(ConfigValue::Unset, |field| field.value)
+    }
+
     fn text(&mut self, name: &str) -> Option<String> {
-        if let Value::Text(text) = self.take(name)?.value { Some(text) } else { None }
-    }
-
-    fn word(&mut self, name: &str) -> Option<(&'static str, Source)> {
-        let field = self.take(name)?;
-        if let Value::Choice(word) = field.value { Some((word, field.source)) } else { None }
-    }
-
-    fn seconds(&mut self) -> Option<u64> {
-        if let Value::Count(seconds) = self.take("timeout_seconds")?.value { Some(seconds) } else { None }
-    }
-
-    fn number(&mut self, name: &str) -> Option<i64> {
-        if let Value::Signed(number) = self.take(name)?.value { Some(number) } else { None }
+        self.value(name).as_text().map(str::to_owned)
     }
 
     fn on_failure(&mut self, decoder: &mut Decoder<'_>, event: HookEvent) -> Option<OnFailure> {
-        match self.word("on_failure") {
-            Some(("block", source)) if event == HookEvent::AfterToolCall => {
+        let Some(Setting { value, source, .. }) = self.take("on_failure") else { return Some(event.default_failure()) };
+        match value.as_text() {
+            Some("block") if event == HookEvent::AfterToolCall => {
                 let message = "'hooks[].on_failure' cannot be block after a call: there is nothing left to block";
                 let help = "use \"continue\", or event = \"before_tool_call\"";
                 decoder.problems.add(|| Problem::error(source, message).key("hooks[].on_failure").help(help));
                 None
             }
-            Some(("block", _)) => Some(OnFailure::Block),
-            Some(_) => Some(OnFailure::Continue),
-            None => Some(event.default_failure()),
+            Some("block") => Some(OnFailure::Block),
+            _ => Some(OnFailure::Continue),
         }
     }
 
     fn matches(&mut self, decoder: &mut Decoder<'_>) -> Option<Vec<Sourced<String>>> {
-        let Some(Setting { value: Value::List(entries), source, .. }) = self.take("match") else { return Some(Vec::new()) };
+        let Some(Setting { value: ConfigValue::List(entries), source, .. }) = self.take("match") else { return Some(Vec::new()) };
         if entries.is_empty() {
             let message = "'hooks[].match' is empty: the hook would never run";
             let help = "remove the key to run it for every tool, or name the tools";

@@ -1,22 +1,25 @@
-//! What a key is: where it stands, what it takes, how the layers meet.
+//! Definition of a configuration key: its path, the values it takes, and how layers are merged.
+//!
+//! Parsing, checks, output, variables, flags and the JSON Schema derive from the table of keys. A project's file can tighten and
+//! never widen.
 
-use crate::Value;
+use crate::ConfigValue;
 
-/// What a list holds; decides how its entries are checked.
+/// The kind of entries in a list; decides how they are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum ListOf {
+pub enum ListKind {
     /// Tool names, patterns with `*`, and `group:…`.
     Tools,
-    /// What a hook runs for: as [`Tools`](Self::Tools), and `effect:…`.
+    /// Matchers of a hook: as [`Tools`](Self::Tools), and `effect:…`.
     Matchers,
     /// Names of profiles.
     Profiles,
-    /// Rules on what never happens.
+    /// Rules that deny.
     RulesDeny,
-    /// Rules on what needs a person's word.
+    /// Rules that need approval.
     RulesAsk,
-    /// Rules on what needs nobody's word.
+    /// Rules that allow without approval.
     RulesAllow,
     /// Hosts, addresses and networks.
     Hosts,
@@ -28,10 +31,10 @@ pub enum ListOf {
     Text,
 }
 
-/// What a key takes.
+/// The kind of value that a key takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum ValueKind {
     /// An access level.
     Access,
     /// One of these words, loosest first.
@@ -40,9 +43,9 @@ pub enum Kind {
     Flag,
     /// A whole number within these bounds, both included.
     Count(u64, u64),
-    /// A whole number within these bounds, both included, which may be below zero.
+    /// A whole number within these bounds, both included, which may be negative.
     Signed(i64, i64),
-    /// An amount of money, not below zero, with at most six decimals.
+    /// An amount of money, not negative, with at most six decimals.
     Money,
     /// An amount of bytes within these bounds, both included: a number with a unit, or bytes.
     Size(u64, u64),
@@ -51,78 +54,67 @@ pub enum Kind {
     /// The name of a profile.
     Profile,
     /// A list of texts.
-    List(ListOf),
+    List(ListKind),
     /// A list of folders with their access.
     Roots,
 }
 
-/// How the layers meet.
+/// How values of several layers are merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Merge {
+pub enum MergeRule {
     /// Plain value: the later layer wins.
     Replace,
-    /// Authority: the person's layers replace each other, a project file can only tighten.
+    /// Authority: the user's layers replace each other, a project file can only tighten.
     Strictest,
-    /// Authority: entries of all layers count together, because each one only takes away.
+    /// Authority: entries of all layers count together, because each one only denies.
     Union,
-    /// Authority: the person's layers replace each other, what a project file says must hold as well.
+    /// Authority: the user's layers replace each other, the value of a project file must hold as well.
     Intersect,
-    /// Authority: any value could widen, so a project file has no say.
-    PersonOnly,
-    /// Authority: entries of all the person's layers count together; any could widen, so a project file has no say.
-    PersonUnion,
+    /// Authority: any value could widen, so a project file cannot set it.
+    UserOnly,
+    /// Authority: entries of all the user's layers count together; any could widen, so a project file cannot add one.
+    UserUnion,
 }
 
-impl Merge {
-    /// Whether a project file has no say.
-    pub fn is_persons(self) -> bool {
-        matches!(self, Self::PersonOnly | Self::PersonUnion)
+impl MergeRule {
+    /// Whether a project file cannot set the key.
+    pub fn is_user_only(self) -> bool {
+        matches!(self, Self::UserOnly | Self::UserUnion)
     }
-}
-
-/// Whether this version acts on a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
-    /// It does.
-    Now,
-    /// It knows the name only. Authority that is not enforced is an error, anything else a warning.
-    Later,
 }
 
 /// One key.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Key {
-    /// Where it stands: `tools.deny`. `*` is a name that people choose, `[]` each table of an array.
+pub struct ConfigKey {
+    /// Its path: `tools.deny`. `*` is a name that the user chooses, `[]` each table of an array.
     pub path: &'static str,
-    /// What it takes.
-    pub kind: Kind,
-    /// What holds without any file.
-    pub default: Value,
-    /// How the layers meet.
-    pub merge: Merge,
-    /// Whether this version acts on it.
-    pub status: Status,
-    /// What it is, in one sentence.
+    /// The kind of value it takes.
+    pub kind: ValueKind,
+    /// The value without any file.
+    pub default: ConfigValue,
+    /// How values of several layers are merged.
+    pub merge: MergeRule,
+    /// One sentence for the user.
     pub doc: &'static str,
 }
 
-impl Key {
-    /// Whether it decides what may be done.
+impl ConfigKey {
+    /// Whether it decides what is allowed.
     pub fn is_authority(&self) -> bool {
-        self.merge != Merge::Replace
+        self.merge != MergeRule::Replace
     }
     /// The variable that sets it; keys with chosen names have none.
     pub fn variable(&self) -> Option<String> {
         self.is_fixed().then(|| format!("HAFT_{}", self.path.replace('.', "_").to_ascii_uppercase()))
     }
-    /// Whether it stands in one place alone: no part of its path is chosen or repeated.
+    /// Whether no part of its path is chosen or repeated.
     pub fn is_fixed(&self) -> bool {
         self.segments().all(|segment| segment != ANY && segment != EACH)
     }
     /// The parts of its path; `[]` is a part of its own.
-    pub(crate) fn segments(&self) -> impl Iterator<Item = &'static str> {
+    pub(crate) fn segments(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.path
             .split('.')
             .flat_map(|part| match part.strip_suffix(EACH) {
@@ -133,7 +125,7 @@ impl Key {
     }
 }
 
-/// The part of a path that stands for a name people choose.
+/// The part of a path that matches a chosen name.
 pub(crate) const ANY: &str = "*";
-/// The part of a path that stands for each table of an array.
+/// The part of a path that matches each table of an array.
 pub(crate) const EACH: &str = "[]";

@@ -1,32 +1,31 @@
-//! What is allowed to be written, and hardly meant: the linter. Everything here is a warning, for the strictest wins.
+//! The linter: warnings about settings that are valid, and hardly intended.
 
 use std::collections::HashMap;
 
-use crate::names::folded;
-use crate::path::written;
-use crate::problem::{Problem, Problems};
+use crate::entry_syntax::GROUP;
+use crate::key_path::written;
+use crate::problem::{Problem, Problems, quoted};
 use crate::provenance::{Provenance, Setting};
-use crate::shape::GROUP;
-use crate::text::quoted;
-use crate::{Source, Sourced, Value};
+use crate::table_names::folded;
+use crate::{ConfigValue, SettingSource, Sourced};
 
-/// The one spelling of an entry that names tools.
-type Spelling<'a> = Option<&'a dyn Fn(&str) -> String>;
+/// Canonical spelling of an entry that names tools.
+type SpellingFn<'a> = Option<&'a dyn Fn(&str) -> String>;
 
-/// Looks at the settings once all layers are together.
-pub(crate) fn lint(settings: &Provenance, spelling: Spelling<'_>, problems: &mut Problems) {
+/// Checks the settings once all layers are merged.
+pub(crate) fn lint(settings: &Provenance, spelling: SpellingFn<'_>, problems: &mut Problems) {
     let spelled = |entry: &Sourced<String>| spelling.map_or_else(|| entry.value.clone(), |spelling| spelling(&entry.value));
     for setting in settings.settings() {
         match (setting.key.segments().last(), &setting.value) {
-            (Some("allow"), Value::Lists(lists)) => {
+            (Some("allow"), ConfigValue::Lists(lists)) => {
                 empty(setting, lists, problems);
-                apart(setting, lists, &spelled, problems);
+                disjoint(setting, lists, &spelled, problems);
                 for list in lists {
                     denied(settings, setting, &list.value, &spelled, problems);
                 }
             }
-            (Some("also_allow"), Value::List(entries)) => denied(settings, setting, entries, &spelled, problems),
-            (Some("profile"), Value::Texts(profiles)) => several(setting, profiles, problems),
+            (Some("also_allow"), ConfigValue::List(entries)) => denied(settings, setting, entries, &spelled, problems),
+            (Some("profile"), ConfigValue::Texts(profiles)) => several(setting, profiles, problems),
             _ => {}
         }
     }
@@ -34,7 +33,7 @@ pub(crate) fn lint(settings: &Provenance, spelling: Spelling<'_>, problems: &mut
     forgeable(settings, problems);
 }
 
-/// A list that leaves nothing.
+/// Warns about a list that allows nothing.
 fn empty(setting: &Setting, lists: &[Sourced<Vec<Sourced<String>>>], problems: &mut Problems) {
     let key = written(&setting.path);
     for list in lists.iter().filter(|list| list.value.is_empty()) {
@@ -43,7 +42,7 @@ fn empty(setting: &Setting, lists: &[Sourced<Vec<Sourced<String>>>], problems: &
     }
 }
 
-/// Entries that the same table denies.
+/// Warns about entries that the same table denies.
 fn denied(
     settings: &Provenance,
     setting: &Setting,
@@ -52,7 +51,7 @@ fn denied(
     problems: &mut Problems,
 ) {
     let deny = beside(setting, "deny");
-    let denials = settings.entries_at(&parts(&deny));
+    let denials = settings.value_at(&parts(&deny)).entries();
     let denials: HashMap<String, &Sourced<String>> = denials.iter().map(|entry| (spelled(entry), entry)).collect();
     for entry in entries {
         let Some(denial) = denials.get(&spelled(entry)) else { continue };
@@ -77,8 +76,8 @@ fn parts(path: &[String]) -> Vec<&str> {
     path.iter().map(String::as_str).collect()
 }
 
-/// A project's list that has nothing in common with the person's, as far as names alone can tell.
-fn apart(
+/// Warns about a project's list that has no entry of the user's.
+fn disjoint(
     setting: &Setting,
     lists: &[Sourced<Vec<Sourced<String>>>],
     spelled: &impl Fn(&Sourced<String>) -> String,
@@ -99,7 +98,7 @@ fn is_pattern(entry: &str) -> bool {
     entry.contains('*') || entry.starts_with(GROUP)
 }
 
-/// A project's profile that is another than the person's.
+/// Warns about a project's profile that differs from the user's.
 fn several(setting: &Setting, profiles: &[Sourced<String>], problems: &mut Problems) {
     let [own, .., project] = profiles else { return };
     let key = written(&setting.path);
@@ -108,11 +107,11 @@ fn several(setting: &Setting, profiles: &[Sourced<String>], problems: &mut Probl
     problems.add(|| Problem::warning(project.source.clone(), message).key(key).help("remove one of the two if that is not meant"));
 }
 
-/// The same rule in two lists.
+/// Warns about a rule in two lists.
 fn rules(settings: &Provenance, problems: &mut Problems) {
-    let mut seen: HashMap<&str, (&str, &Source)> = HashMap::new();
+    let mut seen: HashMap<&str, (&str, &SettingSource)> = HashMap::new();
     for list in ["rules.deny", "rules.ask", "rules.allow"] {
-        for entry in settings.entries(list) {
+        for entry in settings.value(list).entries() {
             match seen.get(entry.value.as_str()) {
                 Some((stricter, source)) if *stricter != list => {
                     let message = format!(
@@ -127,7 +126,7 @@ fn rules(settings: &Provenance, problems: &mut Problems) {
     }
 }
 
-/// A sender's table by a name that anyone can choose, where it allows more than the channel's, in whose place it stands.
+/// Warns about a sender's table by a name that anyone can choose, if it allows more than the channel's.
 fn forgeable(settings: &Provenance, problems: &mut Problems) {
     for channel in settings.names_beneath(&["channels"]) {
         let general = ["channels", channel.as_str(), "tools"];
@@ -141,20 +140,20 @@ fn forgeable(settings: &Provenance, problems: &mut Problems) {
             let key = written(&path);
             let message = format!("'{key}' allows more than the channel, and anyone can choose that name");
             let help = "name the sender by id:, e164: or username:, or allow no more than the channel does";
-            problems.add(|| Problem::warning(source.unwrap_or(Source::BUILT_IN), message).key(key).help(help));
+            problems.add(|| Problem::warning(source.unwrap_or(SettingSource::BUILT_IN), message).key(key).help(help));
         }
     }
 }
 
-fn first_within(settings: &Provenance, table: &[String]) -> Option<Source> {
+fn first_within(settings: &Provenance, table: &[String]) -> Option<SettingSource> {
     settings.settings().iter().find(|setting| setting.path.starts_with(table)).map(|setting| setting.source.clone())
 }
 
 /// Whether a table lacks a denial of another, or allows what the other does not name.
 fn allows_more(settings: &Provenance, own: &[&str], general: &[&str]) -> bool {
-    let entries = |table: &[&str], list: &str| settings.entries_at(&[table, &[list]].concat()).to_vec();
+    let entries = |table: &[&str], list: &str| settings.value_at(&[table, &[list]].concat()).entries().to_vec();
     let allowed = |table: &[&str]| {
-        let lists = settings.lists_at(&[table, &["allow"]].concat());
+        let lists = settings.value_at(&[table, &["allow"]].concat()).lists();
         let only = !lists.is_empty();
         let named = lists.iter().flat_map(|list| list.value.clone()).chain(entries(table, "also_allow"));
         only.then(|| named.collect::<Vec<_>>())

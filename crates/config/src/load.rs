@@ -1,31 +1,33 @@
-//! All layers, read and put together.
+//! Loads and merges all layers.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::decode::{Check, Complaint, Decoder};
-use crate::document::Contents;
-use crate::groups::Uses;
-use crate::hooks::Hook;
+use crate::decode::{Decoder, EntryCheck, EntryFault};
+use crate::document::LayerContents;
+use crate::groups::GroupUses;
+use crate::hooks::HookSettings;
 use crate::merge::merge;
-use crate::origin::Origin;
 use crate::paths::{self, Environment, absolute};
-use crate::problem::{Problem, Problems, Severity};
+use crate::problem::{Problem, Problems, Severity, quoted, sentence};
 use crate::provenance::Provenance;
-use crate::text::{quoted, sentence};
-use crate::trust::{doubtful, fingerprint, not_run};
-use crate::{Config, Flag, Layer, ListOf, Pending, Root, Source, Sourced, Value, document, groups, lint, models, presets, read, variables};
+use crate::source_text::SourceText;
+use crate::trust::{fingerprint, not_run, report_unprotected};
+use crate::{
+    Config, ConfigLayer, FlagValue, ListKind, PendingTrust, RootSetting, SettingSource, Sourced, document, groups, lint, models, presets,
+    read, variables,
+};
 
-/// What to load.
+/// The files, variables and flags to load.
 #[non_exhaustive]
-pub struct Request<'a> {
+pub struct LoadRequest<'a> {
     /// The folder whose `.haft/config.toml` is the project's file.
     pub workspace: &'a Path,
-    /// The file to read in place of the person's own; it must exist.
+    /// The file that replaces the user's; it must exist.
     pub config_file: Option<PathBuf>,
-    /// What named that file: `--config`, unless it was a variable.
+    /// The flag or variable that named it, for messages.
     pub config_file_from: &'a str,
-    /// The text of the person's file in place of what it holds: to try a change before it is written.
+    /// A text that replaces the content of the user's file: to try a change before it is written.
     pub own_text: Option<&'a str>,
     /// Looks up a variable.
     pub environment: Environment<'a>,
@@ -34,22 +36,18 @@ pub struct Request<'a> {
     /// `HAFT_…` variables that the caller reads itself.
     pub other_variables: &'a [&'a str],
     /// Values of the command line, in its order.
-    pub flags: &'a [Flag<'a>],
-    /// Judges entries of lists: whether there is such a tool, whether a host parses.
-    pub check: Option<Check<'a>>,
-    /// Whether the person trusts a project's file with this fingerprint: only then does anything of it start.
+    pub flags: &'a [FlagValue<'a>],
+    /// Checks entries of lists: whether a tool exists, whether a host parses.
+    pub check: Option<EntryCheck<'a>>,
+    /// Whether the user trusts a project's file with this fingerprint: only then does anything of it start.
     pub trusted: Option<&'a dyn Fn(&str) -> bool>,
-    /// The one spelling of a tool's name, an alias or a pattern, so that the linter sees which entries say the same.
+    /// The canonical spelling of a tool's name, an alias or a pattern, for the linter.
     pub spelling: Option<&'a dyn Fn(&str) -> String>,
 }
 
-impl std::fmt::Debug for Request<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Request").field("workspace", &self.workspace).field("config_file", &self.config_file).finish_non_exhaustive()
-    }
-}
+haft_contract::opaque_debug!(LoadRequest<'_>: workspace = workspace, config_file = config_file);
 
-impl<'a> Request<'a> {
+impl<'a> LoadRequest<'a> {
     /// The files of this workspace and this environment; no flags.
     pub fn new(workspace: &'a Path, environment: Environment<'a>) -> Self {
         Self {
@@ -71,83 +69,87 @@ impl<'a> Request<'a> {
     }
 }
 
-/// A configuration, where it came from, and what is wrong with it.
+/// A configuration, its sources and its problems.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Loaded {
-    /// The values. Not to be used while there are errors: a file that could not be read may hold denials.
+    /// The values. Invalid while there are errors: an unreadable file may have denials.
     pub config: Config,
-    /// Where each came from.
+    /// The source of each value.
     pub provenance: Provenance,
     /// Errors and warnings, in the order of the layers.
     pub problems: Vec<Problem>,
-    /// What of the project's file waits for the person's trust; empty if it is trusted.
-    pub untrusted: Vec<Pending>,
-    /// The fingerprint of the project's file as it was read, with the files that its hooks name: what is trusted. `None` if
-    /// there is no such file, or none that can be trusted.
+    /// Parts of the project's file that wait for the user's trust; empty if it is trusted.
+    pub untrusted: Vec<PendingTrust>,
+    /// The fingerprint of the project's file with the files that its hooks name, for trust. `None` if there is no such file,
+    /// or none that can be trusted.
     pub fingerprint: Option<String>,
     /// Why the project's file cannot be trusted, if it cannot.
     pub untrustable: Option<String>,
-    /// The files of the workspace that any hook names, trusted or not, there or not: no tool may write them.
+    /// Files of the workspace that any hook names, trusted or not, existing or not: no tool may write them.
     pub hook_files: Vec<PathBuf>,
     /// The text of the files, for the report.
     pub(crate) texts: Vec<(Arc<PathBuf>, String)>,
 }
 
 impl Loaded {
-    /// What makes it unusable.
+    /// The problems that make it unusable.
     pub fn errors(&self) -> impl Iterator<Item = &Problem> {
         self.problems.iter().filter(|problem| problem.severity == Severity::Error)
     }
-    /// Adds a warning that only the whole program can give, at the last of these keys that somebody set.
+    /// Adds a warning of the caller at the last of these keys that a layer set.
     pub fn warn(&mut self, keys: &[&str], message: impl AsRef<str>, help: impl AsRef<str>) {
-        let mut set = keys.iter().rev().filter_map(|key| self.provenance.get(key)).filter(|setting| setting.source.layer != Layer::BuiltIn);
-        let source = set.next().map_or(Source::BUILT_IN, |setting| setting.source.clone());
+        let mut set =
+            keys.iter().rev().filter_map(|key| self.provenance.get(key)).filter(|setting| setting.source.layer != ConfigLayer::BuiltIn);
+        let source = set.next().map_or(SettingSource::BUILT_IN, |setting| setting.source.clone());
         self.problems.push(Problem::warning(source, message).help(help));
     }
-    /// Adds a warning that only the whole program can give, about an entry of a list.
-    pub fn warn_at(&mut self, source: Source, key: &str, message: impl AsRef<str>, help: impl AsRef<str>) {
+    /// Adds a warning of the caller about an entry of a list.
+    pub fn warn_at(&mut self, source: SettingSource, key: &str, message: impl AsRef<str>, help: impl AsRef<str>) {
         self.problems.push(Problem::warning(source, message).key(key).help(help));
     }
-    /// What the person should know.
+    /// The problems that do not stop Haft.
     pub fn warnings(&self) -> impl Iterator<Item = &Problem> {
         self.problems.iter().filter(|problem| problem.severity == Severity::Warning)
     }
 }
 
-/// Loads every layer. Whatever is wrong is a problem of the result, never a panic.
-pub fn load(request: &Request<'_>) -> Loaded {
-    let mut loading = Loading { request, found: Contents::default(), problems: Vec::new(), texts: Vec::new(), fingerprint: None };
+/// Loads every layer. Faults become problems of the result, never a panic.
+pub fn load(request: &LoadRequest<'_>) -> Loaded {
+    let mut loading =
+        LayerLoader { request, contents: LayerContents::default(), problems: Vec::new(), texts: Vec::new(), fingerprint: None };
     loading.user();
     loading.project();
     for read in [variables::environment, variables::flags] {
         let settings = read(request, &mut loading.problems);
-        loading.layer(Contents { settings, ..Contents::default() });
+        loading.layer(LayerContents { settings, ..LayerContents::default() });
     }
     loading.finish()
 }
 
-struct Loading<'r> {
-    request: &'r Request<'r>,
-    found: Contents,
+struct LayerLoader<'r> {
+    request: &'r LoadRequest<'r>,
+    contents: LayerContents,
     problems: Vec<Problem>,
     texts: Vec<(Arc<PathBuf>, String)>,
     fingerprint: Option<Result<String, String>>,
 }
 
-impl Loading<'_> {
+impl LayerLoader<'_> {
     fn user(&mut self) {
         if let Some(path) = &self.request.config_file {
             let text = self.own_text(path);
-            self.file(Layer::User, path.clone(), text, Absent::Error);
+            self.file(ConfigLayer::User, path.clone(), text, IfMissing::Error);
             return;
         }
         match paths::config_file(self.request.environment) {
             Ok(path) => {
                 let text = self.own_text(&path);
-                self.file(Layer::User, path, text, Absent::Fine);
+                self.file(ConfigLayer::User, path, text, IfMissing::Fine);
             }
-            Err(error) => self.problems.push(Problem::error(Source { layer: Layer::User, ..Source::BUILT_IN }, error.to_string())),
+            Err(error) => {
+                self.problems.push(Problem::error(SettingSource { layer: ConfigLayer::User, ..SettingSource::BUILT_IN }, error.to_string()))
+            }
         }
     }
 
@@ -159,36 +161,36 @@ impl Loading<'_> {
         let path = self.request.workspace.join(read::PROJECT_FOLDER).join(read::PROJECT_FILE);
         let text = read::read_project(self.request.workspace);
         let bytes = text.as_ref().ok().and_then(Clone::clone);
-        self.file(Layer::Project, path, text, Absent::Fine);
-        let of_project = || self.found.hooks.iter().filter(|hook| hook.source.layer == Layer::Project);
+        self.file(ConfigLayer::Project, path, text, IfMissing::Fine);
+        let of_project = || self.contents.hooks.iter().filter(|hook| hook.source.layer == ConfigLayer::Project);
         self.fingerprint = bytes.map(|text| fingerprint(&text, of_project()));
         if let Some(Err(why)) = &self.fingerprint {
-            let source = of_project().next().map_or(Source::BUILT_IN, |hook| hook.source.clone());
+            let source = of_project().next().map_or(SettingSource::BUILT_IN, |hook| hook.source.clone());
             let problem = Problem::warning(source, format!("the project's file cannot be trusted: {why}"));
             self.problems.push(problem.key("hooks").help("have its hooks name fewer and smaller files of the workspace"));
         }
     }
 
-    fn file(&mut self, layer: Layer, path: PathBuf, text: Result<Option<String>, String>, absent: Absent) {
+    fn file(&mut self, layer: ConfigLayer, path: PathBuf, text: Result<Option<String>, String>, absent: IfMissing) {
         let path = Arc::new(path);
-        let source = Source { layer, file: Some(Arc::clone(&path)), ..Source::BUILT_IN };
+        let source = SettingSource { layer, file: Some(Arc::clone(&path)), ..SettingSource::BUILT_IN };
         match (text, absent) {
-            (Ok(Some(text)), _) => self.text(layer, path, read::without_mark(&text).0.to_owned()),
-            (Ok(None), Absent::Fine) => {}
-            (Ok(None), Absent::Error) => {
+            (Ok(Some(text)), _) => self.text(layer, path, read::without_bom(&text).0.to_owned()),
+            (Ok(None), IfMissing::Fine) => {}
+            (Ok(None), IfMissing::Error) => {
                 let from = self.request.config_file_from;
                 let problem = Problem::error(source, format!("the file that {from} names does not exist"));
                 self.problems.push(problem.help(format!("correct the path, or leave {from} out")));
             }
             (Err(why), _) => {
                 let problem = Problem::error(source, format!("the configuration file cannot be read: {why}"));
-                self.problems.push(problem.help("Haft does not run without what the file may deny: put it right, or move it away"));
+                self.problems.push(problem.help("Haft does not run without the file's denials: fix it, or move it away"));
             }
         }
     }
 
-    fn text(&mut self, layer: Layer, path: Arc<PathBuf>, text: String) {
-        let origin = Origin::file(layer, Arc::clone(&path), &text);
+    fn text(&mut self, layer: ConfigLayer, path: Arc<PathBuf>, text: String) {
+        let origin = SourceText::file(layer, Arc::clone(&path), &text);
         let mut decoder = Decoder { origin: &origin, home: self.request.home(), check: self.request.check, problems: Problems::default() };
         let contents = document::contents(&text, &mut decoder);
         self.problems.extend(decoder.problems.finish(origin.whole()));
@@ -196,29 +198,29 @@ impl Loading<'_> {
         self.texts.push((path, text));
     }
 
-    /// Adds what a layer says; layers come weakest first.
-    fn layer(&mut self, mut contents: Contents) {
+    /// Adds the contents of a layer; layers come weakest first.
+    fn layer(&mut self, mut contents: LayerContents) {
         let (workspace, home) = (self.request.workspace, self.request.home());
-        contents.hooks.iter_mut().for_each(|hook| hook.look_around(workspace, home.as_deref()));
-        self.problems.extend(contents.hooks.iter().flat_map(|hook| doubtful(hook, workspace)));
-        self.found.settings.extend(presets::expand(contents.settings, &mut self.problems));
-        self.found.names.extend(contents.names);
-        self.found.hooks.extend(contents.hooks);
+        contents.hooks.iter_mut().for_each(|hook| hook.find_files(workspace, home.as_deref()));
+        self.problems.extend(contents.hooks.iter().flat_map(|hook| report_unprotected(hook, workspace)));
+        self.contents.settings.extend(presets::expand(contents.settings, &mut self.problems));
+        self.contents.tables.extend(contents.tables);
+        self.contents.hooks.extend(contents.hooks);
     }
 
     fn finish(mut self) -> Loaded {
-        let uses = Uses::of(&self.found);
-        let hook_files = self.found.hooks.iter().flat_map(|hook| hook.files.iter().chain(&hook.missing)).cloned().collect();
+        let uses = GroupUses::new(&self.contents);
+        let hook_files = self.contents.hooks.iter().flat_map(|hook| hook.files.iter().chain(&hook.missing)).cloned().collect();
         let untrusted = self.withhold();
         let check = self.request.check;
         let (mut errors, mut widenings, mut oddities) = (Problems::default(), Problems::default(), Problems::default());
-        let provenance = merge(self.found, &mut widenings);
-        uses.judge(&provenance, check, &mut errors);
-        groups::judge(&provenance, check, &mut errors);
-        whole(&provenance, &mut errors);
-        models::judge(&provenance, &mut errors);
+        let provenance = merge(self.contents, &mut widenings);
+        uses.check(&provenance, check, &mut errors);
+        groups::check(&provenance, check, &mut errors);
+        check_loop_guard(&provenance, &mut errors);
+        models::check(&provenance, &mut errors);
         lint::lint(&provenance, self.request.spelling, &mut oddities);
-        self.problems.extend(errors.finish(Source::BUILT_IN));
+        self.problems.extend(errors.finish(SettingSource::BUILT_IN));
         self.problems.extend(widenings.finish_warnings().into_iter().chain(oddities.finish_warnings()));
         self.problems.extend(unusable_roots(&provenance, self.request));
         self.problems.sort_by_key(|problem| (problem.source.layer, problem.source.line, problem.source.column));
@@ -230,35 +232,35 @@ impl Loading<'_> {
         Loaded { config: Config::from(&provenance), provenance, problems, untrusted, fingerprint, untrustable, hook_files, texts }
     }
 
-    /// Takes away what only trust would start, and says so.
-    fn withhold(&mut self) -> Vec<Pending> {
+    /// Removes the hooks of an untrusted project, and reports them.
+    fn withhold(&mut self) -> Vec<PendingTrust> {
         if self.is_trusted() {
             return Vec::new();
         }
-        let of_project = |hook: &mut Hook| hook.source.layer == Layer::Project;
-        let withheld: Vec<Hook> = self.found.hooks.extract_if(.., of_project).collect();
+        let is_project = |hook: &mut HookSettings| hook.source.layer == ConfigLayer::Project;
+        let withheld: Vec<HookSettings> = self.contents.hooks.extract_if(.., is_project).collect();
         self.problems.extend(withheld.iter().map(not_run));
         let workspace = self.request.workspace;
-        withheld.iter().map(|hook| Pending::hook(hook, workspace)).collect()
+        withheld.iter().map(|hook| PendingTrust::hook(hook, workspace)).collect()
     }
 
-    /// Whether the person trusts the very content that was read.
+    /// Whether the user trusts the content that was read.
     fn is_trusted(&self) -> bool {
         match (self.request.trusted, &self.fingerprint) {
-            (Some(judge), Some(Ok(fingerprint))) => judge(fingerprint),
+            (Some(trusts), Some(Ok(fingerprint))) => trusts(fingerprint),
             _ => false,
         }
     }
 }
 
 #[derive(Clone, Copy)]
-enum Absent {
+enum IfMissing {
     Fine,
     Error,
 }
 
-/// What only shows when all layers are together.
-fn whole(provenance: &Provenance, problems: &mut Problems) {
+/// Checks that the thresholds of the loop guard increase.
+fn check_loop_guard(provenance: &Provenance, problems: &mut Problems) {
     for (lower, upper) in [("guards.loop_note", "guards.loop_block"), ("guards.loop_block", "guards.loop_stop")] {
         if let Some(problem) = not_increasing(provenance, lower, upper) {
             problems.add(|| problem);
@@ -266,26 +268,26 @@ fn whole(provenance: &Provenance, problems: &mut Problems) {
     }
 }
 
-/// Folders that hold once all layers are together, and cannot be opened: a tool's files may be there.
-fn unusable_roots(provenance: &Provenance, request: &Request<'_>) -> Vec<Problem> {
+/// Reports folders that cannot be opened.
+fn unusable_roots(provenance: &Provenance, request: &LoadRequest<'_>) -> Vec<Problem> {
     const KEY: &str = "workspace.roots";
     let Some(check) = request.check else { return Vec::new() };
-    let judged = |root: &Sourced<Root>| {
-        let Complaint { message, help } = check(ListOf::Folders, root.value.path.to_str()?).err()?;
+    let check_root = |root: &Sourced<RootSetting>| {
+        let EntryFault { message, help } = check(ListKind::Folders, root.value.path.to_str()?).err()?;
         let path = quoted(&root.value.path.to_string_lossy());
         let help = help.unwrap_or_else(|| "correct it, or remove it from the list".into());
         Some(Problem::error(root.source.clone(), format!("'{KEY}' holds {path}: {message}")).key(KEY).help(help))
     };
-    provenance.roots(KEY).iter().filter_map(judged).collect()
+    provenance.value(KEY).roots().iter().filter_map(check_root).collect()
 }
 
 fn not_increasing(provenance: &Provenance, lower: &str, upper: &str) -> Option<Problem> {
     let (low, high) = (provenance.get(lower)?, provenance.get(upper)?);
-    let (Value::Count(below), Value::Count(above)) = (&low.value, &high.value) else { return None };
+    let (below, above) = (low.value.as_count()?, high.value.as_count()?);
     if below < above {
         return None;
     }
-    // The stronger layer is the one that was written last.
+    // The stronger layer was written last.
     let late = if low.source.layer > high.source.layer { low } else { high };
     let message = format!("'{upper}' ({above}, {}) must be greater than '{lower}' ({below}, {})", high.source, low.source);
     Some(Problem::error(late.source.clone(), message).key(late.key.path).help("note < block < stop: change one of the two"))

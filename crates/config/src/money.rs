@@ -1,11 +1,11 @@
-//! Amounts of money: decimals in the file, whole millionths in the program, because fractions of two do not add up.
+//! Amounts of money: decimals in the file, whole millionths in memory, because binary fractions are not exact.
 
 use std::fmt;
 
 use toml::de::DeValue;
 
 use crate::decode::{Decoder, Node};
-use crate::text::quoted;
+use crate::problem::quoted;
 
 /// The largest amount that a key takes, in whole units.
 pub(crate) const MOST: i64 = 1_000_000;
@@ -18,55 +18,55 @@ pub(crate) struct Money(pub(crate) i64);
 
 /// Why a number is not an amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fault {
-    /// It is no number at all.
+enum MoneyFault {
+    /// Not a number.
     NotANumber,
-    /// It is below nothing, beyond all bounds, or no finite number.
+    /// Negative, too large, or not finite.
     OutOfRange,
-    /// It has more decimals than are kept.
+    /// More than six decimals.
     TooFine,
 }
 
 impl Money {
-    /// The amount that a value of a file holds, to the last decimal.
-    fn read(value: &DeValue<'_>) -> Result<Self, Fault> {
+    /// The exact amount of a TOML value.
+    fn read(value: &DeValue<'_>) -> Result<Self, MoneyFault> {
         match value {
             DeValue::Integer(number) => {
-                let whole = i64::from_str_radix(number.as_str(), number.radix()).map_err(|_| Fault::OutOfRange)?;
+                let whole = i64::from_str_radix(number.as_str(), number.radix()).map_err(|_| MoneyFault::OutOfRange)?;
                 Self::bounded(whole, 0)
             }
             DeValue::Float(number) => Self::decimal(number.as_str()),
-            _ => Err(Fault::NotANumber),
+            _ => Err(MoneyFault::NotANumber),
         }
     }
 
-    /// Digits, a point and digits. An exponent is understood as far as a float with it has a short form without.
-    fn decimal(text: &str) -> Result<Self, Fault> {
+    /// Digits, a point and digits; an exponent if the float has a short form without one.
+    fn decimal(text: &str) -> Result<Self, MoneyFault> {
         let plain = match text.parse::<f64>() {
             Ok(number) if text.contains(['e', 'E']) && number.is_finite() => format!("{number}"),
             Ok(number) if number.is_finite() => text.trim_start_matches('+').to_owned(),
-            _ => return Err(Fault::OutOfRange),
+            _ => return Err(MoneyFault::OutOfRange),
         };
         let (whole, fraction) = plain.split_once('.').unwrap_or((&plain, ""));
         let fraction = fraction.trim_end_matches('0');
         if fraction.len() > MOST_DECIMALS {
-            return Err(Fault::TooFine);
+            return Err(MoneyFault::TooFine);
         }
-        // Nothing with a sign is nothing too; the sign of all else is the sign of the whole.
+        // A negative zero is zero.
         let below = whole.starts_with('-') && plain.bytes().any(|byte| matches!(byte, b'1'..=b'9'));
-        let whole = whole.trim_start_matches('-').parse().map_err(|_| Fault::OutOfRange)?;
-        let fraction = format!("{fraction:0<MOST_DECIMALS$}").parse().map_err(|_| Fault::OutOfRange)?;
-        if below { Err(Fault::OutOfRange) } else { Self::bounded(whole, fraction) }
+        let whole = whole.trim_start_matches('-').parse().map_err(|_| MoneyFault::OutOfRange)?;
+        let fraction = format!("{fraction:0<MOST_DECIMALS$}").parse().map_err(|_| MoneyFault::OutOfRange)?;
+        if below { Err(MoneyFault::OutOfRange) } else { Self::bounded(whole, fraction) }
     }
 
-    fn bounded(whole: i64, fraction: i64) -> Result<Self, Fault> {
+    fn bounded(whole: i64, fraction: i64) -> Result<Self, MoneyFault> {
         let within = (0..MOST).contains(&whole) || (whole, fraction) == (MOST, 0);
-        if within { Ok(Self(whole * MICROS + fraction)) } else { Err(Fault::OutOfRange) }
+        if within { Ok(Self(whole * MICROS + fraction)) } else { Err(MoneyFault::OutOfRange) }
     }
 }
 
 impl fmt::Display for Money {
-    /// As a person would write it: `3`, `0.25`.
+    /// The shortest form: `3`, `0.25`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (whole, fraction) = (self.0 / MICROS, self.0 % MICROS);
         if fraction == 0 {
@@ -77,7 +77,7 @@ impl fmt::Display for Money {
 }
 
 impl Decoder<'_> {
-    /// The amount in millionths; `None` after a problem was noted.
+    /// The amount in millionths; `None` after a problem was reported.
     pub(crate) fn money(&mut self, path: &str, node: &Node<'_>) -> Option<i64> {
         let range = format!("a number from 0 to {MOST}, with at most {MOST_DECIMALS} decimals");
         let fault = match Money::read(node.get_ref()) {
@@ -85,12 +85,12 @@ impl Decoder<'_> {
             Err(fault) => fault,
         };
         let what = match fault {
-            Fault::NotANumber => {
+            MoneyFault::NotANumber => {
                 self.wrong_type(path, node, "an amount of money", &format!("{range}, without quotes and without a currency"));
                 return None;
             }
-            Fault::OutOfRange => "is out of range",
-            Fault::TooFine => "has too many decimals",
+            MoneyFault::OutOfRange => "is out of range",
+            MoneyFault::TooFine => "has too many decimals",
         };
         self.refuse(path, node, format!("'{path}' is {}, which {what}", quoted(&written(node.get_ref()))), format!("use {range}"));
         None
@@ -109,7 +109,7 @@ fn written(value: &DeValue<'_>) -> String {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<(i64, String), Fault> {
+    fn read(text: &str) -> Result<(i64, String), MoneyFault> {
         let value = DeValue::parse(text).unwrap();
         Money::read(value.get_ref()).map(|money| (money.0, money.to_string()))
     }
@@ -138,8 +138,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_amount_is_refused() {
-        use Fault::{NotANumber, OutOfRange, TooFine};
+    fn invalid_amounts_are_refused() {
+        use MoneyFault::{NotANumber, OutOfRange, TooFine};
         for (text, fault) in [
             ("-1", OutOfRange),
             ("-0.5", OutOfRange),

@@ -1,4 +1,4 @@
-//! Where the person's file and Haft's data are.
+//! Paths of the user's file and of Haft's data.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -18,17 +18,17 @@ pub enum PathsError {
         /// What it holds.
         value: PathBuf,
     },
-    /// No variable says where it is.
+    /// No variable names it.
     #[error("cannot tell where {what} belongs, because HOME is not set: set HOME or {variable}")]
     Unknown {
         /// What was looked for.
         what: &'static str,
-        /// The variable that says it directly.
+        /// The variable that names it directly.
         variable: &'static str,
     },
 }
 
-/// The person's configuration file: `XDG_CONFIG_HOME` counts, then `HOME`.
+/// The user's configuration file: `XDG_CONFIG_HOME` counts, then `HOME`.
 pub fn config_file(environment: Environment<'_>) -> Result<PathBuf, PathsError> {
     let base = match absolute(environment, "XDG_CONFIG_HOME")? {
         Some(folder) => folder,
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_says_which_variable_to_set() {
+    fn unusable_paths_name_the_variable_to_set() {
         for (variables, message) in [
             (&[][..], "cannot tell where the configuration belongs, because HOME is not set: set HOME or XDG_CONFIG_HOME"),
             (&[("XDG_CONFIG_HOME", "/c")], "cannot tell where Haft's data belongs, because HOME is not set: set HOME or HAFT_HOME"),

@@ -3,10 +3,10 @@
 
 use crate::decode::Decoder;
 use crate::document;
-use crate::origin::Origin;
 use crate::problem::{Problem, Problems};
 use crate::provenance::Setting;
-use crate::{Layer, Value};
+use crate::source_text::SourceText;
+use crate::{ConfigLayer, ConfigValue};
 
 /// The key that names a preset.
 const KEY: &str = "preset";
@@ -31,15 +31,15 @@ pub(crate) fn expand(layer: Vec<Setting>, problems: &mut Vec<Problem>) -> Vec<Se
     let named = layer.iter().filter(|setting| setting.key.path == KEY);
     let mut all: Vec<Setting> = named.flat_map(|preset| parts(preset, problems)).collect();
     all.retain(|part| !layer.iter().any(|own| own.path == part.path));
-    // A project's preset is there for its parts alone: which of them hold is decided key by key.
-    all.extend(layer.into_iter().filter(|setting| setting.key.path != KEY || setting.source.layer != Layer::Project));
+    // Only the parts of a project's preset count: they are merged key by key.
+    all.extend(layer.into_iter().filter(|setting| setting.key.path != KEY || setting.source.layer != ConfigLayer::Project));
     all
 }
 
 fn parts(preset: &Setting, problems: &mut Vec<Problem>) -> Vec<Setting> {
-    let Value::Choice(wanted) = preset.value else { return Vec::new() };
+    let ConfigValue::Choice(wanted) = preset.value else { return Vec::new() };
     let Some((name, text)) = presets().find(|(name, _)| *name == wanted) else { return Vec::new() };
-    let origin = Origin::preset(name, &preset.source);
+    let origin = SourceText::preset(name, &preset.source);
     let mut decoder = Decoder { origin: &origin, home: None, check: None, problems: Problems::default() };
     let settings = document::contents(text, &mut decoder).settings;
     problems.extend(decoder.problems.finish(origin.whole()));

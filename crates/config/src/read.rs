@@ -1,12 +1,12 @@
 //! Reading a configuration file: a regular file, of a sane size, in UTF-8.
 
-#![allow(clippy::disallowed_types, reason = "the bans are for tools: this reads what the person configured, before any tool runs")]
+#![allow(clippy::disallowed_types, reason = "the bans are for tools: this reads the configuration, before any tool runs")]
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-/// Larger than any configuration that a person writes.
+/// Larger files are refused.
 pub(crate) const MAX_BYTES: u64 = 1 << 20;
 
 /// The folder of a project's file in the workspace.
@@ -14,7 +14,7 @@ pub(crate) const PROJECT_FOLDER: &str = ".haft";
 /// A project's file, in that folder.
 pub(crate) const PROJECT_FILE: &str = "config.toml";
 
-/// The text of the person's file, which may be a link; `None` if there is none.
+/// The text of the user's file, which may be a link; `None` if there is none.
 pub(crate) fn read(path: &Path) -> Result<Option<String>, String> {
     match open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound && is_link(path) => Err("it is a symbolic link to nothing".into()),
@@ -22,8 +22,8 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, String> {
     }
 }
 
-/// The text of a project's file; `None` if there is none. Whoever made the project must not choose what is read: a link
-/// could lead to a private file, whose lines a report would then show.
+/// The text of a project's file; `None` if there is none. Links are refused: one could lead to a private file, whose lines
+/// a report would then show.
 pub(crate) fn read_project(workspace: &Path) -> Result<Option<String>, String> {
     let folder = workspace.join(PROJECT_FOLDER);
     let links = [(folder.clone(), "its folder"), (folder.join(PROJECT_FILE), "it")];
@@ -52,7 +52,7 @@ fn regular(opened: std::io::Result<File>) -> Result<Option<File>, String> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.to_string()),
     };
-    // Judged on the open file, so that nothing can take its place in between.
+    // Checked on the open file, so that nothing can replace it in between.
     let kind = file.metadata().map_err(|error| error.to_string())?.file_type();
     if !kind.is_file() {
         return Err(format!("it is {}, not a file", if kind.is_dir() { "a folder" } else { "a pipe, a socket or a device" }));
@@ -72,19 +72,19 @@ fn contents(file: File) -> Result<String, String> {
 }
 
 /// The text after a byte order mark, and whether there was one.
-pub(crate) fn without_mark(text: &str) -> (&str, bool) {
+pub(crate) fn without_bom(text: &str) -> (&str, bool) {
     text.strip_prefix('\u{feff}').map_or((text, false), |rest| (rest, true))
 }
 
 #[cfg(unix)]
 fn open(path: &Path) -> std::io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
-    // A pipe without a writer would otherwise be waited for.
+    // Opening a pipe without a writer would block.
     let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
-/// The file in a folder, neither of them a link: one that was put there after the look is not followed either.
+/// Opens the file in a folder without following links, also if one was created after the check.
 #[cfg(unix)]
 fn open_unlinked(folder: &Path) -> std::io::Result<File> {
     use rustix::fs::{CWD, Mode, OFlags, openat};

@@ -1,15 +1,15 @@
-//! Problems as people read them: what, where, the line itself, and what to do; and as JSON.
+//! Renders problems: message, place, source line and advice; or JSON.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
-use crate::{Layer, Loaded, Problem, Severity};
+use crate::{ConfigLayer, Loaded, Problem, Severity};
 
 /// Whether the report has colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Look {
+pub enum ReportStyle {
     /// Text alone.
     #[default]
     Plain,
@@ -17,15 +17,15 @@ pub enum Look {
     Styled,
 }
 
-/// A longer line says nothing to a reader.
+/// Longer lines are not shown.
 const MAX_LINE_BYTES: usize = 1000;
 
 impl Loaded {
     /// Every problem in the form of a compiler's message, one blank line between; empty if there is none.
-    pub fn report(&self, look: Look, width: usize) -> String {
+    pub fn report(&self, look: ReportStyle, width: usize) -> String {
         let renderer = match look {
-            Look::Plain => Renderer::plain(),
-            Look::Styled => Renderer::styled(),
+            ReportStyle::Plain => Renderer::plain(),
+            ReportStyle::Styled => Renderer::styled(),
         }
         .term_width(width);
         let parts: Vec<_> = self.problems.iter().map(|problem| renderer.render(&self.groups(problem)) + "\n").collect();
@@ -38,8 +38,8 @@ impl Loaded {
             Severity::Warning => Level::WARNING,
         };
         let mut what = Group::with_title(level.primary_title(problem.message.as_str()));
-        if let Some(place) = self.place(problem) {
-            what = what.element(place);
+        if let Some(snippet) = self.snippet(problem) {
+            what = what.element(snippet);
         } else if let Some(origin) = origin(problem) {
             what = what.element(origin);
         }
@@ -48,7 +48,7 @@ impl Loaded {
     }
 
     /// The line with the faulty part marked.
-    fn place<'p>(&'p self, problem: &'p Problem) -> Option<Snippet<'p, annotate_snippets::Annotation<'p>>> {
+    fn snippet<'p>(&'p self, problem: &'p Problem) -> Option<Snippet<'p, annotate_snippets::Annotation<'p>>> {
         let file = problem.source.file.as_ref()?;
         let line_number = usize::try_from(problem.source.line?).ok()?;
         let text = &self.texts.iter().find(|(path, _)| path == file)?.1;
@@ -65,10 +65,10 @@ fn origin(problem: &Problem) -> Option<Origin<'_>> {
     Some(origin.line(usize::try_from(line).ok()?).char_column(usize::try_from(column).ok()?))
 }
 
-/// The file, or what stands in its place.
+/// The file, the variable or the flag.
 fn path_of(problem: &Problem) -> Option<Cow<'_, str>> {
     match (&problem.source.name, &problem.source.file) {
-        (Some(name), _) if problem.source.layer == Layer::Flag => Some(format!("command line: {name}").into()),
+        (Some(name), _) if problem.source.layer == ConfigLayer::Flag => Some(format!("command line: {name}").into()),
         (Some(name), _) => Some(format!("environment: {name}").into()),
         (None, file) => file.as_ref().map(|file| file.to_string_lossy()),
     }

@@ -1,12 +1,12 @@
-//! Changing the person's own file: rules and agents, so that everything else in it stays as it was written.
+//! Changes rules and agents in the user's file; the rest stays as it is written.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::ListOf;
-use crate::decode::{Complaint, MAX_TEXT_BYTES};
-use crate::shape::shape;
-use crate::text::quoted;
+use crate::ListKind;
+use crate::decode::{EntryFault, MAX_TEXT_BYTES};
+use crate::entry_syntax::check_syntax;
+use crate::problem::quoted;
 
 mod agent;
 mod array;
@@ -19,7 +19,7 @@ mod tables;
 pub use self::agent::AgentEdit;
 pub use self::own::{OwnFile, Replaced};
 
-/// What saving did.
+/// The result of saving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Saved {
     /// The rules are in the file now.
@@ -32,56 +32,56 @@ pub enum Saved {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SaveError {
-    /// The rule itself cannot be one.
+    /// The rule is invalid.
     #[error("the rule {rule} cannot be saved: {why}")]
     Rule {
         /// The rule, quoted and short.
         rule: String,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
-    /// The file is there, and cannot be read or is not for changing.
-    #[error("nothing was saved, because '{}' cannot be used: {why}; put the file right, or make the change by hand", .file.display())]
+    /// The file exists, and cannot be read or changed.
+    #[error("nothing was saved, because '{}' cannot be used: {why}; fix the file, or make the change by hand", .file.display())]
     Unusable {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
-    /// The file is no TOML.
+    /// The file is not valid TOML.
     #[error("nothing was saved, because '{}' is not valid TOML in line {line}: {why}; `haft config check` shows the place: correct it and try again", .file.display())]
     Malformed {
         /// The file.
         file: PathBuf,
         /// The line, counted from 1.
         line: usize,
-        /// What is wrong there.
+        /// The fault.
         why: String,
     },
-    /// What should hold the change is something else.
+    /// A key has another type than the change needs.
     #[error("nothing was saved, because '{key}' in '{}' is not {expected}; `haft config check` shows the place: correct it and try again", .file.display())]
     WrongType {
         /// The file.
         file: PathBuf,
         /// The key.
         key: String,
-        /// What it must be.
+        /// The type it must have.
         expected: &'static str,
     },
-    /// Somebody changed the file after it was read.
+    /// The file has changed since it was read.
     #[error("nothing was saved, because '{}' was changed meanwhile; look at it, and try again", .file.display())]
     Changed {
         /// The file.
         file: PathBuf,
     },
-    /// Another process is saving, and does not finish.
+    /// Another process holds the lock.
     #[error("nothing was saved, because another process keeps '{}' locked; try again when it has ended", .file.display())]
     Busy {
         /// The lock.
         file: PathBuf,
     },
     /// The file cannot be written.
-    #[error("nothing was saved, because '{}' cannot be written: {source}; make room or correct the permissions, and try again", .file.display())]
+    #[error("nothing was saved, because '{}' cannot be written: {source}; free disk space or correct the permissions, and try again", .file.display())]
     Write {
         /// The file or folder.
         file: PathBuf,
@@ -90,21 +90,27 @@ pub enum SaveError {
     },
 }
 
-/// Longer than any other process takes that saves something.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Appends rules to `rules.allow` of the person's file: all of them at once, or none. Comments, order and formatting stay; a
-/// file that is missing is made, private to the person; a link stays a link. Several processes may do so at once.
-pub fn save_rules<R: AsRef<str>>(file: &Path, rules: &[R]) -> Result<Saved, SaveError> {
-    let rules: Vec<&str> = rules.iter().map(AsRef::as_ref).collect();
-    save_within(PATIENCE, file, &rules)
+impl SaveError {
+    fn wrong_type(file: &Path, key: &str, expected: &'static str) -> Self {
+        Self::WrongType { file: file.to_owned(), key: key.to_owned(), expected }
+    }
 }
 
-fn save_within(patience: Duration, file: &Path, rules: &[&str]) -> Result<Saved, SaveError> {
+/// How long to wait for the lock.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Appends rules to `rules.allow` of the user's file: all of them at once, or none. Comments, order and formatting stay; a
+/// missing file is created, private to the user; a link stays a link. Safe with several processes.
+pub fn save_rules<R: AsRef<str>>(file: &Path, rules: &[R]) -> Result<Saved, SaveError> {
+    let rules: Vec<&str> = rules.iter().map(AsRef::as_ref).collect();
+    save_within(LOCK_TIMEOUT, file, &rules)
+}
+
+fn save_within(timeout: Duration, file: &Path, rules: &[&str]) -> Result<Saved, SaveError> {
     rules.iter().try_for_each(|rule| fit(rule))?;
     let file = file::target(file)?;
     file::make_folder(&file)?;
-    let lock = file::lock(&file, patience)?;
+    let lock = file::lock(&file, timeout)?;
     let text = file::read(&file)?.unwrap_or_default();
     let Some(changed) = rules::with_rules(&file, &text, rules)? else { return Ok(Saved::AlreadyThere) };
     file::replace(&file, &changed)?;
@@ -113,13 +119,13 @@ fn save_within(patience: Duration, file: &Path, rules: &[&str]) -> Result<Saved,
 }
 
 fn fit(rule: &str) -> Result<(), SaveError> {
-    let why = match shape(ListOf::RulesAllow, rule) {
+    let why = match check_syntax(ListKind::RulesAllow, rule) {
         _ if rule.trim().is_empty() => "it is empty".to_owned(),
         _ if rule.len() > MAX_TEXT_BYTES => format!("it is longer than {MAX_TEXT_BYTES} bytes"),
-        Err(Complaint { message, .. }) => message,
+        Err(EntryFault { message, .. }) => message,
         Ok(()) => return Ok(()),
     };
-    let rule = haft_contract::visible::line(&quoted(rule)).into_owned();
+    let rule = haft_text::display::escape_line(&quoted(rule)).into_owned();
     Err(SaveError::Rule { rule, why })
 }
 
@@ -128,14 +134,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lock_that_is_never_released_is_told() {
+    fn a_lock_that_is_never_released_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("config.toml");
-        let held = file::lock(&file, PATIENCE).unwrap();
-        let told = save_within(Duration::from_millis(1), &file, &["exec(ls)"]).unwrap_err().to_string();
+        let held = file::lock(&file, LOCK_TIMEOUT).unwrap();
+        let error = save_within(Duration::from_millis(1), &file, &["exec(ls)"]).unwrap_err().to_string();
         let lock = folder.path().join(".config.toml.lock");
         assert_eq!(
-            told,
+            error,
             format!("nothing was saved, because another process keeps '{}' locked; try again when it has ended", lock.display())
         );
         drop(held);

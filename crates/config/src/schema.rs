@@ -6,8 +6,8 @@ use serde_json::{Value as Json, json};
 use crate::exec::aliases;
 use crate::hooks::MAX_HOOKS;
 use crate::key::{ANY, EACH};
-use crate::names::{MAX_NAME_LETTERS, MAX_NAMES};
-use crate::{KEYS, Key, Kind, Status, Value, money};
+use crate::table_names::{MAX_NAME_CHARS, MAX_NAMES};
+use crate::{ConfigKey, ConfigValue, KEYS, ValueKind, money};
 
 /// JSON Schema (draft 2020-12) of a configuration file.
 pub fn schema() -> Json {
@@ -25,7 +25,7 @@ fn table() -> Json {
 }
 
 /// Puts a key at its path beneath a table, making the tables on the way.
-fn insert(at: &mut Json, path: &[&str], key: &Key) {
+fn insert(at: &mut Json, path: &[&str], key: &ConfigKey) {
     let Some((first, rest)) = path.split_first() else { return };
     let property = if *first == ANY { chosen(at) } else { &mut at["properties"][*first] };
     match rest {
@@ -43,7 +43,7 @@ fn insert(at: &mut Json, path: &[&str], key: &Key) {
 
 /// What stands under each chosen name of a table.
 fn chosen(at: &mut Json) -> &mut Json {
-    at["propertyNames"] = json!({ "minLength": 1, "maxLength": MAX_NAME_LETTERS });
+    at["propertyNames"] = json!({ "minLength": 1, "maxLength": MAX_NAME_CHARS });
     at["maxProperties"] = json!(MAX_NAMES);
     if at["additionalProperties"].is_boolean() {
         at["additionalProperties"] = Json::Null;
@@ -58,37 +58,29 @@ fn hooks() -> Json {
     json!({ "type": "array", "maxItems": MAX_HOOKS, "items": items })
 }
 
-fn leaf(key: &Key) -> Json {
+fn leaf(key: &ConfigKey) -> Json {
     let mut schema = of_kind(key);
-    schema["description"] = json!(described(key));
-    if !matches!(key.default, Value::Unset | Value::Lists(_) | Value::Texts(_)) {
+    schema["description"] = json!(key.doc);
+    if !matches!(key.default, ConfigValue::Unset | ConfigValue::Lists(_) | ConfigValue::Texts(_)) {
         schema["default"] = json!(key.default);
     }
     schema
 }
 
-fn described(key: &Key) -> String {
-    match (key.status, key.is_authority()) {
-        (Status::Now, _) => key.doc.to_owned(),
-        (Status::Later, true) => format!("{} Not enforced by this version yet: using it is an error.", key.doc),
-        (Status::Later, false) => format!("{} Not used by this version yet.", key.doc),
-    }
-}
-
-fn of_kind(key: &Key) -> Json {
+fn of_kind(key: &ConfigKey) -> Json {
     match key.kind {
-        Kind::Access => json!({ "enum": [Access::ReadOnly, Access::WorkspaceWrite, Access::FullAccess] }),
-        Kind::Choice(words) => {
-            json!({ "enum": words.iter().copied().chain(aliases(key.path).map(|(theirs, _)| theirs)).collect::<Vec<_>>() })
+        ValueKind::Access => json!({ "enum": [Access::ReadOnly, Access::WorkspaceWrite, Access::FullAccess] }),
+        ValueKind::Choice(words) => {
+            json!({ "enum": words.iter().copied().chain(aliases(key.path).iter().map(|(theirs, _)| *theirs)).collect::<Vec<_>>() })
         }
-        Kind::Flag => json!({ "type": "boolean" }),
-        Kind::Count(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
-        Kind::Signed(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
-        Kind::Size(least, most) => size(least, most),
-        Kind::Money => json!({ "type": "number", "minimum": 0, "maximum": money::MOST }),
-        Kind::Text | Kind::Profile => json!({ "type": "string", "minLength": 1 }),
-        Kind::List(_) => json!({ "type": "array", "items": { "type": "string", "minLength": 1 } }),
-        Kind::Roots => json!({ "type": "array", "items": root() }),
+        ValueKind::Flag => json!({ "type": "boolean" }),
+        ValueKind::Count(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
+        ValueKind::Signed(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
+        ValueKind::Size(least, most) => size(least, most),
+        ValueKind::Money => json!({ "type": "number", "minimum": 0, "maximum": money::MOST }),
+        ValueKind::Text | ValueKind::Profile => json!({ "type": "string", "minLength": 1 }),
+        ValueKind::List(_) => json!({ "type": "array", "items": { "type": "string", "minLength": 1 } }),
+        ValueKind::Roots => json!({ "type": "array", "items": root() }),
     }
 }
 

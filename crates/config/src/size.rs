@@ -1,13 +1,13 @@
-//! Amounts of bytes: `2GB` in the file, whole bytes in the program.
+//! Amounts of bytes: `2GB` in the file, bytes in memory.
 
 use std::fmt;
 
 use toml::de::DeValue;
 
 use crate::decode::{Decoder, Node};
-use crate::text::quoted;
+use crate::problem::quoted;
 
-/// The units, the largest first; of two that say the same, the first is shown.
+/// The units, the largest first.
 const UNITS: &[(&str, u64)] = &[
     ("TiB", 1 << 40),
     ("TB", 1_000_000_000_000),
@@ -25,7 +25,7 @@ const UNITS: &[(&str, u64)] = &[
 pub(crate) struct Size(pub(crate) u64);
 
 impl Size {
-    /// The amount that a value of a file holds; nothing if it is none, or beyond all numbers.
+    /// The amount of a TOML value; `None` if it is invalid or too large.
     fn read(value: &DeValue<'_>) -> Option<Self> {
         match value {
             DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix()).ok().map(Self),
@@ -34,10 +34,10 @@ impl Size {
         }
     }
 
-    /// A whole number and a unit, in any case of letters; without a unit it is bytes.
+    /// A whole number and a unit in any case; without a unit it is bytes.
     fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
-        let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+        let end = text.find(|ch: char| !ch.is_ascii_digit()).unwrap_or(text.len());
         let (digits, unit) = (&text[..end], text[end..].trim_start());
         let known = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(if unit.is_empty() { "B" } else { unit }));
         digits.parse::<u64>().ok()?.checked_mul(known?.1).map(Self)
@@ -45,7 +45,7 @@ impl Size {
 }
 
 impl fmt::Display for Size {
-    /// As a person would write it: `2GB`, `512MiB`.
+    /// With the largest unit that divides it: `2GB`, `512MiB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match UNITS.iter().find(|(_, bytes)| self.0 >= *bytes && self.0.is_multiple_of(*bytes)) {
             Some((unit, bytes)) => write!(f, "{}{unit}", self.0 / bytes),
@@ -55,7 +55,7 @@ impl fmt::Display for Size {
 }
 
 impl Decoder<'_> {
-    /// The amount in bytes; `None` after a problem was noted.
+    /// The amount in bytes; `None` after a problem was reported.
     pub(crate) fn size(&mut self, path: &str, least: u64, most: u64, node: &Node<'_>) -> Option<u64> {
         let range = format!("from \"{}\" to \"{}\"", Size(least), Size(most));
         let example = format!("a whole number with a unit, such as \"512MB\", \"2GB\" or \"1GiB\", {range}");
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_size_is_none() {
+    fn invalid_sizes_are_none() {
         for text in ["", "GB", "-1GB", "1.5GB", "2 gigs", "2GBx", "99999999999999999999", "18446744073709551615GB", "٣GB"] {
             assert_eq!(Size::parse(text), None, "{text}");
         }

@@ -1,4 +1,4 @@
-//! Where a value came from.
+//! Sources of values.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,10 +10,10 @@ use serde::{Serialize, Serializer};
 /// One layer of configuration, weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Layer {
-    /// What holds without any file.
+pub enum ConfigLayer {
+    /// The defaults.
     BuiltIn,
-    /// The person's own file, or the one that `--config` names.
+    /// The user's file, or the one that `--config` names.
     User,
     /// The file in the workspace.
     Project,
@@ -23,13 +23,13 @@ pub enum Layer {
     Flag,
 }
 
-/// Where a value came from.
+/// The source of a value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Source {
+pub struct SettingSource {
     /// The layer.
-    pub layer: Layer,
-    /// The file, if it stands in one.
+    pub layer: ConfigLayer,
+    /// The file, if any.
     #[serde(serialize_with = "lossy", skip_serializing_if = "Option::is_none")]
     pub file: Option<Arc<PathBuf>>,
     /// The line, counted from 1.
@@ -38,21 +38,21 @@ pub struct Source {
     /// The column in characters, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<u32>,
-    /// The variable or the flag, if it is one.
+    /// The variable or the flag, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The preset that says so, if the value came with one; the rest is the place that names the preset.
+    /// The preset that has the value, if any; the rest is the place that names the preset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<&'static str>,
-    /// The bytes of the file that say so, for the report.
+    /// Its bytes in the file, for the report.
     #[serde(skip)]
     pub(crate) span: Range<usize>,
 }
 
-impl Source {
-    /// What holds without any file.
+impl SettingSource {
+    /// The source of defaults.
     pub(crate) const BUILT_IN: Self =
-        Self { layer: Layer::BuiltIn, file: None, line: None, column: None, name: None, preset: None, span: 0..0 };
+        Self { layer: ConfigLayer::BuiltIn, file: None, line: None, column: None, name: None, preset: None, span: 0..0 };
 
     fn place(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.name, &self.file) {
@@ -67,7 +67,7 @@ impl Source {
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for SettingSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(preset) = self.preset else { return self.place(f) };
         write!(f, "preset \"{preset}\" (")?;
@@ -76,13 +76,13 @@ impl fmt::Display for Source {
     }
 }
 
-/// A value and where it came from.
+/// A value and its source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Sourced<T> {
     /// The value.
     pub value: T,
-    /// Where it came from.
-    pub source: Source,
+    /// Its source.
+    pub source: SettingSource,
 }
 
 // A path need not be UTF-8, and a report about it must come out all the same.

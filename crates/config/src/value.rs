@@ -3,39 +3,38 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use haft_contract::Access;
+use haft_contract::{Access, AskMode, ExecAsk};
 use serde::{Serialize, Serializer};
 
-use crate::exec::AUTO;
 use crate::money::Money;
 use crate::size::Size;
-use crate::{Source, Sourced};
+use crate::{SettingSource, Sourced};
 
 /// A folder outside the workspace that tools may use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Root {
+pub struct RootSetting {
     /// The folder: absolute, with `~` replaced.
     pub path: PathBuf,
-    /// What may be done there: read-only or workspace-write.
+    /// The access: read-only or workspace-write.
     pub access: Access,
 }
 
-/// A value. Entries of lists keep their own sources, because lists of several layers may be merged.
+/// A value. Entries of lists have their own sources, because lists of several layers may be merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Value {
-    /// Nothing is set.
+pub enum ConfigValue {
+    /// No layer set it.
     Unset,
     /// An access level.
     Access(Access),
     /// One of a key's words.
     Choice(&'static str),
-    /// Yes or no.
+    /// `true` or `false`.
     Flag(bool),
     /// A number.
     Count(u64),
-    /// A number that may be below zero.
+    /// A number that may be negative.
     Signed(i64),
     /// An amount of money, in millionths.
     Money(i64),
@@ -43,19 +42,59 @@ pub enum Value {
     Size(u64),
     /// Text.
     Text(String),
-    /// Texts of which each must hold; none at all means nothing is asked.
+    /// Texts of which each must hold; none at all means nothing is required.
     Texts(Vec<Sourced<String>>),
     /// A list.
     List(Vec<Sourced<String>>),
     /// Lists of which each must match; none at all means everything matches.
     Lists(Vec<Sourced<Vec<Sourced<String>>>>),
     /// Folders.
-    Roots(Vec<Sourced<Root>>),
+    Roots(Vec<Sourced<RootSetting>>),
 }
 
-impl Value {
-    /// Where each entry came from; empty for values that are no lists.
-    pub fn entry_sources(&self) -> Vec<&Source> {
+impl ConfigValue {
+    /// The text, or the word of a choice.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Choice(word) => Some(word),
+            _ => None,
+        }
+    }
+    /// The access level.
+    pub fn as_access(&self) -> Option<Access> {
+        if let Self::Access(level) = self { Some(*level) } else { None }
+    }
+    /// Whether it is `true`.
+    pub fn is_true(&self) -> bool {
+        *self == Self::Flag(true)
+    }
+    /// The number, or the bytes of a size.
+    pub fn as_count(&self) -> Option<u64> {
+        if let Self::Count(count) | Self::Size(count) = self { Some(*count) } else { None }
+    }
+    /// The amount of money, in millionths.
+    pub fn as_money(&self) -> Option<i64> {
+        if let Self::Money(micros) = self { Some(*micros) } else { None }
+    }
+    /// The entries of a list, each with its source.
+    pub fn entries(&self) -> &[Sourced<String>] {
+        if let Self::List(entries) = self { entries } else { &[] }
+    }
+    /// The lists of which each must match; none at all means everything matches.
+    pub fn lists(&self) -> &[Sourced<Vec<Sourced<String>>>] {
+        if let Self::Lists(lists) = self { lists } else { &[] }
+    }
+    /// The texts of which each must hold; none at all means nothing is required.
+    pub fn texts(&self) -> &[Sourced<String>] {
+        if let Self::Texts(texts) = self { texts } else { &[] }
+    }
+    /// The folders, each with its source.
+    pub fn roots(&self) -> &[Sourced<RootSetting>] {
+        if let Self::Roots(roots) = self { roots } else { &[] }
+    }
+    /// The source of each entry; empty for values that are no lists.
+    pub fn entry_sources(&self) -> Vec<&SettingSource> {
         match self {
             Self::List(entries) | Self::Texts(entries) => entries.iter().map(|entry| &entry.source).collect(),
             Self::Lists(lists) => lists.iter().flat_map(|list| list.value.iter().map(|entry| &entry.source)).collect(),
@@ -63,22 +102,22 @@ impl Value {
             _ => Vec::new(),
         }
     }
-    /// Whether both say the same, wherever they stand.
-    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
+    /// Whether both are equal, whatever their sources.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.to_string() == other.to_string()
     }
     /// Whether it allows less than `other`. `words` are a choice's words, loosest first.
     pub(crate) fn is_stricter(&self, other: &Self, words: &[&str]) -> bool {
-        let place = |word: &str| words.iter().position(|known| *known == word);
-        // Where nobody is asked, some of what is asked elsewhere is refused and the rest goes ahead: neither is stricter.
-        let comparable = |word: &str| word != "never" && word != AUTO;
+        let rank = |word: &str| words.iter().position(|known| *known == word);
+        // Without questions some calls are refused that are asked about elsewhere, and others run: neither is stricter.
+        let comparable = |word: &str| word != AskMode::Never.as_str() && word != ExecAsk::Auto.as_str();
         match (self, other) {
             (Self::Access(mine), Self::Access(theirs)) => mine < theirs,
             (Self::Count(mine), Self::Count(theirs)) | (Self::Size(mine), Self::Size(theirs)) => mine < theirs,
             (Self::Flag(mine), Self::Flag(theirs)) => *mine && !*theirs,
-            (Self::Choice(mine), Self::Choice(theirs)) => comparable(mine) && comparable(theirs) && place(mine) > place(theirs),
-            // What holds where nothing is said depends on other things, and may be as loose as the loosest word.
-            (Self::Choice(mine), Self::Unset) => place(mine) > Some(0),
+            (Self::Choice(mine), Self::Choice(theirs)) => comparable(mine) && comparable(theirs) && rank(mine) > rank(theirs),
+            // An unset choice depends on other keys, and may be as loose as the loosest word.
+            (Self::Choice(mine), Self::Unset) => rank(mine) > Some(0),
             _ => false,
         }
     }
@@ -88,7 +127,7 @@ fn texts(entries: &[Sourced<String>]) -> Vec<&str> {
     entries.iter().map(|entry| entry.value.as_str()).collect()
 }
 
-impl Serialize for Value {
+impl Serialize for ConfigValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Unset => serializer.serialize_none(),
@@ -110,7 +149,7 @@ impl Serialize for Value {
 }
 
 // Not derived: a path need not be UTF-8.
-fn root_json(root: &Sourced<Root>) -> serde_json::Value {
+fn root_json(root: &Sourced<RootSetting>) -> serde_json::Value {
     serde_json::json!({ "path": root.value.path.to_string_lossy(), "access": root.value.access })
 }
 
@@ -119,8 +158,8 @@ fn number_json(text: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-impl fmt::Display for Value {
-    /// As a person would write it in the file.
+impl fmt::Display for ConfigValue {
+    /// As it is written in the file.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unset => f.write_str("unset"),
@@ -147,6 +186,6 @@ impl fmt::Display for Value {
     }
 }
 
-fn written(root: &Root) -> String {
+fn written(root: &RootSetting) -> String {
     format!("{{ path = {:?}, access = \"{}\" }}", root.path.to_string_lossy(), root.access)
 }

@@ -1,4 +1,4 @@
-//! The machine, narrowed to a call's plan: what was not planned is refused here, whatever the tool's code says.
+//! Capabilities: the ports, narrowed to the plan of a call. Everything that was not planned is refused here.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,9 +6,10 @@ use std::time::SystemTime;
 
 use crate::tree::NamesOnly;
 use crate::{
-    AsideLimits, CommandSpec, Connect, Effect, ErrorKind, FileInfo, Helped, HopJudge, Host, HttpRequest, HttpResponse, Job, JobOptions,
-    LocalOffset, Notice, ProcessOutput, Reader, SpillWriter, SystemFacts, ToolContext, ToolError, TreeOptions, TreeVisitor, Walked,
-    WriteMode, Written,
+    CommandSpec, Connect, Effect, ErrorKind, FileInfo, FileReader, HelperLimits, HelperOutput, HttpRequest, HttpResponse, Job, JobOptions,
+    LocalOffset, Location, Notice, Plan, ProcessOutput, SpillWriter, SystemFacts, ToolContext, ToolError, TreeOptions, TreeVisitor,
+    WalkSummary, WriteMode, WriteOutcome,
+    ports::{FileSystem, Host, RedirectCheck},
 };
 
 pub(crate) fn unplanned(what: &str, target: &str) -> ToolError {
@@ -31,89 +32,95 @@ pub struct Files<'a> {
     pub(crate) cx: &'a ToolContext,
 }
 
-impl Files<'_> {
-    /// What is at a path.
-    pub async fn info(&self, path: impl AsRef<Path>) -> Result<FileInfo, ToolError> {
+impl<'a> Files<'a> {
+    fn port(&self) -> &'a dyn FileSystem {
+        self.cx.host().files()
+    }
+    fn readable(&self, path: &Path) -> Result<&'a Location, ToolError> {
+        self.planned("read", path, Plan::readable)
+    }
+    fn writable(&self, path: &Path) -> Result<&'a Location, ToolError> {
+        self.planned("write", path, Plan::writable)
+    }
+    fn deletable(&self, path: &Path) -> Result<&'a Location, ToolError> {
+        self.planned("remove", path, Plan::deletable)
+    }
+    fn planned(
+        &self,
+        verb: &str,
+        path: &Path,
+        find: impl FnOnce(&'a Plan, &Path) -> Option<&'a Location>,
+    ) -> Result<&'a Location, ToolError> {
         alive(self.cx)?;
-        let path = path.as_ref();
-        let plan = self.cx.plan();
-        let at = plan
-            .readable(path)
-            .or_else(|| plan.writable(path))
-            .or_else(|| plan.deletable(path))
-            .ok_or_else(|| unplanned("look at", &path.to_string_lossy()))?;
-        self.cx.host().files().info(at).await
+        find(self.cx.plan(), path).ok_or_else(|| unplanned(verb, &path.to_string_lossy()))
+    }
+
+    /// Metadata of a path.
+    pub async fn info(&self, path: impl AsRef<Path>) -> Result<FileInfo, ToolError> {
+        let any = |plan: &'a Plan, path: &Path| plan.readable(path).or_else(|| plan.writable(path)).or_else(|| plan.deletable(path));
+        let at = self.planned("look at", path.as_ref(), any)?;
+        self.port().info(at).await
     }
     /// Opens a file for reading.
-    pub async fn open(&self, path: impl AsRef<Path>) -> Result<Box<dyn Reader>, ToolError> {
-        alive(self.cx)?;
-        let path = path.as_ref();
-        let at = self.cx.plan().readable(path).ok_or_else(|| unplanned("read", &path.to_string_lossy()))?;
-        self.cx.host().files().open(at).await
+    pub async fn open(&self, path: impl AsRef<Path>) -> Result<Box<dyn FileReader>, ToolError> {
+        let at = self.readable(path.as_ref())?;
+        self.port().open(at).await
     }
-    /// Opens what a planned write is about to replace, to tell people what it changes. What may not be read is not opened, and
-    /// what is seen here must not reach the model: reading was not planned.
-    pub async fn open_replaced(&self, path: impl AsRef<Path>) -> Result<Box<dyn Reader>, ToolError> {
-        alive(self.cx)?;
-        let path = path.as_ref();
-        let at = self.cx.plan().writable(path).ok_or_else(|| unplanned("look at", &path.to_string_lossy()))?;
+    /// Opens the file that a planned write replaces, to show the user what changes. An unreadable file is not opened, and the
+    /// content must not reach the model: reading was not planned.
+    pub async fn open_replaced(&self, path: impl AsRef<Path>) -> Result<Box<dyn FileReader>, ToolError> {
+        let at = self.planned("look at", path.as_ref(), Plan::writable)?;
         match at.no_read() {
             Some(why) => Err(ToolError::denied(why.to_owned())),
-            None => self.cx.host().files().open(at).await,
+            None => self.port().open(at).await,
         }
     }
-    /// Writes a file: atomically, with its pre-image kept.
-    pub async fn write(&self, path: impl AsRef<Path>, content: Vec<u8>, mode: WriteMode) -> Result<Written, ToolError> {
-        alive(self.cx)?;
-        let path = path.as_ref();
-        let at = self.cx.plan().writable(path).ok_or_else(|| unplanned("write", &path.to_string_lossy()))?;
-        self.cx.host().files().write(at, content, mode, self.cx.journal()).await
+    /// Writes a file atomically, and keeps its pre-image.
+    pub async fn write(&self, path: impl AsRef<Path>, content: Vec<u8>, mode: WriteMode) -> Result<WriteOutcome, ToolError> {
+        let at = self.writable(path.as_ref())?;
+        self.port().write(at, content, mode, self.cx.journal()).await
     }
     /// Writes a file as [`write`](Self::write) does, unless it was changed since it had this fingerprint.
-    pub async fn replace(&self, path: impl AsRef<Path>, content: Vec<u8>, expected: Option<&str>) -> Result<Written, ToolError> {
-        alive(self.cx)?;
-        let path = path.as_ref();
-        let at = self.cx.plan().writable(path).ok_or_else(|| unplanned("write", &path.to_string_lossy()))?;
-        self.cx.host().files().replace(at, content, expected, self.cx.journal()).await
+    pub async fn replace(&self, path: impl AsRef<Path>, content: Vec<u8>, expected: Option<&str>) -> Result<WriteOutcome, ToolError> {
+        let at = self.writable(path.as_ref())?;
+        self.port().replace(at, content, expected, self.cx.journal()).await
     }
-    /// Writes a file where nothing is yet, as the new place of another one that is to be removed: it gets that one's permissions.
-    pub async fn succeed(&self, path: impl AsRef<Path>, other: impl AsRef<Path>, content: Vec<u8>) -> Result<Written, ToolError> {
-        alive(self.cx)?;
-        let (path, other) = (path.as_ref(), other.as_ref());
-        let at = self.cx.plan().writable(path).ok_or_else(|| unplanned("write", &path.to_string_lossy()))?;
-        let other = self.cx.plan().deletable(other).ok_or_else(|| unplanned("remove", &other.to_string_lossy()))?;
-        self.cx.host().files().succeed(at, other, content, self.cx.journal()).await
+    /// Writes a new file that takes the place of another one, which is to be removed: it gets the permissions of that one.
+    pub async fn succeed(&self, path: impl AsRef<Path>, other: impl AsRef<Path>, content: Vec<u8>) -> Result<WriteOutcome, ToolError> {
+        let (at, other) = (self.writable(path.as_ref())?, self.deletable(other.as_ref())?);
+        self.port().succeed(at, other, content, self.cx.journal()).await
     }
     /// SHA-256 of a file's content as hex; `None` if there is no file.
     pub async fn fingerprint(&self, path: impl AsRef<Path>) -> Result<Option<String>, ToolError> {
-        alive(self.cx)?;
-        let path = path.as_ref();
-        let at = self.cx.plan().readable(path).ok_or_else(|| unplanned("read", &path.to_string_lossy()))?;
-        self.cx.host().files().fingerprint(at).await
+        let at = self.readable(path.as_ref())?;
+        self.port().fingerprint(at).await
     }
     /// SHA-256 of content that was read or is to be written, as hex.
     pub async fn fingerprint_of(&self, content: impl AsRef<[u8]> + Send + 'static) -> Result<String, ToolError> {
-        self.cx.host().files().fingerprint_of(Box::new(std::io::Cursor::new(content))).await
+        self.port().fingerprint_of(Box::new(std::io::Cursor::new(content))).await
     }
-    /// Visits what is in a tree, and may be read. Of a directory that was planned as one file, only the names in it: no
-    /// deeper, and without a way to open them.
-    pub async fn walk(&self, path: impl AsRef<Path>, options: TreeOptions, visitor: Arc<dyn TreeVisitor>) -> Result<Walked, ToolError> {
+    /// Visits the readable entries of a tree. Of a directory that was planned as one file, the visitor sees the names in it
+    /// alone: no deeper entries, and no content.
+    pub async fn walk(
+        &self,
+        path: impl AsRef<Path>,
+        options: TreeOptions,
+        visitor: Arc<dyn TreeVisitor>,
+    ) -> Result<WalkSummary, ToolError> {
         alive(self.cx)?;
-        let (path, plan, files) = (path.as_ref(), self.cx.plan(), self.cx.host().files());
+        let (path, plan) = (path.as_ref(), self.cx.plan());
         match (plan.walkable(path), plan.readable(path)) {
-            (Some(at), _) => files.walk(at, options, visitor).await,
+            (Some(at), _) => self.port().walk(at, options, visitor).await,
             (None, Some(at)) if options.depth.is_some_and(|depth| depth <= 1) => {
-                files.walk(at, options, Arc::new(NamesOnly(visitor))).await
+                self.port().walk(at, options, Arc::new(NamesOnly(visitor))).await
             }
             _ => Err(unplanned("walk through", &path.to_string_lossy())),
         }
     }
-    /// Removes a file, with its pre-image kept.
+    /// Removes a file, and keeps its pre-image.
     pub async fn delete(&self, path: impl AsRef<Path>) -> Result<(), ToolError> {
-        alive(self.cx)?;
-        let path = path.as_ref();
-        let at = self.cx.plan().deletable(path).ok_or_else(|| unplanned("remove", &path.to_string_lossy()))?;
-        self.cx.host().files().delete(at, self.cx.journal()).await
+        let at = self.deletable(path.as_ref())?;
+        self.port().delete(at, self.cx.journal()).await
     }
 }
 
@@ -136,8 +143,8 @@ impl Http<'_> {
     }
 }
 
-impl HopJudge for Http<'_> {
-    fn judge(&self, hop: &Connect) -> Result<(), ToolError> {
+impl RedirectCheck for Http<'_> {
+    fn check(&self, hop: &Connect) -> Result<(), ToolError> {
         alive(self.cx)?;
         if self.cx.plan().permits_connect(hop) {
             return Ok(());
@@ -162,31 +169,31 @@ impl Processes<'_> {
         }
         self.cx.host().processes().run(command, self.cx.cancellation().clone()).await
     }
-    /// Runs a stage of this very program on data that may be hostile; it reaches nothing, so nothing is planned.
-    pub async fn aside(&self, stage: &'static str, input: Vec<u8>, limits: AsideLimits) -> Result<Helped, ToolError> {
+    /// Runs a helper process on data that may be hostile; it reaches nothing, so nothing is planned.
+    pub async fn run_helper(&self, name: &'static str, input: Vec<u8>, limits: HelperLimits) -> Result<HelperOutput, ToolError> {
         alive(self.cx)?;
-        self.cx.host().processes().aside(stage, input, limits, self.cx.cancellation().clone()).await
+        self.cx.host().processes().run_helper(name, input, limits, self.cx.cancellation().clone()).await
     }
-    /// Starts the line that was planned, for the session of this call.
+    /// Starts the planned command, for the session of this call.
     pub async fn start(&self, options: JobOptions) -> Result<Arc<dyn Job>, ToolError> {
         alive(self.cx)?;
-        let line = self.cx.plan().planned_line().ok_or_else(|| unplanned("run", "a line of shell"))?;
+        let command = self.cx.plan().planned_command().ok_or_else(|| unplanned("run", "a command"))?;
         let options = JobOptions { session: self.session().to_owned(), ..options };
-        self.cx.host().processes().start(line, options).await
+        self.cx.host().processes().start(command, options).await
     }
-    /// Lets a job go on after this call, under the name that the answer has.
+    /// Lets a job continue after this call, under the name that the result has.
     pub async fn keep(&self, job: Arc<dyn Job>) -> Arc<dyn Job> {
         self.cx.host().processes().keep(job).await
     }
-    /// Whether a line is waited for to its end unless the call says otherwise.
-    pub fn waits(&self) -> bool {
-        self.cx.host().processes().waits()
+    /// Whether a call waits for the exit of its command by default.
+    pub fn waits_for_exit(&self) -> bool {
+        self.cx.host().processes().waits_for_exit()
     }
-    /// The jobs that this session kept, oldest first. They were judged when they were started.
+    /// The kept jobs of this session, oldest first. The policy permitted them when they were started.
     pub fn jobs(&self) -> Vec<Arc<dyn Job>> {
         self.cx.host().processes().jobs(self.session())
     }
-    /// Forgets a job of this session; one that still runs is ended.
+    /// Removes a job of this session; one that still runs is ended.
     pub async fn forget(&self, id: &str) {
         self.cx.host().processes().forget(self.session(), id).await;
     }
@@ -221,11 +228,7 @@ pub struct Clocks<'a> {
     pub(crate) host: &'a dyn Host,
 }
 
-impl std::fmt::Debug for Clocks<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Clocks")
-    }
-}
+crate::opaque_debug!(Clocks<'_>);
 
 impl Clocks<'_> {
     /// Now.
@@ -246,14 +249,14 @@ impl Clocks<'_> {
     }
 }
 
-/// A place for output that is too large for the model.
+/// Spills: output that is too large for the model.
 #[derive(Debug, Clone, Copy)]
 pub struct Spills<'a> {
     pub(crate) cx: &'a ToolContext,
 }
 
 impl Spills<'_> {
-    /// Opens one. What is written is redacted, private to the person, and readable with `read_file`.
+    /// Opens a spill. It is redacted, private to the user, and readable with `read_file`.
     pub async fn create(&self, extension: &'static str) -> Result<Box<dyn SpillWriter>, ToolError> {
         alive(self.cx)?;
         self.cx.journal().spill(extension).await

@@ -1,4 +1,4 @@
-//! What a line of shell changed while its changes were kept apart from the real files, so that they can be looked at first.
+//! Staged changes: file changes of a command that are held in an overlay until they are reviewed and committed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,172 +6,170 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BoxFuture, PreImage, ToolError};
+use crate::settings::named_enum;
+use crate::{BoxFuture, ToolError, ports::PreImage};
 
-/// What becomes of what a line changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Changes {
-    /// It happens to the real files at once.
-    #[default]
-    Direct,
-    /// It is kept apart, and applied when the line has ended, so that it can be taken back.
-    Undo,
-    /// It is kept apart until it is committed.
-    Review,
-}
-
-impl Changes {
-    /// All of them, loosest first.
-    pub const ALL: [Self; 3] = [Self::Direct, Self::Undo, Self::Review];
-    /// The name in configuration.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Direct => "direct",
-            Self::Undo => "undo",
-            Self::Review => "review",
-        }
+named_enum! {
+    /// How file changes made by a command are applied, loosest first.
+    #[derive(Default)]
+    ChangeMode {
+        /// Directly to the real files.
+        #[default]
+        Direct = "direct",
+        /// Staged, and applied when the command has ended, so that they can be undone.
+        Undo = "undo",
+        /// Staged until they are committed.
+        Review = "review",
     }
 }
 
 /// What happened to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ChangeDeed {
+pub enum ChangeKind {
     /// It is new.
     Created,
-    /// It is another one, or has other permissions.
+    /// Its content, its type or its permissions differ.
     Changed,
     /// It is gone.
     Deleted,
 }
 
-/// What a path is.
+/// The type of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryKind {
     /// An ordinary file.
     File,
-    /// A symbolic link, itself.
+    /// A symbolic link; it is not followed.
     Link,
     /// A directory.
     Directory,
-    /// A pipe, device, socket: told of, and never made.
+    /// A pipe, device or socket: reported, and never created.
     Special,
 }
 
 /// One path that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
-    /// Where, absolute.
+    /// Absolute.
     #[serde(with = "any_path")]
     pub path: PathBuf,
     /// What happened to it.
-    pub deed: ChangeDeed,
-    /// What it is now; what it was if it is gone.
+    pub kind: ChangeKind,
+    /// Its type now; its former type if it was deleted.
     pub entry: EntryKind,
-    /// Bytes of its content now; those that it had if it is gone.
+    /// Bytes of its content now; its former size if it was deleted.
     pub size: u64,
     /// Its permission bits now.
     pub mode: Option<u32>,
-    /// Its permission bits before, where they are others.
+    /// Its permission bits before, if they differ.
     pub mode_before: Option<u32>,
-    /// Where a link leads.
+    /// The target of a link.
     #[serde(with = "any_target")]
     pub target: Option<PathBuf>,
-    /// What was there, as [`FileSystem::state`](crate::FileSystem::state) has it: only upon that it can be applied.
+    /// The state before, as [`FileSystem::state`](crate::ports::FileSystem::state) returns it: the change applies to no other.
     pub before: Option<String>,
-    /// Whether its content may not be read.
+    /// Whether its content may not be read by tools.
     pub hidden: bool,
 }
 
 impl FileChange {
-    /// Whether a commit makes it.
+    /// Whether a commit applies it.
     pub fn applies(&self) -> bool {
         self.entry != EntryKind::Special
     }
 }
 
-/// What one line changed.
+/// The changes of one command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeSet {
-    /// What it is called; whoever knows it may commit it.
+    /// Its name.
     pub id: String,
     /// The session that it belongs to.
     pub session: String,
     /// The folder that it belongs to.
     #[serde(with = "any_path")]
     pub workspace: PathBuf,
-    /// The line that made it.
-    pub line: String,
+    /// The command that made them.
+    pub command: String,
     /// When.
     pub made: SystemTime,
-    /// Every path that differs, by name.
+    /// Every path that differs, sorted.
     pub changes: Vec<FileChange>,
     /// Why it cannot be committed, if so.
     pub refused: Option<String>,
 }
 
 impl ChangeSet {
-    /// A path as people know it: from the workspace, where it lies in it.
+    /// A path for display: relative to the workspace where it lies in it.
     pub fn display<'a>(&self, change: &'a FileChange) -> std::borrow::Cow<'a, str> {
         change.path.strip_prefix(&self.workspace).unwrap_or(&change.path).to_string_lossy()
     }
     /// How many were created, changed and deleted.
     pub fn counts(&self) -> (usize, usize, usize) {
-        let count = |deed| self.changes.iter().filter(|change| change.deed == deed).count();
-        (count(ChangeDeed::Created), count(ChangeDeed::Changed), count(ChangeDeed::Deleted))
+        let count = |kind| self.changes.iter().filter(|change| change.kind == kind).count();
+        (count(ChangeKind::Created), count(ChangeKind::Changed), count(ChangeKind::Deleted))
     }
 }
 
-/// A file that other programs run by themselves.
+/// A changed file that other programs run on their own, such as a build script.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Trigger {
-    /// Which, from the workspace.
+    /// Relative to the workspace.
     pub path: String,
-    /// Who runs it, and when.
+    /// Which program runs it, and when.
     pub why: &'static str,
 }
 
-/// What is known of a line when it has ended.
+/// What a run has changed, known when it has ended.
 #[derive(Debug, Default)]
-pub struct Aftermath {
-    /// What it changed, where that was kept apart; or why it is lost.
+pub struct RunEffects {
+    /// Its staged changes, or why they are lost; `None` if changes were not staged.
     pub changes: Option<Result<Arc<ChangeSet>, String>>,
-    /// Files that it changed and that other programs run by themselves.
+    /// Files that it changed and that other programs run on their own.
     pub triggers: Vec<Trigger>,
 }
 
-/// Which half of a change.
+/// One side of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
-    /// What was there.
+pub enum ChangeSide {
+    /// The real file.
     Before,
-    /// What is there after.
+    /// The staged file.
     After,
 }
 
-/// Change sets that wait for a word.
+/// The staged change sets of a host.
+///
+/// A port with one implementor: the crate that stages changes depends on this one, not the other way round, and dry runs of other
+/// tools will implement it again.
 pub trait ChangeSets: Send + Sync {
-    /// One by its name, if it is of this workspace and was not committed yet.
+    /// A set by its name, if it belongs to this workspace and was not committed yet.
     fn find(&self, id: &str) -> Result<Arc<ChangeSet>, ToolError>;
     /// The first bytes of a file in a set.
-    fn content<'a>(&'a self, set: &'a ChangeSet, change: usize, side: Side, most: usize) -> BoxFuture<'a, Result<Vec<u8>, ToolError>>;
-    /// Takes a set for the one commit that it can have; no other session's.
-    fn claim<'a>(&'a self, session: &'a str, id: &'a str) -> BoxFuture<'a, Result<Box<dyn Claim>, ToolError>>;
+    fn content<'a>(&'a self, set: &'a ChangeSet, change: usize, side: ChangeSide, most: usize)
+    -> BoxFuture<'a, Result<Vec<u8>, ToolError>>;
+    /// Locks a set of this session for its one commit.
+    fn claim(&self, session: &str, id: &str) -> Result<ClaimedChanges, ToolError>;
+    /// Removes a claimed set that was committed.
+    fn remove<'a>(&'a self, set: &'a ChangeSet) -> BoxFuture<'a, ()>;
 }
 
-/// A set that is being committed. Dropped without [`done`](Claim::done), it can be committed again.
-pub trait Claim: Send + Sync {
-    /// What it holds.
-    fn set(&self) -> &ChangeSet;
-    /// What is to be put in place, in this order: the place of each change in the set, and what is to be there, with
-    /// [`after`](PreImage::after) as what must be there now.
-    fn steps(&self) -> Vec<(usize, PreImage)>;
-    /// It was committed: its content is not needed any more.
-    fn done(self: Box<Self>) -> BoxFuture<'static, ()>;
+/// A change set that is being committed. Dropped before [`ChangeSets::remove`], it can be claimed again.
+pub struct ClaimedChanges {
+    /// The set.
+    pub set: ChangeSet,
+    /// The steps of the commit, in order: the index of a change, and the entry to put in place, with [`after`](PreImage::after) as
+    /// the state that must be there now.
+    pub steps: Vec<(usize, PreImage)>,
+    /// Keeps other commits out until it is dropped.
+    pub lock: Box<dyn Send + Sync>,
 }
 
-/// Paths need not be text.
+crate::opaque_debug!(ClaimedChanges: set = set.id);
+
+/// A path, which need not be valid UTF-8.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum AnyPath {

@@ -7,11 +7,9 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::capability::{Clocks, Files, Http, Notices, Processes, Spills};
-use crate::committing::no_change_sets;
-use crate::{
-    BoxFuture, ChangeSet, Connect, Dialect, Effect, Form, Host, JobStatus, Line, LineRequest, Location, Plan, PreImage, SeenFiles,
-    SpillWriter, ToolError,
-};
+use crate::commit::no_change_sets;
+use crate::ports::{Gate, Host, Journal, ProgressSink};
+use crate::{ChangeSet, CommandRequest, Connect, Dialect, Form, JobStatus, Location, Plan, SeenFiles, ShellCommand, ToolError};
 
 /// Who and what a call is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,11 +31,7 @@ pub struct PlanContext<'a> {
     session: &'a str,
 }
 
-impl std::fmt::Debug for PlanContext<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("PlanContext")
-    }
-}
+crate::opaque_debug!(PlanContext<'_>);
 
 impl<'a> PlanContext<'a> {
     /// For the engine.
@@ -56,11 +50,11 @@ impl<'a> PlanContext<'a> {
     pub fn jobs(&self) -> Vec<JobStatus> {
         self.host.processes().jobs(self.session).iter().map(|job| job.status()).collect()
     }
-    /// Resolves a path, so that it can stand in the plan.
+    /// Resolves a path, for the plan.
     pub fn locate(&self, path: impl AsRef<Path>) -> Result<Location, ToolError> {
         self.host.files().locate(path.as_ref())
     }
-    /// Parses a URL, so that the connection can stand in the plan.
+    /// Parses a URL, for the plan.
     pub fn connect(&self, method: &str, url: &str) -> Result<Connect, ToolError> {
         self.host.http().locate(method, url)
     }
@@ -68,12 +62,12 @@ impl<'a> PlanContext<'a> {
     pub fn locate_entry(&self, path: impl AsRef<Path>) -> Result<Location, ToolError> {
         self.host.files().locate_entry(path.as_ref())
     }
-    /// A change set that waits to be committed, so that what it changes can stand in the plan.
+    /// A staged change set, whose changes become part of the plan.
     pub fn change_set(&self, id: &str) -> Result<Arc<ChangeSet>, ToolError> {
         self.host.processes().change_sets().ok_or_else(no_change_sets)?.find(id)
     }
-    /// Reads a line of shell, so that what it does can stand in the plan.
-    pub fn line(&self, request: &LineRequest) -> Result<Line, ToolError> {
+    /// Plans a command, whose effects become part of the plan.
+    pub fn command(&self, request: &CommandRequest) -> Result<ShellCommand, ToolError> {
         self.host.processes().plan(request)
     }
 }
@@ -95,36 +89,14 @@ impl Progress {
     }
 }
 
-/// Receives progress.
-pub trait ProgressSink: Send + Sync {
-    /// Called for each update of a running call; must not block.
-    fn progress(&self, call: &CallInfo, progress: Progress);
-}
-
-/// Decides on an effect that could not be planned, such as the next hop of a redirect.
-pub trait Gate: Send + Sync {
-    /// Allowed only if the session's policy allows it without asking.
-    fn allows(&self, call: &CallInfo, effect: &Effect) -> Result<(), ToolError>;
-}
-
-/// Keeps what a call needs to be taken back, and what is too large for the model.
-pub trait Journal: Send + Sync {
-    /// Keeps a pre-image. Returns only when it is safe: the change happens after.
-    fn keep(&self, image: PreImage) -> BoxFuture<'_, Result<(), ToolError>>;
-    /// Forgets the pre-image that was kept for this path and this [`after`](PreImage::after): the change did not happen.
-    fn withdraw<'a>(&'a self, path: &'a Path, after: Option<&'a str>) -> BoxFuture<'a, Result<(), ToolError>>;
-    /// Opens a spill. Secrets are redacted on the way.
-    fn spill(&self, extension: &'static str) -> BoxFuture<'_, Result<Box<dyn SpillWriter>, ToolError>>;
-}
-
 /// What a running tool may use. Every capability reaches exactly what the plan says; cheap to clone.
 #[derive(Clone)]
 pub struct ToolContext {
-    inner: Arc<Inner>,
+    inner: Arc<ContextParts>,
 }
 
 #[derive(Clone)]
-struct Inner {
+struct ContextParts {
     call: Arc<CallInfo>,
     plan: Plan,
     host: Arc<dyn Host>,
@@ -137,11 +109,7 @@ struct Inner {
     seen: Arc<SeenFiles>,
 }
 
-impl std::fmt::Debug for ToolContext {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ToolContext").field("call", &self.inner.call).finish_non_exhaustive()
-    }
-}
+crate::opaque_debug!(ToolContext: call = inner.call);
 
 impl ToolContext {
     /// For the engine, and for tests of a tool.
@@ -155,7 +123,7 @@ impl ToolContext {
         progress: Option<Arc<dyn ProgressSink>>,
     ) -> Self {
         let (dialect, form, seen) = (Dialect::Haft, None, Arc::default());
-        Self { inner: Arc::new(Inner { call: call.into(), plan, host, cancel, gate, journal, progress, dialect, form, seen }) }
+        Self { inner: Arc::new(ContextParts { call: call.into(), plan, host, cancel, gate, journal, progress, dialect, form, seen }) }
     }
     /// For the engine: what the session's model knows tools by, and the form of this tool that it called.
     pub fn called_as(mut self, dialect: Dialect, form: Option<Form>) -> Self {

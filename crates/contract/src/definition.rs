@@ -1,4 +1,4 @@
-//! What is known of a tool before it is called.
+//! The definition of a tool.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::schema::{self, Normalised};
+use crate::settings::named_enum;
 use crate::{Form, IntoToolOutput, Tool};
 
 /// How much a session, or a call, may do. Ordered: each level includes the ones before it.
@@ -20,7 +21,7 @@ pub enum Access {
     /// Change files of the workspace.
     #[default]
     WorkspaceWrite,
-    /// Anything the person may do.
+    /// Anything that the user may do.
     FullAccess,
 }
 
@@ -55,26 +56,9 @@ impl FromStr for Access {
     }
 }
 
-macro_rules! names {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal,)+ }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[non_exhaustive]
-        pub enum $name { $($(#[$vdoc])* $variant,)+ }
-        impl $name {
-            /// All of them, in order.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
-            /// The name in listings and configuration.
-            pub const fn as_str(self) -> &'static str { match self { $(Self::$variant => $text,)+ } }
-        }
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> { serializer.serialize_str(self.as_str()) }
-        }
-    };
-}
-
-names! {
-    /// Where a tool stands in listings, and the group it belongs to.
+named_enum! {
+    /// The section of a tool in listings, and its group.
+    #[non_exhaustive]
     Section {
         /// Reading and changing files.
         Files = "files",
@@ -105,8 +89,9 @@ names! {
     }
 }
 
-names! {
+named_enum! {
     /// What kind of thing a tool does.
+    #[non_exhaustive]
     Category {
         /// Files and data.
         Io = "io",
@@ -119,11 +104,34 @@ names! {
     }
 }
 
+named_enum! {
+    /// The effects that the content of a rule on a tool is about: in `write_file(docs/**)`, the files that it writes.
+    #[non_exhaustive]
+    RuleTarget {
+        /// Files that are read.
+        Read = "read",
+        /// Files that are written.
+        Write = "write",
+        /// Files that are read to change a part of them.
+        Edit = "edit",
+        /// Programs.
+        Exec = "exec",
+        /// Connections.
+        Connect = "connect",
+        /// Messages.
+        Send = "send",
+        /// Agents.
+        Spawn = "spawn",
+        /// Settings.
+        Configure = "configure",
+    }
+}
+
 /// Where a tool came from.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind", content = "name")]
 #[non_exhaustive]
-pub enum Source {
+pub enum ToolSource {
     /// Shipped with Haft, or reviewed like it: runs on the engine's own runtime.
     BuiltIn,
     /// Registered by an embedding program or a plugin of this name.
@@ -155,7 +163,7 @@ pub struct Meta {
     pub label: &'static str,
     /// What the model reads.
     pub description: &'static str,
-    /// Where it stands in listings.
+    /// Its section in listings.
     pub section: Section,
     /// What kind of thing it does.
     pub category: Category,
@@ -171,6 +179,8 @@ pub struct Meta {
     pub aliases: &'static [&'static str],
     /// What dialects call it and its parameters.
     pub forms: &'static [Form],
+    /// What the content of a rule on it is about, if a rule on it can have content.
+    pub rules: Option<RuleTarget>,
     /// Only for the owner.
     pub owner_only: bool,
     /// Not shown until it is searched for.
@@ -196,6 +206,7 @@ impl Meta {
             profiles: &[],
             aliases: &[],
             forms: &[],
+            rules: None,
             owner_only: false,
             deferred: false,
             hints: Hints { read_only: false, destructive: false, idempotent: false, open_world: false },
@@ -216,7 +227,7 @@ pub struct ParameterHints {
 }
 
 /// A tool as listings, providers and the engine know it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ToolDefinition {
     /// The canonical name.
@@ -228,10 +239,12 @@ pub struct ToolDefinition {
     /// The parameters: a flat JSON Schema object.
     pub parameters: Value,
     /// The schema of a structured result, if it has one.
+    #[serde(skip)]
     pub output: Option<Value>,
     /// How parameters are read.
+    #[serde(skip)]
     pub parameter_hints: ParameterHints,
-    /// Where it stands in listings.
+    /// Its section in listings.
     pub section: Section,
     /// What kind of thing it does.
     pub category: Category,
@@ -240,71 +253,70 @@ pub struct ToolDefinition {
     /// What the platform must grant first.
     pub permissions: Vec<Cow<'static, str>>,
     /// How long a call may take.
+    #[serde(rename = "timeout_seconds", serialize_with = "as_seconds")]
     pub timeout: Duration,
     /// The profiles that include it.
     pub profiles: Vec<Cow<'static, str>>,
     /// Other names it answers to.
     pub aliases: Vec<Cow<'static, str>>,
     /// What dialects call it and its parameters.
+    #[serde(skip)]
     pub forms: Cow<'static, [Form]>,
+    /// What the content of a rule on it is about, if a rule on it can have content. Counts for tools that come with Haft.
+    #[serde(skip)]
+    pub rules: Option<RuleTarget>,
     /// Only for the owner.
     pub owner_only: bool,
     /// Not shown until it is searched for.
+    #[serde(skip)]
     pub deferred: bool,
     /// For MCP clients.
     pub hints: Hints,
     /// Text it may give the model in bytes, if it bounds itself above the engine's own cap.
+    #[serde(skip)]
     pub max_output: usize,
 }
 
 impl ToolDefinition {
     /// The definition of a typed tool.
     pub fn of<T: Tool>() -> Self {
-        let meta = T::META;
         let Normalised { schema, hints } = schema::of::<T::Params>();
-        let mut definition = Self::new(meta.name, meta.description, schema);
-        definition.label = Cow::Borrowed(meta.label);
+        let mut definition = Self::from_meta(&T::META, schema);
         definition.output = T::Output::schema();
         definition.parameter_hints = hints;
-        definition.section = meta.section;
-        definition.category = meta.category;
-        definition.access = meta.access;
-        definition.permissions = borrowed(meta.permissions);
-        definition.timeout = meta.timeout;
-        definition.profiles = borrowed(meta.profiles);
-        definition.aliases = borrowed(meta.aliases);
-        definition.forms = Cow::Borrowed(meta.forms);
-        definition.owner_only = meta.owner_only;
-        definition.deferred = meta.deferred;
-        definition.hints = meta.hints;
-        definition.max_output = meta.max_output;
         definition
     }
 
-    /// A definition made at run time, as for a plugin's tool. The schema is normalised; registration lints it.
-    pub fn new(name: impl Into<Cow<'static, str>>, description: impl Into<Cow<'static, str>>, parameters: Value) -> Self {
-        let name = name.into();
+    /// The definition of a tool with these facts and parameters. The schema is normalised; registration lints it.
+    pub fn from_meta(meta: &Meta, parameters: Value) -> Self {
         let Normalised { schema, hints } = schema::normalise(parameters);
         Self {
-            label: name.clone(),
-            name,
-            description: description.into(),
+            name: Cow::Borrowed(meta.name),
+            label: Cow::Borrowed(meta.label),
+            description: Cow::Borrowed(meta.description),
             parameters: schema,
             output: None,
             parameter_hints: hints,
-            section: Section::System,
-            category: Category::System,
-            access: Access::ReadOnly,
-            permissions: Vec::new(),
-            timeout: Duration::from_secs(30),
-            profiles: Vec::new(),
-            aliases: Vec::new(),
-            forms: Cow::Borrowed(&[]),
-            owner_only: false,
-            deferred: false,
-            hints: Hints::default(),
-            max_output: 0,
+            section: meta.section,
+            category: meta.category,
+            access: meta.access,
+            permissions: borrowed(meta.permissions),
+            timeout: meta.timeout,
+            profiles: borrowed(meta.profiles),
+            aliases: borrowed(meta.aliases),
+            forms: Cow::Borrowed(meta.forms),
+            rules: meta.rules,
+            owner_only: meta.owner_only,
+            deferred: meta.deferred,
+            hints: meta.hints,
+            max_output: meta.max_output,
         }
+    }
+
+    /// A definition made at run time, as for a plugin's tool.
+    pub fn new(name: impl Into<Cow<'static, str>>, description: impl Into<Cow<'static, str>>, parameters: Value) -> Self {
+        let (name, description) = (name.into(), description.into());
+        Self { label: name.clone(), name, description, ..Self::from_meta(&Meta::new("", ""), parameters) }
     }
 }
 
@@ -312,25 +324,8 @@ fn borrowed(names: &'static [&'static str]) -> Vec<Cow<'static, str>> {
     names.iter().copied().map(Cow::Borrowed).collect()
 }
 
-impl Serialize for ToolDefinition {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeStruct;
-        let mut out = serializer.serialize_struct("ToolDefinition", 13)?;
-        out.serialize_field("name", &self.name)?;
-        out.serialize_field("label", &self.label)?;
-        out.serialize_field("description", &self.description)?;
-        out.serialize_field("parameters", &self.parameters)?;
-        out.serialize_field("section", &self.section)?;
-        out.serialize_field("category", &self.category)?;
-        out.serialize_field("access", &self.access)?;
-        out.serialize_field("permissions", &self.permissions)?;
-        out.serialize_field("timeout_seconds", &self.timeout.as_secs())?;
-        out.serialize_field("profiles", &self.profiles)?;
-        out.serialize_field("aliases", &self.aliases)?;
-        out.serialize_field("owner_only", &self.owner_only)?;
-        out.serialize_field("hints", &self.hints)?;
-        out.end()
-    }
+fn as_seconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(time.as_secs())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! A tool has one canonical name and one set of parameters. A [`Form`] says what a [`Dialect`] calls it and them; calls in
 //! that form are translated before anything else looks at them, so that everything behind knows the canonical call alone.
 
-mod shown;
+mod tool;
 mod unit;
 
 use std::fmt;
@@ -12,9 +12,9 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
-pub use self::shown::Shown;
+pub use self::tool::DialectTool;
 pub use self::unit::Unit;
-use crate::schema::Fault;
+use crate::schema::SchemaFault;
 
 /// A set of names for tools that a model was trained on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
@@ -114,12 +114,12 @@ impl Form {
     }
 
     /// What is wrong with it, for a tool with these parameters.
-    pub fn faults(&self, parameters: &Value) -> Vec<Fault> {
+    pub fn faults(&self, parameters: &Value) -> Vec<SchemaFault> {
         let mut faults = Vec::new();
-        let mut fault = |path: String, problem: String| faults.push(Fault { path, problem });
+        let mut fault = |path: String, problem: String| faults.push(SchemaFault { path, problem });
         let at = format!("forms.{}", self.name);
         if !is_name(self.name) {
-            fault(at.clone(), "a name has 1 to 64 letters, digits, '_' and '-'".into());
+            fault(at.clone(), "a name has 1 to 64 of a-z, A-Z, 0-9, '_' and '-'".into());
         }
         for (place, parameter) in self.parameters.iter().enumerate() {
             let FormParameter { name, canonical, .. } = *parameter;
@@ -128,7 +128,7 @@ impl Form {
                 fault(at.clone(), format!("the tool has no parameter '{canonical}'"));
             }
             if !is_name(name) || name == "format" && canonical != "format" {
-                fault(at.clone(), "a name has 1 to 64 letters, digits, '_' and '-', and is not 'format'".into());
+                fault(at.clone(), "a name has 1 to 64 of a-z, A-Z, 0-9, '_' and '-', and is not 'format'".into());
             }
             let same_name = |other: &FormParameter| other.name == name || other.canonical == canonical;
             let stays = parameters["properties"].get(name).is_some() && self.of(name).is_none();
@@ -205,11 +205,11 @@ mod tests {
         assert_eq!(
             faults,
             [
-                "forms.no name: a name has 1 to 64 letters, digits, '_' and '-'",
+                "forms.no name: a name has 1 to 64 of a-z, A-Z, 0-9, '_' and '-'",
                 "forms.no name.skip: another parameter of this form has that name",
                 "forms.no name.path: another parameter of this form has that name",
                 "forms.no name.x: the tool has no parameter 'colour'",
-                "forms.no name.format: a name has 1 to 64 letters, digits, '_' and '-', and is not 'format'",
+                "forms.no name.format: a name has 1 to 64 of a-z, A-Z, 0-9, '_' and '-', and is not 'format'",
             ]
         );
         assert_eq!(SWAPPED.faults(&parameters), []);

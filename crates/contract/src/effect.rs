@@ -1,4 +1,4 @@
-//! What a call will do, before it does it.
+//! Effects and plans: what a call will do, before it does it.
 //!
 //! Permission, approval text, locks, sandbox, taint, undo and audit are all derived from a [`Plan`]; no tool
 //! implements any of them itself.
@@ -9,7 +9,8 @@ use std::sync::Arc;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use crate::{Access, ChangeSet, ErrorKind, Line, Location, Zone};
+use crate::settings::named_enum;
+use crate::{Access, ChangeSet, ErrorKind, Location, ShellCommand, Zone};
 
 /// Whether a path effect touches one file or everything beneath it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,40 +30,27 @@ pub struct PathEffect {
     pub extent: Extent,
 }
 
-/// Where a program runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum ExecHost {
-    /// On this machine, as the person.
-    #[default]
-    Host,
-    /// On this machine, in a sandbox.
-    Sandbox,
-    /// In a container.
-    Container,
-    /// On a paired machine.
-    Node,
+named_enum! {
+    /// Where a program runs.
+    #[derive(Default)]
+    #[non_exhaustive]
+    ExecHost {
+        /// On this machine, as the user.
+        #[default]
+        Host = "host",
+        /// On this machine, in a sandbox.
+        Sandbox = "sandbox",
+        /// In a container.
+        Container = "container" | "gateway",
+        /// On a paired machine.
+        Node = "node",
+    }
 }
 
 impl ExecHost {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Host, Self::Sandbox, Self::Container, Self::Node];
-    /// Whether a program there writes in the workspace alone and reaches nobody.
-    pub const fn is_walled(self) -> bool {
+    /// Whether a program there writes in the workspace alone and has no network.
+    pub const fn is_sandboxed(self) -> bool {
         matches!(self, Self::Sandbox | Self::Container)
-    }
-    /// The name in rules and configuration.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Host => "host",
-            Self::Sandbox => "sandbox",
-            Self::Container => "container",
-            Self::Node => "node",
-        }
-    }
-    /// The one of this name.
-    pub fn of_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|host| host.as_str() == name)
     }
 }
 
@@ -80,7 +68,7 @@ pub struct Exec {
     pub directory: PathBuf,
     /// Names of the environment variables it is given beyond the clean default.
     pub environment: Vec<String>,
-    /// On which machine, behind which walls.
+    /// Where it runs: on this machine, in a sandbox, or elsewhere.
     pub host: ExecHost,
     /// What is known of the program with these arguments.
     pub nature: ExecNature,
@@ -130,12 +118,12 @@ pub struct Connect {
     pub port: u16,
     /// The HTTP method.
     pub method: String,
-    /// Why the network guard refuses it, if it is known already.
+    /// Why the address guard refuses it, if that is known already.
     pub refused: Option<String>,
 }
 
 impl Connect {
-    /// A connection; for implementors of [`HttpClient`](crate::HttpClient).
+    /// A connection; for implementors of [`HttpClient`](crate::ports::HttpClient).
     pub fn new(scheme: impl Into<String>, host: impl Into<String>, port: u16, method: impl Into<String>) -> Self {
         Self { scheme: scheme.into(), host: host.into(), port, method: method.into(), refused: None }
     }
@@ -143,7 +131,7 @@ impl Connect {
     pub fn only_reads(&self) -> bool {
         matches!(self.method.as_str(), "GET" | "HEAD" | "OPTIONS")
     }
-    /// Whether it opens a way through which anything may be sent, as a command is given one.
+    /// Whether it is a tunnel, as a command gets one: anything may be sent through it.
     pub fn is_tunnel(&self) -> bool {
         self.method == "CONNECT"
     }
@@ -185,10 +173,10 @@ pub enum Effect {
         /// Which key.
         key: String,
     },
-    /// Ask a person.
+    /// Ask a user.
     Ask {
-        /// Whom.
-        person: String,
+        /// Whom to ask.
+        user: String,
     },
     /// What it will do cannot be known beforehand.
     Unknown {
@@ -235,8 +223,8 @@ impl Effect {
             Self::Connect(connect) if connect.only_reads() => Need::Access(Access::ReadOnly),
             Self::Send { outward: false, .. } | Self::Ask { .. } => Need::Access(Access::ReadOnly),
             Self::Configure { .. } => Need::Access(Access::WorkspaceWrite),
-            // Behind walls a program writes in the workspace and reaches nobody; what it reaches beyond that is an effect of its own.
-            Self::Exec(exec) if exec.host.is_walled() => Need::Access(Access::WorkspaceWrite),
+            // A sandboxed program writes in the workspace alone and has no network; every exception is an effect of its own.
+            Self::Exec(exec) if exec.host.is_sandboxed() => Need::Access(Access::WorkspaceWrite),
             Self::Connect(_) | Self::Exec(_) | Self::Send { .. } | Self::Spawn { .. } | Self::Unknown { .. } => {
                 Need::Access(Access::FullAccess)
             }
@@ -256,7 +244,7 @@ impl Effect {
     pub const fn is_outward(&self) -> bool {
         match self {
             Self::Connect(_) | Self::Send { outward: true, .. } | Self::Unknown { .. } => true,
-            Self::Exec(exec) => !exec.host.is_walled(),
+            Self::Exec(exec) => !exec.host.is_sandboxed(),
             _ => false,
         }
     }
@@ -270,7 +258,7 @@ impl Effect {
         }
     }
 
-    /// What it touches, in words. Not escaped: whoever shows it to a person must.
+    /// What it touches, as text. Not escaped: a display must do that.
     pub fn target(&self) -> String {
         match self {
             Self::Read(effect) | Self::Write(effect) | Self::Delete(effect) => effect.location.display().to_owned(),
@@ -281,7 +269,7 @@ impl Effect {
             Self::Send { channel, to, .. } => format!("{channel} to {to}"),
             Self::Spawn { agent } => agent.clone(),
             Self::Configure { key } => key.clone(),
-            Self::Ask { person } => person.clone(),
+            Self::Ask { user } => user.clone(),
             Self::Unknown { why } => why.clone(),
         }
     }
@@ -344,7 +332,7 @@ impl Serialize for Effect {
             }
             Self::Spawn { agent } => map.serialize_entry("agent", agent)?,
             Self::Configure { key } => map.serialize_entry("key", key)?,
-            Self::Ask { person } => map.serialize_entry("person", person)?,
+            Self::Ask { user } => map.serialize_entry("user", user)?,
             Self::Unknown { why } => map.serialize_entry("why", why)?,
         }
         map.end()
@@ -355,18 +343,18 @@ impl Serialize for Effect {
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
     effects: Vec<Effect>,
-    /// What runs as a line of shell; its effects are among the others.
-    line: Option<Arc<Line>>,
+    /// The command that runs; its effects are among the others.
+    command: Option<Arc<ShellCommand>>,
     /// The change set that is committed; its changes are among the effects.
     commit: Option<Arc<ChangeSet>>,
-    /// Why a person is to be asked, by the call's own wish.
-    wish: Option<String>,
+    /// Why the call itself requires approval.
+    approval: Option<String>,
 }
 
 impl Plan {
     /// A plan that touches nothing.
     pub const fn nothing() -> Self {
-        Self { effects: Vec::new(), line: None, commit: None, wish: None }
+        Self { effects: Vec::new(), command: None, commit: None, approval: None }
     }
     /// Adds any effect.
     pub fn with(mut self, effect: Effect) -> Self {
@@ -397,28 +385,28 @@ impl Plan {
     pub fn exec(self, exec: Exec) -> Self {
         self.with(Effect::Exec(exec))
     }
-    /// Adds a line of shell with all its effects. A plan has one: a second takes the place of the first.
-    pub fn line(mut self, line: Line) -> Self {
-        self.effects.extend_from_slice(line.effects());
-        self.line = Some(Arc::new(line));
+    /// Adds a command with all its effects. A plan has one: a second replaces the first.
+    pub fn command(mut self, command: ShellCommand) -> Self {
+        self.effects.extend_from_slice(command.effects());
+        self.command = Some(Arc::new(command));
         self
     }
-    /// The line of shell that was planned.
-    pub fn planned_line(&self) -> Option<&Line> {
-        self.line.as_deref()
+    /// The planned command.
+    pub fn planned_command(&self) -> Option<&ShellCommand> {
+        self.command.as_deref()
     }
     /// Commits a change set: its effects must name every change that it makes, in its order, and come first.
     pub fn commits(mut self, set: Arc<ChangeSet>) -> Self {
         self.commit = Some(set);
         self
     }
-    /// Whether it runs programs, all of them behind walls.
-    pub fn runs_walled(&self) -> bool {
+    /// Whether it runs programs, all of them in the sandbox.
+    pub fn runs_sandboxed(&self) -> bool {
         let mut programs = self.effects().iter().filter_map(|effect| match effect {
-            Effect::Exec(exec) => Some(exec.host.is_walled()),
+            Effect::Exec(exec) => Some(exec.host.is_sandboxed()),
             _ => None,
         });
-        programs.next() == Some(true) && programs.all(|walled| walled)
+        programs.next() == Some(true) && programs.all(|sandboxed| sandboxed)
     }
     /// The change set that is committed.
     pub fn committed(&self) -> Option<&ChangeSet> {
@@ -428,14 +416,14 @@ impl Plan {
     pub fn send(self, channel: impl Into<String>, to: impl Into<String>, outward: bool) -> Self {
         self.with(Effect::Send { channel: channel.into(), to: to.into(), outward })
     }
-    /// Wants a person to be asked, whatever allows the effects: a call may be stricter with itself than the policy is.
-    pub fn asking(mut self, why: impl Into<String>) -> Self {
-        self.wish = Some(why.into());
+    /// Requires approval, whatever allows the effects: a call may be stricter than the policy.
+    pub fn require_approval(mut self, why: impl Into<String>) -> Self {
+        self.approval = Some(why.into());
         self
     }
-    /// Why a person is to be asked, by the call's own wish.
-    pub fn wish(&self) -> Option<&str> {
-        self.wish.as_deref()
+    /// Why the call itself requires approval.
+    pub fn required_approval(&self) -> Option<&str> {
+        self.approval.as_deref()
     }
     /// The effects.
     pub fn effects(&self) -> &[Effect] {
@@ -446,33 +434,29 @@ impl Plan {
         self.effects.iter().any(Effect::changes_something)
     }
 
-    /// The planned place for reading `path`, if reading it was planned. `path` is what was asked for at planning.
+    /// The planned location of a path, as it was requested at planning, with the first effect that `select` accepts.
+    fn location(&self, path: &Path, select: impl Fn(&Effect) -> Option<&PathEffect>) -> Option<&Location> {
+        let mut locations = self.effects.iter().filter_map(|effect| select(effect).map(|effect| &effect.location));
+        locations.find(|location| location.requested() == path)
+    }
+    /// The planned location for reading a path.
     pub(crate) fn readable(&self, path: &Path) -> Option<&Location> {
-        self.effects.iter().find_map(|effect| match effect {
-            Effect::Read(effect) if effect.location.requested() == path => Some(&effect.location),
-            _ => None,
-        })
+        self.location(path, |effect| if let Effect::Read(effect) = effect { Some(effect) } else { None })
     }
-    /// The planned place for walking through `path`, if reading all of it was planned.
+    /// The planned location for walking through a tree.
     pub(crate) fn walkable(&self, path: &Path) -> Option<&Location> {
-        self.effects.iter().find_map(|effect| match effect {
-            Effect::Read(PathEffect { location, extent: Extent::Tree }) if location.requested() == path => Some(location),
+        self.location(path, |effect| match effect {
+            Effect::Read(effect) if effect.extent == Extent::Tree => Some(effect),
             _ => None,
         })
     }
-    /// The planned place for writing `path`, if writing it was planned.
+    /// The planned location for writing a path.
     pub(crate) fn writable(&self, path: &Path) -> Option<&Location> {
-        self.effects.iter().find_map(|effect| match effect {
-            Effect::Write(effect) if effect.location.requested() == path => Some(&effect.location),
-            _ => None,
-        })
+        self.location(path, |effect| if let Effect::Write(effect) = effect { Some(effect) } else { None })
     }
-    /// The planned place for removing `path`, if removing it was planned.
+    /// The planned location for removing a path.
     pub(crate) fn deletable(&self, path: &Path) -> Option<&Location> {
-        self.effects.iter().find_map(|effect| match effect {
-            Effect::Delete(effect) if effect.location.requested() == path => Some(&effect.location),
-            _ => None,
-        })
+        self.location(path, |effect| if let Effect::Delete(effect) = effect { Some(effect) } else { None })
     }
     pub(crate) fn permits_connect(&self, wanted: &Connect) -> bool {
         self.effects.iter().any(|effect| matches!(effect, Effect::Connect(planned) if planned.covers(wanted)))

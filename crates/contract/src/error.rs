@@ -1,102 +1,54 @@
-//! Every failure of a call, as the model and people see it.
+//! The error of a failed call.
 
 use std::error::Error;
 use std::fmt;
 
-use serde::Serialize;
 use serde_json::Value;
 
-/// What kind of failure a call ended with; serialised as the wire's `error_type`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ErrorKind {
-    /// No tool of that name exists.
-    ToolNotFound,
-    /// The tool exists, but not for this agent.
-    ToolNotAvailable,
-    /// The tool is switched off for everyone.
-    ToolGloballyDisabled,
-    /// The arguments are wrong.
-    ValidationError,
-    /// Access level, rule, host permission or a person said no.
-    PermissionDenied,
-    /// Nobody answered an approval in time.
-    ApprovalTimeout,
-    /// A hook refused.
-    Blocked,
-    /// The path is outside the workspace or protected.
-    PathNotAllowed,
-    /// The file does not exist.
-    FileNotFound,
-    /// The file is larger than can be handled.
-    FileTooLarge,
-    /// The file is not text.
-    NotText,
-    /// DNS, connection, TLS, or an address that is not allowed.
-    NetworkError,
-    /// The tool's time is up.
-    Timeout,
-    /// The person or program stopped the call.
-    Cancelled,
-    /// The same call with the same outcome, again and again.
-    LoopBlocked,
-    /// Isolation was required and cannot be had.
-    SandboxUnavailable,
-    /// Anything else, panics included.
-    ExecutionError,
+use crate::settings::named_enum;
+
+named_enum! {
+    /// The kind of a failure; on the wire `error_type`.
+    #[non_exhaustive]
+    ErrorKind {
+        /// No tool of that name exists.
+        ToolNotFound = "tool_not_found",
+        /// The tool exists, but not for this agent.
+        ToolNotAvailable = "tool_not_available",
+        /// The tool is switched off for everyone.
+        ToolGloballyDisabled = "tool_globally_disabled",
+        /// The arguments are wrong.
+        ValidationError = "validation_error",
+        /// Access level, rule, host permission or the user denied it.
+        PermissionDenied = "permission_denied",
+        /// No answer to an approval came in time.
+        ApprovalTimeout = "approval_timeout",
+        /// A hook refused.
+        Blocked = "blocked",
+        /// The path is outside the workspace or protected.
+        PathNotAllowed = "path_not_allowed",
+        /// The file does not exist.
+        FileNotFound = "file_not_found",
+        /// The file is larger than can be handled.
+        FileTooLarge = "file_too_large",
+        /// The file is not text.
+        NotText = "not_text",
+        /// DNS, connection, TLS, or an address that is not allowed.
+        NetworkError = "network_error",
+        /// The tool's time is up.
+        Timeout = "timeout",
+        /// The user or the program stopped the call.
+        Cancelled = "cancelled",
+        /// The same call with the same outcome, again and again.
+        LoopBlocked = "loop_blocked",
+        /// A required sandbox is not available.
+        SandboxUnavailable = "sandbox_unavailable",
+        /// Anything else, panics included.
+        ExecutionError = "execution_error",
+    }
 }
 
 impl ErrorKind {
-    /// Every kind, in the order of the design's table.
-    pub const ALL: [Self; 17] = [
-        Self::ToolNotFound,
-        Self::ToolNotAvailable,
-        Self::ToolGloballyDisabled,
-        Self::ValidationError,
-        Self::PermissionDenied,
-        Self::ApprovalTimeout,
-        Self::Blocked,
-        Self::PathNotAllowed,
-        Self::FileNotFound,
-        Self::FileTooLarge,
-        Self::NotText,
-        Self::NetworkError,
-        Self::Timeout,
-        Self::Cancelled,
-        Self::LoopBlocked,
-        Self::SandboxUnavailable,
-        Self::ExecutionError,
-    ];
-
-    /// The name on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ToolNotFound => "tool_not_found",
-            Self::ToolNotAvailable => "tool_not_available",
-            Self::ToolGloballyDisabled => "tool_globally_disabled",
-            Self::ValidationError => "validation_error",
-            Self::PermissionDenied => "permission_denied",
-            Self::ApprovalTimeout => "approval_timeout",
-            Self::Blocked => "blocked",
-            Self::PathNotAllowed => "path_not_allowed",
-            Self::FileNotFound => "file_not_found",
-            Self::FileTooLarge => "file_too_large",
-            Self::NotText => "not_text",
-            Self::NetworkError => "network_error",
-            Self::Timeout => "timeout",
-            Self::Cancelled => "cancelled",
-            Self::LoopBlocked => "loop_blocked",
-            Self::SandboxUnavailable => "sandbox_unavailable",
-            Self::ExecutionError => "execution_error",
-        }
-    }
-
-    /// The kind with this name on the wire.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
-    }
-
     /// The HTTP status that says the same.
     pub const fn status(self) -> u16 {
         match self {
@@ -120,21 +72,15 @@ impl ErrorKind {
     }
 }
 
-impl fmt::Display for ErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 /// Why a call failed. The message is written for the model: what was wrong, with which value, what to do next.
 #[derive(Debug)]
 pub struct ToolError {
-    inner: Box<Inner>,
+    inner: Box<ErrorParts>,
 }
 
 // Behind one box, so that `Result<_, ToolError>` stays a word wide on the hot path.
 #[derive(Debug)]
-struct Inner {
+struct ErrorParts {
     kind: ErrorKind,
     message: String,
     details: Option<Value>,
@@ -144,7 +90,7 @@ struct Inner {
 impl ToolError {
     /// An error of this kind with this message.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { inner: Box::new(Inner { kind, message: message.into(), details: None, source: None }) }
+        Self { inner: Box::new(ErrorParts { kind, message: message.into(), details: None, source: None }) }
     }
     /// Arguments that are wrong.
     pub fn validation(message: impl Into<String>) -> Self {
@@ -211,7 +157,7 @@ mod tests {
     fn every_kind_has_its_own_wire_name_and_reads_back() {
         let mut names: Vec<_> = ErrorKind::ALL.iter().map(|kind| kind.as_str()).collect();
         for kind in ErrorKind::ALL {
-            assert_eq!(ErrorKind::parse(kind.as_str()), Some(kind));
+            assert_eq!(kind.as_str().parse(), Ok(kind));
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
         }
         names.sort_unstable();

@@ -5,54 +5,51 @@
 //! its [`ToolOutput`] or [`ToolError`] becomes the one [`ToolResult`] of that call.
 #![warn(missing_docs)]
 
-mod approval;
-pub mod base64;
 mod call;
 mod capability;
 pub mod causes;
 mod changes;
-mod committing;
+mod command;
+mod commit;
 mod context;
 mod definition;
 mod dialect;
 mod effect;
 mod error;
-mod hook;
-mod host;
-mod line;
+mod job;
+pub mod json;
 mod location;
+mod opaque_debug;
 mod output;
-mod permission;
-mod registry;
+pub mod ports;
 pub mod schema;
 mod seen;
+mod settings;
 mod tool;
 mod tree;
-pub mod visible;
 
-pub use approval::{Answer, ApprovalRequest, Approver, AskMode, RuleKeeper};
 pub use call::{Arguments, Envelope, ToolCall, ToolResult};
 pub use capability::{Clocks, Files, Http, Notices, Processes, Spills};
-pub use changes::{Aftermath, ChangeDeed, ChangeSet, ChangeSets, Changes, Claim, EntryKind, FileChange, Side, Trigger};
-pub use context::{CallInfo, Gate, Journal, PlanContext, Progress, ProgressSink, ToolContext};
-pub use definition::{Access, Category, Hints, Meta, ParameterHints, Section, Source, ToolDefinition};
-pub use dialect::{Dialect, Form, FormParameter, Shown, Unit};
+pub use changes::{ChangeKind, ChangeMode, ChangeSet, ChangeSets, ChangeSide, ClaimedChanges, EntryKind, FileChange, RunEffects, Trigger};
+pub use command::{CodeInput, CommandRequest, InterpreterSpec, ShellCommand};
+pub use context::{CallInfo, PlanContext, Progress, ToolContext};
+pub use definition::{Access, Category, Hints, Meta, ParameterHints, RuleTarget, Section, ToolDefinition, ToolSource};
+pub use dialect::{Dialect, DialectTool, Form, FormParameter, Unit};
 pub use effect::{Connect, Effect, Exec, ExecHost, ExecNature, Extent, Need, PathEffect, Plan};
 pub use error::{ErrorKind, ToolError};
-pub use hook::{HookEvent, OnFailure};
-pub use host::{
-    AsideLimits, Body, Clock, CommandSpec, FileInfo, FileKind, FileSystem, Helped, HopJudge, Host, HttpClient, HttpRequest, HttpResponse,
-    LocalOffset, Notice, Notifier, PreImage, ProcessOutput, ProcessRunner, Reader, SpillFile, SpillWriter, SystemFacts, SystemInfo,
-    WriteMode, Written,
-};
-pub use line::{Job, JobEnd, JobOptions, JobStatus, JobUsage, Line, LineLimits, LineRequest, Program, Takes};
-pub use location::{Location, Spelled, Zone, lexical};
+pub use job::{Job, JobEnd, JobOptions, JobStatus, JobUsage};
+pub use location::{Location, PathSpelling, Zone};
 pub use output::{Content, IntoToolOutput, Json, ToolOutput};
-pub use permission::{PermissionAnswer, PermissionHost, PermissionState};
-pub use registry::{JobRecord, JobRegistry, JobScope};
+pub use ports::{
+    Body, CommandSpec, FileInfo, FileKind, FileReader, HelperLimits, HelperOutput, HttpRequest, HttpResponse, LocalOffset, Notice,
+    ProcessOutput, SpillFile, SpillWriter, SystemFacts, WriteMode, WriteOutcome,
+};
 pub use seen::SeenFiles;
+pub use settings::{
+    AskMode, CommandLimits, ContainerEngine, ExecAsk, ExecSecurity, HookEvent, OnFailure, SandboxBackend, SandboxMode, TaintPolicy,
+};
 pub use tool::{BoxFuture, DynTool, Erased, Prepared, Tool, ToolMeta};
-pub use tree::{TreeEntry, TreeOptions, TreeVisitor, Visit, Walked};
+pub use tree::{TreeEntry, TreeOptions, TreeVisitor, Visit, WalkSummary};
 
 /// What the macros expand to; not part of the public contract.
 #[doc(hidden)]

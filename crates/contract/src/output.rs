@@ -102,3 +102,30 @@ impl<T: Serialize + JsonSchema + Send + 'static> IntoToolOutput for Json<T> {
         Some(schema::of::<T>().schema)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn structured_output_is_pretty_json_with_the_value_as_details() {
+        #[derive(Serialize, JsonSchema)]
+        struct Found {
+            count: u32,
+        }
+        let output = Json(Found { count: 2 }).into_output();
+        assert_eq!(output.content, [Content::Text("{\n  \"count\": 2\n}".into())]);
+        assert_eq!(output.details, Some(json!({"count": 2})));
+        assert_eq!(<Json<Found> as IntoToolOutput>::schema().unwrap()["properties"]["count"]["type"], "integer");
+    }
+
+    #[test]
+    fn image_output_has_its_label_its_image_and_details() {
+        let output = ToolOutput::text("a.png, 1 x 1").with_image("image/png", vec![1, 2]).with_details(json!({"path": "a.png"}));
+        let image = Content::Image { mime: "image/png".into(), data: vec![1, 2] };
+        assert_eq!(output.content, [Content::Text("a.png, 1 x 1".into()), image]);
+        assert_eq!(output.details, Some(json!({"path": "a.png"})));
+    }
+}

@@ -30,14 +30,14 @@ pub struct Normalised {
 
 /// Why a schema cannot be shown to models.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct SchemaFault {
     /// Where, such as `parameters.properties.path`.
     pub path: String,
     /// What is wrong, and what to write instead.
     pub problem: String,
 }
 
-impl std::fmt::Display for Fault {
+impl std::fmt::Display for SchemaFault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {}", self.path, self.problem)
     }
@@ -189,18 +189,18 @@ fn drop_number_format(map: &mut Map<String, Value>) {
 
 /// Refuses what providers refuse: unions, null variants, references, a root that is no flat object, a property
 /// called `format` that is not marked [`RESERVED_NAME`]. The marker is removed on the way.
-pub fn lint(schema: &mut Value) -> Result<(), Vec<Fault>> {
+pub fn lint(schema: &mut Value) -> Result<(), Vec<SchemaFault>> {
     let mut faults = Vec::new();
     let root_is_object = schema.get("type") == Some(&json!("object")) && schema.get("properties").is_some_and(Value::is_object);
     if !root_is_object {
-        faults.push(Fault { path: "parameters".into(), problem: "the root must be an object with properties".into() });
+        faults.push(SchemaFault { path: "parameters".into(), problem: "the root must be an object with properties".into() });
     }
     check(schema, "parameters", 0, &mut faults);
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
-fn check(schema: &mut Value, path: &str, depth: usize, faults: &mut Vec<Fault>) {
-    let mut fault = |problem: String| faults.push(Fault { path: path.to_owned(), problem });
+fn check(schema: &mut Value, path: &str, depth: usize, faults: &mut Vec<SchemaFault>) {
+    let mut fault = |problem: String| faults.push(SchemaFault { path: path.to_owned(), problem });
     let map = match schema {
         Value::Object(map) => map,
         Value::Bool(true) => return,
@@ -229,13 +229,14 @@ fn check(schema: &mut Value, path: &str, depth: usize, faults: &mut Vec<Fault>) 
     descend(map, path, depth, faults);
 }
 
-fn descend(map: &mut Map<String, Value>, path: &str, depth: usize, faults: &mut Vec<Fault>) {
+fn descend(map: &mut Map<String, Value>, path: &str, depth: usize, faults: &mut Vec<SchemaFault>) {
     if let Some(Value::Object(properties)) = map.get_mut("properties") {
         for (name, property) in properties.iter_mut() {
             let below = format!("{path}.properties.{name}");
             let marked = property.as_object_mut().and_then(|property| property.shift_remove(RESERVED_NAME)).is_some();
             if name == "format" && !marked {
-                faults.push(Fault { path: below.clone(), problem: "some validators reserve the name 'format'; choose another".into() });
+                faults
+                    .push(SchemaFault { path: below.clone(), problem: "some validators reserve the name 'format'; choose another".into() });
             }
             check(property, &below, depth + 1, faults);
         }

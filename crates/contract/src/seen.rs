@@ -1,37 +1,40 @@
-//! What a session has seen of files: so that it does not overwrite what someone else changed, nor reads twice what is the same.
+//! Fingerprints of the files that a session has seen.
+//!
+//! A write over other content is refused (`FileSystem::replace` compares and swaps), so changes of others are not lost, and a page
+//! that was shown already is answered briefly.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// More files than this are forgotten again, all at once: the guard then asks for one more reading.
-const MOST_FILES: usize = 4096;
+/// Beyond this many, all are forgotten: the next write needs another read.
+const MAX_FILES: usize = 4096;
 
-/// The files that a session has seen, as they were then.
+/// Fingerprints of the files that a session has seen.
 #[derive(Debug, Default)]
-pub struct SeenFiles(Mutex<HashMap<PathBuf, Seen>>);
+pub struct SeenFiles(Mutex<HashMap<PathBuf, SeenFile>>);
 
 #[derive(Debug, Default)]
-struct Seen {
+struct SeenFile {
     fingerprint: String,
-    /// The parts that the model was shown, as the tool that showed them calls them, each with the call's id.
+    /// The parts that the model was shown, each with the id of the call.
     parts: HashMap<String, String>,
 }
 
 impl SeenFiles {
-    fn files(&self) -> MutexGuard<'_, HashMap<PathBuf, Seen>> {
+    fn files(&self) -> MutexGuard<'_, HashMap<PathBuf, SeenFile>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes what a file is now, by its fingerprint: it was read or written.
     pub fn note(&self, path: &Path, fingerprint: &str) {
         let mut files = self.files();
-        if files.len() >= MOST_FILES && !files.contains_key(path) {
+        if files.len() >= MAX_FILES && !files.contains_key(path) {
             files.clear();
         }
         let seen = files.entry(path.to_owned()).or_default();
         if seen.fingerprint != fingerprint {
-            *seen = Seen { fingerprint: fingerprint.to_owned(), parts: HashMap::new() };
+            *seen = SeenFile { fingerprint: fingerprint.to_owned(), parts: HashMap::new() };
         }
     }
 
@@ -91,9 +94,9 @@ mod tests {
     #[test]
     fn memory_is_bounded() {
         let seen = SeenFiles::default();
-        for number in 0..3 * MOST_FILES {
+        for number in 0..3 * MAX_FILES {
             seen.note(Path::new(&format!("/w/{number}")), "abc");
         }
-        assert!(seen.files().len() <= MOST_FILES);
+        assert!(seen.files().len() <= MAX_FILES);
     }
 }

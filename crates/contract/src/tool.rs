@@ -44,19 +44,15 @@ pub trait DynTool: Send + Sync + 'static {
     fn prepare(&self, arguments: Value, cx: &PlanContext<'_>) -> Result<Prepared, ToolError>;
 }
 
-type Run = Box<dyn FnOnce(ToolContext) -> BoxFuture<'static, Result<ToolOutput, ToolError>> + Send>;
+type RunFn = Box<dyn FnOnce(ToolContext) -> BoxFuture<'static, Result<ToolOutput, ToolError>> + Send>;
 
 /// A call that was planned and can be run once.
 pub struct Prepared {
     plan: Plan,
-    run: Run,
+    run: RunFn,
 }
 
-impl std::fmt::Debug for Prepared {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Prepared").field("plan", &self.plan).finish_non_exhaustive()
-    }
-}
+crate::opaque_debug!(Prepared: plan = plan);
 
 impl Prepared {
     /// A plan and what carries it out.
@@ -68,7 +64,7 @@ impl Prepared {
         &self.plan
     }
     /// Takes it apart: the plan for the context, and the rest to run with it.
-    pub fn into_parts(self) -> (Plan, Run) {
+    pub fn into_parts(self) -> (Plan, RunFn) {
         (self.plan, self.run)
     }
 }

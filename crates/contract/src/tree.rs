@@ -1,4 +1,4 @@
-//! Trees of files: walked by the host on its own threads, looked at by a tool.
+//! Walks through trees of files: the host walks on its own threads, a tool visits.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::time::SystemTime;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TreeOptions {
-    /// Also what `.gitignore` and its like leave out.
+    /// Also entries that `.gitignore` and its like exclude.
     pub ignored: bool,
     /// Also what begins with a dot.
     pub hidden: bool,
@@ -20,7 +20,7 @@ pub struct TreeOptions {
 }
 
 impl TreeOptions {
-    /// With what ignore files leave out.
+    /// With entries that ignore files exclude.
     #[must_use]
     pub fn with_ignored(mut self, ignored: bool) -> Self {
         self.ignored = ignored;
@@ -64,47 +64,47 @@ pub trait TreeEntry {
     }
 }
 
-/// Whether a walk goes on.
+/// Whether a walk continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Visit {
-    /// It does.
+    /// Continue.
     On,
-    /// Enough was seen: the walk ends as soon as it can.
+    /// Stop as soon as possible.
     Enough,
 }
 
-/// Looks at what a walk finds: from several threads at once, in no order. It may take its time; the walk waits.
+/// Visits the entries of a walk, from several threads at once, in no order. It may block; the walk waits.
 pub trait TreeVisitor: Send + Sync {
     /// Called once for each entry.
     fn visit(&self, entry: &dyn TreeEntry) -> Visit;
 }
 
-/// What a walk came to.
+/// The summary of a walk.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Walked {
+pub struct WalkSummary {
     /// How many entries were visited.
     pub entries: u64,
-    /// How many files and directories may not be read, and were passed over without a word about them.
+    /// How many unreadable files and directories were skipped silently.
     pub denied: u64,
-    /// What could not be looked into, the first few: path and reason.
+    /// Entries that could not be read, the first few: path and reason.
     pub troubles: Vec<(String, String)>,
-    /// Whether the walk was ended before it had seen everything.
+    /// Whether the walk ended early.
     pub stopped: bool,
 }
 
-/// Lets a visitor see what entries are called, and not what they hold.
+/// Lets a visitor see the names of entries, and not their content.
 pub(crate) struct NamesOnly(pub(crate) Arc<dyn TreeVisitor>);
 
 impl TreeVisitor for NamesOnly {
     fn visit(&self, entry: &dyn TreeEntry) -> Visit {
-        self.0.visit(&Closed(entry))
+        self.0.visit(&UnreadableEntry(entry))
     }
 }
 
-struct Closed<'a>(&'a dyn TreeEntry);
+struct UnreadableEntry<'a>(&'a dyn TreeEntry);
 
-impl TreeEntry for Closed<'_> {
+impl TreeEntry for UnreadableEntry<'_> {
     fn path(&self) -> &Path {
         self.0.path()
     }

@@ -1,4 +1,4 @@
-//! Many calls of one response: together where their effects allow it, results in call order.
+//! All calls of one response: in parallel where their effects allow it, results in call order.
 
 use futures_util::stream::{self, FuturesOrdered, FuturesUnordered};
 use futures_util::{Stream, StreamExt};
@@ -6,14 +6,14 @@ use haft_contract::{ToolCall, ToolError, ToolOutput, ToolResult};
 use tokio_util::sync::CancellationToken;
 
 use crate::Session;
-use crate::engine::{Early, Engine, Ready, guarded};
-use crate::stages::settle::Trail;
-use crate::stop::Stop;
+use crate::engine::{Engine, PreparedCall, ShortCircuit, catch_panics};
+use crate::stop::StopSignal;
+use crate::trail::Trail;
 
-/// A call on its way: its place in the batch, what ends it, what is known of it.
-struct Travelling<'a> {
-    place: usize,
-    stop: Stop<'a>,
+/// A call of a batch: its index, its stop signal and its trail.
+struct BatchedCall<'a> {
+    index: usize,
+    stop: StopSignal<'a>,
     trail: Trail,
 }
 
@@ -30,7 +30,7 @@ impl Engine {
     }
 
     /// As [`Engine::run_all_until`], for calls that are still arriving: each begins as soon as it is there, and each result
-    /// is shown as soon as there is one.
+    /// is reported as soon as there is one.
     pub async fn run_arriving(
         &self,
         calls: impl Stream<Item = ToolCall>,
@@ -54,28 +54,28 @@ impl Engine {
         let mut running = FuturesUnordered::new();
         loop {
             tokio::select! {
-                Some((place, call)) = calls.next() => {
+                Some((index, call)) = calls.next() => {
                     results.push(None);
-                    planning.push_back(self.plan_one(place, call, session, cancel));
+                    planning.push_back(self.plan_one(index, call, session, cancel));
                 }
                 // Plans come in call order, and each call draws its ticket as it comes: that keeps conflicting calls in
-                // order, and a slow planner holds up nobody before it.
-                Some((travelling, planned)) = planning.next() => {
+                // order, and a slow planner delays no call before it.
+                Some((batched, planned)) = planning.next() => {
                     let ticketed = planned.map(|ready| (self.inner.locks.queue(ready.plan()), ready));
                     running.push(async move {
-                        let Travelling { place, stop, mut trail } = travelling;
+                        let BatchedCall { index, stop, mut trail } = batched;
                         let outcome = match ticketed {
-                            Ok((ticket, ready)) => guarded(async {
-                                self.perform(ready, Some(ticket), session, &stop, &mut trail).await.map_err(Early::Refused)
+                            Ok((ticket, ready)) => catch_panics(async {
+                                self.perform(ready, Some(ticket), session, &stop, &mut trail).await.map_err(ShortCircuit::Refused)
                             }).await,
                             Err(outcome) => outcome,
                         };
-                        (place, self.settle(trail, outcome, session, &stop).await)
+                        (index, self.settle(trail, outcome, session, &stop).await)
                     });
                 }
-                Some((place, result)) = running.next() => {
+                Some((index, result)) = running.next() => {
                     each(&result);
-                    results[place] = Some(result);
+                    results[index] = Some(result);
                 }
                 else => break,
             }
@@ -83,22 +83,22 @@ impl Engine {
         results.into_iter().flatten().collect()
     }
 
-    /// The first half of one call; what ended early has its outcome already.
+    /// The first half of one call; a call that ended early has its outcome already.
     async fn plan_one<'a>(
         &self,
-        place: usize,
+        index: usize,
         call: ToolCall,
         session: &Session,
         cancel: Option<&'a CancellationToken>,
-    ) -> (Travelling<'a>, Result<Ready, Result<ToolOutput, ToolError>>) {
-        let stop = Stop::new(session, cancel);
+    ) -> (BatchedCall<'a>, Result<PreparedCall, Result<ToolOutput, ToolError>>) {
+        let stop = StopSignal::new(session, cancel);
         let mut trail = Trail::new(&call, session);
         let mut ready = None;
-        let outcome = guarded(async {
+        let outcome = catch_panics(async {
             ready = Some(self.prepare(call, session, &stop, &mut trail).await?);
             Ok(ToolOutput::default())
         })
         .await;
-        (Travelling { place, stop, trail }, ready.ok_or(outcome))
+        (BatchedCall { index, stop, trail }, ready.ok_or(outcome))
     }
 }

@@ -1,16 +1,19 @@
-//! What happens, for those who watch. Listeners cannot change a result.
+//! Events of calls, for observers. An observer cannot change a result.
 
 use std::time::Duration;
 
-use haft_contract::{Answer, ApprovalRequest, CallInfo, ErrorKind, HookEvent};
+use haft_contract::{
+    CallInfo, ErrorKind, HookEvent,
+    ports::{ApprovalAnswer, ApprovalRequest},
+};
 
 /// Something that happened to a call.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// A person is asked whether a call may go on. An [`Event::Answered`] with the same id follows, whatever happens.
+    /// A user is asked to approve a call. An [`Event::Answered`] with the same id follows, whatever happens.
     Asked {
-        /// What they are asked.
+        /// The question.
         request: &'a ApprovalRequest,
     },
     /// A question is no longer open.
@@ -19,16 +22,16 @@ pub enum Event<'a> {
         call: &'a CallInfo,
         /// The id of the question.
         id: &'a str,
-        /// `None` if nobody answered in time, the call ended, or it was allowed in another way meanwhile.
-        answer: Option<&'a Answer>,
+        /// `None` if no answer came in time, the call ended, or it was allowed in another way meanwhile.
+        answer: Option<&'a ApprovalAnswer>,
     },
-    /// What a person allowed for longer than one call could not be kept; this call goes on all the same.
+    /// Rules that a user allowed for longer than one call could not be kept; this call continues all the same.
     NotKept {
         /// Which call.
         call: &'a CallInfo,
-        /// What should have been kept.
+        /// The rules.
         rules: &'a [String],
-        /// What that means, and why.
+        /// The consequence and the reason.
         why: String,
     },
     /// A tool starts to run: everything before said yes.
@@ -45,7 +48,7 @@ pub enum Event<'a> {
         /// How long it took.
         elapsed: Duration,
     },
-    /// A hook could not run. What follows for the call is the hook's own word.
+    /// A hook could not run. The hook's `on_failure` decides what follows for the call.
     HookFailed {
         /// Which call.
         call: &'a CallInfo,
@@ -63,6 +66,13 @@ pub enum Event<'a> {
         /// Why.
         why: String,
     },
+}
+
+/// Sends an event; a panic of the sink is caught.
+pub(crate) fn emit(events: Option<&dyn EventSink>, event: &Event<'_>) {
+    if let Some(events) = events {
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| events.event(event))).ok();
+    }
 }
 
 /// Receives events; must not block.

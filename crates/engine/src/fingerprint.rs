@@ -3,17 +3,17 @@
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Write;
 use std::path::Path;
 
 use haft_contract::{Connect, Effect, Exec, Extent, PathEffect, Zone};
+use haft_text::hex;
 use ring::digest::{Context, SHA256};
 use serde_json::Value;
 
 /// SHA-256 over a canonical form of the three, as hex. The order in which the arguments were written does not matter;
 /// everything else does.
 pub(crate) fn fingerprint(tool: &str, arguments: &Value, effects: &[Effect]) -> String {
-    let mut form = Form(Context::new(&SHA256));
+    let mut form = CanonicalHasher(Context::new(&SHA256));
     form.text(tool);
     form.value(arguments);
     form.count(effects.len());
@@ -24,15 +24,11 @@ pub(crate) fn fingerprint(tool: &str, arguments: &Value, effects: &[Effect]) -> 
 }
 
 /// Every part is preceded by its kind or its length, so that no two different forms read the same.
-struct Form(Context);
+struct CanonicalHasher(Context);
 
-impl Form {
+impl CanonicalHasher {
     fn finish(self) -> String {
-        self.0.finish().as_ref().iter().fold(String::with_capacity(64), |mut hex, byte| {
-            // Writing to a string cannot fail.
-            write!(hex, "{byte:02x}").ok();
-            hex
-        })
+        hex::encode(self.0.finish())
     }
 
     fn count(&mut self, number: usize) {

@@ -1,4 +1,4 @@
-//! The forms of a registered tool: what it is called, and takes, in other dialects.
+//! The forms of a registered tool: its names and parameters in other dialects.
 
 use std::sync::OnceLock;
 
@@ -11,9 +11,9 @@ use crate::Registry;
 use crate::registry::compiled;
 use crate::stages::parameters::ParameterTable;
 
-/// A form with what is derived from it once, on first use.
+/// A form, with its parameter table and schema compiled on first use.
 #[derive(Debug)]
-pub(crate) struct Spoken {
+pub(crate) struct CompiledForm {
     form: Form,
     /// The name in its folded spelling.
     name: String,
@@ -21,14 +21,14 @@ pub(crate) struct Spoken {
     validator: OnceLock<Result<Validator, String>>,
 }
 
-impl Spoken {
+impl CompiledForm {
     fn new(form: Form) -> Self {
         Self { form, name: folded(form.name), parameters: OnceLock::new(), validator: OnceLock::new() }
     }
     pub(crate) fn form(&self) -> Form {
         self.form
     }
-    /// Whether arguments say something else here than in the canonical call.
+    /// Whether arguments differ from those of the canonical call.
     pub(crate) fn translates(&self) -> bool {
         !self.form.parameters.is_empty()
     }
@@ -41,7 +41,7 @@ impl Spoken {
         self.validator.get_or_init(shown).as_ref().map_err(String::as_str)
     }
 
-    /// The canonical arguments that these say. They were read already, so every parameter has the name that was shown.
+    /// Translates arguments to canonical ones. They were read already, so every parameter has the name that was shown.
     pub(crate) fn translate(&self, arguments: Map<String, Value>, definition: &ToolDefinition) -> Map<String, Value> {
         let mut canonical = Map::with_capacity(arguments.len());
         for (name, value) in arguments {
@@ -54,7 +54,7 @@ impl Spoken {
                     };
                     canonical.insert(parameter.canonical.to_owned(), value);
                 }
-                // Given beside the parameter that stands for it, and ignored with a warning.
+                // Present beside its form parameter, and ignored with a warning.
                 None if self.form.of(&name).is_some() => {}
                 None => drop(canonical.insert(name, value)),
             }
@@ -65,31 +65,31 @@ impl Spoken {
 
 /// The forms of one tool.
 #[derive(Debug)]
-pub(crate) struct Forms {
-    all: Vec<Spoken>,
+pub(crate) struct ToolForms {
+    all: Vec<CompiledForm>,
 }
 
-impl Forms {
+impl ToolForms {
     pub(crate) fn new(definition: &ToolDefinition) -> Self {
-        Self { all: definition.forms.iter().copied().map(Spoken::new).collect() }
+        Self { all: definition.forms.iter().copied().map(CompiledForm::new).collect() }
     }
 
-    /// The form that a call by this name uses: the one of the session's dialect, else any that is called just this. The
+    /// The form that a call by this name uses: the one of the session's dialect, else any with exactly this name. The
     /// canonical name belongs to the canonical parameters in every other dialect.
-    pub(crate) fn called(&self, name: &str, canonical: &str, dialect: Dialect) -> Option<&Spoken> {
+    pub(crate) fn called(&self, name: &str, canonical: &str, dialect: Dialect) -> Option<&CompiledForm> {
         if self.all.is_empty() || name == canonical && dialect == Dialect::Haft {
             return None;
         }
         let (name, folded) = (name.trim(), folded(name));
-        let of_dialect = |spoken: &&Spoken| spoken.name == folded && spoken.form.dialect == dialect && dialect != Dialect::Haft;
-        // `Sleep` is no slip of somebody who means `sleep`: it is what a dialect calls it.
-        let just_this = |spoken: &&Spoken| spoken.name == folded && (folded != canonical || name != canonical && name == spoken.form.name);
-        self.all.iter().find(of_dialect).or_else(|| self.all.iter().find(just_this))
+        let of_dialect = |form: &&CompiledForm| form.name == folded && form.form.dialect == dialect && dialect != Dialect::Haft;
+        // `Sleep` is not a misspelled `sleep`: it is the name in a dialect.
+        let exact = |form: &&CompiledForm| form.name == folded && (folded != canonical || name != canonical && name == form.form.name);
+        self.all.iter().find(of_dialect).or_else(|| self.all.iter().find(exact))
     }
 }
 
-/// How the model of a session reads on in a file, in its own words: `read_file with that path and offset=5`.
-pub(crate) fn reading_on(registry: &Registry, dialect: Dialect, line: usize) -> String {
+/// How the model of a session continues to read a file, in its dialect: `read_file with that path and offset=5`.
+pub(crate) fn continue_reading(registry: &Registry, dialect: Dialect, line: usize) -> String {
     let entry = registry.get("read_file");
     let form = entry.as_ref().and_then(|entry| entry.definition().form(dialect));
     let (name, offset) =
@@ -101,7 +101,7 @@ pub(crate) fn reading_on(registry: &Registry, dialect: Dialect, line: usize) -> 
 mod tests {
     use std::borrow::Cow;
 
-    use haft_contract::{FormParameter, Source, Unit};
+    use haft_contract::{FormParameter, ToolSource, Unit};
     use haft_testkit::ScriptedTool;
     use proptest::prelude::*;
     use serde_json::json;
@@ -120,7 +120,7 @@ mod tests {
             .schema(json!({"type": "object", "properties": {"canonical": property}, "required": ["canonical"]}))
             .define(|definition| definition.forms = Cow::Borrowed(FORMS));
         let registry = Registry::new();
-        registry.register(tool.shared(), Source::BuiltIn).unwrap();
+        registry.register(tool.shared(), ToolSource::BuiltIn).unwrap();
         registry
     }
 

@@ -1,23 +1,26 @@
-//! What a running call gets from the engine: a gate for late effects, a place for pre-images and spills.
+//! Ports that the engine gives to a running call: a gate for late effects, a journal for pre-images and spills.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_contract::{BoxFuture, CallInfo, Effect, ErrorKind, Gate, Journal, Plan, PreImage, SpillFile, SpillWriter, ToolError};
+use haft_contract::{
+    BoxFuture, CallInfo, Effect, ErrorKind, Plan, SpillFile, SpillWriter, ToolError,
+    ports::{Gate, Journal, PreImage},
+};
 use haft_policy::{Policy, Verdict};
+use haft_redact::Redactor;
 use haft_store::{BlobWriter, Blobs, CallLog, PreImageRecord, StoreError};
 
-use crate::redact::Redactor;
 use crate::stages::permit::decide;
 use crate::stages::resolve::refused;
-use crate::{Entry, Session};
+use crate::{Session, ToolEntry};
 
-/// Judges what a running call wants beyond its plan.
+/// Decides on effects beyond the plan of a running call.
 pub(crate) struct CallGate {
     pub(crate) policy: Arc<dyn Policy>,
     pub(crate) session: Session,
-    pub(crate) entry: Arc<Entry>,
+    pub(crate) entry: Arc<ToolEntry>,
 }
 
 impl Gate for CallGate {
@@ -29,7 +32,7 @@ impl Gate for CallGate {
             Verdict::Allow => Ok(()),
             Verdict::Deny => Err(refused(&decision)),
             Verdict::Ask => Err(ToolError::denied(format!(
-                "'{}' leads to {} '{}', which needs a person's approval. Call it directly, so that they can be asked.",
+                "'{}' leads to {} '{}', which needs approval. Call it directly, so that the user can be asked.",
                 self.entry.name(),
                 effect.kind(),
                 effect.target()
@@ -38,7 +41,7 @@ impl Gate for CallGate {
     }
 }
 
-/// Keeps what a call leaves behind.
+/// Writes the pre-images and spills of a call.
 pub(crate) struct CallJournal {
     pub(crate) log: Arc<dyn CallLog>,
     pub(crate) blobs: Arc<dyn Blobs>,
@@ -46,7 +49,7 @@ pub(crate) struct CallJournal {
     pub(crate) limits: SpillLimits,
 }
 
-/// How large spills may be, and how old.
+/// Maximum size and age of spills.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SpillLimits {
     pub(crate) bytes: u64,
@@ -56,13 +59,8 @@ pub(crate) struct SpillLimits {
 impl Journal for CallJournal {
     fn keep(&self, image: PreImage) -> BoxFuture<'_, Result<(), ToolError>> {
         Box::pin(async move {
-            let PreImage { path, content, mode, after, created_directories } = image;
-            let content = match content {
-                Some(content) => Some(self.blobs.keep(content).await.map_err(not_kept)?),
-                None => None,
-            };
-            let record = PreImageRecord { record: self.record.to_string(), path, content, mode, after, created_directories };
-            self.log.keep(record).await.map_err(not_kept)
+            let image = store_image(&*self.blobs, self.record.to_string(), image).await.map_err(not_kept)?;
+            self.log.keep(image).await.map_err(not_kept)
         })
     }
 
@@ -75,13 +73,23 @@ impl Journal for CallJournal {
 
     fn spill(&self, extension: &'static str) -> BoxFuture<'_, Result<Box<dyn SpillWriter>, ToolError>> {
         Box::pin(async move {
-            // Spills are rare, so each may pay for the old ones. One that cannot be removed is no reason to lose this one.
+            // Spills are rare, so each may remove the old ones. A failure to do so must not lose this one.
             self.blobs.prune(self.limits.age).await.ok();
             let blob = self.blobs.spill(extension).await.map_err(not_spilled)?;
-            let spill = Spill { blob, redactor: Redactor::default(), bytes: 0, cut: false, limit: self.limits.bytes };
+            let spill = RedactingSpill { blob, redactor: Redactor::default(), bytes: 0, cut: false, limit: self.limits.bytes };
             Ok(Box::new(spill) as Box<dyn SpillWriter>)
         })
     }
+}
+
+/// Stores the content of a pre-image; returns its record.
+pub(crate) async fn store_image(blobs: &dyn Blobs, record: String, image: PreImage) -> Result<PreImageRecord, StoreError> {
+    let PreImage { path, content, mode, after, created_directories } = image;
+    let content = match content {
+        Some(content) => Some(blobs.keep(content).await?),
+        None => None,
+    };
+    Ok(PreImageRecord { record, path, content, mode, after, created_directories })
 }
 
 fn not_kept(error: StoreError) -> ToolError {
@@ -94,8 +102,8 @@ fn not_spilled(error: StoreError) -> ToolError {
         .with_source(error)
 }
 
-/// Redacts on the way to the disk, and stops at the limit with a visible mark.
-struct Spill {
+/// Redacts on the way to the disk, and stops at the limit with a visible note.
+struct RedactingSpill {
     blob: Box<dyn BlobWriter>,
     redactor: Redactor,
     bytes: u64,
@@ -103,28 +111,28 @@ struct Spill {
     limit: u64,
 }
 
-impl Spill {
+impl RedactingSpill {
     async fn put(&mut self, bytes: &[u8]) -> Result<(), ToolError> {
         if self.cut {
             return Ok(());
         }
-        let room = usize::try_from(self.limit.saturating_sub(self.bytes)).unwrap_or(usize::MAX);
-        let fits = &bytes[..bytes.len().min(room)];
+        let space = usize::try_from(self.limit.saturating_sub(self.bytes)).unwrap_or(usize::MAX);
+        let fits = &bytes[..bytes.len().min(space)];
         self.blob.write(fits).await.map_err(not_spilled)?;
         self.bytes += fits.len() as u64;
         if fits.len() < bytes.len() {
             self.cut = true;
-            let mark = format!("\n(cut here: a spill holds at most {} bytes)\n", self.limit);
-            self.blob.write(mark.as_bytes()).await.map_err(not_spilled)?;
+            let note = format!("\n(cut here: a spill holds at most {} bytes)\n", self.limit);
+            self.blob.write(note.as_bytes()).await.map_err(not_spilled)?;
         }
         Ok(())
     }
 }
 
-impl SpillWriter for Spill {
+impl SpillWriter for RedactingSpill {
     fn write<'a>(&'a mut self, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), ToolError>> {
         Box::pin(async move {
-            // Nobody will read the rest, so it is not looked through for secrets either.
+            // The rest is not written, so it is not searched for secrets either.
             if self.cut {
                 return Ok(());
             }

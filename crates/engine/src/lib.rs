@@ -1,4 +1,4 @@
-//! How a call is answered: one pipeline, every stage in its own file, one result for every call.
+//! The pipeline of a call: every stage in its own file, one result for every call.
 //!
 //! Start with [`Engine::run`]: it reads top to bottom, and the order of its stages is a security property.
 #![warn(missing_docs)]
@@ -15,29 +15,23 @@ mod journal;
 mod limits;
 mod locks;
 mod permissions;
-mod redact;
 mod registry;
 mod session;
 mod stages;
 mod stop;
+mod trail;
 mod undo;
 mod workers;
 
-pub use approvals::{AnswerError, ApprovalDesk, DeskNotice, FirstOf};
+pub use approvals::{AnswerError, ApprovalBroker, ApprovalNotice, FirstOf};
 pub use engine::{Engine, EngineBuilder};
 pub use events::{Event, EventSink};
 pub use explain::{Explanation, HOOK, NOT_YET, NOTHING_CONFIGURED};
-pub use haft_policy::{
-    AgentSpec, AllowList, AskMode, Caller, Candidate, Change, ChannelSpec, Decision, ExecAsk, ExecSecurity, ExecSpec, Listed, Outcome,
-    Place, Policy, PolicySpec, Refusal, RuleKind, RuleLists, RuleSet, STEPS, Sender, StandardPolicy, ToolLists, TraceEntry, Verdict,
-    catalog, nearest,
-};
-pub use hooks::{Before, CommandHook, CommandHookSpec, Hook, HookCall, Persist};
-pub use limits::Limits;
+pub use hooks::{CommandHook, CommandHookSpec, Hook, HookCall, HookDecision, PersistDecision};
+pub use limits::CallLimits;
 pub use permissions::{CallbackPermissions, PermissionBroker};
-pub use redact::{Redactor, redact};
-pub use registry::{Entry, RegisterError, Registry, View};
-pub use session::{Session, SessionBuilder, TaintPolicy};
+pub use registry::{RegisterError, Registry, ToolEntry};
+pub use session::{Session, SessionBuilder};
 pub use stages::bound::WHOLE_IN;
 pub use stages::guard::LoopLimits;
-pub use undo::{Kept, UndoError, Undone, UndoneSession};
+pub use undo::{OverwrittenCopy, UndoError, UndoneCall, UndoneSession};

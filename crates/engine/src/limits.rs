@@ -1,13 +1,13 @@
-//! How much of everything there may be.
+//! Limits of a call.
 
 use std::time::Duration;
 
-/// Bounds of one call.
+/// Limits of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Limits {
-    /// Text that a call may give the model; the rest is spilled. A tool may declare a larger bound of its own, unless this is
-    /// less than usual: whoever wants less gets less.
+pub struct CallLimits {
+    /// Bytes of text in a result; the rest is spilled. A tool may declare a larger limit of its own, unless this one is below
+    /// the default.
     pub output_bytes: usize,
     /// Arguments larger than this are refused.
     pub argument_bytes: usize,
@@ -15,28 +15,28 @@ pub struct Limits {
     pub spill_bytes: u64,
     /// Spills older than this are removed when a new one is made.
     pub spill_age: Duration,
-    /// How long a hook has; one that takes longer before a call blocks it.
+    /// Timeout of a hook; one that takes longer before a call blocks it.
     pub hook: Duration,
-    /// How long a person has to answer.
+    /// Timeout of an approval.
     pub approval: Duration,
-    /// How much of a result history keeps.
+    /// Bytes of a result in history.
     pub summary_bytes: usize,
 }
 
-/// What [`Limits::output_bytes`] is unless someone says otherwise.
-const USUAL_OUTPUT_BYTES: usize = 100 * 1024;
+/// The default of [`CallLimits::output_bytes`].
+const DEFAULT_OUTPUT_BYTES: usize = 100 * 1024;
 
-impl Limits {
-    /// What a tool with this bound of its own may give the model.
+impl CallLimits {
+    /// The limit for a tool that declares this one.
     pub(crate) fn output_of(&self, own: usize) -> usize {
-        if self.output_bytes < USUAL_OUTPUT_BYTES { self.output_bytes } else { self.output_bytes.max(own) }
+        if self.output_bytes < DEFAULT_OUTPUT_BYTES { self.output_bytes } else { self.output_bytes.max(own) }
     }
 }
 
-impl Default for Limits {
+impl Default for CallLimits {
     fn default() -> Self {
         Self {
-            output_bytes: USUAL_OUTPUT_BYTES,
+            output_bytes: DEFAULT_OUTPUT_BYTES,
             argument_bytes: 16 << 20,
             spill_bytes: 64 << 20,
             spill_age: Duration::from_hours(14 * 24),

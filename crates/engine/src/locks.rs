@@ -1,26 +1,29 @@
-//! Calls whose effects conflict run in call order; all others run together.
+//! Locks: calls with conflicting effects run in call order, all others in parallel.
 //!
-//! One queue of tickets. A ticket is granted when no earlier one conflicts with it, so order is kept and nothing can
-//! deadlock: a ticket waits only for earlier ones.
+//! One queue of tickets. A call takes a ticket for the paths of its plan; it is granted when no earlier ticket conflicts with it: one
+//! of the two changes the path, and they are the same path or one is a tree that contains the other. A program locks the tree of its
+//! directory, and a call with unknown effects locks everything. A ticket waits only for earlier ones, so nothing can deadlock. Calls
+//! without such effects take no ticket, and a single call takes it after its approval. Time spent waiting for a lock, a thread or an
+//! approval does not count against the timeout.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use haft_contract::{Effect, Extent, Line, Plan};
+use haft_contract::{Effect, Extent, Plan, ShellCommand};
 use tokio::sync::Notify;
 
-/// What a call holds while it runs.
+/// A path that a call locks while it runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Hold {
+struct PathLock {
     path: PathBuf,
     tree: bool,
     changes: bool,
 }
 
-impl Hold {
-    /// What an effect holds. A program may touch anything beneath its directory, and who knows what an unknown one touches.
-    fn of(effect: &Effect) -> Option<Self> {
+impl PathLock {
+    /// The lock of an effect: a program may touch anything beneath its directory, an unknown effect anything at all.
+    fn for_effect(effect: &Effect) -> Option<Self> {
         let everything = |path: &Path| Some(Self { path: path.to_owned(), tree: true, changes: true });
         match effect {
             Effect::Exec(exec) => everything(&exec.directory),
@@ -35,10 +38,10 @@ impl Hold {
         }
     }
 
-    /// What a line of shell holds: the tree that its walls let it change, or all there is.
-    fn of_line(line: &Line) -> Vec<Self> {
-        let path = line.reach().unwrap_or(Path::new("/")).to_owned();
-        vec![Self { path, tree: true, changes: !line.only_reads() }]
+    /// The lock of a shell command: the tree that its sandbox lets it change, or everything.
+    fn for_command(line: &ShellCommand) -> Vec<Self> {
+        let path = line.writable_tree().unwrap_or(Path::new("/")).to_owned();
+        vec![Self { path, tree: true, changes: !line.is_read_only() }]
     }
 
     fn conflicts(&self, other: &Self) -> bool {
@@ -51,59 +54,59 @@ impl Hold {
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Locks {
-    queue: Arc<Mutex<VecDeque<Arc<Place>>>>,
+    queue: Arc<Mutex<VecDeque<Arc<QueueSlot>>>>,
 }
 
 #[derive(Debug)]
-struct Place {
-    holds: Vec<Hold>,
+struct QueueSlot {
+    locks: Vec<PathLock>,
     /// Woken when an earlier ticket is returned.
     moved: Notify,
 }
 
 impl Locks {
-    /// Takes a place in the queue. The order of these calls is the order in which conflicting plans run.
+    /// Takes a slot in the queue. The order of these calls is the order in which conflicting plans run.
     pub(crate) fn queue(&self, plan: &Plan) -> Ticket {
-        let holds: Vec<Hold> = match plan.planned_line() {
-            Some(line) => Hold::of_line(line),
-            None => plan.effects().iter().filter_map(Hold::of).collect(),
+        let locks: Vec<PathLock> = match plan.planned_command() {
+            Some(line) => PathLock::for_command(line),
+            None => plan.effects().iter().filter_map(PathLock::for_effect).collect(),
         };
-        if holds.is_empty() {
+        if locks.is_empty() {
             return Ticket(None);
         }
-        let place = Arc::new(Place { holds, moved: Notify::new() });
-        self.lock().push_back(Arc::clone(&place));
-        Ticket(Some((place, self.clone())))
+        let slot = Arc::new(QueueSlot { locks, moved: Notify::new() });
+        self.lock().push_back(Arc::clone(&slot));
+        Ticket(Some((slot, self.clone())))
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Arc<Place>>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Arc<QueueSlot>>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is_free(&self, place: &Arc<Place>) -> bool {
+    fn is_free(&self, slot: &Arc<QueueSlot>) -> bool {
         let queue = self.lock();
-        let mut earlier = queue.iter().take_while(|other| !Arc::ptr_eq(other, place));
-        !earlier.any(|other| other.conflicts(place))
+        let mut earlier = queue.iter().take_while(|other| !Arc::ptr_eq(other, slot));
+        !earlier.any(|other| other.conflicts(slot))
     }
 }
 
-impl Place {
+impl QueueSlot {
     fn conflicts(&self, other: &Self) -> bool {
-        self.holds.iter().any(|ours| other.holds.iter().any(|theirs| ours.conflicts(theirs)))
+        self.locks.iter().any(|ours| other.locks.iter().any(|theirs| ours.conflicts(theirs)))
     }
 }
 
-/// A place in the queue; returned when dropped.
+/// A slot in the queue; returned when dropped.
 #[derive(Debug)]
-pub(crate) struct Ticket(Option<(Arc<Place>, Locks)>);
+pub(crate) struct Ticket(Option<(Arc<QueueSlot>, Locks)>);
 
 impl Ticket {
     /// Waits until no earlier call conflicts.
     pub(crate) async fn granted(&self) {
-        let Some((place, locks)) = &self.0 else { return };
+        let Some((slot, locks)) = &self.0 else { return };
         loop {
-            let moved = place.moved.notified();
-            if locks.is_free(place) {
+            let moved = slot.moved.notified();
+            if locks.is_free(slot) {
                 return;
             }
             moved.await;
@@ -113,9 +116,9 @@ impl Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        let Some((place, locks)) = &self.0 else { return };
+        let Some((slot, locks)) = &self.0 else { return };
         let mut queue = locks.lock();
-        queue.retain(|other| !Arc::ptr_eq(other, place));
-        queue.iter().filter(|other| other.conflicts(place)).for_each(|other| other.moved.notify_one());
+        queue.retain(|other| !Arc::ptr_eq(other, slot));
+        queue.iter().filter(|other| other.conflicts(slot)).for_each(|other| other.moved.notify_one());
     }
 }

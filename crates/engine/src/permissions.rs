@@ -1,4 +1,6 @@
-//! What the platform must grant: asked one at a time, the same one only once, checked before every call.
+//! Permissions of the platform (Android): one dialog at a time, the same permission requested once, checked before every call.
+//!
+//! A call is denied if no host is bound or the program is in the background.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -6,28 +8,31 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::Shared;
-use haft_contract::{BoxFuture, PermissionAnswer, PermissionHost, PermissionState, ToolError};
+use haft_contract::{
+    BoxFuture, ToolError,
+    ports::{PermissionAnswer, PermissionHost, PermissionState},
+};
 use tokio_util::sync::CancellationToken;
 
-type Pending = Shared<BoxFuture<'static, PermissionAnswer>>;
+type PendingDialog = Shared<BoxFuture<'static, PermissionAnswer>>;
 
-/// Stands between the engine and the platform. Cheap to clone; clones share their state.
+/// Connects the engine with the platform. Cheap to clone; clones share their state.
 #[derive(Clone, Default)]
 pub struct PermissionBroker {
-    inner: Arc<Inner>,
+    inner: Arc<BrokerState>,
 }
 
 #[derive(Default)]
-struct Inner {
-    bound: Mutex<Option<Bound>>,
+struct BrokerState {
+    bound: Mutex<Option<BoundPlatform>>,
     /// Dialogs that are open or waiting, by permission: a second request joins the first.
-    pending: Mutex<HashMap<String, Pending>>,
+    pending: Mutex<HashMap<String, PendingDialog>>,
     /// One dialog at a time.
     turn: tokio::sync::Mutex<()>,
 }
 
 #[derive(Clone)]
-struct Bound {
+struct BoundPlatform {
     host: Arc<dyn PermissionHost>,
     /// Cancelled when this host is unbound or replaced.
     gone: CancellationToken,
@@ -51,15 +56,15 @@ impl PermissionBroker {
     /// Binds the platform, as when an activity appears.
     pub fn bind(&self, host: Arc<dyn PermissionHost>) {
         self.unbind();
-        *lock(&self.inner.bound) = Some(Bound { host, gone: CancellationToken::new() });
+        *lock(&self.inner.bound) = Some(BoundPlatform { host, gone: CancellationToken::new() });
     }
-    /// Unbinds it, as when the activity goes; what is waiting is denied.
+    /// Unbinds it, as when the activity goes; waiting requests are denied.
     pub fn unbind(&self) {
         if let Some(bound) = lock(&self.inner.bound).take() {
             bound.gone.cancel();
         }
     }
-    fn bound(&self) -> Option<Bound> {
+    fn bound(&self) -> Option<BoundPlatform> {
         lock(&self.inner.bound).clone()
     }
 
@@ -80,7 +85,7 @@ impl PermissionBroker {
     }
 
     async fn ensure_one(&self, permission: &str) -> Result<(), String> {
-        let Some(Bound { host, .. }) = self.bound() else {
+        let Some(BoundPlatform { host, .. }) = self.bound() else {
             return Err(format!("Nothing here can grant '{permission}': no host is bound."));
         };
         match host.state(permission) {
@@ -102,7 +107,7 @@ impl PermissionBroker {
             if let Some(open) = pending.get(permission) {
                 open.clone()
             } else {
-                // A task of its own: a caller that goes away must not leave a dialog that nobody drives.
+                // A task of its own: the dialog must continue when its caller is dropped.
                 let task = tokio::spawn(Self::dialog(self.clone(), permission.to_owned()));
                 let dialog = task.map(|answer| answer.unwrap_or(PermissionAnswer::Denied)).boxed().shared();
                 pending.insert(permission.to_owned(), dialog.clone());
@@ -113,7 +118,7 @@ impl PermissionBroker {
     }
 
     async fn dialog(broker: Self, permission: String) -> PermissionAnswer {
-        let open = Open { broker: &broker, permission: &permission };
+        let open = DialogGuard { broker: &broker, permission: &permission };
         let _turn = broker.inner.turn.lock().await;
         match open.broker.bound() {
             Some(bound) => bound.ask(&permission).await,
@@ -123,18 +128,18 @@ impl PermissionBroker {
 }
 
 /// An open dialog; closed when it ends, by a panic too, so that the next call can ask again.
-struct Open<'a> {
+struct DialogGuard<'a> {
     broker: &'a PermissionBroker,
     permission: &'a str,
 }
 
-impl Drop for Open<'_> {
+impl Drop for DialogGuard<'_> {
     fn drop(&mut self) {
         lock(&self.broker.inner.pending).remove(self.permission);
     }
 }
 
-impl Bound {
+impl BoundPlatform {
     async fn ask(&self, permission: &str) -> PermissionAnswer {
         match self.host.state(permission) {
             PermissionState::Granted => PermissionAnswer::Granted,
@@ -157,11 +162,7 @@ pub struct CallbackPermissions {
     request: Box<RequestFn>,
 }
 
-impl std::fmt::Debug for CallbackPermissions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("CallbackPermissions")
-    }
-}
+haft_contract::opaque_debug!(CallbackPermissions);
 
 impl CallbackPermissions {
     /// `state` says where a permission stands; `request` shows the dialog.

@@ -5,14 +5,15 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use haft_contract::schema::{self, Fault};
-use haft_contract::{Dialect, DynTool, Source, ToolDefinition};
+use haft_contract::schema::{self, SchemaFault};
+use haft_contract::{Dialect, DynTool, ToolDefinition, ToolSource};
+use haft_text::suggest::nearest;
 use jsonschema::Validator;
 use serde_json::Value;
 
 use haft_policy::{Candidate, folded, names};
 
-use crate::forms::{Forms, Spoken};
+use crate::forms::{CompiledForm, ToolForms};
 use crate::stages::parameters::ParameterTable;
 
 /// Why a tool was not registered.
@@ -36,14 +37,14 @@ pub enum RegisterError {
         /// Whose.
         tool: String,
         /// What is wrong, each with its path.
-        faults: Vec<Fault>,
+        faults: Vec<SchemaFault>,
     },
     /// A form names parameters that the tool does not have, or names what no provider takes.
     BadForm {
         /// Whose.
         tool: String,
         /// What is wrong, each with its path.
-        faults: Vec<Fault>,
+        faults: Vec<SchemaFault>,
     },
 }
 
@@ -53,7 +54,7 @@ impl std::fmt::Display for RegisterError {
             Self::Duplicate { name, owner } if name == owner => write!(f, "Tool '{name}' is already registered"),
             Self::Duplicate { name, owner } => write!(f, "Tool '{name}' is already registered: '{owner}' answers to it"),
             Self::BadName { name } => {
-                write!(f, "'{name}' is not a tool name: use lower-case letters, digits and '_', starting with a letter")
+                write!(f, "'{name}' is not a tool name: use ASCII a-z, digits and '_', starting with a-z")
             }
             Self::BadSchema { tool, faults } => {
                 write!(f, "Tool '{tool}' has parameters that not every provider takes:")?;
@@ -70,25 +71,21 @@ impl std::fmt::Display for RegisterError {
 impl std::error::Error for RegisterError {}
 
 /// A registered tool with what is derived from it once.
-pub struct Entry {
+pub struct ToolEntry {
     tool: Arc<dyn DynTool>,
     definition: ToolDefinition,
     /// All its names in their folded spelling, the canonical one first.
     names: Vec<String>,
-    forms: Forms,
-    source: Source,
+    forms: ToolForms,
+    source: ToolSource,
     disabled: AtomicBool,
     parameters: OnceLock<ParameterTable>,
     validator: OnceLock<Result<Validator, String>>,
 }
 
-impl std::fmt::Debug for Entry {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Entry").field("name", &self.definition.name).field("source", &self.source).finish_non_exhaustive()
-    }
-}
+haft_contract::opaque_debug!(ToolEntry: name = definition.name, source = source);
 
-impl Entry {
+impl ToolEntry {
     /// The tool.
     pub fn tool(&self) -> &Arc<dyn DynTool> {
         &self.tool
@@ -98,7 +95,7 @@ impl Entry {
         &self.definition
     }
     /// Where it came from.
-    pub fn source(&self) -> &Source {
+    pub fn source(&self) -> &ToolSource {
         &self.source
     }
     /// The canonical name.
@@ -119,7 +116,7 @@ impl Entry {
         }
     }
     /// The form of the tool that a call by this name uses, if not the canonical one.
-    pub(crate) fn called(&self, name: &str, dialect: Dialect) -> Option<&Spoken> {
+    pub(crate) fn called(&self, name: &str, dialect: Dialect) -> Option<&CompiledForm> {
         self.forms.called(name, self.name(), dialect)
     }
     pub(crate) fn parameters(&self) -> &ParameterTable {
@@ -142,13 +139,13 @@ pub(crate) fn compiled(schema: &Value) -> Result<Validator, String> {
 /// All tools of a program. Shared and changeable: every change bumps the version, so that listings can be refreshed.
 #[derive(Debug, Default)]
 pub struct Registry {
-    state: RwLock<State>,
+    state: RwLock<RegistryState>,
     version: AtomicU64,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    entries: Vec<Arc<Entry>>,
+struct RegistryState {
+    entries: Vec<Arc<ToolEntry>>,
     /// Canonical names, aliases and names of forms → place in `entries`.
     names: HashMap<String, usize>,
     disabled: BTreeSet<String>,
@@ -162,12 +159,12 @@ impl Registry {
 
     /// Registers a tool. All its names must be free, the canonical one snake_case, its schema one that every provider takes,
     /// and its forms must fit its parameters.
-    pub fn register(&self, tool: Arc<dyn DynTool>, source: Source) -> Result<(), RegisterError> {
+    pub fn register(&self, tool: Arc<dyn DynTool>, source: ToolSource) -> Result<(), RegisterError> {
         let mut definition = tool.definition().clone();
         if !is_snake_case(&definition.name) {
             return Err(RegisterError::BadName { name: definition.name.into_owned() });
         }
-        let faults: Vec<Fault> = definition.forms.iter().flat_map(|form| form.faults(&definition.parameters)).collect();
+        let faults: Vec<SchemaFault> = definition.forms.iter().flat_map(|form| form.faults(&definition.parameters)).collect();
         if !faults.is_empty() {
             return Err(RegisterError::BadForm { tool: definition.name.into_owned(), faults });
         }
@@ -181,9 +178,9 @@ impl Registry {
         let place = state.entries.len();
         let switched_off = names.iter().any(|name| state.disabled.contains(name));
         state.names.extend(names.iter().map(|name| (name.clone(), place)));
-        let (forms, disabled) = (Forms::new(&definition), AtomicBool::new(switched_off));
+        let (forms, disabled) = (ToolForms::new(&definition), AtomicBool::new(switched_off));
         let (parameters, validator) = (OnceLock::new(), OnceLock::new());
-        state.entries.push(Arc::new(Entry { tool, definition, names, forms, source, disabled, parameters, validator }));
+        state.entries.push(Arc::new(ToolEntry { tool, definition, names, forms, source, disabled, parameters, validator }));
         self.version.fetch_add(1, Ordering::Release);
         Ok(())
     }
@@ -194,11 +191,11 @@ impl Registry {
     }
 
     /// Removes every tool of a source, as when a plugin is reloaded; says whether there was any.
-    pub fn unregister_source(&self, source: &Source) -> bool {
+    pub fn unregister_source(&self, source: &ToolSource) -> bool {
         self.retain(|entry| entry.source() != source)
     }
 
-    fn retain(&self, keep: impl Fn(&Entry) -> bool) -> bool {
+    fn retain(&self, keep: impl Fn(&ToolEntry) -> bool) -> bool {
         let mut state = self.write();
         let before = state.entries.len();
         state.entries.retain(|entry| keep(entry));
@@ -233,7 +230,7 @@ impl Registry {
     }
 
     /// The tool with this name or alias, forgiving blanks, case and hyphens.
-    pub fn get(&self, name: &str) -> Option<Arc<Entry>> {
+    pub fn get(&self, name: &str) -> Option<Arc<ToolEntry>> {
         let state = self.read();
         let place = state.names.get(name).or_else(|| state.names.get(&folded(name)))?;
         Some(Arc::clone(&state.entries[*place]))
@@ -245,7 +242,7 @@ impl Registry {
     }
 
     /// All tools in the order they were registered.
-    pub fn entries(&self) -> Vec<Arc<Entry>> {
+    pub fn entries(&self) -> Vec<Arc<ToolEntry>> {
         self.read().entries.clone()
     }
 
@@ -255,14 +252,14 @@ impl Registry {
     }
 
     /// The tools with these names, in this order; unknown names are ignored, repeated ones given once.
-    pub fn view<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> View {
-        let mut entries: Vec<Arc<Entry>> = Vec::new();
+    pub fn view<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Vec<Arc<ToolEntry>> {
+        let mut entries: Vec<Arc<ToolEntry>> = Vec::new();
         for entry in names.into_iter().filter_map(|name| self.get(name)) {
             if !entries.iter().any(|known| known.name() == entry.name()) {
                 entries.push(entry);
             }
         }
-        View { entries }
+        entries
     }
 
     /// Goes up with every change.
@@ -272,54 +269,24 @@ impl Registry {
 
     /// Names that look like this one, best first.
     pub fn nearest(&self, name: &str) -> Vec<String> {
-        // Nobody means a tool by a name this long, and comparing it would take its time.
-        if name.len() > 100 {
-            return Vec::new();
-        }
-        let wanted = folded(name);
-        let mut scored: Vec<(f64, String)> = self
-            .read()
-            .names
-            .keys()
-            .map(|known| (strsim::jaro_winkler(&wanted, known), known.clone()))
-            .filter(|(score, _)| *score > 0.78)
-            .collect();
-        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-        scored.into_iter().take(3).map(|(_, name)| name).collect()
+        nearest(&folded(name), self.read().names.keys().map(String::as_str)).into_iter().map(str::to_owned).collect()
     }
 
     // A panic while the lock was held cannot leave the state half changed: entries and names are rebuilt together.
-    fn read(&self) -> std::sync::RwLockReadGuard<'_, State> {
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, RegistryState> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
-    fn write(&self) -> std::sync::RwLockWriteGuard<'_, State> {
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, RegistryState> {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl RegistryState {
     fn index(&mut self) {
         self.names.clear();
         for (place, entry) in self.entries.iter().enumerate() {
             self.names.extend(entry.names.iter().map(|name| (name.clone(), place)));
         }
-    }
-}
-
-/// Some of the tools.
-#[derive(Debug, Clone)]
-pub struct View {
-    entries: Vec<Arc<Entry>>,
-}
-
-impl View {
-    /// Their definitions.
-    pub fn definitions(&self) -> impl Iterator<Item = &ToolDefinition> {
-        self.entries.iter().map(|entry| entry.definition())
-    }
-    /// The tools.
-    pub fn entries(&self) -> &[Arc<Entry>] {
-        &self.entries
     }
 }
 
@@ -330,8 +297,8 @@ fn is_snake_case(name: &str) -> bool {
         && name.len() <= 64
 }
 
-impl From<&Entry> for Cow<'static, str> {
-    fn from(entry: &Entry) -> Self {
+impl From<&ToolEntry> for Cow<'static, str> {
+    fn from(entry: &ToolEntry) -> Self {
         entry.definition.name.clone()
     }
 }
@@ -345,8 +312,9 @@ mod tests {
     #[test]
     fn a_schema_compiles_once_and_is_shared() {
         let registry = Registry::new();
-        registry.register(ScriptedTool::new("a").shared(), Source::BuiltIn).unwrap();
+        registry.register(ScriptedTool::new("a").shared(), ToolSource::BuiltIn).unwrap();
         let entry = registry.get("a").unwrap();
+        assert!(entry.validator.get().is_none(), "a schema is compiled by the first call, not by registration");
         let first = std::ptr::from_ref(entry.validator().unwrap());
         let again = registry.get("A").unwrap();
         assert!(std::ptr::eq(first, again.validator().unwrap()) && Arc::ptr_eq(&entry, &again));

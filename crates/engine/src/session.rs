@@ -1,70 +1,57 @@
-//! Who is calling: an agent in a session, with its access, its machine, and what the session has seen so far.
+//! A session: an agent, its access, its machine, and the state of its guards.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use haft_contract::{Access, Approver, Dialect, Host, ProgressSink, RuleKeeper, SeenFiles};
+use haft_contract::{
+    Access, Dialect, SeenFiles, TaintPolicy,
+    ports::{Approver, Host, ProgressSink, RuleStore},
+};
 use haft_policy::{Caller, Sender};
 use tokio_util::sync::CancellationToken;
 
-use crate::approvals::Questions;
+use crate::approvals::QuestionTurns;
 use crate::permissions::PermissionBroker;
-use crate::stages::guard::{LoopGuard, LoopLimits};
-use crate::stages::taint::Taint;
-
-/// What happens when a call would complete private data + untrusted content + a way out; strictest last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum TaintPolicy {
-    /// Nothing.
-    Off,
-    /// A person is asked, whatever else allows it.
-    #[default]
-    Ask,
-    /// It does not happen.
-    Deny,
-}
+use crate::stages::guard::{LoopDetector, LoopLimits};
+use crate::stages::taint::SessionTaint;
 
 /// A session. Cheap to clone; clones share the guards' memory.
 #[derive(Clone)]
 pub struct Session {
-    inner: Arc<Inner>,
+    inner: Arc<SessionParts>,
 }
 
-struct Inner {
+struct SessionParts {
     id: Arc<str>,
     caller: Caller,
     dialect: Dialect,
     host: Arc<dyn Host>,
     workspace: PathBuf,
     approver: Option<Arc<dyn Approver>>,
-    keeper: Option<Arc<dyn RuleKeeper>>,
-    questions: Arc<Questions>,
+    rule_store: Option<Arc<dyn RuleStore>>,
+    questions: Arc<QuestionTurns>,
     permissions: PermissionBroker,
     progress: Option<Arc<dyn ProgressSink>>,
     cancel: CancellationToken,
-    /// What stops it besides: whatever stops the session that started it.
+    /// Tokens of the sessions above it, which stop it as well.
     stopped_by: Vec<CancellationToken>,
     taint_policy: TaintPolicy,
     watches_loops: bool,
-    loop_guard: Mutex<LoopGuard>,
-    /// Shared with the session that started it: what one has read, the other may send.
-    taint: Arc<Mutex<Taint>>,
-    /// What it has read and written, as it was then.
+    loop_guard: Mutex<LoopDetector>,
+    /// Shared with the parent session: data that one has read, the other may send.
+    taint: Arc<Mutex<SessionTaint>>,
+    /// Fingerprints of the files that it has read and written.
     seen: Arc<SeenFiles>,
 }
 
-impl std::fmt::Debug for Session {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Session").field("id", &self.inner.id).field("agent", &self.inner.caller.agent).finish_non_exhaustive()
-    }
-}
+haft_contract::opaque_debug!(Session: id = inner.id, agent = inner.caller.agent);
 
 impl Session {
-    /// A session on a machine; the rest has safe defaults: workspace-write, nobody to ask, guards on.
+    /// A session on a machine; the rest has safe defaults: workspace-write, no approver, guards on.
     pub fn builder(host: Arc<dyn Host>) -> SessionBuilder {
         SessionBuilder::new(host)
     }
-    /// Who is calling, as a policy sees them.
+    /// The caller, as a policy sees it.
     pub fn caller(&self) -> &Caller {
         &self.inner.caller
     }
@@ -76,19 +63,11 @@ impl Session {
     pub fn agent(&self) -> &Arc<str> {
         &self.inner.caller.agent
     }
-    /// The tools the agent was given; `None` means all.
-    pub fn tools(&self) -> Option<&[String]> {
-        self.inner.caller.tools.as_deref()
-    }
-    /// Whether the person in front is explicitly the owner.
-    pub fn is_owner(&self) -> bool {
-        self.inner.caller.owner
-    }
-    /// How much it may do.
+    /// Its access level.
     pub fn access(&self) -> Access {
         self.inner.caller.access
     }
-    /// What its model knows tools by.
+    /// The names and units that its model knows tools by.
     pub fn dialect(&self) -> Dialect {
         self.inner.dialect
     }
@@ -100,7 +79,7 @@ impl Session {
     pub fn workspace(&self) -> &Path {
         &self.inner.workspace
     }
-    /// Stops every call of the session when cancelled; so does that of the session which started it.
+    /// Stops every call of the session when cancelled; so does the token of its parent session.
     pub fn cancellation(&self) -> &CancellationToken {
         &self.inner.cancel
     }
@@ -114,10 +93,10 @@ impl Session {
     pub(crate) fn approver(&self) -> Option<&Arc<dyn Approver>> {
         self.inner.approver.as_ref()
     }
-    pub(crate) fn keeper(&self) -> Option<&Arc<dyn RuleKeeper>> {
-        self.inner.keeper.as_ref()
+    pub(crate) fn rule_store(&self) -> Option<&Arc<dyn RuleStore>> {
+        self.inner.rule_store.as_ref()
     }
-    pub(crate) fn questions(&self) -> &Questions {
+    pub(crate) fn questions(&self) -> &QuestionTurns {
         &self.inner.questions
     }
     pub(crate) fn progress(&self) -> Option<&Arc<dyn ProgressSink>> {
@@ -130,13 +109,13 @@ impl Session {
         self.inner.watches_loops
     }
     // The guards' state is plain counters: after a panic elsewhere it is still consistent.
-    pub(crate) fn loop_guard(&self) -> MutexGuard<'_, LoopGuard> {
+    pub(crate) fn loop_guard(&self) -> MutexGuard<'_, LoopDetector> {
         self.inner.loop_guard.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    pub(crate) fn taint(&self) -> MutexGuard<'_, Taint> {
+    pub(crate) fn taint(&self) -> MutexGuard<'_, SessionTaint> {
         self.inner.taint.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// What it has seen of files.
+    /// The files that it has seen.
     pub fn seen(&self) -> &Arc<SeenFiles> {
         &self.inner.seen
     }
@@ -144,8 +123,7 @@ impl Session {
     pub fn should_stop(&self) -> bool {
         self.loop_guard().should_stop()
     }
-    /// Says that the person has spoken: what was repeated before was not repeated since, and a run that was given up may begin
-    /// again.
+    /// Begins a turn of the user: the loop guard forgets earlier repeats, and a run that it has stopped may begin again.
     pub fn begin_turn(&self) {
         self.loop_guard().forget();
     }
@@ -153,34 +131,30 @@ impl Session {
 
 /// Makes a [`Session`].
 pub struct SessionBuilder {
-    inner: Inner,
+    inner: SessionParts,
     parent: Option<Session>,
 }
 
-impl std::fmt::Debug for SessionBuilder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("SessionBuilder")
-    }
-}
+haft_contract::opaque_debug!(SessionBuilder);
 
 impl SessionBuilder {
     fn new(host: Arc<dyn Host>) -> Self {
         Self {
-            inner: Inner {
+            inner: SessionParts {
                 id: Arc::from(uuid::Uuid::now_v7().to_string()),
                 caller: Caller::default(),
                 dialect: Dialect::default(),
                 host,
                 workspace: PathBuf::new(),
                 approver: None,
-                keeper: None,
+                rule_store: None,
                 questions: Arc::default(),
                 permissions: PermissionBroker::new(),
                 progress: None,
                 cancel: CancellationToken::new(),
                 taint_policy: TaintPolicy::default(),
                 watches_loops: true,
-                loop_guard: Mutex::new(LoopGuard::new(Some(LoopLimits::default()))),
+                loop_guard: Mutex::new(LoopDetector::new(Some(LoopLimits::default()))),
                 taint: Arc::default(),
                 seen: Arc::default(),
                 stopped_by: Vec::new(),
@@ -203,7 +177,7 @@ impl SessionBuilder {
         self.inner.caller.select(names.into_iter().map(Into::into));
         self
     }
-    /// Says that the person in front is the owner.
+    /// Makes the user the owner.
     pub fn owner(mut self) -> Self {
         self.inner.caller.owner = true;
         self
@@ -238,23 +212,22 @@ impl SessionBuilder {
         self.inner.caller.sandboxed = true;
         self
     }
-    /// Says how many agents up the line the person is.
+    /// Sets how many agents are between the user and this one.
     pub fn depth(mut self, depth: u32) -> Self {
         self.inner.caller.depth = depth;
         self
     }
-    /// Makes it a session of a sub-agent: it has nothing that the session which started it has not, what either of them has
-    /// seen counts for both, and it ends with the other.
+    /// Makes it a session of a sub-agent: it has nothing that its parent has not, both share their taint, and it ends with its
+    /// parent.
     pub fn started_by(mut self, parent: &Session) -> Self {
         self.inner.caller.parent = Some(Arc::new(parent.caller().clone()));
-        // They ask the same person, so they wait for each other.
+        // They ask the same user, so they wait for each other.
         self.inner.questions = Arc::clone(&parent.inner.questions);
         self.inner.taint = Arc::clone(&parent.inner.taint);
         self.parent = Some(parent.clone());
         self
     }
-    /// Makes it go on where another left off, with another model or another access level: what was seen stays seen, and what the
-    /// person allowed for the session stays allowed.
+    /// Continues another session with another model or access level: its taint, seen files and session grants stay.
     pub fn continuing(mut self, before: &Session) -> Self {
         self.inner.questions = Arc::clone(&before.inner.questions);
         self.inner.taint = Arc::clone(&before.inner.taint);
@@ -262,12 +235,12 @@ impl SessionBuilder {
         self.inner.seen = Arc::clone(&before.inner.seen);
         self
     }
-    /// Says where the access level stands, for whoever asks why.
-    pub fn access_from(mut self, place: haft_policy::Place) -> Self {
-        self.inner.caller.access_place = place;
+    /// Sets where the access level is configured, for explanations.
+    pub fn access_from(mut self, place: haft_policy::SourceSpan) -> Self {
+        self.inner.caller.access_span = place;
         self
     }
-    /// Says that the person in front is not the owner.
+    /// Makes the user a guest, not the owner.
     pub fn guest(mut self) -> Self {
         self.inner.caller.owner = false;
         self
@@ -277,22 +250,22 @@ impl SessionBuilder {
         self.inner.workspace = folder.into();
         self
     }
-    /// Who answers an ask; without one, an ask is a denial.
+    /// Sets the approver; without one, a call that needs approval is denied.
     pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
         self.inner.approver = Some(approver);
         self
     }
-    /// Who saves the rules that a person allows for good; without one, they hold for the session.
-    pub fn keeper(mut self, keeper: Arc<dyn RuleKeeper>) -> Self {
-        self.inner.keeper = Some(keeper);
+    /// Sets the store of rules that a user always allows; without one, they hold for the session.
+    pub fn rule_store(mut self, store: Arc<dyn RuleStore>) -> Self {
+        self.inner.rule_store = Some(store);
         self
     }
-    /// The broker of host permissions, shared with whoever binds the platform to it.
+    /// Sets the broker of host permissions, shared with the program that binds the platform to it.
     pub fn permissions(mut self, broker: PermissionBroker) -> Self {
         self.inner.permissions = broker;
         self
     }
-    /// Who sees progress.
+    /// Sets the receiver of progress.
     pub fn progress(mut self, sink: Arc<dyn ProgressSink>) -> Self {
         self.inner.progress = Some(sink);
         self
@@ -310,10 +283,10 @@ impl SessionBuilder {
     /// When the loop guard notes, blocks and stops; `None` switches it off.
     pub fn loop_limits(mut self, limits: Option<LoopLimits>) -> Self {
         self.inner.watches_loops = limits.is_some();
-        self.inner.loop_guard = Mutex::new(LoopGuard::new(limits));
+        self.inner.loop_guard = Mutex::new(LoopDetector::new(limits));
         self
     }
-    /// Done.
+    /// The session.
     pub fn build(mut self) -> Session {
         self.inner.caller.inherit();
         if let Some(Session { inner: parent }) = self.parent {

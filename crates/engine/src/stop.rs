@@ -1,4 +1,4 @@
-//! What ends a call early: its own end, its session, or whoever asked for it.
+//! The stop signal of a call: cancelled by its own end, its session, or its caller.
 
 use std::future::pending;
 use std::time::Duration;
@@ -11,17 +11,17 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::Session;
 use crate::stages::run::cancelled;
 
-/// The token of one call. It is cancelled when the call ends, however it ends, so that nothing the tool kept still works.
+/// The token of one call. It is cancelled when the call ends, however it ends, so that a context that the tool kept is dead.
 #[derive(Debug)]
-pub(crate) struct Stop<'a> {
+pub(crate) struct StopSignal<'a> {
     own: CancellationToken,
     outer: Option<&'a CancellationToken>,
-    /// Of the sessions up the line.
+    /// Tokens of the parent sessions.
     above: Vec<CancellationToken>,
     _end: DropGuard,
 }
 
-impl<'a> Stop<'a> {
+impl<'a> StopSignal<'a> {
     /// For a call of this session, stopped by this token as well.
     pub(crate) fn new(session: &Session, outer: Option<&'a CancellationToken>) -> Self {
         let own = session.cancellation().child_token();
@@ -31,11 +31,11 @@ impl<'a> Stop<'a> {
     pub(crate) fn token(&self) -> &CancellationToken {
         &self.own
     }
-    /// Whether someone wants it to end.
+    /// Whether the call is to stop.
     pub(crate) fn is_requested(&self) -> bool {
         self.own.is_cancelled() || self.others().any(CancellationToken::is_cancelled)
     }
-    /// Resolves when someone does.
+    /// Resolves when the call is to stop.
     pub(crate) async fn requested(&self) {
         tokio::select! {
             () = self.own.cancelled() => {}
@@ -46,7 +46,7 @@ impl<'a> Stop<'a> {
     fn others(&self) -> impl Iterator<Item = &CancellationToken> {
         self.outer.into_iter().chain(&self.above)
     }
-    /// Waits for something, unless the call is to end first.
+    /// Waits for a future, unless the call is to stop first.
     pub(crate) async fn unless<T>(&self, waiting: impl Future<Output = T>) -> Result<T, ToolError> {
         tokio::select! {
             biased;
@@ -56,20 +56,20 @@ impl<'a> Stop<'a> {
     }
 }
 
-/// How long those who hear of a call's end may still take, all together, once the call is to stop.
-const LAST_MOMENT: Duration = Duration::from_secs(1);
+/// How long all hooks together may run on after a call was stopped.
+const STOP_GRACE: Duration = Duration::from_secs(1);
 
-/// Resolves a moment after a call was to stop; every clone at the same one.
-pub(crate) type Over<'a> = Shared<BoxFuture<'a, ()>>;
+/// Resolves a moment after a call was stopped; every clone at the same time.
+pub(crate) type StopDeadline<'a> = Shared<BoxFuture<'a, ()>>;
 
-impl Stop<'_> {
-    /// When nobody is waited for any more.
-    pub(crate) fn over(&self) -> Over<'_> {
-        let over = async {
+impl StopSignal<'_> {
+    /// The time after which no hook is waited for.
+    pub(crate) fn deadline(&self) -> StopDeadline<'_> {
+        let deadline = async {
             self.requested().await;
-            tokio::time::sleep(LAST_MOMENT).await;
+            tokio::time::sleep(STOP_GRACE).await;
         };
-        over.boxed().shared()
+        deadline.boxed().shared()
     }
 }
 
@@ -87,7 +87,7 @@ async fn any_of(tokens: &[CancellationToken]) {
     select_all(tokens.iter().map(|token| Box::pin(token.cancelled()))).await;
 }
 
-/// Waits for something for so long.
+/// Waits for a future up to a time limit.
 pub(crate) async fn within<T>(time: Duration, waiting: impl Future<Output = T>) -> Option<T> {
     tokio::time::timeout(time, waiting).await.ok()
 }

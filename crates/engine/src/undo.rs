@@ -1,70 +1,63 @@
-//! Taking a call back, or all calls of a session: every file as it was before, or nothing at all.
+//! Undo of a call, or of all calls of a session: every file is restored, or none.
 //!
-//! An undo waits for its files as a call does, and looks at every file and everything kept of it before it touches the
-//! first. What it replaces is kept in turn, so that an undo that fails in the middle is itself taken back. One that is cut
-//! off can be repeated: files that are as they were before the call are done.
+//! An undo waits for its files as a call does, and checks every file and its pre-images before it touches the first. It stores
+//! what it replaces, so that an undo that fails in the middle is itself reverted. An interrupted undo can be repeated: files
+//! that are as before the call are done.
 //!
-//! A session goes back in one step, not call by call: each file to what its first call found. So nothing is written that
-//! the next step would replace, and what something else changed between two calls is found before anything is touched.
+//! A session is undone in one step, not call by call: each file gets the content that its first call found. So nothing is
+//! written twice, and changes of others between two calls are found before anything is touched.
 
-mod due;
 mod error;
-mod replaced;
-mod turns;
+mod file_changes;
+mod journal;
+mod pending;
 
 use std::path::PathBuf;
 
-use haft_contract::{Host, PreImage};
+use haft_contract::ports::{Host, PreImage};
 use haft_store::{CallRecord, PreImageRecord};
 
-use self::due::{Due, Held, Scope};
 pub use self::error::UndoError;
-use self::replaced::{Replaced, Unkept};
+use self::journal::UndoJournal;
+use self::pending::{LockedFiles, PendingRestore, UndoScope};
 use crate::engine::Engine;
 
-/// What was taken back.
+/// An undone call.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Undone {
+pub struct UndoneCall {
     /// The call.
     pub call: CallRecord,
-    /// The files that were put back; none if all of them were as before already.
+    /// The restored files; none if all of them were as before already.
     pub files: Vec<PathBuf>,
-    /// What was overwritten although it was changed after the call.
-    pub kept: Vec<Kept>,
+    /// Copies of files that were overwritten although they were changed after the call.
+    pub kept: Vec<OverwrittenCopy>,
 }
 
-/// What was taken back of a session.
+/// An undone session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UndoneSession {
     /// The calls, the one that changed a file last first.
     pub calls: Vec<CallRecord>,
-    /// The files that were put back; none if all of them were as before already.
+    /// The restored files; none if all of them were as before already.
     pub files: Vec<PathBuf>,
-    /// What was overwritten although something else than the session had put it there.
-    pub kept: Vec<Kept>,
+    /// Copies of files that were overwritten although others had changed them.
+    pub kept: Vec<OverwrittenCopy>,
 }
 
-/// Content that an undo overwrote, and where a person finds it.
+/// Content that an undo overwrote, and its copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct OverwrittenCopy {
     /// The file it was in.
     pub path: PathBuf,
     /// The file it is in now.
     pub copy: PathBuf,
 }
 
-/// The files of a call or a session, put back.
-struct PutBack {
-    calls: Vec<CallRecord>,
-    files: Vec<PathBuf>,
-    kept: Vec<Kept>,
-}
-
 impl Engine {
-    /// Takes a call back: the one with this id, or the newest that is not undone yet and has something to put back.
+    /// Undoes a call: the one with this id, or the newest that is not undone yet and has files to restore.
     /// Without `force`, later changes to its files stop the undo before anything is touched; with it, they are overwritten
     /// and a copy is kept.
-    pub async fn undo(&self, id: Option<&str>, host: &dyn Host, force: bool) -> Result<Undone, UndoError> {
+    pub async fn undo(&self, id: Option<&str>, host: &dyn Host, force: bool) -> Result<UndoneCall, UndoError> {
         let log = &self.inner.log;
         if let Some(id) = id {
             return self.undo_call(log.get(id).await?, host, force).await;
@@ -80,49 +73,48 @@ impl Engine {
         }
     }
 
-    /// Takes back every call of a session that is not undone yet: all its files, or none. Without `force`, a file that
+    /// Undoes every call of a session that is not undone yet: all its files, or none. Without `force`, a file that
     /// something else changed since the session first did stops the undo before anything is touched; with it, those changes
     /// are overwritten and a copy is kept.
     pub async fn undo_session(&self, session: &str, host: &dyn Host, force: bool) -> Result<UndoneSession, UndoError> {
-        let PutBack { calls, files, kept } = self.take_back(Scope::Session(session), host, force).await?;
-        Ok(UndoneSession { calls, files, kept })
+        self.undo_scope(UndoScope::Session(session), host, force).await
     }
 
-    async fn undo_call(&self, call: CallRecord, host: &dyn Host, force: bool) -> Result<Undone, UndoError> {
-        let PutBack { files, kept, .. } = self.take_back(Scope::Call(&call), host, force).await?;
-        Ok(Undone { call, files, kept })
+    async fn undo_call(&self, call: CallRecord, host: &dyn Host, force: bool) -> Result<UndoneCall, UndoError> {
+        let UndoneSession { files, kept, .. } = self.undo_scope(UndoScope::Call(&call), host, force).await?;
+        Ok(UndoneCall { call, files, kept })
     }
 
-    async fn take_back(&self, scope: Scope<'_>, host: &dyn Host, force: bool) -> Result<PutBack, UndoError> {
-        let Held { files, records, ticket: _ticket } = self.hold(scope, host).await?;
+    async fn undo_scope(&self, scope: UndoScope<'_>, host: &dyn Host, force: bool) -> Result<UndoneSession, UndoError> {
+        let LockedFiles { files, records, ticket: _ticket } = self.lock_files(scope, host).await?;
         let mut calls = Vec::new();
         for record in &records {
             calls.push(self.inner.log.get(record).await?);
         }
-        let due = self.due(files, scope, host, force).await?;
-        let replaced = Replaced::new(scope.name(), &*self.inner.blobs);
-        if let Err((path, why)) = self.put_back(&due, host, &replaced).await {
-            let left = self.return_all(replaced.images(), host).await;
+        let pending = self.pending(files, scope, host, force).await?;
+        let replaced = UndoJournal::new(scope.name(), Some(&*self.inner.blobs));
+        if let Err((path, why)) = self.restore_all(&pending, host, &replaced).await {
+            let left = self.revert_all(replaced.images(), host).await;
             return Err(UndoError::Stopped { path, why: Box::new(why), left });
         }
         // The newest first: cut off in between, what is left of a session still begins where the session began.
         for call in &calls {
             self.inner.log.mark_undone(&call.id).await?;
         }
-        let files = due.iter().rev().filter(|due| due.is_change()).map(|due| due.image.path.clone()).collect();
-        let kept = self.kept(&due, &replaced.images());
-        Ok(PutBack { calls, files, kept })
+        let files = pending.iter().rev().filter(|restore| restore.is_change()).map(|restore| restore.image.path.clone()).collect();
+        let kept = self.kept(&pending, &replaced.images());
+        Ok(UndoneSession { calls, files, kept })
     }
 
-    /// Backwards, so that a directory that a file was first in is empty when it is that file's turn.
-    async fn put_back(&self, due: &[Due], host: &dyn Host, replaced: &Replaced<'_>) -> Result<(), (PathBuf, UndoError)> {
+    /// Restores backwards, so that a created directory is empty when its first file is restored.
+    async fn restore_all(&self, due: &[PendingRestore], host: &dyn Host, replaced: &UndoJournal<'_>) -> Result<(), (PathBuf, UndoError)> {
         for due in due.iter().rev() {
             let failed = |error| (due.image.path.clone(), error);
             let image = self.load(due.image.clone()).await.map_err(failed)?;
             host.files().restore(&due.at, image, replaced).await.map_err(|error| failed(UndoError::File(error)))?;
         }
         // Of calls that ran at once, the one that made a directory need not be the first that put a file there.
-        for Due { at, image, .. } in due.iter().filter(|due| due.has_directories()) {
+        for PendingRestore { at, image, .. } in due.iter().filter(|due| due.has_directories()) {
             let image = PreImage { after: None, ..self.load(image.clone()).await.map_err(|error| (image.path.clone(), error))? };
             let path = image.path.clone();
             host.files().restore(at, image, replaced).await.map_err(|error| (path, UndoError::File(error)))?;
@@ -130,31 +122,31 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes an undo back that could not be finished; gives the files for which that failed.
-    async fn return_all(&self, images: Vec<PreImageRecord>, host: &dyn Host) -> Vec<PathBuf> {
+    /// Reverts an unfinished undo; returns the files for which that failed.
+    async fn revert_all(&self, images: Vec<PreImageRecord>, host: &dyn Host) -> Vec<PathBuf> {
         let mut left = Vec::new();
         for image in images.into_iter().rev() {
             let path = image.path.clone();
-            if self.return_one(image, host).await.is_err() {
+            if self.revert_one(image, host).await.is_err() {
                 left.push(path);
             }
         }
         left
     }
 
-    /// Puts back what a call changed that is still under way; gives the files for which that failed.
+    /// Restores the files that a running call has changed; returns those for which that failed.
     pub(crate) async fn revert(&self, record: &str, host: &dyn Host) -> Vec<PathBuf> {
         match self.inner.log.pre_images(record).await {
-            Ok(images) => self.return_all(images, host).await,
-            // What cannot be read cannot be put back; history still has it, and says that the call was begun.
+            Ok(images) => self.revert_all(images, host).await,
+            // Unreadable pre-images cannot be restored; history still says that the call was begun.
             Err(_) => Vec::new(),
         }
     }
 
-    async fn return_one(&self, image: PreImageRecord, host: &dyn Host) -> Result<(), UndoError> {
-        let at = turns::place(&image, host)?;
+    async fn revert_one(&self, image: PreImageRecord, host: &dyn Host) -> Result<(), UndoError> {
+        let at = file_changes::locate(&image, host)?;
         let image = self.load(image).await?;
-        host.files().restore(&at, image, &Unkept).await.map_err(UndoError::File)
+        host.files().restore(&at, image, &UndoJournal::new("", None)).await.map_err(UndoError::File)
     }
 
     async fn load(&self, record: PreImageRecord) -> Result<PreImage, UndoError> {
@@ -166,11 +158,11 @@ impl Engine {
         Ok(PreImage { path, content, mode, after, created_directories })
     }
 
-    /// The copies of what something else had put into the files: between the calls, then after them.
-    fn kept(&self, due: &[Due], replaced: &[PreImageRecord]) -> Vec<Kept> {
+    /// Copies of the changes of others: between the calls, then after them.
+    fn kept(&self, due: &[PendingRestore], replaced: &[PreImageRecord]) -> Vec<OverwrittenCopy> {
         let between = due.iter().flat_map(|due| due.between.iter().flatten().map(|id| (&due.image.path, id)));
         let changed = |image: &&PreImageRecord| due.iter().any(|due| due.changed && due.image.path == image.path);
         let after = replaced.iter().filter(changed).filter_map(|image| Some((&image.path, image.content.as_ref()?)));
-        between.chain(after).map(|(path, id)| Kept { path: path.clone(), copy: self.inner.blobs.path(id) }).collect()
+        between.chain(after).map(|(path, id)| OverwrittenCopy { path: path.clone(), copy: self.inner.blobs.path(id) }).collect()
     }
 }

@@ -1,8 +1,12 @@
-//! Threads for tools that may block: everything that was not written for this engine.
+//! Threads for tools that may block: all that are not built in.
 //!
-//! Built-in tools run on the caller's runtime: they are reviewed never to block, and staying there saves a thread switch.
-//! Any other tool runs here. If one blocks its thread past its timeout, the caller is still answered, because its own
-//! timers run elsewhere; and when too many threads are lost that way, a fresh set takes over.
+//! Built-in tools run on the caller's runtime, as tasks of their own: they are reviewed never to block, and this saves a thread
+//! switch. Any other tool plans and runs here. If one blocks its thread past its timeout, the caller is still answered, because its
+//! own timers run elsewhere. A thread that a tool never returns counts as lost; when half of the eight threads of a set are lost,
+//! a new set takes over, and the old one ends with the last of its tools. There are at most sixteen sets; beyond that, calls of
+//! such tools are refused until threads return.
+//!
+//! A panic is caught at the border of the task and becomes `execution_error`; releases are built with unwinding for this.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
@@ -15,26 +19,26 @@ use tokio::task::JoinHandle;
 
 /// Threads of one set.
 const THREADS: usize = 8;
-/// With this many of them lost, a new set takes over. The rest still serves what is running.
+/// With this many of them lost, a new set takes over. The rest still serves running tasks.
 const LOST_LIMIT: usize = THREADS / 2;
 /// More sets than this would mean that tools block faster than they come back; then new calls are refused.
 const MOST_SETS: usize = 16;
 
 #[derive(Debug, Default)]
 pub(crate) struct Workers {
-    current: Mutex<Option<Arc<Set>>>,
+    current: Mutex<Option<Arc<WorkerSet>>>,
     sets: Arc<AtomicUsize>,
 }
 
 /// Some threads. Its tasks hold it, so a set that was replaced goes when the last of them comes back.
 #[derive(Debug)]
-struct Set {
+struct WorkerSet {
     runtime: Option<Runtime>,
     lost: AtomicUsize,
     sets: Arc<AtomicUsize>,
 }
 
-impl Drop for Set {
+impl Drop for WorkerSet {
     fn drop(&mut self) {
         self.sets.fetch_sub(1, Ordering::AcqRel);
         // Never wait for a thread that a tool has blocked.
@@ -54,7 +58,7 @@ impl Workers {
         Some(Task { handle, watch, set })
     }
 
-    fn healthy(&self) -> Option<Arc<Set>> {
+    fn healthy(&self) -> Option<Arc<WorkerSet>> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         let worn = current.as_ref().is_none_or(|set| set.lost.load(Ordering::Acquire) >= LOST_LIMIT);
         if worn {
@@ -63,7 +67,7 @@ impl Workers {
             }
             let runtime = Builder::new_multi_thread().worker_threads(THREADS).thread_name("haft-tool").enable_all().build().ok()?;
             self.sets.fetch_add(1, Ordering::AcqRel);
-            let fresh = Set { runtime: Some(runtime), lost: AtomicUsize::new(0), sets: Arc::clone(&self.sets) };
+            let fresh = WorkerSet { runtime: Some(runtime), lost: AtomicUsize::new(0), sets: Arc::clone(&self.sets) };
             *current = Some(Arc::new(fresh));
         }
         current.clone()
@@ -86,7 +90,7 @@ struct Watch {
 pub(crate) struct Task<T> {
     pub(crate) handle: JoinHandle<T>,
     watch: Arc<Watch>,
-    set: Arc<Set>,
+    set: Arc<WorkerSet>,
 }
 
 impl<T> Task<T> {
@@ -111,7 +115,7 @@ impl<T> Drop for Task<T> {
 struct Watched<T> {
     future: Pin<Box<dyn Future<Output = T> + Send>>,
     watch: Arc<Watch>,
-    set: Arc<Set>,
+    set: Arc<WorkerSet>,
 }
 
 impl<T> Future for Watched<T> {
@@ -125,11 +129,11 @@ impl<T> Future for Watched<T> {
 /// While a poll lasts; a panic ends it as well.
 struct Inside {
     watch: Arc<Watch>,
-    set: Arc<Set>,
+    set: Arc<WorkerSet>,
 }
 
 impl Inside {
-    fn new(watch: &Arc<Watch>, set: &Arc<Set>) -> Self {
+    fn new(watch: &Arc<Watch>, set: &Arc<WorkerSet>) -> Self {
         watch.state.store(POLLING, Ordering::Release);
         watch.begun.notify_one();
         Self { watch: Arc::clone(watch), set: Arc::clone(set) }

@@ -9,8 +9,8 @@ mod harness;
 mod agreement;
 #[path = "suite/approvals.rs"]
 mod approvals;
-#[path = "suite/approvals_desk.rs"]
-mod approvals_desk;
+#[path = "suite/approvals_broker.rs"]
+mod approvals_broker;
 #[path = "suite/approvals_order.rs"]
 mod approvals_order;
 #[path = "suite/approvals_recorded.rs"]

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use haft_contract::{Clock, LocalOffset};
+use haft_contract::{LocalOffset, ports::Clock};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 

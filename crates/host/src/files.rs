@@ -15,7 +15,6 @@ mod entry;
 mod errors;
 mod fingerprint;
 mod git;
-mod globs;
 mod names;
 mod open;
 mod own;
@@ -25,24 +24,25 @@ mod reader;
 mod resolve;
 mod restore;
 mod roots;
+mod sandbox_paths;
 mod spelling;
 mod staged;
 mod target;
 mod unnamed;
 mod walk;
-mod walls;
 mod write;
 
-pub(crate) use self::entry::{directory_state, link_state};
-pub(crate) use self::fingerprint::{hex, hex_of};
-pub(crate) use self::walls::Walls;
+pub use self::entry::{directory_state, link_state};
+pub use self::fingerprint::sha256;
+pub use self::sandbox_paths::SandboxPaths;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haft_contract::{
-    BoxFuture, FileInfo, FileSystem, Journal, Location, PreImage, Reader, ToolError, TreeOptions, TreeVisitor, Walked, WriteMode, Written,
+    BoxFuture, FileInfo, FileReader, Location, ToolError, TreeOptions, TreeVisitor, WalkSummary, WriteMode, WriteOutcome,
+    ports::{FileSystem, Journal, PreImage},
 };
 
 use self::beneath::Way;
@@ -170,10 +170,10 @@ impl FileSystem for LocalFiles {
         })
     }
 
-    fn open<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<Box<dyn Reader>, ToolError>> {
+    fn open<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<Box<dyn FileReader>, ToolError>> {
         Box::pin(async move {
             let at = self.own(at)?;
-            blocking(move || OpenFile::open(at).map(|file| Box::new(file) as Box<dyn Reader>)).await
+            blocking(move || OpenFile::open(at).map(|file| Box::new(file) as Box<dyn FileReader>)).await
         })
     }
 
@@ -183,7 +183,7 @@ impl FileSystem for LocalFiles {
         content: Vec<u8>,
         mode: WriteMode,
         journal: &'a dyn Journal,
-    ) -> BoxFuture<'a, Result<Written, ToolError>> {
+    ) -> BoxFuture<'a, Result<WriteOutcome, ToolError>> {
         Box::pin(async move { write::write(self.own(at)?, content, mode, Expected::Anything, journal).await })
     }
 
@@ -193,7 +193,7 @@ impl FileSystem for LocalFiles {
         content: Vec<u8>,
         expected: Option<&'a str>,
         journal: &'a dyn Journal,
-    ) -> BoxFuture<'a, Result<Written, ToolError>> {
+    ) -> BoxFuture<'a, Result<WriteOutcome, ToolError>> {
         let expected = expected.map_or(Expected::Nothing, |expected| Expected::File(expected.to_owned()));
         Box::pin(async move { write::write(self.own(at)?, content, WriteMode::Overwrite, expected, journal).await })
     }
@@ -204,7 +204,7 @@ impl FileSystem for LocalFiles {
         other: &'a Location,
         content: Vec<u8>,
         journal: &'a dyn Journal,
-    ) -> BoxFuture<'a, Result<Written, ToolError>> {
+    ) -> BoxFuture<'a, Result<WriteOutcome, ToolError>> {
         Box::pin(async move {
             let expected = Expected::NothingYet { like: self.own(other)? };
             write::write(self.own(at)?, content, WriteMode::Overwrite, expected, journal).await
@@ -216,7 +216,7 @@ impl FileSystem for LocalFiles {
         at: &'a Location,
         options: TreeOptions,
         visitor: Arc<dyn TreeVisitor>,
-    ) -> BoxFuture<'a, Result<Walked, ToolError>> {
+    ) -> BoxFuture<'a, Result<WalkSummary, ToolError>> {
         Box::pin(async move { walk::walk(self.own(at)?, Arc::clone(&self.rules), options, visitor).await })
     }
 

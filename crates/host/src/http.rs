@@ -1,4 +1,9 @@
 //! The network for tools: one client, one address guard.
+//!
+//! `target` parses a URL once; `guard` checks names and addresses; `resolver` resolves a name once, checks every answer, and connects
+//! only to a checked address, so DNS rebinding has no second lookup to use; each hop of a `redirect` is checked by the guard and by
+//! the session's policy. Public addresses pass, private ones need `network.allow`, metadata services are always refused. Proxies of
+//! the environment are not used.
 
 mod address;
 mod client;
@@ -12,7 +17,7 @@ mod target;
 
 pub use client::{GuardedClient, HttpOptions};
 pub use resolver::{Resolve, SystemResolver};
-pub use rule::{NetworkRule, NetworkRuleError, NetworkRules};
+pub use rule::{NetworkRuleError, NetworkRules};
 
 pub(crate) use guard::Guard;
 pub(crate) use resolver::judged_addresses;

@@ -1,4 +1,4 @@
-//! The real machine behind the capabilities: files beneath open handles, the guarded network, programs, the clock.
+//! The real machine behind the capabilities: files beneath open handles, the guarded network, the egress proxy, the clock, notices.
 #![warn(missing_docs)]
 
 mod clock;
@@ -6,15 +6,13 @@ mod files;
 mod http;
 mod local;
 mod notifier;
-mod process;
 mod proxy;
 mod system;
 
 pub use clock::SystemClock;
-pub use files::{LocalFiles, WorkspaceOptions};
-pub use haft_sandbox as sandbox;
-pub use http::{GuardedClient, HttpOptions, NetworkRule, NetworkRuleError, NetworkRules, Resolve, SystemResolver};
-pub use local::{HostOptions, LocalHost};
+pub use files::{LocalFiles, SandboxPaths, WorkspaceOptions, directory_state, link_state, sha256};
+pub use http::{GuardedClient, HttpOptions, NetworkRuleError, NetworkRules, Resolve, SystemResolver};
+pub use local::{HostParts, LocalHost};
 pub use notifier::{Desktop, LocalNotifier};
-pub use process::{ChangeOptions, Jobs, LocalProcesses, ShellOptions, end_all_jobs, end_all_processes};
+pub use proxy::EgressProxy;
 pub use system::LocalSystem;

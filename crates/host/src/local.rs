@@ -1,60 +1,52 @@
-//! The machine as one host: every capability, put together.
+//! The machine as one host: every capability, composed.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use haft_contract::{Clock, FileSystem, Host, HttpClient, Notifier, ProcessRunner, SystemInfo};
+use haft_contract::ports::{Clock, FileSystem, Host, HttpClient, Notifier, ProcessRunner, SystemProbe};
 
-use crate::{GuardedClient, LocalFiles, LocalNotifier, LocalProcesses, LocalSystem, NetworkRules, ShellOptions, SystemClock};
-
-/// What the person decides about the host.
-#[derive(Debug, Clone)]
-pub struct HostOptions {
-    /// What tools may reach beyond public addresses, and what they may not.
-    pub network: NetworkRules,
-    /// Where notices go when there is no desktop.
-    pub alert_log: PathBuf,
-}
+use crate::{GuardedClient, LocalNotifier, LocalSystem, SystemClock};
 
 /// This machine, as tools reach it.
 pub struct LocalHost {
     files: Arc<dyn FileSystem>,
-    http: Arc<GuardedClient>,
-    processes: LocalProcesses,
+    outward: LazyLock<Outward, Box<dyn FnOnce() -> Outward + Send>>,
     clock: SystemClock,
-    notifier: LocalNotifier,
     system: LocalSystem,
 }
 
-impl std::fmt::Debug for LocalHost {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LocalHost").field("http", &self.http).field("notifier", &self.notifier).finish_non_exhaustive()
-    }
+/// Parts of a host that most calls do not use.
+pub struct HostParts {
+    /// The HTTP client.
+    pub http: Arc<GuardedClient>,
+    /// Commands, jobs and helpers.
+    pub processes: Arc<dyn ProcessRunner>,
 }
 
+haft_contract::opaque_debug!(HostParts: http = http);
+
+struct Outward {
+    parts: HostParts,
+    notifier: LocalNotifier,
+}
+
+haft_contract::opaque_debug!(LocalHost);
+
 impl LocalHost {
-    /// A host whose tools see these files. Nothing is opened or connected yet.
-    pub fn new(files: Arc<dyn FileSystem>, options: HostOptions) -> Self {
-        Self {
-            notifier: LocalNotifier::new(options.alert_log).avoiding(Arc::clone(&files)),
-            files,
-            http: Arc::new(GuardedClient::new(options.network)),
-            processes: LocalProcesses::default(),
-            clock: SystemClock,
-            system: LocalSystem,
-        }
+    /// A host of these parts. Notices go to `alert_log` where there is no desktop. Nothing is opened or connected yet.
+    pub fn new(files: Arc<dyn FileSystem>, http: Arc<GuardedClient>, processes: Arc<dyn ProcessRunner>, alert_log: PathBuf) -> Self {
+        Self::with_parts(files, alert_log, move || HostParts { http, processes })
     }
-    /// With a shell whose lines see these files.
-    pub fn with_shell(mut self, options: ShellOptions, files: Arc<LocalFiles>) -> Self {
-        self.processes = self.processes.with_shell(options, files, Arc::clone(&self.http));
-        self
-    }
-    /// With helpers, which see nothing of these paths, and have walls where commands have them. The launcher of these options is
-    /// a program whose `main` begins with [`launcher::main_if_asked`](haft_sandbox::launcher::main_if_asked) and with what knows
-    /// their stages.
-    pub fn with_helpers(mut self, options: &ShellOptions, hidden: Vec<PathBuf>) -> Self {
-        self.processes = self.processes.with_helpers(options, hidden);
-        self
+
+    /// As [`LocalHost::new`], but the parts are made when the first of them is used.
+    pub fn with_parts(files: Arc<dyn FileSystem>, alert_log: PathBuf, parts: impl FnOnce() -> HostParts + Send + 'static) -> Self {
+        let watched = Arc::clone(&files);
+        let outward = move || {
+            let parts = parts();
+            let notifier = LocalNotifier::new(alert_log, Arc::clone(&parts.processes)).avoiding(watched);
+            Outward { parts, notifier }
+        };
+        Self { files, outward: LazyLock::new(Box::new(outward)), clock: SystemClock, system: LocalSystem }
     }
 }
 
@@ -63,18 +55,18 @@ impl Host for LocalHost {
         &*self.files
     }
     fn http(&self) -> &dyn HttpClient {
-        &*self.http
+        &*self.outward.parts.http
     }
     fn processes(&self) -> &dyn ProcessRunner {
-        &self.processes
+        &*self.outward.parts.processes
     }
     fn clock(&self) -> &dyn Clock {
         &self.clock
     }
     fn notifier(&self) -> &dyn Notifier {
-        &self.notifier
+        &self.outward.notifier
     }
-    fn system(&self) -> &dyn SystemInfo {
+    fn system(&self) -> &dyn SystemProbe {
         &self.system
     }
 }
@@ -82,23 +74,43 @@ impl Host for LocalHost {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use haft_contract::Zone;
+    use haft_testkit::FakeProcesses;
 
     use super::*;
-    use crate::WorkspaceOptions;
+    use crate::{LocalFiles, NetworkRules, WorkspaceOptions};
 
     #[tokio::test]
     async fn every_capability_is_the_one_that_was_configured() {
         let folder = tempfile::tempdir().unwrap();
         let files = LocalFiles::open(WorkspaceOptions::new(folder.path())).unwrap();
-        let network = NetworkRules::parse(&["127.0.0.1:8080"], &["denied.example"]).unwrap();
-        let host = LocalHost::new(Arc::new(files), HostOptions { network, alert_log: folder.path().join("alerts.log") });
+        let http = GuardedClient::new(NetworkRules::parse(&["127.0.0.1:8080"], &["denied.example"]).unwrap());
+        let alert_log = folder.path().join("alerts.log");
+        let host = LocalHost::new(Arc::new(files), Arc::new(http), Arc::new(FakeProcesses::default()), alert_log);
         assert_eq!(host.files().locate(Path::new("a.txt")).unwrap().zone(), Zone::Workspace);
         for (url, open) in [("http://127.0.0.1:8080/", true), ("http://127.0.0.1:8081/", false), ("http://denied.example/", false)] {
             assert_eq!(host.http().locate("GET", url).unwrap().refused.is_none(), open, "{url}");
         }
         assert_eq!(host.system().facts().await.os, std::env::consts::OS);
         assert_eq!(host.clock().time_zone(), SystemClock.time_zone());
+    }
+
+    #[test]
+    fn host_parts_are_made_when_the_first_of_them_is_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = LocalFiles::open(WorkspaceOptions::new(folder.path())).unwrap();
+        let made = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&made);
+        let host = LocalHost::with_parts(Arc::new(files), folder.path().join("alerts.log"), move || {
+            counter.fetch_add(1, Ordering::Relaxed);
+            HostParts { http: Arc::default(), processes: Arc::new(FakeProcesses::default()) }
+        });
+        host.files().locate(Path::new("a.txt")).unwrap();
+        assert_eq!(made.load(Ordering::Relaxed), 0);
+        host.processes();
+        host.http();
+        assert_eq!(made.load(Ordering::Relaxed), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! Notices to the person: on the desktop where there is one, else in the alert log.
+//! Notices to the user: on the desktop where there is one, else in the alert log.
 
 mod alert_log;
 mod desktop;
@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use haft_contract::{BoxFuture, FileSystem, Notice, Notifier, ToolError, Zone};
+use haft_contract::{
+    BoxFuture, Notice, ToolError, Zone,
+    ports::{FileSystem, Notifier, ProcessRunner},
+};
 
 use self::alert_log::AlertLog;
 pub use self::desktop::Desktop;
@@ -16,23 +19,20 @@ pub use self::desktop::Desktop;
 pub struct LocalNotifier {
     desktop: Desktop,
     log: AlertLog,
+    processes: Arc<dyn ProcessRunner>,
     files: Option<Arc<dyn FileSystem>>,
 }
 
-impl std::fmt::Debug for LocalNotifier {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LocalNotifier").field("desktop", &self.desktop).field("log", &self.log).finish_non_exhaustive()
-    }
-}
+haft_contract::opaque_debug!(LocalNotifier: desktop = desktop, log = log);
 
 impl LocalNotifier {
     /// Uses the desktop of this session, and the log where there is none.
-    pub fn new(alert_log: PathBuf) -> Self {
-        Self::with_desktop(alert_log, Desktop::from_environment())
+    pub fn new(alert_log: PathBuf, processes: Arc<dyn ProcessRunner>) -> Self {
+        Self::with_desktop(alert_log, Desktop::from_environment(), processes)
     }
     /// Uses another desktop.
-    pub fn with_desktop(alert_log: PathBuf, desktop: Desktop) -> Self {
-        Self { desktop, log: AlertLog::new(alert_log), files: None }
+    pub fn with_desktop(alert_log: PathBuf, desktop: Desktop, processes: Arc<dyn ProcessRunner>) -> Self {
+        Self { desktop, log: AlertLog::new(alert_log), processes, files: None }
     }
     /// Runs no program from where tools may write these files: it could be theirs.
     pub fn avoiding(mut self, files: Arc<dyn FileSystem>) -> Self {
@@ -41,7 +41,7 @@ impl LocalNotifier {
     }
 
     async fn show(&self, notice: Notice) -> Result<String, ToolError> {
-        let why = match self.desktop.show(&notice, |path| self.is_trusted(path)).await {
+        let why = match self.desktop.show(&notice, &*self.processes, |path| self.is_trusted(path)).await {
             Ok(Some(program)) => return Ok(format!("Shown on the desktop with {program}.")),
             Ok(None) => String::new(),
             Err(error) => format!(", because the desktop did not take it: {error}"),

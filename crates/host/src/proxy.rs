@@ -1,4 +1,4 @@
-//! The one way out of a sandbox: a proxy of ours on a Unix socket, for the hosts that a line was permitted to reach.
+//! Egress from the sandbox: a proxy on a Unix socket, for the hosts that a command may reach.
 //!
 //! It speaks what programs speak to proxies: HTTP `CONNECT`, plain HTTP requests, and SOCKS5. Whatever the way, the target is
 //! read once, judged by the line's own list and by the address guard, looked up once, and connected to as judged.
@@ -14,13 +14,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use haft_contract::visible;
+use haft_pattern::HostPattern;
+use haft_text::display;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::task::{JoinHandle, JoinSet};
 
 pub(crate) use self::target::Target;
-use crate::http::{Guard, NetworkRule, Resolve, judged_addresses};
+use crate::http::{Guard, Resolve, judged_addresses};
 
 /// Connections at one time; more wait.
 const MOST: usize = 256;
@@ -37,14 +38,14 @@ const REMEMBERED: usize = 1000;
 /// What may be reached, and who judges it.
 pub(crate) struct Reach {
     /// The hosts that the line was permitted to reach.
-    pub(crate) allowed: Vec<NetworkRule>,
+    pub(crate) allowed: Vec<HostPattern>,
     pub(crate) guard: Arc<Guard>,
     pub(crate) resolver: Arc<dyn Resolve>,
 }
 
 /// A proxy that runs until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Proxy {
+pub struct EgressProxy {
     socket: PathBuf,
     decisions: Arc<Mutex<Vec<String>>>,
     task: JoinHandle<()>,
@@ -55,7 +56,7 @@ struct Shared {
     decisions: Arc<Mutex<Vec<String>>>,
 }
 
-impl Proxy {
+impl EgressProxy {
     /// Listens at a path that must not exist yet.
     pub(crate) fn start(socket: &Path, reach: Reach) -> io::Result<Self> {
         let listener = UnixListener::bind(socket)?;
@@ -64,16 +65,17 @@ impl Proxy {
         let task = tokio::spawn(serve(listener, shared));
         Ok(Self { socket: socket.to_owned(), decisions, task })
     }
-    pub(crate) fn socket(&self) -> &Path {
+    /// The Unix socket at which it listens.
+    pub fn socket(&self) -> &Path {
         &self.socket
     }
     /// What was asked for and what came of it, in order, each once.
-    pub(crate) fn decisions(&self) -> Vec<String> {
+    pub fn decisions(&self) -> Vec<String> {
         self.decisions.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-impl Drop for Proxy {
+impl Drop for EgressProxy {
     fn drop(&mut self) {
         self.task.abort();
         // It lies in a folder that goes with the job anyway.
@@ -122,7 +124,7 @@ async fn attend(mut client: UnixStream, shared: Arc<Shared>) {
 async fn part(mut client: UnixStream) -> io::Result<()> {
     client.shutdown().await?;
     let mut rest = client.take(PARTING_BYTES);
-    // Who goes on talking after that does not hear the answer.
+    // A client that keeps sending after that does not read the answer.
     drop(tokio::time::timeout(PARTING_TIME, tokio::io::copy(&mut rest, &mut tokio::io::sink())).await);
     Ok(())
 }
@@ -174,7 +176,7 @@ impl Shared {
     }
 
     fn remember(&self, decision: &str) {
-        let decision = visible::line(decision).into_owned();
+        let decision = display::escape_line(decision).into_owned();
         let mut decisions = self.decisions.lock().unwrap_or_else(PoisonError::into_inner);
         if decisions.len() < REMEMBERED && !decisions.contains(&decision) {
             decisions.push(decision);

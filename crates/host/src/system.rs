@@ -1,12 +1,12 @@
 //! Facts about this machine. What a platform does not tell is absent.
 
-use haft_contract::{BoxFuture, SystemFacts, SystemInfo};
+use haft_contract::{BoxFuture, SystemFacts, ports::SystemProbe};
 
 /// The machine this runs on.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LocalSystem;
 
-impl SystemInfo for LocalSystem {
+impl SystemProbe for LocalSystem {
     fn facts(&self) -> BoxFuture<'_, SystemFacts> {
         Box::pin(async {
             let (release, memory, uptime) = tokio::join!(text_of("/etc/os-release"), text_of("/proc/meminfo"), text_of("/proc/uptime"));

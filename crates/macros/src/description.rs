@@ -72,7 +72,7 @@ mod tests {
             ("///", ""),
             ("/// One line.  ", "One line."),
             ("/// Two lines\n/// of one paragraph.", "Two lines of one paragraph."),
-            ("/// First.\n///\n/// Second\n/// goes on.", "First.\n\nSecond goes on."),
+            ("/// First.\n///\n/// Second\n/// continues.", "First.\n\nSecond continues."),
             ("/// Modes:\n/// - read\n///   only\n/// - write\n/// 1. one", "Modes:\n- read only\n- write\n1. one"),
             ("/// So:\n/// ```\n/// a\n///   b\n///\n/// c\n/// ```\n/// Then\n/// on.", "So:\n```\na\n  b\n\nc\n```\nThen on."),
             ("/** A block\n comment. */", "A block comment."),

@@ -1,19 +1,19 @@
-//! What a tool function becomes.
+//! The code that a tool function expands to.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Result, Visibility};
 
-use crate::function::Function;
-use crate::meta::{self, Subject};
-use crate::parameter::{Input, Parameter};
+use crate::function::ToolFunction;
+use crate::meta::{self, ToolSubject};
+use crate::parameter::{ToolInput, ToolParameter};
 
-/// The function, the tool, its facts, its parameters, and how it runs.
-pub(crate) fn tool(function: &Function) -> Result<TokenStream> {
+/// The function, the tool, its metadata, its parameters, and its implementation.
+pub(crate) fn tool(function: &ToolFunction) -> Result<TokenStream> {
     let item = &function.item;
     let name = function.tool_name();
-    let subject = Subject { target: &name, written: &item.sig.ident, generics: &item.sig.generics, attributes: &item.attrs };
+    let subject = ToolSubject { target: &name, written: &item.sig.ident, generics: &item.sig.generics, attributes: &item.attrs };
     let meta = meta::implementation(&subject, &function.keys)?;
     let unit = unit_struct(function);
     let params = params_struct(function);
@@ -29,7 +29,7 @@ pub(crate) fn tool(function: &Function) -> Result<TokenStream> {
     })
 }
 
-fn unit_struct(function: &Function) -> TokenStream {
+fn unit_struct(function: &ToolFunction) -> TokenStream {
     let (name, visibility) = (function.tool_name(), &function.item.vis);
     let comments = function.item.attrs.iter().filter(|attribute| attribute.path().is_ident("doc"));
     quote! {
@@ -39,12 +39,12 @@ fn unit_struct(function: &Function) -> TokenStream {
     }
 }
 
-fn params_struct(function: &Function) -> TokenStream {
+fn params_struct(function: &ToolFunction) -> TokenStream {
     let (name, visibility) = (function.params_name(), &function.item.vis);
     let comment = format!("The parameters of [`{}`].", function.tool_name());
     let hidden = matches!(visibility, Visibility::Inherited).then(|| quote!(#[doc(hidden)]));
     let fields = function.parameters().map(|parameter| parameter.field(visibility, &name));
-    let defaults: Vec<_> = function.parameters().filter_map(Parameter::default_definition).collect();
+    let defaults: Vec<_> = function.parameters().filter_map(ToolParameter::default_definition).collect();
     let defaults = (!defaults.is_empty()).then(|| quote!(impl #name { #(#defaults)* }));
     quote! {
         #[doc = #comment]
@@ -58,7 +58,7 @@ fn params_struct(function: &Function) -> TokenStream {
     }
 }
 
-fn implementation(function: &Function) -> TokenStream {
+fn implementation(function: &ToolFunction) -> TokenStream {
     let (name, params, output) = (function.tool_name(), function.params_name(), &function.output);
     let plan = plan(function);
     let call = call(function);
@@ -79,7 +79,7 @@ fn implementation(function: &Function) -> TokenStream {
     }
 }
 
-fn plan(function: &Function) -> Option<TokenStream> {
+fn plan(function: &ToolFunction) -> Option<TokenStream> {
     let (plan, params) = (function.keys.plan.as_ref()?, function.params_name());
     Some(quote! {
         fn plan(
@@ -92,12 +92,12 @@ fn plan(function: &Function) -> Option<TokenStream> {
     })
 }
 
-fn call(function: &Function) -> TokenStream {
+fn call(function: &ToolFunction) -> TokenStream {
     let signature = &function.item.sig;
     let name = &signature.ident;
     let arguments = function.inputs.iter().map(|input| match input {
-        Input::Context => quote!(cx),
-        Input::Parameter(parameter) => {
+        ToolInput::Context => quote!(cx),
+        ToolInput::Parameter(parameter) => {
             let name = &parameter.name;
             quote!(params.#name)
         }

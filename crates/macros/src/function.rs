@@ -1,4 +1,4 @@
-//! `#[tool]` on an `async fn`: what is written, checked.
+//! `#[tool]` on an `async fn`: parses and checks it.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
@@ -6,17 +6,17 @@ use syn::ext::IdentExt;
 use syn::parse::Parser;
 use syn::{Error, FnArg, GenericArgument, Ident, Item, ItemFn, PathArguments, Receiver, Result, ReturnType, Signature, Type};
 
-use crate::keys::{Entries, Keys};
-use crate::parameter::{Input, Parameter, is_helper};
+use crate::keys::{KeyEntries, ToolKeys};
+use crate::parameter::{ToolInput, ToolParameter, is_helper};
 use crate::{expand, names};
 
 /// A function that can be a tool.
-pub(crate) struct Function {
-    /// As it stays: without the attributes that only the macro understands.
+pub(crate) struct ToolFunction {
+    /// The function without the attributes of the macro.
     pub(crate) item: ItemFn,
-    pub(crate) keys: Keys,
-    pub(crate) inputs: Vec<Input>,
-    /// What it gives when it works.
+    pub(crate) keys: ToolKeys,
+    pub(crate) inputs: Vec<ToolInput>,
+    /// The type of its result.
     pub(crate) output: Type,
 }
 
@@ -28,13 +28,13 @@ pub(crate) fn expand(keys: TokenStream, item: &TokenStream) -> TokenStream {
     };
     let inputs = read_signature(&function.sig);
     remove_helpers(&mut function.sig);
-    // After a fault the function still stands, so that its callers do not add faults of their own.
-    let kept = function.to_token_stream();
+    // The function stays after an error, so that its callers do not report more errors.
+    let original = function.to_token_stream();
     let expanded = inputs.and_then(|(inputs, output)| {
-        let entries: Vec<_> = Entries::parse_terminated.parse2(keys)?.into_iter().collect();
-        expand::tool(&Function { item: function, keys: Keys::of_function(&entries)?, inputs, output })
+        let entries: Vec<_> = KeyEntries::parse_terminated.parse2(keys)?.into_iter().collect();
+        expand::tool(&ToolFunction { item: function, keys: ToolKeys::of_function(&entries)?, inputs, output })
     });
-    expanded.unwrap_or_else(|fault| beside(fault, &kept))
+    expanded.unwrap_or_else(|fault| beside(fault, &original))
 }
 
 fn beside(fault: Error, item: &TokenStream) -> TokenStream {
@@ -49,15 +49,15 @@ fn not_a_function() -> Error {
     )
 }
 
-fn read_signature(signature: &Signature) -> Result<(Vec<Input>, Type)> {
+fn read_signature(signature: &Signature) -> Result<(Vec<ToolInput>, Type)> {
     check_shape(signature)?;
     let mut inputs = Vec::new();
     for argument in &signature.inputs {
         match argument {
             FnArg::Receiver(receiver) => return Err(has_self(receiver)),
             FnArg::Typed(written) => {
-                let input = Input::read(written)?;
-                if matches!(input, Input::Context) && inputs.iter().any(|input| matches!(input, Input::Context)) {
+                let input = ToolInput::read(written)?;
+                if matches!(input, ToolInput::Context) && inputs.iter().any(|input| matches!(input, ToolInput::Context)) {
                     return Err(Error::new_spanned(written, "a call has one context, and this is the second\n\nhelp: remove one"));
                 }
                 inputs.push(input);
@@ -122,23 +122,23 @@ fn struct_name(function: &Ident) -> String {
     names::upper_camel_case(&function.unraw().to_string())
 }
 
-impl Function {
+impl ToolFunction {
     /// The name of the struct that is the tool.
     pub(crate) fn tool_name(&self) -> Ident {
         let name = &self.item.sig.ident;
         Ident::new(&struct_name(name), name.span())
     }
 
-    /// The name of the struct that holds its parameters.
+    /// The name of the struct of its parameters.
     pub(crate) fn params_name(&self) -> Ident {
         format_ident!("{}Params", self.tool_name())
     }
 
-    /// What the model fills in.
-    pub(crate) fn parameters(&self) -> impl Iterator<Item = &Parameter> {
+    /// The parameters that the model fills in.
+    pub(crate) fn parameters(&self) -> impl Iterator<Item = &ToolParameter> {
         self.inputs.iter().filter_map(|input| match input {
-            Input::Parameter(parameter) => Some(&**parameter),
-            Input::Context => None,
+            ToolInput::Parameter(parameter) => Some(&**parameter),
+            ToolInput::Context => None,
         })
     }
 }

@@ -1,16 +1,19 @@
 //! The keys of `#[tool(...)]` on a struct or a function.
 
+use proc_macro2::TokenStream;
+use quote::quote;
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Error, ExprPath, Ident, LitStr, Meta, Result, Token};
 
 use crate::value::{self, key, unknown_key};
 
-/// The names of `haft::Section`, `Category` and `Access`. The contract is not a dependency of this crate, to build
+/// The names of `haft::Section`, `Category`, `Access` and `RuleTarget`. The contract is not a dependency of this crate, to build
 /// beside it; the facade's tests compare.
 const SECTIONS: &[&str] =
     &["Files", "Runtime", "Web", "Memory", "Sessions", "Ui", "Messaging", "Automation", "Nodes", "Agents", "Media", "Planning", "System"];
 const CATEGORIES: &[&str] = &["Io", "Network", "System", "Notify"];
 const ACCESS: &[&str] = &["ReadOnly", "WorkspaceWrite", "FullAccess"];
+const RULE_TARGETS: &[&str] = &["Read", "Write", "Edit", "Exec", "Connect", "Send", "Spawn", "Configure"];
 
 const KEYS: &[&str] = &[
     "name",
@@ -24,6 +27,7 @@ const KEYS: &[&str] = &[
     "profiles",
     "aliases",
     "forms",
+    "rules",
     "owner_only",
     "deferred",
     "read_only",
@@ -33,38 +37,24 @@ const KEYS: &[&str] = &[
 ];
 const FUNCTION_KEYS: &[&str] = &["plan"];
 
-/// What was written, each key at most once.
+/// The keys of one tool, each at most once.
 #[derive(Default)]
-#[allow(clippy::struct_excessive_bools)] // each is a flag of the attribute
-pub(crate) struct Keys {
+pub(crate) struct ToolKeys {
     pub(crate) name: Option<LitStr>,
     pub(crate) label: Option<LitStr>,
-    pub(crate) section: Option<Ident>,
-    pub(crate) category: Option<Ident>,
-    pub(crate) access: Option<Ident>,
-    pub(crate) timeout_secs: Option<u64>,
-    pub(crate) max_output: Option<usize>,
-    pub(crate) permissions: Option<Vec<LitStr>>,
-    pub(crate) profiles: Option<Vec<LitStr>>,
-    pub(crate) aliases: Option<Vec<LitStr>>,
-    pub(crate) forms: Option<ExprPath>,
-    pub(crate) owner_only: bool,
-    pub(crate) deferred: bool,
-    pub(crate) read_only: bool,
-    pub(crate) destructive: bool,
-    pub(crate) idempotent: bool,
-    pub(crate) open_world: bool,
     pub(crate) plan: Option<ExprPath>,
+    /// Assignments to fields of `Meta`: `section = ::haft::Section::Files`.
+    pub(crate) assignments: Vec<TokenStream>,
 }
 
-/// A list of entries, as it stands between the parentheses.
-pub(crate) type Entries = Punctuated<Meta, Token![,]>;
+/// The entries between the parentheses.
+pub(crate) type KeyEntries = Punctuated<Meta, Token![,]>;
 
 /// The entries of every `#[tool(...)]` among `attributes`.
 pub(crate) fn entries(attributes: &[Attribute]) -> Result<Vec<Meta>> {
     let mut entries = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("tool")) {
-        entries.extend(attribute.parse_args_with(Entries::parse_terminated)?);
+        entries.extend(attribute.parse_args_with(KeyEntries::parse_terminated)?);
     }
     Ok(entries)
 }
@@ -72,10 +62,10 @@ pub(crate) fn entries(attributes: &[Attribute]) -> Result<Vec<Meta>> {
 /// Reads each entry once with `read`; all faults come back together.
 pub(crate) fn each_once(entries: &[Meta], mut read: impl FnMut(&Meta) -> Result<()>) -> Result<()> {
     let mut faults: Option<Error> = None;
-    for (place, entry) in entries.iter().enumerate() {
+    for (index, entry) in entries.iter().enumerate() {
         let name = key(entry).map(ToString::to_string);
         let outcome = match name {
-            Ok(name) if entries[..place].iter().any(|earlier| earlier.path().is_ident(&name)) => {
+            Ok(name) if entries[..index].iter().any(|earlier| earlier.path().is_ident(&name)) => {
                 Err(Error::new_spanned(entry.path(), format!("`{name}` is given twice\n\nhelp: keep one of them")))
             }
             _ => read(entry),
@@ -90,7 +80,7 @@ pub(crate) fn each_once(entries: &[Meta], mut read: impl FnMut(&Meta) -> Result<
     faults.map_or(Ok(()), Err)
 }
 
-impl Keys {
+impl ToolKeys {
     /// The keys of a struct.
     pub(crate) fn of_struct(entries: &[Meta]) -> Result<Self> {
         let mut keys = Self::default();
@@ -115,27 +105,57 @@ impl Keys {
     }
 
     fn read(&mut self, entry: &Meta, known: &[&str]) -> Result<()> {
-        match key(entry)?.to_string().as_str() {
-            "name" => self.name = Some(value::text(entry, r#"name = "read_file""#)?),
-            "label" => self.label = Some(value::text(entry, r#"label = "Read file""#)?),
-            "section" => self.section = Some(value::variant(entry, "section = Files", SECTIONS)?),
-            "category" => self.category = Some(value::variant(entry, "category = Io", CATEGORIES)?),
-            "access" => self.access = Some(value::variant(entry, "access = ReadOnly", ACCESS)?),
-            "timeout_secs" => self.timeout_secs = Some(value::positive(entry, "timeout_secs = 10")?),
-            "max_output" => self.max_output = Some(value::positive(entry, "max_output = 1_000_000")?),
-            "permissions" => self.permissions = Some(value::texts(entry, r#"permissions = ["camera"]"#)?),
-            "profiles" => self.profiles = Some(value::texts(entry, r#"profiles = ["coding"]"#)?),
-            "aliases" => self.aliases = Some(value::texts(entry, r#"aliases = ["read"]"#)?),
-            "forms" => self.forms = Some(value::path(entry, "the name of a constant", "forms = FORMS")?),
-            "owner_only" => self.owner_only = value::flag(entry)?,
-            "deferred" => self.deferred = value::flag(entry)?,
-            "read_only" => self.read_only = value::flag(entry)?,
-            "destructive" => self.destructive = value::flag(entry)?,
-            "idempotent" => self.idempotent = value::flag(entry)?,
-            "open_world" => self.open_world = value::flag(entry)?,
-            "plan" => self.plan = Some(value::path(entry, "the path of a function", "plan = path::to::function")?),
+        let key = key(entry)?;
+        let assignment = match key.to_string().as_str() {
+            "name" => return Ok(self.name = Some(value::text(entry, r#"name = "read_file""#)?)),
+            "label" => return Ok(self.label = Some(value::text(entry, r#"label = "Read file""#)?)),
+            "plan" => return Ok(self.plan = Some(value::path(entry, "the path of a function", "plan = path::to::function")?)),
+            "section" => {
+                let section = value::variant(entry, "section = Files", SECTIONS)?;
+                quote!(section = ::haft::Section::#section)
+            }
+            "category" => {
+                let category = value::variant(entry, "category = Io", CATEGORIES)?;
+                quote!(category = ::haft::Category::#category)
+            }
+            "access" => {
+                let access = value::variant(entry, "access = ReadOnly", ACCESS)?;
+                quote!(access = ::haft::Access::#access)
+            }
+            "rules" => {
+                let target = value::variant(entry, "rules = Read", RULE_TARGETS)?;
+                quote!(rules = ::core::option::Option::Some(::haft::RuleTarget::#target))
+            }
+            "timeout_secs" => {
+                let seconds: u64 = value::positive(entry, "timeout_secs = 10")?;
+                quote!(timeout = ::haft::private::Duration::from_secs(#seconds))
+            }
+            "max_output" => {
+                let bytes: usize = value::positive(entry, "max_output = 1_000_000")?;
+                quote!(max_output = #bytes)
+            }
+            "permissions" => list(key, &value::texts(entry, r#"permissions = ["camera"]"#)?),
+            "profiles" => list(key, &value::texts(entry, r#"profiles = ["coding"]"#)?),
+            "aliases" => list(key, &value::texts(entry, r#"aliases = ["read"]"#)?),
+            "forms" => {
+                let forms = value::path(entry, "the name of a constant", "forms = FORMS")?;
+                quote!(forms = #forms)
+            }
+            "owner_only" | "deferred" => {
+                let flag = value::flag(entry)?;
+                quote!(#key = #flag)
+            }
+            "read_only" | "destructive" | "idempotent" | "open_world" => {
+                let flag = value::flag(entry)?;
+                quote!(hints.#key = #flag)
+            }
             _ => return Err(unknown_key(entry, known)),
-        }
+        };
+        self.assignments.push(assignment);
         Ok(())
     }
+}
+
+fn list(key: &Ident, texts: &[LitStr]) -> TokenStream {
+    quote!(#key = &[#(#texts),*])
 }

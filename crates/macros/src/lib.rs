@@ -1,9 +1,8 @@
-//! `#[derive(ToolMeta)]` and `#[tool]`: a tool's facts, and a whole tool, from what its author writes anyway.
+//! `#[derive(ToolMeta)]` and `#[tool]`: the metadata of a tool, and a whole tool, from its code and doc comment.
 //!
 //! The doc comment is the description that the model reads. Generated code names everything through `::haft`; a crate
 //! below the facade writes `extern crate haft_contract as haft;` at its root.
 
-mod derive;
 mod description;
 mod expand;
 mod function;
@@ -32,12 +31,13 @@ use proc_macro::TokenStream;
 /// | `profiles = ["coding"]` | none |
 /// | `aliases = ["read"]` | none |
 /// | `forms = FORMS` | none: a `const FORMS: &[Form]`, what dialects call the tool and its parameters |
+/// | `rules = Read` | none: what the content of a rule on the tool is about, as in `read_file(docs/**)` |
 /// | `owner_only`, `deferred` | off |
 /// | `read_only`, `destructive`, `idempotent`, `open_world` | off: hints for MCP clients |
 #[proc_macro_derive(ToolMeta, attributes(tool))]
 pub fn derive_tool_meta(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
-    derive::expand(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+    meta::derive(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 /// Makes a tool of an `async fn`.

@@ -1,15 +1,15 @@
-//! `impl ToolMeta`, from keys and a doc comment.
+//! `#[derive(ToolMeta)]`, and the `impl ToolMeta` of every tool, from keys and a doc comment.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::ext::IdentExt;
-use syn::{Attribute, Error, Generics, Ident, LitStr, Result};
+use syn::{Attribute, Data, DeriveInput, Error, Generics, Ident, LitStr, Result};
 
-use crate::keys::Keys;
+use crate::keys::{self, ToolKeys};
 use crate::{description, names};
 
-/// What becomes a tool.
-pub(crate) struct Subject<'a> {
+/// The struct or function that becomes a tool.
+pub(crate) struct ToolSubject<'a> {
     /// The type that is a tool.
     pub(crate) target: &'a Ident,
     /// The name that its author wrote; faults are shown there.
@@ -18,16 +18,25 @@ pub(crate) struct Subject<'a> {
     pub(crate) attributes: &'a [Attribute],
 }
 
-/// The `impl ToolMeta` of a subject.
-pub(crate) fn implementation(subject: &Subject<'_>, keys: &Keys) -> Result<TokenStream> {
-    let Subject { target, written, generics, attributes } = subject;
+pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
+    let DeriveInput { ident, generics, attrs, data, .. } = input;
+    if !matches!(data, Data::Struct(_)) {
+        return Err(Error::new_spanned(ident, "a tool is a struct\n\nhelp: move the choice into a field or a parameter"));
+    }
+    let keys = ToolKeys::of_struct(&keys::entries(attrs)?)?;
+    implementation(&ToolSubject { target: ident, written: ident, generics, attributes: attrs }, &keys)
+}
+
+/// The `impl ToolMeta` of a tool.
+pub(crate) fn implementation(subject: &ToolSubject<'_>, keys: &ToolKeys) -> Result<TokenStream> {
+    let ToolSubject { target, written, generics, attributes } = subject;
     let description = description::of(attributes);
     if description.is_empty() {
         return Err(missing_description(written));
     }
     let name = tool_name(keys, written)?;
     let label = keys.label.as_ref().map_or_else(|| names::label(&name), LitStr::value);
-    let changes = changes(keys);
+    let assignments = &keys.assignments;
     let (implemented, types, condition) = generics.split_for_impl();
     Ok(quote! {
         #[automatically_derived]
@@ -35,7 +44,7 @@ pub(crate) fn implementation(subject: &Subject<'_>, keys: &Keys) -> Result<Token
             const META: ::haft::Meta = {
                 let mut meta = ::haft::Meta::new(#name, #description);
                 meta.label = #label;
-                #changes
+                #(meta.#assignments;)*
                 meta
             };
         }
@@ -50,36 +59,11 @@ fn missing_description(written: &Ident) -> Error {
     )
 }
 
-fn tool_name(keys: &Keys, written: &Ident) -> Result<String> {
+fn tool_name(keys: &ToolKeys, written: &Ident) -> Result<String> {
     let (name, span) = match &keys.name {
         Some(name) => (name.value(), name.span()),
-        None => (names::snake_case(&written.unraw().to_string()), written.span()),
+        None => (haft_text::case::snake_case(&written.unraw().to_string()), written.span()),
     };
     names::check(&name, span)?;
     Ok(name)
-}
-
-/// What differs from `Meta::new`. Assignments in place of a struct update: they stay quiet when every key is given.
-fn changes(keys: &Keys) -> TokenStream {
-    let section = keys.section.as_ref().map(|variant| quote!(meta.section = ::haft::Section::#variant;));
-    let category = keys.category.as_ref().map(|variant| quote!(meta.category = ::haft::Category::#variant;));
-    let access = keys.access.as_ref().map(|variant| quote!(meta.access = ::haft::Access::#variant;));
-    let timeout = keys.timeout_secs.as_ref().map(|seconds| quote!(meta.timeout = ::haft::private::Duration::from_secs(#seconds);));
-    let max_output = keys.max_output.map(|bytes| quote!(meta.max_output = #bytes;));
-    let permissions = keys.permissions.as_ref().map(|names| quote!(meta.permissions = &[#(#names),*];));
-    let profiles = keys.profiles.as_ref().map(|names| quote!(meta.profiles = &[#(#names),*];));
-    let aliases = keys.aliases.as_ref().map(|names| quote!(meta.aliases = &[#(#names),*];));
-    let forms = keys.forms.as_ref().map(|constant| quote!(meta.forms = #constant;));
-    let owner_only = keys.owner_only.then(|| quote!(meta.owner_only = true;));
-    let deferred = keys.deferred.then(|| quote!(meta.deferred = true;));
-    let hints = hints(keys);
-    quote!(#section #category #access #timeout #max_output #permissions #profiles #aliases #forms #owner_only #deferred #hints)
-}
-
-fn hints(keys: &Keys) -> TokenStream {
-    let read_only = keys.read_only.then(|| quote!(meta.hints.read_only = true;));
-    let destructive = keys.destructive.then(|| quote!(meta.hints.destructive = true;));
-    let idempotent = keys.idempotent.then(|| quote!(meta.hints.idempotent = true;));
-    let open_world = keys.open_world.then(|| quote!(meta.hints.open_world = true;));
-    quote!(#read_only #destructive #idempotent #open_world)
 }

@@ -1,25 +1,11 @@
-//! Names: from one case to another, checked, and the ones nearest to a slip.
+//! Names: conversion between cases, checks, and suggestions.
 
+use haft_text::case::snake_case;
 use proc_macro2::Span;
 use syn::{Error, Result};
 
 /// Providers refuse longer names.
 const LONGEST: usize = 64;
-
-/// `ReadFile` → `read_file`, `HTTPGet` → `http_get`.
-pub(crate) fn snake_case(name: &str) -> String {
-    let letters: Vec<char> = name.chars().collect();
-    let mut snake = String::with_capacity(name.len() + 4);
-    for (place, letter) in letters.iter().enumerate() {
-        let after_word = place > 0 && !letters[place - 1].is_uppercase() && letters[place - 1] != '_';
-        let before_word = place > 0 && letters[place - 1].is_uppercase() && letters.get(place + 1).is_some_and(|next| next.is_lowercase());
-        if letter.is_uppercase() && (after_word || before_word) {
-            snake.push('_');
-        }
-        snake.extend(letter.to_lowercase());
-    }
-    snake
-}
 
 /// `read_file` → `ReadFile`.
 pub(crate) fn upper_camel_case(name: &str) -> String {
@@ -32,18 +18,18 @@ pub(crate) fn label(name: &str) -> String {
 }
 
 fn capitalised(word: &str) -> String {
-    let mut letters = word.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+    let mut chars = word.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
-/// Refuses what is no tool name, at the place where it was written.
+/// Checks the name of a tool.
 pub(crate) fn check(name: &str, span: Span) -> Result<()> {
-    let starts_well = name.starts_with(|letter: char| letter.is_ascii_lowercase());
-    if !starts_well || !name.chars().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_') {
+    let starts_well = name.starts_with(|ch: char| ch.is_ascii_lowercase());
+    if !starts_well || !name.chars().all(|ch| ch.is_ascii_lowercase() || ch.is_ascii_digit() || ch == '_') {
         return Err(Error::new(
             span,
             format!(
-                "`{name}` is not a tool name: use lower-case letters, digits and `_`, starting with a letter\n\nhelp: such as `name = \"{}\"`",
+                "`{name}` is not a tool name: use lower-case ASCII letters, digits and `_`, starting with a letter\n\nhelp: such as `name = \"{}\"`",
                 suggested(name)
             ),
         ));
@@ -61,8 +47,8 @@ pub(crate) fn check(name: &str, span: Span) -> Result<()> {
 }
 
 fn suggested(name: &str) -> String {
-    let plain: String = name.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' }).collect();
-    let snake = snake_case(plain.trim_matches(|letter: char| letter == '_' || letter.is_ascii_digit()));
+    let plain: String = name.chars().map(|ch| if ch.is_ascii_alphanumeric() { ch } else { '_' }).collect();
+    let snake = snake_case(plain.trim_matches(|ch: char| ch == '_' || ch.is_ascii_digit()));
     if snake.is_empty() || !name.is_ascii() { "read_file".into() } else { snake }
 }
 
@@ -83,18 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cases_are_turned_into_each_other() {
-        for (camel, snake) in [
-            ("ReadFile", "read_file"),
-            ("Add", "add"),
-            ("GetCurrentTime", "get_current_time"),
-            ("Http2Get", "http2_get"),
-            ("HTTPGet", "http_get"),
-            ("REPL", "repl"),
-            ("Snake_Already", "snake_already"),
-        ] {
-            assert_eq!(snake_case(camel), snake);
-        }
+    fn snake_case_becomes_camel_case_and_labels() {
         for (snake, camel) in [("read_file", "ReadFile"), ("add", "Add"), ("http2_get", "Http2Get"), ("_odd__name_", "OddName")] {
             assert_eq!(upper_camel_case(snake), camel);
         }
@@ -102,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_none_is_refused_with_a_better_one() {
+    fn invalid_names_are_refused_with_a_better_one() {
         for (name, better) in [
             ("Read-File", "read_file"),
             ("readFile", "read_file"),

@@ -11,27 +11,27 @@ use crate::value::{self, key, unknown_key};
 
 const KEYS: &[&str] = &["default", "aliases", "verbatim"];
 
-/// What a function takes.
-pub(crate) enum Input {
+/// An argument of a tool function.
+pub(crate) enum ToolInput {
     /// The context of the call.
     Context,
     /// A parameter that the model fills in.
-    Parameter(Box<Parameter>),
+    Parameter(Box<ToolParameter>),
 }
 
 /// A parameter that the model fills in.
-pub(crate) struct Parameter {
+pub(crate) struct ToolParameter {
     pub(crate) name: Ident,
     kind: Type,
     description: String,
-    /// Doc comments, and what serde and schemars are told.
+    /// Doc comments and attributes of serde and schemars.
     attributes: Vec<Attribute>,
     default: Option<Expr>,
     aliases: Vec<LitStr>,
     verbatim: bool,
 }
 
-impl Input {
+impl ToolInput {
     pub(crate) fn read(written: &PatType) -> Result<Self> {
         if let Type::Reference(TypeReference { mutability: None, elem, .. }) = &*written.ty
             && is_context(elem)
@@ -39,7 +39,7 @@ impl Input {
             return Ok(Self::Context);
         }
         check_kind(&written.ty)?;
-        Parameter::read(written).map(|parameter| Self::Parameter(Box::new(parameter)))
+        ToolParameter::read(written).map(|parameter| Self::Parameter(Box::new(parameter)))
     }
 }
 
@@ -56,7 +56,7 @@ fn is_context(kind: &Type) -> bool {
     matches!(kind, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "ToolContext"))
 }
 
-/// A parameter is read from JSON, so it must own what it holds.
+/// Checks that a parameter owns its value: it is read from JSON.
 fn check_kind(kind: &Type) -> Result<()> {
     let problem = match kind {
         Type::Path(_) if is_context(kind) => "the context is taken by reference\n\nhelp: write `&ToolContext`",
@@ -70,7 +70,7 @@ fn check_kind(kind: &Type) -> Result<()> {
     Err(Error::new_spanned(kind, problem))
 }
 
-impl Parameter {
+impl ToolParameter {
     fn read(written: &PatType) -> Result<Self> {
         let mut parameter = Self {
             name: plain_name(&written.pat)?,
@@ -98,7 +98,7 @@ impl Parameter {
     /// The field of the parameter struct `owner`.
     pub(crate) fn field(&self, visibility: &Visibility, owner: &Ident) -> TokenStream {
         let Self { name, kind, description, attributes, aliases, .. } = self;
-        // Said outright, because schemars takes a comment that starts with `#` for a title.
+        // Explicit, because schemars takes a comment that starts with `#` for a title.
         let described = (!description.is_empty()).then(|| quote!(#[schemars(description = #description)]));
         let default = self.default_function().map(|function| {
             let path = format!("{owner}::{function}");
@@ -109,7 +109,7 @@ impl Parameter {
         quote!(#(#attributes)* #described #default #aliases #verbatim #visibility #name: #kind)
     }
 
-    /// What gives the default; serde takes no expression, only the path of a function.
+    /// The function of the default value: serde takes only the path of a function.
     pub(crate) fn default_definition(&self) -> Option<TokenStream> {
         let (function, default, kind) = (self.default_function()?, self.default.as_ref()?, &self.kind);
         // Text is written as a literal, whatever owns it in the end.

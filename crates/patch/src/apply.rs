@@ -1,8 +1,8 @@
-//! Making the changes of hunks to a file.
+//! Applying hunks to a file.
 //!
-//! The lines of a hunk are looked for in the original, behind the hunk before it first. They are looked for exactly, then
-//! without blanks at their ends, then without any blanks around them, then with plain quotes and dashes. Lines that are not
-//! changed keep their bytes; lines that come take the ending of their place, and its indentation, if that was forgiven.
+//! The lines of a hunk are searched in the original, first after the hunk before it: exactly, then without blanks at their
+//! ends, then without any blanks around them, then with ASCII quotes and dashes. Lines that are not changed keep their bytes;
+//! added lines take the ending of the lines around them, and their indentation, if that was ignored.
 
 mod fault;
 mod index;
@@ -13,11 +13,11 @@ mod write;
 pub use fault::{HunkError, HunkFault};
 
 use crate::text::TooManyLines;
-use crate::{Hunk, Rule};
+use crate::{FuzzyLevel, Hunk};
 
 /// A file with hunks applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Updated {
+pub struct PatchedFile {
     /// The whole file.
     pub bytes: Vec<u8>,
     /// Where each hunk was applied, in the order of the hunks.
@@ -27,18 +27,19 @@ pub struct Updated {
 /// Where a hunk was applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HunkPlace {
-    /// The first line of the original that it is about, counted from 1.
+    /// The first line of the original that it covers, counted from 1.
     pub line: usize,
-    /// The rule by which its lines were found.
-    pub rule: Rule,
+    /// The level at which its lines were found.
+    pub level: FuzzyLevel,
 }
 
 /// Applies all hunks, or none.
-pub fn apply_update(original: &[u8], hunks: &[Hunk]) -> Result<Updated, HunkError> {
-    let index = index::Index::new(original, hunks).map_err(|TooManyLines| HunkError::too_many_lines())?;
-    let located = locate::locate(&index, hunks, search::Budget::new())?;
-    let places = located.iter().map(|located| HunkPlace { line: located.at + 1, rule: located.rule }).collect();
+pub fn apply_update(original: &[u8], hunks: &[Hunk]) -> Result<PatchedFile, HunkError> {
+    let index =
+        index::LineIndex::new(original, hunks).map_err(|TooManyLines| HunkError::new(vec![(None, HunkFault::TooManyLines)], &[]))?;
+    let located = locate::locate(&index, hunks, search::SearchBudget::new())?;
+    let places = located.iter().map(|located| HunkPlace { line: located.at + 1, level: located.level }).collect();
     let changes = write::changes(&index, &located);
     fault::refuse_overlaps(&changes, hunks)?;
-    Ok(Updated { bytes: write::write(&index, &changes), places })
+    Ok(PatchedFile { bytes: write::write(&index, &changes), places })
 }

@@ -1,4 +1,4 @@
-//! Patches as models write them.
+//! Parsing patches as models write them.
 //!
 //! ```text
 //! *** Begin Patch
@@ -8,15 +8,15 @@
 //! *** Update File: src/main.rs
 //! *** Move to: src/start.rs
 //! @@ fn main() {
-//!  a line that stays
-//! -a line that goes
-//! +a line that comes
+//!  a line of context
+//! -a removed line
+//! +an added line
 //! *** End of File
 //! *** End Patch
 //! ```
 //!
-//! What follows `@@` is a line above the place; several such lines narrow it further. Unified diffs are read as well, on their
-//! own or within the envelope. Their line numbers are hints, and their counts are not believed: models get both wrong.
+//! The text after `@@` is a line above the change; several such lines narrow it further. Unified diffs are read as well, on
+//! their own or within the envelope. Their line numbers are hints and their counts are ignored: models get both wrong.
 
 mod fault;
 mod hunks;
@@ -36,55 +36,55 @@ pub const MAX_FILES: usize = 10_000;
 /// The largest number of hunks in a patch.
 pub const MAX_HUNKS: usize = 100_000;
 
-/// What is to be done to files, in the order in which it was written.
+/// Actions on files, in the order of the patch.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Patch {
     /// The files.
     pub files: Vec<FilePatch>,
-    /// What was overlooked while reading.
+    /// What the parser skipped.
     pub notes: Vec<String>,
 }
 
-/// What is to be done to one file.
+/// The action on one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePatch {
     /// The file, as it is named in the patch.
     pub path: String,
-    /// What is to be done.
-    pub action: Action,
+    /// The action.
+    pub action: PatchAction,
     /// The line of the patch that names it, counted from 1.
     pub line: usize,
 }
 
-/// What is to be done to a file.
+/// An action on a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Action {
-    /// It is made.
+pub enum PatchAction {
+    /// Create it.
     Add {
-        /// All that is in it.
+        /// Its content.
         text: String,
     },
-    /// It is removed.
+    /// Delete it.
     Delete,
-    /// It is changed, moved, or both.
+    /// Change it, move it, or both.
     Update {
-        /// Where it goes.
+        /// Its new path.
         move_to: Option<String>,
-        /// What changes in it.
+        /// The changes.
         hunks: Vec<Hunk>,
     },
 }
 
-/// A change to one place of a file.
+/// A change to consecutive lines of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Hunk {
-    /// Lines above the place, the outermost first.
+    /// Lines above the change, the outermost first.
     pub headers: Vec<String>,
-    /// The lines of the place.
+    /// Context, removed and added lines.
     pub lines: Vec<HunkLine>,
     /// The line of the original where it should be, counted from 1. For a hunk without old lines: the line above it.
     pub near: Option<usize>,
-    /// Whether the place is at the end of the file.
+    /// Whether it is at the end of the file.
     pub end_of_file: bool,
     /// The line of the patch where it begins, counted from 1.
     pub line: usize,
@@ -93,22 +93,22 @@ pub struct Hunk {
 /// One line of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HunkLine {
-    /// What becomes of it.
+    /// Its kind.
     pub kind: LineKind,
     /// The line without its ending.
     pub text: String,
-    /// Whether it is said to have no ending, as the last line of a file.
+    /// Whether it is marked as having no ending, as the last line of a file.
     pub unended: bool,
 }
 
-/// What becomes of a line.
+/// The kind of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LineKind {
-    /// It stays.
+    /// Context.
     Context,
-    /// It goes.
+    /// Removed.
     Remove,
-    /// It comes.
+    /// Added.
     Add,
 }
 
@@ -140,10 +140,10 @@ impl Hunk {
     }
 }
 
-/// Reads a patch.
+/// Parses a patch.
 pub fn parse(text: &str) -> Result<Patch, ParseError> {
     if text.len() > MAX_PATCH {
         return Err(ParseError::too_large(text.len()));
     }
-    section::Reader::new(&wrapping::unwrap(text)).read()
+    section::PatchReader::new(&wrapping::unwrap(text)).read()
 }

@@ -1,88 +1,94 @@
-//! Letters that are taken for each other, and blanks.
+//! Characters that count as equal, and blanks.
 
 use std::borrow::Cow;
 
-use icu_normalizer::DecomposingNormalizerBorrowed;
-use icu_normalizer::properties::CanonicalCombiningClassMapBorrowed;
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::canonical_combining_class;
 
-const CLASSES: CanonicalCombiningClassMapBorrowed<'static> = CanonicalCombiningClassMapBorrowed::new();
-
-/// Which letters are taken for each other.
+/// Which characters count as equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fold {
     /// None.
     Nothing,
-    /// Typographic marks and spaces, for those of ASCII.
+    /// Typographic quotes, dashes and spaces, and those of ASCII.
     Punctuation,
-    /// Those, and letters that are canonically equivalent.
+    /// Those, and characters that are canonically equivalent.
     Canonical,
-    /// Those, and letters that are compatible.
+    /// Those, and characters that are compatible.
     Compatible,
 }
 
 impl Fold {
-    /// Both composed and decomposed letters are compared decomposed: then each letter can be folded apart from its neighbours.
-    fn normalizer(self) -> Option<DecomposingNormalizerBorrowed<'static>> {
-        match self {
-            Self::Nothing | Self::Punctuation => None,
-            Self::Canonical => Some(DecomposingNormalizerBorrowed::new_nfd()),
-            Self::Compatible => Some(DecomposingNormalizerBorrowed::new_nfkd()),
-        }
+    /// Decomposes a char and its combining marks; `None` where that changes nothing. Composed and decomposed text is compared
+    /// decomposed, because then each cluster can be folded on its own.
+    fn decompose(self, cluster: &str) -> Option<String> {
+        let decomposed: String = match self {
+            _ if cluster.is_ascii() => return None,
+            Self::Nothing | Self::Punctuation => return None,
+            Self::Canonical => cluster.nfd().collect(),
+            Self::Compatible => cluster.nfkd().collect(),
+        };
+        (decomposed != cluster).then_some(decomposed)
     }
 
     /// Cuts a text into pieces, each with what it is folded to, or `None` where it stays.
     pub(crate) fn pieces(self, text: &str, mut each: impl FnMut(&str, Option<&str>)) {
-        let Some(normalizer) = self.normalizer() else {
-            return split(text, |letter| plain(letter).filter(|_| self == Self::Punctuation), each);
-        };
+        if self < Self::Canonical {
+            return split(text, |ch| plain(ch).filter(|_| self == Self::Punctuation), each);
+        }
         split(text, plain, |piece, folded| match folded {
             Some(_) => each(piece, folded),
-            None => clusters(&normalizer, piece, &mut each),
+            None => self.clusters(piece, &mut each),
         });
     }
+
+    /// Cuts a text into what is decomposed already, and clusters that are not.
+    fn clusters(self, text: &str, each: &mut impl FnMut(&str, Option<&str>)) {
+        let (mut unchanged, mut start) = (0, 0);
+        while start < text.len() {
+            let end = start + cluster_length(&text[start..]);
+            let cluster = &text[start..end];
+            if let Some(decomposed) = self.decompose(cluster) {
+                if unchanged < start {
+                    each(&text[unchanged..start], None);
+                }
+                each(cluster, Some(&decomposed));
+                unchanged = end;
+            }
+            start = end;
+        }
+        if unchanged < text.len() {
+            each(&text[unchanged..], None);
+        }
+    }
 }
 
-/// Cuts a text at the letters that are folded.
+/// Cuts a text at the characters that are folded.
 fn split(text: &str, fold: impl Fn(char) -> Option<&'static str>, mut each: impl FnMut(&str, Option<&str>)) {
-    let mut kept = 0;
-    for (at, letter) in text.char_indices() {
-        let Some(folded) = fold(letter) else { continue };
-        let end = at + letter.len_utf8();
-        if kept < at {
-            each(&text[kept..at], None);
+    let mut unchanged = 0;
+    for (at, ch) in text.char_indices() {
+        let Some(folded) = fold(ch) else { continue };
+        let end = at + ch.len_utf8();
+        if unchanged < at {
+            each(&text[unchanged..at], None);
         }
         each(&text[at..end], Some(folded));
-        kept = end;
+        unchanged = end;
     }
-    if kept < text.len() {
-        each(&text[kept..], None);
-    }
-}
-
-/// Cuts a text into what is normal already, and letters with their marks that are not.
-fn clusters(normalizer: &DecomposingNormalizerBorrowed<'static>, mut text: &str, each: &mut impl FnMut(&str, Option<&str>)) {
-    while !text.is_empty() {
-        let (normal, rest) = normalizer.split_normalized(text);
-        if !normal.is_empty() {
-            each(normal, None);
-        }
-        let (cluster, behind) = rest.split_at(cluster_length(rest));
-        if !cluster.is_empty() {
-            each(cluster, Some(&normalizer.normalize(cluster)));
-        }
-        text = behind;
+    if unchanged < text.len() {
+        each(&text[unchanged..], None);
     }
 }
 
-/// How long the first letter is with all marks that follow it.
+/// Length of the first char and the combining marks that follow it.
 fn cluster_length(text: &str) -> usize {
-    let mut letters = text.char_indices().skip(1);
-    letters.find(|(_, letter)| CLASSES.get_u8(*letter) == 0).map_or(text.len(), |(at, _)| at)
+    let mut chars = text.char_indices().skip(1);
+    chars.find(|(_, ch)| ch.is_ascii() || canonical_combining_class(*ch) == 0).map_or(text.len(), |(at, _)| at)
 }
 
-/// The ASCII form of a typographic mark or space.
-fn plain(letter: char) -> Option<&'static str> {
-    match letter {
+/// The ASCII form of a typographic quote, dash or space.
+fn plain(ch: char) -> Option<&'static str> {
+    match ch {
         '\u{2018}'..='\u{201b}' => Some("'"),
         '\u{201c}'..='\u{201f}' => Some("\""),
         '\u{2010}'..='\u{2015}' | '\u{2212}' => Some("-"),
@@ -91,7 +97,7 @@ fn plain(letter: char) -> Option<&'static str> {
     }
 }
 
-/// Spaces outside of ASCII, and the mark of zero width that some editors leave behind.
+/// Spaces outside of ASCII, and the zero-width space that some editors leave behind.
 const WIDE: [&str; 14] = [
     "\u{a0}", "\u{2002}", "\u{2003}", "\u{2004}", "\u{2005}", "\u{2006}", "\u{2007}", "\u{2008}", "\u{2009}", "\u{200a}", "\u{202f}",
     "\u{205f}", "\u{3000}", "\u{feff}",
@@ -130,7 +136,7 @@ fn blank(byte: Option<&u8>, fold: Fold, is: impl Fn(&[u8]) -> bool) -> Option<us
     }
 }
 
-/// The line without blanks around it and with plain marks: what two lines have in common that any rule takes for each other.
+/// The line without blanks around it and with ASCII punctuation: equal for any two lines that some level takes for equal.
 pub(crate) fn plainest(line: &[u8]) -> Cow<'_, [u8]> {
     let line = trim(line, if line.is_ascii() { Fold::Nothing } else { Fold::Punctuation });
     if line.is_ascii() {

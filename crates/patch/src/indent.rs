@@ -1,39 +1,39 @@
-//! How deep a block stands in a file, beside how deep it stands in a text that was written for it.
+//! Translating the indentation of a text into that of a file.
 
-/// Translates indentation as it was written into indentation as the file has it.
+/// Translates written indentation into that of the file.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Shift {
-    /// What stands for what, the shortest written first.
+pub(crate) struct IndentShift {
+    /// Written and found indentation, the shortest written first.
     pairs: Vec<(Vec<u8>, Vec<u8>)>,
-    step: Option<Step>,
+    step: Option<IndentStep>,
 }
 
-/// How many blanks of one kind stand for how many of another.
+/// The ratio of written to found blanks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Step {
-    written: Run,
-    found: Run,
+struct IndentStep {
+    written: BlankRun,
+    found: BlankRun,
 }
 
 /// Blanks of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Run {
+struct BlankRun {
     blank: u8,
     length: usize,
 }
 
-impl Run {
+impl BlankRun {
     fn of(blanks: &[u8]) -> Option<Self> {
         let blank = *blanks.first()?;
         blanks.iter().all(|byte| *byte == blank).then_some(Self { blank, length: blanks.len() })
     }
 }
 
-/// With more depths than these, a block is no block.
+/// A block with more depths than these is not translated.
 const MAX_DEPTHS: usize = 64;
 
-impl Shift {
-    /// Learns from lines that are the same but for their indentation, written and found. `None` if the block is not the same:
+impl IndentShift {
+    /// Learns from lines that differ in their indentation alone, written and found. `None` if the blocks have different shapes:
     /// one depth in one of them is several in the other.
     pub(crate) fn between<'a>(lines: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> Option<Self> {
         let mut pairs: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
@@ -46,7 +46,7 @@ impl Shift {
             }
         }
         pairs.sort_by_key(|(written, _)| written.len());
-        nested(&pairs).then(|| Self { step: Step::learn(&pairs), pairs })
+        nested(&pairs).then(|| Self { step: IndentStep::learn(&pairs), pairs })
     }
 
     /// The file's indentation for a line that was written with this one.
@@ -75,16 +75,16 @@ impl Shift {
     }
 
     fn translate(&self, written: &[u8], beside: &[u8]) -> Vec<u8> {
-        let Some(run) = Run::of(written) else { return written.to_vec() };
-        let fits = |step: &Step| run.blank == step.written.blank && run.length.is_multiple_of(step.written.length);
-        match self.step.filter(fits).or_else(|| Step::guess(run, beside)) {
+        let Some(run) = BlankRun::of(written) else { return written.to_vec() };
+        let fits = |step: &IndentStep| run.blank == step.written.blank && run.length.is_multiple_of(step.written.length);
+        match self.step.filter(fits).or_else(|| IndentStep::guess(run, beside)) {
             Some(step) => vec![step.found.blank; run.length / step.written.length * step.found.length],
             None => written.to_vec(),
         }
     }
 }
 
-/// Whether what is deeper in the one is deeper in the other.
+/// Whether deeper lines of the one are deeper in the other.
 fn nested(pairs: &[(Vec<u8>, Vec<u8>)]) -> bool {
     let ordered = |(shallow, found): &(Vec<u8>, Vec<u8>), (deep, found_deep): &(Vec<u8>, Vec<u8>)| {
         !deep.starts_with(shallow) || (found_deep.starts_with(found) && found_deep.len() > found.len())
@@ -92,7 +92,7 @@ fn nested(pairs: &[(Vec<u8>, Vec<u8>)]) -> bool {
     pairs.iter().enumerate().all(|(at, shallow)| pairs[at + 1..].iter().all(|deep| ordered(shallow, deep)))
 }
 
-impl Step {
+impl IndentStep {
     /// From two depths; or from a single one, if one side has tabs and the other has spaces.
     fn learn(pairs: &[(Vec<u8>, Vec<u8>)]) -> Option<Self> {
         let between = pairs.windows(2).find_map(|two| {
@@ -104,7 +104,7 @@ impl Step {
     }
 
     fn new(written: &[u8], found: &[u8]) -> Option<Self> {
-        let (mut written, mut found) = (Run::of(written)?, Run::of(found)?);
+        let (mut written, mut found) = (BlankRun::of(written)?, BlankRun::of(found)?);
         let common = greatest_common_divisor(written.length, found.length);
         written.length /= common;
         found.length /= common;
@@ -112,9 +112,9 @@ impl Step {
     }
 
     /// Without two depths to learn from: a tab is four spaces, or two where four do not fit.
-    fn guess(written: Run, beside: &[u8]) -> Option<Self> {
-        let (tab, spaces) = (Run { blank: b'\t', length: 1 }, |length| Run { blank: b' ', length });
-        match (written.blank, Run::of(beside)?.blank) {
+    fn guess(written: BlankRun, beside: &[u8]) -> Option<Self> {
+        let (tab, spaces) = (BlankRun { blank: b'\t', length: 1 }, |length| BlankRun { blank: b' ', length });
+        match (written.blank, BlankRun::of(beside)?.blank) {
             (b' ', b'\t') if written.length.is_multiple_of(4) => Some(Self { written: spaces(4), found: tab }),
             (b' ', b'\t') if written.length.is_multiple_of(2) => Some(Self { written: spaces(2), found: tab }),
             (b'\t', b' ') => Some(Self { written: tab, found: spaces(4) }),
@@ -134,8 +134,8 @@ fn greatest_common_divisor(mut one: usize, mut other: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn shift(pairs: &[(&str, &str)]) -> Option<Shift> {
-        Shift::between(pairs.iter().map(|(written, found)| (written.as_bytes(), found.as_bytes())))
+    fn shift(pairs: &[(&str, &str)]) -> Option<IndentShift> {
+        IndentShift::between(pairs.iter().map(|(written, found)| (written.as_bytes(), found.as_bytes())))
     }
 
     #[test]

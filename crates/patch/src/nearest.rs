@@ -1,63 +1,66 @@
-//! The place in a file that looks most like a text that is not there.
+//! The text in a file that is most similar to a text that is not there.
 //!
-//! The work is bounded: it finds a good place, which need not be the best.
+//! The work is bounded: the result is good, and need not be the best.
 
 mod block;
-mod lines;
+mod similarity;
 
 use std::fmt;
 
-use crate::visible::{line_range, marked, quoted};
+use haft_text::display::escape_bytes_and_blanks;
+use haft_text::numbers::line_range;
+
+use crate::QUOTED_CHARS;
 
 /// How much of a file is searched.
 const SEARCHED: usize = 32 << 20;
 
-/// How many lines are looked for: the first ones tell where the others are.
-const WANTED: usize = 1_000;
+/// How many lines are searched: the first ones suffice to find the others.
+const SEARCHED_LINES: usize = 1_000;
 
-/// How many lines of a place are shown.
+/// How many lines are shown.
 const SHOWN_LINES: usize = 8;
 
-/// Below this, a place is not worth showing.
+/// Similarity in percent below which a text is not shown.
 const ALIKE_ENOUGH: usize = 40;
 
-/// A place that looks like the text that was looked for.
+/// The text that is most similar to the one that was searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nearest {
     /// Its first and last line, counted from 1.
     pub lines: (usize, usize),
-    /// How much of the text is there, in percent.
+    /// How similar it is, in percent.
     pub alike: usize,
-    /// Its first lines, as they can be shown.
+    /// Its first lines, escaped.
     pub text: Vec<String>,
-    /// Where it begins to differ.
-    pub difference: Option<Difference>,
+    /// The first difference.
+    pub difference: Option<FirstDifference>,
 }
 
-/// Where two texts begin to differ. Blanks are shown as marks.
+/// The first difference of two texts. Blanks are shown as symbols.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+pub struct FirstDifference {
     /// The line of the file, counted from 1.
     pub line: usize,
-    /// The letter in that line, counted from 1.
+    /// The character in that line, counted from 1.
     pub column: usize,
     /// The line as the file has it.
     pub found: String,
-    /// The line as it was looked for.
-    pub wanted: String,
+    /// The line that was searched.
+    pub needle: String,
 }
 
 impl Nearest {
-    /// Looks for lines in a file.
-    pub(crate) fn find(file: &[u8], wanted: &[&[u8]]) -> Option<Self> {
+    /// Searches lines in a file.
+    pub(crate) fn find(file: &[u8], needle: &[&[u8]]) -> Option<Self> {
         let searched = &file[..file.len().min(SEARCHED)];
-        let wanted = &wanted[..wanted.len().min(WANTED)];
-        block::candidates(searched, wanted)
+        let needle = &needle[..needle.len().min(SEARCHED_LINES)];
+        block::candidates(searched, needle)
             .into_iter()
-            .map(|start| block::Block::at(searched, start, wanted))
+            .map(|start| block::NearestBlock::at(searched, start, needle))
             .max_by_key(|block| (block.alike(), std::cmp::Reverse(block.start())))
             .filter(|block| block.alike() >= ALIKE_ENOUGH)
-            .map(|block| block.describe(file, wanted))
+            .map(|block| block.describe(file, needle))
     }
 }
 
@@ -79,26 +82,23 @@ impl fmt::Display for Nearest {
     }
 }
 
-impl fmt::Display for Difference {
+impl fmt::Display for FirstDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "First difference, line {} column {} (· is a space, → a tab):", self.line, self.column)?;
         writeln!(f, "  file:   {}", self.found)?;
-        writeln!(f, "  wanted: {}", self.wanted)
+        writeln!(f, "  wanted: {}", self.needle)
     }
 }
 
-/// A line to be shown as it is.
-fn shown(line: &[u8]) -> String {
-    quoted(line)
-}
-
-/// A line to be shown from near the letter where it differs.
-fn shown_near(line: &[u8], at: usize) -> String {
+/// A line, from shortly before the character where it differs.
+fn quoted_near(line: &[u8], at: usize) -> String {
     const BEFORE: usize = 40;
-    let Some(mut start) = at.checked_sub(BEFORE).filter(|_| line.len() > 3 * BEFORE) else { return marked(line) };
-    // Never from the middle of a letter.
+    let Some(mut start) = at.checked_sub(BEFORE).filter(|_| line.len() > 3 * BEFORE) else {
+        return escape_bytes_and_blanks(line, QUOTED_CHARS);
+    };
+    // Not from the middle of a character.
     while start > 0 && line[start] & 0xc0 == 0x80 {
         start -= 1;
     }
-    format!("…{}", marked(&line[start..]))
+    format!("…{}", escape_bytes_and_blanks(&line[start..], QUOTED_CHARS))
 }

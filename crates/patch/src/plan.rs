@@ -1,4 +1,4 @@
-//! A whole patch, worked out before anything is done: either every file can be changed, or every reason why not is known.
+//! Planning a whole patch before anything is changed: the changes of every file, or every reason why there are none.
 
 mod fault;
 
@@ -6,56 +6,56 @@ use std::collections::BTreeMap;
 
 pub use fault::{PatchError, PatchFault};
 
-use crate::apply::{HunkPlace, apply_update};
-use crate::{Action, FilePatch, Hunk, Patch};
+use crate::apply::{HunkPlace, PatchedFile, apply_update};
+use crate::{FilePatch, Hunk, Patch, PatchAction};
 
-/// After so many files whose hunks do not fit, no others are tried: the nearest places are looked for in each.
+/// After so many files whose hunks do not fit, no others are tried: each costs a search for the nearest text.
 const MAX_UNFIT: usize = 20;
 
-/// What is done to one file. Paths are as they were written.
+/// The change of one file. Paths are as in the patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
-    /// A file is made.
+pub enum PlannedChange {
+    /// Create a file.
     Add {
         /// The file.
         path: String,
-        /// What is in it.
+        /// Its new content.
         bytes: Vec<u8>,
     },
-    /// A file is removed.
+    /// Delete a file.
     Delete {
         /// The file.
         path: String,
-        /// What was in it.
+        /// Its old content.
         before: Vec<u8>,
     },
-    /// A file is changed.
+    /// Change a file.
     Update {
         /// The file.
         path: String,
-        /// What was in it.
+        /// Its old content.
         before: Vec<u8>,
-        /// What is in it.
+        /// Its new content.
         bytes: Vec<u8>,
         /// Where the hunks were applied.
         places: Vec<HunkPlace>,
     },
-    /// A file is moved, and perhaps changed.
+    /// Move a file, and perhaps change it.
     Move {
-        /// The file as it was called.
+        /// The old path.
         from: String,
-        /// The file as it is called.
+        /// The new path.
         to: String,
-        /// What was in it.
+        /// Its old content.
         before: Vec<u8>,
-        /// What is in it.
+        /// Its new content.
         bytes: Vec<u8>,
         /// Where the hunks were applied.
         places: Vec<HunkPlace>,
     },
 }
 
-impl Change {
+impl PlannedChange {
     /// The change that takes this one back.
     #[must_use]
     pub fn inverse(self) -> Self {
@@ -71,84 +71,77 @@ impl Change {
 }
 
 /// The changes that take these back, in the order in which to make them.
-pub fn reverse(changes: Vec<Change>) -> Vec<Change> {
-    changes.into_iter().rev().map(Change::inverse).collect()
+pub fn reverse(changes: Vec<PlannedChange>) -> Vec<PlannedChange> {
+    changes.into_iter().rev().map(PlannedChange::inverse).collect()
 }
 
-/// Gives what is in a file, or `None` if there is no such file.
-pub type Read<'a, E> = dyn FnMut(&str) -> Result<Option<Vec<u8>>, E> + 'a;
+/// Reads a file; `None` if there is no such file.
+pub type FileSource<'a, E> = dyn FnMut(&str) -> Result<Option<Vec<u8>>, E> + 'a;
 
-/// Works a patch out. `read` is asked for every file that the patch names; of a file that would be removed it need not
-/// give more than that it is there.
-pub fn plan<E>(patch: &Patch, read: &mut Read<'_, E>) -> Result<Vec<Change>, PatchError<E>> {
+/// Plans a patch. `read` is called for every file that the patch names; for a file that is deleted, its content may be left
+/// out.
+pub fn plan<E>(patch: &Patch, read: &mut FileSource<'_, E>) -> Result<Vec<PlannedChange>, PatchError<E>> {
     let mut faults = named_twice(patch);
     let mut changes = Vec::with_capacity(patch.files.len());
-    let mut hunks = 0;
+    let mut unfit = 0;
     for file in &patch.files {
         match plan_file(file, read) {
             Ok(change) => changes.push(change),
-            Err(fault) => {
-                hunks += usize::from(matches!(fault, PatchFault::Hunks { .. }));
-                faults.push(fault);
+            Err((path, fault)) => {
+                unfit += usize::from(matches!(fault, PatchFault::Hunks(_)));
+                faults.push((path.to_owned(), fault));
             }
         }
-        if hunks == MAX_UNFIT {
+        if unfit == MAX_UNFIT {
             break;
         }
     }
     if faults.is_empty() { Ok(changes) } else { Err(PatchError { faults }) }
 }
 
-fn plan_file<E>(file: &FilePatch, read: &mut Read<'_, E>) -> Result<Change, PatchFault<E>> {
-    let path = file.path.clone();
-    let found = read(&path).map_err(|error| PatchFault::Unreadable { path: path.clone(), error })?;
-    match (&file.action, found) {
-        (Action::Add { .. }, Some(_)) => Err(PatchFault::Exists { path }),
-        (Action::Add { text }, None) => Ok(Change::Add { path, bytes: text.clone().into_bytes() }),
-        (Action::Delete | Action::Update { .. }, None) => Err(PatchFault::Missing { path }),
-        (Action::Delete, Some(before)) => Ok(Change::Delete { path, before }),
-        (Action::Update { move_to, hunks }, Some(before)) => {
-            let to = move_to.as_deref().filter(|to| lexical(to) != lexical(&path));
-            refuse_taken(to, read)?;
-            update(path, to, before, hunks)
+/// The change of a file, or the path at fault and what is wrong with it.
+fn plan_file<'a, E>(file: &'a FilePatch, read: &mut FileSource<'_, E>) -> Result<PlannedChange, (&'a str, PatchFault<E>)> {
+    let mut read = |path: &'a str| read(path).map_err(|error| (path, PatchFault::Unreadable(error)));
+    let path = &*file.path;
+    match (&file.action, read(path)?) {
+        (PatchAction::Add { .. }, Some(_)) => Err((path, PatchFault::Exists)),
+        (PatchAction::Add { text }, None) => Ok(PlannedChange::Add { path: path.to_owned(), bytes: text.clone().into_bytes() }),
+        (PatchAction::Delete | PatchAction::Update { .. }, None) => Err((path, PatchFault::Missing)),
+        (PatchAction::Delete, Some(before)) => Ok(PlannedChange::Delete { path: path.to_owned(), before }),
+        (PatchAction::Update { move_to, hunks }, Some(before)) => {
+            let to = move_to.as_deref().filter(|to| lexical(to) != lexical(path));
+            if let Some(to) = to
+                && read(to)?.is_some()
+            {
+                return Err((to, PatchFault::Taken));
+            }
+            update(path.to_owned(), to, before, hunks).map_err(|fault| (path, fault))
         }
     }
 }
 
-fn refuse_taken<E>(to: Option<&str>, read: &mut Read<'_, E>) -> Result<(), PatchFault<E>> {
-    let Some(to) = to else { return Ok(()) };
-    match read(to) {
-        Ok(None) => Ok(()),
-        Ok(Some(_)) => Err(PatchFault::Taken { path: to.to_owned() }),
-        Err(error) => Err(PatchFault::Unreadable { path: to.to_owned(), error }),
-    }
-}
-
-fn update<E>(path: String, to: Option<&str>, before: Vec<u8>, hunks: &[Hunk]) -> Result<Change, PatchFault<E>> {
-    let (bytes, places) = match apply_update(&before, hunks) {
-        Ok(updated) => (updated.bytes, updated.places),
-        Err(error) => return Err(PatchFault::Hunks { path, error }),
-    };
+fn update<E>(path: String, to: Option<&str>, before: Vec<u8>, hunks: &[Hunk]) -> Result<PlannedChange, PatchFault<E>> {
+    let PatchedFile { bytes, places } = apply_update(&before, hunks).map_err(PatchFault::Hunks)?;
     match to {
-        Some(to) => Ok(Change::Move { from: path, to: to.to_owned(), before, bytes, places }),
-        None if bytes == before => Err(PatchFault::Unchanged { path }),
-        None => Ok(Change::Update { path, before, bytes, places }),
+        Some(to) => Ok(PlannedChange::Move { from: path, to: to.to_owned(), before, bytes, places }),
+        None if bytes == before => Err(PatchFault::Unchanged),
+        None => Ok(PlannedChange::Update { path, before, bytes, places }),
     }
 }
 
 /// Files that the patch names more than once.
-fn named_twice<E>(patch: &Patch) -> Vec<PatchFault<E>> {
+fn named_twice<E>(patch: &Patch) -> Vec<(String, PatchFault<E>)> {
     let mut names: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for file in &patch.files {
         names.entry(lexical(&file.path)).or_default().push(file.line);
-        if let Action::Update { move_to: Some(to), .. } = &file.action
+        if let PatchAction::Update { move_to: Some(to), .. } = &file.action
             && lexical(to) != lexical(&file.path)
         {
             names.entry(lexical(to)).or_default().push(file.line);
         }
     }
     let twice = names.into_iter().filter(|(_, lines)| lines.len() > 1);
-    twice.map(|(path, lines)| PatchFault::NamedTwice { path, lines }).collect()
+    twice.map(|(path, lines)| (path, PatchFault::NamedTwice(lines))).collect()
 }
 
 /// A path without `.`, `..` and empty names, as far as that can be told without looking.

@@ -1,13 +1,13 @@
 //! A file's bytes as lines, each with the ending it has.
 //!
-//! Nothing here decodes: bytes that are no UTF-8, and NUL bytes, are letters like any other. A carriage return alone ends a
+//! Nothing here decodes: bytes that are not UTF-8, and NUL bytes, are content like any other. A carriage return alone ends a
 //! line only in a file that has no line feed at all.
 
 use std::ops::Range;
 
 use memchr::{memchr, memchr_iter, memchr2};
 
-/// The mark that some editors write at the start of a file.
+/// The byte order mark that some editors write at the start of a file.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The largest number of lines that are indexed: with more, the index alone would take a quarter of a gigabyte.
@@ -15,7 +15,7 @@ pub const MAX_LINES: usize = 1 << 26;
 
 /// How a line ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Ending {
+pub enum LineEnding {
     /// `\n`
     #[default]
     Lf,
@@ -27,7 +27,7 @@ pub enum Ending {
     None,
 }
 
-impl Ending {
+impl LineEnding {
     /// The bytes it is written with.
     pub const fn as_bytes(self) -> &'static [u8] {
         match self {
@@ -55,14 +55,14 @@ impl Ending {
 
 /// One line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Line<'a> {
-    /// What stands before the ending.
+pub struct FileLine<'a> {
+    /// The line without its ending.
     pub body: &'a [u8],
     /// The ending.
-    pub ending: Ending,
+    pub ending: LineEnding,
 }
 
-impl Line<'_> {
+impl FileLine<'_> {
     /// How many bytes it takes, the ending included.
     pub fn width(&self) -> usize {
         self.body.len() + self.ending.as_bytes().len()
@@ -71,36 +71,36 @@ impl Line<'_> {
 
 /// Which bytes end a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Breaks {
+pub(crate) enum LineBreaks {
     /// `\n` and `\r\n`.
     Feeds,
     /// Those, and `\r` alone.
     Any,
 }
 
-impl Breaks {
+impl LineBreaks {
     /// What ends the lines of this file.
     pub(crate) fn of(bytes: &[u8]) -> Self {
         if memchr(b'\n', bytes).is_none() { Self::Any } else { Self::Feeds }
     }
 
     /// The first line of the bytes; an empty one if there are none.
-    pub(crate) fn first(self, bytes: &[u8]) -> Line<'_> {
+    pub(crate) fn first(self, bytes: &[u8]) -> FileLine<'_> {
         let found = match self {
             Self::Feeds => memchr(b'\n', bytes),
             Self::Any => memchr2(b'\n', b'\r', bytes),
         };
-        let Some(at) = found else { return Line { body: bytes, ending: Ending::None } };
+        let Some(at) = found else { return FileLine { body: bytes, ending: LineEnding::None } };
         match (bytes[at], at.checked_sub(1).map(|before| bytes[before]), bytes.get(at + 1)) {
-            (b'\n', Some(b'\r'), _) => Line { body: &bytes[..at - 1], ending: Ending::CrLf },
-            (b'\n', ..) => Line { body: &bytes[..at], ending: Ending::Lf },
-            (_, _, Some(b'\n')) => Line { body: &bytes[..at], ending: Ending::CrLf },
-            _ => Line { body: &bytes[..at], ending: Ending::Cr },
+            (b'\n', Some(b'\r'), _) => FileLine { body: &bytes[..at - 1], ending: LineEnding::CrLf },
+            (b'\n', ..) => FileLine { body: &bytes[..at], ending: LineEnding::Lf },
+            (_, _, Some(b'\n')) => FileLine { body: &bytes[..at], ending: LineEnding::CrLf },
+            _ => FileLine { body: &bytes[..at], ending: LineEnding::Cr },
         }
     }
 
     /// All lines of the bytes. There is no empty one behind a final ending.
-    pub(crate) fn lines(self, mut bytes: &[u8]) -> impl Iterator<Item = Line<'_>> {
+    pub(crate) fn lines(self, mut bytes: &[u8]) -> impl Iterator<Item = FileLine<'_>> {
         std::iter::from_fn(move || {
             let line = (!bytes.is_empty()).then(|| self.first(bytes))?;
             bytes = &bytes[line.width()..];
@@ -111,9 +111,9 @@ impl Breaks {
 
 /// A file whose lines can be asked for by number, counted from 0. A byte order mark belongs to no line.
 #[derive(Debug)]
-pub struct Lines<'a> {
+pub struct LineTable<'a> {
     bytes: &'a [u8],
-    breaks: Breaks,
+    breaks: LineBreaks,
     starts: Vec<u32>,
 }
 
@@ -121,14 +121,14 @@ pub struct Lines<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManyLines;
 
-impl<'a> Lines<'a> {
+impl<'a> LineTable<'a> {
     /// Finds where each line starts.
     pub fn new(bytes: &'a [u8]) -> Result<Self, TooManyLines> {
         Self::up_to(MAX_LINES, bytes)
     }
 
     fn up_to(most: usize, bytes: &'a [u8]) -> Result<Self, TooManyLines> {
-        let breaks = Breaks::of(bytes);
+        let breaks = LineBreaks::of(bytes);
         let mut at = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
         let mut starts = Vec::new();
         for line in breaks.lines(&bytes[at..]) {
@@ -167,12 +167,12 @@ impl<'a> Lines<'a> {
     }
 
     /// A line; an empty one behind the last.
-    pub fn get(&self, line: usize) -> Line<'a> {
+    pub fn get(&self, line: usize) -> FileLine<'a> {
         self.breaks.first(self.span(line..line + 1))
     }
 
     /// All lines in order.
-    pub fn iter(&self) -> impl Iterator<Item = Line<'a>> {
+    pub fn iter(&self) -> impl Iterator<Item = FileLine<'a>> {
         self.breaks.lines(&self.bytes[self.start(0)..])
     }
 
@@ -182,19 +182,19 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Tells the numbers of lines, counted from 1, for places that are asked for in rising order.
+/// Line numbers, counted from 1, for positions in rising order.
 #[derive(Debug)]
-pub(crate) struct Counter<'a> {
+pub(crate) struct LineCounter<'a> {
     bytes: &'a [u8],
-    mark: u8,
+    feed: u8,
     at: usize,
     line: usize,
 }
 
-impl<'a> Counter<'a> {
+impl<'a> LineCounter<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        let mark = if Breaks::of(bytes) == Breaks::Feeds { b'\n' } else { b'\r' };
-        Self { bytes, mark, at: 0, line: 1 }
+        let feed = if LineBreaks::of(bytes) == LineBreaks::Feeds { b'\n' } else { b'\r' };
+        Self { bytes, feed, at: 0, line: 1 }
     }
 
     /// The line that the byte at `place` belongs to.
@@ -202,7 +202,7 @@ impl<'a> Counter<'a> {
         if place < self.at {
             (self.at, self.line) = (0, 1);
         }
-        self.line += memchr_iter(self.mark, &self.bytes[self.at..place]).count();
+        self.line += memchr_iter(self.feed, &self.bytes[self.at..place]).count();
         self.at = place;
         self.line
     }
@@ -222,15 +222,15 @@ mod tests {
     fn lines_keep_their_own_endings() {
         for (bytes, expected) in [
             (&b""[..], vec![]),
-            (b"a", vec![(&b"a"[..], Ending::None)]),
-            (b"a\n", vec![(b"a", Ending::Lf)]),
-            (b"a\r\n\nb", vec![(b"a", Ending::CrLf), (b"", Ending::Lf), (b"b", Ending::None)]),
-            (b"a\rb\r\r", vec![(b"a", Ending::Cr), (b"b", Ending::Cr), (b"", Ending::Cr)]),
-            (b"a\rb\nc\r", vec![(b"a\rb", Ending::Lf), (b"c\r", Ending::None)]),
-            (b"\xef\xbb\xbfa\n", vec![(b"a", Ending::Lf)]),
-            (b"\xff\0\n\xfe", vec![(b"\xff\0", Ending::Lf), (b"\xfe", Ending::None)]),
+            (b"a", vec![(&b"a"[..], LineEnding::None)]),
+            (b"a\n", vec![(b"a", LineEnding::Lf)]),
+            (b"a\r\n\nb", vec![(b"a", LineEnding::CrLf), (b"", LineEnding::Lf), (b"b", LineEnding::None)]),
+            (b"a\rb\r\r", vec![(b"a", LineEnding::Cr), (b"b", LineEnding::Cr), (b"", LineEnding::Cr)]),
+            (b"a\rb\nc\r", vec![(b"a\rb", LineEnding::Lf), (b"c\r", LineEnding::None)]),
+            (b"\xef\xbb\xbfa\n", vec![(b"a", LineEnding::Lf)]),
+            (b"\xff\0\n\xfe", vec![(b"\xff\0", LineEnding::Lf), (b"\xfe", LineEnding::None)]),
         ] {
-            let lines = Lines::new(bytes).unwrap();
+            let lines = LineTable::new(bytes).unwrap();
             let found: Vec<_> = lines.iter().map(|line| (line.body, line.ending)).collect();
             let asked: Vec<_> = (0..lines.len()).map(|at| (lines.get(at).body, lines.get(at).ending)).collect();
             assert_eq!((&found, &asked), (&expected, &expected), "{bytes:?}");
@@ -240,13 +240,13 @@ mod tests {
 
     #[test]
     fn lines_are_bounded() {
-        assert_eq!(Lines::up_to(2, b"a\nb\n").map(|lines| lines.len()), Ok(2));
-        assert_eq!(Lines::up_to(2, b"a\nb\nc").map(|lines| lines.len()), Err(TooManyLines));
+        assert_eq!(LineTable::up_to(2, b"a\nb\n").map(|lines| lines.len()), Ok(2));
+        assert_eq!(LineTable::up_to(2, b"a\nb\nc").map(|lines| lines.len()), Err(TooManyLines));
     }
 
     #[test]
     fn the_line_of_a_place_is_known() {
-        let lines = Lines::new(b"\xef\xbb\xbfab\nc\n").unwrap();
+        let lines = LineTable::new(b"\xef\xbb\xbfab\nc\n").unwrap();
         assert_eq!([0, 3, 5, 6, 7].map(|place| lines.containing(place)), [0, 0, 0, 1, 1]);
     }
 
@@ -254,20 +254,20 @@ mod tests {
     fn the_ending_of_most_lines_wins() {
         for (bytes, expected) in [
             (&b"a"[..], None),
-            (b"a\nb", Some(Ending::Lf)),
-            (b"a\r\nb\r\nc\n", Some(Ending::CrLf)),
-            (b"a\r\nb\n", Some(Ending::Lf)),
-            (b"a\rb", Some(Ending::Cr)),
+            (b"a\nb", Some(LineEnding::Lf)),
+            (b"a\r\nb\r\nc\n", Some(LineEnding::CrLf)),
+            (b"a\r\nb\n", Some(LineEnding::Lf)),
+            (b"a\rb", Some(LineEnding::Cr)),
         ] {
-            assert_eq!(Ending::dominant(bytes), expected, "{bytes:?}");
+            assert_eq!(LineEnding::dominant(bytes), expected, "{bytes:?}");
         }
     }
 
     #[test]
     fn places_have_line_numbers() {
-        let mut counter = Counter::new(b"a\r\nbc\nd");
+        let mut counter = LineCounter::new(b"a\r\nbc\nd");
         assert_eq!([0, 2, 3, 5, 6, 0].map(|place| counter.line(place)), [1, 1, 2, 2, 3, 1]);
         assert_eq!((counter.lines(&(0..3)), counter.lines(&(3..7)), counter.lines(&(7..7))), ((1, 1), (2, 3), (3, 3)));
-        assert_eq!(Counter::new(b"a\rb\rc").lines(&(2..5)), (2, 3));
+        assert_eq!(LineCounter::new(b"a\rb\rc").lines(&(2..5)), (2, 3));
     }
 }

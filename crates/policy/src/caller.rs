@@ -5,9 +5,9 @@ use std::sync::Arc;
 use haft_contract::Access;
 
 use crate::name::folded;
-use crate::{Place, StandingRules};
+use crate::{SessionGrants, SourceSpan};
 
-/// Whoever sent the message that the agent works on.
+/// The sender of the message that the agent works on.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sender {
     /// Their id in the channel.
@@ -22,7 +22,7 @@ pub struct Sender {
 
 impl Sender {
     /// A sender as people write one: `id:42`, `e164:+49…`, `username:ann`, `name:Ann`; without a kind it is an id. The kind
-    /// is known in any case of letters.
+    /// is known in upper and lower case.
     pub fn parse(written: &str) -> Self {
         let written = written.trim();
         let (kind, value) = written.split_once(':').unwrap_or(("id", written));
@@ -36,7 +36,7 @@ impl Sender {
         }
     }
 
-    /// What they are known as, the surest first. Ids are compared letter by letter, because some channels tell `U1` from
+    /// What they are known as, the surest first. Ids are compared ch by ch, because some channels tell `U1` from
     /// `u1`; what people choose for themselves is not.
     pub(crate) fn keys(&self) -> Vec<String> {
         let chosen = |value: &Option<String>| value.as_ref().map(|value| value.to_lowercase());
@@ -57,8 +57,8 @@ pub struct Caller {
     /// How much it may do.
     pub access: Access,
     /// Where the access level stands.
-    pub access_place: Place,
-    /// Whether the person in front is explicitly the owner.
+    pub access_span: SourceSpan,
+    /// Whether the user is explicitly the owner.
     pub owner: bool,
     /// The provider of its model.
     pub provider: Option<String>,
@@ -70,12 +70,12 @@ pub struct Caller {
     pub sender: Option<Sender>,
     /// Whether the whole session runs in a sandbox.
     pub sandboxed: bool,
-    /// How many agents up the line the person is: 0 for the agent they talk to.
+    /// How many agents up the line the user is: 0 for the agent they talk to.
     pub depth: u32,
     /// The agent that started this one; what it may not use, this one may not either.
     pub parent: Option<Arc<Self>>,
-    /// What a person allowed for this session.
-    pub standing: StandingRules,
+    /// What the user allowed for this session.
+    pub grants: SessionGrants,
 }
 
 impl Default for Caller {
@@ -85,7 +85,7 @@ impl Default for Caller {
             agent: Arc::from("main"),
             tools: None,
             access: Access::default(),
-            access_place: Place::default(),
+            access_span: SourceSpan::default(),
             owner: false,
             provider: None,
             model: None,
@@ -94,7 +94,7 @@ impl Default for Caller {
             sandboxed: false,
             depth: 0,
             parent: None,
-            standing: StandingRules::default(),
+            grants: SessionGrants::default(),
         }
     }
 }
@@ -110,7 +110,7 @@ impl Caller {
         let Some(parent) = &self.parent else { return };
         self.depth = parent.depth.saturating_add(1);
         if parent.access < self.access {
-            (self.access, self.access_place) = (parent.access, parent.access_place.clone());
+            (self.access, self.access_span) = (parent.access, parent.access_span.clone());
         }
         self.owner &= parent.owner;
         self.sandboxed |= parent.sandboxed;

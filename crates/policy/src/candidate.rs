@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use haft_contract::{Source, ToolDefinition};
+use haft_contract::{ToolDefinition, ToolSource};
 
 use crate::name::folded;
 
@@ -12,7 +12,7 @@ pub struct Candidate<'a> {
     /// What is known of it.
     pub definition: &'a ToolDefinition,
     /// Where it came from.
-    pub source: &'a Source,
+    pub source: &'a ToolSource,
     /// Its names, aliases and the names of its forms in their folded spelling, the canonical one first.
     pub names: Cow<'a, [String]>,
     /// Whether it is switched off for everyone.
@@ -21,7 +21,7 @@ pub struct Candidate<'a> {
 
 impl<'a> Candidate<'a> {
     /// A tool whose names were not folded before.
-    pub fn new(definition: &'a ToolDefinition, source: &'a Source) -> Self {
+    pub fn new(definition: &'a ToolDefinition, source: &'a ToolSource) -> Self {
         Self { definition, source, names: Cow::Owned(names(definition)), switched_off: false }
     }
     /// The canonical name.
@@ -30,7 +30,7 @@ impl<'a> Candidate<'a> {
     }
     /// Whether it comes with Haft.
     pub fn is_core(&self) -> bool {
-        *self.source == Source::BuiltIn
+        *self.source == ToolSource::BuiltIn
     }
 }
 

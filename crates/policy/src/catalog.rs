@@ -1,13 +1,15 @@
 //! What there is to speak of: tools, profiles, groups, and the names people use for them.
 
-mod table;
+mod not_built;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use haft_contract::{Section, Source, ToolDefinition};
+use haft_contract::{Meta, RuleTarget, Section, ToolDefinition, ToolSource};
+use haft_pattern::NameGlob;
+use haft_text::suggest::nearest;
 
-pub use self::table::{CATALOG, Known};
-use crate::name::{folded, glob, nearest};
+pub use self::not_built::NOT_BUILT_YET;
+use crate::name::folded;
 use crate::{Candidate, names};
 
 /// The profiles, smallest first. `full` filters nothing.
@@ -21,7 +23,7 @@ pub fn in_profile(definition: &ToolDefinition, profile: &str) -> bool {
 /// A group that comes with Haft.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Group {
+pub enum ToolGroup {
     /// The tools of a section.
     Section(Section),
     /// All core tools but those for files and programs.
@@ -34,7 +36,7 @@ pub enum Group {
     Source(String),
 }
 
-impl Group {
+impl ToolGroup {
     /// The group of this name, without `group:`. A name that is none of ours may be a plugin's or a server's.
     pub fn named(name: &str) -> Self {
         match folded(name).as_str() {
@@ -54,8 +56,8 @@ impl Group {
         match self {
             Self::Section(section) => tool.definition.section == *section && tool.is_core(),
             Self::Haft => tool.is_core() && !matches!(tool.definition.section, Section::Files | Section::Runtime),
-            Self::Plugins => matches!(tool.source, Source::Plugin(_)),
-            Self::Mcp => matches!(tool.source, Source::Mcp(_)),
+            Self::Plugins => matches!(tool.source, ToolSource::Plugin(_)),
+            Self::Mcp => matches!(tool.source, ToolSource::Mcp(_)),
             Self::Source(name) => source_name(tool.source).is_some_and(|source| folded(source) == folded(name)),
         }
     }
@@ -72,68 +74,98 @@ pub fn group_names() -> impl Iterator<Item = &'static str> {
     sections.chain(["haft", "openclaw", "plugins", "mcp"])
 }
 
-fn source_name(source: &Source) -> Option<&str> {
+fn source_name(source: &ToolSource) -> Option<&str> {
     match source {
-        Source::Plugin(name) | Source::Mcp(name) => Some(name),
+        ToolSource::Plugin(name) | ToolSource::Mcp(name) => Some(name),
         _ => None,
     }
 }
 
-/// Every name that a policy may use: the catalog, and what is registered beyond it.
+/// Every name that a policy may use: the tools that are registered, and the names of those that are not built yet.
 #[derive(Debug, Clone)]
 pub struct Vocabulary {
     /// Folded name or alias → canonical name.
     tools: HashMap<String, String>,
-    core: Vec<String>,
+    /// The tools that come with Haft → what the content of a rule on each is about.
+    core: BTreeMap<String, Option<RuleTarget>>,
     sources: Vec<String>,
 }
 
-impl Vocabulary {
-    /// The catalog alone.
-    pub fn core() -> Self {
-        let mut tools = HashMap::new();
-        for known in CATALOG {
-            tools
-                .extend(std::iter::once(known.name).chain(known.aliases.iter().copied()).map(|name| (folded(name), known.name.to_owned())));
-        }
-        Self { tools, core: CATALOG.iter().map(|known| known.name.to_owned()).collect(), sources: Vec::new() }
+/// The tools that are not built yet alone.
+impl Default for Vocabulary {
+    fn default() -> Self {
+        Self::of_core([])
     }
+}
 
-    /// The catalog and these tools.
-    pub fn with<'a>(registered: impl IntoIterator<Item = (&'a ToolDefinition, &'a Source)>) -> Self {
-        let mut vocabulary = Self::core();
-        for (definition, source) in registered {
-            vocabulary.learn(definition, source);
+impl Vocabulary {
+    /// The tools of Haft with these facts, and those that are not built yet.
+    pub fn of_core<'a>(built: impl IntoIterator<Item = &'a Meta>) -> Self {
+        let mut vocabulary = Self { tools: HashMap::new(), core: BTreeMap::new(), sources: Vec::new() };
+        for meta in built.into_iter().chain(NOT_BUILT_YET) {
+            vocabulary.core.insert(meta.name.to_owned(), meta.rules);
+            vocabulary.add_names(meta.name, meta.names().into_iter().map(folded));
         }
         vocabulary
     }
 
-    fn learn(&mut self, definition: &ToolDefinition, source: &Source) {
-        for name in names(definition) {
-            self.tools.entry(name).or_insert_with(|| definition.name.to_string());
+    /// Adds tools that are registered.
+    #[must_use]
+    pub fn with<'a>(mut self, registered: impl IntoIterator<Item = (&'a ToolDefinition, &'a ToolSource)>) -> Self {
+        for (definition, source) in registered {
+            self.add(definition, source);
         }
+        self
+    }
+
+    /// The same and this tool, which may have been registered after the policy was made.
+    pub(crate) fn including(&self, tool: &Candidate<'_>) -> Self {
+        self.clone().with([(tool.definition, tool.source)])
+    }
+
+    fn add(&mut self, definition: &ToolDefinition, source: &ToolSource) {
+        self.add_names(&definition.name, names(definition).into_iter());
         match source_name(source) {
             Some(name) if !self.has_source(name) => self.sources.push(name.to_owned()),
-            None if !self.is_core(&definition.name) => self.core.push(definition.name.to_string()),
+            None => {
+                let target = self.core.entry(definition.name.to_string()).or_default();
+                *target = target.or(definition.rules);
+            }
             _ => {}
         }
     }
 
+    fn add_names(&mut self, canonical: &str, names: impl Iterator<Item = String>) {
+        for name in names {
+            self.tools.entry(name).or_insert_with(|| canonical.to_owned());
+        }
+    }
+
+    /// What the content of a rule on this tool is about.
+    pub(crate) fn rule_target(&self, canonical: &str) -> Option<RuleTarget> {
+        self.core.get(canonical).copied().flatten()
+    }
+    /// What the content of rules on the tools that a pattern matches is about.
+    pub(crate) fn rule_targets(&self, pattern: &NameGlob) -> impl Iterator<Item = RuleTarget> {
+        let names = self.tools.iter().filter(move |(name, _)| pattern.matches(name));
+        names.filter_map(|(_, canonical)| self.rule_target(canonical))
+    }
     /// The canonical name behind any spelling or alias.
     pub fn canonical(&self, name: &str) -> Option<&str> {
         self.tools.get(name).or_else(|| self.tools.get(&folded(name))).map(String::as_str)
     }
     /// Whether a pattern, in its folded spelling, matches any tool.
     pub fn matches_any(&self, pattern: &str) -> bool {
-        self.tools.keys().any(|name| glob(pattern, name))
+        let glob = NameGlob::parse_stars(pattern);
+        self.tools.keys().any(|name| glob.matches(name))
     }
     /// Whether a pattern, in its folded spelling, matches any tool that comes with Haft.
-    pub(crate) fn matches_core(&self, pattern: &str) -> bool {
-        self.tools.iter().any(|(name, canonical)| self.is_core(canonical) && glob(pattern, name))
+    pub(crate) fn matches_core(&self, glob: &NameGlob) -> bool {
+        self.tools.iter().any(|(name, canonical)| self.is_core(canonical) && glob.matches(name))
     }
     /// Whether a tool comes with Haft.
     pub fn is_core(&self, canonical: &str) -> bool {
-        self.core.iter().any(|name| name == canonical)
+        self.core.contains_key(canonical)
     }
     /// Whether there is a plugin or MCP server of this name.
     pub fn has_source(&self, name: &str) -> bool {
@@ -144,7 +176,7 @@ impl Vocabulary {
         nearest(&folded(name), self.tools.keys().map(String::as_str))
     }
 
-    /// Judges an entry of a list of tools; what is wrong with it, and what to write instead. `groups` are the person's own.
+    /// Judges an entry of a list of tools; what is wrong with it, and what to write instead. `groups` are the user's own.
     pub fn check_entry(&self, entry: &str, groups: &[&str]) -> Result<(), (String, String)> {
         match entry.trim().strip_prefix("group:") {
             Some(name) => self.check_group(name, groups),
@@ -155,7 +187,7 @@ impl Vocabulary {
 
     fn check_group(&self, name: &str, groups: &[&str]) -> Result<(), (String, String)> {
         let own = groups.iter().any(|group| folded(group) == folded(name));
-        if own || !matches!(Group::named(name), Group::Source(_)) || self.has_source(name) {
+        if own || !matches!(ToolGroup::named(name), ToolGroup::Source(_)) || self.has_source(name) {
             return Ok(());
         }
         let mut known: Vec<&str> = group_names().collect();
@@ -193,20 +225,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_unique_however_they_are_spelled() {
-        let mut seen = HashMap::new();
-        for known in CATALOG {
-            let mut own: Vec<String> = std::iter::once(known.name).chain(known.aliases.iter().copied()).map(folded).collect();
-            own.dedup();
-            for name in own {
-                assert_eq!(seen.insert(name.clone(), known.name), None, "{name}");
-            }
-        }
-    }
-
-    #[test]
     fn entries_are_judged_with_a_suggestion() {
-        let vocabulary = Vocabulary::core();
+        let vocabulary = Vocabulary::of_core(haft_builtin::metas());
         let judged = |entry: &str| vocabulary.check_entry(entry, &["mine"]).err();
         for fine in ["exec", "Read", "WebFetch", "web_*", "*", "group:fs", "group:openclaw", "group:mine", "group:plugins", "group:mcp"] {
             assert_eq!(judged(fine), None, "{fine}");

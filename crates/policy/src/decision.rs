@@ -6,17 +6,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use haft_contract::ErrorKind;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::{Change, Rule};
+use crate::{ConfigEdit, Rule};
 
 /// What comes of a decision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Goes ahead.
     Allow,
-    /// Goes ahead if a person says yes.
+    /// Goes ahead if the user approves.
     Ask,
     /// Does not happen.
     #[default]
@@ -43,10 +43,10 @@ impl fmt::Display for Verdict {
 /// What one step did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum StepOutcome {
     /// Had nothing against it.
     Pass,
-    /// Wants a person's word.
+    /// Needs approval.
     Ask,
     /// Removed it.
     Deny,
@@ -54,7 +54,7 @@ pub enum Outcome {
 
 /// Where an entry stands: a line of a file, or a variable or flag by its name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Place {
+pub struct SourceSpan {
     /// The file.
     pub file: Option<Arc<PathBuf>>,
     /// The line in it.
@@ -67,7 +67,7 @@ pub struct TraceEntry {
     /// The step.
     pub step: &'static str,
     /// What it did.
-    pub outcome: Outcome,
+    pub outcome: StepOutcome,
     /// Because of which entry, level or rule.
     pub entry: Cow<'static, str>,
     /// The file that says so.
@@ -83,26 +83,26 @@ fn as_text<S: serde::Serializer>(file: &Option<Arc<PathBuf>>, serializer: S) -> 
     file.as_ref().map(|file| file.to_string_lossy()).serialize(serializer)
 }
 
-/// Why something was refused, for the model and for the person.
+/// Why something was refused, for the model and for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct Denial {
     /// The `error_type`.
     pub kind: ErrorKind,
     /// What the model is told.
     pub message: String,
-    /// What the person can change.
-    pub to_change: Option<Change>,
+    /// What the user can change.
+    pub to_change: Option<ConfigEdit>,
 }
 
-/// What a person is asked about: one effect of the plan, or the tool as such.
+/// What the user is asked about: one effect of the plan, or the tool as such.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum About {
+pub enum AskSubject {
     /// The effect at this place of the plan.
     Effect(usize),
     /// The tool.
     Tool,
     /// Something that no rule can answer for good, such as an `ask` rule or tainted data.
-    Firm,
+    EveryTime,
 }
 
 /// A verdict with its reasons. The default denies, without one.
@@ -114,60 +114,60 @@ pub struct Decision {
     /// Every step that had a say, in order.
     pub trace: Vec<TraceEntry>,
     /// Why not, if not: one for each step that removed it, in order. The first is what the model is told.
-    pub refusals: Vec<Refusal>,
-    /// What a person would be asked about.
-    pub asks: Vec<About>,
+    pub denials: Vec<Denial>,
+    /// What the user would be asked about.
+    pub asks: Vec<AskSubject>,
     /// What would end the questions of rules and of settings for programs, one for each.
-    pub to_stop_asking: Vec<Change>,
+    pub to_stop_asking: Vec<ConfigEdit>,
 }
 
 impl Decision {
     /// Nothing against it yet.
     pub fn allow() -> Self {
-        Self { verdict: Verdict::Allow, trace: Vec::with_capacity(6), refusals: Vec::new(), asks: Vec::new(), to_stop_asking: Vec::new() }
+        Self { verdict: Verdict::Allow, trace: Vec::with_capacity(6), denials: Vec::new(), asks: Vec::new(), to_stop_asking: Vec::new() }
     }
     /// Notes a step that had nothing against it.
     pub fn pass(&mut self, step: &'static str, entry: impl Into<Cow<'static, str>>) {
-        self.note(step, Outcome::Pass, entry.into());
+        self.note(step, StepOutcome::Pass, entry.into());
     }
-    /// Notes a step that wants a person's word, which no rule can give for good. A denial stays a denial.
+    /// Notes a step that needs approval each time. A denial stays a denial.
     pub fn ask(&mut self, step: &'static str, entry: impl Into<Cow<'static, str>>) {
-        self.ask_about(About::Firm, step, entry);
+        self.ask_about(AskSubject::EveryTime, step, entry);
     }
-    /// Notes a step that wants a person's word about something.
-    pub fn ask_about(&mut self, about: About, step: &'static str, entry: impl Into<Cow<'static, str>>) {
-        self.note(step, Outcome::Ask, entry.into());
+    /// Notes a step that wants approval for something.
+    pub fn ask_about(&mut self, about: AskSubject, step: &'static str, entry: impl Into<Cow<'static, str>>) {
+        self.note(step, StepOutcome::Ask, entry.into());
         self.asks.push(about);
         self.verdict = self.verdict.max(Verdict::Ask);
     }
     /// Notes an `ask` rule, and where it stands.
     pub(crate) fn ask_by_rule(&mut self, rule: &Rule) {
         self.ask("rules", format!("the rule 'ask {}'", rule.text()));
-        self.source(rule.place());
-        self.to_stop_asking.push(Change::remove_rule(rule));
+        self.set_span(rule.span());
+        self.to_stop_asking.push(ConfigEdit::remove_rule(rule));
     }
     /// Notes a step that removed it.
-    pub fn deny(&mut self, step: &'static str, entry: impl Into<Cow<'static, str>>, refusal: Refusal) {
-        self.note(step, Outcome::Deny, entry.into());
+    pub fn deny(&mut self, step: &'static str, entry: impl Into<Cow<'static, str>>, denial: Denial) {
+        self.note(step, StepOutcome::Deny, entry.into());
         self.verdict = Verdict::Deny;
-        self.refusals.push(refusal);
+        self.denials.push(denial);
     }
-    fn note(&mut self, step: &'static str, outcome: Outcome, entry: Cow<'static, str>) {
+    fn note(&mut self, step: &'static str, outcome: StepOutcome, entry: Cow<'static, str>) {
         self.trace.push(TraceEntry { step, outcome, entry, file: None, line: None });
     }
     /// Says which line of which file the last step read.
-    pub fn source(&mut self, place: &Place) {
+    pub fn set_span(&mut self, span: &SourceSpan) {
         if let Some(last) = self.trace.last_mut() {
-            (last.file, last.line) = (place.file.clone(), place.line);
+            (last.file, last.line) = (span.file.clone(), span.line);
         }
     }
     /// Why the model is refused, if it is.
-    pub fn refusal(&self) -> Option<&Refusal> {
-        self.refusals.first()
+    pub fn denial(&self) -> Option<&Denial> {
+        self.denials.first()
     }
-    /// Why a person is asked, in words.
+    /// Why the user is asked, in words.
     pub fn question(&self) -> String {
-        let asks = self.trace.iter().filter(|entry| entry.outcome == Outcome::Ask).map(|entry| entry.entry.as_ref());
+        let asks = self.trace.iter().filter(|entry| entry.outcome == StepOutcome::Ask).map(|entry| entry.entry.as_ref());
         asks.collect::<Vec<_>>().join("; ")
     }
 }
@@ -178,14 +178,14 @@ mod tests {
 
     #[test]
     fn a_denial_stays_and_the_first_refusal_is_told() {
-        let refusal = |message: &str| Refusal { kind: ErrorKind::Blocked, message: message.into(), to_change: None };
+        let denial = |message: &str| Denial { kind: ErrorKind::Blocked, message: message.into(), to_change: None };
         let mut decision = Decision::allow();
         decision.ask("a", "x");
         assert_eq!(decision.verdict, Verdict::Ask);
-        decision.deny("b", "y", refusal("first"));
-        decision.deny("c", "z", refusal("second"));
+        decision.deny("b", "y", denial("first"));
+        decision.deny("c", "z", denial("second"));
         decision.ask("d", "w");
-        assert_eq!((decision.verdict, decision.refusal().unwrap().message.as_str()), (Verdict::Deny, "first"));
+        assert_eq!((decision.verdict, decision.denial().unwrap().message.as_str()), (Verdict::Deny, "first"));
         assert_eq!((decision.trace.len(), decision.question().as_str()), (4, "x; w"));
     }
 }

@@ -1,28 +1,30 @@
-//! From a plan's effects to a verdict: the access level, then the rules, then which programs run, then whether a person is
+//! From a plan's effects to a verdict: the access level, then the rules, then which programs run, then whether the user is
 //! asked.
 
 use std::ops::ControlFlow;
 
-use haft_contract::{Access, Effect, ErrorKind, Location, Need, Plan, Zone};
+use haft_contract::{Access, AskMode, Effect, ErrorKind, Location, Need, Plan, Zone};
 
-use crate::exec::Running;
-use crate::{About, AskMode, Caller, Candidate, Change, Decision, ExecSpec, Hit, Refusal, RuleKind, RuleSet};
+use crate::catalog::Vocabulary;
+use crate::exec::ProgramCheck;
+use crate::{AskSubject, Caller, Candidate, ConfigEdit, Decision, Denial, ExecSpec, Rule, RuleKind, RuleSet};
 
 /// Everything that a plan is judged by.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Case<'a> {
+pub(crate) struct PlanCase<'a> {
     pub(crate) tool: &'a Candidate<'a>,
     pub(crate) plan: &'a Plan,
     pub(crate) caller: &'a Caller,
     pub(crate) rules: &'a RuleSet,
+    pub(crate) vocabulary: &'a Vocabulary,
     pub(crate) exec: &'a ExecSpec,
     pub(crate) ask: AskMode,
 }
 
 /// Judges every effect; the strictest outcome counts, so a plan that does several things must satisfy each of them.
-pub(crate) fn judge(decision: &mut Decision, case: Case<'_>) {
-    if let Some(wish) = case.plan.wish() {
-        decision.ask_about(About::Firm, "asking", wish.to_owned());
+pub(crate) fn judge(decision: &mut Decision, case: PlanCase<'_>) {
+    if let Some(wish) = case.plan.required_approval() {
+        decision.ask_about(AskSubject::EveryTime, "asking", wish.to_owned());
     }
     if case.plan.effects().is_empty() {
         return case.nothing_named(decision);
@@ -31,31 +33,31 @@ pub(crate) fn judge(decision: &mut Decision, case: Case<'_>) {
         case.effect(decision, index, effect);
     }
     if case.exec.review && case.plan.committed().is_some() {
-        decision.ask_about(About::Firm, "exec", "a person decides about what commands change (exec.changes = \"review\")");
-        decision.source(&case.exec.review_place);
-        decision.to_stop_asking.push(Change::Set { key: "exec.changes".into(), value: "undo".into() });
+        decision.ask_about(AskSubject::EveryTime, "exec", "the user decides about what commands change (exec.changes = \"review\")");
+        decision.set_span(&case.exec.review_span);
+        decision.to_stop_asking.push(ConfigEdit::Set { key: "exec.changes".into(), value: "undo".into() });
     }
 }
 
 /// Judges every call of a tool at once, before there is one: only what no argument can change.
-pub(crate) fn foresee(decision: &mut Decision, case: Case<'_>) {
+pub(crate) fn decide_without_arguments(decision: &mut Decision, case: PlanCase<'_>) {
     if case.ask == AskMode::Always && case.answer().note(decision).is_none() {
-        decision.ask_about(About::Tool, "asking", asked_always(case.ask, case.tool.name()));
+        decision.ask_about(AskSubject::Tool, "asking", asked_always(case.ask, case.tool.name()));
     }
 }
 
-/// What answers a question beforehand: what the person allowed for the session, or a rule.
+/// What answers a question beforehand: what the user allowed for the session, or a rule.
 #[derive(Default)]
-struct Answer<'a> {
-    standing: Option<String>,
-    rule: Option<Hit<'a>>,
+struct PriorApproval<'a> {
+    grants: Option<String>,
+    rule: Option<&'a Rule>,
 }
 
-impl Answer<'_> {
+impl PriorApproval<'_> {
     /// Notes what answered; nothing if nothing did.
     fn note(self, decision: &mut Decision) -> Option<()> {
-        match (self.rule, self.standing) {
-            (Some(hit), _) => allowed(decision, hit),
+        match (self.rule, self.grants) {
+            (Some(rule), _) => allowed(decision, rule),
             (None, Some(rule)) => decision.pass("asking", format!("allowed for this session: {rule}")),
             (None, None) => return None,
         }
@@ -63,79 +65,82 @@ impl Answer<'_> {
     }
 }
 
-impl Case<'_> {
+impl PlanCase<'_> {
     /// A tool that says nothing of its effects is taken at its word about its access.
     fn nothing_named(&self, decision: &mut Decision) {
         let (access, answer) = (self.tool.definition.access, self.answer());
-        self.reach(decision, About::Tool, None, access, answer.standing.is_some());
+        self.reach(decision, AskSubject::Tool, None, access, answer.grants.is_some());
         let asks = self.ask == AskMode::Always || self.ask == AskMode::Changes && access > Access::ReadOnly;
         if asks && answer.note(decision).is_none() {
-            decision.ask_about(About::Tool, "asking", asked_always(self.ask, self.tool.name()));
+            decision.ask_about(AskSubject::Tool, "asking", asked_always(self.ask, self.tool.name()));
         }
     }
 
     /// What answers for the tool as such.
-    fn answer(&self) -> Answer<'_> {
-        Answer { standing: self.caller.standing.allows_tool(self.tool), rule: self.rules.on_tool(self.tool).filter(|hit| is_allow(*hit)) }
+    fn answer(&self) -> PriorApproval<'_> {
+        PriorApproval {
+            grants: self.caller.grants.allows_tool(self.tool),
+            rule: self.rules.on_tool(self.tool).filter(|rule| is_allow(*rule)),
+        }
     }
 
     fn effect(&self, decision: &mut Decision, index: usize, effect: &Effect) {
-        let hit = self.rules.on_effect(self.tool, effect);
-        let standing = self.caller.standing.allows_effect(self.tool, effect);
+        let strictest = self.rules.on_effect(self.tool, effect);
+        let grants = self.caller.grants.allows_effect(self.tool, effect);
         match effect.need() {
             Need::Never(kind, why) => decision.deny("access level", format!("{}: {why}", effect.kind()), never(kind, &why)),
             Need::Access(needed) => {
-                let answered = standing.is_some() || self.answers_beyond(hit, needed, effect);
-                self.reach(decision, About::Effect(index), Some(effect), needed, answered);
+                let answered = grants.is_some() || self.answers_beyond(strictest, needed, effect);
+                self.reach(decision, AskSubject::Effect(index), Some(effect), needed, answered);
             }
         }
-        let strict = self.strict_rules(decision, effect, hit);
+        let strict = self.strict_rules(decision, effect, strictest);
         let rule = strict.continue_value().flatten();
-        rule.inspect(|hit| allowed(decision, *hit));
-        let asked = self.program(decision, index, effect, hit, standing.as_deref(), strict.is_break());
+        rule.inspect(|rule| allowed(decision, *rule));
+        let asked = self.program(decision, index, effect, strictest, grants.as_deref(), strict.is_break());
         if asked {
             return;
         }
         let Some(why) = self.question(effect).filter(|_| rule.is_none()) else { return };
-        if (Answer { standing, rule: None }).note(decision).is_none() {
-            decision.ask_about(About::Effect(index), "asking", why);
+        if (PriorApproval { grants, rule: None }).note(decision).is_none() {
+            decision.ask_about(AskSubject::Effect(index), "asking", why);
         }
     }
 
-    /// Judges a program by the settings for programs; whether a person is asked about the effect by now. What those settings
+    /// Judges a program by the settings for programs; whether the user is asked about the effect by now. What those settings
     /// refuse is not for a rule to ask about.
     fn program(
         &self,
         decision: &mut Decision,
         index: usize,
         effect: &Effect,
-        hit: Option<Hit<'_>>,
-        standing: Option<&str>,
+        rule: Option<&Rule>,
+        grants: Option<&str>,
         asked: bool,
     ) -> bool {
         let Effect::Exec(exec) = effect else { return asked };
-        let rule = match hit {
+        let rule = match rule {
             Some(strict) if !is_allow(strict) => self.rules.all_on_effect(RuleKind::Allow, self.tool, effect).first().copied(),
             allows => allows,
         };
-        let allowed = rule.map(|hit| format!("the rule '{}'", hit.rule.text()));
-        let allowed = allowed.or_else(|| standing.map(|rule| format!("what was said for this session: {rule}")));
-        Running { case: self, index, exec, allowed: allowed.as_deref(), asked }.judge(decision)
+        let allowed = rule.map(|rule| format!("the rule '{}'", rule.text()));
+        let allowed = allowed.or_else(|| grants.map(|rule| format!("what was said for this session: {rule}")));
+        ProgramCheck { case: self, index, exec, allowed: allowed.as_deref(), asked }.judge(decision)
     }
 
     /// Lets rules deny and ask; what is left is the rule that allows, if there is one. What a denial hides holds as soon as
     /// the denial goes, so it is noted as well. Where a rule asks, that is all.
-    fn strict_rules<'r>(&'r self, decision: &mut Decision, effect: &Effect, hit: Option<Hit<'r>>) -> ControlFlow<(), Option<Hit<'r>>> {
+    fn strict_rules<'r>(&'r self, decision: &mut Decision, effect: &Effect, rule: Option<&'r Rule>) -> ControlFlow<(), Option<&'r Rule>> {
         let all = |kind| self.rules.all_on_effect(kind, self.tool, effect);
-        let (mut asks, mut allows) = (hit, hit);
-        if hit.is_some_and(|hit| hit.rule.kind() == RuleKind::Deny) {
-            for hit in all(RuleKind::Deny) {
-                self.denied(decision, effect, hit);
+        let (mut asks, mut allows) = (rule, rule);
+        if rule.is_some_and(|rule| rule.kind() == RuleKind::Deny) {
+            for rule in all(RuleKind::Deny) {
+                self.denied(decision, effect, rule);
             }
             (asks, allows) = (all(RuleKind::Ask).first().copied(), all(RuleKind::Allow).first().copied());
         }
-        if let Some(hit) = asks.filter(|hit| hit.rule.kind() == RuleKind::Ask) {
-            decision.ask_by_rule(hit.rule);
+        if let Some(rule) = asks.filter(|rule| rule.kind() == RuleKind::Ask) {
+            decision.ask_by_rule(rule);
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(allows)
@@ -143,14 +148,14 @@ impl Case<'_> {
 
     /// Whether a rule answers for what goes beyond the access level; a rule that was not written for a certain place does
     /// not, though another one beside it may.
-    fn answers_beyond(&self, hit: Option<Hit<'_>>, needed: Access, effect: &Effect) -> bool {
+    fn answers_beyond(&self, rule: Option<&Rule>, needed: Access, effect: &Effect) -> bool {
         let is_asked = self.asks_beyond(Some(effect)) && needed > self.caller.access;
         is_asked
-            && hit.is_some_and(is_allow)
-            && self.rules.all_on_effect(RuleKind::Allow, self.tool, effect).iter().any(|hit| hit.rule.is_anchored())
+            && rule.is_some_and(is_allow)
+            && self.rules.all_on_effect(RuleKind::Allow, self.tool, effect).iter().any(|rule| rule.is_anchored())
     }
 
-    /// Why a person is asked about an effect that no rule speaks of.
+    /// Why the user is asked about an effect that no rule speaks of.
     fn question(&self, effect: &Effect) -> Option<String> {
         if let Effect::Unknown { why } = effect {
             return Some(format!("its effects are not known: {why}"));
@@ -159,23 +164,23 @@ impl Case<'_> {
         asks.then(|| asked_always(self.ask, effect.kind()))
     }
 
-    fn denied(&self, decision: &mut Decision, effect: &Effect, Hit { rule }: Hit<'_>) {
+    fn denied(&self, decision: &mut Decision, effect: &Effect, rule: &Rule) {
         let message = format!(
-            "'{}' may not {} '{}': the rule 'deny {}'{} refuses it. Do without it; only the person can change the rule.",
+            "'{}' may not {} '{}': the rule 'deny {}'{} refuses it. Do without it; only the user can change the rule.",
             self.tool.name(),
             verb(effect),
             effect.target(),
             rule.text(),
             if rule.of_project() { " of the project's file" } else { "" },
         );
-        let to_change = Some(Change::remove_rule(rule));
-        decision.deny("rules", format!("deny {}", rule.text()), Refusal { kind: ErrorKind::PermissionDenied, message, to_change });
-        decision.source(rule.place());
+        let to_change = Some(ConfigEdit::remove_rule(rule));
+        decision.deny("rules", format!("deny {}", rule.text()), Denial { kind: ErrorKind::PermissionDenied, message, to_change });
+        decision.set_span(rule.span());
     }
 
-    /// Whether the caller's access suffices, for an effect or for a tool that names none. Where a person may be asked about
+    /// Whether the caller's access suffices, for an effect or for a tool that names none. Where the user may be asked about
     /// what goes beyond, what they allowed for good needs no asking.
-    fn reach(&self, decision: &mut Decision, about: About, effect: Option<&Effect>, needed: Access, answered: bool) {
+    fn reach(&self, decision: &mut Decision, about: AskSubject, effect: Option<&Effect>, needed: Access, answered: bool) {
         let access = self.caller.access;
         if needed <= access {
             return decision.pass("access level", access_note(needed));
@@ -187,14 +192,14 @@ impl Case<'_> {
             (true, false) => decision.ask_about(about, "access level", entry),
             _ => decision.deny("access level", entry, self.beyond(effect, needed)),
         }
-        decision.source(&self.caller.access_place);
+        decision.set_span(&self.caller.access_span);
     }
 
-    /// Whether a person is asked about what goes beyond the access level. A way to one named host, out of walls that let
+    /// Whether the user is asked about what goes beyond the access level. A way to one named host, out of a sandbox that lets
     /// nothing else through, is always theirs to give where commands may write at all.
     fn asks_beyond(&self, effect: Option<&Effect>) -> bool {
-        let is_way_out = matches!(effect, Some(Effect::Connect(connect)) if connect.is_tunnel()) && self.caller.access > Access::ReadOnly;
-        self.ask == AskMode::Beyond || is_way_out && self.plan.runs_walled()
+        let is_egress = matches!(effect, Some(Effect::Connect(connect)) if connect.is_tunnel()) && self.caller.access > Access::ReadOnly;
+        self.ask == AskMode::Beyond || is_egress && self.plan.runs_sandboxed()
     }
 
     /// The access that the whole plan needs: to grant one effect less would change nothing.
@@ -206,29 +211,29 @@ impl Case<'_> {
         needs.max()
     }
 
-    fn beyond(&self, effect: Option<&Effect>, needed: Access) -> Refusal {
+    fn beyond(&self, effect: Option<&Effect>, needed: Access) -> Denial {
         let whole = self.needed().unwrap_or(needed);
-        let to_change = Some(Change::Set { key: "access".into(), value: whole.to_string() });
+        let to_change = Some(ConfigEdit::Set { key: "access".into(), value: whole.to_string() });
         let outside = effect.and_then(Effect::path).map(|(path, _)| &path.location).filter(|at| at.zone() == Zone::Outside);
         if let Some(at) = outside {
             let message = format!(
-                "Access denied: path is outside the workspace: {}. Use a path inside the workspace; only the person can grant {needed}.",
+                "Access denied: path is outside the workspace: {}. Use a path inside the workspace; only the user can grant {needed}.",
                 as_spelled(at)
             );
-            return Refusal { kind: ErrorKind::PathNotAllowed, message, to_change };
+            return Denial { kind: ErrorKind::PathNotAllowed, message, to_change };
         }
         let target = effect.map(Effect::target).unwrap_or_default();
         let purpose = effect.map(|effect| format!(" to {} '{target}'", verb(effect))).unwrap_or_default();
         let message = format!(
-            "'{}' needs the access level {needed}{purpose}, and this session has {}. Only the person can raise it (--access {needed}).",
+            "'{}' needs the access level {needed}{purpose}, and this session has {}. Only the user can raise it (--access {needed}).",
             self.tool.name(),
             self.caller.access
         );
-        Refusal { kind: ErrorKind::PermissionDenied, message, to_change }
+        Denial { kind: ErrorKind::PermissionDenied, message, to_change }
     }
 }
 
-/// A path by its own letters. Where its links lead is not told to who may not go there: that would say what is there.
+/// A path as it was written. Where its links lead is not told to who may not go there: that would say what is there.
 fn as_spelled(at: &Location) -> String {
     let spelled = at.spellings().first();
     let path = spelled.map_or(at.path(), |spelled| &spelled.absolute).display();
@@ -236,8 +241,8 @@ fn as_spelled(at: &Location) -> String {
     format!("'{path}'{}", if is_led_out { ", because a symbolic link on the way leads out" } else { "" })
 }
 
-fn is_allow(hit: Hit<'_>) -> bool {
-    hit.rule.kind() == RuleKind::Allow
+fn is_allow(rule: &Rule) -> bool {
+    rule.kind() == RuleKind::Allow
 }
 
 /// What an effect does, before the name of what it does it to.
@@ -251,9 +256,9 @@ fn verb(effect: &Effect) -> &'static str {
     }
 }
 
-fn allowed(decision: &mut Decision, hit: Hit<'_>) {
-    decision.pass("rules", format!("allow {}", hit.rule.text()));
-    decision.source(hit.rule.place());
+fn allowed(decision: &mut Decision, rule: &Rule) {
+    decision.pass("rules", format!("allow {}", rule.text()));
+    decision.set_span(rule.span());
 }
 
 fn asked_always(mode: AskMode, what: &str) -> String {
@@ -263,9 +268,9 @@ fn asked_always(mode: AskMode, what: &str) -> String {
     }
 }
 
-fn never(kind: ErrorKind, why: &str) -> Refusal {
+fn never(kind: ErrorKind, why: &str) -> Denial {
     let message = if kind == ErrorKind::PathNotAllowed { format!("Access denied: {why}") } else { why.to_owned() };
-    Refusal { kind, message, to_change: None }
+    Denial { kind, message, to_change: None }
 }
 
 fn access_note(needed: Access) -> &'static str {

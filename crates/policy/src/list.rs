@@ -2,15 +2,17 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::catalog::{Group, Vocabulary};
-use crate::name::{folded, glob};
-use crate::{Candidate, Listed};
+use haft_pattern::NameGlob;
+
+use crate::catalog::{ToolGroup, Vocabulary};
+use crate::name::folded;
+use crate::{Candidate, ListEntry};
 
 /// More groups inside each other than this are a circle.
 const DEEPEST: usize = 16;
 
-/// What the person's own groups stand for.
-pub(crate) type Groups = HashMap<String, Vec<Listed>>;
+/// What the user's own groups stand for.
+pub(crate) type Groups = HashMap<String, Vec<ListEntry>>;
 
 /// Which tools a list speaks of, for lists that are no part of a policy, such as a hook's.
 #[derive(Debug, Clone)]
@@ -19,15 +21,15 @@ pub struct ToolMatcher {
 }
 
 impl ToolMatcher {
-    /// Compiles a list of names, aliases, patterns with `*` and `group:…`. `groups` are the person's own: their names
+    /// Compiles a list of names, aliases, patterns with `*` and `group:…`. `groups` are the user's own: their names
     /// without `group:`, and what is in them.
     pub fn new(entries: &[String], groups: &[(String, Vec<String>)], vocabulary: &Vocabulary) -> Self {
-        let listed = |entries: &[String]| entries.iter().map(|entry| Listed::new(entry.as_str())).collect::<Vec<_>>();
+        let listed = |entries: &[String]| entries.iter().map(|entry| ListEntry::new(entry.as_str())).collect::<Vec<_>>();
         let groups: Groups = groups.iter().map(|(name, members)| (folded(name), listed(members))).collect();
         let mut list = List::compile(&listed(entries), &groups, vocabulary);
         // An alias of a core tool may be the name of a plugin's where that core tool is not registered.
-        for (place, entry) in entries.iter().enumerate() {
-            list.exact.entry(folded(entry)).or_default().push(place);
+        for (index, entry) in entries.iter().enumerate() {
+            list.exact.entry(folded(entry)).or_default().push(index);
         }
         Self { list }
     }
@@ -41,11 +43,11 @@ impl ToolMatcher {
 /// A list, ready to be asked.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct List {
-    entries: Vec<Listed>,
+    entries: Vec<ListEntry>,
     /// Folded name → the entries that say it.
     exact: HashMap<String, Vec<usize>>,
-    patterns: Vec<(String, usize)>,
-    groups: Vec<(Group, usize)>,
+    patterns: Vec<(NameGlob, usize)>,
+    groups: Vec<(ToolGroup, usize)>,
     /// Whether any entry can speak of a core tool.
     names_core: bool,
     /// Whether any entry stands for a plugin, an MCP server, or their tools.
@@ -54,39 +56,39 @@ pub(crate) struct List {
 
 /// What entries of a list are read with.
 #[derive(Clone, Copy)]
-struct Reading<'a> {
+struct EntryContext<'a> {
     groups: &'a Groups,
     vocabulary: &'a Vocabulary,
-    /// Which entry of the list it is, also for what stands in a group.
-    place: usize,
+    /// Which entry of the list it is, also for members of a group.
+    index: usize,
 }
 
 impl List {
-    pub(crate) fn compile(entries: &[Listed], groups: &Groups, vocabulary: &Vocabulary) -> Self {
+    pub(crate) fn compile(entries: &[ListEntry], groups: &Groups, vocabulary: &Vocabulary) -> Self {
         let mut list = Self { entries: entries.to_vec(), ..Self::default() };
-        for (place, entry) in entries.iter().enumerate() {
-            list.take(&entry.pattern, Reading { groups, vocabulary, place }, 0);
+        for (index, entry) in entries.iter().enumerate() {
+            list.take(&entry.pattern, EntryContext { groups, vocabulary, index }, 0);
         }
         list
     }
 
-    fn take(&mut self, pattern: &str, reading: Reading<'_>, depth: usize) {
+    fn take(&mut self, pattern: &str, reading: EntryContext<'_>, depth: usize) {
         let written = pattern.trim();
         if let Some(name) = written.strip_prefix("group:") {
             return self.take_group(name, reading, depth);
         }
         let name = folded(written);
         if name.contains('*') {
-            self.take_pattern(name, reading);
+            self.take_pattern(&name, reading);
         } else {
             self.take_name(written, name, reading);
         }
     }
 
-    /// A group of the person's has what it holds; the names of those that come with Haft are taken.
-    fn take_group(&mut self, name: &str, reading: Reading<'_>, depth: usize) {
-        let group = Group::named(name);
-        let own = if matches!(group, Group::Source(_)) { reading.groups.get(&folded(name)) } else { None };
+    /// A group of the user's has what it holds; the names of those that come with Haft are taken.
+    fn take_group(&mut self, name: &str, reading: EntryContext<'_>, depth: usize) {
+        let group = ToolGroup::named(name);
+        let own = if matches!(group, ToolGroup::Source(_)) { reading.groups.get(&folded(name)) } else { None };
         match own {
             Some(members) if depth < DEEPEST => members.iter().for_each(|member| self.take(&member.pattern, reading, depth + 1)),
             // A circle, which the configuration refuses: what it holds is already here.
@@ -94,34 +96,35 @@ impl List {
             None => {
                 self.names_core |= group.is_core();
                 self.names_plugins |= match &group {
-                    Group::Source(source) => reading.vocabulary.has_source(source),
+                    ToolGroup::Source(source) => reading.vocabulary.has_source(source),
                     group => !group.is_core(),
                 };
-                self.groups.push((group, reading.place));
+                self.groups.push((group, reading.index));
             }
         }
     }
 
-    fn take_pattern(&mut self, pattern: String, reading: Reading<'_>) {
-        self.names_core |= reading.vocabulary.matches_core(&pattern);
-        self.names_plugins |= reading.vocabulary.matches_any(&pattern);
-        self.patterns.push((pattern, reading.place));
+    fn take_pattern(&mut self, pattern: &str, reading: EntryContext<'_>) {
+        let glob = NameGlob::parse_stars(pattern);
+        self.names_core |= reading.vocabulary.matches_core(&glob);
+        self.names_plugins |= reading.vocabulary.matches_any(pattern);
+        self.patterns.push((glob, reading.index));
     }
 
-    fn take_name(&mut self, written: &str, name: String, Reading { vocabulary, place, .. }: Reading<'_>) {
+    fn take_name(&mut self, written: &str, name: String, EntryContext { vocabulary, index, .. }: EntryContext<'_>) {
         if let Some(canonical) = vocabulary.canonical(&name) {
             self.names_core |= vocabulary.is_core(canonical);
             self.names_plugins |= !vocabulary.is_core(canonical);
             if canonical != name {
-                self.exact.entry(canonical.to_owned()).or_default().push(place);
+                self.exact.entry(canonical.to_owned()).or_default().push(index);
             }
         } else {
             // A plugin's or a server's id stands for its tools; anything else may be registered later.
             self.names_plugins |= vocabulary.has_source(written);
-            self.groups.push((Group::Source(written.to_owned()), place));
+            self.groups.push((ToolGroup::Source(written.to_owned()), index));
         }
         // While the tool itself is not there, a plugin's may have the name that was written.
-        self.exact.entry(name).or_default().push(place);
+        self.exact.entry(name).or_default().push(index);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -134,25 +137,25 @@ impl List {
     }
 
     /// The first entry that speaks of a tool.
-    pub(crate) fn find(&self, tool: &Candidate<'_>) -> Option<&Listed> {
-        self.entries.get(self.places(tool).min()?)
+    pub(crate) fn find(&self, tool: &Candidate<'_>) -> Option<&ListEntry> {
+        self.entries.get(self.indices(tool).min()?)
     }
 
     /// Every entry that speaks of a tool, in order.
-    pub(crate) fn find_all(&self, tool: &Candidate<'_>) -> Vec<&Listed> {
-        let places: BTreeSet<usize> = self.places(tool).collect();
-        places.into_iter().filter_map(|place| self.entries.get(place)).collect()
+    pub(crate) fn find_all(&self, tool: &Candidate<'_>) -> Vec<&ListEntry> {
+        let indices: BTreeSet<usize> = self.indices(tool).collect();
+        indices.into_iter().filter_map(|index| self.entries.get(index)).collect()
     }
 
-    fn places(&self, tool: &Candidate<'_>) -> impl Iterator<Item = usize> {
+    fn indices(&self, tool: &Candidate<'_>) -> impl Iterator<Item = usize> {
         let exact = tool.names.iter().filter_map(|name| self.exact.get(name)).flatten().copied();
-        let patterns = self.patterns.iter().filter(|(pattern, _)| tool.names.iter().any(|name| glob(pattern, name)));
+        let patterns = self.patterns.iter().filter(|(pattern, _)| tool.names.iter().any(|name| pattern.matches(name)));
         let groups = self.groups.iter().filter(|(group, _)| group.holds(tool));
-        exact.chain(patterns.map(|(_, place)| *place)).chain(groups.map(|(_, place)| *place))
+        exact.chain(patterns.map(|(_, index)| *index)).chain(groups.map(|(_, index)| *index))
     }
 
-    /// The person's own entries.
-    pub(crate) fn of_person(&self) -> impl Iterator<Item = &Listed> {
+    /// The user's own entries.
+    pub(crate) fn of_user(&self) -> impl Iterator<Item = &ListEntry> {
         self.entries.iter().filter(|entry| !entry.of_project)
     }
 
@@ -165,7 +168,7 @@ impl List {
 #[cfg(test)]
 mod tests {
     use haft_contract::Section::{Files, Runtime, Web};
-    use haft_contract::{Source, ToolDefinition};
+    use haft_contract::{ToolDefinition, ToolSource};
     use serde_json::json;
 
     use super::*;
@@ -181,12 +184,12 @@ mod tests {
             definition
         };
         let tools = [
-            (tool("read_file", &["read"], Files), Source::BuiltIn),
-            (tool("exec", &["bash"], Runtime), Source::BuiltIn),
-            (tool("bash", &[], Runtime), Source::Plugin("claw".into())),
-            (tool("mcp__hub__search", &[], Web), Source::Mcp("hub".into())),
+            (tool("read_file", &["read"], Files), ToolSource::BuiltIn),
+            (tool("exec", &["bash"], Runtime), ToolSource::BuiltIn),
+            (tool("bash", &[], Runtime), ToolSource::Plugin("claw".into())),
+            (tool("mcp__hub__search", &[], Web), ToolSource::Mcp("hub".into())),
         ];
-        let vocabulary = Vocabulary::with(tools.iter().map(|(definition, source)| (definition, source)));
+        let vocabulary = Vocabulary::of_core(haft_builtin::metas()).with(tools.iter().map(|(definition, source)| (definition, source)));
         for (list, expected) in [
             ("Read-File", vec!["read_file"]),
             ("READ", vec!["read_file"]),

@@ -7,19 +7,19 @@
 //! | what the rule speaks of | content | for instance |
 //! |---|---|---|
 //! | files | a path pattern: `*`, `?`, `**`; from the workspace, `~/`, `/`, or `**/` for anywhere | `write_file(docs/**)` |
-//! | programs | words; `*` alone stands for any words, inside a word for any letters | `exec(git push *)`, `exec(host:container)` |
+//! | programs | words; `*` alone stands for any words, inside a word for any characters | `exec(git push *)`, `exec(host:container)` |
 //! | connections | `domain:HOST`, `domain:*.HOST`, `domain:HOST:PORT`, `method:M` | `web_fetch(domain:*.example.org)` |
 //! | messages | `channel:C`, `to:T` | `send(channel:desktop to:anna)` |
 //! | agents, settings | a name, a key | `agent(reviewer)`, `configure(theme)` |
 //!
 //! **What forbids is read widely, what permits narrowly.** `deny` and `ask` follow the effect, whichever tool has it, in any
-//! case of letters and through any link; the words of a program need only begin so, and its options may stand anywhere.
+//! case and through any link; the words of a program need only begin so, and its options may stand anywhere.
 //! `allow` holds for the tool it names, exactly as written, and only where it says so for deletions, methods that change
 //! something, unusual ports, options of programs (`*` stands for none, unless `-*` is there), and a changed environment.
 //!
 //! # Lines that run several programs
 //!
-//! Whoever plans a command line lowers it to one [`Effect::Exec`](haft_contract::Effect) for every program that it would
+//! The planner of a command lowers it to one [`Effect::Exec`](haft_contract::Effect) for every program that it would
 //! run: each part of a pipe or list, and what a wrapper such as `env` or `timeout` starts. `Exec::program` is the file that
 //! runs, `Exec::named` how it was called, `Exec::arguments` are its words, `Exec::environment` names the variables that the
 //! line itself sets. Words that are known only when the line runs stand there as they are written, and `Exec::nature` is
@@ -32,14 +32,13 @@ mod canonical;
 mod command;
 mod compile;
 mod connection;
-mod fault;
-mod glob;
+mod grants;
 mod matcher;
 mod message;
 mod path;
+mod problem;
 mod scope;
 mod set;
-mod standing;
 mod subject;
 #[cfg(test)]
 mod testing;
@@ -47,21 +46,22 @@ mod text;
 
 use std::fmt;
 
+use haft_pattern::NameGlob;
+
 pub use self::canonical::canonical;
-pub use self::fault::RuleFault;
+pub use self::grants::SessionGrants;
 use self::matcher::Matcher;
+pub use self::problem::RuleFault;
 use self::scope::Kinds;
 pub use self::set::RuleSet;
-pub use self::standing::StandingRules;
-use crate::name::glob as name_glob;
-use crate::{Candidate, Place};
+use crate::{Candidate, SourceSpan};
 
 /// What a rule decides. The strictest comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RuleKind {
     /// It never happens.
     Deny,
-    /// It needs a person's word.
+    /// It needs approval.
     Ask,
     /// It needs nobody's word.
     Allow,
@@ -93,11 +93,11 @@ impl fmt::Display for RuleKind {
 pub struct Rule {
     kind: RuleKind,
     text: String,
-    place: Place,
+    span: SourceSpan,
     of_project: bool,
     /// The tools it names as such.
-    tool: Option<ToolName>,
-    effects: Option<Effects>,
+    tool: Option<NameGlob>,
+    effects: Option<RuleEffects>,
 }
 
 impl Rule {
@@ -110,8 +110,8 @@ impl Rule {
         &self.text
     }
     /// Where it stands.
-    pub fn place(&self) -> &Place {
-        &self.place
+    pub fn span(&self) -> &SourceSpan {
+        &self.span
     }
     /// Whether a project wrote it.
     pub fn of_project(&self) -> bool {
@@ -124,41 +124,17 @@ impl Rule {
     }
 }
 
-/// A rule that matched.
-#[derive(Debug, Clone, Copy)]
-pub struct Hit<'a> {
-    /// Which.
-    pub rule: &'a Rule,
-}
-
-/// The effects that a rule speaks of.
+/// The effects that a rule speaks of, by tools in the folded spelling.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Effects {
+struct RuleEffects {
     /// Only of these tools; otherwise of all.
-    by: Option<ToolName>,
+    by: Option<NameGlob>,
     kinds: Kinds,
     matcher: Matcher,
 }
 
-/// Tools by name, in the folded spelling.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum ToolName {
-    Exact(String),
-    Glob(String),
-}
-
-impl ToolName {
-    /// Whether a tool is meant. An alias must not lend a tool what was allowed to another.
-    fn means(&self, tool: &Candidate<'_>, kind: RuleKind) -> bool {
-        names(tool, kind).iter().any(|name| match self {
-            Self::Exact(wanted) => wanted == name,
-            Self::Glob(pattern) => name_glob(pattern, name),
-        })
-    }
-}
-
-/// The names under which a rule of this kind finds a tool.
-fn names<'a>(tool: &'a Candidate<'_>, kind: RuleKind) -> &'a [String] {
-    let count = if kind.restricts() { tool.names.len() } else { tool.names.len().min(1) };
-    &tool.names[..count]
+/// Whether a glob on folded names matches a tool. An alias must not lend a tool what was allowed to another.
+fn matches_tool(glob: &NameGlob, tool: &Candidate<'_>, kind: RuleKind) -> bool {
+    let count = if kind.restricts() { tool.names.len() } else { 1 };
+    tool.names.iter().take(count).any(|name| glob.matches(name))
 }

@@ -4,27 +4,27 @@ use std::path::PathBuf;
 
 use haft_contract::AskMode;
 
-use crate::{ExecSpec, Place};
+use crate::{ExecSpec, SourceSpan};
 
 /// One list entry and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListEntry {
     /// A tool name, an alias, a pattern with `*`, a `group:…`, a profile, or a rule.
     pub pattern: String,
     /// Where it stands.
-    pub place: Place,
-    /// Whether a project wrote it: then it never stands in for what the person has.
+    pub span: SourceSpan,
+    /// Whether a project wrote it: then it never overrides what the user has.
     pub of_project: bool,
 }
 
-impl Listed {
-    /// An entry that stands in no file.
+impl ListEntry {
+    /// An entry without a file.
     pub fn new(pattern: impl Into<String>) -> Self {
-        Self { pattern: pattern.into(), place: Place::default(), of_project: false }
+        Self { pattern: pattern.into(), span: SourceSpan::default(), of_project: false }
     }
 }
 
-impl From<&str> for Listed {
+impl From<&str> for ListEntry {
     fn from(pattern: &str) -> Self {
         Self::new(pattern)
     }
@@ -34,16 +34,16 @@ impl From<&str> for Listed {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AllowList {
     /// The entries; none at all means no tool.
-    pub entries: Vec<Listed>,
+    pub entries: Vec<ListEntry>,
     /// Where the list stands, for when it is empty.
-    pub place: Place,
-    /// Whether a project wrote it: then the person's `also_allow` adds nothing to it.
+    pub span: SourceSpan,
+    /// Whether a project wrote it: then the user's `also_allow` adds nothing to it.
     pub of_project: bool,
 }
 
 impl<const N: usize> From<[&str; N]> for AllowList {
     fn from(entries: [&str; N]) -> Self {
-        Self { entries: entries.into_iter().map(Listed::from).collect(), ..Self::default() }
+        Self { entries: entries.into_iter().map(ListEntry::from).collect(), ..Self::default() }
     }
 }
 
@@ -51,19 +51,19 @@ impl<const N: usize> From<[&str; N]> for AllowList {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolLists {
     /// Named sets of tools; a tool must be in each.
-    pub profiles: Vec<Listed>,
-    /// A tool must stand in each of these lists; without a list, all are allowed.
+    pub profiles: Vec<ListEntry>,
+    /// A tool must be in each of these lists; without a list, all are allowed.
     pub allow: Vec<AllowList>,
-    /// Added to the profile and to the person's list.
-    pub also_allow: Vec<Listed>,
+    /// Added to the profile and to the user's list.
+    pub also_allow: Vec<ListEntry>,
     /// Never these.
-    pub deny: Vec<Listed>,
+    pub deny: Vec<ListEntry>,
 }
 
 impl ToolLists {
-    /// Whether it stands in place of a more general table. What a project wrote never does: it would take the person's
+    /// Whether it overrides a more general table. What a project wrote never does: it would take the user's
     /// denials away, however strict it is itself.
-    pub(crate) fn stands_in(&self) -> bool {
+    pub(crate) fn overrides(&self) -> bool {
         let lists = self.allow.iter().map(|list| list.of_project);
         let entries = self.profiles.iter().chain(&self.also_allow).chain(&self.deny).map(|entry| entry.of_project);
         let mut of_project = lists.chain(entries).peekable();
@@ -93,11 +93,11 @@ pub struct ChannelSpec {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RuleLists {
     /// What never happens.
-    pub deny: Vec<Listed>,
-    /// What needs a person's word.
-    pub ask: Vec<Listed>,
+    pub deny: Vec<ListEntry>,
+    /// What needs approval.
+    pub ask: Vec<ListEntry>,
     /// What needs nobody's word.
-    pub allow: Vec<Listed>,
+    pub allow: Vec<ListEntry>,
 }
 
 /// A policy as it is written.
@@ -105,7 +105,7 @@ pub struct RuleLists {
 #[non_exhaustive]
 pub struct PolicySpec {
     /// Tools switched off for everyone.
-    pub disabled: Vec<Listed>,
+    pub disabled: Vec<ListEntry>,
     /// The global lists.
     pub tools: ToolLists,
     /// The global lists for a provider or a model.
@@ -120,13 +120,13 @@ pub struct PolicySpec {
     pub subagents: ToolLists,
     /// How deep agents may start agents.
     pub max_depth: u32,
-    /// Groups that the person made: their names without `group:`, and what is in them.
-    pub groups: Vec<(String, Vec<Listed>)>,
+    /// Groups that the user made: their names without `group:`, and what is in them.
+    pub groups: Vec<(String, Vec<ListEntry>)>,
     /// The rules.
     pub rules: RuleLists,
     /// How programs are judged.
     pub exec: ExecSpec,
-    /// When a person is asked.
+    /// When the user is asked.
     pub ask: AskMode,
     /// What `~` stands for in rules.
     pub home: Option<PathBuf>,

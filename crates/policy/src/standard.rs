@@ -1,28 +1,33 @@
-//! The one decision function: what is offered, what may run, what `explain` prints and what history keeps.
+//! The one decision function: what is offered, what may run, what `explain` prints and what history stores.
+//!
+//! Two halves: `offer` (without a plan) and `permit` (with one). Steps run in order, each can only tighten, and each leaves a trace
+//! entry: step, outcome, entry, and its source span. A denial has a message for the model and, separately, the change that the user
+//! can make. The configuration is compiled once; a decision parses nothing. Everything that depends on the caller (agent, model,
+//! channel, sender, depth, owner, access) is the `Caller`.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use haft_contract::{ErrorKind, Plan};
+use haft_contract::{AskMode, ErrorKind, Plan};
 
 use crate::catalog::Vocabulary;
-use crate::effects::Case;
+use crate::effects::PlanCase;
 use crate::list::{Groups, List};
 use crate::name::folded;
-use crate::steps::{Channels, Lists, Profiles, Provided, StandsIn, SubAgents, owner_only, profile, sandbox, selection, unavailable};
+use crate::steps::{ByProvider, Channels, Lists, Overrides, Profiles, SubAgents, owner_only, profile, sandbox, selection, unavailable};
 use crate::{
-    AgentSpec, AskMode, Caller, Candidate, Change, Decision, ExecSpec, Hit, Outcome, PolicySpec, Refusal, RuleFault, RuleKind, RuleSet,
-    ToolLists, Verdict, canonical, effects,
+    AgentSpec, Caller, Candidate, ConfigEdit, Decision, Denial, ExecSpec, PolicySpec, RuleFault, RuleKind, RuleSet, StepOutcome, ToolLists,
+    Verdict, canonical, effects,
 };
 
 /// Decides. Steps run in order, and each can only tighten.
 pub trait Policy: Send + Sync {
     /// Whether the tool is offered to this caller at all.
     fn offer(&self, tool: &Candidate<'_>, caller: &Caller) -> Decision;
-    /// Goes on from [`Policy::offer`]: whether a call with these effects may run.
+    /// Continues from [`Policy::offer`]: whether a call with these effects may run.
     fn permit(&self, offered: Decision, tool: &Candidate<'_>, plan: &Plan, caller: &Caller) -> Decision;
-    /// Goes on from [`Policy::offer`] where there is no call yet: what holds for every call, whatever its arguments.
-    fn foresee(&self, offered: Decision, tool: &Candidate<'_>, caller: &Caller) -> Decision {
+    /// Continues from [`Policy::offer`] where there is no call yet: what holds for every call, whatever its arguments.
+    fn decide_without_arguments(&self, offered: Decision, tool: &Candidate<'_>, caller: &Caller) -> Decision {
         let _ = (tool, caller);
         offered
     }
@@ -35,17 +40,17 @@ pub trait Policy: Send + Sync {
         }
     }
     /// The last word on a decision that others have added to: where nobody is ever asked, a question is a denial.
-    fn seal(&self, decision: Decision) -> Decision {
+    fn finalize(&self, decision: Decision) -> Decision {
         decision
     }
     /// The rules that would answer a decision's questions for good, or why there are none.
-    fn lasting(&self, tool: &Candidate<'_>, plan: &Plan, decision: &Decision) -> Result<Vec<String>, String> {
+    fn persistent_rules(&self, tool: &Candidate<'_>, plan: &Plan, decision: &Decision) -> Result<Vec<String>, String> {
         let _ = (tool, plan, decision);
         Err("this policy has no rules".into())
     }
-    /// Lets such rules hold for the rest of a caller's session.
-    fn grant(&self, caller: &Caller, rules: &[String]) -> Result<(), String> {
-        let _ = (caller, rules);
+    /// Lets such rules of a tool hold for the rest of a caller's session.
+    fn grant(&self, caller: &Caller, tool: &Candidate<'_>, rules: &[String]) -> Result<(), String> {
+        let _ = (caller, tool, rules);
         Err("this policy has no rules".into())
     }
 }
@@ -58,7 +63,7 @@ pub struct StandardPolicy {
     disabled: List,
     profiles: Profiles,
     tools: Lists,
-    by_provider: Provided<Table>,
+    by_provider: ByProvider<ToolTable>,
     agents: HashMap<String, Agent>,
     channels: Channels,
     sandbox: Lists,
@@ -70,27 +75,27 @@ pub struct StandardPolicy {
 
 /// One table of lists with its profiles.
 #[derive(Debug, Clone)]
-struct Table {
+struct ToolTable {
     profiles: Profiles,
     lists: Lists,
 }
 
-impl StandsIn for Table {
-    fn stands_in(&self) -> bool {
-        self.lists.stands_in()
+impl Overrides for ToolTable {
+    fn overrides(&self) -> bool {
+        self.lists.overrides()
     }
 }
 
 #[derive(Debug, Clone)]
 struct Agent {
-    table: Table,
-    by_provider: Provided<Table>,
+    table: ToolTable,
+    by_provider: ByProvider<ToolTable>,
 }
 
 impl Default for StandardPolicy {
     fn default() -> Self {
         // Without lists and rules nothing can be wrong with them.
-        Self::build(&PolicySpec::default(), Vocabulary::core(), RuleSet::default())
+        Self::build(&PolicySpec::default(), Vocabulary::default(), RuleSet::default())
     }
 }
 
@@ -142,13 +147,13 @@ struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
-    fn table(&self, key: String, lists: &ToolLists) -> Table {
-        Table { profiles: Profiles::of(key.clone(), lists), lists: Lists::compile(key, lists, self.groups, self.vocabulary) }
+    fn table(&self, key: String, lists: &ToolLists) -> ToolTable {
+        ToolTable { profiles: Profiles::of(key.clone(), lists), lists: Lists::compile(key, lists, self.groups, self.vocabulary) }
     }
-    fn provided(&self, key: &str, tables: &[(String, ToolLists)]) -> Provided<Table> {
+    fn provided(&self, key: &str, tables: &[(String, ToolLists)]) -> ByProvider<ToolTable> {
         let table =
             |(provider, lists): &(String, ToolLists)| (provider.clone(), self.table(format!("{key}.by_provider.\"{provider}\""), lists));
-        Provided::new(tables.iter().map(table))
+        ByProvider::new(tables.iter().map(table))
     }
     fn agent(&self, name: &str, spec: &AgentSpec) -> Agent {
         let key = format!("agents.{name}.tools");
@@ -181,55 +186,56 @@ impl Policy for StandardPolicy {
         self.subagents.apply(&mut decision, tool, caller);
         owner_only(&mut decision, tool, caller);
         self.rules_on_tool(&mut decision, tool);
-        self.seal(decision)
+        self.finalize(decision)
     }
 
     fn permit(&self, mut decision: Decision, tool: &Candidate<'_>, plan: &Plan, caller: &Caller) -> Decision {
         effects::judge(&mut decision, self.case(tool, plan, caller));
-        self.seal(decision)
+        self.finalize(decision)
     }
 
-    fn foresee(&self, mut decision: Decision, tool: &Candidate<'_>, caller: &Caller) -> Decision {
+    fn decide_without_arguments(&self, mut decision: Decision, tool: &Candidate<'_>, caller: &Caller) -> Decision {
         let plan = Plan::nothing();
-        effects::foresee(&mut decision, self.case(tool, &plan, caller));
-        self.seal(decision)
+        effects::decide_without_arguments(&mut decision, self.case(tool, &plan, caller));
+        self.finalize(decision)
     }
 
-    fn seal(&self, mut decision: Decision) -> Decision {
+    fn finalize(&self, mut decision: Decision) -> Decision {
         const NOBODY: &str = "nobody is asked (ask = \"never\")";
         let is_sealed = decision.trace.iter().any(|entry| entry.entry == NOBODY);
-        // Also what is denied anyway: else whoever lifted that would meet this.
+        // Also what is denied anyway: else lifting that would only lead to this.
         if self.ask == AskMode::Never && !decision.asks.is_empty() && !is_sealed {
             let message = format!(
-                "This call would need a person's approval ({}), and nobody is asked here. Do without it, or tell the person what you need.",
+                "This call would need approval ({}), and nobody is asked here. Do without it, or tell the user what you need.",
                 decision.question()
             );
-            let change = Change::Set { key: "ask".into(), value: AskMode::Rules.as_str().into() };
-            decision.deny("asking", NOBODY, Refusal { kind: ErrorKind::PermissionDenied, message, to_change: Some(change) });
+            let change = ConfigEdit::Set { key: "ask".into(), value: AskMode::Rules.as_str().into() };
+            decision.deny("asking", NOBODY, Denial { kind: ErrorKind::PermissionDenied, message, to_change: Some(change) });
         }
         decision
     }
 
-    fn lasting(&self, tool: &Candidate<'_>, plan: &Plan, decision: &Decision) -> Result<Vec<String>, String> {
-        let rules = canonical(tool, plan, &decision.asks)?;
+    fn persistent_rules(&self, tool: &Candidate<'_>, plan: &Plan, decision: &Decision) -> Result<Vec<String>, String> {
+        let vocabulary = self.vocabulary.including(tool);
+        let rules = canonical(tool, plan, &decision.asks, &vocabulary)?;
         if rules.iter().any(|rule| !rule.contains('(')) && asks_beyond(decision) {
             let name = tool.name();
             return Err(format!("a rule on '{name}' as a whole does not answer beyond the access level, so only this once"));
         }
-        match rules.iter().find_map(|rule| RuleSet::check(RuleKind::Allow, rule, &self.vocabulary, self.home.as_deref()).err()) {
+        match rules.iter().find_map(|rule| RuleSet::check(RuleKind::Allow, rule, &vocabulary, self.home.as_deref()).err()) {
             Some(fault) => Err(fault.message),
             None => Ok(rules),
         }
     }
 
-    fn grant(&self, caller: &Caller, rules: &[String]) -> Result<(), String> {
-        caller.standing.add(rules, &self.vocabulary, self.home.as_deref()).map_err(|fault| fault.to_string())
+    fn grant(&self, caller: &Caller, tool: &Candidate<'_>, rules: &[String]) -> Result<(), String> {
+        caller.grants.add(rules, &self.vocabulary.including(tool), self.home.as_deref()).map_err(|fault| fault.to_string())
     }
 }
 
 impl StandardPolicy {
-    fn case<'a>(&'a self, tool: &'a Candidate<'a>, plan: &'a Plan, caller: &'a Caller) -> Case<'a> {
-        Case { tool, plan, caller, rules: &self.rules, exec: &self.exec, ask: self.ask }
+    fn case<'a>(&'a self, tool: &'a Candidate<'a>, plan: &'a Plan, caller: &'a Caller) -> PlanCase<'a> {
+        PlanCase { tool, plan, caller, rules: &self.rules, vocabulary: &self.vocabulary, exec: &self.exec, ask: self.ask }
     }
 
     fn agent(&self, caller: &Caller) -> Option<&Agent> {
@@ -240,28 +246,28 @@ impl StandardPolicy {
     fn switched_off(&self, decision: &mut Decision, tool: &Candidate<'_>) {
         const KEY: &str = "tools.disabled";
         let listed = if self.disabled.find(tool).is_some() { self.disabled.find_all(tool) } else { Vec::new() };
-        let refusal = |change| Refusal {
+        let denial = |change| Denial {
             kind: ErrorKind::ToolGloballyDisabled,
-            message: format!("Tool '{}' is switched off for everyone. Use another tool, or ask the person to switch it on.", tool.name()),
+            message: format!("Tool '{}' is switched off for everyone. Use another tool, or ask the user to switch it on.", tool.name()),
             to_change: Some(change),
         };
         for entry in &listed {
-            decision.deny("switched off", entry.pattern.clone(), refusal(Change::remove(KEY.into(), entry)));
-            decision.source(&entry.place);
+            decision.deny("switched off", entry.pattern.clone(), denial(ConfigEdit::remove(KEY.into(), entry)));
+            decision.set_span(&entry.span);
         }
         if listed.is_empty() && tool.switched_off {
-            decision.deny("switched off", tool.name().to_owned(), refusal(Change::remove(KEY.into(), &tool.name().into())));
+            decision.deny("switched off", tool.name().to_owned(), denial(ConfigEdit::remove(KEY.into(), &tool.name().into())));
         }
     }
 
-    /// The agent's `also_allow` is added to the global one, because both are the person's.
+    /// The agent's `also_allow` is added to the global one, because both are the user's.
     fn profiles(
         &self,
         decision: &mut Decision,
         tool: &Candidate<'_>,
         agent: Option<&Agent>,
-        provided: &[&Table],
-        agent_provided: &[&Table],
+        provided: &[&ToolTable],
+        agent_provided: &[&ToolTable],
     ) {
         let also = [agent.map(|agent| agent.table.lists.also_allow()), Some(self.tools.also_allow())];
         let also: Vec<&List> = also.into_iter().flatten().filter(|list| !list.is_empty()).collect();
@@ -281,33 +287,33 @@ impl StandardPolicy {
         if theirs.verdict != Verdict::Deny {
             return decision.pass("sub-agent", "the agent that started it has the tool");
         }
-        for refusal in theirs.refusals {
+        for denial in theirs.denials {
             let entry = format!("the agent '{}' that started it has not got the tool", parent.agent);
-            decision.deny("sub-agent", entry, unavailable(tool, "sub-agent", refusal.to_change));
+            decision.deny("sub-agent", entry, unavailable(tool, "sub-agent", denial.to_change));
         }
     }
 
     fn rules_on_tool(&self, decision: &mut Decision, tool: &Candidate<'_>) {
         let Some(strictest) = self.rules.on_tool(tool) else { return };
-        if strictest.rule.kind() == RuleKind::Allow {
+        if strictest.kind() == RuleKind::Allow {
             return;
         }
-        for Hit { rule } in self.rules.all_on_tool(RuleKind::Deny, tool) {
-            decision.deny("rules", format!("deny {}", rule.text()), unavailable(tool, "rules", Some(Change::remove_rule(rule))));
-            decision.source(rule.place());
+        for rule in self.rules.all_on_tool(RuleKind::Deny, tool) {
+            decision.deny("rules", format!("deny {}", rule.text()), unavailable(tool, "rules", Some(ConfigEdit::remove_rule(rule))));
+            decision.set_span(rule.span());
         }
         // A question that a denial hides is one as soon as the denial goes.
-        if let Some(Hit { rule }) = self.rules.all_on_tool(RuleKind::Ask, tool).first() {
+        if let Some(rule) = self.rules.all_on_tool(RuleKind::Ask, tool).first() {
             decision.ask_by_rule(rule);
         }
     }
 }
 
-fn profiles_of<'a>(tables: &[&'a Table]) -> Vec<&'a Profiles> {
+fn profiles_of<'a>(tables: &[&'a ToolTable]) -> Vec<&'a Profiles> {
     tables.iter().map(|table| &table.profiles).collect()
 }
 
-/// Whether a person is asked because something goes beyond the access level.
+/// Whether the user is asked because something goes beyond the access level.
 fn asks_beyond(decision: &Decision) -> bool {
-    decision.trace.iter().any(|entry| entry.step == "access level" && entry.outcome == Outcome::Ask)
+    decision.trace.iter().any(|entry| entry.step == "access level" && entry.outcome == StepOutcome::Ask)
 }

@@ -10,12 +10,12 @@ mod subagent;
 use haft_contract::ErrorKind;
 
 pub(crate) use self::channel::Channels;
-pub(crate) use self::lists::{Lists, Provided, StandsIn};
+pub(crate) use self::lists::{ByProvider, Lists, Overrides};
 pub(crate) use self::profile::{Profiles, profile};
 pub(crate) use self::sandbox::compile as sandbox;
 pub(crate) use self::subagent::SubAgents;
-use crate::catalog::CATALOG;
-use crate::{Caller, Candidate, Change, Decision, Refusal};
+use crate::catalog::NOT_BUILT_YET;
+use crate::{Caller, Candidate, ConfigEdit, Decision, Denial};
 
 /// The steps of a decision, in order.
 pub const STEPS: &[&str] = &[
@@ -36,13 +36,13 @@ pub const STEPS: &[&str] = &[
     "asking",
 ];
 
-/// The tools that whoever made the session gave to it.
+/// The tools that the creator of the session gave to it.
 pub(crate) fn selection(decision: &mut Decision, tool: &Candidate<'_>, caller: &Caller) {
     let Some(selection) = &caller.tools else { return };
     if tool.names.iter().any(|name| selection.contains(name)) {
         return decision.pass("agent", "in the agent's tool set");
     }
-    let change = Change::Do(format!("add '{}' to the tools of agent '{}'", tool.name(), caller.agent));
+    let change = ConfigEdit::Do(format!("add '{}' to the tools of agent '{}'", tool.name(), caller.agent));
     decision.deny("agent", "not in the agent's tool set", unavailable(tool, "agent", Some(change)));
 }
 
@@ -54,17 +54,17 @@ pub(crate) fn owner_only(decision: &mut Decision, tool: &Candidate<'_>, caller: 
     if caller.owner {
         return decision.pass("owner-only", "the sender is the owner");
     }
-    let change = Some(Change::Do("have the owner send it".into()));
-    let refusal = Refusal { kind: ErrorKind::ToolNotAvailable, message: "Tool restricted to owner senders.".into(), to_change: change };
-    decision.deny("owner-only", "the sender is not the owner", refusal);
+    let change = Some(ConfigEdit::Do("have the owner send it".into()));
+    let denial = Denial { kind: ErrorKind::ToolNotAvailable, message: "Tool restricted to owner senders.".into(), to_change: change };
+    decision.deny("owner-only", "the sender is not the owner", denial);
 }
 
 fn is_owners(tool: &Candidate<'_>) -> bool {
-    CATALOG.iter().filter(|known| known.owner_only).any(|known| tool.names.iter().any(|name| name == known.name))
+    NOT_BUILT_YET.iter().filter(|planned| planned.owner_only).any(|planned| tool.names.iter().any(|name| name == planned.name))
 }
 
-pub(crate) fn unavailable(tool: &Candidate<'_>, step: &str, to_change: Option<Change>) -> Refusal {
-    Refusal {
+pub(crate) fn unavailable(tool: &Candidate<'_>, step: &str, to_change: Option<ConfigEdit>) -> Denial {
+    Denial {
         kind: ErrorKind::ToolNotAvailable,
         message: format!("Tool '{}' is not available for this agent (removed by the step '{step}').", tool.name()),
         to_change,

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use haft_contract::{Connect, Effect, Exec, ExecHost, Extent, Location, PathEffect, Plan, Source, ToolDefinition, Zone};
+use haft_contract::{Connect, Effect, Exec, ExecHost, Extent, Location, PathEffect, Plan, ToolDefinition, ToolSource, Zone};
 use haft_policy::catalog::Vocabulary;
-use haft_policy::{About, Candidate, Listed, RuleKind, RuleLists, RuleSet, StandingRules, canonical};
+use haft_policy::{AskSubject, Candidate, ListEntry, RuleKind, RuleLists, RuleSet, SessionGrants, canonical};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -25,21 +25,21 @@ fn home() -> &'static Path {
 #[derive(Debug)]
 struct Tool {
     definition: ToolDefinition,
-    source: Source,
+    source: ToolSource,
 }
 
 impl Tool {
     fn core(name: &str) -> Self {
-        Self { definition: ToolDefinition::new(name.to_owned(), "", json!({})), source: Source::BuiltIn }
+        Self { definition: ToolDefinition::new(name.to_owned(), "", json!({})), source: ToolSource::BuiltIn }
     }
     fn plugin() -> Self {
-        Self { definition: ToolDefinition::new("weather_now", "", json!({})), source: Source::Plugin("weather".into()) }
+        Self { definition: ToolDefinition::new("weather_now", "", json!({})), source: ToolSource::Plugin("weather".into()) }
     }
     fn candidate(&self) -> Candidate<'_> {
         Candidate::new(&self.definition, &self.source)
     }
     fn vocabulary(&self) -> Vocabulary {
-        Vocabulary::with([(&self.definition, &self.source)])
+        Vocabulary::of_core(haft_builtin::metas()).with([(&self.definition, &self.source)])
     }
 }
 
@@ -148,11 +148,11 @@ fn rules() -> impl Strategy<Value = String> {
     prop_oneof![1 => name.clone().prop_map(str::to_owned), 5 => (name, content).prop_map(|(name, content)| format!("{name}({content})"))]
 }
 
-fn listed(texts: &[String], kind: RuleKind, vocabulary: &Vocabulary) -> Vec<Listed> {
+fn listed(texts: &[String], kind: RuleKind, vocabulary: &Vocabulary) -> Vec<ListEntry> {
     texts
         .iter()
         .filter(|text| RuleSet::check(kind, text, vocabulary, Some(home())).is_ok())
-        .map(|text| Listed::new(text.as_str()))
+        .map(|text| ListEntry::new(text.as_str()))
         .collect()
 }
 
@@ -163,7 +163,7 @@ fn lists(rules: &[Vec<String>; 3], vocabulary: &Vocabulary) -> RuleLists {
 
 fn outcome(lists: &RuleLists, tool: &Tool, effect: &Effect) -> Option<RuleKind> {
     let set = RuleSet::compile(lists, &tool.vocabulary(), Some(home())).unwrap_or_else(|faults| panic!("{faults:?}"));
-    set.on_effect(&tool.candidate(), effect).map(|hit| hit.rule.kind())
+    set.on_effect(&tool.candidate(), effect).map(|rule| rule.kind())
 }
 
 /// Deny before ask before nothing, which leaves the question to the rest of the policy, before allow.
@@ -177,11 +177,11 @@ fn strictness(outcome: Option<RuleKind>) -> u8 {
 }
 
 /// Almost the same effect: what a rule that says a little too much would cover.
-fn almost(effect: &Effect, letter: &str, way: usize) -> Effect {
+fn almost(effect: &Effect, ch: &str, way: usize) -> Effect {
     let change = |text: &str| match way {
-        0 => text.replace(['*', '?', '[', '\\'], letter),
-        1 => format!("{text}{letter}"),
-        2 => format!("{letter}{text}"),
+        0 => text.replace(['*', '?', '[', '\\'], ch),
+        1 => format!("{text}{ch}"),
+        2 => format!("{ch}{text}"),
         3 => text.to_uppercase(),
         _ => text.replacen(' ', "", 1),
     };
@@ -218,7 +218,7 @@ fn almost(effect: &Effect, letter: &str, way: usize) -> Effect {
 
 /// What must not be covered by a rule that was made for something else: another kind of effect, another place, another port.
 fn is_other(tool: &Tool, made_for: &Effect, other: &Effect) -> bool {
-    // Whoever may change a file in its middle may read it to do so.
+    // A change in the middle of a file includes reading it.
     let reads_to_change =
         ["edit_file", "apply_patch"].contains(&&*tool.definition.name) && (made_for.kind(), other.kind()) == ("write", "read");
     if made_for.kind() != other.kind() && !reads_to_change {
@@ -279,7 +279,7 @@ proptest! {
 
     #[test]
     fn no_text_panics_and_every_fault_says_something(text in prop_oneof![any::<String>(), rules(), "[a-z*]{0,8}\\(.{0,40}\\)?"], kind in select(KINDS.as_slice())) {
-        let vocabulary = Vocabulary::core();
+        let vocabulary = Vocabulary::of_core(haft_builtin::metas());
         for home in [Some(home()), None] {
             if let Err(fault) = RuleSet::check(kind, &text, &vocabulary, home) {
                 prop_assert!(!fault.message.is_empty() && fault.help.is_some_and(|help| !help.is_empty()));
@@ -298,14 +298,14 @@ proptest! {
                 RuleKind::Ask => &mut rules.ask,
                 RuleKind::Allow => &mut rules.allow,
             }
-            .push(Listed::new(text));
+            .push(ListEntry::new(text));
             RuleSet::compile(&rules, &vocabulary, Some(home()))
         };
         let Ok(set) = compile(&format!("  {text} ")) else { return Ok(()) };
-        if let Some(hit) = set.on_effect(&tool.candidate(), &effect) {
-            prop_assert_eq!(hit.rule.text(), text.trim());
-            let again = compile(hit.rule.text()).unwrap();
-            prop_assert_eq!(again.on_effect(&tool.candidate(), &effect).map(|hit| hit.rule.text().to_owned()), Some(hit.rule.text().to_owned()));
+        if let Some(rule) = set.on_effect(&tool.candidate(), &effect) {
+            prop_assert_eq!(rule.text(), text.trim());
+            let again = compile(rule.text()).unwrap();
+            prop_assert_eq!(again.on_effect(&tool.candidate(), &effect).map(|rule| rule.text().to_owned()), Some(rule.text().to_owned()));
         }
     }
 
@@ -319,10 +319,10 @@ proptest! {
         let vocabulary = tool.vocabulary();
         let before = lists(&rules, &vocabulary);
         let outcome_before = outcome(&before, &tool, &effect);
-        for (kind, place) in KINDS.into_iter().zip(0..) {
+        for (kind, span) in KINDS.into_iter().zip(0..) {
             let mut more = before.clone();
-            let list = [&mut more.deny, &mut more.ask, &mut more.allow].into_iter().nth(place).unwrap();
-            list.insert(0, Listed::new(added.as_str()));
+            let list = [&mut more.deny, &mut more.ask, &mut more.allow].into_iter().nth(span).unwrap();
+            list.insert(0, ListEntry::new(added.as_str()));
             if RuleSet::check(kind, &added, &vocabulary, Some(home())).is_err() {
                 continue;
             }
@@ -340,7 +340,7 @@ proptest! {
         let vocabulary = tool.vocabulary();
         let of = |kind| rules.iter().filter(|(_, of)| *of == kind).map(|(text, _)| text.clone()).collect::<Vec<_>>();
         let all = lists(&KINDS.map(of), &vocabulary);
-        let alone = |rule: &Listed, kind| {
+        let alone = |rule: &ListEntry, kind| {
             let one = vec![rule.clone()];
             let rules = match kind {
                 RuleKind::Deny => RuleLists { deny: one, ..RuleLists::default() },
@@ -359,7 +359,7 @@ proptest! {
         let vocabulary = tool.vocabulary();
         let words = [text];
         let (deny, allow) = (listed(&words, RuleKind::Deny, &vocabulary), listed(&words, RuleKind::Allow, &vocabulary));
-        // Whoever may change a file may read it; whoever may not can still.
+        // A right to change a file includes reading it, and its absence does not exclude reading.
         let reads_to_change = matches!(effect, Effect::Read(_));
         if outcome(&RuleLists { allow, ..RuleLists::default() }, &tool, &effect).is_some() && !reads_to_change {
             prop_assert_eq!(outcome(&RuleLists { deny, ..RuleLists::default() }, &tool, &effect), Some(RuleKind::Deny));
@@ -371,23 +371,23 @@ proptest! {
         tool in tools(),
         plan in vec(effects(), 1..3),
         other in effects(),
-        letter in select(["z", ".", " ", "*", "-c"].as_slice()),
+        ch in select(["z", ".", " ", "*", "-c"].as_slice()),
         way in 0..5_usize,
     ) {
         let vocabulary = tool.vocabulary();
-        let asks: Vec<About> = (0..plan.len()).map(About::Effect).collect();
+        let asks: Vec<AskSubject> = (0..plan.len()).map(AskSubject::Effect).collect();
         let whole = plan.iter().cloned().fold(Plan::nothing(), Plan::with);
-        let Ok(rules) = canonical(&tool.candidate(), &whole, &asks) else { return Ok(()) };
-        let standing = StandingRules::default();
-        prop_assert_eq!(standing.add(&rules, &vocabulary, Some(home())), Ok(()), "{:?}", rules);
+        let Ok(rules) = canonical(&tool.candidate(), &whole, &asks, &vocabulary) else { return Ok(()) };
+        let grants = SessionGrants::default();
+        prop_assert_eq!(grants.add(&rules, &vocabulary, Some(home())), Ok(()), "{:?}", rules);
         for effect in &plan {
-            prop_assert!(standing.allows_effect(&tool.candidate(), effect).is_some(), "{rules:?} on {effect:?}");
+            prop_assert!(grants.allows_effect(&tool.candidate(), effect).is_some(), "{rules:?} on {effect:?}");
         }
         let names_the_tool = rules.iter().any(|rule| !rule.contains('('));
-        let others = plan.iter().flat_map(|effect| otherwise(effect).into_iter().chain([almost(effect, letter, way)]));
+        let others = plan.iter().flat_map(|effect| otherwise(effect).into_iter().chain([almost(effect, ch, way)]));
         for other in others.chain([other]) {
             if !names_the_tool && plan.iter().all(|effect| is_other(&tool, effect, &other)) {
-                prop_assert_eq!(standing.allows_effect(&tool.candidate(), &other), None, "{:?} on {:?}", rules, other);
+                prop_assert_eq!(grants.allows_effect(&tool.candidate(), &other), None, "{:?} on {:?}", rules, other);
             }
         }
     }
@@ -398,7 +398,7 @@ fn most_questions_have_a_rule() {
     let (tool, mut runner) = (Tool::core("edit_file"), proptest::test_runner::TestRunner::deterministic());
     let answered = (0..200).filter(|_| {
         let path = paths().new_tree(&mut runner).unwrap().current();
-        canonical(&tool.candidate(), &Plan::nothing().write(location(&path)), &[About::Effect(0)]).is_ok()
+        canonical(&tool.candidate(), &Plan::nothing().write(location(&path)), &[AskSubject::Effect(0)], &tool.vocabulary()).is_ok()
     });
-    assert_eq!(answered.count(), 200, "every path of visible letters can be named");
+    assert_eq!(answered.count(), 200, "every path of visible characters can be named");
 }

@@ -1,67 +1,60 @@
-//! One protocol: a neutral turn out, a stream of blocks in. Pure: no I/O, no clock, no randomness.
+//! Protocol adapters: encode a neutral request, decode a stream into blocks. Pure: no I/O, no clock, no randomness.
 
 use serde_json::Value;
 
-use crate::{Delta, Message, Model, ProviderError, Reply, ToolSpec};
+use crate::{Delta, Message, Model, ModelReply, OfferedTool, ProviderError};
 
-/// Everything that one request says.
+/// One request to a model, in neutral form.
 #[derive(Debug, Clone, Copy)]
-pub struct Turn<'a> {
-    /// To whom.
+pub struct ModelTurn<'a> {
+    /// The model to call.
     pub model: &'a Model,
-    /// Instructions that stand before the conversation; empty means none.
+    /// System prompt; may be empty.
     pub system: &'a str,
-    /// The conversation. It was validated: every call has one result, right behind it.
+    /// The conversation, already validated: every call has one result in the next message.
     pub messages: &'a [Message],
-    /// What the model may call, in a stable order.
-    pub tools: &'a [ToolSpec],
+    /// Tools the model may call, in a stable order.
+    pub tools: &'a [OfferedTool],
 }
 
-/// A request in a protocol's own words.
+/// A request as the protocol writes it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Encoded {
-    /// What is added to the provider's base address: `/chat/completions`.
+pub struct EncodedRequest {
+    /// Path below the provider's base URL: `/chat/completions`.
     pub path: String,
     /// Headers beyond the key and the content type.
     pub headers: Vec<(&'static str, String)>,
-    /// The body; it asks for a stream.
+    /// JSON body; it requests a stream.
     pub body: Value,
-    /// What a person should know: tools that were left out or deferred, pictures that could not be sent.
+    /// Warnings for the user: tools left out, images not sent.
     pub warnings: Vec<String>,
 }
 
-impl Encoded {
-    /// A request; for adapters.
+impl EncodedRequest {
+    /// A request without headers and warnings.
     pub fn new(path: impl Into<String>, body: Value) -> Self {
         Self { path: path.into(), headers: Vec::new(), body, warnings: Vec::new() }
     }
 }
 
-/// Speaks one protocol.
+/// An adapter for one protocol.
 pub trait Adapter: Send + Sync {
-    /// The request of a turn. Never fails: what cannot be said is left out with a warning.
-    fn encode(&self, turn: &Turn<'_>) -> Encoded;
-    /// Reads the answer to this request as it streams in.
-    fn decoder(&self, turn: &Turn<'_>) -> Box<dyn Decoder>;
-    /// The header that carries the key, and what stands before it: `("authorization", "Bearer ")`.
+    /// Encodes a request. Never fails: what the protocol cannot express is left out with a warning.
+    fn encode(&self, turn: &ModelTurn<'_>) -> EncodedRequest;
+    /// A decoder for the streamed response to this request.
+    fn decoder(&self, turn: &ModelTurn<'_>) -> Box<dyn StreamDecoder>;
+    /// Header that carries the API key, and the prefix of its value: `("authorization", "Bearer ")`.
     fn key_header(&self) -> (&'static str, &'static str);
-    /// What an answer that is no success means; the body may be anything.
+    /// Error for a response that is not a success; the body may be anything.
     fn refusal(&self, status: u16, body: &[u8]) -> ProviderError;
-    /// What the provider would refuse about a request body: pairing, order, names. The measure for the repairer's tests.
-    fn faults(&self, body: &Value) -> Vec<String>;
-    /// The same, with what only the model that it goes to would refuse; a body does not always say which one that is.
-    fn faults_for(&self, model: &str, body: &Value) -> Vec<String> {
-        let _ = model;
-        self.faults(body)
-    }
 }
 
-/// Reads one answer.
-pub trait Decoder: Send {
-    /// Takes one event of the stream: its name, where the protocol has names, and its data. Unknown events are ignored; an
-    /// event that says that the provider failed is an error.
+/// Decodes one streamed response.
+pub trait StreamDecoder: Send {
+    /// Handles one event: its name (empty in protocols without names) and its data. Unknown events are ignored; an event that
+    /// reports a failure of the provider is an error.
     fn event(&mut self, name: &str, data: &str, out: &mut Vec<Delta>) -> Result<(), ProviderError>;
-    /// The stream has ended. An answer that was cut before its end is an error, unless what came is complete in itself.
-    fn finish(&mut self, out: &mut Vec<Delta>) -> Result<Reply, ProviderError>;
+    /// Handles the end of the stream. A truncated response is an error, unless what arrived is complete.
+    fn finish(&mut self, out: &mut Vec<Delta>) -> Result<ModelReply, ProviderError>;
 }

@@ -1,33 +1,27 @@
-//! Anthropic's Messages.
+//! Adapter for Anthropic's Messages API.
 
 mod decode;
 mod encode;
-mod event;
-mod faults;
 mod refusal;
+mod usage;
 
-use serde_json::Value;
+use crate::{Adapter, EncodedRequest, ModelTurn, ProviderError, StreamDecoder};
 
-use crate::{Adapter, Decoder, Encoded, ProviderError, Turn};
-
-/// Speaks Messages: `POST /messages`, with the key in `x-api-key`.
+/// The protocol `anthropic`: `POST /messages`, with the key in `x-api-key`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Anthropic;
 
 impl Adapter for Anthropic {
-    fn encode(&self, turn: &Turn<'_>) -> Encoded {
+    fn encode(&self, turn: &ModelTurn<'_>) -> EncodedRequest {
         encode::request(turn)
     }
-    fn decoder(&self, turn: &Turn<'_>) -> Box<dyn Decoder> {
+    fn decoder(&self, turn: &ModelTurn<'_>) -> Box<dyn StreamDecoder> {
         Box::new(decode::MessagesDecoder::new(turn))
     }
     fn key_header(&self) -> (&'static str, &'static str) {
         ("x-api-key", "")
     }
     fn refusal(&self, status: u16, body: &[u8]) -> ProviderError {
-        refusal::of_answer(status, body)
-    }
-    fn faults(&self, body: &Value) -> Vec<String> {
-        faults::of(body)
+        refusal::from_response(status, body)
     }
 }

@@ -1,11 +1,11 @@
-//! What can go wrong between us and a model.
+//! Errors of requests to a provider.
 
 use std::time::Duration;
 
-/// What kind of trouble it is; decides whether trying again can help.
+/// Kind of a provider error; decides whether a retry can help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Trouble {
+pub enum ProviderErrorKind {
     /// The key is missing, wrong or expired.
     Key,
     /// Too many requests, or no quota.
@@ -18,57 +18,64 @@ pub enum Trouble {
     TooLong,
     /// The provider refuses the request as it is.
     BadRequest,
-    /// It could not be reached, or the connection broke.
+    /// The provider could not be reached, or the connection broke.
     Network,
     /// Nothing came for too long.
     Timeout,
-    /// What came is not the protocol.
+    /// The response is not valid in the protocol.
     Malformed,
-    /// The model wrote what its own provider could not use. Asked again, it may write something else.
+    /// The model wrote output that its provider could not use; another attempt may succeed.
     Garbled,
-    /// The person or program stopped it.
+    /// The user or the program cancelled it.
     Cancelled,
 }
 
-/// Why there is no answer.
+/// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]
 pub struct ProviderError {
-    /// What kind of trouble.
-    pub trouble: Trouble,
+    /// Kind of the error.
+    pub kind: ProviderErrorKind,
     /// The HTTP status, if there was one.
     pub status: Option<u16>,
-    /// One sentence for a person, with what to do next; it never holds a key.
+    /// One or two sentences for the user, with what to do next; never contains a key.
     pub message: String,
-    /// How long the provider asks to wait.
+    /// Delay that the provider asks for.
     pub retry_after: Option<Duration>,
-    /// Whether parts of the answer had been handed out before: the same request again would say them twice.
+    /// Whether parts of the response were passed on already: a retry would repeat them.
     pub partial: bool,
 }
 
 impl ProviderError {
     /// An error.
-    pub fn new(trouble: Trouble, message: impl Into<String>) -> Self {
-        Self { trouble, status: None, message: message.into(), retry_after: None, partial: false }
+    pub fn new(kind: ProviderErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, status: None, message: message.into(), retry_after: None, partial: false }
     }
-    /// With the status of the answer.
+    /// Sets the HTTP status.
     pub fn with_status(mut self, status: u16) -> Self {
         self.status = Some(status);
         self
     }
-    /// With the time to wait.
+    /// Sets the delay that the provider asks for.
     pub fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
         self.retry_after = wait;
         self
     }
-    /// With word of whether parts of the answer had been handed out.
+    /// Sets whether parts of the response were passed on.
     pub fn with_partial(mut self, partial: bool) -> Self {
         self.partial = partial;
         self
     }
-    /// Whether it is worth to ask again: the same request may work a little later, or the model may answer better.
+    /// Whether a retry can help: the same request may work later, or the model may answer better.
     pub fn is_retryable(&self) -> bool {
-        matches!(self.trouble, Trouble::RateLimited | Trouble::Server | Trouble::Network | Trouble::Timeout | Trouble::Garbled)
+        matches!(
+            self.kind,
+            ProviderErrorKind::RateLimited
+                | ProviderErrorKind::Server
+                | ProviderErrorKind::Network
+                | ProviderErrorKind::Timeout
+                | ProviderErrorKind::Garbled
+        )
     }
 }

@@ -1,104 +1,80 @@
-//! Ids of calls: made where a provider gives none, and written so that each provider takes them.
+//! Ids of calls: generated where a provider gives none, and written so that every provider accepts them.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::fmt;
 use std::fmt::Write as _;
-use std::str::FromStr;
+
+use haft_text::truncate::first_chars;
 
 use crate::names::stable_hash;
-use crate::{Block, Message, Piece};
+use crate::{Block, Message, ResultPart};
 
-/// How long an id may be, with every provider.
+/// Length that every provider accepts.
 const LENGTH: usize = 64;
-/// How much of a text is looked at to tell one conversation from another.
-const LOOKED_AT: usize = 1_024;
+/// Chars of a text that count for the fingerprint of a conversation.
+const FINGERPRINT_CHARS: usize = 1_024;
 
-/// What a model takes as the id of a call that is sent back to it. Only Chat Completions has models that differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum IdForm {
-    /// What the protocol takes.
-    #[default]
-    Any,
-    /// Nine letters and digits, and nothing else: Mistral's models.
-    Nine,
-}
-
-impl IdForm {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Any, Self::Nine];
-    /// The name in configuration.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Any => "any",
-            Self::Nine => "nine",
-        }
+haft_contract::named_enum! {
+    /// Format of call ids that a model accepts. Only Chat Completions has models that differ.
+    #[derive(Default)]
+    #[non_exhaustive]
+    IdForm {
+        /// Any id that the protocol accepts.
+        #[default]
+        Any = "any",
+        /// Exactly nine ASCII alphanumerics: Mistral's models.
+        Nine = "nine",
     }
 }
 
-impl fmt::Display for IdForm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for IdForm {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        let known = Self::ALL.into_iter().find(|form| form.as_str() == text);
-        known.ok_or_else(|| format!("unknown form of call ids '{text}': use any or nine"))
-    }
-}
-
-/// A call id as every provider takes it. One that does not fit is replaced by a hash of it, so a call and its result still agree.
+/// A call id that every provider accepts. One that does not fit is replaced by its hash, so a call and its result still agree.
 pub fn wire_id(id: &str) -> Cow<'_, str> {
     let fits = (1..=LENGTH).contains(&id.len()) && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
     if fits { Cow::Borrowed(id) } else { Cow::Owned(format!("call_{:032x}", stable_hash(id, 0))) }
 }
 
-/// The same in nine letters and digits.
-pub(crate) fn nine(id: &str) -> Cow<'_, str> {
+/// A call id of nine ASCII alphanumerics.
+pub(crate) fn nine_char_id(id: &str) -> Cow<'_, str> {
     const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     if id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return Cow::Borrowed(id);
     }
     let mut rest = stable_hash(id, 0);
     let mut digit = || {
-        let place = usize::try_from(rest % 62).unwrap_or_default();
+        let index = usize::try_from(rest % 62).unwrap_or_default();
         rest /= 62;
-        char::from(DIGITS[place])
+        char::from(DIGITS[index])
     };
     Cow::Owned((0..9).map(|_| digit()).collect())
 }
 
-/// The ids of a conversation's calls; gives new calls ids that no other has.
+/// The ids of a conversation's calls; assigns unique ids to new calls.
 #[derive(Debug)]
 pub(crate) struct CallIds {
     taken: HashSet<String>,
-    /// What the conversation is at this point. A number alone would come again when old messages have given way to a summary,
-    /// and the session has calls that are no longer sent.
-    mark: u128,
+    /// Fingerprint of the conversation. A counter alone would repeat ids after compaction, when the session has calls that are
+    /// no longer sent.
+    fingerprint: u128,
 }
 
 impl CallIds {
     pub(crate) fn of(messages: &[Message]) -> Self {
         let blocks = messages.iter().flat_map(|message| &message.blocks);
         let taken = blocks.filter_map(|block| block.call_id().or_else(|| block.result_id())).map(str::to_owned).collect();
-        Self { taken, mark: mark(messages) }
+        Self { taken, fingerprint: fingerprint(messages) }
     }
 
-    /// The provider's id, or one that is made if it gave none or one that is taken. The same answer to the same
-    /// conversation always gets the same ids.
-    pub(crate) fn take(&mut self, given: &str) -> String {
-        let fits = !given.is_empty() && !self.taken.contains(given);
-        let id = if fits { given.to_owned() } else { self.make() };
+    /// The id of the provider, or a generated one if it is empty or taken. The same answer to the same conversation always gets
+    /// the same ids.
+    pub(crate) fn take(&mut self, id: &str) -> String {
+        let fits = !id.is_empty() && !self.taken.contains(id);
+        let id = if fits { id.to_owned() } else { self.generate() };
         self.taken.insert(id.clone());
         id
     }
 
-    fn make(&self) -> String {
-        let short = (self.mark ^ (self.mark >> 64)) & 0xffff_ffff;
+    fn generate(&self) -> String {
+        let short = (self.fingerprint ^ (self.fingerprint >> 64)) & 0xffff_ffff;
         let mut number = self.taken.len() + 1;
         loop {
             let id = format!("call_{number}_{short:08x}");
@@ -110,33 +86,33 @@ impl CallIds {
     }
 }
 
-/// Differs between two points of one session: in how it begins, how long it is, and what was said last.
-fn mark(messages: &[Message]) -> u128 {
+/// Hash of the first message, the last message and the length; differs between two points of one session.
+fn fingerprint(messages: &[Message]) -> u128 {
     let mut text = messages.len().to_string();
     for message in messages.first().into_iter().chain(messages.last()) {
-        message.blocks.iter().for_each(|block| look_at(block, &mut text));
+        message.blocks.iter().for_each(|block| add_block(block, &mut text));
     }
     stable_hash(&text, 0)
 }
 
-fn look_at(block: &Block, text: &mut String) {
+fn add_block(block: &Block, text: &mut String) {
     let words = match block {
         Block::Text { text, .. } | Block::Thinking { text, .. } => text,
         Block::Image { data, .. } => data,
         Block::Call { id, .. } => id,
         Block::Result { id, content, .. } => {
-            for piece in content {
-                let (Piece::Text { text: said } | Piece::Image { data: said, .. }) = piece;
-                add(said, text);
+            for part in content {
+                let (ResultPart::Text { text: words } | ResultPart::Image { data: words, .. }) = part;
+                add_text(words, text);
             }
             id
         }
     };
-    add(words, text);
+    add_text(words, text);
 }
 
-fn add(words: &str, text: &mut String) {
-    let beginning: String = words.chars().take(LOOKED_AT).collect();
+fn add_text(words: &str, text: &mut String) {
+    let beginning = first_chars(words, FINGERPRINT_CHARS);
     // Writing to a string does not fail.
     write!(text, " {} {beginning}", words.len()).ok();
 }
@@ -146,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_fit_every_provider() {
+    fn wire_ids_fit_every_provider() {
         assert_eq!(wire_id("call_1-A"), "call_1-A");
         assert_eq!(wire_id(&"x".repeat(64)), "x".repeat(64));
         for odd in ["", "call|1", "ä", &"x".repeat(65)] {
@@ -157,23 +133,23 @@ mod tests {
     }
 
     #[test]
-    fn nine_letters_and_digits_stay_and_all_else_becomes_nine() {
-        assert_eq!(nine("aB3xK9mP2"), "aB3xK9mP2");
+    fn nine_char_ids_stay_and_others_are_hashed() {
+        assert_eq!(nine_char_id("aB3xK9mP2"), "aB3xK9mP2");
         let odd = ["", "call_1", "call_2", "12345678", "1234567890", "ääää1", "a b c d e", "toolu_01A09q90qw90lq917835lq9"];
-        let ids: HashSet<String> = odd.iter().map(|id| nine(id).into_owned()).collect();
+        let ids: HashSet<String> = odd.iter().map(|id| nine_char_id(id).into_owned()).collect();
         assert_eq!(ids.len(), odd.len(), "{ids:?}");
         for id in &ids {
             assert!(id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{id}");
-            assert_eq!(nine(id), id.as_str(), "a short id stays what it is");
+            assert_eq!(nine_char_id(id), id.as_str(), "a short id stays what it is");
         }
     }
 
     #[test]
-    fn forms_have_names() {
+    fn id_forms_parse_from_their_names() {
         for form in IdForm::ALL {
             assert_eq!(form.to_string().parse(), Ok(form));
         }
-        assert_eq!("ten".parse::<IdForm>().unwrap_err(), "unknown form of call ids 'ten': use any or nine");
+        assert_eq!("ten".parse::<IdForm>().unwrap_err(), "'ten' is none of: any, nine");
     }
 
     fn asked(id: &str) -> Message {
@@ -181,7 +157,7 @@ mod tests {
     }
 
     fn answered(id: &str, text: &str) -> Message {
-        let content = vec![Piece::Text { text: text.into() }];
+        let content = vec![ResultPart::Text { text: text.into() }];
         Message::results(vec![Block::Result { id: id.into(), name: "x".into(), content, is_error: false }])
     }
 
@@ -196,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_made_once_in_a_session_whatever_gives_way() {
+    fn generated_ids_stay_unique_after_compaction() {
         let mut messages = vec![Message::user("go")];
         let mut ids = made(&mut messages, 8);
         for summary in ["what was done so far", "and what more"] {
@@ -208,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_asked_for_again_gets_ids_of_its_own() {
+    fn generated_ids_differ_from_those_of_dropped_calls() {
         let mut messages = vec![Message::user("go")];
         let first = CallIds::of(&messages).take("");
         assert_eq!(CallIds::of(&messages).take(""), first, "nothing has happened in between");
@@ -220,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_provider_gives_is_kept_unless_it_is_taken() {
+    fn provider_ids_are_kept_unless_taken() {
         let mut ids = CallIds::of(&[asked("same")]);
         let given = ["new", "same", "new", ""].map(|id| ids.take(id));
         assert_eq!(given[0], "new");

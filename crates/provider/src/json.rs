@@ -1,28 +1,28 @@
-//! JSON as it lies in an event. Most of what a stream holds is looked at once and dropped, so texts stay where they are and
-//! objects are plain lists: that is several times as fast as a tree of maps.
+//! JSON that borrows from the event it was parsed from. Most of a stream is read once and dropped, so strings are not copied and
+//! objects are plain lists: several times as fast as a tree of maps.
 
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Number, Value};
 
-/// Room that an object begins with: most have no more fields.
+/// Initial capacity of an object: most have no more fields.
 const FIELDS: usize = 12;
 
-/// A value that borrows from the text that it was read from.
+/// A JSON value that borrows from its text.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Json<'a> {
+pub(crate) enum EventJson<'a> {
     Null,
     Bool(bool),
     Number(Number),
     Text(Cow<'a, str>),
-    List(Vec<Json<'a>>),
-    Object(Vec<(Cow<'a, str>, Json<'a>)>),
+    List(Vec<EventJson<'a>>),
+    Object(Vec<(Cow<'a, str>, EventJson<'a>)>),
 }
 
-impl Json<'_> {
-    /// The value of a field; `null` where there is none. Of several the last counts.
+impl EventJson<'_> {
+    /// The value of a field; `null` if absent. The last of several counts.
     pub(crate) fn at(&self, name: &str) -> &Self {
         self.get(name).unwrap_or(&Self::Null)
     }
@@ -36,7 +36,7 @@ impl Json<'_> {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
-    /// The text of a field; empty where there is none.
+    /// The string in a field; empty if absent.
     pub(crate) fn text(&self, name: &str) -> &str {
         self.at(name).as_str().unwrap_or_default()
     }
@@ -45,7 +45,7 @@ impl Json<'_> {
         if let Self::Number(number) = self { number.as_u64() } else { None }
     }
 
-    /// The elements of a list; none of anything else.
+    /// The elements of a list; empty for anything else.
     pub(crate) fn list(&self) -> &[Self] {
         if let Self::List(values) = self { values } else { &[] }
     }
@@ -58,7 +58,7 @@ impl Json<'_> {
         matches!(self, Self::Null)
     }
 
-    /// The same, to be kept.
+    /// An owned copy.
     pub(crate) fn to_value(&self) -> Value {
         match self {
             Self::Null => Value::Null,
@@ -71,64 +71,69 @@ impl Json<'_> {
     }
 }
 
-impl<'de> Deserialize<'de> for Json<'de> {
+/// Whether the text is one complete JSON object.
+pub(crate) fn is_object(text: &str) -> bool {
+    text.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok()
+}
+
+impl<'de> Deserialize<'de> for EventJson<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Reader)
+        deserializer.deserialize_any(JsonVisitor)
     }
 }
 
-struct Reader;
+struct JsonVisitor;
 
-impl<'de> Visitor<'de> for Reader {
-    type Value = Json<'de>;
+impl<'de> Visitor<'de> for JsonVisitor {
+    type Value = EventJson<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("JSON")
     }
-    fn visit_unit<E>(self) -> Result<Json<'de>, E> {
-        Ok(Json::Null)
+    fn visit_unit<E>(self) -> Result<EventJson<'de>, E> {
+        Ok(EventJson::Null)
     }
-    fn visit_bool<E>(self, truth: bool) -> Result<Json<'de>, E> {
-        Ok(Json::Bool(truth))
+    fn visit_bool<E>(self, truth: bool) -> Result<EventJson<'de>, E> {
+        Ok(EventJson::Bool(truth))
     }
-    fn visit_u64<E>(self, number: u64) -> Result<Json<'de>, E> {
-        Ok(Json::Number(number.into()))
+    fn visit_u64<E>(self, number: u64) -> Result<EventJson<'de>, E> {
+        Ok(EventJson::Number(number.into()))
     }
-    fn visit_i64<E>(self, number: i64) -> Result<Json<'de>, E> {
-        Ok(Json::Number(number.into()))
+    fn visit_i64<E>(self, number: i64) -> Result<EventJson<'de>, E> {
+        Ok(EventJson::Number(number.into()))
     }
-    fn visit_f64<E>(self, number: f64) -> Result<Json<'de>, E> {
-        Ok(Number::from_f64(number).map_or(Json::Null, Json::Number))
+    fn visit_f64<E>(self, number: f64) -> Result<EventJson<'de>, E> {
+        Ok(Number::from_f64(number).map_or(EventJson::Null, EventJson::Number))
     }
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Json<'de>, E> {
-        Ok(Json::Text(Cow::Borrowed(text)))
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<EventJson<'de>, E> {
+        Ok(EventJson::Text(Cow::Borrowed(text)))
     }
-    fn visit_str<E>(self, text: &str) -> Result<Json<'de>, E> {
-        Ok(Json::Text(Cow::Owned(text.to_owned())))
+    fn visit_str<E>(self, text: &str) -> Result<EventJson<'de>, E> {
+        Ok(EventJson::Text(Cow::Owned(text.to_owned())))
     }
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Json<'de>, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<EventJson<'de>, A::Error> {
         let mut values = Vec::new();
         while let Some(value) = list.next_element()? {
             values.push(value);
         }
-        Ok(Json::List(values))
+        Ok(EventJson::List(values))
     }
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json<'de>, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<EventJson<'de>, A::Error> {
         let mut fields = Vec::with_capacity(FIELDS);
-        while let Some((Name(name), value)) = map.next_entry()? {
+        while let Some((FieldName(name), value)) = map.next_entry()? {
             fields.push((name, value));
         }
-        Ok(Json::Object(fields))
+        Ok(EventJson::Object(fields))
     }
 }
 
-/// The name of a field: serde copies a `Cow` where it need not.
-struct Name<'a>(Cow<'a, str>);
+/// A field name; serde would always copy a plain `Cow`.
+struct FieldName<'a>(Cow<'a, str>);
 
-impl<'de> Deserialize<'de> for Name<'de> {
+impl<'de> Deserialize<'de> for FieldName<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match deserializer.deserialize_str(Reader)? {
-            Json::Text(name) => Ok(Self(name)),
+        match deserializer.deserialize_str(JsonVisitor)? {
+            EventJson::Text(name) => Ok(Self(name)),
             _ => Ok(Self(Cow::Borrowed(""))),
         }
     }
@@ -141,14 +146,14 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &str) -> Json<'_> {
+    fn read(text: &str) -> EventJson<'_> {
         serde_json::from_str(text).unwrap()
     }
 
     #[test]
-    fn texts_are_left_where_they_are() {
+    fn strings_are_borrowed() {
         let json = read(r#"{"plain": "text", "esc\"aped": "a\nb", "number": 7, "list": [1, "x"], "again": 1, "again": 2}"#);
-        assert!(matches!(json.at("plain"), Json::Text(Cow::Borrowed("text"))));
+        assert!(matches!(json.at("plain"), EventJson::Text(Cow::Borrowed("text"))));
         assert_eq!((json.text("esc\"aped"), json.text("number"), json.text("gone")), ("a\nb", "", ""));
         assert_eq!((json.at("number").as_u64(), json.at("plain").as_u64(), json.at("again").as_u64()), (Some(7), None, Some(2)));
         assert_eq!((json.at("list").list().len(), json.at("plain").list().len()), (2, 0));
@@ -172,19 +177,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_value_is_read_as_serde_reads_it(value in value()) {
+        fn values_equal_those_of_serde_json(value in value()) {
             let text = value.to_string();
             prop_assert_eq!(read(&text).to_value(), serde_json::from_str::<Value>(&text).unwrap());
         }
     }
 
     #[test]
-    fn what_is_no_json_is_an_error() {
+    fn invalid_json_is_an_error() {
         for text in ["", "{", "[1,]", "{\"a\":}", "nul", "1 2", "\"\u{1}\""] {
-            assert!(serde_json::from_str::<Json<'_>>(text).is_err(), "{text}");
+            assert!(serde_json::from_str::<EventJson<'_>>(text).is_err(), "{text}");
         }
         let deep = "[".repeat(200) + &"]".repeat(200);
-        assert!(serde_json::from_str::<Json<'_>>(&deep).is_err(), "bounded");
+        assert!(serde_json::from_str::<EventJson<'_>>(&deep).is_err(), "bounded");
         assert_eq!(json!([1]).to_string(), read("[1]").to_value().to_string());
     }
 }

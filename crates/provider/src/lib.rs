@@ -1,6 +1,6 @@
-//! Model providers. A conversation is neutral ([`Message`], [`Block`]); an [`Adapter`] turns it into one protocol's request
-//! and a stream of that protocol back into blocks. Adapters are pure, so their tests are golden files; HTTP, retries and
-//! time limits are one component beside them.
+//! Model providers. A conversation is neutral ([`Message`], [`Block`]); an [`Adapter`] encodes it as a request of one protocol and
+//! decodes a stream of that protocol into blocks. Adapters are pure, so their tests are golden files; [`ModelClient`] has HTTP,
+//! retries and timeouts.
 #![warn(missing_docs)]
 
 mod adapter;
@@ -17,7 +17,6 @@ mod offer;
 mod openai_chat;
 mod openai_responses;
 mod openai_shared;
-mod redact;
 mod refused;
 mod replay;
 mod reply;
@@ -25,15 +24,15 @@ pub mod schema;
 pub mod sse;
 pub mod transcript;
 
-pub use adapter::{Adapter, Decoder, Encoded, Turn};
+pub use adapter::{Adapter, EncodedRequest, ModelTurn, StreamDecoder};
 pub use anthropic::Anthropic;
-pub use client::{Answer, Client, Endpoint, Key, Options, Proxies, Retry, Timeouts};
-pub use error::{ProviderError, Trouble};
+pub use client::{ApiKey, Completion, Endpoint, ModelClient, Options, Proxies, Retry, Timeouts};
+pub use error::{ProviderError, ProviderErrorKind};
 pub use gemini::Gemini;
 pub use ids::{IdForm, wire_id};
-pub use message::{Block, Message, Opaque, Piece, Role};
-pub use model::{Model, Protocol, ToolSpec};
+pub use message::{Block, Message, Opaque, ResultPart, Role};
+pub use model::{Model, OfferedTool, Protocol};
 pub use names::NameMap;
 pub use openai_chat::OpenAiChat;
 pub use openai_responses::OpenAiResponses;
-pub use reply::{Delta, Reply, StopReason, Usage};
+pub use reply::{Delta, ModelReply, StopReason, Usage};

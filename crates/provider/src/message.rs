@@ -1,59 +1,59 @@
-//! A conversation, as no provider writes it and every adapter can.
+//! The neutral conversation that every adapter encodes.
 
 mod flat;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use self::flat::{FlatBlock, FlatPiece};
+use self::flat::{FlatBlock, FlatPart};
 use crate::Protocol;
 
-/// Who speaks. What the system says is not part of the conversation, and results of tools belong to the user's side.
+/// Role of a message. The system prompt is not part of the conversation; tool results have the role of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// The person, and the results of tools.
+    /// The user, and tool results.
     User,
     /// The model.
     Assistant,
 }
 
-/// One turn of one side.
+/// One message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who speaks.
+    /// Role of the author.
     pub role: Role,
-    /// What they say, in order.
+    /// Content, in order.
     pub blocks: Vec<Block>,
 }
 
 impl Message {
-    /// What a person typed.
+    /// A text of the user.
     pub fn user(text: impl Into<String>) -> Self {
         Self { role: Role::User, blocks: vec![Block::text(text)] }
     }
-    /// What a model answered.
+    /// An answer of the model.
     pub fn assistant(blocks: Vec<Block>) -> Self {
         Self { role: Role::Assistant, blocks }
     }
-    /// Results of tools, in the order of their calls.
+    /// Tool results, in the order of their calls.
     pub fn results(blocks: Vec<Block>) -> Self {
         Self { role: Role::User, blocks }
     }
 }
 
-/// What a provider wants back as it came, and nobody else understands: signatures, encrypted reasoning.
+/// Data that a provider wants back verbatim: signatures, encrypted reasoning.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Opaque {
-    /// The protocol it belongs to.
+    /// Its protocol.
     pub protocol: Protocol,
-    /// The provider it came from: to any other it is not sent.
+    /// Its provider; it is sent to no other.
     pub provider: String,
     /// The value, verbatim.
     pub value: Value,
 }
 
-/// One piece of a message.
+/// One content block of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", try_from = "FlatBlock")]
 #[non_exhaustive]
@@ -62,45 +62,45 @@ pub enum Block {
     Text {
         /// The text.
         text: String,
-        /// What came with it.
+        /// Data to send back with it.
         #[serde(skip_serializing_if = "Option::is_none")]
         opaque: Option<Opaque>,
     },
-    /// What the model thought aloud; the text may be empty where only the opaque part counts.
+    /// Reasoning of the model; the text may be empty if only the opaque data counts.
     Thinking {
-        /// The text that may be shown.
+        /// The text that may be displayed.
         text: String,
-        /// What must be sent back with it.
+        /// Data to send back with it.
         #[serde(skip_serializing_if = "Option::is_none")]
         opaque: Option<Opaque>,
     },
-    /// A picture from the person.
+    /// An image from the user.
     Image {
-        /// `image/png` and the like.
+        /// MIME type, such as `image/png`.
         mime: String,
-        /// The bytes in base64, as every provider sends them.
+        /// The bytes in base64.
         data: String,
     },
-    /// The model asks for a tool.
+    /// A tool call of the model.
     Call {
-        /// The provider's id, or one that was made where it gave none.
+        /// The provider's id, or a generated one.
         id: String,
-        /// The tool by the name that was shown, translated back from the wire.
+        /// Name of the tool, translated back from the wire.
         name: String,
-        /// The arguments as they came: text that should hold a JSON object, and may not. Empty means none.
+        /// Arguments as received: text that should be a JSON object, and may not be. Empty means none.
         arguments: String,
-        /// What came with it.
+        /// Data to send back with it.
         #[serde(skip_serializing_if = "Option::is_none")]
         opaque: Option<Opaque>,
     },
-    /// The one result of one call.
+    /// The result of one call.
     Result {
-        /// The id of the call.
+        /// Id of the call.
         id: String,
-        /// The tool, as in the call.
+        /// Name of the tool, as in the call.
         name: String,
-        /// What the model gets.
-        content: Vec<Piece>,
+        /// Content for the model.
+        content: Vec<ResultPart>,
         /// Whether it failed.
         is_error: bool,
     },
@@ -115,25 +115,25 @@ impl Block {
     pub fn call_id(&self) -> Option<&str> {
         if let Self::Call { id, .. } = self { Some(id) } else { None }
     }
-    /// The id of the call that it answers.
+    /// The id of the call, if it is a result.
     pub fn result_id(&self) -> Option<&str> {
         if let Self::Result { id, .. } = self { Some(id) } else { None }
     }
 }
 
-/// A piece of a result.
+/// One part of a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case", try_from = "FlatPiece")]
+#[serde(tag = "type", rename_all = "snake_case", try_from = "FlatPart")]
 #[non_exhaustive]
-pub enum Piece {
-    /// Text: the JSON envelope of the result.
+pub enum ResultPart {
+    /// Text: the result as JSON.
     Text {
         /// The text.
         text: String,
     },
-    /// A picture.
+    /// An image.
     Image {
-        /// `image/png` and the like.
+        /// MIME type, such as `image/png`.
         mime: String,
         /// The bytes in base64.
         data: String,

@@ -1,84 +1,67 @@
-//! What is known of a model and the tools that it is shown.
+//! A model, its protocol and the tools it is offered.
 
-use std::fmt;
-use std::str::FromStr;
-
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 
-use crate::IdForm;
+use crate::{Adapter, Anthropic, Gemini, IdForm, OpenAiChat, OpenAiResponses};
 
-/// A protocol that providers speak.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Protocol {
-    /// Chat Completions.
-    #[serde(rename = "openai")]
-    OpenAi,
-    /// Responses.
-    #[serde(rename = "openai-responses")]
-    OpenAiResponses,
-    /// Messages.
-    Anthropic,
-    /// generateContent.
-    Gemini,
+haft_contract::named_enum! {
+    /// Protocol of a provider.
+    #[derive(Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    #[non_exhaustive]
+    Protocol {
+        /// Chat Completions.
+        #[serde(rename = "openai")]
+        OpenAi = "openai",
+        /// Responses.
+        #[serde(rename = "openai-responses")]
+        OpenAiResponses = "openai-responses",
+        /// Messages.
+        Anthropic = "anthropic",
+        /// generateContent.
+        Gemini = "gemini",
+    }
 }
 
 impl Protocol {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::OpenAi, Self::OpenAiResponses, Self::Anthropic, Self::Gemini];
-    /// The name in configuration.
-    pub const fn as_str(self) -> &'static str {
+    /// The adapter for this protocol.
+    pub fn adapter(self) -> &'static dyn Adapter {
         match self {
-            Self::OpenAi => "openai",
-            Self::OpenAiResponses => "openai-responses",
-            Self::Anthropic => "anthropic",
-            Self::Gemini => "gemini",
+            Self::OpenAi => &OpenAiChat,
+            Self::OpenAiResponses => &OpenAiResponses,
+            Self::Anthropic => &Anthropic,
+            Self::Gemini => &Gemini,
         }
     }
 }
 
-impl fmt::Display for Protocol {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for Protocol {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        let known = Self::ALL.into_iter().find(|protocol| protocol.as_str() == text);
-        known.ok_or_else(|| format!("unknown protocol '{text}': use openai, openai-responses, anthropic or gemini"))
-    }
-}
-
-/// A model of a provider, and what has to be known to talk to it.
+/// A model of a provider, with its limits and quirks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Model {
-    /// The provider's name in the configuration; opaque parts are sent back to this one alone.
+    /// Name of the provider in the configuration; opaque data goes back to this one only.
     pub provider: String,
-    /// What it speaks.
+    /// Protocol of the provider.
     pub protocol: Protocol,
-    /// The model's name on the wire.
+    /// Name of the model on the wire.
     pub name: String,
-    /// How many tokens fit into a request and its answer.
+    /// Tokens of a request and its answer together.
     pub context_window: u64,
-    /// How many tokens one answer may have.
+    /// Tokens of one answer.
     pub max_output: u32,
-    /// How many tools it takes at most.
+    /// Largest number of tools.
     pub max_tools: usize,
-    /// Gemini: the older form of schemas and of the role of results.
+    /// Gemini: use the older form of schemas and of the role of results.
     pub legacy_schema: bool,
-    /// Keywords that it refuses in schemas.
+    /// Schema keywords that the model refuses.
     pub dropped_keywords: Vec<String>,
-    /// The value of a version header, where the protocol has one.
+    /// Value of the version header, if the protocol has one.
     pub version: Option<String>,
-    /// Chat Completions: what the ids of calls must look like.
+    /// Chat Completions: format of call ids.
     pub id_form: IdForm,
-    /// Chat Completions: whether calls are refused that are sent back without the thoughts before them, also those of another
-    /// model. That it is so for a session's own answers is seen from them.
+    /// Chat Completions: whether the model requires reasoning with every replayed call, also with those of other models. For its
+    /// own answers the conversation shows it.
     pub needs_reasoning: bool,
 }
 
@@ -101,12 +84,12 @@ impl Model {
     }
 }
 
-/// A tool, as the model is shown it.
+/// A tool as offered to the model.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ToolSpec {
-    /// The name in the session's dialect.
+pub struct OfferedTool {
+    /// Name in the session's dialect.
     pub name: String,
-    /// What the model reads.
+    /// Description for the model.
     pub description: String,
     /// A flat JSON Schema object.
     pub parameters: Value,

@@ -1,31 +1,31 @@
-//! Tool names on the wire: every one fits the protocol, and comes back as it was.
+//! Tool names on the wire: each fits the protocol and maps back to the original.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 use crate::Protocol;
 
-/// What stands between the readable part of a replaced name and its hash.
-const MARK_LENGTH: usize = 9;
+/// Length of the separator and the hash of a replaced name.
+const SUFFIX_LENGTH: usize = 9;
 
-/// The names of the tools of one request, and how they are written there.
+/// Maps the tool names of one request to wire names and back.
 ///
-/// A name that fits is itself. Any other keeps what fits of it and gets a hash, so it does not depend on which other tools are
-/// shown or in what order, and what a provider has cached stays good.
+/// A name that fits stays. Any other keeps its valid chars and gets a hash of the name, so the result does not depend on the other
+/// tools or their order, and the prompt cache stays valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NameMap {
-    limit: Limit,
+    rule: NameRule,
     to_wire: HashMap<String, String>,
     from_wire: HashMap<String, String>,
 }
 
 impl NameMap {
-    /// The map for the tools that a request shows.
+    /// The map for the tools of a request.
     pub fn new(protocol: Protocol, names: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
-        let mut map = Self { limit: Limit::of(protocol), to_wire: HashMap::new(), from_wire: HashMap::new() };
+        let mut map = Self { rule: NameRule::of(protocol), to_wire: HashMap::new(), from_wire: HashMap::new() };
         let names: BTreeSet<String> = names.into_iter().map(|name| name.as_ref().to_owned()).collect();
-        // Names that fit come first: no replaced name may take theirs.
-        let (fitting, others): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| map.limit.fits(name));
+        // Names that fit come first, so that no replaced name takes theirs.
+        let (fitting, others): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| map.rule.fits(name));
         for name in fitting.into_iter().chain(others) {
             let wire = map.find_wire(&name).into_owned();
             map.from_wire.insert(wire.clone(), name.clone());
@@ -34,25 +34,25 @@ impl NameMap {
         map
     }
 
-    /// The name on the wire. One that is not in the list, such as that of an old call whose tool is gone, never gets the wire
-    /// name of one that is.
+    /// The name on the wire. A name outside the list, such as that of an old call whose tool is gone, never gets the wire name of
+    /// a listed one.
     pub fn wire<'a>(&'a self, name: &'a str) -> Cow<'a, str> {
         self.to_wire.get(name).map_or_else(|| self.find_wire(name), |wire| Cow::Borrowed(wire.as_str()))
     }
 
-    /// The name that was meant; one that was never sent comes back as it is.
-    pub fn back(&self, wire: &str) -> String {
+    /// The original of a wire name; an unknown name is returned unchanged.
+    pub fn original(&self, wire: &str) -> String {
         self.from_wire.get(wire).map_or_else(|| wire.to_owned(), Clone::clone)
     }
 
-    /// The first candidate that nobody else has. Each salt gives another hash, so this ends.
+    /// The first free candidate. Each salt gives another hash, so this ends.
     fn find_wire<'a>(&self, name: &'a str) -> Cow<'a, str> {
-        if self.limit.fits(name) && !self.from_wire.contains_key(name) {
+        if self.rule.fits(name) && !self.from_wire.contains_key(name) {
             return Cow::Borrowed(name);
         }
         let mut salt = 0;
         loop {
-            let candidate = self.limit.replacement(name, salt);
+            let candidate = self.rule.replacement(name, salt);
             if !self.from_wire.contains_key(&candidate) {
                 return Cow::Owned(candidate);
             }
@@ -61,14 +61,14 @@ impl NameMap {
     }
 }
 
-/// What a protocol allows in a name.
+/// Rule of a protocol for names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Limit {
+struct NameRule {
     length: usize,
     punctuation: &'static str,
 }
 
-impl Limit {
+impl NameRule {
     fn of(protocol: Protocol) -> Self {
         match protocol {
             Protocol::Gemini => Self { length: 128, punctuation: "_-.:" },
@@ -89,7 +89,7 @@ impl Limit {
         let short = (hash ^ (hash >> 64)) & 0xffff_ffff;
         let lead = if name.starts_with(may_begin) { "" } else { "_" };
         let readable = name.chars().map(|c| if self.allows(c) { c } else { '_' });
-        let prefix: String = lead.chars().chain(readable).take(self.length - MARK_LENGTH).collect();
+        let prefix: String = lead.chars().chain(readable).take(self.length - SUFFIX_LENGTH).collect();
         format!("{prefix}_{short:08x}")
     }
 }
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_fit_are_themselves_and_others_keep_what_fits() {
+    fn names_that_fit_stay_and_others_get_a_hash() {
         let long = format!("mcp__server__{}", "x".repeat(200));
         let table = [
             (Protocol::OpenAi, "read_file", "read_file"),
@@ -132,25 +132,25 @@ mod tests {
             let map = NameMap::new(protocol, [name]);
             let wire = map.wire(name).into_owned();
             assert!(wire == expected || (wire.strip_prefix(expected).is_some_and(|hash| hash.len() == 8)), "{protocol} {name}: {wire}");
-            assert_eq!(map.back(&wire), name, "{protocol}");
+            assert_eq!(map.original(&wire), name, "{protocol}");
         }
     }
 
     #[test]
-    fn a_replaced_name_never_takes_the_place_of_a_real_one() {
+    fn replaced_name_never_collides_with_a_real_one() {
         let alone = NameMap::new(Protocol::OpenAi, ["a.b"]);
         let taken = alone.wire("a.b").into_owned();
         let map = NameMap::new(Protocol::OpenAi, ["a.b", taken.as_str()]);
         assert_eq!(map.wire(&taken), taken);
         assert_ne!(map.wire("a.b"), taken);
-        assert_eq!((map.back(&taken), map.back(&map.wire("a.b"))), (taken.clone(), "a.b".to_owned()));
+        assert_eq!((map.original(&taken), map.original(&map.wire("a.b"))), (taken.clone(), "a.b".to_owned()));
         // A tool that is gone must not be taken for one that is there.
         assert_ne!(alone.wire(&taken), taken);
-        assert_eq!(alone.back("never_sent"), "never_sent");
+        assert_eq!(alone.original("never_sent"), "never_sent");
     }
 
     #[test]
-    fn the_hash_is_the_published_one() {
+    fn stable_hash_matches_published_fnv_vectors() {
         // Test vectors of FNV-1a, 128 bits.
         assert_eq!(stable_hash("", 0), 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d);
         assert_eq!(stable_hash("a", 0), 0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964);
@@ -163,17 +163,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_name_fits_and_comes_back(names in proptest::collection::vec(name(), 0..12), gone in name(), which in 0..4_usize) {
+        fn wire_names_fit_and_map_back(names in proptest::collection::vec(name(), 0..12), gone in name(), which in 0..4_usize) {
             let protocol = Protocol::ALL[which];
             let map = NameMap::new(protocol, &names);
             for name in &names {
                 let wire = map.wire(name);
-                prop_assert!(map.limit.fits(&wire), "{wire}");
-                prop_assert_eq!(&map.back(&wire), name);
-                prop_assert!(!map.limit.fits(name) || wire == *name);
+                prop_assert!(map.rule.fits(&wire), "{wire}");
+                prop_assert_eq!(&map.original(&wire), name);
+                prop_assert!(!map.rule.fits(name) || wire == *name);
             }
             let wire = map.wire(&gone);
-            prop_assert!(map.limit.fits(&wire));
+            prop_assert!(map.rule.fits(&wire));
             prop_assert!(names.contains(&gone) || names.iter().all(|name| map.wire(name) != wire));
             prop_assert_eq!(NameMap::new(protocol, names.iter().rev()), map.clone(), "the order of the tools does not count");
         }

@@ -1,20 +1,19 @@
-//! Which tools a request shows, and what is said of those that it does not.
+//! Selects the tools of a request and warns about those that are left out.
 
-use crate::schema::{self, Projected};
-use crate::{ToolSpec, Turn};
+use crate::schema::{self, ProjectedSchema};
+use crate::{ModelTurn, OfferedTool};
 
-/// How many tools a warning names before it only counts.
-const NAMED: usize = 5;
+/// Number of tools that a warning names before it only counts.
+const MAX_NAMES: usize = 5;
 
-/// The tools that go, in their order.
+/// The tools of a request in their order, with their schemas.
 pub(crate) struct Offer<'a> {
-    pub(crate) tools: Vec<(&'a ToolSpec, Projected)>,
+    pub(crate) tools: Vec<(&'a OfferedTool, ProjectedSchema)>,
     pub(crate) warnings: Vec<String>,
 }
 
-/// A tool that the protocol cannot describe is left out, and so is what the model has no room for: callers that have more tools
-/// choose among them before.
-pub(crate) fn offer<'a>(turn: &Turn<'a>) -> Offer<'a> {
+/// Leaves out tools that the protocol cannot describe, and tools excess the limit of the model.
+pub(crate) fn offer<'a>(turn: &ModelTurn<'a>) -> Offer<'a> {
     let mut offer = Offer { tools: Vec::new(), warnings: Vec::new() };
     for tool in turn.tools {
         match schema::project(turn.model, &tool.parameters) {
@@ -22,16 +21,16 @@ pub(crate) fn offer<'a>(turn: &Turn<'a>) -> Offer<'a> {
             Err(why) => offer.warnings.push(format!("the tool '{}' is not offered to {}: {why}", tool.name, turn.model.name)),
         }
     }
-    let beyond = offer.tools.split_off(turn.model.max_tools.min(offer.tools.len()));
-    offer.warnings.extend(no_room(turn, &beyond));
+    let excess = offer.tools.split_off(turn.model.max_tools.min(offer.tools.len()));
+    offer.warnings.extend(over_limit(turn, &excess));
     offer
 }
 
-fn no_room(turn: &Turn<'_>, beyond: &[(&ToolSpec, Projected)]) -> Option<String> {
-    let mut names: Vec<&str> = beyond.iter().take(NAMED).map(|(tool, _)| tool.name.as_str()).collect();
-    names.extend((beyond.len() > NAMED).then_some("…"));
-    (!beyond.is_empty()).then(|| {
+fn over_limit(turn: &ModelTurn<'_>, excess: &[(&OfferedTool, ProjectedSchema)]) -> Option<String> {
+    let mut names: Vec<&str> = excess.iter().take(MAX_NAMES).map(|(tool, _)| tool.name.as_str()).collect();
+    names.extend((excess.len() > MAX_NAMES).then_some("…"));
+    (!excess.is_empty()).then(|| {
         let (model, most) = (&turn.model.name, turn.model.max_tools);
-        format!("{model} takes {most} tools at most: {} are not offered ({})", beyond.len(), names.join(", "))
+        format!("{model} accepts at most {most} tools: {} are not offered ({})", excess.len(), names.join(", "))
     })
 }

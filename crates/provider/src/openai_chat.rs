@@ -1,45 +1,42 @@
-//! Chat Completions: OpenAI's older protocol, which nearly every other server speaks too.
+//! Adapter for Chat Completions: OpenAI's older protocol, which most other servers implement.
 
 mod decode;
-mod faults;
 mod fragment;
 mod messages;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use self::decode::ChatDecoder;
 use crate::offer::offer;
 use crate::openai_shared::{refusal, wants_completion_limit};
-use crate::schema::Projected;
-use crate::{Adapter, Decoder, Encoded, NameMap, Protocol, ProviderError, ToolSpec, Turn};
+use crate::schema::ProjectedSchema;
+use crate::{Adapter, EncodedRequest, ModelTurn, NameMap, OfferedTool, Protocol, ProviderError, StreamDecoder};
 
 /// The protocol `openai`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OpenAiChat;
 
 impl Adapter for OpenAiChat {
-    fn encode(&self, turn: &Turn<'_>) -> Encoded {
+    fn encode(&self, turn: &ModelTurn<'_>) -> EncodedRequest {
         let names = NameMap::new(Protocol::OpenAi, turn.tools.iter().map(|tool| &tool.name));
         let offer = offer(turn);
         let mut warnings = offer.warnings;
         let messages = messages::messages(turn, &names, &mut warnings);
-        let tools: Vec<_> = offer.tools.into_iter().map(|(tool, schema)| definition(tool, schema, &names)).collect();
-        let mut body = Map::new();
-        body.insert("model".into(), json!(turn.model.name));
-        body.insert("messages".into(), messages.into());
+        let tools: Vec<_> = offer.tools.into_iter().map(|(tool, schema)| definition(tool, &schema, &names)).collect();
+        let mut body = json!({ "model": turn.model.name, "messages": messages });
         if !tools.is_empty() {
-            body.insert("tools".into(), tools.into());
+            body["tools"] = tools.into();
         }
         let limit = if wants_completion_limit(&turn.model.name) { "max_completion_tokens" } else { "max_tokens" };
-        body.insert(limit.into(), json!(turn.model.max_output));
-        body.insert("stream".into(), json!(true));
-        body.insert("stream_options".into(), json!({ "include_usage": true }));
-        let mut encoded = Encoded::new("/chat/completions", Value::Object(body));
+        body[limit] = turn.model.max_output.into();
+        body["stream"] = true.into();
+        body["stream_options"] = json!({ "include_usage": true });
+        let mut encoded = EncodedRequest::new("/chat/completions", body);
         encoded.warnings = warnings;
         encoded
     }
 
-    fn decoder(&self, turn: &Turn<'_>) -> Box<dyn Decoder> {
+    fn decoder(&self, turn: &ModelTurn<'_>) -> Box<dyn StreamDecoder> {
         Box::new(ChatDecoder::new(turn))
     }
 
@@ -50,20 +47,13 @@ impl Adapter for OpenAiChat {
     fn refusal(&self, status: u16, body: &[u8]) -> ProviderError {
         refusal(status, body)
     }
-
-    fn faults(&self, body: &Value) -> Vec<String> {
-        faults::faults(body)
-    }
 }
 
-fn definition(tool: &ToolSpec, schema: Projected, names: &NameMap) -> Value {
-    let mut function = Map::new();
-    function.insert("name".into(), json!(names.wire(&tool.name)));
-    function.insert("description".into(), json!(tool.description));
-    function.insert("parameters".into(), schema.value);
-    // Other servers may not know the field, and its absence means the same as `false`.
+fn definition(tool: &OfferedTool, schema: &ProjectedSchema, names: &NameMap) -> Value {
+    let mut function = json!({ "name": names.wire(&tool.name), "description": tool.description, "parameters": schema.value });
+    // Other servers may not know the field, and its absence means `false`.
     if schema.strict {
-        function.insert("strict".into(), json!(true));
+        function["strict"] = true.into();
     }
     json!({ "type": "function", "function": function })
 }

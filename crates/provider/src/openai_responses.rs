@@ -1,51 +1,49 @@
-//! Responses: OpenAI's protocol for models that reason. Nothing is kept at the provider's: what the model thought travels
-//! with the conversation, encrypted.
+//! Adapter for Responses: OpenAI's protocol for reasoning models. Nothing is stored at the provider; encrypted reasoning travels
+//! with the conversation.
 
 mod decode;
-mod faults;
 mod input;
 mod items;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use self::decode::ResponsesDecoder;
 use crate::offer::offer;
 use crate::openai_shared::{never_reasons, refusal};
-use crate::schema::Projected;
-use crate::{Adapter, Decoder, Encoded, NameMap, Protocol, ProviderError, ToolSpec, Turn};
+use crate::schema::ProjectedSchema;
+use crate::{Adapter, EncodedRequest, ModelTurn, NameMap, OfferedTool, Protocol, ProviderError, StreamDecoder};
 
 /// The protocol `openai-responses`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OpenAiResponses;
 
 impl Adapter for OpenAiResponses {
-    fn encode(&self, turn: &Turn<'_>) -> Encoded {
+    fn encode(&self, turn: &ModelTurn<'_>) -> EncodedRequest {
         let names = NameMap::new(Protocol::OpenAiResponses, turn.tools.iter().map(|tool| &tool.name));
         let offer = offer(turn);
         let mut warnings = offer.warnings;
         let input = input::input(turn, &names, &mut warnings);
         let tools: Vec<_> = offer.tools.into_iter().map(|(tool, schema)| definition(tool, &schema, &names)).collect();
-        let mut body = Map::new();
-        body.insert("model".into(), json!(turn.model.name));
+        let mut body = json!({ "model": turn.model.name });
         if !turn.system.is_empty() {
-            body.insert("instructions".into(), json!(turn.system));
+            body["instructions"] = turn.system.into();
         }
-        body.insert("input".into(), input.into());
+        body["input"] = input.into();
         if !tools.is_empty() {
-            body.insert("tools".into(), tools.into());
+            body["tools"] = tools.into();
         }
-        body.insert("max_output_tokens".into(), json!(turn.model.max_output));
-        body.insert("store".into(), json!(false));
+        body["max_output_tokens"] = turn.model.max_output.into();
+        body["store"] = false.into();
         if !never_reasons(&turn.model.name) {
-            body.insert("include".into(), json!(["reasoning.encrypted_content"]));
+            body["include"] = json!(["reasoning.encrypted_content"]);
         }
-        body.insert("stream".into(), json!(true));
-        let mut encoded = Encoded::new("/responses", Value::Object(body));
+        body["stream"] = true.into();
+        let mut encoded = EncodedRequest::new("/responses", body);
         encoded.warnings = warnings;
         encoded
     }
 
-    fn decoder(&self, turn: &Turn<'_>) -> Box<dyn Decoder> {
+    fn decoder(&self, turn: &ModelTurn<'_>) -> Box<dyn StreamDecoder> {
         Box::new(ResponsesDecoder::new(turn))
     }
 
@@ -56,14 +54,10 @@ impl Adapter for OpenAiResponses {
     fn refusal(&self, status: u16, body: &[u8]) -> ProviderError {
         refusal(status, body)
     }
-
-    fn faults(&self, body: &Value) -> Vec<String> {
-        faults::faults(body)
-    }
 }
 
-/// `strict` is always said: left out, it means yes here, and every optional parameter becomes a required one.
-fn definition(tool: &ToolSpec, schema: &Projected, names: &NameMap) -> Value {
+/// `strict` is always sent: the default is `true` here, and would make every optional parameter required.
+fn definition(tool: &OfferedTool, schema: &ProjectedSchema, names: &NameMap) -> Value {
     json!({
         "type": "function",
         "name": names.wire(&tool.name),

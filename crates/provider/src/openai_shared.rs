@@ -1,27 +1,19 @@
-//! What the two protocols of OpenAI have in common.
+//! Shared by the two protocols of OpenAI.
 
 mod calls;
-mod faults;
 mod refusal;
 
-pub(crate) use calls::Calls;
-pub(crate) use faults::{call_fault, tool_faults};
-pub(crate) use refusal::{broken_event, cut, error_event, error_in, refusal};
+pub(crate) use calls::CallAssembler;
+pub(crate) use refusal::{broken_event, error_event, error_in, refusal, truncated};
 
 use std::borrow::Cow;
 
-use serde::de::IgnoredAny;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::json::Json;
+use crate::json::{EventJson, is_object};
 use crate::{Block, Usage};
 
-/// Whether the text is one whole JSON object. What was cut never is, and nothing but blanks can follow one that is.
-pub(crate) fn is_object(text: &str) -> bool {
-    text.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok()
-}
-
-/// Arguments as they are sent back. OpenAI takes any text, but the servers that speak its protocols parse it.
+/// Arguments of a replayed call. OpenAI accepts any text, but other servers of the protocol parse it.
 pub(crate) fn replayed_arguments(arguments: &str) -> Cow<'_, str> {
     if is_object(arguments) {
         Cow::Borrowed(arguments)
@@ -32,28 +24,36 @@ pub(crate) fn replayed_arguments(arguments: &str) -> Cow<'_, str> {
     }
 }
 
-/// A picture as an address that holds it, or why it cannot be sent.
-pub(crate) fn picture(mime: &str, data: &str) -> Result<String, String> {
-    match mime {
-        "image/png" | "image/jpeg" | "image/webp" | "image/gif" => Ok(format!("data:{mime};base64,{data}")),
-        _ => Err(format!("a picture of the type '{mime}' was left out: the provider takes PNG, JPEG, WebP and GIF")),
+/// The part of an image, made from its data URL by `part`, or of a text that says why it is left out, made by `text_part`.
+pub(crate) fn image_part(
+    (mime, data): (&str, &str),
+    part: impl Fn(String) -> Value,
+    text_part: impl Fn(&str) -> Value,
+    warnings: &mut Vec<String>,
+) -> Value {
+    if let "image/png" | "image/jpeg" | "image/webp" | "image/gif" = mime {
+        return part(format!("data:{mime};base64,{data}"));
     }
+    let why = format!("an image of type '{mime}' was left out: the provider accepts PNG, JPEG, WebP and GIF");
+    let note = text_part(&format!("[{why}]"));
+    warnings.push(why);
+    note
 }
 
-/// The texts of a message as one.
+/// The texts of a message, joined.
 pub(crate) fn joined_text(blocks: &[Block]) -> String {
     let texts = blocks.iter().filter_map(|block| if let Block::Text { text, .. } = block { Some(text.as_str()) } else { None });
     texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
-/// The model's own name: what gateways and fine-tuning put before it is gone.
+/// The model's own name, without the prefixes of gateways and fine-tuning.
 fn bare_name(name: &str) -> &str {
     let name = name.rsplit('/').next().unwrap_or(name);
     name.strip_prefix("ft:").unwrap_or(name)
 }
 
-/// Whether it is one of OpenAI's models that refuse `max_tokens`: o1 and what follows it, GPT-5 and what follows it.
-/// Servers that speak the protocol for other models often know no other field.
+/// Whether it is an OpenAI model that refuses `max_tokens`: o1 and later, GPT-5 and later. Other servers often know no other
+/// field.
 pub(crate) fn wants_completion_limit(name: &str) -> bool {
     let name = bare_name(name);
     let generation = name.strip_prefix("gpt-").and_then(leading_number);
@@ -61,7 +61,7 @@ pub(crate) fn wants_completion_limit(name: &str) -> bool {
     generation.is_some_and(|number| number >= 5) || series.is_some() || name.starts_with("codex-")
 }
 
-/// Whether it is one of OpenAI's models that do not reason, and refuse to be asked for it.
+/// Whether it is an OpenAI model without reasoning; it refuses requests for it.
 pub(crate) fn never_reasons(name: &str) -> bool {
     let name = bare_name(name);
     let generation = name.strip_prefix("gpt-").and_then(leading_number);
@@ -69,14 +69,14 @@ pub(crate) fn never_reasons(name: &str) -> bool {
 }
 
 fn leading_number(text: &str) -> Option<u32> {
-    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let end = text.find(|ch: char| !ch.is_ascii_digit()).unwrap_or(text.len());
     text[..end].parse().ok()
 }
 
-/// The numbers of an answer; both protocols give the same under other names.
-pub(crate) fn usage(numbers: &Json<'_>) -> Option<Usage> {
+/// Token counts of an answer; the two protocols use different names.
+pub(crate) fn usage(numbers: &EventJson<'_>) -> Option<Usage> {
     let either = |old: &str, new: &str| numbers.get(old).or_else(|| numbers.get(new));
-    let number = |old: &str, new: &str| either(old, new).and_then(Json::as_u64);
+    let number = |old: &str, new: &str| either(old, new).and_then(EventJson::as_u64);
     let detail = |old: &str, new: &str, name: &str| either(old, new)?.get(name)?.as_u64();
     let input_detail = |name: &str| detail("prompt_tokens_details", "input_tokens_details", name);
     let (input, output) = (number("prompt_tokens", "input_tokens"), number("completion_tokens", "output_tokens"));
@@ -97,8 +97,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_go_back_as_an_object_whatever_came() {
-        for (came, sent) in [
+    fn replayed_arguments_are_always_an_object() {
+        for (received, sent) in [
             (r#"{"path": "a"}"#, r#"{"path": "a"}"#),
             (" {} ", " {} "),
             ("", "{}"),
@@ -108,12 +108,12 @@ mod tests {
             ("null", r#"{"raw":"null"}"#),
             ("{} {}", r#"{"raw":"{} {}"}"#),
         ] {
-            assert_eq!(replayed_arguments(came), sent, "{came}");
+            assert_eq!(replayed_arguments(received), sent, "{received}");
         }
     }
 
     #[test]
-    fn names_tell_which_fields_a_model_takes() {
+    fn model_names_select_the_request_fields() {
         for (name, completion_limit, no_reasoning) in [
             ("gpt-5", true, false),
             ("gpt-5.2-codex", true, false),
@@ -137,12 +137,12 @@ mod tests {
         }
     }
 
-    fn counted_in(numbers: &serde_json::Value) -> Option<Usage> {
+    fn read_usage(numbers: &serde_json::Value) -> Option<Usage> {
         usage(&serde_json::from_str(&numbers.to_string()).unwrap())
     }
 
     #[test]
-    fn both_ways_to_count_are_read() {
+    fn usage_is_read_in_both_forms() {
         let counted = Usage { input: 9, output: 5, cached: 4, cache_writes: 3, reasoning: 2 };
         for numbers in [
             json!({"prompt_tokens": 9, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 3},
@@ -152,11 +152,11 @@ mod tests {
             json!({"prompt_tokens": 9, "completion_tokens": 5, "prompt_cache_hit_tokens": 4, "prompt_tokens_details":
                 {"cache_write_tokens": 3}, "completion_tokens_details": {"reasoning_tokens": 2}}),
         ] {
-            assert_eq!(counted_in(&numbers), Some(counted), "{numbers}");
+            assert_eq!(read_usage(&numbers), Some(counted), "{numbers}");
         }
-        assert_eq!(counted_in(&json!({"prompt_tokens": 9, "prompt_tokens_details": null})), Some(Usage { input: 9, ..Usage::default() }));
+        assert_eq!(read_usage(&json!({"prompt_tokens": 9, "prompt_tokens_details": null})), Some(Usage { input: 9, ..Usage::default() }));
         for nothing in [json!(null), json!({}), json!("many")] {
-            assert_eq!(counted_in(&nothing), None);
+            assert_eq!(read_usage(&nothing), None);
         }
     }
 }

@@ -1,35 +1,35 @@
-//! A conversation on its way back to a provider: who speaks, and what may be sent.
+//! Replaying a conversation to a provider: merged messages, opaque values, arguments.
 
 use serde_json::{Map, Value, json};
 
 use crate::{Block, Message, Model, Opaque, Role};
 
-/// Everything that one side says before the other speaks again.
-pub(crate) struct Side<'a> {
+/// Neighbouring messages of one role, merged.
+pub(crate) struct MergedMessage<'a> {
     pub(crate) role: Role,
     pub(crate) blocks: Vec<&'a Block>,
 }
 
-/// The sides in turn, with what can be sent alone: no side is empty, and no two in a row are the same one.
-pub(crate) fn sides<'a>(messages: &'a [Message], can_be_sent: impl Fn(Role, &Block) -> bool) -> Vec<Side<'a>> {
-    let mut sides: Vec<Side<'a>> = Vec::new();
+/// Merges neighbouring messages of one role and drops blocks that cannot be sent; none of the results is empty.
+pub(crate) fn merge_messages<'a>(messages: &'a [Message], can_be_sent: impl Fn(Role, &Block) -> bool) -> Vec<MergedMessage<'a>> {
+    let mut merged: Vec<MergedMessage<'a>> = Vec::new();
     for message in messages {
         let blocks: Vec<&Block> = message.blocks.iter().filter(|block| can_be_sent(message.role, block)).collect();
-        match sides.last_mut() {
+        match merged.last_mut() {
             _ if blocks.is_empty() => {}
             Some(last) if last.role == message.role => last.blocks.extend(blocks),
-            _ => sides.push(Side { role: message.role, blocks }),
+            _ => merged.push(MergedMessage { role: message.role, blocks }),
         }
     }
-    sides
+    merged
 }
 
-/// The opaque value, if it came from this very provider in this protocol.
+/// The opaque value, if it came from this provider in this protocol.
 pub(crate) fn own<'a>(opaque: Option<&'a Opaque>, model: &Model) -> Option<&'a Value> {
     opaque.filter(|opaque| opaque.protocol == model.protocol && opaque.provider == model.provider).map(|opaque| &opaque.value)
 }
 
-/// Arguments where a protocol takes an object alone. Text that holds none is wrapped, so that the model sees what it wrote.
+/// Arguments for a protocol that accepts only an object. Other text is wrapped, so that the model sees what it wrote.
 pub(crate) fn arguments_object(text: &str) -> Value {
     if text.trim().is_empty() {
         return Value::Object(Map::new());

@@ -1,4 +1,4 @@
-//! What a model answers, piece by piece and whole.
+//! The answer of a model: deltas, and the whole reply.
 
 use std::ops::AddAssign;
 
@@ -6,38 +6,38 @@ use serde::{Deserialize, Serialize};
 
 use crate::Block;
 
-/// Why a model stopped.
+/// Why the model stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum StopReason {
-    /// It is done.
+    /// The answer is complete.
     EndTurn,
-    /// It waits for results.
+    /// It waits for tool results.
     ToolCalls,
-    /// Its answer was cut: a call that is not complete must not run.
+    /// The answer was truncated: an incomplete call must not run.
     MaxTokens,
-    /// It, or a filter, refused.
+    /// The model or a filter refused.
     Refused,
-    /// It paused; the conversation goes on as it is.
+    /// It paused; the same conversation continues.
     Paused,
-    /// Something else, in the provider's words.
+    /// Another reason, in the words of the provider.
     Other(String),
 }
 
-/// What an answer cost in tokens.
+/// Token counts of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Usage {
-    /// What was sent, cached or not.
+    /// Input tokens, cached or not.
     pub input: u64,
-    /// What came back, reasoning included.
+    /// Output tokens, with reasoning.
     pub output: u64,
-    /// How much of the input was read from a cache.
+    /// Input tokens read from the cache.
     pub cached: u64,
-    /// How much of the input was written to a cache.
+    /// Input tokens written to the cache.
     pub cache_writes: u64,
-    /// How much of the output was reasoning.
+    /// Output tokens of reasoning.
     pub reasoning: u64,
 }
 
@@ -51,46 +51,46 @@ impl AddAssign for Usage {
     }
 }
 
-/// Something that arrived.
+/// A streamed piece of an answer.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Delta {
-    /// Text for the person.
+    /// Text for the user.
     Text(String),
-    /// What the model thinks aloud.
+    /// Reasoning text.
     Thinking(String),
     /// A call has begun; its arguments follow.
     CallBegun {
-        /// Its place among the calls of this answer.
+        /// Index among the calls of this answer.
         index: usize,
-        /// The tool, translated back from the wire.
+        /// Name of the tool, translated back from the wire.
         name: String,
     },
     /// A call is complete, and may run.
     CallReady {
-        /// Its place among the calls of this answer.
+        /// Index among the calls of this answer.
         index: usize,
         /// The whole call: always a [`Block::Call`].
         call: Block,
     },
-    /// What it has cost so far; the last one counts.
+    /// Token counts so far; the last one counts.
     Usage(Usage),
 }
 
-/// A whole answer.
+/// A complete answer.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Reply {
-    /// What the model said, in order. Calls that were cut are not in it.
+pub struct ModelReply {
+    /// Content in order, without truncated calls.
     pub blocks: Vec<Block>,
-    /// Why it stopped.
+    /// Why the model stopped.
     pub stop: StopReason,
-    /// What it cost.
+    /// Token counts.
     pub usage: Usage,
 }
 
-impl Reply {
-    /// A reply; for adapters.
+impl ModelReply {
+    /// A reply.
     pub fn new(blocks: Vec<Block>, stop: StopReason, usage: Usage) -> Self {
         Self { blocks, stop, usage }
     }

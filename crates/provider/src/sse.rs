@@ -1,5 +1,4 @@
-//! Server-sent events as the HTML standard has them, read from pieces of any size. An event that lies in one piece is handed
-//! out where it lies, without a copy.
+//! Parser for server-sent events of the HTML standard, from chunks of any size. An event inside one chunk is not copied.
 
 use std::borrow::Cow;
 use std::mem;
@@ -7,49 +6,48 @@ use std::mem;
 #[cfg(test)]
 mod tests;
 
-/// How large one event may be, and one line of it.
+/// Largest event, and largest line.
 pub const MAX_EVENT_BYTES: usize = 32 * 1024 * 1024;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// An event is larger than any honest one.
+/// An event exceeds the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("one event of the stream is larger than {limit} bytes")]
-pub struct TooLarge {
-    /// The limit that it passed.
+pub struct EventTooLarge {
+    /// The limit in bytes.
     pub limit: usize,
 }
 
-/// Finds the events in a stream of bytes. Bytes that are no UTF-8 become U+FFFD; comments, ids, times to reconnect after and
-/// unknown fields are passed over.
+/// Parses events from a stream of bytes. Invalid UTF-8 becomes U+FFFD; comments, ids, retry times and unknown fields are ignored.
 #[derive(Debug)]
-pub struct Events {
+pub struct EventReader {
     limit: usize,
-    /// The beginning of a line whose end has not come yet.
+    /// Beginning of an incomplete line.
     line: Vec<u8>,
     name: String,
-    /// Lines of data that could not be left where they were, joined.
+    /// Joined data lines that had to be copied.
     data: String,
-    /// How many lines of data the event has so far, and their bytes.
+    /// Number of data lines of the event so far, and their bytes.
     lines: usize,
     size: usize,
     at_start: bool,
     after_return: bool,
 }
 
-enum Field<'a> {
+enum SseField<'a> {
     Data(&'a [u8]),
     Name(&'a [u8]),
     Blank,
     Ignored,
 }
 
-impl Default for Events {
+impl Default for EventReader {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Events {
+impl EventReader {
     /// At the beginning of a stream.
     pub fn new() -> Self {
         Self::with_limit(MAX_EVENT_BYTES)
@@ -60,36 +58,36 @@ impl Events {
         Self { limit, line, name, data, lines: 0, size: 0, at_start: true, after_return: false }
     }
 
-    /// Takes the next bytes and hands out every event that they complete: its name, empty where it has none, and its data.
-    /// After an error, of the stream's or of `each`'s own, it cannot go on.
-    pub fn feed<E: From<TooLarge>>(&mut self, bytes: &[u8], mut each: impl FnMut(&str, &str) -> Result<(), E>) -> Result<(), E> {
+    /// Parses the next bytes and calls `each` for every complete event with its name, which may be empty, and its data. Cannot
+    /// continue after an error.
+    pub fn feed<E: From<EventTooLarge>>(&mut self, bytes: &[u8], mut each: impl FnMut(&str, &str) -> Result<(), E>) -> Result<(), E> {
         let mut rest = self.past_split_break(bytes);
-        // The first line of an event's data: most events have only this one, and it need not be copied.
+        // First data line of the event: most have only this one, and it need not be copied.
         let mut first: Option<&[u8]> = None;
         while let Some(end) = line_end(rest) {
             let line = &rest[..end];
             rest = self.past_break(rest, end);
             if self.line.is_empty() {
                 match self.field(line)? {
-                    Field::Data(value) if self.lines == 1 => first = Some(value),
-                    Field::Data(value) => self.join(first.take(), value),
-                    Field::Blank => self.dispatch(first.take(), &mut each)?,
-                    Field::Name(_) | Field::Ignored => {}
+                    SseField::Data(value) if self.lines == 1 => first = Some(value),
+                    SseField::Data(value) => self.join(first.take(), value),
+                    SseField::Blank => self.dispatch(first.take(), &mut each)?,
+                    SseField::Name(_) | SseField::Ignored => {}
                 }
             } else {
                 self.complete_line(line)?;
             }
         }
-        self.keep(rest, first)?;
+        self.store_rest(rest, first)?;
         Ok(())
     }
 
-    /// The stream has ended. Says whether it did so inside an event; such an event is dropped, as the standard has it.
+    /// Ends the stream; whether it ended inside an event, which the standard drops.
     pub fn finish(self) -> bool {
         self.lines > 0 || !self.name.is_empty() || !(self.line.is_empty() || self.line.starts_with(b":"))
     }
 
-    /// A line break of two bytes may come in two pieces.
+    /// Skips the second byte of a line break that was split between chunks.
     fn past_split_break<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         let split = mem::take(&mut self.after_return);
         match bytes {
@@ -113,33 +111,33 @@ impl Events {
         }
     }
 
-    /// Reads a line, and keeps what it says of the event: its name, and how much data it has.
-    fn field<'a>(&mut self, mut line: &'a [u8]) -> Result<Field<'a>, TooLarge> {
+    /// Parses a line; stores the name of the event and the size of its data.
+    fn field<'a>(&mut self, mut line: &'a [u8]) -> Result<SseField<'a>, EventTooLarge> {
         self.check(line.len())?;
         if mem::take(&mut self.at_start) {
             line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
         }
         let field = parse(line);
         match field {
-            Field::Data(value) => {
+            SseField::Data(value) => {
                 self.lines += 1;
                 self.size += value.len() + 1;
                 self.check(self.size - 1)?;
             }
-            Field::Name(name) => {
+            SseField::Name(name) => {
                 self.name.clear();
                 self.name.push_str(&text(name));
             }
-            Field::Blank | Field::Ignored => {}
+            SseField::Blank | SseField::Ignored => {}
         }
         Ok(field)
     }
 
-    /// A line that began in an earlier piece: the first of this one. As it is not empty, it ends no event.
-    fn complete_line(&mut self, end: &[u8]) -> Result<(), TooLarge> {
+    /// Completes a line from an earlier chunk. It is not empty, so it ends no event.
+    fn complete_line(&mut self, end: &[u8]) -> Result<(), EventTooLarge> {
         let mut line = mem::take(&mut self.line);
         line.extend_from_slice(end);
-        if let Field::Data(value) = self.field(&line)? {
+        if let SseField::Data(value) = self.field(&line)? {
             self.join(None, value);
         }
         line.clear();
@@ -169,7 +167,7 @@ impl Events {
         outcome
     }
 
-    fn keep(&mut self, rest: &[u8], first: Option<&[u8]>) -> Result<(), TooLarge> {
+    fn store_rest(&mut self, rest: &[u8], first: Option<&[u8]>) -> Result<(), EventTooLarge> {
         if let Some(first) = first {
             self.data.push_str(&text(first));
         }
@@ -177,23 +175,23 @@ impl Events {
         self.check(self.line.len())
     }
 
-    fn check(&self, size: usize) -> Result<(), TooLarge> {
-        if size > self.limit { Err(TooLarge { limit: self.limit }) } else { Ok(()) }
+    fn check(&self, size: usize) -> Result<(), EventTooLarge> {
+        if size > self.limit { Err(EventTooLarge { limit: self.limit }) } else { Ok(()) }
     }
 }
 
-fn parse(line: &[u8]) -> Field<'_> {
+fn parse(line: &[u8]) -> SseField<'_> {
     if let Some(value) = line.strip_prefix(b"data:") {
-        return Field::Data(past_space(value));
+        return SseField::Data(past_space(value));
     }
     if let Some(value) = line.strip_prefix(b"event:") {
-        return Field::Name(past_space(value));
+        return SseField::Name(past_space(value));
     }
     match line {
-        b"" => Field::Blank,
-        b"data" => Field::Data(b""),
-        b"event" => Field::Name(b""),
-        _ => Field::Ignored,
+        b"" => SseField::Blank,
+        b"data" => SseField::Data(b""),
+        b"event" => SseField::Name(b""),
+        _ => SseField::Ignored,
     }
 }
 
@@ -201,17 +199,16 @@ fn past_space(value: &[u8]) -> &[u8] {
     value.strip_prefix(b" ").unwrap_or(value)
 }
 
-/// A sequence that a line break cuts is broken in the stream as well, so lines can be decoded one by one. What is UTF-8 is
-/// seen as such at many times the speed at which what is not is replaced.
+/// Decodes a line. A line break never splits a valid UTF-8 sequence; checking validity is much faster than lossy decoding.
 fn text(bytes: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
-/// Where the first line break stands. Whole blocks are looked at without a branch for each byte, which compiles to vector
-/// instructions; only the block that has one is searched.
+/// Position of the first line break. Blocks are tested without a branch per byte, which compiles to vector instructions; only the
+/// block that has one is searched.
 fn line_end(bytes: &[u8]) -> Option<usize> {
     let (blocks, _) = bytes.as_chunks::<32>();
-    let without = blocks.iter().take_while(|block| block.iter().fold(0, |found, byte| found | line_break(*byte)) == 0);
+    let without = blocks.iter().take_while(|block| block.iter().fold(0, |any, byte| any | line_break(*byte)) == 0);
     let start = without.count() * 32;
     bytes[start..].iter().position(|byte| line_break(*byte) == 1).map(|at| start + at)
 }

@@ -1,9 +1,9 @@
-//! What a conversation must be before it is sent, and how one that was interrupted becomes such again.
+//! Validates conversations before they are sent, and repairs interrupted ones.
 //!
-//! Every provider refuses a whole request for one call without its result, so this is checked and mended once, on the neutral
-//! conversation, before any adapter sees it.
+//! Every provider refuses a request with one call without its result, so this is checked and repaired once, on the neutral
+//! conversation, before an adapter encodes it.
 
-mod checked;
+mod prefix;
 mod repair;
 mod size;
 #[cfg(test)]
@@ -13,23 +13,23 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-pub use checked::Checked;
+pub use prefix::ValidatedPrefix;
 pub use repair::repair;
 pub use size::size;
 
 use crate::{Block, Message, Role};
 
-/// What is wrong at one place of a conversation.
+/// A flaw of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Flaw {
-    /// What kind of wrong.
+    /// Its kind.
     pub kind: FlawKind,
-    /// Which message, counted from 0.
+    /// Index of the message.
     pub message: usize,
-    /// Which block of it, counted from 0; none where it is the message as a whole.
+    /// Index of the block; none for the whole message.
     pub block: Option<usize>,
-    /// One sentence for a person.
+    /// Description for the user.
     pub sentence: String,
 }
 
@@ -39,17 +39,17 @@ pub struct Flaw {
 pub enum FlawKind {
     /// The conversation does not begin with the user.
     Beginning,
-    /// Two messages of one side in a row.
+    /// Two messages of one role in a row.
     SameRole,
-    /// A message that says nothing.
+    /// A message without content.
     EmptyMessage,
-    /// A text without text.
+    /// An empty text.
     EmptyBlock,
-    /// A block that this side cannot say: a call by the user, a result or a picture by the model.
+    /// A block in the wrong role: a call of the user, a result or an image of the model.
     Misplaced,
     /// A call without a result.
     Unanswered,
-    /// A call without a result whose arguments are not complete: its stream was cut, so it never ran.
+    /// A call without a result and with incomplete arguments: its stream was truncated, so it never ran.
     HalfCall,
     /// A result without a call in the message before.
     Orphan,
@@ -63,19 +63,19 @@ pub enum FlawKind {
     OtherTool,
 }
 
-/// Everything that is wrong with a conversation; nothing if it may be sent.
+/// The flaws of a conversation; empty if it may be sent.
 pub fn validate(messages: &[Message]) -> Vec<Flaw> {
     validate_from(messages, 0, &HashSet::new())
 }
 
-/// What is wrong from a message on, where what stands before it is valid and has calls of these ids.
+/// The flaws from `start` on; the messages before are valid and have calls with the `known` ids.
 fn validate_from(messages: &[Message], start: usize, known: &HashSet<String>) -> Vec<Flaw> {
     let ids = HashSet::with_capacity(messages.len() - start);
-    let mut check = Check { at: start, known, ids, flaws: Vec::new() };
+    let mut check = TranscriptCheck { at: start, known, ids, flaws: Vec::new() };
     let mut before: Option<&Message> = messages[..start].last();
     for (index, message) in messages.iter().enumerate().skip(start) {
         check.at = index;
-        check.place(message, before);
+        check.message(message, before);
         check.blocks(message);
         check.pairing(&message.blocks, before);
         before = Some(message);
@@ -85,37 +85,37 @@ fn validate_from(messages: &[Message], start: usize, known: &HashSet<String>) ->
     check.flaws
 }
 
-struct Check<'a> {
+struct TranscriptCheck<'a> {
     at: usize,
     known: &'a HashSet<String>,
     ids: HashSet<&'a str>,
     flaws: Vec<Flaw>,
 }
 
-impl<'a> Check<'a> {
+impl<'a> TranscriptCheck<'a> {
     fn add(&mut self, kind: FlawKind, message: usize, block: Option<usize>, sentence: String) {
         self.flaws.push(Flaw { kind, message, block, sentence });
     }
 
-    fn place(&mut self, message: &Message, before: Option<&Message>) {
+    fn message(&mut self, message: &Message, before: Option<&Message>) {
         match before {
             None if message.role == Role::Assistant => {
                 self.add(FlawKind::Beginning, self.at, None, "The conversation begins with the model.".into());
             }
             Some(before) if before.role == message.role => {
-                self.add(FlawKind::SameRole, self.at, None, "The same side spoke in the message before.".into());
+                self.add(FlawKind::SameRole, self.at, None, "The message before has the same role.".into());
             }
             _ => {}
         }
-        if !message.blocks.iter().any(says_something) {
-            self.add(FlawKind::EmptyMessage, self.at, None, "The message says nothing.".into());
+        if !message.blocks.iter().any(has_content) {
+            self.add(FlawKind::EmptyMessage, self.at, None, "The message is empty.".into());
         }
     }
 
     fn blocks(&mut self, message: &'a Message) {
         for (index, block) in message.blocks.iter().enumerate() {
             if is_misplaced(block, message.role) {
-                self.add(FlawKind::Misplaced, self.at, Some(index), "This side of the conversation cannot say this.".into());
+                self.add(FlawKind::Misplaced, self.at, Some(index), "This role cannot have this block.".into());
             }
             if is_empty(block) {
                 self.add(FlawKind::EmptyBlock, self.at, Some(index), "The text is empty.".into());
@@ -130,7 +130,7 @@ impl<'a> Check<'a> {
 
     /// Compares the results of a message with the calls of the one before.
     fn pairing(&mut self, blocks: &[Block], before: Option<&Message>) {
-        let calls: Vec<Asked<'_>> = before.filter(|before| before.role == Role::Assistant).map(asked).unwrap_or_default();
+        let calls: Vec<CallRef<'_>> = before.filter(|before| before.role == Role::Assistant).map(calls_of).unwrap_or_default();
         if calls.is_empty() && blocks.iter().all(|block| block.result_id().is_none()) {
             return;
         }
@@ -147,32 +147,32 @@ impl<'a> Check<'a> {
         }
         let in_order = answers.iter().flatten().copied().eq(0..answers.iter().flatten().count());
         if !in_order {
-            self.add(FlawKind::Order, self.at, None, "The results do not stand first and in the order of their calls.".into());
+            self.add(FlawKind::Order, self.at, None, "The results are not first and in the order of their calls.".into());
         }
     }
 
-    fn result(&mut self, calls: &[Asked<'_>], answers: &mut [Option<usize>], index: usize, (id, name): (&str, &str)) {
+    fn result(&mut self, calls: &[CallRef<'_>], answers: &mut [Option<usize>], index: usize, (id, name): (&str, &str)) {
         let open = |exact: bool| {
             calls.iter().zip(answers.iter()).position(|(call, answer)| answer.is_none() && call.id == id && (!exact || call.name == name))
         };
         match open(true).or_else(|| open(false)) {
-            Some(found) => {
-                answers[found] = Some(index);
-                if calls[found].name != name {
-                    let sentence = format!("The result names the tool '{name}', its call '{}'.", calls[found].name);
+            Some(call) => {
+                answers[call] = Some(index);
+                if calls[call].name != name {
+                    let sentence = format!("The result names the tool '{name}', its call '{}'.", calls[call].name);
                     self.add(FlawKind::OtherTool, self.at, Some(index), sentence);
                 }
             }
             None if calls.iter().any(|call| call.id == id) => {
                 self.add(FlawKind::SecondResult, self.at, Some(index), format!("The call '{id}' has a result already."));
             }
-            None => self.add(FlawKind::Orphan, self.at, Some(index), format!("No call '{id}' stands in the message before.")),
+            None => self.add(FlawKind::Orphan, self.at, Some(index), format!("The message before has no call '{id}'.")),
         }
     }
 
-    fn unanswered(&mut self, call: &Asked<'_>) {
+    fn unanswered(&mut self, call: &CallRef<'_>) {
         let (kind, why) = if is_half(call.arguments) {
-            (FlawKind::HalfCall, "was cut before its arguments were complete")
+            (FlawKind::HalfCall, "was truncated before its arguments were complete")
         } else {
             (FlawKind::Unanswered, "has no result")
         };
@@ -180,25 +180,25 @@ impl<'a> Check<'a> {
     }
 }
 
-struct Asked<'a> {
+struct CallRef<'a> {
     block: usize,
     id: &'a str,
     name: &'a str,
     arguments: &'a str,
 }
 
-fn asked(message: &Message) -> Vec<Asked<'_>> {
+fn calls_of(message: &Message) -> Vec<CallRef<'_>> {
     let blocks = message.blocks.iter().enumerate();
     blocks
         .filter_map(|(block, content)| match content {
-            Block::Call { id, name, arguments, .. } => Some(Asked { block, id, name, arguments }),
+            Block::Call { id, name, arguments, .. } => Some(CallRef { block, id, name, arguments }),
             _ => None,
         })
         .collect()
 }
 
-/// Whether a block alone makes a message worth sending. Thoughts and signatures do not: another provider never gets them.
-fn says_something(block: &Block) -> bool {
+/// Whether a block is content for every provider; thinking and signatures are not.
+fn has_content(block: &Block) -> bool {
     match block {
         Block::Text { text, .. } => !text.trim().is_empty(),
         Block::Thinking { .. } => false,
@@ -206,7 +206,7 @@ fn says_something(block: &Block) -> bool {
     }
 }
 
-/// A text without text; what its provider wants back with it makes it count.
+/// Whether a text is empty and has no opaque data.
 fn is_empty(block: &Block) -> bool {
     match block {
         Block::Text { text, opaque } | Block::Thinking { text, opaque } => opaque.is_none() && text.trim().is_empty(),
@@ -222,7 +222,7 @@ fn is_misplaced(block: &Block, role: Role) -> bool {
     }
 }
 
-/// Whether the arguments are not what a whole call has.
+/// Whether the arguments are incomplete.
 fn is_half(arguments: &str) -> bool {
     !arguments.trim().is_empty() && serde_json::from_str::<Map<String, Value>>(arguments).is_err()
 }

@@ -1,11 +1,11 @@
-//! Which schemas OpenAI can hold a model to.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+//! Strict schemas of OpenAI.
+#![allow(clippy::unwrap_used, reason = "a test stops at the first failure")]
 
-use haft_provider::schema::{Projected, project};
+use haft_provider::schema::{ProjectedSchema, project};
 use haft_provider::{Model, Protocol};
 use serde_json::{Map, Value, json};
 
-fn projected(parameters: &Value) -> Projected {
+fn projected(parameters: &Value) -> ProjectedSchema {
     project(&Model::new("p", Protocol::OpenAi, "m"), parameters).unwrap()
 }
 
@@ -14,7 +14,7 @@ fn with(property: &Value) -> Value {
 }
 
 #[test]
-fn a_strict_schema_is_closed_and_loses_notes_only() {
+fn strict_schema_is_closed_and_loses_only_notes() {
     let parameters = json!({
         "type": "object",
         "properties": {
@@ -38,22 +38,22 @@ fn a_strict_schema_is_closed_and_loses_notes_only() {
         "required": ["path", "rows", "mode"],
         "additionalProperties": false
     });
-    assert_eq!(projected(&parameters), Projected { value: expected.clone(), strict: true });
+    assert_eq!(projected(&parameters), ProjectedSchema { value: expected.clone(), strict: true });
     let responses = project(&Model::new("p", Protocol::OpenAiResponses, "m"), &parameters).unwrap();
-    assert_eq!(responses, Projected { value: expected, strict: true });
+    assert_eq!(responses, ProjectedSchema { value: expected, strict: true });
     for protocol in [Protocol::Anthropic, Protocol::Gemini] {
         assert!(!project(&Model::new("p", protocol, "m"), &parameters).unwrap().strict, "{protocol}");
     }
 }
 
 #[test]
-fn a_tool_without_parameters_is_strict() {
+fn tool_without_parameters_is_strict() {
     let expected = json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false});
-    assert_eq!(projected(&json!({"type": "object"})), Projected { value: expected, strict: true });
+    assert_eq!(projected(&json!({"type": "object"})), ProjectedSchema { value: expected, strict: true });
 }
 
 #[test]
-fn what_keeps_a_schema_from_being_strict() {
+fn schemas_that_are_not_strict() {
     let table = [
         (json!({"type": "string"}), true),
         (json!({"type": "string", "pattern": "^[a-z]+\\(\\?$", "format": "uuid"}), true),
@@ -79,15 +79,15 @@ fn what_keeps_a_schema_from_being_strict() {
 }
 
 #[test]
-fn a_model_that_cannot_be_told_of_closed_objects_gets_no_strict_schema() {
+fn model_without_additional_properties_gets_no_strict_schema() {
     let mut model = Model::new("p", Protocol::OpenAi, "m");
     model.dropped_keywords = vec!["additionalProperties".into()];
     let map = json!({"type": "object", "additionalProperties": {"type": "string"}});
-    assert_eq!(project(&model, &map).unwrap(), Projected { value: json!({"type": "object", "properties": {}}), strict: false });
+    assert_eq!(project(&model, &map).unwrap(), ProjectedSchema { value: json!({"type": "object", "properties": {}}), strict: false });
 }
 
 #[test]
-fn one_beyond_each_limit_is_not_strict() {
+fn schema_beyond_a_limit_is_not_strict() {
     let many = |count: usize| {
         let properties: Map<String, Value> = (0..count).map(|n| (format!("p{n}"), json!({"type": "string"}))).collect();
         let required: Vec<&String> = properties.keys().collect();

@@ -1,29 +1,28 @@
-//! Bubblewrap: namespaces of all kinds, a read-only root, and what the policy makes writable on top.
+//! Bubblewrap: namespaces of all kinds, a read-only root, and the writable paths of the policy on top.
 
-use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command as Process, Output, Stdio};
 
-use crate::command::Command;
+use crate::command::{ProcessSpec, find_in_path};
 use crate::environment;
 use crate::error::SandboxError;
-use crate::landlock::Rules;
-use crate::launcher::{Inner, Launcher, Outer, Relay};
-use crate::limits::{Cgroup, Held};
-use crate::mounts::Plan;
-use crate::policy::{Network, Policy};
+use crate::landlock::LandlockRules;
+use crate::launcher::{InnerStep, Launcher, OuterStep, Relay, step};
+use crate::limits::Cgroup;
+use crate::mounts::MountPlan;
+use crate::policy::{NetworkAccess, SandboxPolicy};
 use crate::probe;
-use crate::sandbox::{Guard, Sandbox, Wrapped};
+use crate::sandbox::{ConfinedCommand, Sandbox, SandboxGuard};
 use crate::seccomp::Sockets;
 
 pub(crate) const NAME: &str = "bubblewrap";
 const OLDEST: (u32, u32) = (0, 8);
-/// How often it is tried again where the machine changed under it.
+/// Retries where a mount of the host disappears meanwhile.
 const TRIES: u32 = 3;
-/// Where distributions install it; then the `PATH` is searched.
-const PLACES: &[&str] = &["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap"];
-/// Private places inside, in the sandbox's own `/run`.
+/// Usual install paths; then the `PATH` is searched.
+const INSTALL_PATHS: &[&str] = &["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap"];
+/// Paths inside, in the private `/run`.
 const LAUNCHER: &str = "/run/haft/launcher";
 const PROXY: &str = "/run/haft/proxy";
 const NAMESPACES: &[&str] = &[
@@ -39,7 +38,7 @@ const NAMESPACES: &[&str] = &[
     "ALL",
 ];
 
-/// Confines by namespaces, with the filter on system calls (and Landlock, where the kernel has it) beneath.
+/// Confines by namespaces, with the system call filter and (where the kernel has it) Landlock as further layers.
 #[derive(Debug)]
 pub struct Bubblewrap {
     program: PathBuf,
@@ -47,38 +46,38 @@ pub struct Bubblewrap {
 }
 
 impl Bubblewrap {
-    /// Finds the program and tries it, so that a kernel that forbids namespaces is noticed now.
+    /// Finds the program and runs it once, so that a kernel that forbids namespaces is noticed now.
     ///
     /// # Errors
-    /// `Unavailable`, with what to do.
+    /// `Unavailable`, with a remedy.
     pub fn detect(launcher: Launcher) -> Result<Self, SandboxError> {
         let program = find().ok_or_else(|| missing("the program 'bwrap' is not installed"))?;
         Self::with_program(program, launcher)
     }
 
-    /// The same with a program of your choice.
+    /// Like [`Self::detect`], with the program at this path.
     ///
     /// # Errors
-    /// `Unavailable`, with what to do.
+    /// `Unavailable`, with a remedy.
     pub fn with_program(program: impl Into<PathBuf>, launcher: Launcher) -> Result<Self, SandboxError> {
         let program = program.into();
         let failed = |error| missing(format!("{} cannot be run: {error}", program.display()));
         let version = run(&program, &["--version".into()]).map_err(failed)?;
         check_version(&String::from_utf8_lossy(&version.stdout))?;
         let sandbox = Self { program: program.clone(), launcher };
-        let mut tried = sandbox.try_out().map_err(failed)?;
-        // A mount of the machine that goes while bubblewrap copies all of them is no reason to do without it.
+        let mut trial = sandbox.run_trial().map_err(failed)?;
+        // Bubblewrap fails if a mount of the host disappears while it copies the mount table.
         for _ in 0..TRIES {
-            if tried.status.success() || !String::from_utf8_lossy(&tried.stderr).contains("Unable to apply mount flags") {
+            if trial.status.success() || !String::from_utf8_lossy(&trial.stderr).contains("Unable to apply mount flags") {
                 break;
             }
-            tried = sandbox.try_out().map_err(failed)?;
+            trial = sandbox.run_trial().map_err(failed)?;
         }
-        if tried.status.success() { Ok(sandbox) } else { Err(forbidden(&String::from_utf8_lossy(&tried.stderr))) }
+        if trial.status.success() { Ok(sandbox) } else { Err(forbidden(&String::from_utf8_lossy(&trial.stderr))) }
     }
 
-    /// All namespaces at once, and no command of anyone's.
-    fn try_out(&self) -> std::io::Result<Output> {
+    /// Runs the launcher in all namespaces, without a command.
+    fn run_trial(&self) -> std::io::Result<Output> {
         let mut arguments: Vec<OsString> = NAMESPACES.iter().map(Into::into).collect();
         arguments.extend(["--unshare-net", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/run"].map(Into::into));
         arguments.extend(["--ro-bind".into(), self.launcher.path().into(), LAUNCHER.into(), "--".into(), LAUNCHER.into()]);
@@ -86,31 +85,36 @@ impl Bubblewrap {
         run(&self.program, &arguments)
     }
 
-    /// The outer stage has something to do only where there is a control group to join, or an overlay to lay.
-    fn outer(&self, cgroup: Option<&Cgroup>, policy: &Policy, arguments: Vec<OsString>) -> Result<(PathBuf, Vec<OsString>), SandboxError> {
+    /// Adds the outer step, which is needed only to join a control group or to mount an overlay.
+    fn outer(
+        &self,
+        cgroup: Option<&Cgroup>,
+        policy: &SandboxPolicy,
+        arguments: Vec<OsString>,
+    ) -> Result<(PathBuf, Vec<OsString>), SandboxError> {
         let layers = policy.overlay.as_ref().map(|overlay| overlay.layers().to_vec()).unwrap_or_default();
-        let doors = cgroup.map(Cgroup::doors).unwrap_or_default();
-        if doors.is_empty() && layers.is_empty() {
+        let cgroup_files = cgroup.map(Cgroup::join_files).unwrap_or_default();
+        if cgroup_files.is_empty() && layers.is_empty() {
             return Ok((self.program.clone(), arguments));
         }
-        let mut outer = Launcher::outer(&Outer { doors, layers })?;
+        let mut outer = step::arguments(step::OUTER, &OuterStep { cgroup_files, layers })?;
         outer.push(self.program.clone().into());
         outer.extend(arguments);
         Ok((self.launcher.path().to_owned(), outer))
     }
 
-    fn arguments(&self, plan: &Plan, command: &Command, policy: &Policy) -> Result<Vec<OsString>, SandboxError> {
+    fn arguments(&self, plan: &MountPlan, command: &ProcessSpec, policy: &SandboxPolicy) -> Result<Vec<OsString>, SandboxError> {
         let mut arguments: Vec<OsString> = NAMESPACES.iter().map(Into::into).collect();
-        if policy.network != Network::Host {
+        if policy.network != NetworkAccess::Host {
             arguments.push("--unshare-net".into());
         }
         arguments.extend(["--hostname", "haft"].map(Into::into));
-        arguments.extend(plan.arguments(policy.limits.tmp_size));
+        arguments.extend(plan.arguments(policy.tmp_size()));
         arguments.extend(["--ro-bind".into(), self.launcher.path().into(), LAUNCHER.into()]);
-        if let Network::Proxy { socket, .. } = &policy.network {
+        if let NetworkAccess::Proxy { socket, .. } = &policy.network {
             arguments.extend(["--ro-bind".into(), socket.into(), PROXY.into()]);
         }
-        // Last, since all that is mounted inside must be made before.
+        // Last, because the mount points inside must be created before.
         arguments.extend(["--remount-ro", "/run", "--remount-ro", "/dev", "--chdir"].map(Into::into));
         let directory = command.directory.canonicalize().map_err(|error| SandboxError::io("start in", &command.directory, error))?;
         arguments.push(directory.into());
@@ -123,55 +127,53 @@ impl Sandbox for Bubblewrap {
         NAME
     }
 
-    fn gives_terminals(&self) -> bool {
+    fn supports_terminals(&self) -> bool {
         true
     }
 
-    fn wrap(&self, command: Command, policy: &Policy) -> Result<Wrapped, SandboxError> {
-        let mut plan = Plan::new(policy, &[self.launcher.path(), &self.program])?;
+    fn wrap(&self, command: ProcessSpec, policy: &SandboxPolicy) -> Result<ConfinedCommand, SandboxError> {
+        let mut plan = MountPlan::new(policy, &[self.launcher.path(), &self.program])?;
         let cgroup = Cgroup::create(&policy.limits);
         let inner = inner(policy, cgroup.as_ref(), plan.writable());
         let mut arguments = self.arguments(&plan, &command, policy)?;
         arguments.extend(["--".into(), LAUNCHER.into()]);
-        arguments.extend(Launcher::inner(&inner)?);
+        arguments.extend(step::arguments(step::INNER, &inner)?);
         arguments.push(command.program.into());
         arguments.extend(command.arguments);
         let (program, arguments) = self.outer(cgroup.as_ref(), policy, arguments)?;
 
         let environment = match policy.network {
-            Network::Proxy { port, .. } => environment::with_proxy(command.environment, port),
-            Network::Off | Network::Host => command.environment,
+            NetworkAccess::Proxy { port, .. } => environment::with_proxy(command.environment, port),
+            NetworkAccess::Off | NetworkAccess::Host => command.environment,
         };
-        let guard = Guard { namespace: true, cgroup, placeholders: plan.take_placeholders(), ..Guard::default() };
-        let command = Command { program, arguments, directory: "/".into(), environment: environment::carry(environment) };
-        Ok(Wrapped { command, guard })
+        let guard = SandboxGuard { namespace: true, cgroup, placeholders: plan.take_placeholders(), ..SandboxGuard::default() };
+        let command = ProcessSpec { program, arguments, directory: "/".into(), environment: environment::carry(environment) };
+        Ok(ConfinedCommand { command, guard })
     }
 }
 
-fn inner(policy: &Policy, cgroup: Option<&Cgroup>, writable: Vec<PathBuf>) -> Inner {
+fn inner(policy: &SandboxPolicy, cgroup: Option<&Cgroup>, writable: Vec<PathBuf>) -> InnerStep {
     let (sockets, relay) = match &policy.network {
-        Network::Off => (Sockets::Tcp, None),
-        Network::Host => (Sockets::TcpAndUdp, None),
-        Network::Proxy { port, .. } => (Sockets::Tcp, Some(Relay { port: *port, socket: PROXY.into() })),
+        NetworkAccess::Off => (Sockets::Tcp, None),
+        NetworkAccess::Host => (Sockets::TcpAndUdp, None),
+        NetworkAccess::Proxy { port, .. } => (Sockets::Tcp, Some(Relay { port: *port, socket: PROXY.into() })),
     };
     let mut write = writable;
     write.extend(["/tmp", "/var/tmp", "/dev", "/proc"].map(PathBuf::from));
-    Inner {
+    InnerStep {
         limits: policy.limits,
-        held: cgroup.map(|group| Held { memory: group.memory, processes: group.processes }).unwrap_or_default(),
+        cgroup_limits: cgroup.map(|group| group.limits).unwrap_or_default(),
         sockets,
         relay,
-        landlock: Some(Rules { read: vec!["/".into()], write, no_tcp: false, required: false }),
-        doors: Vec::new(),
-        first: true,
+        landlock: Some(LandlockRules { read: vec!["/".into()], write, no_tcp: false, required: false }),
+        cgroup_files: Vec::new(),
+        is_init: true,
         terminal: policy.terminal,
     }
 }
 
 fn find() -> Option<PathBuf> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let searched = env::split_paths(&path).filter(|folder| folder.is_absolute()).map(|folder| folder.join("bwrap"));
-    PLACES.iter().map(PathBuf::from).chain(searched).find(|place| place.is_file())
+    INSTALL_PATHS.iter().map(PathBuf::from).find(|path| path.is_file()).or_else(|| find_in_path("bwrap").next())
 }
 
 fn run(program: &Path, arguments: &[OsString]) -> std::io::Result<Output> {
@@ -184,8 +186,8 @@ fn missing(why: impl Into<String>) -> SandboxError {
 
 fn check_version(text: &str) -> Result<(), SandboxError> {
     let mut numbers = text.trim().rsplit(' ').next().unwrap_or_default().split('.').map(|part| part.parse::<u32>().ok());
-    let found = numbers.next().flatten().zip(numbers.next().flatten());
-    if found.is_some_and(|found| found >= OLDEST) {
+    let version = numbers.next().flatten().zip(numbers.next().flatten());
+    if version.is_some_and(|version| version >= OLDEST) {
         return Ok(());
     }
     let why = format!("its version is '{}', and {}.{} or newer is needed", text.trim(), OLDEST.0, OLDEST.1);
@@ -193,7 +195,7 @@ fn check_version(text: &str) -> Result<(), SandboxError> {
 }
 
 fn forbidden(stderr: &str) -> SandboxError {
-    let why = format!("the kernel refused it: {}", stderr.lines().next().unwrap_or("it said nothing"));
+    let why = format!("the kernel refused it: {}", stderr.lines().next().unwrap_or("no message"));
     let remedy = "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces, or \
                   kernel.apparmor_restrict_unprivileged_userns=0; in a container its own rules decide), or use another sandbox";
     SandboxError::unavailable(NAME, why, remedy)
@@ -204,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn old_and_unknown_versions_are_refused() {
+    fn versions_that_are_old_or_unknown_are_refused() {
         let cases =
             [("bubblewrap 0.8.0\n", true), ("bubblewrap 0.11.0", true), ("bubblewrap 1.0", true), ("bubblewrap 0.7.9", false), ("", false)];
         for (text, good) in cases {

@@ -1,20 +1,21 @@
+use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// A program to run, said in full: what is not named here does not reach it.
+/// A program to run, with its complete arguments and environment: nothing else is inherited.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Command {
+pub struct ProcessSpec {
     /// The program: a path, or a name that is looked up in the `PATH` of `environment`.
     pub program: PathBuf,
     /// Its arguments, without the program's own name.
     pub arguments: Vec<OsString>,
-    /// The directory it starts in.
+    /// Working directory.
     pub directory: PathBuf,
-    /// Its whole environment: nothing is inherited.
+    /// Complete environment.
     pub environment: Vec<(OsString, OsString)>,
 }
 
-impl Command {
+impl ProcessSpec {
     /// A command without arguments and with an empty environment.
     pub fn new(program: impl Into<PathBuf>, directory: impl Into<PathBuf>) -> Self {
         Self { program: program.into(), arguments: Vec::new(), directory: directory.into(), environment: Vec::new() }
@@ -38,7 +39,7 @@ impl Command {
         self
     }
 
-    /// The same for the standard library, ready to be spawned.
+    /// The command for the standard library, ready to spawn.
     pub fn to_std(&self) -> std::process::Command {
         let mut command = std::process::Command::new(&self.program);
         command
@@ -48,4 +49,11 @@ impl Command {
             .envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
     }
+}
+
+/// Files of this name in the absolute folders of the `PATH`.
+pub(crate) fn find_in_path(name: &str) -> impl Iterator<Item = PathBuf> + use<> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let paths: Vec<PathBuf> = env::split_paths(&path).filter(|folder| folder.is_absolute()).map(|folder| folder.join(name)).collect();
+    paths.into_iter().filter(|path| path.is_file())
 }

@@ -1,103 +1,102 @@
-//! Containers of Docker or Podman, with everything shut that they leave open by themselves.
+//! Containers of Docker or Podman, with stricter settings than their defaults.
 
 mod binds;
 mod engine;
-mod entered;
-mod removal;
-mod running;
+mod existing;
+mod run;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub use engine::Engine;
+use haft_contract::{CommandLimits, ContainerEngine};
+pub(crate) use run::ContainerRun;
 #[cfg(target_os = "linux")]
-pub(crate) use removal::remove;
-pub(crate) use running::Running;
+pub(crate) use run::remove;
 
-use crate::command::Command;
+use crate::command::{ProcessSpec, find_in_path};
 use crate::error::SandboxError;
 use crate::launcher::Launcher;
 #[cfg(target_os = "linux")]
 use crate::limits::is_hybrid;
-use crate::mounts::Plan;
-use crate::policy::{Limits, Network, Policy};
-use crate::sandbox::{Guard, Sandbox, Wrapped};
-use engine::Client;
-use entered::Entered;
+use crate::mounts::MountPlan;
+use crate::policy::{NetworkAccess, SandboxPolicy};
+use crate::sandbox::{ConfinedCommand, Sandbox, SandboxGuard};
+use engine::EngineClient;
+use existing::ExistingContainer;
 
 const NAME: &str = "container";
 
-/// What a container is made from.
+/// Source of a container's root file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Image {
-    /// An image that the engine has, by its name. It is never fetched.
+pub enum ContainerImage {
+    /// Name of an image that the engine has already; it is never pulled.
     Named(String),
-    /// A root file system in a directory (Podman only).
+    /// Folder with a root file system (Podman only).
     RootFolder(PathBuf),
 }
 
-/// What the person's configuration says of containers.
+/// Container settings of the configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ContainerOptions {
-    /// What runs them.
-    pub engine: Engine,
-    /// What they are made from.
-    pub image: Option<Image>,
-    /// One that runs already, to run commands in; then nothing is made.
+    /// The engine that runs them.
+    pub engine: ContainerEngine,
+    /// Source of the root file system.
+    pub image: Option<ContainerImage>,
+    /// Name of a running container to run commands in, instead of creating one.
     pub running: Option<String>,
 }
 
-/// Confines by a container for each command.
+/// Confines by a new container for each command.
 #[derive(Debug, Clone)]
 pub struct Container {
-    client: Client,
-    image: Image,
+    client: EngineClient,
+    image: ContainerImage,
     runtime: Option<PathBuf>,
     launcher: Launcher,
 }
 
 impl Container {
-    /// With the engine at this path.
-    pub fn new(engine: impl Into<PathBuf>, image: Image, launcher: Launcher) -> Self {
-        Self { client: Client::new(engine), image, runtime: None, launcher }
+    /// Uses the engine at this path.
+    pub fn new(engine: impl Into<PathBuf>, image: ContainerImage, launcher: Launcher) -> Self {
+        Self { client: EngineClient::new(engine), image, runtime: None, launcher }
     }
 
-    /// Finds an engine that works, and a runner of containers that works on this machine; or the container that is named.
+    /// Finds a working engine and container runtime, or the configured running container.
     ///
     /// # Errors
-    /// `Unavailable`, with what to do.
+    /// `Unavailable`, with a remedy.
     pub fn detect(options: &ContainerOptions, launcher: Launcher) -> Result<Arc<dyn Sandbox>, SandboxError> {
         if let Some(name) = &options.running {
-            return Ok(Arc::new(Entered::new(Client::detect(options.engine)?, name, launcher)?));
+            return Ok(Arc::new(ExistingContainer::new(EngineClient::detect(options.engine)?, name, launcher)?));
         }
         let image = options.image.clone().ok_or_else(|| {
             let remedy = "set 'sandbox.container.image' to the name of an image, or to a root folder";
             SandboxError::unavailable(NAME, "no image is configured", remedy)
         })?;
-        let client = Client::detect(options.engine)?;
+        let client = EngineClient::detect(options.engine)?;
         client.check(&image)?;
-        Ok(Arc::new(Self { client, image, runtime: None, launcher }.on_this_machine()?))
+        Ok(Arc::new(Self { client, image, runtime: None, launcher }.with_working_runtime()?))
     }
 
-    /// Podman's usual runner, `crun`, refuses a machine with both versions of control groups.
-    fn on_this_machine(self) -> Result<Self, SandboxError> {
+    /// Podman's default runtime, `crun`, refuses a machine with both versions of control groups.
+    fn with_working_runtime(self) -> Result<Self, SandboxError> {
         if !self.client.is_podman() || !is_hybrid() {
             return Ok(self);
         }
         let why = "this machine has control groups of both versions, which 'crun' refuses";
-        let runner = engine::in_path("runc").next().ok_or_else(|| SandboxError::unavailable(NAME, why, "install 'runc'"))?;
-        Ok(self.runtime(runner))
+        let runtime = find_in_path("runc").next().ok_or_else(|| SandboxError::unavailable(NAME, why, "install 'runc'"))?;
+        Ok(self.runtime(runtime))
     }
 
-    /// Chooses the program that runs containers.
+    /// Sets the container runtime.
     pub fn runtime(mut self, runtime: impl Into<PathBuf>) -> Self {
         self.runtime = Some(runtime.into());
         self
     }
 
-    fn run_arguments(&self, name: &str, policy: &Policy, plan: &Plan) -> Result<Vec<OsString>, SandboxError> {
+    fn run_arguments(&self, name: &str, policy: &SandboxPolicy, plan: &MountPlan) -> Result<Vec<OsString>, SandboxError> {
         let mut arguments: Vec<OsString> = Vec::new();
         if let Some(runtime) = &self.runtime {
             arguments.extend(["--runtime".into(), runtime.into()]);
@@ -108,9 +107,9 @@ impl Container {
         arguments.push(name.into());
         #[cfg(target_os = "linux")]
         arguments.extend(["--security-opt".into(), crate::launcher::FILTER.into()]);
-        arguments.extend(person_arguments(self.client.is_podman()));
+        arguments.extend(user_arguments(self.client.is_podman()));
         arguments.extend(limit_arguments(&policy.limits));
-        arguments.extend(binds::arguments(plan, policy.limits.tmp_size, self.client.is_podman(), self.launcher.path())?);
+        arguments.extend(binds::arguments(plan, policy.tmp_size(), self.client.is_podman(), self.launcher.path())?);
         Ok(arguments)
     }
 }
@@ -124,33 +123,33 @@ impl Sandbox for Container {
         true
     }
 
-    fn wrap(&self, command: Command, policy: &Policy) -> Result<Wrapped, SandboxError> {
+    fn wrap(&self, command: ProcessSpec, policy: &SandboxPolicy) -> Result<ConfinedCommand, SandboxError> {
         policy.refuse_overlay(NAME)?;
         refuse_network(policy)?;
-        let mut plan = Plan::new(policy, &[self.launcher.path()])?;
+        let mut plan = MountPlan::new(policy, &[self.launcher.path()])?;
         let name = name();
         let mut arguments = self.run_arguments(&name, policy, &plan)?;
         arguments.extend(["--workdir".into(), command.directory.into()]);
         arguments.extend(variables(command.environment));
         match &self.image {
-            Image::Named(image) => arguments.push(image.into()),
-            // Upon an overlay: the places to mount upon are made in the root, and must not stay there.
-            Image::RootFolder(folder) => arguments.extend(["--rootfs".into(), format!("{}:O", binds::text(folder)?).into()]),
+            ContainerImage::Named(image) => arguments.push(image.into()),
+            // On an overlay: mount points are created in the root, and must not stay there.
+            ContainerImage::RootFolder(folder) => arguments.extend(["--rootfs".into(), format!("{}:O", binds::text(folder)?).into()]),
         }
         arguments.push(command.program.into());
         arguments.extend(command.arguments);
-        let running = Running::new(&self.client, &name, self.client.removal().iter().copied().chain([&*name]));
-        let command = running.watched(self.client.command(arguments), &self.launcher)?;
-        Ok(Wrapped { command, guard: Guard { placeholders: plan.take_placeholders(), ..Guard::of(running) } })
+        let run = ContainerRun::new(&self.client, &name, self.client.removal().iter().copied().chain([&*name]));
+        let command = run.supervise(self.client.command(arguments), &self.launcher)?;
+        Ok(ConfinedCommand { command, guard: SandboxGuard { placeholders: plan.take_placeholders(), ..SandboxGuard::for_container(run) } })
     }
 }
 
-fn refuse_network(policy: &Policy) -> Result<(), SandboxError> {
-    if policy.network == Network::Off {
+fn refuse_network(policy: &SandboxPolicy) -> Result<(), SandboxError> {
+    if policy.network == NetworkAccess::Off {
         return Ok(());
     }
-    let why = "a container with a network reaches more than the policy can say";
-    Err(SandboxError::unsupported(NAME, why, "run it without hosts to reach, or in the sandbox 'bubblewrap'"))
+    let why = "a container with a network reaches more than the policy allows";
+    Err(SandboxError::unsupported(NAME, why, "run the command without network access, or use bubblewrap"))
 }
 
 fn name() -> String {
@@ -158,14 +157,14 @@ fn name() -> String {
     format!("haft-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// There are no control groups here.
+/// Only Linux has control groups.
 #[cfg(not(target_os = "linux"))]
 fn is_hybrid() -> bool {
     false
 }
 
-/// The command is the person who runs it, so that what it writes is theirs. Without root, Podman must be told to keep the number.
-fn person_arguments(podman: bool) -> Vec<OsString> {
+/// The command runs as the current user, so that its files belong to that user. Rootless Podman needs an option for that.
+fn user_arguments(podman: bool) -> Vec<OsString> {
     let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
     let mut arguments = vec!["--user".into(), format!("{}:{}", user.as_raw(), group.as_raw()).into()];
     if podman && !user.is_root() {
@@ -174,7 +173,7 @@ fn person_arguments(podman: bool) -> Vec<OsString> {
     arguments
 }
 
-fn limit_arguments(limits: &Limits) -> Vec<OsString> {
+fn limit_arguments(limits: &CommandLimits) -> Vec<OsString> {
     let mut arguments = Vec::new();
     let mut option = |name: &str, value: Option<String>| arguments.extend(value.into_iter().flat_map(|value| [name.into(), value.into()]));
     option("--memory", limits.memory.map(|bytes| bytes.to_string()));

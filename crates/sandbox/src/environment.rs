@@ -1,17 +1,18 @@
-//! What of an environment reaches a command, and how it gets there.
+//! Which environment variables reach a command, and how they pass through the launcher.
 
 use std::ffi::{OsStr, OsString};
+
+use haft_text::secrets::may_name_secret;
+
 #[cfg(target_os = "linux")]
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// Variables travel to the inner stage under this name. Under their own they would reach the programs on the way, which run
-/// outside: a `LD_PRELOAD` meant for the command would be code in those.
+/// Prefix of variables on their way to the inner step. Under their own names they would take effect in the programs before it,
+/// which run outside: a `LD_PRELOAD` meant for the command would be code in those.
 #[cfg(target_os = "linux")]
 const CARRIER: &[u8] = b"HAFT_SANDBOX_";
 
-const SECRET_WORDS: &[&str] =
-    &["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "COOKIE", "AUTH", "PRIVATE", "DSN"];
-/// What names an account, a way to one (`SSH_AUTH_SOCK`, `DOCKER_HOST`), or code that other programs load.
+/// Prefixes of variables that name an account, give access to one (`SSH_AUTH_SOCK`, `DOCKER_HOST`), or load code.
 const SECRET_STARTS: &[&str] = &[
     "AWS_",
     "AZURE_",
@@ -57,14 +58,14 @@ const SECRET_STARTS: &[&str] = &[
 ];
 const PROXIES: &[&str] = &["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "FTP_PROXY", "NO_PROXY"];
 
-/// Leaves out what gives away a secret or leads to one: keys, tokens, accounts of clouds, sockets of agents, proxies, preloads.
+/// Removes variables that hold or lead to secrets: keys, tokens, cloud accounts, agent sockets, proxies, preloads.
 pub fn scrub(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
     variables.into_iter().filter(|(name, _)| !is_secret(name) && !is_proxy(name)).collect()
 }
 
 fn is_secret(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_uppercase();
-    SECRET_WORDS.iter().any(|word| name.contains(word)) || SECRET_STARTS.iter().any(|start| name.starts_with(start))
+    may_name_secret(&name) || SECRET_STARTS.iter().any(|start| name.starts_with(start))
 }
 
 fn is_proxy(name: &OsStr) -> bool {
@@ -72,7 +73,7 @@ fn is_proxy(name: &OsStr) -> bool {
     PROXIES.contains(&name.as_str())
 }
 
-/// Replaces whatever proxies were named by the only one there is.
+/// Replaces all proxy variables by the proxy of the sandbox.
 #[cfg(target_os = "linux")]
 pub(crate) fn with_proxy(mut variables: Vec<(OsString, OsString)>, port: u16) -> Vec<(OsString, OsString)> {
     variables.retain(|(name, _)| !is_proxy(name));
@@ -82,14 +83,14 @@ pub(crate) fn with_proxy(mut variables: Vec<(OsString, OsString)>, port: u16) ->
     variables
 }
 
-/// The variables under names that mean nothing to anyone.
+/// The variables with the prefix, so that no program interprets them.
 #[cfg(target_os = "linux")]
 pub(crate) fn carry(variables: Vec<(OsString, OsString)>) -> Vec<(OsString, OsString)> {
     let renamed = |name: OsString| OsString::from_vec([CARRIER, name.as_bytes()].concat());
     variables.into_iter().map(|(name, value)| (renamed(name), value)).collect()
 }
 
-/// The variables that were carried, under their own names; all others are dropped.
+/// The variables that had the prefix, under their own names; all others are dropped.
 #[cfg(target_os = "linux")]
 pub(crate) fn carried(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
     let named = |name: OsString| name.as_bytes().strip_prefix(CARRIER).map(|rest| OsString::from_vec(rest.to_vec()));
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_and_ways_to_them_are_left_out() {
+    fn secrets_and_access_to_them_are_scrubbed() {
         let kept = ["PATH", "HOME", "LANG", "TERM", "CARGO_HOME", "EDITOR"];
         let dropped = [
             "OPENAI_API_KEY",
@@ -128,16 +129,16 @@ mod tests {
     }
 
     #[test]
-    fn variables_arrive_as_they_left_and_nothing_else_does() {
+    fn carried_variables_arrive_unchanged_and_alone() {
         let sent = variables(&["PATH", "LD_PRELOAD", "HAFT_SANDBOX_X"]);
-        let on_the_way = carry(sent.clone());
-        assert!(on_the_way.iter().all(|(name, _)| name.as_bytes().starts_with(CARRIER)));
+        let prefixed = carry(sent.clone());
+        assert!(prefixed.iter().all(|(name, _)| name.as_bytes().starts_with(CARRIER)));
         let foreign = variables(&["PWD", "SECRET"]);
-        assert_eq!(carried(on_the_way.into_iter().chain(foreign)), sent);
+        assert_eq!(carried(prefixed.into_iter().chain(foreign)), sent);
     }
 
     #[test]
-    fn a_command_cannot_choose_its_proxy() {
+    fn proxy_variables_of_the_command_are_replaced() {
         let found = with_proxy(variables(&["PATH", "NO_PROXY", "https_proxy"]), 8080);
         let names: Vec<_> = found.iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
         assert_eq!(names, ["PATH", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"]);

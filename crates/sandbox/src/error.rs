@@ -1,7 +1,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a command was not confined. It was then not run either.
+/// Why a command could not be confined; it was not run either.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SandboxError {
@@ -15,30 +15,30 @@ pub enum SandboxError {
         /// What to do about it.
         remedy: String,
     },
-    /// The backend works, but cannot hold what this policy asks for.
-    #[error("the sandbox '{backend}' cannot hold this policy: {why}; {remedy}")]
+    /// The backend works, but cannot enforce this policy.
+    #[error("the sandbox '{backend}' cannot enforce this policy: {why}; {remedy}")]
     Unsupported {
         /// Name of the backend.
         backend: &'static str,
-        /// What it cannot hold.
+        /// What it cannot enforce.
         why: String,
         /// What to do about it.
         remedy: String,
     },
     /// The policy contradicts itself or the machine.
-    #[error("the policy of the sandbox is wrong: {what}")]
+    #[error("invalid sandbox policy: {what}")]
     Policy {
         /// What is wrong, with its value, and what to do.
         what: String,
     },
-    /// The machine said no while the sandbox was prepared.
+    /// An I/O error while the sandbox was set up.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The failed action.
         action: &'static str,
-        /// With which file.
+        /// The file.
         path: PathBuf,
-        /// What the machine said.
+        /// The cause.
         source: io::Error,
     },
 }

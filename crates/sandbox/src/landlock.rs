@@ -1,4 +1,4 @@
-//! Landlock: beneath the other walls, or alone where namespaces are forbidden.
+//! Landlock: a second layer inside bubblewrap, or the only one where namespaces are forbidden.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,51 +9,51 @@ use landlock::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::command::Command;
+use crate::command::ProcessSpec;
 use crate::environment;
 use crate::error::SandboxError;
-use crate::launcher::{Inner, Launcher};
-use crate::limits::{Cgroup, Held};
-use crate::policy::{Network, Policy};
-use crate::sandbox::{Guard, Sandbox, Wrapped};
+use crate::launcher::{InnerStep, Launcher, step};
+use crate::limits::Cgroup;
+use crate::policy::{NetworkAccess, SandboxPolicy};
+use crate::sandbox::{ConfinedCommand, Sandbox, SandboxGuard};
 use crate::seccomp::Sockets;
 
 const NAME: &str = "landlock";
-/// The newest that we know; older kernels enforce what they have.
+/// Newest known version; older kernels enforce what they support.
 const NEWEST: ABI = ABI::V7;
-/// Devices that no program can do without.
+/// Devices that programs need.
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/pts", "/dev/ptmx"];
-/// Masks deep in large directories would list all that lies around them.
+/// Bounds the rules for masks deep in large directories, which list everything around them.
 const MOST_RULES: usize = 4096;
 
-/// What Landlock is to allow.
+/// Paths and connections that Landlock allows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Rules {
+pub(crate) struct LandlockRules {
     pub(crate) read: Vec<PathBuf>,
     pub(crate) write: Vec<PathBuf>,
-    /// Refuse TCP too: where no namespace does it.
+    /// Refuse TCP, where no network namespace does.
     pub(crate) no_tcp: bool,
-    /// Fail where the kernel has no Landlock, instead of going on beneath the other walls.
+    /// Fail where the kernel has no Landlock, instead of continuing with the other layers.
     pub(crate) required: bool,
 }
 
-/// Confines by Landlock and the filter on system calls alone.
+/// Confines by Landlock and the system call filter alone.
 #[derive(Debug)]
 pub struct Landlock {
     launcher: Launcher,
 }
 
 impl Landlock {
-    /// Whether the kernel has it.
+    /// Checks that the kernel supports it.
     ///
     /// # Errors
     /// `Unavailable`, with what to do.
     pub fn detect(launcher: Launcher) -> Result<Self, SandboxError> {
-        let asked = Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(AccessFs::Execute);
-        asked.and_then(Ruleset::create).map(|_| Self { launcher }).map_err(|error| {
+        let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(AccessFs::Execute);
+        ruleset.and_then(Ruleset::create).map(|_| Self { launcher }).map_err(|error| {
             let remedy = "use Linux 5.13 or newer with CONFIG_SECURITY_LANDLOCK, and 'landlock' in the kernel's parameter 'lsm=', \
                           or another sandbox";
-            SandboxError::unavailable(NAME, format!("the kernel does not have it, or has it switched off: {error}"), remedy)
+            SandboxError::unavailable(NAME, format!("the kernel lacks it, or has it disabled: {error}"), remedy)
         })
     }
 }
@@ -63,46 +63,46 @@ impl Sandbox for Landlock {
         NAME
     }
 
-    fn gives_terminals(&self) -> bool {
+    fn supports_terminals(&self) -> bool {
         true
     }
 
-    fn wrap(&self, command: Command, policy: &Policy) -> Result<Wrapped, SandboxError> {
+    fn wrap(&self, command: ProcessSpec, policy: &SandboxPolicy) -> Result<ConfinedCommand, SandboxError> {
         policy.refuse_overlay(NAME)?;
         let sockets = match policy.network {
-            Network::Off => Sockets::None,
-            Network::Host => Sockets::TcpAndUdp,
-            Network::Proxy { .. } => {
-                let why = "without a namespace the proxy can be passed by";
+            NetworkAccess::Off => Sockets::None,
+            NetworkAccess::Host => Sockets::TcpAndUdp,
+            NetworkAccess::Proxy { .. } => {
+                let why = "without a network namespace a command can bypass the proxy";
                 return Err(SandboxError::unsupported(NAME, why, "set the network to 'off', or use bubblewrap"));
             }
         };
         let cgroup = Cgroup::create(&policy.limits);
-        let inner = Inner {
+        let inner = InnerStep {
             limits: policy.limits,
-            held: cgroup.as_ref().map(|group| Held { memory: group.memory, processes: group.processes }).unwrap_or_default(),
+            cgroup_limits: cgroup.as_ref().map(|group| group.limits).unwrap_or_default(),
             sockets,
             relay: None,
             landlock: Some(rules(policy)?),
-            doors: cgroup.as_ref().map(Cgroup::doors).unwrap_or_default(),
-            first: false,
+            cgroup_files: cgroup.as_ref().map(Cgroup::join_files).unwrap_or_default(),
+            is_init: false,
             terminal: policy.terminal,
         };
-        let mut arguments = Launcher::inner(&inner)?;
+        let mut arguments = step::arguments(step::INNER, &inner)?;
         arguments.push(command.program.into_os_string());
         arguments.extend(command.arguments);
         let environment = environment::carry(command.environment);
         let program = self.launcher.path().to_owned();
-        let guard = Guard { cgroup, ..Guard::default() };
-        Ok(Wrapped { command: Command { program, arguments, directory: command.directory, environment }, guard })
+        let guard = SandboxGuard { cgroup, ..SandboxGuard::default() };
+        Ok(ConfinedCommand { command: ProcessSpec { program, arguments, directory: command.directory, environment }, guard })
     }
 
-    fn gaps(&self, policy: &Policy) -> Vec<String> {
+    fn gaps(&self, policy: &SandboxPolicy) -> Vec<String> {
         let inside = |path: &PathBuf| policy.writable.iter().any(|root| path.starts_with(root));
         let always = [
-            "the processes of the machine can be seen",
-            "/tmp is the machine's own, and read-only",
-            "a process that leaves its group may outlive the run",
+            "the processes of the host are visible",
+            "/tmp is that of the host, and read-only",
+            "a process that leaves its process group may outlive the run",
         ];
         let mut gaps: Vec<String> = always.map(str::to_owned).into();
         gaps.extend(policy.protected.iter().filter(|path| inside(path)).map(|path| format!("{} can be written", path.display())));
@@ -111,9 +111,9 @@ impl Sandbox for Landlock {
     }
 }
 
-/// Landlock allows and never refuses, so what is masked is left out by allowing all that lies around it.
-fn rules(policy: &Policy) -> Result<Rules, SandboxError> {
-    // Devices are the machine: root could read the disk past every rule.
+/// Landlock has no deny rules, so a masked path is left out by allowing everything around it.
+fn rules(policy: &SandboxPolicy) -> Result<LandlockRules, SandboxError> {
+    // Not devices: root could read the disk past every rule.
     let mut read = without("/".into(), Path::new("/dev"));
     for secret in policy.masked.iter().filter_map(|path| path.canonicalize().ok()) {
         read = read.into_iter().flat_map(|allowed| without(allowed, &secret)).collect();
@@ -124,10 +124,10 @@ fn rules(policy: &Policy) -> Result<Rules, SandboxError> {
     }
     read.extend(policy.read_only.iter().cloned().chain(DEVICES.iter().map(PathBuf::from)));
     let write = policy.writable.iter().cloned().chain(DEVICES.iter().map(PathBuf::from)).collect();
-    Ok(Rules { read, write, no_tcp: policy.network == Network::Off, required: true })
+    Ok(LandlockRules { read, write, no_tcp: policy.network == NetworkAccess::Off, required: true })
 }
 
-/// The same tree without `secret`: its neighbours, and those of every directory above it.
+/// The tree without `secret`: its siblings, and those of every directory above it.
 fn without(allowed: PathBuf, secret: &Path) -> Vec<PathBuf> {
     let Ok(inside) = secret.strip_prefix(&allowed) else { return vec![allowed] };
     let mut around = Vec::new();
@@ -140,11 +140,11 @@ fn without(allowed: PathBuf, secret: &Path) -> Vec<PathBuf> {
     around
 }
 
-/// Restricts this process and all that it starts.
+/// Restricts this process and its children.
 ///
 /// # Errors
-/// Says what the kernel refused; also that it has no Landlock, where the rules require it.
-pub(crate) fn restrict(rules: &Rules) -> Result<(), String> {
+/// The kernel refused, or has no Landlock although the rules require it.
+pub(crate) fn restrict(rules: &LandlockRules) -> Result<(), String> {
     let status = build(rules).map_err(|error| format!("cannot set up Landlock: {error}"))?;
     if rules.required && status == RulesetStatus::NotEnforced {
         return Err("Landlock is required and the kernel does not enforce it".to_owned());
@@ -152,7 +152,7 @@ pub(crate) fn restrict(rules: &Rules) -> Result<(), String> {
     Ok(())
 }
 
-fn build(rules: &Rules) -> Result<RulesetStatus, RulesetError> {
+fn build(rules: &LandlockRules) -> Result<RulesetStatus, RulesetError> {
     let mut ruleset = Ruleset::default().set_compatibility(CompatLevel::BestEffort).handle_access(AccessFs::from_all(NEWEST))?;
     if rules.no_tcp {
         ruleset = ruleset.handle_access(AccessNet::from_all(NEWEST))?;
@@ -163,7 +163,7 @@ fn build(rules: &Rules) -> Result<RulesetStatus, RulesetError> {
     Ok(created.restrict_self()?.ruleset)
 }
 
-/// What is not there, or not ours to open, needs no rule. Directories have rights that files do not know.
+/// Missing and inaccessible paths need no rule. Directories have access rights that files do not.
 fn paths(
     paths: &[PathBuf],
     access: landlock::BitFlags<AccessFs>,
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_masked_is_left_out_and_its_neighbours_are_not() {
+    fn masked_paths_are_left_out_and_their_siblings_are_not() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("home/.ssh")).unwrap();
@@ -192,8 +192,8 @@ mod tests {
     }
 
     #[test]
-    fn the_rules_of_a_policy() {
-        let policy = Policy { writable: vec!["/w".into()], read_only: vec!["/r".into()], ..Policy::default() };
+    fn rules_follow_from_the_policy() {
+        let policy = SandboxPolicy { writable: vec!["/w".into()], read_only: vec!["/r".into()], ..SandboxPolicy::default() };
         let with_devices = |first: &str| [first].iter().chain(DEVICES).map(PathBuf::from).collect::<Vec<_>>();
         let rules = rules(&policy).unwrap();
         let (root, rest) = rules.read.split_at(rules.read.len() - 1 - DEVICES.len());
@@ -203,18 +203,18 @@ mod tests {
     }
 
     #[test]
-    fn says_what_it_cannot_hold() {
+    fn gaps_name_what_landlock_cannot_enforce() {
         let launcher = Launcher::at("/launcher");
-        let policy = Policy {
+        let policy = SandboxPolicy {
             writable: vec!["/w".into()],
             protected: vec!["/w/.git".into(), "/x".into()],
             masked: vec!["/w/.env".into(), "/home/.ssh".into()],
-            ..Policy::default()
+            ..SandboxPolicy::default()
         };
         let gaps = Landlock { launcher: launcher.clone() }.gaps(&policy);
         assert_eq!(gaps[3..], ["/w/.git can be written".to_owned(), "/w/.env can be read".to_owned()]);
-        let proxy = Policy { network: Network::Proxy { socket: "/s".into(), port: 1 }, ..policy };
-        let refused = Landlock { launcher }.wrap(Command::new("/bin/true", "/"), &proxy).unwrap_err();
+        let proxy = SandboxPolicy { network: NetworkAccess::Proxy { socket: "/s".into(), port: 1 }, ..policy };
+        let refused = Landlock { launcher }.wrap(ProcessSpec::new("/bin/true", "/"), &proxy).unwrap_err();
         assert!(matches!(refused, SandboxError::Unsupported { backend: NAME, .. }), "{refused}");
     }
 }

@@ -1,22 +1,22 @@
-//! The launcher: the host's own program, started again, which confines itself step by step and then becomes the command.
+//! The launcher: the host's own program, executed again, which confines itself and then executes the command.
 //!
-//! Two stages, each of one thread. The outer one runs on the host: it joins the control group and becomes bubblewrap. The
-//! inner one runs inside: it takes away what is left and starts the command. Neither can go on after a step that failed, so
-//! there is no path on which the command runs without its walls.
+//! The outer step runs on the host: it joins the control group and executes bubblewrap. The inner step runs inside: it drops
+//! the remaining privileges and starts the command. Each is single-threaded and stops at the first failure, so the command never
+//! runs unconfined.
 //!
-//! The inner stage is the first process of its namespace and stays: the kernel ends all others with it, before anyone outside
-//! hears of its end. So when the run has ended, everything that it started has.
+//! The inner step is the init of its PID namespace and stays: the kernel ends all other processes with it, before its exit can
+//! be seen outside. So when the run has ended, everything that it started has.
 
 #[cfg(target_os = "linux")]
 mod inner;
-#[cfg(target_os = "linux")]
-mod keeper;
 #[cfg(target_os = "linux")]
 mod outer;
 #[cfg(target_os = "linux")]
 mod relay;
 #[cfg(target_os = "linux")]
-mod stage;
+pub(crate) mod step;
+#[cfg(target_os = "linux")]
+mod supervisor;
 #[cfg(target_os = "linux")]
 mod terminal;
 
@@ -24,25 +24,23 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 #[cfg(target_os = "linux")]
-pub(crate) use inner::Inner;
+pub(crate) use inner::InnerStep;
 #[cfg(target_os = "linux")]
-pub(crate) use keeper::{FILTER, Keeper};
-#[cfg(target_os = "linux")]
-pub(crate) use outer::Outer;
+pub(crate) use outer::OuterStep;
 #[cfg(target_os = "linux")]
 pub(crate) use relay::Relay;
 #[cfg(target_os = "linux")]
-pub(crate) use stage::PROBE;
+pub(crate) use supervisor::{FILTER, SupervisorStep};
 
-use crate::command::Command;
+use crate::command::ProcessSpec;
 use crate::error::SandboxError;
 
-/// How a stage that failed exits.
+/// Exit code of a failed launcher step.
 pub const FAILED: i32 = 125;
-/// How it exits where the command's program cannot be run, or does not exist: as shells do.
+/// Exit codes for a program that cannot be executed or does not exist, as in shells.
 const NOT_EXECUTABLE: i32 = 126;
 const NOT_FOUND: i32 = 127;
-/// What the messages of the stages begin with.
+/// Prefix of the messages of launcher steps.
 pub const PREFIX: &str = "haft-sandbox: ";
 
 /// The program whose `main` begins with [`main_if_asked`].
@@ -55,7 +53,7 @@ impl Launcher {
     /// The running program itself.
     ///
     /// # Errors
-    /// Where the machine does not say which file that is.
+    /// The path of the running program cannot be read.
     pub fn current() -> Result<Self, SandboxError> {
         let path =
             env::current_exe().map_err(|error| SandboxError::io("find the running program at", Path::new("/proc/self/exe"), error))?;
@@ -67,30 +65,38 @@ impl Launcher {
         Self { path: path.into() }
     }
 
-    /// Where it lies.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The same command with the terminal on its standard input as its own, for one that runs without walls; `None` where that
-    /// cannot be done.
-    pub fn with_terminal(&self, command: &Command) -> Option<Command> {
+    /// The command with the terminal on standard input as its controlling terminal, for unconfined commands; `None` where that
+    /// is not supported.
+    pub fn with_terminal(&self, command: &ProcessSpec) -> Option<ProcessSpec> {
         #[cfg(target_os = "linux")]
-        return Some(self.terminal(command.clone()));
+        {
+            let mut arguments = vec![step::TERMINAL.into(), command.program.clone().into_os_string()];
+            arguments.extend(command.arguments.iter().cloned());
+            let environment = crate::environment::carry(command.environment.clone());
+            Some(ProcessSpec { program: self.path.clone(), arguments, directory: command.directory.clone(), environment })
+        }
         #[cfg(not(target_os = "linux"))]
-        return None;
+        {
+            let _ = command;
+            None
+        }
     }
 }
 
-/// Call this first in `main`: if this process was started as a stage of a sandbox, it becomes that and does not return.
+/// Call this first in `main`: if this process was started as a launcher step, it runs that step and does not return.
 pub fn main_if_asked() {
     #[cfg(target_os = "linux")]
-    stage::run_if_asked();
+    step::run_if_asked();
 }
 
-/// What went wrong before the command ran, read from how the confined command ended; `None` if the command itself ended so.
+/// The failure that prevented the command from running, read from its exit; `None` if the command itself exited so.
 ///
-/// A command can pretend such a failure. It gains nothing: its own result is then the lie.
+/// A command can fake such a failure, and gains nothing by it.
 pub fn setup_failure(code: Option<i32>, stderr: &[u8]) -> Option<String> {
     let first = stderr.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let line = String::from_utf8_lossy(first).trim_end().to_owned();
@@ -104,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tells_failures_of_the_stages_from_those_of_the_command() {
+    fn setup_failures_are_distinct_from_failures_of_the_command() {
         let cases: [(Option<i32>, &str, Option<&str>); 6] = [
             (Some(125), "haft-sandbox: no\nmore", Some("haft-sandbox: no")),
             (Some(127), "haft-sandbox: cannot run x", Some("haft-sandbox: cannot run x")),

@@ -1,21 +1,21 @@
-//! The sandbox: a command goes in, a confined command comes out, and whoever has it spawns that instead.
+//! The sandbox: turns a command into a confined command, which the caller spawns instead.
 //!
 //! ```text
-//! Command + Policy ─▶ Sandbox::wrap ─▶ Wrapped { command, guard }
+//! ProcessSpec + SandboxPolicy ─▶ Sandbox::wrap ─▶ ConfinedCommand { command, guard }
 //! ```
 //!
-//! - [`pick`] finds the sandbox that works here, and says what it does not hold.
-//! - [`launcher::main_if_asked`] must be the first call in the host's `main`: the confined command begins with the host's own
-//!   program, which takes its rights away step by step and then becomes the command.
-//! - Killing the spawned process ends all that the command has started, however it hid: its namespace goes with it.
-//!   [`Guard::kill`] also waits for that. The run dies with the *thread* that spawned it too, so spawn it from one that lives
-//!   as long as the run.
-//! - A command that was ended by a signal is seen as one that exited with 128 and the number of the signal, as in shells.
-//! - [`probe::run`] tries for real to break out.
+//! - [`select`] finds the backend that works here, and reports what it does not enforce.
+//! - [`launcher::main_if_asked`] must be the first call in the host's `main`: the confined command starts with the host's own
+//!   program, which drops its privileges step by step and then executes the command.
+//! - Killing the spawned process ends every process that the command has started, because the PID namespace ends with it;
+//!   [`SandboxGuard::kill`] also waits for that. The run also ends with the *thread* that spawned it, so spawn it from a thread
+//!   that lives as long as the run.
+//! - A command ended by a signal exits with 128 plus the signal number, as in shells.
+//! - [`probe::run`] makes real escape attempts.
 //!
 //! On Linux a command sees the host's file system read-only, with its own `/tmp`, `/var/tmp`, `/run`, `/dev` and `/proc`; no
-//! other process; no network but what the policy names; no Unix socket; no capability; and no system call that leads to any
-//! of these.
+//! other process; no network access that the policy does not name; no Unix socket; no capability; and no system call that
+//! leads to any of these.
 
 pub mod launcher;
 #[cfg(target_os = "linux")]
@@ -28,11 +28,8 @@ pub mod seatbelt;
 mod bubblewrap;
 mod command;
 mod container;
-#[cfg(target_os = "linux")]
-mod ending;
 mod environment;
 mod error;
-mod ladder;
 #[cfg(target_os = "linux")]
 mod landlock;
 mod mounts;
@@ -42,20 +39,21 @@ mod policy;
 mod sandbox;
 #[cfg(target_os = "linux")]
 mod seccomp;
-mod unconfined;
+mod selection;
+#[cfg(target_os = "linux")]
+mod termination;
 
 #[cfg(target_os = "linux")]
 pub use bubblewrap::Bubblewrap;
-pub use command::Command;
-pub use container::{Container, ContainerOptions, Engine, Image};
+pub use command::ProcessSpec;
+pub use container::{Container, ContainerImage, ContainerOptions};
 pub use environment::scrub;
 pub use error::SandboxError;
-pub use ladder::{Choice, Picked, Request, judge, pick};
 #[cfg(target_os = "linux")]
 pub use landlock::Landlock;
 pub use launcher::Launcher;
-pub use overlay::{Layer, Overlay};
-pub use policy::{Limits, Network, Policy, usual_secrets};
-pub use sandbox::{Guard, Sandbox, Wrapped};
+pub use overlay::{Overlay, OverlayLayer};
+pub use policy::{NetworkAccess, SandboxPolicy, usual_secrets};
+pub use sandbox::{ConfinedCommand, Sandbox, SandboxGuard, Unconfined};
 pub use seatbelt::Seatbelt;
-pub use unconfined::Unconfined;
+pub use selection::{Selection, SelectionRequest, check_gaps, select};

@@ -1,4 +1,4 @@
-//! Which paths are mounted how. Ordered by depth, so that what lies deeper is mounted upon what lies above it.
+//! The mounts of a run, ordered by depth, so that deeper paths are mounted on top of those above them.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -9,26 +9,26 @@ use std::path::{Component, Path, PathBuf};
 use crate::error::SandboxError;
 use crate::overlay::Overlay;
 use crate::placeholder::Placeholder;
-use crate::policy::{Network, Policy};
+use crate::policy::{NetworkAccess, SandboxPolicy};
 
-/// Shared with other processes of the host, or full of their sockets: the sandbox has its own.
+/// Folders shared with other processes of the host, or full of their sockets: the sandbox has its own.
 const PRIVATE: &[(&str, &str)] = &[("/tmp", "1777"), ("/var/tmp", "1777"), ("/dev/shm", "1777"), ("/run", "0755")];
-/// Root owns these and needs no capability to write there. What else it owns, bubblewrap covers by itself.
+/// Root can write here without any capability. Bubblewrap covers the other such paths itself.
 const KERNEL: &str = "/proc/sys";
-/// Keys of the whole machine, whatever the namespace.
+/// Keys of the whole machine, in every namespace.
 const KEYS: &str = "/proc/keys";
-/// Nobody's workspace: writable, these would be the machine itself.
+/// System paths, never a workspace.
 const NEVER_WRITABLE: &[&str] = &["/", "/proc", "/sys", "/dev", "/boot", "/etc", "/usr", "/run"];
-/// bubblewrap takes 9000 arguments; each path needs up to six.
+/// Bubblewrap accepts 9000 arguments; each path needs up to six.
 const MOST_PATHS: usize = 1200;
 
-/// How a path is mounted; of two for one path the later counts.
+/// How a path is mounted; of two kinds for one path the later in this list wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Mount {
+pub(crate) enum MountKind {
     Private(&'static str),
     ReadOnly,
     Writable,
-    /// Mounted upon itself, and so neither renamed nor removed: a protected path lies beneath.
+    /// Mounted on itself, so that it cannot be renamed or removed: a protected path lies beneath.
     Pinned,
     Protected,
     Hidden,
@@ -36,50 +36,50 @@ pub(crate) enum Mount {
 
 /// All mounts of one run.
 #[derive(Debug)]
-pub(crate) struct Plan {
-    mounts: BTreeSet<(usize, PathBuf, Mount)>,
-    /// The writable roots as they were named, and as they really are.
+pub(crate) struct MountPlan {
+    mounts: BTreeSet<(usize, PathBuf, MountKind)>,
+    /// Writable roots: the configured path, and the real one.
     roots: Vec<(PathBuf, PathBuf)>,
     placeholders: Vec<Placeholder>,
 }
 
-impl Plan {
-    /// `ours` are programs that the host runs: where they lie in something writable, they are protected.
-    pub(crate) fn new(policy: &Policy, ours: &[&Path]) -> Result<Self, SandboxError> {
+impl MountPlan {
+    /// `programs` are run by the host: they are protected where they lie in a writable root.
+    pub(crate) fn new(policy: &SandboxPolicy, programs: &[&Path]) -> Result<Self, SandboxError> {
         let mut plan = Self { mounts: BTreeSet::new(), roots: Vec::new(), placeholders: Vec::new() };
         for (path, mode) in PRIVATE {
             if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
-                plan.add(path.into(), Mount::Private(mode));
+                plan.add(path.into(), MountKind::Private(mode));
             }
         }
         for path in &policy.writable {
             let real = writable(path)?;
             plan.roots.push((path.clone(), real.clone()));
-            plan.add(real, Mount::Writable);
+            plan.add(real, MountKind::Writable);
         }
-        // Where names are looked up, which is often a link into `/run`.
-        let resolver = (policy.network == Network::Host).then(|| PathBuf::from("/etc/resolv.conf"));
+        // Often a symlink into `/run`.
+        let resolver = (policy.network == NetworkAccess::Host).then(|| PathBuf::from("/etc/resolv.conf"));
         for path in policy.read_only.iter().chain(&resolver).filter_map(|path| path.canonicalize().ok()) {
-            plan.add(path, Mount::ReadOnly);
+            plan.add(path, MountKind::ReadOnly);
         }
-        // What another run holds a place with is no secret, and goes when that run does: then there is nothing to mount upon.
+        // A placeholder of another run is no secret, and disappears with that run: then there is nothing to mount on.
         let is_there = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|metadata| !Placeholder::is_one(&metadata));
         for path in policy.masked.iter().filter_map(|path| path.canonicalize().ok()).filter(is_there) {
-            plan.add(path, Mount::Hidden);
+            plan.add(path, MountKind::Hidden);
         }
-        for path in ours.iter().filter_map(|path| path.canonicalize().ok()).chain(policy.protected.iter().cloned()) {
+        for path in programs.iter().filter_map(|path| path.canonicalize().ok()).chain(policy.protected.iter().cloned()) {
             plan.protect(&path, policy.overlay.as_ref())?;
         }
         if plan.mounts.len() > MOST_PATHS {
             return Err(SandboxError::policy(format!(
-                "it names {} paths, and {MOST_PATHS} is the most; name directories",
+                "it names {} paths, more than the {MOST_PATHS} that are supported; name directories",
                 plan.mounts.len()
             )));
         }
         Ok(plan)
     }
 
-    fn add(&mut self, path: PathBuf, mount: Mount) {
+    fn add(&mut self, path: PathBuf, mount: MountKind) {
         self.mounts.insert((path.components().count(), path, mount));
     }
 
@@ -88,10 +88,10 @@ impl Plan {
         self.roots.iter().map(|(_, real)| real.clone()).collect()
     }
 
-    /// What of the host is shared, and all that lies within, with how it is mounted; what lies deeper comes later.
-    pub(crate) fn shared(&self) -> impl Iterator<Item = (&Path, Mount)> {
+    /// Shared host paths and all mounts within them, deeper paths later.
+    pub(crate) fn shared(&self) -> impl Iterator<Item = (&Path, MountKind)> {
         let all = || self.mounts.iter().map(|(_, path, mount)| (path.as_path(), *mount));
-        let is_shared = |mount| matches!(mount, Mount::ReadOnly | Mount::Writable);
+        let is_shared = |mount| matches!(mount, MountKind::ReadOnly | MountKind::Writable);
         all().filter(move |(path, _)| all().any(|(root, mount)| is_shared(mount) && path.starts_with(root)))
     }
 
@@ -99,49 +99,49 @@ impl Plan {
         std::mem::take(&mut self.placeholders)
     }
 
-    /// The writable root that a path lies in, if nothing on the way there takes that away again.
-    fn governed(&self, path: &Path) -> Option<&Path> {
-        let deepest = self.mounts.iter().rev().find(|(_, root, mount)| *mount != Mount::Pinned && path.starts_with(root));
-        deepest.filter(|(_, _, mount)| *mount == Mount::Writable).map(|(_, root, _)| root.as_path())
+    /// The writable root that a path lies in, if no deeper mount makes it read-only.
+    fn writable_root(&self, path: &Path) -> Option<&Path> {
+        let deepest = self.mounts.iter().rev().find(|(_, root, mount)| *mount != MountKind::Pinned && path.starts_with(root));
+        deepest.filter(|(_, _, mount)| *mount == MountKind::Writable).map(|(_, root, _)| root.as_path())
     }
 
-    /// Links inside a writable root stay as they are, to be refused; those on the way to it are resolved.
+    /// Resolves symlinks on the way to a writable root; those inside it stay, to be refused.
     fn real(&self, path: &Path) -> PathBuf {
-        let inside = self.roots.iter().find_map(|(named, real)| Some(real.join(path.strip_prefix(named).ok()?)));
+        let inside = self.roots.iter().find_map(|(configured, real)| Some(real.join(path.strip_prefix(configured).ok()?)));
         inside.unwrap_or_else(|| resolve_above(path))
     }
 
     fn protect(&mut self, path: &Path, overlay: Option<&Overlay>) -> Result<(), SandboxError> {
         let path = self.real(path);
-        let Some(root) = self.governed(&path).map(Path::to_path_buf) else { return Ok(()) };
+        let Some(root) = self.writable_root(&path).map(Path::to_path_buf) else { return Ok(()) };
         if path == root {
             return Err(SandboxError::policy(format!("{} is both writable and protected; name it once", path.display())));
         }
         let target = reach(&root, &path)?;
         for above in target.ancestors().skip(1).take_while(|above| *above != root) {
-            self.add(above.to_path_buf(), Mount::Pinned);
+            self.add(above.to_path_buf(), MountKind::Pinned);
         }
         match fs::symlink_metadata(&target) {
-            Ok(metadata) if Placeholder::is_one(&metadata) => self.hold(&target, overlay),
+            Ok(metadata) if Placeholder::is_one(&metadata) => self.reserve(&target, overlay),
             Ok(_) => {
-                self.add(target, Mount::Protected);
+                self.add(target, MountKind::Protected);
                 Ok(())
             }
-            Err(_) => self.hold(&target, overlay),
+            Err(_) => self.reserve(&target, overlay),
         }
     }
 
-    /// Something must be there to mount upon. Where we may not make it, the command may not either.
-    fn hold(&mut self, target: &Path, overlay: Option<&Overlay>) -> Result<(), SandboxError> {
-        let above = overlay.map_or(Ok(false), |overlay| overlay.hold(target));
-        if above.map_err(|error| SandboxError::io("protect", target, error))? {
-            self.add(target.to_path_buf(), Mount::Protected);
+    /// Creates a mount point for a missing protected path. Where we may not create it, the command may not either.
+    fn reserve(&mut self, target: &Path, overlay: Option<&Overlay>) -> Result<(), SandboxError> {
+        let in_overlay = overlay.map_or(Ok(false), |overlay| overlay.reserve(target));
+        if in_overlay.map_err(|error| SandboxError::io("protect", target, error))? {
+            self.add(target.to_path_buf(), MountKind::Protected);
             return Ok(());
         }
-        match Placeholder::hold(target) {
+        match Placeholder::create(target) {
             Ok(placeholder) => {
                 self.placeholders.push(placeholder);
-                self.add(target.to_path_buf(), Mount::Protected);
+                self.add(target.to_path_buf(), MountKind::Protected);
                 Ok(())
             }
             Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => Ok(()),
@@ -149,7 +149,7 @@ impl Plan {
         }
     }
 
-    /// The arguments that mount it all.
+    /// Arguments of bubblewrap for all mounts.
     pub(crate) fn arguments(&self, size: u64) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"].map(Into::into).into();
         if rustix::process::geteuid().is_root() {
@@ -165,31 +165,31 @@ impl Plan {
     }
 }
 
-fn mount_arguments(path: &Path, mount: Mount, size: u64) -> Vec<OsString> {
+fn mount_arguments(path: &Path, mount: MountKind, size: u64) -> Vec<OsString> {
     let bind = |kind: &str| vec![kind.into(), path.into(), path.into()];
     match mount {
-        Mount::Private(mode) => {
+        MountKind::Private(mode) => {
             vec!["--perms".into(), mode.into(), "--size".into(), size.to_string().into(), "--tmpfs".into(), path.into()]
         }
-        Mount::ReadOnly | Mount::Protected => bind("--ro-bind"),
-        Mount::Writable | Mount::Pinned => bind("--bind"),
-        Mount::Hidden if path.is_dir() => {
+        MountKind::ReadOnly | MountKind::Protected => bind("--ro-bind"),
+        MountKind::Writable | MountKind::Pinned => bind("--bind"),
+        MountKind::Hidden if path.is_dir() => {
             vec!["--perms".into(), "0000".into(), "--tmpfs".into(), path.into(), "--remount-ro".into(), path.into()]
         }
-        // A device on a mount that knows no devices: it cannot even be opened.
-        Mount::Hidden => vec!["--ro-bind".into(), "/dev/null".into(), path.into()],
+        // A device file on a mount without devices cannot even be opened.
+        MountKind::Hidden => vec!["--ro-bind".into(), "/dev/null".into(), path.into()],
     }
 }
 
 fn writable(path: &Path) -> Result<PathBuf, SandboxError> {
     let real = path.canonicalize().map_err(|error| SandboxError::io("make writable", path, error))?;
     if NEVER_WRITABLE.iter().any(|never| real == Path::new(never)) {
-        return Err(SandboxError::policy(format!("{} must not be writable; name the directory that is worked in", real.display())));
+        return Err(SandboxError::policy(format!("{} must not be writable; name the workspace", real.display())));
     }
     Ok(real)
 }
 
-/// The path with the links above it resolved, as far as there is something; what is missing stays as it is.
+/// The path with the symlinks above it resolved, as far as it exists.
 fn resolve_above(path: &Path) -> PathBuf {
     let parent_of = |path: &Path| path.parent().map(Path::to_path_buf);
     let mut above = parent_of(path);
@@ -202,22 +202,21 @@ fn resolve_above(path: &Path) -> PathBuf {
     path.to_path_buf()
 }
 
-/// The path, or the first on the way to it that is missing or a file. A link could be replaced by anything, so there may be none.
+/// The path, or the first component of it that is missing or a file. Symlinks are refused: they could be replaced.
 fn reach(root: &Path, path: &Path) -> Result<PathBuf, SandboxError> {
     let mut reached = root.to_path_buf();
     for component in path.strip_prefix(root).into_iter().flat_map(Path::components) {
         if !matches!(component, Component::Normal(_)) {
-            return Err(SandboxError::policy(format!("the protected path {} is not a plain one", path.display())));
+            return Err(SandboxError::policy(format!("the protected path {} contains '.' or '..'", path.display())));
         }
         reached.push(component);
         match fs::symlink_metadata(&reached) {
             Ok(metadata) if metadata.is_symlink() => {
-                let what =
-                    format!("{} is protected and a link, which cannot be held; put what it points to in its place", reached.display());
+                let what = format!("{} is protected and a symlink, which cannot be enforced; name its target", reached.display());
                 return Err(SandboxError::policy(what));
             }
             Ok(metadata) if metadata.is_dir() && !Placeholder::is_one(&metadata) => {}
-            // What is missing, or a file where a directory would be: `.git` of a worktree is one.
+            // Missing, or a file in place of a directory, such as `.git` of a worktree.
             _ => break,
         }
     }

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, Mode, OFlags};
 
-/// Marks a directory as ours: no other program makes one of this mode. A run that was killed leaves it, the next removes it.
+/// Mode that identifies a placeholder: no other program creates such a directory. A killed run leaves it, the next removes it.
 const MODE: u32 = 0o1500;
 const ATTEMPTS: usize = 16;
 
-/// An empty directory where a protected name was missing, so that there is something to mount upon.
+/// An empty directory in place of a missing protected path, as a mount point.
 ///
-/// Several runs share one. The last to hold its lock removes it: removed earlier, it would take the mount of the others along.
+/// Several runs share one. The last to hold its lock removes it: removed earlier, it would end the mount of the others.
 #[derive(Debug)]
 pub(crate) struct Placeholder {
     path: PathBuf,
@@ -19,15 +19,20 @@ pub(crate) struct Placeholder {
 }
 
 impl Placeholder {
-    /// Whether `path` is one that another run has made, or has left behind.
+    /// Whether this is the placeholder of another run, possibly a killed one.
     pub(crate) fn is_one(metadata: &Metadata) -> bool {
         metadata.is_dir() && metadata.mode() & 0o7777 == MODE
     }
 
-    /// Makes one, or joins the one that is there.
-    pub(crate) fn hold(path: &Path) -> io::Result<Self> {
+    /// Creates the directory alone.
+    pub(crate) fn make_directory(path: &Path) -> io::Result<()> {
+        DirBuilder::new().mode(MODE).create(path)
+    }
+
+    /// Creates one, or shares the existing one.
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
         for _ in 0..ATTEMPTS {
-            match DirBuilder::new().mode(MODE).create(path) {
+            match Self::make_directory(path) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
                 _ => {}
             }
@@ -35,11 +40,11 @@ impl Placeholder {
                 return Ok(Self { path: path.to_owned(), lock });
             }
         }
-        Err(io::Error::other("it is made and removed by others all the time"))
+        Err(io::Error::other("other runs keep creating and removing it"))
     }
 }
 
-/// The shared lock, unless the directory went away while we waited for it.
+/// The shared lock, unless the directory was removed meanwhile.
 fn lock(path: &Path) -> io::Result<Option<File>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = match rustix::fs::open(path, flags, Mode::empty()) {
@@ -58,7 +63,7 @@ impl Drop for Placeholder {
         let alone = rustix::fs::flock(&self.lock, FlockOperation::NonBlockingLockExclusive).is_ok();
         let still_ours = self.lock.metadata().is_ok_and(|metadata| Self::is_one(&metadata));
         if alone && still_ours {
-            // It fails only where something was put inside meanwhile, which is then not ours to remove.
+            // It fails only if it is not empty any more, and then it stays.
             fs::remove_dir(&self.path).ok();
         }
     }
@@ -69,11 +74,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_holder_removes_it_and_nobody_earlier() {
+    fn placeholder_is_removed_by_its_last_holder() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(".git");
-        let first = Placeholder::hold(&path).unwrap();
-        let second = Placeholder::hold(&path).unwrap();
+        let first = Placeholder::create(&path).unwrap();
+        let second = Placeholder::create(&path).unwrap();
         drop(first);
         assert!(path.is_dir(), "another run still needs it");
         drop(second);
@@ -81,24 +86,24 @@ mod tests {
     }
 
     #[test]
-    fn one_left_behind_is_known_again() {
+    fn placeholder_of_a_killed_run_is_recognized() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(".git");
-        DirBuilder::new().mode(MODE).create(&path).unwrap();
+        Placeholder::make_directory(&path).unwrap();
         assert!(Placeholder::is_one(&fs::metadata(&path).unwrap()));
         assert!(!Placeholder::is_one(&fs::metadata(folder.path()).unwrap()));
-        drop(Placeholder::hold(&path).unwrap());
+        drop(Placeholder::create(&path).unwrap());
         assert!(!path.exists());
     }
 
     #[test]
-    fn what_was_put_inside_stays() {
+    fn placeholder_with_content_stays() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(".git");
-        let held = Placeholder::hold(&path).unwrap();
+        let placeholder = Placeholder::create(&path).unwrap();
         rustix::fs::chmod(&path, Mode::from_raw_mode(0o700)).unwrap();
-        fs::write(path.join("config"), "person").unwrap();
-        drop(held);
-        assert_eq!(fs::read_to_string(path.join("config")).unwrap(), "person");
+        fs::write(path.join("config"), "user").unwrap();
+        drop(placeholder);
+        assert_eq!(fs::read_to_string(path.join("config")).unwrap(), "user");
     }
 }

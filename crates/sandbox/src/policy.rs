@@ -1,92 +1,81 @@
 use std::path::{Path, PathBuf};
 
+use haft_contract::CommandLimits;
 use serde::{Deserialize, Serialize};
 
 use crate::error::SandboxError;
 use crate::overlay::Overlay;
 
-/// What a command may touch. Everything else of the file system it can read, and nothing of it write.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Policy {
+/// What a command may access. It can read the rest of the file system, and write nothing of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SandboxPolicy {
     /// Directories (or files) it may change. They must exist.
     pub writable: Vec<PathBuf>,
-    /// Paths it may read although they lie where the sandbox has its own: `/tmp`, `/var/tmp`, `/run`, `/dev/shm`.
+    /// Paths it may read inside folders that are private in the sandbox: `/tmp`, `/var/tmp`, `/run`, `/dev/shm`.
     pub read_only: Vec<PathBuf>,
-    /// Paths inside what is writable that it may not change, nor create where they are missing.
+    /// Paths inside writable ones that it may neither change nor create.
     pub protected: Vec<PathBuf>,
     /// Secrets: paths it may not even read.
     pub masked: Vec<PathBuf>,
-    /// What it may connect to.
-    pub network: Network,
-    /// How much it may use.
-    pub limits: Limits,
-    /// The standard input is a terminal that is to be the command's own; for a sandbox that can give one.
+    /// Network access.
+    pub network: NetworkAccess,
+    /// Resource limits.
+    pub limits: CommandLimits,
+    /// Standard input is a terminal, which becomes the controlling terminal of the command, if the backend supports it.
     pub terminal: bool,
-    /// Where its changes go, if what is writable is to stay as it is.
+    /// Where its file changes go, if the writable paths must stay unchanged.
     pub overlay: Option<Overlay>,
 }
 
-impl Policy {
-    /// For backends that cannot keep changes apart: a command that was to run so never runs on the real files instead.
+impl Default for SandboxPolicy {
+    /// No access beyond reading, with [`CommandLimits::STANDARD`].
+    fn default() -> Self {
+        Self {
+            writable: Vec::new(),
+            read_only: Vec::new(),
+            protected: Vec::new(),
+            masked: Vec::new(),
+            network: NetworkAccess::default(),
+            limits: CommandLimits::STANDARD,
+            terminal: false,
+            overlay: None,
+        }
+    }
+}
+
+impl SandboxPolicy {
+    /// Bytes of each private temporary directory.
+    pub(crate) fn tmp_size(&self) -> u64 {
+        self.limits.tmp_size.or(CommandLimits::STANDARD.tmp_size).unwrap_or_default()
+    }
+    /// For backends without overlays: a command with staged changes never runs on the real files instead.
     pub(crate) fn refuse_overlay(&self, backend: &'static str) -> Result<(), SandboxError> {
         if self.overlay.is_none() {
             return Ok(());
         }
         let remedy = "use bubblewrap, or run without an overlay (no dry run, exec.changes = \"direct\")";
-        Err(SandboxError::unsupported(backend, "it cannot keep what a command changes apart from the real files", remedy))
+        Err(SandboxError::unsupported(backend, "it has no overlay for staged changes", remedy))
     }
 }
 
-/// What a confined command may connect to. In no case does it reach a Unix socket.
+/// Network access of a confined command. It never includes Unix sockets.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum Network {
-    /// Nothing but itself.
+pub enum NetworkAccess {
+    /// Only itself.
     #[default]
     Off,
-    /// A proxy of ours, which it finds at `127.0.0.1:port`.
+    /// Our proxy, at `127.0.0.1:port`.
     Proxy {
-        /// Where the proxy listens on the host.
+        /// Socket of the proxy on the host.
         socket: PathBuf,
-        /// Where the command finds it.
+        /// Port inside the sandbox.
         port: u16,
     },
-    /// All that the host can reach.
+    /// Everything that the host can reach.
     Host,
 }
 
-/// How much a confined command may use; `None` means that the machine's own limits stay.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
-    /// Bytes of memory: of all processes together where there are control groups, of each elsewhere.
-    pub memory: Option<u64>,
-    /// Processes and threads at one time.
-    pub processes: Option<u64>,
-    /// Seconds of processor time of each process.
-    pub cpu_seconds: Option<u64>,
-    /// Bytes of one file that is written.
-    pub file_size: Option<u64>,
-    /// Descriptors of each process.
-    pub open_files: Option<u64>,
-    /// Bytes of each of the private temporary directories.
-    pub tmp_size: u64,
-}
-
-const GIB: u64 = 1 << 30;
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            memory: Some(4 * GIB),
-            processes: Some(1024),
-            cpu_seconds: Some(3600),
-            file_size: Some(8 * GIB),
-            open_files: Some(4096),
-            tmp_size: 2 * GIB,
-        }
-    }
-}
-
-/// Where people keep their keys: what `Policy::masked` should hold at least.
+/// Usual paths of credentials, for `SandboxPolicy::masked`.
 pub fn usual_secrets(home: &Path) -> Vec<PathBuf> {
     const AT_HOME: &[&str] = &[
         ".ssh",
@@ -110,8 +99,8 @@ pub fn usual_secrets(home: &Path) -> Vec<PathBuf> {
         ".config/google-chrome",
         ".config/chromium",
     ];
-    const OF_THE_MACHINE: &[&str] = &["/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssl/private"];
+    const SYSTEM: &[&str] = &["/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssl/private"];
     let mut paths: Vec<PathBuf> = AT_HOME.iter().map(|name| home.join(name)).collect();
-    paths.extend(OF_THE_MACHINE.iter().map(PathBuf::from));
+    paths.extend(SYSTEM.iter().map(PathBuf::from));
     paths
 }

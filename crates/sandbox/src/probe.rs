@@ -1,10 +1,9 @@
-//! Real attempts to break out of a sandbox, from inside it: what `doctor` shows, and what the tests build on.
-//!
-//! The attempts are made by the launcher itself, so nothing needs to be installed for them.
+//! Real escape attempts from inside a sandbox, for `doctor` and for the tests. The launcher makes them, so they need no other
+//! program.
 
 mod attempts;
 mod elf;
-mod stage;
+mod setup;
 mod system_calls;
 
 use std::io::{self, Read};
@@ -14,124 +13,123 @@ use std::time::{Duration, Instant};
 
 pub(crate) use attempts::attempt;
 
-use crate::command::Command;
+use crate::command::ProcessSpec;
 use crate::error::SandboxError;
 use crate::launcher::Launcher;
-use crate::policy::Policy;
-use crate::sandbox::{Sandbox, Wrapped};
-use stage::Stage;
+use crate::policy::SandboxPolicy;
+use crate::sandbox::{ConfinedCommand, Sandbox};
+use setup::ProbeSetup;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(2);
-/// Longer answers than this come from no attempt of ours.
-const LONGEST_ANSWER: u64 = 64 * 1024;
+/// No attempt prints more.
+const LONGEST_OUTPUT: u64 = 64 * 1024;
 
-/// Arguments of the launcher for which it does nothing, to see whether anything runs at all.
-pub(crate) const HARMLESS: [&str; 2] = [crate::launcher::PROBE, attempts::NOTHING];
+/// Arguments with which the launcher does nothing, to test whether it runs at all.
+pub(crate) const HARMLESS: [&str; 2] = [crate::launcher::step::PROBE, attempts::NOTHING];
 
-/// How an attempt ended.
+/// How an escape attempt ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// The sandbox held.
-    Held,
-    /// The attempt got through.
+pub enum ProbeOutcome {
+    /// The sandbox blocked it.
+    Blocked,
+    /// It succeeded.
     Escaped,
     /// It could not be made; the evidence says why.
     NotTried,
 }
 
-/// One attempt, and what came of it.
+/// One escape attempt and its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What was tried.
+    /// Name of the attempt.
     pub probe: String,
     /// How it ended.
-    pub outcome: Outcome,
-    /// What was seen: an error of the kernel, a signal, what was read.
+    pub outcome: ProbeOutcome,
+    /// The observation: an error of the kernel, a signal, the content read.
     pub evidence: String,
 }
 
 impl Finding {
-    fn new(probe: &str, outcome: Outcome, evidence: impl Into<String>) -> Self {
+    fn new(probe: &str, outcome: ProbeOutcome, evidence: impl Into<String>) -> Self {
         Self { probe: probe.to_owned(), outcome, evidence: evidence.into() }
     }
 
-    /// Whether the sandbox held.
-    pub fn held(&self) -> bool {
-        self.outcome == Outcome::Held
+    /// Whether the sandbox blocked the attempt.
+    pub fn is_blocked(&self) -> bool {
+        self.outcome == ProbeOutcome::Blocked
     }
 }
 
-/// Tries to break out of this sandbox in every way we know. Nothing is harmed if it works.
+/// Makes every known escape attempt in this sandbox. They do no harm if they succeed.
 ///
 /// # Errors
-/// Where the attempts cannot be prepared.
+/// The attempts cannot be prepared.
 pub fn run(sandbox: &dyn Sandbox, launcher: &Launcher) -> Result<Vec<Finding>, SandboxError> {
-    let stage = Stage::new(launcher)?;
-    let policy = stage.policy();
-    let mut findings = walls(sandbox, &stage, &policy)?;
+    let setup = ProbeSetup::new(launcher)?;
+    let policy = setup.policy();
+    let mut findings = confinement(sandbox, &setup, &policy)?;
     for limit in attempts::LIMITS {
-        findings.push(limited(sandbox, &stage, &policy, limit)?);
+        findings.push(limited(sandbox, &setup, &policy, limit)?);
     }
     Ok(findings)
 }
 
-fn walls(sandbox: &dyn Sandbox, stage: &Stage, policy: &Policy) -> Result<Vec<Finding>, SandboxError> {
-    let ended = end(sandbox.wrap(stage.command(attempts::WALLS), policy)?, stage)?;
-    let mut findings: Vec<Finding> = ended.stdout.lines().filter_map(parse).collect();
+fn confinement(sandbox: &dyn Sandbox, setup: &ProbeSetup, policy: &SandboxPolicy) -> Result<Vec<Finding>, SandboxError> {
+    let output = run_attempt(sandbox.wrap(setup.command(attempts::CONFINEMENT), policy)?, setup)?;
+    let mut findings: Vec<Finding> = output.stdout.lines().filter_map(parse).collect();
     if findings.is_empty() {
-        return Ok(vec![Finding::new("start", Outcome::NotTried, format!("{}: {}", ended.status, ended.stderr.trim()))]);
+        return Ok(vec![Finding::new("start", ProbeOutcome::NotTried, format!("{}: {}", output.status, output.stderr.trim()))]);
     }
-    findings.push(stage.seen_from_outside());
+    findings.push(setup.observe_host());
     Ok(findings)
 }
 
-/// An attempt that meets its limit is often killed, and then says nothing.
-fn limited(sandbox: &dyn Sandbox, stage: &Stage, policy: &Policy, limit: &str) -> Result<Finding, SandboxError> {
-    let ended = end(sandbox.wrap(stage.command(limit), policy)?, stage)?;
-    let said = ended.stdout.lines().find_map(parse);
-    let failed = crate::launcher::setup_failure(ended.status.code(), ended.stderr.as_bytes());
-    Ok(match (said, failed) {
+/// An attempt that exceeds its limit is often killed, and then prints nothing.
+fn limited(sandbox: &dyn Sandbox, setup: &ProbeSetup, policy: &SandboxPolicy, limit: &str) -> Result<Finding, SandboxError> {
+    let output = run_attempt(sandbox.wrap(setup.command(limit), policy)?, setup)?;
+    let reported = output.stdout.lines().find_map(parse);
+    let failed = crate::launcher::setup_failure(output.status.code(), output.stderr.as_bytes());
+    Ok(match (reported, failed) {
         (Some(finding), _) => finding,
-        (None, Some(message)) => Finding::new(limit, Outcome::NotTried, message),
-        (None, None) if ended.status.success() => Finding::new(limit, Outcome::NotTried, "it said nothing"),
-        (None, None) => Finding::new(limit, Outcome::Held, format!("ended by {}", ended.status)),
+        (None, Some(message)) => Finding::new(limit, ProbeOutcome::NotTried, message),
+        (None, None) if output.status.success() => Finding::new(limit, ProbeOutcome::NotTried, "no output"),
+        (None, None) => Finding::new(limit, ProbeOutcome::Blocked, format!("ended by {}", output.status)),
     })
 }
 
-/// A line as `attempts` prints it.
+/// Parses a line that `attempts` prints.
 fn parse(line: &str) -> Option<Finding> {
     let mut parts = line.splitn(3, '\t');
     let outcome = match parts.next()? {
-        "held" => Outcome::Held,
-        "escaped" => Outcome::Escaped,
-        "untried" => Outcome::NotTried,
+        "blocked" => ProbeOutcome::Blocked,
+        "escaped" => ProbeOutcome::Escaped,
         _ => return None,
     };
     Some(Finding::new(parts.next()?, outcome, parts.next()?))
 }
 
-struct Ended {
+struct ProbeOutput {
     status: ExitStatus,
     stdout: String,
     stderr: String,
 }
 
-fn end(wrapped: Wrapped, stage: &Stage) -> Result<Ended, SandboxError> {
-    let Wrapped { command, guard } = wrapped;
-    let ended = wait(&command).map_err(|error| SandboxError::io("probe the sandbox in", stage.folder(), error));
+fn run_attempt(confined: ConfinedCommand, setup: &ProbeSetup) -> Result<ProbeOutput, SandboxError> {
+    let ConfinedCommand { command, guard } = confined;
+    let output = wait(&command).map_err(|error| SandboxError::io("probe the sandbox in", setup.folder(), error));
     drop(guard);
-    ended
+    output
 }
 
-fn wait(command: &Command) -> io::Result<Ended> {
+fn wait(command: &ProcessSpec) -> io::Result<ProbeOutput> {
     let mut child = command.to_std().stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let status = wait_at_most(&mut child)?;
     let (mut stdout, mut stderr) = (String::new(), String::new());
-    // A process that was killed may have been in the middle of a letter.
-    child.stdout.take().map(|pipe| pipe.take(LONGEST_ANSWER).read_to_string(&mut stdout).ok());
-    child.stderr.take().map(|pipe| pipe.take(LONGEST_ANSWER).read_to_string(&mut stderr).ok());
-    Ok(Ended { status, stdout, stderr })
+    // The output of a killed process may end within a character.
+    child.stdout.take().map(|pipe| pipe.take(LONGEST_OUTPUT).read_to_string(&mut stdout).ok());
+    child.stderr.take().map(|pipe| pipe.take(LONGEST_OUTPUT).read_to_string(&mut stderr).ok());
+    Ok(ProbeOutput { status, stdout, stderr })
 }
 
 fn wait_at_most(child: &mut Child) -> io::Result<ExitStatus> {

@@ -1,83 +1,102 @@
 use std::io;
 use std::time::Duration;
 
-use crate::command::Command;
-use crate::container::Running;
-#[cfg(target_os = "linux")]
-use crate::ending;
+use crate::command::ProcessSpec;
+use crate::container::ContainerRun;
 use crate::error::SandboxError;
 #[cfg(target_os = "linux")]
 use crate::limits::Cgroup;
 use crate::placeholder::Placeholder;
-use crate::policy::Policy;
+use crate::policy::SandboxPolicy;
+#[cfg(target_os = "linux")]
+use crate::termination;
 
-/// Turns a command into one that runs confined.
-pub trait Sandbox: Send + Sync {
-    /// The name people know it by.
+/// A sandbox backend: turns a command into a confined command.
+pub trait Sandbox: std::fmt::Debug + Send + Sync {
+    /// Name of the backend, as configured.
     fn name(&self) -> &'static str;
 
-    /// The confined command, and what must be kept until it has ended.
-    fn wrap(&self, command: Command, policy: &Policy) -> Result<Wrapped, SandboxError>;
+    /// The confined command, and the guard to keep until it has ended.
+    fn wrap(&self, command: ProcessSpec, policy: &SandboxPolicy) -> Result<ConfinedCommand, SandboxError>;
 
-    /// Whether its programs are those of another root than the host's, so that the host's paths say nothing there.
+    /// Whether commands see another root file system than the host's, so that host paths do not apply.
     fn has_own_root(&self) -> bool {
         false
     }
 
-    /// Whether a command can have a terminal behind these walls.
-    fn gives_terminals(&self) -> bool {
+    /// Whether a command can have a controlling terminal.
+    fn supports_terminals(&self) -> bool {
         false
     }
 
-    /// What of this policy the backend cannot hold, in words; empty where it holds all.
-    fn gaps(&self, policy: &Policy) -> Vec<String> {
+    /// Parts of the policy that the backend does not enforce, for the user; empty if it enforces all.
+    fn gaps(&self, policy: &SandboxPolicy) -> Vec<String> {
         let _ = policy;
         Vec::new()
+    }
+}
+
+/// No sandbox: selected only by the user's configuration.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unconfined;
+
+impl Sandbox for Unconfined {
+    fn name(&self) -> &'static str {
+        "none"
+    }
+
+    fn wrap(&self, command: ProcessSpec, policy: &SandboxPolicy) -> Result<ConfinedCommand, SandboxError> {
+        policy.refuse_overlay(self.name())?;
+        Ok(ConfinedCommand { command, guard: SandboxGuard::default() })
+    }
+
+    fn gaps(&self, _policy: &SandboxPolicy) -> Vec<String> {
+        vec!["commands run without any confinement".to_owned()]
     }
 }
 
 /// A confined command.
 #[derive(Debug)]
 #[must_use = "the guard must live until the command has ended"]
-pub struct Wrapped {
-    /// What to spawn in place of the original. Its environment is complete: clear the inherited one.
-    pub command: Command,
-    /// To be dropped after the command was waited for.
-    pub guard: Guard,
+pub struct ConfinedCommand {
+    /// The command to spawn instead of the original. Its environment is complete: clear the inherited one.
+    pub command: ProcessSpec,
+    /// Drop it after the command was waited for.
+    pub guard: SandboxGuard,
 }
 
-/// What a run leaves on the host, and takes away again when this is dropped: keep it until the command was waited for.
+/// Owns what a run needs on the host, and removes it on drop: keep it until the command was waited for.
 ///
-/// Dropping it may take a moment: processes that are still dying hold their control group.
+/// Dropping it may take a moment: a control group can be removed only after its last process.
 #[derive(Debug, Default)]
 #[must_use = "it must live until the command has ended"]
-pub struct Guard {
-    // In the order in which they go: what is mounted upon a placeholder must be gone before it.
-    pub(crate) container: Option<Running>,
-    /// The spawned process has one child, the first of a namespace, beneath which all others are.
+pub struct SandboxGuard {
+    // In drop order: a mount on a placeholder must end before the placeholder.
+    pub(crate) container: Option<ContainerRun>,
+    /// The spawned process has one child, the init process of a PID namespace.
     #[cfg(target_os = "linux")]
     pub(crate) namespace: bool,
     #[cfg(target_os = "linux")]
     pub(crate) cgroup: Option<Cgroup>,
-    #[expect(dead_code, reason = "kept for their end")]
+    #[expect(dead_code, reason = "dropped with the guard")]
     pub(crate) placeholders: Vec<Placeholder>,
 }
 
-impl Guard {
-    pub(crate) fn of(container: Running) -> Self {
+impl SandboxGuard {
+    pub(crate) fn for_container(container: ContainerRun) -> Self {
         Self { container: Some(container), ..Self::default() }
     }
 
-    /// Asks everything in the run to end, given the process that was spawned, and kills what has not ended after the grace. That
-    /// process itself is still to be waited for. `false` where nothing but its group holds the run together: then that is to be
-    /// ended. Blocks as long as the grace at most.
+    /// Asks all processes of the run to end, given the spawned process, and kills those left after the grace period; blocks that
+    /// long at most. The caller still waits for the spawned process. `false` if the run has only a process group: the caller ends
+    /// that.
     ///
     /// # Errors
-    /// Where a process may not be signalled.
+    /// A process cannot be signalled.
     pub fn end(&self, process: u32, grace: Duration) -> io::Result<bool> {
         #[cfg(target_os = "linux")]
         if self.namespace {
-            return ending::end(process, grace).map(|()| true);
+            return termination::end(process, grace).map(|()| true);
         }
         if let Some(container) = &self.container {
             container.end();
@@ -87,22 +106,22 @@ impl Guard {
         Ok(false)
     }
 
-    /// Kills the run, given the process that was spawned, and waits until nothing is left of its namespace. That process itself
-    /// is still to be waited for by whoever spawned it.
+    /// Kills the run, given the spawned process, and waits until its PID namespace is empty. The caller still waits for the
+    /// spawned process.
     ///
     /// # Errors
-    /// Where the process may not be killed.
+    /// The process cannot be killed.
     pub fn kill(&self, process: u32) -> io::Result<()> {
         if let Some(container) = &self.container {
             container.end();
         }
         #[cfg(target_os = "linux")]
-        return ending::kill(process);
+        return termination::kill(process);
         #[cfg(not(target_os = "linux"))]
         return kill_alone(process);
     }
 
-    /// The most memory that the run had at a time, files that the kernel kept for it included; where that is counted.
+    /// Peak memory of the run, page cache included, where it is counted.
     pub fn peak_memory(&self) -> Option<u64> {
         #[cfg(target_os = "linux")]
         return self.cgroup.as_ref().and_then(Cgroup::peak_memory);
@@ -110,7 +129,7 @@ impl Guard {
         return None;
     }
 
-    /// The limits that the run has met so far, as far as the machine tells.
+    /// The limits that the run has exceeded so far, as far as the kernel counts it.
     pub fn exceeded(&self) -> Vec<&'static str> {
         #[cfg(target_os = "linux")]
         return self.cgroup.as_ref().map(Cgroup::exceeded).unwrap_or_default();
@@ -119,11 +138,11 @@ impl Guard {
     }
 }
 
-/// Without namespaces there is nothing that holds its children together.
+/// Without PID namespaces only the process itself can be killed.
 #[cfg(not(target_os = "linux"))]
 fn kill_alone(process: u32) -> io::Result<()> {
     use rustix::process::{Pid, Signal};
     let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
-    let pid = pid.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, format!("{process} is no number of a process")))?;
+    let pid = pid.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, format!("{process} is no valid PID")))?;
     rustix::process::kill_process(pid, Signal::KILL).map_err(io::Error::from)
 }

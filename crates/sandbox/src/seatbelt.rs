@@ -1,18 +1,18 @@
-//! Seatbelt: the sandbox of macOS, told by a profile what to allow.
+//! Seatbelt: the sandbox of macOS, configured by a profile.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::command::Command;
+use crate::command::ProcessSpec;
 use crate::error::SandboxError;
-use crate::policy::{Network, Policy};
-use crate::sandbox::{Guard, Sandbox, Wrapped};
+use crate::policy::{NetworkAccess, SandboxPolicy};
+use crate::sandbox::{ConfinedCommand, Sandbox, SandboxGuard};
 
 const NAME: &str = "seatbelt";
-/// The system's own: one found in the `PATH` could be anyone's.
+/// The program of the system; one in the `PATH` could be another.
 const PROGRAM: &str = "/usr/bin/sandbox-exec";
 
-/// What every program needs to start at all.
+/// What every program needs to start.
 const BASE: &str = "(version 1)
 (deny default)
 (allow process-exec process-fork)
@@ -35,7 +35,7 @@ pub struct Seatbelt {
 }
 
 impl Seatbelt {
-    /// Whether this is macOS.
+    /// Checks that this is macOS.
     ///
     /// # Errors
     /// `Unavailable` elsewhere.
@@ -52,24 +52,24 @@ impl Sandbox for Seatbelt {
         NAME
     }
 
-    fn wrap(&self, command: Command, policy: &Policy) -> Result<Wrapped, SandboxError> {
+    fn wrap(&self, command: ProcessSpec, policy: &SandboxPolicy) -> Result<ConfinedCommand, SandboxError> {
         policy.refuse_overlay(self.name())?;
         let mut arguments: Vec<OsString> = vec!["-p".into(), profile(policy)?.into(), "--".into(), command.program.into()];
         arguments.extend(command.arguments);
-        let command = Command { program: PROGRAM.into(), arguments, directory: command.directory, environment: command.environment };
-        Ok(Wrapped { command, guard: Guard::default() })
+        let command = ProcessSpec { program: PROGRAM.into(), arguments, directory: command.directory, environment: command.environment };
+        Ok(ConfinedCommand { command, guard: SandboxGuard::default() })
     }
 
-    fn gaps(&self, _policy: &Policy) -> Vec<String> {
+    fn gaps(&self, _policy: &SandboxPolicy) -> Vec<String> {
         ["the temporary directories are shared", "there are no limits on memory and processes"].map(str::to_owned).into()
     }
 }
 
-/// The profile as text. Later rules win over earlier ones, so what is forbidden comes last.
+/// The profile as text. Later rules override earlier ones, so denials come last.
 ///
 /// # Errors
-/// Where the policy names a proxy, or a path that cannot be written into a profile.
-pub fn profile(policy: &Policy) -> Result<String, SandboxError> {
+/// The policy names a proxy, or a path that cannot be written into a profile.
+pub fn profile(policy: &SandboxPolicy) -> Result<String, SandboxError> {
     let mut text = BASE.to_owned();
     for path in &policy.writable {
         rule(&mut text, "allow file-write*", path)?;
@@ -81,17 +81,17 @@ pub fn profile(policy: &Policy) -> Result<String, SandboxError> {
         rule(&mut text, "deny file-read* file-write*", path)?;
     }
     match &policy.network {
-        Network::Off => {}
-        Network::Host => text.push_str("(allow network* (remote ip))\n(allow network* (local ip))\n(allow system-socket)\n"),
-        Network::Proxy { .. } => {
-            let why = "a relay to the proxy needs a network of its own, which macOS does not give";
+        NetworkAccess::Off => {}
+        NetworkAccess::Host => text.push_str("(allow network* (remote ip))\n(allow network* (local ip))\n(allow system-socket)\n"),
+        NetworkAccess::Proxy { .. } => {
+            let why = "a relay to the proxy needs a network namespace, which macOS does not have";
             return Err(SandboxError::unsupported(NAME, why, "set the network to 'off', or use a container"));
         }
     }
     Ok(text)
 }
 
-/// The path itself and all beneath it, under its real name: profiles know no links, and `/tmp` is one.
+/// Adds a rule for a path and all beneath it, by its real path: profiles do not follow symlinks, and `/tmp` is one.
 fn rule(text: &mut String, what: &str, path: &Path) -> Result<(), SandboxError> {
     let real: PathBuf = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let name = real.to_str().filter(|name| !name.chars().any(char::is_control));
@@ -107,12 +107,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_profile_of_a_policy() {
-        let policy = Policy {
+    fn profile_follows_from_the_policy() {
+        let policy = SandboxPolicy {
             writable: vec!["/Users/a/work".into()],
             protected: vec!["/Users/a/work/.git/hooks".into()],
             masked: vec!["/Users/a/.ssh".into(), "/Users/a/odd \"name\\".into()],
-            ..Policy::default()
+            ..SandboxPolicy::default()
         };
         let rules = "(allow file-write* (subpath \"/Users/a/work\"))
 (deny file-write* (subpath \"/Users/a/work/.git/hooks\"))
@@ -123,24 +123,24 @@ mod tests {
     }
 
     #[test]
-    fn the_network_is_closed_until_it_is_opened() {
-        let text = |network| profile(&Policy { network, ..Policy::default() });
-        assert!(!text(Network::Off).unwrap().contains("network"));
-        assert!(text(Network::Host).unwrap().ends_with("(allow network* (local ip))\n(allow system-socket)\n"));
-        assert!(matches!(text(Network::Proxy { socket: "/s".into(), port: 1 }), Err(SandboxError::Unsupported { .. })));
+    fn network_access_is_denied_by_default() {
+        let text = |network| profile(&SandboxPolicy { network, ..SandboxPolicy::default() });
+        assert!(!text(NetworkAccess::Off).unwrap().contains("network"));
+        assert!(text(NetworkAccess::Host).unwrap().ends_with("(allow network* (local ip))\n(allow system-socket)\n"));
+        assert!(matches!(text(NetworkAccess::Proxy { socket: "/s".into(), port: 1 }), Err(SandboxError::Unsupported { .. })));
     }
 
     #[test]
-    fn a_path_cannot_end_a_rule() {
-        let policy = Policy { writable: vec!["/a\n(allow default)".into()], ..Policy::default() };
+    fn path_cannot_end_a_rule() {
+        let policy = SandboxPolicy { writable: vec!["/a\n(allow default)".into()], ..SandboxPolicy::default() };
         assert!(matches!(profile(&policy), Err(SandboxError::Policy { .. })));
     }
 
     #[test]
-    fn wraps_the_command_behind_the_profile() {
-        let command = Command::new("/bin/echo", "/w").argument("a b").variable("LANG", "C");
-        let wrapped = Seatbelt { _detected: () }.wrap(command, &Policy::default()).unwrap();
-        let expected = Command::new(PROGRAM, "/w").arguments(["-p", BASE, "--", "/bin/echo", "a b"]).variable("LANG", "C");
+    fn command_is_wrapped_with_the_profile() {
+        let command = ProcessSpec::new("/bin/echo", "/w").argument("a b").variable("LANG", "C");
+        let wrapped = Seatbelt { _detected: () }.wrap(command, &SandboxPolicy::default()).unwrap();
+        let expected = ProcessSpec::new(PROGRAM, "/w").arguments(["-p", BASE, "--", "/bin/echo", "a b"]).variable("LANG", "C");
         assert_eq!(wrapped.command, expected);
     }
 }

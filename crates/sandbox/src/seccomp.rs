@@ -1,7 +1,7 @@
-//! The filter on system calls: beneath the namespaces, so that a flaw of one wall is not a way out.
+//! The system call filter: a second layer beneath the namespaces, so that a flaw in one is no escape.
 //!
-//! Unix sockets are refused altogether, since the sandbox sees the host's file system and with it every socket that has a
-//! name there. `socketpair` stays: both of its ends are inside.
+//! Unix sockets are refused, because the sandbox sees the host's file system and with it every socket that has a path there.
+//! `socketpair` is allowed: both of its ends are inside.
 
 mod profile;
 
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use profile::profile;
 
-/// Calls with their names, which engines of containers want to be told.
+/// System calls with their names, which the profiles of container engines need.
 macro_rules! calls {
     ($($name:ident),* $(,)?) => { &[$((stringify!($name), libc::$name)),*] };
 }
@@ -24,15 +24,15 @@ macro_rules! calls {
 pub(crate) enum Sockets {
     /// None but pairs.
     None,
-    /// TCP: where a namespace leaves nothing to reach but the sandbox itself.
+    /// TCP: for a network namespace, where only the sandbox itself can be reached.
     Tcp,
     /// TCP and UDP.
     TcpAndUdp,
-    /// TCP and Unix sockets: for our own relay alone.
+    /// TCP and Unix sockets: for the relay only.
     Relay,
 }
 
-/// Refused whatever their arguments are.
+/// Refused with any arguments.
 const REFUSED: &[(&str, i64)] = calls![
     SYS_ptrace,
     SYS_process_vm_readv,
@@ -91,7 +91,7 @@ const REFUSED_OF_THE_MACHINE: &[(&str, i64)] = calls![SYS_iopl, SYS_ioperm, SYS_
 #[cfg(not(target_arch = "x86_64"))]
 const REFUSED_OF_THE_MACHINE: &[(&str, i64)] = &[];
 
-/// A new namespace of any kind would give back the rights that were taken.
+/// A new namespace of any kind would restore dropped privileges.
 const NAMESPACES: &[i32] = &[
     libc::CLONE_NEWNS,
     libc::CLONE_NEWCGROUP,
@@ -101,19 +101,19 @@ const NAMESPACES: &[i32] = &[
     libc::CLONE_NEWPID,
     libc::CLONE_NEWNET,
 ];
-/// Both type into a terminal as if the person did.
+/// Both inject input into a terminal as if the user typed it.
 const TERMINAL_REQUESTS: &[u64] = &[libc::TIOCSTI, 0x541c];
 
-/// Installs the filter for this process and all that it starts.
+/// Installs the filter for this process and its children.
 ///
 /// # Errors
-/// Says which part the kernel or the compiler of filters refused.
+/// The filter cannot be compiled or installed.
 pub(crate) fn install(sockets: Sockets) -> Result<(), String> {
-    let program = program(sockets).map_err(|error| format!("cannot build the filter on system calls: {error}"))?;
-    seccompiler::apply_filter(&program).map_err(|error| format!("cannot install the filter on system calls: {error}"))
+    let program = program(sockets).map_err(|error| format!("cannot compile the system call filter: {error}"))?;
+    seccompiler::apply_filter(&program).map_err(|error| format!("cannot install the system call filter: {error}"))
 }
 
-/// One program, since each costs time at every call. A compiled filter knows one answer only: the others come before it.
+/// One program, because each costs time at every call. A compiled filter has one action only: the others are in the prologue.
 fn program(sockets: Sockets) -> Result<BpfProgram, BackendError> {
     let machine = std::env::consts::ARCH.try_into()?;
     let answer = SeccompAction::Errno(libc::EPERM.unsigned_abs());
@@ -121,10 +121,10 @@ fn program(sockets: Sockets) -> Result<BpfProgram, BackendError> {
     Ok(prologue().into_iter().chain(refused).collect())
 }
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+type SeccompRules = BTreeMap<i64, Vec<SeccompRule>>;
 
-fn refused(sockets: Sockets) -> Result<Rules, BackendError> {
-    let mut rules: Rules = REFUSED.iter().chain(REFUSED_OF_THE_MACHINE).map(|(_, call)| (*call, Vec::new())).collect();
+fn refused(sockets: Sockets) -> Result<SeccompRules, BackendError> {
+    let mut rules: SeccompRules = REFUSED.iter().chain(REFUSED_OF_THE_MACHINE).map(|(_, call)| (*call, Vec::new())).collect();
     let new_namespace = NAMESPACES.iter().map(|flag| {
         let flag = u64::from(flag.unsigned_abs());
         SeccompRule::new(vec![condition(0, SeccompCmpOp::MaskedEq(flag), flag)?])
@@ -132,12 +132,12 @@ fn refused(sockets: Sockets) -> Result<Rules, BackendError> {
     rules.insert(libc::SYS_clone, new_namespace.collect::<Result<_, _>>()?);
     let typing = TERMINAL_REQUESTS.iter().map(|request| SeccompRule::new(vec![condition(1, SeccompCmpOp::Eq, *request)?]));
     rules.insert(libc::SYS_ioctl, typing.collect::<Result<_, _>>()?);
-    rules.insert(libc::SYS_socket, unwanted(sockets)?);
+    rules.insert(libc::SYS_socket, socket_rules(sockets)?);
     Ok(rules)
 }
 
-/// The rules match what is refused, so they say it the other way round: no allowed family, or type, or protocol.
-fn unwanted(sockets: Sockets) -> Result<Vec<SeccompRule>, BackendError> {
+/// The rules match refused calls: no allowed family, or type, or protocol.
+fn socket_rules(sockets: Sockets) -> Result<Vec<SeccompRule>, BackendError> {
     let (families, types, protocols): (&[i32], &[i32], &[i32]) = match sockets {
         Sockets::None => return Ok(Vec::new()),
         Sockets::Tcp => (&[libc::AF_INET, libc::AF_INET6], &[libc::SOCK_STREAM], &[0, libc::IPPROTO_TCP]),
@@ -159,16 +159,16 @@ fn none_of(argument: u8, values: &[i32]) -> Result<SeccompRule, BackendError> {
     SeccompRule::new(conditions.collect::<Result<_, _>>()?)
 }
 
-/// The kernel takes these arguments as 32 bits, so the filter must not look at more.
+/// The kernel reads these arguments as 32 bits, so the filter must not compare more.
 fn condition(argument: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompCondition, BackendError> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
 }
 
-/// What the compiler of filters cannot say.
+/// What the filter compiler cannot express.
 ///
-/// The calls of x32 come under the name of x86-64, with a bit set in their number: the process is killed. (Other foreign
-/// tables, such as i386, have a name of their own, for which every compiled filter kills.) The arguments of `clone3` lie in
-/// memory, where no filter sees them: it is said not to exist, and C libraries fall back to `clone`.
+/// x32 calls have the architecture of x86-64, with a bit set in their number: the process is killed. (Other foreign tables, such
+/// as i386, have an architecture of their own, for which every compiled filter kills.) The arguments of `clone3` are in memory,
+/// where no filter sees them: it returns `ENOSYS`, and C libraries fall back to `clone`.
 fn prologue() -> Vec<sock_filter> {
     const LOAD_NUMBER: u16 = 0x20;
     const SKIP_UNLESS_EQUAL: u16 = 0x15;
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_of_sockets_has_a_filter_the_kernel_can_take() {
+    fn filter_of_every_socket_kind_fits_the_kernel() {
         for sockets in [Sockets::None, Sockets::Tcp, Sockets::TcpAndUdp, Sockets::Relay] {
             let length = program(sockets).unwrap().len();
             assert!((100..4096).contains(&length), "{sockets:?}: {length}");

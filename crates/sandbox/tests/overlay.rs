@@ -1,6 +1,6 @@
-//! Commands on an overlay: what they change is kept apart, and the walls hold there as everywhere.
+//! Commands on an overlay: their changes are staged, and the sandbox policy is enforced there as well.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot continue has failed")]
 
 mod support;
 
@@ -9,24 +9,24 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use haft_sandbox::{Container, Layer, Overlay, Policy, Sandbox, SandboxError, Unconfined};
-use support::{Place, Ran, bubblewrap, run};
+use haft_sandbox::{Container, Overlay, OverlayLayer, Sandbox, SandboxError, SandboxPolicy, Unconfined};
+use support::{RunOutput, TestWorkspace, bubblewrap, run};
 
 /// A policy whose changes go to a folder beside the workspace.
-fn apart(place: &Place, name: &str) -> Policy {
-    let folder = place.folder.path().join(name);
+fn staged(ws: &TestWorkspace, name: &str) -> SandboxPolicy {
+    let folder = ws.folder.path().join(name);
     fs::create_dir(&folder).unwrap();
-    let overlay = Overlay::prepare(&folder, std::slice::from_ref(&place.workspace)).unwrap();
-    Policy { overlay: Some(overlay), ..place.policy() }
+    let overlay = Overlay::prepare(&folder, std::slice::from_ref(&ws.workspace)).unwrap();
+    SandboxPolicy { overlay: Some(overlay), ..ws.policy() }
 }
 
-fn upper(policy: &Policy) -> PathBuf {
+fn upper(policy: &SandboxPolicy) -> PathBuf {
     policy.overlay.as_ref().unwrap().layers()[0].upper.clone()
 }
 
-/// Everything of a tree that could be seen to change.
+/// Content and metadata of a tree.
 fn tree(root: &Path) -> BTreeMap<PathBuf, (u32, i64, i64, Vec<u8>)> {
-    let mut found = BTreeMap::new();
+    let mut tree = BTreeMap::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
         for path in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).chain([folder.clone()]) {
@@ -36,114 +36,113 @@ fn tree(root: &Path) -> BTreeMap<PathBuf, (u32, i64, i64, Vec<u8>)> {
                 continue;
             }
             let content = if metadata.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
-            found.insert(path, (metadata.mode(), metadata.mtime(), metadata.mtime_nsec(), content));
+            tree.insert(path, (metadata.mode(), metadata.mtime(), metadata.mtime_nsec(), content));
         }
     }
-    found
+    tree
 }
 
 #[test]
-fn what_a_command_changes_is_kept_apart_and_the_workspace_is_as_it_was() {
-    let place = Place::new();
-    fs::create_dir(place.workspace.join("old")).unwrap();
-    fs::write(place.workspace.join("old/file"), "old").unwrap();
-    let before = tree(&place.workspace);
-    let policy = apart(&place, "apart");
+fn changes_are_staged_and_the_workspace_stays_unchanged() {
+    let ws = TestWorkspace::new();
+    fs::create_dir(ws.workspace.join("old")).unwrap();
+    fs::write(ws.workspace.join("old/file"), "old").unwrap();
+    let before = tree(&ws.workspace);
+    let policy = staged(&ws, "changes");
     let script = "echo new >new; rm -r old; mkdir old; echo x >old/other; ln -s new link; chmod 700 .git; cat new old/other; ls";
-    let ran = run(&bubblewrap(), place.shell(script), &policy);
+    let ran = run(&bubblewrap(), ws.shell(script), &policy);
     let stdout = "new\nx\ndeep\nkeys\nlink\nnew\nold\nsettings\n".to_owned();
-    assert_eq!(ran, Ran { code: Some(0), stdout, stderr: String::new() });
-    assert_eq!(tree(&place.workspace), before);
+    assert_eq!(ran, RunOutput { code: Some(0), stdout, stderr: String::new() });
+    assert_eq!(tree(&ws.workspace), before);
     let upper = upper(&policy);
     assert_eq!(fs::read_to_string(upper.join("new")).unwrap(), "new\n");
     assert_eq!(fs::read_to_string(upper.join("old/other")).unwrap(), "x\n");
     assert_eq!(fs::read_link(upper.join("link")).unwrap(), Path::new("new"));
-    assert!(!upper.join("old/file").exists(), "the directory is another one, that hides what was there");
-    assert!(Layer::is_placeholder(&fs::metadata(upper.join(".haft")).unwrap()));
+    assert!(!upper.join("old/file").exists(), "the new directory is opaque");
+    assert!(OverlayLayer::is_placeholder(&fs::metadata(upper.join(".haft")).unwrap()));
 }
 
 #[test]
-fn a_file_that_is_gone_is_a_mark() {
-    let place = Place::new();
-    fs::write(place.workspace.join("file"), "x").unwrap();
-    let policy = apart(&place, "apart");
-    run(&bubblewrap(), place.shell("rm file"), &policy);
-    let mark = fs::symlink_metadata(upper(&policy).join("file")).unwrap();
-    assert_eq!((mark.file_type().is_char_device(), mark.rdev()), (true, 0));
-    assert_eq!(fs::read_to_string(place.workspace.join("file")).unwrap(), "x");
+fn deleted_file_is_a_whiteout() {
+    let ws = TestWorkspace::new();
+    fs::write(ws.workspace.join("file"), "x").unwrap();
+    let policy = staged(&ws, "changes");
+    run(&bubblewrap(), ws.shell("rm file"), &policy);
+    let whiteout = fs::symlink_metadata(upper(&policy).join("file")).unwrap();
+    assert_eq!((whiteout.file_type().is_char_device(), whiteout.rdev()), (true, 0));
+    assert_eq!(fs::read_to_string(ws.workspace.join("file")).unwrap(), "x");
 }
 
 #[test]
-fn the_walls_hold_above_it() {
-    let place = Place::new();
-    let before = tree(&place.workspace);
+fn policy_is_enforced_on_the_overlay() {
+    let ws = TestWorkspace::new();
+    let before = tree(&ws.workspace);
     for (number, (name, script)) in [
-        ("a protected file", "(echo x >settings) 2>/dev/null; rm -f settings 2>/dev/null; mv settings s 2>/dev/null; grep -vx mine settings; echo held"),
-        ("a protected directory", "(echo x >.git/hooks/pre-commit) 2>/dev/null && echo written; mv .git g 2>/dev/null && echo moved; echo held"),
-        ("a protected name that is missing", "mkdir .haft 2>/dev/null && echo made; (echo x >.haft/config) 2>/dev/null && echo written; rmdir .haft 2>/dev/null && echo removed; mkdir -p deep/er/missing 2>/dev/null && echo made; echo held"),
-        ("a secret", "cat .env keys/id 2>/dev/null; mv keys k 2>/dev/null; cat k/id 2>/dev/null; cp .env e 2>/dev/null && cat e; echo held"),
-        ("the layers themselves", "(echo x >\"$OUT\"/../apart3/0/upper/x) 2>/dev/null && echo written; (echo x >\"$OUT\"/x) 2>/dev/null && echo written; echo held"),
-        ("a mount", "mount -t tmpfs x /tmp 2>/dev/null && echo mounted; umount . 2>/dev/null && echo unmounted; grep -E '^Cap(Prm|Eff|Bnd|Amb):' /proc/self/status | grep -qv 0000000000000000 && echo some; echo held"),
+        ("a protected file", "(echo x >settings) 2>/dev/null; rm -f settings 2>/dev/null; mv settings s 2>/dev/null; grep -vx mine settings; echo blocked"),
+        ("a protected directory", "(echo x >.git/hooks/pre-commit) 2>/dev/null && echo written; mv .git g 2>/dev/null && echo moved; echo blocked"),
+        ("a protected name that is missing", "mkdir .haft 2>/dev/null && echo made; (echo x >.haft/config) 2>/dev/null && echo written; rmdir .haft 2>/dev/null && echo removed; mkdir -p deep/er/missing 2>/dev/null && echo made; echo blocked"),
+        ("a secret", "cat .env keys/id 2>/dev/null; mv keys k 2>/dev/null; cat k/id 2>/dev/null; cp .env e 2>/dev/null && cat e; echo blocked"),
+        ("the layers themselves", "(echo x >\"$OUT\"/../changes3/0/upper/x) 2>/dev/null && echo written; (echo x >\"$OUT\"/x) 2>/dev/null && echo written; echo blocked"),
+        ("a mount", "mount -t tmpfs x /tmp 2>/dev/null && echo mounted; umount . 2>/dev/null && echo unmounted; grep -E '^Cap(Prm|Eff|Bnd|Amb):' /proc/self/status | grep -qv 0000000000000000 && echo some; echo blocked"),
     ]
     .iter()
     .enumerate()
     {
-        let policy = apart(&place, &format!("apart{number}"));
-        let ran = run(&bubblewrap(), place.shell(script), &policy);
-        assert_eq!((ran.stdout.as_str(), ran.code), ("held\n", Some(0)), "{name}: {}", ran.stderr);
-        assert_eq!(tree(&place.workspace), before, "{name}");
+        let policy = staged(&ws, &format!("changes{number}"));
+        let ran = run(&bubblewrap(), ws.shell(script), &policy);
+        assert_eq!((ran.stdout.as_str(), ran.code), ("blocked\n", Some(0)), "{name}: {}", ran.stderr);
+        assert_eq!(tree(&ws.workspace), before, "{name}");
     }
 }
 
 #[test]
-fn several_roots_have_a_layer_each_and_names_may_hold_anything() {
-    let place = Place::new();
-    let (odd, inner) = (place.folder.path().join("a,b:c\\d e"), place.workspace.join("inner"));
+fn several_roots_have_a_layer_each_whatever_their_names() {
+    let ws = TestWorkspace::new();
+    let (odd, inner) = (ws.folder.path().join("a,b:c\\d e"), ws.workspace.join("inner"));
     fs::create_dir(&odd).unwrap();
     fs::create_dir(&inner).unwrap();
-    fs::write(place.workspace.join("settings2"), "x").unwrap();
-    fs::create_dir(place.folder.path().join("apart")).unwrap();
-    let roots = vec![inner.clone(), place.workspace.clone(), odd.canonicalize().unwrap()];
-    let overlay = Overlay::prepare(&place.folder.path().join("apart"), &roots).unwrap();
-    let policy = Policy { writable: roots, overlay: Some(overlay.clone()), ..place.policy() };
+    fs::write(ws.workspace.join("settings2"), "x").unwrap();
+    fs::create_dir(ws.folder.path().join("changes")).unwrap();
+    let roots = vec![inner.clone(), ws.workspace.clone(), odd.canonicalize().unwrap()];
+    let overlay = Overlay::prepare(&ws.folder.path().join("changes"), &roots).unwrap();
+    let policy = SandboxPolicy { writable: roots, overlay: Some(overlay.clone()), ..ws.policy() };
     let script = format!("rm settings2; echo 1 >one; echo 2 >inner/two; echo 3 >'{}/three'; cat one inner/two", odd.display());
-    let ran = run(&bubblewrap(), place.shell(&script), &policy);
+    let ran = run(&bubblewrap(), ws.shell(&script), &policy);
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("1\n2\n", ""));
-    let found = |root: &Path, name: &str| overlay.layers().iter().any(|layer| layer.lower == *root && layer.upper.join(name).exists());
-    assert!(found(&place.workspace, "one") && found(&inner, "two") && found(&odd.canonicalize().unwrap(), "three"));
-    assert!(!place.workspace.join("one").exists() && !inner.join("two").exists() && !odd.join("three").exists());
-    overlay.settle();
-    assert!(!place.folder.path().join("apart/0/work").exists(), "what only the kernel needs goes");
+    let staged = |root: &Path, name: &str| overlay.layers().iter().any(|layer| layer.lower == *root && layer.upper.join(name).exists());
+    assert!(staged(&ws.workspace, "one") && staged(&inner, "two") && staged(&odd.canonicalize().unwrap(), "three"));
+    assert!(!ws.workspace.join("one").exists() && !inner.join("two").exists() && !odd.join("three").exists());
+    overlay.remove_work_folders();
+    assert!(!ws.folder.path().join("changes/0/work").exists(), "the work folder is removed");
 }
 
 /// It never runs on the real files instead.
 #[test]
-fn without_an_overlay_nothing_runs() {
-    let place = Place::new();
-    let policy = apart(&place, "apart");
-    fs::remove_dir(place.folder.path().join("apart/0/work")).unwrap();
-    let ran = run(&bubblewrap(), place.shell("echo ran >ran"), &policy);
+fn command_does_not_run_without_its_overlay() {
+    let ws = TestWorkspace::new();
+    let policy = staged(&ws, "changes");
+    fs::remove_dir(ws.folder.path().join("changes/0/work")).unwrap();
+    let ran = run(&bubblewrap(), ws.shell("echo ran >ran"), &policy);
     assert!(ran.setup_failure().unwrap().contains("for an overlay"), "{ran:?}");
-    assert!(!place.workspace.join("ran").exists());
-    let container = Container::new("podman", haft_sandbox::Image::Named("tools".into()), support::launcher());
-    for (name, refused) in
-        [("none", Unconfined.wrap(place.shell("true"), &policy)), ("container", container.wrap(place.shell("true"), &policy))]
+    assert!(!ws.workspace.join("ran").exists());
+    let container = Container::new("podman", haft_sandbox::ContainerImage::Named("tools".into()), support::launcher());
+    for (name, refused) in [("none", Unconfined.wrap(ws.shell("true"), &policy)), ("container", container.wrap(ws.shell("true"), &policy))]
     {
         assert!(matches!(refused, Err(SandboxError::Unsupported { backend, .. }) if backend == name), "{name}");
     }
 }
 
 #[test]
-fn nothing_is_left_mounted() {
-    let place = Place::new();
-    let policy = apart(&place, "apart");
-    run(&bubblewrap(), place.shell("echo x >x"), &policy);
+fn overlay_mounts_end_with_the_run() {
+    let ws = TestWorkspace::new();
+    let policy = staged(&ws, "changes");
+    run(&bubblewrap(), ws.shell("echo x >x"), &policy);
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
-    assert!(!mounts.contains(&*place.workspace.to_string_lossy()), "{mounts}");
+    assert!(!mounts.contains(&*ws.workspace.to_string_lossy()), "{mounts}");
 }
 
-/// All of the above once more, by someone who has no rights at all.
+/// All of the above once more, without root privileges.
 #[test]
-fn the_same_as_an_ordinary_person() {
-    support::again_as_an_ordinary_person();
+fn tests_pass_as_an_unprivileged_user() {
+    support::rerun_as_unprivileged_user();
 }

@@ -1,11 +1,11 @@
-//! The attempts of `doctor`, with a sandbox and without: they must fail in the one and succeed in the other.
+//! The escape attempts of `doctor`: blocked with a sandbox, successful without.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot continue has failed")]
 
 mod support;
 
 use haft_sandbox::Unconfined;
-use haft_sandbox::probe::{self, Outcome};
+use haft_sandbox::probe::{self, ProbeOutcome};
 use support::{bubblewrap, launcher};
 
 const PROBES: &str = "write_workspace write_outside write_system write_kernel write_protected rename_protected create_protected \
@@ -15,20 +15,20 @@ const PROBES: &str = "write_workspace write_outside write_system write_kernel wr
     open_by_handle_at type_into_terminal socket_unix socket_netlink socket_packet socket_algorithm socket_vsock socket_raw socket_ping \
     socket_udp socket_sctp x32_getpid i386_getpid seen_from_outside memory processes open_files file_size tmp_size";
 
-/// What even an ordinary person can do on any machine, so that the attempts are known to be real.
+/// Attempts that succeed for any user without a sandbox, which proves that they are real.
 const OPEN_TO_ALL: &str = "write_outside write_protected rename_protected create_protected read_secret connect_out unix_socket \
     see_processes keep_privileges ptrace process_vm_readv pidfd_getfd io_uring_enter setns clone3 type_into_terminal socket_unix \
     socket_netlink socket_udp seen_from_outside memory processes open_files file_size tmp_size";
 
 /// C01 to C09, as the sandbox sees them.
 #[test]
-fn bubblewrap_holds_against_all_of_them() {
+fn bubblewrap_blocks_every_attempt() {
     let findings = probe::run(&bubblewrap(), &launcher()).unwrap();
     let names: Vec<_> = findings.iter().map(|finding| finding.probe.as_str()).collect();
     assert_eq!(names, PROBES.split_whitespace().collect::<Vec<_>>());
-    let broken: Vec<_> = findings.iter().filter(|finding| !finding.held()).collect();
-    assert!(broken.is_empty(), "{broken:#?}");
-    // The filter itself must have answered, and not a kernel that happens to lack something.
+    let escaped: Vec<_> = findings.iter().filter(|finding| !finding.is_blocked()).collect();
+    assert!(escaped.is_empty(), "{escaped:#?}");
+    // The filter itself must have refused, and not a kernel that lacks the call.
     let calls = findings.iter().skip_while(|finding| finding.probe != "ptrace").take_while(|finding| finding.probe != "seen_from_outside");
     for finding in calls {
         let expected = match finding.probe.as_str() {
@@ -41,14 +41,14 @@ fn bubblewrap_holds_against_all_of_them() {
 }
 
 #[test]
-fn without_a_sandbox_the_attempts_succeed() {
+fn attempts_succeed_without_a_sandbox() {
     let findings = probe::run(&Unconfined, &launcher()).unwrap();
-    let escaped = |name: &str| findings.iter().any(|finding| finding.probe == name && finding.outcome == Outcome::Escaped);
-    let held: Vec<_> = OPEN_TO_ALL.split_whitespace().filter(|name| !escaped(name)).collect();
-    assert!(held.is_empty(), "{held:?} in {findings:#?}");
+    let escaped = |name: &str| findings.iter().any(|finding| finding.probe == name && finding.outcome == ProbeOutcome::Escaped);
+    let blocked: Vec<_> = OPEN_TO_ALL.split_whitespace().filter(|name| !escaped(name)).collect();
+    assert!(blocked.is_empty(), "{blocked:?} in {findings:#?}");
 }
 
 #[test]
-fn the_same_as_an_ordinary_person() {
-    support::again_as_an_ordinary_person();
+fn tests_pass_as_an_unprivileged_user() {
+    support::rerun_as_unprivileged_user();
 }

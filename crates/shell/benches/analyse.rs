@@ -20,7 +20,7 @@ const LINES: &[&str] = &[
 fn main() {
     let mut parser = Parser::new();
     parser.set_language(&tree_sitter_bash::LANGUAGE.into()).expect("the grammar fits");
-    println!("{:>8}  {:>10}  {:>10}  {:>6}", "letters", "analyse", "parse", "ratio");
+    println!("{:>8}  {:>10}  {:>10}  {:>6}", "chars", "analyse", "parse", "ratio");
     for line in LINES {
         let whole = median(|| drop(black_box(analyse(black_box(line)))));
         let alone = median(|| drop(black_box(parser.parse(black_box(line), None))));

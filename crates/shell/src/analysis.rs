@@ -8,7 +8,7 @@ use crate::word::Word;
 pub enum Verdict {
     /// Every command that the shell will start is listed, and every file that it opens for writing.
     Followed,
-    /// Something is not known: the line needs a person, or walls that hold whatever it does.
+    /// Something is not known: the command needs approval, or a sandbox that contains its worst case.
     Unknown,
     /// A limit is exceeded: nobody can judge such a line, so it must not run, and nobody is asked.
     Refused,

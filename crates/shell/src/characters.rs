@@ -1,5 +1,7 @@
 //! Characters that hide something, or that shells and this crate could read in different ways.
 
+use haft_text::display::is_hidden;
+
 use crate::reason::{Concern, Reason};
 
 /// What is wrong with the characters of a line.
@@ -25,13 +27,5 @@ fn fault(letter: char) -> Reason {
 
 /// Control characters, every blank but three, and what is invisible or changes the direction of text.
 fn is_unclear(letter: char) -> bool {
-    if letter.is_ascii() {
-        return letter.is_ascii_control() && letter != '\n' && letter != '\t';
-    }
-    letter.is_control()
-        || letter.is_whitespace()
-        || matches!(letter,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
-            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffd}' | '\u{e0000}'..='\u{e0fff}')
+    !matches!(letter, '\n' | '\t') && (is_hidden(letter) || matches!(letter, '\u{fffc}' | '\u{fffd}'))
 }

@@ -12,7 +12,7 @@ pub const MOST_COMMANDS: usize = 50;
 pub const MOST_NESTING: usize = 96;
 /// The most wrappers around one command, and scripts inside scripts.
 pub const MOST_WRAPPERS: usize = 8;
-/// The most reasons that are kept: a person reads a few.
+/// The most reasons that are kept: a user reads a few.
 const MOST_REASONS: usize = 32;
 
 /// Files that are no files: what goes there is printed or gone.

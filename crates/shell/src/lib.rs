@@ -23,13 +23,12 @@
 //! All of this holds for `bash -c LINE`, not interactive, with a clean environment: no `BASH_ENV`, no functions or options from outside.
 //!
 //! What it does not do: it does not look at files, so a program may be another one than its name says, and a path may lead elsewhere.
-//! It judges what the shell starts; what a program does with its own configuration is beyond it. Walls around the line are still
+//! It judges what the shell starts; what a program does with its own configuration is beyond it. A sandbox around the command is still
 //! needed.
 #![warn(missing_docs)]
 
 mod analysis;
 mod characters;
-mod environment;
 mod found;
 mod obfuscation;
 mod options;

@@ -5,7 +5,7 @@ use crate::found::Found;
 use crate::reason::{Concern, cut};
 use crate::word::{Expansion, Word};
 
-/// Programs that turn letters into other letters.
+/// Programs that transcode text.
 const DECODERS: &[&str] = &["base64", "base32", "xxd", "openssl", "uudecode", "gunzip", "zcat", "rev", "tr", "printf", "echo", "od"];
 /// Programs that fetch.
 const FETCHERS: &[&str] = &["curl", "wget", "fetch", "aria2c", "nc", "ncat", "http"];
@@ -26,7 +26,7 @@ const DECODING: &[&str] = &[
     "decode(",
 ];
 
-/// Adds what a person should know before such commands run.
+/// Adds what the user should know before such commands run.
 pub(crate) fn note(found: &mut Found) {
     let commands = std::mem::take(&mut found.analysis.commands);
     for (index, command) in commands.iter().enumerate() {

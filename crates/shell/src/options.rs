@@ -1,9 +1,5 @@
-//! Options of programs, read as the programs read them.
-//!
-//! What a program knows is written as one text: `-abc` are flags, `--all` is one, `-n=` takes a value, and a mark behind says what
-//! the value is: `=<` a file that is read, `=>` one that is written, `=@` a text, or a file that is read where `@` stands first,
-//! `=!` something that is run. `-i?` may have a value attached. `-x!` runs or writes what nobody can foresee, `-i>` makes the
-//! operands written, `-#` is a number. Whatever is not in the text is not known, abbreviations of long names as well.
+//! Options of programs, read as the programs read them. Whatever is not in the text of
+//! [`ProgramOptions`](haft_programs::ProgramOptions) is not known, abbreviations of long names as well.
 
 use crate::reason::{Concern, Reason, cut};
 use crate::word::{Expanded, Word};
@@ -17,7 +13,7 @@ pub(crate) enum Effect {
     Reads,
     Writes,
     ReadsAt,
-    /// Runs something, or does what nobody can foresee.
+    /// Runs a program, or has an unknown effect.
     Runs,
     RunsValue,
     /// The operands are written.
@@ -141,13 +137,13 @@ fn abbreviated(known: &str, name: &str, scan: &mut Scan) {
 }
 
 fn short(known: &str, text: &str, words: &[Word], scan: &mut Scan) {
-    let letters = &text[1..];
-    if letters.bytes().all(|byte| byte.is_ascii_digit()) && known.split_ascii_whitespace().any(|token| token == "-#") {
+    let flags = &text[1..];
+    if flags.bytes().all(|byte| byte.is_ascii_digit()) && known.split_ascii_whitespace().any(|token| token == "-#") {
         return scan.given.push(Given { name: "-#".to_owned(), effect: Effect::Flag, value: None });
     }
-    for (at, letter) in letters.char_indices() {
+    for (at, letter) in flags.char_indices() {
         let Some(effect) = find_short(known, letter) else { return scan.fault(text) };
-        let (name, rest) = (format!("-{letter}"), &letters[at + letter.len_utf8()..]);
+        let (name, rest) = (format!("-{letter}"), &flags[at + letter.len_utf8()..]);
         if effect.takes_value() && rest.is_empty() {
             return take(&name, effect, words, scan);
         }

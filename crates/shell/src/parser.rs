@@ -28,7 +28,7 @@ fn parser() -> Option<Parser> {
 pub(crate) fn parse(line: &str) -> Option<Tree> {
     PARSER.with_borrow_mut(|parser| {
         let parser = parser.as_mut()?;
-        // A parse that was stopped would go on with the next line.
+        // A stopped parse would resume with the next command.
         parser.reset();
         let bytes = line.as_bytes();
         let reads = Cell::new((bytes.len() / PIECE + 4) * MOST_READS);

@@ -4,11 +4,11 @@ mod builtin;
 mod dd;
 mod find;
 mod git;
-mod kinds;
 mod network;
 mod sed;
-mod table;
 mod tar;
+
+use haft_programs::{Operands, PROGRAMS, ProgramClass, ProgramEffect, ProgramOptions, class_of};
 
 use crate::analysis::{Command, Nature};
 use crate::found::Found;
@@ -16,38 +16,8 @@ use crate::options::{self, Effect, Given, Scan};
 use crate::reason::{Concern, Reason, cut};
 use crate::word::Word;
 
-use self::kinds::Kind;
-use self::table::{PROGRAMS, Row};
-
 /// Folders whose programs are the ones that their names promise.
 const FOLDERS: &[&str] = &["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/"];
-
-/// What the operands of a program are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operands {
-    /// There must be none.
-    None,
-    /// Texts that name no file.
-    Text,
-    /// Whatever stands there, options as well, only printed or compared.
-    Anything,
-    /// A test: some of its operators evaluate what they are given.
-    Test,
-    /// Files that are read.
-    Reads,
-    /// A pattern or a filter, then files that are read.
-    FirstThenReads,
-    /// Files that are written.
-    Writes,
-    /// A mode or an owner, then files that are written.
-    FirstThenWrites,
-    /// Files that are read, and last where they go.
-    CopyTo,
-    /// A file that is read, then one that is written.
-    ReadThenWritten,
-    /// Addresses.
-    Hosts,
-}
 
 /// The name of a program, if the shell will take an installed one.
 pub(crate) fn trusted_name(word: &Word) -> Option<&str> {
@@ -62,25 +32,39 @@ pub(crate) fn judge(command: &mut Command, found: &mut Found) {
         let message = format!("which program '{}' is, is known only when it runs; name it", cut(command.program.text()));
         return found.unknown(Concern::Program, message);
     };
-    match kinds::kind(&name) {
-        Some(Kind::Starter) => {
+    let runs = match class_of(&name) {
+        Some(ProgramClass::Launcher) => {
             command.nature = Nature::ExecutesOthers;
             let message =
                 format!("'{name}' is not unwrapped: it starts another program in a way that is not followed; call the command directly");
             return found.unknown(Concern::Wrapper, message);
         }
-        Some(Kind::Talker) => {
+        Some(ProgramClass::NetworkClient) => {
             let message = format!("whom '{name}' talks to is not followed; use the web tools, or curl with a whole address");
             return found.unknown(Concern::Network, message);
         }
-        Some(Kind::Runs(nature, why)) => return runner(&name, nature, why, command, found),
-        None => {}
+        class => class.and_then(runner_nature),
+    };
+    if let Some((nature, why)) = runs {
+        return runner(&name, nature, why, command, found);
     }
     let Some(trusted) = trusted_name(&command.program).map(str::to_owned) else {
         let message = format!("'{}' is a program of its own; only installed ones are known", cut(command.program.text()));
         return command.notes.push(Reason::new(Concern::Program, message));
     };
     judge_known(&trusted, command, found);
+}
+
+/// What a program that runs others is, and why that cannot be better.
+fn runner_nature(class: ProgramClass) -> Option<(Nature, &'static str)> {
+    use ProgramClass::{Builder, Editor, Family, Interpreter, PackageRunner, ProjectTool, Shell, SqlClient, Tool};
+    match class {
+        Shell => Some((Nature::Shell, "it runs shell commands that are not part of this one")),
+        Interpreter | SqlClient => Some((Nature::Interpreter, "it runs code")),
+        Editor | Tool => Some((Nature::ExecutesOthers, "its options and files can start other programs")),
+        Builder | Family | PackageRunner | ProjectTool => Some((Nature::ExecutesOthers, "it runs what other files say")),
+        _ => None,
+    }
 }
 
 fn runner(name: &str, nature: Nature, why: &str, command: &mut Command, found: &mut Found) {
@@ -115,8 +99,12 @@ fn judge_known(name: &str, command: &mut Command, found: &mut Found) {
 }
 
 /// Judges by a row of the table.
-fn apply(row: &Row, arguments: &[Word], command: &mut Command, found: &mut Found) {
-    command.nature = row.nature;
+fn apply(row: &ProgramOptions, arguments: &[Word], command: &mut Command, found: &mut Found) {
+    command.nature = match row.effect {
+        ProgramEffect::Reads | ProgramEffect::Shows => Nature::ReadsOnly,
+        ProgramEffect::Writes => Nature::Writes,
+        ProgramEffect::Connects => Nature::Network,
+    };
     match row.operands {
         Operands::Anything if row.options.is_empty() => return,
         Operands::Test => return builtin::test(command, found),
@@ -148,7 +136,7 @@ fn option(given: &Given, command: &mut Command, found: &mut Found) {
     }
 }
 
-/// An option with which a program runs another one, or does what nobody can foresee.
+/// An option with which a program runs another one, or has an unknown effect.
 fn runs(option: &str, command: &mut Command, found: &mut Found) {
     command.nature = Nature::ExecutesOthers;
     let name = command.name().unwrap_or_default().to_owned();
@@ -167,7 +155,7 @@ fn wrote(word: &Word, command: &mut Command, found: &mut Found) {
     found.write(word);
 }
 
-fn operands(row: &Row, scan: &Scan, command: &mut Command, found: &mut Found) {
+fn operands(row: &ProgramOptions, scan: &Scan, command: &mut Command, found: &mut Found) {
     let all = scan.operands.as_slice();
     let given_first = scan.has(&["-e", "-f", "--regexp", "--file", "--reference", "--files"]);
     let behind_first = if given_first { all } else { all.get(1..).unwrap_or_default() };

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use haft_text::truncate::ellipsize;
+
 /// What a reason is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -60,8 +62,5 @@ const QUOTED: usize = 80;
 
 /// A piece of the line for a message, cut where it is long.
 pub(crate) fn cut(text: &str) -> String {
-    match text.char_indices().nth(QUOTED) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    ellipsize(text, QUOTED).into_owned()
 }

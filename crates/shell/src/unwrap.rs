@@ -10,8 +10,6 @@ use crate::read;
 use crate::reason::{Concern, cut};
 use crate::word::Word;
 
-pub(crate) use self::script::SHELLS;
-
 /// A command as it is written.
 #[derive(Debug, Default)]
 pub(crate) struct Parts {

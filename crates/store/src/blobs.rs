@@ -11,15 +11,17 @@ use crate::StoreError;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BlobId(pub String);
 
-/// A blob that is being written.
+/// A blob that is being written; made by [`Blobs::spill`].
 pub trait BlobWriter: Send {
     /// Adds to it.
     fn write<'a>(&'a mut self, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), StoreError>>;
-    /// Ends it and says where it is. A writer that is dropped instead leaves nothing behind.
+    /// Ends it and returns its path. A writer that is dropped instead leaves no file.
     fn finish(self: Box<Self>) -> BoxFuture<'static, Result<PathBuf, StoreError>>;
 }
 
-/// Keeps blobs: unpredictable names, created exclusively, private to the person.
+/// Stores blobs under unpredictable names, private to the user.
+///
+/// [`FileBlobs`](crate::FileBlobs) is the one implementor today; a store on PostgreSQL keeps blobs in a table or a bucket.
 pub trait Blobs: Send + Sync {
     /// The folder of the spills, which `read_file` may read.
     fn spill_folder(&self) -> &Path;
@@ -29,7 +31,7 @@ pub trait Blobs: Send + Sync {
     fn keep(&self, content: Box<dyn Read + Send>) -> BoxFuture<'_, Result<BlobId, StoreError>>;
     /// Opens a pre-image's content.
     fn open<'a>(&'a self, id: &'a BlobId) -> BoxFuture<'a, Result<Box<dyn Read + Send>, StoreError>>;
-    /// Where a pre-image's content stands, for a person who wants it.
+    /// The path of a pre-image's content, for the user.
     fn path(&self, id: &BlobId) -> PathBuf;
     /// Removes spills older than `age`; says how many.
     fn prune(&self, age: std::time::Duration) -> BoxFuture<'_, Result<usize, StoreError>>;

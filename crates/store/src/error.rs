@@ -5,9 +5,9 @@ use std::time::SystemTime;
 
 use rusqlite::ErrorCode;
 
-use crate::Owner;
+use crate::SessionOwner;
 
-/// Why the store could not do it.
+/// An error of the store.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -37,7 +37,7 @@ pub enum StoreError {
         /// What the database said.
         source: rusqlite::Error,
     },
-    /// A file or folder is not private to this person, so nothing is kept there.
+    /// A file or folder is not private to this user, so nothing is stored there.
     #[error("{path} cannot hold private data: {problem}")]
     Untrusted {
         /// Which file or folder.
@@ -57,7 +57,9 @@ pub enum StoreError {
     #[error("the database could not be used: {0}")]
     Database(#[from] rusqlite::Error),
     /// More is waiting to be written than may be held in memory.
-    #[error("the call was not recorded: too many records wait for the database {path}; see that its disk has room and nobody locks it")]
+    #[error(
+        "the call was not recorded: too many records wait for the database {path}; check that its disk has space and no process locks it"
+    )]
     Full {
         /// Which file they wait for.
         path: PathBuf,
@@ -145,12 +147,12 @@ impl StoreError {
         Self::Missing { what: "message", id: format!("{number} of session {session}") }
     }
 
-    pub(crate) fn busy(session: &str, owner: Owner) -> Self {
-        let Owner { pid, host, since } = owner;
+    pub(crate) fn busy(session: &str, owner: SessionOwner) -> Self {
+        let SessionOwner { pid, host, since } = owner;
         Self::Busy { session: session.to_owned(), pid, host, since }
     }
 
-    /// What a database error means for the person: some have a remedy of their own.
+    /// Classifies a database error: some have a remedy of their own.
     pub(crate) fn database(path: &Path, source: rusqlite::Error) -> Self {
         let path = path.to_owned();
         match source.sqlite_error_code() {

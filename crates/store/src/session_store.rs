@@ -1,4 +1,4 @@
-//! Conversations: sessions, their messages, who works on them, and what they used.
+//! Sessions: their messages, their owners, and their token usage.
 
 mod claim;
 mod usage;
@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use haft_contract::BoxFuture;
 use uuid::Uuid;
 
-pub use self::claim::{Claim, Owner};
+pub use self::claim::{SessionClaim, SessionOwner};
 pub use self::usage::{UsageRecord, UsageSum};
 use crate::StoreError;
 
@@ -21,7 +21,7 @@ pub(crate) const LAST: &str = "last";
 pub struct SessionRecord {
     /// Unique in the store (UUID v7).
     pub id: String,
-    /// What a person calls it.
+    /// Its title.
     pub title: Option<String>,
     /// The agent it is held with.
     pub agent: String,
@@ -132,7 +132,7 @@ pub struct SessionFilter {
 }
 
 impl SessionFilter {
-    /// The test for titles: not SQL's, which knows the case of ASCII letters alone.
+    /// The test for titles: not SQL's, which folds the case of ASCII alone.
     pub(crate) fn title_test(&self) -> impl Fn(&SessionRecord) -> bool + use<> {
         let wanted = self.title.as_ref().map(|title| title.to_lowercase());
         move |session| {
@@ -145,8 +145,8 @@ impl SessionFilter {
 /// Keeps sessions.
 ///
 /// Everything that changes a session resolves with `Ok` when the change survives the end of the process and of the
-/// machine, and with an error when nothing of it was done; it is not done later either. Whoever stops waiting before
-/// that does not know.
+/// machine, and with an error when nothing of it was done; it is not done later either. A caller that stops waiting
+/// before does not know the outcome.
 ///
 /// Sessions are named by their whole id; [`open`](Self::open) finds it. What is asked of one that is not there is
 /// [`StoreError::Missing`].
@@ -160,7 +160,7 @@ pub trait SessionStore: Send + Sync {
     fn list(&self, filter: SessionFilter) -> BoxFuture<'_, Result<Vec<SessionRecord>, StoreError>>;
     /// Gives a session a title, or takes it away.
     fn rename<'a>(&'a self, session: &'a str, title: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>>;
-    /// Says with which model it goes on.
+    /// Sets the model.
     fn set_model<'a>(&'a self, session: &'a str, model: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>>;
     /// Marks a session as ended, until something is appended.
     fn close<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
@@ -188,9 +188,9 @@ pub trait SessionStore: Send + Sync {
     /// At most `limit` messages that were rewritten, in the order in which that happened.
     fn replaced<'a>(&'a self, session: &'a str, limit: usize) -> BoxFuture<'a, Result<Vec<ReplacedMessage>, StoreError>>;
 
-    /// Takes a session for oneself until the claim is dropped or the process ends, in whatever way. Whoever comes second
-    /// gets [`StoreError::Busy`], in the same process too.
-    fn claim<'a>(&'a self, session: &'a str, owner: Owner) -> BoxFuture<'a, Result<Claim, StoreError>>;
+    /// Claims a session until the claim is dropped or the process ends in any way. A second claim is
+    /// [`StoreError::Busy`], in the same process too.
+    fn claim<'a>(&'a self, session: &'a str, owner: SessionOwner) -> BoxFuture<'a, Result<SessionClaim, StoreError>>;
 
     /// Counts what one request to a model used.
     fn add_usage(&self, usage: UsageRecord) -> BoxFuture<'_, Result<(), StoreError>>;

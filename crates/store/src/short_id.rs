@@ -1,4 +1,4 @@
-//! Ids that a person shortened.
+//! Shortened ids.
 
 use crate::StoreError;
 
@@ -7,12 +7,12 @@ const MIN_LENGTH: usize = 4;
 /// How many ids an ambiguous one names at most.
 pub(crate) const MAX_CANDIDATES: usize = 5;
 
-/// Whether this may stand for a longer id.
+/// Whether this is long enough for a shortened id.
 pub(crate) fn is_long_enough(short: &str) -> bool {
     short.chars().count() >= MIN_LENGTH
 }
 
-/// Whether this stands for that id.
+/// Whether this is a shortened form of that id.
 pub(crate) fn fits(short: &str, id: &str) -> bool {
     is_long_enough(short) && (id.starts_with(short) || id.ends_with(short))
 }

@@ -147,13 +147,13 @@ async fn a_folder_that_is_swapped_later_gets_nothing() {
 }
 
 #[tokio::test]
-async fn an_extension_is_letters_and_digits() {
+async fn an_extension_is_alphanumeric() {
     let home = tempdir().unwrap();
     let blobs = FileBlobs::open(home.path()).unwrap();
     for extension in ["", "../x", "a.b", "a/b", "é"] {
         let error = blobs.spill(extension).await.err().unwrap();
         let folder = blobs.spill_folder().display();
-        assert_eq!(error.to_string(), format!("{folder}: '{extension}' is no file extension: use letters and digits, such as 'txt'"));
+        assert_eq!(error.to_string(), format!("{folder}: '{extension}' is no file extension: use a-z, A-Z and 0-9, such as 'txt'"));
     }
     assert_eq!(names(blobs.spill_folder()), [""; 0]);
 }

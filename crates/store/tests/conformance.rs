@@ -82,7 +82,7 @@ session_store_cases! {
     an_id_that_fits_no_session_is_missing
     an_id_that_fits_several_sessions_says_which
     title_and_model_can_be_changed
-    a_closed_session_goes_on_with_the_next_message
+    the_next_message_reopens_a_closed_session
     a_deleted_session_is_gone_with_all_it_held
     a_fork_shares_nothing
     a_fork_is_cut_where_it_is_asked_to_be
@@ -90,13 +90,13 @@ session_store_cases! {
     messages_are_numbered_without_gaps
     a_message_comes_back_whole
     messages_are_read_in_pages
-    whoever_did_not_see_the_last_message_is_told
+    an_append_after_an_unseen_message_is_a_conflict
     appends_at_once_lose_nothing
     a_rewrite_replaces_the_end_and_keeps_what_was_there
     a_rewrite_leaves_no_gap
     one_at_a_time_claims_a_session
     a_claim_ends_with_what_holds_it
-    a_claim_that_nobody_waited_for_is_given_up
+    a_claim_is_released_when_its_caller_stops_waiting
     the_owner_of_a_session_may_do_everything
     usage_is_summed_by_session_and_by_day
     usage_never_overflows
@@ -120,6 +120,6 @@ blob_cases! {
     a_pre_image_of_any_size_comes_back_whole
     what_cannot_be_read_is_not_kept
     a_pre_image_that_is_not_there_is_missing
-    a_person_finds_a_pre_image_at_its_path
+    a_pre_image_is_found_at_its_path
     pruning_removes_old_spills_and_nothing_else
 }

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
-use haft_contract::{Clock, LocalOffset};
+use haft_contract::{LocalOffset, ports::Clock};
 
 use crate::sync::lock;
 

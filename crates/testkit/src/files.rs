@@ -4,13 +4,15 @@ mod state;
 mod tree;
 
 use std::io::Read;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use haft_contract::{
-    BoxFuture, ErrorKind, FileInfo, FileKind, FileSystem, Journal, Location, PreImage, Reader, ToolError, TreeOptions, TreeVisitor, Visit,
-    Walked, WriteMode, Written, Zone,
+    BoxFuture, ErrorKind, FileInfo, FileKind, FileReader, Location, ToolError, TreeOptions, TreeVisitor, Visit, WalkSummary, WriteMode,
+    WriteOutcome, Zone,
+    ports::{FileSystem, Journal, PreImage},
 };
+use haft_text::paths::lexical;
 
 use self::state::{Content, State, fingerprint, not_found};
 pub use self::state::{FileOperation, ReadRecord};
@@ -59,6 +61,10 @@ impl FakeFiles {
     /// Marks a path and all beneath it as never to be written.
     pub fn forbid_write(&self, path: impl AsRef<Path>, why: impl Into<String>) {
         lock(&self.state).no_write.insert(absolute(path.as_ref()), why.into());
+    }
+    /// Has another program replace a file right after the next time that it is opened.
+    pub fn replace_after_open(&self, path: impl AsRef<Path>, content: impl Into<Vec<u8>>) {
+        lock(&self.state).after_open.insert(absolute(path.as_ref()), Arc::new(content.into()));
     }
     /// Every read of an open file so far.
     pub fn reads(&self) -> Vec<ReadRecord> {
@@ -120,13 +126,16 @@ impl FileSystem for FakeFiles {
         })
     }
 
-    fn open<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<Box<dyn Reader>, ToolError>> {
+    fn open<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<Box<dyn FileReader>, ToolError>> {
         Box::pin(async move {
             let path = self.own(at)?;
-            let state = lock(&self.state);
+            let mut state = lock(&self.state);
             state.check(FileOperation::Open, path)?;
             let content = state.file(at)?;
-            Ok(Box::new(FakeReader { files: self.clone(), path: path.to_owned(), content }) as Box<dyn Reader>)
+            if let Some(new) = state.after_open.remove(path) {
+                state.files.insert(path.to_owned(), new);
+            }
+            Ok(Box::new(FakeReader { files: self.clone(), path: path.to_owned(), content }) as Box<dyn FileReader>)
         })
     }
 
@@ -136,14 +145,14 @@ impl FileSystem for FakeFiles {
         content: Vec<u8>,
         mode: WriteMode,
         journal: &'a dyn Journal,
-    ) -> BoxFuture<'a, Result<Written, ToolError>> {
+    ) -> BoxFuture<'a, Result<WriteOutcome, ToolError>> {
         Box::pin(async move {
             self.own(at)?;
             let bytes = content.len() as u64;
             let (new, image) = lock(&self.state).prepare(at, content, mode)?;
             let (created, fingerprint) = (image.content.is_none(), image.after.clone().unwrap_or_default());
             self.change(Some(new), image, journal).await?;
-            Ok(Written { bytes, created, fingerprint })
+            Ok(WriteOutcome { bytes, created, fingerprint })
         })
     }
 
@@ -153,7 +162,7 @@ impl FileSystem for FakeFiles {
         content: Vec<u8>,
         expected: Option<&'a str>,
         journal: &'a dyn Journal,
-    ) -> BoxFuture<'a, Result<Written, ToolError>> {
+    ) -> BoxFuture<'a, Result<WriteOutcome, ToolError>> {
         Box::pin(async move {
             let now = lock(&self.state).files.get(self.own(at)?).map(|content| fingerprint(content));
             if now.as_deref() != expected {
@@ -168,10 +177,10 @@ impl FileSystem for FakeFiles {
         at: &'a Location,
         options: TreeOptions,
         visitor: Arc<dyn TreeVisitor>,
-    ) -> BoxFuture<'a, Result<Walked, ToolError>> {
+    ) -> BoxFuture<'a, Result<WalkSummary, ToolError>> {
         Box::pin(async move {
             let found = lock(&self.state).beneath(self.own(at)?, &options);
-            let mut walked = Walked::default();
+            let mut walked = WalkSummary::default();
             for entry in found {
                 walked.entries += 1;
                 if visitor.visit(&entry) == Visit::Enough {
@@ -215,7 +224,7 @@ struct FakeReader {
     content: Content,
 }
 
-impl Reader for FakeReader {
+impl FileReader for FakeReader {
     fn size(&self) -> u64 {
         self.content.len() as u64
     }
@@ -229,19 +238,13 @@ impl Reader for FakeReader {
             Ok(self.content[start..end].to_vec())
         })
     }
+    fn fingerprint(&self) -> BoxFuture<'_, Result<String, ToolError>> {
+        Box::pin(std::future::ready(Ok(fingerprint(&self.content))))
+    }
 }
 
-/// Lexical: there are no links here. `..` at the root stays there.
 fn absolute(path: &Path) -> PathBuf {
-    let mut resolved = PathBuf::new();
-    for component in Path::new(FakeFiles::WORKSPACE).join(path).components() {
-        match component {
-            Component::ParentDir => drop(resolved.pop()),
-            Component::CurDir => {}
-            other => resolved.push(other),
-        }
-    }
-    resolved
+    lexical(&Path::new(FakeFiles::WORKSPACE).join(path))
 }
 
 /// All of a pre-image's content.

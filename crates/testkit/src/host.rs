@@ -2,7 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use haft_contract::{BoxFuture, Clock, FileSystem, Host, HttpClient, Notifier, ProcessRunner, SystemFacts, SystemInfo};
+use haft_contract::{
+    BoxFuture, SystemFacts,
+    ports::{Clock, FileSystem, Host, HttpClient, Notifier, ProcessRunner, SystemProbe},
+};
 
 use crate::sync::lock;
 use crate::{FakeClock, FakeFiles, FakeHttp, FakeJournal, FakeNotifier, FakeProcesses};
@@ -58,7 +61,7 @@ impl Host for FakeHost {
     fn notifier(&self) -> &dyn Notifier {
         &self.notifier
     }
-    fn system(&self) -> &dyn SystemInfo {
+    fn system(&self) -> &dyn SystemProbe {
         &self.system
     }
 }
@@ -93,7 +96,7 @@ impl Default for FakeSystem {
     }
 }
 
-impl SystemInfo for FakeSystem {
+impl SystemProbe for FakeSystem {
     fn facts(&self) -> BoxFuture<'_, SystemFacts> {
         Box::pin(async move { lock(&self.facts).clone() })
     }

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use haft_contract::{Body, BoxFuture, Connect, ErrorKind, HopJudge, HttpClient, HttpRequest, HttpResponse, ToolError};
+use haft_contract::{
+    Body, BoxFuture, Connect, ErrorKind, HttpRequest, HttpResponse, ToolError,
+    ports::{HttpClient, RedirectCheck},
+};
 use url::Url;
 
 use crate::sync::lock;
@@ -109,14 +112,14 @@ impl FakeHttp {
             None => Outcome::Failure(ErrorKind::NetworkError, format!("no answer was scripted for {} {}", request.method, request.url)),
         }
     }
-    fn follow(&self, mut request: HttpRequest, judge: &dyn HopJudge) -> Result<HttpResponse, ToolError> {
+    fn follow(&self, mut request: HttpRequest, redirects: &dyn RedirectCheck) -> Result<HttpResponse, ToolError> {
         let mut redirected_from = Vec::new();
         loop {
             match self.reply(&request) {
                 Outcome::Response(response) => return Ok(response.open(request.url, redirected_from)),
                 Outcome::Failure(kind, message) => return Err(ToolError::new(kind, message)),
                 Outcome::Redirect(to) if redirected_from.len() < usize::from(request.redirects) => {
-                    judge.judge(&self.locate(&request.method, &to)?)?;
+                    redirects.check(&self.locate(&request.method, &to)?)?;
                     redirected_from.push(std::mem::replace(&mut request.url, to));
                 }
                 Outcome::Redirect(_) => return Err(ToolError::new(ErrorKind::NetworkError, "too many redirects")),
@@ -137,8 +140,8 @@ impl HttpClient for FakeHttp {
         Ok(connect)
     }
 
-    fn send<'a>(&'a self, request: HttpRequest, judge: &'a dyn HopJudge) -> BoxFuture<'a, Result<HttpResponse, ToolError>> {
-        Box::pin(async move { self.follow(request, judge) })
+    fn send<'a>(&'a self, request: HttpRequest, redirects: &'a dyn RedirectCheck) -> BoxFuture<'a, Result<HttpResponse, ToolError>> {
+        Box::pin(async move { self.follow(request, redirects) })
     }
 }
 

@@ -1,10 +1,12 @@
-//! Lines of shell that follow a script instead of running. Their time is the runtime's: a test that pauses it waits for nothing.
+//! Scripted commands. Their time is the time of the runtime: a test that pauses it waits for nothing.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use haft_contract::{BoxFuture, Clock, ErrorKind, ExecNature, Job, JobEnd, JobOptions, JobStatus, Line, SpillFile, SpillWriter, ToolError};
+use haft_contract::{
+    BoxFuture, ErrorKind, ExecNature, Job, JobEnd, JobOptions, JobStatus, ShellCommand, SpillFile, SpillWriter, ToolError, ports::Clock,
+};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -12,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::FakeClock;
 use crate::sync::lock;
 
-/// What a line does, in order. It ends with exit code 0 unless it is told otherwise.
+/// The steps of a scripted command. It ends with exit code 0 unless a step says otherwise.
 #[derive(Debug, Clone)]
 pub struct Script {
     steps: VecDeque<Step>,
@@ -32,7 +34,7 @@ enum Step {
 }
 
 impl Script {
-    /// Says this, and ends.
+    /// Prints this, and ends.
     pub fn says(output: impl Into<Vec<u8>>) -> Self {
         let steps = VecDeque::from([Step::Print(output.into())]);
         Self { steps, head: usize::MAX, tail: usize::MAX, has_terminal: true, notes: Vec::new(), nature: ExecNature::Any }
@@ -41,7 +43,7 @@ impl Script {
         self.steps.push_back(step);
         self
     }
-    /// Then says this.
+    /// Then prints this.
     pub fn then_says(self, output: impl Into<Vec<u8>>) -> Self {
         self.then(Step::Print(output.into()))
     }
@@ -57,7 +59,7 @@ impl Script {
     pub fn exits(self, code: i32) -> Self {
         self.then(Step::End { code: Some(code), signal: None })
     }
-    /// Then falls to this signal.
+    /// Then a signal ends it.
     pub fn falls(self, signal: i32) -> Self {
         self.then(Step::End { code: None, signal: Some(signal) })
     }
@@ -65,11 +67,11 @@ impl Script {
     pub fn keeping(self, head: usize, tail: usize) -> Self {
         Self { head, tail, ..self }
     }
-    /// It is given no terminal, even if it is to have one.
+    /// It gets no terminal, even if one is requested.
     pub fn without_terminals(self) -> Self {
         Self { has_terminal: false, ..self }
     }
-    /// The plan of the line has this to say.
+    /// The plan of the command has this note.
     pub fn noting(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
         self
@@ -80,60 +82,60 @@ impl Script {
     }
 }
 
-/// A line that was started, and what became of it.
+/// A started command, and its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StartedLine {
-    /// The line.
+pub struct StartedCommand {
+    /// The command.
     pub line: String,
     /// The session that it belongs to.
     pub session: String,
-    /// When it is ended.
+    /// Its timeout.
     pub timeout: Option<Duration>,
     /// The terminal that it was given.
     pub terminal: Option<(u16, u16)>,
     /// Whether its input was left open.
     pub input: bool,
-    /// Whether it was given a place for all of its output.
+    /// Whether it has a spill.
     pub spilled: bool,
-    /// What it was given to read.
+    /// Its input so far.
     pub written: Vec<u8>,
     /// How it ended.
     pub end: Option<JobEnd>,
 }
 
-/// What a job and its records share.
+/// The state that a job and its record share.
 #[derive(Debug)]
-pub(crate) struct Core {
+pub(crate) struct ScriptedJobCore {
     facts: JobStatus,
     keeps: (usize, usize),
     has_terminal: bool,
-    state: Mutex<State>,
+    state: Mutex<ScriptedJobState>,
     /// Counts what happened: output, input, the end.
     news: watch::Sender<u64>,
     stop: CancellationToken,
 }
 
 #[derive(Debug)]
-struct State {
-    record: StartedLine,
+struct ScriptedJobState {
+    record: StartedCommand,
     output: Vec<u8>,
     /// Inputs that the script has not read yet.
     unread: usize,
     closed: bool,
 }
 
-impl Core {
-    pub(crate) fn record(&self) -> StartedLine {
+impl ScriptedJobCore {
+    pub(crate) fn record(&self) -> StartedCommand {
         lock(&self.state).record.clone()
     }
 
-    fn change(&self, change: impl FnOnce(&mut State)) {
+    fn change(&self, change: impl FnOnce(&mut ScriptedJobState)) {
         change(&mut lock(&self.state));
         self.news.send_modify(|count| *count += 1);
     }
 
     /// Waits until something holds.
-    async fn until(&self, holds: impl Fn(&State) -> bool) {
+    async fn until(&self, holds: impl Fn(&ScriptedJobState) -> bool) {
         let mut news = self.news.subscribe();
         // The sender lives as long as the core does, so waiting ends with news alone.
         drop(news.wait_for(|_| holds(&lock(&self.state))).await);
@@ -157,36 +159,36 @@ impl Core {
 
 /// A job that follows a script. Dropping it ends it.
 struct ScriptedJob {
-    core: Arc<Core>,
+    core: Arc<ScriptedJobCore>,
 }
 
 /// Starts a job, and gives its records as well.
-pub(crate) fn start(line: &Line, options: JobOptions, script: Script, number: usize) -> (Arc<dyn Job>, Arc<Core>) {
+pub(crate) fn start(line: &ShellCommand, options: JobOptions, script: Script, number: usize) -> (Arc<dyn Job>, Arc<ScriptedJobCore>) {
     let JobOptions { session, timeout, terminal, input, spill } = options;
     let text = line.text().to_owned();
     let (spilled, written, end) = (spill.is_some(), Vec::new(), None);
-    let record = StartedLine { line: text.clone(), session: session.clone(), timeout, terminal, input, spilled, written, end };
+    let record = StartedCommand { line: text.clone(), session: session.clone(), timeout, terminal, input, spilled, written, end };
     let facts = JobStatus {
         id: format!("job-{number}"),
         session,
-        line: text,
+        command: text,
         directory: line.directory().to_owned(),
         host: line.shell().host,
-        walls: line.shell().host.as_str().to_owned(),
+        sandbox: line.shell().host.as_str().to_owned(),
         pid: u32::try_from(100 + number).ok(),
         started: FakeClock::default().now(),
         end: None,
         bytes: 0,
         kept_from: 0,
     };
-    let state = Mutex::new(State { record, output: Vec::new(), unread: 0, closed: !input });
+    let state = Mutex::new(ScriptedJobState { record, output: Vec::new(), unread: 0, closed: !input });
     let (keeps, has_terminal) = ((script.head, script.tail), script.has_terminal && terminal.is_some());
-    let core = Arc::new(Core { facts, keeps, has_terminal, state, news: watch::channel(0).0, stop: CancellationToken::new() });
+    let core = Arc::new(ScriptedJobCore { facts, keeps, has_terminal, state, news: watch::channel(0).0, stop: CancellationToken::new() });
     tokio::spawn(run(Arc::clone(&core), script.steps, timeout, spill));
     (Arc::new(ScriptedJob { core: Arc::clone(&core) }), core)
 }
 
-async fn run(job: Arc<Core>, steps: VecDeque<Step>, timeout: Option<Duration>, spill: Option<Box<dyn SpillWriter>>) {
+async fn run(job: Arc<ScriptedJobCore>, steps: VecDeque<Step>, timeout: Option<Duration>, spill: Option<Box<dyn SpillWriter>>) {
     let began = Instant::now();
     let deadline = async {
         match timeout {
@@ -203,12 +205,12 @@ async fn run(job: Arc<Core>, steps: VecDeque<Step>, timeout: Option<Duration>, s
     };
     let at: SystemTime = job.facts.started + began.elapsed();
     let output = lock(&job.state).output.clone();
-    let spill = kept_whole(spill, &output).await;
+    let spill = write_spill(spill, &output).await;
     let end = JobEnd { code, signal, timed_out, killed, spill, ..JobEnd::unknown(at) };
     job.change(|state| state.record.end = Some(end));
 }
 
-async fn kept_whole(spill: Option<Box<dyn SpillWriter>>, output: &[u8]) -> Option<SpillFile> {
+async fn write_spill(spill: Option<Box<dyn SpillWriter>>, output: &[u8]) -> Option<SpillFile> {
     let mut spill = spill.filter(|_| !output.is_empty())?;
     spill.write(output).await.ok()?;
     spill.finish().await.ok()
@@ -223,11 +225,11 @@ impl Job for ScriptedJob {
         JobStatus { end: state.record.end.clone(), bytes: total as u64, kept_from, ..self.core.facts.clone() }
     }
 
-    fn changed(&self, seen: u64) -> BoxFuture<'_, ()> {
+    fn wait_for_output(&self, seen: u64) -> BoxFuture<'_, ()> {
         Box::pin(self.core.until(move |state| state.output.len() as u64 > seen || state.record.end.is_some()))
     }
 
-    fn ended(&self) -> BoxFuture<'_, JobEnd> {
+    fn wait(&self) -> BoxFuture<'_, JobEnd> {
         Box::pin(async move {
             loop {
                 if let Some(end) = self.core.record().end {
@@ -267,7 +269,7 @@ impl Job for ScriptedJob {
 
     fn kill(&self) -> BoxFuture<'_, ()> {
         self.core.stop.cancel();
-        Box::pin(async move { drop(self.ended().await) })
+        Box::pin(async move { drop(self.wait().await) })
     }
 
     fn has_terminal(&self) -> bool {

@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use haft_contract::{BoxFuture, ErrorKind, Journal, PreImage, SpillFile, SpillWriter, ToolError};
+use haft_contract::{
+    BoxFuture, ErrorKind, SpillFile, SpillWriter, ToolError,
+    ports::{Journal, PreImage},
+};
 
 use crate::FakeFiles;
 use crate::files::read_out;
@@ -24,7 +27,7 @@ pub struct KeptImage {
     pub created_directories: Vec<PathBuf>,
 }
 
-/// Pre-images and spills, kept in memory. A finished spill stands in the files as `/spills/1.txt`, `/spills/2.json`, ….
+/// Pre-images and spills, kept in memory. A finished spill is the file `/spills/1.txt`, `/spills/2.json`, ….
 #[derive(Debug)]
 pub struct FakeJournal {
     files: Arc<FakeFiles>,

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use haft_contract::{BoxFuture, ErrorKind, Notice, Notifier, ToolError};
+use haft_contract::{BoxFuture, ErrorKind, Notice, ToolError, ports::Notifier};
 
 use crate::sync::lock;
 

@@ -1,4 +1,4 @@
-//! Programs that are written down instead of started.
+//! Programs that are recorded instead of started.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -6,29 +6,28 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use haft_contract::{
-    AsideLimits, BoxFuture, CommandSpec, Effect, ErrorKind, Exec, ExecHost, Helped, Job, JobOptions, JobStatus, Line, LineLimits,
-    LineRequest, ProcessOutput, ProcessRunner, Program, Takes, ToolError,
+    BoxFuture, CodeInput, CommandLimits, CommandRequest, CommandSpec, Effect, ErrorKind, Exec, ExecHost, HelperLimits, HelperOutput,
+    InterpreterSpec, Job, JobOptions, JobStatus, ProcessOutput, ShellCommand, ToolError, ports::ProcessRunner,
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::jobs::{self, Core};
+use crate::jobs::{self, ScriptedJobCore};
 use crate::sync::lock;
-use crate::{FakeFiles, Script, StartedLine};
+use crate::{FakeFiles, Script, StartedCommand};
 
-/// What a helper does with its stage, its input and its limits.
-type Helper = Box<dyn Fn(&'static str, Vec<u8>, AsideLimits) -> Helped + Send + Sync>;
+/// A scripted helper process: its name, input and limits to its output.
+type Helper = Box<dyn Fn(&'static str, Vec<u8>, HelperLimits) -> HelperOutput + Send + Sync>;
 
-/// Programs that are written down instead of started; each takes the next scripted output, and each line of shell the next
-/// script.
+/// Records programs instead of starting them. Each program gets the next scripted output, each command the next script.
 #[derive(Default)]
 pub struct FakeProcesses {
     outputs: Mutex<VecDeque<ProcessOutput>>,
     started: Mutex<Vec<CommandSpec>>,
     scripts: Mutex<VecDeque<Script>>,
-    planned: Mutex<Vec<LineRequest>>,
+    planned: Mutex<Vec<CommandRequest>>,
     refusal: Mutex<Option<(ErrorKind, String)>>,
-    walls: Mutex<Option<ExecHost>>,
-    lines: Mutex<Vec<Arc<Core>>>,
+    exec_host: Mutex<Option<ExecHost>>,
+    lines: Mutex<Vec<Arc<ScriptedJobCore>>>,
     kept: Mutex<Vec<Arc<dyn Job>>>,
     helper: Mutex<Option<Helper>>,
     waits: AtomicBool,
@@ -62,7 +61,7 @@ impl FakeProcesses {
         lock(&self.started).clone()
     }
     /// Does the work of helpers in this process; without it there are none.
-    pub fn help_with(&self, helper: impl Fn(&'static str, Vec<u8>, AsideLimits) -> Helped + Send + Sync + 'static) {
+    pub fn help_with(&self, helper: impl Fn(&'static str, Vec<u8>, HelperLimits) -> HelperOutput + Send + Sync + 'static) {
         *lock(&self.helper) = Some(Box::new(helper));
     }
     /// Scripts the next line of shell that has none yet.
@@ -70,15 +69,15 @@ impl FakeProcesses {
         lock(&self.scripts).push_back(script);
     }
     /// Refuses to plan lines from now on.
-    pub fn refuse_lines(&self, kind: ErrorKind, message: impl Into<String>) {
+    pub fn refuse_commands(&self, kind: ErrorKind, message: impl Into<String>) {
         *lock(&self.refusal) = Some((kind, message.into()));
     }
     /// Where lines run that do not say; a sandbox, unless it is set.
-    pub fn set_walls(&self, host: ExecHost) {
-        *lock(&self.walls) = Some(host);
+    pub fn set_exec_host(&self, host: ExecHost) {
+        *lock(&self.exec_host) = Some(host);
     }
     /// Lines are waited for to their end from now on.
-    pub fn wait_for_lines(&self) {
+    pub fn wait_for_exit_by_default(&self) {
         self.waits.store(true, Ordering::Relaxed);
     }
     /// A job has ended, and its session is to hear of it.
@@ -86,22 +85,22 @@ impl FakeProcesses {
         lock(&self.ended).push(job);
     }
     /// The lines that were planned so far.
-    pub fn planned(&self) -> Vec<LineRequest> {
+    pub fn planned(&self) -> Vec<CommandRequest> {
         lock(&self.planned).clone()
     }
     /// The lines that were started so far, and what became of them.
-    pub fn lines(&self) -> Vec<StartedLine> {
+    pub fn lines(&self) -> Vec<StartedCommand> {
         lock(&self.lines).iter().map(|core| core.record()).collect()
     }
 }
 
 /// What is said to run: every program that is asked for is installed here.
-fn started(request: &LineRequest, directory: PathBuf) -> Exec {
-    let code = || request.line.clone();
-    match &request.program {
+fn started(request: &CommandRequest, directory: PathBuf) -> Exec {
+    let code = || request.command.clone();
+    match &request.interpreter {
         None => Exec::new("/bin/sh", vec!["-c".into(), code()], directory),
-        Some(Program { names, arguments, takes, .. }) => {
-            let code = (*takes == Takes::Argument).then(code);
+        Some(InterpreterSpec { names, arguments, code_input, .. }) => {
+            let code = (*code_input == CodeInput::Argument).then(code);
             Exec::new(format!("/usr/bin/{}", names[0]), arguments.iter().cloned().chain(code).collect(), directory)
         }
     }
@@ -119,19 +118,19 @@ impl ProcessRunner for FakeProcesses {
         })
     }
 
-    fn aside(
+    fn run_helper(
         &self,
         stage: &'static str,
         input: Vec<u8>,
-        limits: AsideLimits,
+        limits: HelperLimits,
         _: CancellationToken,
-    ) -> BoxFuture<'_, Result<Helped, ToolError>> {
+    ) -> BoxFuture<'_, Result<HelperOutput, ToolError>> {
         let output = lock(&self.helper).as_ref().map(|helper| helper(stage, input, limits));
         let none = || ToolError::new(ErrorKind::SandboxUnavailable, "This host starts no helpers.");
         Box::pin(std::future::ready(output.ok_or_else(none)))
     }
 
-    fn plan(&self, request: &LineRequest) -> Result<Line, ToolError> {
+    fn plan(&self, request: &CommandRequest) -> Result<ShellCommand, ToolError> {
         if let Some((kind, message)) = lock(&self.refusal).clone() {
             return Err(ToolError::new(kind, message));
         }
@@ -139,17 +138,17 @@ impl ProcessRunner for FakeProcesses {
         let directory = FakeFiles::WORKSPACE.as_ref();
         let directory = request.directory.as_ref().map_or_else(|| std::path::Path::to_owned(directory), |given| directory.join(given));
         let mut shell = started(request, directory);
-        shell.host = request.host.or(*lock(&self.walls)).unwrap_or(ExecHost::Sandbox);
+        shell.host = request.host.or(*lock(&self.exec_host)).unwrap_or(ExecHost::Sandbox);
         let script = lock(&self.scripts).front().cloned();
         shell.nature = script.as_ref().map(|script| script.nature).unwrap_or_default();
         let notes = script.map(|script| script.notes).unwrap_or_default();
         let effects = vec![Effect::Exec(shell.clone())];
-        let limits = if shell.host.is_walled() { request.limits } else { LineLimits::default() };
-        let line = Line::new(shell, &request.line, effects).with_environment(request.environment.clone());
+        let limits = if shell.host.is_sandboxed() { request.limits } else { CommandLimits::default() };
+        let line = ShellCommand::new(shell, &request.command, effects).with_environment(request.environment.clone());
         Ok(line.with_notes(notes).with_limits(limits))
     }
 
-    fn start<'a>(&'a self, line: &'a Line, options: JobOptions) -> BoxFuture<'a, Result<Arc<dyn Job>, ToolError>> {
+    fn start<'a>(&'a self, line: &'a ShellCommand, options: JobOptions) -> BoxFuture<'a, Result<Arc<dyn Job>, ToolError>> {
         Box::pin(async move {
             let script = lock(&self.scripts).pop_front();
             let script = script.ok_or_else(|| ToolError::execution(format!("no script was given for '{}'", line.text())))?;
@@ -165,11 +164,11 @@ impl ProcessRunner for FakeProcesses {
         Box::pin(std::future::ready(job))
     }
 
-    fn notices(&self, session: &str) -> Vec<JobStatus> {
+    fn end_notices(&self, session: &str) -> Vec<JobStatus> {
         lock(&self.ended).extract_if(.., |job| job.session == session).collect()
     }
 
-    fn waits(&self) -> bool {
+    fn waits_for_exit(&self) -> bool {
         self.waits.load(Ordering::Relaxed)
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use haft_contract::{CallInfo, Progress, ProgressSink};
+use haft_contract::{CallInfo, Progress, ports::ProgressSink};
 
 use crate::sync::lock;
 

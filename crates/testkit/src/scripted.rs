@@ -1,6 +1,5 @@
 //! Tools that do as they are told, for tests of whatever runs tools.
 
-use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -40,11 +39,7 @@ pub struct ScriptedTool {
     log: RunLog,
 }
 
-impl fmt::Debug for ScriptedTool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScriptedTool").field("name", &self.definition.name).finish_non_exhaustive()
-    }
-}
+haft_contract::opaque_debug!(ScriptedTool: name = definition.name);
 
 impl ScriptedTool {
     /// A tool of this name.

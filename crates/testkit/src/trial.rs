@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use haft_contract::{CallInfo, DynTool, Effect, ErrorKind, Gate, Plan, PlanContext, ProgressSink, ToolContext, ToolError, ToolOutput};
+use haft_contract::{
+    CallInfo, DynTool, Effect, ErrorKind, Plan, PlanContext, ToolContext, ToolError, ToolOutput,
+    ports::{Gate, ProgressSink},
+};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -41,11 +44,7 @@ pub struct Trial {
     pub progress: Option<Arc<dyn ProgressSink>>,
 }
 
-impl std::fmt::Debug for Trial {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Trial").field("host", &self.host).finish_non_exhaustive()
-    }
-}
+haft_contract::opaque_debug!(Trial: host = host);
 
 impl Trial {
     /// A call on this machine with nothing in its way.

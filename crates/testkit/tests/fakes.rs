@@ -1,11 +1,11 @@
-//! The fakes keep the promises of the traits they stand in for; a test on a lax fake would prove nothing.
+//! The fakes keep the promises of the traits they implement; a test on a lax fake would prove nothing.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use haft_contract::{
-    CommandSpec, DynTool, ErrorKind, Exec, FileSystem, Host, HttpRequest, Journal, Location, Notice, Plan, PlanContext, PreImage, Progress,
-    ToolOutput, WriteMode, Zone,
+    CommandSpec, DynTool, ErrorKind, Exec, HttpRequest, Location, Notice, Plan, PlanContext, Progress, ToolOutput, WriteMode, Zone,
+    ports::{FileSystem, Host, Journal, PreImage},
 };
 use haft_testkit::{
     DenyAll, FakeFiles, FakeHost, FileOperation, KeptImage, ProgressRecorder, ReadRecord, Reply, ScriptedTool, Trial, context_for,

@@ -137,7 +137,7 @@ fn a_reset_is_a_reset() {
 }
 
 #[test]
-fn what_was_asked_is_remembered_and_lists_are_kept_apart() {
+fn requests_are_recorded_and_lists_are_separate() {
     let server = ModelServer::with_models(&["a", "b"], Vec::new()).unwrap();
     asked(&server, PATHS[2]);
     let seen = server.asked().remove(0);
@@ -190,7 +190,7 @@ fn dropped_it_leaves_nothing_behind() {
     let mut silent = TcpStream::connect(address).unwrap();
     assert!(hold.reached());
     drop(server);
-    assert!(TcpStream::connect(address).is_err(), "nobody listens any more");
+    assert!(TcpStream::connect(address).is_err(), "the port is closed");
     for connection in [&mut waiting, &mut silent] {
         assert!(matches!(connection.read(&mut [0; 8]), Ok(0) | Err(_)), "it is closed, and nothing was said");
     }

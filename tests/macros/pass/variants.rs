@@ -1,6 +1,6 @@
-//! The macros keep their own list of the contract's sections, categories and access levels: it must be the same.
+//! The macros keep their own list of the contract's sections, categories, access levels and rule targets: it must be the same.
 
-use haft::{Access, Category, Section, ToolMeta};
+use haft::{Access, Category, RuleTarget, Section, ToolMeta};
 
 macro_rules! variants {
     ($check:ident: $key:ident, $kind:ident { $($variant:ident)+ }, $all:expr) => {
@@ -12,8 +12,9 @@ macro_rules! variants {
                 #[derive(ToolMeta)]
                 #[tool($key = $variant)]
                 struct Probe;
-                assert_eq!(Probe::META.$key, $kind::$variant);
-                known.push(Probe::META.$key);
+                let read = Option::from(Probe::META.$key);
+                assert_eq!(read, Some($kind::$variant));
+                known.extend(read);
             })+
             assert_eq!(known, $all);
         }
@@ -29,4 +30,7 @@ variants! { every_category_is_known: category, Category { Io Network System Noti
 variants! {
     every_access_level_is_known: access, Access { ReadOnly WorkspaceWrite FullAccess },
     [Access::ReadOnly, Access::WorkspaceWrite, Access::FullAccess]
+}
+variants! {
+    every_rule_target_is_known: rules, RuleTarget { Read Write Edit Exec Connect Send Spawn Configure }, RuleTarget::ALL
 }

@@ -1,19 +1,19 @@
-//! Which tools a query means.
+//! Matches tools with a query.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
 
 use haft_contract::ToolError;
-use haft_engine::Entry;
+use haft_engine::ToolEntry;
 
 /// How many tools one search gives at most.
-pub(super) const MOST_RESULTS: usize = 20;
-/// Longer queries are no search.
-const MOST_CHARACTERS: usize = 500;
+pub(super) const MAX_RESULTS: usize = 20;
+/// How long a query may be.
+const MAX_CHARS: usize = 500;
 const SELECT: &str = "select:";
 
-/// What a model searches for.
-pub(super) struct Query {
+/// The query of a model.
+pub(super) struct ToolQuery {
     text: String,
     terms: Terms,
 }
@@ -25,21 +25,19 @@ enum Terms {
     Words(Vec<(String, bool)>),
 }
 
-/// What a search gives.
-pub(super) struct Found {
+/// The result of a search.
+pub(super) struct SearchMatches {
     /// The best first.
-    pub(super) tools: Vec<Arc<Entry>>,
+    pub(super) tools: Vec<Arc<ToolEntry>>,
     /// Names that no tool has.
     pub(super) missing: Vec<String>,
 }
 
-impl Query {
+impl ToolQuery {
     pub(super) fn read(text: &str) -> Result<Self, ToolError> {
         let text = text.trim();
-        if text.chars().count() > MOST_CHARACTERS {
-            return Err(ToolError::validation(format!(
-                "The argument 'query' is longer than {MOST_CHARACTERS} characters: use a few words."
-            )));
+        if text.chars().count() > MAX_CHARS {
+            return Err(ToolError::validation(format!("The argument 'query' is longer than {MAX_CHARS} characters: use a few words.")));
         }
         let terms = match text.get(..SELECT.len()).filter(|start| start.eq_ignore_ascii_case(SELECT)) {
             Some(_) => Terms::Names(words(&text[SELECT.len()..]).map(str::to_owned).collect()),
@@ -68,10 +66,10 @@ impl Query {
         terms.join(" ")
     }
 
-    pub(super) fn search(&self, tools: &[Arc<Entry>], most: usize) -> Found {
+    pub(super) fn search(&self, tools: &[Arc<ToolEntry>], most: usize) -> SearchMatches {
         match &self.terms {
             Terms::Names(names) => select(names, tools),
-            Terms::Words(words) => Found { tools: rank(words, tools, most), missing: Vec::new() },
+            Terms::Words(words) => SearchMatches { tools: rank(words, tools, most), missing: Vec::new() },
         }
     }
 }
@@ -85,7 +83,7 @@ fn word(text: &str) -> Option<(String, bool)> {
     (!bare.is_empty()).then(|| (bare, text.starts_with('+')))
 }
 
-/// Letters and digits alone, in lower case and without a trailing "tool": how names are compared that people write in many ways.
+/// Alphanumeric characters in lower case, without a trailing "tool": the form in which names are compared.
 fn plain(name: &str) -> String {
     let plain: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
     match plain.strip_suffix("tool") {
@@ -94,12 +92,12 @@ fn plain(name: &str) -> String {
     }
 }
 
-fn select(names: &[String], tools: &[Arc<Entry>]) -> Found {
-    let mut found = Found { tools: Vec::new(), missing: Vec::new() };
-    for name in names.iter().take(MOST_RESULTS) {
+fn select(names: &[String], tools: &[Arc<ToolEntry>]) -> SearchMatches {
+    let mut found = SearchMatches { tools: Vec::new(), missing: Vec::new() };
+    for name in names.iter().take(MAX_RESULTS) {
         let wanted = plain(name);
-        let answers = |entry: &&Arc<Entry>| entry.definition().names().iter().any(|known| plain(known) == wanted);
-        match tools.iter().find(answers) {
+        let matches = |entry: &&Arc<ToolEntry>| entry.definition().names().iter().any(|known| plain(known) == wanted);
+        match tools.iter().find(matches) {
             Some(entry) if found.tools.iter().all(|known| known.name() != entry.name()) => found.tools.push(Arc::clone(entry)),
             Some(_) => {}
             None => found.missing.push(name.clone()),
@@ -108,28 +106,28 @@ fn select(names: &[String], tools: &[Arc<Entry>]) -> Found {
     found
 }
 
-fn rank(words: &[(String, bool)], tools: &[Arc<Entry>], most: usize) -> Vec<Arc<Entry>> {
-    let scored = tools.iter().map(|entry| (Described::of(entry).score(words), entry));
+fn rank(words: &[(String, bool)], tools: &[Arc<ToolEntry>], most: usize) -> Vec<Arc<ToolEntry>> {
+    let scored = tools.iter().map(|entry| (SearchText::new(entry).score(words), entry));
     let mut scored: Vec<_> = scored.filter(|(score, _)| *score > 0).collect();
     scored.sort_by_key(|(score, entry)| (Reverse(*score), entry.name().to_owned()));
     scored.into_iter().take(most).map(|(_, entry)| Arc::clone(entry)).collect()
 }
 
-/// What is known of a tool, as it is compared.
-struct Described {
+/// The names and the text of a tool, as they are compared.
+struct SearchText {
     names: Vec<String>,
     text: String,
 }
 
-impl Described {
-    fn of(entry: &Entry) -> Self {
+impl SearchText {
+    fn new(entry: &ToolEntry) -> Self {
         let definition = entry.definition();
         let names: Vec<String> = definition.names().iter().map(|name| name.to_lowercase()).collect();
         let text = format!("{} {} {}", names.join(" "), definition.label, definition.description).to_lowercase();
         Self { names, text }
     }
 
-    /// How well it fits; 0 if it does not, or if a word is missing that must occur.
+    /// How well it matches; 0 if it does not, or if a required word is missing.
     fn score(&self, words: &[(String, bool)]) -> u32 {
         let plain_text = plain(&self.text);
         if words.iter().any(|(word, must)| *must && !self.text.contains(word) && !plain_text.contains(&plain(word))) {
@@ -151,13 +149,13 @@ impl Described {
 
 #[cfg(test)]
 mod tests {
-    use haft_contract::Source;
+    use haft_contract::ToolSource;
     use haft_engine::Registry;
     use haft_testkit::ScriptedTool;
 
     use super::*;
 
-    fn tools() -> Vec<Arc<Entry>> {
+    fn tools() -> Vec<Arc<ToolEntry>> {
         let registry = Registry::new();
         for (name, description, alias) in [
             ("read_file", "Read a text file from the workspace.", Some("read")),
@@ -169,13 +167,13 @@ mod tests {
                 definition.description = description.into();
                 definition.aliases = alias.into_iter().map(Into::into).collect();
             });
-            registry.register(tool.shared(), Source::BuiltIn).unwrap();
+            registry.register(tool.shared(), ToolSource::BuiltIn).unwrap();
         }
         registry.entries()
     }
 
     fn found(query: &str, most: usize) -> (Vec<String>, Vec<String>) {
-        let found = Query::read(query).unwrap().search(&tools(), most);
+        let found = ToolQuery::read(query).unwrap().search(&tools(), most);
         (found.tools.iter().map(|entry| entry.name().to_owned()).collect(), found.missing)
     }
 
@@ -205,8 +203,8 @@ mod tests {
         let nothing = "The argument 'query' names nothing: write words, or 'select:' and names of tools.";
         let long = "The argument 'query' is longer than 500 characters: use a few words.";
         for (query, message) in [("", nothing), (" , + ", nothing), ("select: ,", nothing), (&"x".repeat(501), long)] {
-            assert_eq!(Query::read(query).err().unwrap().message(), message);
+            assert_eq!(ToolQuery::read(query).err().unwrap().message(), message);
         }
-        assert_eq!(Query::read(" Web-Fetch  tool ").unwrap().normalised(), "webfetch tool");
+        assert_eq!(ToolQuery::read(" Web-Fetch  tool ").unwrap().normalised(), "webfetch tool");
     }
 }

@@ -2,22 +2,22 @@ use std::path::{Path, PathBuf};
 
 use haft_contract::{Dialect, ErrorKind, Form, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput};
 use haft_macros::ToolMeta;
-use haft_patch::{Edit, Edited, Rule, edit};
+use haft_patch::{Edit, EditedFile, FuzzyLevel, edit};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::shared::aside::Aside;
-use crate::shared::changed::{Changed, Original, refuse_mixed};
+use crate::shared::file_change::{OriginalFile, WrittenFile, refuse_mixed};
+use crate::shared::worker::WorkerPool;
 
-/// Large edits run beside the runtime, this many at once.
-static EDITING: Aside = Aside::new("edit", 2);
-/// What is smaller is edited where it is: that takes less than starting a thread.
+/// Large edits run on worker threads, this many at once.
+static EDITING: WorkerPool = WorkerPool::new("edit", 2);
+/// Smaller files are edited at once: that is cheaper than a thread.
 const LARGE: usize = 256 * 1024;
 
 /// Replace text in a file. `old_string` must be in the file exactly once, or `replace_all` be true; blanks, line endings,
-/// indentation and typographic quotes may differ if the place is still the only one. `edits` makes several replacements at
-/// once: all are looked for in the file as it is, and all are made or none. An empty `old_string` makes a new file.
+/// indentation and typographic quotes may differ if the match is still unique. `edits` makes several replacements at once: all
+/// are searched in the original file, and all are made or none. An empty `old_string` creates a new file.
 #[derive(Debug, ToolMeta)]
 #[tool(
     name = "edit_file",
@@ -26,6 +26,7 @@ const LARGE: usize = 256 * 1024;
     category = Io,
     access = WorkspaceWrite,
     timeout_secs = 30,
+    rules = Edit,
     aliases = ["edit"],
     forms = FORMS,
     profiles = ["coding"],
@@ -40,15 +41,15 @@ pub(crate) struct Params {
     /// The file to edit: relative to the workspace, or absolute.
     #[schemars(extend("x-aliases" = ["file_path", "filePath", "filename", "file"]))]
     path: PathBuf,
-    /// The text to replace, as it is in the file; with enough around it to be there once.
+    /// The text to replace, as it is in the file; with enough context to be unique.
     #[schemars(extend("x-aliases" = ["old_text", "oldText", "oldString", "old"], "x-verbatim" = true))]
     #[serde(default)]
     old_string: Option<String>,
-    /// What is to be there instead; may be empty.
+    /// The replacement; may be empty.
     #[schemars(extend("x-aliases" = ["new_text", "newText", "newString", "new"], "x-verbatim" = true))]
     #[serde(default)]
     new_string: Option<String>,
-    /// Replace every place, not one alone.
+    /// Replace every occurrence.
     #[schemars(extend("x-aliases" = ["replaceAll"]))]
     #[serde(default)]
     replace_all: bool,
@@ -64,16 +65,16 @@ struct Replacement {
     /// The text to replace.
     #[schemars(extend("x-aliases" = ["old_text", "old"]))]
     old_string: String,
-    /// What is to be there instead.
+    /// The replacement.
     #[schemars(extend("x-aliases" = ["new_text", "new"]))]
     new_string: String,
-    /// Replace every place, not one alone.
+    /// Replace every occurrence.
     #[serde(default)]
     replace_all: bool,
 }
 
 impl Params {
-    /// What is to be replaced, in one form.
+    /// All replacements, as edits.
     fn into_edits(self) -> Result<Vec<Edit>, ToolError> {
         let several = self.edits.into_iter().map(|edit| Edit { old: edit.old_string, new: edit.new_string, replace_all: edit.replace_all });
         match (self.old_string, self.new_string, several.len()) {
@@ -104,34 +105,34 @@ impl Tool for EditFile {
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let path = params.path.clone();
         let edits = params.into_edits()?;
-        match Original::read(&path, cx).await {
+        match OriginalFile::read(&path, cx).await {
             Err(error) if error.kind() == ErrorKind::FileNotFound => create(&path, edits, error, cx).await,
             original => change(&path, edits, original?, cx).await,
         }
     }
 }
 
-/// A file that is not there is made by replacing nothing.
+/// An empty old text creates a file.
 async fn create(path: &Path, edits: Vec<Edit>, not_found: ToolError, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
     let [Edit { old, new, .. }] = edits.as_slice() else { return Err(not_found) };
     if !old.is_empty() {
         return Err(not_found);
     }
-    let changed = Changed::create(path, new.clone().into_bytes(), cx).await?;
-    Ok(changed.told(&format!("Created {}", path.display()), json!({"replacements": 0})))
+    let changed = WrittenFile::create(path, new.clone().into_bytes(), cx).await?;
+    Ok(changed.output(&format!("Created {}", path.display()), json!({"replacements": 0})))
 }
 
-async fn change(path: &Path, edits: Vec<Edit>, original: Original, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-    let Edited { bytes, spans, rules, .. } = edited(&original, edits).await?;
+async fn change(path: &Path, edits: Vec<Edit>, original: OriginalFile, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let EditedFile { bytes, spans, levels, .. } = apply_edits(&original, edits).await?;
     refuse_mixed(path, original.bytes(), &bytes)?;
     let lines: Vec<[usize; 2]> = spans.iter().map(|span| [span.lines.0, span.lines.1]).collect();
-    let what = format!("Edited {}: {}{}", path.display(), replacements(&lines), forgiven(&rules));
+    let action = format!("Edited {}: {}{}", path.display(), replacements(&lines), fuzzy_note(&levels));
     let changed = original.replace(path, bytes, cx).await?;
-    let rules: Vec<&str> = rules.iter().map(|rule| rule.as_str()).collect();
-    Ok(changed.told(&what, json!({"replacements": lines.len(), "lines": lines, "rules": rules})))
+    let levels: Vec<&str> = levels.iter().map(|level| level.as_str()).collect();
+    Ok(changed.output(&action, json!({"replacements": lines.len(), "lines": lines, "levels": levels})))
 }
 
-async fn edited(original: &Original, edits: Vec<Edit>) -> Result<Edited, ToolError> {
+async fn apply_edits(original: &OriginalFile, edits: Vec<Edit>) -> Result<EditedFile, ToolError> {
     let refused = |error: haft_patch::EditError| ToolError::validation(format!("{error}"));
     if original.bytes().len() < LARGE {
         return edit(original.bytes(), &edits).map_err(refused);
@@ -150,12 +151,12 @@ fn replacements(lines: &[[usize; 2]]) -> String {
     format!("{} replacement{plural} (line{} {}{more})", lines.len(), if one_line { "" } else { "s" }, named.join(", "))
 }
 
-/// What the text was found by, where it was not the text itself: whoever sent it should know.
-fn forgiven(rules: &[Rule]) -> String {
-    let mut names: Vec<&str> = rules.iter().filter(|rule| **rule != Rule::Exact).map(|rule| rule.as_str()).collect();
+/// A note on matches that are not exact.
+fn fuzzy_note(levels: &[FuzzyLevel]) -> String {
+    let mut names: Vec<&str> = levels.iter().filter(|level| **level != FuzzyLevel::Exact).map(|level| level.as_str()).collect();
     names.sort_unstable();
     names.dedup();
-    if names.is_empty() { String::new() } else { format!("; found although not exact: {}", names.join(", ")) }
+    if names.is_empty() { String::new() } else { format!("; matched with differences: {}", names.join(", ")) }
 }
 
 #[cfg(test)]

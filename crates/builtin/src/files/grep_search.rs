@@ -1,12 +1,12 @@
 mod clip;
+mod file_parts;
 mod filter;
-mod kept;
-mod kit;
 mod params;
-mod parts;
 mod pattern;
 mod report;
+mod rows;
 mod search;
+mod searcher;
 mod sink;
 mod source;
 
@@ -16,20 +16,21 @@ use haft_contract::{Dialect, FileKind, Form, FormParameter, Plan, PlanContext, T
 use haft_macros::ToolMeta;
 
 use self::params::Params;
-use self::report::Report;
-use self::search::{Budget, Search};
-use crate::shared::searching::planned;
+use self::report::GrepReport;
+use self::search::{GrepBudget, GrepSearchRun};
+use crate::shared::tree_search::planned_location;
 
-/// Search in what files contain, by a regular expression (Rust's syntax; look-around and back-references are not known). Returns
-/// the files with matches, newest first, or with output_mode the lines ('content') or how many match in each file ('count'), at
-/// most 250 at a time; the note at the end says how many there are and how to continue. Searches a whole directory or one file.
-/// What .gitignore names, hidden files and binary files are left out. Not for finding files by name: that is glob_search.
+/// Search the contents of files by a regular expression (Rust's syntax; no look-around, no back-references). Returns the files
+/// with matches, newest first, or with output_mode the lines ('content') or the number of matching lines in each file ('count'),
+/// at most 250 at a time; the note at the end says how many there are and how to continue. Searches a whole directory or one
+/// file. Files in .gitignore, hidden files and binary files are left out. Not for finding files by name: use glob_search.
 #[derive(Debug, ToolMeta)]
 #[tool(
     label = "Search in files",
     section = Files,
     category = Io,
     timeout_secs = 30,
+    rules = Read,
     max_output = 1_048_576,
     aliases = ["grep"],
     forms = FORMS,
@@ -58,19 +59,19 @@ impl Tool for GrepSearch {
     }
 
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        self.search(&params, Budget::default(), cx).await
+        self.search(&params, GrepBudget::default(), cx).await
     }
 }
 
 impl GrepSearch {
-    async fn search(&self, params: &Params, budget: Budget, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+    async fn search(&self, params: &Params, budget: GrepBudget, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let started = cx.clock().now();
-        let place = planned(cx)?.display().to_owned();
+        let location = planned_location(cx)?.display().to_owned();
         let is_file = cx.fs().info(params.path()).await?.kind == FileKind::File;
-        let search = Arc::new(Search::new(params.request()?, place, is_file, budget));
+        let search = Arc::new(GrepSearchRun::new(params.request()?, location, is_file, budget));
         let walked = cx.fs().walk(params.path(), params.tree(), Arc::clone(&search) as _).await?;
         let elapsed = cx.clock().now().duration_since(started).unwrap_or_default();
-        Ok(Report::new(params, &search, walked).output(elapsed, cx))
+        Ok(GrepReport::new(params, &search, walked).output(elapsed, cx))
     }
 }
 

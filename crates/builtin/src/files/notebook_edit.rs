@@ -1,11 +1,10 @@
+mod cell_text;
 mod change;
-mod edited;
-mod pieces;
+mod outcome;
 mod style;
 mod target;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use haft_contract::{Dialect, Form, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput};
 use haft_macros::ToolMeta;
@@ -13,17 +12,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use self::edited::{Edited, edited};
-use crate::shared::aside::Aside;
-use crate::shared::changed::remember;
+use self::outcome::{NotebookChange, apply};
+use crate::shared::brief;
+use crate::shared::file_change::SharedContent;
 use crate::shared::notebook::LARGEST;
-use crate::shared::place;
-use crate::shared::whole::whole;
-use crate::shared::words;
+use crate::shared::read_all::read_all;
+use crate::shared::seen::{remember, seen_fingerprint};
+use crate::shared::worker::WorkerPool;
 
 /// Change a cell of a Jupyter notebook (.ipynb): replace its source, insert a new cell, or delete one. Everything else in
 /// the file stays as it is; the outputs of a code cell are cleared when its source changes. Read the notebook first: it shows
-/// the ids of the cells. Not for running cells, and not for files that are no notebooks.
+/// the ids of the cells. Not for running cells, and not for other files.
 #[derive(Debug, ToolMeta)]
 #[tool(
     name = "notebook_edit",
@@ -32,6 +31,7 @@ use crate::shared::words;
     category = Io,
     access = WorkspaceWrite,
     timeout_secs = 10,
+    rules = Edit,
     aliases = ["NotebookEdit"],
     forms = FORMS,
     profiles = ["coding"],
@@ -49,14 +49,14 @@ pub(crate) struct Params {
     /// The cell: its id, or its number counted from 0. 'insert' puts the new cell after it; without it, at the start.
     #[schemars(extend("x-aliases" = ["cell_number", "cell_index", "cell"]))]
     cell_id: Option<String>,
-    /// The source of the cell from now on; needed unless it is deleted.
+    /// The new source of the cell; required unless it is deleted.
     #[schemars(extend("x-verbatim" = true, "x-aliases" = ["source", "content"]))]
     new_source: Option<String>,
-    /// The type of the cell. Defaults to what it is; for a new cell, to 'code'.
+    /// The type of the cell. Defaults to its current type; for a new cell, to 'code'.
     cell_type: Option<CellType>,
     /// Whether to 'replace' the source of a cell, 'insert' a new cell, or 'delete' one. Defaults to 'replace'.
     #[serde(default)]
-    edit_mode: Mode,
+    edit_mode: EditMode,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -79,14 +79,14 @@ impl CellType {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Mode {
+enum EditMode {
     #[default]
     Replace,
     Insert,
     Delete,
 }
 
-impl Mode {
+impl EditMode {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Replace => "replace",
@@ -104,17 +104,7 @@ struct NewCell<'a> {
     source: &'a str,
 }
 
-/// The content of a file, lent to whoever takes its fingerprint.
-#[derive(Debug, Clone)]
-struct Lent(Arc<Vec<u8>>);
-
-impl AsRef<[u8]> for Lent {
-    fn as_ref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-static EDITING: Aside = Aside::new("change of a notebook", 2);
+static EDITING: WorkerPool = WorkerPool::new("change of a notebook", 2);
 
 impl Tool for NotebookEdit {
     type Params = Params;
@@ -129,14 +119,14 @@ impl Tool for NotebookEdit {
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let (path, name, mode) = (params.notebook_path.clone(), params.name(), params.edit_mode);
         let reader = cx.fs().open(&path).await?;
-        let before = Lent(Arc::new(whole(&name, "a notebook", Vec::new(), &*reader, LARGEST).await?));
+        let before = SharedContent::from(read_all(&name, "a notebook", Vec::new(), &*reader, LARGEST).await?);
         let fingerprint = cx.fs().fingerprint_of(before.clone()).await?;
-        if place::of(cx, &path).and_then(|place| cx.seen().fingerprint(place)).is_some_and(|seen| seen != fingerprint) {
+        if seen_fingerprint(&path, cx).is_some_and(|seen| seen != fingerprint) {
             return Err(changed_since(&name));
         }
         let seed = cx.fs().fingerprint_of(format!("{:?} {:?}", cx.call(), cx.clock().now())).await?;
-        let edited = EDITING.run(move || edited(&before, &params, &seed)).await??;
-        let Edited { content, changed, said, cell, index, kind, language } = edited;
+        let change = EDITING.run(move || apply(&before, &params, &seed)).await??;
+        let NotebookChange { content, changed, message, cell, index, kind, language } = change;
         let details = json!({
             "path": name, "edit_mode": mode.as_str(), "cell_id": cell, "index": index, "cell_type": kind, "language": language,
             "changed": changed,
@@ -145,7 +135,7 @@ impl Tool for NotebookEdit {
             let written = cx.fs().replace(&path, content, Some(&fingerprint)).await?;
             remember(&path, &written, cx);
         }
-        Ok(ToolOutput::text(said).with_details(details))
+        Ok(ToolOutput::text(message).with_details(details))
     }
 }
 
@@ -154,14 +144,14 @@ impl Params {
         self.notebook_path.display().to_string()
     }
 
-    /// What a schema cannot say.
+    /// Checks beyond the schema.
     fn check(&self) -> Result<(), ToolError> {
         let name = self.name();
         if !self.notebook_path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb")) {
-            let name = words::shown(&name);
+            let name = brief(&name);
             return Err(ToolError::validation(format!("Not a notebook: '{name}' does not end in .ipynb. Use edit_file for other files.")));
         }
-        if self.edit_mode != Mode::Delete && self.new_source.is_none() {
+        if self.edit_mode != EditMode::Delete && self.new_source.is_none() {
             let mode = self.edit_mode.as_str();
             return Err(ToolError::validation(format!(
                 "Missing required parameter: 'new_source'. With edit_mode='{mode}' it is the source of the cell."

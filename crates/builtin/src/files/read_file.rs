@@ -1,37 +1,37 @@
-mod base64;
 mod directory;
-mod encoding;
 mod image;
 mod notebook;
 mod page;
 pub(crate) mod pdf;
 mod picture;
-mod unchanged;
+mod repeated;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use encoding_rs::Encoding;
-use haft_contract::{Content, Dialect, Form, FormParameter, Plan, PlanContext, Reader, Tool, ToolContext, ToolError, ToolOutput, Unit};
+use haft_contract::{Content, Dialect, FileReader, Form, FormParameter, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput, Unit};
 use haft_macros::ToolMeta;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use self::notebook::NotANotebook;
-use self::pdf::Pages;
-use self::picture::Format;
-use self::unchanged::Memory;
+use self::notebook::NotebookFault;
+use self::pdf::PageRange;
+use self::picture::PictureFormat;
+use self::repeated::RepeatCheck;
+use crate::shared::brief;
 use crate::shared::text_file::CHUNK;
 
-/// Read the contents of a file from local storage. Text comes as it stands in the file, at most 2,000 lines or 100 KB at a
-/// time; when there is more, the note at the end names the offset to continue with. Pictures (PNG, JPEG, GIF, WebP) are
-/// shown, PDF documents come as text by pages, Jupyter notebooks as cells, and a directory as a short list of its names.
-/// Not for archives or other binary files; to search in many files use grep_search.
+/// Read the contents of a file from local storage. Text is returned unchanged, at most 2,000 lines or 100 KB at a time; when
+/// there is more, the note at the end names the offset to continue with. Pictures (PNG, JPEG, GIF, WebP) are shown, PDF
+/// documents are returned as text by pages, Jupyter notebooks as cells, and a directory as a short list of its names.
+/// Not for archives or other binary files; to search many files use grep_search.
 #[derive(Debug, ToolMeta)]
 #[tool(
     section = Files,
     category = Io,
     timeout_secs = 10,
+    rules = Read,
     max_output = 1_048_576,
     aliases = ["read"],
     forms = FORMS,
@@ -61,7 +61,7 @@ pub(crate) struct Params {
     limit: Option<NonZeroUsize>,
     /// The first character to return of the first line, counted from 1; only for lines that are longer than a page.
     column: Option<usize>,
-    /// Whether each line is shown with its number and a tab before it, which are no part of the file. Defaults to false.
+    /// Whether each line is shown after its number and a tab, which are not part of the file. Defaults to false.
     #[serde(default)]
     line_numbers: bool,
     /// The pages of a PDF document to return, such as '3' or '1-5'; at most 20. Defaults to the first 10.
@@ -69,7 +69,7 @@ pub(crate) struct Params {
     /// Whether a notebook is shown as the text of its file instead of its cells. Defaults to false.
     #[serde(default)]
     raw: bool,
-    /// Whether to show a part again that was shown before and has not changed since. Defaults to false.
+    /// Whether to show a part again that was shown before and has not changed. Defaults to false.
     #[serde(default)]
     #[schemars(extend("x-aliases" = ["force"]))]
     again: bool,
@@ -88,37 +88,37 @@ impl Tool for ReadFile {
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let reader = match cx.fs().open(&params.path).await {
             Ok(reader) => reader,
-            Err(refusal) => return directory::listed(&params, refusal, cx).await,
+            Err(refusal) => return directory::list(&params, refusal, cx).await,
         };
         let (name, part) = (params.name(), params.part());
-        let memory = Memory::of(cx, &params.path, reader.size()).await?;
-        if let Some(brief) = memory.shown(&name, &part).filter(|_| !params.again) {
+        let repeated = RepeatCheck::new(&params.path, &*reader, cx).await?;
+        if let Some(brief) = repeated.answer(&name, &part).filter(|_| !params.again) {
             return Ok(brief);
         }
-        let output = shown(&name, &params, &*reader, cx).await?;
-        memory.keep(&part);
+        let output = show(&name, &params, &*reader, cx).await?;
+        repeated.remember(&part);
         Ok(output)
     }
 }
 
-/// Shows a file as what it is. Its bytes decide, but for notebooks, which are text like any other.
-async fn shown(name: &str, params: &Params, reader: &dyn Reader, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+/// Shows a file by its format, which its bytes tell, except for notebooks.
+async fn show(name: &str, params: &Params, reader: &dyn FileReader, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
     let head = reader.read_at(0, CHUNK).await?;
     if params.wants_text() {
-        return page::shown(name, params, reader, head, cx).await;
+        return page::show(name, params, reader, head, cx).await;
     }
-    if let Some(format) = Format::of(&head) {
-        return image::shown(name, format, reader, head).await;
+    if let Some(format) = PictureFormat::of(&head) {
+        return image::show(name, format, reader, head).await;
     }
     if pdf::is_pdf(&head) {
-        return pdf::shown(name, params.pages()?, reader, head, cx).await;
+        return pdf::read(name, params.pages()?, reader, head, cx).await;
     }
     if !params.is_notebook() || head.is_empty() {
-        return page::shown(name, params, reader, head, cx).await;
+        return page::show(name, params, reader, head, cx).await;
     }
-    match notebook::shown(name, params, reader, head, cx).await? {
+    match notebook::show(name, params, reader, head, cx).await? {
         Ok(output) => Ok(output),
-        Err(NotANotebook { head, why }) => page::shown(name, params, reader, head, cx).await.map(|output| with_remark(output, &why)),
+        Err(NotebookFault { head, why }) => page::show(name, params, reader, head, cx).await.map(|output| with_remark(output, &why)),
     }
 }
 
@@ -128,14 +128,14 @@ impl Params {
     }
 
     fn encoding(&self) -> Result<Option<&'static Encoding>, ToolError> {
-        self.encoding.as_deref().map(encoding::named).transpose()
+        self.encoding.as_deref().map(encoding_of).transpose()
     }
 
-    fn pages(&self) -> Result<Option<Pages>, ToolError> {
-        self.pages.as_deref().map(Pages::parse).transpose()
+    fn pages(&self) -> Result<Option<PageRange>, ToolError> {
+        self.pages.as_deref().map(PageRange::parse).transpose()
     }
 
-    /// Whether the bytes are to be shown as text, whatever else they are.
+    /// Whether to show the bytes as text, whatever the format.
     fn wants_text(&self) -> bool {
         self.raw || self.encoding.is_some() || self.column.is_some()
     }
@@ -144,11 +144,27 @@ impl Params {
         self.path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb"))
     }
 
-    /// What a call shows, however it was asked for: two that are the same here show the same of a file.
+    /// A key for the part of a file that a call shows: equal keys show the same.
     fn part(&self) -> String {
         let Self { encoding, limit, line_numbers, pages, .. } = self;
         format!("{:?} {limit:?} {encoding:?} {line_numbers} {pages:?} {}", page::window(self), self.wants_text())
     }
+}
+
+/// What a dialect calls this tool, and the argument that reads on from a line.
+pub(crate) fn continue_at(dialect: Dialect, line: usize) -> (&'static str, String) {
+    let canonical = ("read_file", format!("offset={line}"));
+    let form = FORMS.iter().find(|form| form.dialect == dialect);
+    form.map_or(canonical, |form| (form.name, form.written("offset", line as u64)))
+}
+
+fn encoding_of(label: &str) -> Result<&'static Encoding, ToolError> {
+    Encoding::for_label_no_replacement(label.as_bytes()).ok_or_else(|| {
+        ToolError::validation(format!(
+            "Unsupported encoding: '{}'. Use a name such as 'UTF-8', 'UTF-16LE', 'ISO-8859-1', 'windows-1252', 'Shift_JIS' or 'GBK'.",
+            brief(label)
+        ))
+    })
 }
 
 /// A text, and a note below it.
@@ -162,7 +178,7 @@ fn with_note(mut text: String, note: Option<String>) -> String {
     text
 }
 
-/// Says why a file is not shown as the notebook that its name promises.
+/// Adds why a file is not shown as a notebook.
 fn with_remark(mut output: ToolOutput, why: &str) -> ToolOutput {
     let remark = format!("(Shown as text instead of cells: {why}.)");
     if let Some(Content::Text(text)) = output.content.first_mut() {

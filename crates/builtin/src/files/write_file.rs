@@ -1,15 +1,18 @@
 use std::path::{Path, PathBuf};
 
-use haft_contract::{Dialect, ErrorKind, Form, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput, WriteMode};
+use haft_contract::{
+    Dialect, ErrorKind, FileReader, Form, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput, WriteMode, WriteOutcome,
+};
 use haft_macros::ToolMeta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::shared::changed::{Changed, Original, remember};
-use crate::shared::wide::Wide;
+use crate::shared::file_change::{OriginalFile, WrittenFile};
+use crate::shared::seen::{remember, seen_fingerprint};
+use crate::shared::utf16::Utf16;
 
-const LONGEST_MARK: usize = 3;
+const LONGEST_BOM: usize = 3;
 
 /// Write contents to a file on local storage. Creates the file and its folders if they are missing; 'overwrite' replaces
 /// everything that is there, so read a file first unless it is new. The content is written as UTF-8, exactly as given; text
@@ -22,6 +25,7 @@ const LONGEST_MARK: usize = 3;
     category = Io,
     access = WorkspaceWrite,
     timeout_secs = 10,
+    rules = Write,
     aliases = ["write", "file_write"],
     forms = FORMS,
     profiles = ["coding"],
@@ -41,31 +45,22 @@ pub(crate) struct Params {
     content: String,
     /// Write mode: 'overwrite' (replace file) or 'append' (add to end). Defaults to 'overwrite'.
     #[serde(default)]
-    mode: Mode,
+    mode: WriteFileMode,
 }
 
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Mode {
+enum WriteFileMode {
     #[default]
     Overwrite,
     Append,
 }
 
-impl Mode {
+impl WriteFileMode {
     fn as_str(self) -> &'static str {
         match self {
             Self::Overwrite => "overwrite",
             Self::Append => "append",
-        }
-    }
-}
-
-impl From<Mode> for WriteMode {
-    fn from(mode: Mode) -> Self {
-        match mode {
-            Mode::Overwrite => Self::Overwrite,
-            Mode::Append => Self::Append,
         }
     }
 }
@@ -77,67 +72,83 @@ impl Tool for WriteFile {
     fn plan(&self, params: &Params, cx: &PlanContext<'_>) -> Result<Plan, ToolError> {
         let at = cx.locate(&params.path)?;
         Ok(match params.mode {
-            Mode::Overwrite => Plan::nothing().write(at),
-            // What is added must be in the encoding of what is there.
-            Mode::Append => Plan::nothing().read(at.clone()).write(at),
+            WriteFileMode::Overwrite => Plan::nothing().write(at),
+            // The addition must have the encoding of the file.
+            WriteFileMode::Append => Plan::nothing().read(at.clone()).write(at),
         })
     }
 
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let Params { path, content, mode } = params;
         match mode {
-            Mode::Overwrite => overwrite(&path, content.into_bytes(), cx).await,
-            Mode::Append => append(&path, content, cx).await,
+            WriteFileMode::Overwrite => overwrite(&path, content.into_bytes(), cx).await,
+            WriteFileMode::Append => append(&path, content, cx).await,
         }
     }
 }
 
 async fn overwrite(path: &Path, content: Vec<u8>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-    let what = said(path, content.len() as u64, Mode::Overwrite);
-    let more = json!({"path": path.display().to_string(), "mode": Mode::Overwrite.as_str()});
-    match Original::replaced(path, cx).await {
+    let action = describe(path, content.len() as u64, WriteFileMode::Overwrite);
+    let more = json!({"path": path.display().to_string(), "mode": WriteFileMode::Overwrite.as_str()});
+    match OriginalFile::replaced(path, cx).await {
         Ok(original) if original.changed_since_seen() => Err(stale(path)),
-        Ok(original) => Ok(original.replace(path, content, cx).await?.counted(&what, more)),
-        Err(error) if error.kind() == ErrorKind::FileNotFound => Ok(Changed::create(path, content, cx).await?.counted(&what, more)),
-        // It is too large to compare, or may not be read; written it may be, and if not, that is said.
-        Err(_) => written(path, content, Mode::Overwrite, cx).await,
+        Ok(original) => Ok(original.replace(path, content, cx).await?.output_without_diff(&action, more)),
+        Err(error) if error.kind() == ErrorKind::FileNotFound => {
+            Ok(WrittenFile::create(path, content, cx).await?.output_without_diff(&action, more))
+        }
+        // Too large to compare, or not readable: the write itself decides.
+        Err(_) => {
+            let written = cx.fs().write(path, content, WriteMode::Overwrite).await?;
+            remember(path, &written, cx);
+            Ok(report(path, &written, WriteFileMode::Overwrite))
+        }
     }
 }
 
+/// Adds to the end of a file, in the encoding that its byte order mark names.
 async fn append(path: &Path, content: String, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-    let bytes = match mark_of(path, cx).await? {
-        Some(wide) => wide.encoded(&content),
+    let before = match cx.fs().open(path).await {
+        Err(error) if error.kind() == ErrorKind::FileNotFound => None,
+        opened => Some(opened?),
+    };
+    let (utf16, is_stale) = match &before {
+        Some(reader) => (Utf16::from_bom(&reader.read_at(0, LONGEST_BOM).await?), is_stale(path, &**reader, cx).await?),
+        None => (None, false),
+    };
+    let bytes = match utf16 {
+        Some(utf16) => utf16.encode(&content),
         None => content.into_bytes(),
     };
-    written(path, bytes, Mode::Append, cx).await
+    let written = cx.fs().write(path, bytes, WriteMode::Append).await?;
+    // The session has not seen what another program wrote before: a later overwrite must be refused.
+    if !is_stale {
+        remember(path, &written, cx);
+    }
+    Ok(report(path, &written, WriteFileMode::Append))
 }
 
-/// Writes without a look at what is there.
-async fn written(path: &Path, content: Vec<u8>, mode: Mode, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-    let written = cx.fs().write(path, content, mode.into()).await?;
-    remember(path, &written, cx);
+/// Whether the file is another than the session saw last.
+async fn is_stale(path: &Path, reader: &dyn FileReader, cx: &ToolContext) -> Result<bool, ToolError> {
+    match seen_fingerprint(path, cx) {
+        Some(seen) => Ok(reader.fingerprint().await? != seen),
+        None => Ok(false),
+    }
+}
+
+fn report(path: &Path, written: &WriteOutcome, mode: WriteFileMode) -> ToolOutput {
     let details = json!({"path": path.display().to_string(), "bytes": written.bytes, "created": written.created, "mode": mode.as_str()});
-    Ok(ToolOutput::text(said(path, written.bytes, mode)).with_details(details))
+    ToolOutput::text(describe(path, written.bytes, mode)).with_details(details)
 }
 
-fn said(path: &Path, bytes: u64, mode: Mode) -> String {
+fn describe(path: &Path, bytes: u64, mode: WriteFileMode) -> String {
     format!("Successfully wrote {bytes} bytes to {} (mode: {})", path.display(), mode.as_str())
 }
 
 fn stale(path: &Path) -> ToolError {
     ToolError::execution(format!(
-        "{} was changed by someone else since you read it. Read it again, so that their changes are not lost; nothing was written.",
+        "{} was changed by another program since you read it, so nothing was written. Read it again.",
         path.display()
     ))
-}
-
-/// The encoding that a file's byte order mark names, if there is a file and it is not UTF-8.
-async fn mark_of(path: &Path, cx: &ToolContext) -> Result<Option<Wide>, ToolError> {
-    let reader = match cx.fs().open(path).await {
-        Err(error) if error.kind() == ErrorKind::FileNotFound => return Ok(None),
-        opened => opened?,
-    };
-    Ok(Wide::marked(&reader.read_at(0, LONGEST_MARK).await?))
 }
 
 #[cfg(test)]

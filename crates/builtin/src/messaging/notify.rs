@@ -4,14 +4,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::shared::words;
+use crate::shared::brief;
 
-/// What a desktop can show, generously.
+/// Most characters of a notification.
 const MESSAGE_CHARACTERS: usize = 4000;
 const RECIPIENT_CHARACTERS: usize = 100;
 
-/// Show a notification to the person at this machine. Use it for something they should know although they are not reading
-/// along, such as the end of long work; not for answers, and not for each step.
+/// Show a notification to the user at this machine. Use it for something that the user should know while away, such as the end
+/// of long work; not for answers, and not for each step.
 #[derive(Debug, ToolMeta)]
 #[tool(
     name = "notify",
@@ -20,25 +20,26 @@ const RECIPIENT_CHARACTERS: usize = 100;
     category = Notify,
     access = ReadOnly,
     timeout_secs = 10,
+    rules = Send,
     profiles = ["messaging"]
 )]
 pub(crate) struct Notify;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {
-    /// What to say, at most 4,000 characters.
+    /// The text, at most 4,000 characters.
     message: String,
     /// How urgent it is: 'low', 'normal', 'high' or 'critical'. Defaults to 'normal'.
     #[serde(default)]
-    urgency: Urgency,
-    /// Whom it is for. Defaults to 'system', the person at this machine.
+    urgency: NoticeUrgency,
+    /// The recipient. Defaults to 'system', the user at this machine.
     #[serde(default = "system")]
     recipient: String,
 }
 
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Urgency {
+enum NoticeUrgency {
     Low,
     #[default]
     Normal,
@@ -46,7 +47,7 @@ enum Urgency {
     Critical,
 }
 
-impl Urgency {
+impl NoticeUrgency {
     fn as_str(self) -> &'static str {
         match self {
             Self::Low => "low",
@@ -74,7 +75,7 @@ impl Tool for Notify {
         let Params { message, urgency, recipient } = params;
         let urgency = urgency.as_str();
         let place = cx.notices().notify(Notice { message, urgency: urgency.into(), recipient: recipient.clone() }).await?;
-        let text = format!("Notified {} (urgency: {urgency}): {place}", words::shown(&recipient));
+        let text = format!("Notified {} (urgency: {urgency}): {place}", brief(&recipient));
         Ok(ToolOutput::text(text).with_details(json!({"recipient": recipient, "urgency": urgency, "shown": place})))
     }
 }
@@ -82,7 +83,7 @@ impl Tool for Notify {
 impl Params {
     fn check(&self) -> Result<(), ToolError> {
         if self.message.trim().is_empty() {
-            return Err(ToolError::validation("The message is empty. Say in 'message' what the person should know."));
+            return Err(ToolError::validation("The message is empty. Say in 'message' what the user should know."));
         }
         let length = self.message.chars().count();
         if length > MESSAGE_CHARACTERS {
@@ -95,7 +96,7 @@ impl Params {
         if length > RECIPIENT_CHARACTERS {
             return Err(ToolError::validation(format!(
                 "The recipient has {length} characters, more than the {RECIPIENT_CHARACTERS} of any name. \
-                 Name the person in 'recipient', and say what they should know in 'message'."
+                 Name the user in 'recipient', and say what they should know in 'message'."
             )));
         }
         Ok(())
@@ -139,8 +140,8 @@ mod tests {
     async fn empty_huge_and_failing_notices_are_refused() {
         let host = FakeHost::new();
         for (message, expected) in [
-            (String::new(), "The message is empty. Say in 'message' what the person should know."),
-            (" \n".into(), "The message is empty. Say in 'message' what the person should know."),
+            (String::new(), "The message is empty. Say in 'message' what the user should know."),
+            (" \n".into(), "The message is empty. Say in 'message' what the user should know."),
             (
                 "é".repeat(4001),
                 "The message has 4001 characters, which is more than a notification can show. \
@@ -152,7 +153,7 @@ mod tests {
         assert!(notify(&host, json!({"message": "é".repeat(4000), "recipient": "é".repeat(100)})).await.is_ok());
         let refused = expect_error(notify(&host, json!({"message": "x", "recipient": "é".repeat(101)})).await);
         let expected = "The recipient has 101 characters, more than the 100 of any name. \
-                        Name the person in 'recipient', and say what they should know in 'message'.";
+                        Name the user in 'recipient', and say what they should know in 'message'.";
         assert_eq!(refused, (ErrorKind::ValidationError, expected.into()));
         host.notifier.fail(ErrorKind::ExecutionError, "no desktop");
         assert_eq!(expect_error(notify(&host, json!({"message": "x"})).await), (ErrorKind::ExecutionError, "no desktop".into()));

@@ -2,39 +2,44 @@ mod commit;
 mod params;
 mod shells;
 
-use haft_contract::{Dialect, Form, FormParameter, Line, LineRequest, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput, Unit};
+use haft_contract::{
+    CommandRequest, Dialect, Form, FormParameter, Plan, PlanContext, ShellCommand, Tool, ToolContext, ToolError, ToolOutput, Unit,
+};
 use haft_macros::ToolMeta;
 
 use self::params::Params;
-pub(super) use self::shells::Named;
-use self::shells::Shells;
-use super::running::Run;
+pub(crate) use self::shells::NamedShell;
+use self::shells::NamedShells;
+use crate::command::run::CommandRun;
 
-/// Run a line of shell, such as 'cargo test' or 'ls | wc -l', in the workspace. It runs behind walls as a rule: it can change
-/// files of the workspace, and reach only the hosts in 'allow_host'. Returns what it wrote, to standard output and standard
-/// error alike, and its exit code; of more than 30 KB the beginning and the end, with all of it kept in a file. What takes
-/// longer than 10 seconds goes on in the background: follow it with process. Each line starts a new shell; no variable
-/// outlives it, and no directory unless 'shell' is given. With 'dry_run' nothing is changed, and what it would change is shown; 'commit' then does that. Not for reading, searching or changing files, for which there are tools.
+/// Run a shell command, such as 'cargo test' or 'ls | wc -l', in the workspace. By default it runs in a sandbox: it can change
+/// files of the workspace, and reach only the hosts in 'allow_host'. Returns its standard output and standard error in one
+/// text, and its exit code; of more than 30 KB the beginning and the end, with all of it in a file. A command that takes
+/// longer than 10 seconds continues in the background: follow it with process. Each command starts a new shell: variables do
+/// not persist, and the directory persists only with 'shell'. 'dry_run' shows what the command would change and changes
+/// nothing; 'commit' applies that. Not for reading, searching or changing files: use the tools for that.
 #[derive(Debug, ToolMeta)]
 #[tool(
+    name = "exec",
     label = "Run command",
     section = Runtime,
     category = System,
     access = FullAccess,
     timeout_secs = 1800,
+    rules = Exec,
     aliases = ["bash"],
     forms = FORMS,
     profiles = ["coding"],
     destructive,
     open_world
 )]
-pub(crate) struct Exec {
-    shells: Shells,
+pub(crate) struct ExecTool {
+    shells: NamedShells,
 }
 
-impl Exec {
+impl ExecTool {
     pub(crate) fn new() -> Self {
-        Self { shells: Shells::default() }
+        Self { shells: NamedShells::default() }
     }
 }
 
@@ -42,7 +47,7 @@ const FORMS: &[Form] = &[
     Form::new(Dialect::Claw, "bash").parameters(&[
         FormParameter::new("timeout", "timeout")
             .unit(Unit::Milliseconds)
-            .description("When to end it, in milliseconds. Defaults to 1800000, or to never for what goes to the background."),
+            .description("Timeout in milliseconds. Defaults to 1800000, or to none in the background."),
         FormParameter::new("run_in_background", "background"),
         FormParameter::new("dangerouslyDisableSandbox", "dangerously_disable_sandbox"),
         FormParameter::new("namespaceRestrictions", "namespace_restrictions"),
@@ -53,7 +58,7 @@ const FORMS: &[Form] = &[
     Form::new(Dialect::OpenClaw, "exec").parameters(&[FormParameter::new("yieldMs", "yield_ms")]),
 ];
 
-impl Tool for Exec {
+impl Tool for ExecTool {
     type Params = Params;
     type Output = ToolOutput;
 
@@ -63,14 +68,14 @@ impl Tool for Exec {
             return commit::plan(id, cx);
         }
         let request = params.request()?;
-        let line = match params.shell() {
-            Some(name) => self.shells.named(cx.session(), name).line(request.clone(), cx)?,
-            None => cx.line(&request)?,
+        let command = match params.shell() {
+            Some(name) => self.shells.named(cx.session(), name).command(request.clone(), cx)?,
+            None => cx.command(&request)?,
         };
-        let asks = params.asks(&line).or_else(|| leaves_walls(&request, &line, cx));
-        let plan = Plan::nothing().line(line);
+        let asks = params.approval_reason(&command).or_else(|| leaves_sandbox(&request, &command, cx));
+        let plan = Plan::nothing().command(command);
         Ok(match asks {
-            Some(why) => plan.asking(why),
+            Some(why) => plan.require_approval(why),
             None => plan,
         })
     }
@@ -79,27 +84,27 @@ impl Tool for Exec {
         if params.commit.is_some() {
             return commit::run(cx).await;
         }
-        let run = Run {
-            line: &params.command,
+        let run = CommandRun {
+            command: &params.command,
             description: params.description.as_deref(),
             timeout: params.timeout()?,
             yield_ms: params.yield_ms(),
             background: params.in_background(),
             terminal: params.wants_terminal(),
             warnings: params.warnings().into_iter().chain(params.limits().warnings(cx)).collect(),
-            // A directory that a dry run made is not there.
+            // A directory that a dry run created does not exist.
             shell: params.shell().filter(|_| !params.is_dry_run()).map(|name| self.shells.named(&cx.call().session, name)),
             forms: FORMS,
         };
-        run.carried_out(cx).await
+        run.execute(cx).await
     }
 }
 
-/// What the configuration keeps behind walls runs in front of them only if a person says so, whatever the access level.
-fn leaves_walls(request: &LineRequest, line: &Line, cx: &PlanContext<'_>) -> Option<String> {
-    let host = request.host.filter(|_| !line.shell().host.is_walled())?;
-    let configured = cx.line(&LineRequest { host: None, ..request.clone() });
-    let is_free_anyway = configured.is_ok_and(|line| !line.shell().host.is_walled());
+/// A command that the configuration runs in the sandbox leaves it only with approval, whatever the access level.
+fn leaves_sandbox(request: &CommandRequest, command: &ShellCommand, cx: &PlanContext<'_>) -> Option<String> {
+    let host = request.host.filter(|_| !command.shell().host.is_sandboxed())?;
+    let configured = cx.command(&CommandRequest { host: None, ..request.clone() });
+    let is_free_anyway = configured.is_ok_and(|command| !command.shell().host.is_sandboxed());
     (!is_free_anyway).then(|| format!("the call wants to run outside the sandbox (host={})", host.as_str()))
 }
 

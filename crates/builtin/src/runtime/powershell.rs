@@ -1,19 +1,20 @@
 use std::path::PathBuf;
 
 use haft_contract::{
-    Dialect, Effect, Form, FormParameter, LineRequest, Plan, PlanContext, Program, Takes, Tool, ToolContext, ToolError, ToolOutput, Unit,
+    CodeInput, CommandRequest, Dialect, Effect, Form, FormParameter, InterpreterSpec, Plan, PlanContext, Tool, ToolContext, ToolError,
+    ToolOutput, Unit,
 };
 use haft_macros::ToolMeta;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::limits::Asked;
-use super::running::{self, Run};
+use crate::command::limits::RequestedLimits;
+use crate::command::run::{self, CommandRun};
 
-/// Run a line of PowerShell in the workspace, such as 'Get-ChildItem -Recurse'. It needs pwsh or Windows PowerShell on this
-/// machine, and is not read before it runs, so a person is asked. Returns what it wrote and its exit code; of more than 30 KB
-/// the beginning and the end, with all of it kept in a file. What takes longer than 10 seconds goes on in the background: follow
-/// it with process. Each line starts anew; nothing outlives it. Use exec for any other shell.
+/// Run a PowerShell command in the workspace, such as 'Get-ChildItem -Recurse'. It needs pwsh or Windows PowerShell on this
+/// machine. The command is not analysed before it runs, so it needs approval. Returns its output and its exit code; of more
+/// than 30 KB the beginning and the end, with all of it in a file. A command that takes longer than 10 seconds continues in the
+/// background: follow it with process. Nothing persists between commands. Use exec for any other shell.
 #[derive(Debug, ToolMeta)]
 #[tool(
     label = "PowerShell",
@@ -21,6 +22,7 @@ use super::running::{self, Run};
     category = System,
     access = FullAccess,
     timeout_secs = 1800,
+    rules = Exec,
     aliases = ["PowerShell"],
     forms = FORMS,
     profiles = ["coding"],
@@ -32,39 +34,39 @@ pub(crate) struct Powershell;
 const FORMS: &[Form] = &[Form::new(Dialect::Claw, "PowerShell").parameters(&[
     FormParameter::new("timeout", "timeout")
         .unit(Unit::Milliseconds)
-        .description("When to end it, in milliseconds. Defaults to 1800000, or to never for what goes to the background."),
+        .description("Timeout in milliseconds. Defaults to 1800000, or to none in the background."),
     FormParameter::new("run_in_background", "background"),
 ])];
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {
-    /// The line of PowerShell to run; it may have several lines.
+    /// The PowerShell command to run; it may have several lines.
     #[schemars(extend("x-verbatim" = true, "x-aliases" = ["cmd", "script"]))]
     command: String,
-    /// What it is for, in a few words; shown to the person.
+    /// Purpose of the command in a few words; shown to the user.
     description: Option<String>,
     /// The directory to run it in. Defaults to the workspace.
     #[schemars(extend("x-aliases" = ["cwd", "directory", "working_directory"]))]
     workdir: Option<PathBuf>,
-    /// After how many milliseconds it goes on in the background, 10 to 120000. Defaults to 10000.
+    /// After how many milliseconds it continues in the background, 10 to 120000. Defaults to 10000.
     yield_ms: Option<u64>,
     /// Put it into the background at once, with its input left open. Defaults to false.
     #[schemars(extend("x-aliases" = ["run_in_background"]))]
     background: Option<bool>,
-    /// When to end it, in seconds. Defaults to 1800, or to never for what goes to the background by the call's own wish.
+    /// Timeout in seconds. Defaults to 1800, or to none with 'background' or 'yield_ms'.
     timeout: Option<f64>,
-    /// Let it use less memory than is configured, in megabytes; at least 16.
+    /// Memory limit below the configured one, in megabytes; at least 16.
     memory_mb: Option<u64>,
-    /// Let each of its processes use less processor time than is configured, in seconds.
+    /// CPU time limit for each process below the configured one, in seconds.
     cpu_seconds: Option<u64>,
-    /// Let it have fewer processes and threads at one time than is configured; at least 8.
+    /// Limit on processes and threads below the configured one; at least 8.
     processes: Option<u64>,
 }
 
 impl Params {
     fn check(&self) -> Result<(), ToolError> {
         if self.command.trim().is_empty() {
-            return Err(ToolError::validation("Parameter 'command' is empty. Give the line to run, such as 'Get-ChildItem'."));
+            return Err(ToolError::validation("Parameter 'command' is empty. Give a command, such as 'Get-ChildItem'."));
         }
         if self.command.contains('\0') {
             return Err(ToolError::validation("Parameter 'command' has a NUL character, which no shell can read. Leave it out."));
@@ -73,29 +75,29 @@ impl Params {
         self.run().map(drop)
     }
 
-    fn limits(&self) -> Asked {
-        Asked { memory_mb: self.memory_mb, cpu_seconds: self.cpu_seconds, processes: self.processes }
+    fn limits(&self) -> RequestedLimits {
+        RequestedLimits { memory_mb: self.memory_mb, cpu_seconds: self.cpu_seconds, processes: self.processes }
     }
 
-    fn request(&self) -> LineRequest {
+    fn request(&self) -> CommandRequest {
         let arguments = ["-NoProfile", "-NonInteractive", "-Command"].map(str::to_owned).to_vec();
         let advice = "Install PowerShell (package 'powershell'), or use exec, which runs the shell of this machine.";
-        let program = Program { names: &["pwsh", "powershell"], arguments, takes: Takes::Argument, advice };
-        LineRequest {
-            line: self.command.clone(),
-            program: Some(program),
+        let program = InterpreterSpec { names: &["pwsh", "powershell"], arguments, code_input: CodeInput::Argument, advice };
+        CommandRequest {
+            command: self.command.clone(),
+            interpreter: Some(program),
             directory: self.workdir.clone(),
             limits: self.limits().limits(),
-            ..LineRequest::default()
+            ..CommandRequest::default()
         }
     }
 
-    fn run(&self) -> Result<Run<'_>, ToolError> {
+    fn run(&self) -> Result<CommandRun<'_>, ToolError> {
         let background = self.background == Some(true);
-        Ok(Run {
-            line: &self.command,
+        Ok(CommandRun {
+            command: &self.command,
             description: self.description.as_deref(),
-            timeout: running::timeout(self.timeout, background || self.yield_ms.is_some())?,
+            timeout: run::timeout(self.timeout, background || self.yield_ms.is_some())?,
             yield_ms: self.yield_ms,
             background,
             terminal: false,
@@ -112,14 +114,14 @@ impl Tool for Powershell {
 
     fn plan(&self, params: &Params, cx: &PlanContext<'_>) -> Result<Plan, ToolError> {
         params.check()?;
-        let line = cx.line(&params.request())?;
-        let why = "what a line of PowerShell does is known only when it runs".to_owned();
-        Ok(Plan::nothing().with(Effect::Unknown { why }).line(line))
+        let command = cx.command(&params.request())?;
+        let why = "the effects of a PowerShell command are known only when it runs".to_owned();
+        Ok(Plan::nothing().with(Effect::Unknown { why }).command(command))
     }
 
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let run = Run { warnings: params.limits().warnings(cx), ..params.run()? };
-        run.carried_out(cx).await
+        let run = CommandRun { warnings: params.limits().warnings(cx), ..params.run()? };
+        run.execute(cx).await
     }
 }
 

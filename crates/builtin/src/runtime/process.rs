@@ -12,39 +12,40 @@ use haft_contract::{Dialect, Effect, Form, FormParameter, Job, JobStatus, Plan, 
 use haft_macros::ToolMeta;
 use serde_json::json;
 
-use self::params::{Action, Params};
-use self::positions::Positions;
-use super::exit::ending;
-use crate::shared::words;
+use self::params::{JobAction, Params};
+use self::positions::ReadPositions;
+use crate::command::exit::ending;
+use crate::shared::brief;
 
-/// How many jobs a message names.
+/// How many jobs a message lists.
 const NAMED: usize = 20;
 
-/// Follow and steer what exec put into the background. 'list' shows the jobs of this session; 'poll' returns what is new of a
-/// job's output, and can wait for it; 'log' pages through its output by lines; 'write', 'submit', 'paste' and
-/// 'send-keys' give it input; 'kill' ends it with all that it started; 'clear' forgets one that has ended, 'remove' ends and
-/// forgets. Not for processes that exec did not start.
+/// Follow and control commands that exec runs in the background. 'list' shows the jobs of this session; 'poll' returns new
+/// output of a job, and can wait for it; 'log' pages through its output by lines; 'write', 'submit', 'paste' and 'send-keys'
+/// give it input; 'kill' ends it with all processes that it started; 'clear' forgets a job that has ended, 'remove' ends and
+/// forgets one. Not for processes that exec did not start.
 #[derive(Debug, ToolMeta)]
 #[tool(
     label = "Processes",
     section = Runtime,
     category = System,
     timeout_secs = 130,
+    rules = Exec,
     forms = FORMS,
     profiles = ["coding"],
     destructive,
     open_world
 )]
 pub(crate) struct Process {
-    positions: Positions,
+    positions: ReadPositions,
 }
 
-pub(super) const FORMS: &[Form] = &[Form::new(Dialect::OpenClaw, "process")
+pub(crate) const FORMS: &[Form] = &[Form::new(Dialect::OpenClaw, "process")
     .parameters(&[FormParameter::new("sessionId", "job"), FormParameter::new("timeout", "timeout_ms")])];
 
 impl Process {
     pub(crate) fn new() -> Self {
-        Self { positions: Positions::default() }
+        Self { positions: ReadPositions::default() }
     }
 }
 
@@ -52,8 +53,8 @@ impl Tool for Process {
     type Params = Params;
     type Output = ToolOutput;
 
-    /// A job was judged when it was started. Behind walls those stay what they were, whatever it is given to read; in front of
-    /// them what it is given may be anything, as if it were started with it.
+    /// The policy decided on a job when it was started. Its sandbox bounds it whatever input it gets; outside the sandbox,
+    /// input can make it do anything, so that is an effect of its own.
     fn plan(&self, params: &Params, cx: &PlanContext<'_>) -> Result<Plan, ToolError> {
         params.check()?;
         if !params.action.is_input() {
@@ -61,21 +62,21 @@ impl Tool for Process {
         }
         let (id, jobs) = (params.job()?, cx.jobs());
         let job = jobs.iter().find(|job| job.id == id).ok_or_else(|| unknown(id, &jobs))?;
-        if job.host.is_walled() {
+        if job.host.is_sandboxed() {
             return Ok(Plan::nothing());
         }
-        let (line, read) = (words::shown(&job.line), input::shown(params));
-        let why = format!("what job '{id}' ({line}) does with '{read}' outside the sandbox");
+        let (command, input) = (brief(&job.command), input::summary(params));
+        let why = format!("the effects of the input '{input}' on job '{id}' ({command}) outside the sandbox");
         Ok(Plan::nothing().with(Effect::Unknown { why }))
     }
 
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        if params.action == Action::List {
-            return Ok(list::listed(cx));
+        if params.action == JobAction::List {
+            return Ok(list::list_jobs(cx));
         }
         let job = found(params.job()?, cx)?;
         let output = self.acted(&params, &*job, cx).await?;
-        if params.action == Action::Kill || tells_end(&output) {
+        if params.action == JobAction::Kill || reports_end(&output) {
             job.acknowledge();
         }
         Ok(output)
@@ -85,18 +86,18 @@ impl Tool for Process {
 impl Process {
     async fn acted(&self, params: &Params, job: &dyn Job, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         match params.action {
-            Action::Poll => Ok(poll::polled(job, params.patience(), &self.positions, cx).await),
-            Action::Log => Ok(log::page(job, params.offset, params.limit, cx)),
-            Action::Kill => Ok(killed(job).await),
-            Action::Clear | Action::Remove => self.forgotten(params, job, cx).await,
-            _ => input::given(job, params).await,
+            JobAction::Poll => Ok(poll::polled(job, params.patience(), &self.positions, cx).await),
+            JobAction::Log => Ok(log::page(job, params.offset, params.limit, cx)),
+            JobAction::Kill => Ok(killed(job).await),
+            JobAction::Clear | JobAction::Remove => self.forgotten(params, job, cx).await,
+            _ => input::send(job, params).await,
         }
     }
 
     async fn forgotten(&self, params: &Params, job: &dyn Job, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let status = job.status();
         if status.end.is_none() {
-            if params.action == Action::Clear {
+            if params.action == JobAction::Clear {
                 let id = &status.id;
                 return Err(ToolError::validation(format!("Job '{id}' still runs. End it with 'kill', or use 'remove' for both at once.")));
             }
@@ -109,8 +110,8 @@ impl Process {
     }
 }
 
-/// Whether what is shown says that the job has ended: it may have ended since.
-fn tells_end(output: &ToolOutput) -> bool {
+/// Whether the output says that the job has ended: it may have ended since.
+fn reports_end(output: &ToolOutput) -> bool {
     let state = output.details.as_ref().and_then(|details| details["status"].as_str());
     state.is_some_and(|state| state != "running")
 }
@@ -130,16 +131,16 @@ fn unknown(id: &str, jobs: &[JobStatus]) -> ToolError {
         [] => "No job is running.".to_owned(),
         ids => format!("Running are: {}.", ids[..ids.len().min(NAMED)].join(", ")),
     };
-    ToolError::validation(format!("There is no job '{}' in this session. {known} 'list' shows them all.", words::shown(id)))
+    ToolError::validation(format!("There is no job '{}' in this session. {known} 'list' shows them all.", brief(id)))
 }
 
 async fn killed(job: &dyn Job) -> ToolOutput {
     let before = job.status();
     let text = if let Some(end) = &before.end {
-        format!("Job '{}' has ended already. {}", before.id, ending(end, &before.line))
+        format!("Job '{}' has ended already. {}", before.id, ending(end, &before.command))
     } else {
         job.kill().await;
-        format!("Ended job '{}', and all that it started.", before.id)
+        format!("Ended job '{}' and all processes that it started.", before.id)
     };
     ToolOutput::text(text).with_details(json!({"job": before.id}))
 }

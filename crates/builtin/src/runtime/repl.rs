@@ -1,10 +1,10 @@
+mod delimiters;
 mod interpreter;
-mod kept;
+mod interpreters;
 mod language;
-mod marks;
+mod output_buffer;
 mod params;
 mod report;
-mod running;
 mod stream;
 
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use haft_macros::ToolMeta;
 use serde_json::json;
 
 use self::interpreter::Interpreter;
+use self::interpreters::{InterpreterKey, InterpreterPool};
 use self::params::Params;
-use self::running::{Interpreters, Key};
 
-/// Run code in an interpreter that remembers: Python, JavaScript (Node.js) or Bash. Variables, functions and imports stay for
-/// the next calls of this session, until 'reset'. Returns what the code printed and, behind '=>', the value of its last
-/// expression. Runs behind the same walls as exec: it can change files of the workspace, and has no network. Input is empty.
+/// Run code in an interpreter that keeps its state: Python, JavaScript (Node.js) or Bash. Variables, functions and imports stay
+/// for the next calls of this session, until 'reset'. Returns what the code printed and, after '=>', the value of its last
+/// expression. It runs in the same sandbox as exec: it can change files of the workspace, and has no network. Input is empty.
 #[derive(Debug, ToolMeta)]
 #[tool(
     label = "Interpreter",
@@ -27,6 +27,7 @@ use self::running::{Interpreters, Key};
     category = System,
     access = FullAccess,
     timeout_secs = 120,
+    rules = Exec,
     aliases = ["REPL"],
     forms = FORMS,
     profiles = ["coding"],
@@ -34,17 +35,17 @@ use self::running::{Interpreters, Key};
     open_world
 )]
 pub(crate) struct Repl {
-    interpreters: Interpreters,
+    interpreters: InterpreterPool,
 }
 
-/// Why a limit is not held that came too late.
-const RUNS_ALREADY: &str = "the interpreter runs already; reset=true starts one that keeps to it";
+/// Why a limit is not enforced that came too late.
+const RUNS_ALREADY: &str = "the interpreter runs already; reset=true starts one with the limit";
 
 const FORMS: &[Form] = &[Form::new(Dialect::Claw, "REPL")];
 
 impl Repl {
     pub(crate) fn new() -> Self {
-        Self { interpreters: Interpreters::default() }
+        Self { interpreters: InterpreterPool::default() }
     }
 }
 
@@ -52,14 +53,15 @@ impl Tool for Repl {
     type Params = Params;
     type Output = ToolOutput;
 
-    /// Every call plans the interpreter and the code, also where one runs already: what may not be started may not be used.
+    /// Every call plans the interpreter and the code, also if one runs already: an interpreter that may not be started may not
+    /// be used.
     fn plan(&self, params: &Params, cx: &PlanContext<'_>) -> Result<Plan, ToolError> {
         params.check()?;
-        Ok(Plan::nothing().line(cx.line(&params.request())?))
+        Ok(Plan::nothing().command(cx.command(&params.request())?))
     }
 
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let key = Key { session: Arc::clone(&cx.call().session), language: params.language(), name: params.name().to_owned() };
+        let key = InterpreterKey { session: Arc::clone(&cx.call().session), language: params.language(), name: params.name().to_owned() };
         if params.resets() {
             let ended = self.reset(&key).await;
             if params.code.trim().is_empty() {
@@ -68,17 +70,17 @@ impl Tool for Repl {
         }
         let (interpreter, remarks) = self.ready(&key, cx).await?;
         let _turn = interpreter.turn.lock().await;
-        let unfinished = Unfinished { interpreters: &self.interpreters, key: &key, is_over: false };
+        let pending = ReplCall { interpreters: &self.interpreters, key: &key, is_over: false };
         let answer = interpreter.run(&params.code, params.timeout(), cx).await;
-        unfinished.over(interpreter.status().end.is_none());
+        pending.finish(interpreter.status().end.is_none());
         let planned = params.limits().warnings(cx);
-        let warnings = if planned.is_empty() { params.limits().unheld(interpreter.limits, RUNS_ALREADY) } else { planned };
-        report::report(&params, &answer, report::Besides { remarks, warnings }, cx)
+        let warnings = if planned.is_empty() { params.limits().unenforced(interpreter.limits, RUNS_ALREADY) } else { planned };
+        report::report(&params, &answer, report::ReportNotes { remarks, warnings }, cx)
     }
 }
 
 impl Repl {
-    async fn reset(&self, key: &Key) -> bool {
+    async fn reset(&self, key: &InterpreterKey) -> bool {
         match self.interpreters.forget(key) {
             Some(interpreter) => {
                 interpreter.end().await;
@@ -88,14 +90,14 @@ impl Repl {
         }
     }
 
-    /// The interpreter for this call, and what is to be said of it.
-    async fn ready(&self, key: &Key, cx: &ToolContext) -> Result<(Arc<Interpreter>, Vec<String>), ToolError> {
+    /// The interpreter for this call, and notes on it.
+    async fn ready(&self, key: &InterpreterKey, cx: &ToolContext) -> Result<(Arc<Interpreter>, Vec<String>), ToolError> {
         if let Some(interpreter) = self.interpreters.find(key, cx) {
             return Ok((interpreter, Vec::new()));
         }
         let interpreter = Arc::new(Interpreter::start(key.language, cx).await?);
         let anew = self.interpreters.keep(key, Arc::clone(&interpreter));
-        let remark = "The interpreter of earlier calls is no longer there: this is a new one, which knows nothing of them.";
+        let remark = "The interpreter of earlier calls has ended: this is a new one without their state.";
         Ok((interpreter, anew.then(|| remark.to_owned()).into_iter().collect()))
     }
 }
@@ -106,21 +108,21 @@ fn forgotten(params: &Params, ended: bool) -> ToolOutput {
     ToolOutput::text(format!("The {language} interpreter {text}.")).with_details(json!({"status": "reset", "language": language}))
 }
 
-/// A call that is under way. If it is given up, the interpreter goes with it: what it does now is for nobody.
-struct Unfinished<'a> {
-    interpreters: &'a Interpreters,
-    key: &'a Key,
+/// A call that runs. If it is dropped, its interpreter is ended.
+struct ReplCall<'a> {
+    interpreters: &'a InterpreterPool,
+    key: &'a InterpreterKey,
     is_over: bool,
 }
 
-impl Unfinished<'_> {
-    /// Over in good time; the interpreter stays if it can be used again.
-    fn over(mut self, stays: bool) {
-        self.is_over = stays;
+impl ReplCall<'_> {
+    /// The call is done; keeps the interpreter if it can be used again.
+    fn finish(mut self, keep: bool) {
+        self.is_over = keep;
     }
 }
 
-impl Drop for Unfinished<'_> {
+impl Drop for ReplCall<'_> {
     fn drop(&mut self) {
         if !self.is_over {
             self.interpreters.forget(self.key);

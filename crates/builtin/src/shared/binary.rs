@@ -15,7 +15,7 @@ const SIGNATURES: &[(&[u8], &str)] = &[
     (b"SQLite format 3\0", "an SQLite database"),
 ];
 
-/// What the first bytes say it is, if they are those of a well-known format.
+/// The format by the first bytes, if it is well known.
 pub(crate) fn format_of(head: &[u8]) -> Option<&'static str> {
     SIGNATURES.iter().find(|(signature, _)| head.starts_with(signature)).map(|(_, name)| *name)
 }
@@ -38,10 +38,10 @@ pub(crate) fn utf_16_order(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Whether a change brings the first letters of UTF-8 into a text of another encoding.
+/// Whether a change adds the first non-ASCII UTF-8 to a text of another encoding.
 pub(crate) fn mixes_encodings(before: &[u8], after: &[u8]) -> bool {
-    let has_letters = |bytes: &[u8]| bytes.utf8_chunks().any(|chunk| !chunk.valid().is_ascii());
-    str::from_utf8(before).is_err() && !has_letters(before) && has_letters(after)
+    let has_non_ascii = |bytes: &[u8]| bytes.utf8_chunks().any(|chunk| !chunk.valid().is_ascii());
+    str::from_utf8(before).is_err() && !has_non_ascii(before) && has_non_ascii(after)
 }
 
 #[cfg(test)]

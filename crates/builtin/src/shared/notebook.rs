@@ -1,5 +1,4 @@
-//! A Jupyter notebook as it is written: its parts, and where each of them stands in the text, so that whoever changes one
-//! leaves all others byte for byte.
+//! A Jupyter notebook and the spans of its parts in the text, so that a change of one part leaves all others byte for byte.
 
 mod json;
 mod output;
@@ -9,79 +8,79 @@ use std::ops::Range;
 
 use serde_json::value::RawValue;
 
-use self::json::{Entries, Items, Strings};
-pub(crate) use self::output::Output;
+use self::json::{JsonEntries, JsonItems, JsonStrings};
+pub(crate) use self::output::CellOutput;
 
-/// Larger ones are refused: nearly always it is pictures in outputs that make them so.
+/// Larger notebooks are refused; nearly always pictures in outputs make them large.
 pub(crate) const LARGEST: usize = 100 * 1024 * 1024;
 
 /// A notebook of format 4.
 #[derive(Debug)]
 pub(crate) struct Notebook<'a> {
-    /// All of it.
+    /// The whole text.
     pub(crate) text: &'a str,
     /// The minor number of its format.
     pub(crate) minor: u64,
-    /// The language of its code, as far as it says.
+    /// The language of its code; Python if it does not say.
     pub(crate) language: String,
-    /// Where the list of cells stands, with its brackets.
+    /// The span of the list of cells, with its brackets.
     pub(crate) list: Range<usize>,
     /// The cells, in order.
-    pub(crate) cells: Vec<Cell<'a>>,
+    pub(crate) cells: Vec<NotebookCell<'a>>,
 }
 
 /// One cell.
 #[derive(Debug)]
-pub(crate) struct Cell<'a> {
-    /// Where it stands, with its braces.
+pub(crate) struct NotebookCell<'a> {
+    /// Its span, with its braces.
     pub(crate) span: Range<usize>,
     /// Its id, if it has one; from format 4.5 on every cell does.
     pub(crate) id: Option<String>,
     /// `code`, `markdown` or `raw`, as far as is known.
     pub(crate) kind: String,
-    /// What is in it, in order.
-    pub(crate) entries: Vec<Entry<'a>>,
+    /// Its entries, in order.
+    pub(crate) entries: Vec<NotebookEntry<'a>>,
 }
 
 /// A name and its value.
 #[derive(Debug)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct NotebookEntry<'a> {
     /// The name.
     pub(crate) name: String,
-    /// The value as it is written.
+    /// The raw value.
     pub(crate) value: &'a str,
-    /// Where that stands.
+    /// The span of the value.
     pub(crate) span: Range<usize>,
 }
 
-/// How a text of several lines is kept.
+/// The JSON shape of a text of several lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
-    /// As a list of lines, each with its end.
+pub(crate) enum SourceShape {
+    /// A list of lines, each with its ending.
     Lines,
-    /// As one string.
+    /// One string.
     Text,
 }
 
 impl<'a> Notebook<'a> {
-    /// Reads a notebook; the error is what is wrong with it, in words.
+    /// Parses a notebook; the error is a message.
     pub(crate) fn parse(text: &'a str) -> Result<Self, String> {
-        let unmarked = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let top: Entries<'a> = json::parse(unmarked)?;
-        let top = placed(text, top);
+        let without_bom = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let top: JsonEntries<'a> = json::parse(without_bom)?;
+        let top = with_spans(text, top);
         let major = number(&top, "nbformat").ok_or("it has no number 'nbformat'")?;
         if major != 4 {
             return Err(format!("its format is {major}, and only format 4 is known; 'jupyter nbconvert --to notebook' converts it"));
         }
         let list = last(&top, "cells").ok_or("it has no list 'cells'")?;
-        let Items(items) = json::parse(list.value).map_err(|_| "its 'cells' is not a list")?;
-        let cells = items.into_iter().enumerate().map(|(index, item)| Cell::parse(text, index, item)).collect::<Result<_, _>>()?;
+        let JsonItems(items) = json::parse(list.value).map_err(|_| "its 'cells' is not a list")?;
+        let cells = items.into_iter().enumerate().map(|(index, item)| NotebookCell::parse(text, index, item)).collect::<Result<_, _>>()?;
         let minor = number(&top, "nbformat_minor").unwrap_or(0);
         let language = last(&top, "metadata").and_then(|metadata| language_of(metadata.value)).unwrap_or_else(|| "python".into());
         Ok(Self { text, minor, language, list: list.span.clone(), cells })
     }
 
-    /// What a cell is called: its id, or `cell-3` for the fourth one if it has none.
+    /// The id of a cell, or `cell-3` for the fourth one if it has none.
     pub(crate) fn name_of(&self, index: usize) -> Cow<'_, str> {
         match self.cells.get(index).and_then(|cell| cell.id.as_deref()) {
             Some(id) => Cow::Borrowed(id),
@@ -90,23 +89,23 @@ impl<'a> Notebook<'a> {
     }
 }
 
-impl<'a> Cell<'a> {
+impl<'a> NotebookCell<'a> {
     fn parse(text: &'a str, index: usize, item: &'a RawValue) -> Result<Self, String> {
-        let entries: Entries<'a> = json::parse(item.get()).map_err(|_| format!("its cell {index} is not an object"))?;
-        let entries = placed(text, entries);
+        let entries: JsonEntries<'a> = json::parse(item.get()).map_err(|_| format!("its cell {index} is not an object"))?;
+        let entries = with_spans(text, entries);
         let string = |name| last(&entries, name).and_then(|entry| json::string(entry.value));
         let kind = string("cell_type").ok_or_else(|| format!("its cell {index} has no 'cell_type'"))?;
-        Ok(Self { span: place(text, item.get()), id: string("id"), kind, entries })
+        Ok(Self { span: span_of(text, item.get()), id: string("id"), kind, entries })
     }
 
-    /// The entry of this name; of several, the one that counts.
-    pub(crate) fn entry(&self, name: &str) -> Option<&Entry<'a>> {
+    /// The entry of this name; of several, the last.
+    pub(crate) fn entry(&self, name: &str) -> Option<&NotebookEntry<'a>> {
         last(&self.entries, name)
     }
 
-    /// Its source, and how it is kept.
-    pub(crate) fn source(&self) -> (String, Shape) {
-        self.entry("source").map_or((String::new(), Shape::Lines), |entry| text_of(entry.value))
+    /// Its source, and the shape of that.
+    pub(crate) fn source(&self) -> (String, SourceShape) {
+        self.entry("source").map_or((String::new(), SourceShape::Lines), |entry| text_of(entry.value))
     }
 
     /// How often it has run, if it has.
@@ -114,19 +113,19 @@ impl<'a> Cell<'a> {
         self.entry("execution_count")?.value.parse().ok()
     }
 
-    /// What its last run left.
-    pub(crate) fn outputs(&self) -> Vec<Output> {
+    /// The outputs of its last run.
+    pub(crate) fn outputs(&self) -> Vec<CellOutput> {
         let raw = self.entry("outputs").map_or("[]", |entry| entry.value);
-        let Items(items) = json::parse(raw).unwrap_or_default();
-        items.into_iter().filter_map(|item| Output::parse(item.get())).collect()
+        let JsonItems(items) = json::parse(raw).unwrap_or_default();
+        items.into_iter().filter_map(|item| CellOutput::parse(item.get())).collect()
     }
 }
 
 /// A text that is one string, or a list of lines.
-fn text_of(value: &str) -> (String, Shape) {
+fn text_of(value: &str) -> (String, SourceShape) {
     match json::string(value) {
-        Some(text) => (text, Shape::Text),
-        None => (json::parse(value).map(|Strings(lines)| lines.concat()).unwrap_or_default(), Shape::Lines),
+        Some(text) => (text, SourceShape::Text),
+        None => (json::parse(value).map(|JsonStrings(lines)| lines.concat()).unwrap_or_default(), SourceShape::Lines),
     }
 }
 
@@ -136,21 +135,21 @@ fn language_of(metadata: &str) -> Option<String> {
     named.iter().find_map(|name| name.as_str()).map(str::to_owned)
 }
 
-fn number(entries: &[Entry<'_>], name: &str) -> Option<u64> {
+fn number(entries: &[NotebookEntry<'_>], name: &str) -> Option<u64> {
     last(entries, name)?.value.parse().ok()
 }
 
-fn last<'e, 'a>(entries: &'e [Entry<'a>], name: &str) -> Option<&'e Entry<'a>> {
+fn last<'e, 'a>(entries: &'e [NotebookEntry<'a>], name: &str) -> Option<&'e NotebookEntry<'a>> {
     entries.iter().rfind(|entry| entry.name == name)
 }
 
-fn placed<'a>(text: &str, Entries(entries): Entries<'a>) -> Vec<Entry<'a>> {
-    let entry = |(name, value): (String, &'a RawValue)| Entry { name, value: value.get(), span: place(text, value.get()) };
+fn with_spans<'a>(text: &str, JsonEntries(entries): JsonEntries<'a>) -> Vec<NotebookEntry<'a>> {
+    let entry = |(name, value): (String, &'a RawValue)| NotebookEntry { name, value: value.get(), span: span_of(text, value.get()) };
     entries.into_iter().map(entry).collect()
 }
 
-/// Where a part of a text stands in it.
-fn place(text: &str, part: &str) -> Range<usize> {
+/// The span of a part of a text.
+fn span_of(text: &str, part: &str) -> Range<usize> {
     let start = part.as_ptr().addr() - text.as_ptr().addr();
     start..start + part.len()
 }
@@ -173,7 +172,7 @@ mod tests {
         assert_eq!((code.kind.as_str(), code.id.as_deref(), code.execution_count()), ("code", Some("a"), Some(3)));
         assert_eq!(
             (code.source(), prose.source()),
-            (("x = 1\nx".into(), Shape::Lines), ("# 🦀 \u{fffd}\u{fffd}\u{fffd}".into(), Shape::Text))
+            (("x = 1\nx".into(), SourceShape::Lines), ("# 🦀 \u{fffd}\u{fffd}\u{fffd}".into(), SourceShape::Text))
         );
         assert_eq!((notebook.name_of(0), notebook.name_of(1)), ("a".into(), "cell-1".into()));
         assert!(SMALL[code.span.clone()].starts_with("{\"cell_type\": \"code\"") && SMALL[prose.span.clone()].ends_with("d800\"}"));

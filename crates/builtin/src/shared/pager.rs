@@ -1,8 +1,10 @@
-//! Taking one page out of a text that streams by.
+//! Taking one page out of a text stream.
 
-/// Which part of a text is wanted, and how much of it at most.
+use haft_text::truncate::first_bytes;
+
+/// The requested part of a text, and its bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Window {
+pub(crate) struct TextWindow {
     /// The first line, counted from 1.
     pub(crate) line: usize,
     /// The first character of that line, counted from 1.
@@ -15,7 +17,7 @@ pub(crate) struct Window {
 
 /// Where the next page begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Position {
+pub(crate) struct TextPosition {
     /// The line, counted from 1.
     pub(crate) line: usize,
     /// The character of that line, counted from 1.
@@ -24,21 +26,21 @@ pub(crate) struct Position {
 
 /// Whole lines, or a part of a single line that is too large.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Page {
-    /// The text, as it stands in the source.
+pub(crate) struct TextPage {
+    /// The text, unchanged.
     pub(crate) text: String,
     /// The last line of which something is shown.
     pub(crate) last_line: usize,
-    /// Where to go on, or `None` at the end.
-    pub(crate) next: Option<Position>,
+    /// Where the next page begins, or `None` at the end.
+    pub(crate) next: Option<TextPosition>,
     /// How many lines there are, known only at the end.
     pub(crate) total_lines: Option<usize>,
 }
 
-/// Takes a page out of text that is fed in pieces; holds no more than the page.
+/// Takes a page out of text that is fed in pieces; keeps no more than the page.
 #[derive(Debug)]
-pub(crate) struct Pager {
-    window: Window,
+pub(crate) struct TextPager {
+    window: TextWindow,
     line: usize,
     column: usize,
     /// Whether the line before the page, where the text may end, has begun.
@@ -48,17 +50,17 @@ pub(crate) struct Pager {
     rest: bool,
 }
 
-impl Pager {
-    pub(crate) fn new(window: Window) -> Self {
+impl TextPager {
+    pub(crate) fn new(window: TextWindow) -> Self {
         Self { window, line: 1, column: 1, begun: false, text: String::new(), newlines: 0, rest: false }
     }
 
-    /// Starts behind lines that were skipped already; `begun` says that text follows the last of them.
-    pub(crate) fn after(window: Window, lines: usize, begun: bool) -> Self {
+    /// Starts after lines that were skipped already; `begun` says that text follows the last of them.
+    pub(crate) fn after(window: TextWindow, lines: usize, begun: bool) -> Self {
         Self { line: lines + 1, begun, ..Self::new(window) }
     }
 
-    /// Takes what belongs to the page.
+    /// Adds the part of a text that belongs to the page.
     pub(crate) fn feed(&mut self, text: &str) {
         let text = self.skip_lines(text);
         let text = self.skip_columns(text);
@@ -88,14 +90,14 @@ impl Pager {
         text
     }
 
-    /// A column behind the end of its line means that end.
+    /// A column after the end of its line means that end.
     fn skip_columns<'t>(&mut self, text: &'t str) -> &'t str {
-        let wanted = self.window.column - self.column;
-        if wanted == 0 || text.is_empty() {
+        let skipped = self.window.column - self.column;
+        if skipped == 0 || text.is_empty() {
             return text;
         }
         let line = text.find('\n').map_or(text, |end| &text[..end]);
-        let at = line.char_indices().nth(wanted).map_or(line.len(), |(at, _)| at);
+        let at = line.char_indices().nth(skipped).map_or(line.len(), |(at, _)| at);
         self.column += line[..at].chars().count();
         self.begun = true;
         if line.len() < text.len() && at == line.len() {
@@ -109,7 +111,7 @@ impl Pager {
             self.rest |= !text.is_empty();
             return;
         }
-        let fitting = &text[..text.floor_char_boundary(self.window.bytes - self.text.len())];
+        let fitting = first_bytes(text, self.window.bytes - self.text.len());
         let lines = self.window.lines - self.newlines;
         let end = fitting.match_indices('\n').nth(lines - 1).map_or(fitting.len(), |(at, _)| at + 1);
         self.newlines += newlines(&fitting.as_bytes()[..end]);
@@ -117,8 +119,8 @@ impl Pager {
         self.rest = end < text.len();
     }
 
-    /// The page; `more` says whether the source goes on behind it.
-    pub(crate) fn finish(self, more: bool) -> Page {
+    /// The page; `more` says whether the source continues after it.
+    pub(crate) fn finish(self, more: bool) -> TextPage {
         let Self { window, line, begun, mut text, .. } = self;
         if more && let Some(end) = text.rfind('\n') {
             text.truncate(end + 1);
@@ -126,14 +128,14 @@ impl Pager {
         let ended = text.ends_with('\n');
         let after = window.line + newlines(text.as_bytes());
         let last_line = if ended { after - 1 } else { after };
-        let sliced = || Position { line: window.line, column: window.column + text.chars().count() };
-        let next = more.then(|| if ended { Position { line: after, column: 1 } } else { sliced() });
+        let sliced = || TextPosition { line: window.line, column: window.column + text.chars().count() };
+        let next = more.then(|| if ended { TextPosition { line: after, column: 1 } } else { sliced() });
         let seen = if text.is_empty() { line - 1 + usize::from(begun) } else { last_line };
-        Page { text, last_line, next, total_lines: (!more).then_some(seen) }
+        TextPage { text, last_line, next, total_lines: (!more).then_some(seen) }
     }
 }
 
-/// How many line ends there are.
+/// How many line feeds there are.
 #[expect(clippy::naive_bytecount, reason = "the compiler makes vector instructions of it; no crate is needed")]
 pub(crate) fn newlines(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte == b'\n').count()
@@ -143,8 +145,8 @@ pub(crate) fn newlines(bytes: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    fn page(text: &str, piece: usize, window: Window) -> Page {
-        let mut pager = Pager::new(window);
+    fn page(text: &str, piece: usize, window: TextWindow) -> TextPage {
+        let mut pager = TextPager::new(window);
         let mut rest = text;
         while !rest.is_empty() && !pager.is_full() {
             let (now, later) = rest.split_at(rest.ceil_char_boundary(piece));
@@ -157,10 +159,10 @@ mod tests {
 
     /// Every page of a text, whatever the pieces it arrives in.
     fn pages(text: &str, piece: usize, lines: usize, bytes: usize) -> Vec<String> {
-        let mut at = Some(Position { line: 1, column: 1 });
+        let mut at = Some(TextPosition { line: 1, column: 1 });
         let mut pages = Vec::new();
-        while let Some(Position { line, column }) = at {
-            let page = page(text, piece, Window { line, column, lines, bytes });
+        while let Some(TextPosition { line, column }) = at {
+            let page = page(text, piece, TextWindow { line, column, lines, bytes });
             pages.push(page.text);
             at = page.next;
         }
@@ -190,8 +192,8 @@ mod tests {
     }
 
     #[test]
-    fn the_end_is_known_when_it_is_reached() {
-        let window = |line, column| Window { line, column, lines: 2, bytes: 100 };
+    fn total_lines_are_known_at_the_end() {
+        let window = |line, column| TextWindow { line, column, lines: 2, bytes: 100 };
         let shown = |text: &str, line, column| {
             let page = page(text, 2, window(line, column));
             (page.text, page.last_line, page.next.map(|next| (next.line, next.column)), page.total_lines)

@@ -1,19 +1,19 @@
 //! Text in any encoding, read by pages: memory does not depend on the file's size.
 
 use encoding_rs::{Decoder, DecoderResult, Encoding, UTF_8, UTF_16BE, UTF_16LE};
-use haft_contract::{ErrorKind, Reader, ToolError};
+use haft_contract::{ErrorKind, FileReader, ToolError};
+use haft_text::numbers;
 
 use super::binary;
-use super::pager::{Page, Pager, Window, newlines};
-use super::words;
+use super::pager::{TextPage, TextPager, TextWindow, newlines};
 
 /// How much is read at once, and how much of a file decides what it is.
 pub(crate) const CHUNK: usize = 256 * 1024;
 
-/// A file that turned out to be text, at its beginning.
+/// A text file, read by pages.
 pub(crate) struct TextFile<'a> {
     name: &'a str,
-    chunks: Chunks<'a>,
+    chunks: FileChunks<'a>,
     encoding: &'static Encoding,
     decoder: Decoder,
     has_bom: bool,
@@ -21,25 +21,25 @@ pub(crate) struct TextFile<'a> {
 }
 
 impl<'a> TextFile<'a> {
-    /// Looks at the beginning of a file, its first [`CHUNK`]: its byte order mark, and whether it is text at all. A mark
-    /// decides over a declared encoding of the Unicode family, and over none; `name` is for messages.
+    /// Checks the first [`CHUNK`] of a file for a byte order mark, and whether it is text. A byte order mark overrides a
+    /// declared Unicode encoding; `name` is for messages.
     pub(crate) fn begin(
         name: &'a str,
-        reader: &'a dyn Reader,
+        reader: &'a dyn FileReader,
         head: Vec<u8>,
         declared: Option<&'static Encoding>,
     ) -> Result<Self, ToolError> {
         let unicode = declared.is_none_or(|encoding| [UTF_8, UTF_16LE, UTF_16BE].contains(&encoding));
-        let mark = if unicode { Encoding::for_bom(&head) } else { None };
-        let (encoding, skipped) = mark.unwrap_or((declared.unwrap_or(UTF_8), 0));
+        let bom = if unicode { Encoding::for_bom(&head) } else { None };
+        let (encoding, skipped) = bom.unwrap_or((declared.unwrap_or(UTF_8), 0));
         let format = binary::format_of(&head);
         if encoding.is_ascii_compatible() && binary::has_nul(&head) {
             return Err(not_text(name, reader.size(), format, &head));
         }
-        let mut chunks = Chunks { reader, position: head.len() as u64, ready: None, drained: head.len() < CHUNK };
+        let mut chunks = FileChunks { reader, position: head.len() as u64, ready: None, drained: head.len() < CHUNK };
         chunks.put_back(head, skipped);
         let decoder = encoding.new_decoder_without_bom_handling();
-        Ok(Self { name, chunks, encoding, decoder, has_bom: mark.is_some(), format })
+        Ok(Self { name, chunks, encoding, decoder, has_bom: bom.is_some(), format })
     }
 
     /// The size in bytes.
@@ -47,18 +47,18 @@ impl<'a> TextFile<'a> {
         self.chunks.reader.size()
     }
 
-    /// The encoding, declared or found.
+    /// The encoding, declared or detected.
     pub(crate) fn encoding(&self) -> &'static Encoding {
         self.encoding
     }
 
-    /// Whether it begins with a byte order mark, which is no part of the text.
+    /// Whether it begins with a byte order mark, which is not part of the text.
     pub(crate) fn has_bom(&self) -> bool {
         self.has_bom
     }
 
     /// One page of it.
-    pub(crate) async fn page(&mut self, window: Window) -> Result<Page, ToolError> {
+    pub(crate) async fn page(&mut self, window: TextWindow) -> Result<TextPage, ToolError> {
         let mut pager = self.pager_at(window).await?;
         while !pager.is_full() {
             let chunk = self.chunks.next().await?;
@@ -71,13 +71,13 @@ impl<'a> TextFile<'a> {
         Ok(pager.finish(more))
     }
 
-    /// Where a line end is a byte, lines are skipped without decoding them; elsewhere the pager skips them.
-    async fn pager_at(&mut self, window: Window) -> Result<Pager, ToolError> {
+    /// Skips lines without decoding them where a line feed is one byte; elsewhere the pager skips them.
+    async fn pager_at(&mut self, window: TextWindow) -> Result<TextPager, ToolError> {
         if !self.encoding.is_ascii_compatible() {
-            return Ok(Pager::new(window));
+            return Ok(TextPager::new(window));
         }
         let (lines, begun) = self.chunks.skip_lines(window.line - 1).await?;
-        Ok(Pager::after(window, lines, begun))
+        Ok(TextPager::after(window, lines, begun))
     }
 
     fn decode(&mut self, bytes: &[u8]) -> Result<String, ToolError> {
@@ -94,7 +94,7 @@ impl<'a> TextFile<'a> {
     }
 
     fn malformed(&self, position: u64) -> ToolError {
-        let (name, encoding, size) = (self.name, self.encoding.name(), words::size(self.size()));
+        let (name, encoding, size) = (self.name, self.encoding.name(), numbers::size(self.size()));
         let looks = self.format.map(|format| format!(" It looks like {format}.")).unwrap_or_default();
         let other = if self.encoding == UTF_8 { "ISO-8859-1" } else { "UTF-8" };
         ToolError::new(
@@ -108,7 +108,7 @@ impl<'a> TextFile<'a> {
 }
 
 fn not_text(name: &str, size: u64, format: Option<&str>, head: &[u8]) -> ToolError {
-    let size = words::size(size);
+    let size = numbers::size(size);
     let message = match (format, binary::utf_16_order(head)) {
         (Some(format), _) => format!("Not a text file: {name} ({size}) looks like {format}. Use a tool that is made for such files."),
         (None, Some(order)) => {
@@ -123,17 +123,17 @@ fn not_text(name: &str, size: u64, format: Option<&str>, head: &[u8]) -> ToolErr
 }
 
 /// A file, chunk by chunk.
-struct Chunks<'a> {
-    reader: &'a dyn Reader,
-    /// The byte behind what was given out last.
+struct FileChunks<'a> {
+    reader: &'a dyn FileReader,
+    /// The position after the last chunk.
     position: u64,
-    /// Put back, to be given out next.
+    /// A chunk to return next.
     ready: Option<Vec<u8>>,
     /// Whether the reader has no more.
     drained: bool,
 }
 
-impl Chunks<'_> {
+impl FileChunks<'_> {
     /// The next chunk; empty at the end.
     async fn next(&mut self) -> Result<Vec<u8>, ToolError> {
         let chunk = match self.ready.take() {
@@ -151,14 +151,14 @@ impl Chunks<'_> {
         Ok(chunk)
     }
 
-    /// Takes back what is left of the chunk given out last.
+    /// Puts the rest of the last chunk back.
     fn put_back(&mut self, mut chunk: Vec<u8>, used: usize) {
         chunk.drain(..used);
         self.position -= chunk.len() as u64;
         self.ready = (!chunk.is_empty()).then_some(chunk);
     }
 
-    /// Whether the chunk given out last was the last one, as far as is known without reading.
+    /// Whether the last chunk was the end, as far as is known without reading.
     fn ended(&self) -> bool {
         self.drained && self.ready.is_none()
     }
@@ -175,11 +175,11 @@ impl Chunks<'_> {
         let (mut passed, mut begun) = (0, false);
         while passed < lines && !self.is_exhausted().await? {
             let chunk = self.next().await?;
-            let wanted = lines - passed;
+            let remaining = lines - passed;
             let found = newlines(&chunk);
-            if found >= wanted {
+            if found >= remaining {
                 let end =
-                    chunk.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(wanted - 1).map_or(chunk.len(), |(at, _)| at + 1);
+                    chunk.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(remaining - 1).map_or(chunk.len(), |(at, _)| at + 1);
                 self.put_back(chunk, end);
                 return Ok((lines, false));
             }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::shared::words;
+use crate::shared::brief;
 
 const UNKNOWN_ZONE: &str = "the machine's time zone is not known, so UTC was used; set TZ, such as TZ=Europe/Berlin, or name a 'timezone'";
 
@@ -34,12 +34,12 @@ pub(crate) struct Params {
     /// Output format: 'iso8601' or 'human_readable'. Defaults to 'iso8601'.
     #[serde(default)]
     #[schemars(extend("x-reserved-name" = true))]
-    format: Format,
+    format: TimeFormat,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize, serde::Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Format {
+enum TimeFormat {
     #[default]
     #[serde(alias = "ISO8601")]
     Iso8601,
@@ -51,39 +51,39 @@ impl Tool for GetCurrentTime {
     type Output = ToolOutput;
 
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        // The zones that come with the program: the same on every machine, and no file is opened for them.
+        // Bundled zones: the same on every machine, without opening a file.
         let zones = TimeZoneDatabase::bundled();
         let moment = cx.clock().now();
         let now = Timestamp::try_from(moment)
             .map_err(|error| ToolError::execution("Failed to get current time: the machine's clock is out of range").with_source(error))?;
-        let place = match &params.timezone {
-            Some(name) => Some(Place::named(zones.get(name).map_err(|_| invalid_zone(name, &zones))?, now)),
-            None => Place::of_the_machine(&zones, cx, moment, now),
+        let zone = match &params.timezone {
+            Some(name) => Some(LocalZone::named(zones.get(name).map_err(|_| invalid_zone(name, &zones))?, now)),
+            None => LocalZone::of_machine(&zones, cx, moment, now),
         };
-        let known = place.is_some();
-        let place = place.unwrap_or_else(|| Place::named(TimeZone::UTC, now));
-        let mut details = json!({"timezone": place.name(now), "unix_ms": now.as_millisecond()});
+        let known = zone.is_some();
+        let zone = zone.unwrap_or_else(|| LocalZone::named(TimeZone::UTC, now));
+        let mut details = json!({"timezone": zone.name(now), "unix_ms": now.as_millisecond()});
         if !known {
             details["warnings"] = json!([UNKNOWN_ZONE]);
         }
-        Ok(ToolOutput::text(place.written(now, params.format)).with_details(details))
+        Ok(ToolOutput::text(zone.format(now, params.format)).with_details(details))
     }
 }
 
-/// A time zone, and what it is called at the moment.
-struct Place {
+/// A time zone, and its current abbreviation.
+struct LocalZone {
     zone: TimeZone,
     abbreviation: String,
 }
 
-impl Place {
+impl LocalZone {
     fn named(zone: TimeZone, now: Timestamp) -> Self {
         let abbreviation = zone.to_offset_info(now).abbreviation().to_owned();
         Self { zone, abbreviation }
     }
 
-    /// By its name if it has one that is known here, else by its offset.
-    fn of_the_machine(zones: &TimeZoneDatabase, cx: &ToolContext, moment: SystemTime, now: Timestamp) -> Option<Self> {
+    /// The zone of the machine: by its name if that is known, else by its offset.
+    fn of_machine(zones: &TimeZoneDatabase, cx: &ToolContext, moment: SystemTime, now: Timestamp) -> Option<Self> {
         if let Some(zone) = cx.clock().time_zone().and_then(|name| zones.get(&name).ok()) {
             return Some(Self::named(zone, now));
         }
@@ -98,16 +98,16 @@ impl Place {
         }
     }
 
-    fn written(&self, now: Timestamp, format: Format) -> String {
+    fn format(&self, now: Timestamp, format: TimeFormat) -> String {
         let now = now.to_zoned(self.zone.clone());
         match format {
-            Format::Iso8601 if now.offset().is_zero() => now.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
-            Format::Iso8601 => now.strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string(),
-            Format::HumanReadable => format!("{} {}", now.strftime("%A, %B %-d, %Y at %-I:%M:%S %p"), self.label(now.offset())),
+            TimeFormat::Iso8601 if now.offset().is_zero() => now.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
+            TimeFormat::Iso8601 => now.strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string(),
+            TimeFormat::HumanReadable => format!("{} {}", now.strftime("%A, %B %-d, %Y at %-I:%M:%S %p"), self.label(now.offset())),
         }
     }
 
-    /// `CET`, or `GMT+3` where a zone has only a number for a name, or calls itself what it is not (`TZ=UTC+3`).
+    /// `CET`, or `GMT+3` where the abbreviation is a number or wrong (`TZ=UTC+3`).
     fn label(&self, offset: Offset) -> String {
         let wrong = !offset.is_zero() && matches!(self.abbreviation.as_str(), "UTC" | "GMT");
         if self.abbreviation.starts_with(|first: char| first.is_ascii_alphabetic()) && !wrong {
@@ -123,10 +123,10 @@ impl Place {
 
 fn invalid_zone(name: &str, zones: &TimeZoneDatabase) -> ToolError {
     let hint = same_city(name, zones).map(|zone| format!(" Did you mean '{zone}'?")).unwrap_or_default();
-    ToolError::validation(format!("Invalid timezone: '{}'. Use IANA timezone format (e.g., 'America/New_York').{hint}", words::shown(name)))
+    ToolError::validation(format!("Invalid timezone: '{}'. Use IANA timezone format (e.g., 'America/New_York').{hint}", brief(name)))
 }
 
-/// `Tokyo`, `new york` and `Japan/Tokyo` name a city; the zone is found by it.
+/// The zone of a city: for `Tokyo`, `new york` and `Japan/Tokyo`.
 fn same_city(name: &str, zones: &TimeZoneDatabase) -> Option<String> {
     let city = name.rsplit('/').next()?.trim().replace(' ', "_");
     let mut all = zones.available().map(|zone| zone.as_str().to_owned());
@@ -143,7 +143,7 @@ mod tests {
 
     use super::*;
 
-    /// 2026-11-15T20:04:05.007Z, in a machine that stands in Berlin.
+    /// 2026-11-15T20:04:05.007Z, on a machine in Berlin.
     async fn ask(arguments: Value) -> Result<ToolOutput, ToolError> {
         let host = FakeHost::new();
         host.clock.set(SystemTime::UNIX_EPOCH + Duration::from_millis(1_794_773_045_007));

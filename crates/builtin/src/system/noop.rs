@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// Does nothing (test tool). Answers with the number of parameters it was given; use it only to check that calls arrive.
+/// Does nothing (test tool). Returns the number of its parameters; use it only to check that calls arrive.
 #[derive(Debug, ToolMeta)]
 #[tool(
     name = "noop",

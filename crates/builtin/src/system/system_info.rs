@@ -3,8 +3,7 @@ use haft_macros::ToolMeta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Get information about this machine: operating system, memory and uptime. Returns JSON; what the machine does not tell
-/// is left out. Not for running programs or listing processes.
+/// Get information about this machine: operating system, memory and uptime. Returns JSON; unknown values are left out. Not for running programs or listing processes.
 #[derive(Debug, ToolMeta)]
 #[tool(
     name = "system_info",
@@ -17,18 +16,18 @@ use serde::{Deserialize, Serialize};
     read_only,
     idempotent
 )]
-pub(crate) struct SystemInfo;
+pub(crate) struct SystemInfoTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {
-    /// Which part to return: 'all', 'os', 'memory' or 'uptime'. Defaults to 'all'.
+    /// The part to return: 'all', 'os', 'memory' or 'uptime'. Defaults to 'all'.
     #[serde(default)]
-    section: Part,
+    section: SystemPart,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Part {
+enum SystemPart {
     #[default]
     All,
     Os,
@@ -37,17 +36,17 @@ enum Part {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Report {
+pub(crate) struct SystemReport {
     #[serde(skip_serializing_if = "Option::is_none")]
-    os: Option<Os>,
+    os: Option<OsInfo>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    memory: Option<Memory>,
+    memory: Option<MemoryInfo>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    uptime: Option<Uptime>,
+    uptime: Option<UptimeInfo>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Os {
+struct OsInfo {
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<String>,
@@ -60,7 +59,7 @@ struct Os {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Memory {
+struct MemoryInfo {
     #[serde(skip_serializing_if = "Option::is_none")]
     total_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,27 +67,27 @@ struct Memory {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Uptime {
+struct UptimeInfo {
     #[serde(skip_serializing_if = "Option::is_none")]
     seconds: Option<u64>,
 }
 
-impl Tool for SystemInfo {
+impl Tool for SystemInfoTool {
     type Params = Params;
-    type Output = Json<Report>;
+    type Output = Json<SystemReport>;
 
-    async fn execute(&self, params: Params, cx: &ToolContext) -> Result<Json<Report>, ToolError> {
+    async fn execute(&self, params: Params, cx: &ToolContext) -> Result<Json<SystemReport>, ToolError> {
         Ok(Json(report(cx.clock().system().await, params.section)))
     }
 }
 
-fn report(facts: SystemFacts, part: Part) -> Report {
-    let wanted = |this| part == Part::All || part == this;
+fn report(facts: SystemFacts, part: SystemPart) -> SystemReport {
+    let wanted = |this| part == SystemPart::All || part == this;
     let SystemFacts { os, version, kernel, architecture, hostname, processors, memory_total, memory_available, uptime_seconds } = facts;
-    Report {
-        os: wanted(Part::Os).then_some(Os { name: os, version, kernel, architecture, hostname, processors }),
-        memory: wanted(Part::Memory).then_some(Memory { total_bytes: memory_total, available_bytes: memory_available }),
-        uptime: wanted(Part::Uptime).then_some(Uptime { seconds: uptime_seconds }),
+    SystemReport {
+        os: wanted(SystemPart::Os).then_some(OsInfo { name: os, version, kernel, architecture, hostname, processors }),
+        memory: wanted(SystemPart::Memory).then_some(MemoryInfo { total_bytes: memory_total, available_bytes: memory_available }),
+        uptime: wanted(SystemPart::Uptime).then_some(UptimeInfo { seconds: uptime_seconds }),
     }
 }
 
@@ -114,7 +113,7 @@ mod tests {
             (json!({"section": "memory"}), json!({"memory": memory})),
             (json!({"section": "uptime"}), json!({"uptime": uptime})),
         ] {
-            let output = run_tool(&Erased::new(SystemInfo), arguments, FakeHost::new()).await.unwrap();
+            let output = run_tool(&Erased::new(SystemInfoTool), arguments, FakeHost::new()).await.unwrap();
             let text: Value = serde_json::from_str(output.texts().next().unwrap()).unwrap();
             assert_eq!((text, output.details.unwrap()), (expected.clone(), expected));
         }
@@ -124,14 +123,14 @@ mod tests {
     async fn what_is_not_known_is_left_out() {
         let host = FakeHost::new();
         host.system.set(SystemFacts { os: "plan9".into(), architecture: "mips".into(), processors: 1, ..SystemFacts::default() });
-        let output = run_tool(&Erased::new(SystemInfo), json!({}), host).await.unwrap();
+        let output = run_tool(&Erased::new(SystemInfoTool), json!({}), host).await.unwrap();
         let expected = json!({"os": {"name": "plan9", "architecture": "mips", "processors": 1}, "memory": {}, "uptime": {}});
         assert_eq!(output.details.unwrap(), expected);
     }
 
     #[tokio::test]
     async fn an_unknown_part_is_refused_with_those_there_are() {
-        let (kind, message) = expect_error(run_tool(&Erased::new(SystemInfo), json!({"section": "disk"}), FakeHost::new()).await);
+        let (kind, message) = expect_error(run_tool(&Erased::new(SystemInfoTool), json!({"section": "disk"}), FakeHost::new()).await);
         assert!(kind == ErrorKind::ValidationError && message.contains("`uptime`"), "{message}");
     }
 }

@@ -1,19 +1,21 @@
-use haft_contract::{HttpRequest as Request, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput};
+mod response;
+
+use haft_contract::{HttpRequest, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput};
 use haft_macros::ToolMeta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::response::Received;
-use crate::shared::words;
+use self::response::ReceivedBody;
+use crate::shared::brief;
 
 const REDIRECTS: u8 = 10;
-/// The client writes these itself: another value would say something else than the URL and body that were judged.
+/// The client writes these itself: another value could differ from the URL and body that the policy has checked.
 const RESERVED: &[&str] = &["host", "content-length", "transfer-encoding", "connection", "upgrade"];
 
 /// Make an HTTP request to a URL. For APIs and plain files: returns the status, the content type and the body, the first 100
-/// KB of it, with the rest kept in a file; an error status is a result like any other. A body is sent as JSON unless a
-/// Content-Type header says otherwise. Addresses of this machine and its local network are refused unless they were allowed.
+/// KB of it, with all of it in a file; an error status is a result like any other. A body is sent as JSON unless a
+/// Content-Type header says otherwise. Addresses of this machine and its local network are refused unless they are allowed.
 #[derive(Debug, ToolMeta)]
 #[tool(
     name = "http_request",
@@ -22,10 +24,11 @@ const RESERVED: &[&str] = &["host", "content-length", "transfer-encoding", "conn
     category = Network,
     access = ReadOnly,
     timeout_secs = 30,
+    rules = Connect,
     destructive,
     open_world
 )]
-pub(crate) struct HttpRequest;
+pub(crate) struct HttpRequestTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {
@@ -62,7 +65,7 @@ impl Method {
     }
 }
 
-impl Tool for HttpRequest {
+impl Tool for HttpRequestTool {
     type Params = Params;
     type Output = ToolOutput;
 
@@ -74,7 +77,7 @@ impl Tool for HttpRequest {
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let unsent = params.method == Method::Get && params.body.as_ref().is_some_and(|body| !body.is_empty());
         let mut response = cx.http().send(params.into_request()?).await?;
-        let received = Received::read(&mut response, cx).await?;
+        let received = ReceivedBody::read(&mut response, cx).await?;
         let mut text = received.text(&response);
         if unsent {
             text.push_str("\n\n(The body was not sent: a GET request carries none. Use POST or PUT to send it.)");
@@ -84,7 +87,7 @@ impl Tool for HttpRequest {
 }
 
 impl Params {
-    fn into_request(self) -> Result<Request, ToolError> {
+    fn into_request(self) -> Result<HttpRequest, ToolError> {
         let mut headers = self.headers()?;
         let body = match self.method {
             Method::Get => None,
@@ -96,7 +99,7 @@ impl Params {
             headers.push(("Content-Type".into(), "application/json".into()));
         }
         let (method, url, body) = (self.method.as_str().into(), self.url, body.map(String::into_bytes));
-        Ok(Request { method, url, headers, body, redirects: REDIRECTS })
+        Ok(HttpRequest { method, url, headers, body, redirects: REDIRECTS })
     }
 
     fn headers(&self) -> Result<Vec<(String, String)>, ToolError> {
@@ -105,7 +108,7 @@ impl Params {
 }
 
 fn checked_name(name: &str) -> Result<String, ToolError> {
-    let shown = words::shown(name);
+    let shown = brief(name);
     if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)) {
         return Err(ToolError::validation(format!("Invalid header name: '{shown}'. Use letters, digits and '-' only.")));
     }
@@ -122,13 +125,13 @@ fn checked_value(name: &str, value: &Value) -> Result<String, ToolError> {
         Value::Null | Value::Array(_) | Value::Object(_) => {
             return Err(ToolError::validation(format!(
                 "Header '{}' must be text, not {}. Give one string, or leave the header out.",
-                words::shown(name),
-                words::shown(&value.to_string())
+                brief(name),
+                brief(&value.to_string())
             )));
         }
     };
-    if text.chars().any(|letter| letter.is_control() && letter != '\t') {
-        let name = words::shown(name);
+    if text.chars().any(|ch| ch.is_control() && ch != '\t') {
+        let name = brief(name);
         return Err(ToolError::validation(format!("Header '{name}' has a line break or another control character. Write it on one line.")));
     }
     Ok(text)
@@ -147,7 +150,7 @@ mod tests {
     const URL: &str = "http://api.test/v1?q=1";
 
     async fn send(host: &Arc<FakeHost>, arguments: Value) -> Result<ToolOutput, ToolError> {
-        run_tool(&Erased::new(HttpRequest), arguments, Arc::clone(host)).await
+        run_tool(&Erased::new(HttpRequestTool), arguments, Arc::clone(host)).await
     }
 
     fn pairs(headers: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -276,7 +279,7 @@ mod tests {
         assert_eq!((&details["url"], &details["redirected_from"]), (&json!("http://cdn.test/x"), &json!([URL])));
 
         let shut = Trial { gate: Arc::new(DenyAll), ..Trial::new(Arc::clone(&host)) };
-        let error = expect_error(shut.run(&Erased::new(HttpRequest), json!({"url": URL})).await);
+        let error = expect_error(shut.run(&Erased::new(HttpRequestTool), json!({"url": URL})).await);
         assert_eq!(error, (ErrorKind::PermissionDenied, "denied: GET http://cdn.test:80".into()));
     }
 
@@ -292,7 +295,7 @@ mod tests {
     fn the_plan_names_method_host_and_port() {
         let host = FakeHost::new();
         let arguments = json!({"url": "https://api.test/x", "method": "POST"});
-        let prepared = Erased::new(HttpRequest).prepare(arguments, &PlanContext::new(&*host)).unwrap();
+        let prepared = Erased::new(HttpRequestTool).prepare(arguments, &PlanContext::new(&*host)).unwrap();
         let effects = serde_json::to_value(prepared.plan().effects()).unwrap();
         assert_eq!(effects, json!([{"effect": "connect", "host": "api.test", "port": 443, "method": "POST"}]));
     }

@@ -1,4 +1,4 @@
-//! What can be typed behind `haft agents`.
+//! The command line of `haft agents`.
 
 use std::path::PathBuf;
 
@@ -8,23 +8,23 @@ use haft_contract::Access;
 use crate::help;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Agents {
-    /// List the agents: their models, what they may do, how many tools they have
+pub(crate) enum AgentsCommand {
+    /// List the agents: model, access level, number of tools
     #[command(after_long_help = help::AGENTS_LIST_EXAMPLES)]
     List,
-    /// Show an agent: its model, its prompt, its policy, and every tool with the reason if it has not got it
+    /// Show an agent: its model, prompt and policy, and each tool with the reason if it is not offered
     #[command(after_long_help = help::AGENTS_SHOW_EXAMPLES)]
     Show {
         /// The agent's name
         #[arg(value_parser = haft_config::agent_name)]
         name: String,
     },
-    /// Change an agent in your own file: tick its tools in a list, or say it with flags
+    /// Change an agent in your configuration file, with flags or a list of its tools
     #[command(long_about = help::AGENTS_EDIT, after_long_help = help::AGENTS_EDIT_EXAMPLES)]
-    Edit(EditAgent),
+    Edit(EditAgentArgs),
 }
 
-/// The keys that `--unset` takes: as the file has them, and by their last word.
+/// Keys for `--unset`: as in the file, or the last word.
 pub(crate) const KEYS: [&str; 11] = [
     "model",
     "prompt",
@@ -40,7 +40,7 @@ pub(crate) const KEYS: [&str; 11] = [
 ];
 
 #[derive(Debug, Default, Args)]
-pub(crate) struct EditAgent {
+pub(crate) struct EditAgentArgs {
     /// The agent's name
     #[arg(value_parser = haft_config::agent_name)]
     pub(crate) name: String,
@@ -53,8 +53,8 @@ pub(crate) struct EditAgent {
     /// A file with its instructions
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "prompt")]
     pub(crate) prompt_file: Option<PathBuf>,
-    // The next two are flags of every command; here they say what is written.
-    /// How much it may do: read-only, workspace-write or full-access
+    // These two are flags of every command; here they are written to the file.
+    /// Its access level: read-only, workspace-write or full-access
     #[arg(long, value_name = "LEVEL")]
     pub(crate) access: Option<Access>,
     /// The tools it starts from: minimal, messaging, coding or full
@@ -66,26 +66,26 @@ pub(crate) struct EditAgent {
     /// Switch a tool off; may be given several times
     #[arg(long, value_name = "TOOL", conflicts_with = "only")]
     pub(crate) no_tool: Vec<String>,
-    /// These and no others: names, patterns or groups, with commas between
+    /// Only these: names, patterns or groups, separated by commas
     #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
     pub(crate) only: Option<Vec<String>>,
-    /// Take a key out of its table; may be given several times
+    /// Remove a key; may be given several times
     #[arg(long, value_name = "KEY", value_parser = KEYS)]
     pub(crate) unset: Vec<String>,
-    /// Make the agent if there is none of this name
+    /// Create the agent if it does not exist
     #[arg(long)]
     pub(crate) create: bool,
     /// Show what would be written, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Ask nothing: do what the flags say, and make the agent if there is none
+    /// Do not ask; create the agent if it does not exist
     #[arg(long)]
     pub(crate) yes: bool,
 }
 
-impl EditAgent {
-    /// Whether any flag says what to change.
-    pub(crate) fn says_something(&self) -> bool {
+impl EditAgentArgs {
+    /// Whether any flag changes something.
+    pub(crate) fn has_changes(&self) -> bool {
         let values = [&self.model, &self.prompt, &self.profile].iter().any(|value| value.is_some());
         let lists = [&self.tool, &self.no_tool, &self.unset].iter().any(|list| !list.is_empty());
         values || lists || self.prompt_file.is_some() || self.access.is_some() || self.only.is_some()

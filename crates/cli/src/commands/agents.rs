@@ -1,62 +1,55 @@
-//! `haft agents`: who there is, what each of them has, and how that is changed.
+//! `haft agents`: lists, shows and edits agents.
 
-mod ask;
-mod diff;
 mod draft;
 mod edit;
 mod flags;
 mod lists;
+mod prompt;
 mod show;
 
 use std::sync::Arc;
 
-use haft_config::{Setting, Value};
+use haft_config::Setting;
 use haft_contract::Dialect;
-use haft_engine::{Policy, Session};
+use haft_engine::Session;
+use haft_policy::Policy;
 use serde_json::json;
 
-use crate::arguments::{Agents, Common, Who};
-use crate::commands::tools::Listed;
+use crate::arguments::{AgentsCommand, CallerArgs, Common};
+use crate::commands::tools::ListedTool;
 use crate::failure::{Exit, Failure};
-use crate::output::{DIM, Output, print};
-use crate::table::{Cell, Room, Table};
-use crate::wire::{MAIN, Wire};
+use crate::output::{DIM, Output};
+use crate::table::{ColumnFit, Table, TableCell};
+use crate::wire::Wire;
 
-/// What stands where nobody said anything.
 const NOT_SET: &str = "not set";
 
-pub(crate) fn run(common: &Common, command: &Agents, output: &Output) -> Result<Exit, Failure> {
+pub(crate) fn run(common: &Common, command: &AgentsCommand, output: &Output) -> Result<Exit, Failure> {
     match command {
-        Agents::List => list(&Wire::new(common, output)?, output),
-        Agents::Show { name } => show::run(&Wire::new(common, output)?, name, output),
-        Agents::Edit(request) => edit::run(common, request, output),
+        AgentsCommand::List => list(&Wire::new(common, output)?, output),
+        AgentsCommand::Show { name } => show::run(&Wire::new(common, output)?, name, output),
+        AgentsCommand::Edit(request) => edit::run(common, request, output),
     }
 }
 
-/// Everyone there is: the agent that the person talks to, and those with a table.
-fn names(wire: &Wire) -> Vec<String> {
-    let named = wire.settings.provenance.names_beneath(&["agents"]);
-    std::iter::once(MAIN.to_owned()).chain(named.into_iter().filter(|name| name != MAIN)).collect()
-}
-
-/// An agent as the configuration makes it.
-struct View<'a> {
+/// An agent with its settings and tools.
+struct AgentView<'a> {
     name: &'a str,
     /// Its own model, or else the one for all.
     model: Option<&'a Setting>,
     prompt: Option<&'a Setting>,
     session: Session,
-    tools: Vec<Listed>,
+    tools: Vec<ListedTool>,
 }
 
-impl<'a> View<'a> {
-    fn of(wire: &'a Wire, name: &'a str) -> Result<Self, Failure> {
-        let set = |path: &[&str]| wire.settings.provenance.get_at(path).filter(|setting| text(setting).is_some());
+impl<'a> AgentView<'a> {
+    fn new(wire: &'a Wire, name: &'a str) -> Result<Self, Failure> {
+        let set = |path: &[&str]| wire.settings.provenance.get_at(path).filter(|setting| setting.value.as_text().is_some());
         let model = set(&["agents", name, "model"]).or_else(|| set(&["model"]));
-        // What a provider's lists remove is not there for an agent with a model of that provider.
-        let who = Who { provider: model.and_then(text).map(str::to_owned), ..Who::default() };
-        let session = wire.listing_as(name, &who)?;
-        let tools = wire.registry.entries().into_iter().map(|entry| Listed {
+        // The lists of its model's provider apply as well.
+        let who = CallerArgs { provider: model.and_then(text).map(str::to_owned), ..CallerArgs::default() };
+        let session = wire.listing(name, &who)?;
+        let tools = wire.registry.entries().into_iter().map(|entry| ListedTool {
             decision: wire.policy.offer(&entry.candidate(), session.caller()),
             dialect: Dialect::Haft,
             entry: Arc::clone(&entry),
@@ -68,40 +61,43 @@ impl<'a> View<'a> {
         self.tools.iter().filter(|tool| tool.is_offered()).count()
     }
 
-    /// How many of all tools it has.
+    /// `12 of 20`.
     fn share(&self) -> String {
         format!("{} of {}", self.offered(), self.tools.len())
     }
 }
 
-/// The text of a setting that is one.
 fn text(setting: &Setting) -> Option<&str> {
-    match &setting.value {
-        Value::Text(text) => Some(text),
-        _ => None,
-    }
+    setting.value.as_text()
 }
 
 fn list(wire: &Wire, output: &Output) -> Result<Exit, Failure> {
-    let names = names(wire);
-    let agents = names.iter().map(|name| View::of(wire, name)).collect::<Result<Vec<_>, _>>()?;
-    if output.json {
-        output.data(&agents.iter().map(in_short).collect::<Vec<_>>())?;
-        return Ok(Exit::Success);
-    }
-    let columns = [("NAME", Room::Keep), ("MODEL", Room::Cut), ("ACCESS", Room::Drop(1)), ("TOOLS", Room::Keep), ("PROMPT", Room::Cut)];
+    let names = wire.agents();
+    let agents = names.iter().map(|name| AgentView::new(wire, name)).collect::<Result<Vec<_>, _>>()?;
+    let columns = [
+        ("NAME", ColumnFit::Keep),
+        ("MODEL", ColumnFit::Cut),
+        ("ACCESS", ColumnFit::Drop(1)),
+        ("TOOLS", ColumnFit::Keep),
+        ("PROMPT", ColumnFit::Cut),
+    ];
     let mut table = Table::new(&columns);
     for agent in &agents {
-        let model = agent.model.and_then(text).map_or_else(|| Cell::styled(NOT_SET, DIM), Cell::new);
+        let model = agent.model.and_then(text).map_or_else(|| TableCell::styled(NOT_SET, DIM), TableCell::new);
         let prompt = agent.prompt.and_then(text).and_then(|prompt| prompt.trim().lines().next()).unwrap_or_default();
         let access = agent.session.access();
-        table.row(vec![Cell::new(agent.name), model, Cell::new(access.as_str()), Cell::new(&agent.share()), Cell::new(prompt)]);
+        table.row(vec![
+            TableCell::new(agent.name),
+            model,
+            TableCell::new(access.as_str()),
+            TableCell::new(&agent.share()),
+            TableCell::new(prompt),
+        ]);
     }
-    print(&table.render(output.width))?;
-    Ok(Exit::Success)
+    output.show(|| agents.iter().map(summary_json).collect::<Vec<_>>(), || table.render(output.width))
 }
 
-fn in_short(agent: &View<'_>) -> serde_json::Value {
+fn summary_json(agent: &AgentView<'_>) -> serde_json::Value {
     json!({
         "name": agent.name,
         "model": agent.model.and_then(text),

@@ -16,6 +16,6 @@ pub(crate) fn run(path: &[String], output: &Output) -> Result<Exit, Failure> {
     let mut page = Vec::new();
     let unwritten = |error| Failure::failed("execution_error", format!("the page cannot be written: {error}"));
     clap_mangen::Man::new(command).render(&mut page).map_err(unwritten)?;
-    output.foreign(&String::from_utf8_lossy(&page))?;
+    output.tool_text(&String::from_utf8_lossy(&page))?;
     Ok(Exit::Success)
 }

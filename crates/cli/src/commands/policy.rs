@@ -1,15 +1,15 @@
-//! `haft policy`: a policy against examples, or against what was called before.
+//! `haft policy`: tests a policy with cases, or with recorded calls.
 
 mod simulate;
 mod test;
 
-use crate::arguments::{Common, Policy};
+use crate::arguments::{Common, PolicyCommand};
 use crate::failure::{Exit, Failure};
 use crate::output::Output;
 
-pub(crate) fn run(common: &Common, command: &Policy, output: &Output) -> Result<Exit, Failure> {
+pub(crate) fn run(common: &Common, command: &PolicyCommand, output: &Output) -> Result<Exit, Failure> {
     match command {
-        Policy::Test { file } => test::run(common, file, output),
-        Policy::Simulate { limit } => simulate::run(common, *limit, output),
+        PolicyCommand::Test { file } => test::run(common, file, output),
+        PolicyCommand::Simulate { limit } => simulate::run(common, *limit, output),
     }
 }

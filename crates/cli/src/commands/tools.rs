@@ -1,44 +1,53 @@
-//! `haft tools`: what there is, and what this agent is offered.
+//! `haft tools`: lists the tools, and which ones the agent is offered.
 
 use std::sync::Arc;
 
-use haft_contract::visible;
 use haft_contract::{Dialect, ToolDefinition};
-use haft_engine::{Decision, Entry, Outcome, Policy, TraceEntry, Verdict};
+use haft_engine::ToolEntry;
+use haft_policy::{Decision, Policy, StepOutcome, TraceEntry, Verdict};
+use haft_text::display;
+use haft_text::truncate::ellipsize_to_width;
 use serde_json::{Value, json};
 
-use crate::arguments::{Common, Tools};
-use crate::commands::explain::short_place;
+use crate::arguments::{Common, ToolsArgs};
+use crate::commands::explain::short_source;
 use crate::failure::{Exit, Failure};
 use crate::output::{DIM, GOOD, Output, PLAIN, STRONG, print, prose_width};
-use crate::page::Page;
 use crate::parameters;
-use crate::table::{Cell, Room, Table, cut, wrapped};
+use crate::table::{ColumnFit, Table, TableCell, wrap};
+use crate::text_builder::TextBuilder;
 use crate::wire::Wire;
 
-/// Below this the list is name and description alone, as people know it.
+/// A narrower list has name and description only.
 const WIDE: usize = 100;
 
-pub(crate) fn run(common: &Common, request: &Tools, output: &Output) -> Result<Exit, Failure> {
-    let wire = Wire::new(common, output)?;
-    let session = wire.listing(&request.who)?;
-    let listed =
-        |entry: Arc<Entry>| Listed { decision: wire.policy.offer(&entry.candidate(), session.caller()), dialect: request.dialect, entry };
-    match &request.name {
-        Some(name) => one(&listed(find(&wire, name)?), output)?,
-        None => all(&wire.registry.entries().into_iter().map(listed).collect::<Vec<_>>(), request.all, output)?,
-    }
+pub(crate) fn run(common: &Common, request: &ToolsArgs, output: &Output) -> Result<Exit, Failure> {
+    show(&Wire::new(common, output)?, request, output)?;
     Ok(Exit::Success)
 }
 
-/// A tool, and whether this agent is offered it.
-pub(super) struct Listed {
-    pub(super) entry: Arc<Entry>,
+/// Prints every tool, or one in full.
+pub(crate) fn show(wire: &Wire, request: &ToolsArgs, output: &Output) -> Result<(), Failure> {
+    let session = wire.listing(&wire.settings.agent, &request.who)?;
+    let listed = |entry: Arc<ToolEntry>| ListedTool {
+        decision: wire.policy.offer(&entry.candidate(), session.caller()),
+        dialect: request.dialect,
+        entry,
+    };
+    match &request.name {
+        Some(name) => one(&listed(find(wire, name)?), output),
+        None => all(&wire.registry.entries().into_iter().map(listed).collect::<Vec<_>>(), request.all, output),
+    }
+}
+
+/// A tool, and whether the agent is offered it.
+pub(super) struct ListedTool {
+    pub(super) entry: Arc<ToolEntry>,
     pub(super) dialect: Dialect,
     pub(super) decision: Decision,
 }
 
-fn find(wire: &Wire, name: &str) -> Result<Arc<Entry>, Failure> {
+fn find(wire: &Wire, name: &str) -> Result<Arc<ToolEntry>, Failure> {
     wire.registry.get(name).ok_or_else(|| {
         let failure = Failure::failed("tool_not_found", format!("there is no tool '{name}'"));
         match wire.registry.nearest(name).as_slice() {
@@ -48,7 +57,7 @@ fn find(wire: &Wire, name: &str) -> Result<Arc<Entry>, Failure> {
     })
 }
 
-impl Listed {
+impl ListedTool {
     pub(super) fn definition(&self) -> &ToolDefinition {
         self.entry.definition()
     }
@@ -57,16 +66,16 @@ impl Listed {
     }
     /// Why it is not offered.
     pub(super) fn reason(&self) -> Option<String> {
-        let entry = self.decision.trace.iter().find(|entry| entry.outcome == Outcome::Deny)?;
+        let entry = self.decision.trace.iter().find(|entry| entry.outcome == StepOutcome::Deny)?;
         let what = format!("removed by {}", removed_by(entry));
-        Some(short_place(entry).map_or_else(|| what.clone(), |place| format!("{what}, {place}")))
+        Some(short_source(entry).map_or_else(|| what.clone(), |source| format!("{what}, {source}")))
     }
     fn to_json(&self, with_availability: bool) -> Value {
         let mut value = json!(self.definition());
         if self.dialect != Dialect::Haft {
-            let shown = self.definition().in_dialect(self.dialect);
+            let dialect = self.definition().in_dialect(self.dialect);
             (value["name"], value["description"], value["parameters"]) =
-                (json!(shown.name), json!(shown.description), json!(shown.parameters));
+                (json!(dialect.name), json!(dialect.description), json!(dialect.parameters));
             value["canonical"] = json!(self.definition().name);
         }
         if with_availability {
@@ -77,7 +86,7 @@ impl Listed {
     }
 }
 
-/// The key that removed a tool, where a step has one.
+/// The setting that removed a tool.
 fn removed_by(entry: &TraceEntry) -> String {
     match (entry.step, entry.entry.starts_with("deny ")) {
         ("switched off", _) => "tools.disabled".into(),
@@ -87,28 +96,32 @@ fn removed_by(entry: &TraceEntry) -> String {
     }
 }
 
-fn all(tools: &[Listed], with_hidden: bool, output: &Output) -> Result<(), Failure> {
+fn all(tools: &[ListedTool], with_hidden: bool, output: &Output) -> Result<(), Failure> {
     if output.json {
-        let shown = tools.iter().filter(|tool| with_hidden || tool.is_offered());
-        return output.data(&shown.map(|tool| tool.to_json(with_hidden)).collect::<Vec<_>>());
+        let listed = tools.iter().filter(|tool| with_hidden || tool.is_offered());
+        return output.data(&listed.map(|tool| tool.to_json(with_hidden)).collect::<Vec<_>>());
     }
     print(&list(tools, output.width))
 }
 
-pub(super) fn list(tools: &[Listed], width: Option<usize>) -> String {
-    let name_width = tools.iter().map(|tool| marked(tool).len()).max().unwrap_or(0);
+pub(super) fn list(tools: &[ListedTool], width: Option<usize>) -> String {
+    let name_width = tools.iter().map(|tool| marked_name(tool).len()).max().unwrap_or(0);
     let wide = width.is_none_or(|width| width >= WIDE);
-    let mut table = Table::new(&[("", Room::Keep), ("", Room::Drop(1)), ("", Room::Drop(2))]);
-    let description_room = width.map_or(usize::MAX, |width| if wide { width - 28 } else { width });
+    let mut table = Table::new(&[("", ColumnFit::Keep), ("", ColumnFit::Drop(1)), ("", ColumnFit::Drop(2))]);
+    let description_width = width.map_or(usize::MAX, |width| if wide { width - 28 } else { width });
     for tool in tools {
         let definition = tool.definition();
         let check = if tool.is_offered() { "[x]" } else { "[ ]" };
-        let text = format!("{check} {:name_width$} - {}", marked(tool), first_sentence(&definition.description));
+        let text = format!("{check} {:name_width$} - {}", marked_name(tool), first_sentence(&definition.description));
         let style = if tool.is_offered() { PLAIN } else { DIM };
         let (section, access) = if wide { (definition.section.as_str(), definition.access.as_str()) } else { ("", "") };
-        table.row(vec![Cell::styled(&cut(&text, description_room), style), Cell::new(section), Cell::new(access)]);
+        table.row(vec![
+            TableCell::styled(&ellipsize_to_width(&text, description_width), style),
+            TableCell::new(section),
+            TableCell::new(access),
+        ]);
     }
-    let mut page = Page::default();
+    let mut page = TextBuilder::default();
     for (line, tool) in table.render(width).lines().zip(tools) {
         page.line(line);
         let reason = tool.reason().map(|reason| reason_lines(&reason, name_width, width));
@@ -118,21 +131,21 @@ pub(super) fn list(tools: &[Listed], width: Option<usize>) -> String {
     page.finish()
 }
 
-/// Beneath its tool, so that it is never cut.
+/// Lines below the tool, never truncated.
 fn reason_lines(reason: &str, name_width: usize, width: Option<usize>) -> Vec<String> {
     let indent = if width.is_some_and(|width| width < 60) { 4 } else { name_width + 7 };
-    let room = width.map_or(usize::MAX, |width| width.saturating_sub(indent));
-    let lines = wrapped(&format!("({})", visible::line(reason)), room);
+    let width = width.map_or(usize::MAX, |width| width.saturating_sub(indent));
+    let lines = wrap(&format!("({})", display::escape_line(reason)), width);
     lines.iter().map(|line| format!("{:indent$}{DIM}{line}{DIM:#}", "")).collect()
 }
 
-/// The name, with a mark if the platform must grant something first.
-fn marked(tool: &Listed) -> String {
+/// The name, with `*` if the tool needs a permission of the platform.
+fn marked_name(tool: &ListedTool) -> String {
     let name = tool.definition().in_dialect(tool.dialect).name;
     if tool.definition().permissions.is_empty() { name.to_string() } else { format!("{name}*") }
 }
 
-fn footnote(tools: &[Listed], width: Option<usize>) -> String {
+fn footnote(tools: &[ListedTool], width: Option<usize>) -> String {
     let mut names: Vec<&str> = tools.iter().flat_map(|tool| &tool.definition().permissions).map(AsRef::as_ref).collect();
     names.sort_unstable();
     names.dedup();
@@ -140,7 +153,7 @@ fn footnote(tools: &[Listed], width: Option<usize>) -> String {
         return String::new();
     }
     let text = format!("* needs a permission of the platform: {}", names.join(", "));
-    format!("\n{}\n", wrapped(&text, width.unwrap_or(usize::MAX)).join("\n"))
+    format!("\n{}\n", wrap(&text, width.unwrap_or(usize::MAX)).join("\n"))
 }
 
 pub(super) fn first_sentence(text: &str) -> &str {
@@ -148,16 +161,16 @@ pub(super) fn first_sentence(text: &str) -> &str {
     line.split_once(". ").map_or(line, |(sentence, _)| sentence).trim_end_matches('.')
 }
 
-fn one(tool: &Listed, output: &Output) -> Result<(), Failure> {
+fn one(tool: &ListedTool, output: &Output) -> Result<(), Failure> {
     if output.json {
         return output.data(&tool.to_json(true));
     }
     let definition = tool.definition();
     let offered =
         if tool.is_offered() { format!("{GOOD}offered{GOOD:#}") } else { format!("not offered ({})", tool.reason().unwrap_or_default()) };
-    let mut page = Page::default();
+    let mut page = TextBuilder::default();
     page.line(format_args!("{STRONG}{}{STRONG:#} - {} - {offered}\n", definition.name, definition.label));
-    page.line(wrapped(&definition.description, prose_width(output.width)).join("\n"));
+    page.line(wrap(&definition.description, prose_width(output.width)).join("\n"));
     page.line("");
     page.text(&facts(definition).render(output.width));
     page.section("Parameters", &parameter_lines(definition, output.width));
@@ -165,7 +178,7 @@ fn one(tool: &Listed, output: &Output) -> Result<(), Failure> {
 }
 
 fn facts(definition: &ToolDefinition) -> Table {
-    let mut table = Table::new(&[("", Room::Keep), ("", Room::Keep)]);
+    let mut table = Table::new(&[("", ColumnFit::Keep), ("", ColumnFit::Keep)]);
     let list = |names: &[std::borrow::Cow<'static, str>]| names.join(", ");
     let timeout = format!("{} s", definition.timeout.as_secs());
     for (name, value) in [
@@ -179,20 +192,20 @@ fn facts(definition: &ToolDefinition) -> Table {
         ("only for", if definition.owner_only { "the owner" } else { "" }),
     ] {
         if !value.is_empty() {
-            table.row(vec![Cell::styled(name, DIM), Cell::new(value)]);
+            table.row(vec![TableCell::styled(name, DIM), TableCell::new(value)]);
         }
     }
     table
 }
 
-/// Name, type and whether it is needed on one line, what it means beneath.
+/// Name and type on one line, the description below.
 fn parameter_lines(definition: &ToolDefinition, width: Option<usize>) -> String {
     const DEEPER: usize = 6;
-    let mut page = Page::default();
+    let mut page = TextBuilder::default();
     for parameter in parameters::of(definition) {
         let required = if parameter.required { ", required" } else { "" };
-        page.line(format_args!("{STRONG}{}{STRONG:#} ({}{required})", visible::line(parameter.name), parameter.kind()));
-        for line in wrapped(&visible::lines(&parameter.description()), prose_width(width).saturating_sub(DEEPER)) {
+        page.line(format_args!("{STRONG}{}{STRONG:#} ({}{required})", display::escape_line(parameter.name), parameter.kind()));
+        for line in wrap(&display::escape_lines(&parameter.description()), prose_width(width).saturating_sub(DEEPER)) {
             page.line(format_args!("    {line}"));
         }
     }
@@ -201,7 +214,7 @@ fn parameter_lines(definition: &ToolDefinition, width: Option<usize>) -> String 
 
 #[cfg(test)]
 mod tests {
-    use haft_contract::{DynTool, PlanContext, Prepared, Source, ToolError};
+    use haft_contract::{DynTool, PlanContext, Prepared, ToolError, ToolSource};
     use haft_engine::Registry;
 
     use super::*;
@@ -218,15 +231,15 @@ mod tests {
     }
 
     #[test]
-    fn tools_that_need_a_permission_are_marked() {
+    fn tool_that_needs_a_permission_is_marked() {
         let registry = Registry::new();
         for (name, permissions) in [("photo", &["CAMERA", "STORAGE"][..]), ("noop", &[])] {
             let mut definition = ToolDefinition::new(name, format!("Does {name}. And more."), json!({}));
             definition.permissions = permissions.iter().map(|name| (*name).into()).collect();
-            registry.register(Arc::new(Fake(definition)), Source::BuiltIn).unwrap();
+            registry.register(Arc::new(Fake(definition)), ToolSource::BuiltIn).unwrap();
         }
         let tools: Vec<_> =
-            registry.entries().into_iter().map(|entry| Listed { entry, dialect: Dialect::Haft, decision: Decision::allow() }).collect();
+            registry.entries().into_iter().map(|entry| ListedTool { entry, dialect: Dialect::Haft, decision: Decision::allow() }).collect();
         let text = anstream::adapter::strip_str(&list(&tools, Some(60))).to_string();
         let expected = "[x] photo* - Does photo\n[x] noop   - Does noop\n\n* needs a permission of the platform: CAMERA, STORAGE\n";
         assert_eq!(text, expected);

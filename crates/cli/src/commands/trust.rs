@@ -1,40 +1,37 @@
-//! `haft trust`: what a project's file would start, and whether it may.
+//! `haft trust`: shows what a project's file would start, and trusts it.
 
-use haft_config::{FILES, Loaded, Pending, Problem};
-use haft_contract::visible;
+use haft_config::{FILES, Loaded, PendingTrust, Problem};
+use haft_text::display;
 use serde_json::{Value, json};
 
-use crate::arguments::{Common, Trust as Request};
+use crate::arguments::{Common, TrustArgs};
 use crate::failure::{Exit, Failure};
-use crate::output::{CARE, GOOD, Output, print};
-use crate::page::Page;
-use crate::wire::{self, Trust, Trusted};
+use crate::output::{CAUTION, GOOD, Output, print};
+use crate::text_builder::TextBuilder;
+use crate::wire::{self, TrustMode, TrustedFolders};
 
-pub(crate) fn run(common: &Common, request: Request, output: &Output) -> Result<Exit, Failure> {
+pub(crate) fn run(common: &Common, request: TrustArgs, output: &Output) -> Result<Exit, Failure> {
     let workspace = wire::workspace(common)?;
-    let mut trusted = Trusted::read(&wire::data_folder()?)?;
+    let mut trusted = TrustedFolders::read(&wire::data_folder()?)?;
     if request.revoke {
-        let there = trusted.remove(&workspace)?;
-        let words = if there { "the project's file is no longer trusted" } else { "the project's file was not trusted" };
-        return say(output, words, &json!({ "trusted": false, "changed": there }));
+        let removed = trusted.remove(&workspace)?;
+        let text = if removed { "the project's file is no longer trusted" } else { "the project's file was not trusted" };
+        return output.show(|| json!({ "trusted": false, "changed": removed }), || format!("{text}\n"));
     }
-    let loaded = wire::read(common, &workspace, &*wire::registry()?, Trust::Never);
+    let loaded = wire::read(common, &workspace, &*wire::registry()?, TrustMode::Never);
     if let Some(problem) = of_project(&loaded).find(|problem| problem.severity == haft_config::Severity::Error) {
-        return Err(Failure::config(format!("the project's file cannot be trusted while it has faults: {}", problem.message))
+        return Err(Failure::config(format!("the project's file cannot be trusted while it has errors: {}", problem.message))
             .help("`haft config check` lists them"));
     }
     if let Some(why) = &loaded.untrustable {
         return Err(Failure::config(format!("the project's file cannot be trusted: {why}"))
-            .help("have its hooks name fewer and smaller files of the workspace"));
+            .help("let its hooks name fewer and smaller files of the workspace"));
     }
     let Some(fingerprint) = loaded.fingerprint.clone() else {
-        return say(
-            output,
-            "there is no .haft/config.toml here, so there is nothing to trust",
-            &json!({ "trusted": false, "changed": false }),
-        );
+        let text = "there is no .haft/config.toml here, so there is nothing to trust\n";
+        return output.show(|| json!({ "trusted": false, "changed": false }), || text.to_owned());
     };
-    let before = trusted.holds(&workspace, &fingerprint);
+    let before = trusted.contains(&workspace, &fingerprint);
     if !request.show {
         trusted.add(&workspace, fingerprint)?;
     }
@@ -42,19 +39,10 @@ pub(crate) fn run(common: &Common, request: Request, output: &Output) -> Result<
 }
 
 fn of_project(loaded: &Loaded) -> impl Iterator<Item = &Problem> {
-    loaded.problems.iter().filter(|problem| problem.source.layer == haft_config::Layer::Project)
+    loaded.problems.iter().filter(|problem| problem.source.layer == haft_config::ConfigLayer::Project)
 }
 
-fn say(output: &Output, words: &str, data: &serde_json::Value) -> Result<Exit, Failure> {
-    if output.json {
-        output.data(data)?;
-    } else {
-        print(&format!("{words}\n"))?;
-    }
-    Ok(Exit::Success)
-}
-
-fn show(loaded: &Loaded, before: bool, request: Request, output: &Output) -> Result<Exit, Failure> {
+fn show(loaded: &Loaded, before: bool, request: TrustArgs, output: &Output) -> Result<Exit, Failure> {
     let messages = |wanted: fn(&Problem) -> bool| -> Vec<String> {
         of_project(loaded).filter(|problem| wanted(problem)).map(|problem| problem.message.clone()).collect()
     };
@@ -62,34 +50,34 @@ fn show(loaded: &Loaded, before: bool, request: Request, output: &Output) -> Res
     let doubts = messages(|problem| problem.key.as_deref() == Some("hooks[].command"));
     let trusted = before || !request.show;
     if output.json {
-        let starts: Vec<Value> = loaded.untrusted.iter().map(as_data).collect();
+        let starts: Vec<Value> = loaded.untrusted.iter().map(pending_json).collect();
         let changed = trusted != before;
         let data = json!({ "trusted": trusted, "changed": changed, "starts": starts, "doubts": doubts, "ignored": ignored });
         output.data(&data)?;
         return Ok(Exit::Success);
     }
-    let mut page = Page::default();
+    let mut page = TextBuilder::default();
     page.line(match (before, request.show) {
-        (true, _) => format!("{GOOD}trusted{GOOD:#}: everything is as it was when you trusted it"),
-        (false, true) => format!("{CARE}not trusted{CARE:#}: what the project's file would start does not run"),
-        (false, false) => format!("{GOOD}trusted{GOOD:#}: from now on, until the file or one that its hooks name changes"),
+        (true, _) => format!("{GOOD}trusted{GOOD:#}: nothing has changed since you trusted it"),
+        (false, true) => format!("{CAUTION}not trusted{CAUTION:#}: what the project's file would start does not run"),
+        (false, false) => format!("{GOOD}trusted{GOOD:#}: until the file, or a file that its hooks name, changes"),
     });
-    let lines = |texts: &[String]| texts.iter().map(|text| visible::line(text).into_owned()).collect::<Vec<_>>().join("\n");
-    let starts: Vec<String> = loaded.untrusted.iter().flat_map(in_lines).collect();
+    let lines = |texts: &[String]| texts.iter().map(|text| display::escape_line(text).into_owned()).collect::<Vec<_>>().join("\n");
+    let starts: Vec<String> = loaded.untrusted.iter().flat_map(pending_lines).collect();
     page.section(if trusted { "It starts" } else { "It would start" }, &if starts.is_empty() { "nothing".into() } else { lines(&starts) });
     page.section("Look at this first", &lines(&doubts));
-    page.section("It cannot widen, so this is ignored", &lines(&ignored));
+    page.section("A project's file cannot widen access, so this is ignored", &lines(&ignored));
     print(&page.finish())?;
     Ok(Exit::Success)
 }
 
-/// What it is and every field of it, whole: nobody trusts what they were not shown.
-fn in_lines(pending: &Pending) -> Vec<String> {
+/// Every field, never truncated.
+fn pending_lines(pending: &PendingTrust) -> Vec<String> {
     let fields = pending.fields.iter().map(|(name, value)| format!("  {name}: {value}"));
     std::iter::once(format!("{} ({})", pending.what, pending.source)).chain(fields).collect()
 }
 
-fn as_data(pending: &Pending) -> Value {
+fn pending_json(pending: &PendingTrust) -> Value {
     let mut object = json!({ "what": pending.what, "source": pending.source.to_string(), "files": [] });
     for (name, value) in &pending.fields {
         match (*name, &mut object["files"]) {

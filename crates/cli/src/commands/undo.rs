@@ -1,54 +1,55 @@
-//! `haft undo`: the files of a call, or of a session, as they were before it.
+//! `haft undo`: restores the files that a call or a session changed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use haft_contract::visible;
-use haft_engine::{Kept, UndoError, Undone, UndoneSession};
-use haft_store::{CallFilter, CallLog, CallRecord};
+use haft_engine::{OverwrittenCopy, UndoError, UndoneCall, UndoneSession};
+use haft_store::{CallFilter, CallLog, CallRecord, SessionStore, SqliteCallLog};
+use haft_text::display;
+use haft_tui::{calls, irreversible};
 use serde_json::{Value, json};
 
-use crate::arguments::{Common, Undo};
-use crate::commands::chat::back;
-use crate::commands::{block_on, history};
+use crate::arguments::{Common, UndoArgs};
+use crate::commands::block_on;
 use crate::failure::{Exit, Failure};
 use crate::output::{Output, note, print};
-use crate::page::Page;
-use crate::wire::{self, Asking, Following, Stores, Wire};
+use crate::text_builder::TextBuilder;
+use crate::wire::{self, JobSettings, UserPrompts, Wire};
 
 /// Names the newest call, or the newest session, of this workspace.
 const LAST: &str = "last";
 
-pub(crate) fn run(common: &Common, request: &Undo, output: &Output) -> Result<Exit, Failure> {
+pub(crate) fn run(common: &Common, request: &UndoArgs, output: &Output) -> Result<Exit, Failure> {
     let wire = Wire::new(common, output)?;
     block_on(async {
-        let stores = wire::stores(&wire.settings.data_folder)?;
-        let log = &stores.log;
+        let store = wire::store(&wire.settings.data_folder)?;
+        let log = &(Arc::clone(&store) as Arc<dyn CallLog>);
         if let Some(wanted) = &request.session {
-            let session = session_of(&stores, wanted, &wire.settings.workspace).await?;
-            let calls = back::calls_of(log, &session).await?;
-            let undone = take_session_back(&wire, log, &session, request.force).await?;
-            let beyond: Vec<String> = calls.iter().flat_map(back::lasting).collect();
+            let session = session_of(&store, wanted, &wire.settings.workspace).await?;
+            let recorded = irreversible::calls_of(log, &session).await?;
+            let undone = undo_session(&wire, log, &session, request.force).await?;
+            let beyond: Vec<String> = recorded.iter().flat_map(irreversible::effects_of).collect();
             return show_session(&session, &undone, &beyond, output);
         }
         let undone = match request.id.as_deref() {
             None | Some(LAST) => last(&wire, log, request.force).await?,
-            Some(id) => take_back(&wire, log, &log.get(id).await?, request.force).await??,
+            Some(id) => undo_call(&wire, log, &log.get(id).await?, request.force).await??,
         };
         show(&undone, output)
     })?;
     Ok(Exit::Success)
 }
 
-/// The id of a session; the last one is that of the newest call in this workspace with something to put back.
-async fn session_of(stores: &Stores, wanted: &str, workspace: &Path) -> Result<String, Failure> {
+/// The id of a session; `last` is the session of the newest call of this workspace that can be undone.
+async fn session_of(store: &Arc<SqliteCallLog>, wanted: &str, workspace: &Path) -> Result<String, Failure> {
+    let log = &(Arc::clone(store) as Arc<dyn CallLog>);
     if wanted == LAST {
-        return Ok(newest(&stores.log, workspace).await?.session);
+        return Ok(newest(log, workspace).await?.session);
     }
-    // Not every session is a conversation: a single call has one as well.
-    match newest_of(&stores.log, wanted).await? {
+    // A single call has a session that is no conversation.
+    match newest_of(log, wanted).await? {
         Some(call) => Ok(call.session),
-        None => Ok(stores.sessions.open(wanted).await?.id),
+        None => Ok(store.sessions().open(wanted).await?.id),
     }
 }
 
@@ -57,17 +58,17 @@ async fn newest_of(log: &Arc<dyn CallLog>, session: &str) -> Result<Option<CallR
     Ok(log.list(filter).await?.pop())
 }
 
-async fn take_session_back(wire: &Wire, log: &Arc<dyn CallLog>, session: &str, force: bool) -> Result<UndoneSession, Failure> {
+async fn undo_session(wire: &Wire, log: &Arc<dyn CallLog>, session: &str, force: bool) -> Result<UndoneSession, Failure> {
     let call = newest_of(log, session).await?.ok_or_else(|| UndoError::NothingIn(session.to_owned()))?;
-    let wired = wire.calling(folder_of(&call, wire), Arc::clone(log), Following::default(), Asking::Never)?;
-    Ok(wired.engine.undo_session(session, &**wired.session.host(), force).await?)
+    let setup = wire.calling(folder_of(&call, wire), Arc::clone(log), JobSettings::default, UserPrompts::Never)?;
+    Ok(setup.engine.undo_session(session, &**setup.session.host(), force).await?)
 }
 
-/// The newest call of this workspace that has something to put back; those that have not are passed over.
-async fn last(wire: &Wire, log: &Arc<dyn CallLog>, force: bool) -> Result<Undone, Failure> {
+/// Undoes the newest call of this workspace that changed files.
+async fn last(wire: &Wire, log: &Arc<dyn CallLog>, force: bool) -> Result<UndoneCall, Failure> {
     loop {
         let call = newest(log, &wire.settings.workspace).await?;
-        match take_back(wire, log, &call, force).await? {
+        match undo_call(wire, log, &call, force).await? {
             Err(UndoError::Already(_) | UndoError::NoFiles(_)) => {}
             Ok(undone) if undone.files.is_empty() => {}
             answer => return Ok(answer?),
@@ -75,17 +76,17 @@ async fn last(wire: &Wire, log: &Arc<dyn CallLog>, force: bool) -> Result<Undone
     }
 }
 
-pub(crate) async fn take_back(
+pub(crate) async fn undo_call(
     wire: &Wire,
     log: &Arc<dyn CallLog>,
     call: &CallRecord,
     force: bool,
-) -> Result<Result<Undone, UndoError>, Failure> {
-    let wired = wire.calling(folder_of(call, wire), Arc::clone(log), Following::default(), Asking::Never)?;
-    Ok(wired.engine.undo(Some(&call.id), &**wired.session.host(), force).await)
+) -> Result<Result<UndoneCall, UndoError>, Failure> {
+    let setup = wire.calling(folder_of(call, wire), Arc::clone(log), JobSettings::default, UserPrompts::Never)?;
+    Ok(setup.engine.undo(Some(&call.id), &**setup.session.host(), force).await)
 }
 
-/// The call's own folder: paths are resolved there as they were when it ran.
+/// The folder of the call, so that its paths resolve as when it ran.
 fn folder_of<'a>(call: &'a CallRecord, wire: &'a Wire) -> &'a Path {
     if call.workspace.is_dir() { &call.workspace } else { &wire.settings.workspace }
 }
@@ -98,13 +99,13 @@ async fn newest(log: &Arc<dyn CallLog>, workspace: &Path) -> Result<CallRecord, 
     }
 }
 
-/// How many calls are looked through, step by step: what is undone is mostly young.
-const LOOKED_THROUGH: [usize; 3] = [100, 2_000, 100_000];
+/// How many calls are searched, in steps: most undone calls are recent.
+const SEARCH_STEPS: [usize; 3] = [100, 2_000, 100_000];
 
 /// The newest call of this workspace that can be undone.
 async fn newest_in(log: &Arc<dyn CallLog>, workspace: &Path) -> Result<Option<CallRecord>, Failure> {
     let mut seen = 0;
-    for limit in LOOKED_THROUGH {
+    for limit in SEARCH_STEPS {
         let calls = log.list(CallFilter { limit: Some(limit), ..CallFilter::default() }).await?;
         let complete = calls.len() < limit;
         let found = calls.len();
@@ -127,14 +128,14 @@ fn elsewhere(newest: &CallRecord, workspace: &Path) -> Failure {
     Failure::failed("not_undone", message).help(format!("`haft undo {}` undoes that one", newest.id))
 }
 
-pub(crate) fn show(undone: &Undone, output: &Output) -> Result<(), Failure> {
-    let Undone { call, files, kept } = undone;
+pub(crate) fn show(undone: &UndoneCall, output: &Output) -> Result<(), Failure> {
+    let UndoneCall { call, files, kept } = undone;
     if output.json {
         let (files, kept) = (files_to_json(files), kept_to_json(kept));
-        return output.data(&json!({ "status": "success", "call": history::to_json(call), "files": files, "kept": kept }));
+        return output.data(&json!({ "status": "success", "call": calls::to_json(call), "files": files, "kept": kept }));
     }
-    let mut page = Page::default();
-    page.line(format_args!("undone: {} ({})", visible::line(&call.tool), call.id));
+    let mut page = TextBuilder::default();
+    page.line(format_args!("undone: {} ({})", display::escape_line(&call.tool), call.id));
     list(&mut page, files, kept, "after the call");
     print(&page.finish())
 }
@@ -142,32 +143,36 @@ pub(crate) fn show(undone: &Undone, output: &Output) -> Result<(), Failure> {
 fn show_session(session: &str, undone: &UndoneSession, beyond: &[String], output: &Output) -> Result<(), Failure> {
     let UndoneSession { calls, files, kept } = undone;
     if output.json {
-        let calls: Vec<_> = calls.iter().map(history::to_json).collect();
+        let calls: Vec<_> = calls.iter().map(calls::to_json).collect();
         let (files, kept) = (files_to_json(files), kept_to_json(kept));
         let data = json!({ "status": "success", "session": session, "calls": calls, "files": files, "kept": kept, "beyond": beyond });
         return output.data(&data);
     }
-    let mut page = Page::default();
+    let mut page = TextBuilder::default();
     let count = if calls.len() == 1 { "1 call".to_owned() } else { format!("{} calls", calls.len()) };
-    page.line(format_args!("undone: session {} ({count})", visible::line(session)));
+    page.line(format_args!("undone: session {} ({count})", display::escape_line(session)));
     list(&mut page, files, kept, "by something else");
-    if let Some(told) = back::told(beyond) {
-        note(&visible::line(&told));
+    if let Some(text) = irreversible::describe(beyond) {
+        note(&display::escape_line(&text));
     }
     print(&page.finish())
 }
 
-fn list(page: &mut Page, files: &[PathBuf], kept: &[Kept], how: &str) {
+fn list(page: &mut TextBuilder, files: &[PathBuf], kept: &[OverwrittenCopy], how: &str) {
     if files.is_empty() {
-        page.line("  every file was as before already");
+        page.line("  every file was restored already");
     }
     for file in files {
-        let state = if file.exists() { "put back" } else { "removed, as it did not exist before" };
-        page.line(format_args!("  {}: {state}", visible::line(&file.to_string_lossy())));
+        let state = if file.exists() { "restored" } else { "removed, as it did not exist before" };
+        page.line(format_args!("  {}: {state}", display::escape_line(&file.to_string_lossy())));
     }
     for kept in kept {
         let (path, copy) = (kept.path.to_string_lossy(), kept.copy.to_string_lossy());
-        page.line(format_args!("  {}: had been changed {how}; that is kept in {}", visible::line(&path), visible::line(&copy)));
+        page.line(format_args!(
+            "  {}: had been changed {how}; that is kept in {}",
+            display::escape_line(&path),
+            display::escape_line(&copy)
+        ));
     }
 }
 
@@ -175,6 +180,6 @@ fn files_to_json(files: &[PathBuf]) -> Value {
     files.iter().map(|file| file.to_string_lossy()).collect()
 }
 
-fn kept_to_json(kept: &[Kept]) -> Value {
+fn kept_to_json(kept: &[OverwrittenCopy]) -> Value {
     kept.iter().map(|kept| json!({ "path": kept.path.to_string_lossy(), "copy": kept.copy.to_string_lossy() })).collect()
 }

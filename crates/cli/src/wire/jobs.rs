@@ -1,39 +1,42 @@
-//! The commands that go on after their calls, as they are remembered.
+//! Background jobs of commands, and their registry.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use haft_contract::{BoxFuture, JobEnd, JobRecord, JobRegistry, JobScope, ToolError};
-use haft_engine::redact;
-use haft_host::Jobs;
+use haft_contract::{
+    BoxFuture, JobEnd, ToolError,
+    ports::{JobRecord, JobRegistry, JobScope},
+};
+use haft_jobs::Jobs;
+use haft_redact::redact;
 
-/// Where commands leave the sockets by which others reach them, in the data folder.
+/// The folder for sockets of running commands, in the data folder.
 pub(super) const RUN: &str = "run";
 
-/// How commands are followed.
+/// How the jobs of commands are listed and waited for.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Following {
-    /// Those that go on after their calls.
+pub(crate) struct JobSettings {
+    /// The list of background jobs.
     pub(crate) jobs: Jobs,
-    /// Whether they are waited for to their end: no later call follows them.
-    pub(crate) waits: bool,
+    /// Whether a call waits for the exit of its command by default, because no later call follows it.
+    pub(crate) wait_for_exit: bool,
 }
 
-impl Following {
-    /// They are remembered, for whoever comes later to this workspace.
-    pub(super) fn remembered(registry: Arc<dyn JobRegistry>, workspace: &Path, data_folder: &Path) -> Self {
-        let jobs = Jobs::remembered(Arc::new(WithoutSecrets(registry)), workspace, &data_folder.join(RUN));
-        Self { jobs, waits: false }
+impl JobSettings {
+    /// Background jobs are in this registry, for later processes in this workspace.
+    pub(super) fn with_registry(registry: Arc<dyn JobRegistry>, workspace: &Path, data_folder: &Path) -> Self {
+        let jobs = Jobs::with_registry(Arc::new(RedactingRegistry(registry)), workspace, &data_folder.join(RUN));
+        Self { jobs, wait_for_exit: false }
     }
 }
 
-/// Keeps secrets out of what is remembered.
-struct WithoutSecrets(Arc<dyn JobRegistry>);
+/// A registry whose commands have their secrets redacted.
+struct RedactingRegistry(Arc<dyn JobRegistry>);
 
-impl JobRegistry for WithoutSecrets {
+impl JobRegistry for RedactingRegistry {
     fn begin(&self, record: JobRecord) -> BoxFuture<'_, Result<u64, ToolError>> {
-        let line = redact(&record.line).into_owned();
-        self.0.begin(JobRecord { line, ..record })
+        let command = redact(&record.command).into_owned();
+        self.0.begin(JobRecord { command, ..record })
     }
     fn end(&self, number: u64, end: JobEnd, bytes: u64) -> BoxFuture<'_, Result<(), ToolError>> {
         self.0.end(number, end, bytes)

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use haft_config::{Config, ContainerEngine, ContainerSettings, SandboxBackend, SandboxMode};
-use haft_host::sandbox::{Choice, ContainerOptions, Engine, Image, Launcher, Limits};
-use haft_host::{ChangeOptions, ShellOptions};
+use haft_config::{Config, ContainerSettings};
+use haft_contract::{SandboxBackend, SandboxMode};
+use haft_jobs::{ChangeOptions, ShellOptions};
+use haft_sandbox::{ContainerImage, ContainerOptions, Launcher};
 
 use super::jobs::RUN;
 use crate::failure::Failure;
@@ -20,21 +21,13 @@ pub(crate) enum Calls {
 pub(super) fn options(config: &Config, data_folder: &Path, calls: Calls) -> Result<ShellOptions, Failure> {
     let launcher = Launcher::current().map_err(|error| Failure::failed("sandbox_unavailable", error.to_string()))?;
     let (exec, sandbox) = (&config.exec, &config.sandbox);
-    let limits = Limits {
-        memory: Some(exec.limits.memory),
-        processes: Some(exec.limits.processes),
-        cpu_seconds: Some(exec.limits.cpu_seconds),
-        file_size: Some(exec.limits.file_size),
-        open_files: Some(exec.limits.open_files),
-        tmp_size: exec.limits.tmp_size,
-    };
     let usual = ShellOptions::new(launcher, data_folder);
     Ok(ShellOptions {
         host: config.exec_host(),
-        sandbox: if sandbox.mode == SandboxMode::Off { Choice::None } else { choice(sandbox.backend) },
+        sandbox: if sandbox.mode == SandboxMode::Off { SandboxBackend::None } else { sandbox.backend },
         required: sandbox.mode == SandboxMode::Required,
         container: containers(&sandbox.container),
-        limits,
+        limits: exec.limits,
         folder: data_folder.join(RUN),
         changes: ChangeOptions { mode: exec.changes, of_any_session: calls == Calls::OfPerson, ..usual.changes },
         ..usual
@@ -42,30 +35,14 @@ pub(super) fn options(config: &Config, data_folder: &Path, calls: Calls) -> Resu
 }
 
 fn containers(settings: &ContainerSettings) -> ContainerOptions {
-    let engine = match settings.engine {
-        ContainerEngine::Auto => Engine::Auto,
-        ContainerEngine::Docker => Engine::Docker,
-        ContainerEngine::Podman => Engine::Podman,
-    };
-    ContainerOptions { engine, image: settings.image.as_deref().map(image), running: settings.running.clone() }
+    ContainerOptions { engine: settings.engine, image: settings.image.as_deref().map(image), running: settings.running.clone() }
 }
 
 /// No image has a name that begins as a path does.
-fn image(text: &str) -> Image {
+fn image(text: &str) -> ContainerImage {
     match text.strip_prefix("~/").zip(std::env::home_dir()) {
-        Some((rest, home)) => Image::RootFolder(home.join(rest)),
-        None if text.starts_with('/') => Image::RootFolder(text.into()),
-        None => Image::Named(text.to_owned()),
-    }
-}
-
-const fn choice(backend: SandboxBackend) -> Choice {
-    match backend {
-        SandboxBackend::Auto => Choice::Auto,
-        SandboxBackend::Bubblewrap => Choice::Bubblewrap,
-        SandboxBackend::Landlock => Choice::Landlock,
-        SandboxBackend::Container => Choice::Container,
-        SandboxBackend::Seatbelt => Choice::Seatbelt,
-        SandboxBackend::None => Choice::None,
+        Some((rest, home)) => ContainerImage::RootFolder(home.join(rest)),
+        None if text.starts_with('/') => ContainerImage::RootFolder(text.into()),
+        None => ContainerImage::Named(text.to_owned()),
     }
 }

@@ -1,4 +1,4 @@
-//! Which project files the person trusts: folder by folder, each bound to the file's content.
+//! Trusted project files: each folder is bound to the content of its file.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -10,15 +10,15 @@ use crate::failure::Failure;
 
 const FILE: &str = "trusted.json";
 
-/// The folders that are trusted, with the fingerprint of the file that was seen.
+/// Trusted folders with the fingerprints of their files.
 #[derive(Debug, Default)]
-pub(crate) struct Trusted {
+pub(crate) struct TrustedFolders {
     file: PathBuf,
     folders: BTreeMap<String, String>,
 }
 
-impl Trusted {
-    /// Reads what was trusted. A list that cannot be read trusts nothing, and says so when it is to be changed.
+impl TrustedFolders {
+    /// Reads the list.
     pub(crate) fn read(data_folder: &Path) -> Result<Self, Failure> {
         let file = data_folder.join(FILE);
         let folders = match std::fs::read(&file) {
@@ -29,8 +29,8 @@ impl Trusted {
         Ok(Self { file, folders })
     }
 
-    /// Whether this very file of this folder is trusted.
-    pub(crate) fn holds(&self, workspace: &Path, fingerprint: &str) -> bool {
+    /// Whether this content of the folder's file is trusted.
+    pub(crate) fn contains(&self, workspace: &Path, fingerprint: &str) -> bool {
         self.folders.get(&key(workspace)).is_some_and(|known| known == fingerprint)
     }
 
@@ -39,15 +39,14 @@ impl Trusted {
         self.write()
     }
 
-    /// Takes the trust back; says whether there was any.
+    /// Revokes the trust; false if there was none.
     pub(crate) fn remove(&mut self, workspace: &Path) -> Result<bool, Failure> {
-        let there = self.folders.remove(&key(workspace)).is_some();
+        let removed = self.folders.remove(&key(workspace)).is_some();
         self.write()?;
-        Ok(there)
+        Ok(removed)
     }
 
-    /// Beside, then in place: whoever reads it sees the old list or the new one. The folder is made and judged as by all
-    /// others that write there.
+    /// Writes a temporary file and renames it. Opening the blobs creates the folder with private permissions.
     fn write(&self) -> Result<(), Failure> {
         let failed = |error: std::io::Error| Failure::failed("execution_error", format!("{}: {error}", self.file.display()));
         if let Some(folder) = self.file.parent() {
@@ -60,7 +59,7 @@ impl Trusted {
     }
 }
 
-/// Paths that are not UTF-8 must not be taken for one another.
+/// Escaped, so that paths that are not UTF-8 stay distinct.
 fn key(workspace: &Path) -> String {
     workspace.as_os_str().as_encoded_bytes().escape_ascii().to_string()
 }
@@ -78,20 +77,22 @@ mod tests {
     fn trust_is_bound_to_the_folder_and_the_content() {
         let data = tempfile::tempdir().unwrap();
         let folder = data.path().join("deep");
-        let mut trusted = Trusted::read(&folder).unwrap();
+        let mut trusted = TrustedFolders::read(&folder).unwrap();
         trusted.add(Path::new("/a"), "1".into()).unwrap();
-        let mut again = Trusted::read(&folder).unwrap();
-        let held = |trusted: &Trusted| [("/a", "1"), ("/a", "2"), ("/b", "1")].map(|(path, print)| trusted.holds(Path::new(path), print));
-        assert_eq!(held(&again), [true, false, false]);
+        let mut again = TrustedFolders::read(&folder).unwrap();
+        let contained = |trusted: &TrustedFolders| {
+            [("/a", "1"), ("/a", "2"), ("/b", "1")].map(|(path, print)| trusted.contains(Path::new(path), print))
+        };
+        assert_eq!(contained(&again), [true, false, false]);
         assert!(again.remove(Path::new("/a")).unwrap() && !again.remove(Path::new("/a")).unwrap());
-        assert_eq!(held(&Trusted::read(&folder).unwrap()), [false; 3]);
+        assert_eq!(contained(&TrustedFolders::read(&folder).unwrap()), [false; 3]);
     }
 
     #[test]
-    fn a_broken_list_is_not_taken_for_an_empty_one() {
+    fn broken_trust_list_is_an_error() {
         let data = tempfile::tempdir().unwrap();
         std::fs::write(data.path().join(FILE), "{").unwrap();
-        let message = format!("{:?}", Trusted::read(data.path()).unwrap_err());
+        let message = format!("{:?}", TrustedFolders::read(data.path()).unwrap_err());
         assert!(message.contains("trusted.json, cannot be read"), "{message}");
     }
 }

@@ -1,4 +1,4 @@
-//! `haft agents`: who there is, and how they are changed in the person's file without anything else changing.
+//! `haft agents`: who there is, and how they are changed in the user's file without anything else changing.
 
 use std::fs;
 use std::process::Command;
@@ -80,7 +80,8 @@ fn an_agent_is_shown_with_its_sources_and_why_a_tool_is_not_there() {
         list.join("\n")
     );
     assert_eq!((ran.code, ran.stdout), (0, expected));
-    let notify = "  [ ] notify           - Show a notification to the person at this machine\n                         (removed by the step 'profile'";
+    let notify =
+        "  [ ] notify           - Show a notification to the user at this machine\n                         (removed by the step 'profile'";
     assert!(list.join("\n").contains(notify), "{list:?}");
     let shown = world.run(&["agents", "show", "coder", "--json"]).json();
     let source =
@@ -186,7 +187,7 @@ fn what_cannot_be_is_said_and_nothing_is_written() {
 }
 
 #[test]
-fn denials_that_are_about_more_than_one_tool_are_left_to_the_person() {
+fn denials_about_more_than_one_tool_are_left_to_the_user() {
     let config = "[agents.coder.tools]\ndeny = ['group:fs']\n";
     let world = World::with_config(config);
     let ran = edit(&world, &["coder", "--tool", "read_file"]);
@@ -268,7 +269,7 @@ fn in_a_shell(command: &Command) -> Command {
 }
 
 #[test]
-fn whoever_leaves_the_list_changes_nothing() {
+fn leaving_the_list_changes_nothing() {
     for (keys, code) in [("\u{1b}", 0), ("\u{3}", 130)] {
         let world = World::with_config(CONFIG);
         let (text, _) = seen(in_a_shell(&world.command(&["agents", "edit", "coder"])), 80, Program::Absent, |screen, _| {
@@ -375,7 +376,7 @@ fn sessions_are_found_by_what_was_said_in_them() {
 }
 
 #[test]
-fn a_session_goes_on_with_its_agent_in_its_folder() {
+fn resumed_session_keeps_its_agent_and_folder() {
     let world = World::with_config("[agents.reader]\nmodel = 'demo'\n");
     said(&world, &["run", "--agent", "reader", "what time is it?"]);
     fs::create_dir(world.file("elsewhere")).unwrap();

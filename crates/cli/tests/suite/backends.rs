@@ -1,5 +1,5 @@
 //! C10: sandboxes that are missing, too old or forbidden. What is required and cannot be had is refused with what to do; what
-//! is weaker says so; nothing ever runs without walls unseen.
+//! is weaker says so; nothing ever runs unsandboxed unnoticed.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -27,7 +27,7 @@ fn script(world: &World, name: &str, text: &str) -> String {
 }
 
 pub(crate) const MOUNTS: &[&str] = &["--mount"];
-const PERSON: &[&str] = &["--user", "--map-root-user", "--mount"];
+const USER_NAMESPACE: &[&str] = &["--user", "--map-root-user", "--mount"];
 const FORBIDDEN: &str = "echo 0 >/proc/sys/user/max_user_namespaces";
 
 #[test]
@@ -37,7 +37,7 @@ fn what_is_required_and_cannot_be_had_is_refused_with_what_to_do() {
     for (name, unshare, spoil, words) in [
         ("missing", MOUNTS, "mount --bind /dev/null /usr/bin/bwrap".to_owned(), "the program 'bwrap' is not installed"),
         ("too old", MOUNTS, format!("mount --bind {old} /usr/bin/bwrap"), "its version is 'bubblewrap 0.4.1', and 0.8 or newer is needed"),
-        ("forbidden", PERSON, FORBIDDEN.to_owned(), "the kernel refused it"),
+        ("forbidden", USER_NAMESPACE, FORBIDDEN.to_owned(), "the kernel refused it"),
     ] {
         world.configure("sandbox.mode = 'required'\n");
         let call = ["call", "exec", r#"{"command":"touch ran"}"#, "--json"];
@@ -53,8 +53,8 @@ fn what_is_required_and_cannot_be_had_is_refused_with_what_to_do() {
         world.configure("sandbox.mode = 'preferred'\n");
         let ran = run_spoiled(&world, unshare, &spoil, &call);
         let result = ran.json();
-        let told = result["result"].as_str().is_some_and(|text| text.contains("the walls were weaker") && text.contains(words));
-        let weaker = result["details"]["walls"] == "landlock" && told;
+        let told = result["result"].as_str().is_some_and(|text| text.contains("the sandbox was weaker") && text.contains(words));
+        let weaker = result["details"]["sandbox"] == "landlock" && told;
         assert!(weaker || result["error_type"] == "sandbox_unavailable", "{name}: {ran:?}");
         let doctor = run_spoiled(&world, unshare, &spoil, &["doctor", "--json"]);
         assert!(doctor.stdout.contains(words), "{name}: {doctor:?}");
@@ -71,7 +71,7 @@ fn what_is_weaker_says_so() {
     let spoil = "mount --bind /dev/null /usr/bin/bwrap";
     let ran = run_spoiled(&world, MOUNTS, spoil, &["call", "exec", r#"{"command":"echo ran"}"#, "--json"]);
     let result = ran.json();
-    assert_eq!(result["details"]["walls"], "container", "{ran:?}");
-    let told = "[haft: the walls were weaker than they should be: the sandbox 'bubblewrap' cannot be used here";
+    assert_eq!(result["details"]["sandbox"], "container", "{ran:?}");
+    let told = "[haft: the sandbox was weaker than it should be: the sandbox 'bubblewrap' cannot be used here";
     assert!(result["result"].as_str().unwrap().starts_with("ran\n") && result["result"].as_str().unwrap().contains(told), "{result}");
 }

@@ -3,8 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use haft_contract::{ExecHost, JobOptions};
-use haft_host::sandbox::Limits;
+use haft_contract::{CommandLimits, ExecHost, JobOptions};
 use serde_json::json;
 
 use super::harness::{World, is_root};
@@ -18,13 +17,13 @@ struct Bad {
     line: &'static str,
     /// For the lines that are Python.
     script: &'static str,
-    limits: fn(Limits) -> Limits,
+    limits: fn(CommandLimits) -> CommandLimits,
     seconds: u64,
     /// The exit code; none where its time has to end it.
     code: Option<i32>,
     /// The end of what it wrote.
     said: &'static str,
-    /// The same where an ordinary person has no control group, and each process is held for itself.
+    /// The same where an ordinary user has no control group, and each process is held for itself.
     alone: Option<(i32, &'static str)>,
 }
 
@@ -35,7 +34,7 @@ impl Bad {
     const fn python(name: &'static str, script: &'static str, code: i32, said: &'static str) -> Self {
         Self { script, ..Self::new(name, "python3 bad.py", code, said) }
     }
-    const fn with(self, limits: fn(Limits) -> Limits) -> Self {
+    const fn with(self, limits: fn(CommandLimits) -> CommandLimits) -> Self {
         Self { limits, ..self }
     }
     const fn alone(self, code: i32, said: &'static str) -> Self {
@@ -47,17 +46,18 @@ impl Bad {
 }
 
 const BAD: &[Bad] = &[
-    Bad::new("closes its output and goes on", "echo a; exec >&- 2>&-; sleep 0.2; exit 4", 4, "a\n"),
+    Bad::new("closes its output and continues", "echo a; exec >&- 2>&-; sleep 0.2; exit 4", 4, "a\n"),
     Bad::new("leaves a child with the pipe", "sleep N & echo b", 0, "b\n"),
     Bad::new("leaves a child in another session", "setsid --fork sleep N; echo c", 0, "c\n"),
     Bad::new("reads where nothing is", "cat; echo d", 0, "d\n"),
     Bad::new("ends itself by a signal", "kill -SEGV $$", 139, ""),
     Bad::new("fills its own /tmp", "LC_ALL=C head -c 9000000 /dev/zero > /tmp/full", 1, "No space left on device\n")
-        .with(|limits| Limits { tmp_size: MIB, ..limits }),
+        .with(|limits| CommandLimits { tmp_size: Some(MIB), ..limits }),
     Bad::new("writes too large a file", "exec head -c 9000000 /dev/zero > large", 153, "")
-        .with(|limits| Limits { file_size: Some(MIB), ..limits }),
+        .with(|limits| CommandLimits { file_size: Some(MIB), ..limits }),
     Bad::new("prints for ever", "yes", 0, "y\n").ended_after(1),
-    Bad::python("uses the processor for ever", "while True: pass\n", 137, "").with(|limits| Limits { cpu_seconds: Some(1), ..limits }),
+    Bad::python("uses the processor for ever", "while True: pass\n", 137, "")
+        .with(|limits| CommandLimits { cpu_seconds: Some(1), ..limits }),
     Bad::python(
         "takes all memory",
         "held = []\nwhile True: held.append(bytearray(16 << 20))\n",
@@ -65,7 +65,7 @@ const BAD: &[Bad] = &[
         "[haft: the command met its limit of memory]\n",
     )
     .alone(1, "MemoryError\n")
-    .with(|limits| Limits { memory: Some(256 * MIB), ..limits }),
+    .with(|limits| CommandLimits { memory: Some(256 * MIB), ..limits }),
     Bad::python(
         "is a fork bomb",
         "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass\n",
@@ -73,17 +73,17 @@ const BAD: &[Bad] = &[
         "[haft: the command met its limit of processes]\n",
     )
     .alone(0, "")
-    .with(|limits| Limits { processes: Some(64), ..limits })
+    .with(|limits| CommandLimits { processes: Some(64), ..limits })
     .ended_after(2),
     Bad::python("opens too much", "held = []\nwhile True: held.append(open('bad.py'))\n", 1, "Too many open files: 'bad.py'\n")
-        .with(|limits| Limits { open_files: Some(64), ..limits }),
+        .with(|limits| CommandLimits { open_files: Some(64), ..limits }),
 ];
 
 #[tokio::test]
 async fn each_has_its_outcome_and_leaves_nothing() {
     for bad in BAD {
         let Bad { name, line, script, limits, seconds, code, .. } = bad;
-        let (shop, marker) = (Shop::with_limits(limits(Limits::default())), marker());
+        let (shop, marker) = (Shop::with_limits(limits(CommandLimits::STANDARD)), marker());
         shop.write("bad.py", script);
         let options = JobOptions { timeout: Some(Duration::from_secs(*seconds)), ..JobOptions::default() };
         let job = shop.start(&line.replace('N', &marker), ExecHost::Sandbox, options).await;

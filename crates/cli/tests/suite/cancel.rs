@@ -35,7 +35,7 @@ fn calls_to(silent: &TcpListener) -> Round {
 
 const LOOPBACK: &str = "[network]\nallow = [\"127.0.0.1\"]\n";
 
-/// How each call ended, as the model is told when the conversation goes on.
+/// How each call ended, as the model is told when the conversation resumes.
 fn told(talk: &Talk) -> Vec<(String, Value)> {
     let outcome = |result: &Value| result.get("error_type").unwrap_or(&result["status"]).clone();
     talk.results().iter().map(|(tool, result)| (tool.clone(), outcome(result))).collect()

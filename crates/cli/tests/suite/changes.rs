@@ -1,4 +1,4 @@
-//! What a person does with changes that are kept apart: looks at them, commits them, takes them back.
+//! What a user does with staged changes: looks at them, commits them, takes them back.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -199,7 +199,7 @@ fn where_the_kernel_refuses_an_overlay_nothing_runs() {
     command.envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let ran = world.ran(&command.output().unwrap());
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.stderr.contains("cannot lay an overlay upon [world]/workspace: Invalid argument"), "{ran:?}");
+    assert!(ran.stderr.contains("cannot mount an overlay on [world]/workspace: Invalid argument"), "{ran:?}");
     assert!(ran.stderr.contains("set HAFT_HOME to one"), "{ran:?}");
     assert!(!world.file("ran").exists());
 }
@@ -222,7 +222,7 @@ fn with_undo_a_command_is_applied_when_it_has_ended_well_and_can_be_taken_back()
 }
 
 #[test]
-fn under_review_nothing_happens_without_a_persons_word() {
+fn changes_under_review_need_approval() {
     let world = World::with_config("exec.changes = 'review'\naccess = 'full-access'\n");
     world.write("a.txt", "one\n");
     let before = tree(&world.file(""), true);
@@ -243,11 +243,11 @@ fn under_review_nothing_happens_without_a_persons_word() {
 }
 
 #[test]
-fn what_goes_on_in_the_background_is_kept_until_it_ends() {
+fn changes_of_a_background_command_are_staged_until_it_ends() {
     let world = World::with_config("exec.changes = 'undo'\n");
     let (_, result) = world.call("exec", &json!({"command": "echo x >new; sleep 60", "yield_ms": 200}));
     assert_eq!(result["details"]["status"], "running", "{result}");
-    assert!(result["result"].as_str().unwrap().contains("What it changes is kept apart until it has ended"), "{result}");
+    assert!(result["result"].as_str().unwrap().contains("What it changes is staged until it has ended"), "{result}");
     assert!(!world.file("new").exists());
 }
 
@@ -321,7 +321,7 @@ impl Dice {
 /// Commands on a few names, of which many fail; what counts is what is there in the end.
 fn some_line(dice: &mut Dice) -> String {
     let names = ["a", "b", "d", "d/x", "d/y", "d/e", "d/e/z", "l"];
-    // An ordinary person could not compare what is in a folder that is shut.
+    // An ordinary user could not compare what is in a folder that is shut.
     let modes = if is_root() { ["700", "755", "640", "600"] } else { ["700", "755", "750", "711"] };
     let mut words = Vec::new();
     for _ in 0..12 {
@@ -370,7 +370,7 @@ fn what_is_committed_is_what_the_same_commands_do_directly_and_comes_back() {
 
 /// The same by someone who has no rights at all: a dry run, its commit, and back.
 #[test]
-fn an_ordinary_person_can_do_all_of_it() {
+fn ordinary_user_can_do_all_of_it() {
     let world = filled();
     let copied = world.path("haft");
     fs::copy(haft(), &copied).unwrap();
@@ -378,7 +378,7 @@ fn an_ordinary_person_can_do_all_of_it() {
         let owned = std::process::Command::new("chown").args(["-R", "65534:65534"]).arg(world.path("")).status().unwrap();
         assert!(owned.success());
     }
-    let person = |words: &[&str]| {
+    let as_user = |words: &[&str]| {
         let mut command = std::process::Command::new(if is_root() { "setpriv" } else { "env" });
         if is_root() {
             command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
@@ -391,14 +391,14 @@ fn an_ordinary_person_can_do_all_of_it() {
     let before = tree(&world.file(""), true);
     let line =
         "echo three >>a.txt; rm gone.txt; rm -r d; mkdir d; echo y >d/y; mkdir shut; echo z >shut/z; chmod 600 shut/z; ln -s a.txt link";
-    let shown = person(&["call", "exec", "--dry-run", "--json", "--command", line]);
+    let shown = as_user(&["call", "exec", "--dry-run", "--json", "--command", line]);
     assert_eq!((shown.code, tree(&world.file(""), true)), (0, before), "{shown:?}");
     let before = tree(&world.file(""), false);
-    let done = person(&["call", "exec", "--commit", &id_of(&shown.json())]);
+    let done = as_user(&["call", "exec", "--commit", &id_of(&shown.json())]);
     assert_eq!(done.code, 0, "{done:?}");
     assert_eq!((world.read("a.txt"), world.read("d/y"), world.file("d/x").exists()), ("one\ntwo\nthree\n".into(), "y\n".into(), false));
     assert_eq!(super::harness::mode(&world.file("shut/z")), 0o600);
-    let call = person(&["history", "--json"]).json()[0]["id"].as_str().unwrap().to_owned();
-    let undone = person(&["undo", &call]);
+    let call = as_user(&["history", "--json"]).json()[0]["id"].as_str().unwrap().to_owned();
+    let undone = as_user(&["undo", &call]);
     assert_eq!((undone.code, tree(&world.file(""), false)), (0, before), "{undone:?}");
 }

@@ -28,7 +28,7 @@ fn chat(talk: &Talk, input: &str, words: &[&str]) -> Ran {
     fed(&talk.world, &mut talk.command(&[&["chat"], words].concat()), input)
 }
 
-/// What the person said in a request, the last thing last.
+/// What the user said in a request, the last thing last.
 fn said(body: &Value) -> Vec<String> {
     let users = body["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "user");
     let text = |content: &Value| match content {
@@ -84,7 +84,7 @@ fn commands_do_what_their_names_say_and_nothing_of_them_is_sent() {
         ("/access full-access", 1, "", "begin with `haft chat --access full-access`"),
         ("/explain write_file {\"path\":\"../x\",\"content\":\"\"}", 0, "write_file: deny", ""),
         ("/explain", 1, "", "/explain needs a tool"),
-        ("/undo", 1, "", "no call of this conversation has files to put back"),
+        ("/undo", 1, "", "no call of this conversation changed files"),
         ("/undo 12345678", 1, "", "no call '12345678'"),
         ("/history", 0, "", "nothing was said yet"),
         ("/sessions", 0, "ID", ""),
@@ -131,8 +131,8 @@ fn the_last_change_of_this_conversation_is_taken_back_and_what_cannot_be_is_said
     assert!(!talk.world.file("a").exists() && !talk.world.file("b").exists(), "{ran:?}");
     assert_eq!((talk.world.read("of-another").as_str(), ran.code), ("x", 1));
     assert_eq!(ran.stdout.matches("undone: write_file").count(), 2, "{ran:?}");
-    assert!(ran.stderr.contains("this cannot be put back: notify (send desktop to system)"), "{ran:?}");
-    assert!(ran.stderr.contains("no call of this conversation has files to put back; and this cannot be put back: notify"), "{ran:?}");
+    assert!(ran.stderr.contains("this cannot be undone: notify (send desktop to system)"), "{ran:?}");
+    assert!(ran.stderr.contains("no call of this conversation changed files; this cannot be undone: notify"), "{ran:?}");
     assert!(ran.stdout.contains("  1  write\n") && ran.stdout.contains("ok, undone"), "{ran:?}");
 }
 
@@ -153,7 +153,7 @@ fn what_it_cost_is_counted_where_a_price_is_known() {
 }
 
 #[test]
-fn a_conversation_goes_on_by_folder_by_id_and_by_what_was_said() {
+fn conversation_resumes_by_folder_by_id_and_by_its_text() {
     let talk = Talk::new("openai", vec![says("the axe"), says("the saw"), says("a"), says("b"), says("c"), says("d")]);
     let axe = session_of(&chat(&talk, "sharpen what?\n", &[]));
     let saw = session_of(&chat(&talk, "and what else?\n", &[]));
@@ -176,7 +176,7 @@ fn a_conversation_goes_on_by_folder_by_id_and_by_what_was_said() {
 }
 
 #[test]
-fn a_session_of_another_folder_goes_on_there_with_its_agent_and_model() {
+fn session_of_another_folder_resumes_there_with_its_agent_and_model() {
     let config = "[agents.coder]\nprompt = \"You are careful.\"\n";
     let talk = Talk::with("openai", config, vec![Round::call("1", "read_file", json!({"path": "a.txt"})), says("one"), says("two")]);
     talk.world.write("a.txt", "here\n");
@@ -187,11 +187,11 @@ fn a_session_of_another_folder_goes_on_there_with_its_agent_and_model() {
     assert_eq!((ran.code, session_of(&ran)), (0, id), "{ran:?}");
     let last = talk.server.asked().last().unwrap().body.clone();
     assert_eq!((&last["model"], &last["messages"][0]["content"]), (&json!("m2"), &json!("You are careful.")), "{last}");
-    assert!(ran.stderr.contains("main goes on, with work/m1"), "{ran:?}");
+    assert!(ran.stderr.contains("main continues, with work/m1"), "{ran:?}");
 }
 
 #[test]
-fn who_holds_a_session_is_told_to_whoever_comes_second() {
+fn second_process_is_told_who_holds_a_session() {
     let hold = Hold::default();
     let talk = Talk::new("openai", vec![says("hello"), says("later").held(Moment::Start, &hold)]);
     let id = session_of(&chat(&talk, "hi\n", &[]));
@@ -239,7 +239,7 @@ fn the_demo_model_talks_too() {
     world.write("README.md", "sharpen the axe\n");
     let ran = alone(&world, "what does @README.md say?\n/model demo\nand what time is it?\n", &["chat"]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stdout.contains("read_file says: sharpen the axe") && ran.stdout.contains("get_current_time says"), "{ran:?}");
+    assert!(ran.stdout.contains("read_file: sharpen the axe") && ran.stdout.contains("get_current_time:"), "{ran:?}");
     let again = alone(&world, "what time is it?\n", &["chat", "-c"]);
     assert_eq!((again.code, session_of(&again)), (0, session_of(&ran)), "{again:?}");
 }

@@ -39,7 +39,7 @@ fn leaves(mut pty: Pty, talk: &Talk) {
     assert_eq!(talk.faults(), Vec::<String>::new());
 }
 
-/// What the person said last in a request.
+/// What the user said last in a request.
 fn last_said(body: &Value) -> String {
     let last = body["messages"].as_array().unwrap().last().unwrap();
     assert_eq!(last["role"], "user", "{body}");
@@ -265,7 +265,7 @@ fn a_program_that_ends_it_leaves_a_terminal_that_can_be_used() {
 }
 
 #[test]
-fn what_goes_on_is_shown_and_a_session_is_chosen_from_a_list() {
+fn resumed_session_is_shown_and_can_be_chosen_from_a_list() {
     let talk = Talk::new("openai", vec![says("the axe"), says("the saw"), says("more of it")]);
     for line in ["sharpen what?", "and what else?"] {
         assert_eq!(talk.world.ran(&talk.command(&["run", line]).output().unwrap()).code, 0);

@@ -12,7 +12,7 @@ use super::harness::{World, processes_with};
 const APPLETS: &[&str] =
     &["sh", "cat", "ls", "id", "sleep", "echo", "env", "touch", "pwd", "wc", "mkdir", "rm", "mv", "grep", "kill", "tr", "setsid", "true"];
 
-/// A root file system, as a person would have one.
+/// A root file system, as a user would have one.
 pub(crate) fn root_folder(root: &Path) {
     for folder in ["bin", "proc", "sys", "dev", "etc", "run", "tmp", "var/tmp"] {
         fs::create_dir_all(root.join(folder)).unwrap();
@@ -43,7 +43,7 @@ fn a_command_runs_in_a_container_and_reaches_the_workspace_alone() {
     let world = world("");
     fs::create_dir_all(world.file(".git")).unwrap();
     world.write("a/.env", "PASSWORD=hunter2\n");
-    // In a file, which nobody reads beforehand: the walls alone hold.
+    // In a file, which nobody reads beforehand: only the sandbox holds.
     let script = "echo one; pwd > where; cat a/.env; (echo x > .git/config) 2>/dev/null; (echo x > .haft) 2>/dev/null; \
                   (echo x > /etc/x) 2>/dev/null; mv .git g 2>/dev/null; ls /sys/class/net; env | grep -ci -e key -e token; exit 3";
     world.write("attack", script);
@@ -51,13 +51,13 @@ fn a_command_runs_in_a_container_and_reaches_the_workspace_alone() {
     let variables = [("OPENAI_API_KEY", "sk-secret")];
     let ran = world.run_with(&variables, &["call", "exec", &json!({ "command": line }).to_string(), "--json"]);
     let result = ran.json();
-    assert_eq!((&result["details"]["walls"], &result["details"]["exit_code"]), (&json!("container"), &json!(3)), "{result}");
+    assert_eq!((&result["details"]["sandbox"], &result["details"]["exit_code"]), (&json!("container"), &json!(3)), "{result}");
     let said = text(&result);
     assert!(said.starts_with("one\n") && said.contains("\nlo\n0\n") && !said.contains("hunter2"), "{said}");
     assert_eq!(world.read("where").trim(), world.file("").canonicalize().unwrap().to_string_lossy());
     assert!(world.file(".git").is_dir() && !world.file(".git/config").exists() && !world.file(".haft").exists(), "{said}");
     let in_root: Vec<_> = fs::read_dir(world.path("root/tmp")).unwrap().flatten().map(|entry| entry.path()).collect();
-    assert!(in_root.is_empty(), "the root of the person was changed: {in_root:?}");
+    assert!(in_root.is_empty(), "the root of the user was changed: {in_root:?}");
 }
 
 #[test]
@@ -66,10 +66,10 @@ fn a_call_may_ask_for_a_container_by_either_name() {
     world.configure(&fs::read_to_string(world.path("config/haft/config.toml")).unwrap().replace("host = 'container'", "host = 'sandbox'"));
     for host in ["container", "gateway"] {
         let (_, result) = world.call("exec", &json!({ "command": "echo $0", "host": host }));
-        assert_eq!((&result["details"]["walls"], text(&result)), (&json!("container"), "/bin/sh"), "{result}");
+        assert_eq!((&result["details"]["sandbox"], text(&result)), (&json!("container"), "/bin/sh"), "{result}");
     }
     let (_, result) = world.call("exec", &json!({ "command": "true" }));
-    assert_eq!(result["details"]["walls"], "bubblewrap", "{result}");
+    assert_eq!(result["details"]["sandbox"], "bubblewrap", "{result}");
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn what_cannot_be_had_is_refused_with_what_to_do() {
     let path = std::env::var("PATH").unwrap();
     for (name, config, search, arguments, kind, words) in [
         ("no image", String::new(), &*path, &container, "sandbox_unavailable", "set 'sandbox.container.image'"),
-        ("no such image", image("haft-none"), &path, &container, "sandbox_unavailable", "there is no image 'haft-none' here"),
+        ("no such image", image("haft-none"), &path, &container, "sandbox_unavailable", "there is no local image 'haft-none'"),
         ("no such folder", image("/no/such"), &path, &container, "sandbox_unavailable", "/no/such is no folder"),
         ("no engine", image("/"), &broken, &container, "sandbox_unavailable", "install podman"),
         ("not running", "sandbox.container.running = 'haft-none'\n".into(), &path, &container, "sandbox_unavailable", inspected),
@@ -114,10 +114,10 @@ fn a_project_chooses_no_container() {
     let shown = world.run(&["config", "show"]);
     assert!(shown.stderr.is_empty() || shown.stderr.contains("cannot widen"), "{shown:?}");
     let (_, result) = world.call("exec", &json!({ "command": "true" }));
-    assert_eq!(result["details"]["walls"], "bubblewrap", "{result}");
+    assert_eq!(result["details"]["sandbox"], "bubblewrap", "{result}");
 }
 
-/// A container of the person's own, which is removed whatever happens.
+/// A container of the user's own, which is removed whatever happens.
 struct Box(String);
 
 impl Drop for Box {
@@ -127,7 +127,7 @@ impl Drop for Box {
 }
 
 #[test]
-fn a_running_container_is_entered_where_weaker_walls_were_accepted() {
+fn running_container_is_entered_where_a_weaker_sandbox_was_accepted() {
     let world = world("");
     let (name, root) = (format!("test-box-{}", std::process::id()), world.path("root"));
     let workspace = world.file("").canonicalize().unwrap();
@@ -143,6 +143,6 @@ fn a_running_container_is_entered_where_weaker_walls_were_accepted() {
     world.configure(&format!("exec.host = 'container'\nsandbox.mode = 'preferred'\nsandbox.container.running = '{name}'\n"));
     let (_, result) = world.call("exec", &json!({ "command": "echo inside > ran; (sleep 7118.5 &) ; sleep 7118.5", "timeout": 1 }));
     assert_eq!((&result["error_type"], world.read("ran").trim()), (&json!("timeout"), "inside"), "{result}");
-    assert!(text(&result).contains("is decided where it was started, and not by Haft"), "weaker walls are told: {result}");
+    assert!(text(&result).contains("is decided where it was started, and not by Haft"), "a weaker sandbox is reported: {result}");
     assert_eq!(processes_with("7118.5"), Vec::<String>::new());
 }

@@ -1,4 +1,4 @@
-//! `kill -9` at every step of a turn that is kept, and the session goes on: one result for each call, and nothing runs again.
+//! `kill -9` at every step of a turn that is kept, and the session resumes: one result for each call, and nothing runs again.
 
 use std::fs::File;
 use std::io::Read;
@@ -32,7 +32,7 @@ fn until_history_knows(calls: usize, talk: &Talk) {
     }
 }
 
-/// What the session holds when the process is gone, and what the model is told when it goes on.
+/// What the session holds when the process is gone, and what the model is told when it resumes.
 struct Left<'a> {
     kinds: &'a [&'a str],
     results: &'a [(&'a str, &'a str)],
@@ -59,7 +59,7 @@ fn resumed(talk: Talk, left: &Left<'_>) -> Talk {
     let told: Vec<(&str, &str)> = results.iter().map(|(tool, result)| (tool.as_str(), said(result))).collect();
     assert_eq!((told, talk.marks()), (left.results.to_vec(), left.marks), "{protocol}");
     let lost = left.results.iter().filter(|(_, text)| *text == UNKNOWN).count();
-    assert_eq!(turn.stderr.matches("has no result").count(), lost, "{protocol}: the person is told: {turn:?}");
+    assert_eq!(turn.stderr.matches("has no result").count(), lost, "{protocol}: the user is told: {turn:?}");
     talk
 }
 
@@ -230,7 +230,7 @@ fn what_was_repaired_is_whole_and_not_repaired_again() {
 }
 
 #[test]
-fn the_second_who_wants_a_session_is_told_who_has_it() {
+fn a_second_open_of_a_session_names_its_owner() {
     in_every_protocol(|protocol| {
         let hold = Hold::default();
         let talk = Talk::new(protocol, vec![done().held(Moment::Start, &hold), done()]);

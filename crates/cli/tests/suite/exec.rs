@@ -18,11 +18,25 @@ fn a_command_runs_in_the_workspace_and_says_how_it_ended() {
     let world = World::new();
     let (text, result) = ran(&world, "echo one; echo two >&2; pwd > where; exit 3");
     assert_eq!(result["details"]["exit_code"], 3, "{result}");
-    assert_eq!(result["details"]["walls"], "bubblewrap", "{result}");
+    assert_eq!(result["details"]["sandbox"], "bubblewrap", "{result}");
     assert!(text.starts_with("one\ntwo\n") && text.contains("Exit code: 3"), "{text}");
     let root = world.file("").canonicalize().unwrap();
     assert_eq!(fs::read_to_string(world.file("where")).unwrap().trim(), root.to_string_lossy());
     assert!(!fs::read_dir(&root).unwrap().flatten().any(|entry| [".git", ".haft"].iter().any(|name| entry.file_name() == *name)));
+}
+
+/// Seed 001 calls it `bash` and counts its timeout in milliseconds.
+#[test]
+fn bash_is_exec_with_its_timeout_in_milliseconds() {
+    let world = World::new();
+    let (_, result) = world.call("bash", &json!({"command": "echo one", "timeout": 20_000, "description": "says one"}));
+    assert_eq!(
+        (&result["tool"], &result["details"]["exit_code"], &result["result"]),
+        (&json!("exec"), &json!(0), &json!("one")),
+        "{result}"
+    );
+    let (_, late) = world.call("bash", &json!({"command": "sleep 30", "timeout": 1_000}));
+    assert_eq!(late["error_type"], "timeout", "{late}");
 }
 
 #[test]
@@ -103,11 +117,11 @@ fn what_is_stopped_leaves_nothing_in_the_workspace() {
     child.wait().unwrap();
     let names: Vec<_> = fs::read_dir(world.file("")).unwrap().flatten().map(|entry| entry.file_name()).collect();
     assert_eq!(names, ["begun"]);
-    assert_eq!(processes_with(&seconds), Vec::<String>::new(), "a command outlived haft");
+    assert_eq!(processes_with(&seconds), Vec::<String>::new(), "a command is still running after haft");
 }
 
 #[test]
-fn c11_walls_that_cannot_be_put_up_are_no_exit_code() {
+fn c11_sandbox_that_cannot_be_set_up_is_no_exit_code() {
     let world = World::with_config("[exec.limits]\nprocesses = 1\n");
     let (text, result) = ran(&world, "touch ran");
     assert_eq!(result["error_type"], "sandbox_unavailable", "{text}");
@@ -136,7 +150,7 @@ fn what_it_used_is_in_the_details() {
     assert!(of("max_memory_bytes") > 20_000_000 && of("user_ms") + of("system_ms") > 10, "{result}");
 }
 
-/// Git as a person has it, without settings of their own.
+/// Git as the user has it, without settings of their own.
 fn git(world: &World, words: &[&str]) {
     let mut command = std::process::Command::new("git");
     command.args(words).current_dir(world.file("")).env("HOME", world.path("home")).env("GIT_CONFIG_NOSYSTEM", "1");
@@ -147,8 +161,8 @@ fn git(world: &World, words: &[&str]) {
 #[test]
 fn a_command_makes_the_workspace_no_repository_and_is_told_who_does() {
     let world = World::new();
-    let told = "[haft: '.git' is protected, and held while a command runs, because Git runs or trusts what is in it. A command does not \
-                make the workspace a repository: ask the person to run 'git init' or 'git clone' here; commits and branches work then. A \
+    let told = "[haft: '.git' is protected, and reserved while a command runs, because Git runs or trusts what is in it. A command does \
+                not make the workspace a repository: ask the user to run 'git init' or 'git clone' here; commits and branches work then. A \
                 repository in a new folder below can be made]";
     let (made, result) = ran(&world, "git init -q below");
     assert_eq!((&result["details"]["exit_code"], &*made), (&json!(0), "(no output)"), "{made}");
@@ -177,7 +191,7 @@ fn what_git_runs_in_repositories_below_is_protected_as_well() {
     assert_eq!(result["details"]["exit_code"], 0, "{text}");
     let settings = world.read("libraries/one/.git/config");
     let hooks = fs::read_dir(world.file("libraries/one/.git/hooks")).unwrap().count();
-    // In a file, which nobody reads beforehand: the walls alone hold. What is moved is copied, and the copy is another repository.
+    // In a file, which nobody reads beforehand: only the sandbox holds. What is moved is copied, and the copy is another repository.
     for attack in [
         "cd libraries/one && git config core.fsmonitor ./evil",
         "echo evil > libraries/one/.git/hooks/pre-commit",
@@ -187,7 +201,7 @@ fn what_git_runs_in_repositories_below_is_protected_as_well() {
     ] {
         world.write("attack", attack);
         let (text, _) = ran(&world, "sh attack");
-        let told = "it is protected, because Git runs or trusts what is in it. Ask the person to make this change]";
+        let told = "it is protected, because Git runs or trusts what is in it. Ask the user to make this change]";
         assert!(text.contains(told), "{attack}: {text}");
         assert_eq!(world.read("libraries/one/.git/config"), settings, "{attack}");
         assert_eq!(fs::read_dir(world.file("libraries/one/.git/hooks")).unwrap().count(), hooks, "{attack}");

@@ -184,8 +184,8 @@ fn what_is_no_answer_at_all_is_one_sentence_and_no_second_try() {
             assert_eq!(ran.code, 1, "{protocol} {words}: {ran:?}");
             assert!(sentence(&ran.stderr).contains(words), "{protocol} {words}: {ran:?}");
             assert_eq!(talk.server.asked().len(), 1, "{protocol} {words}");
-            let goes_on = talk.turn(&["--session", "last", "again"]);
-            assert_eq!((goes_on.code, goes_on.ended()), (0, ("done", "All done.")), "{protocol} {words}: {goes_on:?}");
+            let resumed = talk.turn(&["--session", "last", "again"]);
+            assert_eq!((resumed.code, resumed.ended()), (0, ("done", "All done.")), "{protocol} {words}: {resumed:?}");
         }
     });
 }

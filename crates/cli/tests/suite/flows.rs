@@ -1,5 +1,5 @@
-//! The five flows of the design's second seed that a person would look at on a screen, through the binary and in every protocol:
-//! the message goes to the model, its call is seen to start and to end, and its last words come from what the call found.
+//! The five flows of the design's second seed that a user would look at on a screen, through the binary and in every protocol:
+//! the message goes to the model, its call is seen to start and to end, and its last answer comes from what the call found.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -19,7 +19,7 @@ fn repeats() -> Round {
     })
 }
 
-/// One message, once for a program and once for a person; the model asks for these calls and then repeats what they found.
+/// One message, once for a program and once for a user; the model asks for these calls and then repeats what they found.
 fn flow(
     protocol: &'static str,
     config: &str,
@@ -129,7 +129,7 @@ fn flow_4_4_parallel_tool_calls() {
     });
 }
 
-/// Its own database, and that of another program: neither is read, and the conversation goes on.
+/// Its own database, and that of another program: neither is read, and the conversation continues.
 #[test]
 fn flow_4_5_restricted_file_path() {
     in_every_protocol(|protocol| {

@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Set where the tests run again as an ordinary person, who may not reach the folder of the build.
+/// Set where the tests run again as an ordinary user, who may not reach the folder of the build.
 pub(crate) const HAFT: &str = "HAFT_TEST_BINARY";
 
 /// The binary that is tested.
@@ -17,10 +17,24 @@ pub(crate) fn haft() -> PathBuf {
     std::env::var_os(HAFT).map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_haft")), PathBuf::from)
 }
 
-/// Whether these tests have all rights. Without, a run has no control group where nobody gave the person one: limits then hold
+/// Whether these tests have all rights. Without, a run has no control group where nobody gave the user one: limits then hold
 /// for each process, and the machine does not tell that one was met.
 pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
+}
+
+/// A listing without the tools that are not named, so that a golden file of it does not change with every new tool.
+pub(crate) fn of_tools(names: &[&str], listing: &str) -> String {
+    let mut keeps = true;
+    let is_kept = |line: &&str| {
+        let entry = line.strip_prefix("[x] ").or_else(|| line.strip_prefix("[ ] ")).unwrap_or(line);
+        if !entry.starts_with(' ') {
+            let name = entry.split(' ').next().unwrap_or_default();
+            keeps = names.contains(&name) || !haft_builtin::metas().any(|meta| meta.name == name);
+        }
+        keeps
+    };
+    listing.split_inclusive('\n').filter(is_kept).collect()
 }
 
 /// A home, a configuration and a workspace; every run is a fresh process.
@@ -44,7 +58,7 @@ impl World {
         world
     }
 
-    /// The person's own file, from now on.
+    /// The user's own file, from now on.
     pub(crate) fn configure(&self, text: &str) {
         fs::write(self.path("config/haft/config.toml"), text).unwrap();
     }

@@ -15,7 +15,7 @@ fn world_with_pwsh(script: &str) -> (World, String) {
     let world = World::new();
     let folder = world.path("bin");
     fs::create_dir(&folder).unwrap();
-    // Behind walls '/tmp' is private, but for what the person opens.
+    // In the sandbox '/tmp' is private, but for what the user opens.
     let opened = format!("[workspace]\nroots = [{{ path = '{}', access = \"read-only\" }}]\n", folder.canonicalize().unwrap().display());
     fs::write(world.path("config/haft/config.toml"), opened).unwrap();
     fs::write(folder.join("pwsh"), script).unwrap();
@@ -26,7 +26,7 @@ fn world_with_pwsh(script: &str) -> (World, String) {
 const CALL: &[&str] = &["call", "powershell", r#"{"command":"Get-Item a; 'b'"}"#, "--json", "--access"];
 
 #[test]
-fn powershell_gets_its_line_behind_the_walls_once_a_person_agrees() {
+fn powershell_runs_its_line_in_the_sandbox_after_approval() {
     let (world, path) = world_with_pwsh("#!/bin/sh\nprintf '[%s]\\n' \"$@\"; touch ran; exit 4\n");
     for level in ["workspace-write", "full-access"] {
         let refused = world.run_with(&[("PATH", &path)], &[CALL, &[level]].concat()).json();
@@ -42,7 +42,7 @@ fn powershell_gets_its_line_behind_the_walls_once_a_person_agrees() {
     });
     let result: Value = serde_json::from_str(&result).unwrap_or_else(|_| panic!("{asked}"));
     assert_eq!(result["result"], "[-NoProfile]\n[-NonInteractive]\n[-Command]\n[Get-Item a; 'b']\n\nExit code: 4", "{result}");
-    assert_eq!((&result["details"]["walls"], world.file("ran").exists()), (&json!("bubblewrap"), true));
+    assert_eq!((&result["details"]["sandbox"], world.file("ran").exists()), (&json!("bubblewrap"), true));
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn without_powershell_the_error_says_what_to_do() {
 }
 
 #[test]
-fn an_interpreter_remembers_behind_the_walls_and_is_gone_with_haft() {
+fn sandboxed_interpreter_keeps_state_and_ends_with_haft() {
     let outside = std::env::temp_dir().join(format!("haft-repl-{}", std::process::id()));
     let code = |id: &str, code: &str| Round::call(id, "repl", json!({"language": "python", "code": code}));
     let rounds = vec![
@@ -74,7 +74,7 @@ fn an_interpreter_remembers_behind_the_walls_and_is_gone_with_haft() {
     assert!(!outside.exists() && talk.world.read("note.txt") == "y", "its '/tmp' is its own");
     let mut processes = fs::read_dir("/proc").unwrap().flatten();
     let is_child = |entry: fs::DirEntry| fs::read(entry.path().join("cmdline")).is_ok_and(|line| line == b"sleep\x007337.25\0");
-    assert!(!processes.any(is_child), "an interpreter's child outlived haft");
+    assert!(!processes.any(is_child), "an interpreter's child is still running after haft");
 }
 
 #[test]

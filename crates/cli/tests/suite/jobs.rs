@@ -1,4 +1,4 @@
-//! Jobs in the real sandbox and beside it: how they end, whoever ends them, and that nothing of them is left.
+//! Jobs in the real sandbox and beside it: how they end, and that nothing of them is left.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use haft_contract::{ExecHost, Host, Job, JobEnd, JobOptions, LineRequest};
-use haft_host::sandbox::{Choice, Launcher, Limits};
-use haft_host::{HostOptions, LocalFiles, LocalHost, NetworkRules, ShellOptions, WorkspaceOptions};
+use haft_contract::{CommandLimits, CommandRequest, ExecHost, Job, JobEnd, JobOptions, SandboxBackend, ports::ProcessRunner};
+use haft_host::{LocalFiles, WorkspaceOptions};
+use haft_jobs::{LocalProcesses, ShellOptions};
+use haft_sandbox::Launcher;
 use tempfile::TempDir;
 
 use super::harness::haft;
@@ -18,31 +19,29 @@ const GRACE: Duration = Duration::from_secs(1);
 
 /// A workspace whose lines run in the sandbox that is started from the `haft` that was built.
 pub(crate) struct Shop {
-    host: LocalHost,
+    processes: LocalProcesses,
     folder: TempDir,
 }
 
 impl Shop {
     pub(crate) fn new() -> Self {
-        Self::with_limits(Limits::default())
+        Self::with_limits(CommandLimits::STANDARD)
     }
 
     /// Whose lines may use so much.
-    pub(crate) fn with_limits(limits: Limits) -> Self {
+    pub(crate) fn with_limits(limits: CommandLimits) -> Self {
         Self::with_launcher(limits, |_| haft())
     }
 
     /// With another program to start from, given the folder of this test.
-    fn with_launcher(limits: Limits, launcher: impl FnOnce(&TempDir) -> PathBuf) -> Self {
+    fn with_launcher(limits: CommandLimits, launcher: impl FnOnce(&TempDir) -> PathBuf) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("workspace");
         fs::create_dir(&root).unwrap();
         let files = Arc::new(LocalFiles::open(WorkspaceOptions::new(&root)).unwrap());
-        let options = HostOptions { network: NetworkRules::default(), alert_log: folder.path().join("alerts.log") };
         let usual = ShellOptions::new(Launcher::at(launcher(&folder)), folder.path());
-        let shell = ShellOptions { sandbox: Choice::Bubblewrap, limits, grace: GRACE, ..usual };
-        let host = LocalHost::new(Arc::clone(&files) as _, options).with_shell(shell, files);
-        Self { host, folder }
+        let shell = ShellOptions { sandbox: SandboxBackend::Bubblewrap, limits, grace: GRACE, ..usual };
+        Self { processes: LocalProcesses::default().with_shell(shell, files, Arc::default()), folder }
     }
 
     /// A path beside the workspace.
@@ -55,14 +54,14 @@ impl Shop {
     }
 
     pub(crate) async fn start(&self, line: &str, host: ExecHost, options: JobOptions) -> Arc<dyn Job> {
-        let request = LineRequest { line: line.to_owned(), host: Some(host), ..LineRequest::default() };
-        let line = self.host.processes().plan(&request).unwrap();
-        self.host.processes().start(&line, options).await.unwrap_or_else(|error| panic!("{}", error.message()))
+        let request = CommandRequest { command: line.to_owned(), host: Some(host), ..CommandRequest::default() };
+        let line = self.processes.plan(&request).unwrap();
+        self.processes.start(&line, options).await.unwrap_or_else(|error| panic!("{}", error.message()))
     }
 }
 
 pub(crate) async fn ended(job: &Arc<dyn Job>) -> JobEnd {
-    tokio::time::timeout(PATIENCE, job.ended()).await.unwrap_or_else(|_| panic!("it hangs: {:?}", text(job)))
+    tokio::time::timeout(PATIENCE, job.wait()).await.unwrap_or_else(|_| panic!("it hangs: {:?}", text(job)))
 }
 
 pub(crate) fn text(job: &Arc<dyn Job>) -> String {
@@ -78,7 +77,7 @@ pub(crate) async fn shows(job: &Arc<dyn Job>, wanted: &str) {
                 return;
             }
             assert!(job.status().end.is_none(), "it ended without {wanted:?}: {shown:?}");
-            job.changed(bytes).await;
+            job.wait_for_output(bytes).await;
         }
     };
     tokio::time::timeout(PATIENCE, found).await.unwrap_or_else(|_| panic!("{wanted:?} was never shown: {:?}", text(job)));
@@ -131,7 +130,7 @@ enum Ends {
 }
 
 #[tokio::test]
-async fn whoever_ends_a_job_ends_all_of_it() {
+async fn ending_a_job_ends_all_of_it() {
     let shop = Shop::new();
     shop.write("escaper.py", ESCAPER);
     let everywhere = HARD_TO_END.iter().flat_map(|row| [(ExecHost::Sandbox, row), (ExecHost::Host, row)]);
@@ -205,9 +204,9 @@ async fn what_a_job_used_is_told() {
 }
 
 #[tokio::test]
-async fn c11_without_its_walls_a_command_does_not_run_wherever_setting_up_ends() {
+async fn c11_command_without_its_sandbox_does_not_run_wherever_set_up_fails() {
     // The launcher is there when the sandbox is tried out, and broken in many ways when a command is to run.
-    let shop = Shop::with_launcher(Limits::default(), |folder| {
+    let shop = Shop::with_launcher(CommandLimits::STANDARD, |folder| {
         let launcher = folder.path().join("launcher");
         fs::copy(haft(), &launcher).unwrap();
         launcher
@@ -223,9 +222,9 @@ async fn c11_without_its_walls_a_command_does_not_run_wherever_setting_up_ends()
         fs::write(&launcher, broken).unwrap();
         fs::set_permissions(&launcher, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         // One that cannot even be started is refused before there is a job.
-        let request = LineRequest { line: line.clone(), host: Some(ExecHost::Sandbox), ..LineRequest::default() };
-        let planned = shop.host.processes().plan(&request).unwrap();
-        if let Ok(job) = shop.host.processes().start(&planned, JobOptions::default()).await {
+        let request = CommandRequest { command: line.clone(), host: Some(ExecHost::Sandbox), ..CommandRequest::default() };
+        let planned = shop.processes.plan(&request).unwrap();
+        if let Ok(job) = shop.processes.start(&planned, JobOptions::default()).await {
             let end = ended(&job).await;
             let said = broken.contains("haft-sandbox").then(|| "haft-sandbox: no".to_owned());
             assert_eq!((end.not_run, text(&job).contains("Traceback")), (said, false), "{broken}");

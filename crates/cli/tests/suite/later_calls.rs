@@ -65,17 +65,17 @@ fn leaves_nothing(world: &World) {
 }
 
 #[test]
-fn a_command_goes_on_and_the_next_call_follows_feeds_and_ends_it() {
+fn background_command_is_followed_fed_and_ended_by_the_next_call() {
     let world = World::new();
     let (stays, result) = background(&world, "echo ready; read x; echo got $x; sleep 60");
-    assert!(result["result"].as_str().unwrap().starts_with("The command goes on in the background as job 'job-1'"), "{result}");
+    assert!(result["result"].as_str().unwrap().starts_with("The command continues in the background as job 'job-1'"), "{result}");
     assert_eq!(listed(&world), [("job-1".into(), "running".into())]);
     let written = process(&world, &json!({"action": "submit", "job": "job-1", "data": "it"}));
     assert_eq!(written["status"], "success", "{written}");
     let polled = process(&world, &json!({"action": "poll", "job": "job-1", "timeout_ms": 10_000}));
     assert!(polled["result"].as_str().unwrap().starts_with("ready\ngot it\n"), "{polled}");
     let killed = process(&world, &json!({"action": "kill", "job": "job-1"}));
-    assert_eq!(killed["result"], "Ended job 'job-1', and all that it started.", "{killed}");
+    assert_eq!(killed["result"], "Ended job 'job-1' and all processes that it started.", "{killed}");
     stays.wait();
     let log = process(&world, &json!({"action": "log", "job": "job-1"}));
     assert!(log["result"].as_str().unwrap().starts_with("ready\ngot it"), "{log}");
@@ -101,7 +101,7 @@ fn what_ended_meanwhile_is_told_with_all_that_it_said() {
 }
 
 #[test]
-fn c07_whoever_is_killed_takes_its_command_along_and_the_next_call_says_so() {
+fn c07_killed_process_takes_its_command_along_and_the_next_call_reports_it() {
     let world = World::new();
     for (number, signal) in [(1, Signal::KILL), (2, Signal::TERM)] {
         let (stays, result) = background(&world, "(sleep 60 &); sleep 60");
@@ -110,7 +110,7 @@ fn c07_whoever_is_killed_takes_its_command_along_and_the_next_call_says_so() {
         let began = Instant::now();
         let is_there = || fs::read_to_string(format!("/proc/{inside}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
         while is_there() {
-            assert!(began.elapsed() < Duration::from_secs(20), "the command outlives its keeper");
+            assert!(began.elapsed() < Duration::from_secs(20), "the command outlives its supervisor");
             std::thread::sleep(Duration::from_millis(5));
         }
         let polled = process(&world, &json!({"action": "poll", "job": format!("job-{number}")}));

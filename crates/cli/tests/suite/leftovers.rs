@@ -29,7 +29,7 @@ struct Runs<'a> {
 
 impl<'a> Runs<'a> {
     fn of(world: &'a World, more: Value, marker: &'a str) -> Self {
-        // In a file: a line that leaves its session is not followed, and a person would be asked.
+        // In a file: a line that leaves its session is not followed, and the user would be asked.
         world.write("work", format!("touch begun; (setsid sleep {marker} &) ; sleep {marker}"));
         fs::create_dir(world.path("tmp")).unwrap();
         Self { world, more, marker, hosts: Vec::new() }
@@ -57,8 +57,8 @@ impl<'a> Runs<'a> {
     fn background(&mut self) {
         let started = self.whole("sh work", &json!({ "background": true }));
         let status = fs::read_to_string(format!("/proc/{}/status", started["details"]["pid"])).unwrap();
-        let keeper = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap();
-        self.hosts.push(keeper.trim().parse().unwrap());
+        let supervisor = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap();
+        self.hosts.push(supervisor.trim().parse().unwrap());
         until("it does not begin", || self.world.file("begun").exists());
         let (_, killed) = self.world.call("process", &json!({ "action": "kill", "job": started["details"]["job"] }));
         assert_eq!(killed["status"], "success", "{killed}");
@@ -105,7 +105,7 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// Whoever is killed cannot clear away: places that it held may stay, empty, until the next run.
+    /// A killed process cannot clean up: places that it held may stay, empty, until the next run.
     fn leave_nothing_but_places(&self) {
         let is_place = |name: &String| {
             let metadata = fs::symlink_metadata(self.world.file(name)).unwrap();
@@ -145,7 +145,7 @@ fn processes_in(place: &Path) -> Vec<String> {
     ours.map(|number| format!("process {number} {}", of(&number, "cmdline").unwrap_or_default())).collect()
 }
 
-/// By name. An ordinary person makes none here, and podman would leave a process behind that was only asked.
+/// By name. An ordinary user makes none here, and podman would leave a process behind that was only asked.
 fn containers() -> Vec<String> {
     if !is_root() {
         return Vec::new();
@@ -196,7 +196,7 @@ fn c07_nothing_stays_of_the_proxy() {
 #[test]
 fn c07_nothing_stays_of_containers() {
     if !is_root() {
-        println!("not tried as an ordinary person: podman without root keeps a process and folders of its own for that person");
+        println!("not tried as an ordinary user: podman without root keeps a process and folders of its own for that user");
         return;
     }
     nothing_stays(Runs::of(&container::world(""), json!({}), "7133.25"));

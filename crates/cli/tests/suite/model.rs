@@ -3,8 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
-use haft_provider::{Adapter, Anthropic, Gemini, OpenAiChat, OpenAiResponses};
-use haft_testkit::{ModelServer, Round};
+use haft_testkit::{ModelServer, Round, request_faults};
 use serde_json::{Value, json};
 
 use super::harness::{Ran, World};
@@ -61,7 +60,7 @@ impl Talk {
         std::fs::write(self.world.path("config/haft/config.toml"), format!("model = \"work/m1\"\n{provider}{config}")).unwrap();
     }
 
-    /// The same world with a model that goes on from here.
+    /// The same world with a model that continues from here.
     pub(crate) fn next(self, rounds: Vec<Round>) -> Self {
         let talk = Self { server: ModelServer::start(rounds).unwrap(), ..self };
         talk.configure("");
@@ -74,7 +73,7 @@ impl Talk {
         command
     }
 
-    /// For a person.
+    /// For a user.
     pub(crate) fn says(&self, words: &[&str]) -> Ran {
         self.world.ran(&self.command(&[&["run"], words].concat()).output().unwrap())
     }
@@ -84,9 +83,9 @@ impl Talk {
         self.turn_of(&[&["run", "--json"], words].concat())
     }
 
-    /// A session that goes on.
-    pub(crate) fn resume(&self, words: &str) -> Happened {
-        self.turn_of(&["sessions", "resume", "last", words, "--json"])
+    /// A resumed session.
+    pub(crate) fn resume(&self, prompt: &str) -> Happened {
+        self.turn_of(&["sessions", "resume", "last", prompt, "--json"])
     }
 
     fn turn_of(&self, words: &[&str]) -> Happened {
@@ -102,15 +101,9 @@ impl Talk {
         Going::new(self.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
     }
 
-    /// What the provider itself would say against the requests that were sent.
+    /// Faults that the provider would report for the requests that were sent.
     pub(crate) fn faults(&self) -> Vec<String> {
-        let adapter: &dyn Adapter = match self.protocol {
-            "openai" => &OpenAiChat,
-            "openai-responses" => &OpenAiResponses,
-            "anthropic" => &Anthropic,
-            _ => &Gemini,
-        };
-        self.server.asked().iter().flat_map(|asked| adapter.faults_for("m1", &asked.body)).collect()
+        self.server.asked().iter().flat_map(|request| request_faults(self.protocol, "m1", &request.body)).collect()
     }
 
     /// The results in the last request: of which tool, and what it says.
@@ -175,7 +168,7 @@ impl Happened {
         self.events.last().unwrap()
     }
 
-    /// Why it ended, and the model's last words.
+    /// Why it ended, and the model's last answer.
     pub(crate) fn ended(&self) -> (&str, &str) {
         (self.end()["reason"].as_str().unwrap(), self.end()["text"].as_str().unwrap())
     }
@@ -186,7 +179,7 @@ impl Happened {
     }
 }
 
-/// A turn that goes on, event by event.
+/// A resumed turn, event by event.
 #[derive(Debug)]
 pub(crate) struct Going {
     pub(crate) child: Child,

@@ -145,7 +145,7 @@ fn servers_on_this_machine_are_found_with_each_of_their_models() {
 }
 
 #[test]
-fn a_name_that_the_person_gave_to_another_server_is_theirs() {
+fn name_that_the_user_gave_to_another_server_is_theirs() {
     let (found, own) = (Listener::answering(200, &list(&["a"])), Listener::answering(200, &list(&["b"])));
     let world = World::with_config(&format!("[providers.local]\nbase_url = \"{}\"\nmodels = [\"b\"]\n", own.url()));
     let ran = world.run_with(&[("HAFT_LOCAL_MODELS", &found.address.to_string())], &["models", "--json"]);

@@ -63,7 +63,7 @@ fn a_permitted_host_is_reached_and_no_other() {
 }
 
 #[test]
-fn a_rule_on_a_host_is_enough_for_a_command_behind_walls() {
+fn rule_on_a_host_is_enough_for_a_sandboxed_command() {
     let (port, reached) = server("hello");
     let rule = format!("connect(domain:127.0.0.1:{port} method:CONNECT)");
     let world = World::with_config(&format!("network.allow = ['127.0.0.1:{port}']\nrules.allow = ['{rule}']\n"));
@@ -72,9 +72,9 @@ fn a_rule_on_a_host_is_enough_for_a_command_behind_walls() {
     assert_eq!((ran.code, ran.stdout.trim(), reached.load(Ordering::SeqCst)), (0, "hello", 1), "{ran:?}");
 }
 
-/// D13: a call cannot open a way out for itself: that needs the person's word.
+/// D13: a call cannot give itself network access: that needs approval.
 #[test]
-fn d13_a_way_out_needs_the_person() {
+fn d13_network_access_needs_approval() {
     let (port, reached) = server("hello");
     let world = World::with_config(&format!("network.allow = ['127.0.0.1:{port}']\n"));
     let (_, result) = world.call("exec", &json!({ "command": "curl x", "allow_host": [format!("127.0.0.1:{port}")] }));

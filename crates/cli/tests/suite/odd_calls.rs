@@ -1,4 +1,4 @@
-//! Calls that no model should make, and more of them than any makes, in every protocol: each is answered, and the turn goes on.
+//! Calls that no model should make, and more of them than any makes, in every protocol: each is answered, and the turn continues.
 
 use haft_testkit::Round;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ fn a_call_that_met_the_models_limit_never_runs() {
 }
 
 #[test]
-fn calls_that_make_no_sense_are_answered_and_the_model_goes_on() {
+fn nonsense_calls_are_answered_and_the_model_continues() {
     in_every_protocol(|protocol| {
         let noop = |arguments: Value| ("c1".to_owned(), "noop".to_owned(), arguments);
         let named = |name: &str| vec![("c1".to_owned(), name.to_owned(), json!({}))];

@@ -1,4 +1,4 @@
-//! Whoever runs commands is mostly not root: all tests of that again, as a person without any rights.
+//! Commands mostly do not run as root: all tests of them again, as a user without any rights.
 
 use super::harness::{HAFT, haft};
 
@@ -26,7 +26,7 @@ const WORDS: [&str; 20] = [
 ];
 
 #[test]
-fn the_same_as_an_ordinary_person() {
-    let said = haft_testkit::again_as_an_ordinary_person(&WORDS, &[(HAFT, &haft())]);
+fn tests_pass_again_as_an_ordinary_user() {
+    let said = haft_testkit::again_as_an_ordinary_user(&WORDS, &[(HAFT, &haft())]);
     println!("{}", said.unwrap_or_else(|said| panic!("{said}")));
 }

@@ -1,4 +1,4 @@
-//! PDF documents, which a helper reads: the binary itself, started again.
+//! PDF documents, read by a helper process: the binary itself, started again.
 
 use std::fs;
 
@@ -8,20 +8,20 @@ use serde_json::{Value, json};
 use super::backends::{MOUNTS, run_spoiled};
 use super::harness::World;
 
-/// Deeper than any stack.
-fn bottomless(pages: &[&[&str]]) -> Vec<u8> {
+/// A document that nests deeper than any stack.
+fn deeply_nested(pages: &[&[&str]]) -> Vec<u8> {
     pdf_document(pages, &format!("/Nested {}1{}", "[".repeat(200_000), "]".repeat(200_000)))
 }
 
-/// Processes that were started for this world: its folder is among their words.
-fn left_of(world: &World) -> Vec<String> {
+/// Processes with the folder of this test among their arguments.
+fn processes_of(world: &World) -> Vec<String> {
     let folder = world.path("").canonicalize().unwrap().to_str().unwrap().to_owned();
     let words = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
     words.map(|words| String::from_utf8_lossy(&words).into_owned()).filter(|words| words.contains(&folder)).collect()
 }
 
 #[test]
-fn its_text_comes_by_pages() {
+fn pdf_text_is_read_by_pages() {
     let world = World::new();
     world.write("a.pdf", pdf_document(&[&["first page"], &["second page", "its end"], &["third page"]], ""));
     let ran = world.run(&["call", "read_file", "--path", "a.pdf", "--pages", "2"]);
@@ -30,7 +30,7 @@ fn its_text_comes_by_pages() {
 }
 
 #[test]
-fn a_damaged_one_is_refused() {
+fn damaged_pdf_is_refused() {
     let world = World::new();
     world.write("a.pdf", "%PDF-1.4\nnothing of the kind");
     let (code, result) = world.call("read_file", &json!({"path": "a.pdf"}));
@@ -38,39 +38,39 @@ fn a_damaged_one_is_refused() {
 }
 
 #[test]
-fn one_that_ends_its_reader_ends_nothing_else() {
+fn pdf_that_crashes_the_helper_ends_nothing_else() {
     let world = World::new();
-    world.write("deep.pdf", bottomless(&[&["Hello"]]));
+    world.write("deep.pdf", deeply_nested(&[&["Hello"]]));
     let (code, result) = world.call("read_file", &json!({"path": "deep.pdf"}));
     let message = result["message"].as_str().unwrap_or_default();
-    let expected = "but reading it ended the helper that did, with signal 6. It is damaged, or made to do harm.";
+    let expected = "but the PDF helper process ended with signal 6. The document is damaged, or malicious.";
     assert_eq!((code, &result["error_type"]), (1, &json!("not_text")), "{result}");
     assert!(message.ends_with(expected), "{result}");
-    assert_eq!(left_of(&world), Vec::<String>::new());
+    assert_eq!(processes_of(&world), Vec::<String>::new());
     world.write("a.pdf", pdf_document(&[&["after it"]], ""));
     let ran = world.run(&["call", "read_file", "--path", "a.pdf"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "--- Page 1 of 1 ---\nafter it\n"), "{ran:?}");
 }
 
-/// C12: a helper is behind the walls that commands are behind, and where those cannot stand it says so or does not run.
+/// C12: a helper has the sandbox of commands; without a sandbox it says so or does not run.
 #[test]
-fn c12_a_helper_has_the_walls_that_commands_have() {
+fn c12_helper_has_the_sandbox_of_commands() {
     let world = World::new();
     world.write("a.pdf", pdf_document(&[&["text"]], ""));
     let call = ["call", "read_file", r#"{"path":"a.pdf"}"#, "--json"];
-    for (mode, walls) in [("required", "bubblewrap"), ("preferred", "bubblewrap"), ("off", "none")] {
+    for (mode, sandbox) in [("required", "bubblewrap"), ("preferred", "bubblewrap"), ("off", "none")] {
         world.configure(&format!("sandbox.mode = '{mode}'\n"));
         let result = world.run(&call).json();
-        assert_eq!((&result["details"]["walls"], &result["details"]["warnings"]), (&json!(walls), &Value::Null), "{mode}: {result}");
+        assert_eq!((&result["details"]["sandbox"], &result["details"]["warnings"]), (&json!(sandbox), &Value::Null), "{mode}: {result}");
     }
     let spoil = "mount --bind /dev/null /usr/bin/bwrap";
     let missing = "the program 'bwrap' is not installed";
     for mode in ["required", "preferred"] {
         world.configure(&format!("sandbox.mode = '{mode}'\n"));
         let result = run_spoiled(&world, MOUNTS, spoil, &call).json();
-        let told = |place: &Value| place.to_string().contains(missing);
-        let refused = result["error_type"] == "sandbox_unavailable" && told(&result["message"]);
-        let weaker = mode == "preferred" && result["details"]["walls"] == "landlock" && told(&result["details"]["warnings"]);
+        let reported = |field: &Value| field.to_string().contains(missing);
+        let refused = result["error_type"] == "sandbox_unavailable" && reported(&result["message"]);
+        let weaker = mode == "preferred" && result["details"]["sandbox"] == "landlock" && reported(&result["details"]["warnings"]);
         assert!(refused || weaker, "{mode}: {result}");
     }
 }

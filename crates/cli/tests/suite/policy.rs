@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::harness::World;
+use super::harness::{World, of_tools};
 
 fn verdict(world: &World, words: &[&str]) -> String {
     let words = [&["explain", "--json"], words].concat();
@@ -94,7 +94,7 @@ fn anyone_can_be_asked_about() {
 fn the_table_of_all_tools_says_what_decided() {
     let world = World::with_config("[tools]\ndeny = [\"http_*\"]\n[rules]\nask = [\"notify\"]\n");
     let ran = world.run_with(&[("COLUMNS", "100")], &["explain", "--all"]);
-    insta::assert_snapshot!("explain_all", ran.all());
+    insta::assert_snapshot!("explain_all", of_tools(&["read_file", "http_request", "notify", "tool_search"], &ran.all()));
     let data = world.run(&["explain", "--all", "--json"]).json();
     let verdicts: Vec<(&str, &str)> =
         data.as_array().unwrap().iter().map(|tool| (tool["tool"].as_str().unwrap(), tool["verdict"].as_str().unwrap())).collect();
@@ -176,10 +176,10 @@ fn what_a_hook_runs_is_part_of_the_trust_and_no_tool_can_write_it() {
     assert_eq!((world.call("noop", &json!({})).0, world.file("planted").exists()), (0, false), "another content is not trusted");
     assert_eq!(planted().1["error_type"], "path_not_allowed", "trusted or not");
 
-    let person = World::with_config(text);
-    let (_, refused) = person.call("write_file", &json!({"path": "check.sh", "content": "true"}));
-    assert_ne!(refused["status"], "success", "what a hook of the person's runs cannot be made either: {refused}");
-    let checked = person.run(&["config", "check"]);
+    let world = World::with_config(text);
+    let (_, refused) = world.call("write_file", &json!({"path": "check.sh", "content": "true"}));
+    assert_ne!(refused["status"], "success", "what a hook of the user's runs cannot be made either: {refused}");
+    let checked = world.run(&["config", "check"]);
     assert!(checked.stdout.contains("names 'check.sh' of the workspace, which is not there"), "{checked:?}");
 }
 
@@ -283,7 +283,7 @@ fn explaining_runs_no_hook() {
     fs::write(world.path("config/haft/config.toml"), text).unwrap();
     assert_eq!(verdict(&world, &["noop", "{}"]), "allow");
     let said = world.run(&["explain", "noop"]).stdout;
-    assert!(said.starts_with("noop: allow, unless a hook objects\n") && said.contains("is asked before the call; not run here"), "{said}");
+    assert!(said.starts_with("noop: allow, unless a hook objects\n") && said.contains("runs before the call; not run here"), "{said}");
     assert_eq!(marks(&world), 0);
     world.call("noop", &json!({}));
     assert_eq!(marks(&world), 1);
@@ -300,7 +300,7 @@ fn trust_never_widens_and_says_what_is_ignored() {
 }
 
 #[test]
-fn a_denial_says_whose_file_it_stands_in() {
+fn denial_names_the_file_of_its_rule() {
     let world = World::with_config("[tools]\ndeny = [\"notify\"]\n");
     world.write(".haft/config.toml", "[tools]\ndeny = [\"noop\"]\n");
     for words in [&["tools"][..], &["explain", "--all"]] {
@@ -404,7 +404,7 @@ fn a_policy_that_leaves_no_tool_is_pointed_out() {
 }
 
 #[test]
-fn hooks_of_the_person_block_rewrite_and_answer() {
+fn hooks_of_the_user_block_rewrite_and_answer() {
     let world = World::with_config(
         r#"
 [[hooks]]
@@ -426,7 +426,7 @@ command = "echo '{\"answer\":\"from the hook\"}'"
 }
 
 #[test]
-fn a_broken_file_of_the_person_stops_everything_that_decides() {
+fn broken_user_configuration_stops_every_decision() {
     let world = World::with_config("[rules]\ndeny = [\"exec(git push *\"]\n");
     for words in [&["tools"][..], &["call", "noop"], &["explain", "noop"], &["policy", "simulate"], &["config", "check"]] {
         let ran = world.run(words);

@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
-/// Whoever waits longer has waited in vain.
+/// A longer wait is in vain.
 const PATIENCE: Duration = Duration::from_mins(1);
 /// What a program asks a terminal, and what this one answers: where the cursor is, and what it can do.
 const QUESTIONS: [(&[u8], &[u8]); 2] = [(b"\x1b[6n", b"\x1b[1;1R"), (b"\x1b[c", b"\x1b[?62c")];

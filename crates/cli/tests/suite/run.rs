@@ -22,7 +22,7 @@ fn the_demo_model_makes_real_calls_and_says_what_it_is() {
     world.write("README.md", "sharpen the axe\n");
     let ran = world.run_with(ALONE, &["run", "What time is it in Tokyo, and what does README.md say?"]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stdout.contains("[demo model") && ran.stdout.contains("read_file says: sharpen the axe"), "{ran:?}");
+    assert!(ran.stdout.contains("[demo model") && ran.stdout.contains("read_file: sharpen the axe"), "{ran:?}");
     assert!(ran.stderr.contains("ok read_file README.md") && ran.stderr.contains("ok get_current_time Asia/Tokyo"), "{ran:?}");
     let history = world.run(&["history", "--json"]).json();
     let tools: Vec<&Value> = history.as_array().unwrap().iter().map(|call| &call["tool"]).collect();
@@ -56,7 +56,7 @@ fn events_are_lines_and_every_start_has_one_end() {
 }
 
 #[test]
-fn a_session_goes_on_where_it_was_left() {
+fn session_resumes_where_it_was_left() {
     let world = World::new();
     assert_eq!(world.run_with(ALONE, &["run", "what time is it?"]).code, 0);
     assert_eq!(world.run_with(ALONE, &["run", "--session", "last", "how much memory is there?"]).code, 0);

@@ -9,7 +9,7 @@ pub(crate) fn results(body: &Value) -> Vec<(String, Value)> {
     let answers: Vec<(&str, &str)> = parts.iter().filter_map(|part| answer(part)).collect();
     assert_eq!(calls.len(), answers.len(), "one result for each call: {body}");
     let paired = calls.into_iter().zip(answers).map(|((id, name), (answered, text))| {
-        assert_eq!(id, answered, "results stand in the order of their calls: {body}");
+        assert_eq!(id, answered, "results are in the order of their calls: {body}");
         (name.to_owned(), serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)))
     });
     paired.collect()

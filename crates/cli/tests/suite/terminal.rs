@@ -1,4 +1,4 @@
-//! What a person at a terminal sees.
+//! What the user at a terminal sees.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -21,28 +21,28 @@ pub(crate) fn shown(world: &World, columns: u16, variables: &[(&str, &str)], wor
     shown_to(world, columns, variables, words, |_, _| ())
 }
 
-/// The same with a person in front of it, who sees the terminal and knows the process.
+/// The same with a user in front of it, who sees the terminal and knows the process.
 pub(crate) fn shown_to(
     world: &World,
     columns: u16,
     variables: &[(&str, &str)],
     words: &[&str],
-    person: impl FnOnce(&mut Screen, &Child),
+    user: impl FnOnce(&mut Screen, &Child),
 ) -> String {
     let mut command = world.command(words);
     command.envs(variables.iter().copied());
-    seen(command, columns, Program::Absent, person).0
+    seen(command, columns, Program::Absent, user).0
 }
 
-/// Whether a program reads standard output, in place of the person.
+/// Whether a program reads standard output, in place of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Program {
     Absent,
     Reads,
 }
 
-/// Runs this command before a person; gives what the terminal showed, and what the program read.
-pub(crate) fn seen(mut command: Command, columns: u16, program: Program, person: impl FnOnce(&mut Screen, &Child)) -> (String, String) {
+/// Runs this command before the user; gives what the terminal showed, and what the program read.
+pub(crate) fn seen(mut command: Command, columns: u16, program: Program, user: impl FnOnce(&mut Screen, &Child)) -> (String, String) {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
     grantpt(&master).unwrap();
     unlockpt(&master).unwrap();
@@ -58,7 +58,7 @@ pub(crate) fn seen(mut command: Command, columns: u16, program: Program, person:
     // Our own copies of the slave's end go with the command, so that the read ends with the child.
     drop(command);
     let mut screen = Screen { terminal: File::from(master), seen: Vec::new() };
-    person(&mut screen, &child);
+    user(&mut screen, &child);
     let Screen { mut terminal, mut seen } = screen;
     // At the end of the child Linux answers with an error where others say end of file; either way all has been read.
     terminal.read_to_end(&mut seen).ok();
@@ -92,7 +92,7 @@ impl Screen {
 pub(crate) const PROMPT: &str = "what to tell the model): ";
 
 #[test]
-fn whoever_does_not_answer_finds_the_next_words_on_a_line_of_their_own() {
+fn output_after_an_unanswered_question_starts_on_its_own_line() {
     let world = World::with_config("ask = \"always\"\n");
     let words = ["call", "write_file", "--path", "a", "--content", &"long ".repeat(1000)];
     let plain = [("NO_COLOR", "1")];
@@ -149,7 +149,7 @@ fn shown_while_waiting(variables: &[(&str, &str)]) -> String {
     let answer = thread::spawn(move || {
         let (mut connection, _) = server.accept().unwrap();
         connection.read_exact(&mut [0; 4]).unwrap();
-        // Longer than a person waits without a word; nothing is raced for.
+        // Longer than the user waits without a word; nothing is raced for.
         thread::sleep(Duration::from_millis(3_500));
         connection.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\ndone").unwrap();
     });

@@ -1,4 +1,4 @@
-//! Commands at a terminal: that it is a real one, and that the walls around it are the same.
+//! Commands at a terminal: that it is a real one, and that its sandbox is the same.
 
 use std::net::TcpListener;
 
@@ -93,7 +93,7 @@ const ATTEMPTS: &[(&str, &str)] = &[
 ];
 
 #[tokio::test]
-async fn c05_c12_at_a_terminal_the_walls_are_the_same() {
+async fn c05_c12_sandbox_is_the_same_at_a_terminal() {
     let shop = Shop::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();

@@ -21,7 +21,7 @@ fn last_goes_back_call_by_call() {
     write(&world, "d/a", "two");
     let ran = world.run(&["undo", "last"]);
     assert_eq!((ran.code, world.read("d/a").as_str()), (0, "one"), "{ran:?}");
-    assert!(ran.stdout.ends_with("\n  [world]/workspace/d/a: put back\n"), "{ran:?}");
+    assert!(ran.stdout.ends_with("\n  [world]/workspace/d/a: restored\n"), "{ran:?}");
     let ran = world.run(&["undo", "last"]);
     assert_eq!((ran.code, world.file("d").exists()), (0, false), "{ran:?}");
     assert!(ran.stdout.ends_with("\n  [world]/workspace/d/a: removed, as it did not exist before\n"), "{ran:?}");
@@ -149,8 +149,8 @@ fn a_session_goes_back_as_one_with_what_was_renamed_and_removed() {
     assert!(ran.code == 0 && is_as_before(world) && world.path("home/other").exists(), "{ran:?}");
     assert!(ran.stdout.starts_with(&format!("undone: session {id} (4 calls)\n")), "{ran:?}");
     assert!(ran.stdout.contains("  [world]/workspace/d/moved: removed, as it did not exist before\n"), "{ran:?}");
-    assert!(ran.stdout.contains("  [world]/workspace/c: put back\n"), "{ran:?}");
-    assert!(ran.stderr.contains("this cannot be put back: notify (send desktop to system)"), "{ran:?}");
+    assert!(ran.stdout.contains("  [world]/workspace/c: restored\n"), "{ran:?}");
+    assert!(ran.stderr.contains("this cannot be undone: notify (send desktop to system)"), "{ran:?}");
     let marks = world.run(&["history", "--json"]).json();
     let marks: Vec<_> = marks.as_array().unwrap().iter().map(|call| (call["tool"].as_str().unwrap(), call["undone"] == true)).collect();
     assert_eq!(marks.iter().filter(|(_, undone)| *undone).count(), 4, "{marks:?}");

@@ -56,7 +56,7 @@ fn an_agents_table_counts_in_every_spelling() {
     assert!(checked.code == 2 && checked.stdout.contains("has the names 'main' and 'Main', which are the same"), "{checked:?}");
     write_config(&world, "[agents.'a b']\n");
     let checked = world.run(&["config", "check"]);
-    assert!(checked.code == 2 && checked.stdout.contains("an agent's name has 1 to 64 letters"), "{checked:?}");
+    assert!(checked.code == 2 && checked.stdout.contains("an agent's name has 1 to 64 alphanumeric characters"), "{checked:?}");
 }
 
 #[test]

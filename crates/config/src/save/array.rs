@@ -1,6 +1,17 @@
-//! Lists of texts: entries come and go, and the others stay as they were written, with their comments.
+//! Lists of texts: adds and removes entries; the others stay as they are written, with their comments.
 
-use toml_edit::{Array, RawString, Value};
+use toml_edit::{Array, Item, RawString, TableLike, Value};
+
+use super::edit::insert;
+
+/// The list of texts of a key, created if it is missing; fails with the expected type.
+pub(super) fn list<'a>(table: &'a mut dyn TableLike, key: &str) -> Result<&'a mut Array, &'static str> {
+    if !table.contains_key(key) {
+        insert(table, key, Array::new().into());
+    }
+    let list = table.get_mut(key).and_then(Item::as_array_mut).ok_or("a list")?;
+    if list.iter().all(Value::is_str) { Ok(list) } else { Err("a list of texts") }
+}
 
 /// Adds an entry, unless it is there.
 pub(super) fn add(list: &mut Array, entry: &str) {
@@ -20,7 +31,7 @@ fn append(list: &mut Array, entry: &str) {
     before_bracket.push_str(&text(Some(list.trailing())));
     let mut entry = Value::from(entry);
     if before_bracket.contains('\n') {
-        // Comments there belong to the entries above, and stay with them.
+        // Comments there belong to the entries above.
         let comments = before_bracket.trim_end();
         let indentation = indentation(if comments.contains('\n') { comments } else { &last_prefix });
         entry.decor_mut().set_prefix(format!("{comments}\n{indentation}"));
@@ -38,7 +49,7 @@ fn indentation(text: &str) -> &str {
     &line[..line.len() - line.trim_start().len()]
 }
 
-/// Takes every entry out that says so. What stands behind one on its line goes with it; comments above it stay.
+/// Removes every such entry with the comment on its line; comments above it stay.
 pub(super) fn remove(list: &mut Array, entry: &str) {
     while let Some(at) = position(list, entry) {
         remove_at(list, at);
@@ -60,7 +71,7 @@ fn remove_at(list: &mut Array, at: usize) {
     let joint = format!("{line_before}{above}{rest}");
     match list.get_mut(at) {
         Some(next) => next.decor_mut().set_prefix(joint),
-        // The blanks before the bracket, not those that stood between the entry and the one before it.
+        // The blanks before the bracket, not those between the entry and the one before it.
         None if joint.trim().is_empty() && !joint.contains('\n') => list.set_trailing(behind),
         None => list.set_trailing(joint),
     }
@@ -77,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_removed_takes_its_line_along_and_nothing_else() {
+    fn removed_entry_takes_only_its_line() {
         for (before, after) in [
             ("['x']", "[]"),
             ("['x', 'b']", "['b']"),

@@ -1,19 +1,19 @@
-//! The text of a file with something changed, and nothing else.
+//! Changes the text of a file in one place.
 
 use std::path::Path;
 
 use toml_edit::{DocumentMut, Item, TableLike, TomlError, Value};
 
 use super::SaveError;
-use crate::read::without_mark;
+use crate::read::without_bom;
 
-/// The text after a change of its document. What was not changed stays as it was written, line ends and mark included.
+/// The text after a change of its document. The rest stays as it is written, with its line ends and byte order mark.
 pub(super) fn edited(file: &Path, text: &str, change: impl FnOnce(&mut DocumentMut) -> Result<(), SaveError>) -> Result<String, SaveError> {
-    let (bare, marked) = without_mark(text);
+    let (bare, has_bom) = without_bom(text);
     let mut document: DocumentMut = bare.parse().map_err(|error| malformed(file, bare, &error))?;
     change(&mut document)?;
-    let mark = if marked { "\u{feff}" } else { "" };
-    Ok(format!("{mark}{}", with_line_ends_of(bare, &document.to_string())))
+    let bom = if has_bom { "\u{feff}" } else { "" };
+    Ok(format!("{bom}{}", with_line_ends_of(bare, &document.to_string())))
 }
 
 pub(super) fn malformed(file: &Path, text: &str, error: &TomlError) -> SaveError {
@@ -22,7 +22,7 @@ pub(super) fn malformed(file: &Path, text: &str, error: &TomlError) -> SaveError
     SaveError::Malformed { file: file.to_owned(), line, why: error.message().lines().next().unwrap_or_default().to_owned() }
 }
 
-/// Takes the comments at the end of the file for a table that comes after them.
+/// Removes the comments at the end of the file, for a new table after them.
 pub(super) fn take_end(document: &mut DocumentMut) -> Option<String> {
     let end = document.trailing().as_str().unwrap_or_default().trim_end().to_owned();
     (!end.is_empty()).then(|| {
@@ -36,7 +36,7 @@ pub(super) fn insert(table: &mut dyn TableLike, key: &str, mut value: Value) {
     // In an inline table the blank before the brace belongs to the last value.
     if let Some((_, Item::Value(last))) = table.iter_mut().last()
         && let Some(suffix) = last.decor().suffix().and_then(|suffix| suffix.as_str()).map(str::to_owned)
-        && suffix.chars().all(|letter| letter == ' ')
+        && suffix.chars().all(|ch| ch == ' ')
     {
         value.decor_mut().set_suffix(suffix);
         last.decor_mut().set_suffix("");

@@ -1,6 +1,6 @@
-//! The file itself: found, locked, read, and replaced as a whole.
+//! Finds, locks, reads and atomically replaces the file.
 
-#![allow(clippy::disallowed_types, reason = "the bans are for tools: this is the person's own configuration")]
+#![allow(clippy::disallowed_types, reason = "the bans are for tools: this is the user's own configuration")]
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::Write;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::SaveError;
 use crate::read;
 
-/// The file that a link leads to, so that the link stays; a file that is not there yet is its own.
+/// The target of a link, so that the link stays; any other file is its own.
 pub(super) fn target(file: &Path) -> Result<PathBuf, SaveError> {
     let unusable = |why: String| SaveError::Unusable { file: file.to_owned(), why };
     match file.symlink_metadata() {
@@ -21,7 +21,7 @@ pub(super) fn target(file: &Path) -> Result<PathBuf, SaveError> {
     }
 }
 
-/// Makes the folder of the file, private to the person, if it is not there.
+/// Creates the folder of the file, private to the user, if it is missing.
 pub(super) fn make_folder(file: &Path) -> Result<(), SaveError> {
     let folder = folder_of(file);
     let mut builder = DirBuilder::new();
@@ -31,8 +31,8 @@ pub(super) fn make_folder(file: &Path) -> Result<(), SaveError> {
     builder.create(folder).map_err(|source| SaveError::Write { file: folder.to_owned(), source })
 }
 
-/// Locks the file against others that save. The lock is a file of its own, because the file itself is replaced.
-pub(super) fn lock(file: &Path, patience: Duration) -> Result<File, SaveError> {
+/// Locks the file against other processes. The lock is a file of its own, because the file itself is replaced.
+pub(super) fn lock(file: &Path, timeout: Duration) -> Result<File, SaveError> {
     const PAUSE: Duration = Duration::from_millis(5);
     let path = beside(file, "lock");
     let failed = |source| SaveError::Write { file: path.clone(), source };
@@ -42,7 +42,7 @@ pub(super) fn lock(file: &Path, patience: Duration) -> Result<File, SaveError> {
         match lock.try_lock() {
             Ok(()) => return Ok(lock),
             Err(TryLockError::Error(error)) => return Err(failed(error)),
-            Err(TryLockError::WouldBlock) if started.elapsed() >= patience => return Err(SaveError::Busy { file: path }),
+            Err(TryLockError::WouldBlock) if started.elapsed() >= timeout => return Err(SaveError::Busy { file: path }),
             Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
         }
     }
@@ -51,14 +51,14 @@ pub(super) fn lock(file: &Path, patience: Duration) -> Result<File, SaveError> {
 /// The text of the file; `None` if it is not there.
 pub(super) fn read(file: &Path) -> Result<Option<String>, SaveError> {
     let unusable = |why: String| SaveError::Unusable { file: file.to_owned(), why };
-    // A file that is renamed over does not stop anyone, so what the person made read-only is looked at here.
+    // A rename would replace a read-only file, so this is checked here.
     if file.metadata().is_ok_and(|metadata| metadata.permissions().readonly()) {
         return Err(unusable("it is read-only".into()));
     }
     read::read(file).map_err(unusable)
 }
 
-/// Replaces the file as a whole, with the mode it had: no one ever reads half of it.
+/// Replaces the file atomically, with its mode.
 pub(super) fn replace(file: &Path, text: &str) -> Result<(), SaveError> {
     if text.len() as u64 > read::MAX_BYTES {
         let why = format!("it would be larger than {} bytes", read::MAX_BYTES);
@@ -67,7 +67,7 @@ pub(super) fn replace(file: &Path, text: &str) -> Result<(), SaveError> {
     let draft = beside(file, "new");
     let written = write(&draft, file, text).and_then(|()| std::fs::rename(&draft, file)).and_then(|()| sync(folder_of(file)));
     written.map_err(|source| {
-        // What cannot be removed either is no worse than what is told.
+        // The error of the write matters more than a draft that stays.
         std::fs::remove_file(&draft).ok();
         SaveError::Write { file: file.to_owned(), source }
     })
@@ -80,7 +80,7 @@ pub(super) fn remove(file: &Path) -> Result<(), SaveError> {
 }
 
 fn write(draft: &Path, file: &Path, text: &str) -> std::io::Result<()> {
-    // One that a crash left behind: the lock is held, so nobody else is writing it.
+    // A draft that a crash left behind: the lock is held, so no other process writes it.
     if draft.symlink_metadata().is_ok() {
         std::fs::remove_file(draft)?;
     }

@@ -1,17 +1,29 @@
-//! Tables that a change needs: found, or made in the way of those around them.
+//! Finds or creates the tables of a change, in the style of those around them.
+
+use std::path::Path;
 
 use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
+use super::SaveError;
 use super::edit::{insert, take_end};
+use crate::key_path::written;
+
+/// The table at a path, created if it is missing.
+pub(super) fn table_at<'d>(file: &Path, document: &'d mut DocumentMut, path: &[String]) -> Result<&'d mut dyn TableLike, SaveError> {
+    if let Some(depth) = make_tables(document, path) {
+        return Err(SaveError::wrong_type(file, &written(&path[..depth]), "a table"));
+    }
+    let table = at(document, path).and_then(Item::as_table_like_mut);
+    table.ok_or_else(|| SaveError::wrong_type(file, &written(path), "a table"))
+}
 
 /// The item at a path of tables.
 pub(super) fn at<'a>(document: &'a mut DocumentMut, path: &[String]) -> Option<&'a mut Item> {
     path.iter().try_fold(document.as_item_mut(), |item, name| item.as_table_like_mut()?.get_mut(name))
 }
 
-/// Makes the tables of a path that are not there, in the way of the one they stand in; `Some` is the depth at which there is
-/// something that is no table.
-pub(super) fn make_tables(document: &mut DocumentMut, path: &[String]) -> Option<usize> {
+/// Creates the missing tables of a path in the style of their parent; `Some` is the depth of an item that is no table.
+fn make_tables(document: &mut DocumentMut, path: &[String]) -> Option<usize> {
     let there = (0..path.len()).take_while(|depth| at(document, &path[..=*depth]).is_some()).count();
     if let Some(depth) = (1..=there).find(|depth| at(document, &path[..*depth]).is_some_and(|item| !item.is_table_like())) {
         return Some(depth);
@@ -20,17 +32,17 @@ pub(super) fn make_tables(document: &mut DocumentMut, path: &[String]) -> Option
     if there == path.len() {
         return None;
     }
-    let placed = Placed::of(document, &path[..there]);
-    let end = if placed.is_last { take_end(document) } else { None };
+    let new = NewTable::in_parent(document, &path[..there]);
+    let end = if new.is_last { take_end(document) } else { None };
     let parent = at(document, &path[..there])?.as_table_like_mut()?;
-    match new_tables(&path[there + 1..], placed, end) {
+    match new_tables(&path[there + 1..], new, end) {
         Item::Value(table) => insert(parent, &path[there], table),
         table => _ = parent.insert(&path[there], table),
     }
     None
 }
 
-/// An agent of which only `[agents.NAME.tools]` is there gets its own header right above that, beneath what stood above it.
+/// Gives an agent of which only `[agents.NAME.tools]` exists its own header right above that.
 fn show_own_header(document: &mut DocumentMut, path: &[String]) {
     let Some(Item::Table(table)) = at(document, path) else { return };
     if path.len() < 2 || !table.is_implicit() || table.position().is_some() {
@@ -47,47 +59,49 @@ fn show_own_header(document: &mut DocumentMut, path: &[String]) {
 
 /// How a new table is written.
 #[derive(Clone, Copy)]
-struct Placed {
-    form: Form,
-    /// Where its header stands; `None` is behind the table that it belongs to.
+struct NewTable {
+    form: TableForm,
+    /// The position of its header; `None` is behind its parent.
     position: Option<isize>,
     /// Whether nothing but comments follows.
     is_last: bool,
 }
 
 #[derive(Clone, Copy)]
-enum Form {
+enum TableForm {
     Header,
     Dotted,
     Inline,
 }
 
-impl Placed {
-    fn of(document: &mut DocumentMut, parent: &[String]) -> Self {
+impl NewTable {
+    fn in_parent(document: &mut DocumentMut, parent: &[String]) -> Self {
         let last = last_position(document.as_table());
         let is_agent = parent.len() > 1;
         match at(document, parent) {
-            Some(Item::Value(_)) => Self { form: Form::Inline, position: None, is_last: false },
-            Some(Item::Table(table)) if is_agent && table.is_dotted() => Self { form: Form::Dotted, position: None, is_last: false },
-            Some(Item::Table(table)) if is_agent => Self { form: Form::Header, position: None, is_last: table.position() == Some(last) },
-            _ => Self { form: Form::Header, position: Some(last + 1), is_last: true },
+            Some(Item::Value(_)) => Self { form: TableForm::Inline, position: None, is_last: false },
+            Some(Item::Table(table)) if is_agent && table.is_dotted() => Self { form: TableForm::Dotted, position: None, is_last: false },
+            Some(Item::Table(table)) if is_agent => {
+                Self { form: TableForm::Header, position: None, is_last: table.position() == Some(last) }
+            }
+            _ => Self { form: TableForm::Header, position: Some(last + 1), is_last: true },
         }
     }
 }
 
 /// The tables of a path, each in the one before; the last has the header.
-fn new_tables(path: &[String], placed: Placed, end: Option<String>) -> Item {
-    match (placed.form, path.split_first()) {
-        (Form::Inline, None) => Item::Value(Value::InlineTable(InlineTable::new())),
-        (Form::Inline, Some((name, rest))) => {
+fn new_tables(path: &[String], new: NewTable, end: Option<String>) -> Item {
+    match (new.form, path.split_first()) {
+        (TableForm::Inline, None) => Item::Value(Value::InlineTable(InlineTable::new())),
+        (TableForm::Inline, Some((name, rest))) => {
             let mut table = InlineTable::new();
-            TableLike::insert(&mut table, name, new_tables(rest, placed, end));
+            TableLike::insert(&mut table, name, new_tables(rest, new, end));
             Item::Value(Value::InlineTable(table))
         }
         (form, None) => {
             let mut table = Table::new();
-            table.set_dotted(matches!(form, Form::Dotted));
-            table.set_position(placed.position);
+            table.set_dotted(matches!(form, TableForm::Dotted));
+            table.set_position(new.position);
             if let Some(end) = end {
                 table.decor_mut().set_prefix(end);
             }
@@ -96,8 +110,8 @@ fn new_tables(path: &[String], placed: Placed, end: Option<String>) -> Item {
         (form, Some((name, rest))) => {
             let mut table = Table::new();
             table.set_implicit(true);
-            table.set_dotted(matches!(form, Form::Dotted));
-            table.insert(name, new_tables(rest, placed, end));
+            table.set_dotted(matches!(form, TableForm::Dotted));
+            table.insert(name, new_tables(rest, new, end));
             Item::Table(table)
         }
     }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use haft_config::{Check, Complaint, Flag, ListOf, Loaded, Request, load};
+use haft_config::{EntryCheck, EntryFault, FlagValue, ListKind, LoadRequest, Loaded, load};
 use serde_json::Value as Json;
 
 pub(super) struct Fixture {
@@ -70,11 +70,11 @@ impl Fixture {
     pub(super) fn load(&self) -> Loaded {
         self.load_with(None)
     }
-    pub(super) fn load_with(&self, check: Option<Check<'_>>) -> Loaded {
+    pub(super) fn load_with(&self, check: Option<EntryCheck<'_>>) -> Loaded {
         let environment = |name: &str| self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-        let flags: Vec<_> = self.flags.iter().map(|(name, key, value)| Flag { key, value: value.clone(), name }).collect();
+        let flags: Vec<_> = self.flags.iter().map(|(name, key, value)| FlagValue { key, value: value.clone(), name }).collect();
         let workspace = self.workspace();
-        let mut request = Request::new(&workspace, &environment);
+        let mut request = LoadRequest::new(&workspace, &environment);
         request.environment_names = self.variables.iter().map(|(name, _)| name.clone()).collect();
         request.other_variables = &["HAFT_OTHER"];
         request.config_file.clone_from(&self.config_file);
@@ -105,7 +105,7 @@ impl Fixture {
             .collect()
     }
     /// The problems of a user's file, judged strictly.
-    pub(super) fn told(self, user: &str) -> Vec<String> {
+    pub(super) fn problems_of(self, user: &str) -> Vec<String> {
         let fixture = self.user(user);
         fixture.problems(&fixture.load_with(Some(&strict_check)))
     }
@@ -113,6 +113,24 @@ impl Fixture {
     pub(super) fn relative(&self, text: &str) -> String {
         text.replace(&format!("{}/", self.path().display()), "")
     }
+}
+
+/// The texts of a list or of requirements, without their sources.
+pub(super) fn texts(loaded: &Loaded, key: &str) -> Vec<String> {
+    let value = loaded.provenance.value(key);
+    value.entries().iter().chain(value.texts()).map(|entry| entry.value.clone()).collect()
+}
+
+/// The lists of which each must match, without their sources.
+pub(super) fn lists(loaded: &Loaded, key: &str) -> Vec<Vec<String>> {
+    let lists = loaded.provenance.value(key).lists().iter();
+    lists.map(|list| list.value.iter().map(|entry| entry.value.clone()).collect()).collect()
+}
+
+/// Every value by its key, but for the preset.
+pub(super) fn all_values(loaded: &Loaded) -> Vec<(&'static str, Json)> {
+    let settings = loaded.provenance.settings().iter().filter(|setting| setting.key.path != "preset");
+    settings.map(|setting| (setting.key.path, serde_json::json!(setting.value))).collect()
 }
 
 /// Many texts, one after the other.
@@ -124,25 +142,27 @@ fn text(json: &Json) -> String {
     json.as_str().unwrap().to_owned()
 }
 
-fn no(message: &str, help: &str) -> Result<(), Complaint> {
-    Err(Complaint { message: message.into(), help: Some(help.into()) })
+fn no(message: &str, help: &str) -> Result<(), EntryFault> {
+    Err(EntryFault { message: message.into(), help: Some(help.into()) })
 }
 
 /// What a caller may know beyond this crate: some tools, some hosts, two groups, two profiles.
-pub(super) fn strict_check(of: ListOf, entry: &str) -> Result<(), Complaint> {
+pub(super) fn strict_check(of: ListKind, entry: &str) -> Result<(), EntryFault> {
     match (of, entry) {
-        (ListOf::Tools | ListOf::Matchers, "group:fs" | "group:web") | (ListOf::Profiles, "coding" | "minimal") => Ok(()),
-        (ListOf::Tools | ListOf::Matchers, _) if entry.starts_with("group:") => no("there is no such group", "there are: fs, web"),
-        (ListOf::Matchers, _) if entry.starts_with("effect:") && entry != "effect:write" => {
+        (ListKind::Tools | ListKind::Matchers, "group:fs" | "group:web") | (ListKind::Profiles, "coding" | "minimal") => Ok(()),
+        (ListKind::Tools | ListKind::Matchers, _) if entry.starts_with("group:") => no("there is no such group", "there are: fs, web"),
+        (ListKind::Matchers, _) if entry.starts_with("effect:") && entry != "effect:write" => {
             no("there is no such effect", "write effect:write")
         }
-        (ListOf::Profiles, _) => no("there is no such profile", "there are: coding, minimal"),
-        (ListOf::RulesAllow, "exec(bash *)") => no("a shell can do anything", "name the program itself"),
-        (ListOf::RulesAllow | ListOf::RulesAsk | ListOf::RulesDeny, _) if !entry.contains('(') => no("it is no rule", "write tool(what)"),
-        (ListOf::Tools, "write_fil") => {
-            Err(Complaint { message: "there is no such tool".into(), help: Some("did you mean 'write_file'?".into()) })
+        (ListKind::Profiles, _) => no("there is no such profile", "there are: coding, minimal"),
+        (ListKind::RulesAllow, "exec(bash *)") => no("a shell can do anything", "name the program itself"),
+        (ListKind::RulesAllow | ListKind::RulesAsk | ListKind::RulesDeny, _) if !entry.contains('(') => {
+            no("it is no rule", "write tool(what)")
         }
-        (ListOf::Hosts, "not a host") => Err(Complaint { message: "a space cannot be in a host".into(), help: None }),
+        (ListKind::Tools, "write_fil") => {
+            Err(EntryFault { message: "there is no such tool".into(), help: Some("did you mean 'write_file'?".into()) })
+        }
+        (ListKind::Hosts, "not a host") => Err(EntryFault { message: "a space cannot be in a host".into(), help: None }),
         _ => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! Groups that the person makes.
+//! Groups that the user makes.
 
 use super::fixture::{Fixture, numbered, strict_check};
 
@@ -53,15 +53,15 @@ fn an_unknown_group_is_an_error_with_the_nearest() {
         ),
         (
             "tools.deny = ['group:']",
-            "1:15 tools.deny 'tools.deny' holds 'group:': it is no name of a group | use letters, digits, and '_', '-', '.', '/', ':' or '@'",
+            "1:15 tools.deny 'tools.deny' holds 'group:': it is no name of a group | use ASCII letters, digits, and '_', '-', '.', '/', ':' or '@'",
         ),
         (
             "tools.deny = ['group:f*']",
-            "1:15 tools.deny 'tools.deny' holds 'group:f*': it is no name of a group | use letters, digits, and '_', '-', '.', '/', ':' or '@'",
+            "1:15 tools.deny 'tools.deny' holds 'group:f*': it is no name of a group | use ASCII letters, digits, and '_', '-', '.', '/', ':' or '@'",
         ),
     ];
     for (text, expected) in cases {
-        assert_eq!(Fixture::new().told(text), [format!("error user {expected}")], "{text}");
+        assert_eq!(Fixture::new().problems_of(text), [format!("error user {expected}")], "{text}");
     }
     let variable = Fixture::new().variable("HAFT_TOOLS_DENY", "a,group:x");
     assert_eq!(
@@ -92,7 +92,7 @@ fn a_project_makes_no_groups() {
 #[test]
 fn a_built_in_group_cannot_be_made_anew() {
     assert_eq!(
-        Fixture::new().told("[groups]\nfs = ['read_file']"),
+        Fixture::new().problems_of("[groups]\nfs = ['read_file']"),
         ["error user 2:6 groups.fs the group 'fs' is built in and cannot be made anew | choose another name for it"]
     );
 }
@@ -116,11 +116,11 @@ fn a_group_in_itself_is_an_error_that_prints_the_chain() {
     ];
     for (groups, expected) in cases {
         let expected: Vec<_> = expected.into_iter().map(|problem| format!("error user {problem}")).collect();
-        assert_eq!(Fixture::new().told(&format!("[groups]\n{groups}")), expected, "{groups}");
+        assert_eq!(Fixture::new().problems_of(&format!("[groups]\n{groups}")), expected, "{groups}");
     }
     let chain = numbered(200, |number| format!("g{number} = ['group:g{}']\n", (number + 1) % 200));
-    let cycles = |told: Vec<String>| told.into_iter().filter(|problem| problem.contains("part of itself")).count();
-    assert_eq!(cycles(Fixture::new().told(&format!("[groups]\n{chain}"))), 1, "as long as there are groups");
+    let cycles = |message: Vec<String>| message.into_iter().filter(|problem| problem.contains("part of itself")).count();
+    assert_eq!(cycles(Fixture::new().problems_of(&format!("[groups]\n{chain}"))), 1, "as long as there are groups");
 }
 
 #[test]
@@ -134,9 +134,9 @@ fn groups_go_only_so_deep() {
             })
         )
     };
-    assert_eq!(Fixture::new().told(&chain(10)), Vec::<String>::new());
+    assert_eq!(Fixture::new().problems_of(&chain(10)), Vec::<String>::new());
     assert_eq!(
-        Fixture::new().told(&chain(11)),
+        Fixture::new().problems_of(&chain(11)),
         ["error user 2:13 groups more than 10 groups are inside each other | name the tools themselves, or fewer groups"]
     );
 }

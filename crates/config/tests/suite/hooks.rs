@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use haft_config::Hook;
+use haft_config::HookSettings;
 use haft_contract::{HookEvent, OnFailure};
 
 use super::fixture::{Fixture, strict_check};
 
 /// Everything of a hook but its place.
-fn plain(hook: &Hook) -> (Option<&str>, HookEvent, Vec<&str>, &str, Duration, OnFailure, i64) {
+fn plain(hook: &HookSettings) -> (Option<&str>, HookEvent, Vec<&str>, &str, Duration, OnFailure, i64) {
     let matches = hook.matches.iter().map(|entry| entry.value.as_str()).collect();
     (hook.name.as_deref(), hook.event, matches, hook.command.as_str(), hook.timeout, hook.on_failure, hook.priority)
 }
@@ -62,7 +62,7 @@ priority = -5
 }
 
 #[test]
-fn higher_priority_runs_first_then_the_persons_then_as_written() {
+fn hooks_run_by_priority_then_user_before_project_then_as_written() {
     let hook = |command: &str, priority: i64| format!("[[hooks]]\nevent='before_tool_call'\ncommand='{command}'\npriority={priority}\n");
     let user = [hook("u0", 0), hook("u5", 5), hook("v0", 0), hook("u-1", -1)].concat();
     let project = [hook("p5", 5), hook("p9", 9), hook("p0", 0)].concat();
@@ -72,7 +72,7 @@ fn higher_priority_runs_first_then_the_persons_then_as_written() {
 }
 
 #[test]
-fn what_is_wrong_with_a_hook_is_told_where_it_stands() {
+fn faults_of_a_hook_are_reported_at_their_place() {
     let events = "before_tool_call, after_tool_call, tool_result_persist";
     let before = "[[hooks]]\nevent = 'before_tool_call'\ncommand = 'x'\n";
     let cases = [
@@ -83,7 +83,7 @@ fn what_is_wrong_with_a_hook_is_told_where_it_stands() {
         ("[[hooks]]\nevent = 'before_tol_call'\ncommand = 'x'\n".into(), format!("2:9 hooks[].event 'hooks[].event' has the unknown value 'before_tol_call' | did you mean \"before_tool_call\"? There are: {events}")),
         ("[[hooks]]\nevent = 'after_tool_call'\ncommand = 'x'\non_failure = 'block'\n".into(), "4:14 hooks[].on_failure 'hooks[].on_failure' cannot be block after a call: there is nothing left to block | use \"continue\", or event = \"before_tool_call\"".into()),
         (format!("{before}match = []"), "4:9 hooks[].match 'hooks[].match' is empty: the hook would never run | remove the key to run it for every tool, or name the tools".into()),
-        (format!("{before}match = ['write_fil', 'exec(']"), "4:23 hooks[].match 'hooks[].match' holds 'exec(': it is neither a tool name nor a pattern | use letters, digits, '_', '-', '.', and '*' for any run of them".into()),
+        (format!("{before}match = ['write_fil', 'exec(']"), "4:23 hooks[].match 'hooks[].match' holds 'exec(': it is neither a tool name nor a pattern | use ASCII letters, digits, '_', '-', '.', and '*' for any run of them".into()),
         (format!("{before}match = ['effect:wrte']"), "4:10 hooks[].match 'hooks[].match' holds 'effect:wrte': there is no such effect | write effect:write".into()),
         (format!("{before}match = ['effect:']"), "4:10 hooks[].match 'hooks[].match' holds 'effect:': it is no name of an effect | write effect:write, effect:exec or the like".into()),
         (format!("{before}match = ['group:fss']"), "4:10 hooks[].match 'hooks[].match' holds 'group:fss': there is no such group | there are: fs, web".into()),

@@ -1,6 +1,6 @@
 //! Keys with chosen names: each path has its own layers.
 
-use haft_config::{Layer, Loaded};
+use haft_config::{ConfigLayer, Loaded};
 use haft_contract::Access;
 use serde_json::{Value as Json, json};
 
@@ -36,8 +36,8 @@ fn an_allow_list_of_a_project_must_match_as_well_in_every_table() {
         let both = Fixture::new().user(line("['a', 'b']")).project(line("['b']")).load();
         assert_eq!(json_at(&both, &path), json!([[["a", "b"], ["b"]], "project"]), "{written}");
         assert_eq!(both.problems, [], "{written}");
-        let sources: Vec<_> = both.provenance.lists_at(&path).iter().map(|list| list.source.layer).collect();
-        assert_eq!(sources, [Layer::User, Layer::Project], "{written}");
+        let sources: Vec<_> = both.provenance.value_at(&path).lists().iter().map(|list| list.source.layer).collect();
+        assert_eq!(sources, [ConfigLayer::User, ConfigLayer::Project], "{written}");
         let none = Fixture::new().user(line("[]")).load();
         assert_eq!((json_at(&none, &path), none.provenance.was_set(&path)), (json!([[[]], "user"]), true), "{written}");
     }
@@ -49,14 +49,15 @@ fn denials_add_up_in_every_table() {
         let line = |list: &str| format!("{written}.deny = {list}");
         let loaded = Fixture::new().user(line("['a', 'b']")).project(line("['b', 'c']")).load();
         let path = at(table, "deny");
-        let entries: Vec<_> = loaded.provenance.entries_at(&path).iter().map(|entry| (entry.value.as_str(), entry.source.layer)).collect();
-        assert_eq!(entries, [("a", Layer::User), ("b", Layer::User), ("c", Layer::Project)], "{written}");
+        let entries: Vec<_> =
+            loaded.provenance.value_at(&path).entries().iter().map(|entry| (entry.value.as_str(), entry.source.layer)).collect();
+        assert_eq!(entries, [("a", ConfigLayer::User), ("b", ConfigLayer::User), ("c", ConfigLayer::Project)], "{written}");
         assert_eq!((json_at(&loaded, &path), loaded.problems), (json!([["a", "b", "c"], "project"]), vec![]), "{written}");
     }
 }
 
 #[test]
-fn what_adds_is_the_persons_alone_in_every_table() {
+fn also_allow_is_user_only_in_every_table() {
     for (written, table) in TABLES {
         let path = at(table, "also_allow");
         let line = |list: &str| format!("{written}.also_allow = {list}");
@@ -76,20 +77,20 @@ fn a_profile_of_a_project_must_hold_as_well() {
     for (written, table) in TABLES.iter().filter(|(table, _)| !table.starts_with("channels") && !table.starts_with("sandbox")) {
         let path = at(table, "profile");
         let line = |name: &str| format!("{written}.profile = '{name}'");
-        let texts = |loaded: &Loaded| -> Vec<(String, Layer)> {
-            loaded.provenance.texts_at(&path).iter().map(|text| (text.value.clone(), text.source.layer)).collect()
+        let texts = |loaded: &Loaded| -> Vec<(String, ConfigLayer)> {
+            loaded.provenance.value_at(&path).texts().iter().map(|text| (text.value.clone(), text.source.layer)).collect()
         };
         let loaded = Fixture::new().user(line("coding")).project(line("minimal")).load();
-        assert_eq!(texts(&loaded), [("coding".to_owned(), Layer::User), ("minimal".to_owned(), Layer::Project)], "{written}");
+        assert_eq!(texts(&loaded), [("coding".to_owned(), ConfigLayer::User), ("minimal".to_owned(), ConfigLayer::Project)], "{written}");
         let same = Fixture::new().user(line("coding")).project(line("coding")).load();
-        assert_eq!((texts(&same), same.problems), (vec![("coding".to_owned(), Layer::User)], vec![]), "{written}");
+        assert_eq!((texts(&same), same.problems), (vec![("coding".to_owned(), ConfigLayer::User)], vec![]), "{written}");
         let alone = Fixture::new().project(line("minimal")).load();
-        assert_eq!(texts(&alone), [("minimal".to_owned(), Layer::Project)], "{written}");
+        assert_eq!(texts(&alone), [("minimal".to_owned(), ConfigLayer::Project)], "{written}");
         assert_eq!(texts(&Fixture::new().load()), [], "{written}");
     }
     let by_variable =
         Fixture::new().user("tools.profile = 'coding'").project("tools.profile = 'minimal'").variable("HAFT_TOOLS_PROFILE", "full");
-    assert_eq!(by_variable.load().config.tools.profile, ["full"], "the person's layers replace each other");
+    assert_eq!(super::fixture::texts(&by_variable.load(), "tools.profile"), ["full"], "the user's layers replace each other");
 }
 
 #[test]
@@ -106,19 +107,19 @@ fn paths_do_not_meet_each_other() {
         assert_eq!(json_at(&loaded, absent), Json::Null, "{absent:?}");
         assert!(!loaded.provenance.was_set(absent), "{absent:?}");
     }
-    assert_eq!(loaded.provenance.entries_at(&["agents", "b", "tools", "deny"]), []);
+    assert_eq!(loaded.provenance.value_at(&["agents", "b", "tools", "deny"]).entries(), []);
     assert!(!loaded.provenance.was_set(&["tools", "allow"]) && loaded.provenance.get_at(&["tools", "allow"]).is_some());
 }
 
 #[test]
 fn an_agents_access_from_a_project_only_falls() {
     let access = |loaded: &Loaded| match loaded.provenance.get_at(&["agents", "a", "access"]).map(|setting| &setting.value) {
-        Some(haft_config::Value::Access(level)) => Some(*level),
+        Some(haft_config::ConfigValue::Access(level)) => Some(*level),
         _ => None,
     };
     let line = |level: &str| format!("agents.a.access = '{level}'\n");
     let (read, write, full) = (Access::ReadOnly, Access::WorkspaceWrite, Access::FullAccess);
-    // What the person says of the session and of the agent, what the project says of the agent, what holds.
+    // What the user says of the session and of the agent, what the project says of the agent, what holds.
     let cases = [
         ("workspace-write", None, "read-only", Some(read), 0),
         ("workspace-write", None, "workspace-write", None, 0),
@@ -134,7 +135,7 @@ fn an_agents_access_from_a_project_only_falls() {
         assert_eq!((access(&loaded), loaded.problems.len()), (expected, warnings), "{user} {project}: {:?}", loaded.problems);
     }
     let lowered = Fixture::new().user("access = 'full-access'").project(line("workspace-write")).flag("access", "read-only").load();
-    assert_eq!(access(&lowered), Some(read), "a session that the person lowered later lowers the agent too");
+    assert_eq!(access(&lowered), Some(read), "a session that the user lowered later lowers the agent too");
     let fixture = Fixture::new().project(line("full-access"));
     assert_eq!(
         fixture.problems(&fixture.load()),
@@ -144,9 +145,9 @@ fn an_agents_access_from_a_project_only_falls() {
 }
 
 #[test]
-fn a_projects_table_never_stands_in_place_of_the_persons() {
+fn projects_table_never_overrides_the_users() {
     let cases = [
-        // (the person's table, the project's, whether the project's would take its place)
+        // (the user's table, the project's, whether the project's would override it)
         ("tools.by_provider.openai", "tools.by_provider.'openai/gpt-4.1'", Some("tools.by_provider.openai")),
         ("tools.by_provider.OpenAI", "tools.by_provider.openai", Some("tools.by_provider.OpenAI")),
         ("tools.by_provider.open-ai", "tools.by_provider.open_ai", None),
@@ -164,16 +165,16 @@ fn a_projects_table_never_stands_in_place_of_the_persons() {
         ("channels.telegram.tools", "channels.'telegram:-100'.senders.'id:42'", Some("channels.telegram")),
         ("channels.telegram.tools", "channels.slack.senders.'id:42'", None),
     ];
-    for (own, project, displaced) in cases {
+    for (own, project, overridden) in cases {
         let fixture = Fixture::new().user(format!("{own}.deny = ['x']")).project(format!("{project}.deny = ['y']"));
         let loaded = fixture.load();
         let written = project.replace('\'', "\"");
-        let expected: Vec<String> = displaced
+        let expected: Vec<String> = overridden
             .iter()
             .map(|table| {
                 format!(
-                    "warning project 1:{} {written}.deny a project file cannot widen: '{written}.deny' is ignored, because it would stand in place \
-                     of your '{table}' | if you want it, set '{written}.deny' in your own file",
+                    "warning project 1:{} {written}.deny a project file cannot widen: '{written}.deny' is ignored, because it would override \
+                     your '{table}' | if you want it, set '{written}.deny' in your own file",
                     project.len() + 9
                 )
             })
@@ -181,12 +182,12 @@ fn a_projects_table_never_stands_in_place_of_the_persons() {
         assert_eq!(fixture.problems(&loaded), expected, "{own} {project}");
         assert!(loaded.problems.iter().all(haft_config::Problem::is_widening), "{own} {project}");
         let denials = loaded.provenance.settings().iter().flat_map(|setting| setting.value.entry_sources()).count();
-        assert_eq!(denials, if displaced.is_some() { 1 } else { 2 }, "{own} {project}");
+        assert_eq!(denials, if overridden.is_some() { 1 } else { 2 }, "{own} {project}");
     }
 }
 
 #[test]
-fn a_projects_empty_table_does_not_stand_in_place_of_the_persons_either() {
+fn projects_empty_table_does_not_override_the_users() {
     let project = "[channels.t.senders.'id:42']\n[channels.'t:-1'.senders.x]\n[tools.by_provider.'openai/x']\n[channels.other]\n";
     let loaded = Fixture::new().user("channels.t.tools.deny = ['x']\ntools.by_provider.openai.deny = ['x']").project(project).load();
     let names = |path: &[&str]| loaded.provenance.names_beneath(path);
@@ -195,5 +196,5 @@ fn a_projects_empty_table_does_not_stand_in_place_of_the_persons_either() {
     let own = Fixture::new()
         .user("[channels.t.senders.'id:42']\n[channels.t.tools]\ndeny = ['x']")
         .project("channels.t.senders.'id:42'.deny = ['y']");
-    assert_eq!(own.load().problems, [], "the person's own empty table is theirs to begin with");
+    assert_eq!(own.load().problems, [], "the user's own empty table is theirs to begin with");
 }

@@ -3,7 +3,7 @@
 use super::fixture::{Fixture, strict_check};
 
 #[test]
-fn contradictions_are_warnings_where_they_stand() {
+fn contradictions_are_warnings_at_their_place() {
     let user = "home/.config/haft/config.toml";
     let project = "work/.haft/config.toml";
     let cases: Vec<(&str, &str, Vec<String>)> = vec![
@@ -76,7 +76,7 @@ fn contradictions_are_warnings_where_they_stand() {
 }
 
 #[test]
-fn what_is_meant_is_left_alone() {
+fn intended_settings_give_no_warning() {
     let cases = [
         ("tools.allow = ['a']\nagents.x.tools.deny = ['a']", ""),
         ("tools.allow = ['*']\ntools.deny = ['a']", ""),
@@ -101,7 +101,7 @@ fn what_is_meant_is_left_alone() {
 }
 
 #[test]
-fn a_thousand_contradictions_are_told_briefly() {
+fn contradictions_are_reported_within_bounds() {
     let list: Vec<String> = (0..1000).map(|number| format!("'t{number}'")).collect();
     let list = list.join(",");
     let loaded = Fixture::new().user(format!("tools.allow = [{list}]\ntools.deny = [{list}]\ntools.also_allow = [{list}]")).load();

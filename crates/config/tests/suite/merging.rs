@@ -3,14 +3,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use haft_config::{Config, KEYS, Layer, Loaded, Merge, Status, Taint};
+use haft_config::{Config, ConfigLayer, KEYS, Loaded, MergeRule};
+use haft_contract::TaintPolicy;
 use haft_contract::{Access, AskMode};
 use serde_json::{Value as Json, json};
 
-use super::fixture::Fixture;
+use super::fixture::{Fixture, lists, texts};
 
 /// A key's value and the layer it came from.
-fn resolved(loaded: &Loaded, key: &str) -> (Json, Layer) {
+fn resolved(loaded: &Loaded, key: &str) -> (Json, ConfigLayer) {
     let setting = loaded.provenance.get(key).unwrap();
     (json!(setting.value), setting.source.layer)
 }
@@ -20,14 +21,16 @@ fn the_built_in_layer_is_the_designs() {
     let config = Config::default();
     assert_eq!(config, Fixture::new().load().config);
     assert_eq!(config.access, Access::WorkspaceWrite);
-    assert_eq!((config.preset, config.ask, config.subagents.max_depth), (None, AskMode::Rules, 1));
-    assert_eq!((config.tools.profile, config.tools.also_allow), (Vec::<String>::new(), Vec::<String>::new()));
-    assert_eq!((config.tools.disabled, config.tools.allow, config.tools.deny), (vec![], vec![], vec![]));
-    assert_eq!((config.rules.deny, config.rules.ask, config.rules.allow), (vec![], vec![], Vec::<String>::new()));
+    assert_eq!((config.ask, config.subagents.max_depth), (AskMode::Rules, 1));
+    let loaded = Fixture::new().load();
+    assert_eq!((loaded.provenance.value("preset").as_text(), lists(&loaded, "tools.allow")), (None, vec![]));
+    for key in ["tools.profile", "tools.also_allow", "tools.disabled", "tools.deny", "rules.deny", "rules.ask", "rules.allow"] {
+        assert_eq!(texts(&loaded, key), Vec::<String>::new(), "{key}");
+    }
     assert_eq!((config.network.allow, config.network.deny), (vec![], vec![]));
     assert_eq!((config.workspace.roots, config.workspace.deny_read), (vec![], vec![]));
     let loops = config.guards.loops.unwrap();
-    assert_eq!((config.guards.taint, loops.note, loops.block, loops.stop), (Taint::Ask, 3, 6, 10));
+    assert_eq!((config.guards.taint, loops.note, loops.block, loops.stop), (TaintPolicy::Ask, 3, 6, 10));
     assert_eq!((config.limits.output_bytes, config.limits.argument_bytes, config.limits.spill_bytes), (102_400, 16_777_216, 67_108_864));
     assert_eq!((config.approvals.timeout, config.history.summary_bytes), (Duration::from_mins(2), 4096));
 }
@@ -76,13 +79,20 @@ summary_bytes = 2048
         )
         .load();
     assert_eq!(loaded.problems, []);
+    assert_eq!(lists(&loaded, "tools.allow"), [["b", "c*"]]);
+    for (key, entry) in [
+        ("tools.disabled", "a"),
+        ("tools.deny", "d"),
+        ("tools.profile", "coding"),
+        ("tools.also_allow", "f"),
+        ("rules.deny", "exec(x)"),
+        ("rules.ask", "exec(y)"),
+        ("rules.allow", "exec(z)"),
+    ] {
+        assert_eq!(texts(&loaded, key), [entry], "{key}");
+    }
     let config = loaded.config;
-    assert_eq!(config.access, Access::FullAccess);
-    assert_eq!((config.tools.disabled, config.tools.deny), (vec!["a".to_owned()], vec!["d".to_owned()]));
-    assert_eq!(config.tools.allow, [["b", "c*"]]);
-    assert_eq!((config.tools.profile, config.tools.also_allow), (vec!["coding".to_owned()], vec!["f".to_owned()]));
-    assert_eq!((config.rules.deny, config.rules.ask), (vec!["exec(x)".to_owned()], vec!["exec(y)".to_owned()]));
-    assert_eq!((config.rules.allow, config.ask, config.subagents.max_depth), (vec!["exec(z)".to_owned()], AskMode::Always, 3));
+    assert_eq!((config.access, config.ask, config.subagents.max_depth), (Access::FullAccess, AskMode::Always, 3));
     assert_eq!((config.network.allow, config.network.deny), (vec!["10.0.0.1".to_owned()], vec!["e.example".to_owned()]));
     let roots: Vec<_> = config.workspace.roots.into_iter().map(|root| (root.path, root.access)).collect();
     assert_eq!(
@@ -91,11 +101,11 @@ summary_bytes = 2048
     );
     assert_eq!(config.workspace.deny_read, ["**/*.key"]);
     let loops = config.guards.loops.unwrap();
-    assert_eq!((config.guards.taint, loops.note, loops.block, loops.stop), (Taint::Deny, 1, 2, 4));
+    assert_eq!((config.guards.taint, loops.note, loops.block, loops.stop), (TaintPolicy::Deny, 1, 2, 4));
     assert_eq!((config.limits.output_bytes, config.limits.argument_bytes, config.limits.spill_bytes), (1000, 4096, 3000));
     assert_eq!((config.approvals.timeout, config.history.summary_bytes), (Duration::from_secs(5), 2048));
     let off = Fixture::new().user("guards.loop = false\nguards.taint = \"off\"").load().config.guards;
-    assert_eq!((off.taint, off.loops), (Taint::Off, None));
+    assert_eq!((off.taint, off.loops), (TaintPolicy::Off, None));
 }
 
 /// What a layer may write for a key: something strict and something loose, as TOML and as a variable.
@@ -132,7 +142,7 @@ const SAMPLES: &[Sample] = &[
 
 #[test]
 fn the_table_of_samples_is_complete() {
-    let strictest = KEYS.iter().filter(|key| key.status == Status::Now && key.merge == Merge::Strictest && key.is_fixed());
+    let strictest = KEYS.iter().filter(|key| key.merge == MergeRule::Strictest && key.is_fixed());
     let strictest: Vec<_> = strictest.map(|key| key.path).collect();
     let mut sampled: Vec<_> = SAMPLES.iter().map(|sample| sample.key).collect();
     sampled.sort_by_key(|key| strictest.iter().position(|known| known == key));
@@ -146,12 +156,12 @@ fn a_project_file_can_tighten_but_not_widen() {
         let line = |value: &str| format!("{key} = {value}\n");
 
         let tightened = Fixture::new().user(line(loose.0)).project(line(strict.0)).load();
-        assert_eq!(resolved(&tightened, key), (strict_value.clone(), Layer::Project), "{key} tightened");
+        assert_eq!(resolved(&tightened, key), (strict_value.clone(), ConfigLayer::Project), "{key} tightened");
         assert_eq!(tightened.problems, [], "{key} tightened");
 
         let fixture = Fixture::new().user(line(strict.0)).project(line(loose.0));
         let widened = fixture.load();
-        assert_eq!(resolved(&widened, key), (strict_value.clone(), Layer::User), "{key} widened");
+        assert_eq!(resolved(&widened, key), (strict_value.clone(), ConfigLayer::User), "{key} widened");
         let column = key.len() + 4;
         let variable = format!("HAFT_{}", key.replace('.', "_").to_uppercase());
         assert_eq!(
@@ -164,25 +174,25 @@ fn a_project_file_can_tighten_but_not_widen() {
         );
 
         let same = Fixture::new().user(line(loose.0)).project(line(loose.0)).load();
-        assert_eq!((resolved(&same, key), same.problems), ((loose_value.clone(), Layer::User), vec![]), "{key} repeated");
+        assert_eq!((resolved(&same, key), same.problems), ((loose_value.clone(), ConfigLayer::User), vec![]), "{key} repeated");
 
         let over_built_in = Fixture::new().project(line(loose.0)).load();
-        assert_eq!(resolved(&over_built_in, key), (json!(default_of(key)), Layer::BuiltIn), "{key} over the default");
+        assert_eq!(resolved(&over_built_in, key), (json!(default_of(key)), ConfigLayer::BuiltIn), "{key} over the default");
         let widens = loose_value != json!(default_of(key));
         assert_eq!(over_built_in.warnings().count(), usize::from(widens), "{key} over the default");
     }
 }
 
 #[test]
-fn the_persons_own_layers_set_what_they_want() {
+fn user_layers_replace_each_other() {
     for Sample { key, strict, loose } in SAMPLES {
         let variable = format!("HAFT_{}", key.replace('.', "_").to_uppercase());
         for (first, second) in [(strict, loose), (loose, strict)] {
             let file = Fixture::new().user(format!("{key} = {}", first.0)).project(format!("{key} = {}", strict.0));
             let by_variable = file.variable(&variable, second.1);
-            assert_eq!(resolved(&by_variable.load(), key), (json_of(second.0), Layer::Environment), "{key}");
+            assert_eq!(resolved(&by_variable.load(), key), (json_of(second.0), ConfigLayer::Environment), "{key}");
             let by_flag = by_variable.flag(key, first.1).load();
-            assert_eq!(resolved(&by_flag, key), (json_of(first.0), Layer::Flag), "{key}");
+            assert_eq!(resolved(&by_flag, key), (json_of(first.0), ConfigLayer::Flag), "{key}");
         }
     }
 }
@@ -208,14 +218,21 @@ fn entries_that_take_away_add_up_over_all_layers() {
             .flag(key, "[\"e\"]")
             .load();
         assert_eq!(loaded.problems, [], "{key}");
-        let entries: Vec<_> = loaded.provenance.entries(key).iter().map(|entry| (entry.value.as_str(), entry.source.layer)).collect();
+        let entries: Vec<_> =
+            loaded.provenance.value(key).entries().iter().map(|entry| (entry.value.as_str(), entry.source.layer)).collect();
         assert_eq!(
             entries,
-            [("a", Layer::User), ("b", Layer::User), ("c", Layer::Project), ("d", Layer::Environment), ("e", Layer::Flag)],
+            [
+                ("a", ConfigLayer::User),
+                ("b", ConfigLayer::User),
+                ("c", ConfigLayer::Project),
+                ("d", ConfigLayer::Environment),
+                ("e", ConfigLayer::Flag)
+            ],
             "{key}"
         );
         let none = Fixture::new().user(format!("{key} = ['a']")).project(format!("{key} = []")).variable(&variable, "[]").load();
-        assert_eq!(resolved(&none, key), (json!(["a"]), Layer::User), "{key}: nothing takes an entry back");
+        assert_eq!(resolved(&none, key), (json!(["a"]), ConfigLayer::User), "{key}: nothing takes an entry back");
     }
 }
 
@@ -251,7 +268,7 @@ fn a_projects_allow_list_must_match_as_well() {
 }
 
 #[test]
-fn what_could_only_widen_is_not_a_projects_to_set() {
+fn keys_that_only_widen_cannot_be_set_by_a_project() {
     let cases = [
         ("network.allow", "[\"127.0.0.1\"]", json!([])),
         ("tools.also_allow", "[\"cron\"]", json!([])),
@@ -266,16 +283,16 @@ fn what_could_only_widen_is_not_a_projects_to_set() {
     for (key, value, expected) in cases {
         let fixture = Fixture::new().project(format!("{key} = {value}"));
         let loaded = fixture.load();
-        assert_eq!(resolved(&loaded, key), (expected, Layer::BuiltIn), "{key} = {value}");
+        assert_eq!(resolved(&loaded, key), (expected, ConfigLayer::BuiltIn), "{key} = {value}");
         let [problem] = &fixture.problems(&loaded)[..] else { panic!("{:?}", loaded.problems) };
         assert!(problem.contains(&format!("a project file cannot widen: '{key} = {value}' is ignored")), "{problem}");
         let own = Fixture::new().user(format!("{key} = {value}")).load();
-        assert_eq!((resolved(&own, key).1, own.problems), (Layer::User, vec![]), "{key} = {value}");
+        assert_eq!((resolved(&own, key).1, own.problems), (ConfigLayer::User, vec![]), "{key} = {value}");
     }
 }
 
 #[test]
-fn what_the_person_allows_in_several_layers_adds_up() {
+fn allowances_of_user_layers_add_up() {
     for (key, variable) in [
         ("rules.allow", "HAFT_RULES_ALLOW"),
         ("tools.also_allow", "HAFT_TOOLS_ALSO_ALLOW"),
@@ -284,27 +301,27 @@ fn what_the_person_allows_in_several_layers_adds_up() {
     ] {
         let fixture = Fixture::new().user(format!("{key} = ['a', 'b']")).project(format!("{key} = ['c']")).variable(variable, "d,a");
         let loaded = fixture.load();
-        assert_eq!(resolved(&loaded, key), (json!(["a", "b", "d"]), Layer::Environment), "{key}");
+        assert_eq!(resolved(&loaded, key), (json!(["a", "b", "d"]), ConfigLayer::Environment), "{key}");
         assert!(loaded.problems.iter().all(haft_config::Problem::is_widening) && loaded.problems.len() == 1, "{:?}", loaded.problems);
-        let layers: Vec<Layer> = loaded.provenance.entries(key).iter().map(|entry| entry.source.layer).collect();
-        assert_eq!(layers, [Layer::User, Layer::User, Layer::Environment], "{key}");
+        let layers: Vec<ConfigLayer> = loaded.provenance.value(key).entries().iter().map(|entry| entry.source.layer).collect();
+        assert_eq!(layers, [ConfigLayer::User, ConfigLayer::User, ConfigLayer::Environment], "{key}");
     }
 }
 
 #[test]
-fn a_later_layer_of_the_person_wins_and_a_project_has_no_say_in_what_is_kept() {
+fn later_user_layer_wins_and_a_project_cannot_set_user_keys() {
     let key = "history.summary_bytes";
     let fixture = Fixture::new().user(format!("{key} = 2000"));
-    assert_eq!(resolved(&fixture.load(), key), (json!(2000), Layer::User));
+    assert_eq!(resolved(&fixture.load(), key), (json!(2000), ConfigLayer::User));
     for size in [1024, 3000] {
         let loaded = Fixture::new().user(format!("{key} = 2000")).project(format!("{key} = {size}")).load();
-        assert_eq!(resolved(&loaded, key), (json!(2000), Layer::User), "a project neither hides what was done nor fills the disk");
+        assert_eq!(resolved(&loaded, key), (json!(2000), ConfigLayer::User), "a project neither hides what was done nor fills the disk");
         assert!(loaded.problems.iter().any(haft_config::Problem::is_widening), "{size}");
     }
     let fixture = fixture.project(format!("{key} = 3000")).variable("HAFT_HISTORY_SUMMARY_BYTES", "4000");
-    assert_eq!(resolved(&fixture.load(), key), (json!(4000), Layer::Environment));
+    assert_eq!(resolved(&fixture.load(), key), (json!(4000), ConfigLayer::Environment));
     let fixture = fixture.flag(key, "5000").flag(key, "6000");
-    assert_eq!(resolved(&fixture.load(), key), (json!(6000), Layer::Flag));
+    assert_eq!(resolved(&fixture.load(), key), (json!(6000), ConfigLayer::Flag));
 }
 
 #[test]
@@ -337,7 +354,7 @@ fn json_of(toml: &str) -> Json {
     toml::from_str::<Json>(&format!("x = {toml}")).unwrap()["x"].clone()
 }
 
-fn default_of(key: &str) -> &'static haft_config::Value {
+fn default_of(key: &str) -> &'static haft_config::ConfigValue {
     &KEYS.iter().find(|known| known.path == key).unwrap().default
 }
 

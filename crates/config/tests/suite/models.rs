@@ -1,6 +1,6 @@
 //! Models, their prices, and what they may cost.
 
-use haft_config::{Budget, BudgetThen, Config, Value};
+use haft_config::{BudgetSettings, BudgetThen, Config, ConfigValue};
 
 use super::fixture::Fixture;
 
@@ -42,35 +42,36 @@ fn everything_about_models_is_read() {
     let loaded = Fixture::new().user(WHOLE).load();
     assert_eq!(loaded.problems, []);
     let at = |path: &[&str]| loaded.provenance.get_at(path).unwrap().value.clone();
-    let texts = |path: &[&str]| -> Vec<String> { loaded.provenance.entries_at(path).iter().map(|entry| entry.value.clone()).collect() };
+    let texts =
+        |path: &[&str]| -> Vec<String> { loaded.provenance.value_at(path).entries().iter().map(|entry| entry.value.clone()).collect() };
     assert_eq!(texts(&["providers", "work", "models"]), ["qwen3", "small"]);
     assert_eq!(texts(&["models", "work/qwen3", "dropped_keywords"]), ["pattern"]);
     for (path, value) in [
-        (["providers", "work", "api_key_command"], Value::Text("pass show work".into())),
-        (["providers", "work", "idle_seconds"], Value::Count(30)),
-        (["providers", "work", "total_seconds"], Value::Count(900)),
-        (["providers", "work", "retries"], Value::Count(0)),
-        (["models", "work/qwen3", "context_window"], Value::Count(32_000)),
-        (["models", "work/qwen3", "max_output"], Value::Count(4_000)),
-        (["models", "work/qwen3", "max_tools"], Value::Count(0)),
-        (["models", "work/qwen3", "legacy_schema"], Value::Flag(true)),
-        (["models", "work/qwen3", "version"], Value::Text("2023-06-01".into())),
-        (["prices", "work/*", "input"], Value::Money(250_000)),
-        (["prices", "work/*", "output"], Value::Money(2_000_000)),
-        (["prices", "work/*", "cached"], Value::Money(25_000)),
-        (["prices", "work/*", "cache_writes"], Value::Money(312_500)),
+        (["providers", "work", "api_key_command"], ConfigValue::Text("pass show work".into())),
+        (["providers", "work", "idle_seconds"], ConfigValue::Count(30)),
+        (["providers", "work", "total_seconds"], ConfigValue::Count(900)),
+        (["providers", "work", "retries"], ConfigValue::Count(0)),
+        (["models", "work/qwen3", "context_window"], ConfigValue::Count(32_000)),
+        (["models", "work/qwen3", "max_output"], ConfigValue::Count(4_000)),
+        (["models", "work/qwen3", "max_tools"], ConfigValue::Count(0)),
+        (["models", "work/qwen3", "legacy_schema"], ConfigValue::Flag(true)),
+        (["models", "work/qwen3", "version"], ConfigValue::Text("2023-06-01".into())),
+        (["prices", "work/*", "input"], ConfigValue::Money(250_000)),
+        (["prices", "work/*", "output"], ConfigValue::Money(2_000_000)),
+        (["prices", "work/*", "cached"], ConfigValue::Money(25_000)),
+        (["prices", "work/*", "cache_writes"], ConfigValue::Money(312_500)),
     ] {
         assert_eq!(at(&path), value, "{path:?}");
     }
-    let Budget { turn, session, day, tokens, then, .. } = loaded.config.budget;
+    let BudgetSettings { turn, session, day, tokens, then, .. } = loaded.config.budget;
     assert_eq!((turn, session, day, tokens, then), (Some(500_000), Some(5_000_000), Some(20_250_000), Some(2_000_000), BudgetThen::Stop));
     assert_eq!(loaded.config.context.compact_percent, 60);
 }
 
 #[test]
-fn without_a_file_nothing_is_limited_and_a_person_would_be_asked() {
+fn budget_without_a_file_is_unlimited_and_asks() {
     let Config { budget, context, .. } = Config::default();
-    let Budget { turn, session, day, tokens, then, .. } = budget;
+    let BudgetSettings { turn, session, day, tokens, then, .. } = budget;
     assert_eq!((turn, session, day, tokens, then, context.compact_percent), (None, None, None, None, BudgetThen::Ask, 80));
 }
 
@@ -102,7 +103,7 @@ fn a_project_decides_nothing_about_models_and_money() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_what_to_write() {
+fn faults_of_models_are_reported_with_advice() {
     const RANGE: &str = "a number from 0 to 1000000, with at most 6 decimals";
     let out_of_range =
         |amount: &str| format!("error user 1:15 budget.turn 'budget.turn' is '{amount}', which is out of range | use {RANGE}");
@@ -129,12 +130,12 @@ fn what_is_wrong_is_told_with_what_to_write() {
         ),
         (
             "[prices.'a/b']\ncached = 1\noutput = 1",
-            "error user 3:10 prices.\"a/b\" 'prices.\"a/b\"' has no input: what it costs cannot be told | set both input and output".into(),
+            "error user 3:10 prices.\"a/b\" 'prices.\"a/b\"' has no input, so its cost is unknown | set both input and output".into(),
         ),
         (
             "[models.'a/b']\ncontext_window = 4000\nmax_output = 4000",
             "error user 3:14 models.\"a/b\".max_output 'models.\"a/b\".max_output' (4000) must be less than context_window (4000, \
-             home/.config/haft/config.toml:2:18) | an answer and what it answers share the window: lower the one, or raise the other"
+             home/.config/haft/config.toml:2:18) | the answer shares the context window with the request: lower max_output, or raise context_window"
                 .into(),
         ),
         (
@@ -151,7 +152,7 @@ fn what_is_wrong_is_told_with_what_to_write() {
                 .into(),
         ),
     ] {
-        assert_eq!(Fixture::new().told(text), [expected], "{text}");
+        assert_eq!(Fixture::new().problems_of(text), [expected], "{text}");
     }
 }
 

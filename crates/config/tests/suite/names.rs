@@ -19,10 +19,10 @@ fn names_are_listed_in_the_order_of_appearance() {
 }
 
 #[test]
-fn names_with_any_sign_are_fine_and_unfit_ones_are_told() {
-    let help = "use 1 to 128 letters on one line";
+fn names_with_any_character_are_accepted_and_invalid_ones_reported() {
+    let help = "use 1 to 128 characters on one line";
     let (longest, too_long, shown) = ("ü".repeat(128), "ü".repeat(129), "ü".repeat(60));
-    let signs = "use letters, digits, and '_', '-', '.', '/', ':' or '@'";
+    let signs = "use ASCII letters, digits, and '_', '-', '.', '/', ':' or '@'";
     let cases = [
         ("[channels.'openai/gpt-4.1 (new)']".to_owned(), vec![]),
         (format!("[channels.'{longest}']"), vec![]),
@@ -39,7 +39,7 @@ fn names_with_any_sign_are_fine_and_unfit_ones_are_told() {
     ];
     for (text, expected) in cases {
         let expected: Vec<_> = expected.into_iter().map(|problem| format!("error user {problem}")).collect();
-        assert_eq!(Fixture::new().told(&text), expected, "{text}");
+        assert_eq!(Fixture::new().problems_of(&text), expected, "{text}");
     }
 }
 
@@ -63,7 +63,7 @@ fn tables_full_of_names_take_time_as_they_are_long() {
         let elapsed = started.elapsed();
         assert_eq!(loaded.problems, []);
         assert!(loaded.provenance.settings().len() > names);
-        assert_eq!(loaded.provenance.entries_at(&["channels", "c4", "senders", "s7", "deny"]).len(), 1);
+        assert_eq!(loaded.provenance.value_at(&["channels", "c4", "senders", "s7", "deny"]).entries().len(), 1);
         elapsed
     };
     // The quickest of three, so that a busy machine does not count; a square would take 64 times as long.
@@ -74,28 +74,28 @@ fn tables_full_of_names_take_time_as_they_are_long() {
 
 #[test]
 fn names_that_differ_in_spelling_only_are_an_error() {
-    let told = |table: &str, first: &str, second: &str, line: u32, column: usize| {
+    let message = |table: &str, first: &str, second: &str, line: u32, column: usize| {
         format!(
             "error user {line}:{column} {table} '{table}' has the names '{first}' and '{second}', which are the same | put both tables under one name"
         )
     };
     let cases = [
-        ("[channels.Telegram]\n[channels.telegram]\n", vec![told("channels", "Telegram", "telegram", 2, 11)]),
-        ("[channels.a.senders.42]\n[channels.a.senders.'id:42']\n", vec![told("channels.a.senders", "42", "id:42", 2, 21)]),
-        ("[tools.by_provider.openai]\n[tools.by_provider.OpenAI]\n", vec![told("tools.by_provider", "openai", "OpenAI", 2, 20)]),
-        ("[groups]\nmy-own = []\nmy_own = []\n", vec![told("groups", "my-own", "my_own", 3, 1)]),
-        ("[channels.a.senders.'ID:42']\n[channels.a.senders.42]\n", vec![told("channels.a.senders", "ID:42", "42", 2, 21)]),
+        ("[channels.Telegram]\n[channels.telegram]\n", vec![message("channels", "Telegram", "telegram", 2, 11)]),
+        ("[channels.a.senders.42]\n[channels.a.senders.'id:42']\n", vec![message("channels.a.senders", "42", "id:42", 2, 21)]),
+        ("[tools.by_provider.openai]\n[tools.by_provider.OpenAI]\n", vec![message("tools.by_provider", "openai", "OpenAI", 2, 20)]),
+        ("[groups]\nmy-own = []\nmy_own = []\n", vec![message("groups", "my-own", "my_own", 3, 1)]),
+        ("[channels.a.senders.'ID:42']\n[channels.a.senders.42]\n", vec![message("channels.a.senders", "ID:42", "42", 2, 21)]),
         (
             "[channels.a.senders.'name:Ann']\n[channels.a.senders.'Name: ann']\n",
-            vec![told("channels.a.senders", "name:Ann", "Name: ann", 2, 21)],
+            vec![message("channels.a.senders", "name:Ann", "Name: ann", 2, 21)],
         ),
         ("[channels.a.senders.U1]\n[channels.a.senders.u1]\n", vec![]),
         ("[tools.by_provider.'a/gpt-4']\n[tools.by_provider.'a/gpt_4']\n", vec![]),
-        ("[agents.A]\n[agents.' a ']\n[channels.b]\n[channels.c]\n", vec![told("agents", "A", " a ", 2, 9)]),
+        ("[agents.A]\n[agents.' a ']\n[channels.b]\n[channels.c]\n", vec![message("agents", "A", " a ", 2, 9)]),
         ("[agents.a-b]\n[agents.a_b]\n[agents.'a.b']\n", vec![]),
     ];
     for (text, expected) in cases {
-        assert_eq!(Fixture::new().told(text), expected, "{text}");
+        assert_eq!(Fixture::new().problems_of(text), expected, "{text}");
     }
 }
 
@@ -107,13 +107,14 @@ fn an_agent_has_one_spelling_in_all_layers() {
         .load();
     let settings = &loaded.provenance;
     assert_eq!(settings.names_beneath(&["agents"]), ["main", "coder"]);
-    let denied: Vec<&str> = settings.entries_at(&["agents", "main", "tools", "deny"]).iter().map(|entry| entry.value.as_str()).collect();
+    let denied: Vec<&str> =
+        settings.value_at(&["agents", "main", "tools", "deny"]).entries().iter().map(|entry| entry.value.as_str()).collect();
     assert_eq!((denied, settings.was_set(&["agents", "main", "access"])), (vec!["a", "b"], true));
 }
 
 #[test]
 fn an_agent_that_could_never_be_named_is_an_error() {
-    let help = "an agent's name has 1 to 64 letters, digits, '_', '-' or '.'";
+    let help = "an agent's name has 1 to 64 alphanumeric characters, '_', '-' or '.'";
     let (longest, too_long) = ("ü".repeat(64), "ü".repeat(65));
     for (name, fit) in [
         ("a_B-1.ü", true),
@@ -126,8 +127,8 @@ fn an_agent_that_could_never_be_named_is_an_error() {
         ("*", false),
     ] {
         let shown = if name == too_long { format!("{}…", "ü".repeat(60)) } else { name.to_owned() };
-        let told = format!("error user 1:9 agents 'agents' has the name '{shown}': no agent can be called so | {help}");
-        assert_eq!(Fixture::new().told(&format!("[agents.'{name}']")), if fit { vec![] } else { vec![told] }, "{name}");
+        let message = format!("error user 1:9 agents 'agents' has the name '{shown}': no agent can be called so | {help}");
+        assert_eq!(Fixture::new().problems_of(&format!("[agents.'{name}']")), if fit { vec![] } else { vec![message] }, "{name}");
         assert_eq!(haft_config::agent_name(name), if fit { Ok(name.trim().to_lowercase()) } else { Err(help.to_owned()) }, "{name}");
     }
 }

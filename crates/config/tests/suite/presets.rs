@@ -1,9 +1,9 @@
 //! Presets.
 
-use haft_config::{Config, ExecSecurity, presets};
-use haft_contract::{Access, AskMode};
+use haft_config::presets;
+use haft_contract::{Access, AskMode, ExecSecurity};
 
-use super::fixture::{Fixture, strict_check};
+use super::fixture::{Fixture, all_values, strict_check};
 
 #[test]
 fn every_preset_loads_without_a_problem() {
@@ -20,10 +20,9 @@ fn every_preset_loads_without_a_problem() {
         let as_file = Fixture::new().user(text).load_with(Some(&strict_check));
         assert_eq!(as_file.problems, [], "{name}");
         let named = Fixture::new().user(format!("preset = '{name}'")).load_with(Some(&strict_check));
-        assert_eq!((&named.problems, named.config.preset), (&vec![], Some(name)), "{name}");
-        let mut config: Config = named.config;
-        config.preset = None;
-        assert_eq!(config, as_file.config, "{name}");
+        assert_eq!((&named.problems, named.provenance.value("preset").as_text()), (&vec![], Some(name)), "{name}");
+        assert_eq!(all_values(&named), all_values(&as_file), "{name}");
+        let config = named.config;
         found.push((name, config.access, config.ask, config.exec.security));
     }
     assert_eq!(found, expected);
@@ -79,7 +78,7 @@ fn a_projects_preset_only_tightens() {
     let fixture = Fixture::new().user("ask = 'rules'").project("preset = 'readonly'");
     assert_eq!(resolved(&fixture), [format!("\"read-only\" {project}"), "\"rules\" home/.config/haft/config.toml:1:7".into()]);
     let loaded = fixture.load();
-    assert_eq!(loaded.config.preset, None, "which preset holds is the person's word");
+    assert_eq!(loaded.provenance.value("preset").as_text(), None, "only the user names the preset");
     assert_eq!(
         fixture.problems(&loaded),
         ["warning project 1:10 ask a project file cannot widen: 'ask = \"never\"' is ignored, \"rules\" stays \
@@ -88,7 +87,7 @@ fn a_projects_preset_only_tightens() {
     let full = Fixture::new().user("preset = 'ask'").project("preset = 'full'");
     let user = "preset \"ask\" (home/.config/haft/config.toml:1:10)";
     assert_eq!(resolved(&full), [format!("\"workspace-write\" {user}"), format!("\"changes\" {user}")]);
-    assert_eq!((full.load().warnings().count(), full.load().config.preset), (3, Some("ask")));
+    assert_eq!((full.load().warnings().count(), full.load().provenance.value("preset").to_string()), (3, "\"ask\"".into()));
     let own_key = Fixture::new().user("access = 'full-access'").project("preset = 'readonly'\naccess = 'workspace-write'\nask = 'always'");
     assert_eq!(resolved(&own_key)[0], "\"workspace-write\" work/.haft/config.toml:2:10", "weaker than the file's own key");
     assert_eq!(own_key.load().problems, []);
@@ -98,7 +97,7 @@ fn a_projects_preset_only_tightens() {
 fn an_unknown_preset_names_the_nearest() {
     let there_are = "There are: ask, auto, readonly, full";
     assert_eq!(
-        Fixture::new().told("preset = 'read-only'"),
+        Fixture::new().problems_of("preset = 'read-only'"),
         [format!("error user 1:10 preset 'preset' has the unknown value 'read-only' | did you mean \"readonly\"? {there_are}")]
     );
     let flag = Fixture::new().named_flag("--preset", "preset", "aut");

@@ -1,6 +1,6 @@
-//! What a person sees of problems and of the whole configuration.
+//! How problems are displayed and the whole configuration.
 
-use haft_config::{Look, report_json};
+use haft_config::{ReportStyle, report_json};
 use serde_json::json;
 
 use super::fixture::Fixture;
@@ -16,7 +16,7 @@ fn faulty() -> Fixture {
 #[test]
 fn problems_read_like_a_compilers() {
     let fixture = faulty();
-    let report = fixture.load().report(Look::Plain, 100);
+    let report = fixture.load().report(ReportStyle::Plain, 100);
     insta::assert_snapshot!(fixture.relative(&report));
 }
 
@@ -24,19 +24,19 @@ fn problems_read_like_a_compilers() {
 fn syntax_errors_and_unreadable_files_read_the_same() {
     let fixture = Fixture::new().user("[tools\ndeny = [\"exec\"\n").project("access = \"read-only\"\naccess = \"full-access\"\n");
     let fixture = fixture.config_file("/nowhere/at/all.toml".into());
-    let mut report = fixture.load().report(Look::Plain, 100);
+    let mut report = fixture.load().report(ReportStyle::Plain, 100);
     let own = Fixture::new().user("[tools\ndeny = [\"exec\"\n");
     report.push('\n');
-    report.push_str(&own.relative(&own.load().report(Look::Plain, 100)));
+    report.push_str(&own.relative(&own.load().report(ReportStyle::Plain, 100)));
     insta::assert_snapshot!(fixture.relative(&report));
 }
 
 #[test]
 fn colours_are_there_only_when_asked_for() {
     let loaded = faulty().load();
-    assert!(!loaded.report(Look::Plain, 100).contains('\u{1b}'));
-    assert!(loaded.report(Look::Styled, 100).contains("\u{1b}[1m\u{1b}[91merror"));
-    assert_eq!(Fixture::new().load().report(Look::Styled, 100), "");
+    assert!(!loaded.report(ReportStyle::Plain, 100).contains('\u{1b}'));
+    assert!(loaded.report(ReportStyle::Styled, 100).contains("\u{1b}[1m\u{1b}[91merror"));
+    assert_eq!(Fixture::new().load().report(ReportStyle::Styled, 100), "");
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn a_report_and_its_problem_name_the_same_place() {
     ] {
         let fixture = Fixture::new().user(text);
         let loaded = fixture.load();
-        let report = loaded.report(Look::Plain, 100);
+        let report = loaded.report(ReportStyle::Plain, 100);
         for problem in &loaded.problems {
             let place = format!("--> {}\n", problem.source);
             assert!(report.contains(&place), "{text:?}: {place} in\n{report}");
@@ -63,7 +63,7 @@ fn a_report_and_its_problem_name_the_same_place() {
 #[test]
 fn a_line_too_long_to_read_is_left_out() {
     let fixture = Fixture::new().user(format!("access = '{}' ", "x".repeat(2000)));
-    let report = fixture.relative(&fixture.load().report(Look::Plain, 100));
+    let report = fixture.relative(&fixture.load().report(ReportStyle::Plain, 100));
     let shown = "x".repeat(60);
     assert_eq!(
         report,
@@ -86,7 +86,7 @@ fn problems_as_json() {
                 "layer": "user", "file": file, "line": 2, "column": 1
             },
             {
-                "severity": "error", "message": "unknown variable 'HAFT_ACESS': running without what it may limit would give false safety",
+                "severity": "error", "message": "unknown variable 'HAFT_ACESS': running without this limit would be unsafe",
                 "help": "did you mean HAFT_ACCESS? Correct it, or remove it",
                 "layer": "environment", "name": "HAFT_ACESS"
             }

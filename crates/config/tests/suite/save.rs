@@ -5,7 +5,7 @@ use std::path::Path;
 
 use haft_config::{SaveError, Saved, save_rules};
 
-use super::fixture::Fixture;
+use super::fixture::{Fixture, texts};
 
 fn save_rule(file: &std::path::Path, rule: &str) -> Result<Saved, SaveError> {
     save_rules(file, &[rule])
@@ -18,7 +18,7 @@ fn saved(text: &str) -> String {
     assert_eq!(save_rule(&fixture.user_file(), RULE).unwrap(), Saved::Added, "{text}");
     let loaded = fixture.load();
     assert_eq!(loaded.problems, [], "{text}");
-    assert!(loaded.config.rules.allow.contains(&RULE.to_owned()), "{text}");
+    assert!(texts(&loaded, "rules.allow").contains(&RULE.to_owned()), "{text}");
     std::fs::read_to_string(fixture.user_file()).unwrap()
 }
 
@@ -67,7 +67,7 @@ fn any_text_that_is_a_rule_comes_back_as_it_was() {
     for rule in ["exec(git commit -m \"a 'b'\" *)", "write_file(C:\\x\\**)", "web_fetch(domain:*.ü.example)", "exec(\\\"'''\"\"\")"] {
         let fixture = Fixture::new();
         assert_eq!(save_rule(&fixture.user_file(), rule).unwrap(), Saved::Added);
-        assert_eq!(fixture.load().config.rules.allow, [rule]);
+        assert_eq!(texts(&fixture.load(), "rules.allow"), [rule]);
         let before = std::fs::metadata(fixture.user_file()).unwrap().ino();
         assert_eq!(save_rule(&fixture.user_file(), rule).unwrap(), Saved::AlreadyThere);
         assert_eq!(std::fs::metadata(fixture.user_file()).unwrap().ino(), before, "nothing was written");
@@ -118,9 +118,9 @@ fn a_draft_that_a_crash_left_is_no_obstacle() {
 }
 
 #[test]
-fn what_cannot_hold_a_rule_is_refused_and_left_alone() {
+fn files_that_cannot_have_rules_are_refused_and_unchanged() {
     let check = "`haft config check` shows the place: correct it and try again";
-    let own = "put the file right, or make the change by hand";
+    let own = "fix the file, or make the change by hand";
     let full: Vec<String> = (0..1000).map(|number| format!("'exec({number})'")).collect();
     let full = format!("rules.allow = [{}]", full.join(", "));
     let cases: Vec<(Vec<u8>, String)> = vec![
@@ -137,9 +137,9 @@ fn what_cannot_hold_a_rule_is_refused_and_left_alone() {
     ];
     for (bytes, expected) in cases {
         let fixture = Fixture::new().user(&bytes);
-        let told = save_rule(&fixture.user_file(), RULE).unwrap_err().to_string();
-        let told = told.replace(&format!("'{}'", fixture.user_file().display()), "FILE");
-        assert_eq!(told, format!("nothing was saved, because {expected}"));
+        let message = save_rule(&fixture.user_file(), RULE).unwrap_err().to_string();
+        let message = message.replace(&format!("'{}'", fixture.user_file().display()), "FILE");
+        assert_eq!(message, format!("nothing was saved, because {expected}"));
         assert_eq!(std::fs::read(fixture.user_file()).unwrap(), bytes, "{expected}");
     }
 }
@@ -148,18 +148,18 @@ fn what_cannot_hold_a_rule_is_refused_and_left_alone() {
 fn files_that_are_not_for_changing_are_refused() {
     let fixture = Fixture::new().user("# mine\n");
     std::fs::set_permissions(fixture.user_file(), std::fs::Permissions::from_mode(0o444)).unwrap();
-    let told = |fixture: &Fixture| save_rule(&fixture.user_file(), RULE).unwrap_err().to_string();
-    assert!(told(&fixture).contains("cannot be used: it is read-only; put the file right"), "{}", told(&fixture));
+    let message = |fixture: &Fixture| save_rule(&fixture.user_file(), RULE).unwrap_err().to_string();
+    assert!(message(&fixture).contains("cannot be used: it is read-only; fix the file"), "{}", message(&fixture));
     let dangling = Fixture::new();
     symlink("/nowhere/at/all", dangling.user_file()).unwrap();
-    assert!(told(&dangling).contains("cannot be used: it is a symbolic link that leads nowhere"), "{}", told(&dangling));
+    assert!(message(&dangling).contains("cannot be used: it is a symbolic link that leads nowhere"), "{}", message(&dangling));
     let folder = Fixture::new();
     std::fs::create_dir(folder.user_file()).unwrap();
-    assert!(told(&folder).contains("cannot be used: it is a folder, not a file"), "{}", told(&folder));
+    assert!(message(&folder).contains("cannot be used: it is a folder, not a file"), "{}", message(&folder));
 }
 
 #[test]
-fn what_is_no_rule_is_not_saved() {
+fn invalid_rules_are_not_saved() {
     let fixture = Fixture::new();
     let long = "x".repeat(65_537);
     let cut = "x".repeat(60);
@@ -191,7 +191,7 @@ fn savers_at_once_lose_nothing() {
             });
         }
     });
-    let mut rules = fixture.load().config.rules.allow;
+    let mut rules = texts(&fixture.load(), "rules.allow");
     rules.sort();
     let mut expected: Vec<String> = (0..SAVERS).flat_map(|saver| (0..EACH).map(move |number| format!("exec({saver} {number})"))).collect();
     expected.push("exec(shared)".into());

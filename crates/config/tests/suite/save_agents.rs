@@ -137,7 +137,7 @@ fn a_prompt_of_several_lines_comes_back_as_it_was() {
             let fixture = Fixture::new().user(changed(before, &[set("prompt", prompt), set("access", "read-only")]));
             let loaded = fixture.load();
             let value = &loaded.provenance.get_at(&["agents", "coder", "prompt"]).unwrap().value;
-            assert_eq!(value, &haft_config::Value::Text(prompt.to_owned()), "{before:?}");
+            assert_eq!(value, &haft_config::ConfigValue::Text(prompt.to_owned()), "{before:?}");
         }
     }
 }
@@ -150,41 +150,44 @@ fn names_that_are_no_plain_words_are_quoted() {
 }
 
 #[test]
-fn what_is_something_else_is_refused() {
+fn keys_of_another_type_are_refused() {
     let check = "`haft config check` shows the place: correct it and try again";
     for (text, edit, expected) in [
         ("agents = 5\n", set("model", "a/b"), format!("'agents' in FILE is not a table; {check}")),
         ("agents.coder = 5\n", add("tools.deny", "x"), format!("'agents.coder' in FILE is not a table; {check}")),
         ("[agents.coder]\ntools = 'x'\n", add("tools.deny", "x"), format!("'agents.coder.tools' in FILE is not a table; {check}")),
-        ("[agents.coder.model]\n", set("model", "a/b"), format!("'agents.coder.model' in FILE is not of the kind it must be; {check}")),
+        ("[agents.coder.model]\n", set("model", "a/b"), format!("'agents.coder.model' in FILE is not a value; {check}")),
         (
             "[agents.coder.tools]\ndeny = [1]\n",
             add("tools.deny", "x"),
-            format!("'agents.coder.tools.deny' in FILE is not of the kind it must be; {check}"),
+            format!("'agents.coder.tools.deny' in FILE is not a list of texts; {check}"),
         ),
         ("[agents\n", unset("model"), format!("FILE is not valid TOML in line 1: unclosed table, expected `]`; {check}")),
     ] {
         let fixture = Fixture::new().user(text);
-        let told = OwnFile::read(&fixture.user_file()).unwrap().with_agent("coder", &[edit]).unwrap_err().to_string();
-        assert_eq!(told.replace(&format!("'{}'", fixture.user_file().display()), "FILE"), format!("nothing was saved, because {expected}"));
+        let message = OwnFile::read(&fixture.user_file()).unwrap().with_agent("coder", &[edit]).unwrap_err().to_string();
+        assert_eq!(
+            message.replace(&format!("'{}'", fixture.user_file().display()), "FILE"),
+            format!("nothing was saved, because {expected}")
+        );
     }
 }
 
 #[test]
-fn a_file_is_replaced_and_put_back() {
+fn file_is_replaced_and_restored() {
     for before in [None, Some("# mine\n")] {
         let fixture = before.into_iter().fold(Fixture::new(), Fixture::user);
         let file = fixture.user_file();
         let now = || std::fs::read_to_string(&file).ok();
         let replaced = OwnFile::read(&file).unwrap().replace("# new\n".into()).unwrap();
         assert_eq!(now().as_deref(), Some("# new\n"));
-        replaced.put_back().unwrap();
+        replaced.restore().unwrap();
         assert_eq!(now().as_deref(), before);
     }
 }
 
 #[test]
-fn what_somebody_else_changed_meanwhile_is_not_lost() {
+fn concurrent_changes_are_not_lost() {
     let fixture = Fixture::new().user("# mine\n");
     let file = fixture.user_file();
     let changed = format!("nothing was saved, because '{}' was changed meanwhile; look at it, and try again", file.display());
@@ -193,7 +196,7 @@ fn what_somebody_else_changed_meanwhile_is_not_lost() {
     assert_eq!(own.replace("# new\n".into()).unwrap_err().to_string(), changed);
     let replaced = OwnFile::read(&file).unwrap().replace("# new\n".into()).unwrap();
     std::fs::write(&file, "# theirs again\n").unwrap();
-    assert_eq!(replaced.put_back().unwrap_err().to_string(), changed);
+    assert_eq!(replaced.restore().unwrap_err().to_string(), changed);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "# theirs again\n");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o400)).unwrap();
     assert!(OwnFile::read(&file).unwrap_err().to_string().contains("it is read-only"));

@@ -1,11 +1,11 @@
 //! The schema for editors.
 
-use haft_config::{KEYS, Status, schema};
+use haft_config::{KEYS, schema};
 use serde_json::{Value as Json, json};
 
 use super::fixture::Fixture;
 
-/// The example of the design, as a person would write it.
+/// The example of the design, as a user writes it.
 const EXAMPLE: &str = include_str!("example.toml");
 
 #[test]
@@ -16,13 +16,12 @@ fn every_key_is_in_the_schema() {
             .replace("/items/properties/properties/", "/items/properties/")
             .replace("properties/*", "additionalProperties");
         let found = schema.pointer(&pointer).unwrap_or_else(|| panic!("{} at {pointer}", key.path));
-        assert!(found["description"].as_str().unwrap().starts_with(key.doc), "{}", key.path);
-        assert_eq!(found["description"].as_str().unwrap() == key.doc, key.status == Status::Now, "{}", key.path);
+        assert_eq!(found["description"], key.doc, "{}", key.path);
     }
 }
 
 #[test]
-fn it_is_a_schema_and_judges_as_the_loader_does() {
+fn schema_is_valid_and_agrees_with_the_loader() {
     let schema = schema();
     assert!(jsonschema::meta::is_valid(&schema));
     let validator = jsonschema::validator_for(&schema).unwrap();

@@ -2,9 +2,9 @@
 
 use std::os::unix::fs::symlink;
 
-use haft_config::Pending;
+use haft_config::PendingTrust;
 
-use super::fixture::Fixture;
+use super::fixture::{Fixture, texts};
 
 const PROJECT: &str = "access = 'full-access'
 [rules]
@@ -21,8 +21,9 @@ event = 'after_tool_call'
 command = 'log'
 ";
 
-fn pending(fixture: &Fixture, list: &[Pending]) -> Vec<String> {
-    let fields = |pending: &Pending| pending.fields.iter().map(|(name, value)| format!(" {name}={value}")).collect::<Vec<_>>().concat();
+fn pending(fixture: &Fixture, list: &[PendingTrust]) -> Vec<String> {
+    let fields =
+        |pending: &PendingTrust| pending.fields.iter().map(|(name, value)| format!(" {name}={value}")).collect::<Vec<_>>().concat();
     list.iter().map(|pending| fixture.relative(&format!("{} ({}){}", pending.what, pending.source, fields(pending)))).collect()
 }
 
@@ -59,7 +60,7 @@ fn trust_starts_hooks_and_widens_nothing() {
     let loaded = fixture.load();
     let commands: Vec<_> = loaded.provenance.hooks().iter().map(|hook| hook.command.as_str()).collect();
     assert_eq!((commands, &loaded.untrusted), (vec!["check \u{1b}[31m", "log"], &vec![]));
-    assert_eq!((loaded.config.access, loaded.config.rules.allow.len()), (haft_contract::Access::WorkspaceWrite, 0));
+    assert_eq!((loaded.config.access, texts(&loaded, "rules.allow").len()), (haft_contract::Access::WorkspaceWrite, 0));
     let widening: Vec<_> =
         loaded.problems.iter().filter(|problem| problem.is_widening()).filter_map(|problem| problem.key.as_deref()).collect();
     let providers = ["base_url", "api_key_env", "protocol"].map(|key| format!("providers.work.{key}"));
@@ -106,7 +107,7 @@ fn trust_is_asked_for_what_was_read() {
     for (trusted, hooks) in [(expected.as_str(), 2), ("another", 0)] {
         let judge = |print: &str| print == trusted;
         let environment = |_: &str| Some(fixture.path().into());
-        let mut request = haft_config::Request::new(&workspace, &environment);
+        let mut request = haft_config::LoadRequest::new(&workspace, &environment);
         request.trusted = Some(&judge);
         assert_eq!(haft_config::load(&request).provenance.hooks().len(), hooks, "{trusted}");
     }
@@ -133,13 +134,13 @@ fn files_that_a_hook_names_are_part_of_what_is_trusted() {
     assert!(shown[0].ends_with(" runs or reads=check.sh runs or reads=rules.txt"), "{shown:?}");
     let inside = |fixture: &Fixture, names: [&str; 2]| names.map(|name| fixture.workspace().canonicalize().unwrap().join(name));
     assert_eq!(fixture.load().hook_files, inside(&fixture, ["check.sh", "rules.txt"]), "trusted or not");
-    let person = Fixture::new().user(hook("sh ./check.sh && ./gone"));
-    std::fs::write(person.workspace().join("check.sh"), "").unwrap();
-    assert_eq!(person.load().hook_files, inside(&person, ["check.sh", "gone"]));
+    let user = Fixture::new().user(hook("sh ./check.sh && ./gone"));
+    std::fs::write(user.workspace().join("check.sh"), "").unwrap();
+    assert_eq!(user.load().hook_files, inside(&user, ["check.sh", "gone"]));
 }
 
 #[test]
-fn what_an_agent_could_change_behind_a_hook_is_told() {
+fn unprotected_files_of_a_hook_are_reported() {
     let fixture = Fixture::new().user("[[hooks]]\nevent = 'before_tool_call'\ncommand = 'run-parts checks; ./gone'\n");
     std::fs::create_dir(fixture.workspace().join("checks")).unwrap();
     assert_eq!(
@@ -154,19 +155,19 @@ fn what_an_agent_could_change_behind_a_hook_is_told() {
 }
 
 #[test]
-fn what_cannot_be_read_whole_cannot_be_trusted() {
+fn files_that_are_too_large_cannot_be_trusted() {
     let project = "[[hooks]]\nevent = 'before_tool_call'\ncommand = './huge'\n";
     let fixture = Fixture::new().project(project).trusted();
     std::fs::File::create(fixture.workspace().join("huge")).unwrap().set_len((16 << 20) + 1).unwrap();
     let loaded = fixture.load();
     let why = "its hook names 'WORK/huge', which cannot be read: it is larger than 16777216 bytes";
-    let told = loaded.untrustable.clone().unwrap().replace(&*fixture.workspace().canonicalize().unwrap().to_string_lossy(), "WORK");
-    assert_eq!((told.as_str(), &loaded.fingerprint, loaded.provenance.hooks().len()), (why, &None, 0));
+    let message = loaded.untrustable.clone().unwrap().replace(&*fixture.workspace().canonicalize().unwrap().to_string_lossy(), "WORK");
+    assert_eq!((message.as_str(), &loaded.fingerprint, loaded.provenance.hooks().len()), (why, &None, 0));
     assert!(fixture.problems(&loaded)[0].contains("the project's file cannot be trusted"), "{:?}", loaded.problems);
 }
 
 #[test]
-fn what_is_not_read_has_no_fingerprint() {
+fn missing_project_file_has_no_fingerprint() {
     let fixture = Fixture::new();
     symlink("/etc/hostname", fixture.project_file()).unwrap();
     assert_eq!((print(&fixture), fixture.load().errors().count()), (None, 1));

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStringExt;
 
 use haft_contract::Access;
 
-use super::fixture::{Fixture, strict_check};
+use super::fixture::{Fixture, lists, strict_check, texts};
 
 #[test]
 fn variables_are_read_like_the_file() {
@@ -19,9 +19,9 @@ fn variables_are_read_like_the_file() {
         .variable("HAFT_LIMITS_OUTPUT_BYTES", " 4_096 ")
         .load();
     assert_eq!(loaded.errors().count(), 0, "{:#?}", loaded.problems);
+    assert_eq!((texts(&loaded, "tools.deny"), lists(&loaded, "tools.allow")), (vec!["a".to_owned(), "b*".to_owned()], vec![vec![]]));
     let config = loaded.config;
     assert_eq!((config.access, config.guards.loops, config.limits.output_bytes), (Access::FullAccess, None, 4096));
-    assert_eq!((config.tools.deny, config.tools.allow), (vec!["a".to_owned(), "b*".to_owned()], vec![vec![]]));
     assert_eq!(config.network.allow, ["127.0.0.1:80", "10.0.0.0/8"]);
     assert_eq!(config.workspace.roots[0].path.to_str(), Some("/srv"));
 }
@@ -35,9 +35,9 @@ fn a_comma_in_a_rule_belongs_to_the_rule() {
         .variable("HAFT_ASK", "always")
         .load();
     assert_eq!(loaded.problems, []);
-    assert_eq!(loaded.config.rules.deny, ["exec(git log --format=a,b)", "write_file(**/{x,y})", "web_fetch(a)"]);
+    assert_eq!(texts(&loaded, "rules.deny"), ["exec(git log --format=a,b)", "write_file(**/{x,y})", "web_fetch(a)"]);
     assert_eq!(loaded.config.workspace.deny_read, ["a(b", "c)"]);
-    assert_eq!((loaded.config.tools.profile, loaded.config.ask), (vec!["coding".to_owned()], haft_contract::AskMode::Always));
+    assert_eq!((texts(&loaded, "tools.profile"), loaded.config.ask), (vec!["coding".to_owned()], haft_contract::AskMode::Always));
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn keys_with_chosen_names_have_no_variable_and_no_flag() {
 }
 
 #[test]
-fn what_cannot_be_read_is_an_error_that_names_the_variable() {
+fn unreadable_variable_is_an_error_that_names_it() {
     let list = "remove it, or give it a value; a list is written a,b or [\"a\", \"b\"], an empty one []";
     let cases: Vec<(&str, OsString, String)> = vec![
         ("HAFT_ACCESS", "root".into(), "access HAFT_ACCESS: 'access' has the unknown access level 'root' | use one of: read-only, workspace-write, full-access".into()),
@@ -74,7 +74,7 @@ fn what_cannot_be_read_is_an_error_that_names_the_variable() {
 }
 
 #[test]
-fn an_unknown_variable_is_told_with_the_nearest_and_stops_haft_if_that_is_a_limit() {
+fn unknown_variable_is_reported_with_the_nearest_and_is_an_error_if_that_is_a_limit() {
     let fixture = Fixture::new()
         .variable("HAFT_ACESS", "read-only")
         .variable("HAFT_XYZZY_PLUGH", "1")
@@ -90,7 +90,7 @@ fn an_unknown_variable_is_told_with_the_nearest_and_stops_haft_if_that_is_a_limi
     assert_eq!(
         fixture.problems(&fixture.load()),
         [
-            "error environment -:- - unknown variable 'HAFT_ACESS': running without what it may limit would give false safety | did you mean HAFT_ACCESS? Correct it, or remove it",
+            "error environment -:- - unknown variable 'HAFT_ACESS': running without this limit would be unsafe | did you mean HAFT_ACCESS? Correct it, or remove it",
             "warning environment -:- - unknown variable 'HAFT_DENY_TOOLS' | remove it; `haft config show` lists the keys, and HAFT_TOOLS_DENY sets tools.deny",
             "warning environment -:- - unknown variable 'HAFT_PLAIM' | did you mean HAFT_PLAIN?",
             "warning environment -:- - unknown variable 'HAFT_XYZZY_PLUGH' | remove it; `haft config show` lists the keys, and HAFT_TOOLS_DENY sets tools.deny",
@@ -112,7 +112,7 @@ fn flags_are_read_like_variables() {
         Fixture::new().variable("HAFT_ACCESS", "full-access").flag("access", "read-only").flag("tools.deny", "a").flag("tools.deny", "b");
     let loaded = fixture.load();
     assert_eq!(loaded.problems, []);
-    assert_eq!((loaded.config.access, loaded.config.tools.deny), (Access::ReadOnly, vec!["a".to_owned(), "b".to_owned()]));
+    assert_eq!((loaded.config.access, texts(&loaded, "tools.deny")), (Access::ReadOnly, vec!["a".to_owned(), "b".to_owned()]));
     let wrong = Fixture::new().flag("acces", "x").flag("access", "x").flag("exec.changes", "x");
     assert_eq!(
         wrong.problems(&wrong.load()),

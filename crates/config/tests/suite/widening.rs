@@ -1,13 +1,13 @@
 //! The promise of the layers, as a property: whatever a project's file says, nothing becomes looser.
 
-use haft_config::{KEYS, Key, Kind, Loaded, Merge, Provenance, Setting, Sourced, Status, Value, presets};
+use haft_config::{ConfigKey, ConfigValue, KEYS, Loaded, MergeRule, Provenance, Setting, Sourced, ValueKind, presets};
 use haft_contract::Access;
 use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::fixture::Fixture;
 
-/// Names that stand in place of each other, differ in case only, or have signs in them.
+/// Names that override each other, differ in case only, or have signs in them.
 fn names(table: &str) -> &'static [&'static str] {
     match table {
         "by_provider" => &["openai", "OpenAI", "openai/gpt-4.1"],
@@ -18,7 +18,7 @@ fn names(table: &str) -> &'static [&'static str] {
 }
 
 /// Every path of a key, as TOML writes it.
-fn paths(key: &Key) -> Vec<String> {
+fn paths(key: &ConfigKey) -> Vec<String> {
     let mut paths = vec![String::new()];
     let mut table = "";
     for part in key.path.split('.') {
@@ -33,22 +33,22 @@ fn paths(key: &Key) -> Vec<String> {
     paths
 }
 
-fn values(kind: Kind) -> Vec<String> {
+fn values(kind: ValueKind) -> Vec<String> {
     match kind {
-        Kind::Access => vec!["'read-only'".into(), "'workspace-write'".into(), "'full-access'".into()],
-        Kind::Choice(words) => words.iter().map(|word| format!("'{word}'")).collect(),
-        Kind::Flag => vec!["true".into(), "false".into()],
-        Kind::Count(least, most) => vec![least.to_string(), least.midpoint(most).to_string(), most.to_string()],
-        Kind::Size(least, most) => vec![least.to_string(), "'1GiB'".into(), most.to_string()],
-        Kind::Profile => vec!["'coding'".into(), "'minimal'".into()],
-        Kind::Roots => vec!["[]".into(), "[{ path = '/srv' }]".into(), "[{ path = '/', access = 'workspace-write' }]".into()],
+        ValueKind::Access => vec!["'read-only'".into(), "'workspace-write'".into(), "'full-access'".into()],
+        ValueKind::Choice(words) => words.iter().map(|word| format!("'{word}'")).collect(),
+        ValueKind::Flag => vec!["true".into(), "false".into()],
+        ValueKind::Count(least, most) => vec![least.to_string(), least.midpoint(most).to_string(), most.to_string()],
+        ValueKind::Size(least, most) => vec![least.to_string(), "'1GiB'".into(), most.to_string()],
+        ValueKind::Profile => vec!["'coding'".into(), "'minimal'".into()],
+        ValueKind::Roots => vec!["[]".into(), "[{ path = '/srv' }]".into(), "[{ path = '/', access = 'workspace-write' }]".into()],
         _ => ["[]", "['*']", "['a']", "['a', 'b*']"].map(String::from).to_vec(),
     }
 }
 
 /// A file in which each key is absent or has one of some values.
 fn file() -> impl Strategy<Value = String> {
-    let enforced = KEYS.iter().filter(|key| key.status == Status::Now && !key.path.contains("[]"));
+    let enforced = KEYS.iter().filter(|key| !key.path.contains("[]"));
     let lines: Vec<_> = enforced
         .flat_map(|key| paths(key).into_iter().map(move |path| (path, values(key.kind))))
         .map(|(path, values)| {
@@ -64,18 +64,24 @@ const HOOK: &str = "[[hooks]]\nevent = 'before_tool_call'\ncommand = 'x'\n";
 fn as_strict(after: &Setting, before: &Setting) -> bool {
     let place = |words: &[&str], word: &str| words.iter().position(|known| *known == word);
     match (&before.value, &after.value, before.key.kind) {
-        (Value::Access(before), Value::Access(after), _) => after <= before,
-        (Value::Flag(before), Value::Flag(after), _) => *after || !*before,
-        (Value::Count(before), Value::Count(after), _) | (Value::Size(before), Value::Size(after), _) => after <= before,
+        (ConfigValue::Access(before), ConfigValue::Access(after), _) => after <= before,
+        (ConfigValue::Flag(before), ConfigValue::Flag(after), _) => *after || !*before,
+        (ConfigValue::Count(before), ConfigValue::Count(after), _) | (ConfigValue::Size(before), ConfigValue::Size(after), _) => {
+            after <= before
+        }
         // What holds where nothing is said may be as loose as the loosest word.
-        (Value::Unset, Value::Choice(after), Kind::Choice(words)) => place(words, after) > Some(0),
+        (ConfigValue::Unset, ConfigValue::Choice(after), ValueKind::Choice(words)) => place(words, after) > Some(0),
         // Where nobody is asked, some of what is asked elsewhere is refused and the rest goes ahead: it compares with nothing.
-        (Value::Choice(before), Value::Choice(after), _) if [before, after].iter().any(|word| ["never", "auto"].contains(word)) => {
+        (ConfigValue::Choice(before), ConfigValue::Choice(after), _)
+            if [before, after].iter().any(|word| ["never", "auto"].contains(word)) =>
+        {
             before == after
         }
-        (Value::Choice(before), Value::Choice(after), Kind::Choice(words)) => place(words, after) >= place(words, before),
-        (Value::List(before), Value::List(after), _) | (Value::Texts(before), Value::Texts(after), _) => has_all(before, after),
-        (Value::Lists(before), Value::Lists(after), _) => has_all(before, after),
+        (ConfigValue::Choice(before), ConfigValue::Choice(after), ValueKind::Choice(words)) => place(words, after) >= place(words, before),
+        (ConfigValue::List(before), ConfigValue::List(after), _) | (ConfigValue::Texts(before), ConfigValue::Texts(after), _) => {
+            has_all(before, after)
+        }
+        (ConfigValue::Lists(before), ConfigValue::Lists(after), _) => has_all(before, after),
         (before, after, _) => before == after,
     }
 }
@@ -84,7 +90,7 @@ fn has_all<T: PartialEq>(before: &[Sourced<T>], after: &[Sourced<T>]) -> bool {
     before.iter().all(|entry| after.iter().any(|known| known.value == entry.value))
 }
 
-/// The settings that hold for a caller where one table stands in place of another: the sender's own, else those of the
+/// The settings that hold for a caller where one table overrides another: the sender's own, else those of the
 /// group, else those of the channel; the model's own, else those of the provider.
 fn nearest<'p>(provenance: &'p Provenance, tables: &[&[&str]]) -> Vec<&'p Setting> {
     let beneath = |table: &[&str]| {
@@ -112,7 +118,7 @@ const CALLERS: &[&[&[&str]]] = &[
 fn access_of(provenance: &Provenance, agent: &str) -> Access {
     let own = provenance.get_at(&["agents", agent, "access"]).or_else(|| provenance.get("access"));
     match own.map(|setting| &setting.value) {
-        Some(Value::Access(level)) => *level,
+        Some(ConfigValue::Access(level)) => *level,
         other => panic!("{other:?}"),
     }
 }
@@ -124,22 +130,22 @@ fn looser(before: &Loaded, after: &Loaded) -> Option<String> {
         let path: Vec<&str> = setting.path.iter().map(String::as_str).collect();
         let Some(now) = new.get_at(&path) else { return Some(format!("{path:?} is gone")) };
         let fits = match setting.key.merge {
-            merge if merge.is_persons() => now.value == setting.value,
-            Merge::Replace => true,
+            merge if merge.is_user_only() => now.value == setting.value,
+            MergeRule::Replace => true,
             _ => as_strict(now, setting),
         };
         if !fits {
             return Some(format!("{path:?}: {} became {}", setting.value, now.value));
         }
     }
-    let added = new.settings().iter().find(|setting| setting.key.merge.is_persons() && !known(old, setting));
+    let added = new.settings().iter().find(|setting| setting.key.merge.is_user_only() && !known(old, setting));
     if let Some(setting) = added {
         return Some(format!("{:?} was added", setting.path));
     }
     for tables in CALLERS {
         let (old, new) = (nearest(old, tables), nearest(new, tables));
         let lost = old.iter().find(|setting| {
-            !setting.key.merge.is_persons() && !new.iter().any(|now| now.path.last() == setting.path.last() && as_strict(now, setting))
+            !setting.key.merge.is_user_only() && !new.iter().any(|now| now.path.last() == setting.path.last() && as_strict(now, setting))
         });
         if let Some(setting) = lost {
             return Some(format!("{:?} does not count any more", setting.path));
@@ -179,7 +185,7 @@ proptest! {
 }
 
 #[test]
-fn the_judge_of_that_property_sees_widening() {
+fn widening_check_detects_widening() {
     let cases = [
         ("access = 'read-only'", ""),
         ("tools.deny = ['a']", ""),
@@ -212,7 +218,7 @@ fn the_judge_of_that_property_sees_widening() {
 }
 
 #[test]
-fn the_files_of_that_property_matter() {
+fn generated_files_of_the_property_matter() {
     let user = "access = 'full-access'\nask = 'beyond'\n[agents.a.tools]\nallow = ['a', 'b*']\n";
     let project = "access = 'read-only'\nask = 'always'\n[agents.a.tools]\nallow = ['a']\ndeny = ['b']\n";
     let (before, after) = both(user, project, None);

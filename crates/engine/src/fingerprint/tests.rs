@@ -62,7 +62,7 @@ fn effects() -> Vec<Effect> {
         Effect::Spawn { agent: "a".into() },
         Effect::Spawn { agent: "b".into() },
         Effect::Configure { key: "a".into() },
-        Effect::Ask { person: "a".into() },
+        Effect::Ask { user: "a".into() },
         Effect::Unknown { why: "a".into() },
         Effect::Unknown { why: "b".into() },
     ]);

@@ -1,4 +1,4 @@
-//! What a command reads on its standard input: one JSON object.
+//! The standard input of a hook command: one JSON object.
 
 use haft_contract::{Effect, Envelope, ToolResult};
 use serde::Serialize;
@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::{HookCall, HookEvent};
 
-/// The object; what does not belong to an event is left out.
+/// The object; fields that do not belong to the event are left out.
 #[derive(Serialize)]
-pub(super) struct Input<'a> {
+pub(super) struct HookInput<'a> {
     event: HookEvent,
     call_id: &'a str,
     tool: &'a str,
@@ -26,7 +26,7 @@ pub(super) struct Input<'a> {
     stored: Option<&'a str>,
 }
 
-impl<'a> Input<'a> {
+impl<'a> HookInput<'a> {
     pub(super) fn before(call: &HookCall<'a>) -> Self {
         Self {
             event: HookEvent::BeforeToolCall,
@@ -51,7 +51,7 @@ impl<'a> Input<'a> {
 
     pub(super) fn to_json(&self) -> Result<Vec<u8>, String> {
         let mut text = serde_json::to_vec(self).map_err(|error| format!("its input could not be written: {error}"))?;
-        // A shell's `read` takes a line for one only with its end.
+        // `read` of a shell needs the line end.
         text.push(b'\n');
         Ok(text)
     }

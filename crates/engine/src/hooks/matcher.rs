@@ -1,4 +1,4 @@
-//! Which calls a configured hook is about.
+//! Matches calls with the `match` list of a configured hook.
 
 use haft_contract::Effect;
 use haft_policy::ToolMatcher;
@@ -11,19 +11,19 @@ const UNKNOWN: &str = "unknown";
 
 /// A hook's `match` list: tools by name, alias, pattern or group, and effects by kind.
 #[derive(Debug)]
-pub(super) struct Matcher {
+pub(super) struct HookMatcher {
     every: bool,
     tools: ToolMatcher,
     effects: Vec<&'static str>,
 }
 
-impl Matcher {
-    /// Compiles a list; says which entry names an effect that does not exist.
+impl HookMatcher {
+    /// Compiles a list; an effect that does not exist is an error.
     pub(super) fn new(entries: &[String], groups: &[(String, Vec<String>)], vocabulary: &Vocabulary) -> Result<Self, String> {
         let (mut tools, mut effects) = (Vec::new(), Vec::new());
         for entry in entries {
             match entry.trim().strip_prefix(EFFECT) {
-                Some(kind) => effects.push(known(kind)?),
+                Some(kind) => effects.push(effect_kind(kind)?),
                 None => tools.push(entry.clone()),
             }
         }
@@ -31,25 +31,25 @@ impl Matcher {
         Ok(Self { every, tools: ToolMatcher::new(&tools, groups, vocabulary), effects })
     }
 
-    /// Whether it cannot tell without the effects.
+    /// Whether it needs the effects to decide.
     pub(super) fn needs_effects(&self) -> bool {
         !self.every && !self.effects.is_empty()
     }
 
-    /// Whether the hook is about a call.
-    pub(super) fn speaks_of(&self, call: &HookCall<'_>) -> bool {
+    /// Whether a call matches.
+    pub(super) fn matches(&self, call: &HookCall<'_>) -> bool {
         self.every
             || call.tool.is_some_and(|tool| self.tools.matches(tool))
-            || call.effects.into_iter().flatten().any(|effect| self.names(effect))
+            || call.effects.into_iter().flatten().any(|effect| self.covers(effect))
     }
 
-    /// What cannot be known beforehand may be of any kind: a hook that guards writes must hear of it.
-    fn names(&self, effect: &Effect) -> bool {
+    /// An unknown effect may be of any kind, so it matches every kind.
+    fn covers(&self, effect: &Effect) -> bool {
         self.effects.iter().any(|kind| *kind == effect.kind() || effect.kind() == UNKNOWN)
     }
 }
 
-fn known(kind: &str) -> Result<&'static str, String> {
+fn effect_kind(kind: &str) -> Result<&'static str, String> {
     let wanted = kind.trim().to_ascii_lowercase();
     Effect::KINDS
         .iter()
@@ -62,22 +62,22 @@ fn known(kind: &str) -> Result<&'static str, String> {
 mod tests {
     use std::sync::Arc;
 
-    use haft_contract::{CallInfo, Source, ToolDefinition};
+    use haft_contract::{CallInfo, ToolDefinition, ToolSource};
     use haft_policy::Candidate;
     use serde_json::{Value, json};
 
     use super::*;
 
-    fn matcher(entries: &[&str]) -> Result<Matcher, String> {
+    fn matcher(entries: &[&str]) -> Result<HookMatcher, String> {
         let entries: Vec<String> = entries.iter().map(|entry| (*entry).to_owned()).collect();
-        Matcher::new(&entries, &[("mine".to_owned(), vec!["exec".to_owned()])], &Vocabulary::core())
+        HookMatcher::new(&entries, &[("mine".to_owned(), vec!["exec".to_owned()])], &Vocabulary::of_core(haft_builtin::metas()))
     }
 
     #[test]
     fn a_call_is_matched_by_its_tool_or_its_effects() {
         let info = CallInfo { id: "1".into(), tool: "exec".into(), session: Arc::from("s"), agent: Arc::from("a") };
         let definition = ToolDefinition::new("exec", "Runs", json!({"type": "object", "properties": {}}));
-        let candidate = Candidate::new(&definition, &Source::BuiltIn);
+        let candidate = Candidate::new(&definition, &ToolSource::BuiltIn);
         let spawns = [Effect::Spawn { agent: "x".into() }];
         let unknown = [Effect::Unknown { why: "x".into() }];
         let nothing: Option<&[Effect]> = Some(&[]);
@@ -97,7 +97,7 @@ mod tests {
             (&["effect:write"], Some(&candidate), nothing, false),
             (&["effect:write"], Some(&candidate), None, false),
         ] {
-            assert_eq!(matcher(entries).unwrap().speaks_of(&with(tool, effects)), expected, "{entries:?} on {tool:?} {effects:?}");
+            assert_eq!(matcher(entries).unwrap().matches(&with(tool, effects)), expected, "{entries:?} on {tool:?} {effects:?}");
         }
     }
 

@@ -1,68 +1,69 @@
-//! What a command prints: nothing, or exactly one JSON object, in our words or those of the systems people come from.
+//! The standard output of a hook command: nothing, or exactly one JSON object, in our format or that of other systems.
 //!
 //! | wanted | ours | also understood |
 //! |---|---|---|
-//! | go on | `{}`, `"decision": "continue"` | `approve`, `allow`; `permissionDecision: allow` |
+//! | continue | `{}`, `"decision": "continue"` | `approve`, `allow`; `permissionDecision: allow` |
 //! | block | `"decision": "block", "reason"` | `deny`; `"block": true, "blockReason"`; `"continue": false, "stopReason"`; `permissionDecision: deny` |
-//! | have a person decide | `"decision": "ask", "reason"` | `permissionDecision: ask` |
+//! | require approval | `"decision": "ask", "reason"` | `permissionDecision: ask` |
 //! | other arguments | `"arguments": {…}`: all of them | `updatedInput`: all of them; `"params": {…}`: those that change |
 //! | answer | `"answer": "…"` | |
 //! | store this instead | `"stored": "…"` | |
 //!
-//! `permissionDecision`, `permissionDecisionReason` and `updatedInput` stand in `hookSpecificOutput`. The strictest wish
-//! counts, and none widens anything: to allow is just to have nothing against it. Unknown fields beside known ones are ignored.
-//! Known ones that make no sense are not, nor is an object without a single known one (`{"decison": "block"}`), because a
-//! guard that is misunderstood is no guard.
+//! `permissionDecision`, `permissionDecisionReason` and `updatedInput` are fields of `hookSpecificOutput`. The strictest
+//! decision counts, and none widens anything: to allow is to have no objection. Unknown fields beside known ones are ignored.
+//! Known fields with a wrong value are an error, and so is an object without a single known one (`{"decison": "block"}`),
+//! because a guard that is misunderstood is no guard.
 
-use haft_contract::{HookEvent, ToolOutput, visible};
+use haft_contract::{HookEvent, ToolOutput};
+use haft_text::display;
 use serde_json::{Map, Value};
 
-use super::{Before, Persist};
+use super::{HookDecision, PersistDecision};
 
 type Object = Map<String, Value>;
 
-/// What a command wants to happen to a call, strictest last.
+/// What a command decides about a call, strictest last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Wish {
+enum ReplyDecision {
     Continue,
     Ask,
     Block,
 }
 
 const ASKS_AND_ANSWERS: &str =
-    "its output could not be understood: it wants a person to decide, and gives the answer itself; print either 'ask' or 'answer'";
+    "its output could not be understood: it requires approval and gives the answer itself; print either 'ask' or 'answer'";
 
-/// What is read.
+/// Known fields.
 const KNOWN: &[&str] = &["decision", "reason", "block", "blockReason", "continue", "stopReason", "arguments", "params", "answer", "stored"];
-/// What is read in `hookSpecificOutput`.
+/// Known fields of `hookSpecificOutput`.
 const KNOWN_SPECIFIC: &[&str] = &["permissionDecision", "permissionDecisionReason", "updatedInput"];
-/// What other systems read, and what says nothing about the call.
+/// Fields of other systems that say nothing about the call.
 const NEUTRAL: &[&str] = &["suppressOutput", "systemMessage", "hookEventName", "additionalContext"];
 
 /// Reads the reply of a command before a call.
-pub(super) fn before(stdout: &[u8], arguments: &Value) -> Result<Before, String> {
-    let Some(mut reply) = Reply::parse(stdout)? else { return Ok(Before::Continue) };
-    let wish = reply.wish()?;
-    if wish == Wish::Block {
-        return Ok(Before::Block(reply.reason()?));
+pub(super) fn before(stdout: &[u8], arguments: &Value) -> Result<HookDecision, String> {
+    let Some(mut reply) = CommandReply::parse(stdout)? else { return Ok(HookDecision::Continue) };
+    let decision = reply.decision()?;
+    if decision == ReplyDecision::Block {
+        return Ok(HookDecision::Block(reply.reason()?));
     }
-    match (take_text(&mut reply.general, "answer")?, wish) {
-        (Some(_), Wish::Ask) => return Err(ASKS_AND_ANSWERS.to_owned()),
-        (Some(answer), _) => return Ok(Before::Answer(ToolOutput::text(answer))),
+    match (take_text(&mut reply.general, "answer")?, decision) {
+        (Some(_), ReplyDecision::Ask) => return Err(ASKS_AND_ANSWERS.to_owned()),
+        (Some(answer), _) => return Ok(HookDecision::Answer(ToolOutput::text(answer))),
         (None, _) => {}
     }
     let rewritten = reply.rewritten(arguments)?;
-    Ok(match (wish, rewritten) {
-        (Wish::Ask, arguments) => Before::Ask { reason: reply.reason()?, arguments },
-        (_, Some(arguments)) => Before::Rewrite(arguments),
-        (_, None) => Before::Continue,
+    Ok(match (decision, rewritten) {
+        (ReplyDecision::Ask, arguments) => HookDecision::Ask { reason: reply.reason()?, arguments },
+        (_, Some(arguments)) => HookDecision::Rewrite(arguments),
+        (_, None) => HookDecision::Continue,
     })
 }
 
-/// Reads the reply of a command after a call, which can want nothing any more.
+/// Reads the reply of a command after a call, when nothing can be decided any more.
 pub(super) fn after(stdout: &[u8]) -> Result<(), String> {
-    let Some(reply) = Reply::parse(stdout)? else { return Ok(()) };
-    if reply.wish()? == Wish::Block {
+    let Some(reply) = CommandReply::parse(stdout)? else { return Ok(()) };
+    if reply.decision()? == ReplyDecision::Block {
         return Err(too_late(&reply.reason()?));
     }
     let given = |name: &&str| [&reply.general, &reply.specific].iter().any(|part| part.get(*name).is_some_and(|value| !value.is_null()));
@@ -75,28 +76,28 @@ pub(super) fn after(stdout: &[u8]) -> Result<(), String> {
     }
 }
 
-/// What to say to a command that blocks after the call.
+/// The error of a command that blocks after the call.
 pub(super) fn too_late(reason: &str) -> String {
     format!("it blocked a call that was made already ({reason}); a hook that blocks needs event = \"before_tool_call\"")
 }
 
 /// Reads the reply of a command before a result is stored.
-pub(super) fn persist(stdout: &[u8]) -> Result<Persist, String> {
-    let Some(mut reply) = Reply::parse(stdout)? else { return Ok(Persist::Keep) };
-    if reply.wish()? == Wish::Block {
-        return Ok(Persist::Withhold(reply.reason()?));
+pub(super) fn persist(stdout: &[u8]) -> Result<PersistDecision, String> {
+    let Some(mut reply) = CommandReply::parse(stdout)? else { return Ok(PersistDecision::Keep) };
+    if reply.decision()? == ReplyDecision::Block {
+        return Ok(PersistDecision::Withhold(reply.reason()?));
     }
-    Ok(take_text(&mut reply.general, "stored")?.map_or(Persist::Keep, Persist::Replace))
+    Ok(take_text(&mut reply.general, "stored")?.map_or(PersistDecision::Keep, PersistDecision::Replace))
 }
 
-/// The object, and the part of it that one of the other systems keeps apart.
+/// The object, and the nested part that another system uses.
 #[derive(Debug, Default)]
-struct Reply {
+struct CommandReply {
     general: Object,
     specific: Object,
 }
 
-impl Reply {
+impl CommandReply {
     fn parse(stdout: &[u8]) -> Result<Option<Self>, String> {
         if stdout.trim_ascii().is_empty() {
             return Ok(None);
@@ -105,46 +106,46 @@ impl Reply {
             Ok(Value::Object(mut general)) => {
                 let specific = take_object(&mut general, "hookSpecificOutput")?.unwrap_or_default();
                 let reply = Self { general, specific };
-                reply.understood().map(|()| Some(reply))
+                reply.check_fields().map(|()| Some(reply))
             }
             Ok(_) => Err(not_an_object(stdout, "it is another value")),
             Err(error) => Err(not_an_object(stdout, &error.to_string())),
         }
     }
 
-    /// Whoever writes only what nobody reads wanted something else than to say nothing.
-    fn understood(&self) -> Result<(), String> {
+    /// An object with unknown fields alone is an error: its author meant something.
+    fn check_fields(&self) -> Result<(), String> {
         let parts = [(&self.general, KNOWN), (&self.specific, KNOWN_SPECIFIC)];
-        let mut said = parts.into_iter().flat_map(|(part, known)| part.keys().map(move |name| (name, known)));
-        let mut unread = said.clone().filter(|(name, known)| !known.contains(&name.as_str()) && !NEUTRAL.contains(&name.as_str()));
+        let mut fields = parts.into_iter().flat_map(|(part, known)| part.keys().map(move |name| (name, known)));
+        let mut unread = fields.clone().filter(|(name, known)| !known.contains(&name.as_str()) && !NEUTRAL.contains(&name.as_str()));
         match unread.next() {
-            Some((name, known)) if !said.any(|(name, known)| known.contains(&name.as_str())) => {
-                let (name, known) = (visible::shorten(name, 80), known.join(", "));
+            Some((name, known)) if !fields.any(|(name, known)| known.contains(&name.as_str())) => {
+                let (name, known) = (display::shorten(name, 80), known.join(", "));
                 Err(format!("its output could not be understood: nothing in it is known, such as '{name}'; use one of: {known}"))
             }
             _ => Ok(()),
         }
     }
 
-    fn wish(&self) -> Result<Wish, String> {
-        let wishes = [
-            wish_in(&self.general, "decision")?,
-            wish_in(&self.specific, "permissionDecision")?,
-            if flag(&self.general, "block")? == Some(true) { Wish::Block } else { Wish::Continue },
-            if flag(&self.general, "continue")? == Some(false) { Wish::Block } else { Wish::Continue },
+    fn decision(&self) -> Result<ReplyDecision, String> {
+        let decisions = [
+            decision_in(&self.general, "decision")?,
+            decision_in(&self.specific, "permissionDecision")?,
+            if flag(&self.general, "block")? == Some(true) { ReplyDecision::Block } else { ReplyDecision::Continue },
+            if flag(&self.general, "continue")? == Some(false) { ReplyDecision::Block } else { ReplyDecision::Continue },
         ];
-        Ok(wishes.into_iter().max().unwrap_or(Wish::Continue))
+        Ok(decisions.into_iter().max().unwrap_or(ReplyDecision::Continue))
     }
 
     fn reason(&self) -> Result<String, String> {
-        let said = [
+        let reasons = [
             text(&self.general, "reason")?,
             text(&self.general, "blockReason")?,
             text(&self.specific, "permissionDecisionReason")?,
             text(&self.general, "stopReason")?,
         ];
-        let said = said.into_iter().flatten().map(str::trim).find(|reason| !reason.is_empty());
-        Ok(super::in_short(said.unwrap_or(super::command::NO_REASON)))
+        let reason = reasons.into_iter().flatten().map(str::trim).find(|reason| !reason.is_empty());
+        Ok(super::shorten(reason.unwrap_or(super::command::NO_REASON)))
     }
 
     fn rewritten(&mut self, arguments: &Value) -> Result<Option<Value>, String> {
@@ -162,13 +163,13 @@ impl Reply {
     }
 }
 
-fn wish_in(object: &Object, key: &str) -> Result<Wish, String> {
+fn decision_in(object: &Object, key: &str) -> Result<ReplyDecision, String> {
     match text(object, key)? {
-        None | Some("continue" | "approve" | "allow") => Ok(Wish::Continue),
-        Some("ask") => Ok(Wish::Ask),
-        Some("block" | "deny") => Ok(Wish::Block),
+        None | Some("continue" | "approve" | "allow") => Ok(ReplyDecision::Continue),
+        Some("ask") => Ok(ReplyDecision::Ask),
+        Some("block" | "deny") => Ok(ReplyDecision::Block),
         Some(other) => {
-            let other = visible::shorten(other, 80);
+            let other = display::shorten(other, 80);
             Err(format!("its output could not be understood: '{key}' is '{other}', and must be continue, ask or block"))
         }
     }
@@ -212,7 +213,7 @@ fn wrong(key: &str, expected: &str) -> String {
 
 fn not_an_object(stdout: &[u8], why: &str) -> String {
     let begin = String::from_utf8_lossy(&stdout[..stdout.len().min(400)]);
-    let begin = visible::shorten(begin.trim(), 80);
+    let begin = display::shorten(begin.trim(), 80);
     format!("its output is not one JSON object: {why}. It begins with '{begin}'; print messages to standard error")
 }
 
@@ -222,14 +223,14 @@ mod tests {
 
     use super::*;
 
-    fn said(reply: &Value) -> String {
+    fn outcome(reply: &Value) -> String {
         let stdout = reply.to_string();
         match before(stdout.as_bytes(), &json!({"a": 1, "b": 2})) {
-            Ok(Before::Continue) => "continue".into(),
-            Ok(Before::Rewrite(arguments)) => format!("rewrite {arguments}"),
-            Ok(Before::Ask { reason, arguments }) => format!("ask {reason} {arguments:?}"),
-            Ok(Before::Block(reason)) => format!("block {reason}"),
-            Ok(Before::Answer(output)) => format!("answer {}", output.texts().collect::<String>()),
+            Ok(HookDecision::Continue) => "continue".into(),
+            Ok(HookDecision::Rewrite(arguments)) => format!("rewrite {arguments}"),
+            Ok(HookDecision::Ask { reason, arguments }) => format!("ask {reason} {arguments:?}"),
+            Ok(HookDecision::Block(reason)) => format!("block {reason}"),
+            Ok(HookDecision::Answer(output)) => format!("answer {}", output.texts().collect::<String>()),
             Err(why) => why,
         }
     }
@@ -264,7 +265,7 @@ mod tests {
             (json!({"params": {"b": 3, "c": 4}}), r#"rewrite {"a":1,"b":3,"c":4}"#),
             (json!({"answer": "done", "arguments": {"a": 3}}), "answer done"),
         ] {
-            assert_eq!(said(&reply), expected, "{reply}");
+            assert_eq!(outcome(&reply), expected, "{reply}");
         }
     }
 
@@ -295,17 +296,17 @@ mod tests {
                 "its output is not one JSON object: it is another value. It begins with '[\"block\"]'; print messages to standard error",
             ),
         ] {
-            assert_eq!(said(&reply), expected);
+            assert_eq!(outcome(&reply), expected);
         }
     }
 
     #[test]
     fn only_nothing_or_one_object_is_a_reply() {
         for (stdout, expected) in [
-            (&b" \n"[..], Ok(Persist::Keep)),
-            (b"{}\n", Ok(Persist::Keep)),
-            (b"{\"stored\": \"short\"}", Ok(Persist::Replace("short".into()))),
-            (b"{\"decision\": \"block\", \"reason\": \"private\"}", Ok(Persist::Withhold("private".into()))),
+            (&b" \n"[..], Ok(PersistDecision::Keep)),
+            (b"{}\n", Ok(PersistDecision::Keep)),
+            (b"{\"stored\": \"short\"}", Ok(PersistDecision::Replace("short".into()))),
+            (b"{\"decision\": \"block\", \"reason\": \"private\"}", Ok(PersistDecision::Withhold("private".into()))),
             (
                 b"all is well",
                 Err("its output is not one JSON object: expected value at line 1 column 1. \
@@ -327,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_call_every_wish_comes_too_late() {
+    fn a_decision_after_the_call_is_an_error() {
         let late = |name: &str, event: &str| {
             Err(format!("it gave '{name}' too late: the call was made already; a hook that gives it needs event = \"{event}\""))
         };

@@ -1,20 +1,20 @@
-//! bound: no output larger than its cap, no secret in it; what is cut is kept in full and can be paged.
+//! bound: no output larger than its cap, no secret in it. Output that is cut is spilled in full and can be paged.
 
 use std::borrow::Cow;
 
-use haft_contract::{Content, Journal, SpillFile, ToolError, ToolOutput};
+use haft_contract::{Content, SpillFile, ToolError, ToolOutput, ports::Journal};
+use haft_redact::redact;
+use haft_text::truncate::first_bytes;
 
-use crate::redact::redact;
-
-/// Room for the notes that tools and the engine add to a text that is just within its cap.
+/// Space for the notes that tools and the engine add to a text that is just within its cap.
 const SLACK: usize = 4096;
-/// How far beyond a cut a secret may begin before it and still be seen.
+/// How many bytes behind a cut are searched, so that a secret across it is seen whole.
 const BEYOND: usize = 4096;
 
 /// What stands before the path of a spill in a text that was cut.
 pub const WHOLE_IN: &str = "All of it is in '";
 
-/// Tells the model, in the words it knows, how to read a file from some line on.
+/// Tells the model, in its dialect, how to read a file from some line on.
 pub(crate) type ReadOn<'a> = &'a (dyn Fn(usize) -> String + Sync);
 
 /// Redacts and caps an outcome, whatever stage it came from.
@@ -62,29 +62,30 @@ fn joined(content: &mut Vec<Content>) -> String {
     if texts.len() == 1 { texts.swap_remove(0) } else { texts.join("\n") }
 }
 
-/// Keeps the whole in a spill and the head in the result, with a note that says how to go on.
+/// Keeps the whole in a spill and the head in the result, with a note that says how to continue.
 async fn cut(text: &str, cap: usize, journal: &dyn Journal, read_on: ReadOn<'_>) -> String {
     let mut end = text.floor_char_boundary(cap);
     if let Some(line) = text[..end].rfind('\n').filter(|line| *line > end / 2) {
         end = line + 1;
     }
-    let window = &text[..text.floor_char_boundary(end + BEYOND)];
+    let window = first_bytes(text, end + BEYOND);
     let clean = redact(window);
     // Only what came from before the cut: the far end of the window may hold the beginning of another secret.
-    let shown = &clean[..clean.floor_char_boundary(end.min(clean.len().saturating_sub(window.len() - end)))];
+    let shown = first_bytes(&clean, end.min(clean.len().saturating_sub(window.len() - end)));
     let next = shown.bytes().filter(|byte| *byte == b'\n').count() + 1;
-    let note = match spilled(text, journal).await {
-        Ok(file) => format!("{WHOLE_IN}{}': {} goes on.", file.path.display(), read_on(next)),
-        // What happened has happened: a full disk must not turn it into a failure that the model repeats.
+    let note = match spill(text, journal).await {
+        Ok(file) => format!("{WHOLE_IN}{}': {} continues.", file.path.display(), read_on(next)),
+        // The tool has run: a full disk must not turn it into a failure that the model repeats.
         Err(error) => error.message().to_owned(),
     };
     format!("{shown}\n\n(Output truncated. Showing the first {end} of {} bytes. {note})", text.len())
 }
 
-pub(crate) async fn spilled(text: &str, journal: &dyn Journal) -> Result<SpillFile, ToolError> {
-    let mut spill = journal.spill("txt").await?;
-    spill.write(text.as_bytes()).await?;
-    spill.finish().await
+/// Writes a text to a spill.
+pub(crate) async fn spill(text: &str, journal: &dyn Journal) -> Result<SpillFile, ToolError> {
+    let mut writer = journal.spill("txt").await?;
+    writer.write(text.as_bytes()).await?;
+    writer.finish().await
 }
 
 /// An error's message is bounded and redacted like any output.
@@ -93,7 +94,7 @@ fn bound_error(error: ToolError, cap: usize) -> ToolError {
     if matches!(clean, Cow::Borrowed(_)) && clean.len() <= cap {
         return error;
     }
-    let end = clean.floor_char_boundary(cap);
-    let message = if end < clean.len() { format!("{}… (message cut)", &clean[..end]) } else { clean.into_owned() };
+    let head = first_bytes(&clean, cap);
+    let message = if head.len() < clean.len() { format!("{head}… (message cut)") } else { clean.into_owned() };
     error.with_message(message)
 }

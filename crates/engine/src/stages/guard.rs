@@ -1,4 +1,7 @@
 //! guard: loops that make no progress.
+//!
+//! Call and outcome are hashed, also of calls that were refused before they were understood. The same call with the same outcome is
+//! noted (3 times), then not made (6), then the run should end (10). A new change resets the count of failures.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -7,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use haft_contract::{Arguments, Content, ErrorKind, ToolCall, ToolError, ToolOutput};
 use haft_policy::folded;
 
-/// After how many attempts with the same outcome the guard speaks up.
+/// After how many attempts with the same outcome the loop guard acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoopLimits {
     /// A note in the result.
@@ -27,18 +30,18 @@ impl Default for LoopLimits {
 /// Repeats that are further apart than this are no loop.
 const FORGET_AFTER: Duration = Duration::from_mins(10);
 /// How many different calls are remembered; the oldest are forgotten first.
-const REMEMBERED: usize = 256;
+const MAX_CALLS: usize = 256;
 
-/// Remembers calls and what came of them. A call and its outcome are compared by hash.
+/// Remembers calls and their outcomes. Both are compared by hash.
 #[derive(Debug)]
-pub(crate) struct LoopGuard {
+pub(crate) struct LoopDetector {
     limits: Option<LoopLimits>,
-    calls: HashMap<u64, Seen>,
+    calls: HashMap<u64, RepeatCount>,
     stop: bool,
 }
 
 #[derive(Debug)]
-struct Seen {
+struct RepeatCount {
     outcome: u64,
     repeats: u32,
     last: SystemTime,
@@ -46,11 +49,11 @@ struct Seen {
 
 /// Which call this is, for the guard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Signature(u64);
+pub(crate) struct CallSignature(u64);
 
-impl Signature {
-    /// Of the call as it came: calls that are refused before they are understood repeat themselves most of all.
-    pub(crate) fn of(call: &ToolCall) -> Self {
+impl CallSignature {
+    /// The signature of a call as it came: calls that are refused before they are understood repeat themselves most of all.
+    pub(crate) fn new(call: &ToolCall) -> Self {
         let mut hasher = DefaultHasher::new();
         folded(&call.name).hash(&mut hasher);
         match &call.arguments {
@@ -61,7 +64,7 @@ impl Signature {
     }
 }
 
-impl LoopGuard {
+impl LoopDetector {
     pub(crate) fn new(limits: Option<LoopLimits>) -> Self {
         Self { limits, calls: HashMap::new(), stop: false }
     }
@@ -75,8 +78,8 @@ impl LoopGuard {
         self.stop = false;
     }
 
-    /// Before a call: refused once it has given the same outcome too often.
-    pub(crate) fn check(&mut self, signature: Signature, tool: &str, now: SystemTime) -> Result<(), ToolError> {
+    /// HookDecision a call: refused once it has given the same outcome too often.
+    pub(crate) fn check(&mut self, signature: CallSignature, tool: &str, now: SystemTime) -> Result<(), ToolError> {
         let Some(limits) = self.limits else { return Ok(()) };
         let Some(seen) = self.calls.get_mut(&signature.0) else { return Ok(()) };
         if now.duration_since(seen.last).is_ok_and(|gap| gap > FORGET_AFTER) {
@@ -95,15 +98,15 @@ impl LoopGuard {
             ErrorKind::LoopBlocked,
             format!(
                 "'{tool}' was called {attempt} times with the same arguments and gave the same outcome each time. \
-                 It was not called again: change the arguments, try another way, or tell the person what is missing.{end}"
+                 It was not called again: change the arguments, try another way, or tell the user what is missing.{end}"
             ),
         ))
     }
 
-    /// After a call: counts, and says which attempt this was if it is worth a note.
+    /// After a call: counts it, and returns the number of the attempt if it is worth a note.
     pub(crate) fn record(
         &mut self,
-        signature: Signature,
+        signature: CallSignature,
         outcome: &Result<ToolOutput, ToolError>,
         progress: bool,
         now: SystemTime,
@@ -111,11 +114,11 @@ impl LoopGuard {
         let limits = self.limits?;
         let outcome_hash = hash_outcome(outcome);
         if progress && outcome.is_ok() && !self.calls.contains_key(&signature.0) {
-            // Something new was changed: what failed before may work now.
+            // Something new was changed: a call that failed before may work now.
             self.calls.clear();
         }
-        self.make_room();
-        let seen = self.calls.entry(signature.0).or_insert(Seen { outcome: outcome_hash, repeats: 0, last: now });
+        self.evict_oldest();
+        let seen = self.calls.entry(signature.0).or_insert(RepeatCount { outcome: outcome_hash, repeats: 0, last: now });
         if seen.outcome == outcome_hash {
             seen.repeats += 1;
         } else {
@@ -125,8 +128,8 @@ impl LoopGuard {
         (seen.repeats >= limits.note).then_some(seen.repeats)
     }
 
-    fn make_room(&mut self) {
-        if self.calls.len() >= REMEMBERED
+    fn evict_oldest(&mut self) {
+        if self.calls.len() >= MAX_CALLS
             && let Some(oldest) = self.calls.iter().min_by_key(|(_, seen)| seen.last).map(|(key, _)| *key)
         {
             self.calls.remove(&oldest);
@@ -134,7 +137,7 @@ impl LoopGuard {
     }
 }
 
-/// The outcome as the model sees it; details hold what changes on every run (durations, ids) and stay out.
+/// The outcome as the model sees it, without details: durations and ids change on every run.
 fn hash_outcome(outcome: &Result<ToolOutput, ToolError>) -> u64 {
     let mut hasher = DefaultHasher::new();
     match outcome {
@@ -167,8 +170,8 @@ mod tests {
 
     #[test]
     fn repeats_are_noted_then_blocked_then_end_the_run() {
-        let mut guard = LoopGuard::new(Some(LoopLimits { note: 2, block: 4, stop: 6 }));
-        let call = Signature::of(&ToolCall::new("id", "t", json!({"a": 1})));
+        let mut guard = LoopDetector::new(Some(LoopLimits { note: 2, block: 4, stop: 6 }));
+        let call = CallSignature::new(&ToolCall::new("id", "t", json!({"a": 1})));
         let mut story = Vec::new();
         for _ in 0..6 {
             story.push(match guard.check(call, "t", NOW) {
@@ -183,10 +186,10 @@ mod tests {
     #[test]
     fn another_outcome_other_arguments_time_and_progress_start_anew() {
         let limits = Some(LoopLimits { note: 9, block: 2, stop: 9 });
-        let signature = |name: &str, arguments: serde_json::Value| Signature::of(&ToolCall::new("id", name, arguments));
+        let signature = |name: &str, arguments: serde_json::Value| CallSignature::new(&ToolCall::new("id", name, arguments));
         let (call, other) = (signature("t", json!({"a": 1})), signature("t", json!({"a": 2})));
         assert_eq!(call, signature(" T ", json!({"a": 1})));
-        let mut guard = LoopGuard::new(limits);
+        let mut guard = LoopDetector::new(limits);
         guard.record(call, &ok("x"), false, NOW);
         assert!(guard.check(call, "t", NOW).is_err());
         assert!(guard.check(other, "t", NOW).is_ok());
@@ -198,11 +201,11 @@ mod tests {
 
     #[test]
     fn memory_is_bounded() {
-        let mut guard = LoopGuard::new(Some(LoopLimits::default()));
+        let mut guard = LoopDetector::new(Some(LoopLimits::default()));
         for number in 0..1000_u64 {
-            guard.record(Signature(number), &ok("x"), false, NOW + Duration::from_secs(number));
+            guard.record(CallSignature(number), &ok("x"), false, NOW + Duration::from_secs(number));
         }
-        assert_eq!(guard.calls.len(), REMEMBERED);
+        assert_eq!(guard.calls.len(), MAX_CALLS);
         assert!(guard.calls.contains_key(&999));
     }
 }

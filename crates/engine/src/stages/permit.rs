@@ -1,24 +1,23 @@
-//! permit: the policy on the effects, host permissions, approvals. Only what comes out of here may run.
+//! permit: the policy on the effects, host permissions, approvals. Only a call that passes here may run.
 
-use haft_contract::{CallInfo, Plan, Prepared, ToolError};
+use haft_contract::{Plan, Prepared, ToolError};
 use haft_policy::{Decision, Policy, Verdict};
 
 use super::resolve::refused;
-use super::settle::Remembered;
 use super::taint;
-use crate::approvals::{Asking, nobody_to_ask};
+use crate::approvals::{ApprovalStep, no_approver};
 use crate::events::EventSink;
-use crate::stop::Stop;
-use crate::{Entry, Limits, Session};
+use crate::stop::StopSignal;
+use crate::trail::CallFacts;
+use crate::{CallLimits, Session, ToolEntry};
 
-/// A call that may run; made by [`permit`] alone. It holds the very plan that was judged and approved, and nothing can put
-/// another in its place: a [`Prepared`] cannot be changed, and is taken apart where it runs. So an approval needs no second
-/// look before the tool starts.
-pub(crate) struct Cleared {
+/// A call that may run; made by [`permit`] alone. It holds the very plan that was evaluated and approved, and a [`Prepared`]
+/// cannot be changed, so an approval needs no second check before the tool starts.
+pub(crate) struct PermittedCall {
     prepared: Prepared,
 }
 
-impl Cleared {
+impl PermittedCall {
     pub(crate) fn plan(&self) -> &Plan {
         self.prepared.plan()
     }
@@ -28,19 +27,16 @@ impl Cleared {
     }
 }
 
-/// Everything the permit stage looks at, but the plan.
+/// Everything that the stage reads but the plan.
 #[derive(Clone, Copy)]
-pub(crate) struct Request<'a> {
+pub(crate) struct PermitRequest<'a> {
     pub(crate) policy: &'a dyn Policy,
-    pub(crate) limits: &'a Limits,
+    pub(crate) limits: &'a CallLimits,
     pub(crate) events: Option<&'a dyn EventSink>,
-    pub(crate) entry: &'a Entry,
-    pub(crate) call: &'a CallInfo,
-    pub(crate) arguments: &'a Remembered,
-    /// The shape of a secret in them.
-    pub(crate) secret: Option<&'static str>,
+    pub(crate) entry: &'a ToolEntry,
+    pub(crate) facts: CallFacts<'a>,
     pub(crate) session: &'a Session,
-    pub(crate) stop: &'a Stop<'a>,
+    pub(crate) stop: &'a StopSignal<'a>,
 }
 
 /// The decision on a plan, and on a secret in its arguments: the policy's, never looser than what was offered, tightened by the
@@ -48,7 +44,7 @@ pub(crate) struct Request<'a> {
 pub(crate) fn decide(
     policy: &dyn Policy,
     offered: Decision,
-    entry: &Entry,
+    entry: &ToolEntry,
     plan: &Plan,
     secret: Option<&'static str>,
     session: &Session,
@@ -56,16 +52,17 @@ pub(crate) fn decide(
     let least = offered.verdict;
     let mut decision = policy.permit(offered, &entry.candidate(), plan, session.caller());
     decision.verdict = decision.verdict.max(least);
-    taint::judge(session, plan, secret, &mut decision);
-    policy.seal(decision)
+    taint::check(session, plan, secret, &mut decision);
+    policy.finalize(decision)
 }
 
-/// Decides, and asks whoever must be asked. The decision is updated in place, so that history has it either way.
-pub(crate) async fn permit(request: Request<'_>, prepared: Prepared, decision: &mut Decision) -> Result<Cleared, ToolError> {
+/// Decides, and asks for approval where the decision needs it. The decision is updated in place, so that history has it
+/// either way.
+pub(crate) async fn permit(request: PermitRequest<'_>, prepared: Prepared, decision: &mut Decision) -> Result<PermittedCall, ToolError> {
     let plan = prepared.plan();
     let approver = request.session.approver();
-    let asking = approver.map(|approver| Asking { approver: &**approver, request, plan, offered: decision.clone() });
-    *decision = decide(request.policy, std::mem::take(decision), request.entry, plan, request.secret, request.session);
+    let asking = approver.map(|approver| ApprovalStep { approver: &**approver, request, plan, offered: decision.clone() });
+    *decision = decide(request.policy, std::mem::take(decision), request.entry, plan, request.facts.secret, request.session);
     if decision.verdict == Verdict::Deny {
         return Err(refused(decision));
     }
@@ -75,9 +72,9 @@ pub(crate) async fn permit(request: Request<'_>, prepared: Prepared, decision: &
         decision.pass("host permission", "granted");
     }
     if decision.verdict == Verdict::Ask {
-        let lasting = || request.policy.lasting(&request.entry.candidate(), plan, decision);
-        let asking = asking.ok_or_else(|| nobody_to_ask(decision, lasting()))?;
+        let rules = || request.policy.persistent_rules(&request.entry.candidate(), plan, decision);
+        let asking = asking.ok_or_else(|| no_approver(decision, rules()))?;
         asking.ask(decision).await?;
     }
-    Ok(Cleared { prepared })
+    Ok(PermittedCall { prepared })
 }

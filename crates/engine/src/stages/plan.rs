@@ -3,32 +3,32 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use haft_contract::{Host, PlanContext, Prepared, Source, ToolError};
+use haft_contract::{PlanContext, Prepared, ToolError, ToolSource, ports::Host};
 use serde_json::Value;
 
 use super::run::{on_worker, panic_error, panicked};
-use crate::stop::Stop;
+use crate::stop::StopSignal;
 use crate::workers::Workers;
-use crate::{Entry, Session};
+use crate::{Session, ToolEntry};
 
 /// Asks the tool what the call will do. A tool that is not ours plans on a thread that may block, under its timeout.
 pub(crate) async fn plan(
     workers: &Workers,
-    entry: &Arc<Entry>,
+    entry: &Arc<ToolEntry>,
     arguments: Value,
     session: &Session,
-    stop: &Stop<'_>,
+    stop: &StopSignal<'_>,
 ) -> Result<Prepared, ToolError> {
-    if *entry.source() == Source::BuiltIn {
-        return planned(entry, arguments, &**session.host(), session.id());
+    if *entry.source() == ToolSource::BuiltIn {
+        return prepare(entry, arguments, &**session.host(), session.id());
     }
     let timeout = entry.definition().timeout;
     let (entry, host, id) = (Arc::clone(entry), Arc::clone(session.host()), Arc::clone(session.id()));
-    let outcome = on_worker(workers, async move { planned(&entry, arguments, &*host, &id) }, timeout, stop).await?;
+    let outcome = on_worker(workers, async move { prepare(&entry, arguments, &*host, &id) }, timeout, stop).await?;
     outcome.unwrap_or_else(|error| Err(panicked(error)))
 }
 
-fn planned(entry: &Entry, arguments: Value, host: &dyn Host, session: &str) -> Result<Prepared, ToolError> {
+fn prepare(entry: &ToolEntry, arguments: Value, host: &dyn Host, session: &str) -> Result<Prepared, ToolError> {
     let context = PlanContext::new(host).in_session(session);
     let prepared = std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool().prepare(arguments, &context)));
     prepared.unwrap_or_else(|payload| Err(panic_error(&*payload)))

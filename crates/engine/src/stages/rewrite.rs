@@ -5,73 +5,73 @@ use std::sync::Arc;
 use haft_contract::{Arguments, CallInfo, ErrorKind, Prepared, ToolError};
 use serde_json::Value;
 
-use super::arguments::{self, Checked};
+use super::arguments::{self, CheckedArguments};
 use super::plan::plan;
-use crate::engine::Early;
+use crate::engine::ShortCircuit;
 use crate::events::EventSink;
-use crate::hooks::{Asked, Before, HookCall, Hooks};
-use crate::stop::Stop;
+use crate::hooks::{HookCall, HookDecision, Hooks, RegisteredHook};
+use crate::stop::StopSignal;
 use crate::workers::Workers;
-use crate::{Entry, Limits, Session};
+use crate::{CallLimits, Session, ToolEntry};
 
-/// What the stage looks at.
+/// What the stage reads.
 #[derive(Clone, Copy)]
-pub(crate) struct Rewriting<'a> {
+pub(crate) struct RewriteContext<'a> {
     pub(crate) hooks: &'a Hooks,
     pub(crate) events: Option<&'a dyn EventSink>,
-    pub(crate) limits: &'a Limits,
+    pub(crate) limits: &'a CallLimits,
     pub(crate) workers: &'a Workers,
-    pub(crate) entry: &'a Arc<Entry>,
+    pub(crate) entry: &'a Arc<ToolEntry>,
     pub(crate) call: &'a CallInfo,
     pub(crate) session: &'a Session,
-    pub(crate) stop: &'a Stop<'a>,
+    pub(crate) stop: &'a StopSignal<'a>,
 }
 
-/// A call while the hooks have it.
-pub(crate) struct Draft {
-    pub(crate) checked: Checked,
-    /// What the arguments were before the first hook that changed them.
+/// A call while hooks rewrite it.
+pub(crate) struct RewriteState {
+    pub(crate) checked: CheckedArguments,
+    /// The arguments before the first hook changed them.
     pub(crate) original: Option<Value>,
     /// The plan of these arguments, if a hook had to know the effects.
     pub(crate) prepared: Option<Prepared>,
-    /// Why a person is to decide, for each hook that wants it.
+    /// Reasons of hooks that want an approval.
     pub(crate) asks: Vec<String>,
 }
 
-impl From<Checked> for Draft {
-    fn from(checked: Checked) -> Self {
+impl From<CheckedArguments> for RewriteState {
+    fn from(checked: CheckedArguments) -> Self {
         Self { checked, original: None, prepared: None, asks: Vec::new() }
     }
 }
 
-impl Draft {
-    /// A hook that is asked again may want so again, for the same reason.
-    fn want_a_person(&mut self, why: String) {
+impl RewriteState {
+    /// Adds a reason once: a hook that runs again may repeat it.
+    fn require_approval(&mut self, why: String) {
         if !self.asks.contains(&why) {
             self.asks.push(why);
         }
     }
 }
 
-/// How often the hooks may change each other's arguments.
+/// How many rounds the hooks have to agree on the arguments.
 const ROUNDS: usize = 4;
 
-/// Asks every hook, and again whoever has not seen the arguments as they are: what runs is what all of them agreed to.
-/// However it ends, the draft holds what is known of the call.
-pub(crate) async fn rewrite(stage: Rewriting<'_>, draft: &mut Draft) -> Result<(), Early> {
-    let mut agreed = vec![false; stage.hooks.len()];
+/// Runs every hook, and again each one that has not seen the current arguments: all of them agree to what runs.
+/// However it ends, the state holds what is known of the call.
+pub(crate) async fn rewrite(context: RewriteContext<'_>, state: &mut RewriteState) -> Result<(), ShortCircuit> {
+    let mut agreed = vec![false; context.hooks.len()];
     let mut last = "";
     for _ in 0..ROUNDS {
-        for (place, hook) in stage.hooks.iter().enumerate() {
-            if agreed[place] {
+        for (index, hook) in context.hooks.iter().enumerate() {
+            if agreed[index] {
                 continue;
             }
-            if ask(stage, draft, hook).await? {
-                // Whoever changed them must say that this is what it wants, too.
+            if ask(context, state, hook).await? {
+                // The hook that changed them must accept the new ones too.
                 agreed.fill(false);
                 last = hook.name();
             } else {
-                agreed[place] = true;
+                agreed[index] = true;
             }
         }
         if agreed.iter().all(|agreed| *agreed) {
@@ -81,37 +81,37 @@ pub(crate) async fn rewrite(stage: Rewriting<'_>, draft: &mut Draft) -> Result<(
     Err(disagreement(last).into())
 }
 
-/// Asks one hook; says whether it changed the arguments.
-async fn ask(stage: Rewriting<'_>, draft: &mut Draft, hook: &Asked) -> Result<bool, Early> {
-    if hook.needs_effects() && draft.prepared.is_none() {
-        let arguments = draft.checked.value.clone();
-        draft.prepared = Some(plan(stage.workers, stage.entry, arguments, stage.session, stage.stop).await?);
+/// Runs one hook; returns whether it changed the arguments.
+async fn ask(context: RewriteContext<'_>, state: &mut RewriteState, hook: &RegisteredHook) -> Result<bool, ShortCircuit> {
+    if hook.needs_effects() && state.prepared.is_none() {
+        let arguments = state.checked.value.clone();
+        state.prepared = Some(plan(context.workers, context.entry, arguments, context.session, context.stop).await?);
     }
-    let candidate = stage.entry.candidate();
-    let effects = draft.prepared.as_ref().map(|prepared| prepared.plan().effects());
-    let call = HookCall { call: stage.call, arguments: &draft.checked.value, tool: Some(&candidate), effects };
-    match hook.before(call, stage.events).await? {
-        Before::Continue => Ok(false),
-        Before::Rewrite(arguments) => Ok(replace(stage, draft, hook.name(), arguments)?),
-        Before::Ask { reason, arguments } => {
-            draft.want_a_person(format!("the hook '{}' wants a person to decide: {reason}", hook.name()));
-            Ok(arguments.map(|arguments| replace(stage, draft, hook.name(), arguments)).transpose()?.unwrap_or(false))
+    let candidate = context.entry.candidate();
+    let effects = state.prepared.as_ref().map(|prepared| prepared.plan().effects());
+    let call = HookCall { call: context.call, arguments: &state.checked.value, tool: Some(&candidate), effects };
+    match hook.before(call, context.events).await? {
+        HookDecision::Continue => Ok(false),
+        HookDecision::Rewrite(arguments) => Ok(replace(context, state, hook.name(), arguments)?),
+        HookDecision::Ask { reason, arguments } => {
+            state.require_approval(format!("the hook '{}' requires approval: {reason}", hook.name()));
+            Ok(arguments.map(|arguments| replace(context, state, hook.name(), arguments)).transpose()?.unwrap_or(false))
         }
-        Before::Block(reason) => Err(blocked(hook.name(), &reason).into()),
-        Before::Answer(output) => Err(Early::Answered(output)),
+        HookDecision::Block(reason) => Err(blocked(hook.name(), &reason).into()),
+        HookDecision::Answer(output) => Err(ShortCircuit::Answered(output)),
     }
 }
 
-/// Takes over arguments that a hook wrote: they are checked like any others, and a plan of the old ones is worth nothing.
-/// Says whether they are others than before.
-fn replace(stage: Rewriting<'_>, draft: &mut Draft, hook: &str, arguments: Value) -> Result<bool, ToolError> {
-    let rewritten = arguments::check(stage.entry, &mut Arguments::Json(arguments), stage.limits.argument_bytes)
+/// Takes over arguments that a hook wrote: they are checked like any others, and the plan of the old ones is dropped.
+/// Returns whether they differ from the old ones.
+fn replace(context: RewriteContext<'_>, state: &mut RewriteState, hook: &str, arguments: Value) -> Result<bool, ToolError> {
+    let rewritten = arguments::check(context.entry, &mut Arguments::Json(arguments), context.limits.argument_bytes)
         .map_err(|error| invalid(hook, &error))?;
-    let changed = rewritten.value != draft.checked.value;
+    let changed = rewritten.value != state.checked.value;
     if changed {
-        let before = std::mem::replace(&mut draft.checked, rewritten);
-        draft.original.get_or_insert(before.value);
-        draft.prepared = None;
+        let before = std::mem::replace(&mut state.checked, rewritten);
+        state.original.get_or_insert(before.value);
+        state.prepared = None;
     }
     Ok(changed)
 }
@@ -120,8 +120,8 @@ fn disagreement(hook: &str) -> ToolError {
     ToolError::new(
         ErrorKind::Blocked,
         format!(
-            "The hooks do not agree on the arguments; '{hook}' still changes them when it is asked the {ROUNDS}th time, so the call was not \
-             made. Tell the person: a hook must leave arguments alone that are as it wants them."
+            "The call was not made: the hook '{hook}' still changes the arguments in round {ROUNDS}. Tell the user: a hook must leave \
+             arguments alone that are already as it wants them."
         ),
     )
 }
@@ -131,5 +131,5 @@ fn blocked(hook: &str, reason: &str) -> ToolError {
 }
 
 fn invalid(hook: &str, error: &ToolError) -> ToolError {
-    ToolError::new(ErrorKind::Blocked, format!("The hook '{hook}' rewrote the arguments into something invalid: {error} Tell the person."))
+    ToolError::new(ErrorKind::Blocked, format!("The hook '{hook}' rewrote the arguments into something invalid: {error} Tell the user."))
 }

@@ -4,26 +4,26 @@ use std::any::Any;
 use std::pin::pin;
 use std::time::Duration;
 
-use haft_contract::{ErrorKind, Plan, Source, ToolContext, ToolError, ToolOutput};
+use haft_contract::{ErrorKind, Plan, ToolContext, ToolError, ToolOutput, ToolSource};
 use tokio::task::{JoinError, JoinHandle};
 
-use super::permit::Cleared;
-use crate::Entry;
-use crate::stop::{Stop, within};
+use super::permit::PermittedCall;
+use crate::ToolEntry;
+use crate::stop::{StopSignal, within};
 use crate::workers::Workers;
 
-/// Runs a cleared call. Time spent waiting for a person, a lock or a thread is not counted. Dropped, it takes the tool along.
+/// Runs a permitted call. Time spent waiting for an approval, a lock or a thread is not counted. Dropping it stops the tool.
 pub(crate) async fn run(
     workers: &Workers,
-    cleared: Cleared,
-    entry: &Entry,
+    cleared: PermittedCall,
+    entry: &ToolEntry,
     context: impl FnOnce(Plan) -> ToolContext,
-    stop: &Stop<'_>,
+    stop: &StopSignal<'_>,
 ) -> Result<ToolOutput, ToolError> {
     let timeout = entry.definition().timeout;
     let (plan, start) = cleared.into_prepared().into_parts();
     let context = context(plan);
-    let outcome = if *entry.source() == Source::BuiltIn {
+    let outcome = if *entry.source() == ToolSource::BuiltIn {
         here(start(context), timeout, stop).await?
     } else {
         // Making the future is the tool's code as well: it happens on the worker, where it may block or panic.
@@ -36,7 +36,7 @@ pub(crate) async fn run(
 async fn here<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
     timeout: Duration,
-    stop: &Stop<'_>,
+    stop: &StopSignal<'_>,
 ) -> Result<Result<T, JoinError>, ToolError> {
     let mut task = AbortOnDrop(tokio::spawn(work));
     // Most built-in tools are done as soon as they are let run; those need neither a timer nor a waiter.
@@ -44,7 +44,7 @@ async fn here<T: Send + 'static>(
     if task.0.is_finished() {
         return Ok((&mut task.0).await);
     }
-    settled(&mut task.0, timeout, stop).await
+    join_within(&mut task.0, timeout, stop).await
 }
 
 /// On a thread that may block.
@@ -52,27 +52,27 @@ pub(crate) async fn on_worker<T: Send + 'static>(
     workers: &Workers,
     work: impl Future<Output = T> + Send + 'static,
     timeout: Duration,
-    stop: &Stop<'_>,
+    stop: &StopSignal<'_>,
 ) -> Result<Result<T, JoinError>, ToolError> {
     let Some(mut task) = workers.start(work) else {
         return Err(ToolError::execution(
             "No thread is free for the tool: too many tools block theirs, or the machine is out of resources. Try again later.",
         ));
     };
-    // A thread may not be free at once; a wait as long as the tool's own time is the end of patience.
+    // A thread may not be free at once; the wait is bounded by the tool's own timeout.
     if stop.unless(within(timeout, task.begun())).await?.is_none() {
         return Err(timed_out(timeout));
     }
-    settled(&mut task.handle, timeout, stop).await
+    join_within(&mut task.handle, timeout, stop).await
 }
 
 /// The outcome, unless time is up or the call is to end first.
-async fn settled<T>(handle: &mut JoinHandle<T>, timeout: Duration, stop: &Stop<'_>) -> Result<Result<T, JoinError>, ToolError> {
+async fn join_within<T>(handle: &mut JoinHandle<T>, timeout: Duration, stop: &StopSignal<'_>) -> Result<Result<T, JoinError>, ToolError> {
     let joined = pin!(handle);
     stop.unless(within(timeout, joined)).await?.ok_or_else(|| timed_out(timeout))
 }
 
-/// A task that ends with whoever waits for it.
+/// A task that is aborted with its waiter.
 struct AbortOnDrop<T>(JoinHandle<T>);
 
 impl<T> Drop for AbortOnDrop<T> {

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_the_way_is_named_up_to_a_bound() {
+    fn changed_files_are_named_up_to_a_limit() {
         let paths = |count: usize| (1..=count).map(|number| PathBuf::from(format!("/w/{number}"))).collect::<Vec<_>>();
         let rest = "undoing would overwrite that change (--force undoes it anyway and keeps a copy)";
         assert_eq!(UndoError::Changed(paths(1)).to_string(), format!("/w/1 was changed after the call; {rest}"));

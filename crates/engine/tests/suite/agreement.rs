@@ -4,15 +4,14 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use haft_contract::AskMode;
 use haft_contract::{
-    Access, Answer, ApprovalRequest, Approver, BoxFuture, Dialect, Effect, ErrorKind, Form, FormParameter, HookEvent, Plan, Source,
-    ToolCall, ToolDefinition,
+    Access, BoxFuture, Dialect, Effect, ErrorKind, Form, FormParameter, HookEvent, Plan, ToolCall, ToolDefinition, ToolSource,
+    ports::{ApprovalAnswer, ApprovalRequest, Approver},
 };
-use haft_engine::catalog::Vocabulary;
-use haft_engine::{
-    AgentSpec, AllowList, AskMode, ChannelSpec, HOOK, Hook, HookCall, Listed, PolicySpec, Sender, Session, SessionBuilder, StandardPolicy,
-    ToolLists, Verdict,
-};
+use haft_engine::{HOOK, Hook, HookCall, Session, SessionBuilder};
+use haft_policy::catalog::Vocabulary;
+use haft_policy::{AgentSpec, AllowList, ChannelSpec, ListEntry, PolicySpec, Sender, StandardPolicy, ToolLists, Verdict};
 use haft_testkit::ScriptedTool;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -33,11 +32,11 @@ const TOOLS: [(&str, &str); 9] = [
     ("mcp__hub__look", "path"),
 ];
 
-fn source(name: &str) -> Source {
+fn source(name: &str) -> ToolSource {
     match name {
-        "helper" => Source::Plugin("tools".into()),
-        "mcp__hub__look" => Source::Mcp("hub".into()),
-        _ => Source::BuiltIn,
+        "helper" => ToolSource::Plugin("tools".into()),
+        "mcp__hub__look" => ToolSource::Mcp("hub".into()),
+        _ => ToolSource::BuiltIn,
     }
 }
 
@@ -59,14 +58,14 @@ fn tool(name: &str) -> ScriptedTool {
     }
 }
 
-fn entries() -> impl Strategy<Value = Vec<Listed>> {
+fn entries() -> impl Strategy<Value = Vec<ListEntry>> {
     let names = vec!["read", "write_file", "cron", "noop", "*", "mystery", "w*", "group:plugins", "group:fs", "mcp__*", "hub"];
-    proptest::collection::vec(select(names).prop_map(Listed::from), 0..3)
+    proptest::collection::vec(select(names).prop_map(ListEntry::from), 0..3)
 }
 
 fn lists() -> impl Strategy<Value = ToolLists> {
     let allow = entries().prop_map(|entries| AllowList { entries, ..AllowList::default() });
-    let profile = select(vec!["coding", "full"]).prop_map(Listed::from);
+    let profile = select(vec!["coding", "full"]).prop_map(ListEntry::from);
     (
         proptest::option::weighted(0.2, profile),
         proptest::option::weighted(0.2, allow),
@@ -84,11 +83,11 @@ fn lists() -> impl Strategy<Value = ToolLists> {
 fn spec() -> impl Strategy<Value = PolicySpec> {
     let rules = || {
         let texts = vec!["read(docs/**)", "write(docs/**)", "write_file(docs/a)", "noop", "mystery", "helper", "mcp__hub__*"];
-        proptest::collection::vec(select(texts).prop_map(Listed::from), 0..2)
+        proptest::collection::vec(select(texts).prop_map(ListEntry::from), 0..2)
     };
     let rules = (rules(), rules(), rules(), select(AskMode::ALL.to_vec()));
     let tables = (lists(), lists(), lists(), lists(), lists(), lists(), lists());
-    (tables, rules, proptest::collection::vec(select(vec!["noop", "helper"]).prop_map(Listed::from), 0..2)).prop_map(
+    (tables, rules, proptest::collection::vec(select(vec!["noop", "helper"]).prop_map(ListEntry::from), 0..2)).prop_map(
         |((tools, agent, provided, channel, sender, sandbox, subagents), (deny, asked, allow, ask), disabled)| {
             let mut spec = PolicySpec::default();
             (spec.tools, spec.ask, spec.sandbox, spec.subagents, spec.disabled) = (tools, ask, sandbox, subagents, disabled);
@@ -126,14 +125,14 @@ fn who() -> impl Strategy<Value = Who> {
     })
 }
 
-/// A person who says yes to everything, and counts.
+/// A user who approves everything, and counts.
 #[derive(Default)]
 struct Agreeable(AtomicUsize);
 
 impl Approver for Agreeable {
-    fn ask(&self, _request: ApprovalRequest) -> BoxFuture<'_, Answer> {
+    fn ask(&self, _request: ApprovalRequest) -> BoxFuture<'_, ApprovalAnswer> {
         self.0.fetch_add(1, Ordering::Relaxed);
-        Box::pin(async { Answer::Once })
+        Box::pin(async { ApprovalAnswer::Once })
     }
 }
 
@@ -153,10 +152,10 @@ impl Hook for Watches {
 }
 
 impl Who {
-    fn session(&self, harness: &Harness, person: &Arc<Agreeable>) -> Session {
+    fn session(&self, harness: &Harness, user: &Arc<Agreeable>) -> Session {
         let builder = |access| Session::builder(Arc::clone(harness.session.host())).access(access).loop_limits(None);
-        let person = Arc::clone(person);
-        let mut session: SessionBuilder = builder(self.access).dialect(Dialect::Claw).approver(person);
+        let user = Arc::clone(user);
+        let mut session: SessionBuilder = builder(self.access).dialect(Dialect::Claw).approver(user);
         session = if self.owner { session.owner() } else { session };
         session = if self.sandboxed { session.sandboxed() } else { session };
         if let Some(model) = self.model {
@@ -175,7 +174,7 @@ impl Who {
 fn harness(spec: &PolicySpec, hooked: Option<bool>) -> Harness {
     let named = |name: &'static str| (ToolDefinition::new(name, "", json!({"type": "object"})), source(name));
     let others = ["off", "mystery", "helper", "mcp__hub__look"].map(named);
-    let vocabulary = Vocabulary::with(others.iter().map(|(definition, source)| (definition, source)));
+    let vocabulary = Vocabulary::of_core(haft_builtin::metas()).with(others.iter().map(|(definition, source)| (definition, source)));
     let policy = Arc::new(StandardPolicy::compile(spec, vocabulary).unwrap());
     let harness = setup()
         .engine(move |builder| {
@@ -190,18 +189,18 @@ fn harness(spec: &PolicySpec, hooked: Option<bool>) -> Harness {
     harness
 }
 
-/// What came of a call, as a verdict: whether it ran, and whether a person had to say yes first.
+/// The outcome of a call, as a verdict: whether it ran, and whether a user had to approve it.
 async fn happened(
     harness: &Harness,
     session: &Session,
-    person: &Agreeable,
+    user: &Agreeable,
     name: &str,
     arguments: Value,
 ) -> (Verdict, Option<(ErrorKind, String)>) {
-    let before = person.0.load(Ordering::Relaxed);
+    let before = user.0.load(Ordering::Relaxed);
     let result = harness.engine.run(ToolCall::new("1", name, arguments), session).await;
     let refused = result.outcome.as_ref().err().map(|error| (error.kind(), error.message().to_owned()));
-    let asked = person.0.load(Ordering::Relaxed) > before;
+    let asked = user.0.load(Ordering::Relaxed) > before;
     let verdict = match (&refused, asked) {
         (None, false) => Verdict::Allow,
         (None, true) => Verdict::Ask,
@@ -216,21 +215,21 @@ proptest! {
     #[test]
     fn what_is_explained_is_what_happens(spec in spec(), who in who(), hooked in proptest::option::of(any::<bool>())) {
         let harness = harness(&spec, hooked);
-        let person = Arc::new(Agreeable::default());
-        let session = who.session(&harness, &person);
+        let user = Arc::new(Agreeable::default());
+        let session = who.session(&harness, &user);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             for (name, parameter) in TOOLS {
                 let entry = harness.engine.registry().get(name).unwrap();
                 let listed = harness.engine.offers(&entry, &session).verdict;
-                let foreseen = harness.engine.explain(name, None, &session).await.unwrap().verdict;
-                prop_assert!(foreseen >= listed, "{} is listed: {:?} {:?}", name, listed, foreseen);
+                let without_arguments = harness.engine.explain(name, None, &session).await.unwrap().verdict;
+                prop_assert!(without_arguments >= listed, "{} is listed: {:?} {:?}", name, listed, without_arguments);
                 for path in ["docs/a", "src/b", "../out"] {
                     let arguments = json!({parameter: path});
                     let explained = harness.engine.explain(name, Some(arguments.clone().into()), &session).await.unwrap();
-                    let (verdict, refused) = happened(&harness, &session, &person, name, arguments).await;
+                    let (verdict, refused) = happened(&harness, &session, &user, name, arguments).await;
                     prop_assert_eq!(explained.verdict, verdict, "{} {}: {:?} {:?}", name, path, explained, refused);
-                    prop_assert!(foreseen != Verdict::Deny || verdict == Verdict::Deny, "{} {}: what no call may do", name, path);
+                    prop_assert!(without_arguments != Verdict::Deny || verdict == Verdict::Deny, "{} {}: no call may be allowed", name, path);
                     let kind = refused.as_ref().map(|(kind, _)| *kind);
                     let unavailable = matches!(kind, Some(ErrorKind::ToolNotAvailable | ErrorKind::ToolGloballyDisabled));
                     prop_assert!(listed != Verdict::Deny || refused.is_some(), "what is not listed does not run: {} {:?}", name, refused);
@@ -255,10 +254,10 @@ async fn every_verdict_happens_there() {
     let mut spec = PolicySpec::default();
     (spec.rules.ask, spec.rules.deny) = (vec!["noop".into()], vec!["write(docs/**)".into()]);
     let harness = harness(&spec, None);
-    let person = Arc::new(Agreeable::default());
+    let user = Arc::new(Agreeable::default());
     let who = Who { access: Access::FullAccess, owner: true, model: None, sender: None, sandboxed: false, parent: None };
-    let session = who.session(&harness, &person);
+    let session = who.session(&harness, &user);
     for (name, expected) in [("read_file", Verdict::Allow), ("noop", Verdict::Ask), ("write_file", Verdict::Deny), ("off", Verdict::Deny)] {
-        assert_eq!(happened(&harness, &session, &person, name, json!({"path": "docs/a"})).await.0, expected, "{name}");
+        assert_eq!(happened(&harness, &session, &user, name, json!({"path": "docs/a"})).await.0, expected, "{name}");
     }
 }

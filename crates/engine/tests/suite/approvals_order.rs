@@ -4,18 +4,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use haft_contract::{Answer, ApprovalRequest, Approver, BoxFuture, ErrorKind, ToolCall};
-use haft_engine::{ApprovalDesk, Limits, Session};
+use haft_contract::{
+    BoxFuture, ErrorKind, ToolCall,
+    ports::{ApprovalAnswer, ApprovalRequest, Approver},
+};
+use haft_engine::{ApprovalBroker, CallLimits, Session};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::asking::{Person, Told, argv, asks_about_changes, runner, unguarded};
+use crate::asking::{EventRecorder, ScriptedUser, argv, asks_about_changes, runner, unguarded};
 use crate::harness::{Harness, failure, setup};
 
-fn harness(approver: Arc<dyn Approver>, told: &Arc<Told>) -> Harness {
+fn harness(approver: Arc<dyn Approver>, told: &Arc<EventRecorder>) -> Harness {
     let sink = Arc::clone(told);
     let seconds = |builder: haft_engine::EngineBuilder| {
-        let mut limits = Limits::default();
+        let mut limits = CallLimits::default();
         limits.approval = Duration::from_mins(1);
         builder.limits(limits)
     };
@@ -44,20 +47,20 @@ async fn verdicts(harness: &Harness) -> Vec<(String, String)> {
 /// Takes this long for this answer, and counts how many questions stand before it at once.
 struct Ponderer {
     takes: Duration,
-    answer: Answer,
+    answer: ApprovalAnswer,
     now: AtomicUsize,
     most: AtomicUsize,
     asked: AtomicUsize,
 }
 
 impl Ponderer {
-    fn new(takes: Duration, answer: Answer) -> Arc<Self> {
+    fn new(takes: Duration, answer: ApprovalAnswer) -> Arc<Self> {
         Arc::new(Self { takes, answer, now: AtomicUsize::new(0), most: AtomicUsize::new(0), asked: AtomicUsize::new(0) })
     }
 }
 
 impl Approver for Ponderer {
-    fn ask(&self, _request: ApprovalRequest) -> BoxFuture<'_, Answer> {
+    fn ask(&self, _request: ApprovalRequest) -> BoxFuture<'_, ApprovalAnswer> {
         Box::pin(async move {
             self.asked.fetch_add(1, Ordering::Relaxed);
             self.most.fetch_max(self.now.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
@@ -70,52 +73,52 @@ impl Approver for Ponderer {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_for_the_session_answers_the_question_behind_it() {
-    // The second call waits for its turn while the person thinks about the first.
-    let person = Ponderer::new(Duration::from_secs(1), Answer::Session);
-    let harness = harness(Arc::clone(&person) as _, &Arc::default());
+    // The second call waits for its turn while the user thinks about the first.
+    let user = Ponderer::new(Duration::from_secs(1), ApprovalAnswer::Session);
+    let harness = harness(Arc::clone(&user) as _, &Arc::default());
     let results = harness.engine.run_all(calls(&["git status", "git status src"]), &harness.session).await;
     assert!(results.iter().all(haft_contract::ToolResult::is_success));
-    assert_eq!(person.asked.load(Ordering::Relaxed), 1);
+    assert_eq!(user.asked.load(Ordering::Relaxed), 1);
     assert_eq!(verdicts(&harness).await, [("0".into(), "ask".into()), ("1".into(), "allow".into())]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_time_runs_from_when_a_question_is_really_asked() {
-    let person = Ponderer::new(Duration::from_secs(50), Answer::Once);
-    let harness = harness(Arc::clone(&person) as _, &Arc::default());
+    let user = Ponderer::new(Duration::from_secs(50), ApprovalAnswer::Once);
+    let harness = harness(Arc::clone(&user) as _, &Arc::default());
     let started = tokio::time::Instant::now();
     let results = harness.engine.run_all(calls(&["git push a", "git push b", "git push c"]), &harness.session).await;
     assert!(results.iter().all(haft_contract::ToolResult::is_success), "each has a minute of its own");
-    assert_eq!((person.asked.load(Ordering::Relaxed), person.most.load(Ordering::Relaxed)), (3, 1));
+    assert_eq!((user.asked.load(Ordering::Relaxed), user.most.load(Ordering::Relaxed)), (3, 1));
     assert_eq!(started.elapsed().as_secs(), 150);
 }
 
 #[tokio::test(start_paused = true)]
 async fn one_who_says_nothing_holds_the_next_up_for_one_minute() {
-    let person = Person::saying([]);
-    let told = Arc::new(Told::default());
-    let harness = harness(Arc::clone(&person) as _, &told);
+    let user = ScriptedUser::saying([]);
+    let told = Arc::new(EventRecorder::default());
+    let harness = harness(Arc::clone(&user) as _, &told);
     let started = tokio::time::Instant::now();
     let results = harness.engine.run_all(calls(&["git push a", "git push b"]), &harness.session).await;
     let kinds: Vec<ErrorKind> = results.iter().map(|result| failure(result).0).collect();
     assert_eq!(kinds, [ErrorKind::ApprovalTimeout; 2]);
-    assert_eq!((started.elapsed().as_secs(), person.asked().len()), (120, 2));
+    assert_eq!((started.elapsed().as_secs(), user.asked().len()), (120, 2));
     let questions: Vec<String> = told.lines().into_iter().filter(|line| !line.starts_with("finished")).collect();
     assert_eq!(questions, ["asked about exec of 0", "answered 0: None", "asked about exec of 1", "answered 1: None"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_sub_agents_questions_wait_for_its_parents() {
-    let person = Ponderer::new(Duration::from_secs(1), Answer::Once);
-    let harness = harness(Arc::clone(&person) as _, &Arc::default());
+    let user = Ponderer::new(Duration::from_secs(1), ApprovalAnswer::Once);
+    let harness = harness(Arc::clone(&user) as _, &Arc::default());
     let child = unguarded(Session::builder(Arc::clone(&harness.host) as _))
         .started_by(&harness.session)
         .depth(1)
-        .approver(Arc::clone(&person) as _)
+        .approver(Arc::clone(&user) as _)
         .build();
     let call = || ToolCall::new("1", "exec", argv("git push"));
     tokio::join!(harness.engine.run(call(), &harness.session), harness.engine.run(call(), &child));
-    assert_eq!(person.most.load(Ordering::Relaxed), 1);
+    assert_eq!(user.most.load(Ordering::Relaxed), 1);
 }
 
 /// Answers when it is told to, and says when it was asked.
@@ -127,45 +130,45 @@ struct Waiter {
 }
 
 impl Approver for Waiter {
-    fn ask(&self, request: ApprovalRequest) -> BoxFuture<'_, Answer> {
+    fn ask(&self, request: ApprovalRequest) -> BoxFuture<'_, ApprovalAnswer> {
         Box::pin(async move {
             self.asked.lock().unwrap().push(request.call.id);
             self.came.notify_one();
             self.go.notified().await;
-            Answer::Once
+            ApprovalAnswer::Once
         })
     }
 }
 
 #[tokio::test]
 async fn a_question_that_waits_its_turn_can_be_cancelled() {
-    let person = Arc::new(Waiter::default());
-    let harness = harness(Arc::clone(&person) as _, &Arc::default());
+    let user = Arc::new(Waiter::default());
+    let harness = harness(Arc::clone(&user) as _, &Arc::default());
     let cancel = CancellationToken::new();
     let mut batch = calls(&["git push a", "git push b"]);
     let (second, first) = (batch.remove(1), batch.remove(0));
     let first = harness.engine.run(first, &harness.session);
     let second = async {
-        person.came.notified().await;
+        user.came.notified().await;
         let waiting = harness.engine.run_until(second, &harness.session, &cancel);
         let cancelling = async { cancel.cancel() };
         let (result, ()) = tokio::join!(waiting, cancelling);
-        person.go.notify_one();
+        user.go.notify_one();
         result
     };
     let (first, second) = tokio::join!(first, second);
     assert!(first.is_success());
     assert_eq!(failure(&second).0, ErrorKind::Cancelled);
-    assert_eq!(*person.asked.lock().unwrap(), ["0"]);
+    assert_eq!(*user.asked.lock().unwrap(), ["0"]);
 }
 
 #[tokio::test]
 async fn a_question_that_stands_open_can_be_cancelled() {
-    let told = Arc::new(Told::default());
-    let desk = ApprovalDesk::new();
-    let harness = harness(Arc::new(desk.clone()), &told);
+    let told = Arc::new(EventRecorder::default());
+    let broker = ApprovalBroker::new();
+    let harness = harness(Arc::new(broker.clone()), &told);
     let cancel = CancellationToken::new();
-    let mut notices = desk.subscribe();
+    let mut notices = broker.subscribe();
     let call = harness.engine.run_until(calls(&["git push"]).remove(0), &harness.session, &cancel);
     let (result, ()) = tokio::join!(call, async {
         notices.recv().await.unwrap();
@@ -173,29 +176,29 @@ async fn a_question_that_stands_open_can_be_cancelled() {
     });
     assert_eq!(failure(&result).0, ErrorKind::Cancelled);
     assert_eq!(told.lines(), ["asked about exec of 0", "answered 0: None", "finished 0: Some(Cancelled)"]);
-    assert!(desk.pending().is_empty());
+    assert!(broker.pending().is_empty());
 }
 
 #[tokio::test]
 async fn questions_that_stand_side_by_side_go_when_another_answer_allows_them() {
-    let desk = ApprovalDesk::new();
-    let told = Arc::new(Told::default());
-    let harness = harness(Arc::new(desk.clone()), &told);
-    let mut notices = desk.subscribe();
+    let broker = ApprovalBroker::new();
+    let told = Arc::new(EventRecorder::default());
+    let harness = harness(Arc::new(broker.clone()), &told);
+    let mut notices = broker.subscribe();
     let answering = async {
         for _ in 0..3 {
             notices.recv().await.unwrap();
         }
-        let pending = desk.pending();
+        let pending = broker.pending();
         assert_eq!(pending.len(), 3, "all at once");
         let of = |id: &str| pending.iter().find(|request| request.call.id == id).unwrap();
-        desk.answer(&of("1").id, &of("1").fingerprint, Answer::Session).unwrap();
+        broker.answer(&of("1").id, &of("1").fingerprint, ApprovalAnswer::Session).unwrap();
         // The other status is allowed by it; the push is not.
-        while desk.pending().len() > 1 {
+        while broker.pending().len() > 1 {
             notices.recv().await.unwrap();
         }
-        assert_eq!(desk.pending()[0].call.id, "2");
-        desk.answer(&of("2").id, &of("2").fingerprint, Answer::Deny { comment: None }).unwrap();
+        assert_eq!(broker.pending()[0].call.id, "2");
+        broker.answer(&of("2").id, &of("2").fingerprint, ApprovalAnswer::Deny { comment: None }).unwrap();
     };
     let batch = calls(&["git status", "git status src", "git push"]);
     let (results, ()) = tokio::join!(harness.engine.run_all(batch, &harness.session), answering);
@@ -207,20 +210,20 @@ async fn questions_that_stand_side_by_side_go_when_another_answer_allows_them() 
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_comes_too_late_changes_nothing() {
-    let desk = ApprovalDesk::new();
+    let broker = ApprovalBroker::new();
     let tool = runner();
     let runs = tool.log();
-    let approver = desk.clone();
+    let approver = broker.clone();
     let harness =
         setup().built_in(tool).engine(asks_about_changes).session(move |builder| unguarded(builder).approver(Arc::new(approver))).build();
-    let mut notices = desk.subscribe();
+    let mut notices = broker.subscribe();
     let (result, asked) = tokio::join!(harness.call("exec", argv("git status")), async {
         notices.recv().await.unwrap();
-        desk.pending().remove(0)
+        broker.pending().remove(0)
     });
     assert_eq!(failure(&result).0, ErrorKind::ApprovalTimeout);
-    let late = desk.answer(&asked.id, &asked.fingerprint, Answer::Always);
+    let late = broker.answer(&asked.id, &asked.fingerprint, ApprovalAnswer::Always);
     assert_eq!(late, Err(haft_engine::AnswerError::Expired(asked.id)));
-    assert_eq!((runs.count(), desk.pending().len()), (0, 0));
-    assert!(harness.session.caller().standing.texts().is_empty());
+    assert_eq!((runs.count(), broker.pending().len()), (0, 0));
+    assert!(harness.session.caller().grants.texts().is_empty());
 }

@@ -2,13 +2,14 @@
 
 use std::sync::{Arc, Mutex};
 
-use haft_contract::{Answer, BoxFuture, Source, ToolCall, ToolOutput};
-use haft_engine::{AskMode, Engine, Registry, Session};
+use haft_contract::AskMode;
+use haft_contract::{BoxFuture, ToolCall, ToolOutput, ToolSource, ports::ApprovalAnswer};
+use haft_engine::{Engine, Registry, Session};
 use haft_store::{CallFilter, CallLog, CallRecord, CallStatus, FileBlobs, InMemoryCallLog, PreImageRecord, StoreError};
 use haft_testkit::{FakeHost, ScriptedTool};
 use serde_json::json;
 
-use crate::asking::{Person, policy, unguarded};
+use crate::asking::{ScriptedUser, policy, unguarded};
 
 /// A history that knows what was on disk when.
 #[derive(Default)]
@@ -63,11 +64,11 @@ async fn an_approval_is_on_disk_before_the_tool_runs_even_if_it_only_reads() {
         std::future::ready(Ok(ToolOutput::text("read")))
     });
     let registry = Registry::new();
-    registry.register(tool.shared(), Source::BuiltIn).unwrap();
+    registry.register(tool.shared(), ToolSource::BuiltIn).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let blobs = Arc::new(FileBlobs::open(folder.path()).unwrap());
     let engine = Engine::builder(Arc::new(registry), disk, blobs).policy(Arc::new(policy(AskMode::Always, &[], &[]))).build();
-    let session = unguarded(Session::builder(FakeHost::new())).approver(Person::saying([Answer::Session])).build();
+    let session = unguarded(Session::builder(FakeHost::new())).approver(ScriptedUser::saying([ApprovalAnswer::Session])).build();
     assert!(engine.run(ToolCall::new("1", "read_file", json!({"path": "a"})), &session).await.is_success());
 
     let before: Vec<CallRecord> = std::mem::take(&mut *seen.lock().unwrap());
@@ -78,5 +79,5 @@ async fn an_approval_is_on_disk_before_the_tool_runs_even_if_it_only_reads() {
 
     assert!(engine.run(ToolCall::new("2", "read_file", json!({"path": "a"})), &session).await.is_success());
     let ids: Vec<String> = seen.lock().unwrap().iter().map(|record| record.call_id.clone()).collect();
-    assert_eq!(ids, ["1"], "a read that nobody was asked about is written behind the call");
+    assert_eq!(ids, ["1"], "a read without approval is written behind the call");
 }

@@ -4,25 +4,27 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use haft_contract::{Access, Answer, ApprovalRequest, Approver, BoxFuture, Exec, Plan, RuleKeeper};
-use haft_engine::catalog::Vocabulary;
-use haft_engine::{
-    AskMode, EngineBuilder, Event, EventSink, ExecSecurity, PolicySpec, RuleLists, SessionBuilder, StandardPolicy, TaintPolicy,
+use haft_contract::{
+    Access, AskMode, BoxFuture, Exec, ExecSecurity, Plan, TaintPolicy,
+    ports::{ApprovalAnswer, ApprovalRequest, Approver, RuleStore},
 };
+use haft_engine::{EngineBuilder, Event, EventSink, SessionBuilder};
+use haft_policy::catalog::Vocabulary;
+use haft_policy::{PolicySpec, RuleLists, StandardPolicy};
 use haft_testkit::ScriptedTool;
 use serde_json::{Value, json};
 
 use crate::harness::Harness;
 
-/// A person who gives these answers, one after the other, and then says nothing more.
+/// A user who gives these answers, one after the other, and then none.
 #[derive(Default)]
-pub(crate) struct Person {
-    answers: Mutex<VecDeque<Answer>>,
+pub(crate) struct ScriptedUser {
+    answers: Mutex<VecDeque<ApprovalAnswer>>,
     asked: Mutex<Vec<ApprovalRequest>>,
 }
 
-impl Person {
-    pub(crate) fn saying(answers: impl IntoIterator<Item = Answer>) -> Arc<Self> {
+impl ScriptedUser {
+    pub(crate) fn saying(answers: impl IntoIterator<Item = ApprovalAnswer>) -> Arc<Self> {
         Arc::new(Self { answers: Mutex::new(answers.into_iter().collect()), asked: Mutex::default() })
     }
     pub(crate) fn asked(&self) -> Vec<ApprovalRequest> {
@@ -30,8 +32,8 @@ impl Person {
     }
 }
 
-impl Approver for Person {
-    fn ask(&self, request: ApprovalRequest) -> BoxFuture<'_, Answer> {
+impl Approver for ScriptedUser {
+    fn ask(&self, request: ApprovalRequest) -> BoxFuture<'_, ApprovalAnswer> {
         self.asked.lock().unwrap().push(request);
         let answer = self.answers.lock().unwrap().pop_front();
         Box::pin(async move {
@@ -44,18 +46,18 @@ impl Approver for Person {
 }
 
 /// Remembers what it was told to keep, or cannot keep it.
-pub(crate) struct Keeper {
+pub(crate) struct ScriptedRuleStore {
     pub(crate) kept: Mutex<Vec<Vec<String>>>,
     pub(crate) says: Result<String, String>,
 }
 
-impl Keeper {
+impl ScriptedRuleStore {
     pub(crate) fn saying(says: Result<&str, &str>) -> Arc<Self> {
         Arc::new(Self { kept: Mutex::default(), says: says.map(str::to_owned).map_err(str::to_owned) })
     }
 }
 
-impl RuleKeeper for Keeper {
+impl RuleStore for ScriptedRuleStore {
     fn keep<'a>(&'a self, rules: &'a [String]) -> BoxFuture<'a, Result<String, String>> {
         self.kept.lock().unwrap().push(rules.to_vec());
         Box::pin(async { self.says.clone() })
@@ -64,15 +66,15 @@ impl RuleKeeper for Keeper {
 
 /// What was told about questions, in words.
 #[derive(Default)]
-pub(crate) struct Told(pub(crate) Mutex<Vec<String>>);
+pub(crate) struct EventRecorder(pub(crate) Mutex<Vec<String>>);
 
-impl Told {
+impl EventRecorder {
     pub(crate) fn lines(&self) -> Vec<String> {
         self.0.lock().unwrap().clone()
     }
 }
 
-impl EventSink for Told {
+impl EventSink for EventRecorder {
     fn event(&self, event: &Event<'_>) {
         let line = match event {
             Event::Asked { request } => format!("asked about {} of {}", request.call.tool, request.call.id),
@@ -113,7 +115,7 @@ pub(crate) fn policy(mode: AskMode, ask: &[&str], allow: &[String]) -> StandardP
         allow: allow.iter().map(String::as_str).map(listed).collect(),
         ..RuleLists::default()
     };
-    StandardPolicy::compile(&spec, Vocabulary::core()).unwrap()
+    StandardPolicy::compile(&spec, Vocabulary::of_core(haft_builtin::metas())).unwrap()
 }
 
 /// An engine that asks about every change.

@@ -111,7 +111,7 @@ async fn a_denied_call_gives_its_place_in_the_queue_back() {
 }
 
 #[tokio::test]
-async fn a_slow_planner_holds_up_nobody_before_it() {
+async fn a_slow_planner_delays_no_call_before_it() {
     let slow = ScriptedTool::new("slow").timeout(Duration::from_secs(10)).plan(|_, _| {
         std::thread::sleep(Duration::from_millis(300));
         Ok(haft_contract::Plan::nothing())
@@ -217,7 +217,7 @@ async fn a_call_begins_while_others_are_still_arriving() {
         results.iter().map(|result| (result.call_id.as_str(), result.is_success())).collect::<Vec<_>>(),
         [("1", true), ("2", false)]
     );
-    // Each is told when it is there: which of the two is first, nobody says.
+    // Each is reported when it is there; which of the two is first is not defined.
     seen.sort();
     assert_eq!(seen, ["1", "2"]);
 }

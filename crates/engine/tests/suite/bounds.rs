@@ -17,7 +17,7 @@ async fn a_hundred_megabytes_are_cut_and_kept_in_full() {
     let harness = setup()
         .tool(ScriptedTool::new("flood").returns_bytes(100 << 20))
         .engine(|builder| {
-            let mut limits = haft_engine::Limits::default();
+            let mut limits = haft_engine::CallLimits::default();
             limits.spill_bytes = 200 << 20;
             builder.limits(limits)
         })
@@ -45,7 +45,7 @@ async fn a_spill_has_a_limit_of_its_own_and_says_so() {
     let harness = setup()
         .tool(ScriptedTool::new("flood").returns_bytes(2 << 20))
         .engine(|builder| {
-            let mut limits = haft_engine::Limits::default();
+            let mut limits = haft_engine::CallLimits::default();
             limits.spill_bytes = 1 << 20;
             builder.limits(limits)
         })
@@ -60,7 +60,7 @@ async fn old_spills_go_when_a_new_one_comes() {
     let harness = setup()
         .tool(ScriptedTool::new("flood").returns_bytes(200_000))
         .engine(|builder| {
-            let mut limits = haft_engine::Limits::default();
+            let mut limits = haft_engine::CallLimits::default();
             limits.spill_age = Duration::from_hours(1);
             builder.limits(limits)
         })
@@ -82,12 +82,12 @@ async fn a_tool_with_a_larger_bound_of_its_own_is_not_cut() {
 }
 
 #[tokio::test]
-async fn whoever_wants_less_gets_less_from_every_tool() {
+async fn a_lower_output_limit_binds_every_tool() {
     let tool = ScriptedTool::new("page").returns_bytes(500_000).define(|definition| definition.max_output = 600_000);
     let harness = setup()
         .tool(tool)
         .engine(|builder| {
-            let mut limits = haft_engine::Limits::default();
+            let mut limits = haft_engine::CallLimits::default();
             limits.output_bytes = 1000;
             builder.limits(limits)
         })
@@ -144,11 +144,14 @@ async fn refused_calls_and_answers_of_hooks_are_bounded_and_redacted_too() {
         fn name(&self) -> &'static str {
             "answers"
         }
-        fn before<'a>(&'a self, call: haft_engine::HookCall<'a>) -> haft_contract::BoxFuture<'a, Result<haft_engine::Before, String>> {
+        fn before<'a>(
+            &'a self,
+            call: haft_engine::HookCall<'a>,
+        ) -> haft_contract::BoxFuture<'a, Result<haft_engine::HookDecision, String>> {
             let answer = call.call.tool == "answered";
             Box::pin(async move {
                 let text = format!("sk-ant-api03-abcdefghijklmnop {}", "x".repeat(300_000));
-                Ok(if answer { haft_engine::Before::Answer(ToolOutput::text(text)) } else { haft_engine::Before::Continue })
+                Ok(if answer { haft_engine::HookDecision::Answer(ToolOutput::text(text)) } else { haft_engine::HookDecision::Continue })
             })
         }
     }

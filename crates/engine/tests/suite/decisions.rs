@@ -4,9 +4,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use haft_contract::{Access, Answer, ApprovalRequest, Approver, BoxFuture, Effect, ErrorKind, Plan};
-use haft_engine::catalog::Vocabulary;
-use haft_engine::{ExecAsk, ExecSecurity, ExecSpec, Listed, Outcome, Place, PolicySpec, STEPS, StandardPolicy, Verdict};
+use haft_contract::{
+    Access, BoxFuture, Effect, ErrorKind, ExecAsk, ExecSecurity, Plan,
+    ports::{ApprovalAnswer, ApprovalRequest, Approver},
+};
+use haft_policy::catalog::Vocabulary;
+use haft_policy::{ExecSpec, ListEntry, PolicySpec, STEPS, SourceSpan, StandardPolicy, StepOutcome, Verdict};
 use haft_testkit::ScriptedTool;
 use serde_json::{Value, json};
 
@@ -70,7 +73,7 @@ async fn access_levels_bind_the_effects() {
     let (_, message) = failure(&at(Access::ReadOnly).call("write", json!({"path": "in"})).await);
     assert_eq!(
         message,
-        "'write' needs the access level workspace-write to write 'in', and this session has read-only. Only the person can raise it (--access workspace-write)."
+        "'write' needs the access level workspace-write to write 'in', and this session has read-only. Only the user can raise it (--access workspace-write)."
     );
     let (_, message) = failure(&at(Access::ReadOnly).call("read", json!({"path": "../out"})).await);
     assert!(message.starts_with("Access denied: path is outside the workspace: "), "{message}");
@@ -90,13 +93,13 @@ async fn protected_paths_are_refused_at_every_level() {
     );
 }
 
-struct Person {
-    answer: Option<Answer>,
+struct ScriptedUser {
+    answer: Option<ApprovalAnswer>,
     asked: Mutex<Vec<ApprovalRequest>>,
 }
 
-impl Approver for Person {
-    fn ask(&self, request: ApprovalRequest) -> BoxFuture<'_, Answer> {
+impl Approver for ScriptedUser {
+    fn ask(&self, request: ApprovalRequest) -> BoxFuture<'_, ApprovalAnswer> {
         self.asked.lock().unwrap().push(request);
         let answer = self.answer.clone();
         Box::pin(async move {
@@ -108,45 +111,45 @@ impl Approver for Person {
     }
 }
 
-fn asking(answer: Option<Answer>) -> (Harness, Arc<Person>) {
-    let person = Arc::new(Person { answer, asked: Mutex::default() });
-    let approver = Arc::clone(&person);
+fn asking(answer: Option<ApprovalAnswer>) -> (Harness, Arc<ScriptedUser>) {
+    let user = Arc::new(ScriptedUser { answer, asked: Mutex::default() });
+    let approver = Arc::clone(&user);
     let harness = setup()
         .tool(unknown())
         .engine(|builder| {
-            let mut limits = haft_engine::Limits::default();
+            let mut limits = haft_engine::CallLimits::default();
             limits.approval = Duration::from_millis(50);
             builder.limits(limits)
         })
         .session(move |builder| builder.access(Access::FullAccess).approver(approver))
         .build();
-    (harness, person)
+    (harness, user)
 }
 
 #[tokio::test]
 async fn unknown_effects_ask_and_the_answer_counts_once() {
-    let (harness, person) = asking(Some(Answer::Once));
+    let (harness, user) = asking(Some(ApprovalAnswer::Once));
     assert_eq!(text(&harness.call("mystery", json!({"a": 1})).await), "ran");
     assert_eq!(text(&harness.call("mystery", json!({"a": 1})).await), "ran");
-    let asked = person.asked.lock().unwrap();
+    let asked = user.asked.lock().unwrap();
     assert_eq!(asked.len(), 2, "an approval is used once");
     assert_eq!((asked[0].reason.as_str(), &asked[0].arguments), ("its effects are not known: it is a mystery", &json!({"a": 1})));
     assert_eq!(asked[0].effects.len(), 1);
 }
 
 #[tokio::test]
-async fn no_and_no_answer_and_nobody_there_are_denials() {
-    let (harness, _) = asking(Some(Answer::Deny { comment: Some("use git instead".into()) }));
+async fn no_and_no_answer_and_no_approver_are_denials() {
+    let (harness, _) = asking(Some(ApprovalAnswer::Deny { comment: Some("use git instead".into()) }));
     assert_eq!(
         failure(&harness.call("mystery", json!({})).await),
-        (ErrorKind::PermissionDenied, "The person said no: use git instead".into())
+        (ErrorKind::PermissionDenied, "The user said no: use git instead".into())
     );
     let (harness, _) = asking(None);
     assert_eq!(failure(&harness.call("mystery", json!({})).await).0, ErrorKind::ApprovalTimeout);
     let harness = setup().tool(unknown()).session(|builder| builder.access(Access::FullAccess)).build();
     let (kind, message) = failure(&harness.call("mystery", json!({})).await);
     assert_eq!(kind, ErrorKind::PermissionDenied);
-    assert!(message.contains("nobody can be asked here"), "{message}");
+    assert!(message.contains("no one can approve here"), "{message}");
     assert_eq!(harness.history().await[0].decision["verdict"], "ask");
 }
 
@@ -154,9 +157,9 @@ async fn no_and_no_answer_and_nobody_there_are_denials() {
 async fn the_lists_name_their_file_and_line() {
     let file = Arc::new(PathBuf::from("/etc/haft.toml"));
     let mut spec = PolicySpec::default();
-    spec.tools.deny = vec![Listed { place: Place { file: Some(file), line: Some(4) }, ..Listed::new("x*") }];
+    spec.tools.deny = vec![ListEntry { span: SourceSpan { file: Some(file), line: Some(4) }, ..ListEntry::new("x*") }];
     spec.tools.allow = vec![["Y*", "x*"].into(), ["*"].into()];
-    let policy = StandardPolicy::compile(&spec, Vocabulary::core()).unwrap();
+    let policy = StandardPolicy::compile(&spec, Vocabulary::of_core(haft_builtin::metas())).unwrap();
     let harness = setup()
         .tool(ScriptedTool::new("xyz"))
         .tool(ScriptedTool::new("yes"))
@@ -166,7 +169,7 @@ async fn the_lists_name_their_file_and_line() {
     let mut explanation = harness.engine.explain("xyz", None, &harness.session).await.unwrap();
     let steps: Vec<&str> = explanation.trace.iter().map(|entry| entry.step).collect();
     assert_eq!(steps, STEPS, "every step is there, in order");
-    explanation.trace.retain(|entry| entry.outcome != Outcome::Pass);
+    explanation.trace.retain(|entry| entry.outcome != StepOutcome::Pass);
     assert_eq!(
         serde_json::to_value(&explanation).unwrap(),
         json!({
@@ -196,8 +199,8 @@ async fn explain_says_what_a_call_would_meet() {
 }
 
 #[tokio::test]
-async fn a_person_is_shown_the_whole_call() {
-    let (harness, person) = asking(Some(Answer::Once));
+async fn an_approver_is_shown_the_whole_call() {
+    let (harness, user) = asking(Some(ApprovalAnswer::Once));
     let tail = format!("echo {} ; rm -rf ~", "a".repeat(3000));
     let many: Vec<String> = (0..150).map(|n| n.to_string()).collect();
     for arguments in [
@@ -206,7 +209,7 @@ async fn a_person_is_shown_the_whole_call() {
     ] {
         harness.call("mystery", arguments).await;
     }
-    for request in person.asked.lock().unwrap().iter() {
+    for request in user.asked.lock().unwrap().iter() {
         assert_eq!(request.arguments, json!({"command": tail, "files": many}));
     }
     let kept = &harness.history().await[0].arguments;
@@ -220,19 +223,19 @@ async fn a_tool_that_names_no_effects_is_held_to_its_declared_access() {
     assert_eq!(kind, ErrorKind::PermissionDenied);
     assert_eq!(
         message,
-        "'does_its_own_thing' needs the access level full-access, and this session has workspace-write. Only the person can raise it (--access full-access)."
+        "'does_its_own_thing' needs the access level full-access, and this session has workspace-write. Only the user can raise it (--access full-access)."
     );
     let full = setup().tool(tool()).session(|builder| builder.access(Access::FullAccess)).build();
     assert!(full.call("does_its_own_thing", json!({})).await.is_success());
 }
 
 /// Where an entry stands.
-fn at(pattern: &str, file: &str, line: u32) -> Listed {
-    Listed { place: Place { file: Some(Arc::new(PathBuf::from(file))), line: Some(line) }, ..Listed::new(pattern) }
+fn at(pattern: &str, file: &str, line: u32) -> ListEntry {
+    ListEntry { span: SourceSpan { file: Some(Arc::new(PathBuf::from(file))), line: Some(line) }, ..ListEntry::new(pattern) }
 }
 
 fn under(spec: &PolicySpec, access: Access) -> Harness {
-    let policy = StandardPolicy::compile(spec, Vocabulary::core()).unwrap();
+    let policy = StandardPolicy::compile(spec, Vocabulary::of_core(haft_builtin::metas())).unwrap();
     let fetch = ScriptedTool::new("web_fetch").plan(|_, cx| Ok(Plan::nothing().connect(cx.connect("GET", "https://example.org/")?)));
     setup()
         .built_in(ScriptedTool::new("write_file").plans_write())
@@ -266,9 +269,9 @@ async fn what_would_refuse_a_call_is_as_small_as_can_be_and_does_it() {
 
 #[tokio::test]
 async fn every_file_that_must_change_is_named_and_what_comes_then() {
-    let list = |entry: &str, file: &str, line| haft_engine::AllowList {
+    let list = |entry: &str, file: &str, line| haft_policy::AllowList {
         entries: vec![at(entry, file, line)],
-        place: Place { file: Some(Arc::new(PathBuf::from(file))), line: Some(line) },
+        span: SourceSpan { file: Some(Arc::new(PathBuf::from(file))), line: Some(line) },
         of_project: false,
     };
     let mut two_lists = PolicySpec::default();
@@ -278,10 +281,10 @@ async fn every_file_that_must_change_is_named_and_what_comes_then() {
 
     let mut asks_then = PolicySpec::default();
     asks_then.rules.deny = vec![at("write(docs/**)", "/home/me.toml", 3)];
-    asks_then.ask = haft_engine::AskMode::Changes;
+    asks_then.ask = haft_contract::AskMode::Changes;
     let (verdict, advice) = change(&under(&asks_then, Access::ReadOnly), "exec").await;
     assert_eq!(verdict, Verdict::Deny);
-    assert!(advice.as_deref().is_some_and(|advice| advice.ends_with("; then a person is asked")), "{advice:?}");
+    assert!(advice.as_deref().is_some_and(|advice| advice.ends_with("; then it needs approval")), "{advice:?}");
 
     let mut asked = PolicySpec::default();
     asked.rules.ask = vec![at("write(docs/**)", "/home/me.toml", 3)];
@@ -304,7 +307,7 @@ async fn history_keeps_who_a_decision_was_about() {
     let plain = setup().tool(ScriptedTool::new("noop")).session(haft_engine::SessionBuilder::owner).build();
     plain.call("noop", json!({})).await;
     assert_eq!(plain.history().await[0].decision.get("caller"), None, "the owner in front of the agent");
-    let sender = haft_engine::Sender { id: Some("7".into()), name: Some("Ann".into()), ..haft_engine::Sender::default() };
+    let sender = haft_policy::Sender { id: Some("7".into()), name: Some("Ann".into()), ..haft_policy::Sender::default() };
     let other = setup()
         .tool(ScriptedTool::new("noop"))
         .session(|builder| builder.depth(2).channel("chat:1").sender(sender).sandboxed().model("acme", Some("small".into())))
@@ -335,11 +338,11 @@ fn history_and_hooks_see_all_of_a_command() {
 /// What decides about programs is named with its line, and what to change there.
 #[tokio::test]
 async fn explain_says_what_decides_about_programs() {
-    let place = |line| Place { file: Some(Arc::new(PathBuf::from("/etc/haft.toml"))), line: Some(line) };
+    let span = |line| SourceSpan { file: Some(Arc::new(PathBuf::from("/etc/haft.toml"))), line: Some(line) };
     let explained = |security, ask| async move {
         let mut spec = PolicySpec::default();
-        spec.exec = ExecSpec { security, security_place: place(3), ask, ask_place: place(4), ..ExecSpec::default() };
-        let policy = StandardPolicy::compile(&spec, Vocabulary::core()).unwrap();
+        spec.exec = ExecSpec { security, security_span: span(3), ask, ask_span: span(4), ..ExecSpec::default() };
+        let policy = StandardPolicy::compile(&spec, Vocabulary::of_core(haft_builtin::metas())).unwrap();
         let exec = ScriptedTool::new("exec").plan(|_, _| {
             let mut exec = haft_contract::Exec::new("/usr/bin/make", vec!["all".into()], "/w");
             exec.named = "make".into();
@@ -355,25 +358,32 @@ async fn explain_says_what_decides_about_programs() {
         (explained.verdict, step.outcome, step.line, explained.to_change.unwrap())
     };
     for (security, ask, verdict, outcome, line, change) in [
-        (None, ExecAsk::Smart, Verdict::Ask, Outcome::Ask, 3, "to allow it without asking, add 'exec(make all)' to rules.allow"),
+        (None, ExecAsk::Smart, Verdict::Ask, StepOutcome::Ask, 3, "to allow it without asking, add 'exec(make all)' to rules.allow"),
         (
             Some(ExecSecurity::Paranoid),
             ExecAsk::Smart,
             Verdict::Ask,
-            Outcome::Ask,
+            StepOutcome::Ask,
             3,
             "set exec.security = \"safe-bin\", with which a rule can allow it (/etc/haft.toml:3)",
         ),
-        (Some(ExecSecurity::Full), ExecAsk::Always, Verdict::Ask, Outcome::Ask, 4, "set exec.ask = \"smart\" (/etc/haft.toml:4)"),
+        (Some(ExecSecurity::Full), ExecAsk::Always, Verdict::Ask, StepOutcome::Ask, 4, "set exec.ask = \"smart\" (/etc/haft.toml:4)"),
         (
             Some(ExecSecurity::SafeBin),
             ExecAsk::Auto,
             Verdict::Deny,
-            Outcome::Deny,
+            StepOutcome::Deny,
             4,
             "add 'exec(make all)' to rules.allow, or set exec.ask = \"smart\" (/etc/haft.toml:4)",
         ),
-        (Some(ExecSecurity::Full), ExecAsk::Smart, Verdict::Allow, Outcome::Pass, 3, "to refuse it, add 'exec(make all)' to rules.deny"),
+        (
+            Some(ExecSecurity::Full),
+            ExecAsk::Smart,
+            Verdict::Allow,
+            StepOutcome::Pass,
+            3,
+            "to refuse it, add 'exec(make all)' to rules.deny",
+        ),
     ] {
         assert_eq!(explained(security, ask).await, (verdict, outcome, Some(line), change.to_owned()), "{security:?} {ask:?}");
     }

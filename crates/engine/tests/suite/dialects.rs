@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use haft_contract::{Dialect, ErrorKind, Form, FormParameter, Source, Unit};
-use haft_engine::{Listed, PolicySpec, RegisterError, Registry, StandardPolicy, catalog::Vocabulary};
+use haft_contract::{Dialect, ErrorKind, Form, FormParameter, ToolSource, Unit};
+use haft_engine::{RegisterError, Registry};
+use haft_policy::{ListEntry, PolicySpec, StandardPolicy, catalog::Vocabulary};
 use haft_testkit::ScriptedTool;
 use serde_json::{Value, json};
 
@@ -74,7 +75,7 @@ async fn a_call_means_what_its_name_means_in_that_dialect() {
         (&[OpenClaw], "exec", json!({"command": "a", "yieldMs": 1500}), json!({"command": "a", "yield_after": 1.5})),
         (&[OpenClaw], "exec", json!({"command": "a", "yield_after": 1.5}), json!({"command": "a", "yield_after": 1.5})),
         (&[Haft, Claw, OpenClaw], "sleep", json!({"duration": 2}), json!({"duration": 2})),
-        // A name that differs in its letters alone is the dialect's when it is spelled as the dialect does.
+        // A name that differs in case alone is the dialect's when it is spelled as the dialect does.
         (&[Haft, Claw, OpenClaw], "Sleep", json!({"duration_ms": 700}), json!({"duration": 0.7})),
         (&[Claw], "sleep", json!({"duration_ms": 700}), json!({"duration": 0.7})),
         (&[Haft], "SLEEP", json!({"duration": 2}), json!({"duration": 2})),
@@ -179,7 +180,7 @@ async fn suggestions_are_the_names_that_the_model_was_shown() {
 #[test]
 fn the_name_of_a_form_is_taken_like_any_other() {
     let registry = Registry::new();
-    registry.register(exec().shared(), Source::BuiltIn).unwrap();
+    registry.register(exec().shared(), ToolSource::BuiltIn).unwrap();
     let error = registry.register(ScriptedTool::new("bash").shared(), plugin()).unwrap_err();
     assert_eq!(error.to_string(), "Tool 'bash' is already registered: 'exec' answers to it");
     assert_eq!(registry.get("BASH").unwrap().name(), "exec");
@@ -202,8 +203,8 @@ async fn a_policy_may_speak_any_dialect() {
     const BREW: &[Form] = &[Form::new(Dialect::Claw, "TeaKettle")];
     let brew = || tool("brew", BREW, &json!({}), &[]);
     let mut spec = PolicySpec::default();
-    spec.tools.deny = vec![Listed::new("teakettle")];
-    let policy = StandardPolicy::compile(&spec, Vocabulary::core()).unwrap();
+    spec.tools.deny = vec![ListEntry::new("teakettle")];
+    let policy = StandardPolicy::compile(&spec, Vocabulary::of_core(haft_builtin::metas())).unwrap();
     let denied = setup().tool(brew()).engine(|engine| engine.policy(Arc::new(policy))).build();
     assert_eq!(failure(&denied.call("brew", json!({})).await).0, ErrorKind::ToolNotAvailable);
     let selected = setup().tool(brew()).session(|session| session.tools(["TeaKettle"])).build();
@@ -213,9 +214,9 @@ async fn a_policy_may_speak_any_dialect() {
 #[tokio::test]
 async fn a_cut_output_is_read_on_in_the_words_of_the_model() {
     for (dialect, words) in [
-        (Dialect::Haft, "read_file with that path and offset=102401 goes on."),
-        (Dialect::Claw, "read_file with that path and offset=102400 goes on."),
-        (Dialect::OpenClaw, "read with that path and offset=102401 goes on."),
+        (Dialect::Haft, "read_file with that path and offset=102401 continues."),
+        (Dialect::Claw, "read_file with that path and offset=102400 continues."),
+        (Dialect::OpenClaw, "read with that path and offset=102401 continues."),
     ] {
         let flood = ScriptedTool::new("flood").returns("\n".repeat(200_000));
         let harness = setup().tool(flood).tool(read_file()).session(move |session| session.dialect(dialect)).build();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_contract::{Arguments, ErrorKind, Source, ToolCall, ToolResult};
+use haft_contract::{Arguments, ErrorKind, ToolCall, ToolResult, ToolSource};
 use haft_engine::{Engine, EngineBuilder, Registry, Session, SessionBuilder};
 use haft_store::{CallFilter, CallLog, CallRecord, FileBlobs, InMemoryCallLog};
 use haft_testkit::{FakeHost, ScriptedTool};
@@ -17,14 +17,14 @@ pub(crate) struct Harness {
 }
 
 pub(crate) struct Setup {
-    tools: Vec<(ScriptedTool, Source)>,
+    tools: Vec<(ScriptedTool, ToolSource)>,
     engine: Box<dyn FnOnce(EngineBuilder) -> EngineBuilder>,
     session: Box<dyn FnOnce(SessionBuilder) -> SessionBuilder>,
 }
 
 /// Tools are registered as a plugin's unless `built_in` says otherwise.
-pub(crate) fn plugin() -> Source {
-    Source::Plugin("test".into())
+pub(crate) fn plugin() -> ToolSource {
+    ToolSource::Plugin("test".into())
 }
 
 pub(crate) fn setup() -> Setup {
@@ -37,7 +37,7 @@ impl Setup {
         self
     }
     pub(crate) fn built_in(mut self, tool: ScriptedTool) -> Self {
-        self.tools.push((tool, Source::BuiltIn));
+        self.tools.push((tool, ToolSource::BuiltIn));
         self
     }
     pub(crate) fn engine(mut self, change: impl FnOnce(EngineBuilder) -> EngineBuilder + 'static) -> Self {

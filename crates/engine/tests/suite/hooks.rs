@@ -4,17 +4,17 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use haft_contract::{
-    Access, Answer, ApprovalRequest, Approver, BoxFuture, Effect, ErrorKind, HookEvent, OnFailure, Plan, Source, ToolCall, ToolError,
-    ToolOutput, ToolResult,
+    Access, BoxFuture, Effect, ErrorKind, HookEvent, OnFailure, Plan, ToolCall, ToolError, ToolOutput, ToolResult, ToolSource,
+    ports::{ApprovalAnswer, ApprovalRequest, Approver},
 };
-use haft_engine::{Before, Event, EventSink, Hook, HookCall, Persist};
+use haft_engine::{Event, EventSink, Hook, HookCall, HookDecision, PersistDecision};
 use haft_testkit::ScriptedTool;
 use serde_json::{Value, json};
 
 use crate::harness::{Harness, failure, setup, text};
 
-type BeforeFn = Box<dyn Fn(&Value) -> Result<Before, String> + Send + Sync>;
-type PersistFn = fn(&str) -> Result<Persist, String>;
+type BeforeFn = Box<dyn Fn(&Value) -> Result<HookDecision, String> + Send + Sync>;
+type PersistFn = fn(&str) -> Result<PersistDecision, String>;
 
 /// A hook that does as it is told and remembers what it was asked.
 struct Scripted {
@@ -34,8 +34,8 @@ struct Scripted {
 fn scripted(name: &'static str) -> Scripted {
     Scripted {
         name,
-        before: Box::new(|_| Ok(Before::Continue)),
-        persist: |_| Ok(Persist::Keep),
+        before: Box::new(|_| Ok(HookDecision::Continue)),
+        persist: |_| Ok(PersistDecision::Keep),
         after_fails: false,
         priority: 0,
         on_failure: None,
@@ -46,7 +46,7 @@ fn scripted(name: &'static str) -> Scripted {
     }
 }
 
-fn before(answer: impl Fn(&Value) -> Result<Before, String> + Send + Sync + 'static) -> Scripted {
+fn before(answer: impl Fn(&Value) -> Result<HookDecision, String> + Send + Sync + 'static) -> Scripted {
     Scripted { before: Box::new(answer), ..scripted("checker") }
 }
 
@@ -78,7 +78,7 @@ impl Hook for Scripted {
     fn wants(&self, call: &HookCall<'_>, event: HookEvent) -> bool {
         (self.only)(call, event)
     }
-    fn before<'a>(&'a self, call: HookCall<'a>) -> BoxFuture<'a, Result<Before, String>> {
+    fn before<'a>(&'a self, call: HookCall<'a>) -> BoxFuture<'a, Result<HookDecision, String>> {
         self.note("before", &call, "");
         Box::pin(async move { (self.before)(call.arguments) })
     }
@@ -86,7 +86,7 @@ impl Hook for Scripted {
         self.note("after", &call, &format!(" {}", result.to_json()));
         Box::pin(async { if self.after_fails { Err("the log is full".into()) } else { Ok(()) } })
     }
-    fn persist<'a>(&'a self, call: HookCall<'a>, stored: &'a str) -> BoxFuture<'a, Result<Persist, String>> {
+    fn persist<'a>(&'a self, call: HookCall<'a>, stored: &'a str) -> BoxFuture<'a, Result<PersistDecision, String>> {
         self.note("persist", &call, &format!(" {stored}"));
         Box::pin(async move { (self.persist)(stored) })
     }
@@ -123,7 +123,7 @@ fn echo() -> ScriptedTool {
     ScriptedTool::new("echo").schema(json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}))
 }
 
-/// An engine with these hooks around these tools, and whoever watches it.
+/// An engine with these hooks around these tools, and its observer.
 fn engine(tools: Vec<ScriptedTool>, hooks: Vec<Scripted>) -> (Harness, Arc<Watcher>) {
     let watcher = Arc::new(Watcher::default());
     let sink = Arc::clone(&watcher);
@@ -138,7 +138,7 @@ fn with(hook: Scripted) -> (Harness, Arc<Watcher>) {
 
 #[tokio::test]
 async fn a_rewrite_is_validated_and_the_original_is_kept() {
-    let hook = before(|_| Ok(Before::Rewrite(json!({"n": "7"}))));
+    let hook = before(|_| Ok(HookDecision::Rewrite(json!({"n": "7"}))));
     let seen = Arc::clone(&hook.seen);
     let (harness, _) = with(hook);
     assert_eq!(text(&harness.call("echo", json!({"n": 1})).await), r#"{"n":7}"#);
@@ -157,33 +157,33 @@ async fn a_rewrite_is_validated_and_the_original_is_kept() {
 
 #[tokio::test]
 async fn a_rewrite_that_changes_nothing_is_none() {
-    let (harness, _) = with(before(|_| Ok(Before::Rewrite(json!({"n": "1"})))));
+    let (harness, _) = with(before(|_| Ok(HookDecision::Rewrite(json!({"n": "1"})))));
     assert_eq!(text(&harness.call("echo", json!({"n": 1})).await), r#"{"n":1}"#);
     assert_eq!(harness.history().await[0].original_arguments, None);
 }
 
 #[tokio::test]
-async fn whoever_agreed_before_a_rewrite_is_asked_again() {
+async fn a_hook_that_agreed_before_a_rewrite_is_asked_again() {
     let limit = || Scripted {
         name: "limit",
         priority: 9,
-        ..before(|arguments| Ok(if arguments["n"] == 99 { Before::Block("too much".into()) } else { Before::Continue }))
+        ..before(|arguments| Ok(if arguments["n"] == 99 { HookDecision::Block("too much".into()) } else { HookDecision::Continue }))
     };
-    let raise = before(|_| Ok(Before::Rewrite(json!({"n": 99}))));
+    let raise = before(|_| Ok(HookDecision::Rewrite(json!({"n": 99}))));
     let tool = echo();
     let log = tool.log();
     let (harness, _) = engine(vec![tool], vec![limit(), raise]);
     let told = failure(&harness.call("echo", json!({"n": 1})).await);
     assert_eq!(told, (ErrorKind::Blocked, "Blocked by the hook 'limit': too much".into()));
     assert_eq!(log.count(), 0, "the later hook does not get past the earlier one");
-    let lower = before(|_| Ok(Before::Rewrite(json!({"n": 5}))));
+    let lower = before(|_| Ok(HookDecision::Rewrite(json!({"n": 5}))));
     let (harness, _) = engine(vec![echo()], vec![limit(), lower]);
     assert_eq!(text(&harness.call("echo", json!({"n": 1})).await), r#"{"n":5}"#);
 }
 
 #[tokio::test]
 async fn hooks_that_do_not_agree_block_the_call() {
-    let to = |name, n: i64| Scripted { name, ..before(move |_| Ok(Before::Rewrite(json!({"n": n})))) };
+    let to = |name, n: i64| Scripted { name, ..before(move |_| Ok(HookDecision::Rewrite(json!({"n": n})))) };
     let (one, two) = (to("one", 1), to("two", 2));
     let seen = [Arc::clone(&one.seen), Arc::clone(&two.seen)];
     let tool = echo();
@@ -194,8 +194,8 @@ async fn hooks_that_do_not_agree_block_the_call() {
         (kind, message.as_str()),
         (
             ErrorKind::Blocked,
-            "The hooks do not agree on the arguments; 'two' still changes them when it is asked the 4th time, so the call was not made. \
-             Tell the person: a hook must leave arguments alone that are as it wants them."
+            "The call was not made: the hook 'two' still changes the arguments in round 4. Tell the user: a hook must leave arguments \
+             alone that are already as it wants them."
         )
     );
     let asked = seen.map(|seen| seen.lock().unwrap().iter().filter(|line| line.contains(" before ")).count());
@@ -204,7 +204,7 @@ async fn hooks_that_do_not_agree_block_the_call() {
 
 #[tokio::test]
 async fn a_rewrite_into_nonsense_blocks_the_call() {
-    let (harness, _) = with(before(|_| Ok(Before::Rewrite(json!({"n": [1]})))));
+    let (harness, _) = with(before(|_| Ok(HookDecision::Rewrite(json!({"n": [1]})))));
     let (kind, message) = failure(&harness.call("echo", json!({"n": 1})).await);
     assert_eq!(kind, ErrorKind::Blocked);
     assert!(
@@ -217,23 +217,23 @@ async fn a_rewrite_into_nonsense_blocks_the_call() {
 async fn a_block_carries_its_reason_and_an_answer_replaces_the_tool() {
     let tool = echo();
     let log = tool.log();
-    let (blocking, _) = engine(vec![tool], vec![before(|_| Ok(Before::Block("not on Sundays".into())))]);
+    let (blocking, _) = engine(vec![tool], vec![before(|_| Ok(HookDecision::Block("not on Sundays".into())))]);
     assert_eq!(
         failure(&blocking.call("echo", json!({"n": 1})).await),
         (ErrorKind::Blocked, "Blocked by the hook 'checker': not on Sundays".into())
     );
     assert_eq!((log.count(), &blocking.history().await[0].arguments), (0, &json!({"n": 1})), "history knows what was blocked");
-    let (answering, _) = with(before(|_| Ok(Before::Answer(ToolOutput::text("from the hook")))));
+    let (answering, _) = with(before(|_| Ok(HookDecision::Answer(ToolOutput::text("from the hook")))));
     assert_eq!(text(&answering.call("echo", json!({"n": 1})).await), "from the hook");
 }
 
 #[tokio::test]
-async fn a_hook_that_cannot_run_blocks_or_lets_go_on_as_it_says_and_the_person_is_told() {
-    let fails = |answer: fn(&Value) -> Result<Before, String>, on_failure| Scripted { on_failure, ..before(answer) };
+async fn a_hook_that_cannot_run_blocks_or_continues_as_configured_and_is_reported() {
+    let fails = |answer: fn(&Value) -> Result<HookDecision, String>, on_failure| Scripted { on_failure, ..before(answer) };
     let no_program = |_: &Value| Err("no such program, sk-ant-api03-abcdefghijklmnop".into());
     let panics = |_: &Value| panic!("hook bug");
     for (answer, why) in [(no_program as fn(&Value) -> _, "no such program, [redacted:anthropic_key]"), (panics, "it panicked")] {
-        let blocked = format!("The hook 'checker' could not run, so the call was not made: {why}. Tell the person.");
+        let blocked = format!("The hook 'checker' could not run, so the call was not made: {why}. Tell the user.");
         for (on_failure, expected) in [
             (None, Err((ErrorKind::Blocked, blocked.clone()))),
             (Some(OnFailure::Block), Err((ErrorKind::Blocked, blocked.clone()))),
@@ -258,18 +258,18 @@ async fn a_hook_has_its_own_time_or_the_engines() {
         fn time_limit(&self) -> Option<Duration> {
             self.0
         }
-        fn before<'a>(&'a self, _call: HookCall<'a>) -> BoxFuture<'a, Result<Before, String>> {
+        fn before<'a>(&'a self, _call: HookCall<'a>) -> BoxFuture<'a, Result<HookDecision, String>> {
             Box::pin(std::future::pending())
         }
     }
     for (own, general, expected) in [(Some(20), 60_000, "0.02"), (None, 30, "0.03")] {
         let hook = Arc::new(Hangs(own.map(Duration::from_millis)));
-        let mut limits = haft_engine::Limits::default();
+        let mut limits = haft_engine::CallLimits::default();
         limits.hook = Duration::from_millis(general);
         let harness = setup().tool(echo()).engine(move |builder| builder.hook(hook).limits(limits)).build();
         let started = Instant::now();
         let message = failure(&harness.call("echo", json!({"n": 1})).await).1;
-        let expected = format!("could not run, so the call was not made: it took longer than {expected} s. Tell the person.");
+        let expected = format!("could not run, so the call was not made: it took longer than {expected} s. Tell the user.");
         assert!(message.ends_with(&expected) && started.elapsed() < Duration::from_secs(30), "{message}");
     }
 }
@@ -283,28 +283,28 @@ async fn after_hooks_change_nothing_and_their_failure_is_told() {
 
 #[tokio::test]
 async fn what_is_stored_can_be_rewritten_or_withheld_and_is_not_when_that_fails() {
-    let broken = "[withheld: the hook 'keeper' could not run: no key]";
+    let broken = "[withheld: the hook 'filter' could not run: no key]";
     for (persist, on_failure, stored, told) in [
-        ((|text| Ok(Persist::Replace(text.replace('1', "*")))) as PersistFn, None, r#"{"n":*}"#, None),
-        (|_| Ok(Persist::Keep), None, r#"{"n":1}"#, None),
-        (|_| Ok(Persist::Replace("sk-ant-api03-abcdefghijklmnop".into())), None, "[redacted:anthropic_key]", None),
-        (|_| Ok(Persist::Withhold("private".into())), None, "[withheld by the hook 'keeper': private]", None),
+        ((|text| Ok(PersistDecision::Replace(text.replace('1', "*")))) as PersistFn, None, r#"{"n":*}"#, None),
+        (|_| Ok(PersistDecision::Keep), None, r#"{"n":1}"#, None),
+        (|_| Ok(PersistDecision::Replace("sk-ant-api03-abcdefghijklmnop".into())), None, "[redacted:anthropic_key]", None),
+        (|_| Ok(PersistDecision::Withhold("private".into())), None, "[withheld by the hook 'filter': private]", None),
         (|_| Err("no key".into()), None, broken, Some("no key")),
         (|_| Err("no key".into()), Some(OnFailure::Block), broken, Some("no key")),
         (|_| Err("no key".into()), Some(OnFailure::Continue), r#"{"n":1}"#, Some("no key")),
-        (|_| panic!("bug"), None, "[withheld: the hook 'keeper' could not run: it panicked]", Some("it panicked")),
+        (|_| panic!("bug"), None, "[withheld: the hook 'filter' could not run: it panicked]", Some("it panicked")),
     ] {
-        let (harness, watcher) = with(Scripted { persist, on_failure, ..scripted("keeper") });
+        let (harness, watcher) = with(Scripted { persist, on_failure, ..scripted("filter") });
         assert_eq!(text(&harness.call("echo", json!({"n": 1})).await), r#"{"n":1}"#, "the model has it all the same");
         assert_eq!(harness.history().await[0].summary, stored);
-        let told: Vec<String> = told.into_iter().map(|why| format!("echo keeper tool_result_persist: {why}")).collect();
+        let told: Vec<String> = told.into_iter().map(|why| format!("echo filter tool_result_persist: {why}")).collect();
         assert_eq!(watcher.told(), told);
     }
 }
 
 #[tokio::test]
 async fn history_keeps_no_more_of_a_rewritten_text_than_of_any_other() {
-    let (harness, _) = with(Scripted { persist: |_| Ok(Persist::Replace("é".repeat(5000))), ..scripted("long") });
+    let (harness, _) = with(Scripted { persist: |_| Ok(PersistDecision::Replace("é".repeat(5000))), ..scripted("long") });
     harness.call("echo", json!({"n": 1})).await;
     assert_eq!(harness.history().await[0].summary, "é".repeat(2048));
 }
@@ -338,7 +338,7 @@ async fn a_hook_knows_the_tool_even_if_it_is_gone_meanwhile() {
         assert!(registry.unregister("fleeting"));
         async { Ok(ToolOutput::text("gone")) }
     });
-    harness.engine.registry().register(tool.shared(), Source::Plugin("p".into())).unwrap();
+    harness.engine.registry().register(tool.shared(), ToolSource::Plugin("p".into())).unwrap();
     assert_eq!(text(&harness.call("fleeting", json!({})).await), "gone");
     assert_eq!(seen.lock().unwrap()[1], r#"audit after fleeting {} [] {"status":"success","result":"gone"}"#);
 }
@@ -353,7 +353,7 @@ async fn the_higher_priority_goes_first_and_equals_in_the_order_they_were_added(
         ..before(move |arguments| {
             let n = arguments["n"].as_i64().unwrap_or_default();
             let there = n.to_string().contains(&digit.to_string());
-            Ok(if there { Before::Continue } else { Before::Rewrite(json!({"n": n * 10 + digit})) })
+            Ok(if there { HookDecision::Continue } else { HookDecision::Rewrite(json!({"n": n * 10 + digit})) })
         })
     };
     let hooks = vec![add("low", -5, 4), add("first", 0, 2), add("second", 0, 3), add("high", 9, 1)];
@@ -385,7 +385,8 @@ async fn a_call_is_planned_before_a_hook_that_needs_its_effects_and_again_only_w
     let writes = |call: &HookCall<'_>, event| {
         event == HookEvent::BeforeToolCall && call.effects.expect("planned").iter().any(|effect| effect.kind() == "write")
     };
-    let move_to_b = |arguments: &Value| Ok(if arguments["path"] == "a" { Before::Rewrite(json!({"path": "b"})) } else { Before::Continue });
+    let move_to_b =
+        |arguments: &Value| Ok(if arguments["path"] == "a" { HookDecision::Rewrite(json!({"path": "b"})) } else { HookDecision::Continue });
     for (path, plans, effects) in [("a", vec!["a", "b"], "[write]"), ("c", vec!["c"], "[write]"), ("", vec![""], "[]")] {
         let planned: Arc<Mutex<Vec<String>>> = Arc::default();
         let noted = Arc::clone(&planned);
@@ -415,37 +416,37 @@ async fn a_plan_that_fails_for_a_hook_is_the_calls_error() {
     assert_eq!((&harness.history().await[0].arguments, watcher.told()), (&json!({"n": 1}), vec![]));
 }
 
-/// A person who says yes and remembers what they were asked.
+/// A user who says yes and records the questions.
 #[derive(Default)]
-struct Person(Mutex<Vec<(Value, String)>>);
+struct ScriptedUser(Mutex<Vec<(Value, String)>>);
 
-impl Approver for Person {
-    fn ask(&self, request: ApprovalRequest) -> BoxFuture<'_, Answer> {
+impl Approver for ScriptedUser {
+    fn ask(&self, request: ApprovalRequest) -> BoxFuture<'_, ApprovalAnswer> {
         self.0.lock().unwrap().push((request.arguments, request.reason));
-        Box::pin(async { Answer::Once })
+        Box::pin(async { ApprovalAnswer::Once })
     }
 }
 
 #[tokio::test]
-async fn a_hook_can_have_a_person_decide_what_nobody_else_would_ask_about() {
-    let ask = || before(|_| Ok(Before::Ask { reason: "sure?".into(), arguments: Some(json!({"n": 2})) }));
-    let person = Arc::new(Person::default());
-    let (approver, hook) = (Arc::clone(&person), Arc::new(ask()));
+async fn a_hook_can_require_approval_of_any_call() {
+    let ask = || before(|_| Ok(HookDecision::Ask { reason: "sure?".into(), arguments: Some(json!({"n": 2})) }));
+    let user = Arc::new(ScriptedUser::default());
+    let (approver, hook) = (Arc::clone(&user), Arc::new(ask()));
     let harness = setup()
         .tool(echo())
         .engine(|builder| builder.hook(hook))
         .session(|session| session.access(Access::FullAccess).approver(approver))
         .build();
     assert_eq!(text(&harness.call("echo", json!({"n": 1})).await), r#"{"n":2}"#);
-    assert_eq!(*person.0.lock().unwrap(), [(json!({"n": 2}), "the hook 'checker' wants a person to decide: sure?".to_owned())]);
+    assert_eq!(*user.0.lock().unwrap(), [(json!({"n": 2}), "the hook 'checker' requires approval: sure?".to_owned())]);
     let (alone, _) = with(ask());
     let result = alone.call("echo", json!({"n": 1})).await;
     assert_eq!(
         failure(&result),
         (
             ErrorKind::PermissionDenied,
-            "This call needs a person's approval (the hook 'checker' wants a person to decide: sure?), and nobody can be asked here. Do \
-             without it, or tell the person what you need it for."
+            "This call needs approval (the hook 'checker' requires approval: sure?), and no one can approve here. Do \
+             without it, or tell the user what you need it for."
                 .into()
         )
     );
@@ -454,7 +455,7 @@ async fn a_hook_can_have_a_person_decide_what_nobody_else_would_ask_about() {
 
 #[tokio::test]
 async fn no_hook_is_skipped_wherever_a_tool_comes_from() {
-    for source in [Source::BuiltIn, Source::Plugin("p".into()), Source::Mcp("server".into())] {
+    for source in [ToolSource::BuiltIn, ToolSource::Plugin("p".into()), ToolSource::Mcp("server".into())] {
         let hook = scripted("every");
         let seen = Arc::clone(&hook.seen);
         let (harness, _) = engine(Vec::new(), vec![hook]);
@@ -484,11 +485,11 @@ async fn explaining_names_the_hooks_that_would_be_asked_and_runs_none() {
         _ => Ok(Plan::nothing()),
     });
     let (harness, _) = engine(vec![tool], hooks);
-    let first = "'first' is asked before the call; not run here";
+    let first = "'first' runs before the call; not run here";
     for (arguments, expected) in [
-        (None, vec![first, "'writes' is asked before the call if its effects are what it is about; not run here"]),
+        (None, vec![first, "'writes' runs before the call if its effects match; not run here"]),
         (Some(json!({"n": 0})), vec![first]),
-        (Some(json!({"n": 1})), vec![first, "'writes' is asked before the call; not run here"]),
+        (Some(json!({"n": 1})), vec![first, "'writes' runs before the call; not run here"]),
     ] {
         let explained = harness.engine.explain("echo", arguments.clone().map(Into::into), &harness.session).await.unwrap();
         let named = explained.trace.iter().filter(|entry| entry.step == haft_engine::HOOK);

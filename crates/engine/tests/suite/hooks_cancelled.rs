@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use haft_contract::{BoxFuture, HookEvent, ToolCall, ToolResult};
-use haft_engine::{Event, EventSink, Hook, HookCall, Persist};
+use haft_engine::{Event, EventSink, Hook, HookCall, PersistDecision};
 use haft_testkit::ScriptedTool;
 use serde_json::json;
 use tokio::time::Instant;
@@ -23,14 +23,14 @@ impl Hook for Endless {
     }
     fn after<'a>(&'a self, _call: HookCall<'a>, _result: &'a ToolResult) -> BoxFuture<'a, Result<(), String>> {
         if !self.stop.is_cancelled() {
-            // From here on nobody but the hooks is waited for, and no real time need pass.
+            // From here on only the hooks are waited for, and no real time need pass.
             tokio::time::pause();
             *self.stopped.lock().unwrap() = Some(Instant::now());
             self.stop.cancel();
         }
         Box::pin(std::future::pending())
     }
-    fn persist<'a>(&'a self, _call: HookCall<'a>, _stored: &'a str) -> BoxFuture<'a, Result<Persist, String>> {
+    fn persist<'a>(&'a self, _call: HookCall<'a>, _stored: &'a str) -> BoxFuture<'a, Result<PersistDecision, String>> {
         Box::pin(std::future::pending())
     }
 }
@@ -68,7 +68,7 @@ async fn stopped(runs: impl AsyncFnOnce(&Harness, ToolCall, &CancellationToken) 
     let result = runs(&harness, ToolCall::new("c", "echo", json!({})), &stop).await;
     assert_eq!(first.stopped.lock().unwrap().unwrap().elapsed().as_secs(), 1);
     assert_eq!(text(&result), "{}");
-    let why = "the call was cancelled, and nobody waits for it any longer";
+    let why = "the call was cancelled while it ran";
     let failed = |event| ("endless".to_owned(), event, why.to_owned());
     let expected = [HookEvent::AfterToolCall, HookEvent::AfterToolCall, HookEvent::ToolResultPersist, HookEvent::ToolResultPersist];
     assert_eq!(*watcher.0.lock().unwrap(), expected.map(failed));

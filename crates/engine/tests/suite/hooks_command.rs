@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_contract::{Effect, ErrorKind, HookEvent, OnFailure, Plan, ProcessOutput, Source};
-use haft_engine::catalog::Vocabulary;
+use haft_contract::{Effect, ErrorKind, HookEvent, OnFailure, Plan, ProcessOutput, ToolSource};
 use haft_engine::{CommandHook, CommandHookSpec};
+use haft_policy::catalog::Vocabulary;
 use haft_testkit::{FakeProcesses, ScriptedTool};
 use serde_json::{Value, json};
 
@@ -46,7 +46,7 @@ fn with(specs: Vec<CommandHookSpec>, outputs: Vec<ProcessOutput>) -> (Harness, A
         .tool(tool)
         .engine(move |builder| {
             specs.into_iter().fold(builder, |builder, spec| {
-                let hook = CommandHook::new(spec, Arc::clone(&runner) as _, &Vocabulary::core(), &[]).unwrap();
+                let hook = CommandHook::new(spec, Arc::clone(&runner) as _, &Vocabulary::of_core(haft_builtin::metas()), &[]).unwrap();
                 builder.hook(Arc::new(hook))
             })
         })
@@ -121,7 +121,7 @@ async fn a_failed_call_is_told_as_the_model_is_told() {
 
 #[tokio::test]
 async fn an_exit_code_is_a_word_a_refusal_or_a_failure() {
-    let could_not = |why: &str| format!("The hook 'check' could not run, so the call was not made: {why}. Tell the person.");
+    let could_not = |why: &str| format!("The hook 'check' could not run, so the call was not made: {why}. Tell the user.");
     let refused = |reason: &str| format!("Blocked by the hook 'check': {reason}");
     let long = format!("sk-ant-api03-abcdefghijklmnop {}", "é".repeat(5000));
     let cut = format!("[redacted:anthropic_key] {}…", "é".repeat(1975));
@@ -158,12 +158,12 @@ async fn a_command_that_cannot_be_started_is_a_failure() {
     let (harness, _) = with(vec![spec(HookEvent::BeforeToolCall)], vec![]);
     assert_eq!(
         failure(&harness.call("put", json!({"path": "a"})).await).1,
-        "The hook 'check' could not run, so the call was not made: no output was scripted for '/bin/sh'. Tell the person."
+        "The hook 'check' could not run, so the call was not made: no output was scripted for '/bin/sh'. Tell the user."
     );
 }
 
 #[tokio::test]
-async fn a_hook_on_effects_also_guards_what_nobody_can_foresee() {
+async fn a_hook_on_effects_also_matches_unknown_effects() {
     for (path, asked) in [(json!({"path": "a"}), 1), (json!({"path": "?"}), 1), (json!({}), 0)] {
         let guard = CommandHookSpec { matches: vec!["effect:write".into()], ..spec(HookEvent::BeforeToolCall) };
         let (harness, processes) = with(vec![guard], vec![exits(2, "", "no")]);
@@ -174,7 +174,7 @@ async fn a_hook_on_effects_also_guards_what_nobody_can_foresee() {
 
 #[tokio::test]
 async fn no_command_is_skipped_wherever_a_tool_comes_from() {
-    for source in [Source::BuiltIn, Source::Plugin("p".into()), Source::Mcp("server".into())] {
+    for source in [ToolSource::BuiltIn, ToolSource::Plugin("p".into()), ToolSource::Mcp("server".into())] {
         let (harness, processes) = with(HookEvent::ALL.map(spec).to_vec(), vec![exits(0, "", ""); 3]);
         harness.engine.registry().register(ScriptedTool::new("other").shared(), source.clone()).unwrap();
         assert!(harness.call("other", json!({})).await.is_success());

@@ -4,7 +4,10 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use haft_contract::{BoxFuture, ErrorKind, PermissionAnswer, PermissionHost, PermissionState, ToolCall};
+use haft_contract::{
+    BoxFuture, ErrorKind, ToolCall,
+    ports::{PermissionAnswer, PermissionHost, PermissionState},
+};
 use haft_engine::{CallbackPermissions, PermissionBroker};
 use haft_testkit::ScriptedTool;
 use serde_json::json;
@@ -154,7 +157,7 @@ async fn dialogs_come_one_at_a_time_and_the_same_one_only_once() {
 }
 
 #[tokio::test]
-async fn unbinding_answers_whoever_is_waiting() {
+async fn unbinding_answers_waiting_requests() {
     let phone = Arc::new(Phone::with(PermissionAnswer::Granted, 0));
     let (harness, broker) = harness(Some(Arc::clone(&phone)));
     let leave = async {

@@ -123,7 +123,7 @@ async fn history_keeps_the_arguments_of_refused_calls() {
 }
 
 #[tokio::test]
-async fn a_null_makes_room_for_an_alias() {
+async fn a_null_gives_way_to_an_alias() {
     let harness = harness();
     assert_eq!(text(&harness.call("echo_path", json!({"path": null, "file_path": "a"})).await), r#"{"path":"a"}"#);
 }
@@ -139,7 +139,7 @@ async fn empty_parameters_are_fine_where_nothing_is_required() {
 #[tokio::test]
 async fn a_tool_that_is_not_built_yet_is_not_taken_for_a_typing_error() {
     let harness = setup().tool(ScriptedTool::new("noop")).build();
-    for name in ["cron", "Bash", "WebFetch"] {
+    for name in ["cron", "Skill", "WebFetch"] {
         let (kind, message) = failure(&harness.call(name, json!({})).await);
         let expected = format!("Tool '{name}' not found. It is known, but this version does not have it yet. The tools are: noop.");
         assert_eq!((kind, message), (ErrorKind::ToolNotFound, expected));

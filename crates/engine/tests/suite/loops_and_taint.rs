@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use haft_contract::{Access, Effect, ErrorKind, Exec, ExecHost, HttpRequest, Plan, PlanContext, ToolOutput};
-use haft_engine::{LoopLimits, TaintPolicy};
+use haft_contract::{Access, Effect, ErrorKind, Exec, ExecHost, HttpRequest, Plan, PlanContext, TaintPolicy, ToolOutput};
+use haft_engine::LoopLimits;
 use haft_policy::Verdict;
 use haft_testkit::{Reply, ScriptedTool};
 use serde_json::json;
@@ -84,7 +84,7 @@ fn risky(policy: TaintPolicy) -> Harness {
 }
 
 #[tokio::test]
-async fn private_data_and_untrusted_content_close_the_way_out() {
+async fn private_data_and_untrusted_content_block_outbound_calls() {
     for order in [["read", "fetch"], ["fetch", "read"]] {
         let harness = risky(TaintPolicy::Ask);
         for tool in order {
@@ -156,21 +156,21 @@ async fn a_call_that_reads_and_sends_at_once_counts_its_own_reading() {
 }
 
 #[tokio::test]
-async fn d13_a_program_with_a_way_out_reads_what_is_here_itself() {
+async fn d13_a_program_with_network_access_reads_private_data_itself() {
     let connect = |cx: &PlanContext<'_>| cx.connect("CONNECT", "https://example.org/");
     let fetch = ScriptedTool::new("fetch").plan(move |_, cx| Ok(Plan::nothing().connect(connect(cx)?)));
-    let walled = || {
+    let sandboxed = || {
         let mut exec = Exec::new("/bin/cat", Vec::new(), "/workspace");
         exec.host = ExecHost::Sandbox;
         Plan::nothing().with(Effect::Exec(exec))
     };
-    let upload = ScriptedTool::new("upload").plan(move |_, cx| Ok(walled().connect(connect(cx)?)));
-    let count = ScriptedTool::new("count").plan(move |_, _| Ok(walled()));
+    let upload = ScriptedTool::new("upload").plan(move |_, cx| Ok(sandboxed().connect(connect(cx)?)));
+    let count = ScriptedTool::new("count").plan(move |_, _| Ok(sandboxed()));
     let harness =
         setup().tool(fetch).tool(upload).tool(count).session(|builder| builder.access(Access::FullAccess).taint(TaintPolicy::Deny)).build();
     assert!(harness.call("fetch", json!({})).await.is_success());
     assert!(failure(&harness.call("upload", json!({})).await).1.starts_with("Refused by the taint guard"));
-    assert!(harness.call("count", json!({})).await.is_success(), "without a way out it stays open");
+    assert!(harness.call("count", json!({})).await.is_success(), "without network access it stays open");
 }
 
 #[tokio::test]
@@ -196,7 +196,7 @@ async fn d13_a_secret_in_the_arguments_does_not_go_out_unasked() {
         let explained = explained.engine.explain(tool, Some(arguments.clone().into()), &explained.session).await.unwrap();
         assert_eq!(explained.verdict == Verdict::Ask, is_held, "{tool} {:?}", explained.trace);
         for (policy, message) in [
-            (TaintPolicy::Ask, is_held.then(|| format!("This call needs a person's approval ({why})"))),
+            (TaintPolicy::Ask, is_held.then(|| format!("This call needs approval ({why})"))),
             (TaintPolicy::Deny, is_held.then(|| format!("Refused by the taint guard: {why}. Make it without the secret."))),
             (TaintPolicy::Off, None),
         ] {
@@ -210,7 +210,7 @@ async fn d13_a_secret_in_the_arguments_does_not_go_out_unasked() {
 }
 
 #[tokio::test]
-async fn a_redirect_is_a_way_out_too() {
+async fn a_redirect_counts_as_an_outbound_connection() {
     let fetch = ScriptedTool::new("fetch").plan(|_, cx| Ok(Plan::nothing().connect(cx.connect("GET", "http://good.example/")?))).body(
         |_, cx| async move {
             let request =
@@ -225,5 +225,5 @@ async fn a_redirect_is_a_way_out_too() {
     assert!(harness.call("read", json!({"path": "a"})).await.is_success());
     let (kind, message) = failure(&harness.call("fetch", json!({})).await);
     assert_eq!(kind, ErrorKind::PermissionDenied);
-    assert!(message.contains("evil.example") && message.contains("needs a person's approval"), "{message}");
+    assert!(message.contains("evil.example") && message.contains("needs approval"), "{message}");
 }

@@ -1,6 +1,6 @@
 //! The registry: names, order, views, switching off, versions.
 
-use haft_contract::Source;
+use haft_contract::ToolSource;
 use haft_engine::{RegisterError, Registry};
 use haft_testkit::ScriptedTool;
 use serde_json::json;
@@ -10,7 +10,7 @@ use crate::harness::plugin;
 fn registry(names: &[&str]) -> Registry {
     let registry = Registry::new();
     for name in names {
-        registry.register(ScriptedTool::new(*name).shared(), Source::BuiltIn).unwrap();
+        registry.register(ScriptedTool::new(*name).shared(), ToolSource::BuiltIn).unwrap();
     }
     registry
 }
@@ -56,7 +56,7 @@ fn a_schema_that_breaks_the_guardrails_is_refused_with_its_path() {
 fn views_keep_the_asked_order_and_ignore_unknown_names() {
     let registry = registry(&["a", "b", "c"]);
     let view = registry.view(["c", "nope", "a", "c"]);
-    assert_eq!(view.definitions().map(|definition| definition.name.as_ref()).collect::<Vec<_>>(), ["c", "a"]);
+    assert_eq!(view.iter().map(|entry| entry.name()).collect::<Vec<_>>(), ["c", "a"]);
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn unregistering_frees_the_name_and_keeps_the_rest_reachable() {
     assert_eq!(registry.get("c").unwrap().name(), "c");
     assert!(registry.unregister_source(&plugin()));
     assert_eq!(registry.names(), ["a", "c"]);
-    registry.register(ScriptedTool::new("b").shared(), Source::BuiltIn).unwrap();
+    registry.register(ScriptedTool::new("b").shared(), ToolSource::BuiltIn).unwrap();
     assert_eq!(registry.version(), 7);
 }
 

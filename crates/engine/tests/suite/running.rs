@@ -129,6 +129,29 @@ async fn time_is_measured_and_progress_passed_on() {
     assert_eq!(harness.history().await[0].elapsed.as_millis() / 20, result.elapsed.as_millis() / 20);
 }
 
+/// Seed 004, section 1.1: `execute(toolCallId, params, signal, onUpdate)`.
+#[tokio::test]
+async fn tool_gets_call_id_arguments_cancellation_and_progress() {
+    let tool = ScriptedTool::new("work").body(|arguments, cx| async move {
+        cx.progress(Progress::message(format!("{} {arguments}", cx.call().id)));
+        cx.cancellation().cancelled().await;
+        Ok(ToolOutput::text("cancelled"))
+    });
+    let recorder = Arc::new(ProgressRecorder::default());
+    let sink = Arc::clone(&recorder);
+    let harness = setup().tool(tool).session(move |builder| builder.progress(sink)).build();
+    let call = harness.engine.run(ToolCall::new("call-7", "work", json!({"n": 1})), &harness.session);
+    let stop = async {
+        while recorder.messages().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        harness.session.cancellation().cancel();
+    };
+    let (result, ()) = tokio::join!(call, stop);
+    assert_eq!(result.call_id, "call-7");
+    assert_eq!(recorder.messages(), [r#"call-7 {"n":1}"#]);
+}
+
 #[derive(Default)]
 struct Recorder(Mutex<Vec<String>>);
 
@@ -263,9 +286,9 @@ async fn threads_of_tools_that_came_back_are_given_back() {
 #[tokio::test]
 async fn a_context_that_was_kept_reaches_nothing_after_its_call() {
     let kept: Arc<Mutex<Option<ToolContext>>> = Arc::default();
-    let keeper = Arc::clone(&kept);
+    let store = Arc::clone(&kept);
     let tool = ScriptedTool::new("keep").plans_write().body(move |_, cx| {
-        *keeper.lock().unwrap() = Some(cx);
+        *store.lock().unwrap() = Some(cx);
         async { Ok(ToolOutput::text("kept")) }
     });
     let harness = setup().tool(tool).build();
@@ -282,8 +305,8 @@ async fn a_hook_that_hangs_does_not_hang_the_call() {
         fn name(&self) -> &str {
             self.0
         }
-        fn before<'a>(&'a self, _call: HookCall<'a>) -> BoxFuture<'a, Result<haft_engine::Before, String>> {
-            Box::pin(async { if self.0 == "before" { std::future::pending().await } else { Ok(haft_engine::Before::Continue) } })
+        fn before<'a>(&'a self, _call: HookCall<'a>) -> BoxFuture<'a, Result<haft_engine::HookDecision, String>> {
+            Box::pin(async { if self.0 == "before" { std::future::pending().await } else { Ok(haft_engine::HookDecision::Continue) } })
         }
         fn after<'a>(&'a self, _call: HookCall<'a>, _result: &'a haft_contract::ToolResult) -> BoxFuture<'a, Result<(), String>> {
             Box::pin(async { if self.0 == "after" { std::future::pending().await } else { Ok(()) } })
@@ -291,7 +314,7 @@ async fn a_hook_that_hangs_does_not_hang_the_call() {
     }
     let with = |which| {
         let limits = |builder: haft_engine::EngineBuilder| {
-            let mut limits = haft_engine::Limits::default();
+            let mut limits = haft_engine::CallLimits::default();
             limits.hook = SHORT;
             builder.limits(limits)
         };
@@ -304,15 +327,15 @@ async fn a_hook_that_hangs_does_not_hang_the_call() {
 }
 
 #[tokio::test]
-async fn whoever_panics_around_a_call_takes_nothing_down() {
+async fn a_panic_around_a_call_is_its_error() {
     struct Bad;
     impl EventSink for Bad {
         fn event(&self, _event: &Event<'_>) {
             panic!("bad sink");
         }
     }
-    impl haft_contract::Approver for Bad {
-        fn ask(&self, _request: haft_contract::ApprovalRequest) -> BoxFuture<'_, haft_contract::Answer> {
+    impl haft_contract::ports::Approver for Bad {
+        fn ask(&self, _request: haft_contract::ports::ApprovalRequest) -> BoxFuture<'_, haft_contract::ports::ApprovalAnswer> {
             panic!("bad approver");
         }
     }

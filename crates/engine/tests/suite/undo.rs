@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use haft_contract::{ToolOutput, WriteMode};
-use haft_engine::{UndoError, Undone};
+use haft_engine::{UndoError, UndoneCall};
 use haft_store::CallStatus;
 use haft_testkit::ScriptedTool;
 use serde_json::json;
@@ -41,14 +41,14 @@ async fn a_later_change_is_not_lost_unless_forced() {
     let harness = harness();
     harness.host.files.put("a", "original");
     write(&harness, "a", "tool").await;
-    harness.host.files.put("a", "person");
+    harness.host.files.put("a", "user");
     let refused = harness.engine.undo(None, &*harness.host, false).await.unwrap_err();
     assert!(matches!(refused, UndoError::Changed(_)), "{refused}");
-    assert_eq!(harness.host.files.text("a").unwrap(), "person");
+    assert_eq!(harness.host.files.text("a").unwrap(), "user");
     let undone = harness.engine.undo(None, &*harness.host, true).await.unwrap();
     assert_eq!(harness.host.files.text("a").unwrap(), "original");
     let copies: Vec<_> = undone.kept.iter().map(|kept| (kept.path.clone(), std::fs::read_to_string(&kept.copy).unwrap())).collect();
-    assert_eq!(copies, [(PathBuf::from("/workspace/a"), "person".to_owned())], "what was forced over is not lost");
+    assert_eq!(copies, [(PathBuf::from("/workspace/a"), "user".to_owned())], "what was forced over is not lost");
 }
 
 #[tokio::test]
@@ -58,7 +58,7 @@ async fn what_the_call_wrote_needs_no_copy() {
     write(&harness, "a", "tool").await;
     let call = harness.history().await.remove(0);
     let undone = harness.engine.undo(None, &*harness.host, true).await.unwrap();
-    assert_eq!(undone, Undone { call, files: vec!["/workspace/a".into()], kept: Vec::new() });
+    assert_eq!(undone, UndoneCall { call, files: vec!["/workspace/a".into()], kept: Vec::new() });
 }
 
 #[tokio::test]

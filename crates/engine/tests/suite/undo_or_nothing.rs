@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_contract::{ErrorKind, Host, Plan, ToolCall, ToolContext, ToolError, ToolOutput, WriteMode};
-use haft_engine::{UndoError, Undone};
+use haft_contract::{ErrorKind, Plan, ToolCall, ToolContext, ToolError, ToolOutput, WriteMode, ports::Host};
+use haft_engine::{UndoError, UndoneCall};
 use haft_store::{BlobId, CallLog, PreImageRecord};
 use haft_testkit::{FileOperation, ScriptedTool};
 use serde_json::json;
@@ -33,7 +33,7 @@ async fn put(cx: &ToolContext, path: &str, content: &str) -> Result<(), ToolErro
     cx.fs().write(path, content.into(), WriteMode::Overwrite).await.map(drop)
 }
 
-async fn undo(harness: &Harness, id: Option<&str>) -> Result<Undone, UndoError> {
+async fn undo(harness: &Harness, id: Option<&str>) -> Result<UndoneCall, UndoError> {
     harness.engine.undo(id, &*harness.host, false).await
 }
 
@@ -59,11 +59,11 @@ async fn a_write_that_failed_is_nothing_to_undo_and_hides_nothing() {
     let result = harness.call("write", json!({"path": "a", "content": "tool"})).await;
     assert_eq!(failure(&result).1, "changed while being written");
     let failed = harness.history().await[0].id.clone();
-    harness.host.files.put("a", "person");
+    harness.host.files.put("a", "user");
 
     let undone = undo(&harness, None).await.unwrap();
     assert_eq!(undone.files, [Path::new("/workspace/b")]);
-    assert_eq!(texts(&harness, ["a", "b"]), [Some("person".to_owned()), None]);
+    assert_eq!(texts(&harness, ["a", "b"]), [Some("user".to_owned()), None]);
     let refused = harness.engine.undo(Some(&failed), &*harness.host, true).await;
     assert!(matches!(refused, Err(UndoError::NoFiles(_))), "{refused:?}");
     assert!(matches!(undo(&harness, None).await, Err(UndoError::Nothing)));
@@ -83,7 +83,7 @@ async fn a_file_that_is_as_before_is_done() {
 
     let newest = harness.history().await.remove(0);
     let undone = undo(&harness, Some(&newest.id)).await.unwrap();
-    assert_eq!(undone, Undone { call: newest, files: Vec::new(), kept: Vec::new() });
+    assert_eq!(undone, UndoneCall { call: newest, files: Vec::new(), kept: Vec::new() });
     assert_eq!(marks(&harness).await, [true, false, false]);
     assert_eq!(undo(&harness, None).await.unwrap().files, [Path::new("/workspace/b")]);
     assert_eq!((texts(&harness, ["a", "b"]), marks(&harness).await), ([Some("old".to_owned()), None], vec![true, true, true]));

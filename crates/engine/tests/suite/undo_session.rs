@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use haft_contract::{ErrorKind, Host, ToolCall};
+use haft_contract::{ErrorKind, ToolCall, ports::Host};
 use haft_engine::{Session, UndoError, UndoneSession};
 use haft_store::CallLog;
 use haft_testkit::FileOperation;
@@ -60,7 +60,7 @@ async fn what_something_else_changed_stops_it_before_anything_is_touched() {
     for path in ["fine", "between", "after"] {
         write(&harness, path, "one").await;
     }
-    harness.host.files.put("between", "person");
+    harness.host.files.put("between", "user");
     write(&harness, "between", "two").await;
     write_elsewhere(&harness, "after", "other").await;
     let before = texts(&harness, ["fine", "between", "after"]);
@@ -75,15 +75,15 @@ async fn what_something_else_changed_stops_it_before_anything_is_touched() {
     assert_eq!(texts(&harness, ["fine", "between", "after"]), [None, Some("old".into()), Some("old".into())]);
     let kept: Vec<_> = undone.kept.iter().map(|kept| (kept.path.clone(), std::fs::read_to_string(&kept.copy).unwrap())).collect();
     let [between, after] = expected;
-    assert_eq!(kept, [(between, "person".to_owned()), (after, "other".to_owned())], "nothing is lost");
+    assert_eq!(kept, [(between, "user".to_owned()), (after, "other".to_owned())], "nothing is lost");
 }
 
 #[tokio::test]
-async fn a_file_that_is_as_before_stands_in_nobodys_way() {
+async fn a_file_that_is_as_before_does_not_stop_an_undo() {
     let harness = harness();
     harness.host.files.put("a", "old");
     write(&harness, "a", "one").await;
-    harness.host.files.put("a", "person");
+    harness.host.files.put("a", "user");
     write(&harness, "a", "two").await;
     harness.host.files.put("a", "old");
     write(&harness, "b", "one").await;

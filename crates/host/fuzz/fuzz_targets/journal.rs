@@ -4,7 +4,10 @@ use std::io::{Cursor, Read};
 use std::path::Path;
 use std::sync::Mutex;
 
-use haft_contract::{BoxFuture, Journal, PreImage, SpillWriter, ToolError};
+use haft_contract::{
+    BoxFuture, SpillWriter, ToolError,
+    ports::{Journal, PreImage},
+};
 
 #[derive(Default)]
 pub(crate) struct Kept(Mutex<Option<PreImage>>);

@@ -1,18 +1,18 @@
-//! Any spelling of a path, through any links, and any deed with what it leads to: nothing outside the workspace is touched,
+//! Any spelling of a path, through any links, and any action with what it leads to: nothing outside the workspace is touched,
 //! nothing secret is read, nothing protected is written, and what was changed can be put back.
 //!
 //! The input is pieces between bytes of 255: the first has a byte that says what to do and then the path, each other a byte
 //! that says where a link is and then where it leads. `@` stands for the folder that all of it is in.
 #![no_main]
 
-mod deeds;
+mod actions;
 mod journal;
 mod world;
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use haft_contract::{FileSystem, Location, ToolError, Zone};
+use haft_contract::{Location, ToolError, Zone, ports::FileSystem};
 use haft_host::LocalFiles;
 use libfuzzer_sys::fuzz_target;
 
@@ -20,7 +20,7 @@ use crate::world::{WORLD, World};
 
 fuzz_target!(|data: &[u8]| {
     let mut pieces = data.split(|byte| *byte == u8::MAX);
-    let Some((deed, spelling)) = pieces.next().and_then(<[u8]>::split_first) else { return };
+    let Some((action, spelling)) = pieces.next().and_then(<[u8]>::split_first) else { return };
     let world = &*WORLD;
     let path = world.spelled(spelling);
     let links: Vec<PathBuf> = pieces.enumerate().filter_map(|(number, piece)| world.link(number, piece)).collect();
@@ -29,7 +29,7 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(by_kernel.as_ref().map(seen).map_err(told), by_walk.as_ref().map(seen).map_err(told));
     for (files, at) in [(&world.by_kernel, by_kernel), (&world.by_walk, by_walk)] {
         if let Ok(at) = at {
-            deeds::attempt(*deed, files, &at, world);
+            actions::attempt(*action, files, &at, world);
         }
     }
     for link in links {
@@ -62,7 +62,7 @@ fn told(error: &ToolError) -> (haft_contract::ErrorKind, &str) {
     (error.kind(), error.message())
 }
 
-/// Whether a name on the way to a place is one of these, whatever the case of its letters.
+/// Whether a name on the way to a place is one of these, in any case.
 fn passes(path: &Path, world: &World, names: &[&str]) -> bool {
     let beneath = path.strip_prefix(&world.base).unwrap_or(path);
     beneath.iter().any(|part| names.iter().any(|name| part.as_bytes().eq_ignore_ascii_case(name.as_bytes())))

@@ -38,7 +38,7 @@ pub(super) const DIRECTORY: OFlags = CHOSEN_DIRECTORY.union(OFlags::NOFOLLOW);
 /// A file to read. A pipe without a writer must not block, nor a terminal become ours.
 pub(super) const READ: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-/// Opens `path` beneath `root`; [`Errno::LOOP`] says that a link stands in the way.
+/// Opens `path` beneath `root`; [`Errno::LOOP`] says that a link is on the path.
 pub(super) fn open_beneath(root: &Root, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     if root.way() == Way::Kernel

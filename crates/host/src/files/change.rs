@@ -1,7 +1,10 @@
 //! A change has two halves, with the journal between them: first everything that can fail without a trace, then the one
 //! step that counts. Dropped anywhere before that step, nothing has happened.
 
-use haft_contract::{Journal, Location, PreImage, ToolError};
+use haft_contract::{
+    Location, ToolError,
+    ports::{Journal, PreImage},
+};
 use rustix::io::Errno;
 
 use super::blocking::{Call, Stop, blocking};

@@ -3,13 +3,16 @@
 use std::ffi::OsString;
 use std::fs::File;
 
-use haft_contract::{Journal, Location, PreImage, ToolError};
+use haft_contract::{
+    Location, ToolError,
+    ports::{Journal, PreImage},
+};
 use rustix::fs::{AtFlags, Stat, unlinkat};
 use rustix::io::Errno;
 
 use super::blocking::Stop;
 use super::change::{Outcome, Step, change};
-use super::errors::{self, Deed, failed};
+use super::errors::{self, FileAction, failed};
 use super::parent::Parent;
 use super::roots::Place;
 use super::target::{self, Target};
@@ -38,8 +41,8 @@ impl Removal {
         errors::check_writable(&at)?;
         let place = Place::of(&at)?;
         let name = target::name_of(place, &at)?.to_owned();
-        let parent = Parent::open(place).map_err(|errno| failed(Deed::Remove, &at, errno))?;
-        let target = Target::find(&parent, &name, &at, Deed::Remove)?.ok_or_else(|| failed(Deed::Remove, &at, Errno::NOENT))?;
+        let parent = Parent::open(place).map_err(|errno| failed(FileAction::Remove, &at, errno))?;
+        let target = Target::find(&parent, &name, &at, FileAction::Remove)?.ok_or_else(|| failed(FileAction::Remove, &at, Errno::NOENT))?;
         look(&target.file)?;
         let before = target.stat;
         let image = target::pre_image(&at, Some(target), None, &parent);
@@ -48,9 +51,9 @@ impl Removal {
 
     fn try_take(&self) -> Result<(), ToolError> {
         let Self { at, parent, name, before, stop } = self;
-        stop.check().map_err(|errno| failed(Deed::Remove, at, errno))?;
+        stop.check().map_err(|errno| failed(FileAction::Remove, at, errno))?;
         target::check_unchanged(parent, name, at, Some(before))?;
-        unlinkat(parent.handle(), name, AtFlags::empty()).map_err(|errno| failed(Deed::Remove, at, errno))
+        unlinkat(parent.handle(), name, AtFlags::empty()).map_err(|errno| failed(FileAction::Remove, at, errno))
     }
 }
 

@@ -7,6 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Write;
 
+use haft_text::hex;
 use ring::digest::{Context, SHA256};
 use ring::rand::{SecureRandom, SystemRandom};
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Stat, Uid, fchmod, fchown, fstat, openat, unlinkat};
@@ -14,7 +15,7 @@ use rustix::io::Errno;
 
 use super::blocking::Stop;
 use super::errors;
-use super::fingerprint::{each_piece, hex, hex_of};
+use super::fingerprint::each_piece;
 use super::parent::Parent;
 use super::reader::PIECE;
 use super::target;
@@ -66,7 +67,7 @@ impl Draft {
     /// Adds the content of another file.
     pub(super) fn add_file(&mut self, other: &File) -> Result<(), Errno> {
         let stop = self.stop.clone();
-        each_piece(other, &stop, |piece| self.add(piece))
+        each_piece(other, 0, &stop, |piece| self.add(piece))
     }
 
     /// Takes over a file's owner and group where that is possible, and says which permissions may be granted then.
@@ -85,7 +86,7 @@ impl Draft {
     pub(super) fn seal(&mut self, permissions: Option<Mode>) -> Result<String, Errno> {
         fchmod(&self.file, permissions.unwrap_or(self.natural))?;
         self.file.sync_all().map_err(|error| errors::number(&error))?;
-        Ok(hex(&self.hash.clone().finish()))
+        Ok(hex::encode(self.hash.clone().finish()))
     }
 
     /// Puts it in its target's place.
@@ -120,7 +121,7 @@ impl Draft {
         fchmod(&file, Mode::RUSR | Mode::WUSR)?;
         let old = std::mem::replace(&mut self.file, file);
         let stop = self.stop.clone();
-        each_piece(&old, &stop, |piece| self.file.write_all(piece).map_err(|error| errors::number(&error)))?;
+        each_piece(&old, 0, &stop, |piece| self.file.write_all(piece).map_err(|error| errors::number(&error)))?;
         let stat = fstat(&old)?;
         let most = self.inherit(&stat)?;
         fchmod(&self.file, target::permissions(&stat) & most)?;
@@ -167,7 +168,7 @@ fn create(parent: &Parent) -> Result<(OsString, File), Errno> {
 fn random_name() -> Result<OsString, Errno> {
     let mut random = [0; 16];
     SystemRandom::new().fill(&mut random).map_err(|_| Errno::IO)?;
-    Ok(OsString::from(format!(".haft-{}", hex_of(&random))))
+    Ok(OsString::from(format!(".haft-{}", hex::encode(random))))
 }
 
 #[cfg(test)]

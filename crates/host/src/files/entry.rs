@@ -5,15 +5,19 @@ use std::io::{Cursor, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use haft_contract::{EntryKind, Journal, Location, PreImage, ToolError};
+use haft_contract::{
+    EntryKind, Location, ToolError,
+    ports::{Journal, PreImage},
+};
+use haft_text::hex;
 use ring::digest::{SHA256, digest};
 use rustix::fs::{AtFlags, FileType, Mode, RawMode, Stat, chmodat, fstat, mkdirat, readlinkat, symlinkat, unlinkat};
 use rustix::io::Errno;
 
 use super::blocking::Stop;
 use super::change::{Outcome, Step, change};
-use super::errors::{self, Deed, failed};
-use super::fingerprint::{self, hex};
+use super::errors::{self, FileAction, failed};
+use super::fingerprint;
 use super::parent::Parent;
 use super::restore::take_away;
 use super::roots::Place;
@@ -22,18 +26,18 @@ use super::target;
 /// Where a link leads is at most this long.
 const LONGEST_TARGET: u64 = 4096;
 /// The word for a link that leads there.
-pub(crate) fn link_state(target: &Path) -> Option<String> {
-    PreImage::state(Some(PreImage::LINK), Some(hex(&digest(&SHA256, target.as_os_str().as_bytes()))))
+pub fn link_state(target: &Path) -> Option<String> {
+    PreImage::state(Some(PreImage::LINK), Some(hex::encode(digest(&SHA256, target.as_os_str().as_bytes()))))
 }
 
 /// The word for a directory with these permissions.
-pub(crate) fn directory_state(mode: u32) -> Option<String> {
-    PreImage::state(Some(PreImage::DIRECTORY | mode & PreImage::KEPT), None)
+pub fn directory_state(mode: u32) -> Option<String> {
+    PreImage::state(Some(PreImage::DIRECTORY | mode & PreImage::PERMISSIONS), None)
 }
 
 /// What is at a location, in a word.
 pub(super) fn state(at: &Location, stop: &Stop) -> Result<Option<String>, ToolError> {
-    let fail = |errno| failed(Deed::Look, at, errno);
+    let fail = |errno| failed(FileAction::Look, at, errno);
     let place = Place::of(at)?;
     let Some(name) = place.beneath.file_name() else {
         return fstat(place.root.handle()).map(|stat| directory_state(bits(&stat))).map_err(fail);
@@ -70,7 +74,7 @@ pub(super) enum Wanted {
 impl Wanted {
     pub(super) fn of(content: Option<Content>, mode: Option<u32>) -> Result<Self, ToolError> {
         match (mode.map(|mode| mode & PreImage::KIND), content) {
-            (Some(PreImage::DIRECTORY), _) => Ok(Self::Directory(mode.unwrap_or_default() & PreImage::KEPT)),
+            (Some(PreImage::DIRECTORY), _) => Ok(Self::Directory(mode.unwrap_or_default() & PreImage::PERMISSIONS)),
             (Some(PreImage::LINK), Some(content)) => target_in(content).map(Self::Link),
             (_, Some(content)) => Ok(Self::File(content, mode)),
             (_, None) => Ok(Self::Nothing),
@@ -160,7 +164,7 @@ impl Entry {
         if state(&at, &stop)?.as_deref() != after {
             return Err(errors::changed_since(&at));
         }
-        let fail = |errno| failed(Deed::Write, &at, errno);
+        let fail = |errno| failed(FileAction::Write, &at, errno);
         let place = Place::of(&at)?;
         let name = target::name_of(place, &at)?.to_owned();
         let parent = Parent::open_or_make(place).map_err(fail)?;
@@ -187,7 +191,7 @@ impl Entry {
 fn was(parent: &Parent, name: &OsString) -> Result<(Option<Content>, Option<u32>), Errno> {
     let Some(stat) = parent.status(name)? else { return Ok((None, None)) };
     if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
-        return Ok((None, Some(PreImage::DIRECTORY | bits(&stat) & PreImage::KEPT)));
+        return Ok((None, Some(PreImage::DIRECTORY | bits(&stat) & PreImage::PERMISSIONS)));
     }
     let target = readlinkat(parent.handle(), name, Vec::new())?.into_bytes();
     Ok((Some(Box::new(Cursor::new(target))), Some(PreImage::LINK)))
@@ -205,7 +209,7 @@ impl Step for Entry {
                 self.parent.settle();
                 Outcome::done(self.parent.sync(), &self.at)
             }
-            Err(errno) => Outcome::NotDone(failed(Deed::Write, &self.at, errno)),
+            Err(errno) => Outcome::NotDone(failed(FileAction::Write, &self.at, errno)),
         }
     }
 }

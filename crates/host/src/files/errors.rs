@@ -6,14 +6,14 @@ use rustix::io::Errno;
 
 /// What was tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Deed {
+pub(super) enum FileAction {
     Look,
     Read,
     Write,
     Remove,
 }
 
-impl Deed {
+impl FileAction {
     fn cannot(self) -> &'static str {
         match self {
             Self::Look => "cannot look at",
@@ -28,9 +28,9 @@ impl Deed {
     }
 }
 
-/// The error for a deed that the machine refused.
-pub(super) fn failed(deed: Deed, at: &Location, errno: Errno) -> ToolError {
-    let (path, cannot, unchanged) = (at.requested().display(), deed.cannot(), deed.reassurance());
+/// The error for an action that the operating system refused.
+pub(super) fn failed(action: FileAction, at: &Location, errno: Errno) -> ToolError {
+    let (path, cannot, unchanged) = (at.requested().display(), action.cannot(), action.reassurance());
     let (kind, message) = match errno {
         Errno::NOENT => (ErrorKind::FileNotFound, format!("File not found: {path}")),
         Errno::LOOP => return became_a_link(at),
@@ -127,13 +127,13 @@ pub(super) fn number(error: &std::io::Error) -> Errno {
     Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
 
-/// A file whose old content would take too much room to keep.
+/// A file whose pre-image would be too large.
 pub(super) fn too_large_to_keep(at: &Location, size: u64, limit: u64) -> ToolError {
     ToolError::new(
         ErrorKind::FileTooLarge,
         format!(
             "File is too large to be changed undoably ({size} bytes; at most {limit} bytes are kept for undo): {}. Nothing was done. \
-             Write to a new file instead, or ask the person to change this one.",
+             Write to a new file instead, or ask the user to change this one.",
             at.requested().display()
         ),
     )
@@ -153,48 +153,53 @@ mod tests {
     #[test]
     fn every_fault_of_a_disk_has_its_kind_and_words() {
         let table = [
-            (Deed::Read, Errno::NOENT, "file_not_found", "File not found: ./a"),
-            (Deed::Read, Errno::ACCESS, "permission_denied", "Permission denied: cannot read ./a"),
-            (Deed::Look, Errno::ACCESS, "permission_denied", "Permission denied: cannot look at ./a"),
-            (Deed::Write, Errno::ACCESS, "permission_denied", "Permission denied: cannot write to ./a"),
-            (Deed::Write, Errno::PERM, "permission_denied", "Permission denied: cannot write to ./a"),
-            (Deed::Remove, Errno::ACCESS, "permission_denied", "Permission denied: cannot remove ./a"),
+            (FileAction::Read, Errno::NOENT, "file_not_found", "File not found: ./a"),
+            (FileAction::Read, Errno::ACCESS, "permission_denied", "Permission denied: cannot read ./a"),
+            (FileAction::Look, Errno::ACCESS, "permission_denied", "Permission denied: cannot look at ./a"),
+            (FileAction::Write, Errno::ACCESS, "permission_denied", "Permission denied: cannot write to ./a"),
+            (FileAction::Write, Errno::PERM, "permission_denied", "Permission denied: cannot write to ./a"),
+            (FileAction::Remove, Errno::ACCESS, "permission_denied", "Permission denied: cannot remove ./a"),
             (
-                Deed::Write,
+                FileAction::Write,
                 Errno::ROFS,
                 "permission_denied",
                 "Permission denied: cannot write to ./a (its file system is mounted read-only)",
             ),
             (
-                Deed::Write,
+                FileAction::Write,
                 Errno::NOSPC,
                 "execution_error",
                 "The disk is full: cannot write to ./a; the file is unchanged. Free some space, then try again.",
             ),
             (
-                Deed::Write,
+                FileAction::Write,
                 Errno::DQUOT,
                 "execution_error",
                 "The disk quota is used up: cannot write to ./a; the file is unchanged. Free some space, then try again.",
             ),
             (
-                Deed::Write,
+                FileAction::Write,
                 Errno::FBIG,
                 "file_too_large",
                 "The content is larger than its disk allows: cannot write to ./a; the file is unchanged.",
             ),
-            (Deed::Read, Errno::ISDIR, "validation_error", "Path is a directory, not a file: a"),
-            (Deed::Read, Errno::NOTDIR, "validation_error", "A part of the path is a file, not a directory: ./a"),
-            (Deed::Read, Errno::NXIO, "path_not_allowed", "'a' is a socket: only ordinary files can be read or written."),
-            (Deed::Write, Errno::NAMETOOLONG, "validation_error", "A name is longer than its disk allows: ./a. Give a shorter one."),
-            (Deed::Read, Errno::MFILE, "execution_error", "Too many files are open: cannot read ./a. Try again with fewer calls at once."),
-            (Deed::Write, Errno::CANCELED, "cancelled", "Stopped before it was done: cannot write to ./a; the file is unchanged."),
+            (FileAction::Read, Errno::ISDIR, "validation_error", "Path is a directory, not a file: a"),
+            (FileAction::Read, Errno::NOTDIR, "validation_error", "A part of the path is a file, not a directory: ./a"),
+            (FileAction::Read, Errno::NXIO, "path_not_allowed", "'a' is a socket: only ordinary files can be read or written."),
+            (FileAction::Write, Errno::NAMETOOLONG, "validation_error", "A name is longer than its disk allows: ./a. Give a shorter one."),
+            (
+                FileAction::Read,
+                Errno::MFILE,
+                "execution_error",
+                "Too many files are open: cannot read ./a. Try again with fewer calls at once.",
+            ),
+            (FileAction::Write, Errno::CANCELED, "cancelled", "Stopped before it was done: cannot write to ./a; the file is unchanged."),
         ];
-        for (deed, errno, kind, message) in table {
-            let error = failed(deed, &at(), errno);
+        for (action, errno, kind, message) in table {
+            let error = failed(action, &at(), errno);
             assert_eq!((error.kind().as_str(), error.message()), (kind, message));
         }
-        let broken = failed(Deed::Read, &at(), Errno::IO);
+        let broken = failed(FileAction::Read, &at(), Errno::IO);
         assert_eq!(broken.kind(), ErrorKind::ExecutionError);
         assert!(broken.message().starts_with("The disk failed: cannot read ./a: "), "{broken}");
     }

@@ -1,14 +1,13 @@
 //! When two names mean the same file on some volume.
 //!
 //! A rule that protects `.git` must also hold for `.GIT` where case does not count, for `.g<U+200C>it` where the
-//! volume ignores that character, and for `.git.` or `git~1` where a Windows volume is mounted; one on `é` also for an
-//! `e` with an accent of its own. Names are folded to one form before they are compared; folding too much refuses too
-//! much, which is the safe side.
+//! volume ignores that character, and for `.git.` or `git~1` where a Windows volume is mounted. Names are folded to one form
+//! before they are compared.
 
 use std::ffi::OsStr;
 use std::path::{Component, Path};
 
-use icu_normalizer::ComposingNormalizerBorrowed;
+use haft_pattern::{Glob, fold_name};
 
 /// How much of a name its 8.3 form keeps.
 const SHORT_STEM: usize = 6;
@@ -24,7 +23,7 @@ pub(super) struct Name {
 impl Name {
     /// Folds a name.
     pub(super) fn of(name: &OsStr) -> Self {
-        let folded = fold(name);
+        let folded = fold_name(&name.to_string_lossy());
         Self { is_odd: folded.contains([':', '~']), folded }
     }
     /// The folded name.
@@ -56,30 +55,22 @@ impl Names {
     pub(super) fn whole(&self) -> &[Name] {
         &self.all
     }
-    /// The names beneath the root: where the root itself lies was the person's choice.
+    /// The names beneath the root: where the root itself lies was the user's choice.
     pub(super) fn beneath(&self) -> &[Name] {
         &self.all[self.root..]
     }
+}
+
+/// Whether a protected glob names the path or a folder above it.
+pub(super) fn covers(glob: &Glob, names: &Names) -> bool {
+    let names = if glob.is_absolute() { names.whole() } else { names.beneath() };
+    glob.matches_by(names, |glob, name| glob.as_literal().map_or_else(|| glob.matches(name.as_str()), |literal| name.is(literal)))
 }
 
 /// The names of a path; `.` and `/` are none.
 pub(super) fn fold_all(path: &Path) -> Vec<Name> {
     let named = path.components().filter(|part| !matches!(part, Component::RootDir | Component::CurDir));
     named.map(|part| Name::of(part.as_os_str())).collect()
-}
-
-/// Folds what some volume does not tell apart.
-pub(super) fn fold(name: &OsStr) -> String {
-    let name = name.to_string_lossy();
-    let mut folded = if name.is_ascii() {
-        name.to_ascii_lowercase()
-    } else {
-        // Upper case first: `ſ` has no lower case of its own, but is an `s` to a volume that folds case.
-        let letters = name.chars().filter(|letter| !is_ignored(*letter)).flat_map(char::to_uppercase).flat_map(char::to_lowercase);
-        ComposingNormalizerBorrowed::new_nfc().normalize(&letters.collect::<String>()).into_owned()
-    };
-    folded.truncate(without_tail(&folded).len());
-    folded
 }
 
 /// `.git::$INDEX_ALLOCATION` is `.git`.
@@ -99,29 +90,9 @@ fn without_tail(name: &str) -> &str {
     name.trim_end_matches(['.', ' '])
 }
 
-/// What HFS+ leaves out of a comparison.
-fn is_ignored(letter: char) -> bool {
-    matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a15_a16_variants_of_a_name_fold_to_it() {
-        for variant in [".git", ".GIT", ".Git", ".g\u{200c}it", "\u{feff}.git", ".gi\u{2060}t", ".git.", ".git ", ".git . .", ".G\u{130}T"]
-        {
-            let expected = if variant.contains('\u{130}') { ".gi\u{307}t" } else { ".git" };
-            assert_eq!(fold(OsStr::new(variant)), expected, "{variant:?}");
-        }
-        assert_eq!(fold(OsStr::new(".\u{17f}\u{17f}h")), ".ssh");
-        assert_eq!(fold(OsStr::new("con\u{fb01}g")), "config");
-        for composed in ["\u{e9}", "e\u{301}", "\u{c9}", "E\u{301}", "e\u{200d}\u{301}"] {
-            assert_eq!(fold(OsStr::new(composed)), "\u{e9}", "{composed:?}");
-        }
-        assert_eq!(fold(OsStr::new(".github")), ".github");
-    }
 
     #[test]
     fn a17_streams_and_short_names_are_the_file_they_stand_for() {

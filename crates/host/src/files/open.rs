@@ -9,13 +9,13 @@ use rustix::fs::{FileType, Stat, fstat};
 use rustix::io::Errno;
 
 use super::beneath::{READ, open_beneath};
-use super::errors::{self, Deed, failed};
+use super::errors::{self, FileAction, failed};
 use super::parent::Parent;
 use super::roots::Place;
 
 /// What is at a location.
 pub(super) fn look(at: &Location) -> Result<FileInfo, ToolError> {
-    let stat = status(Place::of(at)?).map_err(|errno| failed(Deed::Look, at, errno))?;
+    let stat = status(Place::of(at)?).map_err(|errno| failed(FileAction::Look, at, errno))?;
     let kind = match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => FileKind::File,
         FileType::Directory => FileKind::Directory,
@@ -33,15 +33,15 @@ fn status(place: &Place) -> Result<Stat, Errno> {
 }
 
 /// Opens an ordinary file, and nothing else.
-pub(super) fn open_file(at: &Location, deed: Deed) -> Result<(File, Stat), ToolError> {
+pub(super) fn open_file(at: &Location, action: FileAction) -> Result<(File, Stat), ToolError> {
     let place = Place::of(at)?;
-    let handle = open_beneath(&place.root, &place.beneath, READ).map_err(|errno| failed(deed, at, errno))?;
-    ordinary(handle, at, deed)
+    let handle = open_beneath(&place.root, &place.beneath, READ).map_err(|errno| failed(action, at, errno))?;
+    ordinary(handle, at, action)
 }
 
 /// Takes a handle for a file if it is one.
-pub(super) fn ordinary(handle: OwnedFd, at: &Location, deed: Deed) -> Result<(File, Stat), ToolError> {
-    let stat = fstat(&handle).map_err(|errno| failed(deed, at, errno))?;
+pub(super) fn ordinary(handle: OwnedFd, at: &Location, action: FileAction) -> Result<(File, Stat), ToolError> {
+    let stat = fstat(&handle).map_err(|errno| failed(action, at, errno))?;
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile if is_shown_by_the_kernel(&handle) => Err(errors::of_the_kernel(at)),
         FileType::RegularFile => Ok((File::from(handle), stat)),

@@ -51,7 +51,7 @@ mod tests {
     use std::path::Path;
     use std::sync::Arc;
 
-    use haft_contract::{FileSystem, Zone};
+    use haft_contract::{Zone, ports::FileSystem};
 
     use super::super::WorkspaceOptions;
     use super::super::resolve::resolve;

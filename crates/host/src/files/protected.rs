@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use haft_contract::ToolError;
+use haft_pattern::{Glob, NameGlob};
 
-use super::globs::{Ending, Pattern};
 use super::names::{self, Name, Names};
 
 const GIT: &str = "Git runs or trusts what is in it";
@@ -170,15 +170,15 @@ pub(super) struct Refusals {
 /// The rules of a session.
 #[derive(Debug)]
 pub(super) struct Rules {
-    deny_read: Vec<Pattern>,
+    deny_read: Vec<Glob>,
     /// What is not read because it is most likely a secret.
-    secrets: Vec<Pattern>,
-    never_written: Vec<(&'static str, Pattern)>,
+    secrets: Vec<Glob>,
+    never_written: Vec<(&'static str, Glob)>,
     own: Vec<(&'static str, PathBuf, Vec<Name>)>,
 }
 
 impl Rules {
-    /// The rules, with the person's own `deny_read`, and with what is likely to be a secret unless they allow it.
+    /// The rules, with the user's own `deny_read`, and with what is likely to be a secret unless they allow it.
     pub(super) fn new(deny_read: &[String], allow_secrets: bool) -> Result<Self, ToolError> {
         let deny_read = deny_read.iter().map(|text| parse(text)).collect::<Result<_, _>>()?;
         let secrets = if allow_secrets { &[][..] } else { SECRETS };
@@ -222,22 +222,22 @@ impl Rules {
         self.denied(&Names::of(root, beneath)).is_some()
     }
     /// The last names of what may not be read.
-    pub(super) fn endings(&self) -> impl Iterator<Item = Ending<'_>> {
-        self.deny_read.iter().chain(&self.secrets).map(Pattern::ending)
+    pub(super) fn last_names(&self) -> impl Iterator<Item = Option<&NameGlob>> {
+        self.deny_read.iter().chain(&self.secrets).map(Glob::last_name)
     }
 
-    fn denied(&self, names: &Names) -> Option<(Denied, &Pattern)> {
+    fn denied(&self, names: &Names) -> Option<(Denied, &Glob)> {
         let own = self.deny_read.iter().map(|pattern| (Denied::Own, pattern));
-        own.chain(self.secrets.iter().map(|pattern| (Denied::Secret, pattern))).find(|(_, pattern)| pattern.covers(names))
+        own.chain(self.secrets.iter().map(|pattern| (Denied::Secret, pattern))).find(|(_, glob)| names::covers(glob, names))
     }
     fn protected(&self, names: &Names) -> Option<&'static str> {
         let own = self.own.iter().find(|(_, _, folder)| names.whole().starts_with(folder)).map(|(why, ..)| *why);
-        own.or_else(|| self.never_written.iter().find(|(_, pattern)| pattern.covers(names)).map(|(why, _)| *why))
+        own.or_else(|| self.never_written.iter().find(|(_, glob)| names::covers(glob, names)).map(|(why, _)| *why))
     }
 }
 
-fn parse(text: &str) -> Result<Pattern, ToolError> {
-    Pattern::parse(text).map_err(|why| ToolError::validation(format!("workspace.deny_read: {why}.")))
+fn parse(text: &str) -> Result<Glob, ToolError> {
+    Glob::parse_protected(text).map_err(|why| ToolError::validation(format!("workspace.deny_read: {why}.")))
 }
 
 fn kernel(requested: &Path, verb: &str) -> Cow<'static, str> {
@@ -253,17 +253,17 @@ enum Denied {
     Secret,
 }
 
-fn denied(requested: &Path, why: Denied, pattern: &Pattern) -> Cow<'static, str> {
+fn denied(requested: &Path, why: Denied, pattern: &Glob) -> Cow<'static, str> {
     let (path, pattern) = (requested.display(), pattern.text());
     let why = match why {
         Denied::Own => format!("workspace.deny_read has '{pattern}'"),
         Denied::Secret => format!("files like '{pattern}' hold secrets (workspace.secrets = \"allow\" lets tools read them)"),
     };
-    Cow::Owned(format!("'{path}' may not be read: {why}. Ask the person for what you need of it."))
+    Cow::Owned(format!("'{path}' may not be read: {why}. Ask the user for what you need of it."))
 }
 fn protected(requested: &Path, why: &str) -> Cow<'static, str> {
     let path = requested.display();
-    Cow::Owned(format!("'{path}' may not be written: it is protected, because {why}. Ask the person to make this change."))
+    Cow::Owned(format!("'{path}' may not be written: it is protected, because {why}. Ask the user to make this change."))
 }
 
 #[cfg(test)]
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_paths_and_the_folder_the_person_chose_are_free() {
+    fn ordinary_paths_and_the_folder_the_user_chose_are_free() {
         for (root, path) in [
             ("/home/me/ws", "src/main.rs"),
             ("/home/me/ws", ".gitignore"),
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_not_read_unless_the_person_says_so() {
+    fn secrets_are_not_read_unless_the_user_says_so() {
         let no_read = |allow: bool, path: &str| {
             let mut refusals = Refusals::default();
             let rules = Rules::new(&[], allow).unwrap();
@@ -377,7 +377,7 @@ mod tests {
     #[test]
     fn denied_reads_name_the_pattern() {
         let why = judged("/home/me/ws", "a/B.KEY").no_read;
-        let expected = "'a/B.KEY' may not be read: workspace.deny_read has '**/*.key'. Ask the person for what you need of it.";
+        let expected = "'a/B.KEY' may not be read: workspace.deny_read has '**/*.key'. Ask the user for what you need of it.";
         assert_eq!(why.as_deref(), Some(expected));
         assert!(judged("/", "etc/shadow").no_read.is_some());
     }

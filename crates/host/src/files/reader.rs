@@ -4,11 +4,14 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use haft_contract::{BoxFuture, Location, Reader, ToolError};
+use haft_contract::{BoxFuture, FileReader, Location, ToolError};
+use haft_text::hex;
+use ring::digest::{Context, SHA256};
 use rustix::io::Errno;
 
-use super::blocking::blocking;
-use super::errors::{self, Deed, failed};
+use super::blocking::{Call, blocking};
+use super::errors::{self, FileAction, failed};
+use super::fingerprint::of_rest;
 use super::open::{open_file, size_of};
 
 /// What is read together with opening; most files are no longer, and cost one hop to another thread.
@@ -31,10 +34,10 @@ impl OpenFile {
     /// Opens a file and reads its head.
     pub(super) fn open(at: Location) -> Result<Self, ToolError> {
         errors::check_readable(&at)?;
-        let (file, stat) = open_file(&at, Deed::Read)?;
+        let (file, stat) = open_file(&at, FileAction::Read)?;
         // One byte more than the file should have, to see that it ends there.
         let wanted = usize::try_from(size_of(&stat)).map_or(HEAD, |size| size.saturating_add(1).min(HEAD));
-        let head = read(&file, 0, wanted).map_err(|errno| failed(Deed::Read, &at, errno))?;
+        let head = read(&file, 0, wanted).map_err(|errno| failed(FileAction::Read, &at, errno))?;
         let whole = head.len() < wanted;
         let size = if whole { head.len() as u64 } else { size_of(&stat) };
         Ok(Self { at, file: Arc::new(file), size, head, whole })
@@ -47,7 +50,7 @@ impl OpenFile {
     }
 }
 
-impl Reader for OpenFile {
+impl FileReader for OpenFile {
     fn size(&self) -> u64 {
         self.size
     }
@@ -56,7 +59,20 @@ impl Reader for OpenFile {
             return Box::pin(std::future::ready(Ok(bytes)));
         }
         let (file, at) = (Arc::clone(&self.file), self.at.clone());
-        Box::pin(blocking(move || read(&file, offset, length).map_err(|errno| failed(Deed::Read, &at, errno))))
+        Box::pin(blocking(move || read(&file, offset, length).map_err(|errno| failed(FileAction::Read, &at, errno))))
+    }
+    fn fingerprint(&self) -> BoxFuture<'_, Result<String, ToolError>> {
+        // The head is shown as it was read when the file was opened, so it is hashed as that.
+        let mut hash = Context::new(&SHA256);
+        hash.update(&self.head);
+        if self.whole {
+            return Box::pin(std::future::ready(Ok(hex::encode(hash.finish()))));
+        }
+        let (file, at, from) = (Arc::clone(&self.file), self.at.clone(), self.head.len() as u64);
+        Box::pin(async move {
+            let (_call, stop) = Call::begin();
+            blocking(move || of_rest(hash, &file, from, &stop).map_err(|errno| failed(FileAction::Read, &at, errno))).await
+        })
     }
 }
 

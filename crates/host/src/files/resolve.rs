@@ -1,8 +1,11 @@
-//! From a path as it was spelled to the place it means.
+//! Resolves a path to a location: the handle of a root, and a path beneath it that is free of links.
 //!
-//! The path is walked from the handle of its root, name by name, and every link is expanded here, not by the kernel:
-//! so each name that is passed can be judged, and the place that comes out is free of links. Opening it later follows
-//! none, which is why a link planted after the judgement leads nowhere.
+//! The path is walked name by name from an open directory handle, and every symbolic link is expanded here, not by the kernel, so
+//! that each name on the way is checked: a protected name in the middle is enough to refuse. `beneath` opens the result later
+//! without following any link, so a link that is planted between check and open (TOCTOU) leads to an error, never elsewhere.
+//!
+//! This is why there is no `cap-std`: it resolves beneath a handle too, but follows links while it opens. The checked path and the
+//! opened path would be two resolutions, and a link planted in between could lead the second to another file of the workspace.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -10,7 +13,8 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use haft_contract::{ErrorKind, ToolError, lexical};
+use haft_contract::{ErrorKind, ToolError};
+use haft_text::paths::lexical;
 use rustix::fs::{AtFlags, FileType, readlinkat, statat};
 use rustix::io::Errno;
 
@@ -138,7 +142,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// One up; above the root the path goes on from the top of the machine.
+    /// One up; above the root the path continues from the file system root.
     fn up(&mut self) -> Result<(), ToolError> {
         self.turned = true;
         if self.names.pop().is_some() {

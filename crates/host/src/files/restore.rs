@@ -4,7 +4,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use haft_contract::{ErrorKind, Journal, Location, PreImage, ToolError};
+use haft_contract::{
+    ErrorKind, Location, ToolError,
+    ports::{Journal, PreImage},
+};
 use rustix::fs::{AtFlags, Mode, RawMode, unlinkat};
 use rustix::io::Errno;
 
@@ -13,7 +16,7 @@ use super::change::change;
 use super::delete::Removal;
 use super::draft::Draft;
 use super::entry::{self, Wanted};
-use super::errors::{self, Deed, failed};
+use super::errors::{self, FileAction, failed};
 use super::fingerprint;
 use super::parent::Parent;
 use super::reader::PIECE;
@@ -48,11 +51,11 @@ struct Old {
 
 fn put_back(at: &Location, old: Old, after: Option<&str>, stop: &Stop) -> Result<(Staged, PreImage), ToolError> {
     errors::check_writable(at)?;
-    let fail = |errno| failed(Deed::Write, at, errno);
+    let fail = |errno| failed(FileAction::Write, at, errno);
     let place = Place::of(at)?;
     let name = target::name_of(place, at)?;
     let parent = Parent::open_or_make(place).map_err(fail)?;
-    let before = Target::find(&parent, name, at, Deed::Write)?;
+    let before = Target::find(&parent, name, at, FileAction::Write)?;
     check_left(before.as_ref().map(|target| &target.file), after, at, stop)?;
     let mut draft = Draft::begin(parent, name, stop.clone()).map_err(fail)?;
     copy(old.content, &mut draft, at)?;
@@ -63,7 +66,7 @@ fn put_back(at: &Location, old: Old, after: Option<&str>, stop: &Stop) -> Result
 
 /// Whether what is there is what the change left; seen through the handle whose file is replaced or nothing is.
 fn check_left(now: Option<&File>, after: Option<&str>, at: &Location, stop: &Stop) -> Result<(), ToolError> {
-    let now = now.map(|file| fingerprint::of_file(file, stop)).transpose().map_err(|errno| failed(Deed::Read, at, errno))?;
+    let now = now.map(|file| fingerprint::of_file(file, stop)).transpose().map_err(|errno| failed(FileAction::Read, at, errno))?;
     if now.as_deref() == after { Ok(()) } else { Err(errors::changed_since(at)) }
 }
 
@@ -72,7 +75,7 @@ fn copy(mut content: Box<dyn Read + Send>, draft: &mut Draft, at: &Location) -> 
     loop {
         match fingerprint::next_piece(&mut content, &mut buffer) {
             Ok(0) => return Ok(()),
-            Ok(count) => draft.add(&buffer[..count]).map_err(|errno| failed(Deed::Write, at, errno))?,
+            Ok(count) => draft.add(&buffer[..count]).map_err(|errno| failed(FileAction::Write, at, errno))?,
             Err(error) => {
                 let message = format!("What was kept of '{}' cannot be read: {error}; the file is unchanged.", at.display());
                 return Err(ToolError::execution(message).with_source(error));
@@ -107,7 +110,7 @@ fn remove_empty(at: &Location, created: &[PathBuf]) -> Result<(), ToolError> {
         match remove_directory(place, directory) {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(Errno::NOTEMPTY | Errno::EXIST) => return Ok(()),
-            Err(errno) => return Err(failed(Deed::Remove, at, errno)),
+            Err(errno) => return Err(failed(FileAction::Remove, at, errno)),
         }
     }
     Ok(())

@@ -1,12 +1,12 @@
 //! The step that counts of a write: new content takes its target's place.
 
-use haft_contract::{Location, PreImage, ToolError};
+use haft_contract::{Location, ToolError, ports::PreImage};
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
 use super::change::{Outcome, Step};
 use super::draft::{ATTEMPTS, Draft};
-use super::errors::{self, Deed, failed};
+use super::errors::{self, FileAction, failed};
 use super::roots::Place;
 use super::target::{self, Target};
 
@@ -30,13 +30,13 @@ impl Staged {
     /// In its target's place, if that still is what it was.
     fn try_place(&mut self) -> Result<(), Failed> {
         let (draft, at) = (&mut self.draft, &self.at);
-        draft.stop.check().map_err(|errno| failed(Deed::Write, at, errno))?;
+        draft.stop.check().map_err(|errno| failed(FileAction::Write, at, errno))?;
         target::check_unchanged(&draft.parent, &draft.name, at, self.before.as_ref())?;
         draft.place(self.before.is_none()).map_err(|errno| match errno {
             // A file without a name does not keep its directory from being taken back by another call.
             Errno::NOENT if self.before.is_none() && draft.temporary.is_none() => Failed::NoDirectory,
             Errno::EXIST => Failed::For(errors::changed_meanwhile(at)),
-            _ => Failed::For(failed(Deed::Write, at, errno)),
+            _ => Failed::For(failed(FileAction::Write, at, errno)),
         })
     }
 
@@ -50,11 +50,11 @@ impl Staged {
                     return Outcome::Anew(self, image);
                 }
                 Ok(Err(Errno::NOENT)) => {}
-                Ok(Err(errno)) => return Outcome::NotDone(failed(Deed::Write, &self.at, errno)),
+                Ok(Err(errno)) => return Outcome::NotDone(failed(FileAction::Write, &self.at, errno)),
                 Err(error) => return Outcome::NotDone(error),
             }
         }
-        Outcome::NotDone(failed(Deed::Write, &self.at, Errno::NOENT))
+        Outcome::NotDone(failed(FileAction::Write, &self.at, Errno::NOENT))
     }
 }
 

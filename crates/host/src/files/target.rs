@@ -4,12 +4,12 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 
-use haft_contract::{Location, PreImage, ToolError};
+use haft_contract::{Location, ToolError, ports::PreImage};
 use rustix::fs::{Access, AtFlags, FileType, Mode, Stat, accessat};
 use rustix::io::Errno;
 
 use super::beneath::{READ, open_name};
-use super::errors::{self, Deed, failed};
+use super::errors::{self, FileAction, failed};
 use super::open::{is_shown_by_the_kernel, ordinary, size_of};
 use super::parent::Parent;
 use super::roots::Place;
@@ -26,20 +26,20 @@ pub(super) struct Target {
 
 impl Target {
     /// Opens what is at a name, if anything is; only an ordinary file will do.
-    pub(super) fn find(parent: &Parent, name: &OsStr, at: &Location, deed: Deed) -> Result<Option<Self>, ToolError> {
+    pub(super) fn find(parent: &Parent, name: &OsStr, at: &Location, action: FileAction) -> Result<Option<Self>, ToolError> {
         if is_shown_by_the_kernel(parent.handle()) {
             return Err(errors::of_the_kernel(at));
         }
         match open_name(parent.handle(), name, READ) {
             Ok(handle) => {
-                let (file, stat) = ordinary(handle, at, deed)?;
+                let (file, stat) = ordinary(handle, at, action)?;
                 if size_of(&stat) > LARGEST_KEPT {
                     return Err(errors::too_large_to_keep(at, size_of(&stat), LARGEST_KEPT));
                 }
                 Ok(Some(Self { file, stat }))
             }
             Err(Errno::NOENT) => Ok(None),
-            Err(errno) => Err(failed(deed, at, errno)),
+            Err(errno) => Err(failed(action, at, errno)),
         }
     }
 }
@@ -60,7 +60,7 @@ pub(super) fn check_permission(parent: &Parent, name: &OsStr) -> Result<(), Errn
 
 /// Whether a name still is what it was: the same file, untouched, or nothing.
 pub(super) fn check_unchanged(parent: &Parent, name: &OsStr, at: &Location, before: Option<&Stat>) -> Result<(), ToolError> {
-    let now = parent.status(name).map_err(|errno| failed(Deed::Write, at, errno))?;
+    let now = parent.status(name).map_err(|errno| failed(FileAction::Write, at, errno))?;
     if now.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink) {
         return Err(errors::became_a_link(at));
     }

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use haft_contract::{FileKind, Location, ToolError, TreeOptions, TreeVisitor, Walked, Zone};
+use haft_contract::{FileKind, Location, ToolError, TreeOptions, TreeVisitor, WalkSummary, Zone};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
@@ -26,7 +26,7 @@ use self::ignored::Level;
 use self::queue::{Job, Queue};
 use self::worker::{Counts, Worker};
 use super::blocking::{Call, Stop, blocking};
-use super::errors::{self, Deed, failed};
+use super::errors::{self, FileAction, failed};
 use super::open::look;
 use super::protected::Rules;
 use super::roots::{Place, Root};
@@ -40,7 +40,7 @@ pub(super) async fn walk(
     rules: Arc<Rules>,
     options: TreeOptions,
     visitor: Arc<dyn TreeVisitor>,
-) -> Result<Walked, ToolError> {
+) -> Result<WalkSummary, ToolError> {
     let (_call, stop) = Call::begin();
     blocking(move || Tree::new(&at, rules, options, visitor, stop)?.walk(&at)).await
 }
@@ -69,14 +69,14 @@ impl Tree {
         Ok(Self { root, path, display, options, denied, visitor, stop, enough: AtomicBool::new(false), troubles: Mutex::default() })
     }
 
-    fn walk(self, at: &Location) -> Result<Walked, ToolError> {
+    fn walk(self, at: &Location) -> Result<WalkSummary, ToolError> {
         let counts = match look(at)?.kind {
             FileKind::Directory => self.walk_directory(at)?,
             FileKind::File => self.visit_file(at)?,
             FileKind::Special => return Err(errors::not_a_file(at, FileType::Unknown)),
         };
         let stopped = self.is_over();
-        let mut walked = Walked::default();
+        let mut walked = WalkSummary::default();
         (walked.entries, walked.denied, walked.stopped) = (counts.entries, counts.denied, stopped);
         walked.troubles = self.troubles.into_inner().unwrap_or_else(PoisonError::into_inner);
         walked.troubles.sort();
@@ -88,8 +88,8 @@ impl Tree {
             return Ok(Counts::default());
         }
         // Opened once beforehand: that the root itself cannot be read is a failure, not one trouble among others.
-        Directory::open(&self.root, &self.path).map_err(|errno| failed(Deed::Read, at, errno))?;
-        // Outside every root of the person's, only what is searched itself is known to belong together.
+        Directory::open(&self.root, &self.path).map_err(|errno| failed(FileAction::Read, at, errno))?;
+        // Outside every root of the user's, only what is searched itself is known to belong together.
         let whole = if self.root.zone() == Zone::Outside { &*self.path } else { self.root.path() };
         let level = (!self.options.ignored).then(|| Level::above(&self.path, whole));
         let queue = Queue::new(Job::Folder { path: self.path.clone(), level, depth: 0 });
@@ -101,7 +101,7 @@ impl Tree {
         let (Some(folder), Some(name)) = (self.path.parent(), self.path.file_name()) else {
             return Err(errors::not_a_file(at, FileType::Directory));
         };
-        let directory = Directory::hold(&self.root, folder).map_err(|errno| failed(Deed::Read, at, errno))?;
+        let directory = Directory::hold(&self.root, folder).map_err(|errno| failed(FileAction::Read, at, errno))?;
         self.visit(&directory, Path::new(name), name, false);
         Ok(Counts { entries: 1, denied: 0 })
     }

@@ -1,15 +1,21 @@
-//! Writing a file whole, or not at all.
+//! Writes a file atomically: to a private temporary file beside the target, synced, and renamed over it.
+//!
+//! The journal has the pre-image on disk before that. Special files, `/proc`, `/sys` and `/dev` are refused without blocking; a file
+//! above 512 MB is not changed, because its pre-image would take too much space.
 
 use std::ffi::OsStr;
 
-use haft_contract::{ErrorKind, Journal, Location, PreImage, ToolError, WriteMode, Written};
+use haft_contract::{
+    ErrorKind, Location, ToolError, WriteMode, WriteOutcome,
+    ports::{Journal, PreImage},
+};
 use rustix::fs::Mode;
 use rustix::io::Errno;
 
 use super::blocking::Stop;
 use super::change::{Before, change};
 use super::draft::Draft;
-use super::errors::{self, Deed, failed};
+use super::errors::{self, FileAction, failed};
 use super::fingerprint;
 use super::parent::Parent;
 use super::roots::Place;
@@ -39,10 +45,10 @@ pub(super) async fn write(
     mode: WriteMode,
     expected: Expected,
     journal: &dyn Journal,
-) -> Result<Written, ToolError> {
+) -> Result<WriteOutcome, ToolError> {
     let bytes = content.len() as u64;
     let (before, after) = change(journal, move |stop| stage(&at, &content, mode, &expected, &stop)).await?;
-    Ok(Written { bytes, created: before == Before::Nothing, fingerprint: after.unwrap_or_default() })
+    Ok(WriteOutcome { bytes, created: before == Before::Nothing, fingerprint: after.unwrap_or_default() })
 }
 
 fn stage(at: &Location, content: &[u8], mode: WriteMode, expected: &Expected, stop: &Stop) -> Result<(Staged, PreImage), ToolError> {
@@ -58,11 +64,11 @@ fn stage(at: &Location, content: &[u8], mode: WriteMode, expected: &Expected, st
 }
 
 fn try_stage(at: &Location, content: &[u8], mode: WriteMode, expected: &Expected, stop: &Stop) -> Result<(Staged, PreImage), ToolError> {
-    let fail = |errno| failed(Deed::Write, at, errno);
+    let fail = |errno| failed(FileAction::Write, at, errno);
     let place = Place::of(at)?;
     let name = target::name_of(place, at)?;
     let parent = Parent::open_or_make(place).map_err(fail)?;
-    let before = Target::find(&parent, name, at, Deed::Write)?;
+    let before = Target::find(&parent, name, at, FileAction::Write)?;
     check_expected(at, before.as_ref(), expected, stop)?;
     let permissions = if let Expected::NothingYet { like } = expected { permissions_of(like)? } else { None };
     let (draft, after) = compose(parent, name, before.as_ref(), content, (mode, permissions), stop.clone()).map_err(fail)?;
@@ -70,7 +76,7 @@ fn try_stage(at: &Location, content: &[u8], mode: WriteMode, expected: &Expected
 }
 
 fn permissions_of(like: &Location) -> Result<Option<Mode>, ToolError> {
-    let fail = |errno| failed(Deed::Read, like, errno);
+    let fail = |errno| failed(FileAction::Read, like, errno);
     let place = Place::of(like)?;
     let status = Parent::open(place).and_then(|parent| parent.status(target::name_of(place, like).map_err(|_| Errno::ISDIR)?));
     Ok(status.map_err(fail)?.map(|stat| target::permissions(&stat)))
@@ -82,7 +88,7 @@ fn check_expected(at: &Location, before: Option<&Target>, expected: &Expected, s
         (Expected::Anything, _) | (Expected::Nothing | Expected::NothingYet { .. }, None) => true,
         (Expected::Nothing | Expected::NothingYet { .. }, Some(_)) | (Expected::File(_), None) => false,
         (Expected::File(expected), Some(before)) => {
-            fingerprint::of_file(&before.file, stop).map_err(|errno| failed(Deed::Write, at, errno))? == *expected
+            fingerprint::of_file(&before.file, stop).map_err(|errno| failed(FileAction::Write, at, errno))? == *expected
         }
     };
     if as_expected { Ok(()) } else { Err(errors::changed_meanwhile(at)) }

@@ -1,10 +1,16 @@
 //! The client: resolve, judge, pin, connect; every redirect judged again.
 
 use std::collections::HashMap;
+use std::io;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use haft_contract::{Body, BoxFuture, Connect, ErrorKind, HopJudge, HttpClient, HttpRequest, HttpResponse, ToolError, causes};
+use haft_contract::{
+    Body, BoxFuture, Connect, ErrorKind, HttpRequest, HttpResponse, ToolError, causes,
+    ports::{HttpClient, RedirectCheck},
+};
+use haft_pattern::HostPattern;
 use reqwest::header::{CONTENT_LENGTH, LOCATION};
 use reqwest::{Method, Response};
 
@@ -14,6 +20,7 @@ use super::resolver::{JudgingResolver, Resolve, SystemResolver};
 use super::rule::NetworkRules;
 use super::target::Target;
 use super::{failure, headers};
+use crate::proxy::{EgressProxy, Reach};
 
 /// More ports at once than any honest session uses; beyond it, idle connections are given up.
 const MAX_CLIENTS: usize = 16;
@@ -45,9 +52,11 @@ pub struct GuardedClient {
     clients: Mutex<HashMap<(String, u16), reqwest::Client>>,
 }
 
-impl std::fmt::Debug for GuardedClient {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("GuardedClient").field("guard", &self.guard).field("options", &self.options).finish_non_exhaustive()
+haft_contract::opaque_debug!(GuardedClient: guard = guard, options = options);
+
+impl Default for GuardedClient {
+    fn default() -> Self {
+        Self::new(NetworkRules::default())
     }
 }
 
@@ -64,11 +73,9 @@ impl GuardedClient {
         Self { guard: Arc::new(Guard::new(rules)), resolver, options: Arc::new(options), clients: Mutex::default() }
     }
 
-    pub(crate) fn guard(&self) -> Arc<Guard> {
-        Arc::clone(&self.guard)
-    }
-    pub(crate) fn resolver(&self) -> Arc<dyn Resolve> {
-        Arc::clone(&self.resolver)
+    /// Starts a proxy to these hosts, under the same address guard. It listens at a path that must not exist yet.
+    pub fn proxy(&self, socket: &Path, allowed: Vec<HostPattern>) -> io::Result<EgressProxy> {
+        EgressProxy::start(socket, Reach { allowed, guard: Arc::clone(&self.guard), resolver: Arc::clone(&self.resolver) })
     }
 
     fn target(&self, method: &str, url: &str) -> Result<Target, ToolError> {
@@ -81,7 +88,7 @@ impl GuardedClient {
         target
     }
 
-    async fn follow(&self, request: HttpRequest, judge: &dyn HopJudge) -> Result<HttpResponse, ToolError> {
+    async fn follow(&self, request: HttpRequest, redirects: &dyn RedirectCheck) -> Result<HttpResponse, ToolError> {
         let limit = request.redirects;
         let mut hop = Hop {
             target: self.target(&request.method, &request.url)?,
@@ -98,7 +105,7 @@ impl GuardedClient {
             trail.push(hop.target.url.to_string());
             let mut next = hop.follow(response.status().as_u16(), &location)?;
             next.target = self.screened(next.target);
-            let judged = permitted(&next.target.connect).and_then(|()| judge.judge(&next.target.connect));
+            let judged = permitted(&next.target.connect).and_then(|()| redirects.check(&next.target.connect));
             judged.map_err(|error| redirect::led_there(error, &trail, &next.target))?;
             hop = next;
         }
@@ -181,8 +188,8 @@ impl HttpClient for GuardedClient {
         self.target(method, url).map(|target| target.connect)
     }
 
-    fn send<'a>(&'a self, request: HttpRequest, judge: &'a dyn HopJudge) -> BoxFuture<'a, Result<HttpResponse, ToolError>> {
-        Box::pin(self.follow(request, judge))
+    fn send<'a>(&'a self, request: HttpRequest, redirects: &'a dyn RedirectCheck) -> BoxFuture<'a, Result<HttpResponse, ToolError>> {
+        Box::pin(self.follow(request, redirects))
     }
 }
 

@@ -1,20 +1,21 @@
-//! The address guard: what tools may connect to. Public addresses, and what the person allows; never a metadata service.
+//! The address guard: what tools may connect to. Public addresses, and what the user allows; never a metadata service.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use haft_pattern::HostPattern;
 use url::Host;
 
 use super::address::{is_metadata_address, is_metadata_name, meanings, special};
 use super::rule::NetworkRules;
 
-/// Judges hosts and addresses by the person's rules.
+/// Judges hosts and addresses by the user's rules.
 #[derive(Debug)]
 pub(crate) struct Guard {
     rules: NetworkRules,
 }
 
-/// Why a connection is refused, and what the person can change.
+/// Why a connection is refused, and what the user can change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal(String);
 
@@ -68,7 +69,7 @@ impl Guard {
         if is_metadata_name(host) {
             return Err(metadata(host));
         }
-        match self.rules.deny.iter().find(|rule| rule.covers_name(host, port)) {
+        match self.rules.deny.iter().find(|rule| rule.matches_port(port) && rule.matches_name(host)) {
             Some(rule) => Err(denied(host, rule)),
             None => Ok(()),
         }
@@ -79,10 +80,11 @@ impl Guard {
         if is_metadata_address(address) {
             return Err(metadata(&subject));
         }
-        if let Some(rule) = self.rules.deny.iter().find(|rule| rule.covers_address(address, port)) {
+        if let Some(rule) = self.rules.deny.iter().find(|rule| rule.matches_port(port) && rule.matches_address(address)) {
             return Err(denied(&subject, rule));
         }
-        let allowed = self.rules.allow.iter().any(|rule| rule.covers_name(host, port) || rule.covers_address(address, port));
+        let allows = |rule: &HostPattern| rule.matches_port(port) && (rule.matches_name(host) || rule.matches_address(address));
+        let allowed = self.rules.allow.iter().any(allows);
         match special(address) {
             Some(kind) if !allowed => Err(not_public(&subject, kind, &entry_for(host, address, port))),
             _ => Ok(()),
@@ -112,7 +114,7 @@ fn metadata(subject: &str) -> Refusal {
     ))
 }
 
-fn denied(subject: &str, rule: &super::NetworkRule) -> Refusal {
+fn denied(subject: &str, rule: &HostPattern) -> Refusal {
     Refusal(format!("Address not allowed: {subject} is denied by \"{rule}\" in `deny` under [network] of the user's config.toml."))
 }
 

@@ -1,6 +1,7 @@
 //! The caller's headers: what may be sent, and what must not follow to another host.
 
 use haft_contract::ToolError;
+use haft_text::secrets::may_name_secret;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::target::shown;
@@ -12,9 +13,6 @@ const MAX_HEADER_BYTES: usize = 64 * 1024;
 const RESERVED: &[&str] =
     &["host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "keep-alive", "forwarded"];
 const RESERVED_PREFIXES: &[&str] = &["proxy-", "x-forwarded-"];
-
-/// Parts of names under which credentials travel.
-const CREDENTIAL_PARTS: &[&str] = &["auth", "cookie", "token", "key", "secret", "password", "credential", "session", "signature"];
 
 /// Describe a body; they go when the body goes.
 const BODY_HEADERS: &[&str] = &["content-type", "content-encoding", "content-language", "content-location"];
@@ -58,7 +56,7 @@ fn checked_value(name: &str, value: &str) -> Result<HeaderValue, ToolError> {
 
 /// Drops what only the first host may see.
 pub(crate) fn without_credentials(headers: &HeaderMap) -> HeaderMap {
-    kept(headers, |name| !CREDENTIAL_PARTS.iter().any(|part| name.contains(part)))
+    kept(headers, |name| !may_name_secret(name))
 }
 
 /// Drops what describes a body that is no longer sent.

@@ -1,6 +1,7 @@
 //! A URL, parsed once and for all: what is judged here is what is connected to.
 
-use haft_contract::{Connect, ToolError, visible};
+use haft_contract::{Connect, ToolError};
+use haft_text::display;
 use url::{Host, Url};
 
 /// Methods that tools may use. CONNECT and TRACE are not among them: they speak to proxies.
@@ -89,7 +90,7 @@ fn invalid(text: &str, hint: &str) -> ToolError {
 
 /// Text from outside, as it is shown in messages.
 pub(crate) fn shown(text: &str) -> String {
-    visible::shorten(text, SHOWN_CHARACTERS).into_owned()
+    display::shorten(text, SHOWN_CHARACTERS).into_owned()
 }
 
 #[cfg(test)]

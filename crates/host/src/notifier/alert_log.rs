@@ -1,4 +1,4 @@
-//! The alert log: one line for each notice, readable by the person alone.
+//! The alert log: one line for each notice, readable by the user alone.
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, Write};
@@ -6,7 +6,8 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use haft_contract::{Notice, ToolError, visible};
+use haft_contract::{Notice, ToolError};
+use haft_text::display;
 use rustix::fs::{Mode, OFlags};
 
 /// A log this long is set aside, and a new one begun: together they stay below twice this.
@@ -32,7 +33,7 @@ impl AlertLog {
             Ok(()) => Ok(&self.path),
             Err(error) => Err(ToolError::execution(format!(
                 "The notice could not be delivered: there is no desktop, and the alert log {} cannot be written: {error}. \
-                 Tell the person in the answer instead.",
+                 Tell the user in the answer instead.",
                 self.path.display()
             ))
             .with_source(error)),
@@ -44,9 +45,9 @@ fn line(notice: &Notice, now: SystemTime) -> String {
     let time = jiff::Timestamp::try_from(now).map_or_else(|_| "-".into(), |time| format!("{time:.0}"));
     format!(
         "{time} [{}] {}: {}\n",
-        visible::shorten(&notice.urgency, 20),
-        visible::shorten(&notice.recipient, 100),
-        visible::shorten(&notice.message, MAX_MESSAGE_CHARACTERS)
+        display::shorten(&notice.urgency, 20),
+        display::shorten(&notice.recipient, 100),
+        display::shorten(&notice.message, MAX_MESSAGE_CHARACTERS)
     )
 }
 
@@ -118,7 +119,7 @@ mod tests {
         let error = AlertLog::new(link.clone()).append(&notice("x"), moment()).await.unwrap_err();
         let expected = format!(
             "The notice could not be delivered: there is no desktop, and the alert log {} cannot be written: \
-             Too many levels of symbolic links (os error 40). Tell the person in the answer instead.",
+             Too many levels of symbolic links (os error 40). Tell the user in the answer instead.",
             link.display()
         );
         assert_eq!(error.message(), expected);

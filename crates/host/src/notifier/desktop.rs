@@ -4,17 +4,16 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use haft_contract::{CommandSpec, Exec, Notice, ProcessRunner, ToolError, visible};
+use haft_contract::{CommandSpec, Exec, Notice, ports::ProcessRunner};
+use haft_text::display;
 use tokio_util::sync::CancellationToken;
-
-use crate::LocalProcesses;
 
 /// More than this is not read in a pop-up.
 const SHOWN_CHARACTERS: usize = 1000;
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 const ERROR_BYTES: usize = 500;
 
-/// What a program needs to find the person's session.
+/// What a program needs to find the user's session.
 const SESSION: &[&str] = &["DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "XAUTHORITY"];
 /// Any of these says that there is one.
 const SESSION_SIGNS: &[&str] = &["DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS"];
@@ -37,19 +36,22 @@ impl Desktop {
         Self { search_path, session: if is_one { session } else { Vec::new() } }
     }
 
-    /// Shows a notice and names the program that did; `None` if there is no desktop to show it on. A program in a place
-    /// that is not trusted is passed over.
-    pub(super) async fn show(&self, notice: &Notice, is_trusted: impl Fn(&Path) -> bool) -> Result<Option<&'static str>, String> {
+    /// Shows a notice and names the program that did; `None` if there is no desktop to show it on. A program in a folder
+    /// that is not trusted is skipped.
+    pub(super) async fn show(
+        &self,
+        notice: &Notice,
+        processes: &dyn ProcessRunner,
+        is_trusted: impl Fn(&Path) -> bool,
+    ) -> Result<Option<&'static str>, String> {
         let Some((name, program)) = self.program(is_trusted) else { return Ok(None) };
         let arguments = if name == "osascript" { osascript(notice) } else { notify_send(notice) };
-        let output = LocalProcesses::default()
-            .run(self.command(program, arguments), CancellationToken::new())
-            .await
-            .map_err(|error| said(&error))?;
+        let output = processes.run(self.command(program, arguments), CancellationToken::new()).await;
+        let output = output.map_err(|error| error.message().trim_end_matches('.').to_owned())?;
         match output.code {
             Some(0) if !output.timed_out => Ok(Some(name)),
             _ if output.timed_out => Err(format!("{name} did not end within {TIME_LIMIT:?}")),
-            _ => Err(format!("{name} failed: {}", visible::shorten(String::from_utf8_lossy(&output.stderr).trim(), ERROR_BYTES))),
+            _ => Err(format!("{name} failed: {}", display::shorten(String::from_utf8_lossy(&output.stderr).trim(), ERROR_BYTES))),
         }
     }
 
@@ -75,12 +77,8 @@ fn is_program(file: &Path) -> bool {
     file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
-fn said(error: &ToolError) -> String {
-    error.message().trim_end_matches('.').to_owned()
-}
-
 fn title(notice: &Notice) -> String {
-    if notice.recipient.is_empty() { "Haft".into() } else { format!("Haft: for {}", visible::shorten(&notice.recipient, 100)) }
+    if notice.recipient.is_empty() { "Haft".into() } else { format!("Haft: for {}", display::shorten(&notice.recipient, 100)) }
 }
 
 fn notify_send(notice: &Notice) -> Vec<String> {
@@ -90,14 +88,14 @@ fn notify_send(notice: &Notice) -> Vec<String> {
         _ => "normal",
     };
     // The body is read as markup.
-    let body = visible::shorten(&notice.message, SHOWN_CHARACTERS).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let body = display::shorten(&notice.message, SHOWN_CHARACTERS).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     vec!["--app-name=haft".into(), format!("--urgency={urgency}"), "--".into(), title(notice), body]
 }
 
 /// The texts are arguments of the script, never part of its source.
 fn osascript(notice: &Notice) -> Vec<String> {
     let script = "on run argv\ndisplay notification (item 1 of argv) with title (item 2 of argv)\nend run";
-    vec!["-e".into(), script.into(), "--".into(), visible::shorten(&notice.message, SHOWN_CHARACTERS).into_owned(), title(notice)]
+    vec!["-e".into(), script.into(), "--".into(), display::shorten(&notice.message, SHOWN_CHARACTERS).into_owned(), title(notice)]
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ enum Wanted {
     Request(Request),
 }
 
-/// A request, as it goes on to the target.
+/// A request as it is forwarded to the target.
 #[derive(Debug, PartialEq, Eq)]
 struct Request {
     target: Target,
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_goes_on_with_its_own_host_alone() {
+    fn forwarded_request_has_its_own_host_only() {
         let text = "POST http://Example.org/a?b=c HTTP/1.1\r\nHost: evil.example\r\nProxy-Connection: keep-alive\r\nX: 1\r\nContent-Length: 3\r\n\r\n";
         let head = "POST /a?b=c HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\nX: 1\r\nContent-Length: 3\r\n\r\n".to_owned();
         let target = Target::new("example.org", 80).unwrap();

@@ -3,9 +3,8 @@
 use std::fmt;
 use std::net::SocketAddr;
 
+use haft_pattern::HostPattern;
 use url::Host;
-
-use crate::http::NetworkRule;
 
 /// The ports of a host that is named without one.
 const USUAL_PORTS: [u16; 2] = [80, 443];
@@ -45,11 +44,11 @@ impl Target {
     }
 
     /// Whether a list names it. An entry without a port stands for the ports of the web alone.
-    pub(crate) fn is_among(&self, allowed: &[NetworkRule]) -> bool {
+    pub(crate) fn is_among(&self, allowed: &[HostPattern]) -> bool {
         let name = self.host.to_string();
         allowed.iter().any(|rule| {
-            let named = rule.covers_name(&name, self.port) || self.address().is_some_and(|at| rule.covers_address(at.ip(), self.port));
-            named && (rule.has_port() || USUAL_PORTS.contains(&self.port))
+            let matches = rule.matches_name(&name) || self.address().is_some_and(|at| rule.matches_address(at.ip()));
+            matches && rule.matches_port(self.port) && (rule.port().is_some() || USUAL_PORTS.contains(&self.port))
         })
     }
 
@@ -98,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_list_names_hosts_and_the_ports_of_the_web() {
-        let allowed: Vec<NetworkRule> =
+        let allowed: Vec<HostPattern> =
             ["example.org", "*.example.net", "git.example:22", "10.1.0.0/16"].iter().map(|entry| entry.parse().unwrap()).collect();
         for (target, expected) in [
             ("example.org:443", true),

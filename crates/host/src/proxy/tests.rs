@@ -19,7 +19,7 @@ impl Resolve for Here {
 }
 
 struct World {
-    proxy: Proxy,
+    proxy: EgressProxy,
     port: u16,
     _server: tokio::task::JoinHandle<()>,
     _folder: tempfile::TempDir,
@@ -46,7 +46,7 @@ impl World {
             guard: Arc::new(Guard::new(NetworkRules::parse(&open, &[]).unwrap())),
             resolver: Arc::new(Here),
         };
-        let proxy = Proxy::start(&folder.path().join("proxy"), reach).unwrap();
+        let proxy = EgressProxy::start(&folder.path().join("proxy"), reach).unwrap();
         Self { proxy, port, _server: server, _folder: folder }
     }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use haft_contract::{ErrorKind, FileSystem};
+use haft_contract::{ErrorKind, ports::FileSystem};
 
 use crate::support::{BOTH, Disk, read, write};
 

@@ -3,7 +3,10 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use haft_contract::{ErrorKind, FileSystem, Location, PreImage};
+use haft_contract::{
+    ErrorKind, Location,
+    ports::{FileSystem, PreImage},
+};
 use haft_host::LocalFiles;
 
 use crate::support::{BOTH, Disk, Image, Kept, tree};

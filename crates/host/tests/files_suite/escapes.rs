@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use haft_contract::{ErrorKind, FileKind, FileSystem, WriteMode, Zone};
+use haft_contract::{ErrorKind, FileKind, WriteMode, Zone, ports::FileSystem};
 use haft_host::LocalFiles;
 
 use crate::support::{BOTH, Disk, Kept, kind_and_message, located, open, read, tree, write};
@@ -38,7 +38,7 @@ fn a01_dots_lead_to_where_they_say_and_outside_is_outside() {
 }
 
 #[test]
-fn a02_a_sibling_that_starts_with_the_same_letters_is_outside() {
+fn a02_sibling_with_the_same_prefix_is_outside() {
     let disk = Disk::new();
     let evil = disk.base.join("ws-evil");
     std::fs::create_dir(&evil).unwrap();
@@ -166,7 +166,7 @@ fn a_path_beneath_several_roots_belongs_to_the_most_specific() {
     let mut options = disk.options();
     options.read_only_roots = vec![disk.ws.join("vendor"), disk.outside.clone()];
     options.writable_roots = vec![disk.ws.join("vendor/own"), disk.outside.clone()];
-    disk.link(&disk.outside, "way_out");
+    disk.link(&disk.outside, "exit");
     for way in BOTH {
         let files = open(options.clone(), way);
         for (path, zone, display) in [
@@ -177,7 +177,7 @@ fn a_path_beneath_several_roots_belongs_to_the_most_specific() {
             ("vendor/own/../lib/x", Zone::ReadOnlyRoot, "vendor/lib/x"),
             ("vendor/../b", Zone::Workspace, "b"),
             // Named as both, a folder is what the stricter says.
-            ("way_out/secret", Zone::ReadOnlyRoot, disk.outside.join("secret").to_str().unwrap()),
+            ("exit/secret", Zone::ReadOnlyRoot, disk.outside.join("secret").to_str().unwrap()),
             (".", Zone::Workspace, "."),
         ] {
             let at = files.locate(Path::new(path)).unwrap();

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use haft_contract::{ErrorKind, FileSystem, WriteMode};
+use haft_contract::{ErrorKind, WriteMode, ports::FileSystem};
 use haft_host::WorkspaceOptions;
 
 use crate::support::{BOTH, Disk, Kept, kind_and_message, names, open, read, tree, write};

@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Waker};
 
-use haft_contract::{BoxFuture, FileSystem, Journal, PreImage, SpillWriter, ToolError, WriteMode};
+use haft_contract::{
+    BoxFuture, SpillWriter, ToolError, WriteMode,
+    ports::{FileSystem, Journal, PreImage},
+};
 use tokio::sync::Notify;
 
 use crate::support::{BOTH, Disk, Kept, Way, names, tree};
@@ -17,14 +20,14 @@ async fn a_journal_that_fails_leaves_everything_as_it_was() {
         let files = disk.files(way);
         disk.put("file", "old");
         let before = tree(&disk.ws);
-        let journal = Kept::meanwhile(|_| Err(ToolError::execution("no room")));
+        let journal = Kept::meanwhile(|_| Err(ToolError::execution("no space")));
         for path in ["file", "new", "a/b/new"] {
             let at = files.locate(Path::new(path)).unwrap();
             let error = files.write(&at, "new".into(), WriteMode::Overwrite, &journal).await.unwrap_err();
-            assert_eq!(error.message(), "no room");
+            assert_eq!(error.message(), "no space");
         }
         let at = files.locate(Path::new("file")).unwrap();
-        assert_eq!(files.delete(&at, &journal).await.unwrap_err().message(), "no room");
+        assert_eq!(files.delete(&at, &journal).await.unwrap_err().message(), "no space");
         assert_eq!(tree(&disk.ws), before);
     }
 }

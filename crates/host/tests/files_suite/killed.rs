@@ -5,7 +5,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use haft_contract::{FileSystem, PreImage, WriteMode};
+use haft_contract::{
+    WriteMode,
+    ports::{FileSystem, PreImage},
+};
 use haft_host::WorkspaceOptions;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 

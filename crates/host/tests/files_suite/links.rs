@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use haft_contract::{ErrorKind, FileSystem, WriteMode, Zone};
+use haft_contract::{ErrorKind, WriteMode, Zone, ports::FileSystem};
 
 use crate::support::{BOTH, Disk, Image, Kept, SECRET, kind_and_message, located, may_read, open, read, tree, write};
 

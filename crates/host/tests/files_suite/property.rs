@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use haft_contract::{FileSystem, WriteMode, Zone};
+use haft_contract::{WriteMode, Zone, ports::FileSystem};
 use proptest::prelude::*;
 
 use crate::support::{BOTH, Disk, Kept, SECRET, read, tree};

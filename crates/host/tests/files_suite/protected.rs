@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use haft_contract::{ErrorKind, FileSystem};
+use haft_contract::{ErrorKind, ports::FileSystem};
 use haft_host::LocalFiles;
 
 use crate::support::{BOTH, Disk, names, open, write};
@@ -31,7 +31,7 @@ async fn a15_a16_a18_a20_git_is_protected_in_every_spelling_even_when_missing() 
     ] {
         let error = write(&files, path, "x").await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::PathNotAllowed, "{path:?}");
-        assert!(error.message().ends_with("because Git runs or trusts what is in it. Ask the person to make this change."), "{error}");
+        assert!(error.message().ends_with("because Git runs or trusts what is in it. Ask the user to make this change."), "{error}");
     }
     assert_eq!(names(&disk.ws), Vec::<String>::new());
 }
@@ -142,7 +142,7 @@ async fn what_may_not_be_read_is_not_read_under_any_name() {
         let files = open(options.clone(), way);
         for path in ["a.key", "A.KEY", "innocent", "b.key", "missing.key", "../outside/x.key", "/nowhere/y.key"] {
             let at = files.locate(Path::new(path)).unwrap();
-            let expected = format!("'{path}' may not be read: workspace.deny_read has '**/*.key'. Ask the person for what you need of it.");
+            let expected = format!("'{path}' may not be read: workspace.deny_read has '**/*.key'. Ask the user for what you need of it.");
             assert_eq!(at.no_read(), Some(expected.as_str()));
             assert!(files.open(&at).await.is_err_and(|error| error.message() == expected), "{path}");
         }
@@ -156,8 +156,7 @@ fn a_pattern_that_cannot_work_stops_the_session_before_it_begins() {
     let mut options = disk.options();
     options.deny_read = vec!["*.{pem,key}".into()];
     let error = LocalFiles::open(options).unwrap_err();
-    let expected =
-        "workspace.deny_read: the pattern '*.{pem,key}' holds '{'; only '*', '?' and '**' are special, so write one pattern for each case.";
+    let expected = "workspace.deny_read: the pattern '*.{pem,key}' contains '{'; only '*', '?' and '**' are special, so write one pattern for each case.";
     assert_eq!(error.message(), expected);
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use haft_contract::{ErrorKind, FileSystem, ToolError, WriteMode, Zone};
+use haft_contract::{ErrorKind, ToolError, WriteMode, Zone, ports::FileSystem};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use crate::support::{BOTH, Disk, Kept, SECRET, Way, kind_and_message, names, read, tree};

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use haft_contract::{ErrorKind, FileInfo, FileKind, FileSystem, Location, WriteMode, Zone};
+use haft_contract::{ErrorKind, FileInfo, FileKind, Location, WriteMode, Zone, ports::FileSystem};
 
 use crate::support::{BOTH, Disk, Image, Kept, kind_and_message, read, tree};
 
@@ -39,6 +39,28 @@ async fn an_open_file_stays_the_file_it_was() {
     let reader = files.open(&files.locate(Path::new("file")).unwrap()).await.unwrap();
     crate::support::write(&files, "file", "new").await.unwrap();
     assert_eq!(reader.read_at(0, 200_000).await.unwrap(), old.into_bytes());
+}
+
+#[tokio::test]
+async fn an_open_file_has_the_fingerprint_of_the_bytes_it_shows() {
+    let disk = Disk::new();
+    for size in [0_usize, 10, 65_536, 200_000] {
+        let (old, new) = ("o".repeat(size), "n".repeat(size + 1));
+        disk.put("file", &old);
+        let files = disk.files(BOTH[0]);
+        let at = files.locate(Path::new("file")).unwrap();
+        let before = files.fingerprint(&at).await.unwrap().unwrap();
+        let reader = files.open(&at).await.unwrap();
+        // Another file takes its name.
+        crate::support::write(&files, "file", &new).await.unwrap();
+        assert_eq!((reader.fingerprint().await.unwrap(), reader.read_at(0, size).await.unwrap()), (before, old.into_bytes()));
+        let reader = files.open(&at).await.unwrap();
+        // The same file is written in place: its first bytes were read when it was opened.
+        disk.put("file", &"i".repeat(size + 1));
+        let shown = reader.read_at(0, size.min(10)).await.unwrap();
+        assert!(shown.iter().all(|byte| *byte == b'n'), "{size}");
+        assert_ne!(reader.fingerprint().await.unwrap(), files.fingerprint(&at).await.unwrap().unwrap(), "{size}");
+    }
 }
 
 #[tokio::test]

@@ -6,7 +6,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use haft_contract::{BoxFuture, ErrorKind, FileSystem, Journal, Location, PreImage, SpillWriter, ToolError, WriteMode, Written, Zone};
+use haft_contract::{
+    BoxFuture, ErrorKind, Location, SpillWriter, ToolError, WriteMode, WriteOutcome, Zone,
+    ports::{FileSystem, Journal, PreImage},
+};
 use haft_host::{LocalFiles, WorkspaceOptions};
 use tempfile::TempDir;
 
@@ -123,7 +126,7 @@ pub(crate) async fn read(files: &LocalFiles, at: &Location) -> Result<String, To
     Ok(String::from_utf8(bytes).unwrap())
 }
 
-pub(crate) async fn write(files: &LocalFiles, path: &str, content: &str) -> Result<Written, ToolError> {
+pub(crate) async fn write(files: &LocalFiles, path: &str, content: &str) -> Result<WriteOutcome, ToolError> {
     let at = files.locate(Path::new(path))?;
     let safe = std::env::temp_dir().canonicalize().unwrap();
     assert!(at.no_write().is_some() || at.path().starts_with(safe), "a test would have written {}", at.path().display());

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use haft_contract::{ErrorKind, FileSystem, PreImage, WriteMode};
+use haft_contract::{
+    ErrorKind, WriteMode,
+    ports::{FileSystem, PreImage},
+};
 
 use crate::support::{BOTH, Disk, Image, Kept, kind_and_message, names, tree};
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, SystemTime};
 
-use haft_contract::{ErrorKind, FileSystem, ToolError, TreeEntry, TreeOptions, TreeVisitor, Visit, Walked};
+use haft_contract::{ErrorKind, ToolError, TreeEntry, TreeOptions, TreeVisitor, Visit, WalkSummary, ports::FileSystem};
 use haft_host::{LocalFiles, WorkspaceOptions};
 
 use crate::support::{BOTH, Disk, SECRET, Way, kind_and_message, open};
@@ -43,7 +43,11 @@ impl Seen {
     }
 }
 
-pub(crate) async fn walk(files: &LocalFiles, path: impl AsRef<Path>, options: TreeOptions) -> Result<(Vec<String>, Walked), ToolError> {
+pub(crate) async fn walk(
+    files: &LocalFiles,
+    path: impl AsRef<Path>,
+    options: TreeOptions,
+) -> Result<(Vec<String>, WalkSummary), ToolError> {
     let seen = Arc::new(Seen::default());
     let walked = files.walk(&files.locate(path.as_ref())?, options, Arc::clone(&seen) as _).await?;
     let entries = seen.0.lock().unwrap().len() as u64;
@@ -109,7 +113,7 @@ async fn what_cannot_be_walked_is_refused() {
         (
             "secrets",
             ErrorKind::PathNotAllowed,
-            "'secrets' may not be read: workspace.deny_read has 'secrets'. Ask the person for what you need of it.",
+            "'secrets' may not be read: workspace.deny_read has 'secrets'. Ask the user for what you need of it.",
         ),
     ] {
         let error = walk(&files, path, all()).await.unwrap_err();

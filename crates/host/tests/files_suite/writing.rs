@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use haft_contract::{ErrorKind, FileSystem, WriteMode, Written};
+use haft_contract::{ErrorKind, WriteMode, WriteOutcome, ports::FileSystem};
 
 use crate::support::{BOTH, Disk, Image, Kept, Way, kind_and_message, names, write};
 
@@ -24,7 +24,7 @@ async fn a_write_hands_over_the_pre_image_then_replaces_the_file_whole() {
             Ok(())
         });
         let written = files.write(&at, "new".into(), WriteMode::Overwrite, &journal).await.unwrap();
-        assert_eq!(written, Written { bytes: 3, created: false, fingerprint: HASH_OF_NEW.into() });
+        assert_eq!(written, WriteOutcome { bytes: 3, created: false, fingerprint: HASH_OF_NEW.into() });
         let expected = Image {
             path: disk.ws.join("file"),
             content: Some("old".into()),
@@ -47,7 +47,7 @@ async fn appending_keeps_what_was_there_and_fingerprints_the_whole() {
     let at = files.locate(Path::new("file")).unwrap();
     let journal = Kept::default();
     let written = files.write(&at, "new".into(), WriteMode::Append, &journal).await.unwrap();
-    assert_eq!(written, Written { bytes: 3, created: false, fingerprint: HASH_OF_OLD_NEW.into() });
+    assert_eq!(written, WriteOutcome { bytes: 3, created: false, fingerprint: HASH_OF_OLD_NEW.into() });
     assert_eq!(disk.get("file"), "oldnew");
     let images = journal.images();
     assert_eq!(images[0].content.as_deref(), Some("old"));
@@ -56,7 +56,7 @@ async fn appending_keeps_what_was_there_and_fingerprints_the_whole() {
 
     let fresh = files.locate(Path::new("fresh")).unwrap();
     let written = files.write(&fresh, "new".into(), WriteMode::Append, &journal).await.unwrap();
-    assert_eq!(written, Written { bytes: 3, created: true, fingerprint: HASH_OF_NEW.into() });
+    assert_eq!(written, WriteOutcome { bytes: 3, created: true, fingerprint: HASH_OF_NEW.into() });
     assert_eq!(disk.get("fresh"), "new");
 }
 
@@ -74,7 +74,7 @@ async fn a_file_is_replaced_only_if_it_is_still_what_it_was() {
         }
         assert_eq!((disk.get("file").as_str(), journal.images().len()), ("new", 0), "nothing was touched");
         let written = files.replace(&file, "oldnew".into(), Some(HASH_OF_NEW), &journal).await.unwrap();
-        assert_eq!(written, Written { bytes: 6, created: false, fingerprint: HASH_OF_OLD_NEW.into() });
+        assert_eq!(written, WriteOutcome { bytes: 6, created: false, fingerprint: HASH_OF_OLD_NEW.into() });
         assert!(files.replace(&none, "new".into(), None, &journal).await.unwrap().created);
         assert_eq!((disk.get("file").as_str(), disk.get("none").as_str()), ("oldnew", "new"));
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_contract::{ErrorKind, HttpClient};
+use haft_contract::{ErrorKind, ports::HttpClient};
 use haft_host::{GuardedClient, NetworkRules};
 
 use crate::support::{Names, Server, client_for, client_with, ok, pass_again, patient, request, send, text};

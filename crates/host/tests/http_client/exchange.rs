@@ -1,6 +1,6 @@
 //! Requests arrive as they were meant, and answers come back whole.
 
-use haft_contract::{Connect, ErrorKind, HttpClient};
+use haft_contract::{Connect, ErrorKind, ports::HttpClient};
 
 use crate::support::{Names, Received, Server, client_for, client_with, ok, patient, request, send, text, with_body, with_headers};
 

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use haft_contract::{Connect, ErrorKind, HopJudge, HttpClient, ToolError};
+use haft_contract::{
+    Connect, ErrorKind, ToolError,
+    ports::{HttpClient, RedirectCheck},
+};
 
 use crate::support::{
     Names, Server, Trusting, client_for, client_with, ok, patient, redirect, request, send, text, with_body, with_headers,
@@ -126,8 +129,8 @@ async fn answers_that_only_look_like_redirects_are_answers() {
 
 struct Strict;
 
-impl HopJudge for Strict {
-    fn judge(&self, hop: &Connect) -> Result<(), ToolError> {
+impl RedirectCheck for Strict {
+    fn check(&self, hop: &Connect) -> Result<(), ToolError> {
         Err(ToolError::denied(format!("no {} {}:{}", hop.method, hop.host, hop.port)))
     }
 }

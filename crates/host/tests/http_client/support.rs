@@ -8,7 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use haft_contract::{BoxFuture, Connect, HopJudge, HttpClient, HttpRequest, HttpResponse, ToolError};
+use haft_contract::{
+    BoxFuture, Connect, HttpRequest, HttpResponse, ToolError,
+    ports::{HttpClient, RedirectCheck},
+};
 use haft_host::{GuardedClient, HttpOptions, NetworkRules, Resolve};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -173,8 +176,8 @@ pub(crate) fn patient() -> HttpOptions {
 #[derive(Default)]
 pub(crate) struct Trusting(pub(crate) Mutex<Vec<Connect>>);
 
-impl HopJudge for Trusting {
-    fn judge(&self, hop: &Connect) -> Result<(), ToolError> {
+impl RedirectCheck for Trusting {
+    fn check(&self, hop: &Connect) -> Result<(), ToolError> {
         self.0.lock().unwrap().push(hop.clone());
         Ok(())
     }

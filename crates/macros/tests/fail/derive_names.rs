@@ -3,7 +3,7 @@ use haft_macros::ToolMeta;
 /// A tool.
 #[derive(ToolMeta)]
 #[tool(name = "Read-File")]
-struct BadLetters;
+struct BadChars;
 
 /// A tool.
 #[derive(ToolMeta)]

@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 
 /// Where an old text is taken from the file, how long it is, how it is blurred, what is written behind it, what is new, and
 /// whether all places are meant.
-type Wish = (u16, u8, u8, String, String, bool);
+type EditInput = (u16, u8, u8, String, String, bool);
 
 fn blurred(text: &str, how: u8) -> String {
     let text = if how & 1 > 0 { text.replace("\r\n", "\n").replace('\r', "\n") } else { text.to_owned() };
@@ -17,14 +17,14 @@ fn blurred(text: &str, how: u8) -> String {
     if how & 16 > 0 { text.replace(" \n", "\n") } else { text }
 }
 
-fn wished(file: &[u8], (at, length, how, more, new, replace_all): Wish) -> Edit {
+fn wished(file: &[u8], (at, length, how, more, new, replace_all): EditInput) -> Edit {
     let start = usize::from(at).min(file.len());
     let end = (start + usize::from(length)).min(file.len());
     let old = blurred(&String::from_utf8_lossy(&file[start..end]).replace('\u{fffd}', ""), how) + &more;
     Edit { old, new, replace_all }
 }
 
-fuzz_target!(|input: (Vec<u8>, Vec<Wish>)| {
+fuzz_target!(|input: (Vec<u8>, Vec<EditInput>)| {
     let (file, wishes) = input;
     let edits: Vec<Edit> = wishes.into_iter().map(|wish| wished(&file, wish)).collect();
     let edited = match edit(&file, &edits) {

@@ -3,14 +3,14 @@
 
 use std::convert::Infallible;
 
-use haft_patch::{Change, parse, plan, reverse};
+use haft_patch::{PlannedChange, parse, plan, reverse};
 use libfuzzer_sys::fuzz_target;
 
-/// Both stand in one input, the file behind the last line that is a mark.
-const MARK: &str = "\n%%%%\n";
+/// Separates the patch from the file in one input.
+const SEPARATOR: &str = "\n%%%%\n";
 
 fuzz_target!(|text: &str| {
-    let (patch, file) = text.rsplit_once(MARK).unwrap_or((text, ""));
+    let (patch, file) = text.rsplit_once(SEPARATOR).unwrap_or((text, ""));
     let Ok(patch) = parse(patch) else { return };
     let mut read = |path: &str| Ok::<_, Infallible>((!path.contains("new")).then(|| file.as_bytes().to_vec()));
     let planned = match plan(&patch, &mut read) {
@@ -18,7 +18,7 @@ fuzz_target!(|text: &str| {
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
     for change in &planned {
-        if let Change::Update { before, bytes, .. } = change {
+        if let PlannedChange::Update { before, bytes, .. } = change {
             assert!(before == file.as_bytes() && bytes != before);
         }
     }

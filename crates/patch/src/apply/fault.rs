@@ -1,11 +1,13 @@
-//! Why hunks cannot be applied.
+//! Errors of hunks that cannot be applied.
 
 use std::fmt;
 
+use haft_text::numbers::group_digits;
+
 use super::locate::MAX_FAULTS;
-use super::write::Change;
+use super::write::LineChange;
+use crate::quoted;
 use crate::text::MAX_LINES;
-use crate::visible::{grouped, quoted};
 use crate::{Hunk, Nearest};
 
 /// How many lines are quoted.
@@ -14,47 +16,38 @@ const QUOTED: usize = 6;
 /// Why no hunk was applied: every fault that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HunkError {
-    /// The faults, in the order of the hunks.
-    pub faults: Vec<HunkFault>,
+    /// The faults, each with its hunk, counted from 0, if it is of a single one.
+    pub faults: Vec<(Option<usize>, HunkFault)>,
     /// For each hunk, the line of the patch where it begins, counted from 1.
     lines: Vec<usize>,
 }
 
-/// What is wrong with a hunk. Hunks are counted from 0.
+/// An error of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HunkFault {
-    /// The line behind `@@` is not in the file.
+    /// The line after `@@` is not in the file.
     HeaderNotFound {
-        /// The hunk.
-        hunk: usize,
         /// The line.
         header: String,
-        /// The place that is most like it.
+        /// The nearest text in the file.
         nearest: Option<Box<Nearest>>,
     },
     /// The lines of the hunk are not in the file.
     NotFound {
-        /// The hunk.
-        hunk: usize,
         /// The lines.
         lines: Vec<String>,
-        /// The line behind `@@`, if there is one.
+        /// The line after `@@`, if there is one.
         header: Option<String>,
-        /// The place that is most like them.
+        /// The nearest text in the file.
         nearest: Option<Box<Nearest>>,
     },
-    /// The lines are of a kind that is everywhere.
-    TooCommon {
-        /// The hunk.
-        hunk: usize,
-    },
+    /// The lines are in the file too often.
+    TooCommon,
     /// Two hunks change the same lines.
     Overlap {
-        /// The hunk whose lines are first in the file.
-        first: usize,
-        /// The other one.
-        second: usize,
+        /// The hunks, in the order of the file.
+        hunks: (usize, usize),
         /// The first line that both change, counted from 1.
         line: usize,
     },
@@ -63,12 +56,8 @@ pub enum HunkFault {
 }
 
 impl HunkError {
-    pub(super) fn new(faults: Vec<HunkFault>, hunks: &[Hunk]) -> Self {
+    pub(super) fn new(faults: Vec<(Option<usize>, HunkFault)>, hunks: &[Hunk]) -> Self {
         Self { faults, lines: hunks.iter().map(|hunk| hunk.line).collect() }
-    }
-
-    pub(super) fn too_many_lines() -> Self {
-        Self::new(vec![HunkFault::TooManyLines], &[])
     }
 
     /// `hunk 2 (line 14 of the patch)`.
@@ -80,63 +69,51 @@ impl HunkError {
     }
 }
 
-/// Hunks that change the same lines.
-pub(super) fn refuse_overlaps(changes: &[Change], hunks: &[Hunk]) -> Result<(), HunkError> {
+/// Refuses hunks that change the same lines.
+pub(super) fn refuse_overlaps(changes: &[LineChange], hunks: &[Hunk]) -> Result<(), HunkError> {
     let overlapping = changes.windows(2).filter_map(|two| match two {
         [one, other] if other.lines.start < one.lines.end => {
-            Some(HunkFault::Overlap { first: one.hunk, second: other.hunk, line: other.lines.start + 1 })
+            Some((None, HunkFault::Overlap { hunks: (one.hunk, other.hunk), line: other.lines.start + 1 }))
         }
         _ => None,
     });
-    let faults: Vec<HunkFault> = overlapping.take(QUOTED).collect();
+    let faults: Vec<_> = overlapping.take(QUOTED).collect();
     if faults.is_empty() { Ok(()) } else { Err(HunkError::new(faults, hunks)) }
 }
 
 impl fmt::Display for HunkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, fault) in self.faults.iter().enumerate() {
+        for (number, (hunk, fault)) in self.faults.iter().enumerate() {
             if number > 0 {
                 writeln!(f)?;
             }
-            self.one(f, fault)?;
+            self.write_fault(f, self.name(hunk.unwrap_or_default()), fault)?;
         }
-        let untried =
-            self.faults.len() == MAX_FAULTS && self.faults.last().and_then(HunkFault::hunk).is_some_and(|last| last + 1 < self.lines.len());
-        if untried { write!(f, "\nThe hunks behind it were not tried.") } else { Ok(()) }
-    }
-}
-
-impl HunkFault {
-    /// The hunk that this is about, if it is about one.
-    pub fn hunk(&self) -> Option<usize> {
-        match self {
-            Self::HeaderNotFound { hunk, .. } | Self::NotFound { hunk, .. } | Self::TooCommon { hunk } => Some(*hunk),
-            Self::Overlap { .. } | Self::TooManyLines => None,
-        }
+        let last = self.faults.last().and_then(|(hunk, _)| *hunk);
+        let untried = self.faults.len() == MAX_FAULTS && last.is_some_and(|last| last + 1 < self.lines.len());
+        if untried { write!(f, "\nThe hunks after it were not tried.") } else { Ok(()) }
     }
 }
 
 impl HunkError {
-    fn one(&self, f: &mut fmt::Formatter<'_>, fault: &HunkFault) -> fmt::Result {
+    fn write_fault(&self, f: &mut fmt::Formatter<'_>, name: String, fault: &HunkFault) -> fmt::Result {
         match fault {
-            HunkFault::HeaderNotFound { hunk, header, nearest } => {
-                write!(f, "In {}, the line behind `@@` is not in the file: `{}`. ", self.name(*hunk), quoted(header.as_bytes()))?;
-                hint(f, nearest.as_deref(), "Give a line that stands above the change, or `@@` alone.")
+            HunkFault::HeaderNotFound { header, nearest } => {
+                write!(f, "In {name}, the line after `@@` is not in the file: `{}`. ", quoted(header.as_bytes()))?;
+                hint(f, nearest.as_deref(), "Give a line above the change, or `@@` alone.")
             }
-            HunkFault::NotFound { hunk, lines, header, nearest } => {
-                let where_it_is = header.as_ref().map_or(String::new(), |header| format!(" behind `{}`", quoted(header.as_bytes())));
-                writeln!(f, "The lines of {} are not in the file{where_it_is}:", self.name(*hunk))?;
+            HunkFault::NotFound { lines, header, nearest } => {
+                let after = header.as_ref().map_or(String::new(), |header| format!(" after `{}`", quoted(header.as_bytes())));
+                writeln!(f, "The lines of {name} are not in the file{after}:")?;
                 quote(f, lines)?;
                 hint(f, nearest.as_deref(), "Give the lines as the file has them: read it again.")
             }
-            HunkFault::TooCommon { hunk } => {
-                write!(f, "The lines of {} are in the file far too often. Add lines around them that are not.", self.name(*hunk))
-            }
-            HunkFault::Overlap { first, second, line } => {
+            HunkFault::TooCommon => write!(f, "The lines of {name} are in the file too often. Add lines around them that are rarer."),
+            HunkFault::Overlap { hunks: (first, second), line } => {
                 write!(f, "Two hunks change line {line}: {} and {}. Make one hunk of them.", self.name(*first), self.name(*second))
             }
             HunkFault::TooManyLines => {
-                write!(f, "The file has more than {} lines, or more than 4 GB: it cannot be patched.", grouped(MAX_LINES))
+                write!(f, "The file has more than {} lines, or more than 4 GB: it cannot be patched.", group_digits(MAX_LINES))
             }
         }
     }
@@ -147,7 +124,7 @@ fn quote(f: &mut fmt::Formatter<'_>, lines: &[String]) -> fmt::Result {
         writeln!(f, "       | {}", quoted(line.as_bytes()))?;
     }
     let rest = lines.len().saturating_sub(QUOTED);
-    if rest > 0 { writeln!(f, "       | … and {} more", grouped(rest)) } else { Ok(()) }
+    if rest > 0 { writeln!(f, "       | … and {} more", group_digits(rest)) } else { Ok(()) }
 }
 
 fn hint(f: &mut fmt::Formatter<'_>, nearest: Option<&Nearest>, advice: &str) -> fmt::Result {

@@ -1,30 +1,30 @@
-//! A file, with all places of the lines that hunks are about.
+//! A file, with the positions of all lines that occur in hunks.
 //!
-//! The file is read once, however many hunks there are: each of its lines is looked up among those that are wanted.
+//! The file is read once, however many hunks there are: each of its lines is looked up in a filter.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use crate::Hunk;
 use crate::fold::plainest;
-use crate::text::{Ending, Lines, TooManyLines};
+use crate::text::{LineEnding, LineTable, TooManyLines};
 
-/// A file made ready for the search.
+/// A file, prepared for the search.
 #[derive(Debug)]
-pub(super) struct Index<'a> {
-    pub(super) lines: Lines<'a>,
+pub(super) struct LineIndex<'a> {
+    pub(super) lines: LineTable<'a>,
     places: HashMap<u64, Vec<u32>>,
-    ending: OnceCell<Ending>,
+    ending: OnceCell<LineEnding>,
 }
 
-impl<'a> Index<'a> {
+impl<'a> LineIndex<'a> {
     pub(super) fn new(original: &'a [u8], hunks: &[Hunk]) -> Result<Self, TooManyLines> {
-        let lines = Lines::new(original)?;
-        let mut wanted = Wanted::new(hunks);
+        let lines = LineTable::new(original)?;
+        let mut filter = LineFilter::new(hunks);
         for (number, line) in (0..).zip(lines.iter()) {
-            wanted.see(number, digest(line.body));
+            filter.see(number, digest(line.body));
         }
-        Ok(Self { lines, places: wanted.places, ending: OnceCell::new() })
+        Ok(Self { lines, places: filter.places, ending: OnceCell::new() })
     }
 
     /// The lines with this digest, in order.
@@ -33,40 +33,40 @@ impl<'a> Index<'a> {
     }
 
     /// The ending that most lines of the file have.
-    pub(super) fn ending(&self) -> Ending {
-        *self.ending.get_or_init(|| Ending::dominant(self.lines.bytes()).unwrap_or_default())
+    pub(super) fn ending(&self) -> LineEnding {
+        *self.ending.get_or_init(|| LineEnding::dominant(self.lines.bytes()).unwrap_or_default())
     }
 }
 
-/// The lines that hunks are about.
-struct Wanted {
+/// The lines that occur in hunks.
+struct LineFilter {
     places: HashMap<u64, Vec<u32>>,
-    /// One bit for some bits of each digest: most lines of a file are wanted by nobody, and this tells at once.
-    filter: Vec<u64>,
+    /// A Bloom filter of the digests: it excludes most lines of a file at once.
+    bits: Vec<u64>,
 }
 
-impl Wanted {
+impl LineFilter {
     fn new(hunks: &[Hunk]) -> Self {
-        let mut wanted = Self { places: HashMap::new(), filter: vec![0; 1 << 14] };
+        let mut filter = Self { places: HashMap::new(), bits: vec![0; 1 << 14] };
         for hunk in hunks {
             let lines = hunk.old_lines().map(|line| &*line.text).chain(hunk.headers.iter().map(String::as_str));
             for digest in lines.map(|line| digest(line.as_bytes())) {
-                let (word, bit) = wanted.bit(digest);
-                wanted.filter[word] |= bit;
-                wanted.places.entry(digest).or_default();
+                let (word, bit) = filter.bit(digest);
+                filter.bits[word] |= bit;
+                filter.places.entry(digest).or_default();
             }
         }
-        wanted
+        filter
     }
 
     fn bit(&self, digest: u64) -> (usize, u64) {
         let high = usize::try_from(digest >> 32).unwrap_or_default();
-        ((high >> 6) & (self.filter.len() - 1), 1 << (high & 63))
+        ((high >> 6) & (self.bits.len() - 1), 1 << (high & 63))
     }
 
     fn see(&mut self, line: u32, digest: u64) {
         let (word, bit) = self.bit(digest);
-        if self.filter[word] & bit != 0
+        if self.bits[word] & bit != 0
             && let Some(places) = self.places.get_mut(&digest)
         {
             places.push(line);
@@ -74,7 +74,7 @@ impl Wanted {
     }
 }
 
-/// The same for any two lines that some rule takes for each other. Others may share it: whoever finds one compares it.
+/// Equal for any two lines that some level takes for equal. Other lines may share it, so the caller compares them.
 pub(super) fn digest(line: &[u8]) -> u64 {
     const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
     let line = plainest(line);
@@ -107,8 +107,8 @@ mod tests {
             lines: vec![HunkLine::new(LineKind::Context, "a"), HunkLine::new(LineKind::Add, "b")],
             ..Hunk::default()
         };
-        let index = Index::new(b"a\nb\n  a\nc\r\n", &[hunk]).unwrap();
+        let index = LineIndex::new(b"a\nb\n  a\nc\r\n", &[hunk]).unwrap();
         assert_eq!([&b"a"[..], b"b", b"c"].map(|line| index.places(digest(line))), [&[0, 2][..], &[], &[3]]);
-        assert_eq!(index.ending(), Ending::Lf);
+        assert_eq!(index.ending(), LineEnding::Lf);
     }
 }

@@ -1,48 +1,48 @@
-//! Where each hunk belongs.
+//! The position of each hunk.
 
 use std::ops::Range;
 
 use memchr::memmem;
 
 use super::fault::{HunkError, HunkFault};
-use super::index::Index;
-use super::search::{Block, Budget, Found};
+use super::index::LineIndex;
+use super::search::{HunkBlock, HunkMatch, SearchBudget};
 use crate::fold::{Fold, trim};
-use crate::{Hunk, HunkLine, LineKind, Nearest, Rule};
+use crate::{FuzzyLevel, Hunk, HunkLine, LineKind, Nearest};
 
-/// Faults of more hunks than these are not looked for.
+/// Hunks after this many faults are not tried.
 pub(super) const MAX_FAULTS: usize = 3;
 
-/// A hunk and its place.
+/// A hunk and its position.
 #[derive(Debug)]
-pub(super) struct Located<'h> {
-    /// Its lines, as far as they are in the file.
+pub(super) struct LocatedHunk<'h> {
+    /// Its lines, without those that the file lacks.
     pub(super) lines: Vec<&'h HunkLine>,
-    /// The first line of the file that it is about.
+    /// The first line of the file that it covers.
     pub(super) at: usize,
-    pub(super) rule: Rule,
+    pub(super) level: FuzzyLevel,
 }
 
-impl Located<'_> {
+impl LocatedHunk<'_> {
     fn old_lines(&self) -> usize {
         self.lines.iter().filter(|line| line.kind != LineKind::Add).count()
     }
 
-    /// The first line that the next hunk may be about, if both share lines that stay.
+    /// The first line that the next hunk may cover, if both share context lines.
     fn changed_until(&self) -> usize {
-        let staying = self.lines.iter().rev().take_while(|line| line.kind == LineKind::Context).count();
-        self.at + self.old_lines() - staying
+        let context = self.lines.iter().rev().take_while(|line| line.kind == LineKind::Context).count();
+        self.at + self.old_lines() - context
     }
 }
 
-/// The places of all hunks.
-pub(super) fn locate<'h>(index: &Index<'_>, hunks: &'h [Hunk], budget: Budget) -> Result<Vec<Located<'h>>, HunkError> {
+/// The positions of all hunks.
+pub(super) fn locate<'h>(index: &LineIndex<'_>, hunks: &'h [Hunk], budget: SearchBudget) -> Result<Vec<LocatedHunk<'h>>, HunkError> {
     let mut locator = Locator { index, budget, after: 0, changed_until: 0 };
     let (mut located, mut faults) = (Vec::with_capacity(hunks.len()), Vec::new());
     for (number, hunk) in hunks.iter().enumerate() {
-        match locator.place(number, hunk) {
+        match locator.place(hunk) {
             Ok(place) => located.push(place),
-            Err(fault) => faults.push(fault),
+            Err(fault) => faults.push((Some(number), fault)),
         }
         if faults.len() == MAX_FAULTS {
             break;
@@ -52,8 +52,8 @@ pub(super) fn locate<'h>(index: &Index<'_>, hunks: &'h [Hunk], budget: Budget) -
 }
 
 struct Locator<'a> {
-    index: &'a Index<'a>,
-    budget: Budget,
+    index: &'a LineIndex<'a>,
+    budget: SearchBudget,
     /// The line behind the last hunk.
     after: usize,
     /// The line behind what the last hunk changes.
@@ -61,51 +61,50 @@ struct Locator<'a> {
 }
 
 impl Locator<'_> {
-    fn place<'h>(&mut self, number: usize, hunk: &'h Hunk) -> Result<Located<'h>, HunkFault> {
+    fn place<'h>(&mut self, hunk: &'h Hunk) -> Result<LocatedHunk<'h>, HunkFault> {
         let mut lines: Vec<&HunkLine> = hunk.lines.iter().collect();
-        let mut found = self.find(number, hunk, &lines)?;
+        let mut found = self.find(hunk, &lines)?;
         if found.is_none()
             && let Some(fewer) = without_empty_end(&lines)
         {
-            found = self.find(number, hunk, &fewer)?;
+            found = self.find(hunk, &fewer)?;
             lines = if found.is_some() { fewer } else { lines };
         }
-        let Found { at, rule } = found.ok_or_else(|| self.missing(number, hunk))?;
-        let located = Located { lines, at, rule };
+        let HunkMatch { at, level } = found.ok_or_else(|| self.missing(hunk))?;
+        let located = LocatedHunk { lines, at, level };
         (self.after, self.changed_until) = (at + located.old_lines(), located.changed_until());
         Ok(located)
     }
 
-    fn find(&mut self, number: usize, hunk: &Hunk, lines: &[&HunkLine]) -> Result<Option<Found>, HunkFault> {
-        let block = Block::new(lines.iter().filter(|line| line.kind != LineKind::Add).map(|line| &*line.text));
-        let found =
-            if hunk.headers.is_empty() { self.find_from(hunk, &block, None) } else { self.find_behind_headers(number, hunk, &block)? };
-        // A better place may be where nobody looked.
-        if self.budget.is_spent() { Err(HunkFault::TooCommon { hunk: number }) } else { Ok(found) }
+    fn find(&mut self, hunk: &Hunk, lines: &[&HunkLine]) -> Result<Option<HunkMatch>, HunkFault> {
+        let block = HunkBlock::new(lines.iter().filter(|line| line.kind != LineKind::Add).map(|line| &*line.text));
+        let found = if hunk.headers.is_empty() { self.find_from(hunk, &block, None) } else { self.find_after_headers(hunk, &block)? };
+        // A better match may be in the part that was not searched.
+        if self.budget.is_spent() { Err(HunkFault::TooCommon) } else { Ok(found) }
     }
 
-    /// Behind the headers as they are met behind the hunk before; or as they are met in the whole file.
-    fn find_behind_headers(&mut self, number: usize, hunk: &Hunk, block: &Block<'_>) -> Result<Option<Found>, HunkFault> {
+    /// Searches after the headers: those that follow the hunk before, or else the first in the file.
+    fn find_after_headers(&mut self, hunk: &Hunk, block: &HunkBlock<'_>) -> Result<Option<HunkMatch>, HunkFault> {
         let behind = self.follow(&hunk.headers, self.after);
         if let Some(found) = behind.ok().and_then(|header| self.find_from(hunk, block, Some(header))) {
             return Ok(Some(found));
         }
         match (self.follow(&hunk.headers, 0), behind) {
             (Ok(header), behind) if behind != Ok(header) => Ok(self.find_from(hunk, block, Some(header))),
-            (Err(header), Err(_)) => Err(self.missing_header(number, header)),
+            (Err(header), Err(_)) => Err(self.missing_header(header)),
             _ => Ok(None),
         }
     }
 
-    fn find_from(&mut self, hunk: &Hunk, block: &Block<'_>, header: Option<usize>) -> Option<Found> {
+    fn find_from(&mut self, hunk: &Hunk, block: &HunkBlock<'_>, header: Option<usize>) -> Option<HunkMatch> {
         if block.len() == 0 {
-            return Some(Found { at: self.insertion(hunk, header), rule: Rule::Exact });
+            return Some(HunkMatch { at: self.insertion(hunk, header), level: FuzzyLevel::Exact });
         }
         let near = hunk.near.map(|line| line.saturating_sub(1));
         self.starts(hunk, block, header).into_iter().find_map(|starts| block.find(self.index, starts, near, &mut self.budget))
     }
 
-    /// Where a hunk without old lines belongs: behind its header or the line it names, or at the end.
+    /// The position of a hunk without old lines: after its header or the line it names, or at the end.
     fn insertion(&self, hunk: &Hunk, header: Option<usize>) -> usize {
         let end = self.index.lines.len();
         match (header, hunk.near) {
@@ -116,8 +115,8 @@ impl Locator<'_> {
         }
     }
 
-    /// The parts of the file in which the lines may start, the likeliest first.
-    fn starts(&self, hunk: &Hunk, block: &Block<'_>, header: Option<usize>) -> Vec<Range<usize>> {
+    /// The ranges in which the lines may start, the likeliest first.
+    fn starts(&self, hunk: &Hunk, block: &HunkBlock<'_>, header: Option<usize>) -> Vec<Range<usize>> {
         let end = self.index.lines.len();
         let at_end = end.checked_sub(block.len()).filter(|_| hunk.end_of_file).map(|last| last..last + 1);
         let others = match header {
@@ -131,7 +130,7 @@ impl Locator<'_> {
         at_end.into_iter().chain(others).collect()
     }
 
-    /// The line that the last header leads to, when the first is looked for from a line on; or the header that is not there.
+    /// The line of the last header, when the first is searched from a line on; or the header that is missing.
     fn follow<'h>(&mut self, headers: &'h [String], mut from: usize) -> Result<usize, &'h str> {
         let mut anchor = from;
         for header in headers {
@@ -141,10 +140,10 @@ impl Locator<'_> {
         Ok(anchor)
     }
 
-    /// The line that a header is; or the first that has it in it, for headers are often cut.
+    /// The line that equals a header; or the first that contains it, since headers are often cut.
     fn header(&mut self, header: &str, from: usize) -> Option<usize> {
         let lines = &self.index.lines;
-        let whole = Block::new(std::iter::once(header)).find(self.index, from..lines.len(), None, &mut self.budget);
+        let whole = HunkBlock::new(std::iter::once(header)).find(self.index, from..lines.len(), None, &mut self.budget);
         let part = || {
             let start = lines.start(from);
             let found = memmem::find(&lines.bytes()[start..], trim(header.as_bytes(), Fold::Nothing))?;
@@ -153,20 +152,20 @@ impl Locator<'_> {
         whole.map(|found| found.at).or_else(part)
     }
 
-    fn missing(&self, number: usize, hunk: &Hunk) -> HunkFault {
+    fn missing(&self, hunk: &Hunk) -> HunkFault {
         let lines: Vec<String> = hunk.old_lines().map(|line| line.text.clone()).collect();
-        let wanted: Vec<&[u8]> = lines.iter().map(String::as_bytes).collect();
-        let nearest = Nearest::find(self.index.lines.bytes(), &wanted).map(Box::new);
-        HunkFault::NotFound { hunk: number, header: hunk.headers.last().cloned(), nearest, lines }
+        let needle: Vec<&[u8]> = lines.iter().map(String::as_bytes).collect();
+        let nearest = Nearest::find(self.index.lines.bytes(), &needle).map(Box::new);
+        HunkFault::NotFound { header: hunk.headers.last().cloned(), nearest, lines }
     }
 
-    fn missing_header(&self, number: usize, header: &str) -> HunkFault {
+    fn missing_header(&self, header: &str) -> HunkFault {
         let nearest = Nearest::find(self.index.lines.bytes(), &[header.as_bytes()]).map(Box::new);
-        HunkFault::HeaderNotFound { hunk: number, header: header.to_owned(), nearest }
+        HunkFault::HeaderNotFound { header: header.to_owned(), nearest }
     }
 }
 
-/// The lines without an empty one at the end, which may have been put there for looks; `None` if nothing would be left.
+/// The lines without an empty one at the end, which may be mere layout; `None` if nothing would be left.
 fn without_empty_end<'h>(lines: &[&'h HunkLine]) -> Option<Vec<&'h HunkLine>> {
     let last = lines.iter().rposition(|line| line.kind != LineKind::Add)?;
     let is_empty = lines[last].kind == LineKind::Context && lines[last].text.trim().is_empty();
@@ -179,14 +178,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_that_are_everywhere_end_the_search() {
+    fn common_lines_end_the_search() {
         let hunk = Hunk { lines: vec![HunkLine::new(LineKind::Remove, "}")], ..Hunk::default() };
         let file = b" }\n".repeat(10);
-        let index = Index::new(&file, std::slice::from_ref(&hunk)).unwrap();
-        let found = |budget| locate(&index, std::slice::from_ref(&hunk), Budget(budget)).map(|located| located[0].at);
+        let index = LineIndex::new(&file, std::slice::from_ref(&hunk)).unwrap();
+        let found = |budget| locate(&index, std::slice::from_ref(&hunk), SearchBudget(budget)).map(|located| located[0].at);
         assert_eq!(found(11), Ok(0));
         let error = found(5).unwrap_err();
-        assert_eq!(error.faults, [HunkFault::TooCommon { hunk: 0 }]);
-        assert_eq!(error.to_string(), "The lines of hunk 1 are in the file far too often. Add lines around them that are not.");
+        assert_eq!(error.faults, [(Some(0), HunkFault::TooCommon)]);
+        assert_eq!(error.to_string(), "The lines of hunk 1 are in the file too often. Add lines around them that are rarer.");
     }
 }

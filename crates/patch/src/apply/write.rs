@@ -1,43 +1,43 @@
-//! Putting the new file together.
+//! Writing the new file.
 
 use std::ops::Range;
 
-use super::index::Index;
-use super::locate::Located;
+use super::index::LineIndex;
+use super::locate::LocatedHunk;
 use crate::fold::{self, Fold};
-use crate::indent::Shift;
-use crate::text::Ending;
-use crate::{LineKind, Rule};
+use crate::indent::IndentShift;
+use crate::text::LineEnding;
+use crate::{FuzzyLevel, LineKind};
 
-/// Lines of the file, and what is to be there instead.
+/// Lines of the file, and their replacement.
 #[derive(Debug)]
-pub(super) struct Change {
+pub(super) struct LineChange {
     /// Which hunk it belongs to.
     pub(super) hunk: usize,
     pub(super) lines: Range<usize>,
-    added: Vec<Added>,
-    ending: Ending,
+    added: Vec<AddedLine>,
+    ending: LineEnding,
 }
 
-/// A line that comes.
+/// A line that is added.
 #[derive(Debug)]
-struct Added {
+struct AddedLine {
     body: Vec<u8>,
     unended: bool,
 }
 
-/// What all hunks change, in the order of the file.
-pub(super) fn changes(index: &Index<'_>, located: &[Located<'_>]) -> Vec<Change> {
-    let mut changes: Vec<Change> = (0..).zip(located).flat_map(|(number, located)| of_hunk(index, number, located)).collect();
+/// The changes of all hunks, in the order of the file.
+pub(super) fn changes(index: &LineIndex<'_>, located: &[LocatedHunk<'_>]) -> Vec<LineChange> {
+    let mut changes: Vec<LineChange> = (0..).zip(located).flat_map(|(number, located)| of_hunk(index, number, located)).collect();
     changes.sort_by_key(|change| (change.lines.start, change.lines.end));
     changes
 }
 
-fn of_hunk(index: &Index<'_>, hunk: usize, located: &Located<'_>) -> Vec<Change> {
+fn of_hunk(index: &LineIndex<'_>, hunk: usize, located: &LocatedHunk<'_>) -> Vec<LineChange> {
     let old = located.lines.iter().filter(|line| line.kind != LineKind::Add).count();
-    let ending = Ending::dominant(index.lines.span(located.at..located.at + old)).unwrap_or_else(|| index.ending());
+    let ending = LineEnding::dominant(index.lines.span(located.at..located.at + old)).unwrap_or_else(|| index.ending());
     let shift = shift(index, located);
-    let mut changes: Vec<Change> = Vec::new();
+    let mut changes: Vec<LineChange> = Vec::new();
     let (mut at, mut open) = (located.at, false);
     for line in &located.lines {
         if line.kind == LineKind::Context {
@@ -45,7 +45,7 @@ fn of_hunk(index: &Index<'_>, hunk: usize, located: &Located<'_>) -> Vec<Change>
             continue;
         }
         if !open {
-            changes.push(Change { hunk, lines: at..at, added: Vec::new(), ending });
+            changes.push(LineChange { hunk, lines: at..at, added: Vec::new(), ending });
         }
         open = true;
         let Some(change) = changes.last_mut() else { continue };
@@ -53,25 +53,25 @@ fn of_hunk(index: &Index<'_>, hunk: usize, located: &Located<'_>) -> Vec<Change>
             at += 1;
             change.lines.end = at;
         } else {
-            change.added.push(Added { body: indented(&line.text, shift.as_ref()), unended: line.unended });
+            change.added.push(AddedLine { body: indented(&line.text, shift.as_ref()), unended: line.unended });
         }
     }
     changes
 }
 
-/// How the file indents the lines of a hunk, if that was forgiven.
-fn shift(index: &Index<'_>, located: &Located<'_>) -> Option<Shift> {
-    if located.rule < Rule::Indentation {
+/// The shift of indentation from the hunk to the file, if indentation was ignored.
+fn shift(index: &LineIndex<'_>, located: &LocatedHunk<'_>) -> Option<IndentShift> {
+    if located.level < FuzzyLevel::Indentation {
         return None;
     }
     let old = located.lines.iter().filter(|line| line.kind != LineKind::Add).map(|line| line.text.as_bytes());
     let pairs = old.zip(located.at..).map(|(written, at)| (written, index.lines.get(at).body));
     let telling = pairs.filter(|(written, _)| !fold::trim(written, Fold::Nothing).is_empty());
     let blanks = |line| fold::leading(line, Fold::Nothing);
-    Shift::between(telling.map(|(written, found)| (&written[..blanks(written)], &found[..blanks(found)])))
+    IndentShift::between(telling.map(|(written, found)| (&written[..blanks(written)], &found[..blanks(found)])))
 }
 
-fn indented(text: &str, shift: Option<&Shift>) -> Vec<u8> {
+fn indented(text: &str, shift: Option<&IndentShift>) -> Vec<u8> {
     let body = text.trim_start_matches([' ', '\t']);
     match shift {
         Some(shift) if !body.is_empty() => [&*shift.apply(&text.as_bytes()[..text.len() - body.len()]), body.as_bytes()].concat(),
@@ -80,10 +80,10 @@ fn indented(text: &str, shift: Option<&Shift>) -> Vec<u8> {
 }
 
 /// The new file. No two changes overlap.
-pub(super) fn write(index: &Index<'_>, changes: &[Change]) -> Vec<u8> {
-    let come: usize = changes.iter().flat_map(|change| &change.added).map(|line| line.body.len() + 2).sum();
+pub(super) fn write(index: &LineIndex<'_>, changes: &[LineChange]) -> Vec<u8> {
+    let added: usize = changes.iter().flat_map(|change| &change.added).map(|line| line.body.len() + 2).sum();
     let bytes = index.lines.bytes();
-    let mut writer = Writer { index, file: Vec::with_capacity(bytes.len() + come), at: 0, unended: None };
+    let mut writer = PatchedWriter { index, file: Vec::with_capacity(bytes.len() + added), at: 0, unended: None };
     writer.file.extend_from_slice(&bytes[..index.lines.start(0)]);
     for change in changes {
         writer.keep(change.lines.start);
@@ -96,17 +96,17 @@ pub(super) fn write(index: &Index<'_>, changes: &[Change]) -> Vec<u8> {
     writer.file
 }
 
-struct Writer<'a> {
-    index: &'a Index<'a>,
+struct PatchedWriter<'a> {
+    index: &'a LineIndex<'a>,
     file: Vec<u8>,
     /// The next line of the original.
     at: usize,
-    /// Whether the last line that was written has no ending yet; and the one that it gets if another follows.
-    unended: Option<Ending>,
+    /// The ending that the last line gets if another follows; `None` if it has one.
+    unended: Option<LineEnding>,
 }
 
-impl Writer<'_> {
-    /// Lines of the original up to this one.
+impl PatchedWriter<'_> {
+    /// Copies lines of the original up to this one.
     fn keep(&mut self, end: usize) {
         let span = self.index.lines.span(self.at..end);
         if span.is_empty() {
@@ -115,15 +115,15 @@ impl Writer<'_> {
         self.end_line();
         self.file.extend_from_slice(span);
         let last = self.index.lines.get(end - 1);
-        self.unended = (last.ending == Ending::None).then(|| self.index.ending());
+        self.unended = (last.ending == LineEnding::None).then(|| self.index.ending());
         self.at = end;
     }
 
-    fn add(&mut self, line: &Added, change: &Change) {
+    fn add(&mut self, line: &AddedLine, change: &LineChange) {
         self.end_line();
         let body = match change.ending {
-            // Whoever writes returns into a patch means the ending.
-            Ending::CrLf => line.body.strip_suffix(b"\r").unwrap_or(&line.body),
+            // A return in a patch is part of the ending.
+            LineEnding::CrLf => line.body.strip_suffix(b"\r").unwrap_or(&line.body),
             _ => &line.body,
         };
         self.file.extend_from_slice(body);

@@ -1,8 +1,8 @@
 //! Finding the lines that differ, in bounded time.
 //!
-//! What is the same is passed over as bytes, and nothing is kept of it. Few lines are compared all at once. Of many, a window is
-//! opened where they differ, that grows until it has lines in it that are the same again. So the time depends on how much
-//! there is, not on how much of it differs, and the memory on how much differs alone.
+//! Equal parts are skipped as bytes. Few lines are compared all at once. For many, a window opens where they differ and grows
+//! until its ends are equal again. So the time depends on the size of the files, not on their differences, and the memory on
+//! the differences alone.
 
 use memchr::{memchr_iter, memrchr};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
@@ -15,48 +15,48 @@ const AT_ONCE: usize = 10_000;
 /// How many lines a window has on each side.
 const WINDOWS: [usize; 3] = [64, 512, 4096];
 
-/// So many lines that are the same in a row are no accident.
-const NO_ACCIDENT: usize = 4;
+/// So many equal lines in a row are no coincidence.
+const NO_COINCIDENCE: usize = 4;
 
 /// The start of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Point {
-    /// How many lines stand before it.
+pub(super) struct LineStart {
+    /// Number of lines before it.
     pub(super) line: usize,
-    /// How many bytes stand before it.
+    /// Number of bytes before it.
     pub(super) byte: usize,
 }
 
-impl Point {
+impl LineStart {
     fn behind(self, lines: &[&[u8]]) -> Self {
         Self { line: self.line + lines.len(), byte: self.byte + lines.iter().map(|line| line.len()).sum::<usize>() }
     }
 }
 
-/// Lines in a row.
+/// Consecutive lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Stretch {
-    pub(super) start: Point,
-    pub(super) end: Point,
+pub(super) struct LineSpan {
+    pub(super) start: LineStart,
+    pub(super) end: LineStart,
 }
 
-impl Stretch {
+impl LineSpan {
     /// How many lines there are.
     pub(super) fn len(&self) -> usize {
         self.end.line - self.start.line
     }
 }
 
-/// Lines that went, and lines that came in their place.
+/// Removed lines, and the lines added instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Run {
-    pub(super) old: Stretch,
-    pub(super) new: Stretch,
+pub(super) struct ChangedRun {
+    pub(super) old: LineSpan,
+    pub(super) new: LineSpan,
 }
 
 /// The runs of lines that differ, in order.
-pub(super) fn compare(old: &[u8], new: &[u8]) -> Vec<Run> {
-    let mut walk = Walk { old, new, at: (Point::default(), Point::default()), runs: Vec::new() };
+pub(super) fn compare(old: &[u8], new: &[u8]) -> Vec<ChangedRun> {
+    let mut walk = DiffWalk { old, new, at: (LineStart::default(), LineStart::default()), runs: Vec::new() };
     walk.skip_same();
     let end = common_end(walk.rest().0, walk.rest().1);
     (walk.old, walk.new) = (&old[..old.len() - end], &new[..new.len() - end]);
@@ -69,15 +69,15 @@ pub(super) fn compare(old: &[u8], new: &[u8]) -> Vec<Run> {
     walk.runs
 }
 
-struct Walk<'a> {
+struct DiffWalk<'a> {
     old: &'a [u8],
     new: &'a [u8],
     /// The next line on each side.
-    at: (Point, Point),
-    runs: Vec<Run>,
+    at: (LineStart, LineStart),
+    runs: Vec<ChangedRun>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> DiffWalk<'a> {
     fn rest(&self) -> (&'a [u8], &'a [u8]) {
         (&self.old[self.at.0.byte..], &self.new[self.at.1.byte..])
     }
@@ -86,17 +86,17 @@ impl<'a> Walk<'a> {
         self.rest() == (&[], &[])
     }
 
-    /// Goes on to the next difference.
+    /// Skips to the next difference.
     fn skip_same(&mut self) {
         let (old, new) = self.rest();
         let bytes = common_start(old, new);
         let lines = lines_in(&old[..bytes]);
         for at in [&mut self.at.0, &mut self.at.1] {
-            *at = Point { line: at.line + lines, byte: at.byte + bytes };
+            *at = LineStart { line: at.line + lines, byte: at.byte + bytes };
         }
     }
 
-    /// Looks for where the lines are the same again.
+    /// Compares windows until the lines are equal again.
     fn window(&mut self, sizes: &[usize]) {
         let rest = self.rest();
         for (size, larger) in sizes.iter().zip((0..sizes.len()).rev()) {
@@ -104,7 +104,7 @@ impl<'a> Walk<'a> {
             let all = lines.iter().flatten().map(|line| line.len()).sum::<usize>() == rest.0.len() + rest.1.len();
             let is_last = larger == 0;
             let operations = capture_diff_slices(Algorithm::Myers, &lines[0], &lines[1]);
-            let least = if is_last { 1 } else { NO_ACCIDENT };
+            let least = if is_last { 1 } else { NO_COINCIDENCE };
             match operations.iter().rposition(|operation| matches!(operation, DiffOp::Equal { len, .. } if *len >= least)) {
                 Some(same) if !all => return self.take(&operations[..=same], &lines),
                 _ if all || is_last => return self.take(&operations, &lines),
@@ -123,8 +123,8 @@ impl<'a> Walk<'a> {
             match self.runs.last_mut() {
                 Some(last) if (last.old.end, last.new.end) == start => (last.old.end, last.new.end) = self.at,
                 _ => {
-                    let (old, new) = (Stretch { start: start.0, end: self.at.0 }, Stretch { start: start.1, end: self.at.1 });
-                    self.runs.push(Run { old, new });
+                    let (old, new) = (LineSpan { start: start.0, end: self.at.0 }, LineSpan { start: start.1, end: self.at.1 });
+                    self.runs.push(ChangedRun { old, new });
                 }
             }
         }
@@ -180,8 +180,8 @@ mod tests {
 
     /// What the runs make of the old file, and how many lines change.
     fn made(old: &[u8], new: &[u8]) -> (Vec<u8>, usize) {
-        let (mut bytes, mut at, mut changed) = (Vec::new(), Point::default(), 0);
-        for Run { old: gone, new: come } in compare(old, new) {
+        let (mut bytes, mut at, mut changed) = (Vec::new(), LineStart::default(), 0);
+        for ChangedRun { old: gone, new: come } in compare(old, new) {
             bytes.extend_from_slice(&old[at.byte..gone.start.byte]);
             bytes.extend_from_slice(&new[come.start.byte..come.end.byte]);
             for (file, point) in [(old, gone.start), (old, gone.end), (new, come.start), (new, come.end)] {

@@ -1,43 +1,43 @@
-//! Which lines changed.
+//! Access to the changed lines of two versions.
 
 use memchr::{memchr, memrchr};
 
-use super::compare::{Run, Stretch, compare};
+use super::compare::{ChangedRun, LineSpan, compare};
 
 /// Two versions of a file, and the runs of lines in which they differ.
 #[derive(Debug)]
-pub(super) struct Changed<'a> {
+pub(super) struct ChangedLines<'a> {
     old: &'a [u8],
     new: &'a [u8],
-    runs: Vec<Run>,
+    runs: Vec<ChangedRun>,
 }
 
-impl<'a> Changed<'a> {
+impl<'a> ChangedLines<'a> {
     pub(super) fn between(old: &'a [u8], new: &'a [u8]) -> Self {
         Self { old, new, runs: compare(old, new) }
     }
 
-    pub(super) fn runs(&self) -> &[Run] {
+    pub(super) fn runs(&self) -> &[ChangedRun] {
         &self.runs
     }
 
-    /// The lines that went.
-    pub(super) fn gone(&self, run: &Run) -> impl Iterator<Item = &'a [u8]> {
-        split(of(self.old, &run.old))
+    /// The removed lines.
+    pub(super) fn removed(&self, run: &ChangedRun) -> impl Iterator<Item = &'a [u8]> {
+        split(bytes_of(self.old, &run.old))
     }
 
-    /// The lines that came.
-    pub(super) fn come(&self, run: &Run) -> impl Iterator<Item = &'a [u8]> {
-        split(of(self.new, &run.new))
+    /// The added lines.
+    pub(super) fn added(&self, run: &ChangedRun) -> impl Iterator<Item = &'a [u8]> {
+        split(bytes_of(self.new, &run.new))
     }
 
-    /// The lines between two runs, which stay.
-    pub(super) fn between_runs(&self, one: &Run, next: &Run) -> impl Iterator<Item = &'a [u8]> {
+    /// The unchanged lines between two runs.
+    pub(super) fn between_runs(&self, one: &ChangedRun, next: &ChangedRun) -> impl Iterator<Item = &'a [u8]> {
         split(&self.old[one.old.end.byte..next.old.start.byte])
     }
 
     /// The last lines before a run.
-    pub(super) fn above(&self, run: &Run, count: usize) -> Vec<&'a [u8]> {
+    pub(super) fn above(&self, run: &ChangedRun, count: usize) -> Vec<&'a [u8]> {
         let mut lines: Vec<&[u8]> = Vec::new();
         let mut rest = &self.old[..run.old.start.byte];
         while lines.len() < count && !rest.is_empty() {
@@ -49,19 +49,19 @@ impl<'a> Changed<'a> {
         lines
     }
 
-    /// The first lines behind a run.
-    pub(super) fn below(&self, run: &Run, count: usize) -> Vec<&'a [u8]> {
+    /// The first lines after a run.
+    pub(super) fn below(&self, run: &ChangedRun, count: usize) -> Vec<&'a [u8]> {
         split(&self.old[run.old.end.byte..]).take(count).collect()
     }
 
-    /// Whether every line that ends, of the first that changed, ends with a return as well.
+    /// Whether all of the first changed lines that have an ending end with `\r\n`.
     pub(super) fn all_end_with_returns(&self, first: usize) -> bool {
-        let lines = self.runs.iter().flat_map(|run| self.gone(run).chain(self.come(run)));
+        let lines = self.runs.iter().flat_map(|run| self.removed(run).chain(self.added(run)));
         lines.take(first).all(|line| !line.ends_with(b"\n") || line.ends_with(b"\r\n"))
     }
 }
 
-fn of<'a>(bytes: &'a [u8], lines: &Stretch) -> &'a [u8] {
+fn bytes_of<'a>(bytes: &'a [u8], lines: &LineSpan) -> &'a [u8] {
     &bytes[lines.start.byte..lines.end.byte]
 }
 

@@ -2,39 +2,43 @@
 
 use std::fmt::Write;
 
-use super::compare::Run;
-use super::lines::Changed;
+use haft_text::display::escape_bytes;
+use haft_text::numbers::count;
+
+use super::compare::ChangedRun;
+use super::lines::ChangedLines;
 use super::{SHOWN_BYTES, SHOWN_LINES};
-use crate::visible::{counted, quoted_whole};
 
-/// More lines around a change are not shown.
+/// Upper bound on context lines.
 const MOST_CONTEXT: usize = 100;
+/// Longer lines are truncated.
+const LINE_CHARS: usize = 2_000;
 
-/// Runs that are shown together, because the lines around them meet.
-struct Group<'r> {
-    runs: &'r [Run],
+/// Runs that share a hunk, because their context overlaps.
+struct HunkGroup<'r> {
+    runs: &'r [ChangedRun],
 }
 
-pub(super) fn render(changed: &Changed<'_>, path: &str, context: usize) -> String {
+pub(super) fn render(changed: &ChangedLines<'_>, path: &str, context: usize) -> String {
     if changed.runs().is_empty() {
         return String::new();
     }
     let context = context.min(MOST_CONTEXT);
-    let path = quoted_whole(path.as_bytes());
+    let path = escape_bytes(path.as_bytes(), LINE_CHARS);
     let text = format!("--- a/{path}\n+++ b/{path}\n");
-    let mut page = Page { text, returns: !changed.all_end_with_returns(SHOWN_LINES), left: SHOWN_LINES, hidden: (0, 0) };
+    let mut page = DiffWriter { text, returns: !changed.all_end_with_returns(SHOWN_LINES), left: SHOWN_LINES, hidden: (0, 0) };
     for group in groups(changed.runs(), context) {
         group.render(changed, context, &mut page);
     }
     page.finish()
 }
 
-fn groups(runs: &[Run], context: usize) -> impl Iterator<Item = Group<'_>> {
-    runs.chunk_by(move |one, other| other.old.start.line - one.old.end.line <= context.saturating_mul(2)).map(|runs| Group { runs })
+fn groups(runs: &[ChangedRun], context: usize) -> impl Iterator<Item = HunkGroup<'_>> {
+    runs.chunk_by(move |one, other| other.old.start.line - one.old.end.line <= context.saturating_mul(2)).map(|runs| HunkGroup { runs })
 }
 
-impl Group<'_> {
-    fn render(&self, changed: &Changed<'_>, context: usize, page: &mut Page) {
+impl HunkGroup<'_> {
+    fn render(&self, changed: &ChangedLines<'_>, context: usize, page: &mut DiffWriter) {
         let ([first, ..], [.., last]) = (self.runs, self.runs) else { return };
         if page.is_full() {
             return page.hide(self.runs);
@@ -47,24 +51,24 @@ impl Group<'_> {
             if let Some(before) = number.checked_sub(1).map(|before| &self.runs[before]) {
                 page.lines(' ', changed.between_runs(before, run));
             }
-            page.lines('-', changed.gone(run));
-            page.lines('+', changed.come(run));
+            page.lines('-', changed.removed(run));
+            page.lines('+', changed.added(run));
         }
         page.lines(' ', below.iter().copied());
     }
 }
 
-/// The diff as far as it is written.
-struct Page {
+/// The diff so far.
+struct DiffWriter {
     text: String,
-    /// Whether returns at the ends of lines are shown: where every line has one, they say nothing.
+    /// Whether to show `\r` at the ends of lines: not where every line has one.
     returns: bool,
     left: usize,
-    /// Lines that came and that went, and are not shown.
+    /// Added and removed lines that are not shown.
     hidden: (usize, usize),
 }
 
-impl Page {
+impl DiffWriter {
     fn head(&mut self, old: (usize, usize), new: (usize, usize)) {
         // An empty range is named by the line before it.
         let range = |(start, length): (usize, usize)| match length {
@@ -79,27 +83,27 @@ impl Page {
         self.left == 0 || self.text.len() > SHOWN_BYTES
     }
 
-    fn hide(&mut self, runs: &[Run]) {
+    fn hide(&mut self, runs: &[ChangedRun]) {
         self.hidden.0 += runs.iter().map(|run| run.new.len()).sum::<usize>();
         self.hidden.1 += runs.iter().map(|run| run.old.len()).sum::<usize>();
     }
 
-    fn lines<'a>(&mut self, mark: char, lines: impl Iterator<Item = &'a [u8]>) {
+    fn lines<'a>(&mut self, sign: char, lines: impl Iterator<Item = &'a [u8]>) {
         for line in lines {
-            match (self.is_full(), mark) {
+            match (self.is_full(), sign) {
                 (true, '+') => self.hidden.0 += 1,
                 (true, '-') => self.hidden.1 += 1,
                 (true, _) => {}
-                (false, _) => self.line(mark, line),
+                (false, _) => self.line(sign, line),
             }
         }
     }
 
-    fn line(&mut self, mark: char, line: &[u8]) {
-        self.left -= usize::from(mark != ' ');
+    fn line(&mut self, sign: char, line: &[u8]) {
+        self.left -= usize::from(sign != ' ');
         let body = line.strip_suffix(b"\n").unwrap_or(line);
         let shown = if self.returns { body } else { body.strip_suffix(b"\r").unwrap_or(body) };
-        self.write(format_args!("{mark}{}\n", quoted_whole(shown)));
+        self.write(format_args!("{sign}{}\n", escape_bytes(shown, LINE_CHARS)));
         if body.len() == line.len() {
             self.text.push_str("\\ No newline at end of file\n");
         }
@@ -113,7 +117,7 @@ impl Page {
     fn finish(mut self) -> String {
         let (added, removed) = self.hidden;
         if added + removed > 0 {
-            let (added, removed) = (counted(added, "line"), counted(removed, "line"));
+            let (added, removed) = (count(added, "line"), count(removed, "line"));
             self.write(format_args!("… {added} added and {removed} removed are not shown\n"));
         }
         self.text

@@ -4,38 +4,38 @@ use std::ops::Range;
 
 use memchr::memmem::{Finder, find};
 
-use super::ladder::{Located, Match};
-use super::{Edit, Missing};
+use super::matching::{EditMatch, MatchedSite};
+use super::{Edit, NotFoundCause};
 use crate::Nearest;
-use crate::text::{Breaks, Counter};
+use crate::text::{LineBreaks, LineCounter};
 
-/// How many places of another edit are looked at.
+/// How many matches of another edit are checked.
 const LOOKED_AT: usize = 100;
 
 /// A shorter new text is in many files by chance.
 const TELLING: usize = 8;
 
-/// Why this edit was not found; `search` says whether to look for the nearest place as well.
-pub(super) fn explain(original: &[u8], edits: &[Edit], located: &[Located], edit: usize, search: bool) -> Missing {
+/// Explains why an edit was not found; `search` adds the nearest text.
+pub(super) fn explain(original: &[u8], edits: &[Edit], located: &[EditMatch], edit: usize, search: bool) -> NotFoundCause {
     let Edit { old, new, .. } = &edits[edit];
     let mut others = located.iter().enumerate().filter(|(other, _)| *other != edit);
     let only_after = others.find(|(_, located)| found_after(original, located, old)).map(|(other, _)| other);
     let already = if new.trim().len() < TELLING { None } else { find(original, new.as_bytes()) };
-    let already = already.map(|at| Counter::new(original).lines(&(at..at + new.len())));
+    let already = already.map(|at| LineCounter::new(original).lines(&(at..at + new.len())));
     let numbered = has_line_numbers(old);
     let nearest = if search && only_after.is_none() { nearest(original, old) } else { None };
-    Missing { only_after, already, numbered, searched: search, nearest }
+    NotFoundCause { only_after, already, numbered, exact_only: false, searched: search, nearest }
 }
 
-/// Whether the text is there once another edit was made.
-fn found_after(original: &[u8], other: &Located, old: &str) -> bool {
-    let Located::Found(_, matches) = other else { return false };
+/// Whether another edit creates the text.
+fn found_after(original: &[u8], other: &EditMatch, old: &str) -> bool {
+    let EditMatch::Found(_, matches) = other else { return false };
     let finder = Finder::new(old);
     matches.iter().take(LOOKED_AT).any(|found| finder.find(&edited(original, found, old.len())).is_some())
 }
 
-/// A place as it is once edited, with so many bytes around it.
-fn edited(original: &[u8], found: &Match, around: usize) -> Vec<u8> {
+/// The bytes of a match after its edit, with so many bytes around it.
+fn edited(original: &[u8], found: &MatchedSite, around: usize) -> Vec<u8> {
     let Range { start, end } = found.range;
     let mut bytes = original[start.saturating_sub(around)..start].to_vec();
     let mut at = start;
@@ -48,18 +48,18 @@ fn edited(original: &[u8], found: &Match, around: usize) -> Vec<u8> {
     bytes
 }
 
-/// Whether each line starts with a number and a mark, as listings of files do.
+/// Whether each line starts with a number and a separator, as in a listing.
 fn has_line_numbers(text: &str) -> bool {
     let numbered = |line: &str| {
         let line = line.trim_start();
-        let rest = line.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        let rest = line.trim_start_matches(|ch: char| ch.is_ascii_digit());
         rest.len() < line.len() && rest.starts_with(['\t', '|', '│', '→', ':']) || rest.len() < line.len() && rest.starts_with(" |")
     };
     text.lines().all(|line| line.trim().is_empty() || numbered(line))
 }
 
 fn nearest(original: &[u8], old: &str) -> Option<Nearest> {
-    let lines: Vec<&[u8]> = Breaks::of(old.as_bytes()).lines(old.as_bytes()).map(|line| line.body).collect();
+    let lines: Vec<&[u8]> = LineBreaks::of(old.as_bytes()).lines(old.as_bytes()).map(|line| line.body).collect();
     Nearest::find(original, &lines)
 }
 

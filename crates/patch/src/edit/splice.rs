@@ -1,28 +1,28 @@
 //! Putting the new file together.
 
-use super::ladder::Match;
-use super::{Edited, Span};
-use crate::Rule;
-use crate::text::Counter;
+use super::matching::MatchedSite;
+use super::{EditedFile, Span};
+use crate::FuzzyLevel;
+use crate::text::LineCounter;
 
 /// The places of all edits.
 #[derive(Debug)]
 pub(super) struct Matches {
     /// Each with its edit, in the order of the file.
-    pub(super) places: Vec<(usize, Match)>,
-    /// For each edit, the rule by which it was found.
-    pub(super) rules: Vec<Rule>,
+    pub(super) places: Vec<(usize, MatchedSite)>,
+    /// For each edit, the level by which it was found.
+    pub(super) levels: Vec<FuzzyLevel>,
 }
 
 impl Matches {
-    pub(super) fn new(found: impl Iterator<Item = (Rule, Vec<Match>)>) -> Self {
-        let (mut places, mut rules) = (Vec::new(), Vec::new());
-        for (edit, (rule, matches)) in found.enumerate() {
-            rules.push(rule);
+    pub(super) fn new(found: impl Iterator<Item = (FuzzyLevel, Vec<MatchedSite>)>) -> Self {
+        let (mut places, mut levels) = (Vec::new(), Vec::new());
+        for (edit, (level, matches)) in found.enumerate() {
+            levels.push(level);
             places.extend(matches.into_iter().map(|found| (edit, found)));
         }
         places.sort_by_key(|(_, found)| (found.range.start, found.range.end));
-        Self { places, rules }
+        Self { places, levels }
     }
 }
 
@@ -35,10 +35,10 @@ pub(super) fn size(original: &[u8], matches: &Matches) -> usize {
 }
 
 /// The new file. No two places overlap.
-pub(super) fn splice(original: &[u8], matches: &Matches) -> Edited {
+pub(super) fn splice(original: &[u8], matches: &Matches) -> EditedFile {
     let mut bytes = Vec::with_capacity(size(original, matches));
-    let (mut spans, mut counter, mut at) = (Vec::with_capacity(matches.places.len()), Counter::new(original), 0);
-    for (edit, Match { range, changes }) in &matches.places {
+    let (mut spans, mut counter, mut at) = (Vec::with_capacity(matches.places.len()), LineCounter::new(original), 0);
+    for (edit, MatchedSite { range, changes }) in &matches.places {
         bytes.extend_from_slice(&original[at..range.start]);
         let start = bytes.len();
         at = range.start;
@@ -52,5 +52,5 @@ pub(super) fn splice(original: &[u8], matches: &Matches) -> Edited {
         spans.push(Span { edit: *edit, old_range: range.clone(), new_range: start..bytes.len(), lines: counter.lines(range) });
     }
     bytes.extend_from_slice(&original[at..]);
-    Edited { bytes, spans, rules: matches.rules.clone() }
+    EditedFile { bytes, spans, levels: matches.levels.clone() }
 }

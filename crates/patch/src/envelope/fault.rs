@@ -1,18 +1,20 @@
-//! Why a patch cannot be read.
+//! Errors of patches that cannot be parsed.
 
 use std::fmt;
 
-use super::{MAX_FILES, MAX_HUNKS, MAX_PATCH};
-use crate::visible::{grouped, quoted};
+use haft_text::numbers::group_digits;
 
-/// A line of a patch that is not what it should be.
+use super::{MAX_FILES, MAX_HUNKS, MAX_PATCH};
+use crate::quoted;
+
+/// A line that is not what the parser expects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseError {
     /// The line, counted from 1; 0 for the patch as such.
     pub line: usize,
-    /// What stands there, as it can be shown.
+    /// The line, escaped.
     pub text: String,
-    /// What should stand there.
+    /// What the parser expects.
     pub expected: String,
 }
 
@@ -26,15 +28,15 @@ impl ParseError {
     }
 
     pub(super) fn too_large(size: usize) -> Self {
-        Self::whole(format!("at most {} bytes, and it has {}: send it in parts", grouped(MAX_PATCH), grouped(size)))
+        Self::whole(format!("at most {} bytes, and it has {}: send it in parts", group_digits(MAX_PATCH), group_digits(size)))
     }
 
     pub(super) fn too_many_files() -> Self {
-        Self::whole(format!("at most {} files: send it in parts", grouped(MAX_FILES)))
+        Self::whole(format!("at most {} files: send it in parts", group_digits(MAX_FILES)))
     }
 
     pub(super) fn too_many_hunks() -> Self {
-        Self::whole(format!("at most {} hunks: send it in parts", grouped(MAX_HUNKS)))
+        Self::whole(format!("at most {} hunks: send it in parts", group_digits(MAX_HUNKS)))
     }
 
     pub(super) fn empty() -> Self {

@@ -3,13 +3,13 @@
 use super::marker::Marker;
 use super::{Hunk, HunkLine, LineKind, ParseError};
 
-/// The lines of a patch that are left to read.
+/// The rest of a patch.
 #[derive(Debug)]
-pub(super) struct Cursor<'a> {
+pub(super) struct PatchCursor<'a> {
     lines: &'a [(usize, &'a str)],
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> PatchCursor<'a> {
     pub(super) fn new(lines: &'a [(usize, &'a str)]) -> Self {
         Self { lines }
     }
@@ -18,7 +18,7 @@ impl<'a> Cursor<'a> {
         self.lines.first().copied()
     }
 
-    /// The line so many lines further on.
+    /// The line so many lines ahead.
     pub(super) fn ahead(&self, lines: usize) -> &'a str {
         self.lines.get(lines).map_or("", |(_, line)| line)
     }
@@ -33,15 +33,15 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// In what a hunk stands.
+/// The format around a hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum HunkForm {
     Envelope,
     Unified,
 }
 
 /// Reads hunks until something else begins.
-pub(super) fn read(cursor: &mut Cursor<'_>, form: Form, room: usize) -> Result<Vec<Hunk>, ParseError> {
+pub(super) fn read(cursor: &mut PatchCursor<'_>, form: HunkForm, most: usize) -> Result<Vec<Hunk>, ParseError> {
     let mut hunks = Vec::new();
     while let Some((line, text)) = cursor.peek() {
         if Marker::of(text).is_some_and(Marker::ends_hunk) || ends(cursor, form) {
@@ -52,7 +52,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>, form: Form, room: usize) -> Result<V
             cursor.skip(blank);
             continue;
         }
-        if hunks.len() == room {
+        if hunks.len() == most {
             return Err(ParseError::too_many_hunks());
         }
         hunks.push(hunk(cursor, form, line)?);
@@ -60,26 +60,26 @@ pub(super) fn read(cursor: &mut Cursor<'_>, form: Form, room: usize) -> Result<V
     Ok(hunks)
 }
 
-/// Whether the next file of a unified diff begins. A removed line may look like its first line, but not like all three.
-fn ends(cursor: &Cursor<'_>, form: Form) -> bool {
+/// Whether the next file of a unified diff begins. A removed line may look like its first header line, but not like all three.
+fn ends(cursor: &PatchCursor<'_>, form: HunkForm) -> bool {
     let header = cursor.at_file_header() && cursor.ahead(2).starts_with("@@");
-    form == Form::Unified && (header || cursor.ahead(0).starts_with("diff --git "))
+    form == HunkForm::Unified && (header || cursor.ahead(0).starts_with("diff --git "))
 }
 
-/// How many blank lines stand here before a line of structure.
-fn blank_before_end(cursor: &Cursor<'_>) -> usize {
+/// How many blank lines precede a line of structure here.
+fn blank_before_end(cursor: &PatchCursor<'_>) -> usize {
     let blank = cursor.lines.iter().take_while(|(_, line)| line.trim().is_empty()).count();
     let structure = |line: &str| Marker::of(line).is_some() || line.starts_with("@@") || line.starts_with("diff --git ");
     if blank == cursor.lines.len() || structure(cursor.ahead(blank)) { blank } else { 0 }
 }
 
-fn hunk(cursor: &mut Cursor<'_>, form: Form, line: usize) -> Result<Hunk, ParseError> {
+fn hunk(cursor: &mut PatchCursor<'_>, form: HunkForm, line: usize) -> Result<Hunk, ParseError> {
     let (mut hunk, mut counted) = (Hunk { line, ..Hunk::default() }, None);
     while let Some(header) = cursor.peek().and_then(|(_, text)| text.strip_prefix("@@")) {
         counted = read_header(&mut hunk, header).or(counted);
         cursor.skip(1);
     }
-    let mut unmarked = 0;
+    let mut unprefixed = 0;
     while let Some((line, text)) = cursor.peek() {
         if text.starts_with("@@") || Marker::of(text).is_some_and(Marker::ends_hunk) || ends(cursor, form) {
             break;
@@ -90,9 +90,9 @@ fn hunk(cursor: &mut Cursor<'_>, form: Form, line: usize) -> Result<Hunk, ParseE
             break;
         }
         read_line(&mut hunk, line, text)?;
-        unmarked = if text.is_empty() { unmarked + 1 } else { 0 };
+        unprefixed = if text.is_empty() { unprefixed + 1 } else { 0 };
     }
-    trim(&mut hunk, unmarked, counted);
+    trim(&mut hunk, unprefixed, counted);
     if hunk.lines.is_empty() {
         let (line, text) = cursor.peek().unwrap_or((line, ""));
         return Err(ParseError::new(line, text, "lines of a hunk, each starting with ' ', '-' or '+'"));
@@ -100,14 +100,14 @@ fn hunk(cursor: &mut Cursor<'_>, form: Form, line: usize) -> Result<Hunk, ParseE
     Ok(hunk)
 }
 
-/// Blank lines at the end that have no mark were put there for looks, unless they are counted in.
-fn trim(hunk: &mut Hunk, mut unmarked: usize, counted: Option<usize>) {
+/// Removes blank lines without a prefix at the end: they are layout, unless the header counts them.
+fn trim(hunk: &mut Hunk, mut unprefixed: usize, counted: Option<usize>) {
     let mut old = hunk.old_lines().count();
-    while unmarked > 0 && old > counted.unwrap_or_default() {
+    while unprefixed > 0 && old > counted.unwrap_or_default() {
         hunk.lines.pop();
-        (unmarked, old) = (unmarked - 1, old - 1);
+        (unprefixed, old) = (unprefixed - 1, old - 1);
     }
-    // Without old lines, the number is that of the line above; but it is not, where old lines are counted.
+    // Without old lines, the number is that of the line above, unless the header counts old lines.
     if old == 0 && counted.is_some_and(|counted| counted > 0) {
         hunk.near = hunk.near.map(|near| near.saturating_sub(1));
     }
@@ -139,8 +139,8 @@ fn line_numbers(header: &str) -> Option<(usize, usize)> {
 }
 
 fn read_line(hunk: &mut Hunk, line: usize, text: &str) -> Result<(), ParseError> {
-    let mut letters = text.chars();
-    let kind = match letters.next() {
+    let mut chars = text.chars();
+    let kind = match chars.next() {
         None | Some(' ') => LineKind::Context,
         Some('-') => LineKind::Remove,
         Some('+') => LineKind::Add,
@@ -152,11 +152,11 @@ fn read_line(hunk: &mut Hunk, line: usize, text: &str) -> Result<(), ParseError>
             return Ok(());
         }
         Some(_) => {
-            let expected = "a line that starts with ' ' (it stays), '-' (it goes) or '+' (it comes), or `@@`, or `*** ` and what is next";
+            let expected = "a line that starts with ' ' (context), '-' (removed) or '+' (added), or `@@`, or the next `*** ` line";
             return Err(ParseError::new(line, text, expected));
         }
     };
-    hunk.lines.push(HunkLine::new(kind, letters.as_str()));
+    hunk.lines.push(HunkLine::new(kind, chars.as_str()));
     Ok(())
 }
 

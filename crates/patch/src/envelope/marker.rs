@@ -13,7 +13,7 @@ pub(super) enum Marker<'a> {
 }
 
 impl<'a> Marker<'a> {
-    /// Reads a line; blanks and the case of letters are forgiven.
+    /// Parses a line; blanks and case are ignored.
     pub(super) fn of(line: &'a str) -> Option<Self> {
         let words = line.strip_prefix("***")?.trim();
         let whole = |name: &str| words.eq_ignore_ascii_case(name);
@@ -45,7 +45,7 @@ impl<'a> Marker<'a> {
 
 /// A name without the quotes around it.
 fn unquoted(name: &str) -> &str {
-    let within = |mark: char| name.strip_prefix(mark)?.strip_suffix(mark).filter(|within| !within.is_empty());
+    let within = |quote: char| name.strip_prefix(quote)?.strip_suffix(quote).filter(|within| !within.is_empty());
     ['"', '\'', '`'].into_iter().find_map(within).unwrap_or(name)
 }
 
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_structure_are_known() {
+    fn structure_lines_are_parsed() {
         for (line, expected) in [
             ("*** Begin Patch", Some(Marker::Begin)),
             ("***begin patch  ", Some(Marker::Begin)),

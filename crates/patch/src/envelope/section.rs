@@ -1,27 +1,27 @@
 //! The files of a patch, one after the other.
 
-use super::hunks::{self, Cursor, Form};
+use super::hunks::{self, HunkForm, PatchCursor};
 use super::marker::Marker;
-use super::{Action, FilePatch, MAX_FILES, MAX_HUNKS, ParseError, Patch, unified};
+use super::{FilePatch, MAX_FILES, MAX_HUNKS, ParseError, Patch, PatchAction, unified};
 
 const NEXT: &str = "`*** Add File: PATH`, `*** Update File: PATH`, `*** Delete File: PATH` or `*** End Patch`";
 
 /// Reads a whole patch.
 #[derive(Debug)]
-pub(super) struct Reader<'a> {
-    cursor: Cursor<'a>,
+pub(super) struct PatchReader<'a> {
+    cursor: PatchCursor<'a>,
     patch: Patch,
     hunks: usize,
     first: Option<(usize, &'a str)>,
-    /// Whether any of it stands in an envelope.
+    /// Whether any part has an envelope.
     enveloped: bool,
     begun: bool,
     ended: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> PatchReader<'a> {
     pub(super) fn new(lines: &'a [(usize, &'a str)]) -> Self {
-        let (cursor, first) = (Cursor::new(lines), lines.first().copied());
+        let (cursor, first) = (PatchCursor::new(lines), lines.first().copied());
         Self { cursor, patch: Patch::default(), hunks: 0, first, enveloped: false, begun: false, ended: false }
     }
 
@@ -51,21 +51,21 @@ impl<'a> Reader<'a> {
                 self.ended = true;
                 return Ok(());
             }
-            // Left over behind a file that was added.
+            // Left over after an added file.
             Marker::EndOfFile if !self.patch.files.is_empty() => return Ok(()),
             Marker::EndOfFile | Marker::MoveTo(_) => return Err(ParseError::new(line, text, NEXT)),
-            Marker::Add(_) => Action::Add { text: self.added()? },
-            Marker::Delete(_) => Action::Delete,
+            Marker::Add(_) => PatchAction::Add { text: self.added()? },
+            Marker::Delete(_) => PatchAction::Delete,
             Marker::Update(_) => self.update(line, text)?,
         };
         let (Marker::Add(path) | Marker::Delete(path) | Marker::Update(path)) = marker else { return Ok(()) };
         if path.is_empty() {
-            return Err(ParseError::new(line, text, "the path of a file behind the colon"));
+            return Err(ParseError::new(line, text, "the path of a file after the colon"));
         }
         self.push(FilePatch { path: path.to_owned(), action, line })
     }
 
-    /// The lines of a file that is made, each behind a `+`.
+    /// The lines of a new file, each after a `+`.
     fn added(&mut self) -> Result<String, ParseError> {
         let (mut text, mut blank) = (String::new(), 0);
         while let Some((line, next)) = self.cursor.peek() {
@@ -74,7 +74,7 @@ impl<'a> Reader<'a> {
             }
             match next.strip_prefix('+') {
                 Some(added) => {
-                    // Blank lines in the midst of it lost their mark; those at its end were put there for looks.
+                    // Blank lines in the middle lost their `+`; those at the end are layout.
                     text.push_str(&"\n".repeat(std::mem::take(&mut blank)));
                     text.push_str(added);
                     text.push('\n');
@@ -82,34 +82,34 @@ impl<'a> Reader<'a> {
                 None if next.trim().is_empty() => blank += 1,
                 None if text.is_empty() && next.starts_with("@@") => {}
                 None if next.starts_with("\\ ") => text.truncate(text.len() - usize::from(text.ends_with('\n'))),
-                None => return Err(ParseError::new(line, next, "a line of the new file behind a '+', or `*** ` and what is next")),
+                None => return Err(ParseError::new(line, next, "a line of the new file after a '+', or the next `*** ` line")),
             }
             self.cursor.skip(1);
         }
         Ok(text)
     }
 
-    fn update(&mut self, line: usize, text: &str) -> Result<Action, ParseError> {
+    fn update(&mut self, line: usize, text: &str) -> Result<PatchAction, ParseError> {
         let mut move_to = None;
         while let Some((line, next)) = self.cursor.peek() {
             match Marker::of(next) {
-                Some(Marker::MoveTo("")) => return Err(ParseError::new(line, next, "the new path of the file behind the colon")),
+                Some(Marker::MoveTo("")) => return Err(ParseError::new(line, next, "the new path of the file after the colon")),
                 Some(Marker::MoveTo(path)) => move_to = Some(path.to_owned()),
-                // The head of a unified diff says again what is known.
+                // The header of a unified diff repeats the path.
                 _ if self.cursor.at_file_header() && self.cursor.ahead(2).starts_with("@@") => self.cursor.skip(1),
                 _ => break,
             }
             self.cursor.skip(1);
         }
-        let hunks = self.hunks(Form::Envelope)?;
+        let hunks = self.hunks(HunkForm::Envelope)?;
         if hunks.is_empty() && move_to.is_none() {
             let (line, next) = self.cursor.peek().unwrap_or((line, text));
             return Err(ParseError::new(line, next, "a hunk: `@@`, then lines that start with ' ', '-' or '+'"));
         }
-        Ok(Action::Update { move_to, hunks })
+        Ok(PatchAction::Update { move_to, hunks })
     }
 
-    fn hunks(&mut self, form: Form) -> Result<Vec<super::Hunk>, ParseError> {
+    fn hunks(&mut self, form: HunkForm) -> Result<Vec<super::Hunk>, ParseError> {
         let hunks = hunks::read(&mut self.cursor, form, MAX_HUNKS - self.hunks)?;
         self.hunks += hunks.len();
         Ok(hunks)
@@ -118,8 +118,8 @@ impl<'a> Reader<'a> {
     /// One file of a unified diff.
     fn diff(&mut self, line: usize) -> Result<(), ParseError> {
         self.begun = true;
-        let head = unified::Head::read(&mut self.cursor)?;
-        let hunks = self.hunks(Form::Unified)?;
+        let head = unified::DiffHeader::read(&mut self.cursor)?;
+        let hunks = self.hunks(HunkForm::Unified)?;
         if let Some(file) = head.action(hunks, line)? {
             return self.push(file);
         }
@@ -127,12 +127,12 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// A line that is no structure: around a patch it does no harm.
+    /// A line that is not structure: around a patch it is skipped.
     fn other(&mut self, line: usize, text: &str) -> Result<(), ParseError> {
         if self.begun && !self.ended {
             return Err(ParseError::new(line, text, NEXT));
         }
-        let where_it_is = if self.ended { "behind" } else { "before" };
+        let where_it_is = if self.ended { "after" } else { "before" };
         self.note(format!("line {line}: text {where_it_is} the patch was left out"));
         self.cursor.skip(1);
         Ok(())

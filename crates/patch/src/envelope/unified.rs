@@ -1,18 +1,18 @@
-//! What a unified diff says of a file before its hunks.
+//! The header of a file in a unified diff.
 
-use super::hunks::Cursor;
-use super::{Action, FilePatch, Hunk, LineKind, ParseError};
+use super::hunks::PatchCursor;
+use super::{FilePatch, Hunk, LineKind, ParseError, PatchAction};
 
 const NOWHERE: &str = "/dev/null";
 
 /// Whether a unified diff of a file begins here.
-pub(super) fn begins(cursor: &Cursor<'_>) -> bool {
+pub(super) fn begins(cursor: &PatchCursor<'_>) -> bool {
     cursor.at_file_header() || cursor.ahead(0).starts_with("diff --git ")
 }
 
 /// The lines before the first hunk.
 #[derive(Debug, Default)]
-pub(super) struct Head<'a> {
+pub(super) struct DiffHeader<'a> {
     git: Option<(&'a str, &'a str)>,
     old: Option<&'a str>,
     new: Option<&'a str>,
@@ -22,8 +22,8 @@ pub(super) struct Head<'a> {
     last: (usize, &'a str),
 }
 
-impl<'a> Head<'a> {
-    pub(super) fn read(cursor: &mut Cursor<'a>) -> Result<Self, ParseError> {
+impl<'a> DiffHeader<'a> {
+    pub(super) fn read(cursor: &mut PatchCursor<'a>) -> Result<Self, ParseError> {
         let mut head = Self::default();
         while let Some((line, text)) = cursor.peek() {
             if head.is_complete(text) || !head.line(line, text)? {
@@ -41,7 +41,7 @@ impl<'a> Head<'a> {
         self.new.is_some() || begun && text.starts_with("diff --git ")
     }
 
-    /// Takes a line, if it is one of these.
+    /// Reads a line, if it belongs to the header.
     fn line(&mut self, line: usize, text: &'a str) -> Result<bool, ParseError> {
         let name = |rest: &'a str| file_name(line, text, rest).map(Some);
         if let Some(names) = text.strip_prefix("diff --git ") {
@@ -74,20 +74,20 @@ impl<'a> Head<'a> {
         Ok(true)
     }
 
-    /// What is to be done to the file; `None` if it is a change of its mode alone.
+    /// The action on the file; `None` if only its mode changes.
     pub(super) fn action(&self, hunks: Vec<Hunk>, line: usize) -> Result<Option<FilePatch>, ParseError> {
         let (old, new) = self.names();
         let file = |path: &str, action| Ok(Some(FilePatch { path: path.to_owned(), action, line }));
         match (old, new) {
-            (None, Some(path)) => file(path, Action::Add { text: added(&hunks) }),
-            (Some(path), None) => file(path, Action::Delete),
+            (None, Some(path)) => file(path, PatchAction::Add { text: added(&hunks) }),
+            (Some(path), None) => file(path, PatchAction::Delete),
             (Some(from), Some(to)) if hunks.is_empty() && from == to => Ok(None),
-            (Some(from), Some(to)) => file(from, Action::Update { move_to: (from != to).then(|| to.to_owned()), hunks }),
-            (None, None) => Err(ParseError::new(self.last.0, self.last.1, "the names of a file behind `---` and `+++`")),
+            (Some(from), Some(to)) => file(from, PatchAction::Update { move_to: (from != to).then(|| to.to_owned()), hunks }),
+            (None, None) => Err(ParseError::new(self.last.0, self.last.1, "the names of a file after `---` and `+++`")),
         }
     }
 
-    /// The file before and after; `None` where there is none.
+    /// The names before and after; `None` where there is no file.
     fn names(&self) -> (Option<&'a str>, Option<&'a str>) {
         if let (Some(from), Some(to)) = self.renamed {
             return (Some(from), Some(to));
@@ -117,7 +117,7 @@ fn both_names(names: &str) -> Option<(&str, &str)> {
     (old.strip_prefix("a/")? == new.strip_prefix("b/")?).then_some((old, new))
 }
 
-/// A name without the time behind it.
+/// A name without the time after it.
 fn file_name<'a>(line: usize, text: &str, rest: &'a str) -> Result<&'a str, ParseError> {
     let name = rest.split('\t').next().unwrap_or_default().trim_end();
     if name.is_empty() || name.starts_with('"') {
@@ -126,7 +126,7 @@ fn file_name<'a>(line: usize, text: &str, rest: &'a str) -> Result<&'a str, Pars
     Ok(name)
 }
 
-/// What a file has that is made.
+/// The content of a new file.
 fn added(hunks: &[Hunk]) -> String {
     let lines = hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.kind == LineKind::Add);
     lines.fold(String::new(), |text, line| text + &line.text + if line.unended { "" } else { "\n" })

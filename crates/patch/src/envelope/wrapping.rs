@@ -1,11 +1,11 @@
-//! What models put around a patch: fences, and commands that would feed it to a program.
+//! Removing what models put around a patch: fences, and commands that would feed it to a program.
 
 use super::marker::Marker;
 
 /// A command within a fence, and as much again.
 const DEEPEST: usize = 4;
 
-/// The lines of a patch, numbered from 1, without what was put around it.
+/// The lines of a patch, numbered from 1, without fences and commands.
 pub(super) fn unwrap(text: &str) -> Vec<(usize, &str)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let returns = text.split_inclusive('\n').next().is_some_and(|line| line.ends_with("\r\n"));
@@ -18,7 +18,7 @@ pub(super) fn unwrap(text: &str) -> Vec<(usize, &str)> {
         let last = lines.iter().rposition(filled).filter(|last| closing.closes(lines[*last].1.trim()));
         lines.truncate(last.unwrap_or(lines.len()));
     }
-    // A line with a space is an empty line of a hunk, and not one for looks.
+    // A line with a space is an empty line of a hunk, not layout.
     lines.truncate(lines.iter().rposition(|(_, line)| !line.trim_end_matches('\r').is_empty()).map_or(0, |last| last + 1));
     lines
 }
@@ -27,7 +27,7 @@ fn filled((_, line): &(usize, &str)) -> bool {
     !line.trim().is_empty()
 }
 
-/// What must stand behind the patch, after what stood before it.
+/// The end of a wrapping, by its start.
 enum Closing<'a> {
     Fence,
     Word(&'a str),
@@ -36,7 +36,7 @@ enum Closing<'a> {
 impl Closing<'_> {
     fn closes(&self, line: &str) -> bool {
         match self {
-            Self::Fence => !line.is_empty() && line.chars().all(|letter| letter == '`'),
+            Self::Fence => !line.is_empty() && line.chars().all(|ch| ch == '`'),
             Self::Word(word) => line.trim_end_matches(['"', '\'']) == *word,
         }
     }
@@ -46,11 +46,11 @@ fn closing(line: &str) -> Option<Closing<'_>> {
     if line.starts_with("```") {
         return Some(Closing::Fence);
     }
-    // Other commands, such as `cd`, would mean something that is not done here.
+    // Other commands, such as `cd`, have effects of their own.
     let (command, word) = line.split_once("<<")?;
     let known = ["", "apply_patch", "applypatch", "apply-patch", "cat"].contains(&command.trim());
     let word = word.trim_start_matches('-').trim().trim_matches(['"', '\'', '\\']);
-    let plain = !word.is_empty() && word.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+    let plain = !word.is_empty() && word.chars().all(|ch| ch.is_alphanumeric() || ch == '_');
     (known && plain && Marker::of(line).is_none()).then_some(Closing::Word(word))
 }
 

@@ -1,24 +1,24 @@
-//! Places to look at, and how much each is alike.
+//! Candidates, and how similar each is.
 
 use memchr::memmem::{self, Finder};
 use memchr::{memchr, memrchr};
 
-use super::lines::{Pairs, alike};
-use super::{Difference, Nearest, SHOWN_LINES, shown, shown_near};
+use super::similarity::{PairSet, alike};
+use super::{FirstDifference, Nearest, SHOWN_LINES, quoted_near};
 use crate::fold::{self, Fold, plainest, trim};
-use crate::text::Counter;
+use crate::quoted;
+use crate::text::LineCounter;
 
-/// How many wanted lines are looked for as they are, and how many places of each are looked at.
+/// How many lines are searched exactly, and how many matches of each are candidates.
 const LOOKED_FOR: usize = 8;
 const PLACES: usize = 4;
 
 /// How many lines of a block are compared.
 const COMPARED_LINES: usize = 40;
 
-/// Where blocks might start: where the longest lines are in the file as they are, and where the lines are that share most with
-/// the longest of all.
-pub(super) fn candidates(file: &[u8], wanted: &[&[u8]]) -> Vec<usize> {
-    let mut longest: Vec<(usize, &[u8])> = wanted.iter().map(|line| trim(line, Fold::Punctuation)).enumerate().collect();
+/// Starts of candidate blocks: around exact matches of the longest lines, and around the lines most similar to the longest.
+pub(super) fn candidates(file: &[u8], needle: &[&[u8]]) -> Vec<usize> {
+    let mut longest: Vec<(usize, &[u8])> = needle.iter().map(|line| trim(line, Fold::Punctuation)).enumerate().collect();
     longest.retain(|(_, line)| !line.is_empty());
     longest.sort_by_key(|(_, line)| std::cmp::Reverse(line.len()));
     let mut starts = Vec::new();
@@ -34,9 +34,9 @@ pub(super) fn candidates(file: &[u8], wanted: &[&[u8]]) -> Vec<usize> {
     starts
 }
 
-/// The starts of the lines that share most with this one.
-fn most_alike(file: &[u8], wanted: &[u8]) -> Vec<usize> {
-    let mut pairs = Pairs::new(wanted);
+/// The starts of the lines most similar to this one.
+fn most_alike(file: &[u8], needle: &[u8]) -> Vec<usize> {
+    let mut pairs = PairSet::new(needle);
     let mut best: Vec<(usize, usize)> = Vec::with_capacity(PLACES * 2 + 1);
     let mut at = 0;
     while at < file.len() {
@@ -52,7 +52,7 @@ fn most_alike(file: &[u8], wanted: &[u8]) -> Vec<usize> {
     best.into_iter().map(|(_, at)| at).collect()
 }
 
-/// The start of the line that stands so many lines before the one with the byte at `at`, or of the first.
+/// The start of the line so many lines before the one with the byte at `at`, or of the first.
 fn lines_before(file: &[u8], at: usize, lines: usize) -> usize {
     let mut start = memrchr(b'\n', &file[..at]).map_or(0, |feed| feed + 1);
     for _ in 0..lines {
@@ -62,20 +62,20 @@ fn lines_before(file: &[u8], at: usize, lines: usize) -> usize {
     start
 }
 
-/// A place in the file, beside the lines that are wanted.
+/// Lines of the file that are compared with the needle.
 #[derive(Debug)]
-pub(super) struct Block<'a> {
+pub(super) struct NearestBlock<'a> {
     start: usize,
     lines: Vec<&'a [u8]>,
     alike: usize,
 }
 
-impl<'a> Block<'a> {
-    pub(super) fn at(file: &'a [u8], start: usize, wanted: &[&[u8]]) -> Self {
-        let lines = lines_from(file, start, wanted.len().min(COMPARED_LINES));
-        let weights = wanted.iter().take(COMPARED_LINES).map(|line| line.len() + 1);
+impl<'a> NearestBlock<'a> {
+    pub(super) fn at(file: &'a [u8], start: usize, needle: &[&[u8]]) -> Self {
+        let lines = lines_from(file, start, needle.len().min(COMPARED_LINES));
+        let weights = needle.iter().take(COMPARED_LINES).map(|line| line.len() + 1);
         let missing = std::iter::repeat(&b""[..]);
-        let found = lines.iter().copied().chain(missing).zip(wanted).map(|(line, wanted)| alike(line, wanted));
+        let found = lines.iter().copied().chain(missing).zip(needle).map(|(line, needle)| alike(line, needle));
         let (sum, total) = found.zip(weights).fold((0, 0), |(sum, total), (alike, weight)| (sum + alike * weight, total + weight));
         Self { start, lines, alike: sum / total.max(1) }
     }
@@ -88,41 +88,41 @@ impl<'a> Block<'a> {
         self.start
     }
 
-    pub(super) fn describe(&self, file: &[u8], wanted: &[&[u8]]) -> Nearest {
-        let first = Counter::new(file).line(self.start);
-        let last = first + lines_from(file, self.start, wanted.len()).len().saturating_sub(1);
-        let text = self.lines.iter().take(SHOWN_LINES).map(|line| shown(line)).collect();
-        Nearest { lines: (first, last), alike: self.alike.min(99), text, difference: self.difference(first, wanted) }
+    pub(super) fn describe(&self, file: &[u8], needle: &[&[u8]]) -> Nearest {
+        let first = LineCounter::new(file).line(self.start);
+        let last = first + lines_from(file, self.start, needle.len()).len().saturating_sub(1);
+        let text = self.lines.iter().take(SHOWN_LINES).map(|line| quoted(line)).collect();
+        Nearest { lines: (first, last), alike: self.alike.min(99), text, difference: self.difference(first, needle) }
     }
 
-    /// The first pair of lines that differ in more than any rule forgives; or that differ at all.
-    fn difference(&self, first: usize, wanted: &[&[u8]]) -> Option<Difference> {
+    /// The first pair of lines that differ at every level; or that differ at all.
+    fn difference(&self, first: usize, needle: &[&[u8]]) -> Option<FirstDifference> {
         let missing = std::iter::repeat(&b""[..]);
-        let pairs = || (0..).zip(self.lines.iter().copied().chain(missing.clone()).zip(wanted.iter().copied())).take(COMPARED_LINES);
-        // The first wanted line may begin in the middle of one, and the last may end there.
-        let at_edge = |number: usize| number == 0 || number + 1 == wanted.len();
-        let forgiven = |number: usize, line: &[u8], wanted: &[u8]| {
-            let (line, wanted) = (plainest(line), plainest(wanted));
-            line == wanted || at_edge(number) && memmem::find(&line, &wanted).is_some()
+        let pairs = || (0..).zip(self.lines.iter().copied().chain(missing.clone()).zip(needle.iter().copied())).take(COMPARED_LINES);
+        // The needle may begin and end within a line.
+        let at_edge = |number: usize| number == 0 || number + 1 == needle.len();
+        let forgiven = |number: usize, line: &[u8], needle: &[u8]| {
+            let (line, needle) = (plainest(line), plainest(needle));
+            line == needle || at_edge(number) && memmem::find(&line, &needle).is_some()
         };
-        let unlike = pairs().find(|(number, (line, wanted))| !forgiven(*number, line, wanted));
-        let (number, (line, wanted)) = unlike.or_else(|| pairs().find(|(_, (line, wanted))| line != wanted))?;
-        Some(Difference::between(first + number, line, wanted, unlike.is_some()))
+        let unlike = pairs().find(|(number, (line, needle))| !forgiven(*number, line, needle));
+        let (number, (line, needle)) = unlike.or_else(|| pairs().find(|(_, (line, needle))| line != needle))?;
+        Some(FirstDifference::between(first + number, line, needle, unlike.is_some()))
     }
 }
 
-impl Difference {
+impl FirstDifference {
     /// `beyond_blanks` leaves out how the lines are indented.
-    fn between(number: usize, line: &[u8], wanted: &[u8], beyond_blanks: bool) -> Self {
+    fn between(number: usize, line: &[u8], needle: &[u8], beyond_blanks: bool) -> Self {
         let blanks = |line| if beyond_blanks { fold::leading(line, Fold::Nothing) } else { 0 };
-        let (mut from, skipped) = (blanks(line), blanks(wanted));
-        let mut same = common(&line[from..], &wanted[skipped..]);
-        let (inside, more) = common_within(line, &wanted[skipped..]);
-        if more > same && more * 2 >= wanted.len() - skipped {
+        let (mut from, skipped) = (blanks(line), blanks(needle));
+        let mut same = common(&line[from..], &needle[skipped..]);
+        let (inside, more) = common_within(line, &needle[skipped..]);
+        if more > same && more * 2 >= needle.len() - skipped {
             (from, same) = (inside, more);
         }
-        let column = letters(&line[..from + same]) + 1;
-        Self { line: number, column, found: shown_near(line, from + same), wanted: shown_near(wanted, skipped + same) }
+        let column = count_chars(&line[..from + same]) + 1;
+        Self { line: number, column, found: quoted_near(line, from + same), needle: quoted_near(needle, skipped + same) }
     }
 }
 
@@ -131,11 +131,11 @@ fn lines_from(file: &[u8], start: usize, count: usize) -> Vec<&[u8]> {
     lines.map(|line| line.strip_suffix(b"\n").unwrap_or(line)).map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect()
 }
 
-fn letters(bytes: &[u8]) -> usize {
+fn count_chars(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
 }
 
-/// How many bytes two lines start with in common, whole letters.
+/// How many bytes two lines start with in common, whole count_chars.
 fn common(one: &[u8], other: &[u8]) -> usize {
     let mut same = one.iter().zip(other).take_while(|(one, other)| one == other).count();
     while same > 0 && (is_inside(one, same) || is_inside(other, same)) {
@@ -148,30 +148,30 @@ fn is_inside(bytes: &[u8], at: usize) -> bool {
     bytes.get(at).is_some_and(|byte| byte & 0xc0 == 0x80)
 }
 
-/// Where in the line most of the start of the wanted one is, and how much of it.
-fn common_within(line: &[u8], wanted: &[u8]) -> (usize, usize) {
-    let found = |length: usize| Finder::new(&wanted[..length]).find(line);
-    let (mut least, mut most) = (0, wanted.len());
-    // Whatever holds a text holds every start of it.
+/// Position in the line of the longest start of the needle, and its length.
+fn common_within(line: &[u8], needle: &[u8]) -> (usize, usize) {
+    let found = |length: usize| Finder::new(&needle[..length]).find(line);
+    let (mut least, mut most) = (0, needle.len());
+    // A line that contains a text contains every start of it.
     while least < most {
         let middle = (least + most).div_ceil(2);
         if found(middle).is_some() { least = middle } else { most = middle - 1 }
     }
     let from = found(least).unwrap_or_default();
-    (from, common(&line[from..], wanted))
+    (from, common(&line[from..], needle))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn nearest(file: &str, wanted: &str) -> Option<Nearest> {
-        let lines: Vec<&[u8]> = wanted.lines().map(str::as_bytes).collect();
+    fn nearest(file: &str, needle: &str) -> Option<Nearest> {
+        let lines: Vec<&[u8]> = needle.lines().map(str::as_bytes).collect();
         Nearest::find(file.as_bytes(), &lines)
     }
 
-    fn difference(line: usize, column: usize, found: &str, wanted: &str) -> Difference {
-        Difference { line, column, found: found.to_owned(), wanted: wanted.to_owned() }
+    fn difference(line: usize, column: usize, found: &str, needle: &str) -> FirstDifference {
+        FirstDifference { line, column, found: found.to_owned(), needle: needle.to_owned() }
     }
 
     #[test]
@@ -222,18 +222,18 @@ mod tests {
     #[test]
     fn long_lines_are_shown_near_the_difference() {
         let (long, other) = ("é".repeat(500) + "x", "é".repeat(500) + "y");
-        let Difference { column, found, wanted, .. } = nearest(&long, &other).unwrap().difference.unwrap();
-        assert_eq!((column, &*found, &*wanted), (501, &*format!("…{}x", "é".repeat(20)), &*format!("…{}y", "é".repeat(20))));
+        let FirstDifference { column, found, needle, .. } = nearest(&long, &other).unwrap().difference.unwrap();
+        assert_eq!((column, &*found, &*needle), (501, &*format!("…{}x", "é".repeat(20)), &*format!("…{}y", "é".repeat(20))));
     }
 
     #[test]
-    fn what_is_said() {
+    fn message_names_lines_and_first_difference() {
         let file = (0..20).map(|number| format!("item {number} of the list\n")).collect::<Vec<_>>().concat();
         let word = |number| if number == 9 { "lost" } else { "list" };
-        let wanted = (3..15).map(|number| format!("item {number} of the {}\n", word(number))).collect::<Vec<_>>().concat();
-        let said = nearest(&file, &wanted).unwrap().to_string();
+        let needle = (3..15).map(|number| format!("item {number} of the {}\n", word(number))).collect::<Vec<_>>().concat();
+        let message = nearest(&file, &needle).unwrap().to_string();
         assert_eq!(
-            said,
+            message,
             "The nearest place is lines 4-15 (99 % alike):\n     4 | item 3 of the list\n     5 | item 4 of the list\n     \
              6 | item 5 of the list\n     7 | item 6 of the list\n     8 | item 7 of the list\n     9 | item 8 of the list\n    \
              10 | item 9 of the list\n    11 | item 10 of the list\n       | … up to line 15\nFirst difference, line 10 column 16 \

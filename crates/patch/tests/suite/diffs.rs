@@ -17,7 +17,7 @@ fn changes_are_shown_with_the_lines_around_them() {
 }
 
 #[test]
-fn every_edge_of_a_file() {
+fn diffs_at_every_edge_of_a_file() {
     for (old, new, expected, count) in [
         ("", "", "", (0, 0)),
         ("a\n", "a\n", "", (0, 0)),
@@ -38,13 +38,13 @@ fn every_edge_of_a_file() {
 }
 
 #[test]
-fn what_cannot_be_shown_is_escaped() {
+fn unprintable_bytes_are_escaped() {
     let (old, new) = (b"\xff\x1b[31m\ta\n", b"\xff\0\ta\xe2\x80\xae\n");
-    assert_eq!(unified(old, new, "f\n", 3), "--- a/f\\n\n+++ b/f\\n\n@@ -1 +1 @@\n-\\xff\\x1b[31m\ta\n+\\xff\\x00\ta\\u202e\n");
+    assert_eq!(unified(old, new, "f\n", 3), "--- a/f\\n\n+++ b/f\\n\n@@ -1 +1 @@\n-\\xff\\u{1b}[31m\ta\n+\\xff\\u{0}\ta\\u{202e}\n");
 }
 
 #[test]
-fn returns_are_shown_where_they_say_something() {
+fn carriage_returns_are_shown_where_lines_differ() {
     assert_eq!(unified(b"a\r\nb\r\n", b"a\r\nc\r\n", "f", 1), "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n");
     assert_eq!(unified(b"a\nb\n", b"a\r\nb\n", "f", 0), "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+a\\r\n");
 }

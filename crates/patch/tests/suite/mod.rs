@@ -1,5 +1,5 @@
 mod diffs;
-mod ladder;
+mod fuzzy;
 mod parsing;
 mod plans;
 mod properties;

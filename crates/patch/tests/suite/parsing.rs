@@ -1,6 +1,6 @@
 //! What a patch is read as.
 
-use haft_patch::{Action, FilePatch, Hunk, HunkLine, LineKind, Patch, parse};
+use haft_patch::{FilePatch, Hunk, HunkLine, LineKind, Patch, PatchAction, parse};
 
 fn lines(text: &str) -> Vec<HunkLine> {
     let kind = |mark: &str| match mark {
@@ -12,7 +12,7 @@ fn lines(text: &str) -> Vec<HunkLine> {
 }
 
 fn update(path: &str, line: usize, hunks: Vec<Hunk>) -> FilePatch {
-    FilePatch { path: path.to_owned(), action: Action::Update { move_to: None, hunks }, line }
+    FilePatch { path: path.to_owned(), action: PatchAction::Update { move_to: None, hunks }, line }
 }
 
 fn error(text: &str) -> String {
@@ -35,9 +35,9 @@ fn every_part_of_an_envelope_is_read() {
     ];
     let expected = Patch {
         files: vec![
-            FilePatch { path: "new/n.txt".to_owned(), action: Action::Add { text: "hello\n\n".to_owned() }, line: 2 },
-            FilePatch { path: "a".to_owned(), action: Action::Update { move_to: Some("b".to_owned()), hunks }, line: 5 },
-            FilePatch { path: "d".to_owned(), action: Action::Delete, line: 16 },
+            FilePatch { path: "new/n.txt".to_owned(), action: PatchAction::Add { text: "hello\n\n".to_owned() }, line: 2 },
+            FilePatch { path: "a".to_owned(), action: PatchAction::Update { move_to: Some("b".to_owned()), hunks }, line: 5 },
+            FilePatch { path: "d".to_owned(), action: PatchAction::Delete, line: 16 },
         ],
         notes: vec![],
     };
@@ -60,7 +60,9 @@ fn unified_diffs_are_read_alone_and_within_an_envelope() {
         diff.replace("a/x", "x").replace("b/x", "x\t2026-01-01 00:00:00"),
     ] {
         let patch = parse(&text).unwrap();
-        let [FilePatch { path, action: Action::Update { move_to: None, hunks }, .. }] = &*patch.files else { panic!("{text}: {patch:?}") };
+        let [FilePatch { path, action: PatchAction::Update { move_to: None, hunks }, .. }] = &*patch.files else {
+            panic!("{text}: {patch:?}")
+        };
         assert_eq!((&**path, hunks.len(), hunks[1].lines[1].unended, &patch.notes), ("x", 2, true, &vec![]), "{text}");
     }
 }
@@ -87,7 +89,7 @@ fn unified_diffs_make_remove_and_move_files() {
 }
 
 #[test]
-fn what_is_overlooked_is_noted() {
+fn skipped_lines_are_noted() {
     let missing = "`*** End Patch` is missing: the patch may have been cut off";
     for (text, notes) in [
         ("*** Begin Patch\n*** Delete File: a\n*** End Patch", &[][..]),
@@ -95,7 +97,7 @@ fn what_is_overlooked_is_noted() {
         ("*** Delete File: a\n*** End Patch", &[]),
         (
             "Here it is:\n*** Begin Patch\n*** Delete File: a\n*** End Patch\nDone.",
-            &["line 1: text before the patch was left out", "line 5: text behind the patch was left out"],
+            &["line 1: text before the patch was left out", "line 5: text after the patch was left out"],
         ),
         ("*** Begin Patch\n*** Delete File: b\n*** End Patch\n*** Begin Patch\n*** Delete File: a\n*** End Patch", &[]),
         ("apply_patch <<'EOF'\n*** Begin Patch\n*** Delete File: a\n*** End Patch\nEOF\n", &[]),
@@ -104,7 +106,7 @@ fn what_is_overlooked_is_noted() {
     ] {
         let patch = parse(text).unwrap();
         assert_eq!(patch.notes, notes, "{text}");
-        assert_eq!(patch.files.last().map(|file| (&*file.path, &file.action)), Some(("a", &Action::Delete)), "{text}");
+        assert_eq!(patch.files.last().map(|file| (&*file.path, &file.action)), Some(("a", &PatchAction::Delete)), "{text}");
     }
 }
 
@@ -113,7 +115,7 @@ fn blank_lines_for_looks_change_nothing() {
     let text = "*** Begin Patch\n*** Update File: a\n@@\n one\n\n-two\n+2\n\n\n*** Add File: n\n+1\n\n+2\n\n*** End Patch";
     let patch = parse(text).unwrap();
     assert_eq!(patch.files[0], update("a", 2, vec![Hunk { lines: lines(" one\n \n-two\n+2"), line: 3, ..Hunk::default() }]));
-    assert_eq!(patch.files[1].action, Action::Add { text: "1\n\n2\n".to_owned() });
+    assert_eq!(patch.files[1].action, PatchAction::Add { text: "1\n\n2\n".to_owned() });
 }
 
 #[test]
@@ -123,13 +125,8 @@ fn a_patch_that_cannot_be_read_says_where_and_what_was_expected() {
         ("some words", 1, "some words", "`*** Begin Patch`, or a unified diff"),
         ("*** Begin Patch\nwords\n*** End Patch", 2, "words", next),
         ("*** Begin Patch\n*** Move to: x\n*** End Patch", 2, "*** Move to: x", next),
-        ("*** Begin Patch\n*** Update File:\n@@\n+x\n*** End Patch", 2, "*** Update File:", "the path of a file behind the colon"),
-        (
-            "*** Begin Patch\n*** Update File: a\n*** Move to:\n*** End Patch",
-            3,
-            "*** Move to:",
-            "the new path of the file behind the colon",
-        ),
+        ("*** Begin Patch\n*** Update File:\n@@\n+x\n*** End Patch", 2, "*** Update File:", "the path of a file after the colon"),
+        ("*** Begin Patch\n*** Update File: a\n*** Move to:\n*** End Patch", 3, "*** Move to:", "the new path of the file after the colon"),
         (
             "*** Begin Patch\n*** Update File: a\n*** End Patch",
             3,
@@ -145,14 +142,14 @@ fn a_patch_that_cannot_be_read_says_where_and_what_was_expected() {
         (
             "*** Begin Patch\n*** Update File: a\n@@\n one\ntwo\u{1b}\n*** End Patch",
             5,
-            "two\\x1b",
-            "a line that starts with ' ' (it stays), '-' (it goes) or '+' (it comes), or `@@`, or `*** ` and what is next",
+            "two\\u{1b}",
+            "a line that starts with ' ' (context), '-' (removed) or '+' (added), or `@@`, or the next `*** ` line",
         ),
         (
             "*** Begin Patch\n*** Add File: a\n+one\ntwo\n*** End Patch",
             4,
             "two",
-            "a line of the new file behind a '+', or `*** ` and what is next",
+            "a line of the new file after a '+', or the next `*** ` line",
         ),
         (
             "--- \"a/x\\n\"\n+++ \"b/x\\n\"\n@@ -1 +1 @@\n-1\n+2",
@@ -166,7 +163,7 @@ fn a_patch_that_cannot_be_read_says_where_and_what_was_expected() {
             "Binary files a/x and b/x differ",
             "changes to text: copies and binary files cannot be patched",
         ),
-        ("--- /dev/null\n+++ /dev/null\n@@ -1 +1 @@\n-1", 2, "+++ /dev/null", "the names of a file behind `---` and `+++`"),
+        ("--- /dev/null\n+++ /dev/null\n@@ -1 +1 @@\n-1", 2, "+++ /dev/null", "the names of a file after `---` and `+++`"),
     ] {
         assert_eq!(error(text), format!("The patch cannot be read: line {line} is `{shown}`. Expected {expected}."), "{text}");
     }

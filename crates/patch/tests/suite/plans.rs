@@ -1,6 +1,6 @@
 //! A patch of many files, worked out as a whole.
 
-use haft_patch::{Change, HunkPlace, PatchFault, Rule, parse, plan, reverse};
+use haft_patch::{FuzzyLevel, HunkPlace, PatchFault, PlannedChange, parse, plan, reverse};
 
 /// Files that have one line each, but for those that are new or cannot be read.
 fn read(path: &str) -> Result<Option<Vec<u8>>, String> {
@@ -17,19 +17,25 @@ fn changes_say_everything_and_can_be_taken_back() {
                 new/b\n@@\n- line\n+other\n*** Delete File: c\n*** End Patch";
     let changes = plan(&parse(text).unwrap(), &mut read).unwrap();
     let (line, other, indented) = (b" line\n".to_vec(), b"other\n".to_vec(), b" other\n".to_vec());
-    let places = |rule| vec![HunkPlace { line: 1, rule }];
+    let places = |level| vec![HunkPlace { line: 1, level }];
     let expected = vec![
-        Change::Add { path: "new".into(), bytes: b"x\n".to_vec() },
-        Change::Update { path: "a".into(), before: line.clone(), bytes: indented.clone(), places: places(Rule::Indentation) },
-        Change::Move { from: "b".into(), to: "new/b".into(), before: line.clone(), bytes: other.clone(), places: places(Rule::Exact) },
-        Change::Delete { path: "c".into(), before: line.clone() },
+        PlannedChange::Add { path: "new".into(), bytes: b"x\n".to_vec() },
+        PlannedChange::Update { path: "a".into(), before: line.clone(), bytes: indented.clone(), places: places(FuzzyLevel::Indentation) },
+        PlannedChange::Move {
+            from: "b".into(),
+            to: "new/b".into(),
+            before: line.clone(),
+            bytes: other.clone(),
+            places: places(FuzzyLevel::Exact),
+        },
+        PlannedChange::Delete { path: "c".into(), before: line.clone() },
     ];
     assert_eq!(changes, expected);
     let back = vec![
-        Change::Add { path: "c".into(), bytes: line.clone() },
-        Change::Move { from: "new/b".into(), to: "b".into(), before: other, bytes: line.clone(), places: vec![] },
-        Change::Update { path: "a".into(), before: indented, bytes: line, places: vec![] },
-        Change::Delete { path: "new".into(), before: b"x\n".to_vec() },
+        PlannedChange::Add { path: "c".into(), bytes: line.clone() },
+        PlannedChange::Move { from: "new/b".into(), to: "b".into(), before: other, bytes: line.clone(), places: vec![] },
+        PlannedChange::Update { path: "a".into(), before: indented, bytes: line, places: vec![] },
+        PlannedChange::Delete { path: "new".into(), before: b"x\n".to_vec() },
     ];
     assert_eq!(reverse(changes), back);
 }
@@ -40,9 +46,9 @@ fn files_that_cannot_be_read_are_named_with_the_others() {
     let error = plan(&parse(text).unwrap(), &mut read).unwrap_err();
     let (path, error_text) = ("locked".to_owned(), "it cannot be read".to_owned());
     let expected = [
-        PatchFault::Exists { path: "a".to_owned() },
-        PatchFault::Unreadable { path, error: error_text.clone() },
-        PatchFault::Unreadable { path: "locked/b".to_owned(), error: error_text },
+        ("a".to_owned(), PatchFault::Exists),
+        (path, PatchFault::Unreadable(error_text.clone())),
+        ("locked/b".to_owned(), PatchFault::Unreadable(error_text)),
     ];
     assert_eq!(error.faults, expected);
     assert!(error.to_string().contains("\nlocked: it cannot be read\nlocked/b: it cannot be read\nNothing was changed."), "{error}");
@@ -52,12 +58,12 @@ fn files_that_cannot_be_read_are_named_with_the_others() {
 fn a_move_away_and_a_file_in_its_place_are_named_twice() {
     let text = "*** Update File: a\n*** Move to: new\n*** Add File: x/../a\n+1\n*** Add File: ./new\n+2";
     let error = plan(&parse(text).unwrap(), &mut read).unwrap_err();
-    let twice = |path: &str, lines: [usize; 2]| PatchFault::NamedTwice { path: path.to_owned(), lines: lines.to_vec() };
+    let twice = |path: &str, lines: [usize; 2]| (path.to_owned(), PatchFault::NamedTwice(lines.to_vec()));
     assert_eq!(error.faults[..2], [twice("a", [1, 3]), twice("new", [1, 5])]);
 }
 
 #[test]
-fn what_is_said_and_searched_is_bounded() {
+fn messages_and_searches_are_bounded() {
     let missing: String = (0..60).map(|number| format!("*** Delete File: new{number}\n")).collect();
     let error = plan(&parse(&missing).unwrap(), &mut read).unwrap_err();
     assert_eq!(error.faults.len(), 60);
@@ -66,6 +72,6 @@ fn what_is_said_and_searched_is_bounded() {
     assert_eq!(plan(&parse(&unfit).unwrap(), &mut read).unwrap_err().faults.len(), 20);
     let hunks = format!("*** Update File: a\n{}", "@@\n-unlike\n+x\n".repeat(9));
     let error = plan(&parse(&hunks).unwrap(), &mut read).unwrap_err();
-    assert!(error.to_string().ends_with("\nThe hunks behind it were not tried.\nNothing was changed."), "{error}");
+    assert!(error.to_string().ends_with("\nThe hunks after it were not tried.\nNothing was changed."), "{error}");
     assert_eq!(error.to_string().matches("are not in the file").count(), 3, "{error}");
 }

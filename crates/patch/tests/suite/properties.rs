@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 
 use haft_patch::diff::{counts, unified};
-use haft_patch::text::Lines;
-use haft_patch::{Action, Change, Edit, Edited, Hunk, HunkLine, LineKind, apply_update, edit, parse, plan, reverse};
+use haft_patch::text::LineTable;
+use haft_patch::{Edit, EditedFile, Hunk, HunkLine, LineKind, PatchAction, PlannedChange, apply_update, edit, parse, plan, reverse};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -36,7 +36,7 @@ fn blurred(text: &str, how: u8) -> String {
     if how & 16 > 0 { text.replace(" \n", "\n") } else { text }
 }
 
-/// A part of a file, whole letters as far as there are any.
+/// A part of a file, in whole characters where it has any.
 fn part(bytes: &[u8], one: Index, other: Index) -> String {
     let text = String::from_utf8_lossy(bytes).replace('\u{fffd}', "");
     let (one, other) = (one.index(text.len() + 1), other.index(text.len() + 1));
@@ -91,14 +91,14 @@ fn enveloped(path: &str, hunk: &Hunk) -> String {
 }
 
 /// What a patch makes of a file.
-fn patched(file: &str, patch: &str) -> Result<Vec<Change>, String> {
+fn patched(file: &str, patch: &str) -> Result<Vec<PlannedChange>, String> {
     let patch = parse(patch).map_err(|error| error.to_string())?;
     plan(&patch, &mut |_| Ok::<_, Infallible>(Some(file.as_bytes().to_vec()))).map_err(|error| error.to_string())
 }
 
-fn bytes_of(changes: &[Change]) -> &[u8] {
+fn bytes_of(changes: &[PlannedChange]) -> &[u8] {
     match changes {
-        [Change::Update { bytes, .. }] => bytes,
+        [PlannedChange::Update { bytes, .. }] => bytes,
         _ => panic!("{changes:?} is no update"),
     }
 }
@@ -153,14 +153,14 @@ proptest! {
     fn an_edit_changes_only_its_places(file in bytes(), one: Index, other: Index, how: u8, new in text(), replace_all: bool) {
         let old = blurred(&part(&file, one, other), how);
         let edits = [Edit { old, new, replace_all }];
-        if let Ok(Edited { bytes, spans, rules }) = edit(&file, &edits) {
+        if let Ok(EditedFile { bytes, spans, levels }) = edit(&file, &edits) {
             let (mut before, mut after) = (0, 0);
             for span in &spans {
                 prop_assert_eq!(&file[before..span.old_range.start], &bytes[after..span.new_range.start]);
                 (before, after) = (span.old_range.end, span.new_range.end);
             }
             prop_assert_eq!(&file[before..], &bytes[after..]);
-            prop_assert_eq!((rules.len(), spans.is_empty(), spans.len() > 1 && !replace_all), (1, false, false));
+            prop_assert_eq!((levels.len(), spans.is_empty(), spans.len() > 1 && !replace_all), (1, false, false));
             prop_assert_ne!(file, bytes);
         }
     }
@@ -202,7 +202,7 @@ proptest! {
     #[test]
     fn edits_never_panic(file in vec(any::<u8>(), 0..60), edits in vec((any::<String>(), any::<String>(), any::<bool>()), 0..4)) {
         let edits: Vec<Edit> = edits.into_iter().map(|(old, new, replace_all)| Edit { old, new, replace_all }).collect();
-        let said = edit(&file, &edits).map_or_else(|error| error.to_string(), |edited| format!("{:?}", edited.rules));
+        let said = edit(&file, &edits).map_or_else(|error| error.to_string(), |edited| format!("{:?}", edited.levels));
         prop_assert!(!said.is_empty());
     }
 
@@ -244,7 +244,7 @@ proptest! {
             }
         }
         let updated = apply_update(bytes.as_bytes(), &[hunk]).map_err(|error| TestCaseError::fail(error.to_string()))?;
-        let lines = Lines::new(&updated.bytes).unwrap();
+        let lines = LineTable::new(&updated.bytes).unwrap();
         prop_assert_eq!(lines.len(), file.len());
         for (number, (line, ending)) in file.iter().enumerate() {
             let expected = if changed.contains(&number) { "changed".to_owned() } else { format!("{line}{ending}") };
@@ -262,7 +262,7 @@ proptest! {
             };
             prop_assert!(!said.is_empty());
             let hunks = patch.files.into_iter().filter_map(|file| match file.action {
-                Action::Update { hunks, .. } => Some(hunks),
+                PatchAction::Update { hunks, .. } => Some(hunks),
                 _ => None,
             });
             for hunks in hunks {
@@ -274,7 +274,7 @@ proptest! {
     #[test]
     fn a_diff_of_any_bytes_is_bounded_and_shows_nothing_hidden(old in bytes(), new in bytes()) {
         let diff = unified(&old, &new, "f", 3);
-        prop_assert!(diff.chars().all(|letter| !letter.is_control() || letter == '\n' || letter == '\t'));
+        prop_assert!(diff.chars().all(|ch| !ch.is_control() || ch == '\n' || ch == '\t'));
         prop_assert_eq!(diff.is_empty(), old == new);
     }
 }

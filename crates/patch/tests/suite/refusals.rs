@@ -1,7 +1,7 @@
 //! What is said when an edit cannot be made.
 
 use haft_patch::edit::{EditFault, FORGIVING_LIMIT};
-use haft_patch::{Edit, Rule, edit};
+use haft_patch::{Edit, FuzzyLevel, edit};
 
 fn one(old: &str, new: &str) -> Edit {
     Edit { old: old.to_owned(), new: new.to_owned(), replace_all: false }
@@ -13,7 +13,7 @@ fn refused(file: &str, edits: &[Edit]) -> String {
 }
 
 #[test]
-fn edits_without_sense() {
+fn senseless_edits_are_refused() {
     assert_eq!(refused("a", &[]), "There is no edit: give the old text and the new text.");
     assert_eq!(refused("a", &[one("", "b")]), "The old text is empty: give the text that is to be replaced.");
     assert_eq!(refused("a", &[one("a", "a")]), "The old and the new text are the same, so nothing would change.");
@@ -23,10 +23,7 @@ fn edits_without_sense() {
          nothing would change.\nNo edit was made."
     );
     // Found, but only as the file would be afterwards.
-    assert_eq!(
-        refused("x\n\ta\n", &[one("    a", "\ta")]),
-        "The file already says what the new text says, at line 2, so nothing would change."
-    );
+    assert_eq!(refused("x\n\ta\n", &[one("    a", "\ta")]), "The file already has the new text, at line 2, so nothing would change.");
 }
 
 #[test]
@@ -62,7 +59,7 @@ fn overlapping_edits_are_refused_with_the_lines_of_both() {
 }
 
 #[test]
-fn a_text_that_another_edit_would_bring_about() {
+fn text_that_another_edit_creates_is_refused() {
     assert_eq!(
         refused("one\ntwo\n", &[one("one", "three"), one("three\ntwo", "x")]),
         "Edit 2: The old text is not in the file. Edit 2 matches only after edit 1; combine them: all edits are made on the \
@@ -71,7 +68,7 @@ fn a_text_that_another_edit_would_bring_about() {
 }
 
 #[test]
-fn what_is_not_there_is_shown_with_what_is_nearest() {
+fn missing_text_is_shown_with_the_nearest() {
     assert_eq!(
         refused("fn main() {\n    let total = 1;\n}\n", &[one("    let totl = 1;", "x")]),
         "The old text is not in the file. The nearest place is line 2 (92 % alike):\n     2 |     let total = 1;\nFirst difference, \
@@ -107,7 +104,7 @@ fn every_edit_that_fails_is_named_and_nothing_is_made() {
 }
 
 #[test]
-fn what_is_said_is_bounded() {
+fn messages_are_bounded() {
     let edits: Vec<Edit> = (0..60).map(|number| one(&format!("no. {number}!"), "x")).collect();
     let error = edit(b"something\n", &edits).unwrap_err();
     assert_eq!(error.faults.len(), 60);
@@ -118,17 +115,17 @@ fn what_is_said_is_bounded() {
 }
 
 #[test]
-fn only_the_exact_text_is_looked_for_in_a_huge_file() {
+fn huge_files_are_searched_exactly() {
     let mut file = vec![b'x'; FORGIVING_LIMIT];
     file.extend_from_slice(b"\na  \nb\nalso\n");
     let error = edit(&file, &[one("a\nb", "c")]).unwrap_err();
-    assert!(matches!(&error.faults[..], [EditFault::NotFound { exact_only: true, .. }]), "{error}");
+    assert!(matches!(&error.faults[..], [(Some(0), EditFault::NotFound(cause))] if cause.exact_only), "{error}");
     assert!(error.to_string().contains("In a file above 64 MB it must be given exactly."), "{error}");
-    assert_eq!(edit(&file, &[one("also", "c")]).unwrap().rules, [Rule::Exact]);
+    assert_eq!(edit(&file, &[one("also", "c")]).unwrap().levels, [FuzzyLevel::Exact]);
 }
 
 #[test]
-fn what_would_grow_without_end_is_refused() {
+fn results_of_unbounded_size_are_refused() {
     let said = refused(&"x".repeat(1025), &[Edit { replace_all: true, ..one("x", &"y".repeat(1 << 20)) }]);
     assert_eq!(said, "The file would have 1,074,790,400 bytes, and 1,073,741,824 is the most. Replace less.");
     let all = Edit { replace_all: true, ..one("x", "y") };

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use haft_patch::{Change, parse, plan, reverse};
+use haft_patch::{PlannedChange, parse, plan, reverse};
 
 type Files = BTreeMap<String, Vec<u8>>;
 
@@ -33,19 +33,19 @@ fn files(folder: &Path) -> Files {
     found
 }
 
-fn planned(files: &Files, patch: &[u8]) -> Result<Vec<Change>, String> {
+fn planned(files: &Files, patch: &[u8]) -> Result<Vec<PlannedChange>, String> {
     let patch = parse(&String::from_utf8_lossy(patch)).map_err(|error| error.to_string())?;
     let mut read = |path: &str| Ok::<_, Infallible>(files.get(path.trim_start_matches("./")).cloned());
     plan(&patch, &mut read).map_err(|error| error.to_string())
 }
 
-fn make(files: &mut Files, changes: Vec<Change>) {
+fn make(files: &mut Files, changes: Vec<PlannedChange>) {
     for change in changes {
         match change {
-            Change::Add { path, bytes } => assert_eq!(files.insert(path, bytes), None),
-            Change::Delete { path, before } => assert_eq!(files.remove(&path), Some(before)),
-            Change::Update { path, before, bytes, .. } => assert_eq!(files.insert(path, bytes), Some(before)),
-            Change::Move { from, to, before, bytes, .. } => {
+            PlannedChange::Add { path, bytes } => assert_eq!(files.insert(path, bytes), None),
+            PlannedChange::Delete { path, before } => assert_eq!(files.remove(&path), Some(before)),
+            PlannedChange::Update { path, before, bytes, .. } => assert_eq!(files.insert(path, bytes), Some(before)),
+            PlannedChange::Move { from, to, before, bytes, .. } => {
                 assert_eq!(files.remove(&from), Some(before));
                 assert_eq!(files.insert(to, bytes), None);
             }

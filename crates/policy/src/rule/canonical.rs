@@ -1,27 +1,33 @@
 //! The rule that would have answered a question for good.
 
-use haft_contract::{Connect, Effect, Exec, ExecHost, Extent, PathEffect, Plan, visible};
+use haft_contract::{Connect, Effect, Exec, ExecHost, Extent, PathEffect, Plan};
+use haft_pattern::NameGlob;
+use haft_programs::environment;
+use haft_text::display;
 
 use super::command::{is_option, programs};
 use super::matcher::Matcher;
 use super::scope::{self, Grammar, Kinds};
 use super::text::{self, literal};
-use super::{Effects, Rule, RuleKind, RuleSet};
+use super::{Rule, RuleEffects, RuleKind, RuleSet};
+use crate::catalog::Vocabulary;
 use crate::name::folded;
-use crate::{About, Candidate, Place};
+use crate::{AskSubject, Candidate, SourceSpan};
 
-/// The most rules that a person is shown at once.
+/// The most rules that the user is shown at once.
 const MOST: usize = 5;
 
 /// The rules that would answer these questions for good, or why there are none. Each, read as an `allow` rule, matches what
 /// was asked, and as little else as can be said.
-pub fn canonical(tool: &Candidate<'_>, plan: &Plan, asks: &[About]) -> Result<Vec<String>, String> {
+pub fn canonical(tool: &Candidate<'_>, plan: &Plan, asks: &[AskSubject], vocabulary: &Vocabulary) -> Result<Vec<String>, String> {
     let mut rules: Vec<String> = Vec::new();
     for about in asks {
         let rule = match about {
-            About::Effect(place) => of_effect(tool, plan.effects().get(*place).ok_or("the plan has no such effect")?)?,
-            About::Tool => of_tool(tool)?,
-            About::Firm => return Err("an ask rule, a setting or tainted data asks, which only a person can answer each time".into()),
+            AskSubject::Effect(index) => of_effect(tool, plan.effects().get(*index).ok_or("the plan has no such effect")?, vocabulary)?,
+            AskSubject::Tool => of_tool(tool, vocabulary)?,
+            AskSubject::EveryTime => {
+                return Err("an ask rule, a setting or tainted data asks, which only the user can answer each time".into());
+            }
         };
         if !rules.contains(&rule) {
             rules.push(rule);
@@ -33,56 +39,57 @@ pub fn canonical(tool: &Candidate<'_>, plan: &Plan, asks: &[About]) -> Result<Ve
     Ok(rules)
 }
 
-fn of_tool(tool: &Candidate<'_>) -> Result<String, String> {
+fn of_tool(tool: &Candidate<'_>, vocabulary: &Vocabulary) -> Result<String, String> {
     let name = tool.name();
-    if scope::holds_a_runner(&folded(name)) {
+    if !can_be_named(tool, vocabulary) {
+        return Err(format!("no rule can name the tool '{}', so only this once", display::escape_line(name)));
+    }
+    if scope::matches_runner(&NameGlob::Literal(folded(name)), vocabulary) {
         return Err(format!("'{name}' runs any program, so only this once"));
     }
-    if can_be_named(tool) {
-        Ok(name.to_owned())
-    } else {
-        Err(format!("no rule can name the tool '{}', so only this once", visible::line(name)))
-    }
+    Ok(name.to_owned())
 }
 
 /// Whether a rule that begins with the tool's name speaks of the tool.
-fn can_be_named(tool: &Candidate<'_>) -> bool {
+fn can_be_named(tool: &Candidate<'_>, vocabulary: &Vocabulary) -> bool {
     let name = tool.name();
     let is_effect = scope::effects().any(|(effect, _)| effect == folded(name));
     (!is_effect || name == "exec")
-        && !scope::is_anothers(name)
+        && vocabulary.canonical(name).is_none_or(|canonical| canonical == name)
         && !name.contains(['*', '(', ')'])
         && text::read(name).is_ok_and(|written| written.name == name)
 }
 
-fn of_effect(tool: &Candidate<'_>, effect: &Effect) -> Result<String, String> {
+fn of_effect(tool: &Candidate<'_>, effect: &Effect, vocabulary: &Vocabulary) -> Result<String, String> {
     let content = match effect {
         Effect::Read(path) | Effect::Write(path) | Effect::Delete(path) => path_content(path)?,
         Effect::Exec(exec) => command_content(exec)?,
         Effect::Connect(connect) => connection_content(connect),
         Effect::Send { channel, to, .. } => format!("channel:{} to:{}", word(channel), word(to)),
         Effect::Spawn { agent: name } | Effect::Configure { key: name } => blanks_kept(&literal(name, ":")),
-        _ => return of_tool(tool),
+        _ => return of_tool(tool, vocabulary),
     };
-    let rule = named(tool, effect, &content)?;
+    let rule = named(tool, effect, &content, vocabulary)?;
     if holds(tool, effect, &rule) { Ok(rule) } else { Err("no rule can say exactly this, so only this once".into()) }
 }
 
 /// The rule on the tool where that says exactly this kind of effect, else on the effect, which other tools of Haft have as
 /// well. What a plugin's tool was allowed is not lent to any other.
-fn named(tool: &Candidate<'_>, effect: &Effect, content: &str) -> Result<String, String> {
+fn named(tool: &Candidate<'_>, effect: &Effect, content: &str, vocabulary: &Vocabulary) -> Result<String, String> {
     let name = tool.name();
-    if !scope::is_of_catalog(name) {
-        return named_foreign(tool, effect, content);
+    if !vocabulary.is_core(name) {
+        return named_foreign(tool, effect, content, vocabulary);
     }
-    let subject = if scope::is_exactly(name, effect) { name } else { effect.kind() };
+    let subject = if scope::is_exactly(name, effect, vocabulary) { name } else { effect.kind() };
     Ok(format!("{subject}({content})"))
 }
 
-fn named_foreign(tool: &Candidate<'_>, effect: &Effect, content: &str) -> Result<String, String> {
+fn named_foreign(tool: &Candidate<'_>, effect: &Effect, content: &str, vocabulary: &Vocabulary) -> Result<String, String> {
     let name = tool.name();
     match effect {
-        _ if !can_be_named(tool) => Err(format!("no rule can name the tool '{}', so only this once", visible::line(name))),
+        _ if !can_be_named(tool, vocabulary) => {
+            Err(format!("no rule can name the tool '{}', so only this once", display::escape_line(name)))
+        }
         // Only the host tells a command from a path there.
         Effect::Exec(exec) if exec.host == ExecHost::Host => Ok(format!("{name}(host:host {content})")),
         Effect::Connect(_) | Effect::Exec(_) => Ok(format!("{name}({content})")),
@@ -94,7 +101,7 @@ fn named_foreign(tool: &Candidate<'_>, effect: &Effect, content: &str) -> Result
 
 /// Whether a rule, read again, matches the effect.
 fn holds(tool: &Candidate<'_>, effect: &Effect, rule: &str) -> bool {
-    let Ok(text::Written { content: Some(letters), .. }) = text::read(rule) else { return false };
+    let Ok(text::RuleText { content: Some(chars), .. }) = text::read(rule) else { return false };
     let grammar = match effect {
         Effect::Read(_) | Effect::Write(_) | Effect::Delete(_) => Grammar::Path,
         Effect::Exec(_) => Grammar::Command,
@@ -103,16 +110,16 @@ fn holds(tool: &Candidate<'_>, effect: &Effect, rule: &str) -> bool {
         Effect::Spawn { .. } => Grammar::Agent,
         _ => Grammar::Key,
     };
-    let Ok(matcher) = Matcher::parse(grammar, RuleKind::Allow, &letters, None) else { return false };
-    let effects = Some(Effects { by: None, kinds: Kinds::of(effect), matcher });
+    let Ok(matcher) = Matcher::parse(grammar, RuleKind::Allow, &chars, None) else { return false };
+    let effects = Some(RuleEffects { by: None, kinds: Kinds::of(effect), matcher });
     let mut set = RuleSet::default();
-    set.push(Rule { kind: RuleKind::Allow, text: String::new(), place: Place::default(), of_project: false, tool: None, effects });
+    set.push(Rule { kind: RuleKind::Allow, text: String::new(), span: SourceSpan::default(), of_project: false, tool: None, effects });
     set.on_effect(tool, effect).is_some()
 }
 
 fn path_content(effect: &PathEffect) -> Result<String, String> {
     let Some(path) = effect.location.path().to_str() else {
-        return Err("a path that is no text cannot stand in a rule, so only this once".into());
+        return Err("This path is not valid UTF-8, so it cannot be saved as a rule.".into());
     };
     // From the top: the rule is kept where it holds for every workspace.
     let written = literal(path, "?[]{}");
@@ -131,10 +138,10 @@ fn blanks_kept(text: &str) -> String {
 fn command_content(exec: &Exec) -> Result<String, String> {
     let path = exec.program.to_string_lossy();
     if let Some(runner) = [exec.named.as_str(), &path].into_iter().find(|name| programs::runs_others(name)) {
-        return Err(format!("'{}' runs other programs, so only this once", visible::line(runner)));
+        return Err(format!("'{}' runs other programs, so only this once", display::escape_line(runner)));
     }
-    if let Some(variable) = exec.environment.iter().find(|name| !programs::is_harmless_variable(name)) {
-        return Err(format!("it sets '{}', which can change what a program does, so only this once", visible::line(variable)));
+    if let Some(variable) = exec.environment.iter().find(|name| !environment::is_harmless(name)) {
+        return Err(format!("it sets '{}', which can change what a program does, so only this once", display::escape_line(variable)));
     }
     let is_bare = !exec.named.contains('/');
     let host = if exec.host == ExecHost::Host { String::new() } else { format!("host:{} ", exec.host.as_str()) };

@@ -1,6 +1,6 @@
 //! Patterns on the programs that a call runs.
 
-mod open;
+mod expansion;
 mod parse;
 pub(super) mod programs;
 mod words;
@@ -9,13 +9,13 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use haft_contract::{Exec, ExecHost, ExecNature};
+use haft_pattern::{NameGlob, fold_case};
 
-use self::open::Given;
+use self::expansion::CommandWord;
 pub(super) use self::parse::words;
 pub(super) use self::words::is_option;
-use self::words::{Wanted, Word};
+use self::words::{OptionPattern, WordPattern};
 use super::RuleKind;
-use super::glob::{Glob, lower};
 
 /// The most words in a pattern: one bit each.
 const MOST_WORDS: usize = 60;
@@ -27,9 +27,9 @@ pub(super) struct CommandPattern {
     host: Option<ExecHost>,
     program: Program,
     /// The arguments; behind a program that can be any, the program as well.
-    words: Vec<Word>,
+    words: Vec<WordPattern>,
     /// The options among them, where the rule restricts: they hold wherever they stand.
-    options: Vec<Wanted>,
+    options: Vec<OptionPattern>,
     /// Whether `*` stands for options as well.
     any_option: bool,
 }
@@ -39,16 +39,16 @@ enum Program {
     /// Whichever; its name is the first of the words.
     Any,
     /// By its name alone.
-    Name(Glob),
+    Name(NameGlob),
     /// By its whole path.
-    Path(Glob),
+    Path(NameGlob),
     /// By the end of its path.
     Tail(String),
 }
 
 /// A command as rules see it.
 #[derive(Debug)]
-pub(super) struct Command<'a> {
+pub(super) struct ExecForm<'a> {
     exec: &'a Exec,
     /// The file name of the program, and of how it was called, without regard to case.
     file: Cow<'a, str>,
@@ -56,13 +56,13 @@ pub(super) struct Command<'a> {
     is_clean: bool,
 }
 
-impl<'a> Command<'a> {
+impl<'a> ExecForm<'a> {
     pub(super) fn new(exec: &'a Exec) -> Self {
         let file = exec.program.file_name().map_or(Cow::Borrowed(""), |name| match name.to_str() {
-            Some(name) => lower(name),
-            None => Cow::Owned(lower(&name.to_string_lossy()).into_owned()),
+            Some(name) => fold_case(name),
+            None => Cow::Owned(fold_case(&name.to_string_lossy()).into_owned()),
         });
-        Self { exec, file, called: lower(last_name(&exec.named)), is_clean: programs::is_clean(exec) }
+        Self { exec, file, called: fold_case(last_name(&exec.named)), is_clean: programs::is_clean(exec) }
     }
     /// The names under which its rules are kept.
     pub(super) fn keys(&self) -> (&str, Option<&str>) {
@@ -78,11 +78,11 @@ impl CommandPattern {
             Program::Tail(path) => path,
             Program::Any => return None,
         };
-        Some(lower(last_name(name)).into_owned())
+        Some(fold_case(last_name(name)).into_owned())
     }
 
     /// Whether the rule speaks of a command.
-    pub(super) fn matches(&self, command: &Command<'_>) -> bool {
+    pub(super) fn matches(&self, command: &ExecForm<'_>) -> bool {
         if self.host.is_some_and(|host| host != command.exec.host) {
             return false;
         }
@@ -91,20 +91,20 @@ impl CommandPattern {
 
     /// Whether it names the program.
     pub(super) fn is_anchored(&self) -> bool {
-        matches!(&self.program, Program::Name(Glob::Literal(_)) | Program::Path(Glob::Literal(_)))
+        matches!(&self.program, Program::Name(NameGlob::Literal(_)) | Program::Path(NameGlob::Literal(_)))
     }
 
-    fn hits(&self, command: &Command<'_>) -> bool {
+    fn hits(&self, command: &ExecForm<'_>) -> bool {
         if !self.program.is(command) {
             return false;
         }
-        let program = (self.program == Program::Any).then_some(Given::known(&command.file));
-        let given = program.into_iter().chain(open::given(command.exec));
+        let program = (self.program == Program::Any).then_some(CommandWord::known(&command.file));
+        let given = program.into_iter().chain(expansion::given(command.exec));
         words::begin(&self.words, given.clone()) && self.options.iter().all(|option| option.is_among(&self.words, given.clone()))
     }
 
-    /// What a `*` stands for must not be an option that runs another program: whoever means one writes it out.
-    fn covers(&self, command: &Command<'_>) -> bool {
+    /// What a `*` stands for must not be an option that runs another program: a rule that means one writes it out.
+    fn covers(&self, command: &ExecForm<'_>) -> bool {
         let arguments = &command.exec.arguments;
         if command.exec.nature == ExecNature::Expanded {
             return command.is_clean && self.program.is_called(command.exec) && self.covers_anything(command);
@@ -116,9 +116,9 @@ impl CommandPattern {
     }
 
     /// Whether it permits the program whatever its words are: what is known only when it runs may be an option too.
-    fn covers_anything(&self, command: &Command<'_>) -> bool {
-        let any_words = self.any_option && self.words.iter().all(|word| *word == Word::Run) && !self.words.is_empty();
-        let is_known = self.program == Program::Any || !open::is_open(&command.exec.named);
+    fn covers_anything(&self, command: &ExecForm<'_>) -> bool {
+        let any_words = self.any_option && self.words.iter().all(|word| *word == WordPattern::Run) && !self.words.is_empty();
+        let is_known = self.program == Program::Any || !expansion::is_open(&command.exec.named);
         let has_gadgets = || [&command.file, &command.called].iter().any(|name| programs::has_gadgets(name));
         any_words && is_known && (self.program == Program::Any || !has_gadgets())
     }
@@ -130,13 +130,13 @@ impl CommandPattern {
 
 impl Program {
     /// Whether the program is meant, under any of its names.
-    fn is(&self, command: &Command<'_>) -> bool {
+    fn is(&self, command: &ExecForm<'_>) -> bool {
         let (path, named) = (command.exec.program.to_string_lossy(), &command.exec.named);
         match self {
             Self::Any => true,
-            Self::Name(name) => name.fits(&command.file) || name.fits(&command.called),
-            Self::Path(wanted) => wanted.fits(&lower(&path)) || wanted.fits(&lower(named)),
-            Self::Tail(wanted) => [lower(&path), lower(named)].iter().any(|path| Path::new(&**path).ends_with(wanted)),
+            Self::Name(name) => name.matches(&command.file) || name.matches(&command.called),
+            Self::Path(wanted) => wanted.matches(&fold_case(&path)) || wanted.matches(&fold_case(named)),
+            Self::Tail(wanted) => [fold_case(&path), fold_case(named)].iter().any(|path| Path::new(&**path).ends_with(wanted)),
         }
     }
 
@@ -144,8 +144,8 @@ impl Program {
     fn is_called(&self, exec: &Exec) -> bool {
         match self {
             Self::Any => true,
-            Self::Name(name) => name.fits(&exec.named),
-            Self::Path(path) => exec.program.to_str().is_some_and(|program| path.fits(program)),
+            Self::Name(name) => name.matches(&exec.named),
+            Self::Path(path) => exec.program.to_str().is_some_and(|program| path.matches(program)),
             Self::Tail(_) => false,
         }
     }

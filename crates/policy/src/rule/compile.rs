@@ -2,18 +2,20 @@
 
 use std::path::Path;
 
-use super::fault::{Fault, RuleFault};
+use haft_pattern::{NameGlob, PatternChar};
+
 use super::matcher::Matcher;
+use super::problem::{RuleFault, RuleProblem};
 use super::scope::{self, Grammar, Kinds, Scope};
-use super::subject::{self, Subject};
-use super::text::{self, Letter, Written};
-use super::{Effects, Rule, RuleKind, ToolName};
-use crate::Listed;
+use super::subject::{self, RuleSubject};
+use super::text::{self, RuleText};
+use super::{Rule, RuleEffects, RuleKind};
+use crate::ListEntry;
 use crate::catalog::Vocabulary;
 use crate::name::folded;
 
 /// What a rule is about: tools as such, effects, or both.
-type Parts = (Option<ToolName>, Option<Effects>);
+type RuleParts = (Option<NameGlob>, Option<RuleEffects>);
 
 /// Reads rules of one kind.
 #[derive(Debug, Clone, Copy)]
@@ -25,75 +27,78 @@ pub(super) struct Compiler<'a> {
 
 impl Compiler<'_> {
     /// Reads one rule.
-    pub(super) fn rule(&self, listed: &Listed) -> Result<Rule, RuleFault> {
+    pub(super) fn rule(&self, listed: &ListEntry) -> Result<Rule, RuleFault> {
         let (tool, effects) = self.parts(&listed.pattern).map_err(|fault| fault.of(self.kind, listed))?;
         Ok(Rule {
             kind: self.kind,
             text: listed.pattern.trim().to_owned(),
-            place: listed.place.clone(),
+            span: listed.span.clone(),
             of_project: listed.of_project,
             tool,
             effects,
         })
     }
 
-    fn parts(&self, text: &str) -> Result<Parts, Fault> {
-        let Written { name, content } = text::read(text)?;
+    fn parts(&self, text: &str) -> Result<RuleParts, RuleProblem> {
+        let RuleText { name, content } = text::read(text)?;
         match (subject::resolve(name, self.vocabulary)?, content) {
-            (Subject::Effect(name, scope), None) => self.every_effect(name, scope),
-            (Subject::Effect(_, scope), Some(letters)) => self.effects(None, scope, &letters),
-            (Subject::Tool(name), None) => self.tool(ToolName::Exact(folded(&name))),
-            (Subject::Tools(pattern), None) => self.tool(ToolName::Glob(pattern)),
-            (Subject::Tool(name), Some(letters)) => self.of_tool(&name, &letters),
-            (Subject::Tools(pattern), Some(letters)) => {
-                let scope = scope::of_tools(&pattern, &letters)?;
-                self.of(ToolName::Glob(pattern), scope, &letters)
+            (RuleSubject::Effect(name, scope), None) => self.every_effect(name, scope),
+            (RuleSubject::Effect(_, scope), Some(chars)) => self.effects(None, scope, &chars),
+            (RuleSubject::Tool(name), None) => self.tool(&folded(&name)),
+            (RuleSubject::Tools(pattern), None) => self.tool(&pattern),
+            (RuleSubject::Tool(name), Some(chars)) => self.of_tool(&name, &chars),
+            (RuleSubject::Tools(pattern), Some(chars)) => {
+                let scope = scope::of_tools(&pattern, &chars, self.vocabulary)?;
+                self.of(NameGlob::parse_stars(&pattern), scope, &chars)
             }
         }
     }
 
     /// `exec` is the name of an effect and of a tool, and means both.
-    fn every_effect(&self, name: &str, scope: Scope) -> Result<Parts, Fault> {
+    fn every_effect(&self, name: &str, scope: Scope) -> Result<RuleParts, RuleProblem> {
         let runs = scope.grammar == Grammar::Command;
         if runs && self.kind == RuleKind::Allow {
             return Err(everything(name));
         }
-        Ok((runs.then(|| ToolName::Exact(name.to_owned())), Some(Effects { by: None, kinds: self.kinds(scope), matcher: Matcher::Any })))
+        Ok((
+            runs.then(|| NameGlob::Literal(name.to_owned())),
+            Some(RuleEffects { by: None, kinds: self.kinds(scope), matcher: Matcher::Any }),
+        ))
     }
 
-    fn tool(&self, tool: ToolName) -> Result<Parts, Fault> {
-        let (ToolName::Exact(name) | ToolName::Glob(name)) = &tool;
-        if self.kind == RuleKind::Allow && scope::holds_a_runner(name) {
-            return Err(everything(name));
+    fn tool(&self, pattern: &str) -> Result<RuleParts, RuleProblem> {
+        let tool = NameGlob::parse_stars(pattern);
+        if self.kind == RuleKind::Allow && scope::matches_runner(&tool, self.vocabulary) {
+            return Err(everything(pattern));
         }
         Ok((Some(tool), None))
     }
 
-    fn of_tool(&self, name: &str, letters: &[Letter]) -> Result<Parts, Fault> {
-        let scope = match scope::of_tool(name) {
+    fn of_tool(&self, name: &str, chars: &[PatternChar]) -> Result<RuleParts, RuleProblem> {
+        let scope = match scope::of_tool(name, self.vocabulary) {
             Some(scope) => scope,
-            None if scope::is_of_catalog(name) => {
-                return Err(Fault::new(
+            None if self.vocabulary.is_core(name) => {
+                return Err(RuleProblem::new(
                     format!("'{name}' does nothing that a rule with parentheses could name"),
                     format!("write '{name}'"),
                 ));
             }
-            None => scope::of_content(letters),
+            None => scope::of_content(chars),
         };
-        self.of(ToolName::Exact(folded(name)), scope, letters)
+        self.of(NameGlob::Literal(folded(name)), scope, chars)
     }
 
     /// What restricts a tool restricts everyone who would do the same; what permits it permits nobody else.
-    fn of(&self, tool: ToolName, scope: Scope, letters: &[Letter]) -> Result<Parts, Fault> {
+    fn of(&self, tool: NameGlob, scope: Scope, chars: &[PatternChar]) -> Result<RuleParts, RuleProblem> {
         match self.kind {
-            RuleKind::Allow => self.effects(Some(tool), scope, letters),
-            RuleKind::Deny | RuleKind::Ask => self.effects(None, scope, letters),
+            RuleKind::Allow => self.effects(Some(tool), scope, chars),
+            RuleKind::Deny | RuleKind::Ask => self.effects(None, scope, chars),
         }
     }
 
-    fn effects(&self, by: Option<ToolName>, scope: Scope, letters: &[Letter]) -> Result<Parts, Fault> {
-        let matcher = Matcher::parse(scope.grammar, self.kind, letters, self.home)?;
-        Ok((None, Some(Effects { by, kinds: self.kinds(scope), matcher })))
+    fn effects(&self, by: Option<NameGlob>, scope: Scope, chars: &[PatternChar]) -> Result<RuleParts, RuleProblem> {
+        let matcher = Matcher::parse(scope.grammar, self.kind, chars, self.home)?;
+        Ok((None, Some(RuleEffects { by, kinds: self.kinds(scope), matcher })))
     }
 
     fn kinds(&self, scope: Scope) -> Kinds {
@@ -101,7 +106,7 @@ impl Compiler<'_> {
     }
 }
 
-fn everything(name: &str) -> Fault {
-    let help = "name the program, such as 'exec(cargo test *)', or the walls: 'exec(host:container)'";
-    Fault::new(format!("'allow' of '{name}' would let any program through"), help)
+fn everything(name: &str) -> RuleProblem {
+    let help = "name the program, such as 'exec(cargo test *)', or the sandbox: 'exec(host:container)'";
+    RuleProblem::new(format!("'allow' of '{name}' would let any program through"), help)
 }

@@ -1,17 +1,17 @@
-//! What stands in the parentheses of a rule, ready to be matched.
+//! The content of a rule's parentheses, compiled for matching.
 
 use std::path::Path;
 
-use haft_contract::Connect;
+use haft_pattern::PatternChar;
 
 use super::RuleKind;
-use super::command::{Command, CommandPattern};
-use super::connection::ConnectionPattern;
-use super::fault::Fault;
+use super::command::{CommandPattern, ExecForm};
+use super::connection::{Connection, ConnectionPattern};
 use super::message::{MessagePattern, NamePattern};
 use super::path::{PathPattern, Spellings};
+use super::problem::RuleProblem;
 use super::scope::Grammar;
-use super::text::{Letter, behind};
+use super::text::behind;
 
 /// The content of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,10 +27,10 @@ pub(super) enum Matcher {
 
 /// What an effect does, in the form in which rules compare it.
 #[derive(Debug)]
-pub(super) enum Deed<'a> {
+pub(super) enum EffectForm<'a> {
     Touches(&'a Spellings<'a>),
-    Runs(&'a Command<'a>),
-    Connects(&'a Connect),
+    Runs(&'a ExecForm<'a>),
+    Connects(&'a Connection<'a>),
     Sends {
         channel: &'a str,
         to: &'a str,
@@ -41,14 +41,14 @@ pub(super) enum Deed<'a> {
 
 impl Matcher {
     /// Reads content.
-    pub(super) fn parse(grammar: Grammar, kind: RuleKind, letters: &[Letter], home: Option<&Path>) -> Result<Self, Fault> {
-        check(grammar, letters)?;
+    pub(super) fn parse(grammar: Grammar, kind: RuleKind, chars: &[PatternChar], home: Option<&Path>) -> Result<Self, RuleProblem> {
+        check(grammar, chars)?;
         Ok(match grammar {
-            Grammar::Path => Self::Path(PathPattern::parse(kind, letters, home)?),
-            Grammar::Command => Self::Command(CommandPattern::parse(kind, letters, home)?),
-            Grammar::Connection => Self::Connection(ConnectionPattern::parse(kind, letters)?),
-            Grammar::Message => Self::Message(MessagePattern::parse(kind, letters)?),
-            Grammar::Agent | Grammar::Key => Self::Name(NamePattern::parse(kind, letters)),
+            Grammar::Path => Self::Path(PathPattern::parse(kind, chars, home)?),
+            Grammar::Command => Self::Command(CommandPattern::parse(kind, chars, home)?),
+            Grammar::Connection => Self::Connection(ConnectionPattern::parse(kind, chars)?),
+            Grammar::Message => Self::Message(MessagePattern::parse(kind, chars)?),
+            Grammar::Agent | Grammar::Key => Self::Name(NamePattern::parse(kind, chars)),
         })
     }
 
@@ -65,21 +65,21 @@ impl Matcher {
     }
 
     /// Whether the rule speaks of what an effect does.
-    pub(super) fn matches(&self, deed: &Deed<'_>) -> bool {
-        match (self, deed) {
+    pub(super) fn matches(&self, form: &EffectForm<'_>) -> bool {
+        match (self, form) {
             (Self::Any, _) => true,
-            (Self::Path(pattern), Deed::Touches(spellings)) => pattern.matches(spellings),
-            (Self::Command(pattern), Deed::Runs(command)) => pattern.matches(command),
-            (Self::Connection(pattern), Deed::Connects(connect)) => pattern.matches(connect),
-            (Self::Message(pattern), Deed::Sends { channel, to }) => pattern.matches(channel, to),
-            (Self::Name(pattern), Deed::Names(name)) => pattern.matches(name),
+            (Self::Path(pattern), EffectForm::Touches(spellings)) => pattern.matches(spellings),
+            (Self::Command(pattern), EffectForm::Runs(command)) => pattern.matches(command),
+            (Self::Connection(pattern), EffectForm::Connects(connection)) => pattern.matches(connection),
+            (Self::Message(pattern), EffectForm::Sends { channel, to }) => pattern.matches(channel, to),
+            (Self::Name(pattern), EffectForm::Names(name)) => pattern.matches(name),
             _ => false,
         }
     }
 }
 
 /// Refuses the words of another kind of content, which would be taken for a name that nothing has.
-fn check(grammar: Grammar, letters: &[Letter]) -> Result<(), Fault> {
+fn check(grammar: Grammar, chars: &[PatternChar]) -> Result<(), RuleProblem> {
     const WORDS: [(&str, Option<Grammar>); 7] = [
         ("domain:", Some(Grammar::Connection)),
         ("method:", Some(Grammar::Connection)),
@@ -93,9 +93,9 @@ fn check(grammar: Grammar, letters: &[Letter]) -> Result<(), Fault> {
     if matches!(grammar, Grammar::Connection | Grammar::Message) {
         return Ok(());
     }
-    let foreign = WORDS.iter().find(|(word, of)| *of != Some(grammar) && behind(letters, word).is_some());
+    let foreign = WORDS.iter().find(|(word, of)| *of != Some(grammar) && behind(chars, word).is_some());
     match foreign {
-        Some((word, _)) => Err(Fault::new(format!("'{word}…' can never match {}", grammar.subject()), grammar.advice())),
+        Some((word, _)) => Err(RuleProblem::new(format!("'{word}…' can never match {}", grammar.subject()), grammar.advice())),
         None => Ok(()),
     }
 }

@@ -1,23 +1,24 @@
 //! Patterns on messages, agents and settings.
 
+use haft_pattern::{NameGlob, PatternChar, fold_case};
+
 use super::RuleKind;
 use super::command::words;
-use super::fault::Fault;
-use super::glob::{Glob, lower};
-use super::text::{Letter, behind, plain};
+use super::problem::RuleProblem;
+use super::text::{behind, plain};
 
-/// A pattern on one name, with `*` for any letters.
+/// A pattern on one name, with `*` for any characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NamePattern {
     kind: RuleKind,
-    glob: Glob,
+    glob: NameGlob,
 }
 
 impl NamePattern {
     /// Reads a pattern.
-    pub(super) fn parse(kind: RuleKind, letters: &[Letter]) -> Self {
-        let glob = Glob::with_runs(letters);
-        Self { kind, glob: if kind.restricts() { glob.lower() } else { glob } }
+    pub(super) fn parse(kind: RuleKind, chars: &[PatternChar]) -> Self {
+        let glob = NameGlob::with_stars(chars);
+        Self { kind, glob: if kind.restricts() { glob.fold_case() } else { glob } }
     }
     /// Whether it is one name.
     pub(super) fn is_anchored(&self) -> bool {
@@ -25,7 +26,7 @@ impl NamePattern {
     }
     /// Whether it is meant.
     pub(super) fn matches(&self, name: &str) -> bool {
-        if self.kind.restricts() { self.glob.fits(&lower(name)) } else { self.glob.fits(name) }
+        if self.kind.restricts() { self.glob.matches(&fold_case(name)) } else { self.glob.matches(name) }
     }
 }
 
@@ -38,19 +39,22 @@ pub(super) struct MessagePattern {
 
 impl MessagePattern {
     /// Reads a pattern.
-    pub(super) fn parse(kind: RuleKind, letters: &[Letter]) -> Result<Self, Fault> {
+    pub(super) fn parse(kind: RuleKind, chars: &[PatternChar]) -> Result<Self, RuleProblem> {
         let mut pattern = Self { channel: None, to: None };
-        for word in words(letters)? {
-            let before = if let Some(channel) = behind(&word.letters, "channel:") {
+        for word in words(chars)? {
+            let before = if let Some(channel) = behind(&word.chars, "channel:") {
                 pattern.channel.replace(NamePattern::parse(kind, given("channel", channel)?))
-            } else if let Some(to) = behind(&word.letters, "to:") {
+            } else if let Some(to) = behind(&word.chars, "to:") {
                 pattern.to.replace(NamePattern::parse(kind, given("to", to)?))
             } else {
-                let message = format!("'{}' can never match a message, which has a channel and a recipient", plain(&word.letters));
-                return Err(Fault::new(message, "write 'channel:desktop', 'to:anna', or both; quotes hold a name with blanks together"));
+                let message = format!("'{}' can never match a message, which has a channel and a recipient", plain(&word.chars));
+                return Err(RuleProblem::new(
+                    message,
+                    "write 'channel:desktop', 'to:anna', or both; quotes hold a name with blanks together",
+                ));
             };
             if before.is_some() {
-                return Err(Fault::new("a message has one channel and one recipient", "write one rule for each"));
+                return Err(RuleProblem::new("a message has one channel and one recipient", "write one rule for each"));
             }
         }
         Ok(pattern)
@@ -67,9 +71,12 @@ impl MessagePattern {
     }
 }
 
-fn given<'a>(key: &str, name: &'a [Letter]) -> Result<&'a [Letter], Fault> {
+fn given<'a>(key: &str, name: &'a [PatternChar]) -> Result<&'a [PatternChar], RuleProblem> {
     if name.is_empty() {
-        return Err(Fault::new(format!("'{key}:' names nobody"), format!("write a name behind it, '{key}:*' for any, or leave it out")));
+        return Err(RuleProblem::new(
+            format!("'{key}:' names nobody"),
+            format!("write a name behind it, '{key}:*' for any, or leave it out"),
+        ));
     }
     Ok(name)
 }
@@ -79,7 +86,7 @@ mod tests {
     use super::super::text::read;
     use super::*;
 
-    fn parse(kind: RuleKind, content: &str) -> Result<MessagePattern, Fault> {
+    fn parse(kind: RuleKind, content: &str) -> Result<MessagePattern, RuleProblem> {
         MessagePattern::parse(kind, &read(&format!("x({content})")).unwrap().content.unwrap())
     }
 

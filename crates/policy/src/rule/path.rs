@@ -3,10 +3,11 @@
 mod parse;
 mod spelling;
 
+use haft_pattern::{NameGlob, Segment, Token, match_segments};
+
 use self::spelling::Spelling;
-pub(super) use self::spelling::{Spellings, Touched};
+pub(super) use self::spelling::{Spellings, TouchedPath};
 use super::RuleKind;
-use super::glob::{Glob, Mark};
 
 /// A path pattern, ready to be matched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,8 +15,8 @@ pub(super) struct PathPattern {
     kind: RuleKind,
     anchor: Anchor,
     /// Without a `**` at the end, and without the one at the beginning of a floating pattern.
-    pieces: Vec<Piece>,
-    /// Whether a `**` is among the pieces.
+    segments: Vec<Segment>,
+    /// Whether a `**` is among the segments.
     stretches: bool,
     /// Whether it covers everything beneath what it names.
     beneath: bool,
@@ -28,12 +29,6 @@ enum Anchor {
     Machine,
     /// Anywhere.
     Floating,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Piece {
-    AnyNames,
-    Name(Glob),
 }
 
 impl PathPattern {
@@ -64,17 +59,17 @@ impl PathPattern {
 
     fn leads_to(&self, names: &[&str]) -> bool {
         if !self.stretches {
-            let length = self.pieces.len();
-            return names.len() >= length && (self.beneath || names.len() == length) && one_by_one(&self.pieces, &names[..length]);
+            let length = self.segments.len();
+            return names.len() >= length && (self.beneath || names.len() == length) && one_by_one(&self.segments, &names[..length]);
         }
         let shortest = if self.beneath { 0 } else { names.len() };
-        (shortest..=names.len()).any(|end| along(&self.pieces, &names[..end]))
+        (shortest..=names.len()).any(|end| along(&self.segments, &names[..end]))
     }
 
-    /// The last name must lie in the workspace, for a path there: where the workspace itself lies was the person's choice.
+    /// The last name must lie in the workspace, for a path there: where the workspace itself lies was the user's choice.
     fn floats_to(&self, spelling: &Spelling<'_>) -> bool {
         let (names, outer) = (spelling.names(), spelling.workspace.unwrap_or(0));
-        if self.pieces.is_empty() {
+        if self.segments.is_empty() {
             return true;
         }
         let shortest = if self.beneath { outer + 1 } else { names.len().max(outer + 1) };
@@ -83,10 +78,10 @@ impl PathPattern {
 
     fn ends(&self, names: &[&str]) -> bool {
         if !self.stretches {
-            let start = names.len().checked_sub(self.pieces.len());
-            return start.is_some_and(|start| one_by_one(&self.pieces, &names[start..]));
+            let start = names.len().checked_sub(self.segments.len());
+            return start.is_some_and(|start| one_by_one(&self.segments, &names[start..]));
         }
-        (0..names.len()).any(|start| along(&self.pieces, &names[start..]))
+        (0..names.len()).any(|start| along(&self.segments, &names[start..]))
     }
 
     /// Whether it could name something beneath a path. A floating one could everywhere: the file system leaves out what may
@@ -96,7 +91,7 @@ impl PathPattern {
             return changes || self.kind == RuleKind::Ask;
         }
         let Some(names) = spelling.from(self.anchor) else { return false };
-        (0..=self.pieces.len()).any(|end| along(&self.pieces[..end], names))
+        (0..=self.segments.len()).any(|end| along(&self.segments[..end], names))
     }
 
     /// The pattern as the file system takes it, which counts from nowhere but the top and anywhere, and always covers what
@@ -107,63 +102,34 @@ impl PathPattern {
             Anchor::Machine if self.beneath => "",
             _ => return None,
         };
-        let names: Vec<String> = self.pieces.iter().map(Piece::plain).collect();
+        let names: Vec<String> = self.segments.iter().map(file_system_text).collect();
         Some(if names.is_empty() { "/**".to_owned() } else { format!("{start}/{}", names.join("/")) })
     }
 }
 
-impl Piece {
-    fn fits(&self, name: &str) -> bool {
-        match self {
-            Self::AnyNames => true,
-            Self::Name(glob) => glob.fits(name),
-        }
+fn file_system_text(segment: &Segment) -> String {
+    let plain = |ch: char| if "*?{}[]\\!".contains(ch) { '?' } else { ch };
+    match segment {
+        Segment::AnyNames => "**".to_owned(),
+        Segment::Name(NameGlob::Literal(name)) => name.chars().map(plain).collect(),
+        Segment::Name(NameGlob::Wild(tokens)) => tokens
+            .iter()
+            .map(|token| match token {
+                Token::AnyRun => '*',
+                Token::Char(ch) => plain(*ch),
+                Token::AnyChar | Token::Class(_) => '?',
+            })
+            .collect(),
     }
-    fn plain(&self) -> String {
-        let sayable = |c: char| if "*?{}[]\\!".contains(c) { '?' } else { c };
-        match self {
-            Self::AnyNames => "**".to_owned(),
-            Self::Name(Glob::Literal(name)) => name.chars().map(sayable).collect(),
-            Self::Name(Glob::Wild(marks)) => marks
-                .iter()
-                .map(|mark| match mark {
-                    Mark::Run => '*',
-                    Mark::One => '?',
-                    Mark::Letter(c) => sayable(*c),
-                })
-                .collect(),
-        }
-    }
+}
+
+fn along(segments: &[Segment], names: &[&str]) -> bool {
+    match_segments(segments, names, |glob, name| glob.matches(name))
 }
 
 /// The last name first, because it tells most paths apart.
-fn one_by_one(pieces: &[Piece], names: &[&str]) -> bool {
-    pieces.iter().zip(names).rev().all(|(piece, name)| piece.fits(name))
-}
-
-/// Matches all names. One point to return to: at most `pieces × names` steps, whatever the pattern.
-fn along(pieces: &[Piece], names: &[&str]) -> bool {
-    let (mut at, mut position) = (0, 0);
-    let mut resume: Option<(usize, usize)> = None;
-    while let Some(name) = names.get(position) {
-        match (pieces.get(at), resume) {
-            (Some(Piece::AnyNames), _) => {
-                at += 1;
-                resume = Some((at, position));
-            }
-            (Some(piece), _) if piece.fits(name) => {
-                at += 1;
-                position += 1;
-            }
-            (_, Some((after, start))) => {
-                position = start + 1;
-                resume = Some((after, position));
-                at = after;
-            }
-            (_, None) => return false,
-        }
-    }
-    pieces[at..].iter().all(|piece| *piece == Piece::AnyNames)
+fn one_by_one(segments: &[Segment], names: &[&str]) -> bool {
+    segments.iter().zip(names).rev().all(|(segment, name)| matches!(segment, Segment::Name(glob) if glob.matches(name)))
 }
 
 #[cfg(test)]

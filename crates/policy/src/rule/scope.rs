@@ -1,11 +1,11 @@
 //! What the content of a rule speaks of: which kinds of effects, and how it is read.
 
-use haft_contract::Effect;
+use haft_contract::{Effect, RuleTarget};
+use haft_pattern::{NameGlob, PatternChar};
 
-use super::fault::Fault;
-use super::text::{Letter, behind};
-use crate::catalog::CATALOG;
-use crate::name::{folded, glob};
+use super::problem::RuleProblem;
+use super::text::behind;
+use crate::catalog::Vocabulary;
 
 /// A set of effect kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Kinds {
         let common = self.0 & other.0;
         (common != 0).then_some(Self(common))
     }
-    /// The same without deletions, unless it is about those alone: whoever permits one says so.
+    /// The same without deletions, unless it is about those alone: a rule that permits one says so.
     fn permitted(self) -> Self {
         Self(self.0 & !Self::DELETE.0).within(self).unwrap_or(self)
     }
@@ -41,8 +41,8 @@ impl Kinds {
         self.within(other).is_some()
     }
     /// The places of the kinds, from 0.
-    pub(super) fn places(self) -> impl Iterator<Item = usize> {
-        (0..Self::COUNT).filter(move |place| self.0 & (1 << place) != 0)
+    pub(super) fn indices(self) -> impl Iterator<Item = usize> {
+        (0..Self::COUNT).filter(move |index| self.0 & (1 << index) != 0)
     }
     /// The kind of an effect; none if no rule can name it.
     pub(super) fn of(effect: &Effect) -> Self {
@@ -139,52 +139,43 @@ pub(super) fn effects() -> impl Iterator<Item = (&'static str, Scope)> {
     Effect::KINDS.iter().copied().zip(READINGS.map(|(grammar, kinds)| Scope::new(grammar, kinds)))
 }
 
-/// What the tools of the catalog do that content can speak of: to be restricted, and to be permitted.
-#[rustfmt::skip] // one kind a line
-const TOOLS: [(Grammar, Kinds, Kinds, &[&str]); 8] = [
-    (Grammar::Path, Kinds::READ, Kinds::READ, &["read_file", "glob_search", "grep_search", "memory_get", "image"]),
-    (Grammar::Path, Kinds::CHANGE, Kinds::WRITE, &["write_file", "todo_write", "tts"]),
-    // Whoever may change a file in its middle may read it to do so.
-    (Grammar::Path, Kinds::CHANGE, Kinds::EDIT, &["edit_file", "apply_patch", "notebook_edit"]),
-    (Grammar::Command, Kinds::EXEC, Kinds::EXEC, &["exec", "process", "repl", "powershell"]),
-    (Grammar::Connection, Kinds::CONNECT, Kinds::CONNECT, &["web_fetch", "web_search", "http_request", "browser"]),
-    (Grammar::Message, Kinds::SEND, Kinds::SEND, &["message", "notify", "send_user_message", "sessions_send"]),
-    (Grammar::Agent, Kinds::SPAWN, Kinds::SPAWN, &["sessions_spawn", "agent", "subagents"]),
-    (Grammar::Key, Kinds::CONFIGURE, Kinds::CONFIGURE, &["config", "gateway"]),
-];
+/// What content on a tool speaks of: to be restricted, and to be permitted.
+fn of_target(target: RuleTarget) -> Scope {
+    let (grammar, kinds, permitted) = match target {
+        RuleTarget::Read => (Grammar::Path, Kinds::READ, Kinds::READ),
+        RuleTarget::Write => (Grammar::Path, Kinds::CHANGE, Kinds::WRITE),
+        // A tool that may change the middle of a file may read it to do so.
+        RuleTarget::Edit => (Grammar::Path, Kinds::CHANGE, Kinds::EDIT),
+        RuleTarget::Exec => (Grammar::Command, Kinds::EXEC, Kinds::EXEC),
+        RuleTarget::Connect => (Grammar::Connection, Kinds::CONNECT, Kinds::CONNECT),
+        RuleTarget::Send => (Grammar::Message, Kinds::SEND, Kinds::SEND),
+        RuleTarget::Spawn => (Grammar::Agent, Kinds::SPAWN, Kinds::SPAWN),
+        _ => (Grammar::Key, Kinds::CONFIGURE, Kinds::CONFIGURE),
+    };
+    Scope { grammar, kinds, permitted }
+}
 
-/// What the content of a rule on this tool of the catalog speaks of.
-pub(super) fn of_tool(canonical: &str) -> Option<Scope> {
-    let row = TOOLS.iter().find(|(.., tools)| tools.contains(&canonical));
-    row.map(|(grammar, kinds, permitted, _)| Scope { grammar: *grammar, kinds: *kinds, permitted: *permitted })
+/// What the content of a rule on this tool speaks of, if the tool says so.
+pub(super) fn of_tool(canonical: &str, vocabulary: &Vocabulary) -> Option<Scope> {
+    vocabulary.rule_target(canonical).map(of_target)
 }
 
 /// Whether a rule that allows something to this tool says that of this kind of effect, and nothing of another. That a tool
 /// which changes a file reads it as well is no other.
-pub(super) fn is_exactly(canonical: &str, effect: &Effect) -> bool {
+pub(super) fn is_exactly(canonical: &str, effect: &Effect, vocabulary: &Vocabulary) -> bool {
     let kind = Kinds::of(effect);
-    of_tool(canonical).is_some_and(|scope| scope.permitted == kind || (scope.permitted == Kinds::EDIT && kind == Kinds::WRITE))
+    let scope = of_tool(canonical, vocabulary);
+    scope.is_some_and(|scope| scope.permitted == kind || (scope.permitted == Kinds::EDIT && kind == Kinds::WRITE))
 }
 
-/// Whether a pattern on names holds a tool that runs programs.
-pub(super) fn holds_a_runner(pattern: &str) -> bool {
-    TOOLS.iter().filter(|(_, kinds, ..)| *kinds == Kinds::EXEC).any(|(.., tools)| tools.iter().any(|tool| glob(pattern, tool)))
-}
-
-/// Whether a name would be taken for that of another tool of the catalog.
-pub(super) fn is_anothers(name: &str) -> bool {
-    let wanted = folded(name);
-    CATALOG.iter().filter(|known| known.name != name).any(|known| known.aliases.iter().any(|alias| folded(alias) == wanted))
-}
-
-/// Whether the catalog knows a tool.
-pub(super) fn is_of_catalog(canonical: &str) -> bool {
-    CATALOG.iter().any(|known| known.name == canonical)
+/// Whether a pattern on names matches a tool that runs programs.
+pub(super) fn matches_runner(pattern: &NameGlob, vocabulary: &Vocabulary) -> bool {
+    vocabulary.rule_targets(pattern).any(|target| target == RuleTarget::Exec)
 }
 
 /// What content speaks of when only it can tell.
-pub(super) fn of_content(letters: &[Letter]) -> Scope {
-    let begins = |word| behind(letters, word).is_some();
+pub(super) fn of_content(chars: &[PatternChar]) -> Scope {
+    let begins = |word| behind(chars, word).is_some();
     let grammar = match () {
         () if begins("domain:") || begins("method:") => Grammar::Connection,
         () if begins("host:") => Grammar::Command,
@@ -194,15 +185,16 @@ pub(super) fn of_content(letters: &[Letter]) -> Scope {
 }
 
 /// What content speaks of behind a pattern on tools.
-pub(super) fn of_tools(pattern: &str, letters: &[Letter]) -> Result<Scope, Fault> {
-    let scope @ Scope { grammar, kinds, permitted } = of_content(letters);
-    let known = TOOLS.iter().filter(|(.., tools)| tools.iter().any(|tool| glob(pattern, tool)));
+pub(super) fn of_tools(pattern: &str, chars: &[PatternChar], vocabulary: &Vocabulary) -> Result<Scope, RuleProblem> {
+    let scope @ Scope { grammar, kinds, permitted } = of_content(chars);
+    let glob = NameGlob::parse_stars(pattern);
+    let known = vocabulary.rule_targets(&glob).map(of_target).map(|scope| (scope.kinds, scope.permitted));
     let both = |a: (Kinds, Kinds), b: (Kinds, Kinds)| (a.0.and(b.0), a.1.and(b.1));
-    let Some(meant) = known.map(|(_, kinds, permitted, _)| (*kinds, *permitted)).reduce(both) else { return Ok(scope) };
+    let Some(meant) = known.reduce(both) else { return Ok(scope) };
     let within = kinds.within(meant.0).zip(permitted.within(meant.1));
     within.map(|(kinds, permitted)| Scope { grammar, kinds, permitted }).ok_or_else(|| {
         let message = format!("no tool that '{pattern}' matches has to do with {}", grammar.subject());
-        Fault::new(message, "name the effect instead: read, write, delete, exec or connect")
+        RuleProblem::new(message, "name the effect instead: read, write, delete, exec or connect")
     })
 }
 
@@ -224,8 +216,8 @@ mod tests {
             Effect::Spawn { agent: "a".into() },
             Effect::Configure { key: "a".into() },
         ];
-        for ((effect, (name, scope)), place) in named.iter().zip(effects()).zip(0..) {
-            assert_eq!((effect.kind(), Kinds::of(effect)), (name, Kinds(1 << place)));
+        for ((effect, (name, scope)), index) in named.iter().zip(effects()).zip(0..) {
+            assert_eq!((effect.kind(), Kinds::of(effect)), (name, Kinds(1 << index)));
             assert!(scope.kinds.meets(Kinds::of(effect)) && scope.permitted == Kinds::of(effect), "{name}");
         }
         assert_eq!(effects().count(), named.len());

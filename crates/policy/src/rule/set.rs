@@ -4,15 +4,17 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use haft_contract::Effect;
+use haft_pattern::NameGlob;
 
-use super::command::Command;
+use super::command::ExecForm;
 use super::compile::Compiler;
-use super::matcher::{Deed, Matcher};
-use super::path::Touched;
+use super::connection::Connection;
+use super::matcher::{EffectForm, Matcher};
+use super::path::TouchedPath;
 use super::scope::Kinds;
-use super::{Hit, Rule, RuleFault, RuleKind, ToolName};
+use super::{Rule, RuleFault, RuleKind, matches_tool};
 use crate::catalog::Vocabulary;
-use crate::{Candidate, Listed, RuleLists};
+use crate::{Candidate, ListEntry, RuleLists};
 
 /// The rules of a policy, compiled. The default has none.
 #[derive(Debug, Clone, Default)]
@@ -47,15 +49,15 @@ impl RuleSet {
 
     /// Judges one rule.
     pub fn check(kind: RuleKind, text: &str, vocabulary: &Vocabulary, home: Option<&Path>) -> Result<(), RuleFault> {
-        Compiler { kind, vocabulary, home }.rule(&Listed::new(text)).map(drop)
+        Compiler { kind, vocabulary, home }.rule(&ListEntry::new(text)).map(drop)
     }
 
     /// Adds a rule that is no stricter than those before it.
     pub(super) fn push(&mut self, rule: Rule) {
         let index = self.rules.len();
         match &rule.tool {
-            Some(ToolName::Exact(name)) => self.tools.entry(name.clone()).or_default().push(index),
-            Some(ToolName::Glob(_)) => self.tool_globs.push(index),
+            Some(NameGlob::Literal(name)) => self.tools.entry(name.clone()).or_default().push(index),
+            Some(NameGlob::Wild(_)) => self.tool_globs.push(index),
             None => {}
         }
         let key = rule.effects.as_ref().and_then(|effects| match &effects.matcher {
@@ -64,7 +66,7 @@ impl RuleSet {
         });
         match (&rule.effects, key) {
             (Some(_), Some(key)) => self.programs.entry(key).or_default().push(index),
-            (Some(effects), None) => effects.kinds.places().for_each(|place| self.effects[place].push(index)),
+            (Some(effects), None) => effects.kinds.indices().for_each(|kind| self.effects[kind].push(index)),
             (None, _) => {}
         }
         self.rules.push(rule);
@@ -80,12 +82,12 @@ impl RuleSet {
     }
 
     /// The strictest rule that names the tool as such: without parentheses, or with `(*)`.
-    pub fn on_tool(&self, tool: &Candidate<'_>) -> Option<Hit<'_>> {
+    pub fn on_tool(&self, tool: &Candidate<'_>) -> Option<&Rule> {
         self.named(tool).map(|index| self.hit(index))
     }
 
     /// The strictest rule that matches this effect of this tool. Rules that name the tool as such count too.
-    pub fn on_effect(&self, tool: &Candidate<'_>, effect: &Effect) -> Option<Hit<'_>> {
+    pub fn on_effect(&self, tool: &Candidate<'_>, effect: &Effect) -> Option<&Rule> {
         if self.is_empty() {
             return None;
         }
@@ -94,19 +96,19 @@ impl RuleSet {
     }
 
     /// Every rule of a kind that names the tool as such.
-    pub(crate) fn all_on_tool(&self, kind: RuleKind, tool: &Candidate<'_>) -> Vec<Hit<'_>> {
-        let named = |rule: &&Rule| rule.kind == kind && rule.tool.as_ref().is_some_and(|name| name.means(tool, kind));
-        self.rules.iter().filter(named).map(|rule| Hit { rule }).collect()
+    pub(crate) fn all_on_tool(&self, kind: RuleKind, tool: &Candidate<'_>) -> Vec<&Rule> {
+        let named = |rule: &&Rule| rule.kind == kind && rule.tool.as_ref().is_some_and(|name| matches_tool(name, tool, kind));
+        self.rules.iter().filter(named).collect()
     }
 
     /// Every rule of a kind that matches this effect of this tool, found without the index: for when one of them spoke.
-    pub(crate) fn all_on_effect(&self, kind: RuleKind, tool: &Candidate<'_>, effect: &Effect) -> Vec<Hit<'_>> {
-        let on_effect = with_deed(effect, |deed| {
+    pub(crate) fn all_on_effect(&self, kind: RuleKind, tool: &Candidate<'_>, effect: &Effect) -> Vec<&Rule> {
+        let on_effect = with_effect_form(effect, |form| {
             let speaks = |rule: &&Rule| {
                 let about = rule.effects.as_ref().is_some_and(|effects| effects.kinds.meets(Kinds::of(effect)));
-                rule.kind == kind && about && speaks(rule, tool, deed)
+                rule.kind == kind && about && speaks(rule, tool, form)
             };
-            self.rules.iter().filter(speaks).map(|rule| Hit { rule }).collect::<Vec<_>>()
+            self.rules.iter().filter(speaks).collect::<Vec<_>>()
         });
         self.all_on_tool(kind, tool).into_iter().chain(on_effect.unwrap_or_default()).collect()
     }
@@ -127,57 +129,57 @@ impl RuleSet {
         patterns
     }
 
-    fn hit(&self, index: usize) -> Hit<'_> {
-        Hit { rule: &self.rules[index] }
+    fn hit(&self, index: usize) -> &Rule {
+        &self.rules[index]
     }
 
     fn named(&self, tool: &Candidate<'_>) -> Option<usize> {
         let exact = tool.names.iter().filter_map(|name| self.tools.get(name)).flatten();
         let means = |index: &&usize| {
             let rule = &self.rules[**index];
-            rule.tool.as_ref().is_some_and(|name| name.means(tool, rule.kind))
+            rule.tool.as_ref().is_some_and(|name| matches_tool(name, tool, rule.kind))
         };
         exact.chain(&self.tool_globs).filter(means).min().copied()
     }
 
     fn matching(&self, tool: &Candidate<'_>, effect: &Effect) -> Option<usize> {
-        let rules = &self.effects[Kinds::of(effect).places().next()?];
+        let rules = &self.effects[Kinds::of(effect).indices().next()?];
         if rules.is_empty() && !matches!(effect, Effect::Exec(_)) {
             return None;
         }
-        with_deed(effect, |deed| match deed {
-            Deed::Runs(command) => self.running(tool, rules, command),
-            deed => self.first(tool, rules, deed),
+        with_effect_form(effect, |form| match form {
+            EffectForm::Runs(command) => self.running(tool, rules, command),
+            form => self.first(tool, rules, form),
         })?
     }
 
-    fn running(&self, tool: &Candidate<'_>, any: &[usize], command: &Command<'_>) -> Option<usize> {
+    fn running(&self, tool: &Candidate<'_>, any: &[usize], command: &ExecForm<'_>) -> Option<usize> {
         let (file, called) = command.keys();
         let by_name = |name: &str| self.programs.get(name).map(Vec::as_slice);
         let lists = [Some(any), by_name(file), called.and_then(by_name)];
-        lists.into_iter().flatten().filter_map(|rules| self.first(tool, rules, &Deed::Runs(command))).min()
+        lists.into_iter().flatten().filter_map(|rules| self.first(tool, rules, &EffectForm::Runs(command))).min()
     }
 
-    fn first(&self, tool: &Candidate<'_>, rules: &[usize], deed: &Deed<'_>) -> Option<usize> {
-        rules.iter().copied().find(|index| speaks(&self.rules[*index], tool, deed))
+    fn first(&self, tool: &Candidate<'_>, rules: &[usize], form: &EffectForm<'_>) -> Option<usize> {
+        rules.iter().copied().find(|index| speaks(&self.rules[*index], tool, form))
     }
 }
 
 /// Whether a rule on effects speaks of what a tool does, if it is about that kind of effect.
-fn speaks(rule: &Rule, tool: &Candidate<'_>, deed: &Deed<'_>) -> bool {
-    let by = |effects: &super::Effects| effects.by.as_ref().is_none_or(|by| by.means(tool, rule.kind));
-    rule.effects.as_ref().is_some_and(|effects| by(effects) && effects.matcher.matches(deed))
+fn speaks(rule: &Rule, tool: &Candidate<'_>, form: &EffectForm<'_>) -> bool {
+    let by = |effects: &super::RuleEffects| effects.by.as_ref().is_none_or(|by| matches_tool(by, tool, rule.kind));
+    rule.effects.as_ref().is_some_and(|effects| by(effects) && effects.matcher.matches(form))
 }
 
 /// Brings an effect into the form in which rules compare it; nothing if none can.
-fn with_deed<T>(effect: &Effect, compare: impl FnOnce(&Deed<'_>) -> T) -> Option<T> {
+fn with_effect_form<T>(effect: &Effect, compare: impl FnOnce(&EffectForm<'_>) -> T) -> Option<T> {
     Some(match effect {
-        Effect::Exec(exec) => compare(&Deed::Runs(&Command::new(exec))),
-        Effect::Read(path) => compare(&Deed::Touches(&Touched::new(path, false).spellings())),
-        Effect::Write(path) | Effect::Delete(path) => compare(&Deed::Touches(&Touched::new(path, true).spellings())),
-        Effect::Connect(connect) => compare(&Deed::Connects(connect)),
-        Effect::Send { channel, to, .. } => compare(&Deed::Sends { channel, to }),
-        Effect::Spawn { agent: name } | Effect::Configure { key: name } => compare(&Deed::Names(name)),
+        Effect::Exec(exec) => compare(&EffectForm::Runs(&ExecForm::new(exec))),
+        Effect::Read(path) => compare(&EffectForm::Touches(&TouchedPath::new(path, false).spellings())),
+        Effect::Write(path) | Effect::Delete(path) => compare(&EffectForm::Touches(&TouchedPath::new(path, true).spellings())),
+        Effect::Connect(connect) => compare(&EffectForm::Connects(&Connection::new(connect))),
+        Effect::Send { channel, to, .. } => compare(&EffectForm::Sends { channel, to }),
+        Effect::Spawn { agent: name } | Effect::Configure { key: name } => compare(&EffectForm::Names(name)),
         _ => return None,
     })
 }

@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use haft_contract::{Effect, Exec, Extent, Location, PathEffect, Source, ToolDefinition, Zone};
+use haft_contract::{Effect, Exec, Extent, Location, PathEffect, ToolDefinition, ToolSource, Zone};
 use serde_json::json;
 
-use super::{Hit, RuleKind, RuleSet};
-use crate::catalog::Vocabulary;
-use crate::{Candidate, Listed, RuleLists};
+use super::{Rule, RuleKind, RuleSet};
+use crate::catalog::{NOT_BUILT_YET, Vocabulary};
+use crate::{Candidate, ListEntry, RuleLists};
 
 pub(super) const WORKSPACE: &str = "/home/me/ws";
 pub(super) const HOME: &str = "/home/me";
@@ -51,29 +51,31 @@ pub(super) fn exec(line: &str) -> Exec {
 /// A tool.
 pub(super) struct Fixture {
     definition: ToolDefinition,
-    source: Source,
+    source: ToolSource,
 }
 
 impl Fixture {
     pub(super) fn core(name: &'static str) -> Self {
-        Self { definition: ToolDefinition::new(name, "", json!({})), source: Source::BuiltIn }
+        let meta = haft_builtin::metas().chain(NOT_BUILT_YET).find(|meta| meta.name == name);
+        let definition = meta.map_or_else(|| ToolDefinition::new(name, "", json!({})), |meta| ToolDefinition::from_meta(meta, json!({})));
+        Self { definition, source: ToolSource::BuiltIn }
     }
     pub(super) fn foreign(name: &'static str, aliases: &[&'static str]) -> Self {
         let mut definition = ToolDefinition::new(name, "", json!({}));
         definition.aliases = aliases.iter().map(|alias| (*alias).into()).collect();
-        Self { definition, source: Source::Plugin("weather".into()) }
+        Self { definition, source: ToolSource::Plugin("weather".into()) }
     }
     pub(super) fn candidate(&self) -> Candidate<'_> {
         Candidate::new(&self.definition, &self.source)
     }
-    pub(super) fn parts(&self) -> (&ToolDefinition, &Source) {
+    pub(super) fn parts(&self) -> (&ToolDefinition, &ToolSource) {
         (&self.definition, &self.source)
     }
 }
 
-/// Rules as they would stand in a file.
+/// Rules as in a file.
 pub(super) fn lists(deny: &[&str], ask: &[&str], allow: &[&str]) -> RuleLists {
-    let listed = |texts: &[&str]| texts.iter().map(|text| Listed::from(*text)).collect();
+    let listed = |texts: &[&str]| texts.iter().map(|text| ListEntry::from(*text)).collect();
     RuleLists { deny: listed(deny), ask: listed(ask), allow: listed(allow) }
 }
 
@@ -81,7 +83,8 @@ pub(super) fn lists(deny: &[&str], ask: &[&str], allow: &[&str]) -> RuleLists {
 pub(super) fn one(kind: RuleKind, text: &str) -> RuleSet {
     let texts = |of| if kind == of { vec![text] } else { vec![] };
     let lists = lists(&texts(RuleKind::Deny), &texts(RuleKind::Ask), &texts(RuleKind::Allow));
-    RuleSet::compile(&lists, &Vocabulary::core(), Some(Path::new(HOME))).unwrap_or_else(|faults| panic!("{text}: {faults:?}"))
+    RuleSet::compile(&lists, &Vocabulary::of_core(haft_builtin::metas()), Some(Path::new(HOME)))
+        .unwrap_or_else(|faults| panic!("{text}: {faults:?}"))
 }
 
 /// Whether one rule matches, for deny and for allow.
@@ -91,6 +94,6 @@ pub(super) fn both(text: &str, tool: &Fixture, effect: &Effect) -> (bool, bool) 
 }
 
 /// What the strictest rule says.
-pub(super) fn said(hit: Option<Hit<'_>>) -> Option<(RuleKind, String)> {
-    hit.map(|hit| (hit.rule.kind(), hit.rule.text().to_owned()))
+pub(super) fn said(rule: Option<&Rule>) -> Option<(RuleKind, String)> {
+    rule.map(|rule| (rule.kind(), rule.text().to_owned()))
 }

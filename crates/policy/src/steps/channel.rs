@@ -6,7 +6,7 @@ use crate::catalog::Vocabulary;
 use crate::list::Groups;
 use crate::name::folded;
 use crate::steps::Lists;
-use crate::steps::lists::{StandsIn, counting};
+use crate::steps::lists::{Overrides, counting};
 use crate::{Caller, Candidate, ChannelSpec, Decision, Sender, ToolLists};
 
 const STEP: &str = "group";
@@ -54,9 +54,9 @@ impl Channels {
     }
 }
 
-impl StandsIn for Channel {
-    fn stands_in(&self) -> bool {
-        self.lists.stands_in() || self.senders.values().any(Lists::stands_in)
+impl Overrides for Channel {
+    fn overrides(&self) -> bool {
+        self.lists.overrides() || self.senders.values().any(Lists::overrides)
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) const SANDBOX_DENY: &[&str] = &["browser", "canvas", "nodes", "cron",
 /// In a sandboxed session, unless it is denied or nothing is allowed: a model must still be shown pictures.
 pub(crate) const SANDBOX_ALWAYS: &str = "image";
 
-/// Sub-agents: what belongs to the agent that the person talks to.
+/// Sub-agents: what belongs to the agent that the user talks to.
 pub(crate) const SUBAGENT_DENY: &[&str] =
     &["gateway", "agents_list", "whatsapp_login", "session_status", "cron", "memory_search", "memory_get", "sessions_send"];
 

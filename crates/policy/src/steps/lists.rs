@@ -6,15 +6,15 @@ use std::collections::HashMap;
 use crate::catalog::Vocabulary;
 use crate::list::{Groups, List};
 use crate::steps::unavailable;
-use crate::{AllowList, Caller, Candidate, Change, Decision, Listed, Owner, Place, ToolLists};
+use crate::{AllowList, Caller, Candidate, ConfigEdit, Decision, ListEntry, Owner, SourceSpan, ToolLists};
 
-/// One list that a tool must stand in.
+/// One list that must have a tool.
 #[derive(Debug, Clone)]
-struct Allowed {
+struct AllowEntry {
     list: List,
-    place: Place,
+    span: SourceSpan,
     of_project: bool,
-    /// Whether nobody wrote it: then the person has no list to add to.
+    /// Whether nobody wrote it: then the user has no list to add to.
     is_default: bool,
 }
 
@@ -23,21 +23,21 @@ struct Allowed {
 pub(crate) struct Lists {
     /// The table, as in `agents.coder.tools`.
     key: String,
-    allow: Vec<Allowed>,
+    allow: Vec<AllowEntry>,
     also_allow: List,
     deny: List,
-    /// What is denied as long as the person denies nothing.
+    /// What is denied as long as the user denies nothing.
     default_deny: List,
-    /// Whether the table stands in place of a more general one: not if a project wrote all of it, which only tightens.
-    stands_in: bool,
+    /// Whether the table overrides a more general one: not if a project wrote all of it, which only tightens.
+    overrides: bool,
 }
 
 impl Lists {
     pub(crate) fn compile(key: impl Into<String>, lists: &ToolLists, groups: &Groups, vocabulary: &Vocabulary) -> Self {
-        let list = |entries: &[Listed]| List::compile(entries, groups, vocabulary);
-        let allowed = |allow: &AllowList| Allowed {
+        let list = |entries: &[ListEntry]| List::compile(entries, groups, vocabulary);
+        let allowed = |allow: &AllowList| AllowEntry {
             list: list(&allow.entries),
-            place: allow.place.clone(),
+            span: allow.span.clone(),
             of_project: allow.of_project,
             is_default: false,
         };
@@ -47,14 +47,14 @@ impl Lists {
             also_allow: list(&lists.also_allow),
             deny: list(&lists.deny),
             default_deny: List::default(),
-            stands_in: lists.stands_in(),
+            overrides: lists.overrides(),
         }
     }
 
-    /// Adds what holds where the person has no list of their own.
+    /// Adds what holds where the user has no list of their own.
     pub(crate) fn with_defaults(mut self, allow: List, deny: List) -> Self {
         if self.allow.iter().all(|allowed| allowed.of_project) {
-            self.allow.push(Allowed { list: allow, place: Place::default(), of_project: false, is_default: true });
+            self.allow.push(AllowEntry { list: allow, span: SourceSpan::default(), of_project: false, is_default: true });
         }
         self.default_deny = deny;
         self
@@ -66,7 +66,7 @@ impl Lists {
     pub(crate) fn key(&self) -> &str {
         &self.key
     }
-    /// Whether some list of the person's names the tool as such.
+    /// Whether some list of the user's names the tool as such.
     pub(crate) fn lifts(&self, canonical: &str) -> bool {
         self.also_allow.names(canonical) || self.allow.iter().any(|allowed| !allowed.of_project && allowed.list.names(canonical))
     }
@@ -76,11 +76,12 @@ impl Lists {
     pub(crate) fn apply(&self, decision: &mut Decision, step: &'static str, tool: &Candidate<'_>) {
         let denials = if self.deny.find(tool).is_some() { self.deny.find_all(tool) } else { Vec::new() };
         for entry in &denials {
-            let change = if self.leaves_the_default(tool) { self.own_list() } else { Change::remove(format!("{}.deny", self.key), entry) };
+            let change =
+                if self.leaves_the_default(tool) { self.own_list() } else { ConfigEdit::remove(format!("{}.deny", self.key), entry) };
             decision.deny(step, format!("deny {}", entry.pattern), unavailable(tool, step, Some(change)));
-            decision.source(&entry.place);
+            decision.set_span(&entry.span);
         }
-        let default = self.default_deny.find(tool).filter(|_| self.deny.of_person().next().is_none());
+        let default = self.default_deny.find(tool).filter(|_| self.deny.of_user().next().is_none());
         if let Some(entry) = default {
             let why = format!("deny {} (built-in default)", entry.pattern);
             decision.deny(step, why, unavailable(tool, step, Some(self.own_list())));
@@ -91,74 +92,74 @@ impl Lists {
         }
     }
 
-    /// Whether the person's list would be empty without what denies a tool, and the default would then deny it too.
+    /// Whether the user's list would be empty without what denies a tool, and the default would then deny it too.
     fn leaves_the_default(&self, tool: &Candidate<'_>) -> bool {
         let denied = self.deny.find_all(tool);
-        self.default_deny.find(tool).is_some() && self.deny.of_person().all(|entry| denied.contains(&entry))
+        self.default_deny.find(tool).is_some() && self.deny.of_user().all(|entry| denied.contains(&entry))
     }
 
-    fn own_list(&self) -> Change {
-        Change::Do(format!("set {}.deny to your own list", self.key))
+    fn own_list(&self) -> ConfigEdit {
+        ConfigEdit::Do(format!("set {}.deny to your own list", self.key))
     }
 
-    fn require(&self, allowed: &Allowed, decision: &mut Decision, step: &'static str, tool: &Candidate<'_>, is_denied: bool) {
+    fn require(&self, allowed: &AllowEntry, decision: &mut Decision, step: &'static str, tool: &Candidate<'_>, is_denied: bool) {
         match self.lets_through(allowed, tool) {
             // A step that denies need not say what it has nothing against.
             Some(_) if is_denied => {}
-            Some((why, place)) => {
+            Some((why, span)) => {
                 decision.pass(step, why);
-                decision.source(place);
+                decision.set_span(span);
             }
             None => {
                 decision.deny(step, self.why_not(allowed), unavailable(tool, step, Some(self.to_be_added(allowed, tool))));
-                decision.source(&allowed.place);
+                decision.set_span(&allowed.span);
             }
         }
     }
 
-    fn lets_through<'a>(&'a self, allowed: &'a Allowed, tool: &Candidate<'_>) -> Option<(Cow<'static, str>, &'a Place)> {
+    fn lets_through<'a>(&'a self, allowed: &'a AllowEntry, tool: &Candidate<'_>) -> Option<(Cow<'static, str>, &'a SourceSpan)> {
         if let Some(entry) = allowed.list.find(tool) {
             let default = if allowed.is_default { " (built-in default)" } else { "" };
-            return Some((format!("allow {}{default}", entry.pattern).into(), &entry.place));
+            return Some((format!("allow {}{default}", entry.pattern).into(), &entry.span));
         }
         if let Some(entry) = self.also_allow.find(tool).filter(|_| !allowed.of_project) {
-            return Some((format!("also_allow {}", entry.pattern).into(), &entry.place));
+            return Some((format!("also_allow {}", entry.pattern).into(), &entry.span));
         }
         let is_other = allowed.list.is_for_plugins() && tool.is_core();
-        is_other.then_some(("the list names plugins only, so it is not about this tool".into(), &allowed.place))
+        is_other.then_some(("the list names plugins only, so it is not about this tool".into(), &allowed.span))
     }
 
-    fn why_not(&self, allowed: &Allowed) -> String {
+    fn why_not(&self, allowed: &AllowEntry) -> String {
         let default = if allowed.is_default { " (built-in default)" } else { "" };
         format!("not in {}.allow{default}", self.key)
     }
 
-    /// A default list has no entries in any file; an `allow` of the person's would take its place whole.
-    fn to_be_added(&self, allowed: &Allowed, tool: &Candidate<'_>) -> Change {
+    /// A default list has no entries in any file; an `allow` of the user's would take its place whole.
+    fn to_be_added(&self, allowed: &AllowEntry, tool: &Candidate<'_>) -> ConfigEdit {
         let list = if allowed.is_default { "also_allow" } else { "allow" };
-        let owner = Owner { place: allowed.place.clone(), of_project: allowed.of_project };
-        Change::Add { key: format!("{}.{list}", self.key), entry: tool.name().to_owned(), owner }
+        let owner = Owner { span: allowed.span.clone(), of_project: allowed.of_project };
+        ConfigEdit::Add { key: format!("{}.{list}", self.key), entry: tool.name().to_owned(), owner }
     }
 }
 
-impl StandsIn for Lists {
-    fn stands_in(&self) -> bool {
-        self.stands_in
+impl Overrides for Lists {
+    fn overrides(&self) -> bool {
+        self.overrides
     }
 }
 
-/// Tables of which one stands in place of a more general one.
-pub(crate) trait StandsIn {
+/// Tables of which one overrides a more general one.
+pub(crate) trait Overrides {
     /// Whether it does.
-    fn stands_in(&self) -> bool;
+    fn overrides(&self) -> bool;
 }
 
-/// Those that count, the most exact first: up to the first that stands in place of the rest.
-pub(crate) fn counting<'a, T: StandsIn>(found: impl IntoIterator<Item = &'a T>) -> Vec<&'a T> {
+/// Those that count, the most exact first: up to the first that overrides the rest.
+pub(crate) fn counting<'a, T: Overrides>(found: impl IntoIterator<Item = &'a T>) -> Vec<&'a T> {
     let mut counting = Vec::new();
     for table in found {
         counting.push(table);
-        if table.stands_in() {
+        if table.overrides() {
             break;
         }
     }
@@ -167,17 +168,17 @@ pub(crate) fn counting<'a, T: StandsIn>(found: impl IntoIterator<Item = &'a T>) 
 
 /// Tables by provider: `provider/model` in place of `provider`.
 #[derive(Debug, Clone)]
-pub(crate) struct Provided<T> {
+pub(crate) struct ByProvider<T> {
     by_key: HashMap<String, T>,
 }
 
-impl<T> Default for Provided<T> {
+impl<T> Default for ByProvider<T> {
     fn default() -> Self {
         Self { by_key: HashMap::new() }
     }
 }
 
-impl<T> Provided<T> {
+impl<T> ByProvider<T> {
     pub(crate) fn new(tables: impl IntoIterator<Item = (String, T)>) -> Self {
         Self { by_key: tables.into_iter().map(|(key, table)| (key.trim().to_lowercase(), table)).collect() }
     }
@@ -185,7 +186,7 @@ impl<T> Provided<T> {
     /// The tables that count for a caller.
     pub(crate) fn find(&self, caller: &Caller) -> Vec<&T>
     where
-        T: StandsIn,
+        T: Overrides,
     {
         let Some(provider) = caller.provider.as_deref().filter(|_| !self.by_key.is_empty()) else { return Vec::new() };
         let provider = provider.trim().to_lowercase();

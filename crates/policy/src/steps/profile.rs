@@ -3,21 +3,21 @@
 use crate::catalog::in_profile;
 use crate::list::List;
 use crate::steps::unavailable;
-use crate::{Candidate, Change, Decision, Listed, ToolLists};
+use crate::{Candidate, ConfigEdit, Decision, ListEntry, ToolLists};
 
 /// The profiles that one table asks for.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Profiles {
     /// The table, as in `agents.coder.tools`.
     key: String,
-    asked: Vec<Listed>,
+    asked: Vec<ListEntry>,
 }
 
 impl Profiles {
     pub(crate) fn of(key: impl Into<String>, lists: &ToolLists) -> Self {
         Self { key: key.into(), asked: lists.profiles.clone() }
     }
-    /// Whether the person asks for one here.
+    /// Whether the user asks for one here.
     fn is_chosen(&self) -> bool {
         self.asked.iter().any(|profile| !profile.of_project)
     }
@@ -41,23 +41,23 @@ pub(crate) fn profile(
 }
 
 impl Profiles {
-    fn require(&self, profile: &Listed, decision: &mut Decision, step: &'static str, tool: &Candidate<'_>, also_allow: &[&List]) {
+    fn require(&self, profile: &ListEntry, decision: &mut Decision, step: &'static str, tool: &Candidate<'_>, also_allow: &[&List]) {
         let name = &profile.pattern;
         if in_profile(tool.definition, name) {
             decision.pass(step, format!("in profile {name}"));
-            return decision.source(&profile.place);
+            return decision.set_span(&profile.span);
         }
         let added = also_allow.iter().find_map(|list| list.find(tool)).filter(|_| !profile.of_project);
         if let Some(entry) = added {
             decision.pass(step, format!("also_allow {}", entry.pattern));
-            return decision.source(&entry.place);
+            return decision.set_span(&entry.span);
         }
         let change = if profile.of_project {
-            Change::remove(format!("{}.profile", self.key), profile)
+            ConfigEdit::remove(format!("{}.profile", self.key), profile)
         } else {
-            Change::add(format!("{}.also_allow", self.key), tool.name())
+            ConfigEdit::add(format!("{}.also_allow", self.key), tool.name())
         };
         decision.deny(step, format!("not in profile {name}"), unavailable(tool, step, Some(change)));
-        decision.source(&profile.place);
+        decision.set_span(&profile.span);
     }
 }

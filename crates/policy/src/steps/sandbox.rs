@@ -4,7 +4,7 @@ use crate::catalog::Vocabulary;
 use crate::list::{Groups, List};
 use crate::steps::Lists;
 use crate::steps::defaults::{SANDBOX_ALLOW, SANDBOX_ALWAYS, SANDBOX_DENY};
-use crate::{Listed, ToolLists};
+use crate::{ListEntry, ToolLists};
 
 /// The table of sandboxed sessions: each list that is absent has its default.
 pub(crate) fn compile(written: &ToolLists, groups: &Groups, vocabulary: &Vocabulary) -> Lists {
@@ -12,6 +12,6 @@ pub(crate) fn compile(written: &ToolLists, groups: &Groups, vocabulary: &Vocabul
     for allow in lists.allow.iter_mut().filter(|allow| !allow.of_project && !allow.entries.is_empty()) {
         allow.entries.push(SANDBOX_ALWAYS.into());
     }
-    let default = |names: &[&str]| List::compile(&names.iter().copied().map(Listed::from).collect::<Vec<_>>(), groups, vocabulary);
+    let default = |names: &[&str]| List::compile(&names.iter().copied().map(ListEntry::from).collect::<Vec<_>>(), groups, vocabulary);
     Lists::compile("sandbox.tools", &lists, groups, vocabulary).with_defaults(default(SANDBOX_ALLOW), default(SANDBOX_DENY))
 }

@@ -4,7 +4,7 @@ use crate::catalog::Vocabulary;
 use crate::list::Groups;
 use crate::steps::defaults::{LEAF_DENY, SUBAGENT_DENY};
 use crate::steps::{Lists, Profiles, profile, unavailable};
-use crate::{Caller, Candidate, Change, Decision, ToolLists};
+use crate::{Caller, Candidate, ConfigEdit, Decision, ToolLists};
 
 const STEP: &str = "sub-agent";
 
@@ -41,7 +41,7 @@ impl SubAgents {
             return decision.pass(STEP, format!("named in {}", self.lists.key()));
         }
         let why = if always { "not for sub-agents by default" } else { "an agent this deep may not start others" };
-        let change = Change::add(format!("{}.also_allow", self.lists.key()), name);
+        let change = ConfigEdit::add(format!("{}.also_allow", self.lists.key()), name);
         decision.deny(STEP, why, unavailable(tool, STEP, Some(change)));
     }
 }

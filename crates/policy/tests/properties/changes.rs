@@ -1,24 +1,25 @@
 //! What can be added to a policy, and what a refusal advises to change in it.
 
-use haft_policy::{AllowList, AskMode, Caller, Change, ChannelSpec, ExecAsk, ExecSecurity, Listed, PolicySpec, ToolLists};
+use haft_contract::{AskMode, ExecAsk, ExecSecurity};
+use haft_policy::{AllowList, Caller, ChannelSpec, ConfigEdit, ListEntry, PolicySpec, ToolLists};
 
-fn of_project(entry: &str) -> Listed {
-    Listed { of_project: true, ..entry.into() }
+fn of_project(entry: &str) -> ListEntry {
+    ListEntry { of_project: true, ..entry.into() }
 }
 
-/// A table that a project wrote; never an empty one, which nobody could tell from the person's.
-fn projects_table(entries: &[Listed]) -> ToolLists {
+/// A table that a project wrote; never an empty one, which nobody could tell from the user's.
+fn projects_table(entries: &[ListEntry]) -> ToolLists {
     let deny = entries.iter().map(|entry| of_project(&entry.pattern)).chain([of_project("noop")]).collect();
     let allow = if entries.len() > 1 { vec![projects_list(entries)] } else { vec![] };
     ToolLists { deny, allow, ..ToolLists::default() }
 }
 
-fn projects_list(entries: &[Listed]) -> AllowList {
+fn projects_list(entries: &[ListEntry]) -> AllowList {
     AllowList { entries: entries.to_vec(), of_project: true, ..AllowList::default() }
 }
 
-/// Something that a person or a project may add.
-pub(crate) fn added(spec: &PolicySpec, what: usize, entries: &[Listed], rules: &[Listed]) -> PolicySpec {
+/// Something that the user or a project may add.
+pub(crate) fn added(spec: &PolicySpec, what: usize, entries: &[ListEntry], rules: &[ListEntry]) -> PolicySpec {
     let mut spec = spec.clone();
     let (list, table) = (|| projects_list(entries), || projects_table(entries));
     match what {
@@ -78,10 +79,10 @@ fn table<'a>(spec: &'a mut PolicySpec, key: &str) -> &'a mut ToolLists {
 }
 
 /// Makes a change that a refusal advises; whether it is one that can be made here.
-pub(crate) fn make(change: &Change, spec: &mut PolicySpec, caller: &mut Caller) -> bool {
+pub(crate) fn make(change: &ConfigEdit, spec: &mut PolicySpec, caller: &mut Caller) -> bool {
     match change {
-        Change::Remove { key, entry, .. } => {
-            let keep = |listed: &Listed| listed.pattern != *entry;
+        ConfigEdit::Remove { key, entry, .. } => {
+            let keep = |listed: &ListEntry| listed.pattern != *entry;
             match key.as_str() {
                 "tools.disabled" => spec.disabled.retain(keep),
                 "rules.deny" => spec.rules.deny.retain(keep),
@@ -92,7 +93,7 @@ pub(crate) fn make(change: &Change, spec: &mut PolicySpec, caller: &mut Caller) 
                 },
             }
         }
-        Change::Add { key, entry, owner } => {
+        ConfigEdit::Add { key, entry, owner } => {
             let (lists, list) = key.rsplit_once('.').unwrap();
             let lists = table(spec, lists);
             match list {
@@ -104,7 +105,7 @@ pub(crate) fn make(change: &Change, spec: &mut PolicySpec, caller: &mut Caller) 
                 other => panic!("{other}"),
             }
         }
-        Change::Set { key, value } => match key.as_str() {
+        ConfigEdit::Set { key, value } => match key.as_str() {
             "access" => caller.access = value.parse().unwrap(),
             "ask" => spec.ask = AskMode::Rules,
             "exec.ask" => spec.exec.ask = ExecAsk::Smart,

@@ -10,16 +10,17 @@ mod strategies;
 
 use std::sync::Arc;
 
-use haft_contract::{Plan, Source, ToolDefinition};
+use haft_contract::AskMode;
+use haft_contract::{Plan, ToolDefinition, ToolSource};
 use haft_policy::catalog::Vocabulary;
-use haft_policy::{AskMode, Caller, Candidate, Change, Decision, Outcome, Policy, PolicySpec, StandardPolicy, TraceEntry, Verdict};
+use haft_policy::{Caller, Candidate, ConfigEdit, Decision, Policy, PolicySpec, StandardPolicy, StepOutcome, TraceEntry, Verdict};
 use proptest::prelude::*;
 
 use crate::changes::{added, make};
 use crate::strategies::{caller, entries, plan, rules, spec, tools};
 
-fn decide(spec: &PolicySpec, tools: &[(ToolDefinition, Source)], plan: Option<&Plan>, caller: &Caller) -> Vec<Decision> {
-    let vocabulary = Vocabulary::with(tools.iter().map(|(definition, source)| (definition, source)));
+fn decide(spec: &PolicySpec, tools: &[(ToolDefinition, ToolSource)], plan: Option<&Plan>, caller: &Caller) -> Vec<Decision> {
+    let vocabulary = Vocabulary::of_core(haft_builtin::metas()).with(tools.iter().map(|(definition, source)| (definition, source)));
     let policy = StandardPolicy::compile(spec, vocabulary).unwrap();
     tools.iter().map(|(definition, source)| policy.decide(&Candidate::new(definition, source), plan, caller)).collect()
 }
@@ -53,10 +54,10 @@ proptest! {
         let pairs = decide(&without, &tools, Some(&plan), &caller).into_iter().zip(decide(&spec, &tools, Some(&plan), &caller));
         for (before, after) in pairs {
             let has = |outcome, step: &str| before.trace.iter().any(|entry| entry.step == step && entry.outcome == outcome);
-            let asked_by_rule = has(Outcome::Ask, "rules") && !has(Outcome::Deny, "exec");
+            let asked_by_rule = has(StepOutcome::Ask, "rules") && !has(StepOutcome::Deny, "exec");
             // Where nobody is asked, what would be asked is denied, and that is what a rule answers.
             let answerable = |entry: &TraceEntry| entry.step == "exec" || entry.step == "asking" && spec.ask == AskMode::Never;
-            let only_asked = before.trace.iter().filter(|entry| entry.outcome == Outcome::Deny).all(answerable);
+            let only_asked = before.trace.iter().filter(|entry| entry.outcome == StepOutcome::Deny).all(answerable);
             if asked_by_rule || (before.verdict == Verdict::Deny && !only_asked) {
                 prop_assert_eq!(before.verdict, after.verdict);
             }
@@ -71,7 +72,7 @@ proptest! {
         let permitted = decide(&spec, &tools, Some(&plan), &caller);
         for (offered, permitted) in offered.into_iter().zip(permitted) {
             prop_assert!(permitted.verdict >= offered);
-            prop_assert_eq!(permitted.verdict == Verdict::Deny, permitted.refusal().is_some(), "a denial says why: {:?}", permitted);
+            prop_assert_eq!(permitted.verdict == Verdict::Deny, permitted.denial().is_some(), "a denial says why: {:?}", permitted);
         }
     }
 
@@ -95,10 +96,10 @@ proptest! {
         let is_offered = decide(&spec, &tools, None, &caller)[at].verdict != Verdict::Deny;
         let plan = is_offered.then_some(&plan);
         let before = &decide(&spec, &tools, plan, &caller)[at];
-        let advised: Vec<&Change> = before.refusals.iter().filter_map(|refusal| refusal.to_change.as_ref()).collect();
+        let advised: Vec<&ConfigEdit> = before.denials.iter().filter_map(|denial| denial.to_change.as_ref()).collect();
         let (mut changed, mut changed_caller) = (spec, caller);
         let made = advised.iter().all(|change| make(change, &mut changed, &mut changed_caller));
-        if made && advised.len() == before.refusals.len() {
+        if made && advised.len() == before.denials.len() {
             let after = &decide(&changed, &tools, plan, &changed_caller)[at];
             prop_assert!(after.verdict != Verdict::Deny, "{}: {before:?}, after {advised:?}: {after:?}", tools[at].0.name);
         }

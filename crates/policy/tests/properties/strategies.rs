@@ -2,41 +2,41 @@
 
 use std::sync::Arc;
 
-use haft_contract::{Access, Connect, Exec, ExecHost, ExecNature, Location, Plan, Section, Source, ToolDefinition, Zone};
-use haft_policy::catalog::CATALOG;
-use haft_policy::{
-    AgentSpec, AllowList, AskMode, Caller, ChannelSpec, ExecAsk, ExecSecurity, ExecSpec, Listed, PolicySpec, Sender, ToolLists,
+use haft_contract::{
+    Access, AskMode, Connect, Exec, ExecAsk, ExecHost, ExecNature, ExecSecurity, Location, Plan, Section, ToolDefinition, ToolSource, Zone,
 };
+use haft_policy::catalog::NOT_BUILT_YET;
+use haft_policy::{AgentSpec, AllowList, Caller, ChannelSpec, ExecSpec, ListEntry, PolicySpec, Sender, ToolLists};
 use proptest::prelude::*;
 use serde_json::json;
 
-fn entry() -> impl Strategy<Value = Listed> {
+fn entry() -> impl Strategy<Value = ListEntry> {
     let names =
         ["read_file", "Write", "exec", "bash", "cron", "web_*", "*", "group:fs", "group:haft", "group:plugins", "catch", "group:mine"];
-    proptest::sample::select(names.to_vec()).prop_map(Listed::from)
+    proptest::sample::select(names.to_vec()).prop_map(ListEntry::from)
 }
 
-pub(crate) fn entries() -> impl Strategy<Value = Vec<Listed>> {
+pub(crate) fn entries() -> impl Strategy<Value = Vec<ListEntry>> {
     proptest::collection::vec(entry(), 0..4)
 }
 
 fn lists() -> impl Strategy<Value = ToolLists> {
     let allow = (entries(), any::<bool>()).prop_map(|(entries, of_project)| AllowList { entries, of_project, ..AllowList::default() });
     let profile = (proptest::sample::select(vec!["minimal", "messaging", "coding", "full"]), any::<bool>())
-        .prop_map(|(name, of_project)| Listed { of_project, ..Listed::from(name) });
+        .prop_map(|(name, of_project)| ListEntry { of_project, ..ListEntry::from(name) });
     (proptest::collection::vec(profile, 0..2), proptest::collection::vec(allow, 0..2), entries(), entries())
         .prop_map(|(profiles, allow, also_allow, deny)| ToolLists { profiles, allow, also_allow, deny })
 }
 
-/// A table that stays the person's, whatever is taken out of it.
-fn persons() -> impl Strategy<Value = ToolLists> {
+/// A table that stays the user's, whatever is taken out of it.
+fn user_tables() -> impl Strategy<Value = ToolLists> {
     lists().prop_map(|mut lists| {
         lists.also_allow.push("noop".into());
         lists
     })
 }
 
-pub(crate) fn rules() -> impl Strategy<Value = Vec<Listed>> {
+pub(crate) fn rules() -> impl Strategy<Value = Vec<ListEntry>> {
     let texts = [
         "read(**)",
         "write(docs/**)",
@@ -49,7 +49,7 @@ pub(crate) fn rules() -> impl Strategy<Value = Vec<Listed>> {
         "web_*",
         "catch",
     ];
-    proptest::collection::vec(proptest::sample::select(texts.to_vec()).prop_map(Listed::from), 0..4)
+    proptest::collection::vec(proptest::sample::select(texts.to_vec()).prop_map(ListEntry::from), 0..4)
 }
 
 fn ask_mode() -> impl Strategy<Value = AskMode> {
@@ -71,13 +71,13 @@ fn git(word: &str, host: ExecHost) -> Plan {
 }
 
 pub(crate) fn spec() -> impl Strategy<Value = PolicySpec> {
-    let channel = (lists(), persons()).prop_map(|(tools, sender)| ChannelSpec { tools, senders: vec![("name:Ann".into(), sender)] });
-    let agent = (lists(), persons()).prop_map(|(tools, provided)| AgentSpec { tools, by_provider: vec![("p".into(), provided)] });
-    let tables = (lists(), persons(), agent, channel, lists(), lists());
-    // Allow rules that are the same as bare tool names with effects must be ones that may stand in rules.allow.
+    let channel = (lists(), user_tables()).prop_map(|(tools, sender)| ChannelSpec { tools, senders: vec![("name:Ann".into(), sender)] });
+    let agent = (lists(), user_tables()).prop_map(|(tools, provided)| AgentSpec { tools, by_provider: vec![("p".into(), provided)] });
+    let tables = (lists(), user_tables(), agent, channel, lists(), lists());
+    // Allow rules that are the same as bare tool names with effects must be valid in rules.allow.
     let allowed = proptest::collection::vec(
         proptest::sample::select(vec!["write_file(docs/a)", "web_fetch(domain:example.org)", "exec(git status)", "catch"])
-            .prop_map(Listed::from),
+            .prop_map(ListEntry::from),
         0..3,
     );
     (tables, entries(), rules(), rules(), allowed, ask_mode(), programs()).prop_map(
@@ -117,36 +117,28 @@ pub(crate) fn caller() -> impl Strategy<Value = Caller> {
     })
 }
 
-/// Every tool of the catalog, and one of a plugin.
-pub(crate) fn tools() -> Vec<(ToolDefinition, Source)> {
-    let mut tools: Vec<(ToolDefinition, Source)> = CATALOG
-        .iter()
-        .map(|known| {
-            let mut definition = ToolDefinition::new(known.name, "Does.", json!({"type": "object"}));
-            definition.section = known.section;
-            definition.profiles = known.profiles.iter().map(|name| (*name).into()).collect();
-            definition.aliases = known.aliases.iter().map(|name| (*name).into()).collect();
-            definition.owner_only = known.owner_only;
-            (definition, Source::BuiltIn)
-        })
-        .collect();
+/// Every tool of Haft, built or not, and one of a plugin.
+pub(crate) fn tools() -> Vec<(ToolDefinition, ToolSource)> {
+    let core = haft_builtin::metas().chain(NOT_BUILT_YET);
+    let mut tools: Vec<(ToolDefinition, ToolSource)> =
+        core.map(|meta| (ToolDefinition::from_meta(meta, json!({"type": "object"})), ToolSource::BuiltIn)).collect();
     let mut catch = ToolDefinition::new("catch", "Catches.", json!({"type": "object"}));
     catch.section = Section::Web;
-    tools.push((catch, Source::Plugin("lobster".into())));
+    tools.push((catch, ToolSource::Plugin("lobster".into())));
     tools
 }
 
 pub(crate) fn plan() -> impl Strategy<Value = Plan> {
-    let place = |name: &str, zone| Location::new(name.into(), format!("/ws/{name}").into(), name.into(), zone, Arc::new(()));
+    let span = |name: &str, zone| Location::new(name.into(), format!("/ws/{name}").into(), name.into(), zone, Arc::new(()));
     (0_usize..10).prop_map(move |kind| match kind {
         0 => Plan::nothing(),
-        1 => Plan::nothing().read(place("docs/a", Zone::Workspace)),
-        2 => Plan::nothing().write(place("docs/a", Zone::Workspace)),
-        3 => Plan::nothing().write(place("src/b", Zone::Workspace)).connect(Connect::new("https", "example.org", 443, "GET")),
+        1 => Plan::nothing().read(span("docs/a", Zone::Workspace)),
+        2 => Plan::nothing().write(span("docs/a", Zone::Workspace)),
+        3 => Plan::nothing().write(span("src/b", Zone::Workspace)).connect(Connect::new("https", "example.org", 443, "GET")),
         6 => git("status", ExecHost::Host),
         7 => git("push", ExecHost::Sandbox),
         8 => git("$x", ExecHost::Host),
-        9 => git("status", ExecHost::Sandbox).write(place("docs/a", Zone::Workspace)),
+        9 => git("status", ExecHost::Sandbox).write(span("docs/a", Zone::Workspace)),
         4 => Plan::nothing().connect(Connect::new("https", "example.org", 443, "POST")),
         _ => Plan::nothing().with(haft_contract::Effect::Unknown { why: "who knows".into() }),
     })

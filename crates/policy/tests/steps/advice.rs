@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use haft_contract::{Location, Plan, Source, Zone};
+use haft_contract::{Location, Plan, ToolSource, Zone};
 use haft_policy::catalog::Vocabulary;
-use haft_policy::{Candidate, Change, Outcome, Owner, Policy, StandardPolicy, Verdict};
+use haft_policy::{Candidate, ConfigEdit, Owner, Policy, StandardPolicy, StepOutcome, Verdict};
 
 use crate::setting::{Setting, advice, allow, at, deny, line, said};
 
@@ -16,9 +16,9 @@ fn an_entry_of_a_file_is_named_with_its_line() {
     let decision = setting.decide();
     let entry = &decision.trace[0];
     assert_eq!((entry.file.as_deref(), entry.line), (Some(&PathBuf::from("config.toml")), Some(7)));
-    let change = decision.refusal().and_then(|refusal| refusal.to_change.clone());
-    let owner = Owner { place: line(7), of_project: false };
-    assert_eq!(change, Some(Change::Remove { key: "tools.deny".into(), entry: "cron".into(), owner }));
+    let change = decision.denial().and_then(|denial| denial.to_change.clone());
+    let owner = Owner { span: line(7), of_project: false };
+    assert_eq!(change, Some(ConfigEdit::Remove { key: "tools.deny".into(), entry: "cron".into(), owner }));
 }
 
 #[test]
@@ -28,14 +28,14 @@ fn advice_on_a_built_in_default_does_not_replace_it() {
     setting.definition.name = "http_request".into();
     setting.definition.section = haft_contract::Section::Web;
     let decision = setting.decide();
-    assert_eq!(said(&decision, "sandbox"), [(Outcome::Deny, "not in sandbox.tools.allow (built-in default)".to_owned())]);
+    assert_eq!(said(&decision, "sandbox"), [(StepOutcome::Deny, "not in sandbox.tools.allow (built-in default)".to_owned())]);
     assert_eq!(advice(&decision), ["add 'http_request' to sandbox.tools.also_allow"]);
     setting.spec.sandbox.also_allow = vec![at("http_request")];
     assert_eq!(setting.decide().verdict, Verdict::Allow);
     setting.definition.name = "browser".into();
     setting.spec.sandbox.also_allow = vec![at("browser")];
     let decision = setting.decide();
-    assert_eq!(said(&decision, "sandbox"), [(Outcome::Deny, "deny browser (built-in default)".to_owned())]);
+    assert_eq!(said(&decision, "sandbox"), [(StepOutcome::Deny, "deny browser (built-in default)".to_owned())]);
     assert_eq!(advice(&decision), ["set sandbox.tools.deny to your own list"]);
     setting.spec.sandbox.deny = vec![at("browser")];
     assert_eq!(advice(&setting.decide()), ["set sandbox.tools.deny to your own list"], "an empty one is the default again");
@@ -72,26 +72,26 @@ fn a_refusal_says_what_in_words_and_whose_rule_it_is() {
         (
             false,
             "'cron' may not connect to 'GET https://a.org:443': the rule 'deny connect(domain:a.org)' refuses it. \
-             Do without it; only the person can change the rule.",
+             Do without it; only the user can change the rule.",
         ),
         (
             true,
             "'cron' may not connect to 'GET https://a.org:443': the rule 'deny connect(domain:a.org)' of the project's file refuses it. \
-             Do without it; only the person can change the rule.",
+             Do without it; only the user can change the rule.",
         ),
     ] {
         rule.of_project = of_project;
         let mut setting = Setting::new();
         setting.spec.rules.deny = vec![rule.clone()];
-        let policy = StandardPolicy::compile(&setting.spec, Vocabulary::core()).unwrap();
-        let decision = policy.decide(&Candidate::new(&setting.definition, &Source::BuiltIn), Some(&connect), &setting.caller);
-        assert_eq!(decision.refusal().map(|refusal| refusal.message.as_str()), Some(message));
+        let policy = StandardPolicy::compile(&setting.spec, Vocabulary::of_core(haft_builtin::metas())).unwrap();
+        let decision = policy.decide(&Candidate::new(&setting.definition, &ToolSource::BuiltIn), Some(&connect), &setting.caller);
+        assert_eq!(decision.denial().map(|refusal| refusal.message.as_str()), Some(message));
     }
     let location = Location::new("k".into(), "/ws/k".into(), "k".into(), Zone::Workspace, Arc::new(())).refuse_read("it is a key");
     let decision = StandardPolicy::default().decide(
-        &Candidate::new(&Setting::new().definition, &Source::BuiltIn),
+        &Candidate::new(&Setting::new().definition, &ToolSource::BuiltIn),
         Some(&Plan::nothing().read(location)),
         &Setting::new().caller,
     );
-    assert_eq!(said(&decision, "access level"), [(Outcome::Deny, "read: it is a key".to_owned())]);
+    assert_eq!(said(&decision, "access level"), [(StepOutcome::Deny, "read: it is a key".to_owned())]);
 }

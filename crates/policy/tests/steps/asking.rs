@@ -1,8 +1,9 @@
-//! What a person is asked, and what answers in their place.
+//! What the user is asked, and what answers in their place.
 
-use haft_contract::{Access, Plan, Source};
+use haft_contract::AskMode;
+use haft_contract::{Access, Plan, ToolSource};
 use haft_policy::catalog::Vocabulary;
-use haft_policy::{AskMode, Candidate, Policy, StandardPolicy, Verdict};
+use haft_policy::{Candidate, Policy, StandardPolicy, Verdict};
 
 use crate::setting::{Setting, at, plan};
 
@@ -13,9 +14,9 @@ fn where_nobody_is_asked_a_question_is_a_denial() {
     assert_eq!(setting.decide().verdict, Verdict::Ask);
     setting.spec.ask = AskMode::Never;
     let decision = setting.decide();
-    let message = "This call would need a person's approval (the rule 'ask write(docs/**)'), and nobody is asked here. \
-                   Do without it, or tell the person what you need.";
-    assert_eq!((decision.verdict, decision.refusal().map(|refusal| refusal.message.as_str())), (Verdict::Deny, Some(message)));
+    let message = "This call would need approval (the rule 'ask write(docs/**)'), and nobody is asked here. \
+                   Do without it, or tell the user what you need.";
+    assert_eq!((decision.verdict, decision.denial().map(|refusal| refusal.message.as_str())), (Verdict::Deny, Some(message)));
 }
 
 #[test]
@@ -41,28 +42,28 @@ fn beyond_the_access_level_only_a_rule_that_says_where_it_holds_can_answer() {
     }
 }
 
-/// What a person said for the session holds whatever it says; what would be saved must hold in the next session too.
+/// What the user said for the session holds whatever it says; what would be saved must hold in the next session too.
 #[test]
 fn an_answer_for_good_is_one_that_will_hold() {
     let mut setting = Setting::new();
     (setting.spec.ask, setting.caller.access) = (AskMode::Beyond, Access::ReadOnly);
     setting.definition.name = "todo_write".into();
-    let policy = StandardPolicy::compile(&setting.spec, Vocabulary::core()).unwrap();
-    let candidate = Candidate::new(&setting.definition, &Source::BuiltIn);
+    let policy = StandardPolicy::compile(&setting.spec, Vocabulary::of_core(haft_builtin::metas())).unwrap();
+    let candidate = Candidate::new(&setting.definition, &ToolSource::BuiltIn);
     let unknown = Plan::nothing().with(haft_contract::Effect::Unknown { why: "x".into() });
     for (plan, expected) in [
         (plan(), Ok(vec!["todo_write(/ws/docs/a)".to_owned()])),
         (unknown, Err("a rule on 'todo_write' as a whole does not answer beyond the access level, so only this once".to_owned())),
     ] {
         let decision = policy.decide(&candidate, Some(&plan), &setting.caller);
-        assert_eq!((decision.verdict, policy.lasting(&candidate, &plan, &decision)), (Verdict::Ask, expected.clone()));
+        assert_eq!((decision.verdict, policy.persistent_rules(&candidate, &plan, &decision)), (Verdict::Ask, expected.clone()));
         let Ok(rules) = expected else { continue };
         let mut spec = setting.spec.clone();
         spec.rules.allow = rules.iter().map(|rule| at(rule)).collect();
-        let later = StandardPolicy::compile(&spec, Vocabulary::core()).unwrap();
+        let later = StandardPolicy::compile(&spec, Vocabulary::of_core(haft_builtin::metas())).unwrap();
         assert_eq!(later.decide(&candidate, Some(&plan), &setting.caller).verdict, Verdict::Allow);
     }
-    policy.grant(&setting.caller, &["todo_write".to_owned()]).unwrap();
+    policy.grant(&setting.caller, &candidate, &["todo_write".to_owned()]).unwrap();
     assert_eq!(policy.decide(&candidate, Some(&plan()), &setting.caller).verdict, Verdict::Allow, "for this session");
     assert_eq!(policy.decide(&candidate, Some(&Plan::nothing()), &setting.caller).verdict, Verdict::Allow);
 }
@@ -80,17 +81,17 @@ fn what_holds_for_every_call_is_known_before_there_is_one() {
         let mut setting = Setting::new();
         setting.spec.ask = ask;
         setting.spec.rules.allow = allowed.map(at).into_iter().collect();
-        let policy = StandardPolicy::compile(&setting.spec, Vocabulary::core()).unwrap();
-        let candidate = Candidate::new(&setting.definition, &Source::BuiltIn);
+        let policy = StandardPolicy::compile(&setting.spec, Vocabulary::of_core(haft_builtin::metas())).unwrap();
+        let candidate = Candidate::new(&setting.definition, &ToolSource::BuiltIn);
         let offered = policy.offer(&candidate, &setting.caller);
         assert_eq!(offered.verdict, Verdict::Allow, "it is offered all the same");
-        let foreseen = policy.foresee(offered.clone(), &candidate, &setting.caller);
+        let decided = policy.decide_without_arguments(offered.clone(), &candidate, &setting.caller);
         match expected {
             Some((verdict, step, entry)) => {
-                let last = foreseen.trace.last().unwrap();
-                assert_eq!((foreseen.verdict, last.step, last.entry.as_ref()), (verdict, step, entry), "{ask:?} {allowed:?}");
+                let last = decided.trace.last().unwrap();
+                assert_eq!((decided.verdict, last.step, last.entry.as_ref()), (verdict, step, entry), "{ask:?} {allowed:?}");
             }
-            None => assert_eq!(foreseen, offered, "{ask:?}"),
+            None => assert_eq!(decided, offered, "{ask:?}"),
         }
     }
 }

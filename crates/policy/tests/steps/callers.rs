@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use haft_contract::{Access, Source, ToolDefinition};
-use haft_policy::{AgentSpec, Caller, Candidate, ChannelSpec, Outcome, Policy, Sender, StandardPolicy, Verdict};
+use haft_contract::{Access, ToolDefinition, ToolSource};
+use haft_policy::{AgentSpec, Caller, Candidate, ChannelSpec, Policy, Sender, StandardPolicy, StepOutcome, Verdict};
 use serde_json::json;
 
 use crate::setting::{Setting, advice, allow, at, deny, profile, said, tool};
 
 #[test]
-fn a_senders_lists_stand_in_for_the_channels_and_the_surest_name_counts_first() {
+fn senders_lists_override_the_channels_and_the_surest_name_counts_first() {
     let sender = |id: &str, username: &str, name: &str| Sender {
         id: Some(id.into()),
         username: Some(username.into()),
@@ -121,7 +121,7 @@ fn the_profile_of_sub_agents_holds_for_them() {
         let decision = setting.decide();
         assert_eq!(decision.verdict, verdict, "{name} at {depth}");
         if verdict == Verdict::Deny {
-            assert_eq!(said(&decision, "sub-agent"), [(Outcome::Deny, "not in profile messaging".to_owned())]);
+            assert_eq!(said(&decision, "sub-agent"), [(StepOutcome::Deny, "not in profile messaging".to_owned())]);
             assert_eq!(advice(&decision), ["add 'exec' to subagents.tools.also_allow"]);
         }
     }
@@ -142,7 +142,7 @@ fn a_tool_is_the_owners_by_its_flag_or_by_its_name() {
         (named("timer", None, true), Verdict::Deny),
         (named("timer", None, false), Verdict::Allow),
     ] {
-        for source in [Source::BuiltIn, Source::Plugin("p".into())] {
+        for source in [ToolSource::BuiltIn, ToolSource::Plugin("p".into())] {
             let policy = StandardPolicy::default();
             let offered = policy.offer(&Candidate::new(&definition, &source), &Caller::default());
             assert_eq!(offered.verdict, verdict, "{} of {source:?}", definition.name);

@@ -1,10 +1,11 @@
-//! Which programs run without a person's word.
+//! Which programs run without approval.
 
-use haft_contract::{Access, ChangeSet, Connect, Exec, ExecHost, ExecNature, Location, Plan, Source, ToolDefinition, Zone};
-use haft_policy::catalog::Vocabulary;
-use haft_policy::{
-    AskMode, Caller, Candidate, Decision, ExecAsk, ExecSecurity, ExecSpec, Outcome, Policy, PolicySpec, StandardPolicy, Verdict,
+use haft_contract::{
+    Access, AskMode, ChangeSet, Connect, Exec, ExecAsk, ExecHost, ExecNature, ExecSecurity, Location, Plan, ToolDefinition, ToolSource,
+    Zone,
 };
+use haft_policy::catalog::Vocabulary;
+use haft_policy::{Caller, Candidate, Decision, ExecSpec, Policy, PolicySpec, StandardPolicy, StepOutcome, Verdict};
 use serde_json::json;
 
 use crate::setting::{advice, at, line, program, said};
@@ -14,11 +15,11 @@ const SANDBOX: ExecHost = ExecHost::Sandbox;
 const SECURITIES: [Option<ExecSecurity>; 4] = [None, Some(ExecSecurity::Full), Some(ExecSecurity::SafeBin), Some(ExecSecurity::Paranoid)];
 const ASKS: [ExecAsk; 3] = [ExecAsk::Auto, ExecAsk::Smart, ExecAsk::Always];
 
-/// Settings that stand in lines 3 and 4.
+/// Settings of lines 3 and 4.
 fn spec(security: Option<ExecSecurity>, ask: ExecAsk, allow: &[&str]) -> PolicySpec {
     let mut spec = PolicySpec::default();
-    let security_place = security.map(|_| line(3)).unwrap_or_default();
-    spec.exec = ExecSpec { security, security_place, ask, ask_place: line(4), ..ExecSpec::default() };
+    let security_span = security.map(|_| line(3)).unwrap_or_default();
+    spec.exec = ExecSpec { security, security_span, ask, ask_span: line(4), ..ExecSpec::default() };
     spec.rules.allow = allow.iter().map(|rule| at(rule)).collect();
     spec
 }
@@ -34,8 +35,8 @@ fn decide(spec: &PolicySpec, programs: &[Exec]) -> Decision {
 }
 
 fn decide_for(spec: &PolicySpec, programs: &[Exec], caller: &Caller) -> Decision {
-    let policy = StandardPolicy::compile(spec, Vocabulary::core()).unwrap();
-    policy.decide(&Candidate::new(&definition(), &Source::BuiltIn), Some(&plan(programs)), caller)
+    let policy = StandardPolicy::compile(spec, Vocabulary::of_core(haft_builtin::metas())).unwrap();
+    policy.decide(&Candidate::new(&definition(), &ToolSource::BuiltIn), Some(&plan(programs)), caller)
 }
 
 fn plan(programs: &[Exec]) -> Plan {
@@ -49,16 +50,17 @@ fn of_nature(line: &str, host: ExecHost, nature: ExecNature) -> Exec {
 }
 
 #[test]
-fn a_call_that_wants_a_person_to_be_asked_needs_no_more_access_and_nothing_answers_for_them() {
+fn a_call_that_wants_the_user_to_be_asked_needs_no_more_access_and_nothing_answers_for_them() {
     let mut caller = Caller::default();
     caller.access = Access::WorkspaceWrite;
-    caller.standing.add(&["exec(cargo test *)".to_owned()], &Vocabulary::core(), None).unwrap();
-    let policy = StandardPolicy::compile(&spec(None, ExecAsk::Auto, &["exec(cargo test *)"]), Vocabulary::core()).unwrap();
-    let decide = |plan: Plan| policy.decide(&Candidate::new(&definition(), &Source::BuiltIn), Some(&plan), &caller);
+    caller.grants.add(&["exec(cargo test *)".to_owned()], &Vocabulary::of_core(haft_builtin::metas()), None).unwrap();
+    let policy =
+        StandardPolicy::compile(&spec(None, ExecAsk::Auto, &["exec(cargo test *)"]), Vocabulary::of_core(haft_builtin::metas())).unwrap();
+    let decide = |plan: Plan| policy.decide(&Candidate::new(&definition(), &ToolSource::BuiltIn), Some(&plan), &caller);
     let plan = plan(&[program("cargo test", SANDBOX)]);
     assert_eq!(decide(plan.clone()).verdict, Verdict::Allow);
-    let decision = decide(plan.asking("the call wants it"));
-    let asked = decision.trace.iter().filter(|entry| entry.outcome == Outcome::Ask).map(|entry| entry.entry.to_string());
+    let decision = decide(plan.require_approval("the call wants it"));
+    let asked = decision.trace.iter().filter(|entry| entry.outcome == StepOutcome::Ask).map(|entry| entry.entry.to_string());
     assert_eq!((decision.verdict, asked.collect::<Vec<_>>()), (Verdict::Ask, vec!["the call wants it".to_owned()]));
 }
 
@@ -97,29 +99,32 @@ fn the_trace_says_why_and_where_that_stands() {
     use ExecSecurity::{Full, Paranoid, SafeBin};
     let filter = of_nature("grep x", HOST, ExecNature::Filters);
     let make = || program("make all", HOST);
-    let passes = |entry: &str| (Outcome::Pass, entry.to_owned());
-    let asks = |entry: &str| (Outcome::Ask, entry.to_owned());
-    for (security, ask, exec, expected, place) in [
-        (None, ExecAsk::Smart, program("make", SANDBOX), passes("behind walls any program runs (host:sandbox)"), None),
+    let passes = |entry: &str| (StepOutcome::Pass, entry.to_owned());
+    let asks = |entry: &str| (StepOutcome::Ask, entry.to_owned());
+    for (security, ask, exec, expected, span) in [
+        (None, ExecAsk::Smart, program("make", SANDBOX), passes("in the sandbox any program runs (host:sandbox)"), None),
         (None, ExecAsk::Smart, make(), asks("no rule allows 'make' (nothing holds it back on host:host)"), None),
         (Some(Full), ExecAsk::Smart, make(), passes("any program runs (exec.security = \"full\")"), Some(3)),
         (Some(SafeBin), ExecAsk::Smart, make(), asks("no rule allows 'make' (exec.security = \"safe-bin\")"), Some(3)),
         (Some(SafeBin), ExecAsk::Smart, filter, passes("'grep' only filters its input"), Some(3)),
         (Some(SafeBin), ExecAsk::Smart, program("cargo test", HOST), passes("allowed by the rule 'exec(cargo test *)'"), Some(3)),
-        (Some(Paranoid), ExecAsk::Smart, make(), asks("every program needs a person's word (exec.security = \"paranoid\"): make"), Some(3)),
+        (Some(Paranoid), ExecAsk::Smart, make(), asks("every program needs approval (exec.security = \"paranoid\"): make"), Some(3)),
         (Some(Full), ExecAsk::Always, make(), asks("every program is asked about (exec.ask = \"always\"): make"), Some(4)),
         (
             Some(SafeBin),
             ExecAsk::Auto,
             make(),
-            (Outcome::Deny, "no rule allows 'make' (exec.security = \"safe-bin\"), and nobody is asked (exec.ask = \"auto\")".to_owned()),
+            (
+                StepOutcome::Deny,
+                "no rule allows 'make' (exec.security = \"safe-bin\"), and nobody is asked (exec.ask = \"auto\")".to_owned(),
+            ),
             Some(4),
         ),
     ] {
         let decision = decide(&spec(security, ask, &["exec(cargo test *)"]), &[exec]);
         assert_eq!(said(&decision, "exec"), std::slice::from_ref(&expected));
         let entry = decision.trace.iter().find(|entry| entry.step == "exec").unwrap();
-        assert_eq!((entry.line, entry.file.is_some()), (place, place.is_some()), "{expected:?}");
+        assert_eq!((entry.line, entry.file.is_some()), (span, span.is_some()), "{expected:?}");
     }
 }
 
@@ -127,15 +132,15 @@ fn the_trace_says_why_and_where_that_stands() {
 fn a_refusal_teaches_the_rule_that_would_allow_it() {
     let told = |security, exec: Exec| {
         let decision = decide(&spec(security, ExecAsk::Auto, &[]), &[exec]);
-        (decision.refusal().unwrap().message.clone(), advice(&decision))
+        (decision.denial().unwrap().message.clone(), advice(&decision))
     };
-    let nobody = "Nobody is asked (exec.ask = \"auto\"): do without it, or tell the person what you need.";
+    let nobody = "Nobody is asked (exec.ask = \"auto\"): do without it, or tell the user what you need.";
     assert_eq!(
         told(None, program("make all", HOST)),
         (
             format!(
                 "'exec' may not run 'make': only programs run here that filter their input, or that a rule allows (nothing holds it back \
-                 on host:host). Only the person can add the rule 'exec(make all)' to rules.allow. {nobody}"
+                 on host:host). Only the user can add the rule 'exec(make all)' to rules.allow. {nobody}"
             ),
             vec!["add 'exec(make all)' to rules.allow, or set exec.ask = \"smart\"".to_owned()]
         )
@@ -153,7 +158,7 @@ fn a_refusal_teaches_the_rule_that_would_allow_it() {
     assert_eq!(
         told(Some(ExecSecurity::Paranoid), program("ls", SANDBOX)),
         (
-            format!("'exec' may not run 'ls': no program runs here without a person's word (exec.security = \"paranoid\"). {nobody}"),
+            format!("'exec' may not run 'ls': no program runs here without approval (exec.security = \"paranoid\"). {nobody}"),
             vec!["set exec.ask = \"smart\"".to_owned()]
         )
     );
@@ -163,29 +168,32 @@ fn a_refusal_teaches_the_rule_that_would_allow_it() {
 
 #[test]
 fn an_answer_for_good_answers_what_a_rule_can_answer() {
-    let lasting = |security, ask, line: &str| {
+    let persistent_rules = |security, ask, line: &str| {
         let spec = spec(security, ask, &[]);
-        let policy = StandardPolicy::compile(&spec, Vocabulary::core()).unwrap();
+        let policy = StandardPolicy::compile(&spec, Vocabulary::of_core(haft_builtin::metas())).unwrap();
         let programs = [program(line, HOST)];
         let decision = decide(&spec, &programs);
-        (policy.lasting(&Candidate::new(&definition(), &Source::BuiltIn), &plan(&programs), &decision), decision.to_stop_asking)
+        (
+            policy.persistent_rules(&Candidate::new(&definition(), &ToolSource::BuiltIn), &plan(&programs), &decision),
+            decision.to_stop_asking,
+        )
     };
-    let (rules, changes) = lasting(None, ExecAsk::Smart, "make all");
+    let (rules, changes) = persistent_rules(None, ExecAsk::Smart, "make all");
     assert_eq!(rules, Ok(vec!["exec(make all)".to_owned()]));
     assert_eq!(changes.iter().map(ToString::to_string).collect::<Vec<_>>(), ["set exec.security = \"full\""]);
     for (security, ask, change) in [
         (Some(ExecSecurity::Paranoid), ExecAsk::Smart, "set exec.security = \"safe-bin\", with which a rule can allow it"),
         (None, ExecAsk::Always, "set exec.ask = \"smart\""),
     ] {
-        let (rules, changes) = lasting(security, ask, "make all");
-        assert_eq!(rules, Err("an ask rule, a setting or tainted data asks, which only a person can answer each time".into()));
+        let (rules, changes) = persistent_rules(security, ask, "make all");
+        assert_eq!(rules, Err("an ask rule, a setting or tainted data asks, which only the user can answer each time".into()));
         assert_eq!(changes.iter().map(ToString::to_string).collect::<Vec<_>>(), [change]);
     }
     let mut caller = Caller::default();
     caller.access = Access::FullAccess;
-    caller.standing.add(&["exec(make all)".to_owned()], &Vocabulary::core(), None).unwrap();
+    caller.grants.add(&["exec(make all)".to_owned()], &Vocabulary::of_core(haft_builtin::metas()), None).unwrap();
     let decision = decide_for(&spec(None, ExecAsk::Smart, &[]), &[program("make all", HOST)], &caller);
-    assert_eq!(said(&decision, "exec"), [(Outcome::Pass, "allowed by what was said for this session: exec(make all)".to_owned())]);
+    assert_eq!(said(&decision, "exec"), [(StepOutcome::Pass, "allowed by what was said for this session: exec(make all)".to_owned())]);
     assert_eq!(decision.verdict, Verdict::Allow);
 }
 
@@ -243,14 +251,14 @@ fn a_stricter_mode_never_gives_more() {
     }
 }
 
-/// What was kept apart: with `review` a person decides, whatever else would allow it.
+/// Staged changes: with `review` the user decides, whatever else would allow it.
 #[test]
-fn a_commit_under_review_is_a_persons_to_decide() {
+fn commit_under_review_is_decided_by_the_user() {
     let set = ChangeSet {
         id: "chg-1".into(),
         session: String::new(),
         workspace: "/w".into(),
-        line: "make".into(),
+        command: "make".into(),
         made: std::time::SystemTime::UNIX_EPOCH,
         changes: Vec::new(),
         refused: None,
@@ -258,7 +266,7 @@ fn a_commit_under_review_is_a_persons_to_decide() {
     let at = Location::new("a".into(), "/w/a".into(), "a".into(), Zone::Workspace, std::sync::Arc::new(()));
     let write = Plan::nothing().write(at);
     let commit = write.clone().commits(set.into());
-    let entry = "a person decides about what commands change (exec.changes = \"review\")";
+    let entry = "the user decides about what commands change (exec.changes = \"review\")";
     for (review, plan, access, expected) in [
         (false, &commit, Access::WorkspaceWrite, Verdict::Allow),
         (true, &write, Access::WorkspaceWrite, Verdict::Allow),
@@ -267,11 +275,11 @@ fn a_commit_under_review_is_a_persons_to_decide() {
         (true, &commit, Access::ReadOnly, Verdict::Deny),
     ] {
         let mut spec = spec(None, ExecAsk::Smart, &["write(**)"]);
-        (spec.exec.review, spec.exec.review_place) = (review, line(5));
+        (spec.exec.review, spec.exec.review_span) = (review, line(5));
         let mut caller = Caller::default();
         caller.access = access;
-        let policy = StandardPolicy::compile(&spec, Vocabulary::core()).unwrap();
-        let decision = policy.decide(&Candidate::new(&definition(), &Source::BuiltIn), Some(plan), &caller);
+        let policy = StandardPolicy::compile(&spec, Vocabulary::of_core(haft_builtin::metas())).unwrap();
+        let decision = policy.decide(&Candidate::new(&definition(), &ToolSource::BuiltIn), Some(plan), &caller);
         assert_eq!(decision.verdict, expected, "{review} {access}");
         let asked: Vec<_> = decision.trace.iter().filter(|said| said.step == "exec").map(|said| (&*said.entry, said.line)).collect();
         let is_asked = review && plan.committed().is_some();
@@ -279,32 +287,32 @@ fn a_commit_under_review_is_a_persons_to_decide() {
     }
 }
 
-/// Out of walls that let nothing else through, one named host is for a person to give, or for a rule that names it.
+/// Out of a sandbox without other network access, one named host needs approval, or for a rule that names it.
 #[test]
-fn a_way_out_for_a_command_behind_walls_is_asked_about() {
+fn network_access_of_a_sandboxed_command_is_asked_about() {
     let tunnel = |programs: &[Exec]| plan(programs).connect(Connect::new("https", "packages.example.org", 443, "CONNECT"));
-    let walled = tunnel(&[program("npm ci", SANDBOX)]);
+    let sandboxed = tunnel(&[program("npm ci", SANDBOX)]);
     let also_outside = tunnel(&[program("npm ci", SANDBOX), program("id", HOST)]);
     let no_program = tunnel(&[]);
     let (write, by_rules) = (Access::WorkspaceWrite, AskMode::Rules);
     let (this, other) =
         (&["connect(domain:packages.example.org method:CONNECT)"][..], &["connect(domain:other.example.org method:CONNECT)"][..]);
     for (what, plan, access, ask, rules, verdict) in [
-        ("a person decides", &walled, write, by_rules, &[][..], Verdict::Ask),
-        ("a rule on the host", &walled, write, by_rules, this, Verdict::Allow),
-        ("a rule on another", &walled, write, by_rules, other, Verdict::Ask),
-        ("nobody is there", &walled, write, AskMode::Never, &[], Verdict::Deny),
-        ("nothing may be changed", &walled, Access::ReadOnly, by_rules, &[], Verdict::Deny),
-        ("all is allowed", &walled, Access::FullAccess, by_rules, &[], Verdict::Allow),
-        ("not all are walled", &also_outside, write, by_rules, &[], Verdict::Deny),
-        ("nothing is walled", &no_program, write, by_rules, &[], Verdict::Deny),
+        ("the user decides", &sandboxed, write, by_rules, &[][..], Verdict::Ask),
+        ("a rule on the host", &sandboxed, write, by_rules, this, Verdict::Allow),
+        ("a rule on another", &sandboxed, write, by_rules, other, Verdict::Ask),
+        ("nobody is there", &sandboxed, write, AskMode::Never, &[], Verdict::Deny),
+        ("nothing may be changed", &sandboxed, Access::ReadOnly, by_rules, &[], Verdict::Deny),
+        ("all is allowed", &sandboxed, Access::FullAccess, by_rules, &[], Verdict::Allow),
+        ("not all are sandboxed", &also_outside, write, by_rules, &[], Verdict::Deny),
+        ("nothing is sandboxed", &no_program, write, by_rules, &[], Verdict::Deny),
     ] {
         let mut spec = spec(None, ExecAsk::Auto, rules);
         spec.ask = ask;
         let mut caller = Caller::default();
         caller.access = access;
-        let policy = StandardPolicy::compile(&spec, Vocabulary::core()).unwrap();
-        let decision = policy.decide(&Candidate::new(&definition(), &Source::BuiltIn), Some(plan), &caller);
+        let policy = StandardPolicy::compile(&spec, Vocabulary::of_core(haft_builtin::metas())).unwrap();
+        let decision = policy.decide(&Candidate::new(&definition(), &ToolSource::BuiltIn), Some(plan), &caller);
         assert_eq!(decision.verdict, verdict, "{what}: {:?}", decision.trace);
     }
 }

@@ -1,6 +1,6 @@
 //! Lists of tools, groups and tables.
 
-use haft_contract::Source;
+use haft_contract::ToolSource;
 use haft_policy::catalog::Vocabulary;
 use haft_policy::{AgentSpec, Candidate, ChannelSpec, Policy, PolicySpec, Sender, StandardPolicy, ToolLists, Verdict};
 
@@ -19,7 +19,7 @@ fn the_model_comes_before_the_provider_and_only_one_of_them_counts() {
 }
 
 #[test]
-fn an_agents_profile_stands_in_for_the_global_one_and_a_projects_comes_on_top() {
+fn agents_profile_overrides_the_global_one_and_a_projects_comes_on_top() {
     let mut setting = Setting::new();
     setting.spec.tools.profiles = profile("minimal").profiles;
     setting.spec.agents = vec![("main".into(), AgentSpec { tools: profile("coding"), ..AgentSpec::default() })];
@@ -29,7 +29,7 @@ fn an_agents_profile_stands_in_for_the_global_one_and_a_projects_comes_on_top() 
 }
 
 #[test]
-fn also_allow_adds_to_the_persons_own_lists_alone() {
+fn also_allow_adds_to_the_users_own_lists_alone() {
     for (of_project, verdict) in [(false, Verdict::Allow), (true, Verdict::Deny)] {
         let mut setting = Setting::new();
         setting.spec.tools = allow(&["exec"]);
@@ -53,10 +53,10 @@ fn an_empty_allow_list_allows_nothing_and_none_at_all_everything() {
 
 #[test]
 fn a_list_of_plugins_alone_leaves_the_core_on() {
-    let plugin = Source::Plugin("lobster".into());
+    let plugin = ToolSource::Plugin("lobster".into());
     let mut definition = tool();
     definition.name = "catch".into();
-    let vocabulary = Vocabulary::with([(&definition, &plugin)]);
+    let vocabulary = Vocabulary::of_core(haft_builtin::metas()).with([(&definition, &plugin)]);
     for entry in ["catch", "lobster", "group:lobster", "group:plugins", "cat*"] {
         let mut spec = PolicySpec::default();
         spec.tools = allow(&[entry]);
@@ -64,15 +64,15 @@ fn a_list_of_plugins_alone_leaves_the_core_on() {
         let core = tool();
         let owner = Setting::new().caller;
         let verdict = |definition, source| policy.offer(&Candidate::new(definition, source), &owner).verdict;
-        assert_eq!((verdict(&core, &Source::BuiltIn), verdict(&definition, &plugin)), (Verdict::Allow, Verdict::Allow), "{entry}");
+        assert_eq!((verdict(&core, &ToolSource::BuiltIn), verdict(&definition, &plugin)), (Verdict::Allow, Verdict::Allow), "{entry}");
         let mut other = definition.clone();
         other.name = "other".into();
-        assert_eq!(verdict(&other, &Source::Plugin("else".into())) == Verdict::Allow, entry == "group:plugins", "{entry}");
+        assert_eq!(verdict(&other, &ToolSource::Plugin("else".into())) == Verdict::Allow, entry == "group:plugins", "{entry}");
     }
     let mut spec = PolicySpec::default();
     spec.tools = allow(&["catch", "exec"]);
     let policy = StandardPolicy::compile(&spec, vocabulary).unwrap();
-    assert_eq!(policy.offer(&Candidate::new(&tool(), &Source::BuiltIn), &Setting::new().caller).verdict, Verdict::Deny);
+    assert_eq!(policy.offer(&Candidate::new(&tool(), &ToolSource::BuiltIn), &Setting::new().caller).verdict, Verdict::Deny);
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn an_allow_list_of_nothing_known_allows_nothing() {
 }
 
 #[test]
-fn groups_of_the_person_hold_other_groups() {
+fn groups_of_the_user_hold_other_groups() {
     let mut setting = Setting::new();
     setting.spec.groups = vec![("mine".into(), vec![at("group:inner")]), ("inner".into(), vec![at("cron"), at("group:mine")])];
     setting.spec.tools = deny(&["group:mine"]);
@@ -106,9 +106,9 @@ fn no_group_takes_the_name_of_one_that_comes_with_haft() {
     assert_eq!(setting.decide().verdict, Verdict::Deny);
 }
 
-/// However strict it is itself: the person's denials would be gone.
+/// However strict it is itself: the user's denials would be gone.
 #[test]
-fn a_projects_table_comes_on_top_of_the_more_general_one_of_the_person() {
+fn a_projects_table_comes_on_top_of_the_more_general_one_of_the_user() {
     let projects = |mut lists: ToolLists| {
         lists.deny.iter_mut().for_each(|entry| entry.of_project = true);
         lists.allow.iter_mut().for_each(|list| list.of_project = true);

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use haft_contract::{Exec, ExecHost, Location, Plan, Source, ToolDefinition, Zone};
+use haft_contract::{Exec, ExecHost, Location, Plan, ToolDefinition, ToolSource, Zone};
 use haft_policy::catalog::Vocabulary;
-use haft_policy::{AgentSpec, Caller, Candidate, Decision, Listed, Outcome, Place, Policy, PolicySpec, StandardPolicy, ToolLists};
+use haft_policy::{
+    AgentSpec, Caller, Candidate, Decision, ListEntry, Policy, PolicySpec, SourceSpan, StandardPolicy, StepOutcome, ToolLists,
+};
 use serde_json::json;
 
 /// One tool that every step can remove: for the owner, in one profile, not for sub-agents, not for sandboxes.
@@ -39,8 +41,8 @@ impl Setting {
         Self { spec: PolicySpec::default(), caller, definition: tool(), switched_off: false, program: None }
     }
     pub(crate) fn decide(&self) -> Decision {
-        let policy = StandardPolicy::compile(&self.spec, Vocabulary::core()).unwrap();
-        let mut candidate = Candidate::new(&self.definition, &Source::BuiltIn);
+        let policy = StandardPolicy::compile(&self.spec, Vocabulary::of_core(haft_builtin::metas())).unwrap();
+        let mut candidate = Candidate::new(&self.definition, &ToolSource::BuiltIn);
         candidate.switched_off = self.switched_off;
         let plan = self.program.iter().fold(Plan::nothing(), |plan, exec| plan.exec(exec.clone()));
         let plan = plan.with(super::setting::plan().effects()[0].clone());
@@ -66,7 +68,7 @@ pub(crate) fn deny(entries: &[&str]) -> ToolLists {
 pub(crate) fn allow(entries: &[&str]) -> ToolLists {
     let mut lists = ToolLists::default();
     lists.allow =
-        vec![haft_policy::AllowList { entries: entries.iter().map(|entry| at(entry)).collect(), place: line(9), of_project: false }];
+        vec![haft_policy::AllowList { entries: entries.iter().map(|entry| at(entry)).collect(), span: line(9), of_project: false }];
     lists
 }
 
@@ -74,12 +76,12 @@ pub(crate) fn profile(name: &str) -> ToolLists {
     ToolLists { profiles: vec![at(name)], ..ToolLists::default() }
 }
 
-pub(crate) fn line(line: u32) -> Place {
-    Place { file: Some(Arc::new(PathBuf::from("config.toml"))), line: Some(line) }
+pub(crate) fn line(line: u32) -> SourceSpan {
+    SourceSpan { file: Some(Arc::new(PathBuf::from("config.toml"))), line: Some(line) }
 }
 
-pub(crate) fn at(entry: &str) -> Listed {
-    Listed { place: line(7), ..entry.into() }
+pub(crate) fn at(entry: &str) -> ListEntry {
+    ListEntry { span: line(7), ..entry.into() }
 }
 
 pub(crate) fn provider(setting: &mut Setting) {
@@ -93,10 +95,10 @@ pub(crate) fn main_agent(setting: &mut Setting) -> &mut AgentSpec {
     &mut setting.spec.agents[0].1
 }
 
-pub(crate) fn said(decision: &Decision, step: &str) -> Vec<(Outcome, String)> {
+pub(crate) fn said(decision: &Decision, step: &str) -> Vec<(StepOutcome, String)> {
     decision.trace.iter().filter(|entry| entry.step == step).map(|entry| (entry.outcome, entry.entry.to_string())).collect()
 }
 
 pub(crate) fn advice(decision: &Decision) -> Vec<String> {
-    decision.refusals.iter().filter_map(|refusal| refusal.to_change.as_ref()).map(ToString::to_string).collect()
+    decision.denials.iter().filter_map(|denial| denial.to_change.as_ref()).map(ToString::to_string).collect()
 }

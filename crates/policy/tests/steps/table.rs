@@ -1,7 +1,7 @@
 //! Every step alone, and every pair of neighbouring steps, with both outcomes.
 
-use haft_contract::{Access, ExecHost};
-use haft_policy::{AskMode, ChannelSpec, ExecSecurity, Outcome, STEPS, ToolLists, Verdict};
+use haft_contract::{Access, AskMode, ExecHost, ExecSecurity};
+use haft_policy::{ChannelSpec, STEPS, StepOutcome, ToolLists, Verdict};
 
 use crate::setting::{Setting, allow, at, deny, main_agent, profile, program, provider, said};
 
@@ -11,14 +11,14 @@ type Arrange = fn(&mut Setting);
 struct Step {
     name: &'static str,
     remove: Arrange,
-    removes_with: (Outcome, &'static str),
+    removes_with: (StepOutcome, &'static str),
     keep: Arrange,
     keeps_with: Option<&'static str>,
 }
 
 #[allow(clippy::too_many_lines, reason = "a table")]
 fn steps() -> Vec<Step> {
-    let denied = |entry| (Outcome::Deny, entry);
+    let denied = |entry| (StepOutcome::Deny, entry);
     vec![
         Step {
             name: "switched off",
@@ -147,25 +147,25 @@ fn steps() -> Vec<Step> {
                 s.program = Some(program("make all", ExecHost::Sandbox));
                 s.spec.exec.security = Some(ExecSecurity::SafeBin);
             },
-            removes_with: (Outcome::Ask, "no rule allows 'make' (exec.security = \"safe-bin\")"),
+            removes_with: (StepOutcome::Ask, "no rule allows 'make' (exec.security = \"safe-bin\")"),
             keep: |s| s.program = Some(program("make all", ExecHost::Sandbox)),
-            keeps_with: Some("behind walls any program runs (host:sandbox)"),
+            keeps_with: Some("in the sandbox any program runs (host:sandbox)"),
         },
         Step {
             name: "asking",
             remove: |s| s.spec.ask = AskMode::Changes,
-            removes_with: (Outcome::Ask, "every change is asked about (ask = \"changes\"): write"),
+            removes_with: (StepOutcome::Ask, "every change is asked about (ask = \"changes\"): write"),
             keep: |s| s.spec.ask = AskMode::Rules,
             keeps_with: None,
         },
     ]
 }
 
-fn verdict_of(outcome: Outcome) -> Verdict {
+fn verdict_of(outcome: StepOutcome) -> Verdict {
     match outcome {
-        Outcome::Pass => Verdict::Allow,
-        Outcome::Ask => Verdict::Ask,
-        Outcome::Deny => Verdict::Deny,
+        StepOutcome::Pass => Verdict::Allow,
+        StepOutcome::Ask => Verdict::Ask,
+        StepOutcome::Deny => Verdict::Deny,
     }
 }
 
@@ -187,8 +187,8 @@ fn each_step_alone_removes_and_keeps() {
         let mut kept = Setting::new();
         (step.keep)(&mut kept);
         let decision = kept.decide();
-        assert_eq!((decision.verdict, decision.refusal()), (Verdict::Allow, None), "{}", step.name);
-        let passed = step.keeps_with.map(|entry| (Outcome::Pass, entry.to_owned()));
+        assert_eq!((decision.verdict, decision.denial()), (Verdict::Allow, None), "{}", step.name);
+        let passed = step.keeps_with.map(|entry| (StepOutcome::Pass, entry.to_owned()));
         assert_eq!(said(&decision, step.name).into_iter().next(), passed, "{}", step.name);
     }
 }
@@ -211,7 +211,7 @@ fn neighbouring_steps_add_up_and_the_earlier_one_is_told() {
                 .max();
             let names = format!("{} {first_removes}, {} {second_removes}", first.name, second.name);
             assert_eq!(Some(decision.verdict), expected, "{names}: {:?}", decision.trace);
-            let blamed = decision.trace.iter().find(|entry| entry.outcome != Outcome::Pass).map(|entry| entry.step);
+            let blamed = decision.trace.iter().find(|entry| entry.outcome != StepOutcome::Pass).map(|entry| entry.step);
             let earliest = if first_removes { Some(first.name) } else { second_removes.then_some(second.name) };
             assert_eq!(blamed, earliest, "{names}");
         }

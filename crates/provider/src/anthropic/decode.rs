@@ -1,54 +1,49 @@
-//! A Messages stream as blocks.
+//! Decodes a Messages stream into blocks.
 
 use std::collections::BTreeMap;
 use std::mem;
 
-use super::event::{Begun, Counts, Event};
 use super::refusal;
+use super::usage::AnthropicUsage;
 use crate::ids::CallIds;
-use crate::json::Json;
+use crate::json::{EventJson, is_object};
 use crate::refused::{quoted, refused};
-use crate::{Block, Decoder, Delta, NameMap, Opaque, Protocol, ProviderError, Reply, StopReason, Trouble, Turn, Usage};
+use crate::{Block, Delta, ModelReply, ModelTurn, NameMap, Opaque, Protocol, ProviderError, ProviderErrorKind, StopReason, StreamDecoder};
 
 pub(super) struct MessagesDecoder {
     names: NameMap,
     provider: String,
     ids: CallIds,
-    /// By the provider's index, which is their order.
-    slots: BTreeMap<u64, Slot>,
-    /// Calls that have ended, but may have been cut: what follows tells.
-    held: Vec<(u64, Call)>,
+    /// Blocks by the provider's index, which is their order.
+    slots: BTreeMap<u64, BlockSlot>,
+    /// Calls that ended without a complete object; the next event tells whether they were truncated.
+    unconfirmed: Vec<(u64, OpenCall)>,
     calls: usize,
-    counts: Counts,
+    counts: AnthropicUsage,
     stop: Option<StopReason>,
 }
 
-enum Slot {
-    Open(Part),
+enum BlockSlot {
+    Open(OpenBlock),
     Done(Block),
-    /// Of a kind that we do not know, or nothing that can be kept yet.
+    /// A block of unknown type, or one without content yet.
     Skipped,
 }
 
-enum Part {
+enum OpenBlock {
     Text(String),
     Thinking { text: String, signature: String },
-    Call(Call),
+    Call(OpenCall),
 }
 
-struct Call {
+struct OpenCall {
     index: usize,
     id: String,
     name: String,
     arguments: String,
 }
 
-impl Call {
-    /// A whole object has its closing brace, so nothing can be missing. Anything else may be the beginning of something.
-    fn is_whole(&self) -> bool {
-        self.arguments.trim_start().starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(&self.arguments).is_ok()
-    }
-
+impl OpenCall {
     fn into_block(self) -> Block {
         let arguments = if self.arguments.trim().is_empty() { "{}".to_owned() } else { self.arguments };
         Block::Call { id: self.id, name: self.name, arguments, opaque: None }
@@ -56,150 +51,147 @@ impl Call {
 }
 
 impl MessagesDecoder {
-    pub(super) fn new(turn: &Turn<'_>) -> Self {
+    pub(super) fn new(turn: &ModelTurn<'_>) -> Self {
         Self {
             names: NameMap::new(Protocol::Anthropic, turn.tools.iter().map(|tool| &tool.name)),
             provider: turn.model.provider.clone(),
             ids: CallIds::of(turn.messages),
             slots: BTreeMap::new(),
-            held: Vec::new(),
+            unconfirmed: Vec::new(),
             calls: 0,
-            counts: Counts::default(),
+            counts: AnthropicUsage::default(),
             stop: None,
         }
     }
 
-    fn begin(&mut self, index: u64, block: Begun, out: &mut Vec<Delta>) {
+    fn begin(&mut self, index: u64, block: &EventJson<'_>, out: &mut Vec<Delta>) {
         if self.stop.is_some() || self.slots.contains_key(&index) {
             return;
         }
-        // That another block follows shows that the calls before it were written to their end.
-        self.settle(out);
-        let slot = match block {
-            Begun::Text { text } => {
-                say(&text, Delta::Text, out);
-                Slot::Open(Part::Text(text))
+        // Another block follows, so the calls before it are complete.
+        self.confirm_calls(out);
+        let slot = match block.text("type") {
+            "text" => {
+                push_delta(block.text("text"), Delta::Text, out);
+                BlockSlot::Open(OpenBlock::Text(block.text("text").to_owned()))
             }
-            Begun::Thinking { thinking, signature } => {
-                say(&thinking, Delta::Thinking, out);
-                Slot::Open(Part::Thinking { text: thinking, signature })
+            "thinking" => {
+                push_delta(block.text("thinking"), Delta::Thinking, out);
+                let (text, signature) = (block.text("thinking").to_owned(), block.text("signature").to_owned());
+                BlockSlot::Open(OpenBlock::Thinking { text, signature })
             }
-            Begun::RedactedThinking { data } => {
-                let value = serde_json::json!({ "type": "redacted_thinking", "data": data });
-                Slot::Done(Block::Thinking { text: String::new(), opaque: Some(self.opaque(value)) })
+            "redacted_thinking" => {
+                let value = serde_json::json!({ "type": "redacted_thinking", "data": block.text("data") });
+                BlockSlot::Done(Block::Thinking { text: String::new(), opaque: Some(self.opaque(value)) })
             }
-            Begun::ToolUse { id, name, input } => Slot::Open(Part::Call(self.begin_call(&id, &name, &input, out))),
-            Begun::Unknown => Slot::Skipped,
+            "tool_use" => BlockSlot::Open(OpenBlock::Call(self.begin_call(block, out))),
+            _ => BlockSlot::Skipped,
         };
         self.slots.insert(index, slot);
     }
 
-    fn begin_call(&mut self, id: &str, name: &str, input: &serde_json::Value, out: &mut Vec<Delta>) -> Call {
-        let (index, name) = (self.calls, self.names.back(name));
+    fn begin_call(&mut self, block: &EventJson<'_>, out: &mut Vec<Delta>) -> OpenCall {
+        let (index, name) = (self.calls, self.names.original(block.text("name")));
         self.calls += 1;
         out.push(Delta::CallBegun { index, name: name.clone() });
-        // Some servers send the whole input here; the provider itself sends an empty one, and the text in pieces.
-        // What is no object is kept as it came: whoever checks the arguments says what is wrong with it.
-        let arguments = match input {
-            serde_json::Value::Null => String::new(),
-            serde_json::Value::Object(input) if input.is_empty() => String::new(),
-            serde_json::Value::String(text) => text.clone(),
-            whole => whole.to_string(),
+        // Some servers send the whole input here; Anthropic sends an empty one, and the text in pieces.
+        // Arguments that are no object are kept as they are: the engine reports what is wrong with them.
+        let arguments = match block.at("input") {
+            EventJson::Null => String::new(),
+            EventJson::Object(fields) if fields.is_empty() => String::new(),
+            EventJson::Text(text) => text.clone().into_owned(),
+            whole => whole.to_value().to_string(),
         };
-        Call { index, id: self.ids.take(id), name, arguments }
+        OpenCall { index, id: self.ids.take(block.text("id")), name, arguments }
     }
 
-    fn append(&mut self, index: u64, piece: &Json<'_>, out: &mut Vec<Delta>) {
-        let Some(Slot::Open(part)) = self.slots.get_mut(&index) else { return };
+    fn append(&mut self, index: u64, piece: &EventJson<'_>, out: &mut Vec<Delta>) {
+        let Some(BlockSlot::Open(part)) = self.slots.get_mut(&index) else { return };
         match (part, piece.text("type")) {
-            (Part::Text(text), "text_delta") => {
+            (OpenBlock::Text(text), "text_delta") => {
                 text.push_str(piece.text("text"));
-                say(piece.text("text"), Delta::Text, out);
+                push_delta(piece.text("text"), Delta::Text, out);
             }
-            (Part::Thinking { text, .. }, "thinking_delta") => {
+            (OpenBlock::Thinking { text, .. }, "thinking_delta") => {
                 text.push_str(piece.text("thinking"));
-                say(piece.text("thinking"), Delta::Thinking, out);
+                push_delta(piece.text("thinking"), Delta::Thinking, out);
             }
-            (Part::Thinking { signature, .. }, "signature_delta") => signature.push_str(piece.text("signature")),
-            (Part::Call(call), "input_json_delta") => call.arguments.push_str(piece.text("partial_json")),
+            (OpenBlock::Thinking { signature, .. }, "signature_delta") => signature.push_str(piece.text("signature")),
+            (OpenBlock::Call(call), "input_json_delta") => call.arguments.push_str(piece.text("partial_json")),
             _ => {}
         }
     }
 
     fn end(&mut self, index: u64, out: &mut Vec<Delta>) {
         let Some(slot) = self.slots.get_mut(&index) else { return };
-        let part = match mem::replace(slot, Slot::Skipped) {
-            Slot::Open(part) => part,
+        let part = match mem::replace(slot, BlockSlot::Skipped) {
+            BlockSlot::Open(part) => part,
             other => {
                 *slot = other;
                 return;
             }
         };
         let closed = match part {
-            Part::Text(text) if text.is_empty() => Slot::Skipped,
-            Part::Text(text) => Slot::Done(Block::text(text)),
-            Part::Thinking { text, signature } => self.thought(text, &signature),
-            Part::Call(call) if call.is_whole() => ready(call, out),
-            Part::Call(call) => {
-                self.held.push((index, call));
-                Slot::Skipped
+            OpenBlock::Text(text) if text.is_empty() => BlockSlot::Skipped,
+            OpenBlock::Text(text) => BlockSlot::Done(Block::text(text)),
+            OpenBlock::Thinking { text, signature } => self.thinking_block(text, &signature),
+            OpenBlock::Call(call) if is_object(&call.arguments) => finish_call(call, out),
+            OpenBlock::Call(call) => {
+                self.unconfirmed.push((index, call));
+                BlockSlot::Skipped
             }
         };
         self.slots.insert(index, closed);
     }
 
-    /// Without a signature it can be shown, but never sent back.
-    fn thought(&self, text: String, signature: &str) -> Slot {
+    /// A thinking block; without a signature it can be displayed, but not sent back.
+    fn thinking_block(&self, text: String, signature: &str) -> BlockSlot {
         if text.is_empty() && signature.is_empty() {
-            return Slot::Skipped;
+            return BlockSlot::Skipped;
         }
         let value = serde_json::json!({ "type": "thinking", "thinking": text, "signature": signature });
         let opaque = (!signature.is_empty()).then(|| self.opaque(value));
-        Slot::Done(Block::Thinking { text, opaque })
+        BlockSlot::Done(Block::Thinking { text, opaque })
     }
 
     fn opaque(&self, value: serde_json::Value) -> Opaque {
         Opaque { protocol: Protocol::Anthropic, provider: self.provider.clone(), value }
     }
 
-    /// Calls that were held are complete.
-    fn settle(&mut self, out: &mut Vec<Delta>) {
-        for (index, call) in mem::take(&mut self.held) {
-            self.slots.insert(index, ready(call, out));
+    /// Accepts the calls that were not confirmed yet.
+    fn confirm_calls(&mut self, out: &mut Vec<Delta>) {
+        for (index, call) in mem::take(&mut self.unconfirmed) {
+            self.slots.insert(index, finish_call(call, out));
         }
     }
 
-    fn stopped(&mut self, reason: &str, out: &mut Vec<Delta>) {
+    fn stop(&mut self, reason: &str, out: &mut Vec<Delta>) {
         for index in self.slots.keys().copied().collect::<Vec<_>>() {
             self.end(index, out);
         }
         let stop = stop_reason(reason);
         if !matches!(stop, StopReason::MaxTokens | StopReason::Refused) {
-            self.settle(out);
+            self.confirm_calls(out);
         }
         self.stop = Some(stop);
     }
 
-    fn count(&mut self, counts: Option<Counts>, out: &mut Vec<Delta>) {
-        if let Some(counts) = counts {
+    fn count(&mut self, counts: &EventJson<'_>, out: &mut Vec<Delta>) {
+        if counts.is_object() {
             self.counts.update(counts);
-            out.push(Delta::Usage(self.usage()));
+            out.push(Delta::Usage(self.counts.usage()));
         }
-    }
-
-    fn usage(&self) -> Usage {
-        self.counts.usage()
     }
 }
 
-fn ready(call: Call, out: &mut Vec<Delta>) -> Slot {
+fn finish_call(call: OpenCall, out: &mut Vec<Delta>) -> BlockSlot {
     let index = call.index;
     let block = call.into_block();
     out.push(Delta::CallReady { index, call: block.clone() });
-    Slot::Done(block)
+    BlockSlot::Done(block)
 }
 
-fn say(text: &str, delta: fn(String) -> Delta, out: &mut Vec<Delta>) {
+fn push_delta(text: &str, delta: fn(String) -> Delta, out: &mut Vec<Delta>) {
     if !text.is_empty() {
         out.push(delta(text.to_owned()));
     }
@@ -216,45 +208,49 @@ fn stop_reason(reason: &str) -> StopReason {
     }
 }
 
-impl Decoder for MessagesDecoder {
+/// Whether events of this name are decoded; an event without a name has its type in its data. The protocol promises to grow.
+fn is_decoded(name: &str) -> bool {
+    let known = ["message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "error"];
+    matches!(name, "" | "message") || known.contains(&name)
+}
+
+impl StreamDecoder for MessagesDecoder {
     fn event(&mut self, name: &str, data: &str, out: &mut Vec<Delta>) -> Result<(), ProviderError> {
-        if !Event::is_known(name) || matches!(data.trim(), "" | "[DONE]") {
+        if !is_decoded(name) || matches!(data.trim(), "" | "[DONE]") {
             return Ok(());
         }
-        let broken = |error: serde_json::Error| {
-            refusal::inside(data).unwrap_or_else(|| refused(Trouble::Malformed, &format!("{error} in the event {}", quoted(data))))
-        };
-        let read: Json<'_> = serde_json::from_str(data).map_err(broken)?;
-        if let ("content_block_delta", Some(index)) = (read.text("type"), read.at("index").as_u64()) {
-            self.append(index, read.at("delta"), out);
-            return Ok(());
-        }
-        match serde_json::from_str(data).map_err(broken)? {
-            Event::MessageStart { message } => self.count(message.usage, out),
-            Event::ContentBlockStart { index, content_block } => self.begin(index, content_block, out),
-            Event::ContentBlockStop { index } => self.end(index, out),
-            Event::MessageDelta { delta, usage } => {
-                if let (Some(reason), None) = (delta.stop_reason, &self.stop) {
-                    self.stopped(&reason, out);
+        let event: EventJson<'_> = serde_json::from_str(data)
+            .map_err(|error| refused(ProviderErrorKind::Malformed, &format!("{error} in the event {}", quoted(data))))?;
+        let index = event.at("index").as_u64();
+        match (event.text("type"), index) {
+            ("content_block_delta", Some(index)) => self.append(index, event.at("delta"), out),
+            ("content_block_start", Some(index)) => self.begin(index, event.at("content_block"), out),
+            ("content_block_stop", Some(index)) => self.end(index, out),
+            ("message_start", _) => self.count(event.at("message").at("usage"), out),
+            ("message_delta", _) => {
+                if let (Some(reason), None) = (event.at("delta").at("stop_reason").as_str(), &self.stop) {
+                    self.stop(reason, out);
                 }
-                self.count(usage, out);
+                self.count(event.at("usage"), out);
             }
-            Event::Error { error } => return Err(refusal::of_event(&error)),
-            Event::Other => {}
+            // Also in data that is no event of the protocol, as gateways send it.
+            _ if event.at("error").is_object() => return Err(refusal::from_event(event.at("error"))),
+            ("", _) => return Err(refused(ProviderErrorKind::Malformed, &format!("no type in the event {}", quoted(data)))),
+            _ => {}
         }
         Ok(())
     }
 
-    fn finish(&mut self, _out: &mut Vec<Delta>) -> Result<Reply, ProviderError> {
+    fn finish(&mut self, _out: &mut Vec<Delta>) -> Result<ModelReply, ProviderError> {
         let Some(stop) = self.stop.take() else {
-            let what = if self.slots.is_empty() { "nothing came" } else { "it did not say that it was done" };
-            return Err(refused(Trouble::Network, what));
+            let what = if self.slots.is_empty() { "it sent nothing" } else { "it did not say that it was done" };
+            return Err(refused(ProviderErrorKind::Network, what));
         };
         let slots = mem::take(&mut self.slots);
         let blocks: Vec<Block> =
-            slots.into_values().filter_map(|slot| if let Slot::Done(block) = slot { Some(block) } else { None }).collect();
+            slots.into_values().filter_map(|slot| if let BlockSlot::Done(block) = slot { Some(block) } else { None }).collect();
         let has_calls = blocks.iter().any(|block| block.call_id().is_some());
         let stop = if has_calls && stop == StopReason::EndTurn { StopReason::ToolCalls } else { stop };
-        Ok(Reply::new(blocks, stop, self.usage()))
+        Ok(ModelReply::new(blocks, stop, self.counts.usage()))
     }
 }

@@ -1,72 +1,72 @@
-//! A turn as a Messages request.
+//! Encodes a request for Messages.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
 use crate::offer::{Offer, offer};
-use crate::replay::{Side, arguments_object, own, sides};
-use crate::{Block, Encoded, Model, NameMap, Opaque, Piece, Protocol, Role, Turn, wire_id};
+use crate::replay::{MergedMessage, arguments_object, merge_messages, own};
+use crate::{Block, EncodedRequest, Model, ModelTurn, NameMap, Opaque, Protocol, ResultPart, Role, wire_id};
 
-/// The version that is sent where the configuration names none.
+/// Default of the version header.
 const VERSION: &str = "2023-06-01";
-/// The pictures that are taken; any other type is a refused request.
-const PICTURES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+/// Image types that the API accepts; any other type fails the request.
+const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-pub(super) fn request(turn: &Turn<'_>) -> Encoded {
+pub(super) fn request(turn: &ModelTurn<'_>) -> EncodedRequest {
     let names = NameMap::new(Protocol::Anthropic, turn.tools.iter().map(|tool| &tool.name));
     let Offer { tools, warnings } = offer(turn);
-    let mut writer = Writer { model: turn.model, names: &names, ids: CallNames::default(), warnings };
+    let mut writer = MessagesWriter { model: turn.model, names: &names, ids: WireIds::default(), warnings };
     let mut body = json!({ "model": turn.model.name, "max_tokens": turn.model.max_output, "stream": true });
     if !turn.system.trim().is_empty() {
-        body["system"] = json!([cached(json!({ "type": "text", "text": turn.system }))]);
+        body["system"] = json!([with_cache_breakpoint(json!({ "type": "text", "text": turn.system }))]);
     }
     let mut definitions: Vec<Value> = tools
         .iter()
         .map(|(tool, schema)| json!({ "name": names.wire(&tool.name), "description": tool.description, "input_schema": schema.value }))
         .collect();
     if let Some(last) = definitions.pop() {
-        definitions.push(cached(last));
+        definitions.push(with_cache_breakpoint(last));
         body["tools"] = Value::Array(definitions);
     }
     body["messages"] = Value::Array(writer.messages(turn));
     let version = turn.model.version.as_deref().unwrap_or(VERSION).to_owned();
-    let mut encoded = Encoded::new("/messages", body);
+    let mut encoded = EncodedRequest::new("/messages", body);
     encoded.headers.push(("anthropic-version", version));
     encoded.warnings = writer.warnings;
     encoded
 }
 
-/// A breakpoint of the prompt cache. There may be four; we set three: behind the tools, the system prompt and the last message.
-fn cached(mut block: Value) -> Value {
+/// Adds a breakpoint of the prompt cache. Four are allowed; we set three: after the tools, the system prompt and the last message.
+fn with_cache_breakpoint(mut block: Value) -> Value {
     block["cache_control"] = json!({ "type": "ephemeral" });
     block
 }
 
 fn can_be_sent(role: Role, block: &Block, model: &Model) -> bool {
     match (role, block) {
-        // Blank text is refused.
+        // The API refuses blank text.
         (_, Block::Text { text, .. }) => !text.trim().is_empty(),
-        (Role::Assistant, Block::Thinking { opaque, .. }) => thought(opaque.as_ref(), model).is_some(),
+        (Role::Assistant, Block::Thinking { opaque, .. }) => thinking_block(opaque.as_ref(), model).is_some(),
         (Role::Assistant, Block::Call { .. }) | (Role::User, Block::Result { .. } | Block::Image { .. }) => true,
         _ => false,
     }
 }
 
-/// A thought goes back to where it came from, verbatim or not at all.
-fn thought<'a>(opaque: Option<&'a Opaque>, model: &Model) -> Option<&'a Value> {
+/// A thinking block for its own provider, verbatim; none for any other.
+fn thinking_block<'a>(opaque: Option<&'a Opaque>, model: &Model) -> Option<&'a Value> {
     own(opaque, model).filter(|block| block["type"] == "thinking" || block["type"] == "redacted_thinking")
 }
 
-/// How the calls of the conversation are called on the wire, where an id must fit and may stand once only.
+/// Ids of calls on the wire, where each must match the pattern and be unique.
 #[derive(Default)]
-struct CallNames<'a> {
+struct WireIds<'a> {
     taken: HashSet<String>,
-    /// Of the last assistant message: an id that a provider repeats means the newest call.
+    /// Wire id of the newest call with each id: a provider may repeat one.
     latest: HashMap<&'a str, String>,
 }
 
-impl<'a> CallNames<'a> {
+impl<'a> WireIds<'a> {
     fn call(&mut self, id: &'a str) -> String {
         let mut name = wire_id(id).into_owned();
         for again in 2.. {
@@ -84,43 +84,43 @@ impl<'a> CallNames<'a> {
     }
 }
 
-struct Writer<'a> {
+struct MessagesWriter<'a> {
     model: &'a Model,
     names: &'a NameMap,
-    ids: CallNames<'a>,
+    ids: WireIds<'a>,
     warnings: Vec<String>,
 }
 
-impl<'a> Writer<'a> {
-    fn messages(&mut self, turn: &Turn<'a>) -> Vec<Value> {
+impl<'a> MessagesWriter<'a> {
+    fn messages(&mut self, turn: &ModelTurn<'a>) -> Vec<Value> {
         let model = self.model;
-        let sides = sides(turn.messages, |role, block| can_be_sent(role, block, model));
-        let mut messages = Vec::with_capacity(sides.len() + 1);
-        if sides.first().is_some_and(|side| side.role == Role::Assistant) {
-            messages.push(json!({ "role": "user", "content": [{ "type": "text", "text": "(The conversation goes on.)" }] }));
+        let merged = merge_messages(turn.messages, |role, block| can_be_sent(role, block, model));
+        let mut messages = Vec::with_capacity(merged.len() + 1);
+        if merged.first().is_some_and(|side| side.role == Role::Assistant) {
+            messages.push(json!({ "role": "user", "content": [{ "type": "text", "text": "(The conversation continues.)" }] }));
         }
-        messages.extend(sides.iter().map(|side| self.message(side)));
-        let last_said = messages.iter_mut().rev().find(|message| message["role"] == "user");
-        if let Some(block) = last_said.and_then(|message| message["content"].as_array_mut()?.last_mut()) {
-            *block = cached(block.take());
+        messages.extend(merged.iter().map(|side| self.message(side)));
+        let last_user = messages.iter_mut().rev().find(|message| message["role"] == "user");
+        if let Some(block) = last_user.and_then(|message| message["content"].as_array_mut()?.last_mut()) {
+            *block = with_cache_breakpoint(block.take());
         }
         messages
     }
 
-    fn message(&mut self, side: &Side<'a>) -> Value {
+    fn message(&mut self, side: &MergedMessage<'a>) -> Value {
         match side.role {
             Role::Assistant => {
-                let content: Vec<Value> = side.blocks.iter().filter_map(|block| self.said(block)).collect();
+                let content: Vec<Value> = side.blocks.iter().filter_map(|block| self.assistant_block(block)).collect();
                 json!({ "role": "assistant", "content": content })
             }
             Role::User => json!({ "role": "user", "content": self.user_content(&side.blocks) }),
         }
     }
 
-    fn said(&mut self, block: &'a Block) -> Option<Value> {
+    fn assistant_block(&mut self, block: &'a Block) -> Option<Value> {
         match block {
             Block::Text { text, .. } => Some(text_block(text)),
-            Block::Thinking { opaque, .. } => thought(opaque.as_ref(), self.model).cloned(),
+            Block::Thinking { opaque, .. } => thinking_block(opaque.as_ref(), self.model).cloned(),
             Block::Call { id, name, arguments, .. } => Some(json!({
                 "type": "tool_use",
                 "id": self.ids.call(id),
@@ -131,7 +131,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Every result comes before anything else, or the request is refused.
+    /// User content; results come first, or the API refuses the request.
     fn user_content(&mut self, blocks: &[&Block]) -> Vec<Value> {
         let (mut results, mut others) = (Vec::new(), Vec::new());
         for block in blocks {
@@ -140,7 +140,7 @@ impl<'a> Writer<'a> {
                     results.push(self.result(id, content, *is_error, &mut others));
                 }
                 Block::Text { text, .. } => others.push(text_block(text)),
-                Block::Image { mime, data } => others.push(self.picture(mime, data)),
+                Block::Image { mime, data } => others.push(self.image(mime, data)),
                 _ => {}
             }
         }
@@ -148,20 +148,20 @@ impl<'a> Writer<'a> {
         results
     }
 
-    /// A result that failed holds text alone, and some: its pictures stand behind the results.
-    fn result(&mut self, id: &str, pieces: &[Piece], is_error: bool, beside: &mut Vec<Value>) -> Value {
+    /// A tool result. One that failed must hold text and nothing else, so its images follow the results.
+    fn result(&mut self, id: &str, parts: &[ResultPart], is_error: bool, extra: &mut Vec<Value>) -> Value {
         let mut content = Vec::new();
-        for piece in pieces {
-            match piece {
-                Piece::Text { text } if text.trim().is_empty() => {}
-                Piece::Text { text } => content.push(text_block(text)),
-                Piece::Image { mime, data } if is_error => beside.push(self.picture(mime, data)),
-                Piece::Image { mime, data } => content.push(self.picture(mime, data)),
+        for part in parts {
+            match part {
+                ResultPart::Text { text } if text.trim().is_empty() => {}
+                ResultPart::Text { text } => content.push(text_block(text)),
+                ResultPart::Image { mime, data } if is_error => extra.push(self.image(mime, data)),
+                ResultPart::Image { mime, data } => content.push(self.image(mime, data)),
             }
         }
         let mut block = json!({ "type": "tool_result", "tool_use_id": self.ids.result(id) });
         if is_error && content.is_empty() {
-            content.push(text_block("The tool failed and said nothing."));
+            content.push(text_block("The tool failed without a message."));
         }
         if !content.is_empty() {
             block["content"] = Value::Array(content);
@@ -172,15 +172,15 @@ impl<'a> Writer<'a> {
         block
     }
 
-    fn picture(&mut self, mime: &str, data: &str) -> Value {
-        if PICTURES.contains(&mime) {
+    fn image(&mut self, mime: &str, data: &str) -> Value {
+        if IMAGE_TYPES.contains(&mime) {
             return json!({ "type": "image", "source": { "type": "base64", "media_type": mime, "data": data } });
         }
-        let warning = format!("a picture is not sent: {} takes no {mime}, only {}", self.model.name, PICTURES.join(", "));
+        let warning = format!("image not sent: {} does not accept {mime}, only {}", self.model.name, IMAGE_TYPES.join(", "));
         if !self.warnings.contains(&warning) {
             self.warnings.push(warning);
         }
-        text_block(&format!("[A picture of the type {mime} stood here; it could not be shown.]"))
+        text_block(&format!("[An image of type {mime} was left out: the model does not accept it.]"))
     }
 }
 

@@ -1,65 +1,62 @@
-//! What Anthropic says when it does not answer.
+//! Errors of Anthropic.
 
 use serde::Deserialize;
 
-use crate::refused::{refused, trouble_of};
-use crate::{ProviderError, Trouble};
+use crate::json::EventJson;
+use crate::refused::{kind_of_status, refused};
+use crate::{ProviderError, ProviderErrorKind};
 
 #[derive(Deserialize)]
-struct Body {
-    error: Said,
+struct AnthropicErrorBody {
+    error: AnthropicError,
 }
 
-/// The error object of an answer, and of an event in the stream.
+/// Error object of a response.
 #[derive(Deserialize)]
-pub(super) struct Said {
+struct AnthropicError {
     #[serde(rename = "type", default)]
     kind: String,
     #[serde(default)]
     message: String,
 }
 
-pub(super) fn of_answer(status: u16, body: &[u8]) -> ProviderError {
-    let error = match serde_json::from_slice::<Body>(body) {
-        Ok(Body { error }) => refused(error.trouble().unwrap_or_else(|| trouble_of(status)), &error.message),
-        Err(_) => refused(trouble_of(status), &String::from_utf8_lossy(body)),
+pub(super) fn from_response(status: u16, body: &[u8]) -> ProviderError {
+    let error = match serde_json::from_slice::<AnthropicErrorBody>(body) {
+        Ok(AnthropicErrorBody { error }) => refused(error.error_kind().unwrap_or_else(|| kind_of_status(status)), &error.message),
+        Err(_) => refused(kind_of_status(status), &String::from_utf8_lossy(body)),
     };
     error.with_status(status)
 }
 
-/// An error that came inside of a stream, where there is no status.
-pub(super) fn of_event(error: &Said) -> ProviderError {
-    let said = if error.message.is_empty() { &error.kind } else { &error.message };
-    refused(error.trouble().unwrap_or(Trouble::Server), said)
+/// An error inside a stream, where there is no status.
+pub(super) fn from_event(error: &EventJson<'_>) -> ProviderError {
+    let error = AnthropicError { kind: error.text("type").to_owned(), message: error.text("message").to_owned() };
+    let message = if error.message.is_empty() { &error.kind } else { &error.message };
+    refused(error.error_kind().unwrap_or(ProviderErrorKind::Server), message)
 }
 
-/// The same, of data that is no event of the protocol but holds an error.
-pub(super) fn inside(data: &str) -> Option<ProviderError> {
-    serde_json::from_str::<Body>(data).ok().map(|body| of_event(&body.error))
-}
-
-impl Said {
-    fn trouble(&self) -> Option<Trouble> {
+impl AnthropicError {
+    fn error_kind(&self) -> Option<ProviderErrorKind> {
         Some(match self.kind.as_str() {
-            "authentication_error" | "permission_error" | "billing_error" => Trouble::Key,
-            "rate_limit_error" => Trouble::RateLimited,
-            "overloaded_error" | "api_error" | "conflict_error" => Trouble::Server,
-            "timeout_error" => Trouble::Timeout,
-            "not_found_error" => Trouble::NotFound,
-            "request_too_large" => Trouble::TooLong,
-            "invalid_request_error" => self.of_the_request(),
+            "authentication_error" | "permission_error" | "billing_error" => ProviderErrorKind::Key,
+            "rate_limit_error" => ProviderErrorKind::RateLimited,
+            "overloaded_error" | "api_error" | "conflict_error" => ProviderErrorKind::Server,
+            "timeout_error" => ProviderErrorKind::Timeout,
+            "not_found_error" => ProviderErrorKind::NotFound,
+            "request_too_large" => ProviderErrorKind::TooLong,
+            "invalid_request_error" => self.invalid_request_kind(),
             _ => return None,
         })
     }
 
-    /// Length and an empty account have no type of their own.
-    fn of_the_request(&self) -> Trouble {
-        if ["prompt is too long", "exceed context limit"].iter().any(|mark| self.message.contains(mark)) {
-            Trouble::TooLong
+    /// The API has no type for a request that is too long or an account without credit.
+    fn invalid_request_kind(&self) -> ProviderErrorKind {
+        if ["prompt is too long", "exceed context limit"].iter().any(|phrase| self.message.contains(phrase)) {
+            ProviderErrorKind::TooLong
         } else if self.message.contains("credit balance") {
-            Trouble::Key
+            ProviderErrorKind::Key
         } else {
-            Trouble::BadRequest
+            ProviderErrorKind::BadRequest
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Where a provider is, and how long it is waited for.
+//! Address and timeouts of a provider.
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -6,23 +6,23 @@ use std::time::Duration;
 
 use reqwest::Url;
 
-use super::key::Key;
-use crate::{ProviderError, Trouble};
+use super::key::ApiKey;
+use crate::{ProviderError, ProviderErrorKind};
 
 #[cfg(test)]
 mod tests;
 
-/// How long a request is waited for.
+/// Timeouts of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeouts {
-    /// For a connection: name lookup, TCP and TLS together.
+    /// Connecting: name lookup, TCP and TLS together.
     pub connect: Duration,
-    /// From the request to the first byte of the answer's body.
+    /// From the request to the first byte of the body.
     pub first_byte: Duration,
-    /// From one piece of the answer to the next.
+    /// Between two chunks of the body.
     pub idle: Duration,
-    /// For everything: every try, and the waiting between them.
+    /// All attempts and the delays between them.
     pub total: Duration,
 }
 
@@ -33,43 +33,43 @@ impl Default for Timeouts {
     }
 }
 
-/// A provider's address and what every request to it carries.
+/// Address of a provider, and what every request to it carries.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Endpoint {
-    /// What the paths of the protocol are added to: `https://api.example.com/v1`. A query in it is sent with every request.
+    /// Base URL for the paths of the protocol: `https://api.example.com/v1`. Its query is sent with every request.
     pub base_url: String,
-    /// The key, if it wants one.
-    pub key: Option<Key>,
-    /// Further headers. They take the place of the protocol's own, but not of the key's.
+    /// The API key, if there is one.
+    pub key: Option<ApiKey>,
+    /// Further headers. They override those of the protocol, except the header of the key.
     pub headers: Vec<(String, String)>,
-    /// How long it is waited for.
+    /// Timeouts of requests.
     pub timeouts: Timeouts,
-    /// Whether requests may go to another machine without encryption.
+    /// Whether plain HTTP to another machine is allowed.
     pub allow_plain: bool,
 }
 
 impl Endpoint {
-    /// An endpoint without a key, with the usual timeouts.
+    /// An endpoint without a key, with default timeouts.
     pub fn new(base_url: impl Into<String>) -> Self {
         Self { base_url: base_url.into(), key: None, headers: Vec::new(), timeouts: Timeouts::default(), allow_plain: false }
     }
 
-    /// Whether it is on this machine. An address that is none is not.
+    /// Whether it is on this machine; `false` for an invalid URL.
     pub fn is_local(&self) -> bool {
         self.base().is_ok_and(|url| is_local(&url))
     }
 
-    /// The address of one path, which may have a query.
+    /// The URL of a path, which may have a query.
     pub(super) fn join(&self, path: &str) -> Result<Url, ProviderError> {
         let base = self.base()?;
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
         let root = base.path().trim_end_matches('/');
         let mut url = base.clone();
         url.set_path(&format!("{root}/{}", path.trim_start_matches('/')));
-        // The parser resolves dots; what then lies elsewhere was never meant by a protocol.
+        // The parser resolves dots, which may lead outside the base.
         if !url.path().starts_with(&format!("{root}/")) || path.contains('#') {
-            return Err(wrong(&format!("The path '{path}' leads out of the provider's base address. Check the model's name.")));
+            return Err(bad_request(&format!("The path '{path}' is outside of base_url. Check the model's name.")));
         }
         let queries = [query, base.query().unwrap_or_default()];
         let queries: Vec<_> = queries.into_iter().filter(|query| !query.is_empty()).collect();
@@ -80,20 +80,20 @@ impl Endpoint {
     fn base(&self) -> Result<Url, ProviderError> {
         let text = self.base_url.trim();
         let url = Url::parse(text).map_err(|error| {
-            wrong(&format!("The base address '{}' is no URL: {error}. Write it as https://api.example.com/v1.", shown(text)))
+            bad_request(&format!("base_url '{}' is not a URL: {error}. Write it as https://api.example.com/v1.", display(text)))
         })?;
-        let faulty = |what: &str| Err(wrong(&format!("The base address '{}' {what}.", shown(text))));
+        let invalid = |what: &str| Err(bad_request(&format!("base_url '{}' {what}.", display(text))));
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none_or(str::is_empty) {
-            return faulty("is neither http nor https: write it as https://api.example.com/v1");
+            return invalid("is neither http nor https: write it as https://api.example.com/v1");
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return faulty("holds a user name or password: leave them out, and send a header if they are needed");
+            return invalid("contains a user name or password: remove them, and use a header if they are needed");
         }
         if url.fragment().is_some() {
-            return faulty("holds a '#': leave it and what follows out");
+            return invalid("contains a '#': remove it and the rest");
         }
         if url.scheme() == "http" && !self.allow_plain && !is_local(&url) {
-            return faulty("would send the key without encryption: use https, or allow plain http for this provider");
+            return invalid("would send the key without encryption: use https, or allow plain http for this provider");
         }
         Ok(url)
     }
@@ -103,7 +103,7 @@ impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let headers: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
         f.debug_struct("Endpoint")
-            .field("base_url", &shown(&self.base_url))
+            .field("base_url", &display(&self.base_url))
             .field("key", &self.key)
             .field("headers", &headers)
             .field("timeouts", &self.timeouts)
@@ -112,7 +112,7 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-/// Whether an address is on this machine.
+/// Whether the host is this machine.
 pub(super) fn is_local(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_end_matches('.');
     let name = host.trim_start_matches('[').trim_end_matches(']');
@@ -122,15 +122,15 @@ pub(super) fn is_local(url: &Url) -> bool {
         || name.parse().is_ok_and(|address: Ipv6Addr| address.is_loopback())
 }
 
-/// An address without what may be secret in it.
-fn shown(url: &str) -> String {
+/// The URL without parts that may be secret.
+fn display(url: &str) -> String {
     let end = url.find(['?', '#']).unwrap_or(url.len());
     let (scheme, rest) = url[..end].split_once("://").map_or(("", &url[..end]), |(scheme, rest)| (scheme, rest));
     let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
     let separator = if scheme.is_empty() { "" } else { "://" };
-    haft_contract::visible::shorten(&format!("{scheme}{separator}{host}"), 200).into_owned()
+    haft_text::display::shorten(&format!("{scheme}{separator}{host}"), 200).into_owned()
 }
 
-fn wrong(message: &str) -> ProviderError {
-    ProviderError::new(Trouble::BadRequest, message)
+fn bad_request(message: &str) -> ProviderError {
+    ProviderError::new(ProviderErrorKind::BadRequest, message)
 }

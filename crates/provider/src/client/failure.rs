@@ -1,80 +1,78 @@
-//! A try that failed, in words, and whether another one may do better.
+//! Failures of an attempt, and whether a retry can help.
 
 use std::io;
 use std::time::Duration;
 
 use haft_contract::causes::{find, innermost};
 
-use super::request::Request;
-use crate::sse::TooLarge;
-use crate::{ProviderError, Trouble};
+use super::request::PreparedRequest;
+use crate::sse::EventTooLarge;
+use crate::{ProviderError, ProviderErrorKind};
 
-/// Why a try failed.
+/// Why an attempt failed.
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(super) struct AttemptFailure {
     pub(super) error: ProviderError,
-    /// Whether the same request may be sent again, as long as nothing of the answer was handed out.
-    pub(super) again: bool,
+    /// Whether a retry can help, as long as nothing of the answer was passed on.
+    pub(super) retry: bool,
 }
 
-impl Failure {
-    /// A failure that the same request would meet again.
-    pub(super) fn lasting(trouble: Trouble, message: String) -> Self {
-        Self { error: ProviderError::new(trouble, message), again: false }
+impl AttemptFailure {
+    /// A failure that a retry would repeat.
+    pub(super) fn permanent(kind: ProviderErrorKind, message: String) -> Self {
+        Self { error: ProviderError::new(kind, message), retry: false }
     }
-    /// A failure that may pass.
-    pub(super) fn passing(trouble: Trouble, message: String) -> Self {
-        Self { error: ProviderError::new(trouble, message), again: true }
+    /// A failure that a retry may fix.
+    pub(super) fn transient(kind: ProviderErrorKind, message: String) -> Self {
+        Self { error: ProviderError::new(kind, message), retry: true }
     }
-    /// Nothing came in time.
-    pub(super) fn late(host: &str, what: &str, limit: Duration) -> Self {
-        Self::passing(Trouble::Timeout, format!("{host} {what} within {limit:?}. Try again later, or raise the provider's timeouts."))
+    /// A timeout.
+    pub(super) fn timed_out(host: &str, what: &str, limit: Duration) -> Self {
+        Self::transient(
+            ProviderErrorKind::Timeout,
+            format!("{host} {what} within {limit:?}. Try again later, or raise the provider's timeouts."),
+        )
     }
 }
 
-/// What adapters and decoders say; they know whether it may pass. What the model wrote does not pass: whether it is asked again
-/// is for those to decide who count its tries.
-impl From<ProviderError> for Failure {
+/// Errors of adapters and decoders. Garbled output of the model is not retried here: the agent loop counts its attempts.
+impl From<ProviderError> for AttemptFailure {
     fn from(error: ProviderError) -> Self {
-        Self { again: error.is_retryable() && error.trouble != Trouble::Garbled, error }
+        Self { retry: error.is_retryable() && error.kind != ProviderErrorKind::Garbled, error }
     }
 }
 
-impl From<TooLarge> for Failure {
-    fn from(large: TooLarge) -> Self {
-        Self::lasting(Trouble::Malformed, format!("The provider's answer is no stream of this protocol: {large}. Check its base address."))
+impl From<EventTooLarge> for AttemptFailure {
+    fn from(large: EventTooLarge) -> Self {
+        Self::permanent(ProviderErrorKind::Malformed, format!("The answer is not a stream of this protocol: {large}. Check the base_url."))
     }
 }
 
-/// An exchange that broke.
-pub(super) fn describe(error: &reqwest::Error, request: &Request) -> Failure {
+/// The failure of a connection.
+pub(super) fn describe(error: &reqwest::Error, request: &PreparedRequest) -> AttemptFailure {
     let host = &request.host;
     if let Some(problem) = find::<rustls::Error>(error) {
-        return Failure::lasting(Trouble::Network, explain_tls(problem, host));
+        return AttemptFailure::permanent(ProviderErrorKind::Network, explain_tls(problem, host));
     }
     if error.is_timeout() && error.is_connect() {
-        return Failure::late(host, "accepted no connection", request.timeouts.connect);
+        return AttemptFailure::timed_out(host, "did not accept a connection", request.timeouts.connect);
     }
     if find::<io::Error>(error).is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
         return refused(request);
     }
     if error.is_connect() {
-        let message = format!("{host} cannot be reached: {}. Check the provider's base address and the network.", innermost(error));
-        return Failure::passing(Trouble::Network, message);
+        let message = format!("Cannot reach {host}: {}. Check the base_url and the network.", innermost(error));
+        return AttemptFailure::transient(ProviderErrorKind::Network, message);
     }
-    Failure::passing(Trouble::Network, format!("The connection to {host} broke: {}. Try again.", innermost(error)))
+    AttemptFailure::transient(ProviderErrorKind::Network, format!("The connection to {host} broke: {}. Try again.", innermost(error)))
 }
 
-/// A server elsewhere may be starting again; one on this machine was not started, and waiting for it only hides that.
-fn refused(request: &Request) -> Failure {
-    let again = !request.local;
-    let advice = if again {
-        "Check the provider's base address, and the proxy if there is one"
-    } else {
-        "Start the server, or check the base address"
-    };
+/// A refused connection: retried for a remote server, which may be restarting; not for one on this machine.
+fn refused(request: &PreparedRequest) -> AttemptFailure {
+    let retry = !request.local;
+    let advice = if retry { "Check the base_url, and the proxy if there is one" } else { "Start the server, or check the base_url" };
     let message = format!("Nothing listens at {}. {advice}.", request.host);
-    Failure { error: ProviderError::new(Trouble::Network, message), again }
+    AttemptFailure { error: ProviderError::new(ProviderErrorKind::Network, message), retry }
 }
 
 fn explain_tls(problem: &rustls::Error, host: &str) -> String {
@@ -83,11 +81,11 @@ fn explain_tls(problem: &rustls::Error, host: &str) -> String {
             "The certificate of {host} was not accepted: {why}. Nothing was sent. If a proxy of your network signs it, \
              name its certificates in SSL_CERT_FILE."
         ),
-        other => format!("No secure connection to {host}: {other}. Check that the base address speaks https."),
+        other => format!("No secure connection to {host}: {other}. Check that the base_url uses https."),
     }
 }
 
-/// Adds a sentence to a message, however that ends.
+/// Adds a sentence to a message.
 pub(super) fn add(error: &mut ProviderError, sentence: &str) {
     error.message = format!("{}. {sentence}", error.message.trim_end_matches(['.', ' ']));
 }

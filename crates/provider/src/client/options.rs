@@ -1,4 +1,4 @@
-//! How the client behaves towards every provider.
+//! Settings of the client for every provider.
 
 use std::collections::hash_map::RandomState;
 use std::fmt;
@@ -10,42 +10,42 @@ use std::time::{Duration, SystemTime};
 use super::proxies::Proxies;
 use crate::ProviderError;
 
-/// Told before the client waits to try again, so that a person can be.
+/// A coming retry, reported before the client waits.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Retry<'a> {
-    /// Which retry it will be, from 1.
+    /// Number of the retry, from 1.
     pub number: u32,
-    /// How long it waits before.
+    /// Delay before it.
     pub wait: Duration,
-    /// What went wrong.
+    /// The error of the last attempt.
     pub error: &'a ProviderError,
 }
 
-/// How the client behaves.
+/// Settings of the client.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Options {
-    /// How often a request is sent again.
+    /// Largest number of retries.
     pub retries: u32,
-    /// How long it waits at most before the first retry; before each further one twice as long.
+    /// Largest delay before the first retry; doubles with each further one.
     pub base_delay: Duration,
-    /// What that grows to. A provider may ask for twice as much; for more, the request is given up.
+    /// Limit of that growth. A provider may ask for twice as much; beyond that the request fails.
     pub max_delay: Duration,
     /// Proxies for addresses that are not on this machine.
     pub proxies: Proxies,
-    /// A file of certificates in PEM form that are trusted beside the system's.
+    /// PEM file of certificates that are trusted in addition to those of the system.
     pub certificates: Option<PathBuf>,
-    /// What part of the time to wait is waited, from 0 to 1; random, so that many clients do not come back at once.
+    /// Random fraction of the delay, from 0 to 1, so that many clients do not retry at once.
     pub jitter: Arc<dyn Fn() -> f64 + Send + Sync>,
-    /// The time, for providers that name a date.
+    /// Clock, for providers that name a date.
     pub now: Arc<dyn Fn() -> SystemTime + Send + Sync>,
-    /// Who is told of retries.
+    /// Called before each retry.
     pub on_retry: Arc<dyn Fn(&Retry<'_>) + Send + Sync>,
 }
 
 impl Default for Options {
-    /// The usual ones, with nothing from the environment.
+    /// The defaults, with nothing from the environment.
     fn default() -> Self {
         Self {
             retries: 8,
@@ -61,16 +61,16 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The usual ones, with the proxies and the file of certificates (`SSL_CERT_FILE`) that the environment names.
+    /// The defaults, with the proxies and the certificates (`SSL_CERT_FILE`) of the environment.
     pub fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, ProviderError> {
         let certificates = lookup("SSL_CERT_FILE").filter(|path| !path.is_empty()).map(PathBuf::from);
         Ok(Self { proxies: Proxies::from_env(lookup)?, certificates, ..Self::default() })
     }
 
-    /// How long to wait before the next try: what the provider asks for, or a random part of a time that doubles.
-    pub(super) fn wait(&self, retries: u32, asked: Option<Duration>) -> Duration {
+    /// Delay before the next attempt: what the provider asks for, or a random part of a delay that doubles.
+    pub(super) fn wait(&self, retries: u32, requested: Option<Duration>) -> Duration {
         let longest = self.base_delay.saturating_mul(2_u32.saturating_pow(retries)).min(self.max_delay);
-        asked.filter(|asked| !asked.is_zero()).unwrap_or_else(|| longest.mul_f64((self.jitter)().clamp(0.0, 1.0)))
+        requested.filter(|requested| !requested.is_zero()).unwrap_or_else(|| longest.mul_f64((self.jitter)().clamp(0.0, 1.0)))
     }
 
     pub(super) fn longest_wait(&self) -> Duration {
@@ -90,7 +90,7 @@ impl fmt::Debug for Options {
     }
 }
 
-/// The hash of nothing under a random key is as random as spreading retries needs.
+/// A random number from 0 to 1; the randomly keyed hasher is random enough for jitter.
 fn random_part() -> f64 {
     let bits = u32::try_from(RandomState::new().hash_one(0) >> 32).unwrap_or_default();
     f64::from(bits) / f64::from(u32::MAX)
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_to_wait_doubles_up_to_a_limit_and_a_random_part_of_it_is_waited() {
+    fn retry_delay_doubles_up_to_a_limit_with_jitter() {
         let milliseconds = |part: f64, asked: Option<u64>| -> Vec<u128> {
             let options = Options { jitter: Arc::new(move || part), ..Options::default() };
             [0, 1, 2, 5, 6, 40, u32::MAX].map(|retries| options.wait(retries, asked.map(Duration::from_millis)).as_millis()).to_vec()
@@ -111,12 +111,12 @@ mod tests {
         assert_eq!(milliseconds(0.0, None), [0; 7]);
         assert_eq!(milliseconds(7.0, None)[..2], [1000, 2000]);
         assert_eq!(milliseconds(f64::MIN, None), [0; 7]);
-        assert_eq!(milliseconds(0.5, Some(7)), [7; 7], "what the provider asks for is waited as it is");
-        assert_eq!(milliseconds(1.0, Some(0))[..2], [1000, 2000], "nothing asked for is no invitation to come back at once");
+        assert_eq!(milliseconds(0.5, Some(7)), [7; 7], "a requested delay is used as it is");
+        assert_eq!(milliseconds(1.0, Some(0))[..2], [1000, 2000], "a requested delay of zero is ignored");
     }
 
     #[test]
-    fn chance_stays_within_its_bounds_and_differs() {
+    fn random_part_stays_within_its_bounds() {
         let parts: Vec<_> = (0..1000).map(|_| random_part()).collect();
         assert!(parts.iter().all(|part| (0.0..=1.0).contains(part)));
         assert!(parts.iter().any(|part| *part < 0.2) && parts.iter().any(|part| *part > 0.8));

@@ -1,12 +1,12 @@
-//! Proxies from the environment, by the names that curl knows.
+//! Proxies from the environment variables of curl.
 
 use std::fmt;
 
 use reqwest::{ClientBuilder, NoProxy, Proxy, Url};
 
-use crate::{ProviderError, Trouble};
+use crate::{ProviderError, ProviderErrorKind};
 
-/// Through which proxies requests go. An address on this machine is never asked for through one.
+/// Proxies for requests. Requests to this machine use none.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Proxies {
     http: Option<Url>,
@@ -25,14 +25,14 @@ impl Proxies {
         })
     }
 
-    /// Whether nothing goes through a proxy.
+    /// Whether there is no proxy.
     pub fn is_empty(&self) -> bool {
         self.http.is_none() && self.https.is_none()
     }
 
     pub(super) fn apply(&self, builder: ClientBuilder) -> reqwest::Result<ClientBuilder> {
         let exceptions = || NoProxy::from_string(&self.exceptions);
-        // Without this, the library reads the environment of the process itself.
+        // Otherwise the library reads the environment itself.
         let mut builder = builder.no_proxy();
         if let Some(url) = &self.http {
             builder = builder.proxy(Proxy::http(url.clone())?.no_proxy(exceptions()));
@@ -45,7 +45,7 @@ impl Proxies {
 }
 
 impl fmt::Debug for Proxies {
-    /// Without names and passwords.
+    /// Omits user names and passwords.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let host = |url: &Option<Url>| url.as_ref().and_then(Url::host_str).unwrap_or("none").to_owned();
         write!(f, "Proxies {{ http: {}, https: {}, exceptions: {:?} }}", host(&self.http), host(&self.https), self.exceptions)
@@ -56,12 +56,12 @@ fn proxy(lookup: &impl Fn(&str) -> Option<String>, name: &str) -> Result<Option<
     let Some((name, value)) = value(lookup, name) else { return Ok(None) };
     let text = if value.contains("://") { value } else { format!("http://{value}") };
     let url = Url::parse(&text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.host_str().is_some());
-    // The value may hold a password, so it is not shown.
-    let message = || format!("{name} names no proxy that can be used: write it as http://proxy.example.com:3128 (socks is not supported).");
-    url.map(Some).ok_or_else(|| ProviderError::new(Trouble::Network, message()))
+    // The value may contain a password, so it is not displayed.
+    let message = || format!("{name} is not a usable proxy. Write it as http://proxy.example.com:3128 (SOCKS is not supported).");
+    url.map(Some).ok_or_else(|| ProviderError::new(ProviderErrorKind::Network, message()))
 }
 
-/// The variable and its value; the lower-case one first, as curl does.
+/// The variable and its value; lower case first, like curl.
 fn value(lookup: &impl Fn(&str) -> Option<String>, name: &str) -> Option<(String, String)> {
     [name.to_owned(), name.to_ascii_uppercase()].into_iter().find_map(|name| {
         let value = lookup(&name)?.trim().to_owned();
@@ -76,12 +76,12 @@ mod tests {
     fn read(environment: &[(&str, &str)]) -> Result<String, String> {
         let lookup = |name: &str| environment.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
         let proxies = Proxies::from_env(lookup).map_err(|error| error.message)?;
-        let shown = |url: Option<Url>| url.map_or_else(|| "-".to_owned(), String::from);
-        Ok(format!("{} {} {}", shown(proxies.http), shown(proxies.https), proxies.exceptions))
+        let display = |url: Option<Url>| url.map_or_else(|| "-".to_owned(), String::from);
+        Ok(format!("{} {} {}", display(proxies.http), display(proxies.https), proxies.exceptions))
     }
 
     #[test]
-    fn every_variable_is_read() {
+    fn proxy_variables_are_read() {
         for (environment, expected) in [
             (&[][..], "- - "),
             (&[("http_proxy", "http://a:1")], "http://a:1/ - "),
@@ -96,9 +96,9 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_that_cannot_be_used_is_named_without_its_password() {
+    fn invalid_proxy_error_hides_the_password() {
         for (name, value) in [("HTTPS_PROXY", "socks5://me:s3cret@p"), ("http_proxy", "http://me:s3cret@"), ("all_proxy", "://")] {
-            let expected = "names no proxy that can be used: write it as http://proxy.example.com:3128 (socks is not supported).";
+            let expected = "is not a usable proxy. Write it as http://proxy.example.com:3128 (SOCKS is not supported).";
             assert_eq!(read(&[(name, value)]), Err(format!("{name} {expected}")));
         }
         let proxies = Proxies::from_env(|name| (name == "all_proxy").then(|| "http://me:s3cret@p:1".to_owned())).unwrap();

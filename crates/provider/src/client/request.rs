@@ -1,24 +1,23 @@
 //! A request, ready to be sent as often as it takes.
 
 use bytes::Bytes;
+use haft_text::secrets::may_name_secret;
 use reqwest::Url;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
 use super::endpoint::{self, Endpoint, Timeouts};
-use super::key::{self, Key};
-use crate::{Adapter, Encoded, ProviderError, Trouble, Turn};
+use super::key::{self, ApiKey};
+use crate::{Adapter, EncodedRequest, ModelTurn, ProviderError, ProviderErrorKind};
 
 /// Headers that the connection itself needs.
 const RESERVED: [&str; 5] = ["host", "content-length", "transfer-encoding", "connection", "upgrade"];
-/// Parts of the names of headers whose values are secret.
-const SECRET: [&str; 6] = ["auth", "key", "token", "secret", "cookie", "password"];
 
-/// What is sent, where, and what must not be repeated of it.
-pub(super) struct Request {
+/// A request ready to be sent.
+pub(super) struct PreparedRequest {
     pub(super) url: Url,
-    /// The host, and its port where it is not the usual one, for messages.
+    /// Host, and port if it is not the default, for messages.
     pub(super) host: String,
-    /// Whether it is on this machine.
+    /// Whether the host is this machine.
     pub(super) local: bool,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
@@ -28,9 +27,9 @@ pub(super) struct Request {
     secrets: Vec<String>,
 }
 
-impl Request {
-    pub(super) fn new(endpoint: &Endpoint, adapter: &dyn Adapter, turn: &Turn<'_>) -> Result<Self, ProviderError> {
-        let Encoded { path, headers, body, warnings } = adapter.encode(turn);
+impl PreparedRequest {
+    pub(super) fn new(endpoint: &Endpoint, adapter: &dyn Adapter, turn: &ModelTurn<'_>) -> Result<Self, ProviderError> {
+        let EncodedRequest { path, headers, body, warnings } = adapter.encode(turn);
         let url = endpoint.join(&path)?;
         let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
         Ok(Self {
@@ -46,12 +45,12 @@ impl Request {
         })
     }
 
-    /// Text from the provider without the secrets that it was sent: some servers repeat the key that they refuse.
+    /// Text of the provider without the secrets of the request.
     pub(super) fn scrub(&self, text: &str) -> String {
-        key::without(text, &self.secrets)
+        key::scrub_secrets(text, &self.secrets)
     }
 
-    /// The same, of a body. It happens before anybody shortens it, and could cut a key in two.
+    /// A body without the secrets; must run before truncation, which could cut a key in two.
     pub(super) fn scrub_body(&self, body: Vec<u8>) -> Vec<u8> {
         match String::from_utf8(body) {
             Ok(text) => self.scrub(&text).into_bytes(),
@@ -78,40 +77,37 @@ fn all_headers(endpoint: &Endpoint, adapter: &dyn Adapter, protocol: &[(&'static
 }
 
 fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), ProviderError> {
-    let wrong = |why: &str| ProviderError::new(Trouble::BadRequest, format!("The header '{}' cannot be sent: {why}.", name.escape_debug()));
-    let parsed = name.parse::<HeaderName>().map_err(|_| wrong("this is no name of a header"))?;
+    let invalid =
+        |why: &str| ProviderError::new(ProviderErrorKind::BadRequest, format!("Cannot send the header '{}': {why}.", name.escape_debug()));
+    let parsed = name.parse::<HeaderName>().map_err(|_| invalid("the name is not valid"))?;
     if RESERVED.contains(&parsed.as_str()) {
-        return Err(wrong("the connection sets it itself; leave it out of the provider's headers"));
+        return Err(invalid("the connection sets it; remove it from the provider's headers"));
     }
     let ascii = Some(value).filter(|value| value.is_ascii()).and_then(|value| HeaderValue::from_str(value).ok());
-    let mut value = ascii.ok_or_else(|| wrong("its value holds a line break or a character beyond ASCII"))?;
-    value.set_sensitive(is_secret(parsed.as_str()));
+    let mut value = ascii.ok_or_else(|| invalid("the value has a line break or a non-ASCII character"))?;
+    value.set_sensitive(may_name_secret(parsed.as_str()));
     Ok((parsed, value))
 }
 
-fn key_value(before: &str, key: &Key) -> Result<HeaderValue, ProviderError> {
+fn key_value(before: &str, key: &ApiKey) -> Result<HeaderValue, ProviderError> {
     let from = key.variable().map_or_else(String::new, |variable| format!(" in {variable}"));
-    let message = || format!("The key{from} holds a space, a line break or a character beyond ASCII, as no key does. Set it again.");
+    let message = || format!("The key{from} has a space, a line break or a non-ASCII character. Set it again.");
     let secret = Some(key.secret()).filter(|secret| secret.bytes().all(|byte| byte.is_ascii_graphic()));
     let value = secret.and_then(|secret| HeaderValue::from_str(&format!("{before}{secret}")).ok());
-    let mut value = value.ok_or_else(|| ProviderError::new(Trouble::Key, message()))?;
+    let mut value = value.ok_or_else(|| ProviderError::new(ProviderErrorKind::Key, message()))?;
     value.set_sensitive(true);
     Ok(value)
 }
 
-fn key_hint(key: Option<&Key>) -> String {
-    match key.map(Key::variable) {
+fn key_hint(key: Option<&ApiKey>) -> String {
+    match key.map(ApiKey::variable) {
         Some(Some(variable)) => format!("The key was read from {variable}."),
         Some(None) => String::new(),
-        None => "No key was sent: name the variable that holds it in the provider's api_key_env.".to_owned(),
+        None => "No key was sent. Set api_key_env of the provider to the variable that has it.".to_owned(),
     }
 }
 
 fn secrets(endpoint: &Endpoint) -> Vec<String> {
-    let headers = endpoint.headers.iter().filter(|(name, _)| is_secret(&name.to_ascii_lowercase())).map(|(_, value)| value.as_str());
-    endpoint.key.as_ref().map(Key::secret).into_iter().chain(headers).map(str::to_owned).collect()
-}
-
-fn is_secret(header: &str) -> bool {
-    SECRET.iter().any(|part| header.contains(part))
+    let headers = endpoint.headers.iter().filter(|(name, _)| may_name_secret(name)).map(|(_, value)| value.as_str());
+    endpoint.key.as_ref().map(ApiKey::secret).into_iter().chain(headers).map(str::to_owned).collect()
 }

@@ -1,4 +1,4 @@
-//! How long a provider asks to wait, in every form that providers use.
+//! The delay that a provider asks for, in every form that providers use.
 
 use std::time::{Duration, SystemTime};
 
@@ -10,13 +10,13 @@ const RESET: &str = "x-ratelimit-reset-";
 const REMAINING: &str = "x-ratelimit-remaining-";
 const TOO_MANY_REQUESTS: u16 = 429;
 
-/// What the headers of an answer ask for.
-pub(super) fn asked(status: u16, headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+/// The delay in the headers of a response.
+pub(super) fn requested_delay(status: u16, headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     let milliseconds = text("retry-after-ms").and_then(|value| seconds(value, 0.001));
     let stated = text(RETRY_AFTER.as_str());
     let after = || stated.and_then(|value| seconds(value, 1.0).or_else(|| until(value, text(DATE.as_str()), now)));
-    // Other answers carry these as well, where they say nothing about what went wrong.
+    // Other responses have these headers too, without a relation to the error.
     let reset = || if status == TOO_MANY_REQUESTS { until_reset(headers) } else { None };
     milliseconds.or_else(after).or_else(reset)
 }
@@ -28,7 +28,7 @@ fn seconds(value: &str, unit: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(value.parse::<f64>().ok()? * unit).ok()
 }
 
-/// The time until a date. The provider's own clock counts, where it says what it shows.
+/// The time until a date, by the clock of the provider if it sends one.
 fn until(value: &str, date: Option<&str>, now: SystemTime) -> Option<Duration> {
     let then = parse_date(value)?;
     let now = date.and_then(parse_date).or_else(|| Timestamp::try_from(now).ok())?;
@@ -39,8 +39,8 @@ fn parse_date(value: &str) -> Option<Timestamp> {
     rfc2822::DateTimeParser::new().parse_timestamp(value).ok()
 }
 
-/// When the limits begin anew: the longest of those that are used up; where none says that it is, the shortest, because to
-/// come back too early costs less than to wait for a limit that was not the cause.
+/// The time until the limits reset: the longest of those that are exhausted; if none is, the shortest, because an early retry
+/// costs less than waiting for a limit that was not the cause.
 fn until_reset(headers: &HeaderMap) -> Option<Duration> {
     let resets = headers.iter().filter_map(|(name, value)| {
         let limit = name.as_str().strip_prefix(RESET)?;
@@ -59,11 +59,11 @@ fn duration(text: &str) -> Option<Duration> {
     }
     let (mut rest, mut total) = (text, Duration::ZERO);
     while !rest.is_empty() {
-        let number = rest.find(|letter: char| letter.is_ascii_alphabetic())?;
-        let (value, behind) = rest.split_at(number);
-        let unit = behind.find(|letter: char| !letter.is_ascii_alphabetic()).unwrap_or(behind.len());
-        total = total.checked_add(seconds(value, unit_seconds(&behind[..unit])?)?)?;
-        rest = &behind[unit..];
+        let number = rest.find(|ch: char| ch.is_ascii_alphabetic())?;
+        let (value, after) = rest.split_at(number);
+        let unit = after.find(|ch: char| !ch.is_ascii_alphabetic()).unwrap_or(after.len());
+        total = total.checked_add(seconds(value, unit_seconds(&after[..unit])?)?)?;
+        rest = &after[unit..];
     }
     (!text.is_empty()).then_some(total)
 }
@@ -91,11 +91,11 @@ mod tests {
         let parsed = headers.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
         // Sun, 06 Nov 1994 08:49:37 GMT
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
-        asked(status, &parsed.collect(), now).map(|wait| wait.as_millis())
+        requested_delay(status, &parsed.collect(), now).map(|wait| wait.as_millis())
     }
 
     #[test]
-    fn every_form_is_understood() {
+    fn retry_delays_are_read_in_every_form() {
         for (headers, expected) in [
             (&[][..], None),
             (&[("retry-after", "3")], Some(3000)),
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_count_only_where_one_was_met() {
+    fn rate_limit_headers_count_only_with_status_429() {
         assert_eq!(milliseconds(500, &[("x-ratelimit-reset-tokens", "6s")]), None);
         assert_eq!(milliseconds(503, &[("retry-after", "6")]), Some(6000));
     }

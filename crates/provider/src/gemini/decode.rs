@@ -1,14 +1,15 @@
-//! A stream of generateContent as blocks.
+//! Decodes a generateContent stream into blocks.
 
 use std::mem;
 
 use serde_json::{Value, json};
 
-use super::chunk::{Candidate, Chunk, Counts, FunctionCall, Part};
 use super::refusal;
+use super::usage::GeminiUsage;
 use crate::ids::CallIds;
+use crate::json::EventJson;
 use crate::refused::{quoted, refused};
-use crate::{Block, Decoder, Delta, NameMap, Opaque, Protocol, ProviderError, Reply, StopReason, Trouble, Turn};
+use crate::{Block, Delta, ModelReply, ModelTurn, NameMap, Opaque, Protocol, ProviderError, ProviderErrorKind, StopReason, StreamDecoder};
 
 pub(super) struct ContentDecoder {
     names: NameMap,
@@ -16,42 +17,44 @@ pub(super) struct ContentDecoder {
     ids: CallIds,
     blocks: Vec<Block>,
     calls: usize,
-    counts: Counts,
+    counts: GeminiUsage,
     stop: Option<StopReason>,
 }
 
 impl ContentDecoder {
-    pub(super) fn new(turn: &Turn<'_>) -> Self {
+    pub(super) fn new(turn: &ModelTurn<'_>) -> Self {
         Self {
             names: NameMap::new(Protocol::Gemini, turn.tools.iter().map(|tool| &tool.name)),
             provider: turn.model.provider.clone(),
             ids: CallIds::of(turn.messages),
             blocks: Vec::new(),
             calls: 0,
-            counts: Counts::default(),
+            counts: GeminiUsage::default(),
             stop: None,
         }
     }
 
-    fn part(&mut self, part: Part, out: &mut Vec<Delta>) {
-        if part.is_foreign() {
+    fn part(&mut self, part: &EventJson<'_>, out: &mut Vec<Delta>) {
+        // Media and code that were not requested.
+        if ["inlineData", "executableCode", "codeExecutionResult"].iter().any(|name| !part.at(name).is_null()) {
             return;
         }
-        if let Some(call) = part.function_call {
-            return self.call(&call, part.thought_signature, out);
+        let signature = part.at("thoughtSignature").as_str();
+        if part.at("functionCall").is_object() {
+            return self.call(part.at("functionCall"), signature, out);
         }
-        let text = part.text.unwrap_or_default();
-        let is_thought = part.thought == Some(true);
-        match part.thought_signature {
-            None => self.append(is_thought, &text),
-            // A signature belongs to its part as it is: that is neither merged with others nor left out for being empty.
+        let text = part.text("text");
+        let is_thought = *part.at("thought") == EventJson::Bool(true);
+        match signature {
+            None => self.append(is_thought, text),
+            // A signed part is neither merged with others nor dropped when it is empty.
             Some(signature) => {
-                let (text, opaque) = (text.clone(), Some(self.opaque(json!({ "thoughtSignature": signature }))));
+                let (text, opaque) = (text.to_owned(), Some(self.opaque(json!({ "thoughtSignature": signature }))));
                 self.blocks.push(if is_thought { Block::Thinking { text, opaque } } else { Block::Text { text, opaque } });
             }
         }
         if !text.is_empty() {
-            out.push(if is_thought { Delta::Thinking(text) } else { Delta::Text(text) });
+            out.push(if is_thought { Delta::Thinking(text.to_owned()) } else { Delta::Text(text.to_owned()) });
         }
     }
 
@@ -64,22 +67,22 @@ impl ContentDecoder {
         }
     }
 
-    /// A call comes whole. Its id on the wire is kept apart from ours: `null` says that none came, so none is sent back.
-    fn call(&mut self, call: &FunctionCall, signature: Option<String>, out: &mut Vec<Delta>) {
-        let mut value = json!({ "id": call.id });
+    /// A call, which arrives complete. Its wire id is stored beside ours: `null` if there was none, so that none is sent back.
+    fn call(&mut self, call: &EventJson<'_>, signature: Option<&str>, out: &mut Vec<Delta>) {
+        let mut value = json!({ "id": call.at("id").as_str() });
         if let Some(signature) = signature {
             value["thoughtSignature"] = signature.into();
         }
-        let name = self.names.back(call.name.as_deref().unwrap_or_default());
-        if call.id.as_deref().is_some_and(|id| !id.is_empty()) && self.has_call(&name, &call.arguments(), &value) {
-            // An event that came twice; two calls that are alike have two ids.
+        let (name, arguments) = (self.names.original(call.text("name")), arguments(call.at("args")));
+        if !call.text("id").is_empty() && self.has_call(&name, &arguments, &value) {
+            // A repeated event: two equal calls have different ids.
             return;
         }
         let index = self.calls;
         self.calls += 1;
         out.push(Delta::CallBegun { index, name: name.clone() });
-        let id = self.ids.take(call.id.as_deref().unwrap_or_default());
-        let block = Block::Call { id, name, arguments: call.arguments(), opaque: Some(self.opaque(value)) };
+        let id = self.ids.take(call.text("id"));
+        let block = Block::Call { id, name, arguments, opaque: Some(self.opaque(value)) };
         out.push(Delta::CallReady { index, call: block.clone() });
         self.blocks.push(block);
     }
@@ -97,19 +100,28 @@ impl ContentDecoder {
         Opaque { protocol: Protocol::Gemini, provider: self.provider.clone(), value }
     }
 
-    fn candidate(&mut self, candidate: Candidate, out: &mut Vec<Delta>) -> Result<(), ProviderError> {
-        for part in candidate.content.and_then(|content| content.parts).into_iter().flatten() {
+    fn candidate(&mut self, candidate: &EventJson<'_>, out: &mut Vec<Delta>) -> Result<(), ProviderError> {
+        for part in candidate.at("content").at("parts").list() {
             self.part(part, out);
         }
-        if let Some(reason) = candidate.finish_reason {
-            self.stop = Some(stop_reason(&reason, candidate.finish_message.as_deref().unwrap_or_default())?);
+        if let Some(reason) = candidate.at("finishReason").as_str() {
+            self.stop = Some(stop_reason(reason, candidate.text("finishMessage"))?);
         }
         Ok(())
     }
 }
 
-/// Output that a filter has held back.
-const REFUSED: [&str; 10] = [
+/// The arguments as text; the protocol sends an object, or nothing if there are none.
+fn arguments(value: &EventJson<'_>) -> String {
+    match value {
+        EventJson::Null => "{}".to_owned(),
+        EventJson::Text(text) => text.clone().into_owned(),
+        other => other.to_value().to_string(),
+    }
+}
+
+/// Finish reasons of output that a filter blocked.
+const FILTERED: [&str; 10] = [
     "SAFETY",
     "RECITATION",
     "LANGUAGE",
@@ -123,52 +135,51 @@ const REFUSED: [&str; 10] = [
 ];
 
 fn stop_reason(reason: &str, message: &str) -> Result<StopReason, ProviderError> {
-    let (trouble, why) = match reason {
+    let (kind, why) = match reason {
         "STOP" => return Ok(StopReason::EndTurn),
         "MAX_TOKENS" => return Ok(StopReason::MaxTokens),
-        reason if REFUSED.contains(&reason) => return Ok(StopReason::Refused),
-        "MALFORMED_FUNCTION_CALL" => (Trouble::Garbled, "it holds a call that cannot be read; fewer or simpler tools may help"),
-        "MALFORMED_RESPONSE" => (Trouble::Garbled, "it cannot be read"),
-        "UNEXPECTED_TOOL_CALL" => (Trouble::Garbled, "it calls a tool where none was offered"),
-        "TOO_MANY_TOOL_CALLS" => (Trouble::Garbled, "it made too many calls in a row; smaller steps may help"),
-        // The same request would be refused for the same signature.
-        "MISSING_THOUGHT_SIGNATURE" => (Trouble::BadRequest, "a call was sent back without its signature; begin another session"),
+        reason if FILTERED.contains(&reason) => return Ok(StopReason::Refused),
+        "MALFORMED_FUNCTION_CALL" => (ProviderErrorKind::Garbled, "it holds a call that cannot be read; fewer or simpler tools may help"),
+        "MALFORMED_RESPONSE" => (ProviderErrorKind::Garbled, "it cannot be read"),
+        "UNEXPECTED_TOOL_CALL" => (ProviderErrorKind::Garbled, "it calls a tool where none was offered"),
+        "TOO_MANY_TOOL_CALLS" => (ProviderErrorKind::Garbled, "it made too many calls in a row; smaller steps may help"),
+        "MISSING_THOUGHT_SIGNATURE" => (ProviderErrorKind::BadRequest, "a call was sent back without its signature; begin another session"),
         other => return Ok(StopReason::Other(other.to_owned())),
     };
-    Err(refused(trouble, &format!("{reason}: {why}. {message}")))
+    Err(refused(kind, &format!("{reason}: {why}. {message}")))
 }
 
-impl Decoder for ContentDecoder {
+impl StreamDecoder for ContentDecoder {
     fn event(&mut self, _name: &str, data: &str, out: &mut Vec<Delta>) -> Result<(), ProviderError> {
         if matches!(data.trim(), "" | "[DONE]") {
             return Ok(());
         }
-        let chunk: Chunk =
-            serde_json::from_str(data).map_err(|error| refused(Trouble::Malformed, &format!("{error} in the event {}", quoted(data))))?;
-        if let Some(error) = &chunk.error {
-            return Err(refusal::of_event(error));
+        let chunk: EventJson<'_> = serde_json::from_str(data)
+            .map_err(|error| refused(ProviderErrorKind::Malformed, &format!("{error} in the event {}", quoted(data))))?;
+        if let Some(error) = chunk.get("error").filter(|error| error.is_object()) {
+            return Err(refusal::from_event(error));
         }
-        if let Some(counts) = &chunk.usage_metadata {
-            self.counts.update(counts);
+        if chunk.at("usageMetadata").is_object() {
+            self.counts.update(chunk.at("usageMetadata"));
             out.push(Delta::Usage(self.counts.usage()));
         }
-        if chunk.prompt_feedback.and_then(|feedback| feedback.block_reason).is_some() {
+        if !chunk.at("promptFeedback").at("blockReason").is_null() {
             self.stop = Some(StopReason::Refused);
         }
-        // We ask for one candidate.
-        chunk.candidates.into_iter().flatten().take(1).try_for_each(|candidate| self.candidate(candidate, out))
+        // The request asks for one candidate.
+        chunk.at("candidates").list().first().map_or(Ok(()), |candidate| self.candidate(candidate, out))
     }
 
-    fn finish(&mut self, _out: &mut Vec<Delta>) -> Result<Reply, ProviderError> {
+    fn finish(&mut self, _out: &mut Vec<Delta>) -> Result<ModelReply, ProviderError> {
         let Some(stop) = self.stop.take() else {
-            let what = if self.blocks.is_empty() { "nothing came" } else { "it did not say that it was done" };
-            return Err(refused(Trouble::Network, what));
+            let what = if self.blocks.is_empty() { "it sent nothing" } else { "it did not say that it was done" };
+            return Err(refused(ProviderErrorKind::Network, what));
         };
         if let (StopReason::Other(reason), true) = (&stop, self.blocks.is_empty()) {
-            return Err(refused(Trouble::Garbled, &format!("it ended with {reason} before it said anything")));
+            return Err(refused(ProviderErrorKind::Garbled, &format!("it ended with {reason} before any output")));
         }
-        // The protocol has no reason of its own for calls.
+        // The protocol has no finish reason for calls.
         let stop = if self.calls > 0 && stop == StopReason::EndTurn { StopReason::ToolCalls } else { stop };
-        Ok(Reply::new(mem::take(&mut self.blocks), stop, self.counts.usage()))
+        Ok(ModelReply::new(mem::take(&mut self.blocks), stop, self.counts.usage()))
     }
 }

@@ -1,23 +1,25 @@
-//! A turn as a generateContent request.
+//! Encodes a request for generateContent.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::generation::{takes_pictures_in_results, wants_signatures};
-use super::picture::{self, IN_PROMPTS, IN_RESULTS, missing};
+use super::generation::{accepts_images_in_results, wants_signatures};
 use crate::offer::{Offer, offer};
-use crate::replay::{Side, arguments_object, own, sides};
-use crate::schema::Projected;
-use crate::{Block, Encoded, Model, NameMap, Piece, Protocol, Role, ToolSpec, Turn};
+use crate::replay::{MergedMessage, arguments_object, merge_messages, own};
+use crate::schema::ProjectedSchema;
+use crate::{Block, EncodedRequest, Model, ModelTurn, NameMap, OfferedTool, Protocol, ResultPart, Role};
 
-/// What stands for a signature at a call that another model has made, as the documentation says.
+/// Replaces the signature of a call that another model made; documented by Google.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
+/// Image types that the API accepts in prompts, and inside of results; any other type fails the request.
+const IN_PROMPTS: [&str; 5] = ["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"];
+const IN_RESULTS: [&str; 3] = ["image/png", "image/jpeg", "image/webp"];
 
-pub(super) fn request(turn: &Turn<'_>) -> Encoded {
+pub(super) fn request(turn: &ModelTurn<'_>) -> EncodedRequest {
     let names = NameMap::new(Protocol::Gemini, turn.tools.iter().map(|tool| &tool.name));
     let Offer { tools, warnings } = offer(turn);
-    let mut writer = Writer { model: turn.model, names: &names, warnings };
+    let mut writer = ContentsWriter { model: turn.model, names: &names, warnings };
     let mut body = json!({ "contents": writer.contents(turn) });
     if !turn.system.trim().is_empty() {
         body["systemInstruction"] = json!({ "parts": [{ "text": turn.system }] });
@@ -28,7 +30,7 @@ pub(super) fn request(turn: &Turn<'_>) -> Encoded {
         body["toolConfig"] = json!({ "functionCallingConfig": { "mode": "AUTO" } });
     }
     body["generationConfig"] = json!({ "maxOutputTokens": turn.model.max_output });
-    let mut encoded = Encoded::new(path(&turn.model.name), body);
+    let mut encoded = EncodedRequest::new(path(&turn.model.name), body);
     encoded.warnings = writer.warnings;
     encoded
 }
@@ -48,12 +50,12 @@ fn path(model: &str) -> String {
     path + ":streamGenerateContent?alt=sse"
 }
 
-fn declaration(model: &Model, names: &NameMap, tool: &ToolSpec, schema: &Projected) -> Value {
+fn declaration(model: &Model, names: &NameMap, tool: &OfferedTool, schema: &ProjectedSchema) -> Value {
     let mut declaration = json!({ "name": names.wire(&tool.name), "description": tool.description });
     if !model.legacy_schema {
         declaration["parametersJsonSchema"] = schema.value.clone();
     } else if schema.value["properties"].as_object().is_some_and(|properties| !properties.is_empty()) {
-        // The older form refuses an object without properties: a tool without parameters has no schema.
+        // The older form refuses an object without properties.
         declaration["parameters"] = schema.value.clone();
     }
     declaration
@@ -73,35 +75,35 @@ fn signature(own: Option<&Value>) -> Option<&Value> {
     own?.get("thoughtSignature").filter(|signature| signature.is_string())
 }
 
-struct Writer<'a> {
+struct ContentsWriter<'a> {
     model: &'a Model,
     names: &'a NameMap,
     warnings: Vec<String>,
 }
 
-impl Writer<'_> {
-    fn contents(&mut self, turn: &Turn<'_>) -> Vec<Value> {
+impl ContentsWriter<'_> {
+    fn contents(&mut self, turn: &ModelTurn<'_>) -> Vec<Value> {
         let model = self.model;
-        let sides = sides(turn.messages, |role, block| can_be_sent(role, block, model));
-        let mut contents = Vec::with_capacity(sides.len() + 1);
-        if sides.first().is_some_and(|side| side.role == Role::Assistant) {
-            contents.push(json!({ "role": "user", "parts": [{ "text": "(The conversation goes on.)" }] }));
+        let messages = merge_messages(turn.messages, |role, block| can_be_sent(role, block, model));
+        let mut contents = Vec::with_capacity(messages.len() + 1);
+        if messages.first().is_some_and(|side| side.role == Role::Assistant) {
+            contents.push(json!({ "role": "user", "parts": [{ "text": "(The conversation continues.)" }] }));
         }
-        let current = sides.iter().rposition(begins_a_turn).unwrap_or(0);
+        let current = messages.iter().rposition(begins_turn).unwrap_or(0);
         let mut calls: Vec<&Block> = Vec::new();
-        for (at, side) in sides.iter().enumerate() {
+        for (at, side) in messages.iter().enumerate() {
             match side.role {
                 Role::Assistant => {
                     calls = side.blocks.iter().copied().filter(|block| block.call_id().is_some()).collect();
-                    contents.push(self.said(side, at >= current));
+                    contents.push(self.model_content(side, at >= current));
                 }
-                Role::User => self.heard(&calls, side, &mut contents),
+                Role::User => self.user_contents(&calls, side, &mut contents),
             }
         }
         contents
     }
 
-    fn said(&self, side: &Side<'_>, is_current: bool) -> Value {
+    fn model_content(&self, side: &MergedMessage<'_>, is_current: bool) -> Value {
         let mut parts: Vec<Value> = side.blocks.iter().filter_map(|block| self.part(block)).collect();
         let first = parts.iter_mut().find(|part| part.get("functionCall").is_some());
         if let Some(call) = first.filter(|call| is_current && call.get("thoughtSignature").is_none())
@@ -129,7 +131,7 @@ impl Writer<'_> {
         Some(part)
     }
 
-    /// An id is sent if it came from the provider; one that we made is ours alone.
+    /// Sends the id of a call if the provider gave it; an id that we made stays with us.
     fn put_id(&self, target: &mut Value, call: &Block) {
         let Block::Call { opaque, .. } = call else { return };
         if let Some(id) = own(opaque.as_ref(), self.model).and_then(|own| own.get("id")).filter(|id| id.is_string()) {
@@ -137,31 +139,31 @@ impl Writer<'_> {
         }
     }
 
-    /// Results stand in a content of their own, in the order of the calls: anything beside them is counted against them.
-    fn heard(&mut self, calls: &[&Block], side: &Side<'_>, contents: &mut Vec<Value>) {
+    /// User contents: results get a content of their own, in the order of the calls, because the API pairs by position.
+    fn user_contents(&mut self, calls: &[&Block], side: &MergedMessage<'_>, contents: &mut Vec<Value>) {
         let mut results: Vec<&Block> = side.blocks.iter().copied().filter(|block| block.result_id().is_some()).collect();
         results.sort_by_key(|result| calls.iter().position(|call| call.call_id() == result.result_id()));
-        let mut beside = Vec::new();
-        let responses: Vec<Value> = results.iter().filter_map(|result| self.response(calls, result, &mut beside)).collect();
+        let mut others = Vec::new();
+        let responses: Vec<Value> = results.iter().filter_map(|result| self.response(calls, result, &mut others)).collect();
         if !responses.is_empty() {
             let role = if self.model.legacy_schema { "function" } else { "user" };
             contents.push(json!({ "role": role, "parts": responses }));
         }
-        beside.extend(side.blocks.iter().filter_map(|block| match block {
+        others.extend(side.blocks.iter().filter_map(|block| match block {
             Block::Text { text, .. } => Some(json!({ "text": text })),
-            Block::Image { mime, data } => Some(self.picture(mime, data).unwrap_or_else(|| json!({ "text": missing(mime) }))),
+            Block::Image { mime, data } => Some(self.image(mime, data).unwrap_or_else(|| json!({ "text": left_out(mime) }))),
             _ => None,
         }));
-        if !beside.is_empty() {
-            contents.push(json!({ "role": "user", "parts": beside }));
+        if !others.is_empty() {
+            contents.push(json!({ "role": "user", "parts": others }));
         }
     }
 
-    fn response(&mut self, calls: &[&Block], result: &Block, beside: &mut Vec<Value>) -> Option<Value> {
+    fn response(&mut self, calls: &[&Block], result: &Block, others: &mut Vec<Value>) -> Option<Value> {
         let Block::Result { id, name, content, is_error } = result else { return None };
-        let (said, inside, behind) = self.content(content);
-        let outcome = match (*is_error, said.as_str()) {
-            (true, "") => json!({ "error": "The tool failed and said nothing." }),
+        let (text, inside, after) = self.content(content);
+        let outcome = match (*is_error, text.as_str()) {
+            (true, "") => json!({ "error": "The tool failed without a message." }),
             (true, error) => json!({ "error": error }),
             (false, output) => json!({ "output": output }),
         };
@@ -172,44 +174,44 @@ impl Writer<'_> {
         if !inside.is_empty() {
             response["parts"] = Value::Array(inside);
         }
-        if !behind.is_empty() {
-            beside.push(json!({ "text": format!("From the result of {name}:") }));
-            beside.extend(behind);
+        if !after.is_empty() {
+            others.push(json!({ "text": format!("From the result of {name}:") }));
+            others.extend(after);
         }
         Some(json!({ "functionResponse": response }))
     }
 
-    /// The text of a result, the pictures that may stand inside of it, and those that must stand behind it; one that cannot
-    /// be sent is a note in the text.
-    fn content(&mut self, pieces: &[Piece]) -> (String, Vec<Value>, Vec<Value>) {
-        let (mut texts, mut inside, mut behind) = (Vec::new(), Vec::new(), Vec::new());
-        for piece in pieces {
-            match piece {
-                Piece::Text { text } => texts.push(text.clone()),
-                Piece::Image { mime, data } => match self.picture(mime, data) {
-                    Some(picture) if self.goes_inside(mime) => inside.push(picture),
-                    Some(picture) => behind.push(picture),
-                    None => texts.push(missing(mime)),
+    /// The text of a result, its images that the API accepts inside of it, and those that must follow it. An image that cannot
+    /// be sent becomes a note in the text.
+    fn content(&mut self, parts: &[ResultPart]) -> (String, Vec<Value>, Vec<Value>) {
+        let (mut texts, mut inside, mut after) = (Vec::new(), Vec::new(), Vec::new());
+        for part in parts {
+            match part {
+                ResultPart::Text { text } => texts.push(text.clone()),
+                ResultPart::Image { mime, data } => match self.image(mime, data) {
+                    Some(image) if self.goes_inside(mime) => inside.push(image),
+                    Some(image) => after.push(image),
+                    None => texts.push(left_out(mime)),
                 },
             }
         }
-        (texts.join("\n"), inside, behind)
+        (texts.join("\n"), inside, after)
     }
 
-    /// Whether a picture may stand inside of a result; older models take none there.
+    /// Whether an image goes inside its result; older models accept none there.
     fn goes_inside(&mut self, mime: &str) -> bool {
-        if self.model.legacy_schema || !takes_pictures_in_results(&self.model.name) {
-            self.warn(format!("{} takes no pictures in results: they are sent behind them", self.model.name));
+        if self.model.legacy_schema || !accepts_images_in_results(&self.model.name) {
+            self.warn(format!("{} accepts no images in results: they are sent after them", self.model.name));
             return false;
         }
         IN_RESULTS.contains(&mime)
     }
 
-    fn picture(&mut self, mime: &str, data: &str) -> Option<Value> {
+    fn image(&mut self, mime: &str, data: &str) -> Option<Value> {
         if IN_PROMPTS.contains(&mime) {
-            return Some(picture::part(mime, data));
+            return Some(json!({ "inlineData": { "mimeType": mime, "data": data } }));
         }
-        self.warn(format!("a picture is not sent: {} takes no {mime}, only {}", self.model.name, IN_PROMPTS.join(", ")));
+        self.warn(format!("image not sent: {} does not accept {mime}, only {}", self.model.name, IN_PROMPTS.join(", ")));
         None
     }
 
@@ -220,7 +222,12 @@ impl Writer<'_> {
     }
 }
 
-/// The person speaks, and does not only answer calls: signatures of calls before this are not asked for.
-fn begins_a_turn(side: &Side<'_>) -> bool {
+/// Replaces an image that cannot be sent.
+fn left_out(mime: &str) -> String {
+    format!("[An image of type {mime} was left out: the model does not accept it.]")
+}
+
+/// Whether the user speaks, instead of only answering calls; calls before that need no signature.
+fn begins_turn(side: &MergedMessage<'_>) -> bool {
     side.role == Role::User && side.blocks.iter().all(|block| block.result_id().is_none())
 }

@@ -1,6 +1,6 @@
-//! What a model's name says of its age.
+//! The generation of a model, read from its name.
 
-/// The first generation that refuses calls without a signature, and that takes pictures inside of results.
+/// First generation that requires signatures of calls and accepts images inside results.
 const SIGNED: u32 = 3;
 
 /// Whether the first call of every step of the current turn needs a signature.
@@ -8,16 +8,16 @@ pub(super) fn wants_signatures(model: &str) -> bool {
     generation(model).is_some_and(|generation| generation >= SIGNED)
 }
 
-/// Whether pictures may stand inside of a result. A name that says nothing is taken for a current model.
-pub(super) fn takes_pictures_in_results(model: &str) -> bool {
+/// Whether results may contain images. A name without a generation counts as a current model.
+pub(super) fn accepts_images_in_results(model: &str) -> bool {
     generation(model).is_none_or(|generation| generation >= SIGNED)
 }
 
-/// `gemini-2.5-flash` is of the second. An alias such as `gemini-flash-latest` names the newest, whichever it is.
+/// `gemini-2.5-flash` is the second. An alias such as `gemini-flash-latest` names the newest.
 fn generation(model: &str) -> Option<u32> {
     let (_, name) = model.split_once("gemini-")?;
-    let numbered = name.split('-').find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
-    match numbered {
+    let number = name.split('-').find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    match number {
         Some(word) => word.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok(),
         None => name.ends_with("-latest").then_some(u32::MAX),
     }
@@ -28,7 +28,7 @@ mod tests {
     use super::generation;
 
     #[test]
-    fn a_name_tells_the_generation() {
+    fn model_name_gives_the_generation() {
         let cases = [
             ("gemini-2.5-flash", Some(2)),
             ("models/gemini-3-pro-preview", Some(3)),

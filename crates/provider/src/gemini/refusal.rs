@@ -1,67 +1,69 @@
-//! What Google says when it does not answer.
+//! Errors of Google.
 
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::refused::{refused, trouble_of};
-use crate::{ProviderError, Trouble};
+use crate::json::EventJson;
+use crate::refused::{kind_of_status, refused};
+use crate::{ProviderError, ProviderErrorKind};
 
 #[derive(Deserialize)]
-struct Body {
-    error: Said,
+struct GeminiErrorBody {
+    error: GeminiError,
 }
 
-/// The error object of an answer, and of an event in the stream.
+/// Error object of a response or of a stream event.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-pub(super) struct Said {
-    /// The status; what stands in between may put a word here.
+struct GeminiError {
+    /// Status code; a gateway may send a word instead.
     code: Value,
     message: String,
     status: String,
     details: Vec<Value>,
 }
 
-pub(super) fn of_answer(status: u16, body: &[u8]) -> ProviderError {
+pub(super) fn from_response(status: u16, body: &[u8]) -> ProviderError {
     match read(body) {
-        Some(said) => explain(&said, status),
-        None => refused(trouble_of(status), &String::from_utf8_lossy(body)).with_status(status),
+        Some(error) => explain(&error, status),
+        None => refused(kind_of_status(status), &String::from_utf8_lossy(body)).with_status(status),
     }
 }
 
-/// An error that came inside of a stream; it brings its own status.
-pub(super) fn of_event(said: &Said) -> ProviderError {
-    let code = said.code.as_u64().and_then(|code| u16::try_from(code).ok());
-    explain(said, code.filter(|code| *code > 0).unwrap_or(500))
+/// An error inside a stream; it carries its status.
+pub(super) fn from_event(event: &EventJson<'_>) -> ProviderError {
+    let error: GeminiError = serde_json::from_value(event.to_value()).unwrap_or_default();
+    let code = error.code.as_u64().and_then(|code| u16::try_from(code).ok());
+    explain(&error, code.filter(|code| *code > 0).unwrap_or(500))
 }
 
-/// Some answers to a request for a stream hold the error in a list.
-fn read(body: &[u8]) -> Option<Said> {
-    let single = serde_json::from_slice::<Body>(body).ok();
-    let first = || serde_json::from_slice::<Vec<Body>>(body).ok()?.into_iter().next();
+/// Some responses to a streaming request wrap the error in a list.
+fn read(body: &[u8]) -> Option<GeminiError> {
+    let single = serde_json::from_slice::<GeminiErrorBody>(body).ok();
+    let first = || serde_json::from_slice::<Vec<GeminiErrorBody>>(body).ok()?.into_iter().next();
     single.or_else(first).map(|body| body.error)
 }
 
-fn explain(said: &Said, status: u16) -> ProviderError {
-    let message = if said.message.is_empty() { &said.status } else { &said.message };
-    refused(said.trouble(status), message).with_status(status).with_retry_after(said.retry_after())
+fn explain(error: &GeminiError, status: u16) -> ProviderError {
+    let message = if error.message.is_empty() { &error.status } else { &error.message };
+    refused(error.error_kind(status), message).with_status(status).with_retry_after(error.retry_after())
 }
 
-impl Said {
-    fn trouble(&self, status: u16) -> Trouble {
+impl GeminiError {
+    fn error_kind(&self, status: u16) -> ProviderErrorKind {
         match self.status.as_str() {
-            // A wrong key is an invalid argument like any other, but for this.
-            _ if self.details.iter().any(|detail| detail["reason"] == "API_KEY_INVALID") => Trouble::Key,
-            "INVALID_ARGUMENT" if self.message.contains("token count") && self.message.contains("exceeds") => Trouble::TooLong,
-            "UNAUTHENTICATED" | "PERMISSION_DENIED" => Trouble::Key,
-            "NOT_FOUND" => Trouble::NotFound,
-            "RESOURCE_EXHAUSTED" => Trouble::RateLimited,
-            "DEADLINE_EXCEEDED" => Trouble::Timeout,
-            "INTERNAL" | "UNAVAILABLE" | "UNKNOWN" | "ABORTED" | "CANCELLED" => Trouble::Server,
-            "INVALID_ARGUMENT" | "FAILED_PRECONDITION" | "OUT_OF_RANGE" => Trouble::BadRequest,
-            _ => trouble_of(status),
+            // Only this reason distinguishes a wrong key from any other invalid argument.
+            _ if self.details.iter().any(|detail| detail["reason"] == "API_KEY_INVALID") => ProviderErrorKind::Key,
+            "INVALID_ARGUMENT" if self.message.contains("token count") && self.message.contains("exceeds") => ProviderErrorKind::TooLong,
+            "UNAUTHENTICATED" | "PERMISSION_DENIED" => ProviderErrorKind::Key,
+            "NOT_FOUND" => ProviderErrorKind::NotFound,
+            "RESOURCE_EXHAUSTED" => ProviderErrorKind::RateLimited,
+            "DEADLINE_EXCEEDED" => ProviderErrorKind::Timeout,
+            "INTERNAL" | "UNAVAILABLE" | "UNKNOWN" | "ABORTED" | "CANCELLED" => ProviderErrorKind::Server,
+            "INVALID_ARGUMENT" | "FAILED_PRECONDITION" | "OUT_OF_RANGE" => ProviderErrorKind::BadRequest,
+            _ => kind_of_status(status),
         }
     }
 

@@ -1,15 +1,15 @@
-//! Blocks as they are read from JSON: all fields of all kinds at once. Serde reads a tagged enum by keeping a copy of
-//! everything first, which takes longer than all the rest of opening a long session.
+//! Deserialization of blocks: all fields of all kinds in one struct. Serde buffers a tagged enum before it decodes it, which
+//! takes longer than the rest of opening a long session.
 
 use std::fmt;
 
 use serde::Deserialize;
 
-use super::{Block, Opaque, Piece};
+use super::{Block, Opaque, ResultPart};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Kind {
+enum BlockKind {
     Text,
     Thinking,
     Image,
@@ -20,62 +20,62 @@ enum Kind {
 #[derive(Deserialize)]
 pub(super) struct FlatBlock {
     #[serde(rename = "type")]
-    kind: Kind,
+    kind: BlockKind,
     text: Option<String>,
     mime: Option<String>,
     data: Option<String>,
     id: Option<String>,
     name: Option<String>,
     arguments: Option<String>,
-    content: Option<Vec<Piece>>,
+    content: Option<Vec<ResultPart>>,
     is_error: Option<bool>,
     opaque: Option<Opaque>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct FlatPiece {
+pub(super) struct FlatPart {
     #[serde(rename = "type")]
-    kind: Kind,
+    kind: BlockKind,
     text: Option<String>,
     mime: Option<String>,
     data: Option<String>,
 }
 
-/// Why it is none.
+/// Why a value is no block.
 #[derive(Debug)]
-pub(super) enum Unfit {
-    /// Its kind must have this field.
+pub(super) enum InvalidBlock {
+    /// Its type requires this field.
     Missing(&'static str),
-    /// A result has texts and pictures only.
-    NoPiece,
+    /// A result has only text and images.
+    NoResultPart,
 }
 
-impl fmt::Display for Unfit {
+impl fmt::Display for InvalidBlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing(name) => write!(f, "missing field `{name}`"),
-            Self::NoPiece => f.write_str("a piece of a result is of type `text` or `image`"),
+            Self::NoResultPart => f.write_str("a part of a result has the type `text` or `image`"),
         }
     }
 }
 
-fn required<T>(field: Option<T>, name: &'static str) -> Result<T, Unfit> {
-    field.ok_or(Unfit::Missing(name))
+fn required<T>(field: Option<T>, name: &'static str) -> Result<T, InvalidBlock> {
+    field.ok_or(InvalidBlock::Missing(name))
 }
 
 impl TryFrom<FlatBlock> for Block {
-    type Error = Unfit;
+    type Error = InvalidBlock;
 
-    fn try_from(flat: FlatBlock) -> Result<Self, Unfit> {
+    fn try_from(flat: FlatBlock) -> Result<Self, InvalidBlock> {
         let FlatBlock { kind, text, mime, data, id, name, arguments, content, is_error, opaque } = flat;
         Ok(match kind {
-            Kind::Text => Self::Text { text: required(text, "text")?, opaque },
-            Kind::Thinking => Self::Thinking { text: required(text, "text")?, opaque },
-            Kind::Image => Self::Image { mime: required(mime, "mime")?, data: required(data, "data")? },
-            Kind::Call => {
+            BlockKind::Text => Self::Text { text: required(text, "text")?, opaque },
+            BlockKind::Thinking => Self::Thinking { text: required(text, "text")?, opaque },
+            BlockKind::Image => Self::Image { mime: required(mime, "mime")?, data: required(data, "data")? },
+            BlockKind::Call => {
                 Self::Call { id: required(id, "id")?, name: required(name, "name")?, arguments: required(arguments, "arguments")?, opaque }
             }
-            Kind::Result => Self::Result {
+            BlockKind::Result => Self::Result {
                 id: required(id, "id")?,
                 name: required(name, "name")?,
                 content: required(content, "content")?,
@@ -85,15 +85,15 @@ impl TryFrom<FlatBlock> for Block {
     }
 }
 
-impl TryFrom<FlatPiece> for Piece {
-    type Error = Unfit;
+impl TryFrom<FlatPart> for ResultPart {
+    type Error = InvalidBlock;
 
-    fn try_from(flat: FlatPiece) -> Result<Self, Unfit> {
-        let FlatPiece { kind, text, mime, data } = flat;
+    fn try_from(flat: FlatPart) -> Result<Self, InvalidBlock> {
+        let FlatPart { kind, text, mime, data } = flat;
         match kind {
-            Kind::Text => Ok(Self::Text { text: required(text, "text")? }),
-            Kind::Image => Ok(Self::Image { mime: required(mime, "mime")?, data: required(data, "data")? }),
-            _ => Err(Unfit::NoPiece),
+            BlockKind::Text => Ok(Self::Text { text: required(text, "text")? }),
+            BlockKind::Image => Ok(Self::Image { mime: required(mime, "mime")?, data: required(data, "data")? }),
+            _ => Err(InvalidBlock::NoResultPart),
         }
     }
 }
@@ -108,7 +108,7 @@ mod tests {
     fn blocks() -> Vec<(Block, Value)> {
         let opaque = Opaque { protocol: Protocol::Gemini, provider: "p".into(), value: json!({"id": null}) };
         let written = json!({"protocol": "gemini", "provider": "p", "value": {"id": null}});
-        let [text, picture] = [Piece::Text { text: "t".into() }, Piece::Image { mime: "m".into(), data: "d".into() }];
+        let [text, picture] = [ResultPart::Text { text: "t".into() }, ResultPart::Image { mime: "m".into(), data: "d".into() }];
         vec![
             (Block::text("t"), json!({"type": "text", "text": "t"})),
             (
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_read_as_they_were_written_and_not_without_a_field() {
+    fn blocks_round_trip_and_missing_fields_are_errors() {
         for (block, written) in blocks() {
             assert_eq!(serde_json::to_value(&block).unwrap(), written);
             assert_eq!(serde_json::from_value::<Block>(written.clone()).unwrap(), block);
@@ -144,12 +144,12 @@ mod tests {
     }
 
     #[test]
-    fn what_a_later_version_has_is_no_block_of_ours() {
+    fn unknown_block_types_are_errors_and_unknown_fields_are_ignored() {
         for unknown in [json!({"type": "audio", "text": "t"}), json!({"type": 3}), json!("text"), json!({"type": "text", "text": 5})] {
             assert!(serde_json::from_value::<Block>(unknown.clone()).is_err(), "{unknown}");
-            assert!(serde_json::from_value::<Piece>(unknown.clone()).is_err(), "{unknown}");
+            assert!(serde_json::from_value::<ResultPart>(unknown.clone()).is_err(), "{unknown}");
         }
-        assert!(serde_json::from_value::<Piece>(json!({"type": "call", "text": "t"})).is_err());
+        assert!(serde_json::from_value::<ResultPart>(json!({"type": "call", "text": "t"})).is_err());
         let more = json!({"type": "text", "text": "t", "later": 1});
         assert_eq!(serde_json::from_value::<Block>(more).unwrap(), Block::text("t"), "a field more does no harm");
     }

@@ -1,89 +1,88 @@
-//! A stream of Chat Completions.
+//! Decodes a stream of Chat Completions.
 
 use serde_json::json;
 
-use super::fragment::{Fragment, Slots};
+use super::fragment::{CallFragment, IndexedCalls};
 use super::messages::REASONING;
-use crate::json::Json;
-use crate::openai_shared::{Calls, broken_event, cut, error_in, usage};
-use crate::{Block, Decoder, Delta, Opaque, Protocol, ProviderError, Reply, StopReason, Turn, Usage};
+use crate::json::EventJson;
+use crate::openai_shared::{CallAssembler, broken_event, error_in, truncated, usage};
+use crate::{Block, Delta, ModelReply, ModelTurn, Opaque, Protocol, ProviderError, StopReason, StreamDecoder, Usage};
 
-/// Reads one answer.
 #[derive(Debug)]
 pub(super) struct ChatDecoder {
     provider: String,
     text: String,
     thinking: String,
-    wants_thinking_back: bool,
+    returns_thinking: bool,
     is_refused: bool,
-    slots: Slots,
+    slots: IndexedCalls,
     usage: Usage,
-    end: Option<End>,
+    end: Option<ChatEnd>,
     is_done: bool,
 }
 
-/// How an answer ended.
+/// End of an answer.
 #[derive(Debug)]
-enum End {
-    /// As it should.
+enum ChatEnd {
+    /// Complete.
     Whole,
-    /// In the middle: what is not complete must not run.
-    Cut(StopReason),
-    /// In words that we do not know.
+    /// Truncated: incomplete calls must not run.
+    Truncated(StopReason),
+    /// A reason that we do not know.
     Unknown(String),
 }
 
 impl ChatDecoder {
-    pub(super) fn new(turn: &Turn<'_>) -> Self {
+    pub(super) fn new(turn: &ModelTurn<'_>) -> Self {
         Self {
             provider: turn.model.provider.clone(),
             text: String::new(),
             thinking: String::new(),
-            wants_thinking_back: false,
+            returns_thinking: false,
             is_refused: false,
-            slots: Slots::new(Calls::new(Protocol::OpenAi, turn)),
+            slots: IndexedCalls::new(CallAssembler::new(Protocol::OpenAi, turn)),
             usage: Usage::default(),
             end: None,
             is_done: false,
         }
     }
 
-    fn choice(&mut self, choice: &Json<'_>, out: &mut Vec<Delta>) {
-        if matches!(self.end, Some(End::Cut(_))) {
+    fn choice(&mut self, choice: &EventJson<'_>, out: &mut Vec<Delta>) {
+        if matches!(self.end, Some(ChatEnd::Truncated(_))) {
             return;
         }
         // Servers that do not stream send the whole message.
-        let said = ["delta", "message"].iter().find_map(|name| choice.get(name).filter(|said| said.is_object()));
-        if let Some(said) = said {
-            self.say(said, out);
-            self.take_calls(said, out);
+        let message = ["delta", "message"].iter().find_map(|name| choice.get(name).filter(|message| message.is_object()));
+        if let Some(message) = message {
+            self.add_content(message, out);
+            self.add_calls(message, out);
         }
         if let Some(reason) = choice.at("finish_reason").as_str().filter(|reason| !reason.is_empty()) {
             self.finish_reason(reason, out);
         }
     }
 
-    fn say(&mut self, said: &Json<'_>, out: &mut Vec<Delta>) {
-        match said.at(REASONING).as_str() {
-            // An empty one says that the model did not think, and goes back all the same.
-            Some(thought) if !thought.is_empty() || said.text("reasoning").is_empty() => {
-                self.wants_thinking_back = true;
-                self.add_thinking(thought, out);
+    fn add_content(&mut self, message: &EventJson<'_>, out: &mut Vec<Delta>) {
+        match message.at(REASONING).as_str() {
+            // An empty text means that the model did not reason; it is sent back as well.
+            Some(text) if !text.is_empty() || message.text("reasoning").is_empty() => {
+                self.returns_thinking = true;
+                self.add_thinking(text, out);
             }
-            _ => self.add_thinking(said.text("reasoning"), out),
+            _ => self.add_thinking(message.text("reasoning"), out),
         }
-        match said.at("content") {
-            Json::List(parts) => parts.iter().for_each(|part| self.say_part(part, out)),
+        match message.at("content") {
+            EventJson::List(parts) => parts.iter().for_each(|part| self.add_part(part, out)),
             content => self.add_text(content.as_str().unwrap_or_default(), out),
         }
-        self.is_refused |= !said.text("refusal").is_empty();
-        self.add_text(said.text("refusal"), out);
+        self.is_refused |= !message.text("refusal").is_empty();
+        self.add_text(message.text("refusal"), out);
     }
 
-    /// Mistral sends parts where it thinks.
-    fn say_part(&mut self, part: &Json<'_>, out: &mut Vec<Delta>) {
+    /// Mistral sends parts if it reasons.
+    fn add_part(&mut self, part: &EventJson<'_>, out: &mut Vec<Delta>) {
         match part.at("thinking") {
-            Json::List(thoughts) => thoughts.iter().for_each(|thought| self.add_thinking(thought.text("text"), out)),
+            EventJson::List(texts) => texts.iter().for_each(|text| self.add_thinking(text.text("text"), out)),
             _ => self.add_text(part.text("text"), out),
         }
     }
@@ -102,33 +101,33 @@ impl ChatDecoder {
         }
     }
 
-    fn take_calls(&mut self, said: &Json<'_>, out: &mut Vec<Delta>) {
-        let calls = said.at("tool_calls").list();
-        for (place, call) in calls.iter().enumerate().filter(|(_, call)| call.is_object()) {
-            self.slots.take(&Fragment::read(call, place, calls.len()), out);
+    fn add_calls(&mut self, message: &EventJson<'_>, out: &mut Vec<Delta>) {
+        let calls = message.at("tool_calls").list();
+        for (index, call) in calls.iter().enumerate().filter(|(_, call)| call.is_object()) {
+            self.slots.add(&CallFragment::read(call, index, calls.len()), out);
         }
-        if let Some(call) = said.get("function_call").filter(|call| call.is_object()) {
-            self.slots.take(&Fragment::read(call, 0, 1), out);
+        if let Some(call) = message.get("function_call").filter(|call| call.is_object()) {
+            self.slots.add(&CallFragment::read(call, 0, 1), out);
         }
     }
 
     fn finish_reason(&mut self, reason: &str, out: &mut Vec<Delta>) {
         let end = match reason.to_ascii_lowercase().as_str() {
-            "stop" | "tool_calls" | "function_call" => End::Whole,
-            "length" | "max_tokens" | "model_length" => End::Cut(StopReason::MaxTokens),
-            "content_filter" => End::Cut(StopReason::Refused),
-            _ => End::Unknown(reason.to_owned()),
+            "stop" | "tool_calls" | "function_call" => ChatEnd::Whole,
+            "length" | "max_tokens" | "model_length" => ChatEnd::Truncated(StopReason::MaxTokens),
+            "content_filter" => ChatEnd::Truncated(StopReason::Refused),
+            _ => ChatEnd::Unknown(reason.to_owned()),
         };
-        if !matches!(end, End::Cut(_)) {
-            self.slots.calls.settle_whole(out);
+        if !matches!(end, ChatEnd::Truncated(_)) {
+            self.slots.calls.finish_complete(out);
         }
         self.end = Some(end);
     }
 
-    /// Nothing more comes.
+    /// Completes the calls of an answer that ended well.
     fn close(&mut self, out: &mut Vec<Delta>) {
-        if matches!(self.end, Some(End::Whole)) {
-            self.slots.calls.settle_all(out);
+        if matches!(self.end, Some(ChatEnd::Whole)) {
+            self.slots.calls.finish_all(out);
         }
     }
 
@@ -136,8 +135,8 @@ impl ChatDecoder {
         let mut blocks = Vec::new();
         let calls = &self.slots.calls;
         let is_called = (0..calls.len()).any(|call| calls.ready(call).is_some());
-        if !self.thinking.is_empty() || (self.wants_thinking_back && is_called) {
-            let back = self.wants_thinking_back;
+        if !self.thinking.is_empty() || (self.returns_thinking && is_called) {
+            let back = self.returns_thinking;
             let opaque = || Opaque { protocol: Protocol::OpenAi, provider: self.provider.clone(), value: json!(REASONING) };
             blocks.push(Block::Thinking { text: self.thinking.clone(), opaque: back.then(opaque) });
         }
@@ -150,8 +149,8 @@ impl ChatDecoder {
 
     fn stop(&self, has_calls: bool) -> StopReason {
         match &self.end {
-            Some(End::Cut(reason)) => reason.clone(),
-            Some(End::Unknown(reason)) => StopReason::Other(reason.clone()),
+            Some(ChatEnd::Truncated(reason)) => reason.clone(),
+            Some(ChatEnd::Unknown(reason)) => StopReason::Other(reason.clone()),
             _ if has_calls => StopReason::ToolCalls,
             _ if self.is_refused => StopReason::Refused,
             _ => StopReason::EndTurn,
@@ -159,20 +158,20 @@ impl ChatDecoder {
     }
 }
 
-impl Decoder for ChatDecoder {
+impl StreamDecoder for ChatDecoder {
     fn event(&mut self, name: &str, data: &str, out: &mut Vec<Delta>) -> Result<(), ProviderError> {
         let data = data.trim();
         if data.is_empty() || self.is_done {
             return Ok(());
         }
         if data == "[DONE]" {
-            // Some servers never say why the answer ends, but this says that it did.
-            self.end.get_or_insert(End::Whole);
+            // Some servers send no finish reason, only this.
+            self.end.get_or_insert(ChatEnd::Whole);
             self.is_done = true;
             self.close(out);
             return Ok(());
         }
-        let chunk: Json<'_> = serde_json::from_str(data).map_err(|_| broken_event(data))?;
+        let chunk: EventJson<'_> = serde_json::from_str(data).map_err(|_| broken_event(data))?;
         if let Some(error) = error_in(name, &chunk) {
             return Err(error);
         }
@@ -186,14 +185,14 @@ impl Decoder for ChatDecoder {
         Ok(())
     }
 
-    fn finish(&mut self, out: &mut Vec<Delta>) -> Result<Reply, ProviderError> {
+    fn finish(&mut self, out: &mut Vec<Delta>) -> Result<ModelReply, ProviderError> {
         if self.end.is_none() {
-            return Err(cut());
+            return Err(truncated());
         }
         self.close(out);
         let blocks = self.blocks();
         let has_calls = blocks.iter().any(|block| block.call_id().is_some());
         let stop = self.stop(has_calls);
-        Ok(Reply::new(blocks, stop, self.usage))
+        Ok(ModelReply::new(blocks, stop, self.usage))
     }
 }

@@ -1,72 +1,73 @@
-//! The conversation in the words of Chat Completions.
+//! Encodes the conversation for Chat Completions.
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::ids::nine;
-use crate::openai_shared::{joined_text, picture, replayed_arguments};
+use crate::ids::nine_char_id;
+use crate::openai_shared::{image_part, joined_text, replayed_arguments};
 use crate::replay::own;
-use crate::{Block, IdForm, Message, Model, NameMap, Piece, Role, Turn, wire_id};
+use crate::{Block, IdForm, Message, Model, ModelTurn, NameMap, ResultPart, Role, wire_id};
 
 /// OpenAI refuses longer ids of calls here.
-pub(super) const LONGEST_ID: usize = 40;
-/// Where DeepSeek, Kimi and others put what the model thinks. They want it back with the calls that it led to, and refuse the
-/// whole conversation where a call has none.
+const LONGEST_ID: usize = 40;
+/// Field in which DeepSeek, Kimi and others send reasoning. They want it back with its calls, and refuse the conversation if a
+/// call has none.
 pub(super) const REASONING: &str = "reasoning_content";
-/// What stands for thoughts that were another model's, or were lost with an answer that broke off. Some refuse an empty text.
+/// Replaces reasoning of another model, or of a truncated answer. Some servers refuse an empty text.
 const NOT_KEPT: &str = "(not kept)";
 
-pub(super) fn messages(turn: &Turn<'_>, names: &NameMap, warnings: &mut Vec<String>) -> Vec<Value> {
+pub(super) fn messages(turn: &ModelTurn<'_>, names: &NameMap, warnings: &mut Vec<String>) -> Vec<Value> {
     let mut sent = Vec::new();
     if !turn.system.is_empty() {
         sent.push(json!({ "role": "system", "content": turn.system }));
     }
-    let speaker = Speaker { model: turn.model, names, needs_reasoning: turn.model.needs_reasoning || has_reasoned(turn) };
+    let encoder = AssistantEncoder { model: turn.model, names, needs_reasoning: turn.model.needs_reasoning || has_reasoned(turn) };
     for message in turn.messages {
         match message.role {
-            Role::Assistant => sent.extend(speaker.said(message)),
+            Role::Assistant => sent.extend(encoder.message(message)),
             Role::User => user(message, turn.model.id_form, &mut sent, warnings),
         }
     }
     sent
 }
 
-/// Whether this provider has said thoughts in a field that it wants back.
-fn has_reasoned(turn: &Turn<'_>) -> bool {
-    let said = |block| thought(block, turn.model).is_some_and(|thought| !thought.is_empty());
-    turn.messages.iter().flat_map(|message| &message.blocks).any(said)
+/// Whether this provider has sent reasoning in a field that it wants back.
+fn has_reasoned(turn: &ModelTurn<'_>) -> bool {
+    let has_reasoning = |block| reasoning(block, turn.model).is_some_and(|text| !text.is_empty());
+    turn.messages.iter().flat_map(|message| &message.blocks).any(has_reasoning)
 }
 
-/// What the model thought, if this provider said it in a field that it wants back.
-fn thought<'a>(block: &'a Block, model: &Model) -> Option<&'a str> {
+/// The reasoning of a block, if this provider wants it back.
+fn reasoning<'a>(block: &'a Block, model: &Model) -> Option<&'a str> {
     let Block::Thinking { text, opaque } = block else { return None };
     own(opaque.as_ref(), model).filter(|field| *field == REASONING).map(|_| text.as_str())
 }
 
-/// The model's side of the conversation.
-struct Speaker<'a> {
+/// Encodes messages of the model.
+struct AssistantEncoder<'a> {
     model: &'a Model,
     names: &'a NameMap,
     needs_reasoning: bool,
 }
 
-impl Speaker<'_> {
-    /// Nothing if all that the message holds is of no use to this provider.
-    fn said(&self, message: &Message) -> Option<Value> {
+impl AssistantEncoder<'_> {
+    /// A message; none if this provider can use nothing of it.
+    fn message(&self, message: &Message) -> Option<Value> {
         let text = joined_text(&message.blocks);
         let calls: Vec<_> = message.blocks.iter().filter_map(|block| self.call(block)).collect();
         if text.is_empty() && calls.is_empty() {
             return None;
         }
-        let mut said = Map::new();
-        said.insert("role".into(), json!("assistant"));
-        said.insert("content".into(), if text.is_empty() { Value::Null } else { text.into() });
+        let content = if text.is_empty() { Value::Null } else { text.into() };
+        let mut encoded = json!({ "role": "assistant", "content": content });
         if !calls.is_empty() {
-            said.extend(self.reasoning(&message.blocks).map(|reasoning| (REASONING.to_owned(), reasoning.into())));
-            said.insert("tool_calls".into(), calls.into());
+            if let Some(reasoning) = self.reasoning(&message.blocks) {
+                encoded[REASONING] = reasoning.into();
+            }
+            encoded["tool_calls"] = calls.into();
         }
-        Some(Value::Object(said))
+        Some(encoded)
     }
 
     fn call(&self, block: &Block) -> Option<Value> {
@@ -76,38 +77,38 @@ impl Speaker<'_> {
     }
 
     fn reasoning(&self, blocks: &[Block]) -> Option<String> {
-        let thoughts: Vec<_> = blocks.iter().filter_map(|block| thought(block, self.model)).collect();
-        if thoughts.is_empty() {
+        let texts: Vec<_> = blocks.iter().filter_map(|block| reasoning(block, self.model)).collect();
+        if texts.is_empty() {
             return self.needs_reasoning.then(|| NOT_KEPT.to_owned());
         }
-        Some(thoughts.concat())
+        Some(texts.concat())
     }
 }
 
-/// Ids stay as they are where they can: some models were trained on the shape of their own.
+/// Ids stay where possible: some models were trained on the format of their own.
 fn chat_id(id: &str, form: IdForm) -> Cow<'_, str> {
-    let fits = (1..=LONGEST_ID).contains(&id.len()) && id.chars().all(|letter| letter.is_ascii_graphic());
+    let fits = (1..=LONGEST_ID).contains(&id.len()) && id.chars().all(|ch| ch.is_ascii_graphic());
     match form {
-        IdForm::Nine => nine(id),
+        IdForm::Nine => nine_char_id(id),
         IdForm::Any if fits => Cow::Borrowed(id),
-        // With a blank in it no id fits, so this is always its hash.
+        // An id with a blank never fits, so this is always a hash.
         IdForm::Any => Cow::Owned(wire_id(&format!("{id} ")).into_owned()),
     }
 }
 
-/// One message for each result, right behind the calls; pictures follow in a message of the person, where they may stand.
+/// One message for each result; images follow in a message of the user, because results accept none.
 fn user(message: &Message, form: IdForm, sent: &mut Vec<Value>, warnings: &mut Vec<String>) {
     let mut parts = Vec::new();
     for block in &message.blocks {
         if let Block::Result { id, name, content, .. } = block {
             sent.push(json!({ "role": "tool", "tool_call_id": chat_id(id, form), "content": result_text(content) }));
-            result_pictures(name, content, &mut parts, warnings);
+            result_images(name, content, &mut parts, warnings);
         }
     }
     for block in &message.blocks {
         match block {
             Block::Text { text, .. } if !text.is_empty() => parts.push(text_part(text)),
-            Block::Image { mime, data } => parts.push(picture_part(mime, data, warnings)),
+            Block::Image { mime, data } => parts.push(image(mime, data, warnings)),
             _ => {}
         }
     }
@@ -116,26 +117,26 @@ fn user(message: &Message, form: IdForm, sent: &mut Vec<Value>, warnings: &mut V
     }
 }
 
-fn result_text(content: &[Piece]) -> String {
+fn result_text(content: &[ResultPart]) -> String {
     let mut texts: Vec<Cow<'_, str>> = Vec::new();
-    let mut pictures = 0;
-    for piece in content {
-        match piece {
-            Piece::Text { text } => texts.push(text.into()),
-            Piece::Image { .. } => pictures += 1,
+    let mut images = 0;
+    for part in content {
+        match part {
+            ResultPart::Text { text } => texts.push(text.into()),
+            ResultPart::Image { .. } => images += 1,
         }
     }
-    if pictures > 0 {
-        texts.push(format!("[pictures in the next message: {pictures}]").into());
+    if images > 0 {
+        texts.push(format!("[images in the next message: {images}]").into());
     }
     texts.join("\n")
 }
 
-fn result_pictures(tool: &str, content: &[Piece], parts: &mut Vec<Value>, warnings: &mut Vec<String>) {
-    for piece in content {
-        if let Piece::Image { mime, data } = piece {
-            parts.push(text_part(&format!("[a picture that the tool '{tool}' returned]")));
-            parts.push(picture_part(mime, data, warnings));
+fn result_images(tool: &str, content: &[ResultPart], parts: &mut Vec<Value>, warnings: &mut Vec<String>) {
+    for part in content {
+        if let ResultPart::Image { mime, data } = part {
+            parts.push(text_part(&format!("[an image that the tool '{tool}' returned]")));
+            parts.push(image(mime, data, warnings));
         }
     }
 }
@@ -144,18 +145,11 @@ fn text_part(text: &str) -> Value {
     json!({ "type": "text", "text": text })
 }
 
-fn picture_part(mime: &str, data: &str, warnings: &mut Vec<String>) -> Value {
-    match picture(mime, data) {
-        Ok(url) => json!({ "type": "image_url", "image_url": { "url": url } }),
-        Err(why) => {
-            let part = text_part(&format!("[{why}]"));
-            warnings.push(why);
-            part
-        }
-    }
+fn image(mime: &str, data: &str, warnings: &mut Vec<String>) -> Value {
+    image_part((mime, data), |url| json!({ "type": "image_url", "image_url": { "url": url } }), text_part, warnings)
 }
 
-/// Text alone is sent as text: not every server takes parts.
+/// Text without images is sent as a string: not every server accepts parts.
 fn plain_if_possible(parts: Vec<Value>) -> Value {
     let texts: Option<Vec<_>> = parts.iter().map(|part| part["text"].as_str()).collect();
     match texts {

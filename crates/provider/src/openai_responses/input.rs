@@ -1,12 +1,12 @@
-//! The conversation in the words of Responses: a list of items.
+//! Encodes the conversation for Responses: a list of items.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::openai_shared::{never_reasons, picture, replayed_arguments};
+use crate::openai_shared::{image_part, never_reasons, replayed_arguments};
 use crate::replay::own;
-use crate::{Block, Message, Model, NameMap, Opaque, Piece, Role, Turn, wire_id};
+use crate::{Block, Message, Model, ModelTurn, NameMap, Opaque, ResultPart, Role, wire_id};
 
-pub(super) fn input(turn: &Turn<'_>, names: &NameMap, warnings: &mut Vec<String>) -> Vec<Value> {
+pub(super) fn input(turn: &ModelTurn<'_>, names: &NameMap, warnings: &mut Vec<String>) -> Vec<Value> {
     let mut items = Vec::new();
     for message in turn.messages {
         match message.role {
@@ -17,13 +17,13 @@ pub(super) fn input(turn: &Turn<'_>, names: &NameMap, warnings: &mut Vec<String>
     items
 }
 
-/// Items in their order. Thoughts that led to nothing are refused, so those behind the last text or call are left out.
+/// Items of the model in order. The API refuses reasoning without a following item, so trailing reasoning is left out.
 fn assistant(message: &Message, model: &Model, names: &NameMap, items: &mut Vec<Value>) {
     let before = items.len();
     let mut end = before;
     for block in &message.blocks {
         let item = match block {
-            Block::Thinking { opaque, .. } => thought(opaque.as_ref(), model),
+            Block::Thinking { opaque, .. } => reasoning_item(opaque.as_ref(), model),
             Block::Text { text, opaque } => text_item(text, opaque.as_ref(), model),
             Block::Call { id, name, arguments, .. } => Some(json!({
                 "type": "function_call",
@@ -41,7 +41,7 @@ fn assistant(message: &Message, model: &Model, names: &NameMap, items: &mut Vec<
     items.truncate(end);
 }
 
-fn thought(opaque: Option<&Opaque>, model: &Model) -> Option<Value> {
+fn reasoning_item(opaque: Option<&Opaque>, model: &Model) -> Option<Value> {
     let item = own(opaque, model).filter(|item| item["type"] == "reasoning")?;
     (!never_reasons(&model.name)).then(|| item.clone())
 }
@@ -50,14 +50,11 @@ fn text_item(text: &str, opaque: Option<&Opaque>, model: &Model) -> Option<Value
     if text.is_empty() {
         return None;
     }
-    let mut item = Map::new();
-    item.insert("type".into(), json!("message"));
-    item.insert("role".into(), json!("assistant"));
-    item.insert("content".into(), json!(text));
+    let mut item = json!({ "type": "message", "role": "assistant", "content": text });
     if let Some(phase) = own(opaque, model).and_then(|value| value.get("phase")) {
-        item.insert("phase".into(), phase.clone());
+        item["phase"] = phase.clone();
     }
-    Some(Value::Object(item))
+    Some(item)
 }
 
 fn user(message: &Message, items: &mut Vec<Value>, warnings: &mut Vec<String>) {
@@ -70,7 +67,7 @@ fn user(message: &Message, items: &mut Vec<Value>, warnings: &mut Vec<String>) {
                 "output": output(content, warnings),
             })),
             Block::Text { text, .. } if !text.is_empty() => parts.push(text_part(text)),
-            Block::Image { mime, data } => parts.push(picture_part(mime, data, warnings)),
+            Block::Image { mime, data } => parts.push(image(mime, data, warnings)),
             Block::Text { .. } | Block::Thinking { .. } | Block::Call { .. } => {}
         }
     }
@@ -79,16 +76,16 @@ fn user(message: &Message, items: &mut Vec<Value>, warnings: &mut Vec<String>) {
     }
 }
 
-/// Text alone is sent as text: not every server takes parts.
-fn output(content: &[Piece], warnings: &mut Vec<String>) -> Value {
+/// Text without images is sent as a string: not every server accepts parts.
+fn output(content: &[ResultPart], warnings: &mut Vec<String>) -> Value {
     let texts: Option<Vec<_>> =
-        content.iter().map(|piece| if let Piece::Text { text } = piece { Some(text.as_str()) } else { None }).collect();
+        content.iter().map(|part| if let ResultPart::Text { text } = part { Some(text.as_str()) } else { None }).collect();
     if let Some(texts) = texts {
         return texts.join("\n").into();
     }
-    let part = |piece: &Piece| match piece {
-        Piece::Text { text } => text_part(text),
-        Piece::Image { mime, data } => picture_part(mime, data, warnings),
+    let part = |part: &ResultPart| match part {
+        ResultPart::Text { text } => text_part(text),
+        ResultPart::Image { mime, data } => image(mime, data, warnings),
     };
     content.iter().map(part).collect()
 }
@@ -97,13 +94,6 @@ fn text_part(text: &str) -> Value {
     json!({ "type": "input_text", "text": text })
 }
 
-fn picture_part(mime: &str, data: &str, warnings: &mut Vec<String>) -> Value {
-    match picture(mime, data) {
-        Ok(url) => json!({ "type": "input_image", "image_url": url, "detail": "auto" }),
-        Err(why) => {
-            let part = text_part(&format!("[{why}]"));
-            warnings.push(why);
-            part
-        }
-    }
+fn image(mime: &str, data: &str, warnings: &mut Vec<String>) -> Value {
+    image_part((mime, data), |url| json!({ "type": "input_image", "image_url": url, "detail": "auto" }), text_part, warnings)
 }

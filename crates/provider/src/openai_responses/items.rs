@@ -1,58 +1,58 @@
-//! The items of an answer, while they arrive.
+//! The items of an answer while it streams.
 
 use serde_json::Value;
 
-use crate::json::Json;
+use crate::json::EventJson;
 
-/// An item of the answer.
+/// An output item of the answer.
 #[derive(Debug)]
-pub(super) struct Item {
-    /// Its place, where the server says it.
+pub(super) struct OutputItem {
+    /// Output index, if the server sends it.
     index: Option<u64>,
-    /// The provider's id, where it gives one.
+    /// Id of the provider; may be empty.
     id: String,
-    pub(super) kind: Kind,
+    pub(super) kind: ItemKind,
 }
 
-/// What an item holds.
+/// Content of an item.
 #[derive(Debug)]
-pub(super) enum Kind {
-    /// What the model thinks, and the whole item once it is complete.
-    Thought { text: String, whole: Option<Value> },
-    /// What it says; the phase belongs to the item and is sent back.
+pub(super) enum ItemKind {
+    /// Reasoning, and the complete item once it is encrypted.
+    Reasoning { text: String, whole: Option<Value> },
+    /// Text; the phase is sent back.
     Message { text: String, phase: Option<Value> },
-    /// A call, by its place among the calls.
+    /// A call, by its index among the calls.
     Call(usize),
 }
 
 /// The items in the order in which they began.
 #[derive(Debug, Default)]
-pub(super) struct Items(Vec<Item>);
+pub(super) struct OutputItems(Vec<OutputItem>);
 
-impl Items {
-    /// The item that an event is about. Ids come first, because some servers give every item the same place; where no item
-    /// has the id it is the place, because some give every event another id.
-    pub(super) fn find(&mut self, event: &Json<'_>) -> Option<&mut Item> {
-        let place = self.position(place_of(event), id_of(event))?;
-        self.0.get_mut(place)
+impl OutputItems {
+    /// The item of an event: by id, because some servers give every item the same index, else by index, because some give every
+    /// event another id.
+    pub(super) fn find(&mut self, event: &EventJson<'_>) -> Option<&mut OutputItem> {
+        let position = self.position(index_of(event), id_of(event))?;
+        self.0.get_mut(position)
     }
 
     /// Adds the item that begins with this event.
-    pub(super) fn add(&mut self, event: &Json<'_>, kind: Kind) {
-        self.0.push(Item { index: place_of(event), id: id_of(event).to_owned(), kind });
+    pub(super) fn add(&mut self, event: &EventJson<'_>, kind: ItemKind) {
+        self.0.push(OutputItem { index: index_of(event), id: id_of(event).to_owned(), kind });
     }
 
-    /// Whether this event begins an item that is known already.
-    pub(super) fn knows(&self, event: &Json<'_>) -> bool {
+    /// Whether the item of this event is known already.
+    pub(super) fn knows(&self, event: &EventJson<'_>) -> bool {
         let id = id_of(event);
-        if id.is_empty() { self.position(place_of(event), id).is_some() } else { self.0.iter().any(|item| item.id == id) }
+        if id.is_empty() { self.position(index_of(event), id).is_some() } else { self.0.iter().any(|item| item.id == id) }
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Item> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &OutputItem> {
         self.0.iter()
     }
 
@@ -62,16 +62,16 @@ impl Items {
     }
 }
 
-fn place_of(event: &Json<'_>) -> Option<u64> {
+fn index_of(event: &EventJson<'_>) -> Option<u64> {
     event.at("output_index").as_u64()
 }
 
-fn id_of<'a>(event: &'a Json<'_>) -> &'a str {
+fn id_of<'a>(event: &'a EventJson<'_>) -> &'a str {
     event.get("item_id").unwrap_or_else(|| event.at("item").at("id")).as_str().unwrap_or_default()
 }
 
-/// All the text in a list of parts, and whether some of it is a refusal.
-pub(super) fn text_of_parts(parts: &Json<'_>) -> (String, bool) {
+/// The text of a list of parts, and whether some of it is a refusal.
+pub(super) fn text_of_parts(parts: &EventJson<'_>) -> (String, bool) {
     let parts = parts.list();
     let refused = parts.iter().any(|part| part.text("type") == "refusal");
     (parts.iter().filter_map(|part| part.at("text").as_str().or_else(|| part.at("refusal").as_str())).collect(), refused)

@@ -1,24 +1,23 @@
-//! The calls of one answer, while they arrive.
+//! Assembles the calls of one answer while it streams.
 
 use std::collections::HashSet;
 
-use super::is_object;
 use crate::ids::CallIds;
-use crate::{Block, Delta, NameMap, Protocol, Turn};
+use crate::json::is_object;
+use crate::{Block, Delta, ModelTurn, NameMap, Protocol};
 
-/// The calls of one answer. A call may run as soon as its arguments are a whole object; any other, such as one without
-/// arguments, only when the answer has come to its proper end, because until then nobody knows whether more follows. A call of
-/// an answer that was cut stays as it is, and is no part of it.
+/// The calls of one answer. A call is ready as soon as its arguments are a complete object; any other, such as one without
+/// arguments, only at the proper end of the answer, because more may follow. An incomplete call of a truncated answer is dropped.
 #[derive(Debug)]
-pub(crate) struct Calls {
+pub(crate) struct CallAssembler {
     names: NameMap,
-    shown: HashSet<String>,
+    offered: HashSet<String>,
     ids: CallIds,
-    list: Vec<Pending>,
+    list: Vec<PendingCall>,
 }
 
 #[derive(Debug, Default)]
-struct Pending {
+struct PendingCall {
     id: String,
     name: String,
     arguments: String,
@@ -26,11 +25,11 @@ struct Pending {
     ready: Option<Block>,
 }
 
-impl Calls {
-    pub(crate) fn new(protocol: Protocol, turn: &Turn<'_>) -> Self {
+impl CallAssembler {
+    pub(crate) fn new(protocol: Protocol, turn: &ModelTurn<'_>) -> Self {
         let names = NameMap::new(protocol, turn.tools.iter().map(|tool| &tool.name));
-        let shown = turn.tools.iter().map(|tool| names.wire(&tool.name).into_owned()).collect();
-        Self { names, shown, ids: CallIds::of(turn.messages), list: Vec::new() }
+        let offered = turn.tools.iter().map(|tool| names.wire(&tool.name).into_owned()).collect();
+        Self { names, offered, ids: CallIds::of(turn.messages), list: Vec::new() }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -49,14 +48,14 @@ impl Calls {
         &self.list[index].arguments
     }
 
-    /// One more call has begun: those before it that are whole are ready.
+    /// Begins another call; complete calls before it become ready.
     pub(crate) fn open(&mut self, out: &mut Vec<Delta>) -> usize {
-        self.settle_whole(out);
-        self.list.push(Pending::default());
+        self.finish_complete(out);
+        self.list.push(PendingCall::default());
         self.list.len() - 1
     }
 
-    /// The first id counts; some servers make a new one for every piece.
+    /// Sets the id once; some servers send a new one with every fragment.
     pub(crate) fn set_id(&mut self, index: usize, id: &str) {
         let call = &mut self.list[index];
         if call.id.is_empty() {
@@ -64,19 +63,19 @@ impl Calls {
         }
     }
 
-    /// A piece of the name: some servers send it in pieces, some send all of it again and again.
+    /// Adds a fragment of the name: some servers split it, some repeat all of it.
     pub(crate) fn add_name(&mut self, index: usize, piece: &str, out: &mut Vec<Delta>) {
         let call = &mut self.list[index];
         if call.begun {
             return;
         }
-        call.name = longer_name(&self.shown, &call.name, piece);
-        if is_final(&self.shown, &call.name) {
+        call.name = longer_name(&self.offered, &call.name, piece);
+        if is_final(&self.offered, &call.name) {
             self.announce(index, out);
         }
     }
 
-    /// The whole name.
+    /// Sets the name.
     pub(crate) fn set_name(&mut self, index: usize, name: &str, out: &mut Vec<Delta>) {
         let call = &mut self.list[index];
         if !name.is_empty() && !call.begun {
@@ -85,7 +84,7 @@ impl Calls {
         }
     }
 
-    /// A piece of the arguments. A name that has come is complete when they begin.
+    /// Adds a fragment of the arguments. The name is complete when they begin.
     pub(crate) fn add_arguments(&mut self, index: usize, piece: &str, out: &mut Vec<Delta>) {
         let call = &mut self.list[index];
         call.arguments.push_str(piece);
@@ -94,33 +93,33 @@ impl Calls {
         }
     }
 
-    /// The whole arguments.
+    /// Sets the arguments.
     pub(crate) fn set_arguments(&mut self, index: usize, arguments: &str) {
         arguments.clone_into(&mut self.list[index].arguments);
     }
 
-    /// The call is ready if its arguments are a whole object.
-    pub(crate) fn settle_if_whole(&mut self, index: usize, out: &mut Vec<Delta>) {
+    /// Marks the call ready if its arguments are a complete object.
+    pub(crate) fn finish_if_complete(&mut self, index: usize, out: &mut Vec<Delta>) {
         if self.list[index].is_open() && is_object(&self.list[index].arguments) {
-            self.settle(index, out);
+            self.finish(index, out);
         }
     }
 
-    /// What is whole is ready.
-    pub(crate) fn settle_whole(&mut self, out: &mut Vec<Delta>) {
-        (0..self.list.len()).for_each(|index| self.settle_if_whole(index, out));
+    /// Marks all calls with complete arguments ready.
+    pub(crate) fn finish_complete(&mut self, out: &mut Vec<Delta>) {
+        (0..self.list.len()).for_each(|index| self.finish_if_complete(index, out));
     }
 
-    /// The answer is complete: every call is as it was meant.
-    pub(crate) fn settle_all(&mut self, out: &mut Vec<Delta>) {
+    /// Marks every call ready at the proper end of the answer.
+    pub(crate) fn finish_all(&mut self, out: &mut Vec<Delta>) {
         for index in 0..self.list.len() {
             if self.list[index].is_open() {
-                self.settle(index, out);
+                self.finish(index, out);
             }
         }
     }
 
-    /// The call, if it became ready.
+    /// The call, if it is ready.
     pub(crate) fn ready(&self, index: usize) -> Option<&Block> {
         self.list[index].ready.as_ref()
     }
@@ -129,40 +128,40 @@ impl Calls {
         let call = &mut self.list[index];
         if !call.begun {
             call.begun = true;
-            out.push(Delta::CallBegun { index, name: self.names.back(&call.name) });
+            out.push(Delta::CallBegun { index, name: self.names.original(&call.name) });
         }
     }
 
-    fn settle(&mut self, index: usize, out: &mut Vec<Delta>) {
+    fn finish(&mut self, index: usize, out: &mut Vec<Delta>) {
         self.announce(index, out);
         let call = &mut self.list[index];
         let id = self.ids.take(&call.id);
-        let block = Block::Call { id, name: self.names.back(&call.name), arguments: call.arguments.clone(), opaque: None };
+        let block = Block::Call { id, name: self.names.original(&call.name), arguments: call.arguments.clone(), opaque: None };
         call.ready = Some(block.clone());
         out.push(Delta::CallReady { index, call: block });
     }
 }
 
-impl Pending {
+impl PendingCall {
     fn is_open(&self) -> bool {
         self.ready.is_none()
     }
 }
 
-fn longer_name(shown: &HashSet<String>, name: &str, piece: &str) -> String {
+fn longer_name(offered: &HashSet<String>, name: &str, piece: &str) -> String {
     let both = format!("{name}{piece}");
-    if piece == name || (shown.contains(name) && !shown.contains(&both)) {
+    if piece == name || (offered.contains(name) && !offered.contains(&both)) {
         name.to_owned()
-    } else if shown.contains(piece) && piece.starts_with(name) {
+    } else if offered.contains(piece) && piece.starts_with(name) {
         piece.to_owned()
     } else {
         both
     }
 }
 
-/// Whether nothing can follow: it is a tool's name, and no other begins with it.
-fn is_final(shown: &HashSet<String>, name: &str) -> bool {
-    shown.contains(name) && !shown.iter().any(|other| other.len() > name.len() && other.starts_with(name))
+/// Whether the name is complete: it is a tool, and no other tool begins with it.
+fn is_final(offered: &HashSet<String>, name: &str) -> bool {
+    offered.contains(name) && !offered.iter().any(|other| other.len() > name.len() && other.starts_with(name))
 }
 
 #[cfg(test)]
@@ -170,8 +169,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_grows_in_pieces_and_not_by_being_repeated() {
-        let shown: HashSet<String> = ["read", "read_file", "exec"].map(str::to_owned).into();
+    fn name_fragments_are_joined_and_repetitions_ignored() {
+        let offered: HashSet<String> = ["read", "read_file", "exec"].map(str::to_owned).into();
         for (pieces, name) in [
             (vec!["exec"], "exec"),
             (vec!["exec", "exec", "exec"], "exec"),
@@ -184,16 +183,16 @@ mod tests {
             (vec!["un", "known"], "unknown"),
             (vec![], ""),
         ] {
-            let grown = pieces.iter().fold(String::new(), |name, piece| longer_name(&shown, &name, piece));
+            let grown = pieces.iter().fold(String::new(), |name, piece| longer_name(&offered, &name, piece));
             assert_eq!(grown, name, "{pieces:?}");
         }
     }
-    /// What comes of one call whose names and arguments arrive so, with these tools shown.
+    /// The deltas of one call whose name and arguments arrive in these fragments.
     fn deltas(pieces: &[(&str, &str)]) -> Vec<Delta> {
         let model = crate::Model::new("openai", Protocol::OpenAi, "gpt-5");
-        let tool = |name: &str| crate::ToolSpec { name: name.into(), description: String::new(), parameters: serde_json::Value::Null };
+        let tool = |name: &str| crate::OfferedTool { name: name.into(), description: String::new(), parameters: serde_json::Value::Null };
         let tools = ["read", "read_file"].map(tool);
-        let mut calls = Calls::new(Protocol::OpenAi, &Turn { model: &model, system: "", messages: &[], tools: &tools });
+        let mut calls = CallAssembler::new(Protocol::OpenAi, &ModelTurn { model: &model, system: "", messages: &[], tools: &tools });
         let mut out = Vec::new();
         let index = calls.open(&mut out);
         calls.set_id(index, "id");
@@ -201,12 +200,12 @@ mod tests {
             calls.add_name(index, name, &mut out);
             calls.add_arguments(index, arguments, &mut out);
         }
-        calls.settle_all(&mut out);
+        calls.finish_all(&mut out);
         out
     }
 
     #[test]
-    fn the_name_that_was_announced_is_the_name_that_runs() {
+    fn announced_name_is_the_name_of_the_call() {
         for (pieces, name, arguments) in [
             (vec![("read", ""), ("_file", ""), ("", "{}")], "read_file", "{}"),
             (vec![("read", ""), ("", "{}")], "read", "{}"),
@@ -221,10 +220,10 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_begins_another_is_not_final() {
-        let shown: HashSet<String> = ["read", "read_file", "exec"].map(str::to_owned).into();
+    fn name_that_begins_another_is_not_final() {
+        let offered: HashSet<String> = ["read", "read_file", "exec"].map(str::to_owned).into();
         for (name, last) in [("exec", true), ("read_file", true), ("read", false), ("rea", false), ("", false)] {
-            assert_eq!(is_final(&shown, name), last, "{name}");
+            assert_eq!(is_final(&offered, name), last, "{name}");
         }
     }
 }

@@ -1,16 +1,16 @@
-//! Gemini's older form: types in capitals, hardly any keywords, one type to a schema, null as a flag.
+//! Gemini's older schema form: types in capitals, few keywords, one type per schema, null as a flag.
 
 use serde_json::{Map, Value, json};
 
 use super::merge::{add_missing, merge};
-use super::widen::{keep_described, open_tuple, replace_const, types};
+use super::widen::{drop_undeclared_required, open_tuple, replace_const, types};
 
-/// What a value without any keyword may be, but for an array.
+/// Types of a schema without keywords, except array.
 const ANYTHING: [&str; 5] = ["string", "number", "boolean", "object", "null"];
-/// What stands beside the variants of a choice and belongs to each of them.
+/// Keywords beside `anyOf` that apply to each variant.
 const SHARED: [&str; 7] = ["type", "enum", "const", "properties", "required", "items", "prefixItems"];
 
-/// The root in the older form.
+/// Projects the root schema.
 pub(super) fn project(root: &Map<String, Value>, dropped: &[String]) -> Result<Value, String> {
     let names_nothing = root.get("properties").and_then(Value::as_object).is_none_or(Map::is_empty);
     let takes_any_name = root.contains_key("patternProperties") || root.get("additionalProperties").is_some_and(Value::is_object);
@@ -26,43 +26,43 @@ fn schema(original: &Map<String, Value>) -> Value {
     let mut source = original.clone();
     replace_const(&mut source);
     open_tuple(&mut source);
-    keep_described(&mut source);
+    drop_undeclared_required(&mut source);
     let description = source.shift_remove("description");
     let forms = forms(&source);
     described(one_of(forms), description)
 }
 
-/// A schema that is one type and can be written as it is.
+/// A schema of one type.
 #[derive(Debug, Clone, PartialEq)]
-enum Form {
+enum SchemaForm {
     Null,
     Typed(Map<String, Value>),
 }
 
-/// Everything that a schema may be, one type at a time.
-fn forms(source: &Map<String, Value>) -> Vec<Form> {
+/// The forms of a schema, one for each type.
+fn forms(source: &Map<String, Value>) -> Vec<SchemaForm> {
     if let Some(Value::Array(variants)) = source.get("anyOf") {
         let shared: Map<String, Value> =
             source.iter().filter(|(keyword, _)| SHARED.contains(&keyword.as_str())).map(|(k, v)| (k.clone(), v.clone())).collect();
         return variants.iter().filter_map(Value::as_object).flat_map(|variant| variant_forms(variant, &shared)).collect();
     }
-    let said = types(source);
-    let names = if said.is_empty() { inferred(source) } else { said };
-    names.into_iter().map(|name| Form::of(name, source)).collect()
+    let named = types(source);
+    let names = if named.is_empty() { inferred(source) } else { named };
+    names.into_iter().map(|name| SchemaForm::of(name, source)).collect()
 }
 
-fn variant_forms(variant: &Map<String, Value>, shared: &Map<String, Value>) -> Vec<Form> {
+fn variant_forms(variant: &Map<String, Value>, shared: &Map<String, Value>) -> Vec<SchemaForm> {
     let mut whole = variant.clone();
     merge(&mut whole, shared.clone());
     replace_const(&mut whole);
     open_tuple(&mut whole);
-    keep_described(&mut whole);
+    drop_undeclared_required(&mut whole);
     let description = whole.shift_remove("description").map(|text| note(&whole, text));
     let forms = forms(&whole);
     forms.into_iter().map(|form| form.described(description.as_ref())).collect()
 }
 
-/// What is said of one literal, told apart from what is said of the others.
+/// The description of a variant that is one literal, prefixed with the literal.
 fn note(variant: &Map<String, Value>, text: Value) -> Value {
     match (variant.get("enum").and_then(Value::as_array).map(Vec::as_slice), text.as_str()) {
         (Some([Value::String(literal)]), Some(words)) => json!(format!("{literal}: {words}")),
@@ -70,7 +70,7 @@ fn note(variant: &Map<String, Value>, text: Value) -> Value {
     }
 }
 
-impl Form {
+impl SchemaForm {
     fn of(name: &str, source: &Map<String, Value>) -> Self {
         if name == "null" { Self::Null } else { Self::Typed(typed(name, source)) }
     }
@@ -86,7 +86,7 @@ impl Form {
     }
 }
 
-/// The type that keywords speak of where none is named; without any, all of them.
+/// The types that the keywords imply; all types if there are none.
 fn inferred(source: &Map<String, Value>) -> Vec<&'static str> {
     if let Some(Value::Array(literals)) = source.get("enum") {
         let mut names: Vec<&'static str> = literals.iter().map(haft_contract::schema::type_name).collect();
@@ -94,11 +94,11 @@ fn inferred(source: &Map<String, Value>) -> Vec<&'static str> {
         names.dedup();
         return names;
     }
-    let speaks = |keywords: &[&str]| keywords.iter().any(|keyword| source.contains_key(*keyword));
-    if speaks(&["properties", "required", "additionalProperties", "patternProperties"]) {
+    let has_any = |keywords: &[&str]| keywords.iter().any(|keyword| source.contains_key(*keyword));
+    if has_any(&["properties", "required", "additionalProperties", "patternProperties"]) {
         return vec!["object"];
     }
-    if speaks(&["items", "minItems", "maxItems", "uniqueItems"]) {
+    if has_any(&["items", "minItems", "maxItems", "uniqueItems"]) {
         return vec!["array"];
     }
     ANYTHING.into_iter().chain(["array"]).collect()
@@ -126,8 +126,8 @@ fn add_properties(form: &mut Map<String, Value>, source: &Map<String, Value>) {
     }
 }
 
-/// The older form cannot leave open what an array holds, so it is spelled out; somewhere that has to end, and it ends where an
-/// array would be in an array of which nothing is known.
+/// The schema of array elements, which the older form requires. Unknown elements are any type; nesting of unknown arrays ends
+/// after one level.
 fn items(source: &Map<String, Value>) -> Value {
     match source.get("items") {
         Some(Value::Object(items)) => schema(items),
@@ -136,7 +136,7 @@ fn items(source: &Map<String, Value>) -> Value {
     }
 }
 
-/// Only text that is not empty may be listed; other values are told in words.
+/// `enum` accepts non-empty strings only; other literals go into the description.
 fn add_literals(form: &mut Map<String, Value>, name: &str, source: &Map<String, Value>) {
     let Some(Value::Array(literals)) = source.get("enum") else { return };
     let of_type = |literal: &&Value| if name == "string" { literal.is_string() } else { literal.is_number() };
@@ -149,35 +149,35 @@ fn add_literals(form: &mut Map<String, Value>, name: &str, source: &Map<String, 
     }
 }
 
-/// One schema for all forms: texts that are listed become one list, null becomes a flag.
-fn one_of(forms: Vec<Form>) -> Value {
-    let nullable = forms.contains(&Form::Null);
-    let mut kept: Vec<Map<String, Value>> = Vec::new();
+/// One schema for all forms: enums of strings are merged, null becomes a flag.
+fn one_of(forms: Vec<SchemaForm>) -> Value {
+    let nullable = forms.contains(&SchemaForm::Null);
+    let mut typed: Vec<Map<String, Value>> = Vec::new();
     for form in forms {
-        if let Form::Typed(form) = form {
-            add_form(&mut kept, form);
+        if let SchemaForm::Typed(form) = form {
+            add_form(&mut typed, form);
         }
     }
-    if kept.is_empty() {
-        // Null alone has no type of its own here.
-        kept.push(Map::from_iter([("type".to_owned(), json!("STRING"))]));
+    if typed.is_empty() {
+        // There is no null type.
+        typed.push(Map::from_iter([("type".to_owned(), json!("STRING"))]));
     }
     if nullable {
-        for form in &mut kept {
+        for form in &mut typed {
             form.insert("nullable".into(), Value::Bool(true));
         }
     }
-    if kept.len() == 1 { Value::Object(kept.remove(0)) } else { json!({"anyOf": kept}) }
+    if typed.len() == 1 { Value::Object(typed.remove(0)) } else { json!({"anyOf": typed}) }
 }
 
-fn add_form(kept: &mut Vec<Map<String, Value>>, form: Map<String, Value>) {
-    if kept.contains(&form) {
+fn add_form(forms: &mut Vec<Map<String, Value>>, form: Map<String, Value>) {
+    if forms.contains(&form) {
         return;
     }
-    let list = kept.iter_mut().find(|other| other.contains_key("enum") && form.contains_key("enum"));
+    let list = forms.iter_mut().find(|other| other.contains_key("enum") && form.contains_key("enum"));
     match list {
         Some(list) => add_listed(list, form),
-        None => kept.push(form),
+        None => forms.push(form),
     }
 }
 
@@ -192,7 +192,7 @@ fn add_listed(list: &mut Map<String, Value>, mut form: Map<String, Value>) {
     }
 }
 
-/// Beside a choice nothing may stand, so its description goes into its variants.
+/// `anyOf` accepts no keywords beside it, so the description goes into its variants.
 fn described(mut schema: Value, description: Option<Value>) -> Value {
     let Some(text) = description else { return schema };
     match schema.get_mut("anyOf") {
@@ -206,7 +206,7 @@ fn described(mut schema: Value, description: Option<Value>) -> Value {
     schema
 }
 
-/// Puts a text before what the description says already.
+/// Prepends a text to the description.
 fn add_description(map: &mut Map<String, Value>, text: &Value) {
     let joined = match (text.as_str(), map.get("description").and_then(Value::as_str)) {
         (Some(text), Some(more)) if text != more => format!("{text} {more}"),

@@ -1,9 +1,8 @@
-//! Two schemas that must both hold, written as one.
+//! Merges two schemas that must both hold.
 
 use serde_json::{Map, Value};
 
-/// Adds what `other` asks to `schema`. Where both say something about the same keyword and it cannot be said in one, `schema`
-/// has the word: less is asked, never more.
+/// Merges `other` into `schema`. If a keyword cannot be merged, that of `schema` stays: the result may be wider, never narrower.
 pub(super) fn merge(schema: &mut Map<String, Value>, other: Map<String, Value>) {
     for (keyword, value) in other {
         match (keyword.as_str(), schema.get_mut(&keyword), value) {

@@ -1,12 +1,12 @@
-//! Plain JSON Schema, as OpenAI, Anthropic and today's Gemini take it: an allow-list, and what follows from leaving keywords out.
+//! JSON Schema for OpenAI, Anthropic and current Gemini: an allow-list of keywords, and the widening it requires.
 
 use serde_json::{Map, Value, json};
 
-use super::resolve::name_type_of_literals;
-use super::widen::{keep_described, open_patterns, open_tuple, replace_const, types};
+use super::resolve::add_literal_type;
+use super::widen::{drop_undeclared_required, open_patterns, open_tuple, replace_const, types};
 use crate::{Model, Protocol};
 
-/// What OpenAI, without strictness, and Anthropic are sent.
+/// Keywords for Anthropic and non-strict OpenAI.
 #[rustfmt::skip]
 const WIDE: [&str; 28] = [
     "type", "title", "description", "default", "examples", "enum", "const", "anyOf",
@@ -15,7 +15,7 @@ const WIDE: [&str; 28] = [
     "pattern", "format", "minLength", "maxLength",
     "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
 ];
-/// What the documentation of Gemini's JSON Schema fields lists; references are written out.
+/// Keywords that Google documents for Gemini; references are inlined.
 #[rustfmt::skip]
 const GEMINI: [&str; 15] = [
     "type", "title", "description", "format", "enum", "anyOf",
@@ -24,12 +24,12 @@ const GEMINI: [&str; 15] = [
     "minimum", "maximum",
 ];
 
-/// The keywords that a model is sent.
+/// The keywords that a model accepts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Keywords<'a> {
     allowed: &'static [&'static str],
     dropped: &'a [String],
-    /// Gemini: the values of `enum` may be text and numbers only.
+    /// Gemini: `enum` accepts only strings and numbers.
     simple_literals: bool,
 }
 
@@ -44,7 +44,7 @@ impl<'a> Keywords<'a> {
     }
 }
 
-/// The root in the keywords that the model is sent.
+/// Projects the root schema.
 pub(super) fn project(root: &Map<String, Value>, keywords: Keywords<'_>) -> Result<Map<String, Value>, String> {
     let projected = schema(root, keywords);
     let is_empty = |keyword: &str| root.get(keyword).and_then(Value::as_object).is_none_or(Map::is_empty);
@@ -56,17 +56,17 @@ pub(super) fn project(root: &Map<String, Value>, keywords: Keywords<'_>) -> Resu
 
 fn schema(original: &Map<String, Value>, keywords: Keywords<'_>) -> Map<String, Value> {
     let source = widened(original, keywords);
-    let mut kept = Map::new();
+    let mut projected = Map::new();
     for (keyword, value) in &source {
         if keywords.has(keyword) {
-            kept.insert(keyword.clone(), inside(keyword, value, keywords));
+            projected.insert(keyword.clone(), inside(keyword, value, keywords));
         }
     }
     if types(&source).contains(&"array") && keywords.has("items") {
-        // Providers refuse an array that does not say what it holds.
-        kept.entry("items").or_insert_with(|| json!({}));
+        // Providers refuse an array without `items`.
+        projected.entry("items").or_insert_with(|| json!({}));
     }
-    kept
+    projected
 }
 
 fn widened(original: &Map<String, Value>, keywords: Keywords<'_>) -> Map<String, Value> {
@@ -84,7 +84,7 @@ fn widened(original: &Map<String, Value>, keywords: Keywords<'_>) -> Map<String,
         simplify_literals(&mut source);
     }
     count_closed_tuple(&mut source);
-    keep_described(&mut source);
+    drop_undeclared_required(&mut source);
     source
 }
 
@@ -103,7 +103,7 @@ fn subschema(value: &Value, keywords: Keywords<'_>) -> Value {
     value.as_object().map_or_else(|| value.clone(), |map| Value::Object(schema(map, keywords)))
 }
 
-/// `items: false` is said as a number: not every provider takes a schema that is no object.
+/// Replaces `items: false` by `maxItems`: not every provider accepts a boolean schema.
 fn count_closed_tuple(source: &mut Map<String, Value>) {
     if source.get("items") == Some(&Value::Bool(false)) {
         source.shift_remove("items");
@@ -113,7 +113,7 @@ fn count_closed_tuple(source: &mut Map<String, Value>) {
     }
 }
 
-/// A list with other values than text and numbers is left out; where the only other one is null, null becomes a variant.
+/// Drops an `enum` with other values than strings and numbers; if the only other one is null, null becomes a variant.
 fn simplify_literals(source: &mut Map<String, Value>) {
     let Some(Value::Array(literals)) = source.get("enum") else { return };
     if literals.iter().all(|literal| literal.is_string() || literal.is_number()) {
@@ -125,7 +125,7 @@ fn simplify_literals(source: &mut Map<String, Value>) {
     if null_alone && !source.contains_key("anyOf") {
         source.shift_remove("type");
         let mut listed = Map::from_iter([("enum".to_owned(), Value::Array(simple))]);
-        name_type_of_literals(&mut listed);
+        add_literal_type(&mut listed);
         source.insert("anyOf".into(), json!([listed, {"type": "null"}]));
     }
 }

@@ -1,41 +1,41 @@
-//! A schema without references, `allOf`, booleans and malformed keywords: what the projections start from.
+//! Inlines references and `allOf`, and drops booleans and malformed keywords.
 
 use haft_contract::schema::type_name;
 use serde_json::{Map, Value, json};
 
 use super::merge::merge;
 
-/// No honest tool nests deeper, and a hostile one could exhaust the stack.
+/// Limit of nesting; a hostile schema could exhaust the stack.
 const MAX_DEPTH: usize = 32;
-/// References that are written out can multiply; this is where it ends.
+/// Limit of inlined schemas; references can multiply.
 const MAX_SCHEMAS: usize = 10_000;
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
-/// What may stand beside a reference in older drafts, where everything else there is ignored.
+/// Keywords that are kept beside a reference of an older draft, which ignores all others.
 const NOTES: [&str; 3] = ["description", "title", "default"];
 
-/// Writes out references and `allOf`, and leaves out what no protocol is sent.
+/// Inlines references and `allOf`, and drops keywords that no protocol accepts.
 pub(super) fn flatten(root: &Value) -> Result<Map<String, Value>, String> {
     let draft = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
     let lone_references = ["draft-03", "draft-04", "draft-06", "draft-07"].iter().any(|old| draft.contains(old));
-    let mut resolver = Resolver { root, lone_references, following: Vec::new(), path: Vec::new(), schemas: 0 };
+    let mut resolver = SchemaResolver { root, lone_references, following: Vec::new(), path: Vec::new(), schemas: 0 };
     resolver.schema(root)?.ok_or_else(|| "its parameters accept nothing".to_owned())
 }
 
-struct Resolver<'a> {
+struct SchemaResolver<'a> {
     root: &'a Value,
-    /// Older drafts ignore what stands beside a reference.
+    /// Older drafts ignore keywords beside a reference.
     lone_references: bool,
     following: Vec<&'a str>,
     path: Vec<String>,
     schemas: usize,
 }
 
-impl<'a> Resolver<'a> {
-    /// A schema; none if it accepts nothing.
+impl<'a> SchemaResolver<'a> {
+    /// The flat schema; none if it accepts nothing.
     fn schema(&mut self, value: &'a Value) -> Result<Option<Map<String, Value>>, String> {
         self.schemas += 1;
         if self.schemas > MAX_SCHEMAS {
-            return Err(self.fault(&format!("its schema has more than {MAX_SCHEMAS} parts when its references are written out")));
+            return Err(self.fault(&format!("its schema has more than {MAX_SCHEMAS} parts after inlining references")));
         }
         if self.path.len() > MAX_DEPTH {
             return Err(self.fault(&format!("its schema is nested deeper than {MAX_DEPTH} levels")));
@@ -72,13 +72,13 @@ impl<'a> Resolver<'a> {
             let Some(target) = self.follow(reference)? else { return Ok(None) };
             merge(&mut flat, target);
         }
-        name_type_of_literals(&mut flat);
+        add_literal_type(&mut flat);
         Ok(Some(flat))
     }
 
     fn keyword(&mut self, keyword: &str, value: &'a Value, flat: &mut Map<String, Value>) -> Result<(), String> {
-        let kept = match (keyword, value) {
-            ("$dynamicRef" | "$recursiveRef", _) => return Err(self.fault(&format!("'{keyword}' cannot be written out"))),
+        let flattened = match (keyword, value) {
+            ("$dynamicRef" | "$recursiveRef", _) => return Err(self.fault(&format!("'{keyword}' cannot be inlined"))),
             ("type", _) => Some(self.checked_type(value)?),
             ("properties" | "patternProperties", Value::Object(members)) => Some(self.members(members)?),
             ("items", Value::Object(_) | Value::Bool(_)) | ("additionalProperties", _) => {
@@ -88,10 +88,10 @@ impl<'a> Resolver<'a> {
             ("anyOf" | "oneOf", Value::Array(variants)) => self.variants(variants)?,
             _ => is_well_formed(keyword, value).then(|| value.clone()),
         };
-        // Of two choices that must both be made, one is left.
+        // Of `anyOf` and `oneOf` together, the first stays.
         let keyword = if keyword == "oneOf" { "anyOf" } else { keyword };
-        if let Some(kept) = kept {
-            flat.entry(keyword).or_insert(kept);
+        if let Some(value) = flattened {
+            flat.entry(keyword).or_insert(value);
         }
         Ok(())
     }
@@ -106,7 +106,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// A property that accepts nothing cannot be there, so it is not shown.
+    /// Properties, without those that accept nothing.
     fn members(&mut self, members: &'a Map<String, Value>) -> Result<Value, String> {
         let mut flat = Map::new();
         for (name, member) in members {
@@ -123,15 +123,15 @@ impl<'a> Resolver<'a> {
         each.map(Value::Array)
     }
 
-    /// The variants that accept something; none if there is nothing to choose from.
+    /// The variants that accept something; none if the choice has no effect.
     fn variants(&mut self, variants: &'a [Value]) -> Result<Option<Value>, String> {
         let mut flat = Vec::new();
         for variant in variants {
             flat.extend(self.below("anyOf", variant)?.map(Value::Object));
         }
-        // A variant that accepts everything makes the choice say nothing.
-        let says_something = !flat.is_empty() && !flat.contains(&json!({}));
-        Ok(says_something.then_some(Value::Array(flat)))
+        // A variant that accepts everything makes the choice useless.
+        let restricts = !flat.is_empty() && !flat.contains(&json!({}));
+        Ok(restricts.then_some(Value::Array(flat)))
     }
 
     fn follow(&mut self, reference: &'a Value) -> Result<Option<Map<String, Value>>, String> {
@@ -148,13 +148,13 @@ impl<'a> Resolver<'a> {
     }
 
     fn fault(&self, why: &str) -> String {
-        let place: Vec<&str> = self.path.iter().map(String::as_str).filter(|step| *step != "$ref").take(MAX_DEPTH / 2).collect();
-        if place.is_empty() { why.to_owned() } else { format!("{why} (at '{}')", place.join(".")) }
+        let path: Vec<&str> = self.path.iter().map(String::as_str).filter(|step| *step != "$ref").take(MAX_DEPTH / 2).collect();
+        if path.is_empty() { why.to_owned() } else { format!("{why} (at '{}')", path.join(".")) }
     }
 }
 
-/// `enum` and `const` say the type where all their values share one; some protocols want it said.
-pub(super) fn name_type_of_literals(schema: &mut Map<String, Value>) {
+/// Adds the type of `enum` and `const` if all literals share one; some protocols require it.
+pub(super) fn add_literal_type(schema: &mut Map<String, Value>) {
     if schema.contains_key("type") {
         return;
     }
@@ -167,8 +167,8 @@ pub(super) fn name_type_of_literals(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Whether a keyword is one that some protocol is sent, with a value as the standard has it: `exclusiveMinimum: true` and
-/// `required: true` of older drafts would be refused.
+/// Whether some protocol accepts the keyword, and its value is valid: `exclusiveMinimum: true` and `required: true` of older
+/// drafts are not.
 fn is_well_formed(keyword: &str, value: &Value) -> bool {
     match keyword {
         "const" | "default" => true,
@@ -184,7 +184,7 @@ fn is_well_formed(keyword: &str, value: &Value) -> bool {
     }
 }
 
-/// Pointers in references are written like addresses: `#/$defs/List%3CText%3E`.
+/// Decodes the pointer of a reference: `#/$defs/List%3CText%3E`.
 fn percent_decoded(pointer: &str) -> String {
     let mut decoded = Vec::with_capacity(pointer.len());
     let mut rest = pointer.as_bytes();

@@ -1,11 +1,11 @@
-//! The parameters as a whole: one object, whatever the schema wrote.
+//! The root schema as one object.
 
 use serde_json::{Map, Value, json};
 
 use super::merge::add_missing;
 
-/// The root as an object with properties. A union there, which no provider takes, becomes one object with the properties of
-/// all its variants; only what every variant requires is required.
+/// The root as an object with properties. A union, which no provider accepts there, becomes one object with the properties of all
+/// variants; only properties that every variant requires stay required.
 pub(super) fn object(mut root: Map<String, Value>) -> Result<Map<String, Value>, String> {
     if !may_be_object(&root) {
         return Err(format!("its parameters are of type {}; they must be an object", root["type"]));
@@ -30,7 +30,7 @@ fn may_be_object(schema: &Map<String, Value>) -> bool {
     }
 }
 
-/// Arguments are always an object, so variants of another type never come.
+/// The variants that are objects: arguments always are.
 fn object_variants(variants: Vec<Value>) -> Result<Vec<Map<String, Value>>, String> {
     let maps = variants.into_iter().filter_map(|variant| if let Value::Object(map) = variant { Some(map) } else { None });
     let objects: Result<Vec<_>, _> = maps.filter(may_be_object).map(object).collect();
@@ -40,15 +40,15 @@ fn object_variants(variants: Vec<Value>) -> Result<Vec<Map<String, Value>>, Stri
     }
 }
 
-/// Adds the variants' properties and returns what all of them require. A property that the root itself describes stays as it
-/// is; one that variants describe differently is any of these.
+/// Adds the properties of the variants and returns what all of them require. A property of the root stays; one that variants
+/// describe differently becomes `anyOf`.
 fn add_variants(properties: &mut Map<String, Value>, variants: Vec<Map<String, Value>>) -> Vec<Value> {
     let mut required: Option<Vec<Value>> = None;
-    let mut found: Map<String, Value> = Map::new();
+    let mut added: Map<String, Value> = Map::new();
     for mut variant in variants {
         for (name, schema) in take_object(&mut variant, "properties") {
             if !properties.contains_key(&name)
-                && let Value::Array(forms) = found.entry(name).or_insert_with(|| json!([]))
+                && let Value::Array(forms) = added.entry(name).or_insert_with(|| json!([]))
             {
                 add_missing(forms, vec![schema]);
             }
@@ -56,13 +56,13 @@ fn add_variants(properties: &mut Map<String, Value>, variants: Vec<Map<String, V
         let names = variant.shift_remove("required").and_then(|names| names.as_array().cloned()).unwrap_or_default();
         required = Some(required.map_or(names.clone(), |before| before.into_iter().filter(|name| names.contains(name)).collect()));
     }
-    for (name, forms) in found {
+    for (name, forms) in added {
         properties.insert(name, any_of(forms));
     }
     required.unwrap_or_default()
 }
 
-/// One of several schemas; literals of one type, such as the tags of a union, become one list.
+/// `anyOf` of several schemas; literals of one type, such as the tags of a union, become one `enum`.
 fn any_of(forms: Value) -> Value {
     let Value::Array(mut forms) = forms else { return forms };
     if forms.len() == 1 {

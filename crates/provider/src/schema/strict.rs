@@ -1,4 +1,4 @@
-//! OpenAI's strict schemas: the provider holds the model to them, and refuses any that goes beyond what it can hold.
+//! OpenAI's strict schemas, which the provider enforces within limits.
 
 use serde_json::{Map, Value, json};
 
@@ -8,34 +8,34 @@ const MAX_PROPERTIES: usize = 5_000;
 const MAX_LEVELS: usize = 10;
 const MAX_NAMED_CHARACTERS: usize = 120_000;
 const MAX_LITERALS: usize = 1_000;
-/// A list longer than this may have [`MAX_LONG_LIST_CHARACTERS`] together.
+/// Enums longer than this have at most [`MAX_LONG_LIST_CHARACTERS`] in total.
 const LONG_LIST: usize = 250;
 const MAX_LONG_LIST_CHARACTERS: usize = 15_000;
-/// Keywords that need no look at their value.
+/// Keywords whose value is copied.
 #[rustfmt::skip]
-const AS_THEY_ARE: [&str; 12] = [
+const COPIED: [&str; 12] = [
     "type", "title", "description", "required", "additionalProperties", "minItems", "maxItems",
     "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
 ];
 const FORMATS: [&str; 9] = ["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
 
-/// The same schema as a strict one; none if it does not qualify. Nothing that it asks is given up for strictness, and no
-/// optional property is made a nullable one: a tool that never heard of null would refuse it.
+/// The schema in strict form; none if it does not qualify. Strictness drops no constraint, and makes no optional property nullable,
+/// because the tool would refuse null.
 pub(super) fn tighten(root: &Map<String, Value>) -> Option<Map<String, Value>> {
-    let mut tally = Tally::default();
-    // At the root, no properties means a tool without parameters; further down it means that anything goes.
-    let tight = tally.schema(root, 1)?;
-    tally.is_within_limits().then_some(tight)
+    let mut counts = StrictCounts::default();
+    // At the root, no properties means no parameters; below, it means any object.
+    let tight = counts.schema(root, 1)?;
+    counts.is_within_limits().then_some(tight)
 }
 
 #[derive(Default)]
-struct Tally {
+struct StrictCounts {
     properties: usize,
     named_characters: usize,
     literals: usize,
 }
 
-impl Tally {
+impl StrictCounts {
     fn is_within_limits(&self) -> bool {
         self.properties <= MAX_PROPERTIES && self.named_characters <= MAX_NAMED_CHARACTERS && self.literals <= MAX_LITERALS
     }
@@ -66,7 +66,7 @@ impl Tally {
             ("const", _) => self.count_literals(std::slice::from_ref(value)).then(|| value.clone()),
             ("format", _) => value.as_str().is_some_and(|name| FORMATS.contains(&name)).then(|| value.clone()),
             ("pattern", _) => value.as_str().is_some_and(is_simple_pattern).then(|| value.clone()),
-            _ => AS_THEY_ARE.contains(&keyword).then(|| value.clone()),
+            _ => COPIED.contains(&keyword).then(|| value.clone()),
         }
     }
 
@@ -88,7 +88,7 @@ impl Tally {
     }
 }
 
-/// Closes an object whose properties are all required and that does not say itself that it is open.
+/// Closes an object whose properties are all required and that is not declared open.
 fn close(tight: &mut Map<String, Value>, is_root: bool) -> Option<()> {
     let names: Vec<Value> = tight.get("properties").and_then(Value::as_object)?.keys().map(|name| json!(name)).collect();
     let required = tight.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -102,7 +102,7 @@ fn close(tight: &mut Map<String, Value>, is_root: bool) -> Option<()> {
     Some(())
 }
 
-/// Groups with a question mark (look-around, flags) and back-references are more than the provider's patterns can.
+/// Whether the provider supports the pattern: no look-around, flags or back-references.
 fn is_simple_pattern(pattern: &str) -> bool {
     let mut characters = pattern.chars();
     let mut before = ' ';

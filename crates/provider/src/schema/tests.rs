@@ -1,8 +1,8 @@
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a test stops at the first failure")]
 
 use serde_json::{Value, json};
 
-use super::{Projected, project};
+use super::{ProjectedSchema, project};
 use crate::{Model, Protocol};
 
 fn model(protocol: Protocol) -> Model {
@@ -55,7 +55,7 @@ fn dropped_keywords_are_dropped_everywhere() {
 }
 
 #[test]
-fn leaving_out_never_narrows() {
+fn projection_never_narrows_a_schema() {
     let tuple = json!({"type": "array", "prefixItems": [{"type": "string"}], "items": {"type": "integer"}});
     let patterns = json!({"type": "object", "patternProperties": {"^x": {"type": "string"}}, "additionalProperties": false});
     let mut without_tuples = model(Protocol::OpenAi);
@@ -67,7 +67,7 @@ fn leaving_out_never_narrows() {
 }
 
 #[test]
-fn malformed_keywords_and_bare_arrays_are_put_right() {
+fn malformed_keywords_and_bare_arrays_are_fixed() {
     let table = [
         (json!({"type": "array"}), json!({"type": "array", "items": {}})),
         (json!({"type": "array", "items": [{"type": "string"}]}), json!({"type": "array", "items": {}})),
@@ -89,7 +89,7 @@ fn malformed_keywords_and_bare_arrays_are_put_right() {
 }
 
 #[test]
-fn references_and_all_of_are_written_out() {
+fn references_and_all_of_are_inlined() {
     let parameters = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
@@ -119,7 +119,7 @@ fn references_and_all_of_are_written_out() {
 }
 
 #[test]
-fn beside_a_reference_of_an_older_draft_only_notes_count() {
+fn references_of_older_drafts_keep_only_notes_beside_them() {
     let parameters = |draft: &str| {
         json!({
             "$schema": draft, "type": "object", "definitions": {"N": {"type": "integer"}},
@@ -132,7 +132,7 @@ fn beside_a_reference_of_an_older_draft_only_notes_count() {
 }
 
 #[test]
-fn a_union_at_the_root_becomes_one_object() {
+fn root_union_becomes_one_object() {
     let parameters = json!({
         "type": "object",
         "properties": {"dry_run": {"type": "boolean"}},
@@ -146,7 +146,7 @@ fn a_union_at_the_root_becomes_one_object() {
         let action = json!({"type": "string", "enum": ["add", "move"]});
         assert_eq!(
             project(&model(protocol), &parameters),
-            Ok(Projected {
+            Ok(ProjectedSchema {
                 value: json!({
                     "type": "object",
                     "required": ["action"],
@@ -165,7 +165,7 @@ fn a_union_at_the_root_becomes_one_object() {
 }
 
 #[test]
-fn what_cannot_be_shown_is_refused_with_the_reason() {
+fn schema_that_cannot_be_projected_is_refused_with_the_reason() {
     let deep = (0..40).fold(json!({"type": "string"}), |inner, _| json!({"type": "object", "properties": {"a": inner}}));
     let mut bomb = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/l0"}}, "$defs": {}});
     for level in 0..14 {
@@ -182,11 +182,11 @@ fn what_cannot_be_shown_is_refused_with_the_reason() {
         (object(json!({"a": {"$ref": "#"}})), "its schema refers to itself through '#' (at 'a.a')"),
         (object(json!({"a": {"$ref": "#/$defs/x"}})), "'#/$defs/x' is not found in its schema (at 'a')"),
         (object(json!({"a": {"$ref": "https://example.org/x.json"}})), "'https://example.org/x.json' is not found in its schema (at 'a')"),
-        (object(json!({"a": {"$dynamicRef": "#x"}})), "'$dynamicRef' cannot be written out (at 'a')"),
+        (object(json!({"a": {"$dynamicRef": "#x"}})), "'$dynamicRef' cannot be inlined (at 'a')"),
         (object(json!({"a": {"type": "text"}})), "\"text\" is not a type (at 'a')"),
         (object(json!({"a": {"type": []}})), "its list of types is empty (at 'a')"),
         (object(json!({"a": 5})), "a schema must be an object, not 5 (at 'a')"),
-        (bomb, "its schema has more than 10000 parts when its references are written out (at 'a."),
+        (bomb, "its schema has more than 10000 parts after inlining references (at 'a."),
         (deep, "its schema is nested deeper than 32 levels (at 'a.a."),
     ];
     for (parameters, why) in table {
@@ -198,7 +198,7 @@ fn what_cannot_be_shown_is_refused_with_the_reason() {
 }
 
 #[test]
-fn names_that_a_provider_refuses_cost_one_tool_only() {
+fn refused_parameter_names_drop_one_tool_only() {
     let with =
         |name: &str| json!({"type": "object", "properties": {name: {"type": "object", "properties": {"any thing": {"type": "string"}}}}});
     let table = [
@@ -216,12 +216,12 @@ fn names_that_a_provider_refuses_cost_one_tool_only() {
     let error = project(&model(Protocol::Anthropic), &with("filter[id]")).unwrap_err();
     assert_eq!(
         error,
-        "its parameter 'filter[id]' has a name that anthropic refuses; it takes letters, digits, '_', '.' and '-', at most 64 of them"
+        "its parameter 'filter[id]' has a name that anthropic refuses; it accepts at most 64 ASCII alphanumerics, '_', '.' and '-'"
     );
 }
 
 #[test]
-fn parameters_without_names_of_their_own() {
+fn parameters_without_fixed_names() {
     let patterns = json!({"type": "object", "patternProperties": {"^x-": {"type": "string"}}});
     let map = json!({"type": "object", "additionalProperties": {"type": "string"}});
     let all = [model(Protocol::OpenAi), model(Protocol::Anthropic), model(Protocol::Gemini), legacy()];
@@ -236,7 +236,7 @@ fn parameters_without_names_of_their_own() {
 }
 
 #[test]
-fn the_older_form_of_gemini() {
+fn gemini_legacy_form() {
     let anything = |more: Value| {
         let names = ["STRING", "NUMBER", "BOOLEAN", "OBJECT"].map(|name| json!({"type": name, "nullable": true}));
         json!({"anyOf": names.into_iter().chain(more.as_array().unwrap().clone()).collect::<Vec<_>>()})
@@ -281,7 +281,7 @@ fn the_older_form_of_gemini() {
 }
 
 #[test]
-fn gemini_literals_are_text_and_numbers() {
+fn gemini_enums_are_strings_and_numbers() {
     let table = [
         (json!({"enum": ["a", 1]}), json!({"enum": ["a", 1]})),
         (json!({"type": "boolean", "enum": [true]}), json!({"type": "boolean"})),

@@ -1,22 +1,22 @@
-//! What has to be said differently when a keyword cannot be said, so that the rest does not become narrower.
+//! Rewrites that keep a schema from becoming narrower when a keyword is dropped.
 
 use serde_json::{Map, Value, json};
 
-/// A constant as a list of one.
+/// Replaces `const` by an `enum` of one.
 pub(super) fn replace_const(schema: &mut Map<String, Value>) {
     if let Some(value) = schema.shift_remove("const") {
         schema.entry("enum").or_insert_with(|| json!([value]));
     }
 }
 
-/// Names that match a pattern must not fall to `additionalProperties` when the patterns are gone.
+/// Drops `patternProperties`; names that match a pattern must not fall under `additionalProperties`.
 pub(super) fn open_patterns(schema: &mut Map<String, Value>) {
     if schema.shift_remove("patternProperties").is_some() {
         schema.insert("additionalProperties".into(), Value::Bool(true));
     }
 }
 
-/// The first elements must not fall to `items` when their own schemas are gone.
+/// Drops `prefixItems`; the first elements must not fall under `items`.
 pub(super) fn open_tuple(schema: &mut Map<String, Value>) {
     let Some(Value::Array(mut forms)) = schema.shift_remove("prefixItems") else { return };
     match schema.shift_remove("items") {
@@ -29,8 +29,8 @@ pub(super) fn open_tuple(schema: &mut Map<String, Value>) {
     }
 }
 
-/// What is required must be described: providers refuse a name that is not among the properties.
-pub(super) fn keep_described(schema: &mut Map<String, Value>) {
+/// Drops required names that are no properties: providers refuse them.
+pub(super) fn drop_undeclared_required(schema: &mut Map<String, Value>) {
     let described = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
     if let Some(Value::Array(required)) = schema.get_mut("required") {
         required.retain(|name| name.as_str().is_some_and(|name| described.contains_key(name)));
@@ -40,7 +40,7 @@ pub(super) fn keep_described(schema: &mut Map<String, Value>) {
     }
 }
 
-/// The types that a schema names.
+/// The types of a schema.
 pub(super) fn types(schema: &Map<String, Value>) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),

@@ -4,12 +4,12 @@ use super::*;
 
 type Found = Vec<(String, String)>;
 
-fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, limit: usize) -> (Found, Result<bool, TooLarge>) {
-    let (mut events, mut found) = (Events::with_limit(limit), Vec::new());
+fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, limit: usize) -> (Found, Result<bool, EventTooLarge>) {
+    let (mut events, mut found) = (EventReader::with_limit(limit), Vec::new());
     for piece in pieces {
         let fed = events.feed(piece, |name, data| {
             found.push((name.to_owned(), data.to_owned()));
-            Ok::<_, TooLarge>(())
+            Ok::<_, EventTooLarge>(())
         });
         if let Err(error) = fed {
             return (found, Err(error));
@@ -19,12 +19,12 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, limit: usize) -> (Found,
     (found, Ok(inside))
 }
 
-fn whole(stream: &[u8]) -> (Found, Result<bool, TooLarge>) {
+fn whole(stream: &[u8]) -> (Found, Result<bool, EventTooLarge>) {
     read([stream], MAX_EVENT_BYTES)
 }
 
 #[test]
-fn streams_mean_what_the_standard_says() {
+fn sse_streams_parse_as_the_standard_says() {
     for (what, stream, events, inside) in [
         // The examples of the HTML standard.
         (
@@ -83,7 +83,7 @@ fn streams_mean_what_the_standard_says() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_replaced() {
+fn sse_invalid_utf8_is_replaced() {
     for (stream, name, data) in [
         (&b"data: a\xffb\n\n"[..], "", "a\u{fffd}b"),
         (b"event: \xc3\ndata: \xf0\x9f\xa6\n\n", "\u{fffd}", "\u{fffd}"),
@@ -94,8 +94,8 @@ fn bytes_that_are_no_text_are_replaced() {
 }
 
 #[test]
-fn an_event_has_a_largest_size() {
-    let large = Err(TooLarge { limit: 10 });
+fn sse_event_size_is_limited() {
+    let large = Err(EventTooLarge { limit: 10 });
     for (what, stream, expected) in [
         ("a line", "data:12345\n\n", (1, Ok(false))),
         ("a longer line", "data:123456\n\n", (0, large)),
@@ -116,39 +116,39 @@ fn an_event_has_a_largest_size() {
 }
 
 #[test]
-fn the_usual_limit_is_32_megabytes() {
-    let mut events = Events::new();
+fn sse_default_limit_is_32_megabytes() {
+    let mut events = EventReader::new();
     let piece = vec![b'x'; 1 << 20];
-    let fed = |events: &mut Events, bytes: &[u8]| events.feed(bytes, |_, _| Ok::<_, TooLarge>(()));
+    let fed = |events: &mut EventReader, bytes: &[u8]| events.feed(bytes, |_, _| Ok::<_, EventTooLarge>(()));
     for _ in 0..32 {
         assert_eq!(fed(&mut events, &piece), Ok(()));
     }
-    assert_eq!(fed(&mut events, b"x"), Err(TooLarge { limit: 33_554_432 }));
+    assert_eq!(fed(&mut events, b"x"), Err(EventTooLarge { limit: 33_554_432 }));
 }
 
 #[test]
-fn an_error_of_the_reader_ends_it() {
+fn sse_callback_error_ends_parsing() {
     #[derive(Debug, PartialEq)]
     enum Stop {
         Here(String),
         Large,
     }
-    impl From<TooLarge> for Stop {
-        fn from(_: TooLarge) -> Self {
+    impl From<EventTooLarge> for Stop {
+        fn from(_: EventTooLarge) -> Self {
             Self::Large
         }
     }
-    let stopped = Events::new().feed(b"data: 1\n\ndata: 2\n\n", |_, data| Err(Stop::Here(data.to_owned())));
+    let stopped = EventReader::new().feed(b"data: 1\n\ndata: 2\n\n", |_, data| Err(Stop::Here(data.to_owned())));
     assert_eq!(stopped, Err(Stop::Here("1".to_owned())));
-    assert_eq!(Events::with_limit(3).feed(b"data: 1\n\n", |_, _| Ok(())), Err(Stop::Large));
+    assert_eq!(EventReader::with_limit(3).feed(b"data: 1\n\n", |_, _| Ok(())), Err(Stop::Large));
 }
 
 #[test]
-fn an_event_in_one_piece_is_not_copied() {
+fn sse_event_in_one_chunk_is_not_copied() {
     let stream = b"event: a\ndata: where it lies\n\n";
-    let handed = Events::new().feed(stream, |_, data| {
+    let handed = EventReader::new().feed(stream, |_, data| {
         assert!(stream.as_ptr_range().contains(&data.as_ptr()));
-        Ok::<_, TooLarge>(())
+        Ok::<_, EventTooLarge>(())
     });
     assert_eq!(handed, Ok(()));
 }
@@ -191,7 +191,7 @@ fn stream() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn any_chunking_gives_the_same_events(stream in stream(), cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..20)) {
+    fn sse_chunking_does_not_change_events(stream in stream(), cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..20)) {
         let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(stream.len() + 1)).collect();
         cuts.extend([0, stream.len()]);
         cuts.sort_unstable();
@@ -203,7 +203,7 @@ proptest! {
     }
 
     #[test]
-    fn any_chunking_stops_at_the_same_size(stream in stream(), size in 1_usize..40) {
+    fn sse_chunking_does_not_change_the_limit(stream in stream(), size in 1_usize..40) {
         prop_assert_eq!(read(stream.chunks(size), 24), read([&stream[..]], 24));
     }
 }

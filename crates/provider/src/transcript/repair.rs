@@ -1,28 +1,28 @@
-//! Makes a conversation valid that was interrupted, cut or badly stored.
+//! Repairs a conversation that was interrupted, truncated or badly stored.
 
 use std::collections::{HashMap, HashSet};
 use std::mem;
 
-use super::{Flaw, is_empty, is_half, is_misplaced, says_something, validate};
-use crate::{Block, Message, Piece, Role};
+use super::{Flaw, has_content, is_empty, is_half, is_misplaced, validate};
+use crate::{Block, Message, ResultPart, Role};
 
-/// What the model is told of a call that was interrupted: the envelope of an error.
+/// Result of an interrupted call.
 const INTERRUPTED: &str = concat!(
     r#"{"status":"error","error_type":"cancelled","message":"The call was interrupted before its outcome was known. "#,
     r#"It may or may not have had an effect; check before repeating it."}"#
 );
 
-/// The conversation as it may be sent, and what was wrong with it. A valid one comes back as it is.
+/// The repaired conversation and its flaws. A valid one is returned unchanged.
 ///
-/// A result goes to its call, wherever it stood behind it; a call without one gets an error that says that its outcome is
-/// unknown; results without a call, calls that were cut and blocks on the wrong side are dropped; a later call with an id that
-/// is taken gets another, together with its result; what the model said before the user spoke is dropped.
+/// A late result moves to its call; a call without a result gets an error that says its outcome is unknown; results without a
+/// call, truncated calls and blocks of the wrong role are dropped; a call with a taken id gets another, together with its result;
+/// messages of the model before the first of the user are dropped.
 pub fn repair(messages: Vec<Message>) -> (Vec<Message>, Vec<Flaw>) {
     let flaws = validate(&messages);
     if flaws.is_empty() {
         return (messages, flaws);
     }
-    let mut draft = Draft::default();
+    let mut draft = RepairDraft::default();
     for message in messages {
         draft.take(message);
     }
@@ -31,92 +31,94 @@ pub fn repair(messages: Vec<Message>) -> (Vec<Message>, Vec<Flaw>) {
     draft.rename();
     draft.pair();
     draft.merge();
-    let messages =
-        draft.turns.into_iter().map(|turn| Message { role: turn.role, blocks: turn.parts.into_iter().filter_map(Part::block).collect() });
+    let messages = draft
+        .turns
+        .into_iter()
+        .map(|turn| Message { role: turn.role, blocks: turn.parts.into_iter().filter_map(DraftPart::block).collect() });
     (messages.collect(), flaws)
 }
 
 #[derive(Default)]
-struct Draft {
-    turns: Vec<Turn>,
-    calls: Vec<Call>,
-    /// The numbers of the calls that have no result yet, by id.
+struct RepairDraft {
+    turns: Vec<DraftTurn>,
+    calls: Vec<DraftCall>,
+    /// Numbers of the calls without a result, by id.
     waiting: HashMap<String, Vec<usize>>,
 }
 
-struct Turn {
+struct DraftTurn {
     role: Role,
-    parts: Vec<Part>,
+    parts: Vec<DraftPart>,
 }
 
-enum Part {
+enum DraftPart {
     /// Anything but calls and results.
     Other(Block),
     /// A call, by its number.
     Call(usize, Block),
-    /// Where the result of an earlier call stood.
-    Answer,
-    /// A result at its place.
+    /// Placeholder of a result that moves to its call.
+    Moved,
+    /// A result after its call.
     Result(Block),
 }
 
-impl Part {
+impl DraftPart {
     fn block(self) -> Option<Block> {
         match self {
             Self::Other(block) | Self::Call(_, block) | Self::Result(block) => Some(block),
-            Self::Answer => None,
+            Self::Moved => None,
         }
     }
 
-    fn counts(&self) -> bool {
+    fn has_content(&self) -> bool {
         match self {
-            Self::Other(block) => says_something(block),
-            Self::Call(..) | Self::Answer | Self::Result(_) => true,
+            Self::Other(block) => has_content(block),
+            Self::Call(..) | Self::Moved | Self::Result(_) => true,
         }
     }
 }
 
-struct Call {
+struct DraftCall {
     id: String,
     name: String,
     turn: usize,
     is_half: bool,
-    result: Option<(Vec<Piece>, bool)>,
+    result: Option<(Vec<ResultPart>, bool)>,
 }
 
-impl Draft {
+impl RepairDraft {
     fn take(&mut self, message: Message) {
         if self.turns.is_empty() && message.role == Role::Assistant {
             return;
         }
-        let mut turn = Turn { role: message.role, parts: Vec::new() };
+        let mut turn = DraftTurn { role: message.role, parts: Vec::new() };
         for block in message.blocks {
             turn.parts.extend(self.part(block, message.role));
         }
-        if turn.parts.iter().any(Part::counts) {
+        if turn.parts.iter().any(DraftPart::has_content) {
             self.turns.push(turn);
         }
     }
 
-    fn part(&mut self, block: Block, role: Role) -> Option<Part> {
+    fn part(&mut self, block: Block, role: Role) -> Option<DraftPart> {
         match block {
-            // Matched even on the wrong side: what a tool answered is worth more than where it stood.
-            Block::Result { id, name, content, is_error } => self.answer(&id, &name, (content, is_error)).map(|()| Part::Answer),
+            // Accepted in the wrong role too: the result of a tool matters more than its position.
+            Block::Result { id, name, content, is_error } => self.assign_result(&id, &name, (content, is_error)).map(|()| DraftPart::Moved),
             block if is_misplaced(&block, role) || is_empty(&block) => None,
             Block::Call { ref id, ref name, ref arguments, .. } => {
                 let number = self.calls.len();
-                let call = Call { id: id.clone(), name: name.clone(), turn: self.turns.len(), is_half: is_half(arguments), result: None };
+                let call =
+                    DraftCall { id: id.clone(), name: name.clone(), turn: self.turns.len(), is_half: is_half(arguments), result: None };
                 self.waiting.entry(id.clone()).or_default().push(number);
                 self.calls.push(call);
-                Some(Part::Call(number, block))
+                Some(DraftPart::Call(number, block))
             }
-            block => Some(Part::Other(block)),
+            block => Some(DraftPart::Other(block)),
         }
     }
 
-    /// Gives a result to the call it belongs to: of the latest message that waits for this id, the first call, rather one of
-    /// this name.
-    fn answer(&mut self, id: &str, name: &str, result: (Vec<Piece>, bool)) -> Option<()> {
+    /// Assigns a result to its call: in the latest message with an open call of this id, the first one, preferably of this name.
+    fn assign_result(&mut self, id: &str, name: &str, result: (Vec<ResultPart>, bool)) -> Option<()> {
         let waiting = self.waiting.get_mut(id)?;
         let latest = self.calls[*waiting.last()?].turn;
         let first = waiting.iter().rposition(|number| self.calls[*number].turn != latest).map_or(0, |before| before + 1);
@@ -129,14 +131,15 @@ impl Draft {
     fn drop_half_calls(&mut self) {
         for turn in &mut self.turns {
             let calls = &self.calls;
-            turn.parts.retain(|part| !matches!(part, Part::Call(number, _) if calls[*number].is_half && calls[*number].result.is_none()));
+            turn.parts
+                .retain(|part| !matches!(part, DraftPart::Call(number, _) if calls[*number].is_half && calls[*number].result.is_none()));
         }
     }
 
-    /// Drops turns that say nothing, then joins neighbours of one side.
+    /// Drops empty turns, then merges neighbours of one role.
     fn merge(&mut self) {
-        let mut merged: Vec<Turn> = Vec::new();
-        for turn in mem::take(&mut self.turns).into_iter().filter(|turn| turn.parts.iter().any(Part::counts)) {
+        let mut merged: Vec<DraftTurn> = Vec::new();
+        for turn in mem::take(&mut self.turns).into_iter().filter(|turn| turn.parts.iter().any(DraftPart::has_content)) {
             match merged.last_mut() {
                 Some(last) if last.role == turn.role => last.parts.extend(turn.parts),
                 _ => merged.push(turn),
@@ -149,7 +152,7 @@ impl Draft {
         let mut taken: HashSet<String> = self.calls.iter().map(|call| call.id.clone()).collect();
         let mut seen: HashMap<String, usize> = HashMap::new();
         for part in self.turns.iter_mut().flat_map(|turn| &mut turn.parts) {
-            if let Part::Call(number, Block::Call { id, .. }) = part {
+            if let DraftPart::Call(number, Block::Call { id, .. }) = part {
                 let times = seen.entry(id.clone()).or_insert(0);
                 *times += 1;
                 if *times > 1 {
@@ -161,32 +164,32 @@ impl Draft {
         }
     }
 
-    /// Puts the results of each turn's calls at the beginning of the turn behind it.
+    /// Puts the results of each turn's calls at the beginning of the next turn.
     fn pair(&mut self) {
-        let mut paired: Vec<Turn> = Vec::new();
-        let mut waiting: Vec<Part> = Vec::new();
+        let mut paired: Vec<DraftTurn> = Vec::new();
+        let mut waiting: Vec<DraftPart> = Vec::new();
         for mut turn in mem::take(&mut self.turns) {
-            turn.parts.retain(|part| !matches!(part, Part::Answer));
+            turn.parts.retain(|part| !matches!(part, DraftPart::Moved));
             let calls: Vec<usize> =
-                turn.parts.iter().filter_map(|part| if let Part::Call(number, _) = part { Some(*number) } else { None }).collect();
+                turn.parts.iter().filter_map(|part| if let DraftPart::Call(number, _) = part { Some(*number) } else { None }).collect();
             turn.parts.splice(0..0, mem::take(&mut waiting));
-            waiting = calls.into_iter().map(|number| Part::Result(self.result(number))).collect();
+            waiting = calls.into_iter().map(|number| DraftPart::Result(self.result(number))).collect();
             paired.push(turn);
         }
         if !waiting.is_empty() {
-            paired.push(Turn { role: Role::User, parts: waiting });
+            paired.push(DraftTurn { role: Role::User, parts: waiting });
         }
         self.turns = paired;
     }
 
     fn result(&mut self, number: usize) -> Block {
         let call = &mut self.calls[number];
-        let (content, is_error) = call.result.take().unwrap_or_else(|| (vec![Piece::Text { text: INTERRUPTED.into() }], true));
+        let (content, is_error) = call.result.take().unwrap_or_else(|| (vec![ResultPart::Text { text: INTERRUPTED.into() }], true));
         Block::Result { id: call.id.clone(), name: call.name.clone(), content, is_error }
     }
 }
 
-/// The id with the first number behind it that makes it one of its own.
+/// The id with the first number that makes it unique.
 fn free_id(id: &str, times: &mut usize, taken: &HashSet<String>) -> String {
     loop {
         let candidate = format!("{id}-{times}");

@@ -1,12 +1,12 @@
-//! What a conversation weighs.
+//! Estimates the size of a message in tokens.
 
-use crate::{Block, Message, Opaque, Piece};
+use crate::{Block, Message, Opaque, ResultPart};
 
-/// What a picture weighs, whatever its bytes: providers count its area.
+/// Tokens of an image: providers count its area, not its bytes.
 const IMAGE_TOKENS: usize = 1_600;
 const BYTES_PER_TOKEN: usize = 4;
 
-/// About how many tokens a message has.
+/// Estimated tokens of a message.
 pub fn size(message: &Message) -> usize {
     message.blocks.iter().map(block_size).sum()
 }
@@ -20,10 +20,10 @@ fn block_size(block: &Block) -> usize {
     }
 }
 
-fn piece_size(piece: &Piece) -> usize {
+fn piece_size(piece: &ResultPart) -> usize {
     match piece {
-        Piece::Text { text } => tokens(text.len()),
-        Piece::Image { .. } => IMAGE_TOKENS,
+        ResultPart::Text { text } => tokens(text.len()),
+        ResultPart::Image { .. } => IMAGE_TOKENS,
     }
 }
 

@@ -1,9 +1,9 @@
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a test stops at the first failure")]
 
 use serde_json::json;
 
 use super::{Flaw, FlawKind, repair, size, validate};
-use crate::{Block, Message, Opaque, Piece, Protocol, Role};
+use crate::{Block, Message, Opaque, Protocol, ResultPart, Role};
 
 fn call(id: &str) -> Block {
     named_call(id, "read_file", "{}")
@@ -14,12 +14,12 @@ fn named_call(id: &str, name: &str, arguments: &str) -> Block {
 }
 
 fn result(id: &str, text: &str) -> Block {
-    Block::Result { id: id.into(), name: "read_file".into(), content: vec![Piece::Text { text: text.into() }], is_error: false }
+    Block::Result { id: id.into(), name: "read_file".into(), content: vec![ResultPart::Text { text: text.into() }], is_error: false }
 }
 
 fn interrupted(id: &str) -> Block {
     let text = r#"{"status":"error","error_type":"cancelled","message":"The call was interrupted before its outcome was known. It may or may not have had an effect; check before repeating it."}"#;
-    Block::Result { id: id.into(), name: "read_file".into(), content: vec![Piece::Text { text: text.into() }], is_error: true }
+    Block::Result { id: id.into(), name: "read_file".into(), content: vec![ResultPart::Text { text: text.into() }], is_error: true }
 }
 
 fn renamed(mut result: Block, tool: &str) -> Block {
@@ -56,7 +56,7 @@ fn image() -> Block {
 }
 
 #[test]
-fn valid_conversations_come_back_as_they_are() {
+fn valid_conversations_are_not_changed() {
     let table = [
         vec![],
         vec![Message::user("hi")],
@@ -76,7 +76,7 @@ fn valid_conversations_come_back_as_they_are() {
 }
 
 #[test]
-fn every_flaw_is_named_and_mended() {
+fn flaws_are_reported_and_repaired() {
     use FlawKind::{
         Beginning, EmptyBlock, EmptyMessage, HalfCall, Misplaced, Order, Orphan, OtherTool, SameId, SameRole, SecondResult, Unanswered,
     };
@@ -111,9 +111,9 @@ fn every_flaw_is_named_and_mended() {
             vec![hi(), model(vec![text("x"), call("1")]), user(vec![interrupted("1")])],
         ),
         (
-            vec![hi(), model(vec![named_call("1", "exec", "{\"command\": \"rm")]), Message::user("go on")],
+            vec![hi(), model(vec![named_call("1", "exec", "{\"command\": \"rm")]), Message::user("continue")],
             vec![(HalfCall, 1, Some(0))],
-            vec![user(vec![text("hi"), text("go on")])],
+            vec![user(vec![text("hi"), text("continue")])],
         ),
         (
             vec![user(vec![text("hi"), result("9", "lost")]), model(vec![text("x")]), user(vec![result("8", "lost")])],
@@ -156,19 +156,19 @@ fn every_flaw_is_named_and_mended() {
                 user(vec![Block::Result {
                     id: "1".into(),
                     name: "exec".into(),
-                    content: vec![Piece::Text { text: "a".into() }],
+                    content: vec![ResultPart::Text { text: "a".into() }],
                     is_error: false,
                 }]),
             ],
         ),
     ];
-    for (messages, flaws, mended) in table {
-        assert_mended(messages, &flaws, &mended);
+    for (messages, flaws, repaired) in table {
+        assert_repaired(messages, &flaws, &repaired);
     }
 }
 
 #[test]
-fn a_result_finds_its_call() {
+fn results_move_to_their_calls() {
     use FlawKind::{Misplaced, Orphan, SameId, Unanswered};
     let hi = || Message::user("hi");
     let table = [
@@ -220,27 +220,27 @@ fn a_result_finds_its_call() {
             vec![hi(), model(vec![call("1")]), user(vec![result("1", "a")])],
         ),
     ];
-    for (messages, flaws, mended) in table {
-        assert_mended(messages, &flaws, &mended);
+    for (messages, flaws, repaired) in table {
+        assert_repaired(messages, &flaws, &repaired);
     }
 }
 
-fn assert_mended(messages: Vec<Message>, flaws: &[(FlawKind, usize, Option<usize>)], mended: &[Message]) {
-    assert_eq!(validate(mended), Vec::new());
+fn assert_repaired(messages: Vec<Message>, flaws: &[(FlawKind, usize, Option<usize>)], expected: &[Message]) {
+    assert_eq!(validate(expected), Vec::new());
     let validated = validate(&messages);
     let (repaired, found) = repair(messages);
-    assert_eq!(repaired, mended);
-    assert_eq!(found.iter().map(|flaw| (flaw.kind, flaw.message, flaw.block)).collect::<Vec<_>>(), flaws, "{mended:?}");
+    assert_eq!(repaired, expected);
+    assert_eq!(found.iter().map(|flaw| (flaw.kind, flaw.message, flaw.block)).collect::<Vec<_>>(), flaws, "{expected:?}");
     assert_eq!(found, validated);
 }
 
 #[test]
-fn flaws_say_what_is_wrong() {
+fn flaw_descriptions_name_call_and_tool() {
     let messages = [Message::user("hi"), model(vec![call("c1"), named_call("c2", "exec", "[1")]), user(vec![result("x", "lost")])];
     let expected = [
-        (FlawKind::Orphan, 2, Some(0), "No call 'x' stands in the message before."),
+        (FlawKind::Orphan, 2, Some(0), "The message before has no call 'x'."),
         (FlawKind::Unanswered, 1, Some(0), "The call 'c1' of read_file has no result."),
-        (FlawKind::HalfCall, 1, Some(1), "The call 'c2' of exec was cut before its arguments were complete."),
+        (FlawKind::HalfCall, 1, Some(1), "The call 'c2' of exec was truncated before its arguments were complete."),
     ]
     .map(|(kind, message, block, sentence)| Flaw { kind, message, block, sentence: sentence.into() });
     assert_eq!(validate(&messages), expected);
@@ -248,8 +248,8 @@ fn flaws_say_what_is_wrong() {
 
 #[test]
 fn sizes_are_a_quarter_of_the_bytes() {
-    let piece = |text: &str| Piece::Text { text: text.into() };
-    let picture = Piece::Image { mime: "image/png".into(), data: "A".repeat(99_999) };
+    let piece = |text: &str| ResultPart::Text { text: text.into() };
+    let picture = ResultPart::Image { mime: "image/png".into(), data: "A".repeat(99_999) };
     let table = [
         (vec![], 0),
         (vec![text("12345678")], 2),

@@ -1,6 +1,7 @@
-//! What holds for any answer and any conversation.
+//! Properties of any answer and any conversation.
 
-use haft_provider::{Adapter, Anthropic, Block, Protocol, StopReason, Turn};
+use haft_provider::{Adapter, Anthropic, Block, ModelTurn, Protocol, StopReason};
+use haft_testkit::request_faults;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -8,7 +9,7 @@ use crate::conversations::random::conversation;
 use crate::conversations::*;
 use crate::{model, redacted, stop, stream_of, thought};
 
-/// What a model may say, in the form in which it is read.
+/// Blocks of an answer in decoded form.
 fn said() -> impl Strategy<Value = Vec<Block>> {
     let word = "[a-z\"\\\\ äß漢\n]{1,20}";
     let block = prop_oneof![
@@ -33,7 +34,7 @@ fn whole_stream(blocks: &[Block], width: usize) -> Events {
 
 proptest! {
     #[test]
-    fn any_answer_is_read_as_it_was_written(blocks in said(), width in 1_usize..12) {
+    fn answers_decode_to_their_blocks(blocks in said(), width in 1_usize..12) {
         let mut events = whole_stream(&blocks, width);
         events.push(stop("end_turn"));
         let (deltas, reply) = play(&Anthropic, &model(), &[], &events);
@@ -46,7 +47,7 @@ proptest! {
 
     /// The last call is cut at any byte, and the stream at any event: that call never runs, and no call that is not in the whole.
     #[test]
-    fn no_cut_lets_a_call_run_that_is_not_complete(blocks in said(), width in 1_usize..12, part in any::<prop::sample::Index>()) {
+    fn truncated_stream_never_completes_a_partial_call(blocks in said(), width in 1_usize..12, part in any::<prop::sample::Index>()) {
         let arguments = r#"{"path":"/etc","force":true}"#;
         let cut = &arguments[..part.index(arguments.len())];
         let mut events = whole_stream(&blocks, width);
@@ -63,9 +64,9 @@ proptest! {
     }
 
     #[test]
-    fn any_conversation_makes_a_request_without_faults(messages in conversation(Protocol::Anthropic)) {
+    fn conversations_encode_without_faults(messages in conversation(Protocol::Anthropic)) {
         let (model, tools) = (model(), tools());
-        let body = Anthropic.encode(&Turn { model: &model, system: "", messages: &messages, tools: &tools }).body;
-        prop_assert_eq!(Anthropic.faults(&body), Vec::<String>::new(), "{:#}", body);
+        let body = Anthropic.encode(&ModelTurn { model: &model, system: "", messages: &messages, tools: &tools }).body;
+        prop_assert_eq!(request_faults("anthropic", "", &body), Vec::<String>::new(), "{:#}", body);
     }
 }

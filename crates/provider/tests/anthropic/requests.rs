@@ -1,6 +1,7 @@
-//! What is sent.
+//! Encoding of requests.
 
-use haft_provider::{Adapter, Anthropic, Message, Protocol};
+use haft_provider::{Anthropic, Message, Protocol};
+use haft_testkit::request_faults;
 use serde_json::json;
 
 use crate::conversations::*;
@@ -23,7 +24,7 @@ fn thoughts() -> Vec<Message> {
 }
 
 #[test]
-fn requests_are_as_the_golden_files_have_them() {
+fn requests_match_golden_files() {
     let mut newer = model();
     (newer.version, newer.max_tools, newer.max_output) = (Some("2026-10-21".into()), 1, 64_000);
     let cases = [
@@ -36,13 +37,13 @@ fn requests_are_as_the_golden_files_have_them() {
     ];
     for (name, model, messages) in cases {
         let golden = golden(&Anthropic, &model, &messages);
-        assert_eq!(Anthropic.faults(&golden["body"]), Vec::<String>::new(), "{name}");
+        assert_eq!(request_faults("anthropic", "", &golden["body"]), Vec::<String>::new(), "{name}");
         insta::assert_json_snapshot!(name, golden);
     }
 }
 
 #[test]
-fn what_was_read_goes_back_as_it_came() {
+fn decoded_blocks_encode_verbatim() {
     let events = events(include_str!("../streams/anthropic/thinking_and_two_calls.sse"));
     let reply = play(&Anthropic, &model(), &[], &events).1.unwrap();
     let results = vec![

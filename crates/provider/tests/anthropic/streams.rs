@@ -1,4 +1,4 @@
-//! What is read.
+//! Decoding of streams.
 
 use haft_provider::{Anthropic, Block, Delta, Message, StopReason};
 use serde_json::json;
@@ -7,7 +7,7 @@ use crate::conversations::*;
 use crate::{event, model, stop, stream_of};
 
 #[test]
-fn recorded_streams_are_read_and_cut_anywhere() {
+fn recorded_streams_decode_at_every_truncation() {
     let streams = [
         ("thinking_and_two_calls", include_str!("../streams/anthropic/thinking_and_two_calls.sse")),
         ("cut_inside_a_call", include_str!("../streams/anthropic/cut_inside_a_call.sse")),
@@ -40,7 +40,7 @@ fn stop_reasons_are_mapped() {
 
 /// The last call of an answer, by what came of its arguments and why the answer stopped: `None` where it must not run.
 #[test]
-fn a_call_runs_when_it_is_certainly_complete() {
+fn calls_are_ready_when_complete() {
     let cases = [
         (r#"{"path":"a"}"#, "tool_use", Some(r#"{"path":"a"}"#)),
         (r#"{"path":"a"}"#, "max_tokens", Some(r#"{"path":"a"}"#)),
@@ -68,7 +68,7 @@ fn a_call_runs_when_it_is_certainly_complete() {
 }
 
 #[test]
-fn a_call_without_arguments_runs_when_the_next_block_begins() {
+fn call_without_arguments_is_ready_when_the_next_block_begins() {
     let mut events = stream_of(0, &call("toolu_1", "get_current_time", ""), 3);
     assert_eq!(ready(&play(&Anthropic, &model(), &[], &events).0), Vec::<&Block>::new());
     events.extend(stream_of(1, &Block::text("and"), 3));
@@ -76,7 +76,7 @@ fn a_call_without_arguments_runs_when_the_next_block_begins() {
 }
 
 #[test]
-fn events_that_come_twice_or_out_of_place_change_nothing() {
+fn repeated_and_misplaced_events_are_ignored() {
     let once = [stream_of(0, &call("toolu_1", "read_file", r#"{"path":"a"}"#), 99), stream_of(1, &Block::text("hi"), 99)].concat();
     let mut twice: Events = vec![event(&json!({"type": "content_block_stop", "index": 7}))];
     for (name, data) in &once {
@@ -93,7 +93,7 @@ fn events_that_come_twice_or_out_of_place_change_nothing() {
 }
 
 #[test]
-fn ids_that_are_missing_or_taken_are_made_and_names_come_back() {
+fn missing_and_duplicate_ids_are_generated_and_names_map_back() {
     let history = [Message::assistant(vec![call("call_3", "x", ""), call("same", "x", "")])];
     let wire = golden(&Anthropic, &model(), &[])["body"]["tools"][2]["name"].as_str().unwrap().to_owned();
     let mut events = Events::new();
@@ -107,7 +107,7 @@ fn ids_that_are_missing_or_taken_are_made_and_names_come_back() {
 }
 
 #[test]
-fn input_that_comes_whole_is_taken() {
+fn complete_input_in_block_start_is_used() {
     let begun = json!({"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "t", "name": "read_file", "input": {"path": "a"}}});
     let events = [event(&begun), event(&json!({"type": "content_block_stop", "index": 0})), stop("tool_use")];
     let blocks = play(&Anthropic, &model(), &[], &events).1.unwrap().blocks;
@@ -115,7 +115,7 @@ fn input_that_comes_whole_is_taken() {
 }
 
 #[test]
-fn thoughts_without_a_signature_are_shown_but_not_kept_for_sending() {
+fn unsigned_thinking_is_displayed_but_not_sent_back() {
     let events = [stream_of(0, &thinking("hm", None), 9), vec![stop("end_turn")]].concat();
     let (deltas, reply) = play(&Anthropic, &model(), &[], &events);
     assert_eq!(deltas[0], Delta::Thinking("hm".into()));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use haft_provider::{Client, Delta, Endpoint, Options, ProviderError, Trouble};
+use haft_provider::{Delta, Endpoint, ModelClient, Options, ProviderError, ProviderErrorKind};
 use tokio_util::sync::CancellationToken;
 
 use crate::plain::text;
@@ -13,7 +13,7 @@ use crate::support::{HEAD, HELLO, answer, ask_until, chunk, endpoint, quick, say
 const AT_ONCE: Duration = Duration::from_millis(100);
 
 fn cancelled(partial: bool) -> ProviderError {
-    ProviderError::new(Trouble::Cancelled, "The request was cancelled.").with_partial(partial)
+    ProviderError::new(ProviderErrorKind::Cancelled, "The request was cancelled.").with_partial(partial)
 }
 
 /// Cancels a request when the server has come so far.
@@ -34,7 +34,7 @@ async fn cancel_when(script: Script, url: impl Fn(&Server) -> String, far: impl 
 }
 
 #[tokio::test]
-async fn while_connecting() {
+async fn cancel_while_connecting() {
     let secure = |server: &Server| format!("https://{}/v1", server.address);
     // TCP is there, and TLS never answers.
     let (deltas, error, server) = cancel_when(vec![Act::Hang], secure, |seen| seen.hanging == 1).await;
@@ -43,7 +43,7 @@ async fn while_connecting() {
 }
 
 #[tokio::test]
-async fn while_waiting_for_the_head() {
+async fn cancel_while_waiting_for_the_response_head() {
     let (deltas, error, server) = cancel_when(vec![Act::Read, Act::Hang], Server::url, |seen| seen.hanging == 1).await;
     assert_eq!((deltas, error), (vec![], cancelled(false)));
     server.until(|seen| seen.gone == 1).await;
@@ -51,7 +51,7 @@ async fn while_waiting_for_the_head() {
 }
 
 #[tokio::test]
-async fn while_waiting_for_the_body_of_a_refusal() {
+async fn cancel_while_reading_an_error_body() {
     let head = "HTTP/1.1 500 Oh\r\ncontent-length: 9\r\n\r\nhal";
     let (deltas, error, server) = cancel_when(vec![Act::Read, say(head), Act::Hang], Server::url, |seen| seen.hanging == 1).await;
     assert_eq!((deltas, error), (vec![], cancelled(false)));
@@ -59,12 +59,12 @@ async fn while_waiting_for_the_body_of_a_refusal() {
 }
 
 #[tokio::test]
-async fn while_streaming() {
+async fn cancel_while_streaming() {
     let server = Server::playing(vec![vec![Act::Read, say(HEAD), chunk(HELLO), Act::Hang]]).await;
     let (cancel, mut deltas) = (CancellationToken::new(), Vec::new());
     let mut began = None;
     let token = cancel.clone();
-    let outcome = send(&Client::new(quick(3)), &endpoint(server.url()), &cancel, &mut |delta| {
+    let outcome = send(&ModelClient::new(quick(3)), &endpoint(server.url()), &cancel, &mut |delta| {
         deltas.push(delta);
         began = Some(Instant::now());
         token.cancel();
@@ -77,7 +77,7 @@ async fn while_streaming() {
 }
 
 #[tokio::test]
-async fn while_waiting_to_try_again() {
+async fn cancel_during_retry_delay() {
     let server = Server::playing(vec![answer(503, "retry-after: 30\r\n", "busy")]).await;
     let cancel = CancellationToken::new();
     let (token, began) = (cancel.clone(), Arc::new(std::sync::Mutex::new(None)));
@@ -94,7 +94,7 @@ async fn while_waiting_to_try_again() {
 }
 
 #[tokio::test]
-async fn before_it_began() {
+async fn cancel_before_the_request() {
     let server = Server::playing(vec![vec![Act::Hang]]).await;
     let cancel = CancellationToken::new();
     cancel.cancel();
@@ -103,7 +103,7 @@ async fn before_it_began() {
 }
 
 #[tokio::test]
-async fn a_request_that_is_dropped_drops_its_connection() {
+async fn dropped_request_drops_its_connection() {
     let server = Server::playing(vec![vec![Act::Read, Act::Hang]]).await;
     let endpoint: Endpoint = endpoint(server.url());
     let request = tokio::spawn(async move { ask_until(quick(0), &endpoint, &CancellationToken::new()).await.answer.is_ok() });

@@ -1,6 +1,6 @@
 //! Connections that break at every point, and errors inside of a stream.
 
-use haft_provider::{Delta, Trouble};
+use haft_provider::{Delta, ProviderErrorKind};
 
 use crate::plain::{text, usage};
 use crate::server::{Act, Script};
@@ -20,7 +20,7 @@ fn last_chunk() -> Vec<Act> {
 }
 
 #[tokio::test]
-async fn what_breaks_before_anything_was_handed_out_is_tried_again() {
+async fn stream_broken_before_output_is_retried() {
     let closed = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
     for (what, first) in [
         ("closed before the request", vec![]),
@@ -54,26 +54,26 @@ async fn what_breaks_before_anything_was_handed_out_is_tried_again() {
 }
 
 #[tokio::test]
-async fn what_breaks_later_is_not_tried_again_and_says_that_it_is_a_part() {
-    for (what, script, trouble) in [
-        ("cut between events", pieces(&[HELLO], vec![]), Trouble::Network),
-        ("reset between events", pieces(&[HELLO], vec![Act::Reset]), Trouble::Network),
-        ("cut inside an event", pieces(&[HELLO, "event: te"], vec![]), Trouble::Network),
-        ("cut inside the last event", pieces(&[HELLO, "event: end\ndata:\n"], vec![]), Trouble::Network),
-        ("cut inside a chunk", vec![Act::Read, say(HEAD), chunk(HELLO), say("ff\r\nevent: en")], Trouble::Network),
-        ("ended without an end", pieces(&[HELLO], last_chunk()), Trouble::Network),
-        ("an error that may pass", pieces(&[HELLO, "event: error\ndata: overloaded\n\n", END], last_chunk()), Trouble::Server),
-        ("an error that will not", pieces(&[HELLO, "event: refused\ndata: no\n\n", END], last_chunk()), Trouble::BadRequest),
+async fn stream_broken_after_output_is_partial_and_not_retried() {
+    for (what, script, kind) in [
+        ("cut between events", pieces(&[HELLO], vec![]), ProviderErrorKind::Network),
+        ("reset between events", pieces(&[HELLO], vec![Act::Reset]), ProviderErrorKind::Network),
+        ("cut inside an event", pieces(&[HELLO, "event: te"], vec![]), ProviderErrorKind::Network),
+        ("cut inside the last event", pieces(&[HELLO, "event: end\ndata:\n"], vec![]), ProviderErrorKind::Network),
+        ("cut inside a chunk", vec![Act::Read, say(HEAD), chunk(HELLO), say("ff\r\nevent: en")], ProviderErrorKind::Network),
+        ("ended without an end", pieces(&[HELLO], last_chunk()), ProviderErrorKind::Network),
+        ("an error that may pass", pieces(&[HELLO, "event: error\ndata: overloaded\n\n", END], last_chunk()), ProviderErrorKind::Server),
+        ("an error that will not", pieces(&[HELLO, "event: refused\ndata: no\n\n", END], last_chunk()), ProviderErrorKind::BadRequest),
     ] {
         let (outcome, server) = play(vec![script, stream(WHOLE)], quick(3)).await;
         let error = outcome.answer.unwrap_err();
-        assert_eq!((error.trouble, error.partial, outcome.deltas), (trouble, true, vec![text("Hello")]), "{what}: {error}");
+        assert_eq!((error.kind, error.partial, outcome.deltas), (kind, true, vec![text("Hello")]), "{what}: {error}");
         assert_eq!(server.seen().connections, 1, "{what}");
     }
 }
 
 #[tokio::test]
-async fn an_answer_that_has_ended_is_whole_however_the_connection_ends() {
+async fn complete_answer_survives_a_broken_connection() {
     for (what, script) in [
         ("as it should", pieces(&[HELLO, END], last_chunk())),
         ("without the last chunk", pieces(&[HELLO, END], vec![])),
@@ -91,22 +91,22 @@ async fn an_answer_that_has_ended_is_whole_however_the_connection_ends() {
 }
 
 #[tokio::test]
-async fn events_that_come_twice_are_handed_on_as_they_come() {
+async fn repeated_events_are_passed_on() {
     let (outcome, _server) = play(vec![pieces(&[HELLO, HELLO, END], last_chunk())], quick(0)).await;
     assert_eq!(outcome.deltas, [text("Hello"), text("Hello"), usage(1)]);
 }
 
 /// It counts as a try of the model, and those are counted by the loop.
 #[tokio::test]
-async fn what_the_model_wrote_wrong_is_left_to_the_caller_to_ask_for_again() {
+async fn garbled_output_is_not_retried_by_the_client() {
     let (outcome, server) = play(vec![pieces(&["event: garbled\ndata: no\n\n"], last_chunk()), stream(WHOLE)], quick(3)).await;
-    assert_eq!((outcome.error(), server.seen().connections), ((Trouble::Garbled, "garbled inside: no"), 1));
+    assert_eq!((outcome.error(), server.seen().connections), ((ProviderErrorKind::Garbled, "garbled inside: no"), 1));
     assert!(outcome.answer.unwrap_err().is_retryable());
 }
 
 #[tokio::test]
-async fn an_error_inside_that_will_not_pass_is_not_tried_again() {
+async fn permanent_stream_error_is_not_retried() {
     let (outcome, server) = play(vec![pieces(&["event: refused\ndata: no\n\n"], last_chunk())], quick(3)).await;
-    assert_eq!((outcome.error(), server.seen().connections), ((Trouble::BadRequest, "refused inside: no"), 1));
+    assert_eq!((outcome.error(), server.seen().connections), ((ProviderErrorKind::BadRequest, "refused inside: no"), 1));
     assert!(!outcome.answer.unwrap_err().partial);
 }

@@ -1,6 +1,6 @@
 //! The list of a provider's models.
 
-use haft_provider::{Client, Model, Options, Protocol, ProviderError, Trouble};
+use haft_provider::{Model, ModelClient, Options, Protocol, ProviderError, ProviderErrorKind};
 
 use crate::server::{Act, Script, Server};
 use crate::support::{KEY, answer, endpoint, milliseconds};
@@ -11,12 +11,12 @@ async fn list(protocol: Protocol, script: Script) -> (Result<Vec<String>, Provid
     let server = Server::playing(vec![script]).await;
     let mut endpoint = endpoint(server.url());
     endpoint.timeouts.total = milliseconds(2_000);
-    let listed = Client::new(Options::default()).models(&endpoint, &Model::new("acme", protocol, "small")).await;
+    let listed = ModelClient::new(Options::default()).models(&endpoint, &Model::new("acme", protocol, "small")).await;
     (listed, server)
 }
 
 #[tokio::test]
-async fn every_protocol_is_asked_in_its_own_way_and_once() {
+async fn model_list_is_requested_once_in_every_protocol() {
     let open = r#"{"object":"list","data":[{"id":"small"},{"id":"large"},{"no":"id"}]}"#;
     let gemini = r#"{"models":[{"name":"models/small"},{"name":"large"}]}"#;
     for (protocol, body, path, key) in [
@@ -36,28 +36,28 @@ async fn every_protocol_is_asked_in_its_own_way_and_once() {
 }
 
 #[tokio::test]
-async fn what_stands_in_the_way_is_told_without_the_key_and_not_tried_again() {
-    for (script, trouble, status) in [
-        (answer(401, JSON, format!("{{\"error\":{{\"message\":\"bad key {KEY}\"}}}}")), Trouble::Key, Some(401)),
-        (answer(404, JSON, "{}"), Trouble::NotFound, Some(404)),
-        (answer(503, JSON, "{}"), Trouble::Server, Some(503)),
-        (answer(302, "location: https://elsewhere.example/\r\n", ""), Trouble::NotFound, Some(302)),
-        (answer(200, JSON, "{\"models\":3}"), Trouble::Malformed, None),
-        (answer(200, "content-type: text/html\r\n", "<html>"), Trouble::Malformed, None),
-        (vec![Act::Read, Act::Hang], Trouble::Timeout, None),
+async fn model_list_errors_hide_the_key_and_are_not_retried() {
+    for (script, kind, status) in [
+        (answer(401, JSON, format!("{{\"error\":{{\"message\":\"bad key {KEY}\"}}}}")), ProviderErrorKind::Key, Some(401)),
+        (answer(404, JSON, "{}"), ProviderErrorKind::NotFound, Some(404)),
+        (answer(503, JSON, "{}"), ProviderErrorKind::Server, Some(503)),
+        (answer(302, "location: https://elsewhere.example/\r\n", ""), ProviderErrorKind::NotFound, Some(302)),
+        (answer(200, JSON, "{\"models\":3}"), ProviderErrorKind::Malformed, None),
+        (answer(200, "content-type: text/html\r\n", "<html>"), ProviderErrorKind::Malformed, None),
+        (vec![Act::Read, Act::Hang], ProviderErrorKind::Timeout, None),
     ] {
         let (listed, server) = list(Protocol::OpenAi, script.clone()).await;
         let error = listed.unwrap_err();
-        assert_eq!((error.trouble, error.status), (trouble, status), "{script:?}: {error}");
+        assert_eq!((error.kind, error.status), (kind, status), "{script:?}: {error}");
         assert!(!error.message.contains(KEY), "{error}");
         assert_eq!(server.seen().requests, 1, "{script:?}");
     }
 }
 
 #[tokio::test]
-async fn a_list_without_end_is_cut() {
+async fn endless_model_list_is_truncated() {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n".as_bytes().to_vec();
     let script = vec![Act::Read, Act::Say(head), Act::Drip(vec![b'['; 1 << 20], milliseconds(0))];
     let (listed, _) = list(Protocol::OpenAi, script).await;
-    assert_eq!(listed.unwrap_err().trouble, Trouble::Malformed);
+    assert_eq!(listed.unwrap_err().kind, ProviderErrorKind::Malformed);
 }

@@ -1,6 +1,6 @@
-//! What is sent, where to, and through what.
+//! Requests, connections and proxies.
 
-use haft_provider::{Client, Endpoint, Options, Proxies, Trouble};
+use haft_provider::{Endpoint, ModelClient, Options, ProviderErrorKind, Proxies};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -9,7 +9,7 @@ use crate::server::{Act, Server};
 use crate::support::{KEY, WHOLE, answer, ask, endpoint, quick, say, send, stream};
 
 #[tokio::test]
-async fn a_request_carries_the_key_the_protocols_headers_and_the_providers_own() {
+async fn request_has_key_protocol_headers_and_configured_headers() {
     let server = Server::playing(vec![stream(WHOLE)]).await;
     let mut endpoint = endpoint(format!("{}/?version=2", server.url()));
     endpoint.headers = [("X-Version", "7"), ("x-title", "Haft"), ("x-plain-key", "not this one")]
@@ -41,18 +41,18 @@ async fn a_request_carries_the_key_the_protocols_headers_and_the_providers_own()
 }
 
 #[tokio::test]
-async fn every_try_sends_the_same() {
+async fn retries_send_the_same_request() {
     let (_, server) = crate::support::play(vec![answer(500, "", ""), vec![Act::Read, Act::Reset], stream(WHOLE)], quick(2)).await;
     let received = server.received();
     assert_eq!((received.len(), &received[1], &received[2]), (3, &received[0], &received[0]));
 }
 
 #[tokio::test]
-async fn a_connection_is_used_again() {
+async fn connections_are_reused() {
     let kept =
         |body: &str| say(format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {}\r\n\r\n{body}", body.len()));
     let server = Server::playing(vec![vec![Act::Read, kept(WHOLE), Act::Read, kept(WHOLE), Act::Hang]]).await;
-    let client = Client::new(quick(0));
+    let client = ModelClient::new(quick(0));
     for _ in 0..2 {
         let answer = send(&client.clone(), &endpoint(server.url()), &CancellationToken::new(), &mut |_| {}).await;
         assert_eq!(answer.unwrap().reply, reply("Hello", 0));
@@ -66,24 +66,24 @@ async fn dead_port() -> u16 {
 }
 
 #[tokio::test]
-async fn a_server_on_this_machine_that_was_not_started_is_named_at_once() {
+async fn refused_local_connection_fails_at_once() {
     let port = dead_port().await;
     let outcome = ask(quick(3), &endpoint(format!("http://127.0.0.1:{port}"))).await;
-    let message = format!("Nothing listens at 127.0.0.1:{port}. Start the server, or check the base address.");
-    assert_eq!((outcome.error(), outcome.waits.len()), ((Trouble::Network, message.as_str()), 0));
+    let message = format!("Nothing listens at 127.0.0.1:{port}. Start the server, or check the base_url.");
+    assert_eq!((outcome.error(), outcome.waits.len()), ((ProviderErrorKind::Network, message.as_str()), 0));
 }
 
 #[tokio::test]
-async fn a_server_elsewhere_that_refuses_the_connection_is_tried_again() {
+async fn refused_remote_connection_is_retried() {
     // Another name for this machine, which is not taken for one of its own addresses.
     let mut endpoint = endpoint(format!("http://0.0.0.0:{}", dead_port().await));
     endpoint.allow_plain = true;
     let outcome = ask(quick(2), &endpoint).await;
     let message = format!(
-        "Nothing listens at {}. Check the provider's base address, and the proxy if there is one. It was sent 3 times.",
+        "Nothing listens at {}. Check the base_url, and the proxy if there is one. It was sent 3 times.",
         &endpoint.base_url["http://".len()..]
     );
-    assert_eq!((outcome.error(), outcome.waits.len()), ((Trouble::Network, message.as_str()), 2));
+    assert_eq!((outcome.error(), outcome.waits.len()), ((ProviderErrorKind::Network, message.as_str()), 2));
 }
 
 fn with_proxy(environment: &[(&str, String)]) -> Options {
@@ -100,7 +100,7 @@ fn plain(url: &str) -> Endpoint {
 }
 
 #[tokio::test]
-async fn a_proxy_from_the_environment_is_used() {
+async fn proxy_from_the_environment_is_used() {
     let proxy = Server::playing(vec![stream(WHOLE)]).await;
     let options = with_proxy(&[("HTTP_PROXY", format!("http://me:pass@{}", proxy.address))]);
     let outcome = ask(options, &plain("http://models.example/v1")).await;
@@ -111,7 +111,7 @@ async fn a_proxy_from_the_environment_is_used() {
 }
 
 #[tokio::test]
-async fn this_machine_and_exceptions_are_reached_without_the_proxy() {
+async fn loopback_and_no_proxy_hosts_bypass_the_proxy() {
     let server = Server::playing(vec![stream(WHOLE)]).await;
     let port = server.address.port();
     let proxy = format!("http://127.0.0.1:{}", dead_port().await);
@@ -128,25 +128,17 @@ async fn this_machine_and_exceptions_are_reached_without_the_proxy() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_sent_is_refused_before_any_connection() {
+async fn invalid_requests_fail_before_any_connection() {
     let server = Server::playing(vec![stream(WHOLE)]).await;
     for (name, value, message) in [
-        (
-            "host",
-            "evil.example",
-            "The header 'host' cannot be sent: the connection sets it itself; leave it out of the provider's headers.",
-        ),
-        (
-            "Content-Length",
-            "0",
-            "The header 'Content-Length' cannot be sent: the connection sets it itself; leave it out of the provider's headers.",
-        ),
-        ("x y", "1", "The header 'x y' cannot be sent: this is no name of a header."),
-        ("x-a", "1\r\nx-b: 2", "The header 'x-a' cannot be sent: its value holds a line break or a character beyond ASCII."),
+        ("host", "evil.example", "Cannot send the header 'host': the connection sets it; remove it from the provider's headers."),
+        ("Content-Length", "0", "Cannot send the header 'Content-Length': the connection sets it; remove it from the provider's headers."),
+        ("x y", "1", "Cannot send the header 'x y': the name is not valid."),
+        ("x-a", "1\r\nx-b: 2", "Cannot send the header 'x-a': the value has a line break or a non-ASCII character."),
     ] {
         let mut endpoint = endpoint(server.url());
         endpoint.headers = vec![(name.to_owned(), value.to_owned())];
-        assert_eq!(ask(quick(3), &endpoint).await.error(), (Trouble::BadRequest, message));
+        assert_eq!(ask(quick(3), &endpoint).await.error(), (ProviderErrorKind::BadRequest, message));
     }
     assert_eq!(server.seen().connections, 0);
 }

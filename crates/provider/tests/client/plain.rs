@@ -2,38 +2,37 @@
 
 use std::time::Duration;
 
-use haft_provider::{Adapter, Block, Decoder, Delta, Encoded, ProviderError, Reply, StopReason, Trouble, Turn, Usage};
-use serde_json::{Value, json};
+use haft_provider::{
+    Adapter, Block, Delta, EncodedRequest, ModelReply, ModelTurn, ProviderError, ProviderErrorKind, StopReason, StreamDecoder, Usage,
+};
+use serde_json::json;
 
 pub(crate) struct Plain;
 
 impl Adapter for Plain {
-    fn encode(&self, turn: &Turn<'_>) -> Encoded {
-        let mut encoded = Encoded::new("/say?alt=sse", json!({ "model": turn.model.name, "system": turn.system }));
+    fn encode(&self, turn: &ModelTurn<'_>) -> EncodedRequest {
+        let mut encoded = EncodedRequest::new("/say?alt=sse", json!({ "model": turn.model.name, "system": turn.system }));
         encoded.headers = vec![("x-protocol", "plain".to_owned()), ("x-version", "1".to_owned())];
         encoded.warnings = vec!["one tool was left out".to_owned()];
         encoded
     }
-    fn decoder(&self, _: &Turn<'_>) -> Box<dyn Decoder> {
+    fn decoder(&self, _: &ModelTurn<'_>) -> Box<dyn StreamDecoder> {
         Box::new(Reader::default())
     }
     fn key_header(&self) -> (&'static str, &'static str) {
         ("X-Plain-Key", "Key ")
     }
     fn refusal(&self, status: u16, body: &[u8]) -> ProviderError {
-        let trouble = match status {
-            401 => Trouble::Key,
-            429 => Trouble::RateLimited,
-            500.. => Trouble::Server,
-            _ => Trouble::BadRequest,
+        let kind = match status {
+            401 => ProviderErrorKind::Key,
+            429 => ProviderErrorKind::RateLimited,
+            500.. => ProviderErrorKind::Server,
+            _ => ProviderErrorKind::BadRequest,
         };
-        // Shortened, as real ones are, and with a time to wait that stands in the body.
+        // Truncated, as real ones are, and with a delay in the body.
         let said: String = String::from_utf8_lossy(body).chars().take(1005).collect();
         let wait = said.strip_prefix("wait ").map(|wait| Duration::from_millis(wait.parse().unwrap()));
-        ProviderError::new(trouble, format!("refused with {status}: {said}")).with_retry_after(wait)
-    }
-    fn faults(&self, _: &Value) -> Vec<String> {
-        Vec::new()
+        ProviderError::new(kind, format!("refused with {status}: {said}")).with_retry_after(wait)
     }
 }
 
@@ -44,7 +43,7 @@ struct Reader {
     ended: bool,
 }
 
-impl Decoder for Reader {
+impl StreamDecoder for Reader {
     fn event(&mut self, name: &str, data: &str, out: &mut Vec<Delta>) -> Result<(), ProviderError> {
         match name {
             "text" => {
@@ -55,17 +54,17 @@ impl Decoder for Reader {
                 self.output = data.parse().unwrap();
                 out.push(usage(self.output));
             }
-            "error" => return Err(ProviderError::new(Trouble::Server, format!("failed inside: {data}"))),
-            "garbled" => return Err(ProviderError::new(Trouble::Garbled, format!("garbled inside: {data}"))),
-            "refused" => return Err(ProviderError::new(Trouble::BadRequest, format!("refused inside: {data}"))),
+            "error" => return Err(ProviderError::new(ProviderErrorKind::Server, format!("failed inside: {data}"))),
+            "garbled" => return Err(ProviderError::new(ProviderErrorKind::Garbled, format!("garbled inside: {data}"))),
+            "refused" => return Err(ProviderError::new(ProviderErrorKind::BadRequest, format!("refused inside: {data}"))),
             "end" => self.ended = true,
             _ => {}
         }
         Ok(())
     }
-    fn finish(&mut self, out: &mut Vec<Delta>) -> Result<Reply, ProviderError> {
+    fn finish(&mut self, out: &mut Vec<Delta>) -> Result<ModelReply, ProviderError> {
         out.push(usage(self.output + 1));
-        if self.ended { Ok(reply(&self.said, self.output)) } else { Err(ProviderError::new(Trouble::Network, "it did not end.")) }
+        if self.ended { Ok(reply(&self.said, self.output)) } else { Err(ProviderError::new(ProviderErrorKind::Network, "it did not end.")) }
     }
 }
 
@@ -77,8 +76,8 @@ pub(crate) fn usage(output: u64) -> Delta {
     Delta::Usage(counted(output))
 }
 
-pub(crate) fn reply(said: &str, output: u64) -> Reply {
-    Reply::new(vec![Block::text(said)], StopReason::EndTurn, counted(output))
+pub(crate) fn reply(said: &str, output: u64) -> ModelReply {
+    ModelReply::new(vec![Block::text(said)], StopReason::EndTurn, counted(output))
 }
 
 fn counted(output: u64) -> Usage {

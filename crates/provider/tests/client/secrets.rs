@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use haft_provider::{Client, Endpoint, Key, Options, ProviderError, Trouble};
+use haft_provider::{ApiKey, Endpoint, ModelClient, Options, ProviderError, ProviderErrorKind};
 
 use crate::server::{Act, Server};
 use crate::support::{HEAD, KEY, answer, ask, chunk, endpoint, quick, say};
@@ -16,7 +16,7 @@ fn secretive(url: &str) -> Endpoint {
 }
 
 #[tokio::test]
-async fn a_server_that_repeats_it_is_not_repeated() {
+async fn key_in_a_server_message_is_redacted() {
     let echo = format!("you sent '{KEY}' and {TOKEN}");
     let location = format!("location: https://{KEY}.example/{KEY}\r\n");
     for (what, script) in [
@@ -47,7 +47,7 @@ async fn a_server_that_repeats_it_is_not_repeated() {
 }
 
 #[tokio::test]
-async fn a_key_where_the_message_is_cut_is_not_left_in_part() {
+async fn key_at_the_truncation_of_a_message_is_redacted() {
     let body = format!("{}{KEY}", "x".repeat(1000));
     let server = Server::playing(vec![answer(400, "", &body)]).await;
     let error = ask(quick(0), &endpoint(server.url())).await.answer.unwrap_err();
@@ -55,42 +55,42 @@ async fn a_key_where_the_message_is_cut_is_not_left_in_part() {
 }
 
 #[tokio::test]
-async fn debug_forms_hold_none() {
+async fn debug_forms_have_no_secret() {
     let endpoint = secretive("https://api.example.com/v1");
     let mut options = Options::from_env(|name| (name == "https_proxy").then(|| format!("http://me:{TOKEN}@proxy.example"))).unwrap();
     options.retries = 3;
-    let shown = format!("{endpoint:?} {options:?} {:?} {:?}", Client::new(options.clone()), endpoint.key);
+    let shown = format!("{endpoint:?} {options:?} {:?} {:?}", ModelClient::new(options.clone()), endpoint.key);
     assert!(!shown.contains(KEY) && !shown.contains(TOKEN), "{shown}");
     assert!(shown.contains("Endpoint {") && shown.contains("retries: 3") && shown.contains("https: proxy.example"), "{shown}");
 }
 
 #[tokio::test]
-async fn a_key_that_is_refused_is_named_by_its_variable() {
-    let named = Key::from_env("ACME_API_KEY", |_| Some(format!("{KEY}\n"))).unwrap();
+async fn refused_key_is_named_by_its_variable() {
+    let named = ApiKey::from_env("ACME_API_KEY", |_| Some(format!("{KEY}\n"))).unwrap();
     for (key, message) in [
         (Some(named), "refused with 401: wrong key. The key was read from ACME_API_KEY."),
-        (Some(Key::new(KEY)), "refused with 401: wrong key."),
-        (None, "refused with 401: wrong key. No key was sent: name the variable that holds it in the provider's api_key_env."),
+        (Some(ApiKey::new(KEY)), "refused with 401: wrong key."),
+        (None, "refused with 401: wrong key. No key was sent. Set api_key_env of the provider to the variable that has it."),
     ] {
         let server = Server::playing(vec![answer(401, "", "wrong key.")]).await;
         let mut endpoint = endpoint(server.url());
         endpoint.key = key;
-        let expected = ProviderError::new(Trouble::Key, message).with_status(401);
+        let expected = ProviderError::new(ProviderErrorKind::Key, message).with_status(401);
         assert_eq!(ask(quick(3), &endpoint).await.answer, Err(expected));
         assert_eq!(server.seen().requests, 1);
     }
 }
 
 #[tokio::test]
-async fn a_key_that_cannot_be_one_is_not_sent() {
+async fn malformed_key_is_not_sent() {
     let server = Server::playing(vec![answer(401, "", "")]).await;
     for (key, from) in
-        [(Key::new("sk-1\nsk-2"), ""), (Key::from_env("ACME_API_KEY", |_| Some("schlüssel".to_owned())).unwrap(), " in ACME_API_KEY")]
+        [(ApiKey::new("sk-1\nsk-2"), ""), (ApiKey::from_env("ACME_API_KEY", |_| Some("schlüssel".to_owned())).unwrap(), " in ACME_API_KEY")]
     {
         let mut endpoint = endpoint(server.url());
         endpoint.key = Some(key);
-        let message = format!("The key{from} holds a space, a line break or a character beyond ASCII, as no key does. Set it again.");
-        assert_eq!(ask(quick(3), &endpoint).await.error(), (Trouble::Key, message.as_str()));
+        let message = format!("The key{from} has a space, a line break or a non-ASCII character. Set it again.");
+        assert_eq!(ask(quick(3), &endpoint).await.error(), (ProviderErrorKind::Key, message.as_str()));
     }
     assert_eq!(server.seen().connections, 0);
 }

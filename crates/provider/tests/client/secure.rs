@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use haft_provider::{Options, Trouble};
+use haft_provider::{Options, ProviderErrorKind};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, Stream};
@@ -144,7 +144,7 @@ impl Drop for Proxy {
 }
 
 #[tokio::test]
-async fn both_versions_of_http_are_spoken_through_a_proxy_that_sees_no_key() {
+async fn http_1_and_2_work_through_a_proxy_that_sees_no_key() {
     let versions: [(&[&[u8]], Talk); 3] = [(&[], first_version), (&[b"http/1.1"], first_version), (&[b"h2"], second_version)];
     for (protocols, talk) in versions {
         let proxy = Proxy::to(secure_server(protocols, talk)).await;
@@ -156,12 +156,12 @@ async fn both_versions_of_http_are_spoken_through_a_proxy_that_sees_no_key() {
 }
 
 #[tokio::test]
-async fn a_certificate_that_nobody_vouches_for_or_that_has_another_name_is_not_accepted_and_not_tried_again() {
+async fn invalid_certificate_is_refused_and_not_retried() {
     for (certificates, host) in [(None, "secure.example"), (Some(CERTIFICATE), "other.example")] {
         let proxy = Proxy::to(secure_server(&[], first_version)).await;
         let outcome = ask(proxy.options(certificates), &endpoint(format!("https://{host}/v1"))).await;
-        let (trouble, message) = outcome.error();
-        assert_eq!((trouble, outcome.waits.len()), (Trouble::Network, 0));
+        let (kind, message) = outcome.error();
+        assert_eq!((kind, outcome.waits.len()), (ProviderErrorKind::Network, 0));
         assert!(message.starts_with(&format!("The certificate of {host} was not accepted: ")), "{message}");
         assert!(
             message.ends_with("Nothing was sent. If a proxy of your network signs it, name its certificates in SSL_CERT_FILE."),
@@ -171,26 +171,26 @@ async fn a_certificate_that_nobody_vouches_for_or_that_has_another_name_is_not_a
 }
 
 #[tokio::test]
-async fn a_port_without_tls_is_said_to_be_so() {
+async fn port_without_tls_is_reported() {
     let server = crate::server::Server::playing(vec![vec![crate::support::say("HTTP/1.1 400 Bad Request\r\n\r\n")]]).await;
     let outcome = ask(quick(2), &endpoint(format!("https://{}", server.address))).await;
     let message = format!(
-        "No secure connection to {}: received corrupt message of type InvalidContentType. Check that the base address speaks https.",
+        "No secure connection to {}: received corrupt message of type InvalidContentType. Check that the base_url uses https.",
         server.address
     );
-    assert_eq!((outcome.error(), outcome.waits.len()), ((Trouble::Network, message.as_str()), 0));
+    assert_eq!((outcome.error(), outcome.waits.len()), ((ProviderErrorKind::Network, message.as_str()), 0));
 }
 
 #[tokio::test]
-async fn a_file_of_certificates_that_cannot_be_used_is_named() {
+async fn unusable_certificate_file_is_named() {
     let nowhere = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/client/data/none.pem");
     let empty = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/client/main.rs");
-    for (path, why) in [(nowhere, "No such file or directory (os error 2)"), (empty, "it holds none")] {
+    for (path, why) in [(nowhere, "No such file or directory (os error 2)"), (empty, "it has none")] {
         assert_eq!(Path::new(path).exists(), path == empty);
         let mut options = quick(2);
         options.certificates = Some(path.into());
         let outcome = ask(options, &endpoint("https://127.0.0.1:1")).await;
-        let message = format!("The certificates in {path} (SSL_CERT_FILE) cannot be used: {why}. Name a file in PEM form.");
-        assert_eq!((outcome.error(), outcome.waits.len()), ((Trouble::Network, message.as_str()), 0));
+        let message = format!("Cannot use the certificates in {path} (SSL_CERT_FILE): {why}. Name a PEM file.");
+        assert_eq!((outcome.error(), outcome.waits.len()), ((ProviderErrorKind::Network, message.as_str()), 0));
     }
 }

@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// What is done to a connection, in order; at the end of the script it is closed.
+/// One step of a scripted connection, which is closed at the end.
 #[derive(Debug, Clone)]
 pub(crate) enum Act {
     /// Read a request: its head, and as much body as it announces.
@@ -25,7 +25,7 @@ pub(crate) enum Act {
 
 pub(crate) type Script = Vec<Act>;
 
-/// How far the server is; tests wait for it instead of for a time.
+/// Progress of the server, for tests to wait for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) connections: usize,
@@ -39,7 +39,7 @@ pub(crate) struct Seen {
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     seen: watch::Receiver<Seen>,
-    /// Who was let in last.
+    /// The last accepted client.
     last: watch::Receiver<Option<SocketAddr>>,
     received: Arc<Mutex<Vec<String>>>,
     task: JoinHandle<()>,

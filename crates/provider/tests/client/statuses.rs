@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_provider::{ProviderError, Trouble};
+use haft_provider::{ProviderError, ProviderErrorKind};
 use jiff::Timestamp;
 
 use crate::plain::{reply, text, usage};
@@ -13,7 +13,7 @@ use crate::support::{WHOLE, answer, ask, endpoint, milliseconds, play, quick, st
 const PASSING: [u16; 9] = [408, 409, 429, 500, 502, 503, 504, 524, 529];
 
 #[tokio::test]
-async fn a_status_that_may_pass_is_tried_again_after_the_time_that_was_asked_for() {
+async fn transient_status_is_retried_after_the_requested_delay() {
     for (headers, wait) in [
         ("", 2),
         ("retry-after: 0\r\n", 2),
@@ -35,7 +35,7 @@ async fn a_status_that_may_pass_is_tried_again_after_the_time_that_was_asked_for
 }
 
 #[tokio::test]
-async fn a_date_is_waited_for_by_the_clock_of_the_provider_or_by_ours() {
+async fn retry_date_uses_the_clock_of_the_provider_or_ours() {
     for headers in [
         "date: Sun, 06 Nov 1994 08:49:37 GMT\r\nretry-after: Sun, 06 Nov 1994 08:49:38 GMT\r\n",
         "retry-after: Sat, 01 Jan 2000 00:00:01 GMT\r\n",
@@ -49,7 +49,7 @@ async fn a_date_is_waited_for_by_the_clock_of_the_provider_or_by_ours() {
 }
 
 #[tokio::test]
-async fn the_time_until_a_limit_begins_anew_counts_when_it_was_met() {
+async fn rate_limit_reset_counts_only_when_the_limit_was_hit() {
     for (status, wait) in [(429, 6), (500, 2)] {
         let headers = "x-ratelimit-reset-tokens: 6ms\r\nx-ratelimit-reset-requests: 1m30s\r\nx-ratelimit-remaining-requests: 59\r\n";
         let (outcome, _server) = play(vec![answer(status, headers, ""), stream(WHOLE)], quick(8)).await;
@@ -58,7 +58,7 @@ async fn the_time_until_a_limit_begins_anew_counts_when_it_was_met() {
 }
 
 #[tokio::test]
-async fn a_time_in_the_body_counts_where_no_header_has_one() {
+async fn retry_delay_in_the_body_is_used_without_a_header() {
     for (headers, wait) in [("", 11), ("retry-after-ms: 5\r\n", 5)] {
         let (outcome, _server) = play(vec![answer(429, headers, "wait 11"), stream(WHOLE)], quick(8)).await;
         assert_eq!(outcome.waits, [milliseconds(wait)], "{headers}");
@@ -66,22 +66,22 @@ async fn a_time_in_the_body_counts_where_no_header_has_one() {
 }
 
 #[tokio::test]
-async fn a_status_that_will_not_pass_is_an_error_at_once() {
+async fn permanent_status_fails_at_once() {
     for status in [400, 401, 402, 403, 404, 405, 406, 410, 411, 413, 415, 418, 421, 422, 425, 426, 428, 431, 451, 501, 505, 511] {
         let (outcome, server) = play(vec![answer(status, "retry-after: 1\r\n", "no")], quick(8)).await;
-        let trouble = match status {
-            401 => Trouble::Key,
-            500.. => Trouble::Server,
-            _ => Trouble::BadRequest,
+        let kind = match status {
+            401 => ProviderErrorKind::Key,
+            500.. => ProviderErrorKind::Server,
+            _ => ProviderErrorKind::BadRequest,
         };
-        let expected = ProviderError::new(trouble, format!("refused with {status}: no"));
+        let expected = ProviderError::new(kind, format!("refused with {status}: no"));
         let expected = expected.with_status(status).with_retry_after(Some(Duration::from_secs(1)));
         assert_eq!((outcome.answer, outcome.deltas, server.seen().requests), (Err(expected), vec![], 1));
     }
 }
 
 #[tokio::test]
-async fn the_provider_may_say_itself_whether_to_try_again() {
+async fn provider_header_decides_about_retry() {
     for (status, headers, body, requests) in [
         (429, "x-should-retry: false\r\n", "", 1),
         (400, "x-should-retry: true\r\n", "", 3),
@@ -96,33 +96,37 @@ async fn the_provider_may_say_itself_whether_to_try_again() {
 }
 
 #[tokio::test]
-async fn tries_are_counted_and_end() {
+async fn retries_are_limited() {
     let (outcome, server) = play(vec![answer(529, "", "overloaded.")], quick(4)).await;
-    let expected = ProviderError::new(Trouble::Server, "refused with 529: overloaded. It was sent 5 times.").with_status(529);
+    let expected = ProviderError::new(ProviderErrorKind::Server, "refused with 529: overloaded. It was sent 5 times.").with_status(529);
     assert_eq!(outcome.answer, Err(expected));
     assert_eq!(outcome.waits, [2, 4, 8, 8].map(milliseconds));
     assert_eq!(server.seen().requests, 5);
 
     let (outcome, server) = play(vec![answer(529, "", "overloaded")], quick(0)).await;
-    assert_eq!((outcome.error(), server.seen().requests), ((Trouble::Server, "refused with 529: overloaded. It was sent once."), 1));
+    assert_eq!(
+        (outcome.error(), server.seen().requests),
+        ((ProviderErrorKind::Server, "refused with 529: overloaded. It was sent once."), 1)
+    );
 }
 
 #[tokio::test]
-async fn a_wait_that_is_too_long_is_said_and_not_waited() {
+async fn too_long_delay_is_reported_without_waiting() {
     let (outcome, server) = play(vec![answer(429, "retry-after: 3600\r\n", "slow down")], quick(8)).await;
-    let message = "refused with 429: slow down. It asks to wait 3600s, and at most 16ms is waited: try again then.";
-    let expected = ProviderError::new(Trouble::RateLimited, message).with_status(429).with_retry_after(Some(Duration::from_hours(1)));
+    let message = "refused with 429: slow down. It asks for a delay of 3600s, more than the limit of 16ms. Try again then.";
+    let expected =
+        ProviderError::new(ProviderErrorKind::RateLimited, message).with_status(429).with_retry_after(Some(Duration::from_hours(1)));
     assert_eq!((outcome.answer, outcome.waits, server.seen().requests), (Err(expected), vec![], 1));
 }
 
 #[tokio::test]
-async fn no_wait_passes_the_limit_of_the_whole_request() {
+async fn retry_delay_never_exceeds_the_total_timeout() {
     let server = Server::playing(vec![answer(429, "retry-after: 50\r\n", "slow down")]).await;
     let mut options = quick(8);
     options.max_delay = Duration::from_mins(1);
     let mut endpoint = endpoint(server.url());
     endpoint.timeouts.total = Duration::from_secs(40);
     let outcome = ask(options, &endpoint).await;
-    let message = "refused with 429: slow down. To wait 50s for the next try would take longer than the whole request may.";
-    assert_eq!((outcome.error(), server.seen().requests), ((Trouble::RateLimited, message), 1));
+    let message = "refused with 429: slow down. A delay of 50s before the next attempt exceeds the total timeout.";
+    assert_eq!((outcome.error(), server.seen().requests), ((ProviderErrorKind::RateLimited, message), 1));
 }

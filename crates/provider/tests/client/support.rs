@@ -3,18 +3,20 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use haft_provider::{Answer, Client, Delta, Endpoint, Key, Message, Model, Options, Protocol, ProviderError, Trouble, Turn};
+use haft_provider::{
+    ApiKey, Completion, Delta, Endpoint, Message, Model, ModelClient, ModelTurn, Options, Protocol, ProviderError, ProviderErrorKind,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::plain::Plain;
 use crate::server::{Act, Script, Server};
 
-/// What came of a request.
+/// Outcome of a request.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Outcome {
-    pub(crate) answer: Result<Answer, ProviderError>,
+    pub(crate) answer: Result<Completion, ProviderError>,
     pub(crate) deltas: Vec<Delta>,
-    /// How long it was waited before each retry.
+    /// Delays before the retries.
     pub(crate) waits: Vec<Duration>,
 }
 
@@ -36,7 +38,7 @@ pub(crate) fn quick(retries: u32) -> Options {
 
 pub(crate) fn endpoint(url: impl Into<String>) -> Endpoint {
     let mut endpoint = Endpoint::new(url);
-    endpoint.key = Some(Key::new(KEY));
+    endpoint.key = Some(ApiKey::new(KEY));
     endpoint
 }
 
@@ -53,20 +55,20 @@ pub(crate) async fn ask_until(mut options: Options, endpoint: &Endpoint, cancel:
         told(retry);
     });
     let mut deltas = Vec::new();
-    let answer = send(&Client::new(options), endpoint, cancel, &mut |delta| deltas.push(delta)).await;
+    let answer = send(&ModelClient::new(options), endpoint, cancel, &mut |delta| deltas.push(delta)).await;
     let waits = waits.lock().unwrap().clone();
     Outcome { answer, deltas, waits }
 }
 
 pub(crate) async fn send(
-    client: &Client,
+    client: &ModelClient,
     endpoint: &Endpoint,
     cancel: &CancellationToken,
     each: &mut (dyn FnMut(Delta) + Send),
-) -> Result<Answer, ProviderError> {
+) -> Result<Completion, ProviderError> {
     let model = Model::new("acme", Protocol::OpenAi, "small");
     let messages = [Message::user("hello")];
-    let turn = Turn { model: &model, system: "be brief", messages: &messages, tools: &[] };
+    let turn = ModelTurn { model: &model, system: "be brief", messages: &messages, tools: &[] };
     client.stream(endpoint, &Plain, &turn, cancel, each).await
 }
 
@@ -79,9 +81,9 @@ pub(crate) async fn play(scripts: Vec<Script>, options: Options) -> (Outcome, Se
 
 impl Outcome {
     /// The error's kind and words, where there was one.
-    pub(crate) fn error(&self) -> (Trouble, &str) {
+    pub(crate) fn error(&self) -> (ProviderErrorKind, &str) {
         let error = self.answer.as_ref().unwrap_err();
-        (error.trouble, &error.message)
+        (error.kind, &error.message)
     }
     pub(crate) fn retries(&self) -> u32 {
         self.answer.as_ref().unwrap().retries
@@ -92,7 +94,7 @@ pub(crate) fn say(text: impl AsRef<[u8]>) -> Act {
     Act::Say(text.as_ref().to_vec())
 }
 
-/// A whole answer: status line, headers and body, and the connection closed behind it.
+/// A complete response: status line, headers and body; then the connection is closed.
 pub(crate) fn answer(status: u16, headers: &str, body: impl AsRef<[u8]>) -> Script {
     let body = body.as_ref();
     let head = format!("HTTP/1.1 {status} Whatever\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n", body.len());

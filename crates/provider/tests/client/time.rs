@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use haft_provider::{Timeouts, Trouble};
+use haft_provider::{ProviderErrorKind, Timeouts};
 
 use crate::plain::text;
 use crate::server::{Act, Script, Server};
@@ -28,7 +28,7 @@ fn late(server: &Server, what: &str, advice: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_head_that_does_not_come_or_never_ends_is_waited_for_and_tried_again() {
+async fn missing_or_endless_head_times_out_and_is_retried() {
     let head = "HTTP/1.1 200 OK\r\n";
     for (what, script) in [
         ("nothing", vec![Act::Read, Act::Hang]),
@@ -36,75 +36,79 @@ async fn a_head_that_does_not_come_or_never_ends_is_waited_for_and_tried_again()
         ("a line that never ends", vec![Act::Read, say(head), say("x-more: "), Act::Drip(b"1".to_vec(), milliseconds(10))]),
     ] {
         let (outcome, server) = ask_with(script, |timeouts| timeouts.first_byte = milliseconds(150)).await;
-        let message = late(&server, "did not begin to answer within 150ms", " It was sent 2 times.");
-        assert_eq!((outcome.error(), server.connections().await), ((Trouble::Timeout, message.as_str()), 2), "{what}");
+        let message = late(&server, "did not start to answer within 150ms", " It was sent 2 times.");
+        assert_eq!((outcome.error(), server.connections().await), ((ProviderErrorKind::Timeout, message.as_str()), 2), "{what}");
     }
 }
 
 #[tokio::test]
-async fn a_flood_of_headers_is_cut_off() {
+async fn flood_of_headers_is_refused() {
     let script = vec![Act::Read, say("HTTP/1.1 200 OK\r\n"), Act::Drip("x-more: 1\r\n".repeat(1000).into_bytes(), Duration::ZERO)];
     let (outcome, server) = ask_with(script, |_| {}).await;
-    assert_eq!((outcome.error().0, server.connections().await), (Trouble::Network, 2), "{outcome:?}");
+    assert_eq!((outcome.error().0, server.connections().await), (ProviderErrorKind::Network, 2), "{outcome:?}");
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_begin_is_waited_for_and_tried_again() {
+async fn missing_body_times_out_and_is_retried() {
     let (outcome, server) = ask_with(vec![Act::Read, say(HEAD), Act::Hang], |timeouts| timeouts.first_byte = milliseconds(150)).await;
     let message = late(&server, "sent no first byte of its answer within 150ms", " It was sent 2 times.");
-    assert_eq!((outcome.error(), server.connections().await), ((Trouble::Timeout, message.as_str()), 2));
+    assert_eq!((outcome.error(), server.connections().await), ((ProviderErrorKind::Timeout, message.as_str()), 2));
 }
 
 #[tokio::test]
-async fn silence_between_pieces_ends_the_answer() {
+async fn idle_timeout_ends_the_answer() {
     let idle = |timeouts: &mut Timeouts| timeouts.idle = milliseconds(150);
     let (outcome, server) = ask_with(vec![Act::Read, say(HEAD), chunk(": ping\n"), Act::Hang], idle).await;
     let message = late(&server, "sent nothing more of its answer within 150ms", " It was sent 2 times.");
-    assert_eq!((outcome.error(), server.connections().await), ((Trouble::Timeout, message.as_str()), 2), "nothing was handed out");
+    assert_eq!(
+        (outcome.error(), server.connections().await),
+        ((ProviderErrorKind::Timeout, message.as_str()), 2),
+        "nothing was handed out"
+    );
 
     let (outcome, server) = ask_with(vec![Act::Read, say(HEAD), chunk(HELLO), Act::Hang], idle).await;
     let message = late(&server, "sent nothing more of its answer within 150ms", "");
-    assert_eq!((outcome.error(), server.connections().await), ((Trouble::Timeout, message.as_str()), 1), "something was");
+    assert_eq!((outcome.error(), server.connections().await), ((ProviderErrorKind::Timeout, message.as_str()), 1), "something was");
     assert_eq!((outcome.answer.unwrap_err().partial, outcome.deltas), (true, vec![text("Hello")]));
 }
 
 #[tokio::test]
-async fn a_slow_drip_keeps_it_alive_until_the_whole_time_is_up() {
+async fn slow_stream_lasts_until_the_total_timeout() {
     let ping = b"7\r\n: ping\n\r\n".to_vec();
     let (outcome, server) = ask_with(vec![Act::Read, say(HEAD), Act::Drip(ping, milliseconds(20))], |timeouts| {
         (timeouts.idle, timeouts.first_byte, timeouts.total) = (milliseconds(300), milliseconds(300), milliseconds(700));
     })
     .await;
     let message = late(&server, "did not finish its answer within 700ms", "");
-    assert_eq!((outcome.error(), server.connections().await), ((Trouble::Timeout, message.as_str()), 1));
+    assert_eq!((outcome.error(), server.connections().await), ((ProviderErrorKind::Timeout, message.as_str()), 1));
 }
 
 #[tokio::test]
-async fn an_answer_that_has_ended_is_whole_though_the_server_holds_on() {
+async fn complete_answer_ends_although_the_connection_stays_open() {
     let script = vec![Act::Read, say(HEAD), chunk(HELLO), chunk("event: end\ndata:\n\n"), Act::Hang];
     let (outcome, _server) = ask_with(script, |timeouts| timeouts.idle = milliseconds(100)).await;
     assert_eq!(outcome.answer.unwrap().reply, crate::plain::reply("Hello", 0));
 }
 
 #[tokio::test]
-async fn a_refusal_whose_body_does_not_end_is_read_as_far_as_it_came() {
+async fn endless_error_body_is_read_within_limits() {
     let script = vec![Act::Read, say("HTTP/1.1 400 No\r\ncontent-length: 100\r\n\r\nbecause"), Act::Hang];
     let (outcome, _server) = ask_with(script, |timeouts| timeouts.idle = milliseconds(100)).await;
-    assert_eq!(outcome.error(), (Trouble::BadRequest, "refused with 400: because"));
+    assert_eq!(outcome.error(), (ProviderErrorKind::BadRequest, "refused with 400: because"));
 }
 
 #[tokio::test]
-async fn a_connection_that_is_not_made_is_waited_for_and_tried_again() {
+async fn connect_timeout_is_retried() {
     let server = Server::playing(vec![vec![Act::Hang]]).await;
     let mut endpoint = endpoint(format!("https://{}", server.address));
     endpoint.timeouts.connect = milliseconds(150);
     let outcome = ask(quick(1), &endpoint).await;
-    let message = late(&server, "accepted no connection within 150ms", " It was sent 2 times.");
-    assert_eq!((outcome.error(), server.connections().await), ((Trouble::Timeout, message.as_str()), 2));
+    let message = late(&server, "did not accept a connection within 150ms", " It was sent 2 times.");
+    assert_eq!((outcome.error(), server.connections().await), ((ProviderErrorKind::Timeout, message.as_str()), 2));
 }
 
 #[tokio::test]
-async fn limits_beyond_all_time_are_none() {
+async fn huge_timeouts_are_accepted() {
     let script = crate::support::stream(crate::support::WHOLE);
     let all = |timeouts: &mut Timeouts| {
         (timeouts.connect, timeouts.first_byte, timeouts.idle, timeouts.total) = (LONG, Duration::MAX, Duration::MAX, Duration::MAX);

@@ -5,14 +5,16 @@
 
 pub(crate) mod random;
 
-use haft_provider::{Adapter, Block, Decoder, Delta, Message, Model, Opaque, Piece, Protocol, ProviderError, Reply, ToolSpec, Turn};
+use haft_provider::{
+    Adapter, Block, Delta, Message, Model, ModelReply, ModelTurn, OfferedTool, Opaque, Protocol, ProviderError, ResultPart, StreamDecoder,
+};
 use serde_json::{Value, json};
 
 /// A red dot.
 pub(crate) const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 
-pub(crate) fn tools() -> Vec<ToolSpec> {
-    let tool = |name: &str, description: &str, parameters| ToolSpec { name: name.into(), description: description.into(), parameters };
+pub(crate) fn tools() -> Vec<OfferedTool> {
+    let tool = |name: &str, description: &str, parameters| OfferedTool { name: name.into(), description: description.into(), parameters };
     vec![
         tool("get_current_time", "The time now.", json!({"type": "object", "properties": {}})),
         tool(
@@ -57,16 +59,16 @@ pub(crate) fn opaque(protocol: Protocol, provider: &str, value: Value) -> Opaque
     Opaque { protocol, provider: provider.into(), value }
 }
 
-pub(crate) fn result(id: &str, name: &str, content: Vec<Piece>, is_error: bool) -> Block {
+pub(crate) fn result(id: &str, name: &str, content: Vec<ResultPart>, is_error: bool) -> Block {
     Block::Result { id: id.into(), name: name.into(), content, is_error }
 }
 
-pub(crate) fn text(text: &str) -> Piece {
-    Piece::Text { text: text.into() }
+pub(crate) fn text(text: &str) -> ResultPart {
+    ResultPart::Text { text: text.into() }
 }
 
-pub(crate) fn png() -> Piece {
-    Piece::Image { mime: "image/png".into(), data: PNG.into() }
+pub(crate) fn png() -> ResultPart {
+    ResultPart::Image { mime: "image/png".into(), data: PNG.into() }
 }
 
 pub(crate) fn a_text_turn() -> Vec<Message> {
@@ -80,10 +82,10 @@ pub(crate) fn a_picture() -> Vec<Message> {
     vec![message]
 }
 
-/// Three calls at once: one works and brings a picture that nobody takes, one fails with a picture, one brings one; then the person adds something.
+/// Three parallel calls: one returns an image of an unsupported type, one fails with an image, one returns an image; then the user adds a text.
 pub(crate) fn parallel_calls() -> Vec<Message> {
     let screenshot = &tools()[2].name;
-    let bitmap = Piece::Image { mime: "image/bmp".into(), data: "Qk0=".into() };
+    let bitmap = ResultPart::Image { mime: "image/bmp".into(), data: "Qk0=".into() };
     vec![
         Message::user("What is the time, what does README.md say, and how does the page look?"),
         Message::assistant(vec![
@@ -129,7 +131,7 @@ pub(crate) fn moved_in() -> Vec<Message> {
 /// The request of a conversation, as a golden file holds it.
 pub(crate) fn golden(adapter: &dyn Adapter, model: &Model, messages: &[Message]) -> Value {
     let tools = tools();
-    let encoded = adapter.encode(&Turn { model, system: "You are helpful.", messages, tools: &tools });
+    let encoded = adapter.encode(&ModelTurn { model, system: "You are helpful.", messages, tools: &tools });
     let headers: serde_json::Map<String, Value> = encoded.headers.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
     json!({"path": encoded.path, "headers": headers, "warnings": encoded.warnings, "body": encoded.body})
 }
@@ -154,9 +156,9 @@ pub(crate) fn play(
     model: &Model,
     messages: &[Message],
     events: &[(String, String)],
-) -> (Vec<Delta>, Result<Reply, ProviderError>) {
+) -> (Vec<Delta>, Result<ModelReply, ProviderError>) {
     let tools = tools();
-    let mut decoder: Box<dyn Decoder> = adapter.decoder(&Turn { model, system: "", messages, tools: &tools });
+    let mut decoder: Box<dyn StreamDecoder> = adapter.decoder(&ModelTurn { model, system: "", messages, tools: &tools });
     let mut deltas = Vec::new();
     for (name, data) in events {
         if let Err(error) = decoder.event(name, data, &mut deltas) {
@@ -168,14 +170,14 @@ pub(crate) fn play(
 }
 
 /// A line for everything that came, and for every block of the reply.
-pub(crate) fn told(played: &(Vec<Delta>, Result<Reply, ProviderError>)) -> String {
+pub(crate) fn told(played: &(Vec<Delta>, Result<ModelReply, ProviderError>)) -> String {
     let mut lines: Vec<String> = played.0.iter().map(|delta| format!("{delta:?}")).collect();
     match &played.1 {
         Ok(reply) => {
             lines.push(format!("-- {:?}, {:?}", reply.stop, reply.usage));
             lines.extend(reply.blocks.iter().map(|block| json!(block).to_string()));
         }
-        Err(error) => lines.push(format!("-- {:?}, {:?}: {error}", error.trouble, error.status)),
+        Err(error) => lines.push(format!("-- {:?}, {:?}: {error}", error.kind, error.status)),
     }
     lines.join("\n")
 }

@@ -1,6 +1,6 @@
 //! Any conversation that the transcript may hold after it was validated.
 
-use haft_provider::{Block, Message, Opaque, Piece, Protocol};
+use haft_provider::{Block, Message, Opaque, Protocol, ResultPart};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use serde_json::json;
@@ -10,18 +10,18 @@ use super::{call, opaque, png, result, text, thinking, tools, with_opaque};
 /// The provider whose opaque parts may be sent back.
 pub(crate) const HERE: &str = "here";
 
-/// One round: what the model says, what its calls get, what the person adds.
+/// One round: what the model says, what its calls get, what the user adds.
 #[derive(Debug, Clone)]
 struct Round {
     said: Vec<Block>,
     calls: Vec<Block>,
-    contents: Vec<(Vec<Piece>, bool)>,
+    contents: Vec<(Vec<ResultPart>, bool)>,
     is_reversed: bool,
     steering: Option<String>,
     added: Vec<Block>,
 }
 
-/// It begins with the person or with a summary, and ends with the person or with results.
+/// It begins with the user or with a summary, and ends with the user or with results.
 pub(crate) fn conversation(protocol: Protocol) -> impl Strategy<Value = Vec<Message>> {
     let rounds = prop::collection::vec(round(protocol), 0..5);
     (any::<bool>(), rounds, any::<bool>()).prop_map(|(begins_with_model, mut rounds, may_end_with_results)| {
@@ -43,7 +43,7 @@ pub(crate) fn conversation(protocol: Protocol) -> impl Strategy<Value = Vec<Mess
 }
 
 fn add(messages: &mut Vec<Message>, round: Round) {
-    let answer = |(asked, (content, is_error)): (&Block, &(Vec<Piece>, bool))| match asked {
+    let answer = |(asked, (content, is_error)): (&Block, &(Vec<ResultPart>, bool))| match asked {
         Block::Call { id, name, .. } => result(id, name, content.clone(), *is_error),
         other => panic!("{other:?} is no call"),
     };
@@ -94,8 +94,8 @@ fn arguments() -> impl Strategy<Value = &'static str> {
     select(vec!["", " ", "{}", r#"{"a":[1,{"b":null}]}"#, "nope", "[1]", "\"s\"", "null", "{\"a\":"])
 }
 
-fn contents() -> impl Strategy<Value = Vec<Piece>> {
-    let bitmap = Piece::Image { mime: "image/bmp".into(), data: "AAAA".into() };
+fn contents() -> impl Strategy<Value = Vec<ResultPart>> {
+    let bitmap = ResultPart::Image { mime: "image/bmp".into(), data: "AAAA".into() };
     prop::collection::vec(prop_oneof![words().prop_map(|words| text(&words)), Just(png()), Just(bitmap)], 0..3)
 }
 

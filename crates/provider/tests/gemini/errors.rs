@@ -1,26 +1,26 @@
-//! What is refused, by the provider and before it.
+//! Errors of the provider, and faults of requests.
 
 use std::time::Duration;
 
-use haft_provider::{Adapter, Gemini, Trouble};
+use haft_provider::{Adapter, Gemini, ProviderErrorKind};
 use serde_json::{Value, json};
 
 use crate::conversations::{Events, play};
 use crate::{faults, model, stop};
 
 #[test]
-fn errors_in_a_stream_say_what_they_are() {
+fn stream_errors_are_classified() {
     let cases = [
-        (r#"{"error":{"code":503,"message":"overloaded","status":"UNAVAILABLE"}}"#, Trouble::Server, Some(503)),
-        (r#"{"error":{"code":429,"message":"quota","status":"RESOURCE_EXHAUSTED"}}"#, Trouble::RateLimited, Some(429)),
-        (r#"{"error":{"message":"?"}}"#, Trouble::Server, Some(500)),
-        (r#"{"error":{"code":"busy","message":"?"}}"#, Trouble::Server, Some(500)),
-        (r#"{"candidates":[{"content"#, Trouble::Malformed, None),
-        ("<html>", Trouble::Malformed, None),
+        (r#"{"error":{"code":503,"message":"overloaded","status":"UNAVAILABLE"}}"#, ProviderErrorKind::Server, Some(503)),
+        (r#"{"error":{"code":429,"message":"quota","status":"RESOURCE_EXHAUSTED"}}"#, ProviderErrorKind::RateLimited, Some(429)),
+        (r#"{"error":{"message":"?"}}"#, ProviderErrorKind::Server, Some(500)),
+        (r#"{"error":{"code":"busy","message":"?"}}"#, ProviderErrorKind::Server, Some(500)),
+        (r#"{"candidates":[{"content"#, ProviderErrorKind::Malformed, None),
+        ("<html>", ProviderErrorKind::Malformed, None),
     ];
-    for (data, trouble, status) in cases {
+    for (data, kind, status) in cases {
         let error = play(&Gemini, &model(), &[], &[(String::new(), data.into())]).1.unwrap_err();
-        assert_eq!((error.trouble, error.status), (trouble, status), "{data}: {error}");
+        assert_eq!((error.kind, error.status), (kind, status), "{data}: {error}");
     }
     let harmless = [
         "",
@@ -36,7 +36,7 @@ fn errors_in_a_stream_say_what_they_are() {
 }
 
 #[test]
-fn refusals_are_told_apart() {
+fn error_responses_are_classified() {
     let body = |code: u16, status: &str, message: &str, details: Value| {
         json!({"error": {"code": code, "message": message, "status": status, "details": details}}).to_string()
     };
@@ -44,35 +44,40 @@ fn refusals_are_told_apart() {
     let delay = json!([{"@type": "type.googleapis.com/google.rpc.QuotaFailure"}, {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.5s"}]);
     let too_long = "The input token count (1100000) exceeds the maximum number of tokens allowed (1048576).";
     let cases = [
-        (400, body(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.", key), Trouble::Key, None),
-        (400, body(400, "INVALID_ARGUMENT", too_long, json!([])), Trouble::TooLong, None),
-        (400, body(400, "INVALID_ARGUMENT", "Invalid JSON payload received.", json!([])), Trouble::BadRequest, None),
-        (400, body(400, "FAILED_PRECONDITION", "User location is not supported.", json!([])), Trouble::BadRequest, None),
-        (401, body(401, "UNAUTHENTICATED", "no", json!([])), Trouble::Key, None),
-        (403, body(403, "PERMISSION_DENIED", "no", json!([])), Trouble::Key, None),
-        (404, body(404, "NOT_FOUND", "models/x is not found", json!([])), Trouble::NotFound, None),
-        (429, body(429, "RESOURCE_EXHAUSTED", "quota", delay), Trouble::RateLimited, Some(Duration::from_millis(34_500))),
-        (429, format!("[{}]", body(429, "RESOURCE_EXHAUSTED", "quota", json!([{"retryDelay": "soon"}]))), Trouble::RateLimited, None),
-        (500, body(500, "INTERNAL", "An internal error has occurred.", json!([])), Trouble::Server, None),
-        (503, body(503, "UNAVAILABLE", "The model is overloaded.", json!([])), Trouble::Server, None),
-        (504, body(504, "DEADLINE_EXCEEDED", "slow", json!([])), Trouble::Timeout, None),
-        (502, "<html>Bad Gateway</html>".to_owned(), Trouble::Server, None),
-        (413, String::new(), Trouble::TooLong, None),
+        (400, body(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.", key), ProviderErrorKind::Key, None),
+        (400, body(400, "INVALID_ARGUMENT", too_long, json!([])), ProviderErrorKind::TooLong, None),
+        (400, body(400, "INVALID_ARGUMENT", "Invalid JSON payload received.", json!([])), ProviderErrorKind::BadRequest, None),
+        (400, body(400, "FAILED_PRECONDITION", "User location is not supported.", json!([])), ProviderErrorKind::BadRequest, None),
+        (401, body(401, "UNAUTHENTICATED", "no", json!([])), ProviderErrorKind::Key, None),
+        (403, body(403, "PERMISSION_DENIED", "no", json!([])), ProviderErrorKind::Key, None),
+        (404, body(404, "NOT_FOUND", "models/x is not found", json!([])), ProviderErrorKind::NotFound, None),
+        (429, body(429, "RESOURCE_EXHAUSTED", "quota", delay), ProviderErrorKind::RateLimited, Some(Duration::from_millis(34_500))),
+        (
+            429,
+            format!("[{}]", body(429, "RESOURCE_EXHAUSTED", "quota", json!([{"retryDelay": "soon"}]))),
+            ProviderErrorKind::RateLimited,
+            None,
+        ),
+        (500, body(500, "INTERNAL", "An internal error has occurred.", json!([])), ProviderErrorKind::Server, None),
+        (503, body(503, "UNAVAILABLE", "The model is overloaded.", json!([])), ProviderErrorKind::Server, None),
+        (504, body(504, "DEADLINE_EXCEEDED", "slow", json!([])), ProviderErrorKind::Timeout, None),
+        (502, "<html>Bad Gateway</html>".to_owned(), ProviderErrorKind::Server, None),
+        (413, String::new(), ProviderErrorKind::TooLong, None),
     ];
-    for (status, body, trouble, wait) in cases {
+    for (status, body, kind, wait) in cases {
         let error = Gemini.refusal(status, body.as_bytes());
-        assert_eq!((error.trouble, error.status, error.retry_after), (trouble, Some(status), wait), "{body}");
+        assert_eq!((error.kind, error.status, error.retry_after), (kind, Some(status), wait), "{body}");
     }
     let error = Gemini.refusal(404, body(404, "NOT_FOUND", "models/x is not found.", json!([])).as_bytes());
     let expected = "The provider has no such model or address: models/x is not found. Check the model's name and the provider's base_url.";
     assert_eq!(error.message, expected);
     let of_a_gateway = json!({"error": {"code": "slow_down", "message": "too fast", "type": "rate_limit_error"}}).to_string();
     let error = Gemini.refusal(429, of_a_gateway.as_bytes());
-    assert_eq!((error.trouble, error.message.contains("requests: too fast.")), (Trouble::RateLimited, true), "{error}");
+    assert_eq!((error.kind, error.message.contains("requests: too fast.")), (ProviderErrorKind::RateLimited, true), "{error}");
 }
 
 #[test]
-fn faults_are_found() {
+fn request_faults_are_reported() {
     let user = |parts: Value| json!({"role": "user", "parts": parts});
     let said = |parts: Value| json!({"role": "model", "parts": parts});
     let text = json!({"text": "hi"});
@@ -88,10 +93,10 @@ fn faults_are_found() {
         (json!([said(json!([text]))]), "the conversation does not begin with the user"),
         (json!([user(json!([]))]), "content 0 has no parts"),
         (json!([user(json!([{"text": ""}]))]), "content 0: a text is empty"),
-        (json!([user(json!([asked("x")]))]), "content 0: a part with [\"functionCall\"] cannot stand in a content of the role 'user'"),
+        (json!([user(json!([asked("x")]))]), "content 0: a part with [\"functionCall\"] is not allowed in a content of the role 'user'"),
         (
             json!([user(json!([{"text": "a", "inlineData": {}}]))]),
-            "content 0: a part with [\"text\", \"inlineData\"] cannot stand in a content of the role 'user'",
+            "content 0: a part with [\"text\", \"inlineData\"] is not allowed in a content of the role 'user'",
         ),
         (
             json!([user(json!([{"inlineData": {"mimeType": "image/gif", "data": ""}}]))]),
@@ -117,7 +122,7 @@ fn faults_are_found() {
         (json!([user(json!([answer("x")]))]), "content 0: there are 1 responses to 0 calls"),
         (
             json!([user(json!([text])), said(json!([text])), said(json!([asked("x")])), user(json!([answer("x")]))]),
-            "content 2: calls do not stand right behind the user or a result",
+            "content 2: calls do not follow the user or a result",
         ),
         (
             json!([user(json!([text])), said(json!([asked("9x")])), user(json!([answer("9x")]))]),

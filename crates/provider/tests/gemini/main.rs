@@ -9,7 +9,8 @@ mod streams;
 
 use conversations::opaque;
 use conversations::random::HERE;
-use haft_provider::{Adapter, Gemini, Model, Protocol};
+use haft_provider::{Model, Protocol};
+use haft_testkit::request_faults;
 use serde_json::{Value, json};
 
 pub(crate) fn model() -> Model {
@@ -31,7 +32,7 @@ pub(crate) fn own(value: Value) -> haft_provider::Opaque {
 }
 
 pub(crate) fn faults(model: &Model, body: &Value) -> Vec<String> {
-    Gemini.faults_for(&model.name, body)
+    request_faults("gemini", &model.name, body)
 }
 
 pub(crate) fn chunk(parts: &Value) -> (String, String) {

@@ -1,4 +1,4 @@
-//! What holds for any answer and any conversation.
+//! Properties of any answer and any conversation.
 
 use haft_provider::{Block, Gemini, Protocol, Role, StopReason};
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use crate::conversations::random::conversation;
 use crate::conversations::*;
 use crate::{chunk, faults, legacy, model, older, own, stop};
 
-/// What a model may say, in the form in which it is read: no two neighbours that would be one.
+/// Blocks of an answer in decoded form: no two neighbours that would be merged.
 fn said() -> impl Strategy<Value = Vec<Block>> {
     let word = "[a-z\"\\\\ äß漢\n]{1,20}";
     let signature = "[A-Za-z0-9+/]{4}";
@@ -70,7 +70,7 @@ fn parts_of(block: &Block, width: usize) -> Vec<Value> {
 
 proptest! {
     #[test]
-    fn any_answer_is_read_as_it_was_written(blocks in said(), width in 1_usize..12, together in 1_usize..4) {
+    fn answers_decode_to_their_blocks(blocks in said(), width in 1_usize..12, together in 1_usize..4) {
         let parts: Vec<Value> = blocks.iter().flat_map(|block| parts_of(block, width)).collect();
         let mut events: Events = parts.chunks(together).map(|parts| chunk(&json!(parts))).collect();
         events.push(stop("STOP"));
@@ -87,12 +87,12 @@ proptest! {
     }
 
     #[test]
-    fn any_conversation_makes_a_request_without_faults(messages in conversation(Protocol::Gemini)) {
+    fn conversations_encode_without_faults(messages in conversation(Protocol::Gemini)) {
         for model in [model(), older(), legacy()] {
             let body = golden(&Gemini, &model, &messages)["body"].clone();
             prop_assert_eq!(faults(&model, &body), Vec::<String>::new(), "{:#}", body);
-            let person = messages.iter().filter(|message| message.role == Role::User).flat_map(|message| &message.blocks);
-            let results = person.filter(|block| block.result_id().is_some()).count();
+            let user = messages.iter().filter(|message| message.role == Role::User).flat_map(|message| &message.blocks);
+            let results = user.filter(|block| block.result_id().is_some()).count();
             prop_assert_eq!(body.to_string().matches("\"functionResponse\":").count(), results);
         }
     }

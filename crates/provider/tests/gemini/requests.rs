@@ -1,6 +1,6 @@
-//! What is sent.
+//! Encoding of requests.
 
-use haft_provider::{Adapter, Block, Gemini, Message, Model, Piece, Protocol, Turn};
+use haft_provider::{Adapter, Block, Gemini, Message, Model, ModelTurn, Protocol, ResultPart};
 use serde_json::{Value, json};
 
 use crate::conversations::random::HERE;
@@ -34,7 +34,7 @@ fn signatures() -> Vec<Message> {
 }
 
 #[test]
-fn requests_are_as_the_golden_files_have_them() {
+fn requests_match_golden_files() {
     let mut small = model();
     (small.max_tools, small.max_output) = (1, 64_000);
     let cases = [
@@ -55,10 +55,10 @@ fn requests_are_as_the_golden_files_have_them() {
     }
 }
 
-/// A result takes fewer types of pictures than a person may show: the others stand behind it.
+/// A result accepts fewer image types than a prompt: the others follow it.
 #[test]
-fn pictures_stand_where_their_type_is_taken() {
-    let picture = |mime: &str| Piece::Image { mime: mime.into(), data: PNG.into() };
+fn images_go_where_their_type_is_accepted() {
+    let picture = |mime: &str| ResultPart::Image { mime: mime.into(), data: PNG.into() };
     let inline = |mime: &str| json!({"inlineData": {"mimeType": mime, "data": PNG}});
     let content = ["image/heic", "image/webp", "image/heif"].map(picture).to_vec();
     let messages = [
@@ -74,7 +74,7 @@ fn pictures_stand_where_their_type_is_taken() {
 }
 
 #[test]
-fn the_model_stands_in_the_path() {
+fn model_name_is_in_the_path() {
     let cases = [
         ("gemini-3-pro", "/models/gemini-3-pro:streamGenerateContent?alt=sse"),
         ("models/gemini-3-pro", "/models/gemini-3-pro:streamGenerateContent?alt=sse"),
@@ -84,13 +84,13 @@ fn the_model_stands_in_the_path() {
     ];
     for (name, path) in cases {
         let model = Model::new(HERE, Protocol::Gemini, name);
-        let encoded = Gemini.encode(&Turn { model: &model, system: "", messages: &[], tools: &[] });
+        let encoded = Gemini.encode(&ModelTurn { model: &model, system: "", messages: &[], tools: &[] });
         assert_eq!(encoded.path, path);
     }
 }
 
 #[test]
-fn what_was_read_goes_back_as_it_came() {
+fn decoded_blocks_encode_verbatim() {
     let events = events(include_str!("../streams/gemini/thoughts_and_two_calls.sse"));
     let reply = play(&Gemini, &model(), &[], &events).1.unwrap();
     let ours = reply.blocks.iter().filter_map(Block::call_id).nth(1).unwrap().to_owned();
@@ -117,7 +117,7 @@ fn what_was_read_goes_back_as_it_came() {
 }
 
 #[test]
-fn a_foreign_call_gets_the_documented_stand_in_where_one_is_asked_for() {
+fn call_of_another_model_gets_the_documented_placeholder_signature() {
     let messages = [
         Message::user("Earlier"),
         Message::assistant(vec![call("a", "x", "")]),
@@ -127,10 +127,10 @@ fn a_foreign_call_gets_the_documented_stand_in_where_one_is_asked_for() {
         Message::assistant(vec![call("b", "x", ""), call("c", "x", "")]),
         Message::results(vec![result("b", "x", vec![], false), result("c", "x", vec![], false)]),
     ];
-    let stand_in = json!("skip_thought_signature_validator");
+    let placeholder = json!("skip_thought_signature_validator");
     let cases = [
-        ("gemini-3-pro-preview", stand_in.clone()),
-        ("gemini-flash-latest", stand_in),
+        ("gemini-3-pro-preview", placeholder.clone()),
+        ("gemini-flash-latest", placeholder),
         ("gemini-2.5-flash", Value::Null),
         ("mine", Value::Null),
     ];

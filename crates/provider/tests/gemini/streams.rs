@@ -1,13 +1,13 @@
-//! What is read.
+//! Decoding of streams.
 
-use haft_provider::{Block, Delta, Gemini, Message, StopReason, Trouble};
+use haft_provider::{Block, Delta, Gemini, Message, ProviderErrorKind, StopReason};
 use serde_json::{Value, json};
 
 use crate::conversations::*;
 use crate::{chunk, model, own, stop};
 
 #[test]
-fn recorded_streams_are_read_and_cut_anywhere() {
+fn recorded_streams_decode_at_every_truncation() {
     let streams = [
         ("thoughts_and_two_calls", include_str!("../streams/gemini/thoughts_and_two_calls.sse")),
         ("signature_at_the_end", include_str!("../streams/gemini/signature_at_the_end.sse")),
@@ -42,44 +42,44 @@ fn finish_reasons_are_mapped() {
     assert_eq!(play(&Gemini, &model(), &[], &calls).1.unwrap().stop, StopReason::ToolCalls);
 }
 
-/// What the model wrote cannot be used, so it is asked again, also where it has said something before.
+/// Unusable output is retried, also after other output.
 #[test]
-fn an_end_that_is_none_is_asked_for_again() {
+fn failed_finish_reasons_are_garbled_errors() {
     let cases = [
-        ("MALFORMED_FUNCTION_CALL", Trouble::Garbled, "it holds a call that cannot be read; fewer or simpler tools may help"),
-        ("MALFORMED_RESPONSE", Trouble::Garbled, "it cannot be read"),
-        ("UNEXPECTED_TOOL_CALL", Trouble::Garbled, "it calls a tool where none was offered"),
-        ("TOO_MANY_TOOL_CALLS", Trouble::Garbled, "it made too many calls in a row; smaller steps may help"),
-        ("MISSING_THOUGHT_SIGNATURE", Trouble::BadRequest, "a call was sent back without its signature; begin another session"),
+        ("MALFORMED_FUNCTION_CALL", ProviderErrorKind::Garbled, "it holds a call that cannot be read; fewer or simpler tools may help"),
+        ("MALFORMED_RESPONSE", ProviderErrorKind::Garbled, "it cannot be read"),
+        ("UNEXPECTED_TOOL_CALL", ProviderErrorKind::Garbled, "it calls a tool where none was offered"),
+        ("TOO_MANY_TOOL_CALLS", ProviderErrorKind::Garbled, "it made too many calls in a row; smaller steps may help"),
+        ("MISSING_THOUGHT_SIGNATURE", ProviderErrorKind::BadRequest, "a call was sent back without its signature; begin another session"),
     ];
-    for (reason, trouble, why) in cases {
-        let (what, next) = match trouble {
-            Trouble::Garbled => ("The model's answer cannot be used", "Ask again"),
+    for (reason, kind, why) in cases {
+        let (what, next) = match kind {
+            ProviderErrorKind::Garbled => ("The model's answer cannot be used", "Ask again"),
             _ => ("The provider refuses the request", "Check the model's settings"),
         };
         for before in [vec![], vec![chunk(&json!([{"text": "I look"}]))]] {
             let events: Events = before.into_iter().chain([stop(reason)]).collect();
             let error = play(&Gemini, &model(), &[], &events).1.unwrap_err();
             assert_eq!(error.message, format!("{what}: {reason}: {why}. said why. {next}."));
-            assert_eq!((error.trouble, error.is_retryable()), (trouble, trouble == Trouble::Garbled), "{reason}");
+            assert_eq!((error.kind, error.is_retryable()), (kind, kind == ProviderErrorKind::Garbled), "{reason}");
         }
     }
 }
 
 #[test]
-fn a_reason_that_is_not_known_ends_what_was_said_and_nothing_said_is_no_answer() {
+fn unknown_finish_reason_ends_the_answer_unless_it_is_empty() {
     let said = chunk(&json!([{"text": "Well"}]));
     for reason in ["OTHER", "FINISH_REASON_UNSPECIFIED", "NEW_ONE"] {
         let reply = play(&Gemini, &model(), &[], &[said.clone(), stop(reason)]).1.unwrap();
         assert_eq!((reply.stop, reply.blocks), (StopReason::Other(reason.into()), vec![Block::text("Well")]), "{reason}");
         let error = play(&Gemini, &model(), &[], &[stop(reason)]).1.unwrap_err();
-        let message = format!("The model's answer cannot be used: it ended with {reason} before it said anything. Ask again.");
-        assert_eq!((error.trouble, error.message), (Trouble::Garbled, message));
+        let message = format!("The model's answer cannot be used: it ended with {reason} before any output. Ask again.");
+        assert_eq!((error.kind, error.message), (ProviderErrorKind::Garbled, message));
     }
 }
 
 #[test]
-fn arguments_become_text_whatever_they_are() {
+fn arguments_of_any_type_become_text() {
     let cases = [
         (json!({"name": "x", "args": {"b": 1, "a": [null]}}), r#"{"b":1,"a":[null]}"#),
         (json!({"name": "x", "args": {}}), "{}"),
@@ -96,7 +96,7 @@ fn arguments_become_text_whatever_they_are() {
 }
 
 #[test]
-fn ids_that_are_missing_or_taken_are_made_and_names_come_back() {
+fn missing_and_duplicate_ids_are_generated_and_names_map_back() {
     let history = [Message::assistant(vec![call("call_3", "x", ""), call("same", "x", "")])];
     let name = &tools()[2].name;
     let wire = golden(&Gemini, &model(), &[])["body"]["tools"][0]["functionDeclarations"][2]["name"].clone();
@@ -118,7 +118,7 @@ fn ids_that_are_missing_or_taken_are_made_and_names_come_back() {
 }
 
 #[test]
-fn a_signature_is_never_merged_with_its_neighbours() {
+fn signed_parts_are_never_merged() {
     let events = [
         chunk(&json!([{"text": "a"}, {"text": "b", "thoughtSignature": "MQ=="}])),
         chunk(&json!([{"text": "c", "thoughtSignature": "Mg=="}, {"text": "d"}])),

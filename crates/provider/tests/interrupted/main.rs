@@ -1,11 +1,14 @@
-//! Any beginning of a session, cut at any byte of any stream and at any step, goes on with a request that every provider takes.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+//! A session that was interrupted at any byte of a stream or at any step resumes with a request that every provider accepts.
+#![allow(clippy::unwrap_used, reason = "a test stops at the first failure")]
 
 mod session;
 mod wire;
 
 use haft_provider::transcript::{repair, validate};
-use haft_provider::{Adapter, Anthropic, Block, Gemini, IdForm, Message, Model, OpenAiChat, OpenAiResponses, Protocol, ToolSpec, Turn};
+use haft_provider::{
+    Adapter, Anthropic, Block, Gemini, IdForm, Message, Model, ModelTurn, OfferedTool, OpenAiChat, OpenAiResponses, Protocol,
+};
+use haft_testkit::request_faults;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::json;
@@ -16,9 +19,9 @@ use crate::wire::{Answer, End, Said};
 /// The tools by the names that they are shown by; some fit no wire.
 pub(crate) const TOOLS: [&str; 3] = ["read_file", "exec", "mcp.server/a tool"];
 
-pub(crate) fn tools() -> Vec<ToolSpec> {
+pub(crate) fn tools() -> Vec<OfferedTool> {
     let parameters = json!({"type": "object", "properties": {"path": {"type": "string"}}});
-    TOOLS.map(|name| ToolSpec { name: name.into(), description: "D".into(), parameters: parameters.clone() }).into()
+    TOOLS.map(|name| OfferedTool { name: name.into(), description: "D".into(), parameters: parameters.clone() }).into()
 }
 
 pub(crate) fn adapter(protocol: Protocol) -> &'static dyn Adapter {
@@ -30,7 +33,7 @@ pub(crate) fn adapter(protocol: Protocol) -> &'static dyn Adapter {
     }
 }
 
-/// Every kind of model that a session may go on with.
+/// Every kind of model that a session may resume with.
 fn targets() -> Vec<Model> {
     let model = |protocol, name: &str| Model::new("here", protocol, name);
     let (mut mistral, mut legacy) = (model(Protocol::OpenAi, "mistral-large"), model(Protocol::Gemini, "house-model"));
@@ -46,26 +49,26 @@ fn targets() -> Vec<Model> {
     ]
 }
 
-/// What is wrong with a conversation in the eyes of everyone.
+/// Everything that a provider would refuse about a conversation.
 fn refusals(messages: &[Message]) -> Vec<String> {
     let tools = tools();
     let flaws = validate(messages).into_iter().map(|flaw| flaw.sentence);
     let refusals = targets().into_iter().flat_map(|model| {
         let adapter = adapter(model.protocol);
-        let body = adapter.encode(&Turn { model: &model, system: "Be brief.", messages, tools: &tools }).body;
-        adapter.faults_for(&model.name, &body).into_iter().map(move |fault| format!("{}: {fault}", model.name))
+        let body = adapter.encode(&ModelTurn { model: &model, system: "Be brief.", messages, tools: &tools }).body;
+        request_faults(model.protocol.as_str(), &model.name, &body).into_iter().map(move |fault| format!("{}: {fault}", model.name))
     });
     flaws.chain(refusals).collect()
 }
 
-/// What a session that was kept so far is sent as when the person goes on with it.
+/// The messages of a stored session when the user resumes it.
 fn resumed(kept: &[Kept]) -> Vec<Message> {
     let (mut messages, _) = repair(session::read(kept));
-    messages.push(Message::user("go on"));
+    messages.push(Message::user("continue"));
     repair(messages).0
 }
 
-/// How many results every call has that was begun. One whose arguments are no object has had no effect, and needs none.
+/// Number of results of every call that was begun. A call whose arguments are no object had no effect and needs none.
 fn results_of_begun(kept: &[Kept], messages: &[Message]) -> Vec<usize> {
     let runs = |arguments: &str| serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(arguments).is_ok();
     let begun = kept.iter().filter_map(|kept| match kept {
@@ -77,10 +80,10 @@ fn results_of_begun(kept: &[Kept], messages: &[Message]) -> Vec<usize> {
 }
 
 /// Whether the calls are among all calls of an answer, in their order. One without an object waits for the end of the answer,
-/// so it may be missing where a later one is heard.
-fn are_of(heard: &[(&str, &str)], all: &[(&str, &str)]) -> bool {
+/// so it may be missing where a later one is decoded.
+fn are_of(decoded: &[(&str, &str)], all: &[(&str, &str)]) -> bool {
     let mut all = all.iter();
-    heard.iter().all(|call| all.any(|other| other == call))
+    decoded.iter().all(|call| all.any(|other| other == call))
 }
 
 fn words() -> impl Strategy<Value = String> {
@@ -113,13 +116,13 @@ fn round() -> impl Strategy<Value = Round> {
 
 proptest! {
     #[test]
-    fn any_interrupted_session_goes_on(rounds in prop::collection::vec(round(), 1..5), step in any::<Index>()) {
+    fn interrupted_session_resumes_with_valid_requests(rounds in prop::collection::vec(round(), 1..5), step in any::<Index>()) {
         let mut session = Session::begin();
         for round in &rounds {
             // As the loop sends it in the middle of a turn.
             prop_assert_eq!(refusals(session.messages()), Vec::<String>::new(), "{:#?}", session.messages());
-            let heard = session.play(round);
-            prop_assert!(are_of(&heard, &round.answer.calls()), "{:?} {:?}", round, heard);
+            let decoded = session.play(round);
+            prop_assert!(are_of(&decoded, &round.answer.calls()), "{:?} {:?}", round, decoded);
         }
         prop_assert_eq!(refusals(session.messages()), Vec::<String>::new(), "{:#?}", session.messages());
         let kept = &session.kept()[..=step.index(session.kept().len())];
@@ -132,7 +135,7 @@ proptest! {
 
 /// One answer of everything there is, cut at each of its bytes.
 #[test]
-fn every_byte_of_a_stream_is_a_place_to_go_on_from() {
+fn session_resumes_after_truncation_at_every_byte() {
     let said = vec![
         Said::Thought("Hm, ä".into()),
         Said::Text("I look 漢".into()),
@@ -147,14 +150,14 @@ fn every_byte_of_a_stream_is_a_place_to_go_on_from() {
         let mut seen = Vec::new();
         for end in 0..=stream.len() {
             let mut session = Session::begin();
-            let heard = session.play_bytes(&round, &stream[..end]);
-            if seen.last() != Some(&heard) {
+            let decoded = session.play_bytes(&round, &stream[..end]);
+            if seen.last() != Some(&decoded) {
                 let messages = resumed(session.kept());
                 assert_eq!(refusals(&messages), Vec::<String>::new(), "{protocol} cut at {end}: {messages:#?}");
-                seen.push(heard);
+                seen.push(decoded);
             }
         }
         let calls = round.answer.calls();
-        assert_eq!(seen, [&calls[..0], &calls[..1], &calls[..2]], "{protocol}: a call is heard once it is whole, and no sooner");
+        assert_eq!(seen, [&calls[..0], &calls[..1], &calls[..2]], "{protocol}: a call is decoded once it is complete, and no sooner");
     }
 }

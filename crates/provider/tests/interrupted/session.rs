@@ -1,30 +1,30 @@
-//! A session as the loop leads it: what is heard, what is kept, and what is read of that again.
+//! A session of the agent loop: what is decoded, stored, and read back.
 
-use haft_provider::sse::{Events, TooLarge};
+use haft_provider::sse::{EventReader, EventTooLarge};
 use haft_provider::transcript::{repair, validate};
-use haft_provider::{Block, Delta, Message, Model, Piece, Protocol, ProviderError, Reply, Trouble, Turn};
+use haft_provider::{Block, Delta, Message, Model, ModelReply, ModelTurn, Protocol, ProviderError, ProviderErrorKind, ResultPart};
 use proptest::sample::Index;
 
 use crate::wire::Answer;
 use crate::{adapter, tools};
 
-/// One question to a model, what it answers, and what comes of it.
+/// One request to a model, its answer, and the results.
 #[derive(Debug, Clone)]
 pub(crate) struct Round {
     pub(crate) protocol: Protocol,
     pub(crate) provider: &'static str,
     pub(crate) answer: Answer,
-    /// Where the connection breaks.
+    /// Position at which the connection breaks.
     pub(crate) cut: Option<Index>,
-    /// How many bytes come at once.
+    /// Bytes per chunk.
     pub(crate) chunk: usize,
-    /// Of each call: whether it failed, and whether it brought a picture.
+    /// For each call: whether it failed, and whether it returned an image.
     pub(crate) results: Vec<(bool, bool)>,
-    /// What the person says meanwhile.
+    /// Text that the user adds meanwhile.
     pub(crate) asks: Option<String>,
 }
 
-/// What is on disk, in order.
+/// One stored entry.
 #[derive(Debug, Clone)]
 pub(crate) enum Kept {
     Message(Message),
@@ -32,7 +32,7 @@ pub(crate) enum Kept {
     Begun(Block),
 }
 
-/// What was said so far, in memory and on disk.
+/// The conversation in memory and on disk.
 #[derive(Debug)]
 pub(crate) struct Session {
     messages: Vec<Message>,
@@ -53,14 +53,14 @@ impl Session {
         &self.kept
     }
 
-    /// Asks, and keeps what comes of it; gives tool and arguments of every call that ran.
+    /// Plays a round and stores it; returns tool and arguments of every call that ran.
     pub(crate) fn play(&mut self, round: &Round) -> Vec<(&'static str, &'static str)> {
         let stream = round.answer.stream(round.protocol);
         let end = round.cut.map_or(stream.len(), |cut| cut.index(stream.len() + 1));
         self.play_bytes(round, &stream[..end])
     }
 
-    /// The same, where these bytes are all that comes of the stream.
+    /// Plays a round whose stream ends after these bytes.
     pub(crate) fn play_bytes(&mut self, round: &Round, bytes: &[u8]) -> Vec<(&'static str, &'static str)> {
         let (ready, reply) = self.hear(round, bytes);
         self.kept.extend(ready.iter().filter(|block| block.call_id().is_some()).cloned().map(Kept::Begun));
@@ -84,11 +84,11 @@ impl Session {
     }
 
     /// The parts that arrived, and the whole answer if it came to its end.
-    fn hear(&self, round: &Round, bytes: &[u8]) -> (Vec<Block>, Result<Reply, ProviderError>) {
+    fn hear(&self, round: &Round, bytes: &[u8]) -> (Vec<Block>, Result<ModelReply, ProviderError>) {
         let (model, tools) = (Model::new(round.provider, round.protocol, "m"), tools());
-        let turn = Turn { model: &model, system: "", messages: &self.messages, tools: &tools };
+        let turn = ModelTurn { model: &model, system: "", messages: &self.messages, tools: &tools };
         let mut decoder = adapter(round.protocol).decoder(&turn);
-        let (mut events, mut deltas) = (Events::new(), Vec::new());
+        let (mut events, mut deltas) = (EventReader::new(), Vec::new());
         let mut failure = None;
         for chunk in bytes.chunks(round.chunk) {
             let fed = events.feed(chunk, |name, data| decoder.event(name, data, &mut deltas).map_err(Broken));
@@ -104,9 +104,9 @@ impl Session {
 
 struct Broken(ProviderError);
 
-impl From<TooLarge> for Broken {
-    fn from(large: TooLarge) -> Self {
-        Self(ProviderError::new(Trouble::Malformed, large.to_string()))
+impl From<EventTooLarge> for Broken {
+    fn from(large: EventTooLarge) -> Self {
+        Self(ProviderError::new(ProviderErrorKind::Malformed, large.to_string()))
     }
 }
 
@@ -132,8 +132,8 @@ fn up_to_the_last_call(mut blocks: Vec<Block>) -> Vec<Block> {
 
 fn answered(call: &Block, (is_error, shows): (bool, bool)) -> Block {
     let Block::Call { id, name, .. } = call else { panic!("{call:?} is no call") };
-    let mut content = vec![Piece::Text { text: "{\"status\":\"success\",\"result\":1}".into() }];
-    content.extend(shows.then(|| Piece::Image { mime: "image/heic".into(), data: "AAAA".into() }));
+    let mut content = vec![ResultPart::Text { text: "{\"status\":\"success\",\"result\":1}".into() }];
+    content.extend(shows.then(|| ResultPart::Image { mime: "image/heic".into(), data: "AAAA".into() }));
     Block::Result { id: id.clone(), name: name.clone(), content, is_error }
 }
 

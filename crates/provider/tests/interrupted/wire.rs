@@ -1,4 +1,4 @@
-//! What a model says, as its server writes it to the wire in each protocol.
+//! Answers of a model as a server writes them in each protocol.
 
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ pub(crate) enum Said {
     Call(Option<&'static str>, &'static str, &'static str),
 }
 
-/// How an answer ends.
+/// End of an answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum End {
     Whole,
@@ -56,7 +56,7 @@ impl Answer {
         matches!((self.said.last(), self.end), (Some(Said::Call(..)), End::Truncated(_)))
     }
 
-    /// What comes of the arguments of a call.
+    /// The arguments of a call after decoding.
     fn arguments(&self, place: usize, arguments: &'static str) -> &'static str {
         match self.end {
             End::Truncated(missing) if place + 1 == self.said.len() => {
@@ -197,8 +197,8 @@ impl Wire {
 
     /// A text in its pieces.
     fn each(&mut self, text: &str, event: impl Fn(&str) -> Value) {
-        let letters: Vec<char> = text.chars().collect();
-        for piece in letters.chunks(self.width) {
+        let chars: Vec<char> = text.chars().collect();
+        for piece in chars.chunks(self.width) {
             self.named(event(&piece.iter().collect::<String>()));
         }
     }

@@ -1,6 +1,6 @@
 //! Streams of Chat Completions: recorded ones, and the habits of the servers that speak it.
 
-use haft_provider::{Block, Delta, Message, Protocol, StopReason, Trouble, Usage};
+use haft_provider::{Block, Delta, Message, Protocol, ProviderErrorKind, StopReason, Usage};
 use serde_json::{Value, json};
 
 use crate::support::{call, check_cuts, decode, events, ready, round, thinking};
@@ -160,7 +160,7 @@ fn habits_of_servers() {
 
 /// Without ids, what is left is where a piece stands and what came before it.
 #[test]
-fn habits_of_servers_without_ids() {
+fn servers_without_ids_are_handled() {
     let f = |name: &str, arguments: &str| json!({"function": {"name": name, "arguments": arguments}});
     let (one, two) = (r#"{"path":"a"}"#, r#"{"path":"b"}"#);
     let (same, other) = ([("read_file", one), ("read_file", two)], [("read_file", one), ("grep", two)]);
@@ -196,7 +196,7 @@ fn habits_of_servers_without_ids() {
 }
 
 #[test]
-fn what_follows_a_cut_does_not_mend_it() {
+fn events_after_truncation_are_ignored() {
     let piece = |index: u64, arguments: &str| json!([{"index": index, "id": format!("c{index}"), "function": {"name": "grep", "arguments": arguments}}]);
     let mut events = stream(&[piece(0, "{}")], "length");
     events.extend(stream(&[piece(1, "{}"), piece(2, "{}")], "stop"));
@@ -207,7 +207,7 @@ fn what_follows_a_cut_does_not_mend_it() {
 }
 
 #[test]
-fn a_call_is_ready_as_soon_as_the_next_begins() {
+fn call_is_ready_when_the_next_begins() {
     let events = events(include_str!("streams/chat_parallel.sse"));
     let after: Vec<_> = (0..=events.len()).map(|kept| ready(&decode(CHAT, &[], &events[..kept]).0).len()).collect();
     // Two calls have their arguments; the one without waits for the end of the answer.
@@ -216,7 +216,7 @@ fn a_call_is_ready_as_soon_as_the_next_begins() {
 
 /// `finish` reads a call that waits for the end, so the stream is fed without it.
 #[test]
-fn a_call_without_arguments_waits_for_the_end_of_the_stream() {
+fn call_without_arguments_is_ready_at_the_end() {
     let calls = [json!([{"index": 0, "id": "c1", "function": {"name": "grep", "arguments": ""}}])];
     let mut events = stream(&calls, "tool_calls");
     events.push(done());
@@ -226,7 +226,7 @@ fn a_call_without_arguments_waits_for_the_end_of_the_stream() {
 }
 
 #[test]
-fn ids_are_made_where_none_came_and_made_unique() {
+fn missing_ids_are_generated_and_unique() {
     let one = |id: Value, index: u64, path: &str| json!([{"index": index, "id": id, "function": {"name": "read_file", "arguments": format!("{{\"path\":\"{path}\"}}")}}]);
     let ids = |messages: &[Message], calls: &[Value]| -> Vec<String> {
         let reply = decode(CHAT, messages, &stream(calls, "stop")).1.unwrap();
@@ -252,7 +252,7 @@ fn ids_are_made_where_none_came_and_made_unique() {
 }
 
 #[test]
-fn how_an_answer_ends() {
+fn finish_reasons_map_to_stop_reasons() {
     let one = json!([{"index": 0, "id": "c1", "function": {"name": "grep", "arguments": "{}"}}]);
     let cut = json!([{"index": 1, "id": "c2", "function": {"name": "grep", "arguments": "{\"pat"}}]);
     let empty = json!([{"index": 1, "id": "c2", "function": {"name": "grep", "arguments": ""}}]);
@@ -285,10 +285,10 @@ fn how_an_answer_ends() {
 }
 
 #[test]
-fn an_end_without_a_reason_is_an_end_only_if_the_server_says_done() {
+fn missing_finish_reason_requires_done() {
     let events = [chunk(&json!({"content": "Hi"}), &json!("")), chunk(&json!({"tool_calls": [{"function": {"name": ""}}]}), &Value::Null)];
-    assert_eq!(decode(CHAT, &[], &events).1.unwrap_err().trouble, Trouble::Network);
-    assert_eq!(decode(CHAT, &[], &[]).1.unwrap_err().trouble, Trouble::Network);
+    assert_eq!(decode(CHAT, &[], &events).1.unwrap_err().kind, ProviderErrorKind::Network);
+    assert_eq!(decode(CHAT, &[], &[]).1.unwrap_err().kind, ProviderErrorKind::Network);
     let ended = [&events[..], &[done(), chunk(&json!({"content": "more"}), &Value::Null)]].concat();
     let reply = decode(CHAT, &[], &ended).1.unwrap();
     let Block::Call { name, arguments, .. } = &reply.blocks[1] else { panic!("{reply:?}") };
@@ -296,7 +296,7 @@ fn an_end_without_a_reason_is_an_end_only_if_the_server_says_done() {
 }
 
 #[test]
-fn other_shapes_of_an_answer() {
+fn message_shapes_of_other_servers_are_read() {
     let event = |value: Value| (String::new(), value.to_string());
     let old = |name: Value, arguments: &str| chunk(&json!({"function_call": {"name": name, "arguments": arguments}}), &Value::Null);
     for (shape, events, expected) in [
@@ -347,7 +347,7 @@ fn other_shapes_of_an_answer() {
 }
 
 #[test]
-fn a_refusal_is_said_and_named() {
+fn refusal_is_text_and_stop_reason() {
     let reply = decode(CHAT, &[], &[chunk(&json!({"refusal": "I will not."}), &json!("stop"))]).1.unwrap();
     assert_eq!((reply.blocks, reply.stop), (vec![Block::text("I will not.")], StopReason::Refused));
 }
@@ -362,22 +362,26 @@ fn the_last_usage_counts() {
 }
 
 #[test]
-fn errors_inside_a_stream() {
-    for (name, data, trouble) in [
-        ("", r#"{"error":{"message":"Overloaded","type":"server_error"}}"#, Trouble::Server),
-        ("error", r#"{"message":"Overloaded","code":"rate_limit_exceeded"}"#, Trouble::RateLimited),
-        ("", r#"{"error":{"code":502,"message":"x"},"choices":[{"delta":{"content":""},"finish_reason":"error"}]}"#, Trouble::Server),
-        ("", "<html>", Trouble::Malformed),
-        ("", r#"{"choices":[{"#, Trouble::Malformed),
+fn errors_inside_a_stream_are_returned() {
+    for (name, data, kind) in [
+        ("", r#"{"error":{"message":"Overloaded","type":"server_error"}}"#, ProviderErrorKind::Server),
+        ("error", r#"{"message":"Overloaded","code":"rate_limit_exceeded"}"#, ProviderErrorKind::RateLimited),
+        (
+            "",
+            r#"{"error":{"code":502,"message":"x"},"choices":[{"delta":{"content":""},"finish_reason":"error"}]}"#,
+            ProviderErrorKind::Server,
+        ),
+        ("", "<html>", ProviderErrorKind::Malformed),
+        ("", r#"{"choices":[{"#, ProviderErrorKind::Malformed),
     ] {
         let events = [chunk(&json!({"content": "Hi"}), &Value::Null), (name.into(), data.into())];
         let (deltas, reply) = decode(CHAT, &[], &events);
-        assert_eq!((deltas, reply.unwrap_err().trouble), (vec![Delta::Text("Hi".into())], trouble), "{data}");
+        assert_eq!((deltas, reply.unwrap_err().kind), (vec![Delta::Text("Hi".into())], kind), "{data}");
     }
 }
 
 #[test]
-fn two_hundred_calls() {
+fn two_hundred_calls_are_assembled() {
     let calls: Vec<_> =
         (0..200).map(|n| json!([{"index": n, "id": format!("c{n}"), "function": {"name": "grep", "arguments": "{}"}}])).collect();
     let expected: Vec<_> = (0..200).map(|n| call(&format!("c{n}"), "grep", "{}")).collect();

@@ -1,6 +1,7 @@
-//! What the adapters say of requests that a provider would refuse.
+//! Faults of requests to OpenAI.
 
-use haft_provider::{Message, Protocol, Turn};
+use haft_provider::{Message, ModelTurn, Protocol};
+use haft_testkit::request_faults;
 use serde_json::{Value, json};
 
 use crate::support::{adapter, model, round, tools};
@@ -10,8 +11,8 @@ fn good(protocol: Protocol) -> Value {
     let (model, tools) = (model(protocol), tools());
     let mut messages = vec![Message::user("Look")];
     messages.extend(round("call_1"));
-    let body = adapter(protocol).encode(&Turn { model: &model, system: "", messages: &messages, tools: &tools }).body;
-    assert_eq!(adapter(protocol).faults(&body), Vec::<String>::new());
+    let body = adapter(protocol).encode(&ModelTurn { model: &model, system: "", messages: &messages, tools: &tools }).body;
+    assert_eq!(request_faults(protocol.as_str(), "", &body), Vec::<String>::new());
     body
 }
 
@@ -19,7 +20,7 @@ fn good(protocol: Protocol) -> Value {
 fn faults_with(protocol: Protocol, pointer: &str, value: &Value) -> String {
     let mut body = good(protocol);
     *body.pointer_mut(pointer).unwrap() = value.clone();
-    adapter(protocol).faults(&body).join(" | ")
+    request_faults(protocol.as_str(), "", &body).join(" | ")
 }
 
 #[test]

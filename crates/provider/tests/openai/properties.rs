@@ -1,6 +1,7 @@
-//! What holds for every answer: it is read as it was meant however it is cut into events, and nothing runs too early.
+//! Properties of every answer: it decodes at any fragmentation, and no call is ready too early.
 
-use haft_provider::{Block, Message, Protocol, Turn};
+use haft_provider::{Block, Message, ModelTurn, Protocol};
+use haft_testkit::request_faults;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -34,8 +35,8 @@ fn wire_name(protocol: Protocol, name: &str) -> String {
 
 /// The text in pieces of these lengths, over and over.
 fn pieces(text: &str, lengths: &[usize]) -> Vec<String> {
-    let letters: Vec<char> = text.chars().collect();
-    let mut rest = &letters[..];
+    let chars: Vec<char> = text.chars().collect();
+    let mut rest = &chars[..];
     let mut pieces = Vec::new();
     for length in lengths.iter().cycle() {
         if rest.is_empty() {
@@ -125,7 +126,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn an_answer_is_read_as_it_was_meant((thought, said, calls) in answers(), lengths in vec(1_usize..9, 1..5)) {
+    fn answers_decode_at_any_fragmentation((thought, said, calls) in answers(), lengths in vec(1_usize..9, 1..5)) {
         for protocol in [Protocol::OpenAi, Protocol::OpenAiResponses] {
             let stream = if protocol == Protocol::OpenAi { chat_stream } else { responses_stream };
             let events = stream(thought.as_deref(), said.as_deref(), &calls, &lengths);
@@ -136,13 +137,13 @@ proptest! {
             let results = calls.iter().filter_map(Block::call_id).map(|id| result(id, "any", vec![text("{}")], false));
             let messages = [Message::user("Go"), Message::assistant(reply.blocks), Message::results(results.chain([Block::text("And?")]).collect())];
             let (model, tools) = (model(protocol), tools());
-            let body = adapter(protocol).encode(&Turn { model: &model, system: "Be brief.", messages: &messages, tools: &tools }).body;
-            prop_assert_eq!(adapter(protocol).faults(&body), Vec::<String>::new());
+            let body = adapter(protocol).encode(&ModelTurn { model: &model, system: "Be brief.", messages: &messages, tools: &tools }).body;
+            prop_assert_eq!(request_faults(protocol.as_str(), "", &body), Vec::<String>::new());
         }
     }
 
     #[test]
-    fn no_bytes_make_it_panic(data in vec("\\PC{0,60}", 0..6), kept in 0_usize..40) {
+    fn decoder_never_panics(data in vec("\\PC{0,60}", 0..6), kept in 0_usize..40) {
         for (protocol, stream) in [(Protocol::OpenAi, include_str!("streams/chat_parallel.sse")), (Protocol::OpenAiResponses, include_str!("streams/responses_parallel.sse"))] {
             let mut events: Events = events(stream).into_iter().take(kept).collect();
             events.extend(data.iter().map(|data| (String::new(), data.clone())));

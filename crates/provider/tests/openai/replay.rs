@@ -1,6 +1,7 @@
-//! What other servers of Chat Completions want back with a call: their thoughts, and ids of their own form.
+//! Replay for other servers of Chat Completions: reasoning, and ids in their own format.
 
-use haft_provider::{Block, IdForm, Message, Model, Protocol, StopReason, Turn};
+use haft_provider::{Block, IdForm, Message, Model, ModelTurn, Protocol, StopReason};
+use haft_testkit::request_faults;
 use serde_json::{Value, json};
 
 use crate::support::{adapter, call, decode, opaque, result, round, text, thinking};
@@ -8,8 +9,8 @@ use crate::support::{adapter, call, decode, opaque, result, round, text, thinkin
 const CHAT: Protocol = Protocol::OpenAi;
 
 fn sent(model: &Model, messages: &[Message]) -> Vec<Value> {
-    let body = adapter(CHAT).encode(&Turn { model, system: "", messages, tools: &[] }).body;
-    assert_eq!(adapter(CHAT).faults(&body), Vec::<String>::new());
+    let body = adapter(CHAT).encode(&ModelTurn { model, system: "", messages, tools: &[] }).body;
+    assert_eq!(request_faults("openai", "", &body), Vec::<String>::new());
     body["messages"].as_array().unwrap().clone()
 }
 
@@ -27,7 +28,7 @@ fn thought_round(provider: &str, id: &str, thought: &str) -> Vec<Message> {
 }
 
 #[test]
-fn a_call_goes_back_with_its_thoughts_to_the_provider_that_had_them() {
+fn reasoning_goes_back_with_its_calls_to_its_provider() {
     let messages: Vec<Message> = [Message::user("go")]
         .into_iter()
         .chain(thought_round("deepseek", "1", "First a."))
@@ -48,9 +49,9 @@ fn a_call_goes_back_with_its_thoughts_to_the_provider_that_had_them() {
     assert_eq!(there("moved-to", true), [not_kept.clone(), not_kept.clone(), not_kept, Value::Null]);
 }
 
-/// Whatever a server sends in its field comes back in it: also that nothing was thought.
+/// Reasoning is sent back in its own field, also if it is empty.
 #[test]
-fn what_was_thought_is_read_and_goes_back_as_it_came() {
+fn reasoning_is_read_and_sent_back_verbatim() {
     let chunk = |delta: Value, finish: Value| {
         (String::new(), json!({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}).to_string())
     };
@@ -73,7 +74,7 @@ fn what_was_thought_is_read_and_goes_back_as_it_came() {
 }
 
 #[test]
-fn ids_have_the_form_that_the_model_takes() {
+fn call_ids_have_the_format_of_the_model() {
     let ids = ["call_1", "aB3xK9mP2", "toolu_01A09q90qw90lq917835lq9", "with blanks in it", "call_2"];
     let calls = ids.iter().map(|id| call(id, "read_file", "{}")).collect();
     let results = ids.iter().map(|id| result(id, "read_file", vec![text("{}")], false)).collect();

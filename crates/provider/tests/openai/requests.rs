@@ -1,16 +1,17 @@
 //! Requests, as golden files: the same conversations in both protocols.
 
-use haft_provider::{Block, Message, Protocol, Turn};
+use haft_provider::{Block, Message, ModelTurn, Protocol};
+use haft_testkit::request_faults;
 use serde_json::{Value, json};
 
 use crate::support::{PIXEL, adapter, call, model, opaque, picture, result, round, text, thinking, tools};
 
 const BOTH: [Protocol; 2] = [Protocol::OpenAi, Protocol::OpenAiResponses];
 
-fn sent(turn: &Turn<'_>) -> Value {
+fn sent(turn: &ModelTurn<'_>) -> Value {
     let adapter = adapter(turn.model.protocol);
     let encoded = adapter.encode(turn);
-    assert_eq!(adapter.faults(&encoded.body), Vec::<String>::new());
+    assert_eq!(request_faults(turn.model.protocol.as_str(), &turn.model.name, &encoded.body), Vec::<String>::new());
     assert_eq!(
         (encoded.path.as_str(), &encoded.headers[..]),
         (if turn.model.protocol == Protocol::OpenAi { "/chat/completions" } else { "/responses" }, &[][..])
@@ -21,7 +22,7 @@ fn sent(turn: &Turn<'_>) -> Value {
 fn golden(name: &str, messages: &[Message]) {
     for protocol in BOTH {
         let model = model(protocol);
-        let turn = Turn { model: &model, system: "", messages, tools: &[] };
+        let turn = ModelTurn { model: &model, system: "", messages, tools: &[] };
         insta::assert_json_snapshot!(format!("{protocol}_{name}"), sent(&turn));
     }
 }
@@ -30,29 +31,29 @@ fn golden(name: &str, messages: &[Message]) {
 fn tools_and_instructions() {
     for protocol in BOTH {
         let (model, tools) = (model(protocol), tools());
-        let turn = Turn { model: &model, system: "Be brief.", messages: &[Message::user("Hello")], tools: &tools };
+        let turn = ModelTurn { model: &model, system: "Be brief.", messages: &[Message::user("Hello")], tools: &tools };
         insta::assert_json_snapshot!(format!("{protocol}_tools"), sent(&turn));
     }
 }
 
 #[test]
-fn tools_that_the_model_has_no_room_for() {
+fn tools_beyond_the_limit_are_left_out() {
     for protocol in BOTH {
         let (mut model, tools) = (model(protocol), tools());
         model.max_tools = 1;
-        let turn = Turn { model: &model, system: "", messages: &[Message::user("Hello")], tools: &tools };
+        let turn = ModelTurn { model: &model, system: "", messages: &[Message::user("Hello")], tools: &tools };
         let sent = sent(&turn);
         assert_eq!(sent["body"]["tools"].as_array().map(Vec::len), Some(1));
-        let warning = "gpt-5.2 takes 1 tools at most: 2 are not offered (grep, files.example/list everything)";
+        let warning = "gpt-5.2 accepts at most 1 tools: 2 are not offered (grep, files.example/list everything)";
         assert_eq!((sent["warnings"].as_array().map(Vec::len), &sent["warnings"][1]), (Some(2), &json!(warning)));
         model.max_tools = 0;
-        let turn = Turn { model: &model, system: "", messages: &[Message::user("Hello")], tools: &tools };
+        let turn = ModelTurn { model: &model, system: "", messages: &[Message::user("Hello")], tools: &tools };
         assert_eq!(adapter(protocol).encode(&turn).body.get("tools"), None);
     }
 }
 
 #[test]
-fn a_turn_of_text() {
+fn text_turn() {
     golden(
         "text",
         &[Message::user("Hello"), Message::assistant(vec![Block::text("Hi."), Block::text("What is it?")]), Message::user("Nothing.")],
@@ -60,14 +61,14 @@ fn a_turn_of_text() {
 }
 
 #[test]
-fn a_picture_of_the_person() {
+fn image_of_the_user() {
     let image = |mime: &str| Block::Image { mime: mime.into(), data: PIXEL.into() };
     let blocks = vec![Block::text("What is this?"), image("image/png"), image("image/svg+xml")];
     golden("picture", &[Message::results(blocks)]);
 }
 
 #[test]
-fn calls_side_by_side_with_their_results() {
+fn parallel_calls_with_their_results() {
     let failed = r#"{"status":"error","error_type":"file_not_found","message":"File not found: b"}"#;
     let shown = r#"{"status":"success","result":{"width":1}}"#;
     golden(
@@ -92,9 +93,9 @@ fn calls_side_by_side_with_their_results() {
     );
 }
 
-/// What each provider gave, and what everybody else gave: only the first goes back.
+/// Opaque data of this provider and of others: only the first is sent back.
 #[test]
-fn thoughts_go_back_where_they_came_from() {
+fn reasoning_goes_back_to_its_provider() {
     let reasoning = |id: &str| json!({"id": id, "type": "reasoning", "summary": [], "encrypted_content": "gAAAAB=="});
     let (chat, responses) = (Protocol::OpenAi, Protocol::OpenAiResponses);
     golden(
@@ -119,16 +120,16 @@ fn thoughts_go_back_where_they_came_from() {
 }
 
 #[test]
-fn what_a_person_says_behind_results_is_text() {
+fn user_text_after_results_is_text() {
     let model = model(Protocol::OpenAi);
     let [asked, _] = &round("call_1")[..] else { unreachable!() };
     let answered = Message::results(vec![result("call_1", "read_file", vec![text("{}")], false), Block::text("Stop"), Block::text("now")]);
-    let turn = Turn { model: &model, system: "", messages: &[asked.clone(), answered], tools: &[] };
+    let turn = ModelTurn { model: &model, system: "", messages: &[asked.clone(), answered], tools: &[] };
     assert_eq!(sent(&turn)["body"]["messages"][2], json!({"role": "user", "content": "Stop\n\nnow"}));
 }
 
 #[test]
-fn a_session_from_another_provider() {
+fn session_of_another_provider() {
     let signature = json!({"signature": "EuYBCk…"});
     let reasoning = json!({"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "gAAAAB=="});
     golden(
@@ -153,11 +154,11 @@ fn a_session_from_another_provider() {
 }
 
 #[test]
-fn models_get_the_fields_that_they_take() {
+fn models_get_the_fields_they_accept() {
     let field = |protocol, name: &str, field: &str| {
         let mut model = model(protocol);
         model.name = name.into();
-        let turn = Turn { model: &model, system: "", messages: &[Message::user("Hello")], tools: &[] };
+        let turn = ModelTurn { model: &model, system: "", messages: &[Message::user("Hello")], tools: &[] };
         sent(&turn)["body"].get(field).cloned()
     };
     for (name, limit, other) in [("gpt-5.2", "max_completion_tokens", "max_tokens"), ("qwen3:30b", "max_tokens", "max_completion_tokens")] {
@@ -170,22 +171,22 @@ fn models_get_the_fields_that_they_take() {
 }
 
 #[test]
-fn a_model_that_does_not_reason_gets_no_thoughts() {
+fn model_without_reasoning_gets_none() {
     let mut model = model(Protocol::OpenAiResponses);
     model.name = "gpt-4.1".into();
     let reasoning = json!({"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "gAAAAB=="});
     let said = Message::assistant(vec![thinking("", opaque(Protocol::OpenAiResponses, "openai", reasoning)), Block::text("Hi.")]);
-    let turn = Turn { model: &model, system: "", messages: &[said], tools: &[] };
+    let turn = ModelTurn { model: &model, system: "", messages: &[said], tools: &[] };
     assert_eq!(sent(&turn)["body"]["input"], json!([{"type": "message", "role": "assistant", "content": "Hi."}]));
 }
 
 #[test]
-fn ids_that_are_too_long_for_chat_stay_different_and_agree_with_their_results() {
+fn long_chat_ids_stay_unique_and_match_their_results() {
     let ids = ["a".repeat(41), "a".repeat(64), format!("{}b", "a".repeat(63)), "functions.read_file:0".into()];
     let calls = ids.iter().map(|id| call(id, "read_file", "{}")).collect();
     let results = ids.iter().map(|id| result(id, "read_file", vec![text("{}")], false)).collect();
     let model = model(Protocol::OpenAi);
-    let turn = Turn { model: &model, system: "", messages: &[Message::assistant(calls), Message::results(results)], tools: &[] };
+    let turn = ModelTurn { model: &model, system: "", messages: &[Message::assistant(calls), Message::results(results)], tools: &[] };
     // `sent` asks for faults, so the ids are different, short enough and answered.
     assert_eq!(sent(&turn)["body"]["messages"][0]["tool_calls"][3]["id"], json!("functions.read_file:0"));
 }

@@ -1,6 +1,6 @@
 //! Streams of Responses: recorded ones, and the habits of the servers that speak it.
 
-use haft_provider::{Block, Delta, Protocol, StopReason, Trouble};
+use haft_provider::{Block, Delta, Protocol, ProviderErrorKind, StopReason};
 use serde_json::{Value, json};
 
 use crate::support::{call, check_cuts, decode, events, opaque, ready, thinking};
@@ -52,7 +52,7 @@ fn recorded_streams() {
 }
 
 #[test]
-fn a_call_is_ready_when_its_arguments_are_done() {
+fn call_is_ready_when_its_arguments_are_done() {
     let events = events(include_str!("streams/responses_parallel.sse"));
     let position = |kind: &str, nth: usize| events.iter().enumerate().filter(|(_, event)| event.0 == kind).nth(nth).unwrap().0 + 1;
     let arguments_done = |nth| position("response.function_call_arguments.done", nth);
@@ -213,7 +213,7 @@ fn habits_of_servers() {
 }
 
 #[test]
-fn how_an_answer_ends() {
+fn finish_reasons_map_to_stop_reasons() {
     let whole = || item_done(0, &function_call("a", "{}"));
     let cut = |status: &str| {
         let mut item = function_call("b", r#"{"pat"#);
@@ -245,12 +245,12 @@ fn how_an_answer_ends() {
         assert_eq!(ready(&deltas).into_iter().map(|(_, call)| call).collect::<Vec<_>>(), kept, "{end:?}");
         check_cuts(RESPONSES, &events);
     }
-    assert_eq!(decode(RESPONSES, &[], &[whole()]).1.unwrap_err().trouble, Trouble::Network);
-    assert_eq!(decode(RESPONSES, &[], &[]).1.unwrap_err().trouble, Trouble::Network);
+    assert_eq!(decode(RESPONSES, &[], &[whole()]).1.unwrap_err().kind, ProviderErrorKind::Network);
+    assert_eq!(decode(RESPONSES, &[], &[]).1.unwrap_err().kind, ProviderErrorKind::Network);
 }
 
 #[test]
-fn texts_that_come_whole_and_thoughts_without_encryption() {
+fn complete_texts_and_unencrypted_reasoning_are_read() {
     let message = json!({"type": "message", "id": "m", "content": [{"type": "output_text", "text": "Hi"}, {"type": "output_text", "text": " there"}]});
     let thought = json!({"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "Hm"}], "content": [{"type": "reasoning_text", "text": "!"}]});
     let sealed = json!({"type": "reasoning", "id": "s", "summary": [], "encrypted_content": "x", "anything": {"new": true}});
@@ -270,7 +270,7 @@ fn texts_that_come_whole_and_thoughts_without_encryption() {
 }
 
 #[test]
-fn pieces_of_items_that_never_began() {
+fn deltas_of_unknown_items_begin_them() {
     let events = [
         event("response.reasoning_text.delta", json!({"item_id": "r", "delta": "Hm"})),
         event("response.output_text.delta", json!({"item_id": "m", "delta": "Hi"})),
@@ -285,7 +285,7 @@ fn pieces_of_items_that_never_began() {
 }
 
 #[test]
-fn a_refusal_is_said_and_named() {
+fn refusal_is_text_and_stop_reason() {
     let whole = json!({"type": "message", "id": "m", "content": [{"type": "refusal", "refusal": "I will not."}]});
     let pieces = event("response.refusal.delta", json!({"item_id": "m", "output_index": 0, "delta": "I will not."}));
     for events in [vec![item_done(0, &whole), completed()], vec![pieces, completed()]] {
@@ -295,28 +295,32 @@ fn a_refusal_is_said_and_named() {
 }
 
 #[test]
-fn errors_inside_a_stream() {
-    for (name, data, trouble) in [
-        ("error", r#"{"type":"error","code":"server_error","message":"Failed","param":null,"sequence_number":3}"#, Trouble::Server),
+fn errors_inside_a_stream_are_returned() {
+    for (name, data, kind) in [
+        (
+            "error",
+            r#"{"type":"error","code":"server_error","message":"Failed","param":null,"sequence_number":3}"#,
+            ProviderErrorKind::Server,
+        ),
         (
             "error",
             r#"{"type":"error","error":{"type":"invalid_request_error","code":"context_length_exceeded","message":"Too long"}}"#,
-            Trouble::TooLong,
+            ProviderErrorKind::TooLong,
         ),
         (
             "response.failed",
             r#"{"type":"response.failed","response":{"status":"failed","error":{"code":"rate_limit_exceeded","message":"Slow down"}}}"#,
-            Trouble::RateLimited,
+            ProviderErrorKind::RateLimited,
         ),
-        ("response.failed", r#"{"type":"response.failed","response":{"status":"failed","error":null}}"#, Trouble::Server),
+        ("response.failed", r#"{"type":"response.failed","response":{"status":"failed","error":null}}"#, ProviderErrorKind::Server),
         (
             "response.done",
             r#"{"type":"response.done","response":{"status":"failed","error":{"code":"invalid_prompt","message":"No"}}}"#,
-            Trouble::BadRequest,
+            ProviderErrorKind::BadRequest,
         ),
-        ("", r#"{"error":{"message":"Incorrect API key","code":"invalid_api_key"}}"#, Trouble::Key),
-        ("", "upstream timeout", Trouble::Malformed),
+        ("", r#"{"error":{"message":"Incorrect API key","code":"invalid_api_key"}}"#, ProviderErrorKind::Key),
+        ("", "upstream timeout", ProviderErrorKind::Malformed),
     ] {
-        assert_eq!(decode(RESPONSES, &[], &[(name.into(), data.into())]).1.unwrap_err().trouble, trouble, "{data}");
+        assert_eq!(decode(RESPONSES, &[], &[(name.into(), data.into())]).1.unwrap_err().kind, kind, "{data}");
     }
 }

@@ -1,7 +1,8 @@
-//! What the tests share: a conversation's parts, and streams that are fed event by event.
+//! Shared helpers: parts of a conversation, and streams fed event by event.
 
 use haft_provider::{
-    Adapter, Block, Delta, Message, Model, Opaque, OpenAiChat, OpenAiResponses, Piece, Protocol, ProviderError, Reply, ToolSpec, Turn,
+    Adapter, Block, Delta, Message, Model, ModelReply, ModelTurn, OfferedTool, Opaque, OpenAiChat, OpenAiResponses, Protocol,
+    ProviderError, ResultPart,
 };
 use serde_json::{Value, json};
 
@@ -15,12 +16,12 @@ pub(crate) fn model(protocol: Protocol) -> Model {
     Model::new("openai", protocol, "gpt-5.2")
 }
 
-pub(crate) fn tool(name: &str, parameters: Value) -> ToolSpec {
-    ToolSpec { name: name.into(), description: format!("What {name} does."), parameters }
+pub(crate) fn tool(name: &str, parameters: Value) -> OfferedTool {
+    OfferedTool { name: name.into(), description: format!("What {name} does."), parameters }
 }
 
-/// One that may be strict, one that may not, one with a name that does not fit, one that cannot be shown.
-pub(crate) fn tools() -> Vec<ToolSpec> {
+/// Tools: strict, not strict, with a name that does not fit, with a schema that cannot be projected.
+pub(crate) fn tools() -> Vec<OfferedTool> {
     let path = json!({"type": "string", "description": "Where."});
     vec![
         tool("read_file", json!({"type": "object", "properties": {"path": path}, "required": ["path"], "additionalProperties": false})),
@@ -38,16 +39,16 @@ pub(crate) fn call(id: &str, name: &str, arguments: &str) -> Block {
     Block::Call { id: id.into(), name: name.into(), arguments: arguments.into(), opaque: None }
 }
 
-pub(crate) fn result(id: &str, name: &str, content: Vec<Piece>, is_error: bool) -> Block {
+pub(crate) fn result(id: &str, name: &str, content: Vec<ResultPart>, is_error: bool) -> Block {
     Block::Result { id: id.into(), name: name.into(), content, is_error }
 }
 
-pub(crate) fn text(text: &str) -> Piece {
-    Piece::Text { text: text.into() }
+pub(crate) fn text(text: &str) -> ResultPart {
+    ResultPart::Text { text: text.into() }
 }
 
-pub(crate) fn picture(mime: &str) -> Piece {
-    Piece::Image { mime: mime.into(), data: PIXEL.into() }
+pub(crate) fn picture(mime: &str) -> ResultPart {
+    ResultPart::Image { mime: mime.into(), data: PIXEL.into() }
 }
 
 pub(crate) fn thinking(text: &str, opaque: impl Into<Option<Opaque>>) -> Block {
@@ -58,7 +59,7 @@ pub(crate) fn opaque(protocol: Protocol, provider: &str, value: Value) -> Opaque
     Opaque { protocol, provider: provider.into(), value }
 }
 
-/// What a call of the model and its result look like in a conversation that a provider takes.
+/// A call of the model and its result.
 pub(crate) fn round(id: &str) -> Vec<Message> {
     let answer = vec![text(r#"{"status":"success","result":"ok"}"#)];
     vec![Message::assistant(vec![call(id, "read_file", r#"{"path":"a"}"#)]), Message::results(vec![result(id, "read_file", answer, false)])]
@@ -73,12 +74,12 @@ pub(crate) fn events(stream: &str) -> Vec<(String, String)> {
     stream.split("\n\n").filter(|event| !event.trim().is_empty()).map(|event| (field(event, "event:"), field(event, "data:"))).collect()
 }
 
-/// What came of a stream: everything that was handed out, and its end.
-pub(crate) type Decoded = (Vec<Delta>, Result<Reply, ProviderError>);
+/// The deltas of a stream, and its reply or error.
+pub(crate) type Decoded = (Vec<Delta>, Result<ModelReply, ProviderError>);
 
 pub(crate) fn decode(protocol: Protocol, messages: &[Message], events: &[(String, String)]) -> Decoded {
     let (model, tools) = (model(protocol), tools());
-    let turn = Turn { model: &model, system: "", messages, tools: &tools };
+    let turn = ModelTurn { model: &model, system: "", messages, tools: &tools };
     let mut decoder = adapter(protocol).decoder(&turn);
     let mut out = Vec::new();
     for (name, data) in events {

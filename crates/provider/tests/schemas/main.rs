@@ -1,6 +1,6 @@
 //! For any schema and any input, what the original accepts, each projection accepts, and each projection is one that its
 //! provider takes.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a test stops at the first failure")]
 
 mod sample;
 mod shape;
@@ -51,7 +51,7 @@ fn check(shape: &Shape, seed: &[u8]) -> Result<(), TestCaseError> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
     #[test]
-    fn a_projection_accepts_what_the_original_accepts(shape in parameters(), seed in proptest::collection::vec(any::<u8>(), 64)) {
+    fn projection_accepts_what_the_original_accepts(shape in parameters(), seed in proptest::collection::vec(any::<u8>(), 64)) {
         check(&shape, &seed)?;
     }
 }
@@ -111,7 +111,7 @@ fn real() -> [(&'static str, Value, Value); 5] {
 }
 
 #[test]
-fn real_schemas_as_each_model_gets_them() {
+fn real_schemas_match_golden_files() {
     for (name, schema, input) in real() {
         assert!(jsonschema::is_valid(&schema, &input), "{name}");
         let mut shown = serde_json::Map::new();

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::shape::{Field, Rest, Shape};
 
-/// Where the choices of a sample come from.
+/// Source of the choices of a sample.
 pub(crate) struct Choices<'a> {
     bytes: std::iter::Cycle<std::slice::Iter<'a, u8>>,
     undeclared: bool,

@@ -62,7 +62,7 @@ pub(crate) struct Field {
     pub(crate) required: bool,
 }
 
-/// What an object says of names that it does not list.
+/// `additionalProperties` of an object.
 #[derive(Debug, Clone)]
 pub(crate) enum Rest {
     Silent,
@@ -147,7 +147,7 @@ fn apart(fields: Vec<Field>) -> Vec<Field> {
     fields.into_iter().map(|field| Field { name: format!("other_{}", field.name), ..field }).collect()
 }
 
-/// What may be the parameters of a tool.
+/// Parameters of a tool.
 pub(crate) fn parameters() -> impl Strategy<Value = Shape> {
     let listed = fields(shape()).prop_filter("a tool with parameters", |fields| !fields.is_empty());
     prop_oneof![

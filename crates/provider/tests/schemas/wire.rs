@@ -1,6 +1,6 @@
-//! What providers refuse in a schema, and what Gemini's older form means.
+//! Schema faults that providers report, and the meaning of Gemini's older form.
 
-use haft_provider::schema::Projected;
+use haft_provider::schema::ProjectedSchema;
 use haft_provider::{Model, Protocol};
 use serde_json::{Map, Value, json};
 
@@ -25,7 +25,7 @@ const PLAIN: [&str; 28] = [
 ];
 
 /// Everything that the provider would refuse.
-pub(crate) fn faults(model: &Model, projected: &Projected) -> Vec<String> {
+pub(crate) fn faults(model: &Model, projected: &ProjectedSchema) -> Vec<String> {
     let mut faults = Vec::new();
     let root = projected.value.as_object().unwrap();
     if root["type"] != json!(if model.legacy_schema { "OBJECT" } else { "object" }) || !root.contains_key("properties") {

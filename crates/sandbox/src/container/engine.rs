@@ -1,60 +1,47 @@
-//! The programs that run containers: which there are, and whether they can be used.
+//! Container engines: detection, and calls of their clients.
 
 use std::env;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command as Process, Stdio};
 
-use super::{Image, NAME};
-use crate::command::Command;
+use super::{ContainerImage, NAME};
+use crate::command::{ProcessSpec, find_in_path};
 use crate::error::SandboxError;
+use haft_contract::ContainerEngine;
 
-/// What a client needs of the host's environment to find its store, and nothing else.
-const KEPT: &[&str] = &["PATH", "HOME", "XDG_RUNTIME_DIR", "DOCKER_HOST", "CONTAINER_HOST"];
+/// Variables that a client needs to find its store; no others are passed.
+const PASSED_VARIABLES: &[&str] = &["PATH", "HOME", "XDG_RUNTIME_DIR", "DOCKER_HOST", "CONTAINER_HOST"];
 
-/// Which engine is asked for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Engine {
-    /// The first that works: Podman, then Docker.
-    #[default]
-    Auto,
-    /// Docker.
-    Docker,
-    /// Podman.
-    Podman,
-}
-
-impl Engine {
-    fn programs(self) -> &'static [&'static str] {
-        match self {
-            Self::Auto => &["podman", "docker"],
-            Self::Docker => &["docker"],
-            Self::Podman => &["podman"],
-        }
+fn programs(engine: ContainerEngine) -> &'static [&'static str] {
+    match engine {
+        ContainerEngine::Auto => &["podman", "docker"],
+        ContainerEngine::Docker => &["docker"],
+        ContainerEngine::Podman => &["podman"],
     }
 }
 
-/// The program of an engine.
+/// Client program of an engine.
 #[derive(Debug, Clone)]
-pub(super) struct Client {
+pub(super) struct EngineClient {
     program: PathBuf,
 }
 
-impl Client {
+impl EngineClient {
     pub(super) fn new(program: impl Into<PathBuf>) -> Self {
         Self { program: program.into() }
     }
 
-    /// Finds one that answers.
-    pub(super) fn detect(engine: Engine) -> Result<Self, SandboxError> {
+    /// Finds a client that responds.
+    pub(super) fn detect(engine: ContainerEngine) -> Result<Self, SandboxError> {
         let mut reasons = Vec::new();
-        for client in engine.programs().iter().flat_map(|name| in_path(name)).map(Self::new) {
-            match client.ask(&["info"]) {
+        for client in programs(engine).iter().flat_map(|name| find_in_path(name)).map(Self::new) {
+            match client.query(&["info"]) {
                 Ok(_) => return Ok(client),
                 Err(reason) => reasons.push(reason),
             }
         }
-        let names = engine.programs().join("' or '");
+        let names = programs(engine).join("' or '");
         let why = if reasons.is_empty() { format!("'{names}' is not installed") } else { reasons.join("; ") };
         Err(SandboxError::unavailable(
             NAME,
@@ -67,59 +54,53 @@ impl Client {
         self.program.ends_with("podman")
     }
 
-    /// How a container is removed at once. Podman would first give it ten seconds to end by itself.
+    /// Arguments that remove a container at once; without a time Podman waits ten seconds first.
     pub(super) fn removal(&self) -> &'static [&'static str] {
         if self.is_podman() { &["rm", "--force", "--time", "0"] } else { &["rm", "--force"] }
     }
 
-    /// Whether a container can be made from it.
-    pub(super) fn check(&self, image: &Image) -> Result<(), SandboxError> {
+    /// Checks that a container can be created from the image.
+    pub(super) fn check(&self, image: &ContainerImage) -> Result<(), SandboxError> {
         let refused = |why: String, remedy: &str| Err(SandboxError::unavailable(NAME, why, remedy));
         match image {
-            Image::RootFolder(folder) if !self.is_podman() => refused(
-                format!("docker makes no container from the folder {}", folder.display()),
+            ContainerImage::RootFolder(folder) if !self.is_podman() => refused(
+                format!("docker cannot use the root folder {}", folder.display()),
                 "install podman, or set 'sandbox.container.image' to the name of an image",
             ),
-            Image::RootFolder(folder) if !folder.is_dir() => {
+            ContainerImage::RootFolder(folder) if !folder.is_dir() => {
                 refused(format!("{} is no folder", folder.display()), "correct 'sandbox.container.image'")
             }
-            Image::RootFolder(_) => Ok(()),
-            Image::Named(name) if !is_name(name) => Err(SandboxError::policy(format!("'{name}' is no name of an image"))),
-            Image::Named(name) => match self.ask(&["image", "inspect", "--format", "{{.Id}}", name]) {
+            ContainerImage::RootFolder(_) => Ok(()),
+            ContainerImage::Named(name) if !is_name(name) => Err(SandboxError::policy(format!("'{name}' is no valid image name"))),
+            ContainerImage::Named(name) => match self.query(&["image", "inspect", "--format", "{{.Id}}", name]) {
                 Ok(_) => Ok(()),
                 Err(_) => refused(
-                    format!("there is no image '{name}' here, and none is fetched"),
+                    format!("there is no local image '{name}', and images are never pulled"),
                     "pull or build it first, or correct 'sandbox.container.image'",
                 ),
             },
         }
     }
 
-    /// What the engine answers.
-    pub(super) fn ask(&self, arguments: &[&str]) -> Result<String, String> {
+    /// Output of an engine call.
+    pub(super) fn query(&self, arguments: &[&str]) -> Result<String, String> {
         let output = Process::new(&self.program).args(arguments).stdin(Stdio::null()).output();
         let output = output.map_err(|error| format!("cannot run {}: {error}", self.program.display()))?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
         }
-        let said = String::from_utf8_lossy(&output.stderr);
-        Err(format!("{} does not work: {}", self.program.display(), said.lines().next().unwrap_or("it said nothing")))
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        Err(format!("{} does not work: {}", self.program.display(), stderr.lines().next().unwrap_or("no message")))
     }
 
-    /// A call of the engine. Nothing of the command's environment is in that of the client.
-    pub(super) fn command(&self, arguments: Vec<OsString>) -> Command {
-        let environment = KEPT.iter().filter_map(|name| Some((OsString::from(name), env::var_os(name)?))).collect();
-        Command { program: self.program.clone(), arguments, directory: "/".into(), environment }
+    /// An engine call. The client does not get the environment of the command.
+    pub(super) fn command(&self, arguments: Vec<OsString>) -> ProcessSpec {
+        let environment = PASSED_VARIABLES.iter().filter_map(|name| Some((OsString::from(name), env::var_os(name)?))).collect();
+        ProcessSpec { program: self.program.clone(), arguments, directory: "/".into(), environment }
     }
 }
 
-/// What begins with a dash would be an option.
+/// A name must not be an option.
 pub(super) fn is_name(name: &str) -> bool {
-    !name.is_empty() && !name.starts_with('-') && !name.contains(|letter: char| letter.is_whitespace() || letter.is_control())
-}
-
-pub(super) fn in_path(name: &str) -> impl Iterator<Item = PathBuf> + use<> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let places: Vec<PathBuf> = env::split_paths(&path).filter(|folder| Path::is_absolute(folder)).map(|folder| folder.join(name)).collect();
-    places.into_iter().filter(|place| place.is_file())
+    !name.is_empty() && !name.starts_with('-') && !name.contains(|ch: char| ch.is_whitespace() || ch.is_control())
 }

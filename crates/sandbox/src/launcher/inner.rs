@@ -3,6 +3,7 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 
+use haft_contract::CommandLimits;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::WaitOptions;
@@ -10,39 +11,38 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 use serde::{Deserialize, Serialize};
 
 use super::relay::{self, Relay};
-use super::stage::{self, Failure, drop_descriptors, join, not_run, settings};
+use super::step::{self, StepFailure, drop_descriptors, exec_failure, join_cgroups, settings};
 use super::terminal;
 use crate::environment;
-use crate::landlock::{self, Rules};
-use crate::limits::{self, Held};
-use crate::policy::Limits;
+use crate::landlock::{self, LandlockRules};
+use crate::limits::{self, CgroupLimits};
 use crate::seccomp::{self, Sockets};
 
-/// What the stage inside has to take away before it becomes the command.
+/// Settings of the step that runs inside: the restrictions to apply before the command runs.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Inner {
-    pub(crate) limits: Limits,
-    /// What a control group limits already.
-    pub(crate) held: Held,
+pub(crate) struct InnerStep {
+    pub(crate) limits: CommandLimits,
+    /// Limits that a control group enforces already.
+    pub(crate) cgroup_limits: CgroupLimits,
     pub(crate) sockets: Sockets,
     pub(crate) relay: Option<Relay>,
-    pub(crate) landlock: Option<Rules>,
-    /// The control groups to join, where there is no outer stage to do it.
-    pub(crate) doors: Vec<PathBuf>,
-    /// It is the first process of its namespace and stays; elsewhere it becomes the command.
-    pub(crate) first: bool,
-    /// The command is given the terminal that the standard input is.
+    pub(crate) landlock: Option<LandlockRules>,
+    /// Files of the control groups to join, where no outer step does it.
+    pub(crate) cgroup_files: Vec<PathBuf>,
+    /// This process is the init of its PID namespace and stays; elsewhere it executes the command itself.
+    pub(crate) is_init: bool,
+    /// Standard input is a terminal, which becomes the controlling terminal of the command.
     pub(crate) terminal: bool,
 }
 
-/// The filter comes last: the steps before it need calls that it refuses.
-pub(super) fn run(arguments: &[OsString]) -> Result<i32, Failure> {
-    let (inner, rest): (Inner, _) = settings(arguments)?;
-    let (name, arguments) = rest.split_first().ok_or_else(|| "the inner stage was given nothing to run".to_owned())?;
-    if nobody_listens() {
-        return Err("whoever started it is gone".to_owned().into());
+/// Applies the restrictions and runs the command. The system call filter comes last: the rest needs calls that it refuses.
+pub(super) fn run(arguments: &[OsString]) -> Result<i32, StepFailure> {
+    let (inner, rest): (InnerStep, _) = settings(arguments)?;
+    let (name, arguments) = step::command("inner", rest)?;
+    if parent_is_gone() {
+        return Err("the parent process has ended".to_owned().into());
     }
-    join(&inner.doors)?;
+    join_cgroups(&inner.cgroup_files)?;
     if inner.terminal {
         terminal::take()?;
     }
@@ -50,38 +50,38 @@ pub(super) fn run(arguments: &[OsString]) -> Result<i32, Failure> {
     if let Some(relay) = &inner.relay {
         relay::start(relay)?;
     }
-    limits::apply(&inner.limits, inner.held)?;
-    if !inner.first {
-        drop_capabilities().map_err(|error| format!("cannot give up capabilities: {error}"))?;
+    limits::apply(&inner.limits, inner.cgroup_limits)?;
+    if !inner.is_init {
+        drop_capabilities().map_err(|error| format!("cannot drop capabilities: {error}"))?;
     }
-    rustix::thread::set_no_new_privs(true).map_err(|error| format!("cannot give up new privileges: {error}"))?;
+    rustix::thread::set_no_new_privs(true).map_err(|error| format!("cannot set no_new_privs: {error}"))?;
     if let Some(rules) = &inner.landlock {
         landlock::restrict(rules)?;
     }
     seccomp::install(inner.sockets)?;
-    let mut program = stage::program(name, arguments, environment::carried(env::vars_os()));
-    if !inner.first {
-        return Err(not_run(name, &program.exec()));
+    let mut program = step::program(name, arguments, environment::carried(env::vars_os()));
+    if !inner.is_init {
+        return Err(exec_failure(name, &program.exec()));
     }
-    let started = program.spawn().map_err(|error| not_run(name, &error))?;
+    let started = program.spawn().map_err(|error| exec_failure(name, &error))?;
     reap(started.id())
 }
 
-/// Whether the other end of the output is closed already. Bubblewrap ends with its parent from before this stage on, but does not
-/// notice a parent that was gone by then.
-fn nobody_listens() -> bool {
+/// Whether the reader of standard output is gone. Bubblewrap ends with its parent, but does not notice a parent that ended
+/// before it asked the kernel for that.
+fn parent_is_gone() -> bool {
     let output = rustix::stdio::stdout();
     let mut watched = [PollFd::new(&output, PollFlags::empty())];
     let seen = rustix::event::poll(&mut watched, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
     seen.is_ok() && watched[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
 }
 
-/// What bubblewrap does elsewhere. Without new privileges, root does not get them back by starting a program.
+/// What bubblewrap does elsewhere. With no_new_privs set, root does not regain them by executing a program.
 fn drop_capabilities() -> rustix::io::Result<()> {
     let all = (0..u64::BITS).map(|bit| CapabilitySet::from_bits_retain(1 << bit));
     for capability in all.take_while(|capability| rustix::thread::capability_is_in_bounding_set(*capability).is_ok()) {
         match rustix::thread::remove_capability_from_bounding_set(capability) {
-            // An ordinary person may not, and has none that could be left.
+            // An unprivileged user may not, and has none to drop.
             Err(Errno::PERM) => break,
             other => other?,
         }
@@ -90,8 +90,8 @@ fn drop_capabilities() -> rustix::io::Result<()> {
     rustix::thread::set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })
 }
 
-/// Waits for the command, and for every process that has lost its parent meanwhile.
-fn reap(command: u32) -> Result<i32, Failure> {
+/// Waits for the command, and reaps orphaned processes meanwhile.
+fn reap(command: u32) -> Result<i32, StepFailure> {
     loop {
         let ended = rustix::process::wait(WaitOptions::empty()).map_err(|error| format!("cannot wait for the command: {error}"))?;
         if let Some((pid, status)) = ended

@@ -5,26 +5,26 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::stage::{self, Failure, drop_descriptors, join, not_run, settings};
-use crate::overlay::{self, Layer};
+use super::step::{self, StepFailure, drop_descriptors, exec_failure, join_cgroups, settings};
+use crate::overlay::{self, OverlayLayer};
 
-/// What the stage on the host has to do.
+/// Settings of the step that runs on the host.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Outer {
-    /// The control groups to join.
-    pub(crate) doors: Vec<PathBuf>,
-    /// The overlays to lay, the outermost first.
-    pub(crate) layers: Vec<Layer>,
+pub(crate) struct OuterStep {
+    /// Files of the control groups to join.
+    pub(crate) cgroup_files: Vec<PathBuf>,
+    /// Overlays to mount, outermost first.
+    pub(crate) layers: Vec<OverlayLayer>,
 }
 
-/// Joins the control groups, lays the overlays and becomes bubblewrap, which is what the rest of the arguments names.
-pub(super) fn run(arguments: &[OsString]) -> Result<i32, Failure> {
-    let (settings, rest): (Outer, _) = settings(arguments)?;
-    let (program, arguments) = rest.split_first().ok_or_else(|| "the outer stage was given nothing to run".to_owned())?;
-    join(&settings.doors)?;
+/// Joins the control groups, mounts the overlays and executes bubblewrap.
+pub(super) fn run(arguments: &[OsString]) -> Result<i32, StepFailure> {
+    let (settings, rest): (OuterStep, _) = settings(arguments)?;
+    let (program, arguments) = step::command("outer", rest)?;
+    join_cgroups(&settings.cgroup_files)?;
     overlay::mount(&settings.layers)?;
     drop_descriptors();
-    let error = stage::program(program, arguments, env::vars_os().collect()).exec();
-    // The program here is bubblewrap and not the command, so this is a failure of the sandbox.
-    Err(not_run(program, &error).message.into())
+    let error = step::program(program, arguments, env::vars_os().collect()).exec();
+    // The program is bubblewrap and not the command, so this is a failure of the sandbox.
+    Err(exec_failure(program, &error).message.into())
 }

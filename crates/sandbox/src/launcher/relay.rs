@@ -1,4 +1,4 @@
-//! The only way out of a sandbox with a proxy: from a port inside to the proxy's Unix socket on the host.
+//! The only network access of a sandbox with a proxy: forwards a port inside to the proxy's Unix socket on the host.
 
 use std::env;
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ use std::time::Duration;
 use rustix::process::DumpableBehavior;
 use serde::{Deserialize, Serialize};
 
-use super::stage::{Failure, RELAY, settings};
+use super::step::{RELAY, StepFailure, settings};
 use crate::seccomp::{self, Sockets};
 
 /// Connections at one time; more wait in the queue of the listener.
@@ -24,32 +24,32 @@ const CONNECTIONS: usize = 128;
 const READY: [u8; 1] = *b"+";
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Where the relay listens, and what it forwards to.
+/// Settings of the relay: the port it listens on, and the socket it forwards to.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Relay {
     pub(crate) port: u16,
     pub(crate) socket: PathBuf,
 }
 
-/// Starts the relay and waits until it has locked itself in.
+/// Starts the relay and waits until it has restricted itself.
 ///
-/// Before that the command must not run: it has the same user, and could take over a relay that is still open to it.
-pub(super) fn start(relay: &Relay) -> Result<(), Failure> {
+/// The command must not run before that: it has the same user, and could take over an unrestricted relay.
+pub(super) fn start(relay: &Relay) -> Result<(), StepFailure> {
     let text = serde_json::to_string(relay).map_err(|error| format!("cannot write the settings of the relay: {error}"))?;
     let program = env::current_exe().map_err(|error| format!("cannot find the running program: {error}"))?;
     let started = Command::new(program).arg(RELAY).arg(text).env_clear().stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
     let child = started.map_err(|error| format!("cannot start the relay: {error}"))?;
     let mut answer = [0];
-    let heard = child.stdout.map(|mut stdout| stdout.read_exact(&mut answer));
-    if matches!(heard, Some(Ok(()))) && answer == READY { Ok(()) } else { Err("the relay to the proxy did not start".to_owned().into()) }
+    let received = child.stdout.map(|mut stdout| stdout.read_exact(&mut answer));
+    if matches!(received, Some(Ok(()))) && answer == READY { Ok(()) } else { Err("the relay to the proxy did not start".to_owned().into()) }
 }
 
 /// Runs until the namespace ends.
-pub(super) fn run(arguments: &[OsString]) -> Result<i32, Failure> {
+pub(super) fn run(arguments: &[OsString]) -> Result<i32, StepFailure> {
     let (relay, _): (Relay, _) = settings(arguments)?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, relay.port));
     let listener = listener.map_err(|error| format!("the relay cannot listen on 127.0.0.1:{}: {error}", relay.port))?;
-    lock_in()?;
+    restrict()?;
     let busy = Arc::new(AtomicUsize::new(0));
     for client in listener.incoming() {
         let Ok(client) = client else { continue };
@@ -59,11 +59,11 @@ pub(super) fn run(arguments: &[OsString]) -> Result<i32, Failure> {
         busy.fetch_add(1, Ordering::AcqRel);
         let (socket, count) = (relay.socket.clone(), Arc::clone(&busy));
         let started = thread::Builder::new().spawn(move || {
-            // A connection that breaks is the client's to notice.
+            // The client notices a broken connection itself.
             forward(&client, &socket).ok();
             count.fetch_sub(1, Ordering::AcqRel);
         });
-        // The command may have used up all processes; this connection is then closed, and the relay goes on.
+        // The command may have used up all processes: this connection is closed, and the relay continues.
         if started.is_err() {
             busy.fetch_sub(1, Ordering::AcqRel);
         }
@@ -71,9 +71,10 @@ pub(super) fn run(arguments: &[OsString]) -> Result<i32, Failure> {
     Ok(0)
 }
 
-/// Closes itself to the other processes inside, narrows its calls, says so, and lets go of the streams of the command.
-fn lock_in() -> Result<(), Failure> {
-    let failed = |error: io::Error| Failure::from(format!("the relay cannot lock itself in: {error}"));
+/// Makes the relay inaccessible to other processes, filters its system calls, reports that it is ready, and closes the
+/// streams of the command.
+fn restrict() -> Result<(), StepFailure> {
+    let failed = |error: io::Error| StepFailure::from(format!("the relay cannot restrict itself: {error}"));
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(|error| failed(error.into()))?;
     seccomp::install(Sockets::Relay)?;
     io::stdout().write_all(&READY).and_then(|()| io::stdout().flush()).map_err(failed)?;

@@ -6,36 +6,35 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use haft_contract::CommandLimits;
 use rustix::process::{Pid, Signal};
 
+use super::CgroupLimits;
 use super::hierarchy::Hierarchy;
-use crate::ending;
-use crate::policy::Limits;
+use crate::termination;
 
 const PREFIX: &str = "haft-";
-/// How long processes that were killed may take to leave their group: 2 seconds in all.
+/// Killed processes may take 2 seconds in all to leave their group.
 const REMOVALS: u32 = 400;
 const PAUSE: Duration = Duration::from_millis(5);
-/// Where a process joins, and with it all of its threads.
+/// File through which a process joins with all of its threads.
 const WHOLE: &str = "cgroup.procs";
-/// Where one thread does, which is all that a stage has. Version 1 alone knows it for memory. The kernel moves a whole process
-/// only when no other on the machine forks or exits, and waits ten milliseconds for that.
+/// File through which one thread joins, which is all that a launcher step has; for memory in version 1 only. Moving a whole
+/// process waits some ten milliseconds, until no process of the machine forks or exits.
 const THREAD: &str = "tasks";
 
 /// A control group for one run. Dropping it kills what is left inside and removes it.
 #[derive(Debug)]
 pub struct Cgroup {
     folders: Vec<PathBuf>,
-    door: &'static str,
-    /// It holds the limit of memory.
-    pub memory: bool,
-    /// It holds the limit of processes.
-    pub processes: bool,
+    join_file: &'static str,
+    /// The limits it enforces.
+    pub limits: CgroupLimits,
 }
 
 impl Cgroup {
-    /// Makes a group with these limits, or `None` where this process may not. Then limits of each process are all there is.
-    pub fn create(limits: &Limits) -> Option<Self> {
+    /// Creates a group with these limits; `None` where this process may not. Then only the rlimits of each process apply.
+    pub fn create(limits: &CommandLimits) -> Option<Self> {
         static SWEPT: Once = Once::new();
         let hierarchy = Hierarchy::of_this_process()?;
         SWEPT.call_once(|| sweep(&hierarchy));
@@ -43,31 +42,26 @@ impl Cgroup {
         unified(&hierarchy, &name, limits).or_else(|| separate(&hierarchy, &name, limits))
     }
 
-    /// The files into which a process of one thread writes itself to join.
-    pub(crate) fn doors(&self) -> Vec<PathBuf> {
-        self.folders.iter().map(|folder| folder.join(self.door)).collect()
+    /// The files through which a single-threaded process joins.
+    pub(crate) fn join_files(&self) -> Vec<PathBuf> {
+        self.folders.iter().map(|folder| folder.join(self.join_file)).collect()
     }
 
-    /// The limits that were met: the kernel counts the processes it killed or refused.
+    /// The exceeded limits: the kernel counts the processes that it killed or refused.
     pub fn exceeded(&self) -> Vec<&'static str> {
         let counted = |files: &[&str], word: &str| {
             self.folders.iter().any(|folder| files.iter().any(|file| count(&folder.join(file), word).is_some_and(|count| count > 0)))
         };
-        let mut found = Vec::new();
-        if counted(&["memory.events", "memory.oom_control"], "oom_kill") {
-            found.push("memory");
-        }
-        if counted(&["pids.events"], "max") {
-            found.push("processes");
-        }
-        found
+        let memory = counted(&["memory.events", "memory.oom_control"], "oom_kill").then_some("memory");
+        let processes = counted(&["pids.events"], "max").then_some("processes");
+        memory.into_iter().chain(processes).collect()
     }
 
-    /// The most memory that the run had at a time, files that the kernel kept for it included; where the kernel counts it.
+    /// Peak memory of the run, page cache included, where the kernel counts it.
     pub fn peak_memory(&self) -> Option<u64> {
         let files = ["memory.peak", "memory.max_usage_in_bytes"];
-        let mut found = self.folders.iter().flat_map(|folder| files.map(|file| folder.join(file)));
-        found.find_map(|file| fs::read_to_string(file).ok()?.trim().parse().ok())
+        let mut candidates = self.folders.iter().flat_map(|folder| files.map(|file| folder.join(file)));
+        candidates.find_map(|file| fs::read_to_string(file).ok()?.trim().parse().ok())
     }
 
     fn kill(&self) {
@@ -103,29 +97,28 @@ fn next() -> u64 {
 }
 
 /// Version 2: beneath our own group, or beside it where ours has processes and so may have no children with controllers.
-fn unified(hierarchy: &Hierarchy, name: &str, limits: &Limits) -> Option<Cgroup> {
+fn unified(hierarchy: &Hierarchy, name: &str, limits: &CommandLimits) -> Option<Cgroup> {
     let own = hierarchy.unified.as_deref()?;
     [Some(own), own.parent()].into_iter().flatten().find_map(|parent| {
         let (memory, processes) = controllers(parent)?;
-        let group = Group { folder: parent.join(name), settings: settings_v2(limits, memory, processes) };
-        let folder = (memory || processes).then(|| group.make()).flatten()?;
-        Some(Cgroup { folders: vec![folder], door: WHOLE, memory, processes })
+        let group = CgroupSpec { folder: parent.join(name), settings: settings_v2(limits, memory, processes) };
+        let folder = (memory || processes).then(|| group.create()).flatten()?;
+        Some(Cgroup { folders: vec![folder], join_file: WHOLE, limits: CgroupLimits { memory, processes } })
     })
 }
 
-/// Whether the children of a group can have limits of memory, and of processes; `None` if it is no group.
+/// Whether child groups can have limits on memory and on processes; `None` if the folder is no control group.
 fn controllers(parent: &Path) -> Option<(bool, bool)> {
     let file = parent.join("cgroup.subtree_control");
-    let held = || fs::read_to_string(&file).ok().map(|text| (has(&text, "memory"), has(&text, "pids")));
-    let found = held()?;
-    if found != (true, true) {
-        // Refused where the group has processes of its own, or is not ours: the next parent is tried then.
+    let enabled = || fs::read_to_string(&file).ok().map(|text| (has(&text, "memory"), has(&text, "pids")));
+    if enabled()? != (true, true) {
+        // Refused where the group has processes of its own, or is not ours: then the next parent is tried.
         fs::write(&file, "+memory +pids").ok();
     }
-    held()
+    enabled()
 }
 
-fn settings_v2(limits: &Limits, memory: bool, processes: bool) -> Vec<(&'static str, String, bool)> {
+fn settings_v2(limits: &CommandLimits, memory: bool, processes: bool) -> Vec<(&'static str, String, bool)> {
     let mut settings = Vec::new();
     if let (true, Some(bytes)) = (memory, limits.memory) {
         settings.push(("memory.max", bytes.to_string(), true));
@@ -138,37 +131,36 @@ fn settings_v2(limits: &Limits, memory: bool, processes: bool) -> Vec<(&'static 
 }
 
 /// Version 1: one group in the tree of each controller.
-fn separate(hierarchy: &Hierarchy, name: &str, limits: &Limits) -> Option<Cgroup> {
+fn separate(hierarchy: &Hierarchy, name: &str, limits: &CommandLimits) -> Option<Cgroup> {
     let memory = hierarchy.memory.as_deref().zip(limits.memory).and_then(|(own, bytes)| {
         let bytes = bytes.to_string();
         let settings = vec![("memory.limit_in_bytes", bytes.clone(), true), ("memory.memsw.limit_in_bytes", bytes, false)];
-        Group { folder: own.join(name), settings }.make()
+        CgroupSpec { folder: own.join(name), settings }.create()
     });
     let processes = hierarchy.processes.as_deref().zip(limits.processes).and_then(|(own, count)| {
-        let group = Group { folder: own.join(name), settings: vec![("pids.max", count.to_string(), true)] };
-        // Joint controllers have one tree, and it exists by now.
-        if memory.as_ref() == Some(&group.folder) { group.set().then(|| group.folder.clone()) } else { group.make() }
+        let group = CgroupSpec { folder: own.join(name), settings: vec![("pids.max", count.to_string(), true)] };
+        // Joint controllers share one tree, which exists by now.
+        if memory.as_ref() == Some(&group.folder) { group.set().then(|| group.folder.clone()) } else { group.create() }
     });
-    let mut held = Cgroup { folders: Vec::new(), door: THREAD, memory: memory.is_some(), processes: processes.is_some() };
-    held.folders.extend(memory);
-    held.folders.extend(processes);
-    held.folders.dedup();
-    (!held.folders.is_empty()).then_some(held)
+    let limits = CgroupLimits { memory: memory.is_some(), processes: processes.is_some() };
+    let mut folders: Vec<PathBuf> = memory.into_iter().chain(processes).collect();
+    folders.dedup();
+    (!folders.is_empty()).then_some(Cgroup { folders, join_file: THREAD, limits })
 }
 
-/// A group to be made, with what is written into its files and whether that must succeed.
-struct Group {
+/// A group to create: for each setting the file, its value, and whether writing it must succeed.
+struct CgroupSpec {
     folder: PathBuf,
     settings: Vec<(&'static str, String, bool)>,
 }
 
-impl Group {
-    fn make(&self) -> Option<PathBuf> {
+impl CgroupSpec {
+    fn create(&self) -> Option<PathBuf> {
         fs::create_dir(&self.folder).ok()?;
         if self.set() {
             return Some(self.folder.clone());
         }
-        // Empty and just made: it goes, and the limits of each process take over.
+        // Without its limits it is of no use: the rlimits of each process apply.
         fs::remove_dir(&self.folder).ok();
         None
     }
@@ -178,13 +170,13 @@ impl Group {
     }
 }
 
-/// Removes the empty groups of runs whose host was killed.
+/// Removes the groups of runs whose host was killed.
 fn sweep(hierarchy: &Hierarchy) {
     let own = [&hierarchy.unified, &hierarchy.memory, &hierarchy.processes];
     let parents = own.into_iter().flatten().flat_map(|own| [Some(own.as_path()), own.parent()]).flatten();
     for entry in parents.filter_map(|parent| fs::read_dir(parent).ok()).flatten().flatten() {
         if is_stale(&entry.file_name().to_string_lossy()) {
-            // Refused while it has processes, which is what we want.
+            // Refused while it has processes, as intended.
             fs::remove_dir(entry.path()).ok();
         }
     }
@@ -192,14 +184,14 @@ fn sweep(hierarchy: &Hierarchy) {
 
 fn is_stale(name: &str) -> bool {
     let host = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-')).and_then(|(host, _)| host.parse::<u32>().ok());
-    host.is_some_and(|host| !ending::is_living(host))
+    host.is_some_and(|host| !termination::is_alive(host))
 }
 
 fn has(text: &str, word: &str) -> bool {
-    text.split_whitespace().any(|found| found == word)
+    text.split_whitespace().any(|other| other == word)
 }
 
-/// The number behind `word` in a file of such lines.
+/// The number after `word` in a file of lines such as `word 3`.
 fn count(file: &Path, word: &str) -> Option<u64> {
     let text = fs::read_to_string(file).ok()?;
     text.lines().find_map(|line| line.strip_prefix(word)?.trim().parse().ok())
@@ -210,12 +202,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_group_is_stale_when_its_host_has_ended_whether_it_was_waited_for_or_not() {
+    fn cgroup_of_an_ended_host_is_stale_even_before_it_is_reaped() {
         let mut host = std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
         let (name, handle) = (format!("{PREFIX}{}-0", host.id()), Pid::from_child(&host));
         assert!(!is_stale(&name) && !is_stale("somebody's") && !is_stale("haft-x-0"));
         drop(host.stdin.take());
-        // Ended, and held for whoever wants to know how.
+        // A zombie: ended, and not yet reaped.
         let options = rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOWAIT;
         rustix::process::waitid(rustix::process::WaitId::Pid(handle), options).unwrap();
         assert!(is_stale(&name));
@@ -223,7 +215,7 @@ mod tests {
         assert!(is_stale(&name));
     }
     #[test]
-    fn a_folder_that_is_no_group_is_left_as_it_is() {
+    fn folder_that_is_no_cgroup_stays_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(controllers(folder.path()), None);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);

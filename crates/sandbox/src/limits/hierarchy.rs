@@ -1,9 +1,9 @@
-//! Where this process stands among the control groups. Never assumed: hybrid machines have both kinds at once.
+//! The control groups of this process, read from the kernel: hybrid machines have both versions at once.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The directory of this process's own group, for each kind that the machine has.
+/// The folder of this process's own group in each hierarchy.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Hierarchy {
     /// In version 2, where all controllers share one tree.
@@ -37,8 +37,8 @@ fn group_of<'a>(groups: &'a str, controller: &str) -> Option<&'a str> {
     groups.lines().find_map(|line| {
         let mut parts = line.splitn(3, ':');
         let (number, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
-        let found = if controller.is_empty() { number == "0" } else { controllers.split(',').any(|name| name == controller) };
-        found.then_some(path)
+        let matches = if controller.is_empty() { number == "0" } else { controllers.split(',').any(|name| name == controller) };
+        matches.then_some(path)
     })
 }
 
@@ -49,14 +49,14 @@ fn mount_of(line: &str, controller: &str) -> Option<(String, PathBuf)> {
     let (root, point) = (fields.next()?, fields.next()?);
     let mut kind = after.split(' ');
     let (name, options) = (kind.next()?, kind.nth(1)?);
-    let found = match controller {
+    let matches = match controller {
         "" => name == "cgroup2",
         _ => name == "cgroup" && options.split(',').any(|option| option == controller),
     };
-    found.then(|| (root.to_owned(), PathBuf::from(point)))
+    matches.then(|| (root.to_owned(), PathBuf::from(point)))
 }
 
-/// A container mounts only a part of the tree, and then the path begins with the root of that part.
+/// A container mounts only a part of the tree: the path then begins with the root of that part.
 fn below(point: &Path, root: &str, group: &str) -> PathBuf {
     let relative = Path::new(group).strip_prefix(root).or_else(|_| Path::new(group).strip_prefix("/"));
     relative.map_or_else(|_| point.to_owned(), |relative| point.join(relative))
@@ -71,7 +71,7 @@ mod tests {
 32 25 0:28 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw";
 
     #[test]
-    fn finds_the_own_group_in_every_layout() {
+    fn own_cgroup_is_located_in_every_layout() {
         let path = |text: &str| Some(PathBuf::from(text));
         let cases = [
             (

@@ -1,6 +1,6 @@
-//! Programs of a few instructions, written as bytes: the way to a raw system call in safe code.
+//! ELF programs of a few instructions, written as bytes: raw system calls from safe code.
 
-/// Where the program is loaded; the instructions follow the two headers.
+/// Load address; the instructions follow the two headers.
 const BASE: u64 = 0x40_0000;
 const HEADERS: u64 = 64 + 56;
 
@@ -18,7 +18,7 @@ fn program(code: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Makes one call and exits with its error, or 0.
+/// A program that makes one call and exits with its error, or 0.
 pub(super) fn system_call(number: u64, arguments: [u64; 6]) -> Vec<u8> {
     let registers: [(&[u8], u64); 7] = [
         (b"\x48\xb8", number),
@@ -35,11 +35,11 @@ pub(super) fn system_call(number: u64, arguments: [u64; 6]) -> Vec<u8> {
     program(&code)
 }
 
-/// Makes one call through the door of 32-bit programs.
+/// A program that makes one call through the 32-bit interface.
 pub(super) fn old_system_call(number: u32) -> Vec<u8> {
     let mut code = b"\xb8".to_vec();
     code.extend(number.to_le_bytes());
-    // The call, and its answer widened.
+    // The call, and its result sign-extended.
     code.extend(b"\xcd\x80\x48\x98");
     code.extend(EXIT_WITH_ERROR);
     program(&code)
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-    fn the_programs_run_and_say_what_the_kernel_said() {
+    fn programs_exit_with_the_error_of_the_kernel() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("call");
         let bad_descriptor = [u64::from(u32::MAX), 0, 0, 0, 0, 0];

@@ -1,4 +1,4 @@
-//! Calls that lead out of a sandbox, or at the kernel behind it, each made for real.
+//! System calls that help to escape from a sandbox or attack the kernel, each made for real.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -15,10 +15,10 @@ const STREAM: u64 = 1;
 const DATAGRAM: u64 = 2;
 const RAW: u64 = 3;
 
-type Call = (&'static str, i64, [u64; 3]);
+type SystemCall = (&'static str, i64, [u64; 3]);
 
-/// With arguments for which the kernel would mostly complain of something else than of our rights.
-const CALLS: &[Call] = &[
+/// With arguments for which the kernel mostly returns another error than a missing permission.
+const CALLS: &[SystemCall] = &[
     ("ptrace", libc::SYS_ptrace, [0, 0, 0]),
     ("process_vm_readv", libc::SYS_process_vm_readv, [1, 0, 0]),
     ("process_vm_writev", libc::SYS_process_vm_writev, [1, 0, 0]),
@@ -62,7 +62,7 @@ const REFUSALS: &[i32] = &[libc::EPERM, libc::EACCES, libc::ENOSYS, libc::EAFNOS
 /// `getpid` in the table of 32-bit programs.
 const OLD_GETPID: u32 = 20;
 
-/// Makes all calls from files in `folder`, and reports each.
+/// Makes all calls with programs in `folder`, and reports each.
 pub(super) fn attempt(folder: &Path, report: impl Fn(&str, Result<String, String>)) {
     if !cfg!(target_arch = "x86_64") {
         report("system_calls", Err("not made: the programs for them are written for x86-64".to_owned()));
@@ -70,9 +70,9 @@ pub(super) fn attempt(folder: &Path, report: impl Fn(&str, Result<String, String
     }
     for (name, number, [first, second, third]) in CALLS {
         let code = elf::system_call(number.unsigned_abs(), [*first, *second, *third, 0, 0, 0]);
-        report(name, judge(run(folder, &code)));
+        report(name, evaluate(run(folder, &code)));
     }
-    report("i386_getpid", judge(run(folder, &elf::old_system_call(OLD_GETPID))));
+    report("i386_getpid", evaluate(run(folder, &elf::old_system_call(OLD_GETPID))));
 }
 
 fn run(folder: &Path, code: &[u8]) -> std::io::Result<ExitStatus> {
@@ -84,8 +84,8 @@ fn run(folder: &Path, code: &[u8]) -> std::io::Result<ExitStatus> {
     status
 }
 
-/// Held is what was refused, killed, or is not there at all. Any other error comes from a kernel that was ready to do it.
-fn judge(ended: std::io::Result<ExitStatus>) -> Result<String, String> {
+/// Refused, killed and missing calls are blocked. Any other error comes from a kernel that would have made the call.
+fn evaluate(ended: std::io::Result<ExitStatus>) -> Result<String, String> {
     let status = ended.map_err(|error| format!("the program was not run: {error}"))?;
     match status.code() {
         Some(0) => Ok("the kernel did it".to_owned()),

@@ -1,20 +1,20 @@
-//! The same filter in the words of container engines, which compile it themselves.
+//! The same filter as a profile for container engines, which compile it themselves.
 //!
-//! Their own would leave open what leads out of ours: new namespaces, tracing, key rings, Unix sockets of whatever is mounted,
-//! and sockets to the machine beneath a virtual one.
+//! Their default profile allows what ours refuses: new namespaces, tracing, key rings, Unix sockets in mounted folders, and
+//! sockets to the host of a virtual machine.
 
 use serde_json::{Value, json};
 
 use super::{NAMESPACES, REFUSED, REFUSED_OF_THE_MACHINE, TERMINAL_REQUESTS};
 
-/// The kernel takes these arguments as 32 bits.
+/// The kernel reads these arguments as 32 bits.
 const WHOLE: u64 = 0xffff_ffff;
 /// The higher bits of a socket's type are flags.
 const TYPE: u64 = 0xf;
 /// More families than the kernel has.
 const FAMILIES: i32 = 64;
 
-/// A profile that refuses what the filter refuses. A container has no network, so of sockets TCP to itself is left.
+/// A profile that refuses what the filter refuses. A container has no network, so only TCP to itself is left.
 pub(crate) fn profile() -> Value {
     let names: Vec<&str> = REFUSED.iter().chain(REFUSED_OF_THE_MACHINE).map(|(name, _)| name.trim_start_matches("SYS_")).collect();
     let mut rules = vec![refuse(&names, libc::EPERM, &[]), refuse(&["clone3"], libc::ENOSYS, &[])];
@@ -26,7 +26,7 @@ pub(crate) fn profile() -> Value {
     rules.extend(types.map(|kind| bits("socket", 1, TYPE, kind)));
     let protocols = [libc::IPPROTO_SCTP, libc::IPPROTO_MPTCP];
     rules.extend(protocols.map(|protocol| bits("socket", 2, WHOLE, u64::from(protocol.unsigned_abs()))));
-    // Other tables of calls than the machine's own are not named, and so kill the process.
+    // Foreign call tables are not listed, and so kill the process.
     json!({ "defaultAction": "SCMP_ACT_ALLOW", "architectures": [ARCHITECTURE], "syscalls": rules })
 }
 

@@ -1,4 +1,4 @@
-//! The sandboxes that are attacked.
+//! The sandbox backends under attack.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command as Process;
 use std::sync::Arc;
 
-use haft_sandbox::{Command, Container, ContainerOptions, Image, Limits, Policy, Sandbox};
+use haft_contract::CommandLimits;
+use haft_sandbox::{Container, ContainerImage, ContainerOptions, ProcessSpec, Sandbox, SandboxPolicy};
 
-use crate::support::{Place, Ran, bubblewrap, launcher, run};
+use crate::support::{RunOutput, TestWorkspace, bubblewrap, launcher, run};
 
 pub(crate) struct Backend {
     pub(crate) sandbox: Arc<dyn Sandbox>,
     shell: &'static str,
-    /// Where a root of its own lies.
+    /// Folder of a root file system.
     _root: Option<tempfile::TempDir>,
 }
 
@@ -22,10 +23,10 @@ impl Backend {
         Self { sandbox: Arc::new(bubblewrap()), shell: "/bin/bash", _root: None }
     }
 
-    /// Podman, on a root of busybox and what the launcher needs to make its attempts. No image is fetched.
+    /// Podman, on a root folder with busybox and the libraries of the launcher. No image is pulled.
     pub(crate) fn container() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let image = Some(Image::RootFolder(root_folder(folder.path())));
+        let image = Some(ContainerImage::RootFolder(root_folder(folder.path())));
         let sandbox = Container::detect(&ContainerOptions { image, ..ContainerOptions::default() }, launcher()).unwrap();
         Self { sandbox, shell: "/bin/sh", _root: Some(folder) }
     }
@@ -34,16 +35,16 @@ impl Backend {
         self.sandbox.name()
     }
 
-    pub(crate) fn shell(&self, place: &Place, script: &str) -> Command {
-        Command { program: PathBuf::from(self.shell), ..place.shell(script) }
+    pub(crate) fn shell(&self, ws: &TestWorkspace, script: &str) -> ProcessSpec {
+        ProcessSpec { program: PathBuf::from(self.shell), ..ws.shell(script) }
     }
 
-    pub(crate) fn policy(place: &Place) -> Policy {
-        Policy { limits: Limits { processes: Some(128), tmp_size: 1 << 20, ..Limits::default() }, ..place.policy() }
+    pub(crate) fn policy(ws: &TestWorkspace) -> SandboxPolicy {
+        SandboxPolicy { limits: CommandLimits { processes: Some(128), tmp_size: Some(1 << 20), ..CommandLimits::STANDARD }, ..ws.policy() }
     }
 
-    pub(crate) fn run(&self, place: &Place, script: &str) -> Ran {
-        run(&*self.sandbox, self.shell(place, script), &Self::policy(place))
+    pub(crate) fn run(&self, ws: &TestWorkspace, script: &str) -> RunOutput {
+        run(&*self.sandbox, self.shell(ws, script), &Self::policy(ws))
     }
 }
 

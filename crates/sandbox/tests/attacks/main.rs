@@ -1,7 +1,7 @@
-//! The attacks on the sandbox, one table for every backend: bubblewrap as root and as an ordinary person, containers, Landlock
+//! The attacks on the sandbox, one table for every backend: bubblewrap as root and as an unprivileged user, containers, Landlock
 //! where the kernel has it, and none.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a test that cannot go on has failed, and says why")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a test that cannot continue has failed, and says why")]
 
 mod backend;
 mod runs;
@@ -11,71 +11,72 @@ mod table;
 
 use std::path::Path;
 
+use haft_contract::SandboxBackend;
 use haft_sandbox::probe::{self, Finding};
-use haft_sandbox::{Choice, ContainerOptions, Landlock, Policy, Request, SandboxError, pick};
+use haft_sandbox::{ContainerOptions, Landlock, SandboxError, SandboxPolicy, SelectionRequest, select};
 
 use backend::Backend;
-use support::{Place, is_root, launcher};
-use table::{Attack, Not, Row, TABLE};
+use support::{TestWorkspace, is_root, launcher};
+use table::{Attack, Exclusion, Row, TABLE};
 
-fn attacked(backend: &Backend) {
+fn attack(backend: &Backend) {
     let findings = probe::run(&*backend.sandbox, &launcher()).unwrap();
-    let place = Place::new();
-    let before = place.listing();
+    let ws = TestWorkspace::new();
+    let before = ws.listing();
     for row in TABLE {
-        let Row { id, name, attack, not } = row;
-        if let Some(Not { reason, instead, .. }) = not.iter().find(|not| not.backend == backend.name()) {
+        let Row { id, name, attack, exclusions } = row;
+        if let Some(Exclusion { reason, instead, .. }) = exclusions.iter().find(|exclusion| exclusion.backend == backend.name()) {
             println!("{id} {name}: does not apply to {}: {reason} {instead:?}", backend.name());
             continue;
         }
         match attack {
             Attack::Script(script) => {
-                let ran = backend.run(&place, script);
-                assert_eq!((ran.stdout.as_str(), ran.code), ("held\n", Some(0)), "{id} {name}: {}", ran.stderr);
-                assert_eq!(place.listing(), before, "{id} {name} left something");
+                let ran = backend.run(&ws, script);
+                assert_eq!((ran.stdout.as_str(), ran.code), ("blocked\n", Some(0)), "{id} {name}: {}", ran.stderr);
+                assert_eq!(ws.listing(), before, "{id} {name} left something");
             }
-            Attack::Probes(names) => names.split_whitespace().for_each(|probe| held(&findings, probe)),
-            Attack::Run(made) => made(backend),
+            Attack::Probes(names) => names.split_whitespace().for_each(|probe| assert_blocked(&findings, probe)),
+            Attack::Run(run) => run(backend),
             Attack::Elsewhere(tests) => {
-                println!("{id} {name}: not the sandbox's, see {tests:?}");
+                println!("{id} {name}: not a matter of the sandbox, see {tests:?}");
                 continue;
             }
         }
-        println!("{id} {name}: held by {}", backend.name());
+        println!("{id} {name}: blocked by {}", backend.name());
     }
-    let ran = backend.run(&place, "echo x >new && cat new && rm new; exit 7");
-    assert_eq!((ran.stdout.as_str(), ran.code), ("x\n", Some(7)), "walls that hold everything hold nothing: {}", ran.stderr);
+    let ran = backend.run(&ws, "echo x >new && cat new && rm new; exit 7");
+    assert_eq!((ran.stdout.as_str(), ran.code), ("x\n", Some(7)), "allowed actions must work: {}", ran.stderr);
 }
 
-fn held(findings: &[Finding], name: &str) {
+fn assert_blocked(findings: &[Finding], name: &str) {
     let finding = findings.iter().find(|finding| finding.probe == name).unwrap_or_else(|| panic!("no attempt '{name}' in {findings:#?}"));
-    assert!(finding.held(), "{finding:?}");
+    assert!(finding.is_blocked(), "{finding:?}");
 }
 
-/// As root, and in `the_same_as_an_ordinary_person` without any rights.
+/// As root, and in `tests_pass_as_an_unprivileged_user` without privileges.
 #[test]
 fn bubblewrap() {
-    attacked(&Backend::bubblewrap());
+    attack(&Backend::bubblewrap());
 }
 
 #[test]
 fn container() {
     if is_root() {
-        attacked(&Backend::container());
+        attack(&Backend::container());
     } else {
-        println!("no row is tried as an ordinary person: containers without root need sub-ids that a machine may not give");
+        println!("no row is tried as an unprivileged user: rootless containers need sub-ids, which a machine may not have");
     }
 }
 
-/// Alone it protects no name inside what is writable, and hides no process: `gaps` says so, and `required` refuses it.
+/// Alone it protects no path inside writable ones, and hides no process: `gaps` says so, and `required` refuses it.
 #[test]
 fn landlock() {
-    let not_its_own = "write_protected rename_protected create_protected replace_protected see_processes";
+    let not_enforced = "write_protected rename_protected create_protected replace_protected see_processes";
     match Landlock::detect(launcher()) {
         Ok(landlock) => {
             let findings = probe::run(&landlock, &launcher()).unwrap();
-            for name in findings.iter().map(|finding| finding.probe.as_str()).filter(|name| !not_its_own.contains(name)) {
-                held(&findings, name);
+            for name in findings.iter().map(|finding| finding.probe.as_str()).filter(|name| !not_enforced.contains(name)) {
+                assert_blocked(&findings, name);
             }
         }
         Err(error) => {
@@ -87,11 +88,12 @@ fn landlock() {
     }
 }
 
-/// Without walls nothing is held, so nothing runs where they are required.
+/// Nothing runs without a sandbox where one is required.
 #[test]
 fn none() {
-    let request = Request { choice: Choice::None, required: true, launcher: launcher(), container: ContainerOptions::default() };
-    let refused = pick(&request, &Policy::default()).unwrap_err();
+    let request =
+        SelectionRequest { choice: SandboxBackend::None, required: true, launcher: launcher(), container: ContainerOptions::default() };
+    let refused = select(&request, &SandboxPolicy::default()).unwrap_err();
     assert!(matches!(refused, SandboxError::Unsupported { backend: "none", .. }), "{refused}");
     for row in TABLE {
         println!("{} {}: not tried without a sandbox: {refused}", row.id, row.name);
@@ -99,30 +101,30 @@ fn none() {
 }
 
 #[test]
-fn every_case_and_every_attempt_is_in_the_table() {
+fn table_has_every_case_and_every_attempt() {
     for number in 1..=15 {
         let id = format!("C{number:02}");
         assert!(TABLE.iter().any(|row| row.id == id), "{id} is missing");
     }
-    let named = |probe: &str| {
+    let in_table = |probe: &str| {
         TABLE.iter().any(|row| matches!(row.attack, Attack::Probes(names) if names.split_whitespace().any(|name| name == probe)))
     };
     let findings = probe::run(&*Backend::bubblewrap().sandbox, &launcher()).unwrap();
-    let missing: Vec<_> = findings.iter().filter(|finding| !named(&finding.probe)).collect();
+    let missing: Vec<_> = findings.iter().filter(|finding| !in_table(&finding.probe)).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
 
 #[test]
-fn every_test_that_the_table_points_to_exists() {
+fn tests_named_in_the_table_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    for named in table::named() {
-        let (file, function) = named.split_once("::").unwrap();
-        let source = std::fs::read_to_string(root.join(file)).unwrap_or_else(|error| panic!("{named}: {error}"));
-        assert!(source.contains(&format!("fn {function}(")), "{named} is not there");
+    for test in table::named_tests() {
+        let (file, function) = test.split_once("::").unwrap();
+        let source = std::fs::read_to_string(root.join(file)).unwrap_or_else(|error| panic!("{test}: {error}"));
+        assert!(source.contains(&format!("fn {function}(")), "{test} does not exist");
     }
 }
 
 #[test]
-fn the_same_as_an_ordinary_person() {
-    support::again_as_an_ordinary_person();
+fn tests_pass_as_an_unprivileged_user() {
+    support::rerun_as_unprivileged_user();
 }

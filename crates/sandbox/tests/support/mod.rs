@@ -1,9 +1,9 @@
-//! What the tests of this crate share: a workspace with everything an attacker wants, and the end of a run.
+//! Shared by the tests: a workspace with the targets of an attacker, and runs of commands.
 #![allow(
     dead_code,
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "a test that cannot go on has failed, and says why; not each file uses all"
+    reason = "a test that cannot continue has failed, and says why; not every file uses everything"
 )]
 
 use std::fs;
@@ -12,9 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use haft_sandbox::{Bubblewrap, Command, Guard, Launcher, Limits, Policy, Sandbox, Wrapped, launcher};
+use haft_contract::CommandLimits;
+use haft_sandbox::{Bubblewrap, ConfinedCommand, Launcher, ProcessSpec, Sandbox, SandboxGuard, SandboxPolicy, launcher};
 
-/// Set where the tests run again as an ordinary person, who may not reach the folder of the build.
+/// Set where the tests run again as an unprivileged user, who cannot access the build folder.
 pub(crate) const LAUNCHER: &str = "HAFT_TEST_LAUNCHER";
 
 pub(crate) fn launcher() -> Launcher {
@@ -29,49 +30,49 @@ pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// A folder of its own for each test, with a workspace and a secret in it.
-pub(crate) struct Place {
+/// A temporary folder with a workspace and a secret.
+pub(crate) struct TestWorkspace {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) workspace: PathBuf,
     pub(crate) outside: PathBuf,
     pub(crate) secret: PathBuf,
 }
 
-impl Place {
+impl TestWorkspace {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
-        let place = Self { workspace: root.join("workspace"), outside: root.join("outside"), secret: root.join("outside/secret"), folder };
-        fs::create_dir_all(place.workspace.join(".git/hooks")).unwrap();
-        fs::create_dir_all(place.workspace.join("keys")).unwrap();
-        fs::create_dir(&place.outside).unwrap();
-        fs::write(place.workspace.join("keys/id"), "private").unwrap();
-        fs::write(place.workspace.join(".env"), "KEY=private").unwrap();
-        fs::write(place.workspace.join("settings"), "mine").unwrap();
-        fs::write(&place.secret, "private").unwrap();
-        place
+        let ws = Self { workspace: root.join("workspace"), outside: root.join("outside"), secret: root.join("outside/secret"), folder };
+        fs::create_dir_all(ws.workspace.join(".git/hooks")).unwrap();
+        fs::create_dir_all(ws.workspace.join("keys")).unwrap();
+        fs::create_dir(&ws.outside).unwrap();
+        fs::write(ws.workspace.join("keys/id"), "private").unwrap();
+        fs::write(ws.workspace.join(".env"), "KEY=private").unwrap();
+        fs::write(ws.workspace.join("settings"), "mine").unwrap();
+        fs::write(&ws.secret, "private").unwrap();
+        ws
     }
 
-    pub(crate) fn policy(&self) -> Policy {
+    pub(crate) fn policy(&self) -> SandboxPolicy {
         let inside = |name: &str| self.workspace.join(name);
-        Policy {
+        SandboxPolicy {
             writable: vec![self.workspace.clone()],
             read_only: vec![self.outside.clone()],
             protected: vec![inside(".git/hooks"), inside("settings"), inside(".haft"), inside("deep/er/missing")],
             masked: vec![self.secret.clone(), inside("keys"), inside(".env")],
-            limits: Limits { cpu_seconds: Some(60), ..Limits::default() },
-            ..Policy::default()
+            limits: CommandLimits { cpu_seconds: Some(60), ..CommandLimits::STANDARD },
+            ..SandboxPolicy::default()
         }
     }
 
-    pub(crate) fn shell(&self, script: &str) -> Command {
-        let command = Command::new("/bin/bash", &self.workspace).argument("-c").argument(script);
+    pub(crate) fn shell(&self, script: &str) -> ProcessSpec {
+        let command = ProcessSpec::new("/bin/bash", &self.workspace).argument("-c").argument(script);
         command.variable("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").variable("OUT", &self.outside).variable("LC_ALL", "C")
     }
 
-    /// Every path of the workspace, to see whether a run leaves anything.
+    /// Every path of the folder, to detect leftovers of a run.
     pub(crate) fn listing(&self) -> Vec<PathBuf> {
-        let mut found = Vec::new();
+        let mut paths = Vec::new();
         let mut folders = vec![self.folder.path().to_path_buf()];
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).unwrap() {
@@ -79,51 +80,51 @@ impl Place {
                 if path.is_dir() && !path.is_symlink() {
                     folders.push(path.clone());
                 }
-                found.push(path);
+                paths.push(path);
             }
         }
-        found.sort();
-        found
+        paths.sort();
+        paths
     }
 }
 
-/// How a run ended.
+/// Exit code and output of a run.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Ran {
+pub(crate) struct RunOutput {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-impl From<Output> for Ran {
+impl From<Output> for RunOutput {
     fn from(output: Output) -> Self {
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Self { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 }
 
-impl Ran {
+impl RunOutput {
     pub(crate) fn setup_failure(&self) -> Option<String> {
         launcher::setup_failure(self.code, self.stderr.as_bytes())
     }
 }
 
-pub(crate) fn run(sandbox: &dyn Sandbox, command: Command, policy: &Policy) -> Ran {
-    let Wrapped { command, guard } = sandbox.wrap(command, policy).unwrap();
+pub(crate) fn run(sandbox: &dyn Sandbox, command: ProcessSpec, policy: &SandboxPolicy) -> RunOutput {
+    let ConfinedCommand { command, guard } = sandbox.wrap(command, policy).unwrap();
     let output = command.to_std().stdin(Stdio::null()).output().unwrap();
     drop(guard);
     output.into()
 }
 
-/// A run that goes on, and is killed at the latest when the test ends.
-pub(crate) struct Running {
+/// A run in the background.
+pub(crate) struct RunningCommand {
     pub(crate) child: Child,
-    pub(crate) guard: Guard,
+    pub(crate) guard: SandboxGuard,
 }
 
-impl Running {
-    pub(crate) fn start(sandbox: &dyn Sandbox, command: Command, policy: &Policy) -> Self {
-        let Wrapped { command, guard } = sandbox.wrap(command, policy).unwrap();
+impl RunningCommand {
+    pub(crate) fn start(sandbox: &dyn Sandbox, command: ProcessSpec, policy: &SandboxPolicy) -> Self {
+        let ConfinedCommand { command, guard } = sandbox.wrap(command, policy).unwrap();
         let child = command.to_std().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         Self { child, guard }
     }
@@ -134,7 +135,7 @@ impl Running {
     }
 }
 
-/// The processes of the machine that have this word among their arguments.
+/// Processes of the machine with this word among their arguments.
 pub(crate) fn processes_with(word: &str) -> Vec<String> {
     let numbers = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     let named = numbers.filter(|pid| {
@@ -149,7 +150,7 @@ fn state(pid: u32) -> char {
     stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next()).unwrap_or('Z')
 }
 
-/// Looks again and again until it is so, for at most 20 seconds.
+/// Polls a condition for at most 20 seconds.
 pub(crate) fn until(what: &str, so: impl Fn() -> bool) {
     let started = Instant::now();
     while !so() {
@@ -158,7 +159,7 @@ pub(crate) fn until(what: &str, so: impl Fn() -> bool) {
     }
 }
 
-/// A number that names the sleeping processes of one test.
+/// A number that identifies the sleeping processes of one test.
 pub(crate) fn marker() -> String {
     use std::sync::atomic::{AtomicU32, Ordering};
     static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -169,10 +170,10 @@ pub(crate) fn exists(path: impl AsRef<Path>) -> bool {
     path.as_ref().symlink_metadata().is_ok()
 }
 
-/// Runs all tests of this file again without any rights. Programs are copied: that person may not reach the folder of the build.
-pub(crate) fn again_as_an_ordinary_person() {
+/// Runs all tests of this file again without privileges, with copies of the programs: the user cannot access the build folder.
+pub(crate) fn rerun_as_unprivileged_user() {
     if !is_root() {
-        println!("not run again: this is an ordinary person already");
+        println!("not run again: already an unprivileged user");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -187,6 +188,6 @@ pub(crate) fn again_as_an_ordinary_person() {
     let mut again = std::process::Command::new("setpriv");
     again.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(tests).args(["--test-threads", "2"]);
     again.env(LAUNCHER, launcher).env("TMPDIR", folder.path()).current_dir("/");
-    let ran = Ran::from(again.output().unwrap());
+    let ran = RunOutput::from(again.output().unwrap());
     assert_eq!(ran.code, Some(0), "{}\n{}", ran.stdout, ran.stderr);
 }

@@ -1,7 +1,8 @@
 //! What the shell does itself, and what that means for the commands behind it.
 
+use haft_programs::environment;
+
 use crate::analysis::{Command, Nature};
-use crate::environment;
 use crate::found::Found;
 use crate::options;
 use crate::reason::{Concern, cut};

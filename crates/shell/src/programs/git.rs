@@ -1,6 +1,7 @@
 //! `git`: parts of it only look; the others run hooks, filters and whatever its configuration names.
 
-use super::table::GIT;
+use haft_programs::GIT_COMMANDS;
+
 use super::{apply, runs};
 use crate::analysis::{Command, Nature};
 use crate::found::Found;
@@ -69,7 +70,7 @@ pub(super) fn judge(command: &mut Command, found: &mut Found) {
 fn judge_part(part: &str, start: usize, command: &mut Command, found: &mut Found) {
     let arguments = command.arguments.get(start..).unwrap_or_default().to_vec();
     let already = command.nature;
-    match GIT.iter().find(|row| row.name == part) {
+    match GIT_COMMANDS.iter().find(|row| row.name == part) {
         Some(row) => {
             apply(row, &arguments, command, found);
             outside(&arguments, found);
@@ -87,7 +88,7 @@ fn judge_part(part: &str, start: usize, command: &mut Command, found: &mut Found
     }
 }
 
-/// Short options that set configuration or run a program; elsewhere the same letters are harmless.
+/// Short options that set configuration or run a program; elsewhere the same flags are harmless.
 fn configures(part: &str, arguments: &[Word]) -> bool {
     let begins = |start: &str| arguments.iter().any(|word| word.text().starts_with(start));
     match part {

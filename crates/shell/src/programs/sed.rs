@@ -124,12 +124,12 @@ fn command(text: &str) -> Option<&str> {
 
 /// What stands behind the next delimiter. Classes in brackets, where it would be a letter, are refused.
 fn delimited(text: &str, delimiter: char) -> Option<&str> {
-    let mut letters = text.char_indices();
-    while let Some((at, letter)) = letters.next() {
-        match letter {
-            '\\' => drop(letters.next()?),
+    let mut chars = text.char_indices();
+    while let Some((at, ch)) = chars.next() {
+        match ch {
+            '\\' => drop(chars.next()?),
             '\n' => return None,
-            letter if letter == delimiter => {
+            ch if ch == delimiter => {
                 let inside = &text[..at];
                 let bracketed = inside.contains('[') && text[at..].contains(']') && !balanced(inside);
                 return (!bracketed).then_some(&text[at + delimiter.len_utf8()..]);

@@ -1,10 +1,11 @@
 //! Simple commands: variables before them, their words, their redirections.
 
+use haft_programs::environment;
+
 use tree_sitter::Node;
 
 use super::{Reader, children};
 use crate::analysis::{Assignment, Redirection};
-use crate::environment;
 use crate::found::Around;
 use crate::quote::RESERVED;
 use crate::reason::{Concern, cut};

@@ -43,7 +43,7 @@ impl Reader<'_> {
 
     fn declared(&mut self, name: &str) {
         let name = name.split('=').next().unwrap_or_default();
-        if let Some(why) = crate::environment::danger(name) {
+        if let Some(why) = haft_programs::environment::danger(name) {
             self.found.unknown(Concern::Environment, format!("it declares {}, {why}; leave it as it is", cut(name)));
         }
         if name.contains('[') {

@@ -11,7 +11,7 @@ impl Reader<'_> {
     pub(super) fn document<'n>(&mut self, node: Node<'n>, around: &Around, into: &mut Vec<Redirection>) -> Vec<Node<'n>> {
         let parts = children(node);
         if !self.is_plain_document(&parts) {
-            self.unfollowed(node, "only one plain here-document on a line is, 'END' of letters; write the text with the file tools");
+            self.unfollowed(node, "only one plain here-document on a line is, 'END' as a plain word; write the text with the file tools");
         }
         into.push(Redirection { kind: RedirectionKind::HereDocument, target: None });
         let mut behind = Vec::new();
@@ -40,7 +40,7 @@ impl Reader<'_> {
         let plain_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         // Where bash finds the end the parser must have found it, too.
         let same_end = end.start_byte() == body_start + length && self.text(end) == name;
-        // A quote that goes on over the end of the first line would move the beginning, and so would a second document.
+        // A quote that continues past the end of the first line would move the beginning, and so would a second document.
         let plain_line = !first_line.contains(['\'', '"', '\\', '`', '(', '#']) && !first_line.contains("<<");
         plain_name && same_end && plain_line && (quoted || is_plain_text(&body[..length]))
     }

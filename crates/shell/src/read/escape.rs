@@ -1,23 +1,23 @@
 //! `$'…'`: the escapes that bash reads in it.
 
-/// The text of `$'…'`, given what stands between the quotes, and how many letters of it are spelled as numbers.
+/// The text of `$'…'`, given what stands between the quotes, and how many characters of it are spelled as numbers.
 /// Nothing where the text is not one that a program can be given.
 pub(super) fn decode(inside: &str) -> Option<(String, usize)> {
     let mut text = String::new();
     let mut spelled = 0;
-    let mut letters = inside.chars().peekable();
-    while let Some(letter) = letters.next() {
+    let mut chars = inside.chars().peekable();
+    while let Some(letter) = chars.next() {
         if letter != '\\' {
             text.push(letter);
             continue;
         }
-        let kind = letters.next()?;
+        let kind = chars.next()?;
         let mut number = |radix: u32, most: usize, start: Option<u32>| {
             let mut value = start;
             for _ in 0..most {
-                let Some(digit) = letters.peek().and_then(|letter| letter.to_digit(radix)) else { break };
+                let Some(digit) = chars.peek().and_then(|letter| letter.to_digit(radix)) else { break };
                 value = Some(value.unwrap_or(0) * radix + digit);
-                letters.next();
+                chars.next();
             }
             spelled += 1;
             value

@@ -1,9 +1,10 @@
 //! Parts of words that have an inside: substitutions, `${…}` and arithmetic.
 
+use haft_programs::environment;
+
 use tree_sitter::Node;
 
 use super::{Reader, children};
-use crate::environment;
 use crate::found::Around;
 use crate::reason::{Concern, cut};
 

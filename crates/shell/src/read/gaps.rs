@@ -62,7 +62,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a line goes on behind a backslash, with a blank that separates what stands around it.
+/// Whether a line continues after a backslash, with a blank that separates what stands around it.
 fn is_continued(gap: &str, blank: impl Fn(char) -> bool) -> bool {
     let joined = gap.replace("\\\n", "");
     !joined.is_empty() && joined.chars().all(blank)

@@ -1,16 +1,17 @@
 //! Statements: lists, pipes, groups, loops and conditions. Each of their commands is found.
 
+use haft_programs::environment;
+
 use tree_sitter::Node;
 
 use super::{Reader, children};
 use crate::analysis::Directory;
-use crate::environment;
 use crate::found::Around;
 use crate::reason::{Concern, cut};
 use crate::word::Word;
 
 impl Reader<'_> {
-    /// All that stands in a node that holds statements.
+    /// All statements of a node.
     pub(super) fn statements(&mut self, node: Node<'_>, around: &Around) {
         self.deeper(|reader| {
             reader.check_gaps(node);

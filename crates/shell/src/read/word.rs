@@ -148,7 +148,7 @@ impl<'a> Reader<'a> {
             return self.unreadable(draft, rest);
         };
         if spelled > 1 {
-            let message = format!("'{}' spells letters as numbers; write them as they are", cut(&rest[..=close]));
+            let message = format!("'{}' spells characters as numbers; write them as they are", cut(&rest[..=close]));
             self.found.unknown(Concern::Obfuscated, message);
         }
         draft.text.push_str(&text);

@@ -1,45 +1,14 @@
 //! The wrappers, their options, and how one comes off.
 
+use haft_programs::{WRAPPERS, Wrapper, environment};
+
 use super::Parts;
 use crate::analysis::Assignment;
-use crate::environment;
 use crate::found::Found;
 use crate::options::{self, Scan};
 use crate::programs::trusted_name;
 use crate::reason::{Concern, Reason, cut};
 use crate::word::{Expansion, Word};
-
-/// A program that starts another one with the words behind its own.
-struct Wrapper {
-    name: &'static str,
-    /// As in [`options`].
-    options: &'static str,
-    /// How many operands stand before the command.
-    operands: usize,
-}
-
-const fn wrapper(name: &'static str, options: &'static str, operands: usize) -> Wrapper {
-    Wrapper { name, options, operands }
-}
-
-const WRAPPERS: &[Wrapper] = &[
-    wrapper("builtin", "", 0),
-    wrapper("busybox", "", 0),
-    wrapper("command", "-p", 0),
-    wrapper("env", "-i0 -u= --ignore-environment --null --unset=", 0),
-    wrapper("exec", "", 0),
-    wrapper("nice", "-n= --adjustment=", 0),
-    wrapper("nohup", "", 0),
-    wrapper("stdbuf", "-i= -o= -e= --input= --output= --error=", 0),
-    wrapper("time", "-p", 0),
-    wrapper("timeout", "-v -k= -s= --kill-after= --signal= --foreground --preserve-status --verbose", 1),
-    wrapper("toybox", "", 0),
-    wrapper(
-        "xargs",
-        "-0rtx -n= -P= -L= -I= -d= -s= -E= --null --no-run-if-empty --max-args= --max-procs= --max-lines= --delimiter= --verbose --exit",
-        0,
-    ),
-];
 
 /// Takes one wrapper off and gives its name. What cannot come off stays, and the line is not followed.
 pub(super) fn peel(parts: &mut Parts, found: &mut Found) -> Option<String> {

@@ -4,10 +4,7 @@ use crate::options;
 use crate::programs::trusted_name;
 use crate::word::Word;
 
-/// Programs that run shell lines.
-pub(crate) const SHELLS: &str = "sh bash dash zsh ksh ksh93 mksh pdksh ash fish csh tcsh rbash hush osh yash elvish nu xonsh";
-
-/// Those whose scripts are read here.
+/// Shells whose scripts are read here.
 const READ: &[&str] = &["sh", "bash", "dash", "ash"];
 
 /// The shell and the script, where both are written out and the shell reads nothing else first.

@@ -301,5 +301,5 @@ fn b17_characters_that_hide_are_named() {
             analysis.unknown
         );
     }
-    assert_eq!(analyse("echo 'größe 大きさ'").verdict(), Verdict::Followed, "B17: letters are letters");
+    assert_eq!(analyse("echo 'größe 大きさ'").verdict(), Verdict::Followed, "B17: characters are characters");
 }

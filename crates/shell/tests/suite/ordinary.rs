@@ -1,4 +1,4 @@
-//! Lines as models write them every day: whoever asks about these is turned off.
+//! Lines as models write them every day: an agent that asks about these is turned off.
 
 use haft_shell::{Verdict, analyse};
 

@@ -1,6 +1,6 @@
 //! Blobs as files: `spills/` and `pre-images/` in the store's folder.
 //!
-//! A blob is written under a temporary name and gets its own only when it is whole, so nobody ever reads half of one.
+//! A blob is written under a temporary name and gets its own only when it is whole, so no half of one is ever read.
 //! A pre-image is synced before, and its folder after, because a change waits for it; a spill is only a convenience and
 //! is left to the system. Content passes through in pieces: memory does not depend on its size.
 
@@ -31,7 +31,7 @@ pub struct FileBlobs {
 }
 
 impl FileBlobs {
-    /// Opens the folders of blobs in the store's folder, creating them, private to this person.
+    /// Opens the folders of blobs in the store's folder, creating them, private to this user.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         let folder = PrivateFolder::open(folder)?;
         Ok(Self { spills: Arc::new(folder.folder("spills")?), pre_images: Arc::new(folder.folder("pre-images")?) })
@@ -71,7 +71,7 @@ impl Blobs for FileBlobs {
     }
 }
 
-/// A name that nobody can guess: its random bits are all fresh, unlike those of ids that count up.
+/// A name that cannot be guessed: all its random bits are fresh, unlike those of ids that count up.
 fn unpredictable() -> Uuid {
     Uuid::new_v7(Timestamp::now(NoContext))
 }
@@ -80,7 +80,7 @@ fn checked<'a>(extension: &'a str, folder: &PrivateFolder) -> Result<&'a str, St
     if !extension.is_empty() && extension.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return Ok(extension);
     }
-    let problem = format!("'{extension}' is no file extension: use letters and digits, such as 'txt'");
+    let problem = format!("'{extension}' is no file extension: use a-z, A-Z and 0-9, such as 'txt'");
     Err(StoreError::io(folder.path(), io::Error::new(io::ErrorKind::InvalidInput, problem)))
 }
 

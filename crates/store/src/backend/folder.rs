@@ -1,7 +1,7 @@
-//! A folder that is private to the person: everything in it is reached through one open handle.
+//! A folder that is private to the user: everything in it is reached through one open handle.
 //!
 //! Another user of the machine may have put something where ours is to be (a symbolic link, a folder of their own), so
-//! the folder is opened without following links and judged by its handle, and files are created exclusively beneath it.
+//! the folder is opened without following links and checked by its handle, and files are created exclusively beneath it.
 
 use std::fs::{DirBuilder, File};
 use std::io;
@@ -38,7 +38,7 @@ impl PrivateFolder {
         // Without a slash at the end, which would make the system follow a link.
         let path: PathBuf = path.components().collect();
         DirBuilder::new().recursive(true).mode(0o700).create(&path).map_err(|error| StoreError::io(&path, error))?;
-        refuse_someone_elses_use(&path)?;
+        refuse_shared_folder(&path)?;
         let handle = open_folder(CWD, &path, &path)?;
         let path = path.canonicalize().map_err(|error| StoreError::io(&path, error))?;
         Ok(Self { path, handle })
@@ -161,8 +161,8 @@ fn open_folder(parent: impl std::os::fd::AsFd, name: &Path, path: &Path) -> Resu
     Ok(handle)
 }
 
-/// A folder that others may see and that holds other things has a use of its own, and narrowing it would break that.
-fn refuse_someone_elses_use(path: &Path) -> Result<(), StoreError> {
+/// Refuses a folder that other users may read and that holds other files: narrowing its mode would break its use.
+fn refuse_shared_folder(path: &Path) -> Result<(), StoreError> {
     const OURS: [&str; 4] = ["haft.db", "spills", "pre-images", "alerts.log"];
     let failed = |error| StoreError::io(path, error);
     let mode = Mode::from_raw_mode(path.metadata().map_err(failed)?.permissions().mode());

@@ -11,22 +11,22 @@ use crate::{CallFilter, CallLog, CallRecord, CallStatus, PreImageRecord, StoreEr
 /// A [`CallLog`] without a file.
 #[derive(Debug, Default)]
 pub struct InMemoryCallLog {
-    state: Mutex<State>,
+    state: Mutex<CallLogState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct CallLogState {
     calls: BTreeMap<String, CallRecord>,
     images: Vec<PreImageRecord>,
 }
 
 impl InMemoryCallLog {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, CallLogState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl CallLogState {
     fn put(&mut self, mut record: CallRecord) {
         record.undone |= self.calls.get(&record.id).is_some_and(|earlier| earlier.undone);
         self.calls.insert(record.id.clone(), record);

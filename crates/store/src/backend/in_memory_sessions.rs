@@ -8,40 +8,40 @@ use haft_contract::BoxFuture;
 
 use crate::session_store::{LAST, new_id};
 use crate::{
-    Claim, MessageRecord, NewMessage, NewSession, Owner, ReplacedMessage, SessionFilter, SessionRecord, SessionStore, StoreError,
-    UsageRecord, UsageSum, short_id,
+    MessageRecord, NewMessage, NewSession, ReplacedMessage, SessionClaim, SessionFilter, SessionOwner, SessionRecord, SessionStore,
+    StoreError, UsageRecord, UsageSum, short_id,
 };
 
 /// A [`SessionStore`] without a file.
 #[derive(Debug, Default)]
 pub struct InMemorySessionStore {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<SessionStoreState>>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    sessions: BTreeMap<String, Kept>,
+struct SessionStoreState {
+    sessions: BTreeMap<String, SessionData>,
     usage: Vec<UsageRecord>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct SessionData {
     record: SessionRecord,
     messages: Vec<MessageRecord>,
     replaced: Vec<ReplacedMessage>,
-    owner: Option<Owner>,
+    owner: Option<SessionOwner>,
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn lock(state: &Mutex<SessionStoreState>) -> MutexGuard<'_, SessionStoreState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl State {
-    fn kept(&self, session: &str) -> Result<&Kept, StoreError> {
+impl SessionStoreState {
+    fn data(&self, session: &str) -> Result<&SessionData, StoreError> {
         self.sessions.get(session).ok_or_else(|| StoreError::no_session(session))
     }
 
-    fn kept_mut(&mut self, session: &str) -> Result<&mut Kept, StoreError> {
+    fn data_mut(&mut self, session: &str) -> Result<&mut SessionData, StoreError> {
         self.sessions.get_mut(session).ok_or_else(|| StoreError::no_session(session))
     }
 
@@ -50,27 +50,27 @@ impl State {
             return Err(StoreError::Exists { what: "session", id: record.id });
         }
         let id = record.id.clone();
-        self.sessions.insert(id, Kept { record, messages, replaced: Vec::new(), owner: None });
+        self.sessions.insert(id, SessionData { record, messages, replaced: Vec::new(), owner: None });
         Ok(())
     }
 
     /// All, the one updated last first.
     fn sorted(&self) -> Vec<&SessionRecord> {
-        let mut records: Vec<_> = self.sessions.values().rev().map(|kept| &kept.record).collect();
+        let mut records: Vec<_> = self.sessions.values().rev().map(|data| &data.record).collect();
         records.sort_by_key(|record| std::cmp::Reverse(record.updated));
         records
     }
 
     fn open(&self, id: &str) -> Result<SessionRecord, StoreError> {
-        if let Some(kept) = self.sessions.get(id) {
-            return Ok(kept.record.clone());
+        if let Some(data) = self.sessions.get(id) {
+            return Ok(data.record.clone());
         }
         if id == LAST {
             return self.sorted().first().map(|record| (*record).clone()).ok_or_else(|| StoreError::no_session(id));
         }
         let candidates = self.sessions.keys().rev().filter(|known| short_id::fits(id, known)).take(short_id::MAX_CANDIDATES);
         let only = short_id::only("session", id, candidates.cloned().collect())?;
-        Ok(self.kept(&only)?.record.clone())
+        Ok(self.data(&only)?.record.clone())
     }
 
     fn list(&self, filter: &SessionFilter) -> Vec<SessionRecord> {
@@ -84,31 +84,31 @@ impl State {
     }
 
     fn fork(&mut self, session: &str, at: Option<u64>) -> Result<String, StoreError> {
-        let kept = self.kept(session)?;
-        let at = at.unwrap_or(kept.record.messages);
-        kept.refuse_gap(at)?;
+        let data = self.data(session)?;
+        let at = at.unwrap_or(data.record.messages);
+        data.refuse_gap(at)?;
         let (id, now) = (new_id(), SystemTime::now());
         let parent = Some((session.to_owned(), at));
         let record =
-            SessionRecord { id: id.clone(), created: now, updated: now, parent, closed: false, messages: at, ..kept.record.clone() };
-        let before = kept.messages.iter().filter(|message| message.number < at);
+            SessionRecord { id: id.clone(), created: now, updated: now, parent, closed: false, messages: at, ..data.record.clone() };
+        let before = data.messages.iter().filter(|message| message.number < at);
         let messages = before.map(|message| MessageRecord { session: id.clone(), ..message.clone() }).collect();
         self.create(record, messages)?;
         Ok(id)
     }
 
-    fn claim(&mut self, session: &str, owner: Owner) -> Result<(), StoreError> {
-        let kept = self.kept_mut(session)?;
-        if let Some(owner) = kept.owner.clone() {
+    fn claim(&mut self, session: &str, owner: SessionOwner) -> Result<(), StoreError> {
+        let data = self.data_mut(session)?;
+        if let Some(owner) = data.owner.clone() {
             return Err(StoreError::busy(session, owner));
         }
-        kept.owner = Some(owner);
+        data.owner = Some(owner);
         Ok(())
     }
 
     fn release(&mut self, session: &str) {
-        if let Some(kept) = self.sessions.get_mut(session) {
-            kept.owner = None;
+        if let Some(data) = self.sessions.get_mut(session) {
+            data.owner = None;
         }
     }
 
@@ -119,7 +119,7 @@ impl State {
     }
 }
 
-impl Kept {
+impl SessionData {
     /// There must be a message, or the end, at this number.
     fn refuse_gap(&self, number: u64) -> Result<(), StoreError> {
         if number > self.record.messages { Err(StoreError::no_message(&self.record.id, number)) } else { Ok(()) }
@@ -169,21 +169,21 @@ impl SessionStore for InMemorySessionStore {
 
     fn rename<'a>(&'a self, session: &'a str, title: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            lock(&self.state).kept_mut(session)?.record.title = title.map(Into::into);
+            lock(&self.state).data_mut(session)?.record.title = title.map(Into::into);
             Ok(())
         })
     }
 
     fn set_model<'a>(&'a self, session: &'a str, model: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            lock(&self.state).kept_mut(session)?.record.model = model.map(Into::into);
+            lock(&self.state).data_mut(session)?.record.model = model.map(Into::into);
             Ok(())
         })
     }
 
     fn close<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            lock(&self.state).kept_mut(session)?.record.closed = true;
+            lock(&self.state).data_mut(session)?.record.closed = true;
             Ok(())
         })
     }
@@ -197,7 +197,7 @@ impl SessionStore for InMemorySessionStore {
     }
 
     fn append<'a>(&'a self, session: &'a str, expected: Option<u64>, messages: Vec<NewMessage>) -> BoxFuture<'a, Result<u64, StoreError>> {
-        Box::pin(async move { lock(&self.state).kept_mut(session)?.append(expected, messages) })
+        Box::pin(async move { lock(&self.state).data_mut(session)?.append(expected, messages) })
     }
 
     fn rewrite<'a>(
@@ -207,25 +207,25 @@ impl SessionStore for InMemorySessionStore {
         messages: Vec<NewMessage>,
         reason: &'a str,
     ) -> BoxFuture<'a, Result<u64, StoreError>> {
-        Box::pin(async move { lock(&self.state).kept_mut(session)?.rewrite(from, messages, reason) })
+        Box::pin(async move { lock(&self.state).data_mut(session)?.rewrite(from, messages, reason) })
     }
 
     fn messages<'a>(&'a self, session: &'a str, from: u64, limit: usize) -> BoxFuture<'a, Result<Vec<MessageRecord>, StoreError>> {
         Box::pin(async move {
             let state = lock(&self.state);
-            Ok(state.kept(session)?.messages.iter().filter(|message| message.number >= from).take(limit).cloned().collect())
+            Ok(state.data(session)?.messages.iter().filter(|message| message.number >= from).take(limit).cloned().collect())
         })
     }
 
     fn replaced<'a>(&'a self, session: &'a str, limit: usize) -> BoxFuture<'a, Result<Vec<ReplacedMessage>, StoreError>> {
-        Box::pin(async move { Ok(lock(&self.state).kept(session)?.replaced.iter().take(limit).cloned().collect()) })
+        Box::pin(async move { Ok(lock(&self.state).data(session)?.replaced.iter().take(limit).cloned().collect()) })
     }
 
-    fn claim<'a>(&'a self, session: &'a str, owner: Owner) -> BoxFuture<'a, Result<Claim, StoreError>> {
+    fn claim<'a>(&'a self, session: &'a str, owner: SessionOwner) -> BoxFuture<'a, Result<SessionClaim, StoreError>> {
         Box::pin(async move {
             lock(&self.state).claim(session, owner)?;
             let (state, claimed) = (Arc::clone(&self.state), session.to_owned());
-            Ok(Claim::new(session, move || lock(&state).release(&claimed)))
+            Ok(SessionClaim::new(session, move || lock(&state).release(&claimed)))
         })
     }
 

@@ -8,17 +8,17 @@
 //!   latest a few milliseconds after the first record, and commits it as one transaction. A crash loses at most what was
 //!   queued in that time, and never half of a group.
 //! - [`flush`](CallLog::flush), [`keep`](CallLog::keep) and [`mark_undone`](CallLog::mark_undone) wake the thread at once
-//!   and resolve after the commit that contains them, so everything before them is on disk too. Whoever must know that
-//!   an intent is on disk before a side effect appends it and flushes, or keeps a pre-image of that call.
+//!   and resolve after the commit that contains them, so everything before them is on disk too. A caller that needs
+//!   an intent on disk before a side effect appends it and flushes, or keeps a pre-image of that call.
 //! - A group that cannot be written now (the database is locked, the disk is full) is held and tried again, every second
 //!   and at every flush. Until then each `append` and `flush` reports why. A record that cannot be written at all is
 //!   given up alone, and the next `append` or `flush` says so.
 //! - Memory is bounded: at most 4096 records or 64 MB wait. When that is reached `append` waits up to
-//!   [`SqliteOptions::append_patience`] for room, then it refuses the record with [`StoreError::Full`].
+//!   [`SqliteOptions::append_patience`] for space, then it refuses the record with [`StoreError::Full`].
 //! - Dropping the log, its sessions and their claims writes what is queued and ends the thread. That cannot report a
 //!   failure: flush first to learn of one.
 //! - Reads use a connection of their own and flush first, so they see everything queued before.
-//! - Every change of a session has someone who waits for it. It joins the group that is written next, with the history,
+//! - Every change of a session has a waiting caller. It joins the group that is written next, with the history,
 //!   and resolves after that commit; what fails is not tried again behind its caller's back. So reads of sessions need no
 //!   flush, and work when nothing can be written.
 
@@ -35,7 +35,6 @@ mod queue;
 mod reader;
 mod rows;
 mod session_change;
-mod session_reader;
 mod session_rows;
 mod sessions;
 mod usage;
@@ -49,7 +48,7 @@ use haft_contract::BoxFuture;
 use rusqlite::Connection;
 
 use self::database::Database;
-use self::item::Change;
+use self::item::StoreChange;
 pub use self::jobs::SqliteJobs;
 pub use self::sessions::SqliteSessionStore;
 use crate::{CallFilter, CallLog, CallRecord, PreImageRecord, StoreError};
@@ -69,12 +68,12 @@ impl Default for SqliteOptions {
     }
 }
 
-/// A database that was opened.
+/// An opened database.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenedLog {
     /// The history.
     pub log: SqliteCallLog,
-    /// What the person should be told: that a damaged database was set aside and a new one started.
+    /// A notice to the user: a damaged database was set aside and a new one started.
     pub notice: Option<String>,
 }
 
@@ -85,15 +84,15 @@ pub struct SqliteCallLog {
 }
 
 impl SqliteCallLog {
-    /// Opens `haft.db` in a folder, creating both, private to this person.
-    pub fn open(folder: &Path) -> Result<Opened, StoreError> {
+    /// Opens `haft.db` in a folder, creating both, private to this user.
+    pub fn open(folder: &Path) -> Result<OpenedLog, StoreError> {
         Self::open_with(folder, &SqliteOptions::default())
     }
 
     /// Opens it with other options.
-    pub fn open_with(folder: &Path, options: &SqliteOptions) -> Result<Opened, StoreError> {
+    pub fn open_with(folder: &Path, options: &SqliteOptions) -> Result<OpenedLog, StoreError> {
         let (database, notice) = Database::open(folder, options)?;
-        Ok(Opened { log: Self { database: Arc::new(database) }, notice })
+        Ok(OpenedLog { log: Self { database: Arc::new(database) }, notice })
     }
 
     /// Where the database is.
@@ -111,17 +110,17 @@ impl SqliteCallLog {
         SqliteJobs::new(Arc::clone(&self.database))
     }
 
-    async fn written(&self, change: Change) -> Result<(), StoreError> {
+    async fn written(&self, change: StoreChange) -> Result<(), StoreError> {
         self.database.written(change).await.map(drop)
     }
 
-    /// Asks the reader, after everything queued before is written.
+    /// Queries the reader, after everything queued before is written.
     async fn ask<T, Q>(&self, question: Q) -> Result<T, StoreError>
     where
         T: Send + 'static,
         Q: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     {
-        self.written(Change::Nothing).await?;
+        self.written(StoreChange::Nothing).await?;
         self.database.read(question).await
     }
 }
@@ -136,15 +135,15 @@ impl CallLog for SqliteCallLog {
     }
 
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(self.written(Change::Nothing))
+        Box::pin(self.written(StoreChange::Nothing))
     }
 
     fn keep(&self, image: PreImageRecord) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(self.written(Change::Image(image)))
+        Box::pin(self.written(StoreChange::Image(image)))
     }
 
     fn withdraw<'a>(&'a self, record: &'a str, path: &'a Path, after: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(self.written(Change::Withdrawn { record: record.into(), path: path.into(), after: after.map(Into::into) }))
+        Box::pin(self.written(StoreChange::Withdrawn { record: record.into(), path: path.into(), after: after.map(Into::into) }))
     }
 
     fn list(&self, filter: CallFilter) -> BoxFuture<'_, Result<Vec<CallRecord>, StoreError>> {
@@ -171,6 +170,6 @@ impl CallLog for SqliteCallLog {
     }
 
     fn mark_undone<'a>(&'a self, record: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(self.written(Change::Undone(record.to_owned())))
+        Box::pin(self.written(StoreChange::Undone(record.to_owned())))
     }
 }

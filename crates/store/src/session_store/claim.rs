@@ -1,11 +1,10 @@
-//! Who works on a session: one at a time.
+//! Claims: one process at a time works on a session.
 
-use std::fmt;
 use std::time::SystemTime;
 
-/// Who claims a session; what others are told about it.
+/// The process that claims a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Owner {
+pub struct SessionOwner {
     /// Its process id, on its host.
     pub pid: u32,
     /// The name of its machine.
@@ -14,7 +13,7 @@ pub struct Owner {
     pub since: SystemTime,
 }
 
-impl Owner {
+impl SessionOwner {
     /// This process, from now on.
     pub fn this_process() -> Self {
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
@@ -22,13 +21,13 @@ impl Owner {
     }
 }
 
-/// A session that nobody else may work on; dropping it lets others.
-pub struct Claim {
+/// An exclusive claim of a session; dropping it releases the session.
+pub struct SessionClaim {
     session: String,
     release: Option<Box<dyn FnOnce() + Send + Sync>>,
 }
 
-impl Claim {
+impl SessionClaim {
     /// For a backend: a claim that calls `release` when it is dropped.
     pub fn new(session: impl Into<String>, release: impl FnOnce() + Send + Sync + 'static) -> Self {
         Self { session: session.into(), release: Some(Box::new(release)) }
@@ -45,13 +44,9 @@ impl Claim {
     }
 }
 
-impl fmt::Debug for Claim {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Claim").field("session", &self.session).finish_non_exhaustive()
-    }
-}
+haft_contract::opaque_debug!(SessionClaim: session = session);
 
-impl Drop for Claim {
+impl Drop for SessionClaim {
     fn drop(&mut self) {
         if let Some(release) = self.release.take() {
             release();

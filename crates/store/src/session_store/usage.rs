@@ -25,7 +25,7 @@ pub struct UsageRecord {
     pub cost_micros: Option<i64>,
     /// When it was made.
     pub at: SystemTime,
-    /// The day that was where the person is, such as `2026-05-31`. The store only compares it.
+    /// The date in the time zone of the user, such as `2026-05-31`. The store only compares it.
     pub day: String,
 }
 

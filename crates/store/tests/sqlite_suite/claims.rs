@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use haft_store::{Claim, Owner, SessionStore, SqliteSessionStore, StoreError};
+use haft_store::{SessionClaim, SessionOwner, SessionStore, SqliteSessionStore, StoreError};
 use tempfile::{TempDir, tempdir};
 
 use super::{listing, open};
@@ -20,7 +20,7 @@ async fn child_that_claims() {
     let Some(folder) = std::env::var_os(CHILD).map(PathBuf::from) else { return };
     let log = open(&folder);
     let sessions = log.sessions();
-    match sessions.claim("s1", Owner::this_process()).await {
+    match sessions.claim("s1", SessionOwner::this_process()).await {
         Ok(_claim) => {
             sessions.append("s1", None, vec![message(1, "child's")]).await.unwrap();
             println!("\n{CLAIMED}");
@@ -80,8 +80,8 @@ async fn folder_with_session() -> TempDir {
     folder
 }
 
-async fn claim(sessions: &SqliteSessionStore) -> Result<Claim, StoreError> {
-    sessions.claim("s1", Owner::this_process()).await
+async fn claim(sessions: &SqliteSessionStore) -> Result<SessionClaim, StoreError> {
+    sessions.claim("s1", SessionOwner::this_process()).await
 }
 
 fn owner_files(folder: &Path) -> usize {
@@ -93,7 +93,7 @@ async fn a_second_process_is_refused_until_the_first_is_killed() {
     let folder = folder_with_session().await;
     let mut child = Claiming::claimed(folder.path());
     let sessions = open(folder.path()).sessions();
-    let this = Owner::this_process();
+    let this = SessionOwner::this_process();
     let refused = [
         claim(&sessions).await.map(drop),
         sessions.append("s1", None, vec![message(2, "mine")]).await.map(drop),
@@ -105,7 +105,7 @@ async fn a_second_process_is_refused_until_the_first_is_killed() {
         assert_eq!((session.as_str(), pid, &host), ("s1", child.child.id(), &this.host));
         assert!(since <= this.since);
     }
-    // Looking, naming and copying harm nobody.
+    // Reading, renaming and forking are still possible.
     sessions.rename("s1", Some("watched")).await.unwrap();
     assert_eq!(messages(&sessions, &sessions.fork("s1", None).await.unwrap()).await.len(), 1);
 
@@ -116,7 +116,7 @@ async fn a_second_process_is_refused_until_the_first_is_killed() {
 }
 
 #[tokio::test]
-async fn a_dead_owner_refuses_nobody() {
+async fn a_dead_owner_blocks_no_claim() {
     let folder = folder_with_session().await;
     let mut child = Claiming::claimed(folder.path());
     child.kill();
@@ -132,7 +132,7 @@ async fn a_dead_owner_refuses_nobody() {
 }
 
 #[tokio::test]
-async fn a_killed_process_that_nobody_waited_for_is_dead_too() {
+async fn a_zombie_owner_counts_as_dead() {
     let folder = folder_with_session().await;
     let mut child = Claiming::claimed(folder.path());
     child.child.kill().unwrap();
@@ -164,11 +164,11 @@ async fn the_second_process_names_the_first() {
     let folder = folder_with_session().await;
     let sessions = open(folder.path()).sessions();
     let held = claim(&sessions).await.unwrap();
-    let Owner { pid, host, .. } = Owner::this_process();
+    let SessionOwner { pid, host, .. } = SessionOwner::this_process();
     let expected = format!("session 's1' is in use by process {pid} on {host}: end that process first, or fork the session");
     assert_eq!(Claiming::start(folder.path()).told().unwrap(), expected);
     drop(held);
-    // The release is on its way; whoever asks this store comes after it.
+    // The release is queued; a claim through this store comes after it.
     drop(claim(&sessions).await.unwrap());
     drop(sessions);
     Claiming::claimed(folder.path());
@@ -196,7 +196,7 @@ async fn of_many_at_once_one_gets_the_claim() {
     let folder = folder_with_session().await;
     let stores: Vec<_> = (0..8).map(|_| open(folder.path()).sessions()).collect();
     let claims: Vec<_> =
-        stores.iter().cloned().map(|store| tokio::spawn(async move { store.claim("s1", Owner::this_process()).await })).collect();
+        stores.iter().cloned().map(|store| tokio::spawn(async move { store.claim("s1", SessionOwner::this_process()).await })).collect();
     let mut held = Vec::new();
     for outcome in claims {
         match outcome.await.unwrap() {

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use haft_store::{CallLog, NewMessage, Owner, SessionStore};
+use haft_store::{CallLog, NewMessage, SessionOwner, SessionStore};
 use tempfile::tempdir;
 
 use super::open;
@@ -26,9 +26,9 @@ async fn child_that_appends() {
     let Some(folder) = std::env::var_os(CHILD).map(PathBuf::from) else { return };
     let log = open(&folder);
     let sessions = log.sessions();
-    let _claim = sessions.claim("s1", Owner::this_process()).await.unwrap();
+    let _claim = sessions.claim("s1", SessionOwner::this_process()).await.unwrap();
     let mut next = sessions.open("s1").await.unwrap().messages;
-    // Until it is killed; bounded in case nobody does.
+    // Until it is killed; bounded in case it is not.
     for _ in 0..10_000 {
         log.append(record(&format!("r{next}"))).unwrap();
         next = sessions.append("s1", Some(next), (next..next + BATCH).map(numbered).collect()).await.unwrap();
@@ -57,7 +57,7 @@ fn killed_after(folder: &std::path::Path, acknowledgements: usize) -> u64 {
 async fn a_killed_process_loses_nothing_that_was_acknowledged() {
     let folder = tempdir().unwrap();
     open(folder.path()).sessions().create(new_session("s1")).await.unwrap();
-    // One after the other in the same database: each goes on where the one before was killed.
+    // One after the other in the same database: each continues where the one before was killed.
     for acknowledgements in [1, 2, 3, 5, 8, 13, 40, 100] {
         let acknowledged = killed_after(folder.path(), acknowledgements);
         let sessions = open(folder.path()).sessions();

@@ -1,11 +1,14 @@
-//! Jobs that went on after their calls.
+//! Background jobs.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use haft_contract::{ExecHost, JobEnd, JobRecord, JobRegistry, JobScope, JobUsage, SpillFile};
+use haft_contract::{
+    ExecHost, JobEnd, JobUsage, SpillFile,
+    ports::{JobRecord, JobRegistry, JobScope},
+};
 use tempfile::tempdir;
 
 use super::open;
@@ -18,14 +21,14 @@ fn job(session: &str, workspace: &str) -> JobRecord {
         number: 0,
         session: session.into(),
         workspace: odd.join(workspace),
-        line: "npm run dev # ü".into(),
+        command: "npm run dev # ü".into(),
         directory: odd.join("directory"),
         host: ExecHost::Container,
-        walls: "podman".into(),
+        sandbox: "podman".into(),
         pid: Some(42),
-        born: Some(u64::from(u32::MAX)),
+        start_time: Some(u64::from(u32::MAX)),
         started: second(1_763_000_000) + Duration::from_nanos(7),
-        keeper: odd.join("keeper.sock"),
+        socket: odd.join("supervisor.sock"),
         end: None,
         bytes: 0,
     }
@@ -37,7 +40,7 @@ fn end(code: i32, at: u64) -> JobEnd {
     JobEnd { code: Some(code), usage, spill, ..JobEnd::unknown(second(at)) }
 }
 
-fn of(session: &str) -> JobScope {
+fn of_session(session: &str) -> JobScope {
     JobScope::Session(session.into())
 }
 
@@ -53,9 +56,9 @@ async fn jobs_come_back_whole_by_session_and_by_workspace_in_another_process_too
     let jobs = open(folder.path()).jobs();
     let (first, second) = (JobRecord { number: 1, ..first }, JobRecord { number: 2, end: Some(end(3, 1_763_000_009)), bytes: 9, ..second });
     assert_eq!(jobs.list(JobScope::Workspace(first.workspace.clone())).await.unwrap(), [first.clone(), second.clone()]);
-    assert_eq!(jobs.list(of("s2")).await.unwrap(), [second]);
-    assert_eq!(jobs.list(of("s1")).await.unwrap().iter().map(|job| job.number).collect::<Vec<_>>(), [1, 3]);
-    assert_eq!(jobs.list(of("s")).await.unwrap(), []);
+    assert_eq!(jobs.list(of_session("s2")).await.unwrap(), [second]);
+    assert_eq!(jobs.list(of_session("s1")).await.unwrap().iter().map(|job| job.number).collect::<Vec<_>>(), [1, 3]);
+    assert_eq!(jobs.list(of_session("s")).await.unwrap(), []);
 }
 
 #[tokio::test]
@@ -66,11 +69,11 @@ async fn the_first_end_counts_and_no_number_is_given_twice() {
     jobs.end(number, end(0, 1_763_000_001), 9).await.unwrap();
     jobs.end(number, end(7, 1_763_000_002), 1).await.unwrap();
     jobs.end(99, end(7, 1_763_000_002), 1).await.unwrap();
-    let listed = jobs.list(of("s1")).await.unwrap();
+    let listed = jobs.list(of_session("s1")).await.unwrap();
     assert_eq!((listed.len(), listed[0].end.clone(), listed[0].bytes), (1, Some(end(0, 1_763_000_001)), 9));
     jobs.forget(number).await.unwrap();
     jobs.forget(number).await.unwrap();
-    assert_eq!(jobs.list(of("s1")).await.unwrap(), []);
+    assert_eq!(jobs.list(of_session("s1")).await.unwrap(), []);
     assert_eq!(jobs.begin(job("s1", "w")).await.unwrap(), number + 1);
 }
 
@@ -86,5 +89,5 @@ async fn what_ended_two_weeks_ago_is_swept_by_the_next_and_what_runs_is_not() {
     }
     let later = JobRecord { started: second(1_763_000_001 + 14 * 24 * 60 * 60), ..job("s1", "w") };
     jobs.begin(later).await.unwrap();
-    assert_eq!(jobs.list(of("s1")).await.unwrap().iter().map(|job| job.number).collect::<Vec<_>>(), [2, 3, 4]);
+    assert_eq!(jobs.list(of_session("s1")).await.unwrap().iter().map(|job| job.number).collect::<Vec<_>>(), [2, 3, 4]);
 }

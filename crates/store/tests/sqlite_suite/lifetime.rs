@@ -60,7 +60,7 @@ async fn child_that_is_killed() {
     }
     log.flush().await.unwrap();
     println!("flushed");
-    // Until it is killed; bounded in case nobody does.
+    // Until it is killed; bounded in case it is not.
     for number in 100..10_000 {
         log.append(record(&format!("r{number:04}"))).unwrap();
         thread::sleep(Duration::from_micros(100));

@@ -7,7 +7,7 @@ mod lifetime;
 mod locks;
 mod migration;
 mod private;
-mod room;
+mod queue_limits;
 mod sessions;
 mod versions;
 

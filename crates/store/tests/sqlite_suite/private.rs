@@ -1,4 +1,4 @@
-//! Files and folders that only this person can read.
+//! Files and folders that only this user can read.
 
 use std::fs;
 use std::os::unix::fs::symlink;

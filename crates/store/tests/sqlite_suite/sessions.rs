@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Instant;
 
-use haft_store::{CallLog, NewMessage, Owner, SessionStore, SqliteCallLog, StoreError};
+use haft_store::{CallLog, NewMessage, SessionOwner, SessionStore, SqliteCallLog, StoreError};
 use tempfile::tempdir;
 
 use super::{damage, open, open_impatient, outsider};
@@ -24,18 +24,18 @@ async fn what_could_not_be_written_is_not_written_later() {
         sessions.rewrite("s1", 0, vec![message(2, "b")], "why").await.map(drop),
         sessions.delete("s1").await,
         sessions.fork("s1", None).await.map(drop),
-        sessions.claim("s1", Owner::this_process()).await.map(drop),
+        sessions.claim("s1", SessionOwner::this_process()).await.map(drop),
     ];
     for outcome in outcomes {
         assert!(matches!(outcome, Err(StoreError::Locked { .. })), "{outcome:?}");
     }
-    // Reading needs no room and no lock, though the history waits for both.
+    // Reading needs no space and no lock, though the history waits for both.
     assert_eq!((messages(&sessions, "s1").await.len(), sessions.open("last").await.unwrap().messages), (1, 1));
     holder.execute_batch("ROLLBACK").unwrap();
     assert_eq!(ids(&log).await, ["r1"]);
     assert_eq!((messages(&sessions, "s1").await.len(), sessions.replaced("s1", 9).await.unwrap()), (1, vec![]));
     assert_eq!(sessions.append("s1", Some(1), vec![message(2, "b")]).await.unwrap(), 2);
-    drop(sessions.claim("s1", Owner::this_process()).await.unwrap());
+    drop(sessions.claim("s1", SessionOwner::this_process()).await.unwrap());
 }
 
 #[tokio::test]
@@ -46,7 +46,7 @@ async fn a_claim_that_was_refused_leaves_nothing_to_release() {
     sessions.create(new_session("s1")).await.unwrap();
     let holder = outsider(folder.path());
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
-    assert!(sessions.claim("s1", Owner::this_process()).await.is_err());
+    assert!(sessions.claim("s1", SessionOwner::this_process()).await.is_err());
     assert!(sessions.append("s1", None, vec![message(1, "a")]).await.is_err());
     // It would be told of anything that is still to be written.
     log.append(record("r1")).unwrap();

@@ -59,7 +59,7 @@ pub(crate) async fn a_pre_image_that_is_not_there_is_missing(blobs: &dyn Blobs) 
     }
 }
 
-pub(crate) async fn a_person_finds_a_pre_image_at_its_path(blobs: &dyn Blobs) {
+pub(crate) async fn a_pre_image_is_found_at_its_path(blobs: &dyn Blobs) {
     let id = blobs.keep(Box::new(Cursor::new(b"image"))).await.unwrap();
     assert_eq!(std::fs::read(blobs.path(&id)).unwrap(), b"image");
 }

@@ -1,15 +1,15 @@
 use std::task::Poll;
 
-use haft_store::{Owner, SessionStore, StoreError};
+use haft_store::{SessionOwner, SessionStore, StoreError};
 
 use crate::common::{message, new_session, second};
 
-fn owner(pid: u32) -> Owner {
-    Owner { pid, host: "here".into(), since: second(u64::from(pid)) }
+fn owner(pid: u32) -> SessionOwner {
+    SessionOwner { pid, host: "here".into(), since: second(u64::from(pid)) }
 }
 
 /// Who holds the session, as the one who comes second is told.
-async fn holder(store: &dyn SessionStore, session: &str) -> Option<Owner> {
+async fn holder(store: &dyn SessionStore, session: &str) -> Option<SessionOwner> {
     match store.claim(session, owner(99)).await {
         Ok(claim) => {
             assert_eq!(claim.session(), session);
@@ -17,7 +17,7 @@ async fn holder(store: &dyn SessionStore, session: &str) -> Option<Owner> {
         }
         Err(StoreError::Busy { session: told, pid, host, since }) => {
             assert_eq!(told, session);
-            Some(Owner { pid, host, since })
+            Some(SessionOwner { pid, host, since })
         }
         Err(other) => panic!("{other}"),
     }
@@ -53,7 +53,7 @@ pub(crate) async fn a_claim_ends_with_what_holds_it(store: &dyn SessionStore) {
     assert_eq!(holder(store, "s1").await, None);
 }
 
-pub(crate) async fn a_claim_that_nobody_waited_for_is_given_up(store: &dyn SessionStore) {
+pub(crate) async fn a_claim_is_released_when_its_caller_stops_waiting(store: &dyn SessionStore) {
     store.create(new_session("s1")).await.unwrap();
     // Given up before each step of its work, until it takes no more of them.
     for steps in 0.. {
@@ -75,11 +75,11 @@ pub(crate) async fn a_claim_that_nobody_waited_for_is_given_up(store: &dyn Sessi
 
 pub(crate) async fn the_owner_of_a_session_may_do_everything(store: &dyn SessionStore) {
     store.create(new_session("s1")).await.unwrap();
-    let claim = store.claim("s1", Owner::this_process()).await.unwrap();
+    let claim = store.claim("s1", SessionOwner::this_process()).await.unwrap();
     store.append("s1", None, vec![message(1, "a")]).await.unwrap();
     store.rewrite("s1", 0, vec![message(2, "b")], "why").await.unwrap();
     store.delete("s1").await.unwrap();
-    // Releasing what is gone harms nobody.
+    // Releasing a deleted session is no error.
     drop(claim);
     assert!(store.open("s1").await.is_err());
 }

@@ -56,7 +56,7 @@ pub(crate) async fn messages_are_read_in_pages(store: &dyn SessionStore) {
     }
 }
 
-pub(crate) async fn whoever_did_not_see_the_last_message_is_told(store: &dyn SessionStore) {
+pub(crate) async fn an_append_after_an_unseen_message_is_a_conflict(store: &dyn SessionStore) {
     store.create(new_session("s1")).await.unwrap();
     store.append("s1", Some(0), vec![message(1, "a")]).await.unwrap();
     for expected in [0, 2, u64::MAX] {

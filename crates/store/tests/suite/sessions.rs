@@ -1,6 +1,6 @@
 use std::time::SystemTime;
 
-use haft_store::{MessageRecord, NewSession, Owner, SessionFilter, SessionRecord, SessionStore};
+use haft_store::{MessageRecord, NewSession, SessionFilter, SessionOwner, SessionRecord, SessionStore};
 
 use crate::common::{message, messages, new_session, second};
 
@@ -109,7 +109,7 @@ pub(crate) async fn title_and_model_can_be_changed(store: &dyn SessionStore) {
     assert_eq!(store.open("s2").await.unwrap(), created(new_session("s2")));
 }
 
-pub(crate) async fn a_closed_session_goes_on_with_the_next_message(store: &dyn SessionStore) {
+pub(crate) async fn the_next_message_reopens_a_closed_session(store: &dyn SessionStore) {
     store.create(new_session("s1")).await.unwrap();
     store.close("s1").await.unwrap();
     store.append("s1", Some(0), Vec::new()).await.unwrap();
@@ -183,7 +183,7 @@ pub(crate) async fn nothing_can_be_done_with_a_session_that_is_not_there(store: 
         store.rewrite("s9", 0, vec![message(1, "a")], "why").await.map(drop),
         store.messages("s9", 0, 9).await.map(drop),
         store.replaced("s9", 9).await.map(drop),
-        store.claim("s9", Owner::this_process()).await.map(drop),
+        store.claim("s9", SessionOwner::this_process()).await.map(drop),
     ];
     let expected =
         "no session 's9': `haft sessions list` lists the sessions; an id may be shortened to 4 or more characters of its beginning or end";

@@ -5,7 +5,7 @@ use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use haft_contract::{ErrorKind, Location, PreImage, ToolError, WriteMode};
+use haft_contract::{ErrorKind, Location, ToolError, WriteMode, ports::PreImage};
 
 use super::FakeFiles;
 
@@ -45,6 +45,8 @@ pub(super) struct State {
     pub(super) no_read: BTreeMap<PathBuf, String>,
     pub(super) no_write: BTreeMap<PathBuf, String>,
     pub(super) reads: Vec<ReadRecord>,
+    /// What another program puts in place of a file as soon as it is opened.
+    pub(super) after_open: BTreeMap<PathBuf, Content>,
 }
 
 impl State {
@@ -131,7 +133,7 @@ fn is_directory(at: &Location) -> ToolError {
     ToolError::validation(format!("Path is a directory, not a file: {}", at.requested().display()))
 }
 
-/// Stands in for SHA-256: 64 hex digits, the same for the same content (FNV-1a), and no more than that.
+/// A fake SHA-256: 64 hex digits, the same for the same content (FNV-1a), and no more than that.
 pub(super) fn fingerprint(content: &[u8]) -> String {
     let hash = content.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
     format!("{hash:064x}")

@@ -47,7 +47,7 @@ pub(super) enum Ending {
 }
 
 impl Ending {
-    /// Gives the connection up; nobody else may have a copy of it.
+    /// Closes the connection; no other copy of it may exist.
     pub(super) fn end(self, connection: TcpStream) {
         if self == Self::Reset {
             // Closed so, unsent and unread bytes are forgotten and the other side is told.

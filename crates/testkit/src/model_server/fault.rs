@@ -17,7 +17,7 @@ pub enum Fault {
     CutAtEnd,
     /// Every event comes twice.
     Twice,
-    /// Events that nobody knows stand between the others.
+    /// Unknown events between the others.
     Unknown,
     /// In place of the end there is an event that is no JSON.
     Malformed,

@@ -33,16 +33,16 @@ async fn files_are_made_changed_moved_and_removed() {
 
 #[tokio::test]
 async fn files_of_utf_16_are_changed_moved_and_removed_in_their_encoding() {
-    for wide in [Wide::Little, Wide::Big] {
+    for utf16 in [Utf16::Little, Utf16::Big] {
         let host = FakeHost::new();
         for (path, content) in [("a", "one\r\ntwo é\r\n"), ("d", "gone\n"), ("m", "x\n")] {
-            host.files.put(path, wide.encoded(&format!("\u{feff}{content}")));
+            host.files.put(path, utf16.encode(&format!("\u{feff}{content}")));
         }
         let patch = PATCH.replace("-two\n", "-two é\n");
         let output = run(&host, json!({"input": patch})).await.unwrap();
         assert_eq!(output.texts().next(), Some("Success. Changed:\nA new/n.txt\nM a\nD d\nM m -> n\n(3 lines added, 3 removed)"));
         let expected =
-            [("a", wide.encoded("\u{feff}one\r\n2\r\n")), ("n", wide.encoded("\u{feff}y\n")), ("new/n.txt", b"hello\n".to_vec())];
+            [("a", utf16.encode("\u{feff}one\r\n2\r\n")), ("n", utf16.encode("\u{feff}y\n")), ("new/n.txt", b"hello\n".to_vec())];
         assert_eq!(host.files.paths().len(), expected.len());
         for (path, content) in expected {
             assert_eq!(host.files.get(path), Some(content), "{path}");
@@ -83,7 +83,7 @@ async fn whatever_does_not_fit_is_told_at_once_and_nothing_is_changed() {
 }
 
 #[tokio::test]
-async fn a_file_of_another_encoding_gets_no_letters_of_utf_8() {
+async fn files_of_another_encoding_get_no_utf_8() {
     let host = host();
     host.files.put("m", b"x\ncaf\xe9\n".to_vec());
     let (kind, message) = expect_error(run(&host, json!({"input": PATCH.replace("+y", "+\u{fc}")})).await);

@@ -5,7 +5,7 @@ use haft_testkit::{FakeHost, FileOperation, expect_error, run_tool};
 use serde_json::Value;
 
 use super::*;
-use crate::shared::wide::Wide;
+use crate::shared::utf16::Utf16;
 
 async fn run(host: &Arc<FakeHost>, arguments: Value) -> Result<ToolOutput, ToolError> {
     run_tool(&Erased::new(EditFile), arguments, Arc::clone(host)).await
@@ -36,7 +36,7 @@ async fn one_place_or_all_of_them() {
             "b\nc\n",
             "2 replacements (lines 1, 2)",
         ),
-        ("a\r\nb\r\n", json!({"old_string": "a\nb", "new_string": "1\n2"}), "1\r\n2\r\n", "found although not exact: "),
+        ("a\r\nb\r\n", json!({"old_string": "a\nb", "new_string": "1\n2"}), "1\r\n2\r\n", "matched with differences: "),
         ("gone\nstays\n", json!({"old_string": "gone\n", "new_string": ""}), "stays\n", "-gone\n"),
     ] {
         let (content, text) = edited(content, arguments.clone()).await;
@@ -89,15 +89,15 @@ async fn nothing_replaced_makes_a_file_where_none_is() {
 
 #[tokio::test]
 async fn utf_16_is_edited_as_the_text_it_is_and_stays_utf_16() {
-    for wide in [Wide::Little, Wide::Big] {
+    for utf16 in [Utf16::Little, Utf16::Big] {
         for mark in ["\u{feff}", ""] {
             let host = FakeHost::new();
-            host.files.put("f", wide.encoded(&format!("{mark}one, two and three\r\ncafé\r\n")));
+            host.files.put("f", utf16.encode(&format!("{mark}one, two and three\r\ncafé\r\n")));
             let arguments = json!({"path": "f", "old_string": "three\ncafé", "new_string": "three\n𝄞\nbar"});
             let output = run(&host, arguments).await.unwrap();
             let text = output.texts().next().unwrap();
             assert!(text.contains("(lines 1-2)") && text.contains("-café\n+𝄞\n+bar"), "{text}");
-            assert_eq!(host.files.get("f"), Some(wide.encoded(&format!("{mark}one, two and three\r\n𝄞\r\nbar\r\n"))));
+            assert_eq!(host.files.get("f"), Some(utf16.encode(&format!("{mark}one, two and three\r\n𝄞\r\nbar\r\n"))));
         }
     }
     let host = FakeHost::new();
@@ -108,7 +108,7 @@ async fn utf_16_is_edited_as_the_text_it_is_and_stays_utf_16() {
 }
 
 #[tokio::test]
-async fn a_file_of_another_encoding_gets_no_letters_of_utf_8() {
+async fn files_of_another_encoding_get_no_utf_8() {
     let host = FakeHost::new();
     host.files.put("f", b"caf\xe9 one\n".to_vec());
     let (kind, message) = expect_error(run(&host, json!({"path": "f", "old_string": "one", "new_string": "\u{fc}"})).await);

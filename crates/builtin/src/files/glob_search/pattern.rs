@@ -1,144 +1,138 @@
-//! The pattern of a search, and where the search begins.
+//! The pattern of a search, and its start directory.
 
 use std::path::{Path, PathBuf};
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use haft_contract::ToolError;
+use haft_pattern::Glob;
 
-use crate::shared::words;
+use crate::shared::brief;
 
-/// Longer patterns are refused: no honest one is.
+/// Most bytes of a pattern.
 const LONGEST: usize = 4096;
 
-/// A pattern, ready to be matched against paths beneath where it starts.
+/// A pattern on paths beneath its start directory.
 #[derive(Debug)]
-pub(super) struct Pattern {
+pub(super) struct SearchPattern {
     start: PathBuf,
-    /// The plain names that lead from the base to the start.
-    led: PathBuf,
-    matched: GlobSet,
+    /// The literal names from the base to the start.
+    prefix: PathBuf,
+    glob: Glob,
     is_negated: bool,
     names_hidden: bool,
-    excluded: Option<GlobSet>,
+    excluded: Vec<Glob>,
 }
 
-impl Pattern {
-    /// Reads a pattern that counts from `base`. The plain names that it begins with are where the search begins.
+impl SearchPattern {
+    /// Parses a pattern relative to `base`. Its literal names at the beginning are the start of the search.
     pub(super) fn parse(text: &str, base: Option<&Path>, exclude: &[String]) -> Result<Self, ToolError> {
         check("pattern", text)?;
         let (is_negated, plain) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
-        let (led, rest) = if is_negated { (PathBuf::new(), plain.to_owned()) } else { split(plain) };
+        let (prefix, rest) = if is_negated { (PathBuf::new(), plain.to_owned()) } else { split(plain) };
         if rest.split('/').any(|name| name == "..") {
             return Err(ToolError::validation(format!(
-                "Parameter 'pattern' holds '..' behind a wildcard: '{}'. Give the directory to look in as 'path'.",
-                words::shown(text)
+                "Parameter 'pattern' has '..' after a wildcard: '{}'. Give the directory to search as 'path'.",
+                brief(text)
             )));
         }
-        let excluded = if exclude.is_empty() { None } else { Some(excluded(exclude)?) };
         Ok(Self {
-            start: start(base, &led),
-            matched: compiled("pattern", std::slice::from_ref(&rest))?,
+            start: start(base, &prefix),
+            glob: compile("pattern", &rest)?,
             is_negated,
             names_hidden: !is_negated && rest.split('/').any(|name| name.starts_with('.') && name != "."),
-            excluded,
-            led,
+            excluded: exclude.iter().map(|text| excluded(text)).collect::<Result<_, _>>()?,
+            prefix,
         })
     }
 
-    /// The directory that the search begins in.
+    /// The start directory.
     pub(super) fn start(&self) -> &Path {
         &self.start
     }
-    /// Whether that is a directory which the pattern names.
-    pub(super) fn is_led_on(&self) -> bool {
-        !self.led.as_os_str().is_empty()
+    /// Whether the pattern names the start directory.
+    pub(super) fn names_start(&self) -> bool {
+        !self.prefix.as_os_str().is_empty()
     }
-    /// Whether it asks for hidden files by their names.
+    /// Whether it names hidden files.
     pub(super) fn names_hidden(&self) -> bool {
         self.names_hidden
     }
-    /// Whether it means a path beneath the start.
+    /// Whether it matches a path beneath the start.
     pub(super) fn matches(&self, beneath: &Path) -> bool {
-        self.matched.is_match(beneath) != self.is_negated && !self.excludes(beneath)
+        self.glob.matches(beneath) != self.is_negated && !self.excludes(beneath)
     }
 
     fn excludes(&self, beneath: &Path) -> bool {
-        let Some(excluded) = &self.excluded else { return false };
-        let whole = self.led.join(beneath);
-        whole.ancestors().filter(|path| !path.as_os_str().is_empty()).any(|path| excluded.is_match(path))
+        if self.excluded.is_empty() {
+            return false;
+        }
+        let whole = self.prefix.join(beneath);
+        let mut folders = whole.ancestors().filter(|path| !path.as_os_str().is_empty());
+        folders.any(|path| self.excluded.iter().any(|glob| glob.matches(path)))
     }
 }
 
-fn start(base: Option<&Path>, led: &Path) -> PathBuf {
+fn start(base: Option<&Path>, prefix: &Path) -> PathBuf {
     match base {
-        base if led.as_os_str().is_empty() => base.unwrap_or(Path::new(".")).to_owned(),
-        Some(base) if base != Path::new(".") => base.join(led),
-        _ => led.to_owned(),
+        base if prefix.as_os_str().is_empty() => base.unwrap_or(Path::new(".")).to_owned(),
+        Some(base) if base != Path::new(".") => base.join(prefix),
+        _ => prefix.to_owned(),
     }
 }
 
 fn check(parameter: &str, text: &str) -> Result<(), ToolError> {
-    if let Some(letter) = text.chars().find(|letter| letter.is_control()) {
+    if let Some(ch) = text.chars().find(|ch| ch.is_control()) {
         return Err(ToolError::validation(format!(
-            "Parameter '{parameter}' holds the control character U+{:04X}: {:?}. Write a plain pattern, such as '**/*.rs'.",
-            u32::from(letter),
-            words::shown(text)
+            "Parameter '{parameter}' has the control character U+{:04X}: {:?}. Write a plain pattern, such as '**/*.rs'.",
+            u32::from(ch),
+            brief(text)
         )));
     }
     if text.len() > LONGEST {
         return Err(ToolError::validation(format!(
             "Parameter '{parameter}' is {} bytes long, and {LONGEST} is the most: '{}'. Give a shorter one.",
             text.len(),
-            words::shown(text)
+            brief(text)
         )));
     }
     Ok(())
 }
 
-/// Splits off the plain names that a pattern begins with; its last name always stays. A directory stands for all in it.
+/// Splits off the literal names at the beginning; the last name always stays. A directory means all files in it.
 fn split(text: &str) -> (PathBuf, String) {
     let whole = if text.ends_with('/') { format!("{text}**") } else { text.to_owned() };
-    let mut led = PathBuf::new();
+    let mut prefix = PathBuf::new();
     let mut rest = whole.as_str();
     while let Some((name, behind)) = rest.split_once('/') {
         if name.contains(['*', '?', '[', ']', '{', '}', '\\']) {
             break;
         }
         match name {
-            "" if led.as_os_str().is_empty() && rest.len() == whole.len() => led.push("/"),
+            "" if prefix.as_os_str().is_empty() && rest.len() == whole.len() => prefix.push("/"),
             "" | "." => {}
-            name => led.push(name),
+            name => prefix.push(name),
         }
         rest = behind;
     }
-    (led, rest.to_owned())
+    (prefix, rest.to_owned())
 }
 
-/// Patterns of what to leave out: those without a folder hold in every folder, as in `.gitignore`.
-fn excluded(patterns: &[String]) -> Result<GlobSet, ToolError> {
-    let anywhere = |text: &String| match text.trim_end_matches('/') {
+/// A pattern to exclude: one without a slash applies in every directory, as in `.gitignore`.
+fn excluded(text: &str) -> Result<Glob, ToolError> {
+    check("exclude", text)?;
+    let anywhere = match text.trim_end_matches('/') {
         text if text.contains('/') => text.trim_start_matches("./").to_owned(),
         text => format!("**/{text}"),
     };
-    patterns.iter().try_for_each(|text| check("exclude", text))?;
-    compiled("exclude", &patterns.iter().map(anywhere).collect::<Vec<_>>())
+    compile("exclude", &anywhere)
 }
 
-fn compiled(parameter: &str, patterns: &[String]) -> Result<GlobSet, ToolError> {
-    let mut set = GlobSetBuilder::new();
-    for text in patterns {
-        let glob = GlobBuilder::new(text).literal_separator(true).backslash_escape(true).empty_alternates(true).build();
-        set.add(glob.map_err(|error| bad(parameter, text, &error))?);
-    }
-    set.build().map_err(|error| bad(parameter, &patterns.join(" "), &error))
-}
-
-fn bad(parameter: &str, text: &str, error: &globset::Error) -> ToolError {
-    ToolError::validation(format!(
-        "Parameter '{parameter}' is no pattern: '{}': {}. '\\' before a mark takes it as it is.",
-        words::shown(text),
-        error.kind()
-    ))
+fn compile(parameter: &str, text: &str) -> Result<Glob, ToolError> {
+    Glob::parse(text).map_err(|error| {
+        ToolError::validation(format!(
+            "Parameter '{parameter}' is not a pattern: '{}': {error}. Put '\\' before a literal special character.",
+            brief(text)
+        ))
+    })
 }
 
 #[cfg(test)]
@@ -166,7 +160,7 @@ mod tests {
             ("\\*.rs", None, ".", &["*.rs"], &["a.rs"]),
             ("../x/*", None, "../x", &["a"], &[]),
         ] {
-            let pattern = Pattern::parse(text, base.map(Path::new), &[]).unwrap();
+            let pattern = SearchPattern::parse(text, base.map(Path::new), &[]).unwrap();
             assert_eq!(pattern.start(), Path::new(start), "{text}");
             for (paths, expected) in [(matches, true), (others, false)] {
                 for path in paths {
@@ -179,7 +173,7 @@ mod tests {
     #[test]
     fn what_is_left_out_is_left_out_with_all_that_is_in_it() {
         let exclude = ["tests".to_owned(), "*.gen.rs".into(), "src/old/**".into(), "build/".into()];
-        let pattern = |text| Pattern::parse(text, None, &exclude).unwrap();
+        let pattern = |text| SearchPattern::parse(text, None, &exclude).unwrap();
         for (text, path, expected) in [
             ("**/*", "a.rs", true),
             ("**/*", "a/tests/b.rs", false),
@@ -198,28 +192,24 @@ mod tests {
     #[test]
     fn a_pattern_that_names_a_hidden_file_asks_for_it() {
         for (text, expected) in [("**/.env*", true), ("*/.github/**", true), ("**/*.rs", false), ("./*", false), ("!.x", false)] {
-            assert_eq!(Pattern::parse(text, None, &[]).unwrap().names_hidden(), expected, "{text}");
+            assert_eq!(SearchPattern::parse(text, None, &[]).unwrap().names_hidden(), expected, "{text}");
         }
     }
 
     #[test]
     fn bad_patterns_are_explained() {
-        let error = |text: &str| Pattern::parse(text, None, &[]).unwrap_err().message().to_owned();
-        let escape = "'\\' before a mark takes it as it is.";
-        assert_eq!(error("[a"), format!("Parameter 'pattern' is no pattern: '[a': unclosed character class; missing ']'. {escape}"));
-        assert_eq!(
-            error("{a,b"),
-            format!(
-                "Parameter 'pattern' is no pattern: '{{a,b': unclosed alternate group; missing '}}' (maybe escape '{{' with '[{{]'?). {escape}"
-            )
-        );
+        let error = |text: &str| SearchPattern::parse(text, None, &[]).unwrap_err().message().to_owned();
+        let escape = "Put '\\' before a literal special character.";
+        assert_eq!(error("[a"), format!("Parameter 'pattern' is not a pattern: '[a': unclosed set of characters; missing ']'. {escape}"));
+        let unclosed = "unclosed alternatives; missing '}' (write '\\{' for the character)";
+        assert_eq!(error("{a,b"), format!("Parameter 'pattern' is not a pattern: '{{a,b': {unclosed}. {escape}"));
         assert_eq!(
             error("a\0b"),
-            "Parameter 'pattern' holds the control character U+0000: \"a\\0b\". Write a plain pattern, such as '**/*.rs'."
+            "Parameter 'pattern' has the control character U+0000: \"a\\0b\". Write a plain pattern, such as '**/*.rs'."
         );
-        assert_eq!(error("*/../x"), "Parameter 'pattern' holds '..' behind a wildcard: '*/../x'. Give the directory to look in as 'path'.");
+        assert_eq!(error("*/../x"), "Parameter 'pattern' has '..' after a wildcard: '*/../x'. Give the directory to search as 'path'.");
         assert!(error(&"a".repeat(5000)).starts_with("Parameter 'pattern' is 5000 bytes long, and 4096 is the most: 'aaa"));
-        let exclude = Pattern::parse("*", None, &["[".to_owned()]).unwrap_err();
-        assert!(exclude.message().starts_with("Parameter 'exclude' is no pattern: '**/[': "), "{exclude}");
+        let exclude = SearchPattern::parse("*", None, &["[".to_owned()]).unwrap_err();
+        assert!(exclude.message().starts_with("Parameter 'exclude' is not a pattern: '**/[': "), "{exclude}");
     }
 }

@@ -86,7 +86,7 @@ async fn a_page_is_bounded_in_bytes_as_well() {
 #[tokio::test]
 async fn finding_nothing_is_said_with_what_was_left_out() {
     let host = host(&["a.rs", "src/b.rs"]);
-    let both = "Hidden files and what .gitignore names were left out: hidden=true and ignored=true include them.";
+    let both = "Hidden files and files in .gitignore were left out: hidden=true and ignored=true include them.";
     for (arguments, expected) in [
         (
             json!({"pattern": "*.md"}),
@@ -101,7 +101,7 @@ async fn finding_nothing_is_said_with_what_was_left_out() {
         ),
         (
             json!({"pattern": "**/.x", "ignored": false}),
-            "No file matches '**/.x' in the workspace (2 looked at). What .gitignore names was left out: ignored=true includes it.".into(),
+            "No file matches '**/.x' in the workspace (2 looked at). Files in .gitignore were left out: ignored=true includes them.".into(),
         ),
         (json!({"pattern": "nowhere/**/*.rs"}), format!("No file matches 'nowhere/**/*.rs' in 'nowhere' (0 looked at). {both}")),
     ] {
@@ -117,12 +117,12 @@ async fn what_cannot_be_searched_is_explained() {
         (
             json!({"pattern": "*", "path": "a.rs"}),
             ErrorKind::ValidationError,
-            "'a.rs' is a file, and files are found in a directory. Give a directory as 'path', or read the file with read_file.",
+            "'a.rs' is a file. Give a directory as 'path', or read the file with read_file.",
         ),
         (
             json!({"pattern": "[a"}),
             ErrorKind::ValidationError,
-            "Parameter 'pattern' is no pattern: '[a': unclosed character class; missing ']'. '\\' before a mark takes it as it is.",
+            "Parameter 'pattern' is not a pattern: '[a': unclosed set of characters; missing ']'. Put '\\' before a literal special character.",
         ),
     ] {
         assert_eq!(expect_error(glob(&host, arguments).await), (kind, message.to_owned()));
@@ -157,7 +157,7 @@ async fn a_search_that_takes_too_long_shows_what_it_has() {
 #[tokio::test]
 async fn the_plan_names_the_folder_that_is_searched() {
     let host = host(&["src/a.rs"]);
-    for (arguments, place) in [
+    for (arguments, location) in [
         (json!({"pattern": "**/*"}), "."),
         (json!({"pattern": "src/**/*"}), "src"),
         (json!({"pattern": "../other/*"}), "/other"),
@@ -167,7 +167,7 @@ async fn the_plan_names_the_folder_that_is_searched() {
         let params: Params = serde_json::from_value(arguments).unwrap();
         let plan = GlobSearch.plan(&params, &PlanContext::new(&*host)).unwrap();
         let [Effect::Read(effect)] = plan.effects() else { panic!("{plan:?}") };
-        assert_eq!((effect.location.display(), effect.extent), (place, Extent::Tree));
+        assert_eq!((effect.location.display(), effect.extent), (location, Extent::Tree));
     }
 }
 

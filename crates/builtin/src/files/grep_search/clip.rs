@@ -1,36 +1,36 @@
-//! Lines, short enough to be shown.
+//! Cutting long lines around a match.
 
-use super::kept::Row;
+use super::rows::ResultRow;
 
-/// Longer lines are cut.
+/// Most characters of a line.
 const COLUMNS: usize = 500;
-/// How much of them stands before what matched.
+/// Characters before the match.
 const LEAD: usize = 100;
 
-/// A line as text, cut around a place if it is long. The place is in bytes.
-pub(super) fn shown(line: &[u8], around: impl FnOnce() -> usize) -> Row {
+/// A line as text, cut around a byte position if it is long.
+pub(super) fn clip_line(line: &[u8], around: impl FnOnce() -> usize) -> ResultRow {
     let text = String::from_utf8_lossy(line);
     let is_text = matches!(text, std::borrow::Cow::Borrowed(_));
     if line.len() <= COLUMNS || text.chars().nth(COLUMNS).is_none() {
-        return Row { text: text.into_owned(), is_text, is_cut: false };
+        return ResultRow { text: text.into_owned(), is_text, is_cut: false };
     }
-    // Cut before it is made text: a line may be very long, and only a little of it is shown.
+    // Cut before decoding: a line may be very long.
     let start = back(line, around().min(line.len()), LEAD);
     let end = on(line, start, COLUMNS);
     let piece = String::from_utf8_lossy(&line[start..end]);
     let (before, after) = (if start > 0 { "…" } else { "" }, if end < line.len() { "…" } else { "" });
-    Row { text: format!("{before}{piece}{after}"), is_text, is_cut: true }
+    ResultRow { text: format!("{before}{piece}{after}"), is_text, is_cut: true }
 }
 
-/// So many characters back from a place.
-fn back(line: &[u8], place: usize, characters: usize) -> usize {
-    let begins = (0..=place).rev().filter(|at| begins_character(line, *at));
+/// The position so many characters before.
+fn back(line: &[u8], location: usize, characters: usize) -> usize {
+    let begins = (0..=location).rev().filter(|at| begins_character(line, *at));
     begins.take(characters + 1).last().unwrap_or(0)
 }
 
-/// So many characters on from a place.
-fn on(line: &[u8], place: usize, characters: usize) -> usize {
-    let mut begins = (place..line.len()).filter(|at| begins_character(line, *at));
+/// The position so many characters after.
+fn on(line: &[u8], location: usize, characters: usize) -> usize {
+    let mut begins = (location..line.len()).filter(|at| begins_character(line, *at));
     begins.nth(characters).unwrap_or(line.len())
 }
 
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     fn cut(line: &str, around: usize) -> String {
-        shown(line.as_bytes(), || around).text
+        clip_line(line.as_bytes(), || around).text
     }
 
     #[test]
@@ -51,7 +51,7 @@ mod tests {
         for line in ["", "a", &"é".repeat(COLUMNS)] {
             assert_eq!(cut(line, 0), *line);
         }
-        assert_eq!(shown(b"a\xffb", || 0), Row { text: "a\u{fffd}b".into(), is_text: false, is_cut: false });
+        assert_eq!(clip_line(b"a\xffb", || 0), ResultRow { text: "a\u{fffd}b".into(), is_text: false, is_cut: false });
     }
 
     #[test]
@@ -63,12 +63,12 @@ mod tests {
         assert_eq!(cut(&line, 50), format!("{}…", xs(500)));
         let wide = "é".repeat(1000);
         assert_eq!(cut(&wide, 1001), format!("…{}…", "é".repeat(500)));
-        assert!(shown(line.as_bytes(), || 0).is_cut);
+        assert!(clip_line(line.as_bytes(), || 0).is_cut);
     }
 
     #[test]
     fn a_line_without_characters_is_cut_as_well() {
         let line = [0x80; 5000];
-        assert!(shown(&line, || 2500).text.chars().count() <= 5000);
+        assert!(clip_line(&line, || 2500).text.chars().count() <= 5000);
     }
 }

@@ -3,41 +3,40 @@
 use std::path::Path;
 
 use haft_contract::ToolError;
+use haft_text::suggest::nearest;
 use ignore::overrides::{Override, OverrideBuilder};
 use ignore::types::{FileTypeDef, Types, TypesBuilder};
 
-use crate::shared::words;
+use crate::shared::brief;
 
-/// So many names are suggested for one that is unknown.
-const SUGGESTED: usize = 5;
-/// What an ending is called among the types, where no type has its name.
-const ENDING: &str = "ending";
+/// The name of an ad-hoc type for a file extension.
+const EXTENSION: &str = "extension";
 
 #[derive(Debug)]
-pub(super) struct Filter {
+pub(super) struct FileFilter {
     only: Option<Override>,
-    /// What is left out, whatever else names it.
+    /// Excludes files, whatever else names them.
     not: Option<Override>,
     types: Option<Types>,
 }
 
-impl Filter {
+impl FileFilter {
     pub(super) fn new(globs: &[String], kind: Option<&str>) -> Result<Self, ToolError> {
-        let globs = globs.iter().flat_map(|text| apart(text));
+        let globs = globs.iter().flat_map(|text| split_patterns(text));
         let (not, only): (Vec<&str>, Vec<&str>) = globs.partition(|glob| glob.starts_with('!'));
         Ok(Self { only: overrides(&only)?, not: overrides(&not)?, types: kind.map(types).transpose()? })
     }
 
-    /// Whether a file is searched, by its path beneath what is searched, and the name of that.
-    pub(super) fn admits(&self, place: &str, path: &Path) -> bool {
+    /// Whether a file is searched, by its path beneath the searched directory.
+    pub(super) fn admits(&self, location: &str, path: &Path) -> bool {
         if self.types.as_ref().is_some_and(|types| !types.matched(path, false).is_whitelist()) {
             return false;
         }
         if self.only.is_none() && self.not.is_none() {
             return true;
         }
-        // Those who search in a folder write patterns that count from there, or from the workspace.
-        let whole = (place != ".").then(|| Path::new(place).join(path));
+        // Patterns may be relative to the searched directory or to the workspace.
+        let whole = (location != ".").then(|| Path::new(location).join(path));
         let paths = [Some(path), whole.as_deref()];
         let mut paths = paths.into_iter().flatten();
         !paths.clone().any(|path| self.leaves_out(path)) && paths.any(|path| self.names(path))
@@ -46,7 +45,7 @@ impl Filter {
     fn names(&self, path: &Path) -> bool {
         self.only.as_ref().is_none_or(|only| only.matched(path, false).is_whitelist())
     }
-    /// By its own name, or by that of a folder it is in.
+    /// By its own name, or by that of a directory above it.
     fn leaves_out(&self, path: &Path) -> bool {
         let Some(not) = &self.not else { return false };
         let mut folders = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
@@ -54,16 +53,16 @@ impl Filter {
     }
 }
 
-/// Several patterns in one text, apart by commas that are not within braces or brackets.
-fn apart(text: &str) -> Vec<&str> {
+/// Splits patterns at commas outside of braces and brackets.
+fn split_patterns(text: &str) -> Vec<&str> {
     let (mut depth, mut start, mut parts) = (0_usize, 0, Vec::new());
-    for (place, letter) in text.char_indices() {
-        match letter {
+    for (at, ch) in text.char_indices() {
+        match ch {
             '{' | '[' => depth += 1,
             '}' | ']' => depth = depth.saturating_sub(1),
             ',' if depth == 0 => {
-                parts.push(&text[start..place]);
-                start = place + 1;
+                parts.push(&text[start..at]);
+                start = at + 1;
             }
             _ => {}
         }
@@ -79,8 +78,8 @@ fn overrides(globs: &[&str]) -> Result<Option<Override>, ToolError> {
     let mut builder = OverrideBuilder::new("");
     builder.allow_unclosed_class(false);
     for glob in globs {
-        let (mark, plain) = glob.strip_prefix('!').map_or(("", *glob), |plain| ("!", plain));
-        builder.add(&format!("{mark}{}", plain.trim_start_matches("./"))).map_err(|error| bad(glob, &error))?;
+        let (negation, plain) = glob.strip_prefix('!').map_or(("", *glob), |plain| ("!", plain));
+        builder.add(&format!("{negation}{}", plain.trim_start_matches("./"))).map_err(|error| bad(glob, &error))?;
     }
     builder.build().map(Some).map_err(|error| bad(&globs.join(", "), &error))
 }
@@ -90,22 +89,22 @@ fn bad(glob: &str, error: &ignore::Error) -> ToolError {
         ignore::Error::Glob { err, .. } => err.clone(),
         other => other.to_string(),
     };
-    ToolError::validation(format!("Parameter 'glob' is no pattern: '{}': {why}. Write something like '*.rs'.", words::shown(glob)))
+    ToolError::validation(format!("Parameter 'glob' is not a pattern: '{}': {why}. Write something like '*.rs'.", brief(glob)))
 }
 
 fn types(name: &str) -> Result<Types, ToolError> {
     let mut builder = TypesBuilder::new();
     builder.add_defaults();
     let known = builder.definitions();
-    let outcome = match ending_of(name, &known) {
-        Some(ending) => builder.add(ENDING, &ending).and_then(|()| builder.select(ENDING).build()),
+    let outcome = match extension_of(name, &known) {
+        Some(ending) => builder.add(EXTENSION, &ending).and_then(|()| builder.select(EXTENSION).build()),
         None => builder.select(name).build(),
     };
     outcome.map_err(|_| unknown(name, &known))
 }
 
-/// Some write `rs` for the type that is called `rust`: then it is the ending alone that they mean.
-fn ending_of(name: &str, known: &[FileTypeDef]) -> Option<String> {
+/// `rs` for the type `rust` means the extension alone.
+fn extension_of(name: &str, known: &[FileTypeDef]) -> Option<String> {
     let ending = format!("*.{}", plain(name));
     let is_named = known.iter().any(|known| known.name() == name);
     let is_known = known.iter().any(|known| known.globs().contains(&ending));
@@ -118,15 +117,12 @@ fn plain(name: &str) -> String {
 
 fn unknown(name: &str, known: &[FileTypeDef]) -> ToolError {
     let wanted = plain(name);
-    let mut near: Vec<(f64, &str)> =
-        known.iter().map(|known| (strsim::jaro_winkler(&wanted, known.name()), known.name())).filter(|(near, _)| *near > 0.8).collect();
-    near.sort_by(|(one, name), (other, another)| other.total_cmp(one).then(name.cmp(another)));
-    let names: Vec<String> = near.iter().take(SUGGESTED).map(|(_, name)| format!("'{name}'")).collect();
+    let names: Vec<String> = nearest(&wanted, known.iter().map(FileTypeDef::name)).iter().map(|name| format!("'{name}'")).collect();
     let hint = if names.is_empty() { String::new() } else { format!(" Perhaps {}?", names.join(", ")) };
     ToolError::validation(format!(
-        "Parameter 'type' is no type of files that is known: '{}'.{hint} Or use 'glob', such as '*.{}'.",
-        words::shown(name),
-        words::shown(&wanted)
+        "Parameter 'type' is not a known file type: '{}'.{hint} Or use 'glob', such as '*.{}'.",
+        brief(name),
+        brief(&wanted)
     ))
 }
 
@@ -134,13 +130,13 @@ fn unknown(name: &str, known: &[FileTypeDef]) -> ToolError {
 mod tests {
     use super::*;
 
-    fn filter(globs: &[&str], kind: Option<&str>) -> Result<Filter, ToolError> {
-        Filter::new(&globs.iter().map(|glob| (*glob).to_owned()).collect::<Vec<_>>(), kind)
+    fn filter(globs: &[&str], kind: Option<&str>) -> Result<FileFilter, ToolError> {
+        FileFilter::new(&globs.iter().map(|glob| (*glob).to_owned()).collect::<Vec<_>>(), kind)
     }
 
     #[test]
     fn patterns_and_types_choose_files() {
-        for (globs, kind, place, path, expected) in [
+        for (globs, kind, location, path, expected) in [
             (&[][..], None, ".", "a", true),
             (&["*.rs"], None, ".", "a/b.rs", true),
             (&["*.rs"], None, ".", "a/b.ts", false),
@@ -171,7 +167,11 @@ mod tests {
             (&[], Some(".rs"), ".", "a.py", false),
             (&[], Some("YML"), ".", "a.yml", true),
         ] {
-            assert_eq!(filter(globs, kind).unwrap().admits(place, Path::new(path)), expected, "{globs:?} {kind:?} in {place} on {path}");
+            assert_eq!(
+                filter(globs, kind).unwrap().admits(location, Path::new(path)),
+                expected,
+                "{globs:?} {kind:?} in {location} on {path}"
+            );
         }
     }
 
@@ -181,15 +181,15 @@ mod tests {
             (
                 &["[a"][..],
                 None,
-                "Parameter 'glob' is no pattern: '[a': unclosed character class; missing ']'. Write something like '*.rs'.",
+                "Parameter 'glob' is not a pattern: '[a': unclosed character class; missing ']'. Write something like '*.rs'.",
             ),
             (
                 &[],
                 Some("Pythn"),
-                "Parameter 'type' is no type of files that is known: 'Pythn'. Perhaps 'python', 'py', 'cython'? \
+                "Parameter 'type' is not a known file type: 'Pythn'. Perhaps 'python', 'py', 'cython'? \
                  Or use 'glob', such as '*.pythn'.",
             ),
-            (&[], Some("zzzzzz"), "Parameter 'type' is no type of files that is known: 'zzzzzz'. Or use 'glob', such as '*.zzzzzz'."),
+            (&[], Some("zzzzzz"), "Parameter 'type' is not a known file type: 'zzzzzz'. Or use 'glob', such as '*.zzzzzz'."),
         ] {
             assert_eq!(filter(globs, kind).unwrap_err().message(), message);
         }

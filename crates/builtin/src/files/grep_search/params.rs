@@ -1,4 +1,4 @@
-//! What a search is asked for.
+//! The parameters of a search.
 
 use std::path::{Path, PathBuf};
 
@@ -6,25 +6,25 @@ use haft_contract::{ToolError, TreeOptions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::filter::Filter;
+use super::filter::FileFilter;
 use super::pattern;
-use super::search::Request;
+use super::search::GrepRequest;
 
 const LIMIT: usize = 250;
-/// As many as are ever shown at once.
+/// The most that are shown at once.
 const MOST: usize = 10_000;
-/// Pages beyond this are refused: everything before them has to be held to know what comes first.
+/// Pages beyond this are refused: everything before them must be kept in memory for the order.
 const FURTHEST: usize = 20_000;
-/// A page of bytes, without and with a limit that was asked for.
+/// Bytes of a page, without and with an explicit limit.
 const BYTES: usize = 100 * 1024;
 const BYTES_WITH_LIMIT: usize = 1_000_000;
-/// More lines around a match are a file to read.
+/// Most lines around a match.
 const MOST_CONTEXT: usize = 500;
 
-/// What is shown of what was found.
+/// What a search returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Mode {
+pub(crate) enum OutputMode {
     /// The paths of files with a match.
     #[default]
     FilesWithMatches,
@@ -37,7 +37,7 @@ pub(crate) enum Mode {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[expect(clippy::struct_excessive_bools, reason = "a model is shown one switch for each")]
 pub(crate) struct Params {
-    /// The regular expression to look for. Marks such as '(', '[', '{', '.', '*', '+', '?' are taken literally after '\'.
+    /// The regular expression to search. Characters such as '(', '[', '{', '.', '*', '+', '?' are taken literally after '\'.
     #[schemars(extend("x-verbatim" = true, "x-aliases" = ["regex", "query"]))]
     pattern: String,
     /// The file or directory to search in. Defaults to the workspace.
@@ -50,10 +50,10 @@ pub(crate) struct Params {
     #[serde(rename = "type")]
     #[schemars(extend("x-aliases" = ["file_type"]))]
     kind: Option<String>,
-    /// What to return. Defaults to 'files_with_matches'.
+    /// The kind of result. Defaults to 'files_with_matches'.
     #[schemars(extend("x-aliases" = ["mode"]))]
-    output_mode: Option<Mode>,
-    /// Ignore the difference between capital and small letters.
+    output_mode: Option<OutputMode>,
+    /// Ignore upper and lower case.
     #[serde(default)]
     #[schemars(extend("x-aliases" = ["-i", "ignore_case"]))]
     case_insensitive: bool,
@@ -73,20 +73,20 @@ pub(crate) struct Params {
     #[serde(default)]
     #[schemars(extend("x-aliases" = ["-U"]))]
     multiline: bool,
-    /// Show only what matches, not the whole line; only for 'content'.
+    /// Show only the matching part of a line; only for 'content'.
     #[serde(default)]
     #[schemars(extend("x-aliases" = ["-o"]))]
     only_matching: bool,
     /// How many lines ('content') or files to return at most. Defaults to 250; 0 returns as many as are shown at once.
     #[schemars(extend("x-aliases" = ["limit", "max_results"]))]
     head_limit: Option<usize>,
-    /// How many of them to skip: what the note of the page before says. Defaults to 0.
+    /// How many of them to skip, as the note of the page before says. Defaults to 0.
     offset: Option<usize>,
     /// Also hidden files, whose names begin with a dot.
     #[serde(default)]
     #[schemars(extend("x-aliases" = ["include_hidden"]))]
     hidden: bool,
-    /// Also what .gitignore and its like leave out.
+    /// Also files that .gitignore and similar files exclude.
     #[serde(default)]
     #[schemars(extend("x-aliases" = ["no_ignore", "include_ignored"]))]
     ignored: bool,
@@ -94,14 +94,14 @@ pub(crate) struct Params {
 
 /// The part of a result that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Window {
+pub(super) struct ResultWindow {
     pub(super) offset: usize,
     pub(super) limit: usize,
     pub(super) bytes: usize,
 }
 
 impl Params {
-    /// Says beforehand what is wrong with them.
+    /// Refuses parameters that cannot work.
     pub(super) fn check(&self) -> Result<(), ToolError> {
         self.window()?;
         self.request().map(drop)
@@ -113,14 +113,14 @@ impl Params {
     pub(super) fn pattern(&self) -> &str {
         &self.pattern
     }
-    pub(super) fn mode(&self) -> Mode {
+    pub(super) fn mode(&self) -> OutputMode {
         self.output_mode.unwrap_or_default()
     }
     pub(super) fn tree(&self) -> TreeOptions {
         TreeOptions::default().with_hidden(self.hidden).with_ignored(self.ignored)
     }
 
-    pub(super) fn window(&self) -> Result<Window, ToolError> {
+    pub(super) fn window(&self) -> Result<ResultWindow, ToolError> {
         let offset = self.offset.unwrap_or(0);
         if offset > FURTHEST {
             return Err(ToolError::validation(format!(
@@ -132,18 +132,18 @@ impl Params {
             Some(0) => (MOST, BYTES_WITH_LIMIT),
             Some(limit) => (limit.min(MOST), BYTES_WITH_LIMIT),
         };
-        Ok(Window { offset, limit, bytes })
+        Ok(ResultWindow { offset, limit, bytes })
     }
 
-    pub(super) fn request(&self) -> Result<Request, ToolError> {
+    pub(super) fn request(&self) -> Result<GrepRequest, ToolError> {
         let around = |own: Option<usize>| {
-            let wanted = self.mode() == Mode::Content && !self.only_matching;
-            if wanted { own.or(self.context).unwrap_or(0).min(MOST_CONTEXT) } else { 0 }
+            let has_context = self.mode() == OutputMode::Content && !self.only_matching;
+            if has_context { own.or(self.context).unwrap_or(0).min(MOST_CONTEXT) } else { 0 }
         };
-        let Window { offset, limit, .. } = self.window()?;
-        Ok(Request {
-            matcher: pattern::compiled(&self.pattern, self.case_insensitive, self.multiline)?,
-            filter: Filter::new(self.glob.as_deref().unwrap_or_default(), self.kind.as_deref())?,
+        let ResultWindow { offset, limit, .. } = self.window()?;
+        Ok(GrepRequest {
+            matcher: pattern::compile(&self.pattern, self.case_insensitive, self.multiline)?,
+            filter: FileFilter::new(self.glob.as_deref().unwrap_or_default(), self.kind.as_deref())?,
             mode: self.mode(),
             before: around(self.before),
             after: around(self.after),

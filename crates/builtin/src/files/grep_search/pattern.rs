@@ -3,17 +3,17 @@
 use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
 use haft_contract::ToolError;
 
-use crate::shared::words;
+use crate::shared::brief;
 
-/// Expressions whose machine is larger are refused: they take long to build and to run.
-const MACHINE: usize = 10 << 20;
-/// What a running expression may remember, for each thread.
+/// Larger automata are refused: they are slow to build and to run.
+const AUTOMATON: usize = 10 << 20;
+/// Cache of a lazy DFA, for each thread.
 const MEMORY: usize = 16 << 20;
 /// Longer expressions are refused before they are read.
 const LONGEST: usize = 64 << 10;
 
-/// The expression, as ripgrep would build it.
-pub(super) fn compiled(text: &str, case_insensitive: bool, multiline: bool) -> Result<RegexMatcher, ToolError> {
+/// Compiles the expression as ripgrep would.
+pub(super) fn compile(text: &str, case_insensitive: bool, multiline: bool) -> Result<RegexMatcher, ToolError> {
     if text.is_empty() {
         return Err(ToolError::validation("Parameter 'pattern' is empty: give a regular expression. To list files, use glob_search."));
     }
@@ -24,7 +24,7 @@ pub(super) fn compiled(text: &str, case_insensitive: bool, multiline: bool) -> R
         )));
     }
     let mut builder = RegexMatcherBuilder::new();
-    builder.case_insensitive(case_insensitive).multi_line(true).size_limit(MACHINE).dfa_size_limit(MEMORY).ban_byte(Some(0));
+    builder.case_insensitive(case_insensitive).multi_line(true).size_limit(AUTOMATON).dfa_size_limit(MEMORY).ban_byte(Some(0));
     if multiline {
         builder.dot_matches_new_line(true);
     } else {
@@ -39,10 +39,11 @@ fn refused(text: &str, error: &grep_regex::Error) -> ToolError {
         ErrorKind::NotAllowed(_) => "To match across lines, set multiline=true.",
         ErrorKind::Banned(_) => "Binary files are not searched.",
         ErrorKind::Regex(why) if why.contains("exceeds size limit") => "Write smaller repetitions, or several searches.",
-        _ => "To look for text as it is, put '\\' before marks such as ( [ { . * + ?.",
+        _ => "To search literal text, put '\\' before characters such as ( [ { . * + ?.",
     };
-    let text = words::shown(text);
-    ToolError::validation(format!("Parameter 'pattern' is no regular expression: '{text}'.\n{error}\n{advice}")).with_source(error.clone())
+    let text = brief(text);
+    ToolError::validation(format!("Parameter 'pattern' is not a regular expression: '{text}'.\n{error}\n{advice}"))
+        .with_source(error.clone())
 }
 
 #[cfg(test)]
@@ -52,23 +53,23 @@ mod tests {
     use super::*;
 
     fn refusal(text: &str) -> String {
-        compiled(text, false, false).unwrap_err().message().to_owned()
+        compile(text, false, false).unwrap_err().message().to_owned()
     }
 
     #[test]
     fn the_librarys_diagnosis_is_passed_on() {
-        let literal = "To look for text as it is, put '\\' before marks such as ( [ { . * + ?.";
+        let literal = "To search literal text, put '\\' before characters such as ( [ { . * + ?.";
         assert_eq!(
             refusal("a("),
             format!(
-                "Parameter 'pattern' is no regular expression: 'a('.\nregex parse error:\n    (?:a()\n    ^\nerror: unclosed group\n{literal}"
+                "Parameter 'pattern' is not a regular expression: 'a('.\nregex parse error:\n    (?:a()\n    ^\nerror: unclosed group\n{literal}"
             )
         );
         let ahead = refusal("(?=a)");
         assert!(ahead.contains("error: look-around, including look-ahead and look-behind, is not supported"), "{ahead}");
         assert_eq!(
             refusal("a\\nb"),
-            "Parameter 'pattern' is no regular expression: 'a\\nb'.\nthe literal \"\\n\" is not allowed in a regex\n\
+            "Parameter 'pattern' is not a regular expression: 'a\\nb'.\nthe literal \"\\n\" is not allowed in a regex\n\
              To match across lines, set multiline=true."
         );
         assert!(refusal("\\x00").ends_with("it is impossible to match\nBinary files are not searched."), "{}", refusal("\\x00"));

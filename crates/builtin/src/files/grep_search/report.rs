@@ -1,35 +1,36 @@
-//! What a search says.
+//! The report of a search.
 
 use std::time::Duration;
 
-use haft_contract::{ToolContext, ToolOutput, Walked};
+use haft_contract::{ToolContext, ToolOutput, WalkSummary};
+use haft_text::numbers::group_digits;
 use serde_json::{Value, json};
 
-use super::kept::{Kept, Row};
-use super::params::{Mode, Params, Window};
-use super::search::{Ended, Found, Search};
+use super::params::{OutputMode, Params, ResultWindow};
+use super::rows::{FileRows, ResultRow};
+use super::search::{GrepResult, GrepSearchRun, GrepStop};
 use super::sink::GAP;
-use crate::shared::searching::{self, Newest, count_of, left_out, with_notes};
-use crate::shared::words;
+use crate::shared::brief;
+use crate::shared::tree_search::{self, NewestFiles, excluded_note, with_notes};
 
-pub(super) struct Report<'a> {
+pub(super) struct GrepReport<'a> {
     params: &'a Params,
-    search: &'a Search,
-    walked: Walked,
-    window: Window,
+    search: &'a GrepSearchRun,
+    walked: WalkSummary,
+    window: ResultWindow,
 }
 
-/// The part that is shown.
-struct Page {
-    rows: Vec<Row>,
+/// The page that is shown.
+struct GrepPage {
+    rows: Vec<ResultRow>,
     /// Where the next one begins.
     next: Option<usize>,
 }
 
-impl<'a> Report<'a> {
-    pub(super) fn new(params: &'a Params, search: &'a Search, walked: Walked) -> Self {
-        // They were checked at planning.
-        let window = params.window().unwrap_or(Window { offset: 0, limit: 0, bytes: 0 });
+impl<'a> GrepReport<'a> {
+    pub(super) fn new(params: &'a Params, search: &'a GrepSearchRun, walked: WalkSummary) -> Self {
+        // Checked when the call was planned.
+        let window = params.window().unwrap_or(ResultWindow { offset: 0, limit: 0, bytes: 0 });
         Self { params, search, walked, window }
     }
 
@@ -44,16 +45,16 @@ impl<'a> Report<'a> {
         ToolOutput::text(with_notes(&lines, &notes)).with_details(details)
     }
 
-    /// Everything that was kept, in order.
-    fn rows(&self, found: &mut Found) -> Vec<Row> {
-        let newest = std::mem::replace(&mut found.newest, Newest::new(0));
-        let kept = std::mem::replace(&mut found.kept, Kept::new(0));
+    /// All results that were kept, in order.
+    fn rows(&self, found: &mut GrepResult) -> Vec<ResultRow> {
+        let newest = std::mem::replace(&mut found.newest, NewestFiles::new(0));
+        let kept = std::mem::replace(&mut found.kept, FileRows::new(0));
         match self.params.mode() {
-            Mode::FilesWithMatches => newest.into_names().into_iter().map(Row::plain).collect(),
-            Mode::Count => kept.into_files().flatten().collect(),
-            Mode::Content => {
-                let mut rows: Vec<Row> = kept.into_files().flatten().collect();
-                // Nothing stands before the first line.
+            OutputMode::FilesWithMatches => newest.into_names().into_iter().map(ResultRow::plain).collect(),
+            OutputMode::Count => kept.into_files().flatten().collect(),
+            OutputMode::Content => {
+                let mut rows: Vec<ResultRow> = kept.into_files().flatten().collect();
+                // No separator before the first line.
                 if rows.first().is_some_and(|row| row.text == GAP) {
                     rows.remove(0);
                     found.lines = found.lines.saturating_sub(1);
@@ -63,13 +64,13 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// How much there is to show in all.
-    fn total(&self, found: &Found) -> u64 {
-        if self.params.mode() == Mode::Content { found.lines } else { found.files }
+    /// The number of all results.
+    fn total(&self, found: &GrepResult) -> u64 {
+        if self.params.mode() == OutputMode::Content { found.lines } else { found.files }
     }
 
-    fn page(&self, rows: Vec<Row>, total: u64) -> Page {
-        let Window { offset, limit, bytes } = self.window;
+    fn page(&self, rows: Vec<ResultRow>, total: u64) -> GrepPage {
+        let ResultWindow { offset, limit, bytes } = self.window;
         let (mut shown, mut size) = (Vec::new(), 0);
         for row in rows.into_iter().skip(offset).take(limit) {
             size += row.text.len() + 1;
@@ -80,16 +81,16 @@ impl<'a> Report<'a> {
         }
         let next = offset + shown.len();
         let more = !shown.is_empty() && (next as u64) < total;
-        Page { rows: shown, next: more.then_some(next) }
+        GrepPage { rows: shown, next: more.then_some(next) }
     }
 
-    fn details(&self, found: &Found, page: &Page, total: u64, elapsed: Duration) -> Value {
+    fn details(&self, found: &GrepResult, page: &GrepPage, total: u64, elapsed: Duration) -> Value {
         let ended = found.ended.map(|ended| match ended {
-            Ended::Late => "time",
-            Ended::TooManyMatches => "matches",
+            GrepStop::Late => "time",
+            GrepStop::TooManyMatches => "matches",
         });
-        let is_content = self.params.mode() == Mode::Content;
-        let counts = self.params.mode() != Mode::FilesWithMatches;
+        let is_content = self.params.mode() == OutputMode::Content;
+        let counts = self.params.mode() != OutputMode::FilesWithMatches;
         json!({
             "mode": self.params.mode(),
             "lines": page.rows.len(),
@@ -108,15 +109,15 @@ impl<'a> Report<'a> {
         })
     }
 
-    fn notes(&self, found: &Found, page: &Page, total: u64, cx: &ToolContext) -> Vec<String> {
+    fn notes(&self, found: &GrepResult, page: &GrepPage, total: u64, cx: &ToolContext) -> Vec<String> {
         let mut notes = Vec::new();
         notes.extend(self.position(found, page, total, cx));
         match found.ended {
-            Some(Ended::Late) => notes.push(format!(
+            Some(GrepStop::Late) => notes.push(format!(
                 "(Stopped after {} seconds, so there may be more. Narrow the search with 'path', 'glob' or 'type'.)",
                 self.search.budget.time.as_secs()
             )),
-            Some(Ended::TooManyMatches) => {
+            Some(GrepStop::TooManyMatches) => {
                 notes.push("(Stopped: there are too many matches to count them all. Narrow the pattern.)".to_owned());
             }
             None => {}
@@ -127,17 +128,17 @@ impl<'a> Report<'a> {
         if page.rows.iter().any(|row| !row.is_text) {
             notes.push("(Some lines are not UTF-8: what could not be read is shown as '\u{fffd}'.)".to_owned());
         }
-        notes.extend(searching::troubles(&self.walked, &found.troubles));
+        notes.extend(tree_search::errors_note(&self.walked, &found.troubles));
         notes
     }
 
-    /// Which part is shown, if it is not all.
-    fn position(&self, found: &Found, page: &Page, total: u64, cx: &ToolContext) -> Option<String> {
-        let Window { offset, .. } = self.window;
+    /// A note on the part that is shown, if it is not all.
+    fn position(&self, found: &GrepResult, page: &GrepPage, total: u64, cx: &ToolContext) -> Option<String> {
+        let ResultWindow { offset, .. } = self.window;
         let (what, whole) = match self.params.mode() {
-            Mode::Content => ("lines", format!("{} in {}", count_of(total), files(found.files))),
-            Mode::Count => ("files", format!("{}, with {} matches", count_of(total), count_of(found.matches))),
-            Mode::FilesWithMatches => ("files", format!("{}, newest first", count_of(total))),
+            OutputMode::Content => ("lines", format!("{} in {}", group_digits(total), files(found.files))),
+            OutputMode::Count => ("files", format!("{}, with {} matches", group_digits(total), group_digits(found.matches))),
+            OutputMode::FilesWithMatches => ("files", format!("{}, newest first", group_digits(total))),
         };
         match page.next {
             Some(next) => Some(format!(
@@ -147,29 +148,29 @@ impl<'a> Report<'a> {
             )),
             None if total == 0 => Some(self.nothing(found)),
             None if page.rows.is_empty() => {
-                Some(format!("(No {what} at {}: there are {}.)", cx.written("offset", offset as u64), count_of(total)))
+                Some(format!("(No {what} at {}: there are {}.)", cx.written("offset", offset as u64), group_digits(total)))
             }
             None => None,
         }
     }
 
-    fn nothing(&self, found: &Found) -> String {
-        let place = if self.search.place == "." { "the workspace".to_owned() } else { format!("'{}'", self.search.place) };
-        let (pattern, searched) = (words::shown(self.params.pattern()), files(found.searched));
+    fn nothing(&self, found: &GrepResult) -> String {
+        let location = if self.search.location == "." { "the workspace".to_owned() } else { format!("'{}'", self.search.location) };
+        let (pattern, searched) = (brief(self.params.pattern()), files(found.searched));
         let binary = match found.binary {
             0 => String::new(),
             1 => ", of which 1 is binary".to_owned(),
-            count => format!(", of which {} are binary", count_of(count)),
+            count => format!(", of which {} are binary", group_digits(count)),
         };
-        let mut note = format!("No match for '{pattern}' in {place} ({searched} searched{binary}).");
-        if let Some(left_out) = left_out(&self.params.tree()) {
+        let mut note = format!("No match for '{pattern}' in {location} ({searched} searched{binary}).");
+        if let Some(excluded) = excluded_note(&self.params.tree()) {
             note.push(' ');
-            note.push_str(left_out);
+            note.push_str(excluded);
         }
         note
     }
 }
 
 fn files(count: u64) -> String {
-    if count == 1 { "1 file".to_owned() } else { format!("{} files", count_of(count)) }
+    if count == 1 { "1 file".to_owned() } else { format!("{} files", group_digits(count)) }
 }

@@ -1,4 +1,4 @@
-//! The search itself: every file of a tree, from several threads at once.
+//! The search of a tree, on several threads.
 
 use std::io;
 use std::path::Path;
@@ -9,25 +9,25 @@ use std::time::Duration;
 use grep_regex::RegexMatcher;
 use haft_contract::{TreeEntry, TreeVisitor, Visit};
 
-use super::filter::Filter;
-use super::kept::{Kept, Row};
-use super::kit::Kit;
-use super::params::Mode;
-use super::parts;
-use super::sink::Outcome;
-use crate::shared::searching::{Deadline, Newest, TIME, named};
+use super::file_parts;
+use super::filter::FileFilter;
+use super::params::OutputMode;
+use super::rows::{FileRows, ResultRow};
+use super::searcher::ThreadSearcher;
+use super::sink::FileMatches;
+use crate::shared::tree_search::{Deadline, NewestFiles, TIME, display_path};
 
-/// What a search that spans lines holds of a file, which is all of it.
+/// A multi-line search reads a whole file of at most this size.
 pub(super) const LARGEST_WHOLE: usize = 64 << 20;
-/// More troubles than this help nobody.
+/// Most errors that are reported.
 const MOST_TROUBLES: usize = 20;
 
-/// What to look for, and where.
+/// The search to run.
 #[derive(Debug)]
-pub(super) struct Request {
+pub(super) struct GrepRequest {
     pub(super) matcher: RegexMatcher,
-    pub(super) filter: Filter,
-    pub(super) mode: Mode,
+    pub(super) filter: FileFilter,
+    pub(super) mode: OutputMode,
     pub(super) before: usize,
     pub(super) after: usize,
     pub(super) line_numbers: bool,
@@ -37,9 +37,9 @@ pub(super) struct Request {
     pub(super) keep: usize,
 }
 
-/// How much is looked for, so that no search is endless, and how.
+/// Bounds of a search.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Budget {
+pub(super) struct GrepBudget {
     pub(super) time: Duration,
     /// Matches in one file, and in all.
     pub(super) in_file: u64,
@@ -48,53 +48,53 @@ pub(super) struct Budget {
     pub(super) large: u64,
 }
 
-impl Default for Budget {
+impl Default for GrepBudget {
     fn default() -> Self {
         Self { time: TIME, in_file: 1_000_000, in_all: 10_000_000, large: 32 << 20 }
     }
 }
 
-/// Why a search ended before it had seen everything.
+/// Why a search stopped early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum GrepStop {
     Late,
     TooManyMatches,
 }
 
-/// A search on its way.
+/// A running search.
 #[derive(Debug)]
-pub(super) struct Search {
-    pub(super) request: Request,
-    /// The name of what is searched.
-    pub(super) place: String,
-    /// Whether that is a file, which was named itself.
+pub(super) struct GrepSearchRun {
+    pub(super) request: GrepRequest,
+    /// The name of the searched file or directory.
+    pub(super) location: String,
+    /// Whether that is a file.
     pub(super) is_file: bool,
-    pub(super) budget: Budget,
+    pub(super) budget: GrepBudget,
     pub(super) deadline: Deadline,
-    kits: Mutex<Vec<Kit>>,
+    searchers: Mutex<Vec<ThreadSearcher>>,
     matches: AtomicU64,
-    found: Mutex<Found>,
+    found: Mutex<GrepResult>,
 }
 
-/// What was found so far.
+/// The results so far.
 #[derive(Debug)]
-pub(super) struct Found {
-    pub(super) newest: Newest,
-    pub(super) kept: Kept,
+pub(super) struct GrepResult {
+    pub(super) newest: NewestFiles,
+    pub(super) kept: FileRows,
     pub(super) searched: u64,
     pub(super) files: u64,
     pub(super) lines: u64,
     pub(super) matches: u64,
     pub(super) binary: u64,
-    pub(super) ended: Option<Ended>,
+    pub(super) ended: Option<GrepStop>,
     pub(super) troubles: Vec<(String, String)>,
 }
 
-impl Search {
-    pub(super) fn new(request: Request, place: String, is_file: bool, budget: Budget) -> Self {
-        let found = Found {
-            newest: Newest::new(request.keep),
-            kept: Kept::new(request.keep),
+impl GrepSearchRun {
+    pub(super) fn new(request: GrepRequest, location: String, is_file: bool, budget: GrepBudget) -> Self {
+        let found = GrepResult {
+            newest: NewestFiles::new(request.keep),
+            kept: FileRows::new(request.keep),
             searched: 0,
             files: 0,
             lines: 0,
@@ -104,56 +104,65 @@ impl Search {
             troubles: Vec::new(),
         };
         let deadline = Deadline::after(budget.time);
-        Self { request, place, is_file, budget, deadline, kits: Mutex::default(), matches: AtomicU64::new(0), found: Mutex::new(found) }
+        Self {
+            request,
+            location,
+            is_file,
+            budget,
+            deadline,
+            searchers: Mutex::default(),
+            matches: AtomicU64::new(0),
+            found: Mutex::new(found),
+        }
     }
 
-    pub(super) fn found(&self) -> MutexGuard<'_, Found> {
+    pub(super) fn found(&self) -> MutexGuard<'_, GrepResult> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How a file is named.
-    pub(super) fn named(&self, path: &Path) -> String {
-        if self.is_file { named(".", Path::new(&self.place)) } else { named(&self.place, path) }
+    /// The name of a file in the results.
+    pub(super) fn name_of(&self, path: &Path) -> String {
+        if self.is_file { display_path(".", Path::new(&self.location)) } else { display_path(&self.location, path) }
     }
 
-    /// Does something with what a thread needs, and keeps that for the next.
-    pub(super) fn with_kit<T>(&self, work: impl FnOnce(&mut Kit) -> T) -> T {
-        let kits = || self.kits.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = kits().pop();
-        let mut kit = kept.unwrap_or_else(|| Kit::new(&self.request, self.is_file));
-        let done = work(&mut kit);
-        kits().push(kit);
+    /// Runs work with a pooled searcher.
+    pub(super) fn with_searcher<T>(&self, work: impl FnOnce(&mut ThreadSearcher) -> T) -> T {
+        let searchers = || self.searchers.lock().unwrap_or_else(PoisonError::into_inner);
+        let pooled = searchers().pop();
+        let mut searcher = pooled.unwrap_or_else(|| ThreadSearcher::new(&self.request, self.is_file));
+        let done = work(&mut searcher);
+        searchers().push(searcher);
         done
     }
 
-    fn look_into(&self, entry: &dyn TreeEntry) -> io::Result<Outcome> {
+    fn search_file(&self, entry: &dyn TreeEntry) -> io::Result<FileMatches> {
         let mut content = entry.open()?;
-        let keep = self.wanted(entry.path());
-        self.with_kit(|kit| {
-            kit.begin(&mut content)?;
-            if kit.is_long() && !kit.is_utf_16() && parts::suit(&self.request, keep) {
+        let keep = self.lines_to_keep(entry.path());
+        self.with_searcher(|searcher| {
+            searcher.begin(&mut content)?;
+            if searcher.is_long() && !searcher.is_utf_16() && file_parts::can_split(&self.request, keep) {
                 let (size, _) = entry.facts()?;
                 if size >= self.budget.large {
-                    return parts::search(self, entry, size, keep);
+                    return file_parts::search(self, entry, size, keep);
                 }
             }
-            kit.search(self, content, keep, true)
+            searcher.search(self, content, keep, true)
         })
     }
 
-    /// How many lines of a file are worth keeping.
-    fn wanted(&self, path: &Path) -> usize {
+    /// How many lines of a file to keep.
+    fn lines_to_keep(&self, path: &Path) -> usize {
         match self.request.mode {
-            Mode::Content if self.found().kept.wants(path) => self.request.keep,
+            OutputMode::Content if self.found().kept.wants(path) => self.request.keep,
             _ => 0,
         }
     }
 
-    fn add(&self, entry: &dyn TreeEntry, mut outcome: Outcome) {
-        let is_content = self.request.mode == Mode::Content;
+    fn add(&self, entry: &dyn TreeEntry, mut outcome: FileMatches) {
+        let is_content = self.request.mode == OutputMode::Content;
         let is_left = outcome.binary.is_some() && !self.is_file;
         if is_left && !is_content {
-            // What was found before the first NUL does not make it text.
+            // Matches before the first NUL do not make it text.
             outcome.matches = 0;
         }
         let mut found = self.found();
@@ -167,31 +176,31 @@ impl Search {
         found.matches += outcome.matches;
         found.lines += outcome.lines + u64::from(outcome.binary.is_some());
         match self.request.mode {
-            Mode::Content => found.kept.add(entry.path(), outcome.into_lines(&self.named(entry.path()), is_left)),
-            Mode::Count => {
-                let row = Row::plain(format!("{}:{}", self.named(entry.path()), outcome.matches));
+            OutputMode::Content => found.kept.add(entry.path(), outcome.into_lines(&self.name_of(entry.path()), is_left)),
+            OutputMode::Count => {
+                let row = ResultRow::plain(format!("{}:{}", self.name_of(entry.path()), outcome.matches));
                 found.kept.add(entry.path(), vec![row]);
             }
-            Mode::FilesWithMatches => {
+            OutputMode::FilesWithMatches => {
                 drop(found);
                 let modified = entry.facts().ok().and_then(|(_, modified)| modified);
-                self.found().newest.add(modified, || self.named(entry.path()));
+                self.found().newest.add(modified, || self.name_of(entry.path()));
             }
         }
     }
 
-    fn trouble(&self, path: &Path, error: &io::Error) {
+    fn report_error(&self, path: &Path, error: &io::Error) {
         let mut found = self.found();
         if found.troubles.len() < MOST_TROUBLES {
-            found.troubles.push((self.named(path), reason(error)));
+            found.troubles.push((self.name_of(path), reason(error)));
         }
     }
 
     fn is_over(&self) -> bool {
         let ended = if self.deadline.is_past() {
-            Ended::Late
+            GrepStop::Late
         } else if self.matches.load(Ordering::Relaxed) >= self.budget.in_all {
-            Ended::TooManyMatches
+            GrepStop::TooManyMatches
         } else {
             return false;
         };
@@ -200,22 +209,22 @@ impl Search {
     }
 }
 
-impl TreeVisitor for Search {
+impl TreeVisitor for GrepSearchRun {
     fn visit(&self, entry: &dyn TreeEntry) -> Visit {
         if self.is_over() {
             return Visit::Enough;
         }
-        if !self.is_file && !self.request.filter.admits(&self.place, entry.path()) {
+        if !self.is_file && !self.request.filter.admits(&self.location, entry.path()) {
             return Visit::On;
         }
-        match self.look_into(entry) {
+        match self.search_file(entry) {
             Ok(outcome) => {
                 self.matches.fetch_add(outcome.matches, Ordering::Relaxed);
                 self.add(entry, outcome);
             }
-            // What vanished meanwhile has nothing to say.
+            // The file was removed meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => self.trouble(entry.path(), &error),
+            Err(error) => self.report_error(entry.path(), &error),
         }
         Visit::On
     }

@@ -1,4 +1,4 @@
-//! Takes what a search finds in one file.
+//! Collects the matches in one file.
 
 use std::io;
 
@@ -7,68 +7,70 @@ use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
 
 use super::clip;
-use super::kept::Row;
-use super::params::Mode;
-use super::search::{Ended, Search};
-use super::source::Cuts;
+use super::params::OutputMode;
+use super::rows::ResultRow;
+use super::search::{GrepSearchRun, GrepStop};
+use super::source::LineCuts;
 
-/// Stands between lines that do not follow each other.
+/// Separates lines that are not adjacent.
 pub(super) const GAP: &str = "--";
 
-/// A line to show.
+/// A line of the result.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
-    /// With its number, if that is shown, and the mark between name, number and text.
-    Text(Option<u64>, char, Row),
+pub(super) enum MatchLine {
+    /// With its number, if that is shown, and the separator between name, number and text.
+    Text(Option<u64>, char, ResultRow),
     Gap,
 }
 
-/// What came of one file, or of a part of it.
+/// The matches in one file, or in a part of it.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Outcome {
+pub(super) struct FileMatches {
     pub(super) matches: u64,
     /// How many lines there are to show, kept or not.
     pub(super) lines: u64,
-    pub(super) kept: Vec<Line>,
-    /// Where the first NUL is, if one was met.
+    pub(super) kept: Vec<MatchLine>,
+    /// The offset of the first NUL.
     pub(super) binary: Option<u64>,
-    pub(super) ended: Option<Ended>,
+    pub(super) ended: Option<GrepStop>,
 }
 
-impl Outcome {
-    /// The lines as they are shown, and what ripgrep says of a binary file: that it was left, or that it matches.
-    pub(super) fn into_lines(self, name: &str, is_left: bool) -> Vec<Row> {
+impl FileMatches {
+    /// The lines of the result, and ripgrep's note on a binary file.
+    pub(super) fn into_lines(self, name: &str, is_left: bool) -> Vec<ResultRow> {
         let note = self.binary.map(|offset| {
             let what = if is_left { "WARNING: stopped searching binary file after match" } else { "binary file matches" };
-            Row::plain(format!("{name}: {what} (found \"\\0\" byte around offset {offset})"))
+            ResultRow::plain(format!("{name}: {what} (found \"\\0\" byte around offset {offset})"))
         });
         let lines = self.kept.into_iter().map(|line| match line {
-            Line::Text(Some(number), mark, row) => Row { text: format!("{name}{mark}{number}{mark}{}", row.text), ..row },
-            Line::Text(None, mark, row) => Row { text: format!("{name}{mark}{}", row.text), ..row },
-            Line::Gap => Row::plain(GAP.to_owned()),
+            MatchLine::Text(Some(number), separator, row) => {
+                ResultRow { text: format!("{name}{separator}{number}{separator}{}", row.text), ..row }
+            }
+            MatchLine::Text(None, separator, row) => ResultRow { text: format!("{name}{separator}{}", row.text), ..row },
+            MatchLine::Gap => ResultRow::plain(GAP.to_owned()),
         });
         lines.chain(note).collect()
     }
 }
 
-pub(super) struct FileSink<'s> {
-    search: &'s Search,
+pub(super) struct MatchSink<'s> {
+    search: &'s GrepSearchRun,
     matcher: &'s RegexMatcher,
-    cuts: &'s Cuts,
-    /// How many lines are worth keeping.
+    cuts: &'s LineCuts,
+    /// How many lines to keep.
     keep: usize,
-    outcome: Outcome,
+    outcome: FileMatches,
 }
 
-impl<'s> FileSink<'s> {
-    pub(super) fn new(search: &'s Search, matcher: &'s RegexMatcher, cuts: &'s Cuts, keep: usize) -> Self {
-        Self { search, matcher, cuts, keep, outcome: Outcome::default() }
+impl<'s> MatchSink<'s> {
+    pub(super) fn new(search: &'s GrepSearchRun, matcher: &'s RegexMatcher, cuts: &'s LineCuts, keep: usize) -> Self {
+        Self { search, matcher, cuts, keep, outcome: FileMatches::default() }
     }
-    pub(super) fn into_outcome(self) -> Outcome {
+    pub(super) fn into_outcome(self) -> FileMatches {
         self.outcome
     }
 
-    /// In a binary file that was named itself, what matches behind the first NUL is not shown.
+    /// Whether matches are hidden: after the first NUL of a file that the call names.
     fn hides(&self) -> bool {
         self.outcome.binary.is_some() && self.search.is_file
     }
@@ -76,11 +78,11 @@ impl<'s> FileSink<'s> {
     fn show_gap(&mut self) {
         self.outcome.lines += 1;
         if self.outcome.kept.len() < self.keep {
-            self.outcome.kept.push(Line::Gap);
+            self.outcome.kept.push(MatchLine::Gap);
         }
     }
 
-    fn show(&mut self, line: &[u8], number: Option<u64>, mark: char, around: impl FnOnce() -> usize) {
+    fn show(&mut self, line: &[u8], number: Option<u64>, separator: char, around: impl FnOnce() -> usize) {
         let has_gaps = self.search.request.before + self.search.request.after > 0;
         if self.outcome.lines == 0 && has_gaps {
             self.show_gap();
@@ -89,10 +91,10 @@ impl<'s> FileSink<'s> {
         if self.outcome.kept.len() >= self.keep {
             return;
         }
-        self.outcome.kept.push(Line::Text(number, mark, clip::shown(without_end(line), around)));
+        self.outcome.kept.push(MatchLine::Text(number, separator, clip::clip_line(without_end(line), around)));
     }
 
-    /// The number of a line in the file, which does not have the cuts.
+    /// The number of a line in the file, without inserted line feeds.
     fn numbered(&self, number: Option<u64>, offset: u64) -> Option<u64> {
         let cuts = self.cuts.borrow();
         number.map(|number| number - cuts.iter().take_while(|cut| **cut < offset).count() as u64)
@@ -111,7 +113,7 @@ impl<'s> FileSink<'s> {
         Ok(())
     }
 
-    /// Every part that matches, each line of it by itself.
+    /// Adds every matching part, line by line.
     fn show_parts(&mut self, bytes: &[u8], number: Option<u64>) -> io::Result<()> {
         let (matcher, whole) = (self.matcher, if self.search.request.multiline { bytes } else { without_end(bytes) });
         let (mut counted, mut lines) = (0, 0);
@@ -144,23 +146,23 @@ impl<'s> FileSink<'s> {
     }
 }
 
-impl Sink for FileSink<'_> {
+impl Sink for MatchSink<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
-        if self.search.request.mode == Mode::FilesWithMatches {
+        if self.search.request.mode == OutputMode::FilesWithMatches {
             self.outcome.matches = 1;
             return Ok(false);
         }
         self.count(found)?;
-        if self.search.request.mode == Mode::Content {
+        if self.search.request.mode == OutputMode::Content {
             if self.hides() {
                 return Ok(false);
             }
             self.show_matches(found)?;
         }
         if self.outcome.matches >= self.search.budget.in_file {
-            self.outcome.ended = Some(Ended::TooManyMatches);
+            self.outcome.ended = Some(GrepStop::TooManyMatches);
             return Ok(false);
         }
         Ok(true)

@@ -28,7 +28,7 @@ async fn details(host: &Arc<FakeHost>, arguments: Value) -> Value {
     grep(host, arguments).await.unwrap().details.unwrap()
 }
 
-async fn within(budget: Budget, host: &Arc<FakeHost>, arguments: Value) -> ToolOutput {
+async fn within(budget: GrepBudget, host: &Arc<FakeHost>, arguments: Value) -> ToolOutput {
     let params: Params = serde_json::from_value(arguments).unwrap();
     let plan = GrepSearch.plan(&params, &PlanContext::new(&**host)).unwrap();
     GrepSearch.search(&params, budget, &context_for(plan, Arc::clone(host))).await.unwrap()
@@ -106,7 +106,7 @@ async fn pages_of_lines_follow_each_other_to_the_end() {
 }
 
 fn searching_count(count: usize) -> String {
-    crate::shared::searching::count_of(count as u64)
+    haft_text::numbers::group_digits(count)
 }
 
 #[tokio::test]
@@ -125,7 +125,7 @@ async fn matching_across_lines_is_real() {
 }
 
 #[tokio::test]
-async fn letters_parts_and_numbers_are_as_asked() {
+async fn case_parts_and_line_numbers_follow_the_parameters() {
     let host = host(&[("a", "Foo bar foo\nFOO\n")]);
     let content = |mut arguments: Value| {
         arguments["output_mode"] = "content".into();
@@ -159,7 +159,7 @@ async fn files_are_chosen_by_path_pattern_and_type() {
 #[tokio::test]
 async fn finding_nothing_is_said_with_what_was_left_out() {
     let host = host(&[("a", "x"), ("src/b", "x"), ("src/c", "\0")]);
-    let both = "Hidden files and what .gitignore names were left out: hidden=true and ignored=true include them.";
+    let both = "Hidden files and files in .gitignore were left out: hidden=true and ignored=true include them.";
     for (arguments, expected) in [
         (json!({"pattern": "y"}), format!("No match for 'y' in the workspace (3 files searched, of which 1 is binary). {both}")),
         (json!({"pattern": "y", "path": "a"}), format!("No match for 'y' in 'a' (1 file searched). {both}")),
@@ -177,14 +177,10 @@ async fn what_cannot_be_searched_is_explained() {
     let host = host(&[("a", "x")]);
     for (arguments, kind, start) in [
         (json!({"pattern": "x", "path": "nope"}), ErrorKind::FileNotFound, "File not found: nope"),
-        (json!({"pattern": "("}), ErrorKind::ValidationError, "Parameter 'pattern' is no regular expression: '('.\nregex parse error:"),
+        (json!({"pattern": "("}), ErrorKind::ValidationError, "Parameter 'pattern' is not a regular expression: '('.\nregex parse error:"),
         (json!({"pattern": ""}), ErrorKind::ValidationError, "Parameter 'pattern' is empty"),
-        (
-            json!({"pattern": "x", "type": "nope"}),
-            ErrorKind::ValidationError,
-            "Parameter 'type' is no type of files that is known: 'nope'.",
-        ),
-        (json!({"pattern": "x", "glob": ["{a"]}), ErrorKind::ValidationError, "Parameter 'glob' is no pattern: '{a': "),
+        (json!({"pattern": "x", "type": "nope"}), ErrorKind::ValidationError, "Parameter 'type' is not a known file type: 'nope'."),
+        (json!({"pattern": "x", "glob": ["{a"]}), ErrorKind::ValidationError, "Parameter 'glob' is not a pattern: '{a': "),
     ] {
         let (found, message) = expect_error(grep(&host, arguments).await);
         assert!(found == kind && message.starts_with(start), "{found} {message}");
@@ -239,21 +235,21 @@ async fn long_lines_are_cut_and_endless_ones_searched_in_pieces() {
 #[tokio::test]
 async fn a_file_with_endless_matches_is_bounded() {
     let host = host(&[("many", &"x\n".repeat(5000)), ("one", "x\n")]);
-    let budget = Budget { in_file: 1000, ..Budget::default() };
+    let budget = GrepBudget { in_file: 1000, ..GrepBudget::default() };
     let output = within(budget, &host, json!({"pattern": "x", "output_mode": "content", "head_limit": 3})).await;
     let (details, text) = (output.details.clone().unwrap(), expect_text(Ok(output)));
     let note = "(Stopped: there are too many matches to count them all. Narrow the pattern.)";
     let page = "(Showing lines 1-3 of 1,001 in 2 files. Continue with offset=3, or narrow the search.)";
     assert_eq!(text, format!("many:1:x\nmany:2:x\nmany:3:x\n\n{page}\n{note}"));
     assert_eq!((&details["complete"], &details["ended_by"]), (&json!(false), &json!("matches")));
-    let all = Budget { in_all: 1, ..Budget::default() };
+    let all = GrepBudget { in_all: 1, ..GrepBudget::default() };
     assert_eq!(within(all, &host, json!({"pattern": "x", "output_mode": "count"})).await.details.unwrap()["searched"], 1);
 }
 
 #[tokio::test]
 async fn a_search_that_takes_too_long_shows_what_it_has() {
     let host = host(&[("a", "x\n")]);
-    let output = within(Budget { time: Duration::ZERO, ..Budget::default() }, &host, json!({"pattern": "x"})).await;
+    let output = within(GrepBudget { time: Duration::ZERO, ..GrepBudget::default() }, &host, json!({"pattern": "x"})).await;
     assert_eq!(output.details.as_ref().unwrap()["ended_by"], "time");
     let text = expect_text(Ok(output));
     assert!(text.ends_with("(Stopped after 0 seconds, so there may be more. Narrow the search with 'path', 'glob' or 'type'.)"), "{text}");
@@ -294,12 +290,12 @@ async fn a_page_is_bounded_in_bytes_as_well() {
 #[tokio::test]
 async fn the_plan_names_what_is_searched() {
     let host = host(&[("a", "x")]);
-    for (arguments, place) in
+    for (arguments, location) in
         [(json!({"pattern": "x"}), "."), (json!({"pattern": "x", "path": "a"}), "a"), (json!({"pattern": "x", "path": "/etc"}), "/etc")]
     {
         let prepared = Erased::new(GrepSearch).prepare(arguments, &PlanContext::new(&*host)).unwrap();
         let [Effect::Read(effect)] = prepared.plan().effects() else { panic!("{prepared:?}") };
-        assert_eq!((effect.location.display(), effect.extent), (place, Extent::Tree));
+        assert_eq!((effect.location.display(), effect.extent), (location, Extent::Tree));
     }
 }
 
@@ -350,7 +346,7 @@ fn in_parts_or_not(content: &[u8], arguments: &Value, is_named: bool) -> [ToolOu
         arguments["path"] = "f".into();
     }
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    [1, u64::MAX].map(|large| runtime.block_on(within(Budget { large, ..Budget::default() }, &host, arguments.clone())))
+    [1, u64::MAX].map(|large| runtime.block_on(within(GrepBudget { large, ..GrepBudget::default() }, &host, arguments.clone())))
 }
 
 #[test]

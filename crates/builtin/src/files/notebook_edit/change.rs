@@ -1,31 +1,31 @@
-//! What is done to a notebook: one place of its text becomes another, and everything else stays byte for byte. Pure.
+//! Changes of a notebook: one span of its text is replaced, and everything else stays byte for byte. Pure.
 
 use std::ops::Range;
 
-use super::pieces::Pieces;
-use super::style::{Style, blank};
+use super::cell_text::CellText;
+use super::style::{NotebookStyle, blank};
 use super::{CellType, NewCell};
-use crate::shared::notebook::{Cell, Notebook, Shape};
+use crate::shared::notebook::{Notebook, NotebookCell, SourceShape};
 
-/// A place in a text, and what stands there from now on.
+/// A span of a text, and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Splice {
+pub(super) struct TextSplice {
     pub(super) at: Range<usize>,
     pub(super) text: String,
 }
 
-impl Splice {
-    /// The text with the change made.
-    pub(super) fn applied(&self, text: &str) -> String {
+impl TextSplice {
+    /// Applies the change to a text.
+    pub(super) fn apply(&self, text: &str) -> String {
         [&text[..self.at.start], &self.text, &text[self.at.end..]].concat()
     }
 }
 
-/// Gives a cell another source, and maybe another type.
-pub(super) fn replace(notebook: &Notebook<'_>, index: usize, source: &str, kind: CellType) -> Splice {
-    let (cell, style) = (&notebook.cells[index], Style::of(notebook));
+/// Replaces the source of a cell, and perhaps its type.
+pub(super) fn replace(notebook: &Notebook<'_>, index: usize, source: &str, kind: CellType) -> TextSplice {
+    let (cell, style) = (&notebook.cells[index], NotebookStyle::of(notebook));
     let (old, shape) = cell.source();
-    let mut pieces = Pieces::of(notebook.text, cell);
+    let mut pieces = CellText::of(notebook.text, cell);
     if old != source || cell.entry("source").is_none() {
         pieces.set_source(source, shape, &style);
     }
@@ -33,7 +33,7 @@ pub(super) fn replace(notebook: &Notebook<'_>, index: usize, source: &str, kind:
         pieces.set("cell_type", style.string(kind.as_str()), None, &style);
     }
     if kind == CellType::Code {
-        // What came of the old source says nothing of the new one.
+        // The outputs belong to the old source.
         pieces.remove("attachments");
         pieces.set("execution_count", "null".into(), Some("cell_type"), &style);
         let behind = pieces.before("source").unwrap_or_else(|| "source".into());
@@ -42,35 +42,35 @@ pub(super) fn replace(notebook: &Notebook<'_>, index: usize, source: &str, kind:
         pieces.remove("execution_count");
         pieces.remove("outputs");
     }
-    Splice { at: cell.span.clone(), text: pieces.text() }
+    TextSplice { at: cell.span.clone(), text: pieces.text() }
 }
 
-/// Adds a cell behind the one of this index, or before all others.
-pub(super) fn insert(notebook: &Notebook<'_>, behind: Option<usize>, new: &NewCell<'_>) -> Splice {
-    let style = Style::of(notebook);
+/// Inserts a cell after the one of this index, or before all others.
+pub(super) fn insert(notebook: &Notebook<'_>, behind: Option<usize>, new: &NewCell<'_>) -> TextSplice {
+    let style = NotebookStyle::of(notebook);
     let Some(model) = notebook.cells.get(behind.unwrap_or(0)) else { return first(notebook, new, &style) };
     let (_, shape) = model.source();
-    let pieces = Pieces::of(notebook.text, model);
+    let pieces = CellText::of(notebook.text, model);
     let text = cell_text(new, shape, pieces.indents().map(|(names, brace)| (names.to_owned(), brace.to_owned())), &style);
     let Some(index) = behind else {
         let between = lead(notebook, notebook.cells.len().min(2) - 1);
-        return Splice { at: model.span.start..model.span.start, text: format!("{text},{between}") };
+        return TextSplice { at: model.span.start..model.span.start, text: format!("{text},{between}") };
     };
-    Splice { at: model.span.end..model.span.end, text: format!(",{}{text}", lead(notebook, index)) }
+    TextSplice { at: model.span.end..model.span.end, text: format!(",{}{text}", lead(notebook, index)) }
 }
 
-/// Takes a cell out.
-pub(super) fn delete(notebook: &Notebook<'_>, index: usize) -> Splice {
+/// Deletes a cell.
+pub(super) fn delete(notebook: &Notebook<'_>, index: usize) -> TextSplice {
     let cells = &notebook.cells;
     let (at, text) = match (index, cells.len()) {
         (_, 1) => (notebook.list.clone(), "[]"),
         (0, _) => (cells[0].span.start..cells[1].span.start, ""),
         _ => (cells[index - 1].span.end..cells[index].span.end, ""),
     };
-    Splice { at, text: text.into() }
+    TextSplice { at, text: text.into() }
 }
 
-/// The blanks before a cell, behind the bracket or comma.
+/// The blanks before a cell, after the bracket or comma.
 fn lead<'a>(notebook: &Notebook<'a>, index: usize) -> &'a str {
     let cells = &notebook.cells;
     let Range { start, .. } = cells[index].span;
@@ -80,23 +80,23 @@ fn lead<'a>(notebook: &Notebook<'a>, index: usize) -> &'a str {
 }
 
 /// The only cell of a notebook that had none.
-fn first(notebook: &Notebook<'_>, new: &NewCell<'_>, style: &Style) -> Splice {
-    let Style { newline, .. } = style;
+fn first(notebook: &Notebook<'_>, new: &NewCell<'_>, style: &NotebookStyle) -> TextSplice {
+    let NotebookStyle { newline, .. } = style;
     let text = match &style.unit {
-        None => format!("[{}]", cell_text(new, Shape::Lines, None, style)),
+        None => format!("[{}]", cell_text(new, SourceShape::Lines, None, style)),
         Some(unit) => {
             let line = notebook.text[..notebook.list.start].rfind('\n').map_or(0, |end| end + 1);
             let list = blank(&notebook.text[line..]);
             let (brace, names) = (format!("{list}{unit}"), format!("{list}{unit}{unit}"));
-            let cell = cell_text(new, Shape::Lines, Some((names, brace.clone())), style);
+            let cell = cell_text(new, SourceShape::Lines, Some((names, brace.clone())), style);
             format!("[{newline}{brace}{cell}{newline}{list}]")
         }
     };
-    Splice { at: notebook.list.clone(), text }
+    TextSplice { at: notebook.list.clone(), text }
 }
 
 /// A new cell, its names in the order in which Jupyter writes them.
-fn cell_text(new: &NewCell<'_>, shape: Shape, indents: Option<(String, String)>, style: &Style) -> String {
+fn cell_text(new: &NewCell<'_>, shape: SourceShape, indents: Option<(String, String)>, style: &NotebookStyle) -> String {
     let unit = indents.as_ref().map(|(names, brace)| names.strip_prefix(brace.as_str()).unwrap_or_default().to_owned());
     let inner = indents.as_ref().zip(unit).map(|((names, _), unit)| format!("{names}{unit}"));
     let around = indents.as_ref().zip(inner.as_ref()).map(|((names, _), inner)| (inner.as_str(), names.as_str()));
@@ -120,7 +120,7 @@ fn cell_text(new: &NewCell<'_>, shape: Shape, indents: Option<(String, String)>,
     }
 }
 
-/// What a cell is now, for those who change it without saying what it is to be.
-pub(super) fn type_of(cell: &Cell<'_>) -> Option<CellType> {
+/// The current type of a cell.
+pub(super) fn type_of(cell: &NotebookCell<'_>) -> Option<CellType> {
     [CellType::Code, CellType::Markdown, CellType::Raw].into_iter().find(|kind| kind.as_str() == cell.kind)
 }

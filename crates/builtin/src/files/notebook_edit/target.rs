@@ -1,15 +1,15 @@
-//! Which cell is meant.
+//! Finding the cell by its id or number.
 
 use haft_contract::ToolError;
 
+use crate::shared::brief;
 use crate::shared::notebook::Notebook;
-use crate::shared::words;
 
 /// More ids are left out of a message.
-const NAMED: usize = 50;
+const LISTED: usize = 50;
 
 /// The index of the cell with this id, or with this number: `cell-3` and `3` are the fourth.
-pub(super) fn of(notebook: &Notebook<'_>, name: &str, path: &str) -> Result<usize, ToolError> {
+pub(super) fn find(notebook: &Notebook<'_>, name: &str, path: &str) -> Result<usize, ToolError> {
     let named: Vec<usize> = (0..notebook.cells.len()).filter(|index| notebook.cells[*index].id.as_deref() == Some(name)).collect();
     match named[..] {
         [index] => return Ok(index),
@@ -18,7 +18,7 @@ pub(super) fn of(notebook: &Notebook<'_>, name: &str, path: &str) -> Result<usiz
             return Err(ToolError::validation(format!(
                 "Ambiguous cell id: {} cells of {path} are called '{}'. Name one by its number, such as cell_id='{first}'.",
                 named.len(),
-                words::shown(name)
+                brief(name)
             )));
         }
     }
@@ -27,16 +27,16 @@ pub(super) fn of(notebook: &Notebook<'_>, name: &str, path: &str) -> Result<usiz
 }
 
 fn not_found(notebook: &Notebook<'_>, name: &str, path: &str) -> ToolError {
-    ToolError::validation(format!("Cell id not found: '{}' in {path}. {}", words::shown(name), all(notebook)))
+    ToolError::validation(format!("Cell id not found: '{}' in {path}. {}", brief(name), list_ids(notebook)))
 }
 
-/// What the cells are called, for those who have to name one.
-pub(super) fn all(notebook: &Notebook<'_>) -> String {
+/// The ids of all cells, for a message.
+pub(super) fn list_ids(notebook: &Notebook<'_>) -> String {
     let total = notebook.cells.len();
     if total == 0 {
         return "The notebook has no cells: use edit_mode='insert'.".into();
     }
-    let names: Vec<String> = (0..total.min(NAMED)).map(|index| format!("'{}'", words::shown(&notebook.name_of(index)))).collect();
-    let rest = if total > NAMED { format!(" and {} more", total - NAMED) } else { String::new() };
+    let names: Vec<String> = (0..total.min(LISTED)).map(|index| format!("'{}'", brief(&notebook.name_of(index)))).collect();
+    let rest = if total > LISTED { format!(" and {} more", total - LISTED) } else { String::new() };
     format!("Its cells are {}{rest}.", names.join(", "))
 }

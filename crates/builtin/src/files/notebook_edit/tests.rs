@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 mod layout;
 mod properties;
 
@@ -5,7 +7,7 @@ use haft_contract::{DynTool, Erased, ErrorKind, SeenFiles};
 use haft_testkit::{FakeHost, context_for, expect_error, expect_text, run_tool};
 use serde_json::{Value, json};
 
-use super::edited::fresh_id;
+use super::outcome::fresh_id;
 use super::*;
 use crate::shared::notebook::Notebook;
 

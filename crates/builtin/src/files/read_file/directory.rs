@@ -1,44 +1,45 @@
-//! A directory, where a file was expected: its names, and what to do instead.
+//! The listing of a directory, where a file was expected.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use haft_contract::{FileKind, ToolContext, ToolError, ToolOutput, TreeEntry, TreeOptions, TreeVisitor, Visit, visible};
+use haft_contract::{FileKind, ToolContext, ToolError, ToolOutput, TreeEntry, TreeOptions, TreeVisitor, Visit};
+use haft_text::display;
+use haft_text::numbers;
 use serde_json::json;
 
 use super::Params;
-use crate::shared::words;
 
-/// More names are only counted.
+/// Most names in the list.
 const SHOWN: usize = 100;
-/// More are not even counted: that takes longer than it is worth.
+/// Most names that are counted.
 const COUNTED: usize = 100_000;
 
-/// Lists what could not be opened, if it is a directory; else the refusal stands.
-pub(super) async fn listed(params: &Params, refusal: ToolError, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+/// Lists a directory that could not be opened as a file; returns the refusal for anything else.
+pub(super) async fn list(params: &Params, refusal: ToolError, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
     match cx.fs().info(&params.path).await {
         Ok(info) if info.kind == FileKind::Directory => {}
         _ => return Err(refusal),
     }
-    let names = Arc::new(Names::default());
+    let names = Arc::new(EntryVisitor::default());
     let options = TreeOptions::default().with_ignored(true).with_hidden(true).with_directories(true).to_depth(1);
     cx.fs().walk(&params.path, options, Arc::clone(&names) as Arc<dyn TreeVisitor>).await?;
     let found = std::mem::take(&mut *names.0.lock().unwrap_or_else(PoisonError::into_inner));
     Ok(listing(&params.name(), &found))
 }
 
-/// What was found: how much, and the first names of it.
+/// The number of entries, and the first names with their sizes.
 #[derive(Debug, Default)]
-struct Found {
+struct DirectoryEntries {
     first: BTreeMap<PathBuf, Option<u64>>,
     total: usize,
 }
 
 #[derive(Debug, Default)]
-struct Names(Mutex<Found>);
+struct EntryVisitor(Mutex<DirectoryEntries>);
 
-impl TreeVisitor for Names {
+impl TreeVisitor for EntryVisitor {
     fn visit(&self, entry: &dyn TreeEntry) -> Visit {
         let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         found.total += 1;
@@ -54,11 +55,11 @@ impl TreeVisitor for Names {
     }
 }
 
-fn listing(name: &str, found: &Found) -> ToolOutput {
+fn listing(name: &str, found: &DirectoryEntries) -> ToolOutput {
     let lines = found.first.iter().map(|(path, size)| {
         let path = path.to_string_lossy();
-        let path = visible::line(&path);
-        size.map_or_else(|| format!("{path}/\n"), |size| format!("{path} ({})\n", words::size(size)))
+        let path = display::escape_line(&path);
+        size.map_or_else(|| format!("{path}/\n"), |size| format!("{path} ({})\n", numbers::size(size)))
     });
     let lines: String = lines.collect::<Vec<_>>().concat();
     let count = match found.total {
@@ -127,12 +128,12 @@ mod tests {
                 Err(std::io::ErrorKind::Unsupported.into())
             }
         }
-        let names = Names::default();
+        let names = EntryVisitor::default();
         let visited = (0..2 * COUNTED).take_while(|_| names.visit(&Nameless) == Visit::On).count();
         assert_eq!(visited, COUNTED - 1);
         let output = listing("d", &names.0.into_inner().unwrap());
         assert!(
-            output.texts().next().unwrap().starts_with("d is a directory and has 100000 entries or more:\nx (1 bytes)\n(and 99999 more)\n")
+            output.texts().next().unwrap().starts_with("d is a directory and has 100000 entries or more:\nx (1 byte)\n(and 99999 more)\n")
         );
     }
 }

@@ -1,24 +1,24 @@
-//! A picture, as the model's own kind of content.
+//! Showing a picture as image content.
 
-use haft_contract::{ErrorKind, Reader, ToolError, ToolOutput};
+use haft_contract::{ErrorKind, FileReader, ToolError, ToolOutput};
+use haft_text::numbers;
 use serde_json::json;
 
-use super::picture::{Fault, Format, Picture, prepared};
-use crate::shared::aside::Aside;
-use crate::shared::whole::whole;
-use crate::shared::words;
+use super::picture::{Picture, PictureFault, PictureFormat, prepare};
+use crate::shared::read_all::read_all;
+use crate::shared::worker::WorkerPool;
 
-/// A larger file is no picture that a model is meant to look at.
+/// Larger files are refused.
 const LARGEST: usize = 32 * 1024 * 1024;
 
-/// Each may take some hundred megabytes for a moment.
-static DECODING: Aside = Aside::new("decoding of a picture", 2);
+/// Each may need several hundred megabytes.
+static DECODING: WorkerPool = WorkerPool::new("decoding of a picture", 2);
 
-/// Shows a file that begins as a picture does.
-pub(super) async fn shown(name: &str, format: Format, reader: &dyn Reader, head: Vec<u8>) -> Result<ToolOutput, ToolError> {
-    let data = whole(name, format.name(), head, reader, LARGEST).await?;
+/// Shows a picture.
+pub(super) async fn show(name: &str, format: PictureFormat, reader: &dyn FileReader, head: Vec<u8>) -> Result<ToolOutput, ToolError> {
+    let data = read_all(name, format.name(), head, reader, LARGEST).await?;
     let size = data.len();
-    let picture = decoded(format, data).await?.map_err(|fault| refused(name, format, size, &fault))?;
+    let picture = decode(format, data).await?.map_err(|fault| refused(name, format, size, &fault))?;
     let details = json!({
         "path": name,
         "kind": "image",
@@ -28,31 +28,31 @@ pub(super) async fn shown(name: &str, format: Format, reader: &dyn Reader, head:
         "height": picture.original.1,
         "shown": {"mime": picture.mime, "width": picture.shown.0, "height": picture.shown.1, "bytes": picture.data.len()},
     });
-    let text = format!("{name}: {}", described(format, size, &picture));
+    let text = format!("{name}: {}", describe(format, size, &picture));
     Ok(ToolOutput::text(text).with_image(picture.mime, picture.data).with_details(details))
 }
 
-/// Decodes on a thread of its own.
-pub(super) async fn decoded(format: Format, data: Vec<u8>) -> Result<Result<Picture, Fault>, ToolError> {
-    DECODING.run(move || prepared(format, data)).await
+/// Decodes on a worker thread.
+pub(super) async fn decode(format: PictureFormat, data: Vec<u8>) -> Result<Result<Picture, PictureFault>, ToolError> {
+    DECODING.run(move || prepare(format, data)).await
 }
 
-/// `image/png, 20x10 pixels, 1.2 KB`, and what was done to it.
-fn described(format: Format, size: usize, picture: &Picture) -> String {
+/// `image/png, 20x10 pixels, 1.2 KB`, and how it is shown.
+fn describe(format: PictureFormat, size: usize, picture: &Picture) -> String {
     let ((width, height), (shown_width, shown_height)) = (picture.original, picture.shown);
     let scaled = if picture.original == picture.shown { String::new() } else { format!(" Shown at {shown_width}x{shown_height}.") };
-    let moves = if picture.moves { " It moves; the first frame is shown." } else { "" };
-    format!("{}, {width}x{height} pixels, {}.{scaled}{moves}", format.mime(), words::size(size as u64))
+    let animated = if picture.is_animated { " It is animated; the first frame is shown." } else { "" };
+    format!("{}, {width}x{height} pixels, {}.{scaled}{animated}", format.mime(), numbers::size(size as u64))
 }
 
-fn refused(name: &str, format: Format, size: usize, fault: &Fault) -> ToolError {
-    let (kind, size) = (format.name(), words::size(size as u64));
+fn refused(name: &str, format: PictureFormat, size: usize, fault: &PictureFault) -> ToolError {
+    let (kind, size) = (format.name(), numbers::size(size as u64));
     match fault {
-        Fault::Damaged(why) => ToolError::new(
+        PictureFault::Damaged(why) => ToolError::new(
             ErrorKind::NotText,
-            format!("Damaged image: {name} ({size}) begins like {kind}, but cannot be decoded: {why}. Get a sound copy of it."),
+            format!("Damaged image: {name} ({size}) begins like {kind}, but cannot be decoded: {why}. Get an intact copy."),
         ),
-        Fault::TooLarge(why) => ToolError::new(
+        PictureFault::TooLarge(why) => ToolError::new(
             ErrorKind::FileTooLarge,
             format!("Image too large: {name} ({size}) is {kind}, and decoding it takes too much memory: {why}. Scale it down first."),
         ),
@@ -70,7 +70,7 @@ mod tests {
     #[tokio::test]
     async fn a_picture_is_shown_as_one_whatever_its_name() {
         let host = FakeHost::new();
-        let data = sample(Format::Jpeg, 20, 10);
+        let data = sample(PictureFormat::Jpeg, 20, 10);
         let size = data.len();
         host.files.put("photo.png", data.clone());
         let output = read(&host, json!({"path": "photo.png"})).await.unwrap();
@@ -85,8 +85,8 @@ mod tests {
     #[tokio::test]
     async fn a_large_one_says_how_it_is_shown() {
         let host = FakeHost::new();
-        let data = sample(Format::Png, 2400, 30);
-        let size = words::size(data.len() as u64);
+        let data = sample(PictureFormat::Png, 2400, 30);
+        let size = numbers::size(data.len() as u64);
         host.files.put("wide", data);
         let output = read(&host, json!({"path": "wide"})).await.unwrap();
         let text: String = output.texts().collect();
@@ -97,11 +97,11 @@ mod tests {
     #[tokio::test]
     async fn what_cannot_be_decoded_is_refused_with_its_reason() {
         let host = FakeHost::new();
-        let whole = sample(Format::Jpeg, 200, 100);
+        let whole = sample(PictureFormat::Jpeg, 200, 100);
         host.files.put("cut", &whole[..whole.len() / 2]);
         host.files.put("huge", [b"GIF89a".as_slice(), &vec![0; LARGEST]].concat());
         let (kind, message) = expect_error(read(&host, json!({"path": "cut"})).await);
-        let (size, begins) = (words::size(whole.len() as u64 / 2), "begins like a JPEG image, but cannot be decoded: ");
+        let (size, begins) = (numbers::size(whole.len() as u64 / 2), "begins like a JPEG image, but cannot be decoded: ");
         assert_eq!(kind, ErrorKind::NotText);
         assert!(message.starts_with(&format!("Damaged image: cut ({size}) {begins}")), "{message}");
         let huge = (ErrorKind::FileTooLarge, "File too large: huge (32.0 MB) is a GIF image of more than 32.0 MB.".to_owned());

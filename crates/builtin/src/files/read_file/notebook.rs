@@ -1,44 +1,45 @@
-//! A notebook, cell by cell: what was written, and in short what came of it.
+//! Showing a notebook by cells, with shortened outputs.
 
 mod cells;
 
-use haft_contract::{Reader, ToolContext, ToolError, ToolOutput};
+use haft_contract::{FileReader, ToolContext, ToolError, ToolOutput};
+use haft_text::base64;
+use haft_text::numbers;
 use serde_json::json;
 
-use self::cells::{Cells, cells_of};
-use super::image::decoded;
-use super::picture::Format;
-use super::{Params, base64, with_note};
-use crate::shared::aside::Aside;
+use self::cells::{CellPage, cells_of};
+use super::image::decode;
+use super::picture::PictureFormat;
+use super::{Params, with_note};
 use crate::shared::notebook::{LARGEST, Notebook};
-use crate::shared::whole::whole;
-use crate::shared::words;
+use crate::shared::read_all::read_all;
+use crate::shared::worker::WorkerPool;
 
 const CELLS: usize = 200;
 const BYTES: usize = 100 * 1024;
-/// Someone who names a limit knows what is coming.
+/// A caller that names a limit gets more.
 const BYTES_WITH_LIMIT: usize = 1024 * 1024;
-static PARSING: Aside = Aside::new("reading of a notebook", 2);
+static PARSING: WorkerPool = WorkerPool::new("reading of a notebook", 2);
 
-/// What is wrong with a file of that name that is no notebook after all; it is shown as text then.
-pub(super) struct NotANotebook {
+/// Why a file is not a notebook, although its name says so; it is shown as text.
+pub(super) struct NotebookFault {
     pub(super) head: Vec<u8>,
     pub(super) why: String,
 }
 
-/// Shows the wanted cells of a file that is named as a notebook.
-pub(super) async fn shown(
+/// Shows cells of a notebook.
+pub(super) async fn show(
     name: &str,
     params: &Params,
-    reader: &dyn Reader,
+    reader: &dyn FileReader,
     head: Vec<u8>,
     cx: &ToolContext,
-) -> Result<Result<ToolOutput, NotANotebook>, ToolError> {
+) -> Result<Result<ToolOutput, NotebookFault>, ToolError> {
     if reader.size() > LARGEST as u64 {
-        return Ok(Err(NotANotebook { head, why: format!("it is larger than {}", words::size(LARGEST as u64)) }));
+        return Ok(Err(NotebookFault { head, why: format!("it is larger than {}", numbers::size(LARGEST as u64)) }));
     }
     let beginning = head.clone();
-    let content = whole(name, "a notebook", head, reader, LARGEST).await?;
+    let content = read_all(name, "a notebook", head, reader, LARGEST).await?;
     let (first, limit) = (params.offset.unwrap_or(1).max(1), params.limit);
     let (cells, bytes) = limit.map_or((CELLS, BYTES), |limit| (limit.get(), BYTES_WITH_LIMIT));
     let work = move || {
@@ -46,12 +47,12 @@ pub(super) async fn shown(
         Notebook::parse(text).map(|notebook| cells_of(&notebook, first, cells, bytes))
     };
     match PARSING.run(work).await? {
-        Err(why) => Ok(Err(NotANotebook { head: beginning, why })),
+        Err(why) => Ok(Err(NotebookFault { head: beginning, why })),
         Ok(cells) => output(name, reader.size(), cells, cx).await.map(Ok),
     }
 }
 
-async fn output(name: &str, size: u64, cells: Cells, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+async fn output(name: &str, size: u64, cells: CellPage, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
     let (last, next) = (cells.first + cells.shown - 1, cells.first + cells.shown);
     let next = (cells.shown > 0 && next <= cells.total).then_some(next);
     let details = json!({
@@ -67,7 +68,7 @@ async fn output(name: &str, size: u64, cells: Cells, cx: &ToolContext) -> Result
     let mut notes = Vec::new();
     let mut pictures = Vec::new();
     for picture in &cells.pictures {
-        match displayed(picture).await? {
+        match decode_picture(picture).await? {
             Some(picture) => pictures.push(picture),
             None => notes.push("(A picture in an output is damaged and was left out.)".to_owned()),
         }
@@ -80,11 +81,11 @@ async fn output(name: &str, size: u64, cells: Cells, cx: &ToolContext) -> Result
     Ok(output)
 }
 
-/// A picture that an output holds, if it can be shown.
-async fn displayed(encoded: &str) -> Result<Option<(&'static str, Vec<u8>)>, ToolError> {
-    let Some(data) = base64::decode(encoded) else { return Ok(None) };
-    let Some(format) = Format::of(&data) else { return Ok(None) };
-    Ok(decoded(format, data).await?.ok().map(|picture| (picture.mime, picture.data)))
+/// A picture of an output, if it can be shown.
+async fn decode_picture(encoded: &str) -> Result<Option<(&'static str, Vec<u8>)>, ToolError> {
+    let Some(data) = base64::decode_lenient(encoded) else { return Ok(None) };
+    let Some(format) = PictureFormat::of(&data) else { return Ok(None) };
+    Ok(decode(format, data).await?.ok().map(|picture| (picture.mime, picture.data)))
 }
 
 #[cfg(test)]

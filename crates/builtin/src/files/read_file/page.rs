@@ -1,33 +1,33 @@
 //! Text, by pages of lines.
 
-use haft_contract::{Reader, ToolContext, ToolError, ToolOutput};
+use haft_contract::{FileReader, ToolContext, ToolError, ToolOutput};
+use haft_text::numbers;
 use serde_json::json;
 
 use super::{Params, with_note};
-use crate::shared::pager::{Page, Position, Window};
+use crate::shared::pager::{TextPage, TextPosition, TextWindow};
 use crate::shared::text_file::TextFile;
-use crate::shared::words;
 
 const LINES: usize = 2000;
 const BYTES: usize = 100 * 1024;
-/// Someone who names a limit knows what is coming.
+/// A caller that names a limit gets more.
 const BYTES_WITH_LIMIT: usize = 1024 * 1024;
-/// Numbers take room too: with them, a page is no larger than without.
+/// Line numbers count as well: a page with them is no larger.
 const NUMBERED_LINES: usize = 20_000;
 const NUMBERED_BYTES: usize = 768 * 1024;
 
-/// The part of a text that is asked for. Line 0 is what those mean who count from there.
-pub(super) fn window(params: &Params) -> Window {
+/// The requested part of a text. Line 0 means the first, for callers that count from 0.
+pub(super) fn window(params: &Params) -> TextWindow {
     let (lines, bytes) = params.limit.map_or((LINES, BYTES), |limit| (limit.get(), BYTES_WITH_LIMIT));
     let (lines, bytes) = if params.line_numbers { (lines.min(NUMBERED_LINES), bytes.min(NUMBERED_BYTES)) } else { (lines, bytes) };
-    Window { line: params.offset.unwrap_or(1).max(1), column: params.column.unwrap_or(1).max(1), lines, bytes }
+    TextWindow { line: params.offset.unwrap_or(1).max(1), column: params.column.unwrap_or(1).max(1), lines, bytes }
 }
 
 /// Shows one page of a file that begins with `head`.
-pub(super) async fn shown(
+pub(super) async fn show(
     name: &str,
     params: &Params,
-    reader: &dyn Reader,
+    reader: &dyn FileReader,
     head: Vec<u8>,
     cx: &ToolContext,
 ) -> Result<ToolOutput, ToolError> {
@@ -58,19 +58,19 @@ fn numbered(text: &str, first: usize) -> String {
     lines.collect::<Vec<_>>().concat()
 }
 
-/// What the page leaves out and how to get it; nothing when it is the whole file.
-fn note(page: &Page, window: Window, size: u64, cx: &ToolContext) -> Option<String> {
-    let Window { line, column, .. } = window;
-    let (last, size) = (page.last_line, words::size(size));
+/// A note on what the page leaves out and how to get it; `None` for the whole file.
+fn note(page: &TextPage, window: TextWindow, size: u64, cx: &ToolContext) -> Option<String> {
+    let TextWindow { line, column, .. } = window;
+    let (last, size) = (page.last_line, numbers::size(size));
     let offset = |next: usize| cx.written("offset", next as u64);
     match page.next {
-        Some(Position { line: next, column: 1 }) => {
+        Some(TextPosition { line: next, column: 1 }) => {
             Some(format!("(Showing lines {line}-{last} of a file of {size}. Continue with {}.)", offset(next)))
         }
-        Some(Position { line: next, column: behind }) => Some(format!(
+        Some(TextPosition { line: next, column: next_column }) => Some(format!(
             "(Showing characters {column}-{} of line {line}, which is too long for one page of this {size} file. \
-             Continue with {} and column={behind}.)",
-            behind - 1,
+             Continue with {} and column={next_column}.)",
+            next_column - 1,
             offset(next)
         )),
         None if page.text.is_empty() => Some(nothing_there(page, window)),
@@ -79,8 +79,8 @@ fn note(page: &Page, window: Window, size: u64, cx: &ToolContext) -> Option<Stri
     }
 }
 
-fn nothing_there(page: &Page, window: Window) -> String {
-    let Window { line, column, .. } = window;
+fn nothing_there(page: &TextPage, window: TextWindow) -> String {
+    let TextWindow { line, column, .. } = window;
     match page.total_lines {
         None | Some(0) => "(The file is empty.)".into(),
         Some(1) if line > 1 => format!("(Line {line} is past the end: the file has 1 line.)"),

@@ -1,4 +1,4 @@
-//! Pictures, made fit for a model: looked into, no larger than it takes, and one frame of those that move. Pure.
+//! Preparing pictures for a model: decoded, scaled down, one frame of an animation. Pure.
 
 mod format;
 
@@ -10,9 +10,9 @@ use image::codecs::webp::WebPDecoder;
 use image::imageops::FilterType;
 use image::{AnimationDecoder, DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader, Limits};
 
-pub(super) use self::format::Format;
+pub(super) use self::format::PictureFormat;
 
-/// Models are shown no more than this on a side; larger ones cost more and say no more.
+/// Most pixels on a side: larger pictures cost more and show no more.
 const SIDE: u32 = 2000;
 /// Providers take five million characters of base64 for a picture.
 const BYTES: usize = 3_700_000;
@@ -21,43 +21,43 @@ const DECODED: u64 = 256 * 1024 * 1024;
 /// How wide or high a picture may be, before it is scaled.
 const LARGEST_SIDE: u32 = 32_767;
 
-/// A picture that a model can be shown.
+/// A picture, ready for a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Picture {
-    /// Its media type now.
+    /// Its media type.
     pub(super) mime: &'static str,
     pub(super) data: Vec<u8>,
-    /// Width and height of the original, as it is meant to be looked at.
+    /// Width and height of the original, in its orientation.
     pub(super) original: (u32, u32),
-    /// The same of what is shown.
+    /// Width and height as shown.
     pub(super) shown: (u32, u32),
-    /// Whether it is one frame of several.
-    pub(super) moves: bool,
+    /// Whether it is one frame of an animation.
+    pub(super) is_animated: bool,
 }
 
 /// Why a picture cannot be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum PictureFault {
     /// It is broken or cut off.
     Damaged(String),
-    /// Decoding it takes too much.
+    /// Decoding it takes too much memory.
     TooLarge(String),
 }
 
-/// Decodes a picture, and keeps it as it is where it can be shown so.
-pub(super) fn prepared(format: Format, data: Vec<u8>) -> Result<Picture, Fault> {
+/// Decodes a picture, and encodes it anew where a model cannot take it as it is.
+pub(super) fn prepare(format: PictureFormat, data: Vec<u8>) -> Result<Picture, PictureFault> {
     within(BYTES, format, data)
 }
 
-fn within(most: usize, format: Format, data: Vec<u8>) -> Result<Picture, Fault> {
+fn within(most: usize, format: PictureFormat, data: Vec<u8>) -> Result<Picture, PictureFault> {
     let image = decoded(format, &data)?;
     let original = (image.width(), image.height());
-    let moves = is_moving(format, &data);
-    if original.0.max(original.1) <= SIDE && data.len() <= most && !moves {
-        return Ok(Picture { mime: format.mime(), data, original, shown: original, moves });
+    let is_animated = is_animated(format, &data);
+    if original.0.max(original.1) <= SIDE && data.len() <= most && !is_animated {
+        return Ok(Picture { mime: format.mime(), data, original, shown: original, is_animated });
     }
     let picture = encoded(most, format, image)?;
-    Ok(Picture { original, moves, ..picture })
+    Ok(Picture { original, is_animated, ..picture })
 }
 
 fn limits() -> Limits {
@@ -66,39 +66,39 @@ fn limits() -> Limits {
     limits
 }
 
-fn decoded(format: Format, data: &[u8]) -> Result<DynamicImage, Fault> {
+fn decoded(format: PictureFormat, data: &[u8]) -> Result<DynamicImage, PictureFault> {
     let mut reader = ImageReader::with_format(Cursor::new(data), format.decoded_as());
     reader.limits(limits());
     let mut decoder = reader.into_decoder().map_err(fault)?;
     let (width, height) = decoder.dimensions();
     if decoder.total_bytes() > DECODED {
-        return Err(Fault::TooLarge(format!("{width}x{height} pixels are more than can be decoded")));
+        return Err(PictureFault::TooLarge(format!("{width}x{height} pixels are more than can be decoded")));
     }
-    // Where a camera was held sideways the picture says so; encoded anew it would say so no more.
+    // The orientation is lost when the picture is encoded anew.
     let orientation = decoder.orientation().map_err(fault)?;
     let mut image = DynamicImage::from_decoder(decoder).map_err(fault)?;
-    if format == Format::Jpeg && !has_end(data) {
-        return Err(Fault::Damaged("it is cut off".into()));
+    if format == PictureFormat::Jpeg && !has_end(data) {
+        return Err(PictureFault::Damaged("it is cut off".into()));
     }
     image.apply_orientation(orientation);
     Ok(image)
 }
 
-fn fault(error: ImageError) -> Fault {
+fn fault(error: ImageError) -> PictureFault {
     match error {
-        ImageError::Limits(limit) => Fault::TooLarge(limit.to_string()),
-        other => Fault::Damaged(other.to_string()),
+        ImageError::Limits(limit) => PictureFault::TooLarge(limit.to_string()),
+        other => PictureFault::Damaged(other.to_string()),
     }
 }
 
-/// Whether a JPEG image ends: decoders fill up with grey what is missing. Within the picture itself the mark of the end
-/// cannot occur; before it, a small preview has one too.
+/// Whether a JPEG image is complete: decoders fill up a missing end with grey. The end marker cannot occur within the scan
+/// itself; before it, a preview may have one.
 fn has_end(data: &[u8]) -> bool {
     let picture = start_of_scan(data).unwrap_or(data.len());
     data[picture..].windows(2).any(|pair| pair == [0xff, 0xd9])
 }
 
-/// Steps over the segments to where the picture begins.
+/// Skips the segments before the scan.
 fn start_of_scan(data: &[u8]) -> Option<usize> {
     let mut at = 2;
     loop {
@@ -111,23 +111,23 @@ fn start_of_scan(data: &[u8]) -> Option<usize> {
     }
 }
 
-fn is_moving(format: Format, data: &[u8]) -> bool {
+fn is_animated(format: PictureFormat, data: &[u8]) -> bool {
     match format {
-        Format::Gif => GifDecoder::new(Cursor::new(data))
+        PictureFormat::Gif => GifDecoder::new(Cursor::new(data))
             .is_ok_and(|mut decoder| decoder.set_limits(limits()).is_ok() && decoder.into_frames().take(2).flatten().count() == 2),
-        Format::Webp => WebPDecoder::new(Cursor::new(data)).is_ok_and(|decoder| decoder.has_animation()),
-        Format::Png | Format::Jpeg => false,
+        PictureFormat::Webp => WebPDecoder::new(Cursor::new(data)).is_ok_and(|decoder| decoder.has_animation()),
+        PictureFormat::Png | PictureFormat::Jpeg => false,
     }
 }
 
-/// Encodes a picture so that it fits: what has sharp edges or holes as PNG, if that is not too much, all else as JPEG.
-fn encoded(most: usize, format: Format, image: DynamicImage) -> Result<Picture, Fault> {
+/// Encodes a picture so that it fits: as PNG if it has transparency or was not a JPEG and is small enough, else as JPEG.
+fn encoded(most: usize, format: PictureFormat, image: DynamicImage) -> Result<Picture, PictureFault> {
     let picture = |mime, data, image: &DynamicImage| {
         let shown = (image.width(), image.height());
-        Ok(Picture { mime, data, original: shown, shown, moves: false })
+        Ok(Picture { mime, data, original: shown, shown, is_animated: false })
     };
     let mut image = if image.width().max(image.height()) > SIDE { image.resize(SIDE, SIDE, FilterType::Triangle) } else { image };
-    if format != Format::Jpeg || image.color().has_alpha() {
+    if format != PictureFormat::Jpeg || image.color().has_alpha() {
         let mut data = Cursor::new(Vec::new());
         image.write_to(&mut data, ImageFormat::Png).map_err(fault)?;
         if data.get_ref().len() <= most {
@@ -145,8 +145,8 @@ fn encoded(most: usize, format: Format, image: DynamicImage) -> Result<Picture, 
     }
 }
 
-/// JPEG has no holes: what shows through is white.
-fn as_jpeg(image: &DynamicImage, quality: u8) -> Result<Vec<u8>, Fault> {
+/// JPEG has no transparency: it becomes white.
+fn as_jpeg(image: &DynamicImage, quality: u8) -> Result<Vec<u8>, PictureFault> {
     let mut flat = image.to_rgb8();
     if image.color().has_alpha() {
         for (pixel, source) in flat.pixels_mut().zip(image.to_rgba8().pixels()) {

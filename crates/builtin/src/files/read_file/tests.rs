@@ -266,7 +266,7 @@ async fn lines_are_numbered_on_request() {
 
 #[tokio::test]
 async fn what_is_declared_as_text_is_read_as_text() {
-    let pixel = super::picture::tests::sample(super::picture::Format::Png, 1, 1);
+    let pixel = super::picture::tests::sample(super::picture::PictureFormat::Png, 1, 1);
     for arguments in [json!({"raw": true}), json!({"encoding": "UTF-8"})] {
         let error = expect_error(read_content(pixel.clone(), arguments).await);
         let message = format!("Not a text file: f ({} bytes) looks like a PNG image. Use a tool that is made for such files.", pixel.len());
@@ -285,4 +285,13 @@ fn the_plan_reads_the_file_alone_and_checks_what_it_can() {
     let message = "Parameter 'pages' must be a page or a range of pages, such as '3', '1-5' or '7-', not 'all'.";
     let refused = planned(json!({"path": "a", "pages": "all"})).map(|_| ());
     assert_eq!(expect_error(refused), (ErrorKind::ValidationError, message.to_owned()));
+}
+
+#[test]
+fn each_dialect_counts_lines_in_its_own_way() {
+    for (dialect, name, argument) in
+        [(Dialect::Haft, "read_file", "offset=7"), (Dialect::Claw, "read_file", "offset=6"), (Dialect::OpenClaw, "read", "offset=7")]
+    {
+        assert_eq!(continue_at(dialect, 7), (name, argument.to_owned()));
+    }
 }

@@ -1,41 +1,41 @@
-//! Shells that have a name: where the last line of each ended, and so where the next one starts.
+//! Named shells: the directory in which the last command of each ended, and the next one starts.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use haft_contract::{Line, LineRequest, PlanContext, ToolError};
+use haft_contract::{CommandRequest, PlanContext, ShellCommand, ToolError};
 
-/// How many are remembered; the one that moved longest ago is forgotten.
+/// How many are remembered; the least recently used is forgotten.
 const MOST: usize = 64;
 
-/// Whose shell: no session sees that of another.
+/// A session does not see the shells of another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Key {
+struct ShellKey {
     session: String,
     name: String,
 }
 
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Shells(Arc<Mutex<Vec<(Key, PathBuf)>>>);
+pub(crate) struct NamedShells(Arc<Mutex<Vec<(ShellKey, PathBuf)>>>);
 
-impl Shells {
-    fn all(&self) -> MutexGuard<'_, Vec<(Key, PathBuf)>> {
+impl NamedShells {
+    fn all(&self) -> MutexGuard<'_, Vec<(ShellKey, PathBuf)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn named(&self, session: &str, name: &str) -> Named {
-        Named { shells: self.clone(), key: Key { session: session.to_owned(), name: name.to_owned() } }
+    pub(super) fn named(&self, session: &str, name: &str) -> NamedShell {
+        NamedShell { shells: self.clone(), key: ShellKey { session: session.to_owned(), name: name.to_owned() } }
     }
 }
 
-/// One of them.
+/// A named shell.
 #[derive(Debug)]
-pub(crate) struct Named {
-    shells: Shells,
-    key: Key,
+pub(crate) struct NamedShell {
+    shells: NamedShells,
+    key: ShellKey,
 }
 
-impl Named {
+impl NamedShell {
     pub(crate) fn name(&self) -> &str {
         &self.key.name
     }
@@ -46,8 +46,8 @@ impl Named {
         self.shells.all().retain(|(key, _)| *key != self.key);
     }
 
-    /// Remembers where a line of it ended.
-    pub(crate) fn moved(&self, directory: &Path) {
+    /// Remembers the directory in which a command ended.
+    pub(crate) fn set_directory(&self, directory: &Path) {
         self.forget();
         let mut all = self.shells.all();
         if all.len() >= MOST {
@@ -56,18 +56,18 @@ impl Named {
         all.push((self.key.clone(), directory.to_owned()));
     }
 
-    /// Plans a line where the last one ended, unless it says where. What a line said of its end is only its word, so it is judged
-    /// like any directory; where none can start, the shell is back in the workspace.
-    pub(super) fn line(&self, request: LineRequest, cx: &PlanContext<'_>) -> Result<Line, ToolError> {
-        let request = LineRequest { tells_directory: true, ..request };
-        let Some(remembered) = self.directory().filter(|_| request.directory.is_none()) else { return cx.line(&request) };
-        cx.line(&LineRequest { directory: Some(remembered), ..request.clone() }).map_err(|error| {
-            if cx.line(&request).is_err() {
+    /// Plans a command in the directory where the last one ended, unless it names one. A command reports that directory itself,
+    /// so it is checked like any other; if no command can start there, the shell returns to the workspace.
+    pub(super) fn command(&self, request: CommandRequest, cx: &PlanContext<'_>) -> Result<ShellCommand, ToolError> {
+        let request = CommandRequest { track_cwd: true, ..request };
+        let Some(remembered) = self.directory().filter(|_| request.directory.is_none()) else { return cx.command(&request) };
+        cx.command(&CommandRequest { directory: Some(remembered), ..request.clone() }).map_err(|error| {
+            if cx.command(&request).is_err() {
                 return error;
             }
             self.forget();
             let name = self.name();
-            let more = format!("That is where shell '{name}' was left. It is back in the workspace now: run the line again.");
+            let more = format!("Shell '{name}' was there; it is back in the workspace now: run the command again.");
             ToolError::new(error.kind(), format!("{} {more}", error.message()))
         })
     }

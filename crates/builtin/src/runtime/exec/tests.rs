@@ -2,13 +2,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_contract::{DynTool, Effect, Erased, ErrorKind, ExecHost, ExecNature, Job, ToolDefinition};
-use haft_testkit::{FakeHost, ProgressRecorder, Script, StartedLine, Trial, expect_error, expect_text, run_tool};
+use haft_testkit::{FakeHost, ProgressRecorder, Script, StartedCommand, Trial, expect_error, expect_text, run_tool};
 use serde_json::{Value, json};
 
 use super::*;
 
 async fn run(host: &Arc<FakeHost>, arguments: Value) -> Result<ToolOutput, ToolError> {
-    run_tool(&Erased::new(Exec::new()), arguments, Arc::clone(host)).await
+    run_tool(&Erased::new(ExecTool::new()), arguments, Arc::clone(host)).await
 }
 
 /// The outcome of a line that follows a script.
@@ -25,7 +25,7 @@ fn command(line: &str) -> Value {
 fn details(changes: Value) -> Value {
     let mut details = json!({
         "status": "completed", "exit_code": 0, "signal": null, "timed_out": false, "duration_ms": 0, "cwd": "/workspace", "pid": 101,
-        "job": "job-1", "walls": "sandbox", "output_bytes": 0, "spill": null
+        "job": "job-1", "sandbox": "sandbox", "output_bytes": 0, "spill": null
     });
     let Value::Object(changes) = changes else { panic!("an object") };
     details.as_object_mut().unwrap().extend(changes);
@@ -44,11 +44,11 @@ async fn where_nobody_follows_a_line_it_is_waited_for_unless_the_call_says_other
     let slow = || Script::says("begun\n").waits(Duration::from_mins(10)).then_says("done\n");
     for (arguments, expected) in [
         (json!({"command": "make"}), "begun\ndone"),
-        (json!({"command": "make", "yield_ms": 1000}), "The command goes on in the background as job 'job-1' (pid 101)."),
-        (json!({"command": "make", "background": true}), "The command goes on in the background as job 'job-1' (pid 101)."),
+        (json!({"command": "make", "yield_ms": 1000}), "The command continues in the background as job 'job-1' (pid 101)."),
+        (json!({"command": "make", "background": true}), "The command continues in the background as job 'job-1' (pid 101)."),
     ] {
         let host = FakeHost::new();
-        host.processes.wait_for_lines();
+        host.processes.wait_for_exit_by_default();
         host.processes.script(slow());
         let text = expect_text(run(&host, arguments.clone()).await);
         assert!(text.starts_with(expected), "{arguments}: {text}");
@@ -96,7 +96,7 @@ async fn failures_say_what_to_do_and_keep_the_output() {
             Script::says("").exits(126),
             command("./foo"),
             ErrorKind::ExecutionError,
-            "Exit code: 126. A program was found but cannot be run: it may not be executable ('chmod +x'), or the walls keep it away.\n\n\
+            "Exit code: 126. A program was found but cannot be run: it may not be executable ('chmod +x'), or the sandbox does not let it run.\n\n\
              (no output)",
         ),
         (
@@ -117,7 +117,7 @@ async fn failures_say_what_to_do_and_keep_the_output() {
 async fn a_timeout_is_said_in_the_words_and_units_of_the_dialect() {
     let host = FakeHost::new();
     host.processes.script(Script::says("").waits(Duration::from_hours(1)));
-    let tool = Erased::new(Exec::new());
+    let tool = Erased::new(ExecTool::new());
     let arguments = json!({"command": "x", "timeout": 2});
     let (plan, start) = tool.prepare(arguments, &PlanContext::new(&*host)).unwrap().into_parts();
     let form = tool.definition().form(Dialect::Claw).copied();
@@ -126,29 +126,29 @@ async fn a_timeout_is_said_in_the_words_and_units_of_the_dialect() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_line_that_takes_long_goes_on_in_the_background() {
+async fn long_command_continues_in_the_background() {
     let host = FakeHost::new();
     host.processes.script(Script::says("begun\n").waits(Duration::from_mins(1)).then_says("done\n"));
     let output = run(&host, command("make")).await.unwrap();
-    let text = "The command goes on in the background as job 'job-1' (pid 101). It is ended 1800 s after its start. \
+    let text = "The command continues in the background as job 'job-1' (pid 101). Its timeout is 1800 s. \
                 Follow it with process: action=poll, job=job-1 waits for more; log, write and kill are other actions. \
                 It has written:\n\nbegun";
     let running = details(json!({"status": "running", "exit_code": null, "output_bytes": 6}));
     assert_eq!(output, ToolOutput::text(text).with_details(running));
     let jobs = kept(&host);
     assert_eq!(jobs.len(), 1);
-    assert_eq!(jobs[0].ended().await.code, Some(0), "nothing ends it");
+    assert_eq!(jobs[0].wait().await.code, Some(0), "nothing ends it");
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_the_end_of_much_output_is_shown_of_what_goes_on() {
+async fn running_command_shows_the_end_of_its_output() {
     let host = FakeHost::new();
     host.processes.script(Script::says("0123456789\n".repeat(1_000)).waits(Duration::from_hours(1)));
-    let tool = Erased::new(Exec::new());
+    let tool = Erased::new(ExecTool::new());
     let (plan, start) = tool.prepare(json!({"command": "x", "yield_ms": 10}), &PlanContext::new(&*host)).unwrap().into_parts();
     let cx = Trial::new(host).context("exec", plan).called_as(Dialect::OpenClaw, tool.definition().form(Dialect::OpenClaw).copied());
     let text = format!(
-        "The command goes on in the background as job 'job-1' (pid 101). Follow it with process: action=poll, sessionId=job-1 waits for \
+        "The command continues in the background as job 'job-1' (pid 101). Follow it with process: action=poll, sessionId=job-1 waits for \
          more; log, write and kill are other actions. It has written 10.7 KB, of which this is the end:\n\n{}",
         "0123456789\n".repeat(181).trim_end()
     );
@@ -166,7 +166,7 @@ async fn what_ends_in_time_is_not_kept() {
 }
 
 fn kept(host: &FakeHost) -> Vec<Arc<dyn Job>> {
-    use haft_contract::ProcessRunner;
+    use haft_contract::ports::ProcessRunner;
     host.processes.jobs("session-1")
 }
 
@@ -197,7 +197,7 @@ async fn patience_timeout_input_and_terminal_are_as_asked() {
             "{arguments}"
         );
         let (line, session, written) = ("serve".to_owned(), "session-1".to_owned(), Vec::new());
-        let expected = StartedLine { line, session, timeout, terminal, input, spilled: true, written, end: None };
+        let expected = StartedCommand { line, session, timeout, terminal, input, spilled: true, written, end: None };
         assert_eq!(host.processes.lines(), [expected], "{arguments}");
     }
 }
@@ -211,7 +211,7 @@ async fn output_is_shown_while_it_comes_but_not_too_often() {
     host.processes.script(script);
     let progress = Arc::new(ProgressRecorder::default());
     let trial = Trial { progress: Some(Arc::clone(&progress) as _), ..Trial::new(Arc::clone(&host)) };
-    trial.run(&Erased::new(Exec::new()), command("x")).await.unwrap();
+    trial.run(&Erased::new(ExecTool::new()), command("x")).await.unwrap();
     assert_eq!(progress.messages(), ["line 0", "line 2", "line 5", "line 8", "line 11", "line 14", "line 17"]);
     let second = &progress.seen()[1].1;
     assert_eq!(second.details, Some(json!({"tail": "line 0\n\nline 1\nline 2", "output_bytes": 22})));
@@ -222,7 +222,7 @@ async fn a_call_that_is_cancelled_ends_its_line() {
     let host = FakeHost::new();
     host.processes.script(Script::says("").waits(Duration::from_hours(1)));
     let trial = Trial::new(Arc::clone(&host));
-    let tool = Erased::new(Exec::new());
+    let tool = Erased::new(ExecTool::new());
     let (outcome, ()) = tokio::join!(trial.run(&tool, command("x")), async {
         tokio::time::sleep(Duration::from_secs(1)).await;
         trial.cancel.cancel();
@@ -235,7 +235,7 @@ async fn a_call_that_is_cancelled_ends_its_line() {
 async fn of_much_output_beginning_and_end_are_shown_and_all_is_kept() {
     let whole = (0..10_000).map(|number| format!("line {number:05}\n")).collect::<Vec<_>>().concat();
     let text = expect_text(scripted(Script::says(whole.as_str()), command("x")).await);
-    let cut = "line 00908\n\n(… 78.1 KB left out. All of it is in '/spills/1.txt': read_file with offset=910 goes on …)\n\nline 08182\n";
+    let cut = "line 00908\n\n(… 78.1 KB left out. All of it is in '/spills/1.txt': read_file with offset=910 continues …)\n\nline 08182\n";
     assert!(text.starts_with("line 00000\n") && text.contains(cut) && text.ends_with("\nline 09999"), "{text}");
     assert!(text.len() < 31_000);
 }
@@ -267,7 +267,7 @@ async fn wrong_calls_are_refused_before_anything_runs() {
         (
             json!({"command": " \n"}),
             ErrorKind::ValidationError,
-            "Parameter 'command' is empty. Give the line to run, such as 'ls -l'.".into(),
+            "Parameter 'command' is empty. Give a command, such as 'ls -l'.".into(),
         ),
         (
             json!({"command": "a\0b"}),
@@ -278,7 +278,7 @@ async fn wrong_calls_are_refused_before_anything_runs() {
             json!({"command": "x", "elevated": true}),
             ErrorKind::PermissionDenied,
             "Parameter 'elevated' is not supported: a call cannot give itself more than it has. \
-             Only the person can, in their configuration. Leave it out."
+             Only the user can, in their configuration. Leave it out."
                 .into(),
         ),
         (
@@ -289,12 +289,12 @@ async fn wrong_calls_are_refused_before_anything_runs() {
         (
             json!({"commit": "chg-1"}),
             ErrorKind::SandboxUnavailable,
-            "This host keeps no changes apart, so there is nothing to commit.".into(),
+            "This host stages no changes, so there is nothing to commit.".into(),
         ),
         (
             json!({"command": "x", "host": "node", "node": "pi"}),
             ErrorKind::ValidationError,
-            "A line cannot be run on a chosen machine yet ('pi'). Leave 'host' and 'node' out to run it here.".into(),
+            "A command cannot run on a chosen machine yet ('pi'). Leave 'host' and 'node' out to run it here.".into(),
         ),
         (
             json!({"command": "x", "timeout": 0}),
@@ -332,14 +332,14 @@ async fn wrong_calls_are_refused_before_anything_runs() {
 #[tokio::test]
 async fn what_the_host_cannot_plan_is_refused_in_its_words() {
     let host = FakeHost::new();
-    host.processes.refuse_lines(ErrorKind::SandboxUnavailable, "There is no sandbox here.");
+    host.processes.refuse_commands(ErrorKind::SandboxUnavailable, "There is no sandbox here.");
     assert_eq!(expect_error(run(&host, command("x")).await), (ErrorKind::SandboxUnavailable, "There is no sandbox here.".into()));
 }
 
 #[tokio::test]
 async fn a_line_is_planned_as_asked() {
-    type Asked = (Option<&'static str>, Vec<(&'static str, &'static str)>, Option<ExecHost>, Vec<&'static str>);
-    let cases: [(Value, Asked); 10] = [
+    type RequestedLimits = (Option<&'static str>, Vec<(&'static str, &'static str)>, Option<ExecHost>, Vec<&'static str>);
+    let cases: [(Value, RequestedLimits); 10] = [
         (json!({}), (None, vec![], None, vec![])),
         (json!({"workdir": "sub"}), (Some("sub"), vec![], None, vec![])),
         (json!({"env": {"B": "x y", "A": 1, "C": true}}), (None, vec![("B", "x y"), ("A", "1"), ("C", "true")], None, vec![])),
@@ -351,24 +351,24 @@ async fn a_line_is_planned_as_asked() {
         (json!({"host": "node"}), (None, vec![], Some(ExecHost::Node), vec![])),
         (json!({"dangerously_disable_sandbox": true}), (None, vec![], Some(ExecHost::Host), vec![])),
     ];
-    for (arguments, (directory, environment, walls, reach)) in cases {
+    for (arguments, (directory, environment, sandboxed, reach)) in cases {
         let host = FakeHost::new();
         host.processes.script(Script::says(""));
         let mut full = arguments.clone();
         full["command"] = " a\n b ".into();
         run(&host, full).await.unwrap();
-        let LineRequest { line, directory: where_to, environment: variables, host: behind, reach: hosts, .. } =
+        let CommandRequest { command: line, directory: where_to, environment: variables, host: behind, allow_hosts: hosts, .. } =
             host.processes.planned().remove(0);
         let environment: Vec<(String, String)> = environment.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
         assert_eq!((line.as_str(), where_to, variables), (" a\n b ", directory.map(Into::into), environment), "{arguments}");
-        assert_eq!((behind, hosts), (walls, reach.into_iter().map(str::to_owned).collect()), "{arguments}");
+        assert_eq!((behind, hosts), (sandboxed, reach.into_iter().map(str::to_owned).collect()), "{arguments}");
     }
 }
 
-/// A person is asked about what leaves the walls, and where the call itself wants it; never less than the line needs.
+/// A call that leaves the sandbox needs approval, and so does one that asks for it; never less than the command needs.
 #[tokio::test]
 async fn a_call_can_only_tighten() {
-    let asks = |wish: &str| Some(format!("the call itself wants a person to be asked ({wish})"));
+    let asks = |wish: &str| Some(format!("the call itself asks for approval ({wish})"));
     let leaves = |host: &str| Some(format!("the call wants to run outside the sandbox (host={host})"));
     let (any, reads, sandbox, free) = (ExecNature::Any, ExecNature::Reads, ExecHost::Sandbox, ExecHost::Host);
     for (arguments, nature, configured, why) in [
@@ -390,34 +390,34 @@ async fn a_call_can_only_tighten() {
     ] {
         let host = FakeHost::new();
         host.processes.script(Script::says("").of_nature(nature));
-        host.processes.set_walls(configured);
+        host.processes.set_exec_host(configured);
         let mut full = arguments.clone();
         full["command"] = "x".into();
-        let prepared = Erased::new(Exec::new()).prepare(full, &PlanContext::new(&*host)).unwrap();
+        let prepared = Erased::new(ExecTool::new()).prepare(full, &PlanContext::new(&*host)).unwrap();
         let kinds: Vec<&str> = prepared.plan().effects().iter().map(Effect::kind).collect();
-        assert_eq!((prepared.plan().wish(), kinds), (why.as_deref(), vec!["exec"]), "{arguments}");
+        assert_eq!((prepared.plan().required_approval(), kinds), (why.as_deref(), vec!["exec"]), "{arguments}");
     }
 }
 
 #[tokio::test]
-async fn what_only_the_person_can_widen_is_ignored_and_said() {
+async fn parameters_that_widen_access_are_ignored_with_a_warning() {
     let ignored = |name: &str, why: &str| json!([format!("'{name}' was ignored: {why}")]);
     for (arguments, warnings) in [
         (json!({}), Value::Null),
         (json!({"namespace_restrictions": true, "isolate_network": true, "filesystem_mode": "workspace-only"}), Value::Null),
         (json!({"dangerously_disable_sandbox": true}), Value::Null),
-        (json!({"namespace_restrictions": false}), ignored("namespace_restrictions", "only the person can take walls away")),
+        (json!({"namespace_restrictions": false}), ignored("namespace_restrictions", "only the user can loosen the sandbox")),
         (json!({"isolate_network": false}), ignored("isolate_network", "hosts to reach go into 'allow_host'")),
         (json!({"isolate_network": true, "allow_host": ["a.test"]}), ignored("allow_host", "'isolate_network' is given as well")),
-        (json!({"filesystem_mode": "off"}), ignored("filesystem_mode", "only the person can take walls away")),
-        (json!({"filesystem_mode": "allow-list"}), ignored("filesystem_mode", "only the person can take walls away")),
-        (json!({"allowed_mounts": ["/"]}), ignored("allowed_mounts", "only the person can open more than the workspace")),
+        (json!({"filesystem_mode": "off"}), ignored("filesystem_mode", "only the user can loosen the sandbox")),
+        (json!({"filesystem_mode": "allow-list"}), ignored("filesystem_mode", "only the user can loosen the sandbox")),
+        (json!({"allowed_mounts": ["/"]}), ignored("allowed_mounts", "only the user can open more than the workspace")),
         (json!({"security": "full"}), ignored("security", "it can only allow fewer programs than is configured")),
         (json!({"ask": "off"}), ignored("ask", "it can only ask more often than is configured")),
         (json!({"memory_mb": 64, "cpu_seconds": 5, "processes": 9}), Value::Null),
-        (json!({"memory_mb": 64, "host": "host"}), ignored("memory_mb", "no walls hold it there")),
-        (json!({"cpu_seconds": 5, "host": "host"}), ignored("cpu_seconds", "no walls hold it there")),
-        (json!({"processes": 9, "host": "host"}), ignored("processes", "no walls hold it there")),
+        (json!({"memory_mb": 64, "host": "host"}), ignored("memory_mb", "no sandbox enforces it there")),
+        (json!({"cpu_seconds": 5, "host": "host"}), ignored("cpu_seconds", "no sandbox enforces it there")),
+        (json!({"processes": 9, "host": "host"}), ignored("processes", "no sandbox enforces it there")),
         (json!({"node": "pi"}), ignored("node", "it is for host 'node' alone")),
         (
             json!({"host": "sandbox", "dangerously_disable_sandbox": true}),
@@ -434,7 +434,7 @@ async fn what_only_the_person_can_widen_is_ignored_and_said() {
 /// Every parameter that the seeds' systems know reaches one of ours.
 #[test]
 fn each_dialects_spelling_is_known() {
-    let definition = ToolDefinition::of::<Exec>();
+    let definition = ToolDefinition::of::<ExecTool>();
     let meant = |dialect: Dialect, name: &str| {
         let own = definition.form(dialect).and_then(|form| form.named(name)).map(|parameter| parameter.canonical.to_owned());
         let alias = || definition.parameter_hints.aliases.iter().find(|(alias, _)| alias == name).map(|(_, of)| of.clone());

@@ -22,8 +22,8 @@ fn a_line_is_the_last_argument_and_never_known_beforehand() {
     let words = ["-NoProfile", "-NonInteractive", "-Command", "Get-Item a; rm b"].map(str::to_owned).to_vec();
     let mut expected = Exec::new("/usr/bin/pwsh", words, "/workspace/sub");
     expected.host = haft_contract::ExecHost::Sandbox;
-    assert_eq!(why, "what a line of PowerShell does is known only when it runs");
-    assert_eq!((judged, prepared.plan().planned_line().unwrap().shell()), (&expected, &expected));
+    assert_eq!(why, "the effects of a PowerShell command are known only when it runs");
+    assert_eq!((judged, prepared.plan().planned_command().unwrap().shell()), (&expected, &expected));
 }
 
 #[tokio::test(start_paused = true)]
@@ -31,9 +31,9 @@ async fn it_runs_like_any_other_line() {
     let hour = Duration::from_hours(1);
     assert_eq!(expect_text(scripted(Script::says("3\n").exits(2), json!({"command": "x"})).await), "3\n\nExit code: 2");
     let text = expect_text(scripted(Script::says("a\n").waits(hour), json!({"command": "x"})).await);
-    assert!(text.starts_with("The command goes on in the background as job 'job-1' (pid 101). It is ended 1800 s after"), "{text}");
+    assert!(text.starts_with("The command continues in the background as job 'job-1' (pid 101). Its timeout is 1800 s"), "{text}");
     let text = expect_text(scripted(Script::says("").waits(hour), json!({"command": "x", "background": true})).await);
-    assert!(text.starts_with("The command goes on in the background as job 'job-1' (pid 101). Follow it"), "{text}");
+    assert!(text.starts_with("The command continues in the background as job 'job-1' (pid 101). Follow it"), "{text}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -51,7 +51,7 @@ async fn a_timeout_is_said_in_the_words_and_units_of_the_dialect() {
 #[tokio::test]
 async fn what_cannot_be_run_is_refused_with_what_to_do() {
     for (arguments, message) in [
-        (json!({"command": " "}), "Parameter 'command' is empty. Give the line to run, such as 'Get-ChildItem'."),
+        (json!({"command": " "}), "Parameter 'command' is empty. Give a command, such as 'Get-ChildItem'."),
         (json!({"command": "a\0"}), "Parameter 'command' has a NUL character, which no shell can read. Leave it out."),
         (
             json!({"command": "a", "timeout": 0}),

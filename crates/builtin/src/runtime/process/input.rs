@@ -1,29 +1,29 @@
-//! What a job is given to read.
+//! Input of a job.
 
 use haft_contract::{Job, ToolError, ToolOutput};
 use serde_json::json;
 
-use super::super::exit::ending;
-use super::super::words::remarked;
-use super::keys::{self, Typed};
-use super::params::{Action, Params};
+use super::keys::{self, KeyInput};
+use super::params::{JobAction, Params};
+use crate::command::exit::ending;
+use crate::command::job_text::with_remarks;
 
 const PASTE: (&str, &str) = ("\u{1b}[200~", "\u{1b}[201~");
 
-/// Gives a job the input that a call has for it.
-pub(super) async fn given(job: &dyn Job, params: &Params) -> Result<ToolOutput, ToolError> {
+/// Sends the input of a call to a job.
+pub(super) async fn send(job: &dyn Job, params: &Params) -> Result<ToolOutput, ToolError> {
     let status = job.status();
     if let Some(end) = &status.end {
-        let (id, ending) = (&status.id, ending(end, &status.line));
-        return Err(ToolError::execution(format!("Job '{id}' reads nothing any more: it has ended. {ending}")));
+        let (id, ending) = (&status.id, ending(end, &status.command));
+        return Err(ToolError::execution(format!("Job '{id}' reads no input: it has ended. {ending}")));
     }
-    let Typed { bytes, warnings } = input(params, job.has_terminal())?;
-    let closes = params.eof == Some(true) && params.action == Action::Write;
+    let KeyInput { bytes, warnings } = input(params, job.has_terminal())?;
+    let closes = params.eof == Some(true) && params.action == JobAction::Write;
     job.write(&bytes, closes).await?;
     let (count, id) = (bytes.len(), &status.id);
     let amount = if count == 1 { "1 byte".to_owned() } else { format!("{count} bytes") };
     let and = if closes { ", and closed its input" } else { "" };
-    let text = remarked(format!("Gave job '{id}' {amount}{and}. 'poll' shows what it makes of it."), &warnings);
+    let text = with_remarks(format!("Gave job '{id}' {amount}{and}. 'poll' shows its output."), &warnings);
     let mut details = json!({"job": id, "bytes": count, "closed": closes});
     if !warnings.is_empty() {
         details["warnings"] = warnings.into();
@@ -31,30 +31,30 @@ pub(super) async fn given(job: &dyn Job, params: &Params) -> Result<ToolOutput, 
     Ok(ToolOutput::text(text).with_details(details))
 }
 
-/// The input of a call, for whoever judges it.
-pub(super) fn shown(params: &Params) -> String {
+/// The input of a call in one line, for the plan.
+pub(super) fn summary(params: &Params) -> String {
     let texts = [&params.literal, &params.data, &params.text].into_iter().flatten().cloned();
     let keys = [&params.hex, &params.keys].into_iter().flatten().flatten().cloned();
     texts.chain(keys).collect::<Vec<_>>().join(" ")
 }
 
-fn input(params: &Params, terminal: bool) -> Result<Typed, ToolError> {
+fn input(params: &Params, terminal: bool) -> Result<KeyInput, ToolError> {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    let plain = |text: String| Typed { bytes: text.into_bytes(), warnings: Vec::new() };
+    let plain = |text: String| KeyInput { bytes: text.into_bytes(), warnings: Vec::new() };
     match params.action {
-        Action::SendKeys => keys::typed(
+        JobAction::SendKeys => keys::encode_keys(
             params.literal.as_deref().unwrap_or_default(),
             params.hex.as_deref().unwrap_or_default(),
             params.keys.as_deref().unwrap_or_default(),
             terminal,
         ),
-        Action::Submit => Ok(plain(text(&params.data) + keys::enter(terminal))),
-        Action::Paste if params.bracketed.unwrap_or(terminal) => {
-            // What is pasted must not end the paste: the rest of it would be typed.
+        JobAction::Submit => Ok(plain(text(&params.data) + keys::enter(terminal))),
+        JobAction::Paste if params.bracketed.unwrap_or(terminal) => {
+            // The text must not end the paste: the rest of it would be typed.
             let pasted = text(&params.text).replace(PASTE.1, "");
             Ok(plain(format!("{}{pasted}{}", PASTE.0, PASTE.1)))
         }
-        Action::Paste => Ok(plain(text(&params.text))),
+        JobAction::Paste => Ok(plain(text(&params.text))),
         _ => Ok(plain(text(&params.data))),
     }
 }

@@ -1,29 +1,30 @@
 //! Keys by name, as terminals send them.
 
 use haft_contract::ToolError;
+use haft_text::hex;
 
-use crate::shared::words;
+use crate::shared::brief;
 
 /// What a key sends.
 #[derive(Debug, Clone, Copy)]
-enum Key {
-    /// One character, whatever is held.
-    Letter(char),
-    /// `ESC [ letter`.
+enum NamedKey {
+    /// One character, whatever the modifiers.
+    Char(char),
+    /// `ESC [ ch`.
     Cursor(char),
     /// `ESC [ number ~`.
     Numbered(u8),
-    /// `ESC O letter`.
+    /// `ESC O ch`.
     Function(char),
 }
 
-use Key::{Cursor, Function, Letter, Numbered};
+use NamedKey::{Char, Cursor, Function, Numbered};
 
-/// Names in small letters.
+/// Names in lower case.
 #[rustfmt::skip] // families of keys, a line each
-const KEYS: &[(&str, Key)] = &[
-    ("tab", Letter('\t')), ("escape", Letter('\u{1b}')), ("esc", Letter('\u{1b}')), ("space", Letter(' ')),
-    ("bspace", Letter('\u{7f}')), ("backspace", Letter('\u{7f}')), ("bs", Letter('\u{7f}')),
+const KEYS: &[(&str, NamedKey)] = &[
+    ("tab", Char('\t')), ("escape", Char('\u{1b}')), ("esc", Char('\u{1b}')), ("space", Char(' ')),
+    ("bspace", Char('\u{7f}')), ("backspace", Char('\u{7f}')), ("bs", Char('\u{7f}')),
     ("up", Cursor('A')), ("down", Cursor('B')), ("right", Cursor('C')), ("left", Cursor('D')),
     ("home", Cursor('H')), ("end", Cursor('F')), ("btab", Cursor('Z')), ("backtab", Cursor('Z')),
     ("insert", Numbered(2)), ("ins", Numbered(2)), ("ic", Numbered(2)),
@@ -39,122 +40,122 @@ const KEYS: &[(&str, Key)] = &[
     ("kpenter", Function('M')),
 ];
 
-/// What is held while a key is pressed, and how that is written before its name.
+/// Prefixes for modifier keys.
 const SHIFT: &[&str] = &["s-", "shift-", "shift+"];
 const ALT: &[&str] = &["m-", "alt-", "alt+", "meta-", "meta+"];
 const CONTROL: &[&str] = &["c-", "ctrl-", "ctrl+", "control-", "^"];
 
-/// What was typed, and what could not be understood.
+/// The bytes to send, and warnings about unknown keys.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Typed {
+pub(super) struct KeyInput {
     pub(super) bytes: Vec<u8>,
     pub(super) warnings: Vec<String>,
 }
 
-/// Text as it is, then bytes, then keys.
-pub(super) fn typed(literal: &str, hex: &[String], keys: &[String], terminal: bool) -> Result<Typed, ToolError> {
-    let mut typed = Typed { bytes: literal.as_bytes().to_vec(), warnings: Vec::new() };
+/// Encodes text, then bytes, then keys.
+pub(super) fn encode_keys(literal: &str, hex: &[String], keys: &[String], terminal: bool) -> Result<KeyInput, ToolError> {
+    let mut input = KeyInput { bytes: literal.as_bytes().to_vec(), warnings: Vec::new() };
     for digits in hex {
-        typed.bytes.extend(bytes_of(digits)?);
+        input.bytes.extend(bytes_of(digits)?);
     }
     for key in keys {
-        typed.press(key, terminal);
+        input.press(key, terminal);
     }
-    Ok(typed)
+    Ok(input)
 }
 
-/// The enter key: a program without a terminal reads lines, which end otherwise.
+/// The enter key: without a terminal, a line ends with a line feed.
 pub(super) const fn enter(terminal: bool) -> &'static str {
     if terminal { "\r" } else { "\n" }
 }
 
-impl Typed {
+impl KeyInput {
     fn press(&mut self, name: &str, terminal: bool) {
-        let (held, base) = Held::before(name);
+        let (modifiers, base) = Modifiers::parse(name);
         if ["enter", "return", "cr"].contains(&base.to_ascii_lowercase().as_str()) {
-            if held.alt {
+            if modifiers.alt {
                 self.bytes.push(0x1b);
             }
             return self.bytes.extend(enter(terminal).as_bytes());
         }
-        let sent = held.sends(base);
+        let sent = modifiers.encode(base);
         if sent.is_none() {
-            self.warnings.push(format!("Unknown key '{}': it was typed as text.", words::shown(name)));
+            self.warnings.push(format!("Unknown key '{}': it was typed as text.", brief(name)));
         }
         self.bytes.extend(sent.as_deref().unwrap_or(name).as_bytes());
     }
 }
 
-/// The keys that are held.
+/// Modifier keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Held {
+struct Modifiers {
     shift: bool,
     alt: bool,
     control: bool,
 }
 
-impl Held {
-    /// What is held according to a name, and the key itself.
-    fn before(name: &str) -> (Self, &str) {
-        let (mut held, mut rest) = (Self::default(), name);
+impl Modifiers {
+    /// The modifiers of a key's name, and the key itself.
+    fn parse(name: &str) -> (Self, &str) {
+        let (mut modifiers, mut rest) = (Self::default(), name);
         loop {
             let taken = |prefixes: &[&str]| prefixes.iter().find_map(|prefix| without(rest, prefix));
-            if let Some(behind) = taken(CONTROL) {
-                (held.control, rest) = (true, behind);
-            } else if let Some(behind) = taken(ALT) {
-                (held.alt, rest) = (true, behind);
-            } else if let Some(behind) = taken(SHIFT) {
-                (held.shift, rest) = (true, behind);
+            if let Some(base) = taken(CONTROL) {
+                (modifiers.control, rest) = (true, base);
+            } else if let Some(base) = taken(ALT) {
+                (modifiers.alt, rest) = (true, base);
+            } else if let Some(base) = taken(SHIFT) {
+                (modifiers.shift, rest) = (true, base);
             } else {
-                return (held, rest);
+                return (modifiers, rest);
             }
         }
     }
 
-    /// What is sent for a key; nothing if it is not known.
-    fn sends(self, base: &str) -> Option<String> {
-        let mut letters = base.chars();
-        if let (Some(letter), None) = (letters.next(), letters.next()) {
-            return self.letter(letter);
+    /// The bytes of a key; `None` if it is not known.
+    fn encode(self, base: &str) -> Option<String> {
+        let mut chars = base.chars();
+        if let (Some(ch), None) = (chars.next(), chars.next()) {
+            return self.char_key(ch);
         }
         let (_, key) = KEYS.iter().find(|(name, _)| base.eq_ignore_ascii_case(name))?;
-        let held = self.number();
-        Some(match (*key, held) {
-            (Letter('\t'), _) if self.shift => "\u{1b}[Z".into(),
-            (Letter(letter), _) => return self.letter(letter),
-            (Cursor(letter), 1) => format!("\u{1b}[{letter}"),
-            (Function(letter), 1) => format!("\u{1b}O{letter}"),
-            (Cursor(letter) | Function(letter), _) => format!("\u{1b}[1;{held}{letter}"),
+        let modifiers = self.number();
+        Some(match (*key, modifiers) {
+            (Char('\t'), _) if self.shift => "\u{1b}[Z".into(),
+            (Char(ch), _) => return self.char_key(ch),
+            (Cursor(ch), 1) => format!("\u{1b}[{ch}"),
+            (Function(ch), 1) => format!("\u{1b}O{ch}"),
+            (Cursor(ch) | Function(ch), _) => format!("\u{1b}[1;{modifiers}{ch}"),
             (Numbered(number), 1) => format!("\u{1b}[{number}~"),
-            (Numbered(number), _) => format!("\u{1b}[{number};{held}~"),
+            (Numbered(number), _) => format!("\u{1b}[{number};{modifiers}~"),
         })
     }
 
-    fn letter(self, letter: char) -> Option<String> {
-        let letter = if self.shift { letter.to_uppercase().next().unwrap_or(letter) } else { letter };
-        let sent = if self.control { controlled(letter)? } else { letter };
+    fn char_key(self, ch: char) -> Option<String> {
+        let ch = if self.shift { ch.to_uppercase().next().unwrap_or(ch) } else { ch };
+        let sent = if self.control { control_char(ch)? } else { ch };
         Some(if self.alt { format!("\u{1b}{sent}") } else { sent.to_string() })
     }
 
-    /// As terminals count what is held.
+    /// The modifier number of terminals.
     fn number(self) -> u8 {
         1 + u8::from(self.shift) + 2 * u8::from(self.alt) + 4 * u8::from(self.control)
     }
 }
 
-/// The character that a letter becomes with control.
-fn controlled(letter: char) -> Option<char> {
-    match letter.to_ascii_uppercase() {
+/// The control character of a key.
+fn control_char(ch: char) -> Option<char> {
+    match ch.to_ascii_uppercase() {
         ' ' => Some('\0'),
         '?' => Some('\u{7f}'),
-        // Those that are control characters already stay what they are.
+        // Control characters stay.
         control if control.is_ascii_control() => Some(control),
         upper @ '@'..='_' => Some(char::from(upper as u8 & 0x1f)),
         _ => None,
     }
 }
 
-/// What follows a prefix, in capital or small letters; a prefix with nothing behind it is a key itself.
+/// The text after a prefix in any case; a prefix alone is a key itself.
 fn without<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     let (front, rest) = text.split_at_checked(prefix.len())?;
     (front.eq_ignore_ascii_case(prefix) && !rest.is_empty()).then_some(rest)
@@ -164,15 +165,12 @@ fn without<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
 fn bytes_of(text: &str) -> Result<Vec<u8>, ToolError> {
     let digits: String = text.split([' ', ',']).map(|part| part.trim_start_matches("0x").trim_start_matches("0X")).collect();
     let wrong = || {
-        let shown = words::shown(text);
+        let shown = brief(text);
         ToolError::validation(format!(
             "Parameter 'hex' must hold bytes as two hexadecimal digits each, such as '1b', not '{shown}'. Nothing was sent."
         ))
     };
-    if digits.is_empty() || !digits.len().is_multiple_of(2) || !digits.is_ascii() {
-        return Err(wrong());
-    }
-    (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).map_err(|_| wrong())).collect()
+    hex::decode(&digits).filter(|bytes| !bytes.is_empty()).ok_or_else(wrong)
 }
 
 #[cfg(test)]
@@ -182,9 +180,9 @@ mod tests {
 
     use super::*;
 
-    fn pressed(keys: &[&str], terminal: bool) -> Typed {
+    fn pressed(keys: &[&str], terminal: bool) -> KeyInput {
         let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
-        typed("", &[], &keys, terminal).unwrap()
+        encode_keys("", &[], &keys, terminal).unwrap()
     }
 
     #[test]
@@ -229,30 +227,30 @@ mod tests {
             ("-", "-"),
             ("^", "^"),
         ] {
-            assert_eq!(pressed(&[key], true), Typed { bytes: sent.into(), warnings: vec![] }, "{key}");
+            assert_eq!(pressed(&[key], true), KeyInput { bytes: sent.into(), warnings: vec![] }, "{key}");
         }
     }
 
     #[test]
     fn without_a_terminal_enter_ends_a_line() {
-        assert_eq!(pressed(&["y", "enter"], false), Typed { bytes: b"y\n".to_vec(), warnings: vec![] });
+        assert_eq!(pressed(&["y", "enter"], false), KeyInput { bytes: b"y\n".to_vec(), warnings: vec![] });
     }
 
     #[test]
     fn unknown_keys_are_typed_and_said() {
         let warning = |key: &str| format!("Unknown key '{key}': it was typed as text.");
-        let expected = Typed { bytes: b"helloC-\xc3\xbc\r".to_vec(), warnings: vec![warning("hello"), warning("C-ü")] };
+        let expected = KeyInput { bytes: b"helloC-\xc3\xbc\r".to_vec(), warnings: vec![warning("hello"), warning("C-ü")] };
         assert_eq!(pressed(&["hello", "C-ü", "enter"], true), expected);
     }
 
     #[test]
     fn text_and_bytes_come_before_keys() {
         let (hex, keys) = (["1b".to_owned(), "0x5B 41".to_owned()], ["C-c".to_owned()]);
-        assert_eq!(typed("é ", &hex, &keys, true).unwrap(), Typed { bytes: b"\xc3\xa9 \x1b[A\x03".to_vec(), warnings: vec![] });
+        assert_eq!(encode_keys("é ", &hex, &keys, true).unwrap(), KeyInput { bytes: b"\xc3\xa9 \x1b[A\x03".to_vec(), warnings: vec![] });
         for wrong in ["1", "xy", "", "ü1"] {
             let message =
                 format!("Parameter 'hex' must hold bytes as two hexadecimal digits each, such as '1b', not '{wrong}'. Nothing was sent.");
-            assert_eq!(expect_error(typed("", &[wrong.to_owned()], &[], true)), (ErrorKind::ValidationError, message));
+            assert_eq!(expect_error(encode_keys("", &[wrong.to_owned()], &[], true)), (ErrorKind::ValidationError, message));
         }
     }
 }

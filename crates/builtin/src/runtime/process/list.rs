@@ -1,17 +1,18 @@
 //! The jobs of a session.
 
-use haft_contract::{JobStatus, ToolContext, ToolOutput, visible};
+use haft_contract::{JobStatus, ToolContext, ToolOutput};
+use haft_text::display;
 use serde_json::{Value, json};
 
-use super::super::words::{details, ran, remarked};
+use crate::command::job_text::{details, running_time, with_remarks};
 
 /// How many are shown; there are rarely more than a few.
 const SHOWN: usize = 100;
 /// Characters of a derived name.
 const NAME: usize = 48;
 
-/// All of them, newest first.
-pub(super) fn listed(cx: &ToolContext) -> ToolOutput {
+/// All jobs, newest first.
+pub(super) fn list_jobs(cx: &ToolContext) -> ToolOutput {
     let now = cx.clock().now();
     let mut jobs: Vec<JobStatus> = cx.process().jobs().iter().map(|job| job.status()).collect();
     jobs.reverse();
@@ -19,20 +20,22 @@ pub(super) fn listed(cx: &ToolContext) -> ToolOutput {
     let rows: Vec<[String; 4]> = jobs
         .iter()
         .zip(&facts)
-        .map(|(job, facts)| [job.id.clone(), facts["status"].as_str().unwrap_or_default().to_owned(), ran(job, now), name(&job.line)])
+        .map(|(job, facts)| {
+            [job.id.clone(), facts["status"].as_str().unwrap_or_default().to_owned(), running_time(job, now), name(&job.command)]
+        })
         .collect();
     let text = if rows.is_empty() { "There are no jobs in this session.".to_owned() } else { aligned(&rows) };
     let older = jobs.len().checked_sub(SHOWN + 1).map(|more| format!("{} older ones are not shown.", more + 1));
-    ToolOutput::text(remarked(text, older.as_slice())).with_details(json!({"jobs": facts}))
+    ToolOutput::text(with_remarks(text, older.as_slice())).with_details(json!({"jobs": facts}))
 }
 
 fn facts_of(job: &JobStatus, mut facts: Value) -> Value {
-    facts["command"] = job.line.as_str().into();
-    facts["name"] = name(&job.line).into();
+    facts["command"] = job.command.as_str().into();
+    facts["name"] = name(&job.command).into();
     facts
 }
 
-/// Columns as wide as their widest cell; the last one runs on.
+/// Columns as wide as their widest cell, except the last.
 fn aligned(rows: &[[String; 4]]) -> String {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let (id, state, time) = (width(0), width(1), width(2));
@@ -40,14 +43,14 @@ fn aligned(rows: &[[String; 4]]) -> String {
     rows.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// What a line is called in a list: its program, and what that is about.
+/// The name of a command in a list: its program and first argument.
 fn name(line: &str) -> String {
     let is_assignment = |word: &&str| word.split_once('=').is_some_and(|(name, _)| !name.is_empty() && !name.contains(['-', '/']));
     let mut words = line.split_whitespace().skip_while(is_assignment);
     let program = words.next().unwrap_or_default();
     let program = program.rsplit('/').next().unwrap_or(program);
     let about = words.find(|word| !word.starts_with('-')).map(|word| format!(" {word}")).unwrap_or_default();
-    visible::shorten(&format!("{program}{about}"), NAME).into_owned()
+    display::shorten(&format!("{program}{about}"), NAME).into_owned()
 }
 
 #[cfg(test)]

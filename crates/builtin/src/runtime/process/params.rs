@@ -1,4 +1,4 @@
-//! What is asked of a job.
+//! The parameters of a call.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ const MOST_WAIT_MS: u64 = 120_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Action {
+pub(super) enum JobAction {
     List,
     Poll,
     Log,
@@ -26,15 +26,15 @@ pub(super) enum Action {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {
-    /// What to do.
-    pub(super) action: Action,
+    /// The action.
+    pub(super) action: JobAction,
     /// The job, by the name that exec gave it; for all but 'list'.
     #[schemars(extend("x-aliases" = ["session_id", "job_id", "id"]))]
     job: Option<String>,
-    /// For 'write' and 'submit': what to give it to read. 'submit' adds the enter key.
+    /// For 'write' and 'submit': the input. 'submit' adds the enter key.
     #[schemars(extend("x-verbatim" = true))]
     pub(super) data: Option<String>,
-    /// For 'write': close its input behind the data. Defaults to false.
+    /// For 'write': close its input after the data. Defaults to false.
     pub(super) eof: Option<bool>,
     /// For 'send-keys': keys by name, such as 'enter', 'up', 'C-c', 'M-x', 'F5', 'pgdn'.
     pub(super) keys: Option<Vec<String>>,
@@ -58,7 +58,7 @@ pub(crate) struct Params {
 }
 
 impl Params {
-    /// Says beforehand what is missing.
+    /// Refuses parameters that are incomplete.
     pub(super) fn check(&self) -> Result<(), ToolError> {
         let missing = |parameter: &str, what: &str| {
             let action = self.action.name();
@@ -67,11 +67,11 @@ impl Params {
         let is_empty = |text: &Option<String>| text.as_ref().is_none_or(String::is_empty);
         let no_keys = |keys: &Option<Vec<String>>| keys.as_ref().is_none_or(Vec::is_empty);
         match self.action {
-            Action::List => Ok(()),
+            JobAction::List => Ok(()),
             _ if self.job.is_none() => missing("job", "the name that exec gave the job; 'list' shows them"),
-            Action::Write if is_empty(&self.data) && self.eof != Some(true) => missing("data", "what to give the job to read, or eof=true"),
-            Action::Paste if is_empty(&self.text) => missing("text", "what to paste"),
-            Action::SendKeys if no_keys(&self.keys) && no_keys(&self.hex) && is_empty(&self.literal) => {
+            JobAction::Write if is_empty(&self.data) && self.eof != Some(true) => missing("data", "the input of the job, or eof=true"),
+            JobAction::Paste if is_empty(&self.text) => missing("text", "the text to paste"),
+            JobAction::SendKeys if no_keys(&self.keys) && no_keys(&self.hex) && is_empty(&self.literal) => {
                 missing("keys", "such as ['C-c'] or ['down', 'enter']; or 'literal' or 'hex'")
             }
             _ => Ok(()),
@@ -88,8 +88,8 @@ impl Params {
     }
 }
 
-impl Action {
-    /// Whether it gives the job something to read.
+impl JobAction {
+    /// Whether it sends input to the job.
     pub(super) const fn is_input(self) -> bool {
         matches!(self, Self::Write | Self::SendKeys | Self::Submit | Self::Paste)
     }

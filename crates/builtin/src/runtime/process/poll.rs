@@ -1,40 +1,43 @@
-//! What is new of a job's output.
+//! New output of a job.
 
 use std::time::Duration;
 
 use haft_contract::{Job, ToolContext, ToolOutput};
 use serde_json::{Value, json};
 
-use super::super::excerpt::Excerpt;
-use super::super::exit::ending;
-use super::super::running::{counted, lost};
-use super::super::words::{details, left_out, ran, remarked};
-use super::positions::{Position, Positions};
+use super::positions::{ReadPosition, ReadPositions};
+use crate::command::excerpt::OutputExcerpt;
+use crate::command::exit::ending;
+use crate::command::job_text::{details, left_out, running_time, with_remarks};
+use crate::command::run::{counted, lost};
 
-/// When to ask again after so many answers with nothing new, in seconds.
+/// When to poll again after so many polls without output, in seconds.
 const RETRY: [u64; 4] = [5, 10, 30, 60];
-/// How long more output is waited for behind the first, so that one call brings more than a line.
+/// How long to wait for more output after the first, so that one call returns more than a line.
 const GATHER: Duration = Duration::from_millis(200);
 
-/// Waits for output that was not shown yet, or for the end, and shows what there is.
-pub(super) async fn polled(job: &dyn Job, patience: Duration, positions: &Positions, cx: &ToolContext) -> ToolOutput {
-    let before = positions.of(&job.status());
-    news(job, before.bytes, patience).await;
-    // The end first: what is said of it must not be newer than the output.
+/// Waits for new output or for the end, and shows the output.
+pub(super) async fn polled(job: &dyn Job, patience: Duration, positions: &ReadPositions, cx: &ToolContext) -> ToolOutput {
+    let before = positions.get(&job.status());
+    wait_for_output(job, before.bytes, patience).await;
+    // The status first: it must not be newer than the output.
     let status = job.status();
-    let excerpt = Excerpt::of(job, before.bytes);
+    let excerpt = OutputExcerpt::of(job, before.bytes);
     let is_empty = excerpt.to == before.bytes;
     let empty = if is_empty { before.empty + 1 } else { 0 };
-    positions.set(&status, Position { bytes: excerpt.to, empty });
+    positions.set(&status, ReadPosition { bytes: excerpt.to, empty });
 
     let shown = if is_empty { "(no new output)".to_owned() } else { excerpt.text(&left_out(&excerpt, status.end.as_ref(), cx)) };
     let retry = (status.end.is_none() && is_empty).then(|| RETRY[(empty - 1).min(RETRY.len() - 1)]);
     let state = match (&status.end, retry) {
-        (Some(end), _) => ending(end, &status.line),
-        (None, None) => format!("Still running, for {}.", ran(&status, cx.clock().now())),
+        (Some(end), _) => ending(end, &status.command),
+        (None, None) => format!("Still running, for {}.", running_time(&status, cx.clock().now())),
         (None, Some(seconds)) => {
             let wait = cx.written("timeout_ms", seconds * 1000);
-            format!("Still running, for {}. Ask again in {seconds} s, or wait for output with {wait}.", ran(&status, cx.clock().now()))
+            format!(
+                "Still running, for {}. Ask again in {seconds} s, or wait for output with {wait}.",
+                running_time(&status, cx.clock().now())
+            )
         }
     };
     let mut facts = details(&status, cx.clock().now());
@@ -42,12 +45,12 @@ pub(super) async fn polled(job: &dyn Job, patience: Duration, positions: &Positi
     facts["retry_in_ms"] = retry.map(|seconds| seconds * 1000).into();
     let mut notes = excerpt.notes();
     notes.extend(changes(job, &mut facts));
-    ToolOutput::text(remarked(format!("{shown}\n\n{state}"), &notes)).with_details(facts)
+    ToolOutput::text(with_remarks(format!("{shown}\n\n{state}"), &notes)).with_details(facts)
 }
 
-/// What a job that has ended changed where its changes are kept apart, and how to go on.
+/// The staged changes of a job that has ended, and how to commit them.
 fn changes(job: &dyn Job, facts: &mut Value) -> Option<String> {
-    match job.aftermath()?.changes.as_ref()? {
+    match job.run_effects()?.changes.as_ref()? {
         Err(why) => Some(lost(why)),
         Ok(set) if set.changes.is_empty() => None,
         Ok(set) => {
@@ -57,15 +60,15 @@ fn changes(job: &dyn Job, facts: &mut Value) -> Option<String> {
     }
 }
 
-/// Resolves when there is something new, or after this time.
-async fn news(job: &dyn Job, seen: u64, patience: Duration) {
+/// Waits for new output, at most this long.
+async fn wait_for_output(job: &dyn Job, seen: u64, patience: Duration) {
     let arrived = async {
-        job.changed(seen).await;
-        // Whether it ends meanwhile shows in its status.
-        drop(tokio::time::timeout(GATHER, job.ended()).await);
+        job.wait_for_output(seen).await;
+        // Its status shows whether it has ended.
+        drop(tokio::time::timeout(GATHER, job.wait()).await);
     };
     if !patience.is_zero() {
-        // That nothing came is an answer as well.
+        // No output is a result as well.
         drop(tokio::time::timeout(patience, arrived).await);
     }
 }

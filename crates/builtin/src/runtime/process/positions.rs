@@ -1,39 +1,39 @@
-//! How far each job's output was read.
+//! How far the output of each job was read.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use haft_contract::JobStatus;
 
-/// How many jobs are remembered; the one that was asked about longest ago is forgotten first, and read from its start again.
+/// How many jobs are remembered; the least recently used is forgotten, and read from its start again.
 const REMEMBERED: usize = 256;
 
 /// How far a job was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Position {
+pub(super) struct ReadPosition {
     /// Bytes that were shown.
     pub(super) bytes: u64,
     /// How often in a row there was nothing new.
     pub(super) empty: usize,
 }
 
-/// Positions by session and job, the one that was used last behind the others.
+/// Positions by session and job, the most recently used last.
 #[derive(Debug, Default)]
-pub(super) struct Positions {
-    known: Mutex<VecDeque<(Key, Position)>>,
+pub(super) struct ReadPositions {
+    known: Mutex<VecDeque<(JobKey, ReadPosition)>>,
 }
 
-type Key = (String, String);
+type JobKey = (String, String);
 
-impl Positions {
-    /// How far a job was read; not at all, if it is not known.
-    pub(super) fn of(&self, job: &JobStatus) -> Position {
+impl ReadPositions {
+    /// How far a job was read; from its start, if it is not known.
+    pub(super) fn get(&self, job: &JobStatus) -> ReadPosition {
         let key = key(job);
         self.known().iter().find(|(known, _)| *known == key).map(|(_, position)| *position).unwrap_or_default()
     }
 
     /// Remembers how far it was read.
-    pub(super) fn set(&self, job: &JobStatus, position: Position) {
+    pub(super) fn set(&self, job: &JobStatus, position: ReadPosition) {
         let key = key(job);
         let mut known = self.known();
         known.retain(|(other, _)| *other != key);
@@ -48,12 +48,12 @@ impl Positions {
         self.known().retain(|(other, _)| *other != key);
     }
 
-    fn known(&self) -> MutexGuard<'_, VecDeque<(Key, Position)>> {
+    fn known(&self) -> MutexGuard<'_, VecDeque<(JobKey, ReadPosition)>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn key(job: &JobStatus) -> Key {
+fn key(job: &JobStatus) -> JobKey {
     (job.session.clone(), job.id.clone())
 }
 
@@ -69,10 +69,10 @@ mod tests {
         JobStatus {
             id: format!("job-{id}"),
             session: session.into(),
-            line: String::new(),
+            command: String::new(),
             directory: "/".into(),
             host: ExecHost::Sandbox,
-            walls: String::new(),
+            sandbox: String::new(),
             pid: None,
             started: SystemTime::UNIX_EPOCH,
             end: None,
@@ -83,22 +83,22 @@ mod tests {
 
     #[test]
     fn each_session_has_its_own_and_the_oldest_go_first() {
-        let positions = Positions::default();
-        let at = |bytes| Position { bytes, empty: 1 };
+        let positions = ReadPositions::default();
+        let at = |bytes| ReadPosition { bytes, empty: 1 };
         positions.set(&job("a", 1), at(1));
         positions.set(&job("b", 1), at(2));
         assert_eq!(
-            [positions.of(&job("a", 1)), positions.of(&job("b", 1)), positions.of(&job("c", 1))],
-            [at(1), at(2), Position::default()]
+            [positions.get(&job("a", 1)), positions.get(&job("b", 1)), positions.get(&job("c", 1))],
+            [at(1), at(2), ReadPosition::default()]
         );
         (2..=255).for_each(|id| positions.set(&job("a", id), at(3)));
         positions.set(&job("a", 1), at(4));
         positions.set(&job("a", 256), at(5));
         assert_eq!(
-            [positions.of(&job("a", 1)), positions.of(&job("b", 1)), positions.of(&job("a", 2))],
-            [at(4), Position::default(), at(3)]
+            [positions.get(&job("a", 1)), positions.get(&job("b", 1)), positions.get(&job("a", 2))],
+            [at(4), ReadPosition::default(), at(3)]
         );
         positions.forget(&job("a", 1));
-        assert_eq!(positions.of(&job("a", 1)), Position::default());
+        assert_eq!(positions.get(&job("a", 1)), ReadPosition::default());
     }
 }

@@ -1,11 +1,11 @@
 use std::time::Duration;
 
-use haft_contract::{DynTool, Effect, Erased, ErrorKind, ProcessRunner, ToolDefinition};
+use haft_contract::{DynTool, Effect, Erased, ErrorKind, ToolDefinition, ports::ProcessRunner};
 use haft_testkit::{FakeHost, Script, Trial, expect_error, expect_text};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::runtime::exec::Exec;
+use crate::runtime::exec::ExecTool;
 
 /// A session whose calls go to the same two tools.
 struct Session {
@@ -23,7 +23,7 @@ impl Session {
         self.host.processes.script(script);
         let mut full = json!({"command": "serve", "background": true});
         full.as_object_mut().unwrap().extend(arguments.as_object().unwrap().clone());
-        Trial::new(Arc::clone(&self.host)).run(&Erased::new(Exec::new()), full).await.unwrap();
+        Trial::new(Arc::clone(&self.host)).run(&Erased::new(ExecTool::new()), full).await.unwrap();
     }
 
     async fn call(&self, action: &str, arguments: Value) -> Result<ToolOutput, ToolError> {
@@ -57,7 +57,7 @@ async fn the_list_is_newest_first_and_aligned() {
     let facts = |status, code: Value, duration: u64, number: usize, bytes, command, name| {
         json!({
             "status": status, "exit_code": code, "signal": null, "timed_out": false, "duration_ms": duration, "cwd": "/workspace",
-            "pid": 100 + number, "job": format!("job-{number}"), "walls": "sandbox", "output_bytes": bytes, "spill": null,
+            "pid": 100 + number, "job": format!("job-{number}"), "sandbox": "sandbox", "output_bytes": bytes, "spill": null,
             "command": command, "name": name
         })
     };
@@ -131,7 +131,7 @@ async fn a_poll_has_everything_for_programs() {
     let output = session.call("poll", json!({"timeout_ms": 10})).await.unwrap();
     let details = json!({
         "status": "completed", "exit_code": 0, "signal": null, "timed_out": false, "duration_ms": 0, "cwd": "/workspace", "pid": 101,
-        "job": "job-1", "walls": "sandbox", "output_bytes": 4, "spill": "/spills/1.txt", "new_bytes": 4, "retry_in_ms": null
+        "job": "job-1", "sandbox": "sandbox", "output_bytes": 4, "spill": "/spills/1.txt", "new_bytes": 4, "retry_in_ms": null
     });
     assert_eq!(output, ToolOutput::text("one\n\nExit code: 0").with_details(details));
 }
@@ -145,7 +145,7 @@ async fn the_log_is_paged_by_lines() {
     for (arguments, text) in [
         (json!({}), format!("{}\n\n(Lines 300-499 of 500, counted from 0; offset=100 shows those before.)", lines(300..500))),
         (json!({"limit": 2}), format!("{}\n\n(Lines 498-499 of 500, counted from 0; offset=496 shows those before.)", lines(498..500))),
-        (json!({"offset": 0, "limit": 3}), format!("{}\n\n(Lines 0-2 of 500, counted from 0; offset=3 goes on.)", lines(0..3))),
+        (json!({"offset": 0, "limit": 3}), format!("{}\n\n(Lines 0-2 of 500, counted from 0; offset=3 continues.)", lines(0..3))),
         (json!({"offset": 400}), format!("{}\n\n(Lines 400-499 of 500, counted from 0; offset=300 shows those before.)", lines(400..500))),
         (json!({"limit": 1_000}), lines(0..500)),
         (json!({"offset": 500}), "(no lines here)\n\n(There are 500 lines, counted from 0.)".into()),
@@ -169,18 +169,18 @@ async fn a_page_of_the_log_is_bounded_and_says_what_is_gone() {
     let shown = "b".repeat(30_000);
     for (job, arguments, text) in [
         ("job-1", json!({}), "last\n\n(Lines 2-2 of 3, counted from 0; offset=1 shows those before.)".to_owned()),
-        ("job-1", json!({"offset": 1}), format!("{shown}… (9.8 KB more)\n\n(Lines 1-1 of 3, counted from 0; offset=2 goes on.)")),
+        ("job-1", json!({"offset": 1}), format!("{shown}… (9.8 KB more)\n\n(Lines 1-1 of 3, counted from 0; offset=2 continues.)")),
         (
             "job-2",
             json!({"limit": 9}),
             "0123456789\n0123456789\n0123456789\n0123456789\n\n\
-             (The first 1.0 KB are no longer here, and lines are counted from behind them: all of it is in '/spills/2.txt'.)"
+             (The first 1.0 KB are no longer here, and lines are counted after them: all of it is in '/spills/2.txt'.)"
                 .to_owned(),
         ),
         (
             "job-3",
             json!({"limit": 1}),
-            "0123456789\n\n(The first 1.0 KB are no longer here, and lines are counted from behind them: \
+            "0123456789\n\n(The first 1.0 KB are no longer here, and lines are counted after them: \
              all of it can be read when the job has ended.)\n(Lines 3-3 of 4, counted from 0; offset=2 shows those before.)"
                 .to_owned(),
         ),
@@ -210,7 +210,7 @@ async fn input_is_given_as_each_action_has_it() {
         let session = Session::new();
         session.start(json!({"pty": terminal}), Script::says("").waits(minutes(10))).await;
         let text = session.text(action, arguments.clone()).await;
-        assert_eq!(text, format!("{said} 'poll' shows what it makes of it."), "{action} {arguments}");
+        assert_eq!(text, format!("{said} 'poll' shows its output."), "{action} {arguments}");
         assert_eq!(String::from_utf8(session.host.processes.lines()[0].written.clone()).unwrap(), written, "{action} {arguments}");
     }
 }
@@ -223,7 +223,7 @@ async fn an_answer_is_read_and_answered() {
     session.text("submit", json!({"data": "Ada"})).await;
     assert_eq!(session.text("poll", json!({"timeout_ms": 1_000})).await, "Hello\n\nExit code: 0");
     let refused = expect_error(session.call("write", json!({"data": "x"})).await);
-    assert_eq!(refused, (ErrorKind::ExecutionError, "Job 'job-1' reads nothing any more: it has ended. Exit code: 0".into()));
+    assert_eq!(refused, (ErrorKind::ExecutionError, "Job 'job-1' reads no input: it has ended. Exit code: 0".into()));
 }
 
 #[tokio::test(start_paused = true)]
@@ -232,7 +232,7 @@ async fn unknown_keys_are_warned_about() {
     session.start(json!({}), Script::says("").waits(minutes(10))).await;
     let output = session.call("send-keys", json!({"keys": ["hyper"]})).await.unwrap();
     let warning = "Unknown key 'hyper': it was typed as text.";
-    let text = format!("Gave job 'job-1' 5 bytes. 'poll' shows what it makes of it.\n\n({warning})");
+    let text = format!("Gave job 'job-1' 5 bytes. 'poll' shows its output.\n\n({warning})");
     let details = json!({"job": "job-1", "bytes": 5, "closed": false, "warnings": [warning]});
     assert_eq!(output, ToolOutput::text(text).with_details(details));
 }
@@ -246,7 +246,7 @@ async fn jobs_are_killed_cleared_and_removed() {
     let still_runs = "Job 'job-1' still runs. End it with 'kill', or use 'remove' for both at once.";
     assert_eq!(expect_error(session.call("clear", json!({})).await), (ErrorKind::ValidationError, still_runs.into()));
     for (action, job, text) in [
-        ("kill", "job-1", "Ended job 'job-1', and all that it started."),
+        ("kill", "job-1", "Ended job 'job-1' and all processes that it started."),
         ("kill", "job-1", "Job 'job-1' has ended already. Ended because it was killed"),
         ("poll", "job-1", "(no new output)\n\nEnded because it was killed"),
         ("clear", "job-1", "Forgot job 'job-1'."),
@@ -270,9 +270,9 @@ async fn wrong_calls_are_told_what_is_missing() {
     for (action, arguments, message) in [
         ("poll", json!({"job": null}), no_job),
         ("poll", json!({"job": "zebra"}), "There is no job 'zebra' in this session. Running are: job-1. 'list' shows them all."),
-        ("write", json!({}), "Parameter 'data' is needed for 'write': what to give the job to read, or eof=true."),
-        ("write", json!({"data": ""}), "Parameter 'data' is needed for 'write': what to give the job to read, or eof=true."),
-        ("paste", json!({}), "Parameter 'text' is needed for 'paste': what to paste."),
+        ("write", json!({}), "Parameter 'data' is needed for 'write': the input of the job, or eof=true."),
+        ("write", json!({"data": ""}), "Parameter 'data' is needed for 'write': the input of the job, or eof=true."),
+        ("paste", json!({}), "Parameter 'text' is needed for 'paste': the text to paste."),
         (
             "send-keys",
             json!({"keys": []}),
@@ -295,8 +295,10 @@ async fn one_session_does_not_see_the_jobs_of_another() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn input_is_judged_again_where_there_are_no_walls() {
-    for (host, expected) in [("sandbox", &[][..]), ("host", &["what job 'job-1' (python3 -i) does with 'rm' outside the sandbox"])] {
+async fn input_outside_the_sandbox_is_an_effect_of_its_own() {
+    for (host, expected) in
+        [("sandbox", &[][..]), ("host", &["the effects of the input 'rm' on job 'job-1' (python3 -i) outside the sandbox"])]
+    {
         let session = Session::new();
         session.start(json!({"command": "python3 -i", "host": host}), Script::says("").waits(minutes(10))).await;
         for (action, key) in [("write", "data"), ("submit", "data"), ("paste", "text"), ("send-keys", "literal"), ("poll", "data")] {

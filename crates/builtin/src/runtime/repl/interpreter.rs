@@ -1,15 +1,15 @@
-//! One interpreter that runs, and is given code call by call.
+//! A running interpreter that gets code call by call.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use haft_contract::{Exec, Job, JobEnd, JobOptions, JobStatus, LineLimits, Progress, SpillFile, ToolContext, ToolError};
+use haft_contract::{CommandLimits, Exec, Job, JobEnd, JobOptions, JobStatus, Progress, SpillFile, ToolContext, ToolError};
 use tokio::time::Instant;
 
+use super::delimiters::nonce;
 use super::language::Language;
-use super::marks::nonce;
-use super::stream::{Capture, Outcome, Stream, Tap};
+use super::stream::{CallOutput, CodeOutcome, OutputStream, OutputTap};
 
 /// How long an interpreter may take to stop a call by itself, so that its state survives.
 const GRACE: Duration = Duration::from_secs(1);
@@ -18,12 +18,12 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 pub(super) struct Interpreter {
     language: Language,
-    /// What it was started as.
+    /// The program that was started.
     program: Exec,
-    /// The limits of its own that it was started with.
-    pub(super) limits: LineLimits,
+    /// The limits that it was started with.
+    pub(super) limits: CommandLimits,
     job: Arc<dyn Job>,
-    stream: Arc<Stream>,
+    stream: Arc<OutputStream>,
     /// Calls take turns.
     pub(super) turn: tokio::sync::Mutex<()>,
     used: Mutex<Instant>,
@@ -31,9 +31,9 @@ pub(super) struct Interpreter {
 
 /// How a call ended.
 #[derive(Debug)]
-pub(super) enum Ending {
+pub(super) enum CallEnd {
     /// The interpreter answered, and waits for the next call.
-    Answered(Outcome),
+    Answered(CodeOutcome),
     /// The interpreter ended in the middle of it.
     Ended(JobEnd),
     /// It did not stop in time, and was ended.
@@ -42,71 +42,71 @@ pub(super) enum Ending {
     Cancelled,
 }
 
-/// What came of a call.
-pub(super) struct Answer {
-    pub(super) ending: Ending,
-    pub(super) capture: Capture,
+/// The result of a call.
+pub(super) struct CodeAnswer {
+    pub(super) ending: CallEnd,
+    pub(super) output: CallOutput,
     pub(super) spill: Option<SpillFile>,
     pub(super) took: Duration,
 }
 
 impl Interpreter {
-    /// Starts what was planned.
+    /// Starts the planned interpreter.
     pub(super) async fn start(language: Language, cx: &ToolContext) -> Result<Self, ToolError> {
-        let line = cx.plan().planned_line().ok_or_else(|| ToolError::execution("No interpreter was planned."))?;
-        let stream = Arc::new(Stream::default());
-        let options = JobOptions { input: true, spill: Some(Box::new(Tap(Arc::clone(&stream)))), ..JobOptions::default() };
+        let command = cx.plan().planned_command().ok_or_else(|| ToolError::execution("No interpreter was planned."))?;
+        let stream = Arc::new(OutputStream::default());
+        let options = JobOptions { input: true, spill: Some(Box::new(OutputTap(Arc::clone(&stream)))), ..JobOptions::default() };
         let job = cx.process().start(options).await?;
         let used = Mutex::new(Instant::now());
-        let (program, limits) = (line.shell().clone(), line.limits());
+        let (program, limits) = (command.shell().clone(), command.limits());
         Ok(Self { language, program, limits, job, stream, turn: tokio::sync::Mutex::default(), used })
     }
 
-    /// Whether it still runs, and is what was planned now.
+    /// Whether it still runs, and is the planned one.
     pub(super) fn serves(&self, cx: &ToolContext) -> bool {
-        let planned = cx.plan().planned_line().map(haft_contract::Line::shell);
+        let planned = cx.plan().planned_command().map(haft_contract::ShellCommand::shell);
         planned == Some(&self.program) && self.job.status().end.is_none()
     }
     pub(super) fn status(&self) -> JobStatus {
         self.job.status()
     }
-    /// How long nobody has used it.
+    /// How long it was not used.
     pub(super) fn idle(&self) -> Duration {
         self.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
     }
-    /// Ends it, and waits until it has.
+    /// Ends it, and waits for its end.
     pub(super) async fn end(&self) {
         self.job.kill().await;
     }
 
-    /// Has it run code.
-    pub(super) async fn run(&self, code: &str, timeout: Duration, cx: &ToolContext) -> Answer {
+    /// Runs code in it.
+    pub(super) async fn run(&self, code: &str, timeout: Duration, cx: &ToolContext) -> CodeAnswer {
         let began = Instant::now();
         let nonce = nonce();
-        self.stream.listen(&nonce, cx);
+        self.stream.begin(&nonce, cx);
         let request = format!("{nonce} {} {}\n{code}", code.len(), timeout.as_millis());
         let grace = if self.language.interrupts_itself() { GRACE } else { Duration::ZERO };
         let ending = tokio::select! {
             biased;
-            () = cx.cancelled() => Ending::Cancelled,
-            () = self.stream.answered() => Ending::Answered(Outcome::Done),
-            end = self.job.ended() => Ending::Ended(end),
-            () = tokio::time::sleep(timeout + grace) => Ending::TimedOut,
-            never = self.asked(&request, cx) => match never {},
+            () = cx.cancelled() => CallEnd::Cancelled,
+            () = self.stream.answered() => CallEnd::Answered(CodeOutcome::Done),
+            end = self.job.wait() => CallEnd::Ended(end),
+            () = tokio::time::sleep(timeout + grace) => CallEnd::TimedOut,
+            never = self.send(&request, cx) => match never {},
         };
-        if !matches!(ending, Ending::Answered(_)) {
+        if !matches!(ending, CallEnd::Answered(_)) {
             self.end().await;
         }
-        let (capture, spill) = self.stream.taken().await;
-        // An interpreter that answered and ended at once has answered.
-        let ending = capture.outcome.map_or(ending, Ending::Answered);
+        let (output, spill) = self.stream.finish().await;
+        // An answer counts even if the interpreter ended right after it.
+        let ending = output.outcome.map_or(ending, CallEnd::Answered);
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-        Answer { ending, capture, spill, took: began.elapsed() }
+        CodeAnswer { ending, output, spill, took: began.elapsed() }
     }
 
-    /// Gives it the code, and shows what it writes.
-    async fn asked(&self, request: &str, cx: &ToolContext) -> Infallible {
-        // One that does not read has ended, or will be ended when the time is up.
+    /// Sends the code, and reports progress.
+    async fn send(&self, request: &str, cx: &ToolContext) -> Infallible {
+        // An interpreter that does not read has ended, or is ended at the timeout.
         drop(self.job.write(request.as_bytes(), false).await);
         let mut seen = 0;
         loop {

@@ -1,13 +1,13 @@
-//! The languages, and how an interpreter of each is made to keep its state.
+//! The languages, and the interpreter of each.
 
-use haft_contract::{Program, Takes};
+use haft_contract::{CodeInput, InterpreterSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A language, under every name that people give it.
+/// A language, by any of its names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Name {
+pub(super) enum LanguageName {
     Python,
     Python3,
     Py,
@@ -27,12 +27,12 @@ pub(super) enum Language {
     Bash,
 }
 
-impl From<Name> for Language {
-    fn from(name: Name) -> Self {
+impl From<LanguageName> for Language {
+    fn from(name: LanguageName) -> Self {
         match name {
-            Name::Python | Name::Python3 | Name::Py => Self::Python,
-            Name::Javascript | Name::Js | Name::Node => Self::Javascript,
-            Name::Bash | Name::Sh | Name::Shell => Self::Bash,
+            LanguageName::Python | LanguageName::Python3 | LanguageName::Py => Self::Python,
+            LanguageName::Javascript | LanguageName::Js | LanguageName::Node => Self::Javascript,
+            LanguageName::Bash | LanguageName::Sh | LanguageName::Shell => Self::Bash,
         }
     }
 }
@@ -46,13 +46,13 @@ impl Language {
         }
     }
 
-    /// Whether its interpreter can stop a call by itself, and keep what it knows.
+    /// Whether its interpreter can stop a call by itself and keep its state.
     pub(super) const fn interrupts_itself(self) -> bool {
         !matches!(self, Self::Bash)
     }
 
-    /// The interpreter, with the script that makes it read one piece of code after the other.
-    pub(super) fn program(self) -> Program {
+    /// The interpreter, with the driver script that reads one piece of code after the other.
+    pub(super) fn program(self) -> InterpreterSpec {
         let (names, arguments, advice): (&'static [&'static str], &[&str], _) = match self {
             Self::Python => (
                 &["python3", "python"],
@@ -67,10 +67,10 @@ impl Language {
             Self::Bash => (
                 &["bash"],
                 &["--noprofile", "--norc", "-c", include_str!("drivers/bash.sh")],
-                "Install it, or use exec, which makes do with any shell.",
+                "Install it, or use exec, which works with any shell.",
             ),
         };
         let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
-        Program { names, arguments, takes: Takes::Input, advice }
+        InterpreterSpec { names, arguments, code_input: CodeInput::Stdin, advice }
     }
 }

@@ -1,18 +1,18 @@
-//! What code is given with.
+//! The parameters of a call.
 
 use std::time::Duration;
 
-use haft_contract::{LineRequest, ToolError};
+use haft_contract::{CommandRequest, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::super::limits::Asked;
-use super::language::{Language, Name};
+use super::language::{Language, LanguageName};
+use crate::command::limits::RequestedLimits;
 
 const TIMEOUT_MS: u64 = 30_000;
-/// Below the time of the whole call.
+/// Below the timeout of the tool.
 const MOST_TIMEOUT_MS: u64 = 110_000;
-/// What is longer is a file.
+/// Longer code belongs into a file.
 const MOST_CODE: usize = 1024 * 1024;
 const MOST_NAME: usize = 64;
 
@@ -21,27 +21,27 @@ pub(crate) struct Params {
     /// The code to run. It may be empty if 'reset' is given.
     #[schemars(extend("x-verbatim" = true, "x-aliases" = ["source", "script"]))]
     pub(super) code: String,
-    /// The language that it is written in.
+    /// The language of the code.
     #[schemars(extend("x-aliases" = ["lang"]))]
-    language: Name,
+    language: LanguageName,
     /// After how many milliseconds it is stopped, at most 110000. Defaults to 30000.
     #[schemars(extend("x-aliases" = ["timeout"]))]
     timeout_ms: Option<u64>,
-    /// Forget everything first: start a new interpreter. Defaults to false.
+    /// Start a new interpreter without any state first. Defaults to false.
     reset: Option<bool>,
-    /// Which of several interpreters of this language, by a name of your choice. Defaults to one that has no name.
+    /// One of several interpreters of this language, by a name of your choice. Defaults to one without a name.
     #[schemars(extend("x-aliases" = ["name", "session_name"]))]
     session: Option<String>,
-    /// Let a new interpreter use less memory than is configured, in megabytes; at least 16.
+    /// Memory limit of a new interpreter below the configured one, in megabytes; at least 16.
     memory_mb: Option<u64>,
-    /// Let a new interpreter use less processor time than is configured, in seconds.
+    /// CPU time limit of a new interpreter below the configured one, in seconds.
     cpu_seconds: Option<u64>,
-    /// Let a new interpreter have fewer processes and threads at one time than is configured; at least 8.
+    /// Limit on processes and threads of a new interpreter below the configured one; at least 8.
     processes: Option<u64>,
 }
 
 impl Params {
-    /// Says beforehand what is wrong with them.
+    /// Refuses parameters that cannot work.
     pub(super) fn check(&self) -> Result<(), ToolError> {
         if self.code.trim().is_empty() && !self.resets() {
             return Err(ToolError::validation("Parameter 'code' is empty. Give the code to run, or reset=true to start afresh."));
@@ -64,12 +64,12 @@ impl Params {
         Ok(())
     }
 
-    pub(super) fn request(&self) -> LineRequest {
+    pub(super) fn request(&self) -> CommandRequest {
         let (program, limits) = (Some(self.language().program()), self.limits().limits());
-        LineRequest { line: self.code.clone(), program, limits, ..LineRequest::default() }
+        CommandRequest { command: self.code.clone(), interpreter: program, limits, ..CommandRequest::default() }
     }
-    pub(super) fn limits(&self) -> Asked {
-        Asked { memory_mb: self.memory_mb, cpu_seconds: self.cpu_seconds, processes: self.processes }
+    pub(super) fn limits(&self) -> RequestedLimits {
+        RequestedLimits { memory_mb: self.memory_mb, cpu_seconds: self.cpu_seconds, processes: self.processes }
     }
     pub(super) fn language(&self) -> Language {
         self.language.into()

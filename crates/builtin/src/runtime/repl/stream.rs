@@ -1,168 +1,168 @@
-//! The output of an interpreter, call by call: what it writes is taken as it comes, so that none is lost and none is waited for.
+//! The output of an interpreter, split into calls as it arrives.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_contract::{BoxFuture, SpillFile, SpillWriter, ToolContext, ToolError};
 use tokio::sync::Notify;
 
-use super::kept::Kept;
-use super::marks::{Marks, Part};
+use super::delimiters::{DelimiterScanner, StreamPart};
+use super::output_buffer::OutputBuffer;
 
-/// More than this is kept in a file as well.
+/// More output than this is written to a file as well.
 const SHORT: u64 = 16 * 1024;
-/// Bytes of a value for programs.
+/// Most bytes of a value in the details.
 const VALUE: usize = 4_096;
-/// What stands before a value.
+/// Precedes a value.
 const ARROW: &[u8] = b"=> ";
 
-/// What an interpreter said of a call.
+/// How code ended, as the interpreter reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum CodeOutcome {
     Done,
     Raised,
     Interrupted,
     Code(i32),
 }
 
-/// One call's output, so far.
+/// The output of one call so far.
 #[derive(Default)]
-pub(super) struct Capture {
-    pub(super) kept: Kept,
+pub(super) struct CallOutput {
+    pub(super) buffer: OutputBuffer,
     /// The beginning of the value of its last expression.
     pub(super) value: Option<Vec<u8>>,
-    pub(super) outcome: Option<Outcome>,
-    spill: Spill,
+    pub(super) outcome: Option<CodeOutcome>,
+    spill: CallSpill,
 }
 
-/// Where all of a call's output goes.
+/// The file for all output of a call.
 #[derive(Default)]
-enum Spill {
-    /// Nowhere, as long as it is short.
+enum CallSpill {
+    /// Not needed while the output is short.
     #[default]
     Unneeded,
     Open(Box<dyn SpillWriter>),
-    /// It could not be kept.
+    /// It could not be written.
     Lost,
 }
 
-/// A stream that is listened to while a call runs.
+/// The output stream of an interpreter.
 #[derive(Default)]
-pub(super) struct Stream {
-    state: Mutex<State>,
-    /// Told when the interpreter has answered.
+pub(super) struct OutputStream {
+    state: Mutex<StreamState>,
+    /// Notified when the interpreter has answered.
     answered: Notify,
 }
 
 #[derive(Default)]
-struct State {
-    call: Option<(Marks, Capture, ToolContext)>,
-    /// What was written while no call ran.
-    between: Kept,
+struct StreamState {
+    call: Option<(DelimiterScanner, CallOutput, ToolContext)>,
+    /// Output while no call ran.
+    between: OutputBuffer,
 }
 
-impl Stream {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl OutputStream {
+    fn state(&self) -> MutexGuard<'_, StreamState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Listens for a call. What was written since the last one comes first.
-    pub(super) fn listen(&self, nonce: &str, cx: &ToolContext) {
+    /// Starts the output of a call, with what was written since the last one.
+    pub(super) fn begin(&self, nonce: &str, cx: &ToolContext) {
         let mut state = self.state();
         let between = std::mem::take(&mut state.between);
-        let mut capture = Capture::default();
+        let mut output = CallOutput::default();
         if between.total() > 0 {
             let excerpt = between.excerpt();
             let text = format!("(Written since the last call:)\n{}\n(This call:)\n", excerpt.text("(… cut …)"));
-            capture.kept.push(text.as_bytes());
+            output.buffer.push(text.as_bytes());
         }
-        state.call = Some((Marks::new(nonce), capture, cx.clone()));
+        state.call = Some((DelimiterScanner::new(nonce), output, cx.clone()));
     }
 
-    /// Resolves when the interpreter has answered.
+    /// Waits until the interpreter has answered.
     pub(super) async fn answered(&self) {
         loop {
             let answered = self.answered.notified();
-            if self.state().call.as_ref().is_none_or(|(_, capture, _)| capture.outcome.is_some()) {
+            if self.state().call.as_ref().is_none_or(|(_, output, _)| output.outcome.is_some()) {
                 return;
             }
             answered.await;
         }
     }
 
-    /// Bytes of this call so far, and the last of them.
+    /// Number of bytes of this call so far, and the bytes that are kept.
     pub(super) fn so_far(&self) -> (u64, Vec<u8>) {
         let state = self.state();
-        let kept = state.call.as_ref().map(|(_, capture, _)| &capture.kept);
+        let kept = state.call.as_ref().map(|(_, output, _)| &output.buffer);
         kept.map_or_else(|| (0, Vec::new()), |kept| (kept.total(), [kept.parts().0, kept.parts().1].concat()))
     }
 
-    /// Stops listening; gives what there was, and all of it as a file if it is long.
-    pub(super) async fn taken(&self) -> (Capture, Option<SpillFile>) {
-        let Some((mut marks, mut capture, _)) = self.state().call.take() else { return (Capture::default(), None) };
-        let rest = marks.rest();
-        capture.kept.push(&rest);
-        match std::mem::take(&mut capture.spill) {
-            Spill::Open(mut writer) => {
+    /// Ends the call; returns its output, and a file with all of it if it is long.
+    pub(super) async fn finish(&self) -> (CallOutput, Option<SpillFile>) {
+        let Some((mut scanner, mut output, _)) = self.state().call.take() else { return (CallOutput::default(), None) };
+        let rest = scanner.rest();
+        output.buffer.push(&rest);
+        match std::mem::take(&mut output.spill) {
+            CallSpill::Open(mut writer) => {
                 let written = writer.write(&rest).await;
                 let file = if written.is_ok() { writer.finish().await.ok() } else { None };
-                (capture, file)
+                (output, file)
             }
-            _ => (capture, None),
+            _ => (output, None),
         }
     }
 
-    /// Takes the next piece of output.
+    /// Adds the next piece of output.
     async fn take(&self, piece: &[u8]) {
-        let Some((spill, text, cx)) = self.sorted(piece) else { return };
-        let spill = written(spill, &text, &cx).await;
+        let Some((spill, text, cx)) = self.split(piece) else { return };
+        let spill = write_spill(spill, &text, &cx).await;
         let mut state = self.state();
-        let Some((_, capture, _)) = &mut state.call else { return };
-        capture.spill = spill;
-        capture.kept.push(&text.new);
+        let Some((_, output, _)) = &mut state.call else { return };
+        output.spill = spill;
+        output.buffer.push(&text.new);
         if text.outcome.is_some() {
-            capture.outcome = text.outcome;
+            output.outcome = text.outcome;
             self.answered.notify_waiters();
         }
     }
 
-    /// What of a piece belongs to the call; the rest is kept for the next.
-    fn sorted(&self, piece: &[u8]) -> Option<(Spill, Text, ToolContext)> {
+    /// Splits a piece into the output of the call and what follows it.
+    fn split(&self, piece: &[u8]) -> Option<(CallSpill, CallText, ToolContext)> {
         let mut state = self.state();
-        let State { call, between } = &mut *state;
-        let Some((marks, capture, cx)) = call.as_mut().filter(|(_, capture, _)| capture.outcome.is_none()) else {
+        let StreamState { call, between } = &mut *state;
+        let Some((scanner, output, cx)) = call.as_mut().filter(|(_, output, _)| output.outcome.is_none()) else {
             between.push(piece);
             return None;
         };
-        let mut text = Text { ends_a_line: capture.kept.ends_a_line(), ..Text::default() };
-        for part in marks.parts(piece) {
+        let mut text = CallText { ends_a_line: output.buffer.ends_a_line(), ..CallText::default() };
+        for part in scanner.parts(piece) {
             match part {
-                Part::Output(bytes) if text.outcome.is_some() => between.push(&bytes),
-                Part::Output(bytes) => text.add(&bytes, &mut capture.value),
-                Part::Word(word) => text.mark(&word, &mut capture.value),
+                StreamPart::Output(bytes) if text.outcome.is_some() => between.push(&bytes),
+                StreamPart::Output(bytes) => text.add(&bytes, &mut output.value),
+                StreamPart::Word(word) => text.end_part(&word, &mut output.value),
             }
         }
         if text.outcome.is_some() {
-            between.push(&marks.rest());
+            between.push(&scanner.rest());
         }
-        if capture.kept.total() <= SHORT && capture.kept.total() + text.new.len() as u64 > SHORT {
-            let (head, tail) = capture.kept.parts();
+        if output.buffer.total() <= SHORT && output.buffer.total() + text.new.len() as u64 > SHORT {
+            let (head, tail) = output.buffer.parts();
             text.before = Some([head, tail].concat());
         }
-        Some((std::mem::take(&mut capture.spill), text, cx.clone()))
+        Some((std::mem::take(&mut output.spill), text, cx.clone()))
     }
 }
 
-/// What a piece adds to a call.
+/// The addition of a piece to a call.
 #[derive(Default)]
-struct Text {
-    /// All that came before, be it nothing, where it is now too much for memory alone.
+struct CallText {
+    /// All output before, when it becomes too much for memory.
     before: Option<Vec<u8>>,
     new: Vec<u8>,
     ends_a_line: bool,
-    outcome: Option<Outcome>,
+    outcome: Option<CodeOutcome>,
 }
 
-impl Text {
+impl CallText {
     fn add(&mut self, bytes: &[u8], value: &mut Option<Vec<u8>>) {
         if let Some(value) = value {
             value.extend_from_slice(&bytes[..bytes.len().min(VALUE - value.len())]);
@@ -171,7 +171,7 @@ impl Text {
         self.new.extend_from_slice(bytes);
     }
 
-    fn mark(&mut self, word: &str, value: &mut Option<Vec<u8>>) {
+    fn end_part(&mut self, word: &str, value: &mut Option<Vec<u8>>) {
         self.outcome = match word {
             "value" | "trace" => {
                 self.new.extend_from_slice(if self.ends_a_line { b"" } else { b"\n" });
@@ -181,37 +181,37 @@ impl Text {
                 }
                 None
             }
-            "done" => Some(Outcome::Done),
-            "interrupted" => Some(Outcome::Interrupted),
-            "raised" => Some(Outcome::Raised),
-            code => code.strip_prefix("code=").and_then(|code| code.parse().ok()).map(Outcome::Code),
+            "done" => Some(CodeOutcome::Done),
+            "interrupted" => Some(CodeOutcome::Interrupted),
+            "raised" => Some(CodeOutcome::Raised),
+            code => code.strip_prefix("code=").and_then(|code| code.parse().ok()).map(CodeOutcome::Code),
         };
     }
 }
 
-/// Writes to the file of a call, which is opened once there is enough for one. A full disk must not stop the interpreter.
-async fn written(spill: Spill, text: &Text, cx: &ToolContext) -> Spill {
+/// Writes to the file of a call, opened when needed. A full disk must not stop the interpreter.
+async fn write_spill(spill: CallSpill, text: &CallText, cx: &ToolContext) -> CallSpill {
     let mut writer = match spill {
-        Spill::Unneeded if text.before.is_none() => return Spill::Unneeded,
-        Spill::Unneeded => match cx.spills().create("txt").await {
+        CallSpill::Unneeded if text.before.is_none() => return CallSpill::Unneeded,
+        CallSpill::Unneeded => match cx.spills().create("txt").await {
             Ok(writer) => writer,
-            Err(_) => return Spill::Lost,
+            Err(_) => return CallSpill::Lost,
         },
-        Spill::Open(writer) => writer,
-        Spill::Lost => return Spill::Lost,
+        CallSpill::Open(writer) => writer,
+        CallSpill::Lost => return CallSpill::Lost,
     };
     for piece in text.before.iter().chain([&text.new]) {
         if writer.write(piece).await.is_err() {
-            return Spill::Lost;
+            return CallSpill::Lost;
         }
     }
-    Spill::Open(writer)
+    CallSpill::Open(writer)
 }
 
-/// What an interpreter's output is given to.
-pub(super) struct Tap(pub(super) Arc<Stream>);
+/// Hands the output of the interpreter to its stream.
+pub(super) struct OutputTap(pub(super) Arc<OutputStream>);
 
-impl SpillWriter for Tap {
+impl SpillWriter for OutputTap {
     fn write<'a>(&'a mut self, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), ToolError>> {
         Box::pin(async move {
             self.0.take(bytes).await;
@@ -219,7 +219,7 @@ impl SpillWriter for Tap {
         })
     }
 
-    /// Each call keeps its own part.
+    /// Each call has its own file.
     fn finish(self: Box<Self>) -> BoxFuture<'static, Result<SpillFile, ToolError>> {
         Box::pin(std::future::ready(Err(ToolError::execution("The output of an interpreter is kept call by call."))))
     }

@@ -20,8 +20,8 @@ fn every_call_plans_its_code_and_starts_the_driver_of_its_language() {
         let request = host.processes.planned().pop().unwrap();
         let [Effect::Exec(exec)] = prepared.plan().effects() else { panic!("{:?}", prepared.plan()) };
         assert_eq!((&*exec.program.to_string_lossy(), exec.host, exec.nature), (program, ExecHost::Sandbox, ExecNature::Any));
-        assert_eq!((request.line.as_str(), request.directory, request.reach), ("1+1", None, Vec::new()));
-        assert!(request.program.unwrap().arguments.last().unwrap().contains(part), "{language}");
+        assert_eq!((request.command.as_str(), request.directory, request.allow_hosts), ("1+1", None, Vec::new()));
+        assert!(request.interpreter.unwrap().arguments.last().unwrap().contains(part), "{language}");
     }
 }
 
@@ -73,7 +73,7 @@ async fn a_call_that_is_given_up_ends_its_interpreter() {
     host.processes.script(silent());
     let trial = Trial::new(std::sync::Arc::clone(&host));
     let call = tokio::time::timeout(Duration::from_secs(1), trial.run(&tool, python("1")));
-    assert!(call.await.is_err(), "it goes on");
+    assert!(call.await.is_err(), "it continues");
     assert!(host.processes.lines()[0].end.is_none());
     // The job hears of it when it is polled next.
     tokio::time::sleep(Duration::from_millis(1)).await;
@@ -100,8 +100,8 @@ async fn resetting_what_never_ran_starts_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn one_that_nobody_uses_is_ended_and_the_next_call_is_told() {
-    let (host, interpreters) = (FakeHost::new(), Interpreters::default());
-    let key = Key { session: "session-1".into(), language: language::Language::Bash, name: String::new() };
+    let (host, interpreters) = (FakeHost::new(), InterpreterPool::default());
+    let key = InterpreterKey { session: "session-1".into(), language: language::Language::Bash, name: String::new() };
     let prepared = Erased::new(Repl::new()).prepare(python("1"), &PlanContext::new(&*host)).unwrap();
     let cx = Trial::new(std::sync::Arc::clone(&host)).context("repl", prepared.into_parts().0);
     let mut anew = Vec::new();

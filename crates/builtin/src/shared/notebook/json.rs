@@ -1,23 +1,23 @@
-//! JSON that is read only as deep as it is looked at; the rest stays as it is written.
+//! JSON that is parsed one level at a time; deeper values stay raw.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// An object, in order and with doubles.
+/// An object, in order and with duplicate keys.
 #[derive(Debug, Default)]
-pub(super) struct Entries<'a>(pub(super) Vec<(String, &'a RawValue)>);
+pub(super) struct JsonEntries<'a>(pub(super) Vec<(String, &'a RawValue)>);
 
 /// A list.
 #[derive(Debug, Default)]
-pub(super) struct Items<'a>(pub(super) Vec<&'a RawValue>);
+pub(super) struct JsonItems<'a>(pub(super) Vec<&'a RawValue>);
 
 /// A list of strings.
 #[derive(Debug, Default)]
-pub(super) struct Strings(pub(super) Vec<String>);
+pub(super) struct JsonStrings(pub(super) Vec<String>);
 
-/// Reads a value; the error is in words.
+/// Parses a value; the error is a message.
 pub(super) fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {
     serde_json::from_str(text).map_err(|error| match error.classify() {
         serde_json::error::Category::Data => "it is not a JSON object".into(),
@@ -30,7 +30,7 @@ pub(super) fn string(value: &str) -> Option<String> {
     serde_json::from_str::<Lossy>(value).ok().map(|Lossy(text)| text)
 }
 
-/// A string that may hold half a character, as Python writes them: shown with a replacement character.
+/// A string that may have a lone surrogate, as Python writes them: it becomes a replacement character.
 struct Lossy(String);
 
 impl<'de> Deserialize<'de> for Lossy {
@@ -49,47 +49,47 @@ impl<'de> Deserialize<'de> for Lossy {
     }
 }
 
-impl<'de> Deserialize<'de> for Strings {
+impl<'de> Deserialize<'de> for JsonStrings {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let lines = Vec::<Lossy>::deserialize(deserializer)?;
         Ok(Self(lines.into_iter().map(|Lossy(line)| line).collect()))
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Items<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for JsonItems<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct List;
         impl<'de> Visitor<'de> for List {
-            type Value = Items<'de>;
+            type Value = JsonItems<'de>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a list")
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Items<'de>, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<JsonItems<'de>, A::Error> {
                 let mut all = Vec::new();
                 while let Some(item) = items.next_element()? {
                     all.push(item);
                 }
-                Ok(Items(all))
+                Ok(JsonItems(all))
             }
         }
         deserializer.deserialize_seq(List)
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Entries<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for JsonEntries<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Object;
         impl<'de> Visitor<'de> for Object {
-            type Value = Entries<'de>;
+            type Value = JsonEntries<'de>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Entries<'de>, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<JsonEntries<'de>, A::Error> {
                 let mut all = Vec::new();
                 while let Some(entry) = entries.next_entry()? {
                     all.push(entry);
                 }
-                Ok(Entries(all))
+                Ok(JsonEntries(all))
             }
         }
         deserializer.deserialize_map(Object)

@@ -1,19 +1,19 @@
-//! The person's file with changes that are not written yet, and what they would mean.
+//! The user's configuration file with unwritten changes, loaded after each change.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use haft_config::{AgentEdit, Loaded, OwnFile};
+use haft_config::{AgentEdit, Loaded, OwnFile, SaveError};
 use haft_engine::Registry;
 
-use super::View;
+use super::AgentView;
 use crate::arguments::Common;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::wire::{self, Wire};
 
-/// Changes of one agent's table, tried after each step.
-pub(super) struct Draft<'a> {
+/// Changes of one agent's table.
+pub(super) struct AgentDraft<'a> {
     common: &'a Common,
     output: &'a Output,
     agent: &'a str,
@@ -22,25 +22,25 @@ pub(super) struct Draft<'a> {
     file: PathBuf,
     own: OwnFile,
     edits: Vec<AgentEdit>,
-    now: Tried,
+    now: DraftState,
 }
 
-/// What a text of the file means.
-struct Tried {
+/// A text of the file, and what it loads to.
+struct DraftState {
     text: String,
     loaded: Loaded,
     wire: Wire,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> AgentDraft<'a> {
     /// The file as it is.
     pub(super) fn begin(common: &'a Common, output: &'a Output, agent: &'a str) -> Result<Self, Failure> {
         let (workspace, registry) = (wire::workspace(common)?, wire::registry()?);
-        let wire = Wire::with(Arc::clone(&registry), common, output)?;
+        let wire = Wire::with_registry(Arc::clone(&registry), common, output)?;
         let loaded = wire::check(common, &workspace, &registry);
         let file = wire.own_file()?;
-        let own = OwnFile::read(&file)?;
-        let now = Tried { text: own.text().to_owned(), loaded, wire };
+        let own = OwnFile::read(&file).map_err(unsaved)?;
+        let now = DraftState { text: own.text().to_owned(), loaded, wire };
         Ok(Self { common, output, agent, workspace, registry, file, own, edits: Vec::new(), now })
     }
 
@@ -50,16 +50,14 @@ impl<'a> Draft<'a> {
     pub(super) fn file(&self) -> &Path {
         &self.file
     }
-    /// What holds after the changes so far.
     pub(super) fn wire(&self) -> &Wire {
         &self.now.wire
     }
     pub(super) fn loaded(&self) -> &Loaded {
         &self.now.loaded
     }
-    /// The agent after the changes so far.
-    pub(super) fn view(&self) -> Result<View<'_>, Failure> {
-        View::of(&self.now.wire, self.agent)
+    pub(super) fn view(&self) -> Result<AgentView<'_>, Failure> {
+        AgentView::new(&self.now.wire, self.agent)
     }
     pub(super) fn before(&self) -> &str {
         self.own.text()
@@ -68,13 +66,13 @@ impl<'a> Draft<'a> {
         &self.now.text
     }
 
-    /// Adds changes. What would not load is refused as `haft config check` does it.
+    /// Adds changes. A text that does not load is refused, as in `haft config check`.
     pub(super) fn change(&mut self, edits: impl IntoIterator<Item = AgentEdit>) -> Result<(), Failure> {
         self.edits.extend(edits);
-        let text = self.own.with_agent(self.agent, &self.edits)?;
+        let text = self.own.with_agent(self.agent, &self.edits).map_err(unsaved)?;
         if text != self.now.text {
-            let loaded = wire::tried(self.common, &self.workspace, &self.registry, &text);
-            self.now = Tried { wire: self.usable(&loaded)?, loaded, text };
+            let loaded = wire::check_text(self.common, &self.workspace, &self.registry, &text);
+            self.now = DraftState { wire: self.usable(&loaded)?, loaded, text };
         }
         Ok(())
     }
@@ -83,33 +81,38 @@ impl<'a> Draft<'a> {
         if loaded.errors().next().is_some() {
             return Err(wire::refused(loaded, self.output));
         }
-        Wire::loaded(Arc::clone(&self.registry), self.common, &self.workspace, loaded)
+        Wire::with_config(Arc::clone(&self.registry), self.common, &self.workspace, loaded)
     }
 
-    /// Tries changes that are not added.
+    /// A copy to try changes on.
     pub(super) fn trial(&self) -> Result<Self, Failure> {
-        let wire = Wire::loaded(Arc::clone(&self.registry), self.common, &self.workspace, &self.now.loaded)?;
-        let now = Tried { text: self.now.text.clone(), loaded: self.now.loaded.clone(), wire };
+        let wire = Wire::with_config(Arc::clone(&self.registry), self.common, &self.workspace, &self.now.loaded)?;
+        let now = DraftState { text: self.now.text.clone(), loaded: self.now.loaded.clone(), wire };
         let (common, output, agent) = (self.common, self.output, self.agent);
         let (workspace, registry, file) = (self.workspace.clone(), Arc::clone(&self.registry), self.file.clone());
         Ok(Self { common, output, agent, workspace, registry, file, own: self.own.clone(), edits: self.edits.clone(), now })
     }
 
-    /// Writes the file, and reads it again: one that does not load is put back as it was.
+    /// Writes the file and loads it; a file that does not load is restored.
     pub(super) fn write(self) -> Result<(), Failure> {
         let Self { common, output, workspace, registry, own, now, .. } = self;
-        written(own, now.text, || {
+        write_checked(own, now.text, || {
             let loaded = wire::check(common, &workspace, &registry);
             if loaded.errors().next().is_some() { Err(wire::refused(&loaded, output)) } else { Ok(()) }
         })
     }
 }
 
-fn written(own: OwnFile, text: String, loads: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
-    let replaced = own.replace(text)?;
+#[allow(clippy::needless_pass_by_value, reason = "it is passed to map_err")]
+fn unsaved(error: SaveError) -> Failure {
+    Failure::config(error.to_string())
+}
+
+fn write_checked(own: OwnFile, text: String, loads: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+    let replaced = own.replace(text).map_err(unsaved)?;
     let Err(failure) = loads() else { return Ok(()) };
-    replaced.put_back()?;
-    Err(failure.help("the file does not load with the change, so it was put back as it was"))
+    replaced.restore().map_err(unsaved)?;
+    Err(failure.help("the file does not load with the change, so it was restored"))
 }
 
 #[cfg(test)]
@@ -117,13 +120,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_does_not_load_is_put_back() {
+    fn file_that_does_not_load_is_restored() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("config.toml");
         std::fs::write(&file, "# mine\n").unwrap();
         let now = || std::fs::read_to_string(&file).unwrap();
         let write = |outcome: Result<(), Failure>| {
-            written(OwnFile::read(&file).unwrap(), "# new\n".into(), || {
+            write_checked(OwnFile::read(&file).unwrap(), "# new\n".into(), || {
                 assert_eq!(now(), "# new\n");
                 outcome
             })

@@ -1,22 +1,22 @@
-//! What the flags of `haft agents edit` say, as changes of the agent's table.
+//! The flags of `haft agents edit` as changes of the agent's table.
 
 use std::io::Read;
 
 use haft_config::AgentEdit;
 
-use super::draft::Draft;
-use crate::arguments::{AGENT_KEYS, EditAgent};
+use super::draft::AgentDraft;
+use crate::arguments::{AGENT_KEYS, EditAgentArgs};
 use crate::failure::Failure;
 use crate::wire::models;
 
-/// More than this is not a prompt.
+/// The longest prompt.
 const MOST_PROMPT_BYTES: u64 = 64 * 1024;
 
-/// What the command line says, key by key, then tool by tool.
-pub(super) fn apply(draft: &mut Draft<'_>, request: &EditAgent) -> Result<(), Failure> {
+/// Applies keys first, then tools.
+pub(super) fn apply(draft: &mut AgentDraft<'_>, request: &EditAgentArgs) -> Result<(), Failure> {
     draft.change(request.unset.iter().filter_map(|key| Some(AgentEdit::Unset { key: full_key(key)? })))?;
     if let Some(model) = &request.model {
-        models::fit(&draft.wire().settings, model)?;
+        models::check_name(&draft.wire().settings, model)?;
     }
     let values = [
         ("model", request.model.clone()),
@@ -28,13 +28,13 @@ pub(super) fn apply(draft: &mut Draft<'_>, request: &EditAgent) -> Result<(), Fa
     tools(draft, request)
 }
 
-/// The key as the file has it.
+/// The key as in the file.
 fn full_key(key: &str) -> Option<&'static str> {
     // The long names come first.
     AGENT_KEYS.iter().copied().find(|known| *known == key || known.strip_prefix("tools.") == Some(key))
 }
 
-fn prompt(request: &EditAgent) -> Result<Option<String>, Failure> {
+fn prompt(request: &EditAgentArgs) -> Result<Option<String>, Failure> {
     let Some(file) = &request.prompt_file else { return Ok(request.prompt.clone()) };
     let refused = |why: String| Failure::usage(format!("the prompt cannot be read from '{}': {why}", file.display()));
     let mut text = String::new();
@@ -46,35 +46,35 @@ fn prompt(request: &EditAgent) -> Result<Option<String>, Failure> {
     Ok(Some(text.trim_end().to_owned()))
 }
 
-fn tools(draft: &mut Draft<'_>, request: &EditAgent) -> Result<(), Failure> {
+fn tools(draft: &mut AgentDraft<'_>, request: &EditAgentArgs) -> Result<(), Failure> {
     if let Some(only) = &request.only {
         let entries: Vec<String> = only.iter().map(|entry| entry.trim().to_owned()).filter(|entry| !entry.is_empty()).collect();
         draft.only(&entries)?;
     }
-    let (on, off) = (named(draft, &request.tool)?, named(draft, &request.no_tool)?);
+    let (on, off) = (find_tools(draft, &request.tool)?, find_tools(draft, &request.no_tool)?);
     if let Some(both) = on.iter().find(|tool| off.contains(tool)) {
         return Err(Failure::usage(format!("--tool and --no-tool both name '{}'", both.name)).help("leave one of the two out"));
     }
     for tool in &on {
-        if !tool.is_here {
+        if !tool.is_built {
             return Err(Failure::usage(format!("the tool '{}' is not in this build", tool.name)).help("`haft tools` lists the tools"));
         }
         draft.switch_on(&tool.name)?;
     }
     for tool in &off {
-        if tool.is_here { draft.switch_off(&tool.name)? } else { draft.deny(&tool.name)? }
+        if tool.is_built { draft.switch_off(&tool.name)? } else { draft.deny(&tool.name)? }
     }
     Ok(())
 }
 
 /// A tool that a flag names.
 #[derive(PartialEq, Eq)]
-struct Named {
+struct NamedTool {
     name: String,
-    is_here: bool,
+    is_built: bool,
 }
 
-fn named(draft: &Draft<'_>, names: &[String]) -> Result<Vec<Named>, Failure> {
+fn find_tools(draft: &AgentDraft<'_>, names: &[String]) -> Result<Vec<NamedTool>, Failure> {
     let vocabulary = draft.wire().policy.vocabulary();
     let one = |name: &String| {
         let canonical = vocabulary.canonical(name.trim()).ok_or_else(|| {
@@ -84,7 +84,7 @@ fn named(draft: &Draft<'_>, names: &[String]) -> Result<Vec<Named>, Failure> {
                 near => failure.help(format!("did you mean {}?", near.join(" or "))),
             }
         })?;
-        Ok(Named { is_here: draft.wire().registry.get(canonical).is_some(), name: canonical.to_owned() })
+        Ok(NamedTool { is_built: draft.wire().registry.get(canonical).is_some(), name: canonical.to_owned() })
     };
     names.iter().map(one).collect()
 }

@@ -1,58 +1,61 @@
-//! What the machine has to offer.
+//! Checks of the machine.
 
 use std::path::{Path, PathBuf};
 
 use haft_host::Desktop;
 use jiff::tz::{self, TimeZone};
 
-use super::Check;
+use super::DoctorCheck;
 
-pub(super) fn checks() -> Vec<Check> {
+pub(super) fn checks() -> Vec<DoctorCheck> {
     vec![paths(), time_zones(), notifications(), certificates()]
 }
 
-/// How paths are opened beneath a folder. Both ways are safe; the kernel's is one call.
+/// How paths are opened below the workspace. Both ways are safe; openat2 is one system call.
 #[cfg(target_os = "linux")]
-fn paths() -> Check {
+fn paths() -> DoctorCheck {
     use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
     use rustix::io::Errno;
 
     const NAME: &str = "paths";
     match openat2(CWD, ".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::BENEATH) {
-        Err(Errno::NOSYS | Errno::PERM) => {
-            Check::care(NAME, "opened name by name, because the kernel has no openat2", "nothing is less safe; Linux 5.6 is faster")
-        }
-        _ => Check::good(NAME, "opened beneath the workspace by the kernel (openat2)"),
+        Err(Errno::NOSYS | Errno::PERM) => DoctorCheck::warning(
+            NAME,
+            "opened component by component, because the kernel has no openat2",
+            "this is as safe; Linux 5.6 is faster",
+        ),
+        _ => DoctorCheck::good(NAME, "opened below the workspace with openat2"),
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn paths() -> Check {
-    Check::good("paths", "opened name by name beneath the workspace")
+fn paths() -> DoctorCheck {
+    DoctorCheck::good("paths", "opened component by component below the workspace")
 }
 
-fn time_zones() -> Check {
+fn time_zones() -> DoctorCheck {
     const NAME: &str = "time zones";
     if let Err(error) = tz::db().get("America/New_York") {
-        return Check::bad(NAME, format!("there is no time zone data: {error}"), "install tzdata");
+        return DoctorCheck::error(NAME, format!("there is no time zone data: {error}"), "install tzdata");
     }
     match TimeZone::try_system() {
-        Ok(zone) => {
-            Check::good(NAME, zone.iana_name().map_or_else(|| "data found".into(), |name| format!("data found, this machine is in {name}")))
-        }
-        Err(error) => Check::care(NAME, format!("this machine's zone is not known: {error}"), "set TZ, such as TZ=Europe/Berlin"),
+        Ok(zone) => DoctorCheck::good(
+            NAME,
+            zone.iana_name().map_or_else(|| "data found".into(), |name| format!("data found, this machine is in {name}")),
+        ),
+        Err(error) => DoctorCheck::warning(NAME, format!("this machine's zone is not known: {error}"), "set TZ, such as TZ=Europe/Berlin"),
     }
 }
 
-fn notifications() -> Check {
+fn notifications() -> DoctorCheck {
     const NAME: &str = "notices";
     let desktop = Desktop::from_environment();
     let program = if cfg!(target_os = "macos") { "osascript" } else { "notify-send" };
     let found = desktop.search_path.iter().any(|folder| folder.join(program).is_file());
     match (found, desktop.session.is_empty() && cfg!(not(target_os = "macos"))) {
-        (true, false) => Check::good(NAME, format!("shown on the desktop with {program}")),
-        (_, true) => Check::good(NAME, "written to the alert log, because there is no desktop here"),
-        (false, false) => Check::care(
+        (true, false) => DoctorCheck::good(NAME, format!("shown on the desktop with {program}")),
+        (_, true) => DoctorCheck::good(NAME, "written to the alert log, because there is no desktop here"),
+        (false, false) => DoctorCheck::warning(
             NAME,
             format!("written to the alert log, because {program} is not installed"),
             "install libnotify-bin (Debian) or libnotify",
@@ -60,7 +63,7 @@ fn notifications() -> Check {
     }
 }
 
-/// Where systems keep the certificates that HTTPS is checked with.
+/// Files and folders of CA certificates.
 const CERTIFICATES: [&str; 6] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -70,15 +73,15 @@ const CERTIFICATES: [&str; 6] = [
     "/etc/ssl/certs",
 ];
 
-fn certificates() -> Check {
+fn certificates() -> DoctorCheck {
     const NAME: &str = "certificates";
     if cfg!(target_os = "macos") {
-        return Check::good(NAME, "those of the system");
+        return DoctorCheck::good(NAME, "those of the system");
     }
     let named = ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
     match named.chain(CERTIFICATES.map(PathBuf::from)).find(|path| has_content(path)) {
-        Some(path) => Check::good(NAME, format!("HTTPS is checked with {}", path.display())),
-        None => Check::care(NAME, "none found: HTTPS requests will fail", "install ca-certificates, or set SSL_CERT_FILE"),
+        Some(path) => DoctorCheck::good(NAME, format!("HTTPS is checked with {}", path.display())),
+        None => DoctorCheck::warning(NAME, "none found: HTTPS requests will fail", "install ca-certificates, or set SSL_CERT_FILE"),
     }
 }
 

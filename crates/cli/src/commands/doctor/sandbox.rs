@@ -1,19 +1,20 @@
-//! The walls around commands: which stand, and whether they hold when something inside tries to get out.
+//! The sandbox of commands: which backends work, and whether they block escape attempts.
 
-use haft_host::ShellOptions;
-use haft_host::sandbox::probe::{self, Finding, Outcome};
-use haft_host::sandbox::{Choice, Picked, Policy, Request, pick};
+use haft_contract::SandboxBackend;
+use haft_jobs::ShellOptions;
+use haft_sandbox::probe::{self, Finding, ProbeOutcome};
+use haft_sandbox::{SandboxPolicy, Selection, SelectionRequest, select};
 use serde_json::{Value, json};
 
-use super::Check;
+use super::DoctorCheck;
 
 const NAME: &str = "sandbox";
 const INSTALL: &str = "install bubblewrap (for example: sudo apt-get install bubblewrap)";
 
-/// Starts the sandbox of this configuration, and every other that works here, and tries every way out of each.
-pub(super) fn checks(options: &ShellOptions) -> Vec<Check> {
-    if options.sandbox == Choice::None {
-        return vec![Check::care(NAME, "switched off: commands run on this machine itself", "set sandbox.mode = \"required\"")];
+/// Starts the configured backend and every other that works here, and makes every escape attempt in each.
+pub(super) fn checks(options: &ShellOptions) -> Vec<DoctorCheck> {
+    if options.sandbox == SandboxBackend::None {
+        return vec![DoctorCheck::warning(NAME, "switched off: commands run on this machine itself", "set sandbox.mode = \"required\"")];
     }
     let mut checks = vec![chosen(options)];
     let used = checks[0].details.as_ref().and_then(|details| details["backend"].as_str()).unwrap_or_default().to_owned();
@@ -22,57 +23,60 @@ pub(super) fn checks(options: &ShellOptions) -> Vec<Check> {
     checks
 }
 
-fn chosen(options: &ShellOptions) -> Check {
-    let tried = pick(&request(options, options.sandbox, options.required), &Policy::default());
+fn chosen(options: &ShellOptions) -> DoctorCheck {
+    let tried = select(&request(options, options.sandbox, options.required), &SandboxPolicy::default());
     let tried = tried.and_then(|picked| Ok((probe::run(&*picked.sandbox, &options.launcher)?, picked)));
     match tried {
-        Ok((findings, picked)) => judged(NAME, &picked, &findings),
-        Err(error) => Check::bad(NAME, format!("commands do not run: {error}"), INSTALL),
+        Ok((findings, picked)) => evaluate(NAME, &picked, &findings),
+        Err(error) => DoctorCheck::error(NAME, format!("commands do not run: {error}"), INSTALL),
     }
 }
 
-fn request(options: &ShellOptions, choice: Choice, required: bool) -> Request {
-    Request { choice, required, launcher: options.launcher.clone(), container: options.container.clone() }
+fn request(options: &ShellOptions, choice: SandboxBackend, required: bool) -> SelectionRequest {
+    SelectionRequest { choice, required, launcher: options.launcher.clone(), container: options.container.clone() }
 }
 
-/// What a call may ask for, or what would be taken if the first were missing. That one is not there is no fault.
-fn others(options: &ShellOptions, used: &str) -> Vec<Check> {
-    let known = [(Choice::Bubblewrap, "bubblewrap"), (Choice::Container, "container"), (Choice::Landlock, "landlock")];
-    let other = |(choice, name): (Choice, &'static str)| {
-        let picked = pick(&request(options, choice, false), &Policy::default());
+/// The other backends; a missing one is no error.
+fn others(options: &ShellOptions, used: &str) -> Vec<DoctorCheck> {
+    let known =
+        [(SandboxBackend::Bubblewrap, "bubblewrap"), (SandboxBackend::Container, "container"), (SandboxBackend::Landlock, "landlock")];
+    let other = |(choice, name): (SandboxBackend, &'static str)| {
+        let picked = select(&request(options, choice, false), &SandboxPolicy::default());
         let tried = picked.and_then(|picked| Ok((probe::run(&*picked.sandbox, &options.launcher)?, picked)));
         match tried {
-            Ok((findings, picked)) => Check { state: super::State::Good, fix: None, ..judged("also here", &picked, &findings) },
-            Err(error) => Check::good("not here", format!("{name}: {error}")),
+            Ok((findings, picked)) => {
+                DoctorCheck { state: super::CheckState::Good, fix: None, ..evaluate("also here", &picked, &findings) }
+            }
+            Err(error) => DoctorCheck::good("not here", format!("{name}: {error}")),
         }
     };
     known.into_iter().filter(|(_, name)| *name != used).map(other).collect()
 }
 
-fn judged(check: &'static str, picked: &Picked, findings: &[Finding]) -> Check {
+fn evaluate(check: &'static str, picked: &Selection, findings: &[Finding]) -> DoctorCheck {
     let name = picked.sandbox.name();
-    let with = |wanted: Outcome| findings.iter().filter(move |finding| finding.outcome == wanted);
-    let (held, tried) = (with(Outcome::Held).count(), findings.len() - with(Outcome::NotTried).count());
+    let with = |wanted: ProbeOutcome| findings.iter().filter(move |finding| finding.outcome == wanted);
+    let (blocked, tried) = (with(ProbeOutcome::Blocked).count(), findings.len() - with(ProbeOutcome::NotTried).count());
     let shown = |finding: &Finding| format!("{} ({})", finding.probe, finding.evidence);
-    let escaped: Vec<String> = with(Outcome::Escaped).map(shown).collect();
-    let mut message = format!("{name}: {held} of {tried} attempts to get out were held");
-    let lacks: Vec<String> = picked.gaps.iter().cloned().chain(picked.passed.iter().map(ToString::to_string)).collect();
+    let escaped: Vec<String> = with(ProbeOutcome::Escaped).map(shown).collect();
+    let mut message = format!("{name}: {blocked} of {tried} escape attempts blocked");
+    let lacks: Vec<String> = picked.gaps.iter().cloned().chain(picked.skipped.iter().map(ToString::to_string)).collect();
     if !lacks.is_empty() {
-        message = format!("{message}; it does not hold everything: {}", lacks.join("; "));
+        message = format!("{message}; it does not enforce everything: {}", lacks.join("; "));
     }
     let made = match (escaped.is_empty(), lacks.is_empty()) {
-        (true, true) => Check::good(check, message),
-        (true, false) => Check::care(check, message, INSTALL),
-        (false, _) => Check::bad(check, format!("{message}; these were not: {}", escaped.join("; ")), INSTALL),
+        (true, true) => DoctorCheck::good(check, message),
+        (true, false) => DoctorCheck::warning(check, message, INSTALL),
+        (false, _) => DoctorCheck::error(check, format!("{message}; not blocked: {}", escaped.join("; ")), INSTALL),
     };
-    let names = |wanted: Outcome| with(wanted).map(|finding| finding.probe.clone()).collect::<Vec<_>>();
+    let names = |wanted: ProbeOutcome| with(wanted).map(|finding| finding.probe.clone()).collect::<Vec<_>>();
     let listed = [
-        ("held", names(Outcome::Held)),
-        ("not held", names(Outcome::Escaped)),
-        ("not tried", with(Outcome::NotTried).map(shown).collect()),
+        ("blocked", names(ProbeOutcome::Blocked)),
+        ("not blocked", names(ProbeOutcome::Escaped)),
+        ("not tried", with(ProbeOutcome::NotTried).map(shown).collect()),
     ];
     let more = listed.iter().filter(|(_, names)| !names.is_empty()).map(|(word, names)| format!("{word}: {}", names.join(", "))).collect();
-    Check {
+    DoctorCheck {
         more,
         details: Some(json!({ "backend": name, "gaps": picked.gaps, "probes": findings.iter().map(probe_json).collect::<Vec<_>>() })),
         ..made
@@ -81,20 +85,17 @@ fn judged(check: &'static str, picked: &Picked, findings: &[Finding]) -> Check {
 
 fn probe_json(finding: &Finding) -> Value {
     let outcome = match finding.outcome {
-        Outcome::Held => "held",
-        Outcome::Escaped => "escaped",
-        Outcome::NotTried => "not_tried",
+        ProbeOutcome::Blocked => "blocked",
+        ProbeOutcome::Escaped => "escaped",
+        ProbeOutcome::NotTried => "not_tried",
     };
     json!({ "probe": finding.probe, "outcome": outcome, "evidence": finding.evidence })
 }
 
-fn limits() -> Check {
-    use haft_host::sandbox::limits::{Means, means};
-    let (memory, processes) = means();
-    let words = |means: Means| match means {
-        Means::ControlGroup => "for the whole command, by a control group",
-        Means::Process => "for each process",
-    };
-    let message = format!("memory {}; processes {}; time, files and file sizes for each process", words(memory), words(processes));
-    Check::good("limits", message)
+fn limits() -> DoctorCheck {
+    let limits = haft_sandbox::limits::cgroup_limits();
+    let scope = |by_cgroup: bool| if by_cgroup { "for the whole command, by a control group" } else { "for each process" };
+    let message =
+        format!("memory {}; processes {}; time, files and file sizes for each process", scope(limits.memory), scope(limits.processes));
+    DoctorCheck::good("limits", message)
 }

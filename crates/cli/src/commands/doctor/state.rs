@@ -1,48 +1,48 @@
-//! Where Haft keeps things: private, writable, readable.
+//! Checks of the data folder and the database.
 
 use std::path::Path;
 
 use haft_store::{CallFilter, CallLog, StoreError};
 
-use super::Check;
+use super::DoctorCheck;
 use crate::wire;
 
-pub(super) async fn checks() -> Vec<Check> {
+pub(super) async fn checks() -> Vec<DoctorCheck> {
     match wire::data_folder() {
         Ok(path) => vec![folder(&path).await, database(&path).await],
-        Err(failure) => vec![Check::bad("data folder", failure.message.as_str(), "set HAFT_HOME to a folder of your own")],
+        Err(failure) => vec![DoctorCheck::error("data folder", failure.message.as_str(), "set HAFT_HOME to a folder of your own")],
     }
 }
 
-/// Opening narrows it to its owner; a spill that is begun and dropped shows that it can be written.
-async fn folder(path: &Path) -> Check {
+/// Opening makes the folder private; a spill that is begun and dropped tests writing.
+async fn folder(path: &Path) -> DoctorCheck {
     const NAME: &str = "data folder";
     let written = match wire::open_blobs(path) {
         Ok(blobs) => blobs.spill("txt").await.map(drop),
         Err(error) => Err(error),
     };
     match written {
-        Ok(()) => Check::good(NAME, format!("{} is private and can be written", path.display())),
-        Err(error) => Check::bad(NAME, error.to_string(), "set HAFT_HOME to a folder of your own that can be written"),
+        Ok(()) => DoctorCheck::good(NAME, format!("{} is private and can be written", path.display())),
+        Err(error) => DoctorCheck::error(NAME, error.to_string(), "set HAFT_HOME to a folder of your own that can be written"),
     }
 }
 
-async fn database(folder: &Path) -> Check {
+async fn database(folder: &Path) -> DoctorCheck {
     const NAME: &str = "history";
-    let opened = match wire::open_history(folder) {
+    let opened = match wire::open_store(folder) {
         Ok(opened) => opened,
-        Err(error) => return Check::bad(NAME, error.to_string(), fix(&error)),
+        Err(error) => return DoctorCheck::error(NAME, error.to_string(), fix(&error)),
     };
     let file = opened.log.path().display().to_string();
-    match (used(&opened.log).await, opened.notice) {
-        (Err(error), _) => Check::bad(NAME, error.to_string(), fix(&error)),
-        (Ok(()), Some(notice)) => Check::care(NAME, notice, "nothing to do; the old file can be looked into or removed"),
-        (Ok(()), None) => Check::good(NAME, format!("{file} can be read and written")),
+    match (check_access(&opened.log).await, opened.notice) {
+        (Err(error), _) => DoctorCheck::error(NAME, error.to_string(), fix(&error)),
+        (Ok(()), Some(notice)) => DoctorCheck::warning(NAME, notice, "nothing to do; the old file can be removed"),
+        (Ok(()), None) => DoctorCheck::good(NAME, format!("{file} can be read and written")),
     }
 }
 
-/// Reads, and writes nothing for real: forgetting what is not there takes the same lock as every change.
-async fn used(log: &impl CallLog) -> Result<(), StoreError> {
+/// Reads, and takes the write lock by withdrawing a call that does not exist.
+async fn check_access(log: &impl CallLog) -> Result<(), StoreError> {
     log.list(CallFilter { limit: Some(1), ..CallFilter::default() }).await?;
     log.withdraw("", Path::new(""), None).await
 }
@@ -51,6 +51,6 @@ fn fix(error: &StoreError) -> &'static str {
     match error {
         StoreError::Newer { .. } => "use the newer haft, or set HAFT_HOME to another folder",
         StoreError::Locked { .. } => "find the process that holds it (`fuser haft.db` in the data folder), and stop it",
-        _ => "see that the disk has room and the folder is yours, or set HAFT_HOME to another one",
+        _ => "check free disk space and the owner of the folder, or set HAFT_HOME to another one",
     }
 }

@@ -1,10 +1,12 @@
-//! `haft policy simulate`: past calls, judged again.
+//! `haft policy simulate`: evaluates recorded calls with the current policy.
 
 use std::collections::BTreeMap;
 
-use haft_contract::{Arguments, visible};
-use haft_engine::{HOOK, Sender, Session, Verdict};
-use haft_store::{CallFilter, CallRecord};
+use haft_contract::Arguments;
+use haft_engine::{HOOK, Session};
+use haft_policy::{Sender, Verdict};
+use haft_store::{CallFilter, CallLog, CallRecord};
+use haft_text::display;
 use serde_json::{Value, json};
 
 use crate::arguments::Common;
@@ -12,14 +14,14 @@ use crate::commands::block_on;
 use crate::commands::explain::because;
 use crate::effects;
 use crate::failure::{Exit, Failure};
-use crate::output::{Output, print};
-use crate::page::Page;
-use crate::table::{Cell, Room, Table};
-use crate::wire::{self, Explaining, Wire};
+use crate::output::Output;
+use crate::table::{ColumnFit, Table, TableCell};
+use crate::text_builder::TextBuilder;
+use crate::wire::{self, Explainer, Wire};
 
-/// Calls that would get another verdict, put together where nothing but the time tells them apart.
+/// Calls that would get another verdict; equal ones are counted together.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Difference {
+struct VerdictChange {
     tool: String,
     target: String,
     was: String,
@@ -27,65 +29,59 @@ struct Difference {
     because: String,
 }
 
-/// What came of judging the history again.
+/// The result of a simulation.
 #[derive(Debug, Default)]
-struct Simulated {
-    differences: BTreeMap<Difference, usize>,
+struct Simulation {
+    differences: BTreeMap<VerdictChange, usize>,
     same: usize,
-    /// Calls of which too little was kept, or whose tool or agent is gone.
+    /// Calls with too little recorded, or whose tool or agent is gone.
     unknown: usize,
 }
 
 pub(super) fn run(common: &Common, limit: u32, output: &Output) -> Result<Exit, Failure> {
     let wire = Wire::new(common, output)?;
-    let explaining = wire.explaining()?;
-    let simulated = block_on(async {
-        let log = wire::history(&wire.settings.data_folder)?;
+    let explainer = wire.explainer()?;
+    let simulation = block_on(async {
+        let log = wire::store(&wire.settings.data_folder)?;
         let records = log.list(CallFilter::default()).await?;
         let here = records.iter().filter(|record| record.workspace == wire.settings.workspace).take(limit as usize);
-        let mut simulated = Simulated::default();
+        let mut simulation = Simulation::default();
         for record in here {
-            simulated.add(&explaining, record, &wire).await;
+            simulation.add(&explainer, record, &wire).await;
         }
-        Ok(simulated)
+        Ok(simulation)
     })?;
-    if output.json {
-        output.data(&simulated.to_json())?;
-    } else {
-        print(&simulated.in_words(output.width))?;
-    }
-    Ok(Exit::Success)
+    output.show(|| simulation.to_json(), || simulation.in_words(output.width))
 }
 
-/// The verdict on a past call, without what cannot be judged again: what its session had seen before, what a hook said, and
-/// what a person had allowed for that session.
-fn verdict_then(decision: &Value) -> Option<&'static str> {
+/// The recorded verdict without its session: taint, hooks and session grants.
+fn recorded_verdict(decision: &Value) -> Option<&'static str> {
     let trace = decision["trace"].as_array().map_or(&[][..], Vec::as_slice);
-    let gone = |entry: &Value| matches!(entry["step"].as_str(), Some("taint guard" | HOOK));
-    let stood = |entry: &Value| entry["entry"].as_str().is_some_and(|entry| entry.starts_with("allowed for this session"));
+    let of_session = |entry: &Value| matches!(entry["step"].as_str(), Some("taint guard" | HOOK));
+    let granted = |entry: &Value| entry["entry"].as_str().is_some_and(|entry| entry.starts_with("allowed for this session"));
     let all = [Verdict::Allow, Verdict::Ask, Verdict::Deny];
     let recorded = all.into_iter().find(|verdict| decision["verdict"] == verdict.as_str())?;
-    if !trace.iter().any(|entry| gone(entry) || stood(entry)) {
+    if !trace.iter().any(|entry| of_session(entry) || granted(entry)) {
         return Some(recorded.as_str());
     }
     let outcome = |entry: &Value| match entry["outcome"].as_str() {
-        _ if stood(entry) => Verdict::Ask,
+        _ if granted(entry) => Verdict::Ask,
         Some("deny") => Verdict::Deny,
         Some("ask") => Verdict::Ask,
         _ => Verdict::Allow,
     };
-    let rest: Vec<&Value> = trace.iter().filter(|entry| !gone(entry)).collect();
+    let rest: Vec<&Value> = trace.iter().filter(|entry| !of_session(entry)).collect();
     let asked = rest.iter().any(|entry| outcome(entry) == Verdict::Ask);
-    // Where nobody is ever asked, a question is a denial; without the question it is none.
-    let sealed = |entry: &Value| entry["step"] == "asking" && !asked;
-    Some(rest.into_iter().filter(|entry| !sealed(entry)).map(outcome).max().unwrap_or(Verdict::Allow).as_str())
+    // With `ask = "never"` a question is a denial; without the question there is none.
+    let denied_question = |entry: &Value| entry["step"] == "asking" && !asked;
+    Some(rest.into_iter().filter(|entry| !denied_question(entry)).map(outcome).max().unwrap_or(Verdict::Allow).as_str())
 }
 
-/// The session of a past call, as far as it matters for a decision; `None` if its agent is gone.
-fn session_then(explaining: &Explaining<'_>, record: &CallRecord) -> Option<Session> {
+/// The session of a recorded call; `None` if its agent is gone.
+fn recorded_session(explainer: &Explainer<'_>, record: &CallRecord) -> Option<Session> {
     let caller = &record.decision["caller"];
     let text = |name: &str| caller[name].as_str().map(str::to_owned);
-    let mut session = explaining.builder(Some(&record.agent)).ok()?;
+    let mut session = explainer.builder(Some(&record.agent)).ok()?;
     session = session.depth(caller["depth"].as_u64().and_then(|depth| u32::try_from(depth).ok()).unwrap_or_default());
     if let Some(provider) = text("provider") {
         session = session.model(provider, text("model"));
@@ -101,15 +97,15 @@ fn session_then(explaining: &Explaining<'_>, record: &CallRecord) -> Option<Sess
     Some(if caller["owner"] == false { session.guest() } else { session }.build())
 }
 
-impl Simulated {
-    async fn add(&mut self, explaining: &Explaining<'_>, record: &CallRecord, wire: &Wire) {
-        let (Some(was), Some(session)) = (verdict_then(&record.decision), session_then(explaining, record)) else {
+impl Simulation {
+    async fn add(&mut self, explainer: &Explainer<'_>, record: &CallRecord, wire: &Wire) {
+        let (Some(was), Some(session)) = (recorded_verdict(&record.decision), recorded_session(explainer, record)) else {
             self.unknown += 1;
             return;
         };
-        // A tool that was not offered was refused before anyone read the arguments.
+        // A tool that was not offered has no recorded arguments.
         let arguments = Some(&record.arguments).filter(|arguments| !arguments.is_null()).cloned().map(Arguments::Json);
-        let Ok(explanation) = explaining.engine.explain(&record.tool, arguments, &session).await else {
+        let Ok(explanation) = explainer.engine.explain(&record.tool, arguments, &session).await else {
             self.unknown += 1;
             return;
         };
@@ -119,7 +115,7 @@ impl Simulated {
             return;
         }
         let target = effects::all(&record.effects).first().map(|effect| effects::describe(effect, &wire.settings.workspace).1);
-        let difference = Difference {
+        let difference = VerdictChange {
             tool: record.tool.clone(),
             target: target.unwrap_or_default(),
             was: was.to_owned(),
@@ -130,21 +126,21 @@ impl Simulated {
     }
 
     fn in_words(&self, width: Option<usize>) -> String {
-        let mut page = Page::default();
+        let mut page = TextBuilder::default();
         if !self.differences.is_empty() {
             let columns = [
-                ("CALLS", Room::Keep),
-                ("TOOL", Room::Keep),
-                ("WHAT", Room::Wrap),
-                ("WAS", Room::Keep),
-                ("NOW", Room::Keep),
-                ("BECAUSE", Room::Wrap),
+                ("CALLS", ColumnFit::Keep),
+                ("TOOL", ColumnFit::Keep),
+                ("WHAT", ColumnFit::Wrap),
+                ("WAS", ColumnFit::Keep),
+                ("NOW", ColumnFit::Keep),
+                ("BECAUSE", ColumnFit::Wrap),
             ];
             let mut table = Table::new(&columns);
             for (difference, count) in &self.differences {
-                let (count, target) = (count.to_string(), visible::line(&difference.target));
+                let (count, target) = (count.to_string(), display::escape_line(&difference.target));
                 let texts = [count.as_str(), &difference.tool, &target, &difference.was, &difference.now, &difference.because];
-                table.row(texts.into_iter().map(Cell::new).collect());
+                table.row(texts.into_iter().map(TableCell::new).collect());
             }
             page.text(&table.render(width));
             page.line("");
@@ -153,7 +149,7 @@ impl Simulated {
         page.line(format_args!("{changed} of {} calls would get another verdict", changed + self.same + self.unknown));
         if self.unknown > 0 {
             page.line(format_args!(
-                "{} could not be judged again: too little of them was kept, or the tool or the agent is gone",
+                "{} could not be evaluated: too little of them is recorded, or the tool or the agent is gone",
                 self.unknown
             ));
         }
@@ -161,8 +157,8 @@ impl Simulated {
     }
 
     fn to_json(&self) -> Value {
-        let difference = |(difference, count): (&Difference, &usize)| {
-            let Difference { tool, target, was, now, because } = difference;
+        let difference = |(difference, count): (&VerdictChange, &usize)| {
+            let VerdictChange { tool, target, was, now, because } = difference;
             json!({ "tool": tool, "target": target, "was": was, "now": now, "because": because, "calls": count })
         };
         json!({ "differences": self.differences.iter().map(difference).collect::<Vec<_>>(), "same": self.same, "unknown": self.unknown })
@@ -191,8 +187,8 @@ mod tests {
             ("deny", vec![&rule, &sealed], "deny"),
             ("allow", vec![&stands], "ask"),
         ] {
-            assert_eq!(verdict_then(&json!({"verdict": verdict, "trace": trace})), Some(expected), "{verdict} {trace:?}");
+            assert_eq!(recorded_verdict(&json!({"verdict": verdict, "trace": trace})), Some(expected), "{verdict} {trace:?}");
         }
-        assert_eq!(verdict_then(&json!({})), None);
+        assert_eq!(recorded_verdict(&json!({})), None);
     }
 }

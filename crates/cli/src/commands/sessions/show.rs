@@ -1,17 +1,19 @@
-//! `haft sessions show`: what was said, and what it used.
+//! `haft sessions show`: messages and usage of a session.
 
 use std::sync::Arc;
 
-use haft_agent::Entry;
-use haft_contract::visible;
-use haft_provider::{Block, Message, Piece};
+use haft_agent::LedgerEntry;
+use haft_provider::{Block, Message, ResultPart};
 use haft_store::{SessionStore, UsageSum};
+use haft_text::display;
+use haft_text::truncate::ellipsize;
+use haft_tui::sessions::{WHEN, entries, whole_cost};
+use haft_tui::time::local_time;
 
-use super::{WHEN, entries, export, whole_cost};
-use crate::commands::history::local_time;
+use super::export;
 use crate::failure::{Exit, Failure};
 use crate::output::{DIM, Output, STRONG, print};
-use crate::page::Page;
+use crate::text_builder::TextBuilder;
 
 /// How much of a result is shown.
 const SHOWN_CHARACTERS: usize = 400;
@@ -21,31 +23,31 @@ pub(super) async fn show(store: &Arc<dyn SessionStore>, id: &str, output: &Outpu
         return export(store, id, output).await;
     }
     let session = store.open(id).await?;
-    let mut page = Page::default();
+    let mut page = TextBuilder::default();
     page.line(format_args!("{STRONG}{}{STRONG:#} {DIM}{}{DIM:#}", session.id, local_time(session.created, WHEN)));
-    if let Some(used) = used(&store.session_usage(&session.id).await?) {
-        page.line(format_args!("{DIM}{used}{DIM:#}"));
+    if let Some(usage) = usage_text(&store.session_usage(&session.id).await?) {
+        page.line(format_args!("{DIM}{usage}{DIM:#}"));
     }
-    entries(store, &session.id).await?.iter().for_each(|entry| tell(entry, &mut page));
+    entries(store, &session.id).await?.iter().for_each(|entry| show_entry(entry, &mut page));
     print(&page.finish())?;
     Ok(Exit::Success)
 }
 
-fn tell(entry: &Entry, page: &mut Page) {
+fn show_entry(entry: &LedgerEntry, page: &mut TextBuilder) {
     match entry {
-        Entry::User { message } => said("you", message, page),
-        Entry::Assistant { message, model, .. } => said(model, message, page),
-        Entry::Results { message } => said("results", message, page),
-        Entry::Summary { message, kept } => {
-            said(&format!("summary of all above but the last {kept}, which the model was given in its place"), message, page);
+        LedgerEntry::User { message } => show_message("you", message, page),
+        LedgerEntry::Assistant { message, model, .. } => show_message(model, message, page),
+        LedgerEntry::Results { message } => show_message("results", message, page),
+        LedgerEntry::Summary { message, kept } => {
+            show_message(&format!("summary of all above but the last {kept}; the model gets it in their place"), message, page);
         }
-        // The answer that follows holds the call.
+        // The answer that follows contains the call.
         _ => {}
     }
 }
 
-/// What a session used, in words; nothing if no model was asked that counts.
-fn used(usage: &UsageSum) -> Option<String> {
+/// Tokens and cost of a session; `None` if no tokens were counted.
+fn usage_text(usage: &UsageSum) -> Option<String> {
     if usage.input + usage.output == 0 {
         return None;
     }
@@ -54,16 +56,16 @@ fn used(usage: &UsageSum) -> Option<String> {
     Some(format!("{} tokens in{cached}, {} out{cost}", usage.input, usage.output))
 }
 
-fn said(who: &str, message: &Message, page: &mut Page) {
-    page.line(format_args!("\n{STRONG}{}{STRONG:#}", visible::line(who)));
+fn show_message(role: &str, message: &Message, page: &mut TextBuilder) {
+    page.line(format_args!("\n{STRONG}{}{STRONG:#}", display::escape_line(role)));
     for block in &message.blocks {
         match block {
-            Block::Text { text, .. } => page.line(visible::lines(text)),
-            Block::Call { name, arguments, .. } => page.line(format_args!("→ {} {}", visible::line(name), short(arguments))),
+            Block::Text { text, .. } => page.line(display::escape_lines(text)),
+            Block::Call { name, arguments, .. } => page.line(format_args!("→ {} {}", display::escape_line(name), short(arguments))),
             Block::Result { name, content, is_error, .. } => {
-                let text = content.iter().find_map(|piece| if let Piece::Text { text } = piece { Some(text.as_str()) } else { None });
+                let text = content.iter().find_map(|piece| if let ResultPart::Text { text } = piece { Some(text.as_str()) } else { None });
                 let mark = if *is_error { "failed" } else { "ok" };
-                page.line(format_args!("← {} {mark}: {}", visible::line(name), short(text.unwrap_or_default())));
+                page.line(format_args!("← {} {mark}: {}", display::escape_line(name), short(text.unwrap_or_default())));
             }
             _ => {}
         }
@@ -71,32 +73,28 @@ fn said(who: &str, message: &Message, page: &mut Page) {
 }
 
 fn short(text: &str) -> String {
-    let text = visible::line(text);
-    match text.char_indices().nth(SHOWN_CHARACTERS) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.into_owned(),
-    }
+    ellipsize(&display::escape_line(text), SHOWN_CHARACTERS).into_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn told(entry: &Entry) -> String {
-        let mut page = Page::default();
-        tell(entry, &mut page);
+    fn told(entry: &LedgerEntry) -> String {
+        let mut page = TextBuilder::default();
+        show_entry(entry, &mut page);
         anstream::adapter::strip_str(&page.finish()).to_string()
     }
 
     #[test]
-    fn a_summary_says_what_it_stands_for() {
-        let entry = Entry::Summary { message: Message::user("They sharpened\nthe axe."), kept: 4 };
+    fn summary_says_what_it_replaces() {
+        let entry = LedgerEntry::Summary { message: Message::user("They sharpened\nthe axe."), kept: 4 };
         let title = "summary of all above but the last 4, which the model was given in its place";
         assert_eq!(told(&entry), format!("\n{title}\nThey sharpened\nthe axe.\n"));
     }
 
     #[test]
-    fn what_was_used_is_told_and_no_price_is_made_up() {
+    fn usage_text_has_no_invented_price() {
         let sum = |unpriced, cached| UsageSum {
             requests: 2,
             input: 1200,
@@ -112,7 +110,7 @@ mod tests {
             (sum(1, 0), Some("1200 tokens in, 34 out")),
             (UsageSum::default(), None),
         ] {
-            assert_eq!(used(&usage).as_deref(), words, "{usage:?}");
+            assert_eq!(usage_text(&usage).as_deref(), words, "{usage:?}");
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Where a provider's key comes from. It is read when the provider is asked, and shown to nobody.
+//! The source of a provider's key. The key is read for a request and never shown.
 
 mod words;
 
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use haft_provider::Key;
+use haft_provider::ApiKey;
 use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 
@@ -13,81 +13,81 @@ use self::words::words;
 use super::variable;
 use crate::failure::Failure;
 
-/// A person may have to say yes to whatever keeps the key.
+/// Time for the command; a password manager may ask the user first.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// No key is longer.
+/// The longest key.
 const MOST_BYTES: u64 = 64 * 1024;
 
 /// Where a key comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum KeySource {
-    /// The provider wants none.
+    /// The provider needs no key.
     None,
-    /// A variable of the environment.
+    /// An environment variable.
     Variable(String),
-    /// The first line that a command writes.
+    /// The first line of a command's output.
     Command(String),
 }
 
 impl KeySource {
-    /// Whether there is a key, as far as can be told without running anything.
-    pub(crate) fn is_there(&self) -> bool {
+    /// Whether there is a key; a command counts without being run.
+    pub(crate) fn is_set(&self) -> bool {
         match self {
             Self::Variable(name) => variable(name).is_some(),
             Self::None | Self::Command(_) => true,
         }
     }
 
-    /// What runs, where a command gives the key.
+    /// The program of a command.
     pub(crate) fn program(&self) -> Option<String> {
         let Self::Command(command) = self else { return None };
         words(command).ok()?.into_iter().next()
     }
 
-    /// The key itself. `provider` is whose it is, for messages.
-    pub(super) async fn read(&self, provider: &str) -> Result<Option<Key>, Failure> {
+    /// Reads the key. `provider` is for messages.
+    pub(super) async fn read(&self, provider: &str) -> Result<Option<ApiKey>, Failure> {
         match self {
             Self::None => Ok(None),
-            Self::Variable(name) => Key::from_env(name, variable).map(Some).map_err(|error| Failure::config(error.message)),
+            Self::Variable(name) => ApiKey::from_env(name, variable).map(Some).map_err(|error| Failure::config(error.message)),
             Self::Command(command) => {
                 let words = words(command).map_err(|why| failed(provider, &format!("api_key_command {why}")))?;
-                first_line(&words, PATIENCE).await.map(|line| Some(Key::new(line))).map_err(|why| failed(provider, &why))
+                first_line(&words, PATIENCE).await.map(|line| Some(ApiKey::new(line))).map_err(|why| failed(provider, &why))
             }
         }
     }
 }
 
-/// What the command wrote is not repeated: it may be the key.
+/// The output of the command is not shown: it may be the key.
 fn failed(provider: &str, why: &str) -> Failure {
-    let help = format!("it is api_key_command in [providers.{provider}]; run it yourself to see what it says");
+    let help = format!("it is api_key_command in [providers.{provider}]; run it yourself to see its output");
     Failure::config(format!("there is no key for the provider '{provider}': {why}")).help(help)
 }
 
 async fn first_line(words: &[String], patience: Duration) -> Result<String, String> {
     let Some((program, arguments)) = words.split_first() else { return Err("api_key_command is empty".to_owned()) };
-    let running = tokio::time::timeout(patience, output(program, arguments)).await;
+    let running = tokio::time::timeout(patience, run(program, arguments)).await;
     let (status, output) = running.map_err(|_| format!("'{program}' took longer than {patience:?}"))??;
     if !status.success() {
         return Err(format!("'{program}' {}", ending(status)));
     }
-    let text = String::from_utf8(output).map_err(|_| format!("what '{program}' wrote is not text"))?;
+    let text = String::from_utf8(output).map_err(|_| format!("the output of '{program}' is not text"))?;
     let line = text.lines().next().map(str::trim).filter(|line| !line.is_empty());
-    line.map(str::to_owned).ok_or_else(|| format!("'{program}' wrote nothing into its first line"))
+    line.map(str::to_owned).ok_or_else(|| format!("the first line of the output of '{program}' is empty"))
 }
 
-/// In the person's home, so that no program of a workspace is found in place of the one that is meant.
-async fn output(program: &str, arguments: &[String]) -> Result<(ExitStatus, Vec<u8>), String> {
+/// Runs in the home folder, so that no program of the workspace is found first.
+async fn run(program: &str, arguments: &[String]) -> Result<(ExitStatus, Vec<u8>), String> {
     let cannot = |error: std::io::Error| format!("'{program}' cannot be run: {error}");
     let home = std::env::home_dir().filter(|home| home.is_dir()).unwrap_or_else(|| "/".into());
     let mut command = Command::new(program);
     command.args(arguments).current_dir(home).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
     let mut child = command.spawn().map_err(cannot)?;
-    let mut written = Vec::new();
+    let mut output = Vec::new();
     if let Some(stdout) = child.stdout.take() {
-        stdout.take(MOST_BYTES).read_to_end(&mut written).await.map_err(cannot)?;
+        stdout.take(MOST_BYTES).read_to_end(&mut output).await.map_err(cannot)?;
     }
     let status = child.wait().await.map_err(cannot)?;
-    Ok((status, written))
+    Ok((status, output))
 }
 
 fn ending(status: ExitStatus) -> String {
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_first_line_counts_and_nobody_waits_for_ever() {
+    async fn key_command_gives_its_first_line_within_a_timeout() {
         let read = async |command: &str, patience| first_line(&words(command).unwrap(), patience).await;
         assert_eq!(read("printf ' key-1 \\nmore\\n'", PATIENCE).await.as_deref(), Ok("key-1"));
         let short = Duration::from_millis(20);

@@ -1,49 +1,48 @@
-//! Providers and models that everyone knows.
+//! Built-in providers and model limits.
 
 use haft_provider::Protocol;
 
-/// A provider that everyone knows.
-pub(super) struct Known {
+/// A built-in provider.
+pub(super) struct KnownProvider {
     pub(super) name: &'static str,
     pub(super) protocol: Protocol,
     pub(super) base_url: &'static str,
-    /// The variable that people keep its key in.
+    /// The environment variable of its key.
     pub(super) key: &'static str,
-    /// The model to begin with, when only the key says which provider is meant.
-    pub(super) usual: &'static str,
+    /// The default model.
+    pub(super) default_model: &'static str,
 }
 
-pub(super) const KNOWN: &[Known] = &[
-    Known {
+pub(super) const KNOWN: &[KnownProvider] = &[
+    KnownProvider {
         name: "anthropic",
         protocol: Protocol::Anthropic,
         base_url: "https://api.anthropic.com/v1",
         key: "ANTHROPIC_API_KEY",
-        usual: "claude-sonnet-4-5",
+        default_model: "claude-sonnet-4-5",
     },
-    Known {
+    KnownProvider {
         name: "openai",
         protocol: Protocol::OpenAiResponses,
         base_url: "https://api.openai.com/v1",
         key: "OPENAI_API_KEY",
-        usual: "gpt-5.1",
+        default_model: "gpt-5.1",
     },
-    Known {
+    KnownProvider {
         name: "gemini",
         protocol: Protocol::Gemini,
         base_url: "https://generativelanguage.googleapis.com/v1beta",
         key: "GEMINI_API_KEY",
-        usual: "gemini-2.5-pro",
+        default_model: "gemini-2.5-pro",
     },
 ];
 
 /// The provider of this name.
-pub(super) fn known(name: &str) -> Option<&'static Known> {
+pub(super) fn known(name: &str) -> Option<&'static KnownProvider> {
     KNOWN.iter().find(|known| known.name == name)
 }
 
-/// How much fits into a model's window, and how much of it one answer may be, by the beginning of its name. An answer of a
-/// third of the window is more than anyone waits for, so some could do more than stands here.
+/// Context window and longest answer, by prefix of the model name. Some models allow longer answers.
 #[rustfmt::skip] // one family a line
 const LIMITS: &[(&str, u64, u32)] = &[
     ("claude-3-5", 200_000, 8_192),
@@ -59,10 +58,10 @@ const LIMITS: &[(&str, u64, u32)] = &[
     ("gemini-2.0", 1_048_576, 8_192),
 ];
 
-/// The window and the longest answer of a model, whoever offers it: gateways put the maker before the name.
+/// Context window and longest answer of a model. Gateways put the maker before the name.
 pub(super) fn limits(model: &str) -> Option<(u64, u32)> {
     let name = model.rsplit('/').next().unwrap_or(model);
-    LIMITS.iter().find(|(beginning, ..)| name.starts_with(beginning)).map(|(_, window, output)| (*window, *output))
+    LIMITS.iter().find(|(prefix, ..)| name.starts_with(prefix)).map(|(_, window, output)| (*window, *output))
 }
 
 #[cfg(test)]
@@ -70,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn usual_models_have_their_limits_and_others_none() {
+    fn default_models_have_limits() {
         for (model, expected) in [
             ("claude-sonnet-4-5", Some((200_000, 32_000))),
             ("claude-3-5-haiku-latest", Some((200_000, 8_192))),
@@ -81,6 +80,6 @@ mod tests {
         ] {
             assert_eq!(limits(model), expected, "{model}");
         }
-        assert!(KNOWN.iter().all(|known| limits(known.usual).is_some()));
+        assert!(KNOWN.iter().all(|known| limits(known.default_model).is_some()));
     }
 }

@@ -1,7 +1,6 @@
-//! What models cost: the person's own prices before those that are shipped.
+//! Prices of models: the user's, then the built-in ones.
 
 use haft_agent::{Price, Prices};
-use haft_config::Value;
 
 use super::Settings;
 
@@ -9,11 +8,8 @@ use super::Settings;
 pub(crate) fn prices(settings: &Settings) -> Prices {
     let mut prices = Prices::shipped();
     for name in settings.provenance.names_beneath(&["prices"]) {
-        let at = |key: &str| match settings.provenance.get_at(&["prices", &name, key])?.value {
-            Value::Money(micros) => Some(micros),
-            _ => None,
-        };
-        // The configuration refuses half a price; of a project's table nothing is left.
+        let at = |key: &str| settings.provenance.value_at(&["prices", &name, key]).as_money();
+        // The configuration refuses incomplete prices.
         if let (Some(input), Some(output)) = (at("input"), at("output")) {
             prices.set(name.as_str(), Price::new(input, output).with_cache(at("cached"), at("cache_writes")));
         }

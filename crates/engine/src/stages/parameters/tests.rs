@@ -120,6 +120,6 @@ fn keys_fold_to_snake_case() {
         ("a1B", "a1_b"),
         ("ÄrgerMich", "ärger_mich"),
     ] {
-        assert_eq!(snake_case(key), folded);
+        assert_eq!(folded_key(key), folded);
     }
 }

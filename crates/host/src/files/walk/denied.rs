@@ -5,17 +5,18 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::super::globs::Ending;
+use haft_pattern::NameGlob;
+
 use super::super::protected::{Rules, is_of_the_kernel};
 
 /// The longest name that a file system has.
 const LONGEST_NAME: usize = 255;
 /// Those of ASCII.
-const LETTERS: usize = 128;
+const ASCII_CHARS: usize = 128;
 
 /// The rules, ready to be asked of every name of a walk.
 ///
-/// Whoever asks has asked of the folder before. So a pattern that covers the path ends with the name, and a glance at the
+/// The caller has checked the folder before. So a pattern that covers the path ends with the name, and a glance at the
 /// name tells nearly always that none does; what is left is judged as any path is.
 pub(in crate::files) struct Denied {
     rules: Arc<Rules>,
@@ -28,7 +29,7 @@ pub(in crate::files) struct Denied {
 impl Denied {
     pub(in crate::files) fn new(rules: Arc<Rules>, root: &Path) -> Self {
         let mut glances = Glances::default();
-        rules.endings().for_each(|ending| glances.add(ending));
+        rules.last_names().for_each(|name| glances.add(name));
         Self { rules, root: root.to_owned(), glances, from_the_top: root == Path::new("/") }
     }
 
@@ -45,9 +46,9 @@ impl Denied {
 /// The last names of all patterns, by the letter that tells most of them apart.
 struct Glances {
     /// By the first letter.
-    by_first: [Vec<Glance>; LETTERS],
+    by_first: [Vec<Glance>; ASCII_CHARS],
     /// By the last, for those that may begin with anything.
-    by_last: [Vec<Glance>; LETTERS],
+    by_last: [Vec<Glance>; ASCII_CHARS],
     /// Whether some pattern cannot be told by a letter.
     any: bool,
 }
@@ -68,8 +69,9 @@ impl Default for Glances {
 }
 
 impl Glances {
-    fn add(&mut self, ending: Ending<'_>) {
-        let Some(glance) = Glance::of(ending) else { return self.any = true };
+    /// A pattern without a name covers everything.
+    fn add(&mut self, last_name: Option<&NameGlob>) {
+        let Some(glance) = last_name.map(Glance::new) else { return self.any = true };
         let alike = match (glance.before.first(), glance.after.last()) {
             (Some(first), _) => self.by_first.get_mut(usize::from(*first)),
             (None, Some(last)) => self.by_last.get_mut(usize::from(*last)),
@@ -98,19 +100,12 @@ impl Glances {
 }
 
 impl Glance {
-    /// Nothing for a pattern without a name, which covers everything.
-    fn of(ending: Ending<'_>) -> Option<Self> {
-        let (before, after, open) = match ending {
-            Ending::Anything => return None,
-            Ending::Name(name) => (name.to_owned(), String::new(), false),
-            Ending::Wild(letters) => {
-                let plain = |letter: &&char| !matches!(letter, '*' | '?');
-                let before: String = letters.iter().take_while(plain).collect();
-                let after: String = letters.iter().rev().take_while(plain).collect();
-                (before, after.chars().rev().collect(), true)
-            }
-        };
-        Some(Self { before: before.into_bytes().into(), after: after.into_bytes().into(), open })
+    fn new(name: &NameGlob) -> Self {
+        let bytes = |text: String| text.into_bytes().into_boxed_slice();
+        match name.as_literal() {
+            Some(literal) => Self { before: bytes(literal.to_owned()), after: Box::default(), open: false },
+            None => Self { before: bytes(name.literal_start()), after: bytes(name.literal_end()), open: true },
+        }
     }
 
     fn could_be(&self, name: &[u8]) -> bool {

@@ -3,8 +3,12 @@ use haft_contract::{Connect, Effect, ExecHost, Plan};
 use super::super::testing::{Fixture, exec, file, tree};
 use super::*;
 
+fn vocabulary() -> Vocabulary {
+    Vocabulary::of_core(haft_builtin::metas())
+}
+
 fn offered(tool: &Fixture, effect: Effect) -> Result<String, String> {
-    let rules = canonical(&tool.candidate(), &Plan::nothing().with(effect), &[About::Effect(0)])?;
+    let rules = canonical(&tool.candidate(), &Plan::nothing().with(effect), &[AskSubject::Effect(0)], &vocabulary())?;
     Ok(rules.join(", "))
 }
 
@@ -110,12 +114,13 @@ fn what_no_rule_may_answer_says_why() {
 fn several_questions_have_several_rules_up_to_five() {
     let tool = Fixture::core("write_file");
     let plan = (0..7).fold(Plan::nothing(), |plan, number| plan.with(Effect::Write(file(&format!("f{}", number % 6)))));
-    let asked =
-        |places: &[usize]| canonical(&tool.candidate(), &plan, &places.iter().map(|place| About::Effect(*place)).collect::<Vec<_>>());
+    let asked = |indices: &[usize]| {
+        canonical(&tool.candidate(), &plan, &indices.iter().map(|index| AskSubject::Effect(*index)).collect::<Vec<_>>(), &vocabulary())
+    };
     assert_eq!(asked(&[0, 1, 6]), Ok(vec!["write_file(/home/me/ws/f0)".to_owned(), "write_file(/home/me/ws/f1)".to_owned()]));
     assert_eq!(asked(&[0, 1, 2, 3, 4, 5]), Err("it would take 6 rules, and 5 are the most; so only this once".into()));
     assert_eq!(asked(&[9]), Err("the plan has no such effect".into()));
-    assert_eq!(canonical(&tool.candidate(), &plan, &[About::Tool]), Ok(vec!["write_file".to_owned()]));
-    let firm = canonical(&tool.candidate(), &plan, &[About::Effect(0), About::Firm]);
-    assert_eq!(firm, Err("an ask rule, a setting or tainted data asks, which only a person can answer each time".into()));
+    assert_eq!(canonical(&tool.candidate(), &plan, &[AskSubject::Tool], &vocabulary()), Ok(vec!["write_file".to_owned()]));
+    let firm = canonical(&tool.candidate(), &plan, &[AskSubject::Effect(0), AskSubject::EveryTime], &vocabulary());
+    assert_eq!(firm, Err("an ask rule, a setting or tainted data asks, which only the user can answer each time".into()));
 }

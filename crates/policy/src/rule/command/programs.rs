@@ -1,26 +1,19 @@
 //! Which programs run others, and by which words.
 
-mod known;
-
 use haft_contract::Exec;
+use haft_programs::{NARROWED, class_of, environment, family_of, run_options};
 
-use self::known::{CLEAN, FAMILIES, GADGETS, LED, NARROWED, RUNNERS, SHOWING};
-use super::super::fault::Fault;
+use super::super::problem::RuleProblem;
 use super::words::{is_short_for, short_options};
 
 /// Whether it is a program's job to run others, by its name or path.
 pub(in super::super) fn runs_others(program: &str) -> bool {
-    is_one_of(program, RUNNERS) || ["ld-linux", "ld-musl"].iter().any(|loader| file_name(program).starts_with(loader))
-}
-
-/// Whether a program only shows, whatever its words are.
-pub(super) fn only_shows(program: &str) -> bool {
-    SHOWING.contains(&program)
+    class_of(program).is_some_and(|class| class.runs_others())
 }
 
 /// Why `*` behind a program would let everything through.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Opened {
+pub(super) enum OpenWords {
     /// The program runs others.
     Program,
     /// The program is many in one, and it is open which is meant.
@@ -29,18 +22,19 @@ pub(super) enum Opened {
     Command(String),
 }
 
-impl Opened {
-    /// What to say to whoever wrote such a rule.
-    pub(super) fn fault(self, program: &str) -> Fault {
+impl OpenWords {
+    /// The message for such a rule.
+    pub(super) fn fault(self, program: &str) -> RuleProblem {
         let everything = |what: String| format!("'{what}' runs other programs, so '*' behind it would let everything through");
         match self {
             Self::Program => {
-                Fault::new(everything(program.to_owned()), format!("write out the words, such as 'exec({program} scripts/check)'"))
+                RuleProblem::new(everything(program.to_owned()), format!("write out the words, such as 'exec({program} scripts/check)'"))
             }
-            Self::Command(command) => {
-                Fault::new(everything(format!("{program} {command}")), format!("write out the words, as in 'exec({program} {command} x)'"))
-            }
-            Self::AnyCommand => Fault::new(
+            Self::Command(command) => RuleProblem::new(
+                everything(format!("{program} {command}")),
+                format!("write out the words, as in 'exec({program} {command} x)'"),
+            ),
+            Self::AnyCommand => RuleProblem::new(
                 format!("'{program}' has commands that run other programs, so '*' in their place would let everything through"),
                 format!("write the command right behind the name, as in 'exec({program} COMMAND *)'"),
             ),
@@ -50,36 +44,20 @@ impl Opened {
 
 /// Why words that are not written out would let everything through, if they would. `first` is the word behind the program,
 /// if that is written out.
-pub(super) fn opened_by(program: &str, first: Option<&str>) -> Option<Opened> {
-    if runs_others(program) || is_one_of(program, LED) {
-        return Some(Opened::Program);
+pub(super) fn opened_by(program: &str, first: Option<&str>) -> Option<OpenWords> {
+    if class_of(program).is_some_and(|class| class.runs_others() || class.runs_by_word()) {
+        return Some(OpenWords::Program);
     }
-    let family = FAMILIES.iter().find(|family| is_one_of(program, family.programs))?;
+    let family = family_of(program)?;
     match first.filter(|first| !first.starts_with(['-', '+'])) {
-        None => Some(Opened::AnyCommand),
-        Some(command) => family.running.contains(&command).then(|| Opened::Command(command.to_owned())),
+        None => Some(OpenWords::AnyCommand),
+        Some(command) => family.running.contains(&command).then(|| OpenWords::Command(command.to_owned())),
     }
-}
-
-fn file_name(program: &str) -> String {
-    let name = super::lower(super::last_name(program)).into_owned();
-    name.strip_suffix(".exe").map_or_else(|| name.clone(), str::to_owned)
-}
-
-fn is_one_of(program: &str, known: &[&str]) -> bool {
-    let name = file_name(program);
-    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
-    known.contains(&name.as_str()) || known.contains(&stem)
 }
 
 /// Whether nothing in the environment can make the program another one.
 pub(super) fn is_clean(exec: &Exec) -> bool {
-    exec.environment.iter().all(|name| is_harmless_variable(name))
-}
-
-/// Whether a variable changes nothing of what a program does.
-pub(in super::super) fn is_harmless_variable(name: &str) -> bool {
-    name.starts_with("LC_") || CLEAN.contains(&name)
+    exec.environment.iter().all(|name| environment::is_harmless(name))
 }
 
 /// Whether more words, as long as none is an option, only narrow what a command does.
@@ -89,12 +67,12 @@ pub(in super::super) fn is_narrowed(program: &str, command: &str) -> bool {
 
 /// Whether some words make a program run another one. `program` is its file name.
 pub(super) fn has_gadgets(program: &str) -> bool {
-    GADGETS.iter().any(|gadgets| gadgets.programs.contains(&program))
+    run_options(program).is_some()
 }
 
 /// The arguments that make a program run another one. `program` is its file name.
 pub(in super::super) fn gadgets<'a>(program: &str, arguments: &'a [String]) -> impl Iterator<Item = &'a str> {
-    let known = GADGETS.iter().find(|gadgets| gadgets.programs.contains(&program));
+    let known = run_options(program);
     // To git, `ext::sh` is a way to reach a repository.
     let is_git = program == "git";
     let leads = move |argument: &&str| {
@@ -107,7 +85,7 @@ pub(in super::super) fn gadgets<'a>(program: &str, arguments: &'a [String]) -> i
 fn is_option(argument: &str, option: &str) -> bool {
     match short_options(option) {
         None => is_short_for(argument, option),
-        Some(letter) if letter.len() == 1 => short_options(argument).is_some_and(|letters| letters.contains(letter)),
+        Some(ch) if ch.len() == 1 => short_options(argument).is_some_and(|chars| chars.contains(ch)),
         Some(_) => argument == option || argument.strip_prefix(option).is_some_and(|rest| rest.starts_with('=')),
     }
 }
@@ -146,21 +124,21 @@ mod tests {
 
     #[test]
     fn a_star_is_open_where_a_word_can_run_a_program() {
-        let command = |command: &str| Some(Opened::Command(command.to_owned()));
+        let command = |command: &str| Some(OpenWords::Command(command.to_owned()));
         for (program, first, expected) in [
-            ("make", Some("test"), Some(Opened::Program)),
-            ("sed", Some("-n"), Some(Opened::Program)),
-            ("sqlite3", None, Some(Opened::Program)),
-            ("tar", Some("cIf"), Some(Opened::Program)),
-            ("git", None, Some(Opened::AnyCommand)),
-            ("/usr/bin/git", Some("-C"), Some(Opened::AnyCommand)),
+            ("make", Some("test"), Some(OpenWords::Program)),
+            ("sed", Some("-n"), Some(OpenWords::Program)),
+            ("sqlite3", None, Some(OpenWords::Program)),
+            ("tar", Some("cIf"), Some(OpenWords::Program)),
+            ("git", None, Some(OpenWords::AnyCommand)),
+            ("/usr/bin/git", Some("-C"), Some(OpenWords::AnyCommand)),
             ("git", Some("bisect"), command("bisect")),
             ("git", Some("rebase"), command("rebase")),
             ("git", Some("submodule"), command("submodule")),
             ("npm", Some("exec"), command("exec")),
             ("npm", Some("audit"), command("audit")),
             ("cargo", Some("run"), command("run")),
-            ("cargo", Some("+nightly"), Some(Opened::AnyCommand)),
+            ("cargo", Some("+nightly"), Some(OpenWords::AnyCommand)),
             ("pip3.12", Some("install"), command("install")),
             ("git", Some("push"), None),
             ("npm", Some("test"), None),

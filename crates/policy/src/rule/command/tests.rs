@@ -37,7 +37,7 @@ fn words_are_compared_as_words() {
         ("exec(ls a?)", "ls ab", false, false),
     ] {
         let on = |kind| {
-            let vocabulary = Vocabulary::core();
+            let vocabulary = Vocabulary::of_core(haft_builtin::metas());
             let known = RuleSet::check(kind, rule, &vocabulary, None).is_ok();
             known && one(kind, rule).on_effect(&Fixture::core("exec").candidate(), &Effect::Exec(exec(line))).is_some()
         };
@@ -197,7 +197,7 @@ fn a_rule_can_speak_of_where_it_runs() {
 
 #[test]
 fn what_would_let_everything_through_cannot_be_permitted() {
-    let check = |kind, rule: &str| RuleSet::check(kind, rule, &Vocabulary::core(), Some(Path::new(HOME)));
+    let check = |kind, rule: &str| RuleSet::check(kind, rule, &Vocabulary::of_core(haft_builtin::metas()), Some(Path::new(HOME)));
     for rule in [
         "exec",
         "exec()",
@@ -281,7 +281,7 @@ fn what_would_let_everything_through_cannot_be_permitted() {
     let fault = check(RuleKind::Allow, "exec").unwrap_err().to_string();
     assert_eq!(
         fault,
-        "'allow' of 'exec' would let any program through; name the program, such as 'exec(cargo test *)', or the walls: 'exec(host:container)'"
+        "'allow' of 'exec' would let any program through; name the program, such as 'exec(cargo test *)', or the sandbox: 'exec(host:container)'"
     );
 }
 
@@ -306,11 +306,11 @@ fn words_that_no_command_has_are_refused_with_what_to_write() {
         ("exec(domain:x.org)", "'domain:…' can never match a program; write the program and its arguments, such as 'git push *'"),
         (many.as_str(), "the rule has more than 60 words; write '*' in place of some"),
     ] {
-        let fault = RuleSet::check(RuleKind::Deny, rule, &Vocabulary::core(), None).unwrap_err();
+        let fault = RuleSet::check(RuleKind::Deny, rule, &Vocabulary::of_core(haft_builtin::metas()), None).unwrap_err();
         assert_eq!(fault.to_string(), message, "{rule}");
     }
-    assert_eq!(RuleSet::check(RuleKind::Deny, "exec(find * -exec * ';')", &Vocabulary::core(), None), Ok(()));
-    assert_eq!(RuleSet::check(RuleKind::Deny, "exec(docs/x)", &Vocabulary::core(), None), Ok(()));
+    assert_eq!(RuleSet::check(RuleKind::Deny, "exec(find * -exec * ';')", &Vocabulary::of_core(haft_builtin::metas()), None), Ok(()));
+    assert_eq!(RuleSet::check(RuleKind::Deny, "exec(docs/x)", &Vocabulary::of_core(haft_builtin::metas()), None), Ok(()));
 }
 
 #[test]

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::path::{Component, Path};
 
-use haft_contract::{Extent, Location, PathEffect, visible};
+use haft_contract::{Extent, Location, PathEffect};
+use haft_pattern::fold_name;
+use haft_text::display;
 
-use super::super::glob::lower_letter;
 use super::Anchor;
 
 /// How many names fit without asking for memory.
@@ -13,7 +14,7 @@ const FEW: usize = 24;
 
 /// A path that an effect touches, in every form in which it is compared.
 #[derive(Debug)]
-pub(in super::super) struct Touched<'a> {
+pub(in super::super) struct TouchedPath<'a> {
     /// As it is; nothing if that is no text, because two such paths could look alike.
     exact: Option<&'a str>,
     folded: Cow<'a, str>,
@@ -25,7 +26,7 @@ pub(in super::super) struct Touched<'a> {
     changes: bool,
 }
 
-impl<'a> Touched<'a> {
+impl<'a> TouchedPath<'a> {
     pub(in super::super) fn new(effect: &'a PathEffect, changes: bool) -> Self {
         let location = &effect.location;
         let text = location.path().to_string_lossy();
@@ -42,9 +43,9 @@ impl<'a> Touched<'a> {
 
     /// Takes the forms apart.
     pub(in super::super) fn spellings(&'a self) -> Spellings<'a> {
-        let resolved = |text| Spelling { names: Names::of(text), workspace: self.workspace, whole: true };
+        let resolved = |text| Spelling { names: PathNames::of(text), workspace: self.workspace, whole: true };
         let spelled = |(text, workspace): &'a (Cow<'a, str>, Option<usize>)| Spelling {
-            names: Names::of(text),
+            names: PathNames::of(text),
             workspace: *workspace,
             whole: text.starts_with('/'),
         };
@@ -80,7 +81,7 @@ fn spelled(location: &Location) -> Vec<(Cow<'_, str>, Option<usize>)> {
     .collect()
 }
 
-/// A path without `..`, by its letters alone; nothing if it leads out of where it counts from.
+/// A path without `..`, as text; nothing if it leads out of where it counts from.
 fn lexical(path: &Path) -> Option<String> {
     let mut names: Vec<Cow<'_, str>> = Vec::new();
     for part in path.components() {
@@ -106,7 +107,7 @@ pub(in super::super) struct Spellings<'a> {
 /// One form of a path.
 #[derive(Debug)]
 pub(super) struct Spelling<'a> {
-    names: Names<'a>,
+    names: PathNames<'a>,
     pub(super) workspace: Option<usize>,
     /// Whether the names begin at the top of the machine.
     whole: bool,
@@ -128,14 +129,14 @@ impl Spelling<'_> {
 
 /// The names of a path.
 #[derive(Debug)]
-struct Names<'a> {
+struct PathNames<'a> {
     few: [&'a str; FEW],
     count: usize,
     /// All of them, if there are too many.
     many: Vec<&'a str>,
 }
 
-impl<'a> Names<'a> {
+impl<'a> PathNames<'a> {
     fn of(path: &'a str) -> Self {
         let mut names = Self { few: [""; FEW], count: 0, many: Vec::new() };
         for name in split(path) {
@@ -156,8 +157,7 @@ fn split(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter(|name| !name.is_empty() && *name != ".")
 }
 
-/// Folds what some volume does not tell apart: case, hidden characters, dots and blanks at the end of a name. Folding too
-/// much refuses too much, which is the safe side.
+/// Folds what some volume does not tell apart, and characters that are not visible.
 pub(super) fn folded(path: Cow<'_, str>) -> Cow<'_, str> {
     let bytes = path.as_bytes();
     let tailed = bytes.ends_with(b".") || bytes.windows(2).any(|pair| pair == b"./");
@@ -167,11 +167,11 @@ pub(super) fn folded(path: Cow<'_, str>) -> Cow<'_, str> {
     if bytes.iter().any(u8::is_ascii_uppercase) { Cow::Owned(path.to_ascii_lowercase()) } else { path }
 }
 
-/// Folds one name.
+/// Folds one name; one of dots and blanks alone stays.
 pub(super) fn folded_name(name: &str) -> String {
-    let folded: String = name.chars().filter(|letter| *letter == ' ' || !visible::is_hidden(*letter)).flat_map(lower_letter).collect();
-    match folded.trim_end_matches(['.', ' ']) {
-        "" => folded,
-        kept => kept.to_owned(),
+    let visible: String = name.chars().filter(|ch| *ch == ' ' || !display::is_hidden(*ch)).collect();
+    match fold_name(&visible) {
+        folded if folded.is_empty() => visible,
+        folded => folded,
     }
 }

@@ -158,13 +158,15 @@ fn the_file_system_is_told_what_it_can_leave_out() {
         &["read(**/asked)"],
         &["read(**/allowed)"],
     );
-    let set = RuleSet::compile(&rules, &Vocabulary::core(), Some(Path::new(HOME))).unwrap();
+    let set = RuleSet::compile(&rules, &Vocabulary::of_core(haft_builtin::metas()), Some(Path::new(HOME))).unwrap();
     assert_eq!(set.denied_reads(), ["**/*.pem", "**/.env", "**/a??", "/**", "/home/me/.ssh"]);
 }
 
 #[test]
 fn patterns_that_name_nothing_are_refused_with_what_to_write() {
-    let fault = |rule: &str, home: Option<&Path>| RuleSet::check(RuleKind::Deny, rule, &Vocabulary::core(), home).unwrap_err().to_string();
+    let fault = |rule: &str, home: Option<&Path>| {
+        RuleSet::check(RuleKind::Deny, rule, &Vocabulary::of_core(haft_builtin::metas()), home).unwrap_err().to_string()
+    };
     for (rule, message) in [
         ("read(a/../b)", "the pattern holds '..'; write the path without it"),
         ("read(a//b)", "the pattern holds '//'; write one '/' between two names"),

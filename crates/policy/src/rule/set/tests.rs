@@ -5,10 +5,10 @@ use haft_contract::{Connect, Effect};
 
 use super::super::testing::{Fixture, HOME, both, exec, file, lists, one, said};
 use super::*;
-use crate::Place;
+use crate::SourceSpan;
 
 fn compiled(deny: &[&str], ask: &[&str], allow: &[&str]) -> RuleSet {
-    RuleSet::compile(&lists(deny, ask, allow), &Vocabulary::core(), Some(Path::new(HOME))).unwrap()
+    RuleSet::compile(&lists(deny, ask, allow), &Vocabulary::of_core(haft_builtin::metas()), Some(Path::new(HOME))).unwrap()
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn every_part_of_a_line_is_judged_by_itself() {
 #[test]
 fn tools_of_others_are_known_by_their_source() {
     let (plugin, tools) = (Fixture::foreign("weather_now", &["Forecast"]), ["weather_now", "forecast", "weather_*", "mcp__*"]);
-    let vocabulary = Vocabulary::with([plugin.parts()]);
+    let vocabulary = Vocabulary::of_core(haft_builtin::metas()).with([plugin.parts()]);
     for rule in tools {
         assert_eq!(RuleSet::check(RuleKind::Deny, rule, &vocabulary, None), Ok(()), "{rule}");
     }
@@ -149,7 +149,7 @@ fn names_that_nothing_has_are_refused_with_what_to_write() {
         ("zz_*", "'zz_*' matches no tool; `haft tools` lists the tools; correct the pattern, or remove the rule"),
         ("mcp__github__*", "there is no MCP server 'github'; configure the server, correct its name, or remove the rule"),
         ("mcp__github__list", "there is no MCP server 'github'; configure the server, correct its name, or remove the rule"),
-        ("group:fs", "a rule cannot name a group, as 'group:fs' does; name an effect or a tool; groups stand in [tools]"),
+        ("group:fs", "a rule cannot name a group, as 'group:fs' does; name an effect or a tool; groups belong in [tools]"),
         ("noop(x)", "'noop' does nothing that a rule with parentheses could name; write 'noop'"),
         (
             "web_*(docs/**)",
@@ -161,25 +161,30 @@ fn names_that_nothing_has_are_refused_with_what_to_write() {
         ),
         ("agent(domain:x)", "'domain:…' can never match the name of an agent; write the agent's name"),
     ] {
-        let fault = RuleSet::check(RuleKind::Ask, rule, &Vocabulary::core(), None).unwrap_err();
+        let fault = RuleSet::check(RuleKind::Ask, rule, &Vocabulary::of_core(haft_builtin::metas()), None).unwrap_err();
         assert_eq!(fault.to_string(), message, "{rule}");
     }
 }
 
 #[test]
 fn all_faults_are_said_at_once_with_their_places() {
-    let place = |line| Place { file: Some(Arc::new(PathBuf::from("config.toml"))), line: Some(line) };
-    let listed = |pattern: &str, line| Listed { place: place(line), ..Listed::new(pattern) };
+    let span = |line| SourceSpan { file: Some(Arc::new(PathBuf::from("config.toml"))), line: Some(line) };
+    let listed = |pattern: &str, line| ListEntry { span: span(line), ..ListEntry::new(pattern) };
     let rules = RuleLists { deny: vec![listed("exec(git", 3), listed("noop", 4)], ask: vec![], allow: vec![listed("exec", 7)] };
-    let faults = RuleSet::compile(&rules, &Vocabulary::core(), None).unwrap_err();
-    let short: Vec<_> = faults.iter().map(|fault| (fault.rule.as_str(), fault.kind, fault.place.line)).collect();
+    let faults = RuleSet::compile(&rules, &Vocabulary::of_core(haft_builtin::metas()), None).unwrap_err();
+    let short: Vec<_> = faults.iter().map(|fault| (fault.rule.as_str(), fault.kind, fault.span.line)).collect();
     assert_eq!(short, [("exec(git", RuleKind::Deny, Some(3)), ("exec", RuleKind::Allow, Some(7))]);
     assert_eq!((faults[0].message.as_str(), faults[0].help.as_deref()), ("the ')' is missing", Some("end the rule with ')'")));
-    let set = RuleSet::compile(&RuleLists { deny: vec![listed(" noop ", 4)], ..RuleLists::default() }, &Vocabulary::core(), None).unwrap();
+    let set = RuleSet::compile(
+        &RuleLists { deny: vec![listed(" noop ", 4)], ..RuleLists::default() },
+        &Vocabulary::of_core(haft_builtin::metas()),
+        None,
+    )
+    .unwrap();
     let tool = Fixture::core("noop");
     let candidate = tool.candidate();
-    let hit = set.on_tool(&candidate).unwrap();
-    assert_eq!((hit.rule.text(), hit.rule.place()), ("noop", &place(4)));
+    let rule = set.on_tool(&candidate).unwrap();
+    assert_eq!((rule.text(), rule.span()), ("noop", &span(4)));
 }
 
 #[test]

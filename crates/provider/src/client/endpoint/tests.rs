@@ -5,7 +5,7 @@ fn joined(base: &str, path: &str) -> Result<String, String> {
 }
 
 #[test]
-fn a_path_is_added_to_every_form_of_base() {
+fn paths_join_every_form_of_base_url() {
     for (base, path, url) in [
         ("https://api.example.com/v1", "/chat/completions", "https://api.example.com/v1/chat/completions"),
         ("https://api.example.com/v1/", "/chat/completions", "https://api.example.com/v1/chat/completions"),
@@ -34,21 +34,34 @@ fn a_path_is_added_to_every_form_of_base() {
 }
 
 #[test]
-fn a_base_that_cannot_be_meant_is_refused_without_its_secrets() {
+fn invalid_base_url_is_refused_without_its_secrets() {
     let plain = "would send the key without encryption: use https, or allow plain http for this provider.";
     for (base, path, message) in [
-        ("", "/x", "The base address '' is no URL: relative URL without a base. Write it as https://api.example.com/v1.".to_owned()),
-        ("api.example.com/v1?key=s3cret", "/x", "The base address 'api.example.com/v1' is no URL: relative URL without a base. Write it as https://api.example.com/v1.".to_owned()),
-        ("ftp://api.example.com", "/x", "The base address 'ftp://api.example.com' is neither http nor https: write it as https://api.example.com/v1.".to_owned()),
-        ("https://me:s3cret@api.example.com", "/x", "The base address 'https://api.example.com' holds a user name or password: leave them out, and send a header if they are needed.".to_owned()),
-        ("https://api.example.com/#s3cret", "/x", "The base address 'https://api.example.com/' holds a '#': leave it and what follows out.".to_owned()),
-        ("http://api.example.com", "/x", format!("The base address 'http://api.example.com' {plain}")),
-        ("http://127.0.0.1.example.com", "/x", format!("The base address 'http://127.0.0.1.example.com' {plain}")),
-        ("http://localhost.example.com", "/x", format!("The base address 'http://localhost.example.com' {plain}")),
-        ("http://10.0.0.1", "/x", format!("The base address 'http://10.0.0.1' {plain}")),
-        ("https://a.example/v1", "/../admin", "The path '/../admin' leads out of the provider's base address. Check the model's name.".to_owned()),
-        ("https://a.example/v1", "/%2e%2e/v2/x", "The path '/%2e%2e/v2/x' leads out of the provider's base address. Check the model's name.".to_owned()),
-        ("https://a.example/v1", "/a#b", "The path '/a#b' leads out of the provider's base address. Check the model's name.".to_owned()),
+        ("", "/x", "base_url '' is not a URL: relative URL without a base. Write it as https://api.example.com/v1.".to_owned()),
+        (
+            "api.example.com/v1?key=s3cret",
+            "/x",
+            "base_url 'api.example.com/v1' is not a URL: relative URL without a base. Write it as https://api.example.com/v1.".to_owned(),
+        ),
+        (
+            "ftp://api.example.com",
+            "/x",
+            "base_url 'ftp://api.example.com' is neither http nor https: write it as https://api.example.com/v1.".to_owned(),
+        ),
+        (
+            "https://me:s3cret@api.example.com",
+            "/x",
+            "base_url 'https://api.example.com' contains a user name or password: remove them, and use a header if they are needed."
+                .to_owned(),
+        ),
+        ("https://api.example.com/#s3cret", "/x", "base_url 'https://api.example.com/' contains a '#': remove it and the rest.".to_owned()),
+        ("http://api.example.com", "/x", format!("base_url 'http://api.example.com' {plain}")),
+        ("http://127.0.0.1.example.com", "/x", format!("base_url 'http://127.0.0.1.example.com' {plain}")),
+        ("http://localhost.example.com", "/x", format!("base_url 'http://localhost.example.com' {plain}")),
+        ("http://10.0.0.1", "/x", format!("base_url 'http://10.0.0.1' {plain}")),
+        ("https://a.example/v1", "/../admin", "The path '/../admin' is outside of base_url. Check the model's name.".to_owned()),
+        ("https://a.example/v1", "/%2e%2e/v2/x", "The path '/%2e%2e/v2/x' is outside of base_url. Check the model's name.".to_owned()),
+        ("https://a.example/v1", "/a#b", "The path '/a#b' is outside of base_url. Check the model's name.".to_owned()),
     ] {
         assert_eq!(joined(base, path), Err(message), "{base} + {path}");
     }
@@ -58,9 +71,9 @@ fn a_base_that_cannot_be_meant_is_refused_without_its_secrets() {
 }
 
 #[test]
-fn its_debug_form_holds_no_secret() {
+fn endpoint_debug_form_has_no_secret() {
     let mut endpoint = Endpoint::new("https://me:s3cret@api.example.com/v1?key=s3cret");
-    endpoint.key = Some(Key::new("s3cret"));
+    endpoint.key = Some(ApiKey::new("s3cret"));
     endpoint.headers = vec![("x-token".to_owned(), "s3cret".to_owned())];
     let expected = "Endpoint { base_url: \"https://api.example.com/v1\", key: Some(***), headers: [\"x-token\"], timeouts: Timeouts { \
                     connect: 10s, first_byte: 120s, idle: 60s, total: 600s }, allow_plain: false }";
@@ -68,7 +81,7 @@ fn its_debug_form_holds_no_secret() {
 }
 
 #[test]
-fn an_address_on_this_machine_is_told_from_others() {
+fn loopback_hosts_are_recognized() {
     for (base, local) in [
         ("http://127.0.0.1:11434/v1", true),
         ("http://localhost./v1", true),

@@ -1,4 +1,4 @@
-//! Removing what is old: spills, and what a crash left half written.
+//! Removes old spills, and unfinished files that a crash left.
 
 use std::io;
 use std::time::{Duration, SystemTime};
@@ -7,7 +7,7 @@ use super::file_writer::UNFINISHED;
 use crate::StoreError;
 use crate::backend::folder::PrivateFolder;
 
-/// Nobody writes one blob for longer: what is older was left behind.
+/// A blob is never written for longer: an older unfinished one was abandoned.
 const LONGEST_WRITING: Duration = Duration::from_hours(24);
 
 /// Removes spills older than `age` and says how many. Pre-images stay: without them a call cannot be taken back.

@@ -1,31 +1,31 @@
-//! Who works on a session, as rows. A row counts only while its owner lives.
+//! Claims of sessions as rows. A row counts only while its owner lives.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::owners::Owners;
 use super::rows::{nanoseconds_since_1970, time};
 use super::session_rows::require;
-use crate::{Owner, StoreError};
+use crate::{SessionOwner, StoreError};
 
 const PUT: &str = "INSERT OR REPLACE INTO claims (session, token, presence, pid, host, since) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 
-/// A claim that is to be made.
-pub(super) struct Claiming {
+/// A claim to be made.
+pub(super) struct ClaimRequest {
     pub(super) session: String,
     /// Tells this claim from all others.
     pub(super) token: String,
-    /// The id under which [`Owners`] know who claims.
+    /// The id of the claiming process in [`Owners`].
     pub(super) presence: String,
-    pub(super) owner: Owner,
+    pub(super) owner: SessionOwner,
 }
 
 struct Holder {
     presence: String,
-    owner: Owner,
+    owner: SessionOwner,
 }
 
-pub(super) fn claim(connection: &Connection, owners: &Owners, claiming: &Claiming) -> Result<(), StoreError> {
-    let Claiming { session, token, presence, owner } = claiming;
+pub(super) fn claim(connection: &Connection, owners: &Owners, claiming: &ClaimRequest) -> Result<(), StoreError> {
+    let ClaimRequest { session, token, presence, owner } = claiming;
     require(connection, session)?;
     if let Some(holder) = living_holder(connection, owners, session)? {
         return Err(StoreError::busy(session, holder.owner));
@@ -40,7 +40,7 @@ pub(super) fn release(connection: &Connection, token: &str) -> Result<(), StoreE
     Ok(())
 }
 
-/// Refuses what only the owner may do, if that is someone else.
+/// Refuses a change if another process owns the session.
 pub(super) fn refuse_others(connection: &Connection, owners: &Owners, session: &str) -> Result<(), StoreError> {
     match living_holder(connection, owners, session)? {
         Some(holder) if !owners.is_mine(&holder.presence) => Err(StoreError::busy(session, holder.owner)),
@@ -57,7 +57,7 @@ fn living_holder(connection: &Connection, owners: &Owners, session: &str) -> Res
 fn holder(connection: &Connection, session: &str) -> rusqlite::Result<Option<Holder>> {
     let sql = "SELECT presence, pid, host, since FROM claims WHERE session = ?1";
     let read = |row: &rusqlite::Row<'_>| {
-        Ok(Holder { presence: row.get(0)?, owner: Owner { pid: row.get(1)?, host: row.get(2)?, since: time(row.get(3)?) } })
+        Ok(Holder { presence: row.get(0)?, owner: SessionOwner { pid: row.get(1)?, host: row.get(2)?, since: time(row.get(3)?) } })
     };
     connection.prepare_cached(sql)?.query_row([session], read).optional()
 }

@@ -1,32 +1,31 @@
 //! The open database: one thread that writes, one connection that reads. The history and the sessions share it.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
 
-use super::item::{Answer, Change};
+use super::item::{ChangeAnswer, StoreChange};
 use super::owners::Owners;
-use super::queue::Queue;
+use super::queue::WriteQueue;
 use super::{SqliteOptions, open, writer};
 use crate::StoreError;
 use crate::backend::blocking::blocking;
 
 pub(super) struct Database {
     path: PathBuf,
-    queue: Arc<Queue>,
+    queue: Arc<WriteQueue>,
     owners: Arc<Owners>,
     reader: Arc<Mutex<Connection>>,
     writer: Option<JoinHandle<()>>,
 }
 
 impl Database {
-    /// Opens it, and says what the person should be told.
+    /// Opens it; the second part is a notice to the user.
     pub(super) fn open(folder: &Path, options: &SqliteOptions) -> Result<(Self, Option<String>), StoreError> {
-        let open::Connections { writer: connection, reader, folder, path, notice } = open::open(folder, options.busy_timeout)?;
-        let queue = Arc::new(Queue::new(path.clone(), options.append_patience));
+        let open::DatabaseConnections { writer: connection, reader, folder, path, notice } = open::open(folder, options.busy_timeout)?;
+        let queue = Arc::new(WriteQueue::new(path.clone(), options.append_patience));
         let owners = Arc::new(Owners::new(folder, options.busy_timeout));
         let (for_writer, its_owners) = (Arc::clone(&queue), Arc::clone(&owners));
         let thread = std::thread::Builder::new().name("haft-store".into());
@@ -39,7 +38,7 @@ impl Database {
         &self.path
     }
 
-    pub(super) fn queue(&self) -> &Queue {
+    pub(super) fn queue(&self) -> &WriteQueue {
         &self.queue
     }
 
@@ -48,12 +47,12 @@ impl Database {
     }
 
     /// Resolves when a change is on disk.
-    pub(super) async fn written(&self, change: Change) -> Answer {
+    pub(super) async fn written(&self, change: StoreChange) -> ChangeAnswer {
         let Some(answer) = self.queue.request(change)? else { return Ok(0) };
         answer.await.unwrap_or_else(|_| Err(StoreError::Closed("its writer ended before this was written".into())))
     }
 
-    /// Asks the reader.
+    /// Queries the reader.
     pub(super) async fn read<T, Q>(&self, question: Q) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -74,17 +73,13 @@ impl Database {
     }
 }
 
-impl fmt::Debug for Database {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Database").field("path", &self.path).finish_non_exhaustive()
-    }
-}
+haft_contract::opaque_debug!(Database: path = path);
 
 impl Drop for Database {
     fn drop(&mut self) {
         self.queue.close();
         if let Some(writer) = self.writer.take() {
-            // It ends with an error only if it panicked, and then whoever waited was told.
+            // It ends with an error only if it panicked, and then waiting callers got an error.
             writer.join().ok();
         }
     }

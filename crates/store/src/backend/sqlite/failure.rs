@@ -1,4 +1,4 @@
-//! Which failures are one change's own and which are the database's, and copies of them for everyone who must know.
+//! Classification of failures (of one change, or of the database), and copies of them for several callers.
 
 use rusqlite::{Error, ErrorCode, ffi};
 

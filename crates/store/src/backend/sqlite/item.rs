@@ -1,4 +1,4 @@
-//! One thing to be written, who waits for it, and what it counts against the room there is.
+//! One change to be written, the caller that waits for it, and its weight against the size of the queue.
 
 use std::path::PathBuf;
 
@@ -9,13 +9,13 @@ use super::jobs::JobChange;
 use super::session_change::SessionChange;
 use crate::{CallRecord, PreImageRecord, StoreError};
 
-/// Bytes that may wait, the group that is being written included.
-pub(super) const ROOM: usize = 64 << 20;
-/// What a record counts at least: so that no more than 4096 wait.
-pub(super) const LEAST: usize = ROOM / 4096;
+/// Bytes that may wait, the current group included.
+pub(super) const MAX_QUEUED_BYTES: usize = 64 << 20;
+/// The least weight of a record: no more than 4096 wait.
+pub(super) const MIN_WEIGHT: usize = MAX_QUEUED_BYTES / 4096;
 
-/// What is to be written.
-pub(super) enum Change {
+/// A change to be written.
+pub(super) enum StoreChange {
     Record(Box<CallRecord>),
     /// A record that the writer makes, so that the call need not.
     Deferred(Box<dyn FnOnce() -> CallRecord + Send>),
@@ -28,45 +28,44 @@ pub(super) enum Change {
     Undone(String),
     Session(Box<SessionChange>),
     Job(Box<JobChange>),
-    /// Nothing; a flush waits for what is before it.
+    /// Nothing; a flush waits for the changes before it.
     Nothing,
 }
 
-pub(super) type Outcome = Result<(), StoreError>;
-/// The outcome for whoever waits: after messages were written, with the number that the next one will get; after a job
-/// began, with its own; and else 0.
-pub(super) type Answer = Result<u64, StoreError>;
+/// The answer to the waiting caller: the number of the next message after messages were written, the number of a job after it
+/// began, and otherwise 0.
+pub(super) type ChangeAnswer = Result<u64, StoreError>;
 
-/// A change, and who waits for it.
-pub(super) struct Item {
-    pub(super) change: Change,
-    pub(super) reply: Option<oneshot::Sender<Answer>>,
+/// A change, and the caller that waits for it.
+pub(super) struct QueueItem {
+    pub(super) change: StoreChange,
+    pub(super) reply: Option<oneshot::Sender<ChangeAnswer>>,
     pub(super) weight: usize,
 }
 
-impl Item {
+impl QueueItem {
     /// Makes a record that was put off.
     pub(super) fn make(&mut self) {
-        if !matches!(self.change, Change::Deferred(_)) {
+        if !matches!(self.change, StoreChange::Deferred(_)) {
             return;
         }
-        if let Change::Deferred(make) = std::mem::replace(&mut self.change, Change::Nothing) {
-            self.change = Change::Record(Box::new(make()));
+        if let StoreChange::Deferred(make) = std::mem::replace(&mut self.change, StoreChange::Nothing) {
+            self.change = StoreChange::Record(Box::new(make()));
         }
     }
     pub(super) fn is_flush(&self) -> bool {
-        matches!(self.change, Change::Nothing)
+        matches!(self.change, StoreChange::Nothing)
     }
 }
 
-pub(super) fn answer(reply: oneshot::Sender<Answer>, answer: Answer) {
-    // Whoever asked may have stopped waiting; then nobody wants the answer.
+pub(super) fn answer(reply: oneshot::Sender<ChangeAnswer>, answer: ChangeAnswer) {
+    // The caller may have stopped waiting.
     reply.send(answer).ok();
 }
 
-/// Roughly what a record takes. Effects and rewritten arguments are about as large as the arguments they come from.
+/// The approximate size of a record. Effects and rewritten arguments are about as large as the arguments they come from.
 pub(super) fn weight_of(record: &CallRecord) -> usize {
-    (3 * size_of_value(&record.arguments) + record.summary.len()).max(LEAST)
+    (3 * size_of_value(&record.arguments) + record.summary.len()).max(MIN_WEIGHT)
 }
 
 fn size_of_value(value: &Value) -> usize {

@@ -1,27 +1,31 @@
-//! The jobs that went on after their calls, in the database.
+//! Background jobs in the database.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use haft_contract::{BoxFuture, ErrorKind, ExecHost, JobEnd, JobRecord, JobRegistry, JobScope, SpillFile, ToolError};
+use haft_contract::{
+    BoxFuture, ErrorKind, JobEnd, SpillFile, ToolError,
+    ports::{JobRecord, JobRegistry, JobScope},
+};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Row, params};
 
 use super::database::Database;
-use super::item::{Answer, Change};
+use super::item::{ChangeAnswer, StoreChange};
 use super::rows::{bytes, integer, nanoseconds_since_1970, number, path, time};
 use crate::StoreError;
 
 /// How long a job that has ended is remembered: as long as its output.
-const REMEMBERED: Duration = Duration::from_hours(14 * 24);
+const RETENTION: Duration = Duration::from_hours(14 * 24);
 /// How many are listed at once.
-const MOST: u32 = 1000;
+const MAX_LISTED: u32 = 1000;
 
-const COLUMNS: &str = "number, session, workspace, line, directory, walls, pid, born, started, keeper, ending, spill, bytes, host";
-const BEGIN: &str = "INSERT INTO jobs (session, workspace, line, directory, walls, pid, born, started, keeper, bytes, host) \
+const COLUMNS: &str =
+    "number, session, workspace, command, directory, sandbox, pid, start_time, started, socket, ending, spill, bytes, host";
+const BEGIN: &str = "INSERT INTO jobs (session, workspace, command, directory, sandbox, pid, start_time, started, socket, bytes, host) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, ?10)";
-/// The first who says how it ended was there.
+/// Only the first end counts: the process that reports it observed it.
 const END: &str = "UPDATE jobs SET ended = ?2, ending = ?3, spill = ?4, bytes = ?5 WHERE number = ?1 AND ended IS NULL";
 
 /// A [`JobRegistry`] in the SQLite file of a [`SqliteCallLog`](crate::SqliteCallLog), which makes it.
@@ -30,7 +34,7 @@ pub struct SqliteJobs {
     database: Arc<Database>,
 }
 
-/// What is to be done.
+/// A change to the list of jobs.
 pub(super) enum JobChange {
     Begin(JobRecord),
     End { number: u64, end: JobEnd, bytes: u64 },
@@ -43,7 +47,7 @@ impl SqliteJobs {
     }
 
     async fn changed(&self, change: JobChange) -> Result<u64, ToolError> {
-        self.database.written(Change::Job(Box::new(change))).await.map_err(not_kept)
+        self.database.written(StoreChange::Job(Box::new(change))).await.map_err(not_kept)
     }
 }
 
@@ -69,7 +73,7 @@ fn not_kept(error: StoreError) -> ToolError {
     ToolError::new(ErrorKind::ExecutionError, format!("The list of jobs cannot be used: {error}.")).with_source(error)
 }
 
-pub(super) fn apply(connection: &Connection, change: &JobChange) -> rusqlite::Result<Answer> {
+pub(super) fn apply(connection: &Connection, change: &JobChange) -> rusqlite::Result<ChangeAnswer> {
     match change {
         JobChange::Begin(record) => begin(connection, record),
         JobChange::End { number, end, bytes } => end_of(connection, *number, end, *bytes).map(|()| Ok(0)),
@@ -81,19 +85,19 @@ pub(super) fn apply(connection: &Connection, change: &JobChange) -> rusqlite::Re
 }
 
 /// Each that begins also sweeps, so that the list cannot grow for ever.
-fn begin(connection: &Connection, record: &JobRecord) -> rusqlite::Result<Answer> {
-    let oldest = record.started.checked_sub(REMEMBERED).unwrap_or(SystemTime::UNIX_EPOCH);
+fn begin(connection: &Connection, record: &JobRecord) -> rusqlite::Result<ChangeAnswer> {
+    let oldest = record.started.checked_sub(RETENTION).unwrap_or(SystemTime::UNIX_EPOCH);
     connection.prepare_cached("DELETE FROM jobs WHERE ended < ?1")?.execute([nanoseconds_since_1970(oldest)])?;
     connection.prepare_cached(BEGIN)?.execute(params![
         record.session,
         bytes(&record.workspace),
-        record.line,
+        record.command,
         bytes(&record.directory),
-        record.walls,
+        record.sandbox,
         record.pid,
-        record.born.map(integer),
+        record.start_time.map(integer),
         nanoseconds_since_1970(record.started),
-        bytes(&record.keeper),
+        bytes(&record.socket),
         record.host.as_str(),
     ])?;
     Ok(Ok(connection.last_insert_rowid().unsigned_abs()))
@@ -107,7 +111,7 @@ fn end_of(connection: &Connection, number: u64, end: &JobEnd, written: u64) -> r
 }
 
 fn list(connection: &Connection, scope: &JobScope) -> rusqlite::Result<Vec<JobRecord>> {
-    let select = |column: &str| format!("SELECT {COLUMNS} FROM jobs WHERE {column} = ?1 ORDER BY number DESC LIMIT {MOST}");
+    let select = |column: &str| format!("SELECT {COLUMNS} FROM jobs WHERE {column} = ?1 ORDER BY number DESC LIMIT {MAX_LISTED}");
     let mut jobs: Vec<JobRecord> = match scope {
         JobScope::Session(session) => {
             connection.prepare_cached(&select("session"))?.query_map([session], record)?.collect::<Result<_, _>>()?
@@ -125,15 +129,15 @@ fn record(row: &Row<'_>) -> rusqlite::Result<JobRecord> {
         number: number(row, 0)?,
         session: row.get(1)?,
         workspace: path(row.get(2)?),
-        line: row.get(3)?,
+        command: row.get(3)?,
         directory: path(row.get(4)?),
-        // One that a newer Haft knows is, for all that is known here, no wall.
-        host: ExecHost::of_name(&row.get::<_, String>(13)?).unwrap_or_default(),
-        walls: row.get(5)?,
+        // A sandbox host that only a newer Haft knows counts as none.
+        host: row.get::<_, String>(13)?.parse().unwrap_or_default(),
+        sandbox: row.get(5)?,
         pid: row.get(6)?,
-        born: row.get::<_, Option<i64>>(7)?.map(i64::unsigned_abs),
+        start_time: row.get::<_, Option<i64>>(7)?.map(i64::unsigned_abs),
         started: time(row.get(8)?),
-        keeper: path(row.get(9)?),
+        socket: path(row.get(9)?),
         end: end(row)?,
         bytes: number(row, 12)?,
     })

@@ -11,6 +11,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0001_calls.sql"),
     include_str!("../migrations/0002_sessions.sql"),
     include_str!("../migrations/0003_jobs.sql"),
+    include_str!("../migrations/0004_job_names.sql"),
 ];
 
 /// The version this program knows.

@@ -12,7 +12,7 @@ use crate::StoreError;
 use crate::backend::folder::PrivateFolder;
 
 const FILE: &str = "haft.db";
-/// What SQLite keeps beside the database; part of it until it is closed.
+/// Files of SQLite beside the database; part of it until it is closed.
 const COMPANIONS: [&str; 3] = ["", "-wal", "-shm"];
 /// SQLite counts milliseconds in 32 bits.
 const LONGEST_TIMEOUT: Duration = Duration::from_hours(24);
@@ -22,7 +22,7 @@ const STATEMENTS: usize = 64;
 const WAL_KEPT: i64 = 16 << 20;
 
 /// The two connections of an open database.
-pub(super) struct Connections {
+pub(super) struct DatabaseConnections {
     pub(super) writer: Connection,
     pub(super) reader: Connection,
     pub(super) folder: PrivateFolder,
@@ -32,7 +32,7 @@ pub(super) struct Connections {
 
 /// Opens the database in a folder, creating both. One process at a time: else two that meet a damaged file could set
 /// each other's new one aside.
-pub(super) fn open(folder: &Path, busy_timeout: Duration) -> Result<Connections, StoreError> {
+pub(super) fn open(folder: &Path, busy_timeout: Duration) -> Result<DatabaseConnections, StoreError> {
     let folder = PrivateFolder::open(folder)?;
     let timeout = busy_timeout.min(LONGEST_TIMEOUT);
     let path = folder.path().join(FILE);
@@ -51,29 +51,29 @@ pub(super) fn open(folder: &Path, busy_timeout: Duration) -> Result<Connections,
         outcome => (outcome?, None),
     };
     drop(lock);
-    Ok(Connections { writer, reader, folder, path, notice })
+    Ok(DatabaseConnections { writer, reader, folder, path, notice })
 }
 
-/// Remembers that an operation met damage, for the next start to look at: the whole file is read then, and only then.
+/// Flags the database as possibly damaged: the next start checks the whole file.
 pub(super) fn suspect(path: &Path) {
-    let mark = std::fs::File::options().create(true).append(true).mode(0o600).open(mark_of(path));
-    // Where even this cannot be written, the next operation meets the same damage.
-    mark.map(drop).ok();
+    let flag = std::fs::File::options().create(true).append(true).mode(0o600).open(damage_flag(path));
+    // If even this cannot be written, the next operation meets the same damage.
+    flag.map(drop).ok();
 }
 
-fn mark_of(path: &Path) -> PathBuf {
+fn damage_flag(path: &Path) -> PathBuf {
     path.with_extension("db.suspect")
 }
 
-/// Reads the whole of a database in which damage was met; if there is any, it is said as damage on opening is.
+/// Checks a database that is flagged as damaged.
 fn check_suspect(writer: &Connection, path: &Path) -> Result<(), StoreError> {
-    let mark = mark_of(path);
-    if !mark.exists() {
+    let flag = damage_flag(path);
+    if !flag.exists() {
         return Ok(());
     }
     let found: String =
         writer.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(|error| StoreError::database(path, error))?;
-    std::fs::remove_file(&mark).map_err(|error| StoreError::io(&mark, error))?;
+    std::fs::remove_file(&flag).map_err(|error| StoreError::io(&flag, error))?;
     if found == "ok" {
         return Ok(());
     }
@@ -124,7 +124,7 @@ fn prepare(writer: &mut Connection) -> rusqlite::Result<()> {
     migrate::apply(writer)
 }
 
-/// Renames the database and its companions together, so that a person can still look into them. Says how it is called.
+/// Renames the database and its companions together, so that the user can still inspect them. Returns the new name.
 fn set_aside(folder: &PrivateFolder) -> Result<String, StoreError> {
     let failed = |error| StoreError::io(&folder.path().join(FILE), error);
     let aside = free_name(folder).map_err(failed)?;
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn commits_are_durable_and_the_reader_only_reads() {
         let folder = tempfile::tempdir().unwrap();
-        let Connections { writer, reader, .. } = open(folder.path(), Duration::from_secs(1)).unwrap();
+        let DatabaseConnections { writer, reader, .. } = open(folder.path(), Duration::from_secs(1)).unwrap();
         let settings = "SELECT journal_mode, synchronous, foreign_keys FROM pragma_journal_mode, pragma_synchronous, pragma_foreign_keys";
         let settings: (String, i64, bool) = writer.query_row(settings, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
         assert_eq!(settings, ("wal".to_owned(), 2, true));

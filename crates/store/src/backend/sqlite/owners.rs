@@ -1,9 +1,9 @@
-//! Who is alive: whoever claims sessions holds a lock on a file of its own for as long as it lives.
+//! Liveness of session owners: a process that claims sessions holds a lock on a file of its own while it lives.
 //!
 //! The system drops the lock when the process ends in whatever way, so that a kill locks no session for good, and a claim
 //! whose owner is gone can be told from one that holds. A process id and its start time would not tell: in another
-//! container they mean nothing or another process, after a restart of the machine likewise, and a killed process that
-//! nobody waited for still has both. They are kept for people alone.
+//! container they mean nothing or another process, after a restart of the machine likewise, and a zombie
+//! process still has both. They are stored only to be shown.
 
 use std::fs::File;
 use std::io;
@@ -17,7 +17,7 @@ use crate::StoreError;
 use crate::backend::folder::PrivateFolder;
 use crate::session_store::new_id;
 
-/// Followed by an id that is never used again, so that a file which is gone cannot come back for someone else.
+/// Followed by an id that is never used again, so that no later owner gets the same file.
 const PREFIX: &str = "haft.db.owner-";
 
 /// The owners' files in the folder of the database.
@@ -40,7 +40,7 @@ impl Owners {
         Self { folder, patience, mine: OnceLock::new() }
     }
 
-    /// Shows that this one lives, from now on, and says under which id.
+    /// Announces this process as alive; returns its id.
     pub(super) fn announce(&self) -> Result<String, StoreError> {
         // Under the folder's lock: a file that is not locked yet looks like one that was left behind.
         let Some(_lock) = self.folder.lock(self.patience)? else {
@@ -97,7 +97,7 @@ impl Owners {
 impl Drop for Owners {
     fn drop(&mut self) {
         if let Some(presence) = self.mine.get() {
-            // What cannot be removed now is removed by the next who appears.
+            // A file that cannot be removed now is removed by the next owner.
             self.folder.remove(&name(&presence.id)).ok();
         }
     }

@@ -1,7 +1,7 @@
-//! What waits to be written, between the calls and the writer thread.
+//! The queue between the calls and the writer thread.
 //!
-//! A lock and a list, because a call must not pay for history: adding a record is a push under a lock that nobody holds
-//! for long, and the writer is woken (a system call) only if it sleeps for want of work.
+//! A lock and a list, because a call must not pay for history: adding a record is a push under a lock that is never held
+//! for long, and the writer is woken (a system call) only if it sleeps.
 
 use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,120 +10,128 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::failure::copy_of;
-use super::item::{Answer, Change, Item, LEAST, Outcome, ROOM, answer, weight_of};
+use super::item::{ChangeAnswer, MAX_QUEUED_BYTES, MIN_WEIGHT, QueueItem, StoreChange, answer, weight_of};
 use super::open;
 use crate::{CallRecord, StoreError};
 
 /// This many waiting records are worth a commit at once.
 const GROUP: usize = 2048;
-/// How long the writer waits for more before it commits, unless someone waits for it. Long enough that a burst of calls is
-/// over by then: a writer that works beside it competes for memory and for the processor.
+/// How long the writer waits for more before it commits, unless a caller waits. Long enough that a burst of calls is over by
+/// then: a writer that works beside it competes for memory and for the processor.
 const LINGER: Duration = Duration::from_millis(25);
 /// How long the writer waits before it tries a failed group again.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// What the writer sleeps for.
+/// What the writer waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Waiting {
+enum WriterWait {
     /// It does not sleep.
     No,
     /// Anything to do.
     Work,
-    /// Enough for a group, or someone who waits.
+    /// Enough for a group, or a waiting caller.
     Group,
-    /// Someone who waits.
+    /// A waiting caller.
     Request,
 }
 
-struct State {
-    items: Vec<Item>,
-    /// Of everything that is not settled yet, the writer's current group included.
+struct QueueState {
+    items: Vec<QueueItem>,
+    /// Total weight of unsettled items, the writer's current group included.
     weight: usize,
-    waiting: Waiting,
-    /// Someone waits for an item.
+    waiting: WriterWait,
+    /// A caller waits for an item.
     urgent: bool,
-    /// How many wait for room.
+    /// How many callers wait for space.
     blocked: usize,
     /// Why the records that the writer holds could not be written yet.
     stuck: Option<rusqlite::Error>,
-    /// Why a record was given up, until someone was told.
+    /// Why a record was given up, until it is reported.
     lost: Option<StoreError>,
     closed: bool,
 }
 
-/// The queue.
-pub(super) struct Queue {
+/// The queue of changes.
+pub(super) struct WriteQueue {
     path: PathBuf,
     patience: Duration,
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     work: Condvar,
-    room: Condvar,
+    space: Condvar,
 }
 
-impl Queue {
-    /// For the database at `path`; a record waits at most `patience` for room.
+impl WriteQueue {
+    /// For the database at `path`; a record waits at most `patience` for space.
     pub(super) fn new(path: PathBuf, patience: Duration) -> Self {
-        let state =
-            State { items: Vec::new(), weight: 0, waiting: Waiting::No, urgent: false, blocked: 0, stuck: None, lost: None, closed: false };
-        Self { path, patience, state: Mutex::new(state), work: Condvar::new(), room: Condvar::new() }
+        let state = QueueState {
+            items: Vec::new(),
+            weight: 0,
+            waiting: WriterWait::No,
+            urgent: false,
+            blocked: 0,
+            stuck: None,
+            lost: None,
+            closed: false,
+        };
+        Self { path, patience, state: Mutex::new(state), work: Condvar::new(), space: Condvar::new() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a record that nobody waits for. Reports what became of earlier ones.
-    pub(super) fn append(&self, record: CallRecord) -> Outcome {
+    /// Adds a record without waiting for it. Reports failures of earlier ones.
+    pub(super) fn append(&self, record: CallRecord) -> Result<(), StoreError> {
         let weight = weight_of(&record);
-        self.add(Change::Record(Box::new(record)), weight)
+        self.add(StoreChange::Record(Box::new(record)), weight)
     }
 
     /// Adds a record that the writer is to make. It counts as a small one: its maker promises that.
-    pub(super) fn append_with(&self, make: Box<dyn FnOnce() -> CallRecord + Send>) -> Outcome {
-        self.add(Change::Deferred(make), LEAST)
+    pub(super) fn append_with(&self, make: Box<dyn FnOnce() -> CallRecord + Send>) -> Result<(), StoreError> {
+        self.add(StoreChange::Deferred(make), MIN_WEIGHT)
     }
 
-    fn add(&self, change: Change, weight: usize) -> Outcome {
+    fn add(&self, change: StoreChange, weight: usize) -> Result<(), StoreError> {
         let mut state = self.lock();
         state.refuse_if_closed()?;
         if state.is_full(weight) {
-            state = self.wait_for_room(state, weight)?;
+            state = self.wait_for_space(state, weight)?;
         }
         let report = state.report(&self.path);
-        self.put(state, Item { change, reply: None, weight });
+        self.put(state, QueueItem { change, reply: None, weight });
         report
     }
 
-    /// Adds a change whose outcome the caller waits for; `None` if there is nothing to wait for. There is always room:
+    /// Adds a change whose outcome the caller waits for; `None` if there is nothing to wait for. It needs no space in the queue:
     /// such callers wait, so there are never many.
-    pub(super) fn request(&self, change: Change) -> Result<Option<oneshot::Receiver<Answer>>, StoreError> {
+    pub(super) fn request(&self, change: StoreChange) -> Result<Option<oneshot::Receiver<ChangeAnswer>>, StoreError> {
         let mut state = self.lock();
         state.refuse_if_closed()?;
-        let weight = if matches!(change, Change::Nothing) { 0 } else { LEAST };
+        let weight = if matches!(change, StoreChange::Nothing) { 0 } else { MIN_WEIGHT };
         if weight == 0 && state.weight == 0 {
             return state.lost.take().map_or(Ok(None), Err);
         }
         let (reply, outcome) = oneshot::channel();
-        self.put(state, Item { change, reply: Some(reply), weight });
+        self.put(state, QueueItem { change, reply: Some(reply), weight });
         Ok(Some(outcome))
     }
 
-    /// Adds a change that is to be made soon, and tried again until it is, though nobody waits for it.
-    pub(super) fn insist(&self, change: Change) -> Outcome {
+    /// Adds a change without waiting for it, to be written soon and tried again until it is.
+    pub(super) fn insist(&self, change: StoreChange) -> Result<(), StoreError> {
         let mut state = self.lock();
         state.refuse_if_closed()?;
         state.urgent = true;
-        self.put(state, Item { change, reply: None, weight: LEAST });
+        self.put(state, QueueItem { change, reply: None, weight: MIN_WEIGHT });
         Ok(())
     }
 
-    fn put(&self, mut state: MutexGuard<'_, State>, item: Item) {
+    fn put(&self, mut state: MutexGuard<'_, QueueState>, item: QueueItem) {
         state.urgent |= item.reply.is_some();
         state.weight += item.weight;
         state.items.push(item);
         let wake = state.is_met(state.waiting);
         if wake {
-            state.waiting = Waiting::No;
+            state.waiting = WriterWait::No;
         }
         drop(state);
         if wake {
@@ -131,11 +139,15 @@ impl Queue {
         }
     }
 
-    fn wait_for_room<'a>(&'a self, mut state: MutexGuard<'a, State>, weight: usize) -> Result<MutexGuard<'a, State>, StoreError> {
+    fn wait_for_space<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, QueueState>,
+        weight: usize,
+    ) -> Result<MutexGuard<'a, QueueState>, StoreError> {
         state.blocked += 1;
-        // A writer that fails makes no room soon.
-        let hopeful = |state: &mut State| state.is_full(weight) && state.stuck.is_none() && !state.closed;
-        let (mut state, _) = self.room.wait_timeout_while(state, self.patience, hopeful).unwrap_or_else(PoisonError::into_inner);
+        // A failing writer frees no space soon.
+        let hopeful = |state: &mut QueueState| state.is_full(weight) && state.stuck.is_none() && !state.closed;
+        let (mut state, _) = self.space.wait_timeout_while(state, self.patience, hopeful).unwrap_or_else(PoisonError::into_inner);
         state.blocked -= 1;
         state.refuse_if_closed()?;
         if state.is_full(weight) {
@@ -145,32 +157,32 @@ impl Queue {
     }
 
     /// For the writer: the next group, with what it still holds from a failed one; `None` at the end.
-    pub(super) fn next_group(&self, held: Vec<Item>) -> Option<Vec<Item>> {
+    pub(super) fn next_group(&self, held: Vec<QueueItem>) -> Option<Vec<QueueItem>> {
         let mut state = self.lock();
         if held.is_empty() {
-            state = self.sleep(state, Waiting::Work, Duration::MAX);
-            state = self.sleep(state, Waiting::Group, LINGER);
+            state = self.sleep(state, WriterWait::Work, Duration::MAX);
+            state = self.sleep(state, WriterWait::Group, LINGER);
         } else {
-            state = self.sleep(state, Waiting::Request, RETRY);
+            state = self.sleep(state, WriterWait::Request, RETRY);
         }
         let mut group = held;
         group.append(&mut state.items);
         state.urgent = false;
         drop(state);
-        group.iter_mut().for_each(Item::make);
+        group.iter_mut().for_each(QueueItem::make);
         if group.is_empty() { None } else { Some(group) }
     }
 
-    fn sleep<'a>(&self, mut state: MutexGuard<'a, State>, what: Waiting, at_most: Duration) -> MutexGuard<'a, State> {
+    fn sleep<'a>(&self, mut state: MutexGuard<'a, QueueState>, what: WriterWait, at_most: Duration) -> MutexGuard<'a, QueueState> {
         state.waiting = what;
-        let unmet = |state: &mut State| !state.is_met(what) && !state.closed;
+        let unmet = |state: &mut QueueState| !state.is_met(what) && !state.closed;
         let (mut state, _) = self.work.wait_timeout_while(state, at_most, unmet).unwrap_or_else(PoisonError::into_inner);
-        state.waiting = Waiting::No;
+        state.waiting = WriterWait::No;
         state
     }
 
     /// For the writer: the group is on disk, with an answer for each item.
-    pub(super) fn settle(&self, mut group: Vec<Item>, answers: Vec<Answer>) {
+    pub(super) fn settle(&self, mut group: Vec<QueueItem>, answers: Vec<ChangeAnswer>) {
         let mut state = self.lock();
         state.stuck = None;
         for (item, answered) in group.iter_mut().zip(answers) {
@@ -180,12 +192,12 @@ impl Queue {
                 None => state.lost = answered.err().or(state.lost.take()),
             }
         }
-        self.tell_blocked(&state);
+        self.wake_blocked(&state);
     }
 
-    /// For the writer: the group could not be written. Gives back what must be tried again: records. Whoever waits is
-    /// told now, so what they asked for is not done later.
-    pub(super) fn postpone(&self, group: Vec<Item>, error: &rusqlite::Error) -> Vec<Item> {
+    /// For the writer: the group could not be written. Returns the records, which are tried again. Waiting callers
+    /// get the error now, and their changes are dropped.
+    pub(super) fn postpone(&self, group: Vec<QueueItem>, error: &rusqlite::Error) -> Vec<QueueItem> {
         if matches!(StoreError::database(&self.path, copy_of(error)), StoreError::Damaged { .. }) {
             open::suspect(&self.path);
         }
@@ -200,13 +212,13 @@ impl Queue {
             answer(reply, Err(StoreError::database(&self.path, copy_of(error))));
         }
         state.stuck = (!held.is_empty()).then(|| copy_of(error));
-        self.tell_blocked(&state);
+        self.wake_blocked(&state);
         held
     }
 
-    fn tell_blocked(&self, state: &State) {
+    fn wake_blocked(&self, state: &QueueState) {
         if state.blocked > 0 {
-            self.room.notify_all();
+            self.space.notify_all();
         }
     }
 
@@ -214,14 +226,14 @@ impl Queue {
     pub(super) fn close(&self) {
         self.lock().closed = true;
         self.work.notify_all();
-        self.room.notify_all();
+        self.space.notify_all();
     }
 
     pub(super) fn is_closed(&self) -> bool {
         self.lock().closed
     }
 
-    /// For the writer, when it ends in whatever way: whoever still waits learns it.
+    /// For the writer, when it ends in any way: drops the queue, so that waiting callers get an error.
     pub(super) fn abandon(&self) {
         self.close();
         let items = std::mem::take(&mut self.lock().items);
@@ -229,26 +241,26 @@ impl Queue {
     }
 }
 
-impl State {
+impl QueueState {
     /// A record that is too large alone must still go through.
     fn is_full(&self, more: usize) -> bool {
-        self.weight > 0 && self.weight + more > ROOM
+        self.weight > 0 && self.weight + more > MAX_QUEUED_BYTES
     }
 
-    fn is_met(&self, waiting: Waiting) -> bool {
+    fn is_met(&self, waiting: WriterWait) -> bool {
         match waiting {
-            Waiting::No => false,
-            Waiting::Work => !self.items.is_empty(),
-            Waiting::Group => self.urgent || self.items.len() >= GROUP,
-            Waiting::Request => self.urgent,
+            WriterWait::No => false,
+            WriterWait::Work => !self.items.is_empty(),
+            WriterWait::Group => self.urgent || self.items.len() >= GROUP,
+            WriterWait::Request => self.urgent,
         }
     }
 
-    fn refuse_if_closed(&self) -> Outcome {
+    fn refuse_if_closed(&self) -> Result<(), StoreError> {
         if self.closed { Err(StoreError::Closed("its writer has ended".into())) } else { Ok(()) }
     }
 
-    fn report(&mut self, path: &std::path::Path) -> Outcome {
+    fn report(&mut self, path: &std::path::Path) -> Result<(), StoreError> {
         if let Some(error) = self.lost.take() {
             return Err(error);
         }

@@ -1,4 +1,4 @@
-//! The questions that history answers.
+//! Queries of the history.
 
 use rusqlite::{Connection, OptionalExtension, ToSql};
 
@@ -55,8 +55,8 @@ pub(super) fn candidates(connection: &Connection, table: &'static str, short: &s
 }
 
 pub(super) fn newest_undoable(connection: &Connection) -> rusqlite::Result<Option<CallRecord>> {
-    // Driven by the pre-images, which few calls have. Newest is who changed a file last, not who was called last: of calls
-    // that run at once, only the last change can be taken back first.
+    // Driven by the pre-images, which few calls have. Newest means the call that changed a file last, not the last call: of
+    // parallel calls, only the last change can be undone first.
     let sql = format!(
         "SELECT {CALL_COLUMNS} FROM calls WHERE id = (SELECT record FROM pre_images CROSS JOIN calls AS undoable \
          ON undoable.id = record WHERE NOT undoable.undone ORDER BY sequence DESC LIMIT 1)"

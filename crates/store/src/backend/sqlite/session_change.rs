@@ -4,14 +4,14 @@ use std::time::SystemTime;
 
 use rusqlite::Connection;
 
-use super::claims::{self, Claiming};
+use super::claims::{self, ClaimRequest};
 use super::failure::is_own;
-use super::item::Answer;
+use super::item::ChangeAnswer;
 use super::owners::Owners;
 use super::{messages, session_rows, usage};
 use crate::{NewMessage, SessionRecord, StoreError, UsageRecord};
 
-/// What is to be done.
+/// A change to a session.
 pub(super) enum SessionChange {
     Create(SessionRecord),
     Rename { session: String, title: Option<String> },
@@ -21,13 +21,13 @@ pub(super) enum SessionChange {
     Fork { session: String, at: Option<u64>, id: String, now: SystemTime },
     Append { session: String, expected: Option<u64>, messages: Vec<NewMessage> },
     Rewrite { session: String, from: u64, messages: Vec<NewMessage>, reason: String, now: SystemTime },
-    Claim(Claiming),
+    Claim(ClaimRequest),
     Release { token: String },
     Usage(UsageRecord),
 }
 
 /// The outer error is the database's, the inner one this change's own.
-pub(super) fn apply(connection: &Connection, change: &SessionChange, owners: &Owners) -> rusqlite::Result<Answer> {
+pub(super) fn apply(connection: &Connection, change: &SessionChange, owners: &Owners) -> rusqlite::Result<ChangeAnswer> {
     connection.prepare_cached("SAVEPOINT change")?.execute([])?;
     let answer = match make(connection, change, owners) {
         Err(StoreError::Database(error)) if !is_own(&error) => return Err(error),
@@ -40,7 +40,7 @@ pub(super) fn apply(connection: &Connection, change: &SessionChange, owners: &Ow
     Ok(answer)
 }
 
-fn make(connection: &Connection, change: &SessionChange, owners: &Owners) -> Answer {
+fn make(connection: &Connection, change: &SessionChange, owners: &Owners) -> ChangeAnswer {
     match change {
         SessionChange::Create(record) => session_rows::create(connection, record).map(|()| 0),
         SessionChange::Rename { session, title } => session_rows::set(connection, session, "title", title).map(|()| 0),

@@ -1,14 +1,16 @@
-//! Sessions as rows.
+//! Sessions as rows: written and found.
 
 use std::time::SystemTime;
 
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
+use super::reader::candidates;
 use super::rows::{bytes, integer, nanoseconds_since_1970, number, path, time};
-use crate::{SessionRecord, StoreError};
+use crate::session_store::LAST;
+use crate::{SessionFilter, SessionRecord, StoreError, short_id};
 
 /// The columns of a session, in the order in which [`session`] reads them.
-pub(super) const SESSION_COLUMNS: &str = "id, title, agent, model, workspace, created, updated, parent, parent_at, closed, messages";
+const SESSION_COLUMNS: &str = "id, title, agent, model, workspace, created, updated, parent, parent_at, closed, messages";
 
 const CREATE: &str = "INSERT INTO sessions (id, title, agent, model, workspace, created, updated, parent, parent_at, closed, messages) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (id) DO NOTHING";
@@ -36,7 +38,7 @@ pub(super) fn create(connection: &Connection, record: &SessionRecord) -> Result<
     if created == 0 { Err(StoreError::Exists { what: "session", id: record.id.clone() }) } else { Ok(()) }
 }
 
-pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<SessionRecord> {
+fn session(row: &Row<'_>) -> rusqlite::Result<SessionRecord> {
     let parent: Option<String> = row.get(7)?;
     Ok(SessionRecord {
         id: row.get(0)?,
@@ -70,7 +72,7 @@ pub(super) fn set(connection: &Connection, session: &str, column: &'static str, 
     require_one(connection.prepare_cached(&sql)?.execute(params![session, value])?, session)
 }
 
-/// What is deleted is overwritten too: a conversation that a person wants gone must not be left in free pages.
+/// Deletes and overwrites a session: a deleted conversation must not remain in free pages.
 pub(super) fn delete(connection: &Connection, session: &str) -> Result<(), StoreError> {
     let overwrite = |on: bool| connection.pragma_update_and_check(None, "secure_delete", on, |_| Ok(()));
     overwrite(true)?;
@@ -92,4 +94,40 @@ pub(super) fn fork(connection: &Connection, session: &str, at: Option<u64>, id: 
 
 fn require_one(changed: usize, session: &str) -> Result<(), StoreError> {
     if changed == 0 { Err(StoreError::no_session(session)) } else { Ok(()) }
+}
+
+pub(super) fn open(connection: &Connection, id: &str) -> Result<SessionRecord, StoreError> {
+    if let Some(session) = one(connection, id)? {
+        return Ok(session);
+    }
+    if id == LAST {
+        let newest = list(connection, &SessionFilter { limit: Some(1), ..SessionFilter::default() })?.pop();
+        return newest.ok_or_else(|| StoreError::no_session(id));
+    }
+    let only = short_id::only("session", id, candidates(connection, "sessions", id)?)?;
+    one(connection, &only)?.ok_or_else(|| StoreError::no_session(id))
+}
+
+fn one(connection: &Connection, id: &str) -> rusqlite::Result<Option<SessionRecord>> {
+    let sql = format!("SELECT {SESSION_COLUMNS} FROM sessions WHERE id = ?1");
+    connection.prepare_cached(&sql)?.query_row([id], session).optional()
+}
+
+pub(super) fn list(connection: &Connection, filter: &SessionFilter) -> rusqlite::Result<Vec<SessionRecord>> {
+    let mut sql = format!("SELECT {SESSION_COLUMNS} FROM sessions WHERE true");
+    let mut values: Vec<&dyn ToSql> = Vec::new();
+    let workspace = filter.workspace.as_deref().map(bytes);
+    if let Some(workspace) = &workspace {
+        sql += " AND workspace = ?";
+        values.push(workspace);
+    }
+    if let Some(agent) = &filter.agent {
+        sql += " AND agent = ?";
+        values.push(agent);
+    }
+    sql += " ORDER BY updated DESC, id DESC";
+    let has_title = filter.title_test();
+    let mut statement = connection.prepare_cached(&sql)?;
+    let sessions = statement.query_map(values.as_slice(), session)?;
+    sessions.filter(|session| session.as_ref().map_or(true, &has_title)).take(filter.limit.unwrap_or(usize::MAX)).collect()
 }

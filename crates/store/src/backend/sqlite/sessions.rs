@@ -5,16 +5,16 @@ use std::time::SystemTime;
 
 use haft_contract::BoxFuture;
 
-use super::claims::Claiming;
+use super::claims::ClaimRequest;
 use super::database::Database;
-use super::item::{Answer, Change};
+use super::item::{ChangeAnswer, StoreChange};
 use super::session_change::SessionChange;
-use super::{messages, session_reader, usage};
+use super::{messages, session_rows, usage};
 use crate::backend::blocking::blocking;
 use crate::session_store::new_id;
 use crate::{
-    Claim, MessageRecord, NewMessage, NewSession, Owner, ReplacedMessage, SessionFilter, SessionRecord, SessionStore, StoreError,
-    UsageRecord, UsageSum,
+    MessageRecord, NewMessage, NewSession, ReplacedMessage, SessionClaim, SessionFilter, SessionOwner, SessionRecord, SessionStore,
+    StoreError, UsageRecord, UsageSum,
 };
 
 /// A [`SessionStore`] in the SQLite file of a [`SqliteCallLog`](crate::SqliteCallLog), which makes it.
@@ -28,8 +28,8 @@ impl SqliteSessionStore {
         Self { database }
     }
 
-    async fn changed(&self, change: SessionChange) -> Answer {
-        self.database.written(Change::Session(Box::new(change))).await
+    async fn changed(&self, change: SessionChange) -> ChangeAnswer {
+        self.database.written(StoreChange::Session(Box::new(change))).await
     }
 
     async fn done(&self, change: SessionChange) -> Result<(), StoreError> {
@@ -48,13 +48,13 @@ impl SqliteSessionStore {
         Ok(id)
     }
 
-    async fn claim_as(&self, session: &str, owner: Owner) -> Result<Claim, StoreError> {
+    async fn claim_as(&self, session: &str, owner: SessionOwner) -> Result<SessionClaim, StoreError> {
         let owners = Arc::clone(self.database.owners());
         let presence = blocking(move || owners.announce()).await?;
         let token = new_id();
-        // Made before the answer is there: whoever stops waiting for it gives up the claim too.
+        // Made before the answer is there: a caller that stops waiting gives up the claim too.
         let claim = self.releasing(session, token.clone());
-        match self.done(SessionChange::Claim(Claiming { session: session.into(), token, presence, owner })).await {
+        match self.done(SessionChange::Claim(ClaimRequest { session: session.into(), token, presence, owner })).await {
             Ok(()) => Ok(claim),
             Err(error) => {
                 claim.forget();
@@ -63,10 +63,10 @@ impl SqliteSessionStore {
         }
     }
 
-    fn releasing(&self, session: &str, token: String) -> Claim {
+    fn releasing(&self, session: &str, token: String) -> SessionClaim {
         let database = Arc::clone(&self.database);
-        Claim::new(session, move || {
-            let release = Change::Session(Box::new(SessionChange::Release { token }));
+        SessionClaim::new(session, move || {
+            let release = StoreChange::Session(Box::new(SessionChange::Release { token }));
             // Refused only when the writer is gone: the claim then ends with this process.
             database.queue().insist(release).ok();
         })
@@ -80,11 +80,11 @@ impl SessionStore for SqliteSessionStore {
 
     fn open<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<SessionRecord, StoreError>> {
         let id = id.to_owned();
-        Box::pin(self.database.read(move |connection| session_reader::open(connection, &id)))
+        Box::pin(self.database.read(move |connection| session_rows::open(connection, &id)))
     }
 
     fn list(&self, filter: SessionFilter) -> BoxFuture<'_, Result<Vec<SessionRecord>, StoreError>> {
-        Box::pin(self.database.read(move |connection| Ok(session_reader::list(connection, &filter)?)))
+        Box::pin(self.database.read(move |connection| Ok(session_rows::list(connection, &filter)?)))
     }
 
     fn rename<'a>(&'a self, session: &'a str, title: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>> {
@@ -132,7 +132,7 @@ impl SessionStore for SqliteSessionStore {
         Box::pin(self.database.read(move |connection| messages::replaced(connection, &session, limit)))
     }
 
-    fn claim<'a>(&'a self, session: &'a str, owner: Owner) -> BoxFuture<'a, Result<Claim, StoreError>> {
+    fn claim<'a>(&'a self, session: &'a str, owner: SessionOwner) -> BoxFuture<'a, Result<SessionClaim, StoreError>> {
         Box::pin(self.claim_as(session, owner))
     }
 

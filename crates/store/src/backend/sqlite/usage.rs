@@ -1,4 +1,4 @@
-//! What was used, as rows and sums.
+//! Token usage as rows and sums.
 
 use rusqlite::{Connection, params};
 

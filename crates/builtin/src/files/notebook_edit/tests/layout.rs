@@ -1,4 +1,4 @@
-//! A change looks as if whoever wrote the notebook had made it.
+//! A change keeps the layout of the notebook.
 
 use super::super::*;
 use super::after;
@@ -27,7 +27,7 @@ async fn a_replaced_source_keeps_the_layout_of_its_cell() {
             "{\"cells\": [{\"cell_type\": \"markdown\", \"source\": [\"x\"]}], \"nbformat\": 4}",
             "{\"cells\": [{\"cell_type\": \"markdown\", \"source\": [\"é\\n\", \"z\"]}], \"nbformat\": 4}",
         ),
-        // A list on one line in a cell on several; a byte order mark; escapes instead of letters.
+        // A list on one line in a cell on several; a byte order mark; escapes instead of characters.
         (
             "\u{feff}{\n \"cells\": [\n  {\n   \"cell_type\": \"markdown\",\n   \"source\": [\"\\u00fc\"]\n  }\n ], \"nbformat\": 4}",
             "\u{feff}{\n \"cells\": [\n  {\n   \"cell_type\": \"markdown\",\n   \"source\": [\"é\\n\", \"z\"]\n  }\n ], \"nbformat\": 4}",
@@ -77,7 +77,7 @@ async fn a_new_cell_looks_like_its_neighbour() {
 
 #[test]
 fn words_for_modes_and_types_are_those_of_the_schema() {
-    for (mode, kind) in [(Mode::Replace, CellType::Code), (Mode::Insert, CellType::Markdown), (Mode::Delete, CellType::Raw)] {
+    for (mode, kind) in [(EditMode::Replace, CellType::Code), (EditMode::Insert, CellType::Markdown), (EditMode::Delete, CellType::Raw)] {
         assert_eq!(serde_json::to_value((mode, kind)).unwrap(), json!([mode.as_str(), kind.as_str()]));
     }
 }

@@ -36,7 +36,7 @@ fn notebook() -> impl Strategy<Value = String> {
     })
 }
 
-fn params(index: usize, mode: Mode, cell_type: Option<CellType>, source: &str) -> Params {
+fn params(index: usize, mode: EditMode, cell_type: Option<CellType>, source: &str) -> Params {
     Params {
         notebook_path: "n.ipynb".into(),
         cell_id: Some(index.to_string()),
@@ -53,8 +53,8 @@ fn parts(text: &str) -> (Vec<&str>, &str, &str) {
     (cells, &text[..notebook.list.start], &text[notebook.list.end..])
 }
 
-fn mode() -> impl Strategy<Value = Mode> {
-    prop::sample::select(&[Mode::Replace, Mode::Insert, Mode::Delete][..])
+fn mode() -> impl Strategy<Value = EditMode> {
+    prop::sample::select(&[EditMode::Replace, EditMode::Insert, EditMode::Delete][..])
 }
 
 fn kind() -> impl Strategy<Value = Option<CellType>> {
@@ -68,8 +68,8 @@ proptest! {
         let index = index % before.len();
         // An id may be a number, and then names another cell.
         prop_assume!(Notebook::parse(&text).unwrap().cells.iter().all(|cell| cell.id.as_deref() != Some(&index.to_string())));
-        let content = Lent(Arc::new(text.clone().into_bytes()));
-        let edited = edited(&content, &params(index, mode, kind, &source), "0123456789abcdef").unwrap();
+        let content = SharedContent::from(text.clone().into_bytes());
+        let edited = apply(&content, &params(index, mode, kind, &source), "0123456789abcdef").unwrap();
         if !edited.changed {
             return Ok(());
         }
@@ -78,14 +78,14 @@ proptest! {
         prop_assert_eq!((head, tail), (new_head, new_tail));
         let mut expected = before.clone();
         match mode {
-            Mode::Replace => expected[index] = after[index],
-            Mode::Insert => expected.insert(index + 1, after[index + 1]),
-            Mode::Delete => {
+            EditMode::Replace => expected[index] = after[index],
+            EditMode::Insert => expected.insert(index + 1, after[index + 1]),
+            EditMode::Delete => {
                 expected.remove(index);
             }
         }
         prop_assert_eq!(&after, &expected);
-        if mode != Mode::Delete {
+        if mode != EditMode::Delete {
             let notebook = Notebook::parse(&text).unwrap();
             let cell = &notebook.cells[edited.index];
             prop_assert_eq!(cell.source().0, source);
@@ -101,7 +101,7 @@ proptest! {
         let notebook = Notebook::parse(&text).unwrap();
         let index = index % notebook.cells.len();
         let splice = change::replace(&notebook, index, "new", kind.unwrap_or(CellType::Code));
-        let after = splice.applied(&text);
+        let after = splice.apply(&text);
         let after = Notebook::parse(&after).unwrap();
         for name in ["metadata", "id"] {
             let of = |notebook: &Notebook<'_>| notebook.cells[index].entry(name).map(|entry| entry.value.to_owned());
@@ -111,7 +111,7 @@ proptest! {
 
     #[test]
     fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), mode in mode()) {
-        drop(edited(&Lent(Arc::new(bytes)), &params(0, mode, None, "x"), "seed"));
+        drop(apply(&SharedContent::from(bytes), &params(0, mode, None, "x"), "seed"));
     }
 
     /// Broken in one place, it is nearly a notebook.
@@ -120,6 +120,6 @@ proptest! {
         let mut bytes = text.into_bytes();
         let at = at.index(bytes.len());
         bytes[at] = byte;
-        drop(edited(&Lent(Arc::new(bytes)), &params(index, mode, None, "x"), "seed"));
+        drop(apply(&SharedContent::from(bytes), &params(index, mode, None, "x"), "seed"));
     }
 }

@@ -1,25 +1,25 @@
-//! Cells, as they are shown.
+//! CellPage, as they are shown.
 
 use haft_contract::ToolContext;
 
-use crate::shared::notebook::{Notebook, Output};
-use crate::shared::words;
+use crate::shared::brief;
+use crate::shared::notebook::{CellOutput, Notebook};
 
-/// An output is shown in short: it can be had again by running the cell.
+/// Most bytes and lines of an output: running the cell gives it again.
 const OUTPUT_BYTES: usize = 2000;
 const OUTPUT_LINES: usize = 40;
 /// All outputs of one cell together.
 const OUTPUTS_BYTES: usize = 10_000;
 pub(super) const PICTURES: usize = 4;
 
-/// Cells as they are shown.
+/// A page of cells.
 #[derive(Debug)]
-pub(super) struct Cells {
+pub(super) struct CellPage {
     pub(super) text: String,
     pub(super) first: usize,
     pub(super) shown: usize,
     pub(super) total: usize,
-    /// In base64, and where there were too many of them.
+    /// Pictures in base64, and how many more there are.
     pub(super) pictures: Vec<String>,
     left_out: usize,
     pub(super) language: String,
@@ -27,8 +27,8 @@ pub(super) struct Cells {
     cut: Option<String>,
 }
 
-impl Cells {
-    /// What is left out, and how to get it.
+impl CellPage {
+    /// Notes on what is left out, and how to get it.
     pub(super) fn note(&self, next: Option<usize>, cx: &ToolContext) -> Vec<String> {
         let Self { first, shown, total, .. } = self;
         let mut notes = Vec::new();
@@ -52,31 +52,31 @@ impl Cells {
     }
 }
 
-/// The cells from the first wanted one on, as many as fit.
-pub(super) fn cells_of(notebook: &Notebook<'_>, first: usize, most: usize, bytes: usize) -> Cells {
+/// The cells from the first on, as many as fit.
+pub(super) fn cells_of(notebook: &Notebook<'_>, first: usize, most: usize, bytes: usize) -> CellPage {
     let (total, language) = (notebook.cells.len(), notebook.language.clone());
-    let mut cells = Cells { text: String::new(), first, shown: 0, total, pictures: Vec::new(), left_out: 0, language, cut: None };
+    let mut cells = CellPage { text: String::new(), first, shown: 0, total, pictures: Vec::new(), left_out: 0, language, cut: None };
     for (index, cell) in notebook.cells.iter().enumerate().skip(first - 1).take(most) {
         let (outputs, mut source) = (cell.outputs(), cell.source().0);
         let head = cell_head(&notebook.name_of(index), &cell.kind, cell.execution_count());
-        let said = outputs_text(&outputs);
-        let room = bytes.saturating_sub(cells.text.len() + head.len() + said.len() + 16);
-        if source.len() >= room && cells.shown > 0 {
+        let output = outputs_text(&outputs);
+        let space = bytes.saturating_sub(cells.text.len() + head.len() + output.len() + 16);
+        if source.len() >= space && cells.shown > 0 {
             break;
         }
-        if source.len() > room {
-            source.truncate(source.floor_char_boundary(room));
+        if source.len() > space {
+            source.truncate(source.floor_char_boundary(space));
             cells.cut = Some(notebook.name_of(index).into_owned());
         }
-        cells.text.extend([head, ended(&source), said, "</cell>\n".into()]);
+        cells.text.extend([head, with_line_feed(&source), output, "</cell>\n".into()]);
         cells.shown += 1;
         cells.add_pictures(outputs);
     }
     cells
 }
 
-impl Cells {
-    fn add_pictures(&mut self, outputs: Vec<Output>) {
+impl CellPage {
+    fn add_pictures(&mut self, outputs: Vec<CellOutput>) {
         for picture in outputs.into_iter().flat_map(|output| output.pictures) {
             if self.pictures.len() < PICTURES { self.pictures.push(picture) } else { self.left_out += 1 }
         }
@@ -85,40 +85,40 @@ impl Cells {
 
 fn cell_head(name: &str, kind: &str, count: Option<u64>) -> String {
     let count = count.map(|count| format!(" execution_count=\"{count}\"")).unwrap_or_default();
-    format!("<cell id=\"{}\" type=\"{}\"{count}>\n", words::shown(name), words::shown(kind))
+    format!("<cell id=\"{}\" type=\"{}\"{count}>\n", brief(name), brief(kind))
 }
 
-fn outputs_text(outputs: &[Output]) -> String {
-    let mut said = String::new();
-    for (place, output) in outputs.iter().enumerate() {
-        if said.len() >= OUTPUTS_BYTES {
-            return format!("{said}({} more outputs)\n", outputs.len() - place);
+fn outputs_text(outputs: &[CellOutput]) -> String {
+    let mut text = String::new();
+    for (index, output) in outputs.iter().enumerate() {
+        if text.len() >= OUTPUTS_BYTES {
+            return format!("{text}({} more outputs)\n", outputs.len() - index);
         }
-        said.push_str(&output_text(output));
+        text.push_str(&output_text(output));
     }
-    said
+    text
 }
 
-/// An output in short; of a picture, that there is one.
-fn output_text(output: &Output) -> String {
+/// A shortened output; for a picture, a placeholder.
+fn output_text(output: &CellOutput) -> String {
     let others = output.pictures.iter().map(|_| "picture").chain(output.others.iter().map(String::as_str));
-    let others: String = others.take(OUTPUT_LINES).map(|other| format!("({})\n", words::shown(other))).collect::<Vec<_>>().concat();
-    let said = short(&output.text);
-    if said.is_empty() && others.is_empty() {
-        return said;
+    let others: String = others.take(OUTPUT_LINES).map(|other| format!("({})\n", brief(other))).collect::<Vec<_>>().concat();
+    let text = short(&output.text);
+    if text.is_empty() && others.is_empty() {
+        return text;
     }
-    format!("<output type=\"{}\">\n{said}{others}</output>\n", words::shown(&output.kind))
+    format!("<output type=\"{}\">\n{text}{others}</output>\n", brief(&output.kind))
 }
 
-/// The beginning of a text, as whole lines where that can be, and how much is missing.
+/// The beginning of a text, in whole lines if possible, and how much is missing.
 fn short(text: &str) -> String {
     let by_lines = text.split_inclusive('\n').take(OUTPUT_LINES).map(str::len).sum::<usize>();
     let end = text.floor_char_boundary(by_lines.min(OUTPUT_BYTES));
-    let (shown, missing) = (ended(&text[..end]), text[end..].chars().count());
+    let (shown, missing) = (with_line_feed(&text[..end]), text[end..].chars().count());
     if missing > 0 { format!("{shown}({missing} more characters)\n") } else { shown }
 }
 
-/// With an end to its last line.
-fn ended(text: &str) -> String {
+/// The text with a line feed at its end.
+fn with_line_feed(text: &str) -> String {
     if text.is_empty() || text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") }
 }

@@ -1,6 +1,6 @@
 use haft_contract::Content;
-use haft_contract::base64::encode;
 use haft_testkit::{FakeHost, expect_text};
+use haft_text::base64::encode;
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ fn cell(id: &str, source: &str) -> Value {
 
 #[tokio::test]
 async fn cells_come_with_their_ids_and_outputs() {
-    let picture = sample(Format::Png, 3, 2);
+    let picture = sample(PictureFormat::Png, 3, 2);
     let cells = json!([
         {"cell_type": "code", "id": "aa", "execution_count": 3, "metadata": {}, "source": ["x = 1\n", "x"], "outputs": [
             {"output_type": "stream", "name": "stdout", "text": ["1\n"]},
@@ -84,7 +84,7 @@ async fn much_is_cut_and_said_so() {
     let text = expect_text(read_cells(&noisy("z\n".repeat(50)), json!({})).await);
     assert!(text.contains(&format!("\n{}(20 more characters)\n", "z\n".repeat(40))));
 
-    let data = encode(&sample(Format::Png, 2, 2));
+    let data = encode(&sample(PictureFormat::Png, 2, 2));
     let outputs = vec![json!({"output_type": "display_data", "data": {"image/png": data}}); 6];
     let cells = json!([{"cell_type": "code", "id": "a", "metadata": {}, "source": "", "outputs": outputs}]);
     let output = read_cells(&cells, json!({})).await.unwrap();

@@ -1,24 +1,24 @@
-//! The library that reads PDF documents, and how it is used: the only place that knows it.
-//!
-//! It recurses as deep as a document nests, and goes round where one leads back to itself: it belongs into a helper.
+//! The PDF library; only this module names it. It recurses as deep as a document nests, and loops on cyclic references, so it runs
+//! in the helper process.
 
 use pdf_oxide::PdfDocument;
 
-use super::helper::{Document, Refusal};
+use super::helper::PdfReader;
+use super::protocol::HelperMessage;
 
-/// Opens a document. Many are encrypted with no password at all, only to forbid printing; those are read.
-pub(crate) fn open(data: Vec<u8>) -> Result<Box<dyn Document>, Refusal> {
-    let damaged = |error: pdf_oxide::Error| Refusal::Damaged(error.to_string());
+/// Opens a document, also one that is encrypted with an empty password, as many are to forbid printing.
+pub(crate) fn open(data: Vec<u8>) -> Result<Box<dyn PdfReader>, HelperMessage> {
+    let damaged = |error: pdf_oxide::Error| HelperMessage::Damaged(error.to_string());
     let document = PdfDocument::from_bytes(data).map_err(damaged)?;
     if document.is_encrypted() && !document.is_authenticated() && !document.authenticate(b"").map_err(damaged)? {
-        return Err(Refusal::Locked);
+        return Err(HelperMessage::Locked);
     }
-    Ok(Box::new(Library(document)))
+    Ok(Box::new(PdfLibrary(document)))
 }
 
-struct Library(PdfDocument);
+struct PdfLibrary(PdfDocument);
 
-impl Document for Library {
+impl PdfReader for PdfLibrary {
     fn pages(&self) -> Result<usize, String> {
         self.0.page_count().map_err(|error| error.to_string())
     }
@@ -36,16 +36,16 @@ mod tests {
     use serde_json::json;
 
     use super::super::super::tests::read;
-    use super::super::tests::helped_by;
+    use super::super::tests::helper_host;
     use super::*;
 
-    /// A host whose helpers work with the library.
+    /// A host whose helpers use the library.
     fn host() -> Arc<FakeHost> {
-        helped_by(open)
+        helper_host(open)
     }
 
     #[tokio::test]
-    async fn the_text_of_a_document_is_read_by_pages() {
+    async fn text_of_a_document_is_read_by_pages() {
         let host = host();
         host.files.put("a.pdf", pdf_document(&[&["Hello world", "second line"], &[], &["third page"]], ""));
         let all = "--- Page 1 of 3 ---\nHello world\nsecond line\n\n--- Page 2 of 3 ---\n(no text on this page)\n\n--- Page 3 of 3 ---\nthird page\n";
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_locked_or_damaged_is_refused() {
+    async fn locked_and_damaged_documents_are_refused() {
         let host = host();
         let keys = format!("/O <{}> /U <{}>", "41".repeat(32), "42".repeat(32));
         let locked = format!("/Encrypt << /Filter /Standard /V 1 /R 2 /P -4 {keys} >> /ID [<31> <31>]");
@@ -64,15 +64,15 @@ mod tests {
         host.files.put("noise.pdf", noise);
         let (kind, message) = expect_error(read(&host, json!({"path": "locked.pdf"})).await);
         assert_eq!(kind, ErrorKind::NotText);
-        assert!(message.ends_with("is a PDF document, but it is encrypted and asks for a password. Get a copy without one."), "{message}");
+        assert!(message.ends_with("is a PDF document, but it is encrypted and needs a password. Get a copy without one."), "{message}");
         let (kind, message) = expect_error(read(&host, json!({"path": "noise.pdf"})).await);
         assert_eq!(kind, ErrorKind::NotText);
         assert!(message.contains("is a PDF document, but it cannot be read: "), "{message}");
     }
 
-    /// Whatever is broken in it, there is an answer.
+    /// Every damaged document has a result.
     #[tokio::test]
-    async fn no_damage_goes_further_than_the_answer() {
+    async fn damaged_document_never_ends_the_process() {
         let host = host();
         let whole = pdf_document(&[&["Hello"], &["world"]], "");
         let mut state = 7_usize;

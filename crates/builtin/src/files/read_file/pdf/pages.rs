@@ -1,44 +1,44 @@
-//! Which pages are wanted.
+//! The parameter `pages`.
 
 use haft_contract::ToolError;
 
-use crate::shared::words;
+use crate::shared::brief;
 
-/// How many pages a call shows if it does not say.
-const FEW: usize = 10;
-/// How many it shows at most.
+/// Pages of a call that names none.
+const DEFAULT_COUNT: usize = 10;
+/// Most pages of a call.
 pub(super) const MOST: usize = 20;
 
 /// A range of pages, counted from 1; never empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) struct Pages {
+pub(in super::super) struct PageRange {
     pub(super) first: usize,
     pub(super) last: usize,
 }
 
-impl Default for Pages {
+impl Default for PageRange {
     fn default() -> Self {
-        Self { first: 1, last: FEW }
+        Self { first: 1, last: DEFAULT_COUNT }
     }
 }
 
-impl Pages {
-    /// Reads `3`, `1-5` or `7-`.
+impl PageRange {
+    /// Parses `3`, `1-5` or `7-`.
     pub(in super::super) fn parse(text: &str) -> Result<Self, ToolError> {
-        let wrong = || {
+        let invalid = || {
             ToolError::validation(format!(
                 "Parameter 'pages' must be a page or a range of pages, such as '3', '1-5' or '7-', not '{}'.",
-                words::shown(text)
+                brief(text)
             ))
         };
-        let number = |part: &str| part.trim().parse::<usize>().ok().filter(|number| *number > 0).ok_or_else(wrong);
+        let number = |part: &str| part.trim().parse::<usize>().ok().filter(|number| *number > 0).ok_or_else(invalid);
         let (first, last) = match text.split_once(['-', '–']) {
             None => (number(text)?, number(text)?),
             Some((first, rest)) if rest.trim().is_empty() => (number(first)?, usize::MAX),
             Some((first, last)) => (number(first)?, number(last)?),
         };
         if last < first {
-            return Err(wrong());
+            return Err(invalid());
         }
         Ok(Self { first, last: last.min(first.saturating_add(MOST - 1)) })
     }
@@ -49,14 +49,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_read_and_bounded() {
+    fn page_ranges_are_parsed_and_bounded() {
         for (text, first, last) in
             [("3", 3, 3), ("1-5", 1, 5), (" 2 - 4 ", 2, 4), ("2–4", 2, 4), ("7-", 7, 26), ("1-100", 1, 20), ("1-20", 1, 20)]
         {
-            assert_eq!(Pages::parse(text).unwrap(), Pages { first, last }, "{text}");
+            assert_eq!(PageRange::parse(text).unwrap(), PageRange { first, last }, "{text}");
         }
         for text in ["", "0", "-3", "5-2", "a", "1,3", "1-b", "99999999999999999999999"] {
-            let error = Pages::parse(text).unwrap_err();
+            let error = PageRange::parse(text).unwrap_err();
             let expected = format!("Parameter 'pages' must be a page or a range of pages, such as '3', '1-5' or '7-', not '{text}'.");
             assert_eq!(error.message(), expected);
         }

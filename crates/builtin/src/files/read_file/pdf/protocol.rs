@@ -1,58 +1,58 @@
-//! How the helper that reads a document is spoken to. What is wanted goes in one line, and the document after it; back come
-//! lines, each as soon as it is known: what was read stays, whatever ends the helper.
+//! Protocol of the helper. Its input is the request in one line, then the document. Its output is one message a line, each
+//! written as soon as it is known, so that pages survive the end of the helper.
 
 use haft_contract::{ProcessOutput, ToolError};
 use serde::{Deserialize, Serialize};
 
-use super::pages::Pages;
+use super::pages::PageRange;
 
-/// What this program is started with to be that helper.
-pub(crate) const STAGE: &str = "__haft_read_pdf";
+/// Argument that starts this program as the helper.
+pub(crate) const HELPER: &str = "__haft_read_pdf";
 
 /// Which pages, and how many bytes of text at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct PageRequest {
     pub(super) first: usize,
     pub(super) last: usize,
     pub(super) most: usize,
 }
 
-/// A line of the helper.
+/// A line of the helper's output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Said {
-    /// How many pages there are; the wanted ones follow.
+pub(crate) enum HelperMessage {
+    /// Number of pages; the requested ones follow.
     Total(usize),
-    /// The text of the next page.
+    /// Text of the next page.
     Text(String),
-    /// Why the next page has none.
+    /// Why the next page has no text.
     Unreadable(String),
-    /// The document asks for a password.
+    /// The document needs a password.
     Locked,
-    /// The document is not what it seems.
+    /// The document cannot be opened.
     Damaged(String),
 }
 
-impl Wanted {
-    pub(super) fn new(Pages { first, last }: Pages, most: usize) -> Self {
+impl PageRequest {
+    pub(super) fn new(PageRange { first, last }: PageRange, most: usize) -> Self {
         Self { first, last, most }
     }
 
-    /// How many pages of a document that has so many.
-    pub(super) fn among(&self, total: usize) -> usize {
+    /// How many of the requested pages a document of `total` pages has.
+    pub(super) fn count_of(&self, total: usize) -> usize {
         (self.last.min(total) + 1).saturating_sub(self.first)
     }
 
-    /// What the helper is given.
-    pub(super) fn request(&self, document: &[u8]) -> Result<Vec<u8>, ToolError> {
-        let mut request = serde_json::to_vec(self).map_err(|error| ToolError::execution(error.to_string()))?;
-        request.push(b'\n');
-        request.extend_from_slice(document);
-        Ok(request)
+    /// Input of the helper.
+    pub(super) fn encode(&self, document: &[u8]) -> Result<Vec<u8>, ToolError> {
+        let mut input = serde_json::to_vec(self).map_err(|error| ToolError::execution(error.to_string()))?;
+        input.push(b'\n');
+        input.extend_from_slice(document);
+        Ok(input)
     }
 }
 
-/// What the helper said, up to the line in which it was cut off.
-pub(super) fn said(output: &ProcessOutput) -> impl Iterator<Item = Said> {
+/// Messages in the helper's output, up to a truncated line.
+pub(super) fn messages(output: &ProcessOutput) -> impl Iterator<Item = HelperMessage> {
     output.stdout.split(|byte| *byte == b'\n').map_while(|line| serde_json::from_slice(line).ok())
 }

@@ -1,18 +1,18 @@
-//! The formats of pictures that models can be shown.
+//! Picture formats that models take.
 
 use image::ImageFormat;
 
-/// A format that models can be shown.
+/// A picture format that models take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Format {
+pub(in super::super) enum PictureFormat {
     Png,
     Jpeg,
     Gif,
     Webp,
 }
 
-impl Format {
-    /// What the first bytes say, whatever the file is called.
+impl PictureFormat {
+    /// The format by the first bytes.
     pub(in super::super) fn of(head: &[u8]) -> Option<Self> {
         match head {
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Self::Png),

@@ -4,7 +4,7 @@ use image::{Delay, Frame, Rgb, RgbImage, Rgba, RgbaImage};
 use super::*;
 
 /// A picture in which no two pixels side by side are the same, in a format.
-pub(in super::super) fn sample(format: Format, width: u32, height: u32) -> Vec<u8> {
+pub(in super::super) fn sample(format: PictureFormat, width: u32, height: u32) -> Vec<u8> {
     let shade = |number: u32| u8::try_from(number % 256).unwrap();
     let pixel = |x: u32, y: u32| Rgb([shade(x * 7), shade(y * 13), shade(x + y)]);
     let mut data = Cursor::new(Vec::new());
@@ -12,18 +12,18 @@ pub(in super::super) fn sample(format: Format, width: u32, height: u32) -> Vec<u
     data.into_inner()
 }
 
-const ALL: [Format; 4] = [Format::Png, Format::Jpeg, Format::Gif, Format::Webp];
+const ALL: [PictureFormat; 4] = [PictureFormat::Png, PictureFormat::Jpeg, PictureFormat::Gif, PictureFormat::Webp];
 
 #[test]
 fn every_format_is_told_by_its_bytes_and_kept_as_it_is() {
     for format in ALL {
         let data = sample(format, 20, 10);
-        assert_eq!(Format::of(&data), Some(format));
-        let expected = Picture { mime: format.mime(), data: data.clone(), original: (20, 10), shown: (20, 10), moves: false };
-        assert_eq!(prepared(format, data), Ok(expected));
+        assert_eq!(PictureFormat::of(&data), Some(format));
+        let expected = Picture { mime: format.mime(), data: data.clone(), original: (20, 10), shown: (20, 10), is_animated: false };
+        assert_eq!(prepare(format, data), Ok(expected));
     }
     for other in [&b""[..], b"GIF", b"RIFF\0\0\0\0WAVE", b"BM\0\0", b"<svg/>", b"\x89PNG"] {
-        assert_eq!(Format::of(other), None, "{other:?}");
+        assert_eq!(PictureFormat::of(other), None, "{other:?}");
     }
 }
 
@@ -32,24 +32,24 @@ fn what_is_cut_off_or_damaged_is_refused() {
     for format in ALL {
         let data = sample(format, 200, 100);
         for kept in [12, data.len() / 2] {
-            let outcome = prepared(format, data[..kept].to_vec());
-            assert!(matches!(outcome, Err(Fault::Damaged(_))), "{format:?} cut at {kept}: {outcome:?}");
+            let outcome = prepare(format, data[..kept].to_vec());
+            assert!(matches!(outcome, Err(PictureFault::Damaged(_))), "{format:?} cut at {kept}: {outcome:?}");
         }
         let mut noise = data.clone();
         noise[12..].fill(0x55);
-        assert!(prepared(format, noise).is_err(), "{format:?}");
+        assert!(prepare(format, noise).is_err(), "{format:?}");
     }
 }
 
 #[test]
 fn what_is_too_wide_or_too_high_is_scaled() {
     for (format, size, shown, mime) in [
-        (Format::Png, (2400, 30), (2000, 25), "image/png"),
-        (Format::Jpeg, (30, 2400), (25, 2000), "image/jpeg"),
-        (Format::Webp, (4000, 1), (2000, 1), "image/png"),
-        (Format::Gif, (2001, 2), (2000, 2), "image/png"),
+        (PictureFormat::Png, (2400, 30), (2000, 25), "image/png"),
+        (PictureFormat::Jpeg, (30, 2400), (25, 2000), "image/jpeg"),
+        (PictureFormat::Webp, (4000, 1), (2000, 1), "image/png"),
+        (PictureFormat::Gif, (2001, 2), (2000, 2), "image/png"),
     ] {
-        let picture = prepared(format, sample(format, size.0, size.1)).unwrap();
+        let picture = prepare(format, sample(format, size.0, size.1)).unwrap();
         assert_eq!((picture.mime, picture.original, picture.shown), (mime, size, shown));
         let again = image::load_from_memory(&picture.data).unwrap();
         assert_eq!((again.width(), again.height()), shown);
@@ -69,7 +69,7 @@ fn what_is_too_many_bytes_becomes_a_jpeg_without_holes() {
     image.write_to(&mut data, ImageFormat::Png).unwrap();
     let data = data.into_inner();
     for (most, mime, shown) in [(50_000, "image/png", 90), (15_000, "image/jpeg", 90), (4_000, "image/jpeg", 45), (1, "image/jpeg", 1)] {
-        let picture = within(most, Format::Png, data.clone()).unwrap();
+        let picture = within(most, PictureFormat::Png, data.clone()).unwrap();
         assert_eq!((picture.mime, picture.original, picture.shown), (mime, (90, 90), (shown, shown)), "{most}");
         assert!(picture.data.len() <= most || shown == 1, "{most}");
         let corner = image::load_from_memory(&picture.data).unwrap().to_rgb8().get_pixel(0, 0).0;
@@ -87,20 +87,20 @@ fn of_what_moves_the_first_frame_is_shown() {
         encoder.encode_frame(Frame::from_parts(frame, 0, 0, Delay::from_numer_denom_ms(100, 1))).unwrap();
     }
     drop(encoder);
-    let picture = prepared(Format::Gif, data).unwrap();
-    assert_eq!((picture.mime, picture.shown, picture.moves), ("image/png", (4, 3), true));
+    let picture = prepare(PictureFormat::Gif, data).unwrap();
+    assert_eq!((picture.mime, picture.shown, picture.is_animated), ("image/png", (4, 3), true));
     assert_eq!(image::load_from_memory(&picture.data).unwrap().to_rgb8().get_pixel(0, 0).0, [10, 10, 10]);
 }
 
 #[test]
 fn a_bomb_is_refused_before_it_is_decoded() {
     for (width, height) in [(60_000, 10), (30_000, 30_000)] {
-        let mut data = sample(Format::Png, 1, 1);
+        let mut data = sample(PictureFormat::Png, 1, 1);
         data[16..20].copy_from_slice(&u32::to_be_bytes(width));
         data[20..24].copy_from_slice(&u32::to_be_bytes(height));
         let sum = checksum(&data[12..29]);
         data[29..33].copy_from_slice(&sum.to_be_bytes());
-        assert!(matches!(prepared(Format::Png, data), Err(Fault::TooLarge(_))), "{width}x{height}");
+        assert!(matches!(prepare(PictureFormat::Png, data), Err(PictureFault::TooLarge(_))), "{width}x{height}");
     }
 }
 

@@ -5,7 +5,7 @@
   const util = require('util');
   const inspector = require('inspector');
 
-  // The code finds an empty input; the control pipe goes on under another number, and no child inherits it.
+  // The code gets an empty input; the control pipe moves to another descriptor that no child inherits.
   const control = new net.Socket({ fd: fs.openSync('/dev/fd/0', 'r'), readable: true, writable: false });
   fs.closeSync(0);
   fs.openSync('/dev/null', 'r');

@@ -2,7 +2,7 @@
 import sys
 
 here = sys.path.pop(0) if sys.path and sys.path[0] == "" else None
-# Before the workspace is searched again: a file there must not stand in for one of these.
+# Imported before the workspace is on the path: a file there must not replace one of these.
 import ast, builtins, linecache, os, signal, traceback, types
 
 if here is not None:

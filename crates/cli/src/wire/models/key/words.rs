@@ -1,35 +1,34 @@
-//! The words of a command that runs without a shell.
+//! Splits a command that runs without a shell.
 
-/// Signs that only a shell understands.
-const OF_A_SHELL: &str = "|&;<>$`(){}*?";
+/// Characters with a meaning in a shell.
+const SHELL_CHARS: &str = "|&;<>$`(){}*?";
 
-/// The words of a command: quotes keep blanks together, and `~/` is the home. What needs a shell is refused, so that nobody
-/// waits for something that does not happen.
+/// Splits a command: quotes keep blanks together, and `~/` is the home folder. Shell syntax is refused.
 pub(super) fn words(line: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
-    let mut letters = line.chars();
-    while let Some(letter) = letters.next() {
-        match (quote, letter) {
+    let mut chars = line.chars();
+    while let Some(ch) = chars.next() {
+        match (quote, ch) {
             (None, '\'' | '"') => {
-                quote = Some(letter);
+                quote = Some(ch);
                 word.get_or_insert_default();
             }
-            (Some(open), _) if open == letter => quote = None,
-            (None | Some('"'), '\\') => word.get_or_insert_default().extend(letters.next()),
-            (None, _) if letter.is_whitespace() => words.extend(word.take()),
-            (None, _) if OF_A_SHELL.contains(letter) => return Err(of_a_shell(letter)),
+            (Some(open), _) if open == ch => quote = None,
+            (None | Some('"'), '\\') => word.get_or_insert_default().extend(chars.next()),
+            (None, _) if ch.is_whitespace() => words.extend(word.take()),
+            (None, _) if SHELL_CHARS.contains(ch) => return Err(shell_syntax(ch)),
             (None, '~') if word.is_none() => word = Some(home()),
-            _ => word.get_or_insert_default().push(letter),
+            _ => word.get_or_insert_default().push(ch),
         }
     }
     words.extend(word);
     if quote.is_some() { Err("has a quote that is not closed".to_owned()) } else { Ok(words) }
 }
 
-fn of_a_shell(letter: char) -> String {
-    format!("holds '{letter}', and is run without a shell; quote it, or write sh -c '…'")
+fn shell_syntax(ch: char) -> String {
+    format!("has '{ch}', but is run without a shell; quote it, or write sh -c '…'")
 }
 
 fn home() -> String {
@@ -41,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_keep_words_together_and_what_needs_a_shell_is_refused() {
+    fn command_words_are_split_and_shell_syntax_is_refused() {
         let home = home();
         let key = format!("{home}/key");
         for (line, expected) in [
@@ -52,8 +51,8 @@ mod tests {
             ("cat ~/key", Ok(vec!["cat", key.as_str()])),
             ("", Ok(vec![])),
             ("pass show 'work", Err("has a quote that is not closed".to_owned())),
-            ("pass | head -1", Err("holds '|', and is run without a shell; quote it, or write sh -c '…'".to_owned())),
-            ("echo $KEY", Err("holds '$', and is run without a shell; quote it, or write sh -c '…'".to_owned())),
+            ("pass | head -1", Err("has '|', but is run without a shell; quote it, or write sh -c '…'".to_owned())),
+            ("echo $KEY", Err("has '$', but is run without a shell; quote it, or write sh -c '…'".to_owned())),
         ] {
             let expected = expected.map(|words| words.into_iter().map(str::to_owned).collect::<Vec<_>>());
             assert_eq!(words(line), expected, "{line}");

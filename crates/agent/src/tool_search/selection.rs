@@ -1,0 +1,116 @@
+//! Selects the tools that a request shows, where a model cannot take all of them.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use haft_contract::Dialect;
+use haft_engine::ToolEntry;
+use haft_provider::{Model, OfferedTool};
+
+use super::{DisclosedTools, NAME};
+
+/// How many tools a warning names before it only counts.
+const LISTED_NAMES: usize = 5;
+/// Older gateways refuse longer descriptions.
+const MAX_DESCRIPTION: usize = 1_024;
+
+/// The tools that a model is shown of those that the policy offers: first those that are not deferred, in the order of
+/// registration, then the disclosed ones. Where the model does not take all, disclosed ones take precedence, and `tool_search`
+/// stays, which names the others. The second part is a warning to the user about tools that are not shown.
+pub fn visible_tools(
+    offered: &[Arc<ToolEntry>],
+    dialect: Dialect,
+    model: &Model,
+    disclosed: &DisclosedTools,
+) -> (Vec<OfferedTool>, Option<String>) {
+    let selection = ToolSelection::make(offered, model.max_tools, &disclosed.names());
+    disclosed.set_shown(selection.shown.iter().map(|entry| entry.name().to_owned()).collect());
+    let warning = selection.warning(model);
+    let specs =
+        selection.shown.iter().map(|entry| if entry.name() == NAME { selection.search_spec(entry, dialect) } else { spec(entry, dialect) });
+    (specs.collect(), warning)
+}
+
+/// The tools that are shown, and those that are not.
+struct ToolSelection<'a> {
+    shown: Vec<&'a ToolEntry>,
+    hidden: Vec<&'a ToolEntry>,
+    can_search: bool,
+}
+
+impl<'a> ToolSelection<'a> {
+    fn make(offered: &'a [Arc<ToolEntry>], most: usize, found: &[String]) -> Self {
+        let (search, others): (Vec<&ToolEntry>, Vec<&ToolEntry>) =
+            offered.iter().map(|entry| &**entry).partition(|entry| entry.name() == NAME);
+        let chosen = chosen(&others, most, found);
+        // All fit, so there is nothing to search for.
+        if chosen.len() == others.len() {
+            return Self { shown: in_order(&others, &chosen, found), hidden: Vec::new(), can_search: !search.is_empty() };
+        }
+        let chosen = self::chosen(&others, most.saturating_sub(search.len()), found);
+        let with_search: HashSet<&str> = chosen.iter().copied().chain(search.iter().map(|entry| entry.name())).collect();
+        let all: Vec<&ToolEntry> = offered.iter().map(|entry| &**entry).collect();
+        let mut shown = in_order(&all, &with_search, found);
+        shown.truncate(most);
+        let hidden = others.into_iter().filter(|entry| !chosen.contains(entry.name())).collect();
+        Self { shown, hidden, can_search: !search.is_empty() && most > 0 }
+    }
+
+    fn warning(&self, model: &Model) -> Option<String> {
+        let omitted: Vec<&str> = self.hidden.iter().filter(|entry| !entry.definition().deferred).map(|entry| entry.name()).collect();
+        let (count, deferred) = (omitted.len(), self.hidden.len() - omitted.len());
+        let search = if self.can_search { "tool_search finds them" } else { "allow tool_search, and the model can find them" };
+        if count > 0 {
+            let mut names = omitted[..count.min(LISTED_NAMES)].to_vec();
+            names.extend((count > LISTED_NAMES).then_some("…"));
+            let (model, most) = (&model.name, model.max_tools);
+            return Some(format!("{model} takes {most} tools at most: {count} are not shown ({}); {search}", names.join(", ")));
+        }
+        (deferred > 0 && !self.can_search).then(|| format!("{deferred} tools are not shown before they are searched for; {search}"))
+    }
+
+    /// `tool_search` names the hidden tools, as far as its description has space.
+    fn search_spec(&self, entry: &ToolEntry, dialect: Dialect) -> OfferedTool {
+        let mut spec = spec(entry, dialect);
+        spec.description.push_str(" Not shown: ");
+        for (index, hidden) in self.hidden.iter().enumerate() {
+            let (name, comma) = (hidden.definition().name_in(dialect), if index == 0 { "" } else { ", " });
+            let rest = format!(" and {} more", self.hidden.len() - index);
+            if spec.description.len() + comma.len() + name.len() + rest.len() >= MAX_DESCRIPTION {
+                spec.description.push_str(&rest);
+                break;
+            }
+            spec.description.push_str(comma);
+            spec.description.push_str(name);
+        }
+        spec.description.push('.');
+        spec
+    }
+}
+
+/// The names of the tools that fit: disclosed ones, the newest first, then the others in the order of registration.
+fn chosen<'a>(tools: &[&'a ToolEntry], most: usize, found: &[String]) -> HashSet<&'a str> {
+    let found = found.iter().rev().filter_map(|name| tools.iter().find(|entry| entry.name() == name));
+    let others = tools.iter().filter(|entry| !entry.definition().deferred);
+    let mut chosen = HashSet::new();
+    for entry in found.chain(others) {
+        if chosen.len() == most {
+            break;
+        }
+        chosen.insert(entry.name());
+    }
+    chosen
+}
+
+/// The tools in the order of the request. A new one comes last, so that a provider's cache of the others stays valid.
+fn in_order<'a>(tools: &[&'a ToolEntry], chosen: &HashSet<&str>, found: &[String]) -> Vec<&'a ToolEntry> {
+    let (deferred, others): (Vec<&ToolEntry>, Vec<&ToolEntry>) =
+        tools.iter().filter(|entry| chosen.contains(entry.name())).partition(|entry| entry.definition().deferred);
+    let found = found.iter().filter_map(|name| deferred.iter().find(|entry| entry.name() == name));
+    others.into_iter().chain(found.copied()).collect()
+}
+
+fn spec(entry: &ToolEntry, dialect: Dialect) -> OfferedTool {
+    let shown = entry.definition().in_dialect(dialect);
+    OfferedTool { name: shown.name.to_owned(), description: shown.description.to_owned(), parameters: shown.parameters.into_owned() }
+}

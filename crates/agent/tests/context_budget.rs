@@ -1,0 +1,243 @@
+//! Long conversations: results are cut to the window, old ones become stubs, and the rest is summarized if it is still too long.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use haft_agent::{EndReason, Ledger, LedgerEntry, Provider, Runner, TurnEnd, TurnEvent, TurnWatcher};
+use haft_contract::{BoxFuture, ToolOutput, ToolSource};
+use haft_engine::{Engine, Registry, Session};
+use haft_provider::transcript::validate;
+use haft_provider::{
+    Block, Completion, Delta, Message, Model, ModelReply, ModelTurn, Protocol, ProviderError, ProviderErrorKind, ResultPart, StopReason,
+    Usage,
+};
+use haft_store::{FileBlobs, InMemoryCallLog};
+use haft_testkit::{FakeHost, ScriptedTool};
+use tokio_util::sync::CancellationToken;
+
+/// An answer of the model, and the input tokens that it reports.
+type ScriptedAnswer = Result<(Vec<Block>, u64), ProviderErrorKind>;
+
+struct Scripted {
+    model: Model,
+    lines: Mutex<VecDeque<ScriptedAnswer>>,
+    seen: Mutex<Vec<Vec<Message>>>,
+}
+
+impl Provider for Scripted {
+    fn model(&self) -> &Model {
+        &self.model
+    }
+    fn answer<'a>(
+        &'a self,
+        turn: ModelTurn<'a>,
+        _: &'a CancellationToken,
+        each: &'a mut (dyn FnMut(Delta) + Send),
+    ) -> BoxFuture<'a, Result<Completion, ProviderError>> {
+        self.seen.lock().unwrap().push(turn.messages.to_vec());
+        let line = self.lines.lock().unwrap().pop_front().expect("a line for every request");
+        Box::pin(async move {
+            let (blocks, input) = line.map_err(|trouble| ProviderError::new(trouble, "no"))?;
+            for (index, block) in blocks.iter().enumerate().filter(|(_, block)| block.call_id().is_some()) {
+                each(Delta::CallReady { index, call: block.clone() });
+            }
+            let mut usage = Usage::default();
+            usage.input = input;
+            Ok(Completion::new(ModelReply::new(blocks, StopReason::EndTurn, usage)))
+        })
+    }
+}
+
+#[derive(Default)]
+struct Seen {
+    entries: Mutex<Vec<LedgerEntry>>,
+    notices: Mutex<Vec<String>>,
+}
+
+impl Ledger for Seen {
+    fn keep<'a>(&'a self, entry: &'a LedgerEntry) -> BoxFuture<'a, Result<(), String>> {
+        self.entries.lock().unwrap().push(entry.clone());
+        Box::pin(async { Ok(()) })
+    }
+}
+
+impl TurnWatcher for Seen {
+    fn event(&self, event: &TurnEvent<'_>) {
+        if let TurnEvent::Notice(text) = event {
+            self.notices.lock().unwrap().push((*text).to_owned());
+        }
+    }
+}
+
+struct World {
+    runner: Runner,
+    model: Arc<Scripted>,
+    seen: Arc<Seen>,
+    _folder: tempfile::TempDir,
+}
+
+/// A model with a window of so many tokens, and a tool that says so many characters.
+fn world(window: u64, chars: usize, lines: Vec<ScriptedAnswer>) -> World {
+    let registry = Registry::new();
+    let talk = ScriptedTool::new("talk").body(move |_, _| async move { Ok(ToolOutput::text("x".repeat(chars))) });
+    registry.register(talk.shared(), ToolSource::BuiltIn).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let blobs = Arc::new(FileBlobs::open(folder.path()).unwrap());
+    let engine = Engine::builder(Arc::new(registry), Arc::new(InMemoryCallLog::default()), blobs).build();
+    let session = Session::builder(FakeHost::new() as _).loop_limits(None).build();
+    let mut model = Model::new("acme", Protocol::OpenAi, "m");
+    (model.context_window, model.max_output) = (window, 100);
+    let model = Arc::new(Scripted { model, lines: Mutex::new(lines.into()), seen: Mutex::default() });
+    let seen = Arc::new(Seen::default());
+    let mut runner = Runner::new(engine, session, Arc::clone(&model) as _, Arc::clone(&seen) as _);
+    runner.watcher = Arc::clone(&seen) as _;
+    World { runner, model, seen, _folder: folder }
+}
+
+impl World {
+    async fn turn(&mut self) -> TurnEnd {
+        self.runner.turn(Message::user("go"), &CancellationToken::new()).await
+    }
+    fn sent(&self, request: usize) -> Vec<Message> {
+        self.model.seen.lock().unwrap()[request].clone()
+    }
+    fn notices(&self) -> Vec<String> {
+        self.seen.notices.lock().unwrap().clone()
+    }
+}
+
+fn call(id: usize) -> Block {
+    Block::Call { id: id.to_string(), name: "talk".into(), arguments: "{}".into(), opaque: None }
+}
+
+#[allow(clippy::unnecessary_wraps, reason = "one of the kinds of lines")]
+fn says(text: &str) -> ScriptedAnswer {
+    Ok((vec![Block::text(text)], 0))
+}
+
+/// A conversation of so many rounds, each with a result of so many characters.
+fn conversation(rounds: usize, chars: usize) -> Vec<Message> {
+    let content = vec![ResultPart::Text { text: "y".repeat(chars) }];
+    let result = |id: usize| Block::Result { id: id.to_string(), name: "talk".into(), content: content.clone(), is_error: false };
+    let round = |id: usize| [Message::assistant(vec![call(id)]), Message::results(vec![result(id)])];
+    let rounds = (1000..1000 + rounds).flat_map(round);
+    std::iter::once(Message::user("begin")).chain(rounds).chain([Message::assistant(vec![Block::text("so far")])]).collect()
+}
+
+fn text(message: &Message, block: usize) -> String {
+    match &message.blocks[block] {
+        Block::Text { text, .. } => text.clone(),
+        Block::Result { content, .. } => match &content[0] {
+            ResultPart::Text { text } => text.clone(),
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn one_result_never_fills_the_window_and_all_of_it_can_be_read() {
+    let mut world = world(10_000, 50_000, vec![Ok((vec![call(1)], 0)), says("done")]);
+    world.turn().await;
+    let result = text(&world.sent(1)[2], 0);
+    assert!((8_000..8_600).contains(&result.len()), "a fifth of 40 kB: {}", result.len());
+    let path = result.split_once("All of it is in '").unwrap().1.split_once('\'').unwrap().0;
+    assert_eq!(std::fs::read_to_string(path).unwrap(), "x".repeat(50_000));
+}
+
+#[tokio::test]
+async fn many_results_share_half_of_the_window() {
+    let calls = (0..20).map(call).collect();
+    let mut world = world(10_000, 6_000, vec![Ok((calls, 0)), says("done")]);
+    world.turn().await;
+    let sent = world.sent(1);
+    assert_eq!((sent[2].blocks.len(), validate(&sent)), (20, vec![]));
+    let bytes: usize = (0..20).map(|block| text(&sent[2], block).len()).sum();
+    assert!((20_000..30_000).contains(&bytes), "{bytes}");
+}
+
+#[tokio::test]
+async fn the_oldest_results_become_stubs_that_name_their_spill() {
+    let mut world = world(10_000, 0, vec![says("done")]);
+    world.runner.messages = conversation(10, 4_000);
+    world.turn().await;
+    let sent = world.sent(0);
+    assert_eq!(validate(&sent), []);
+    let stub = text(&sent[2], 0);
+    let path = stub.split_once("It is in '").unwrap().1.split_once('\'').unwrap().0;
+    assert_eq!(std::fs::read_to_string(path).unwrap(), "y".repeat(4_000));
+    assert_eq!(text(&sent[20], 0).len(), 4_000, "the newest stays");
+    assert_eq!(world.notices(), ["6 old results are left out of the request, so that the conversation fits"]);
+    assert!(!world.seen.entries.lock().unwrap().iter().any(|entry| matches!(entry, LedgerEntry::Summary { .. })), "no summary is needed");
+}
+
+#[tokio::test]
+async fn a_conversation_that_is_still_too_long_is_summarized_by_the_model() {
+    let mut world = world(2_000, 0, vec![says("they counted to five"), says("done")]);
+    let turns =
+        (0..40).flat_map(|number| [Message::user(format!("{number} {}", "z".repeat(200))), Message::assistant(vec![Block::text("ok")])]);
+    world.runner.messages = turns.collect();
+    let before = world.runner.messages.clone();
+    assert_eq!(world.turn().await.reason, EndReason::Done);
+    let (asked, sent) = (world.sent(0), world.sent(1));
+    assert_eq!((validate(&asked), validate(&sent)), (vec![], vec![]));
+    assert_eq!(asked[..asked.len() - 1], before[..asked.len() - 1], "the summarized messages are unchanged");
+    assert!(text(&sent[0], 0).ends_with("they counted to five"), "{sent:?}");
+    assert!(sent.len() < 20, "{}", sent.len());
+    assert_eq!(sent.last(), Some(&Message::user("go")), "the new request is not summarized");
+    let entries = world.seen.entries.lock().unwrap().clone();
+    let Some(LedgerEntry::Summary { message, kept }) = entries.iter().find(|entry| matches!(entry, LedgerEntry::Summary { .. })) else {
+        panic!("{entries:?}")
+    };
+    assert_eq!((message, *kept), (&sent[0], sent.len() - 1), "what is kept is what is sent");
+}
+
+#[tokio::test]
+async fn the_context_size_follows_the_count_of_the_provider_and_is_no_sum() {
+    let lines = (0..12).map(|id| Ok((vec![call(id)], 900))).chain([says("done")]).collect();
+    let mut small = world(2_000, 10, lines);
+    assert_eq!(
+        (small.turn().await.rounds, small.notices()),
+        (13, Vec::<String>::new()),
+        "12 x 900 is more than the window, but was never sent at once"
+    );
+    let mut dense = world(1_000, 1_000, vec![Ok((vec![call(1)], 1_200)), says("it was long"), says("done")]);
+    dense.runner.messages = conversation(2, 100);
+    dense.turn().await;
+    assert!(dense.notices().iter().any(|notice| notice.contains("summarized")), "more tokens for each character: {:?}", dense.notices());
+}
+
+#[tokio::test]
+async fn a_model_that_finds_it_too_long_gets_a_summary_once() {
+    let mut patient = world(1_000_000, 0, vec![Err(ProviderErrorKind::TooLong), says("short"), says("done")]);
+    patient.runner.messages = conversation(3, 100);
+    assert_eq!(patient.turn().await.reason, EndReason::Done);
+    assert!(text(&patient.sent(2)[0], 0).ends_with("short"));
+    let mut hopeless = world(1_000_000, 0, vec![Err(ProviderErrorKind::TooLong), says("short"), Err(ProviderErrorKind::TooLong)]);
+    hopeless.runner.messages = conversation(3, 100);
+    assert_eq!(hopeless.turn().await.reason, EndReason::Failed);
+}
+
+#[tokio::test]
+async fn without_a_summary_the_conversation_stays_as_it_is() {
+    for line in [Err(ProviderErrorKind::Server), says("  \n")] {
+        let mut world = world(1_000_000, 0, vec![Err(ProviderErrorKind::TooLong), line]);
+        world.runner.messages = conversation(3, 100);
+        let before = world.runner.messages.len();
+        assert_eq!(world.turn().await.reason, EndReason::Failed);
+        assert_eq!(world.runner.messages.len(), before + 1);
+        assert!(world.notices().iter().any(|notice| notice.contains("could not be summarized")), "{:?}", world.notices());
+    }
+}
+
+#[tokio::test]
+async fn compact_summarizes_on_request() {
+    let mut world = world(1_000_000, 0, vec![says("they talked")]);
+    world.runner.messages = conversation(3, 100);
+    assert_eq!(world.runner.compact(&CancellationToken::new()).await, Ok(true));
+    assert!(text(&world.runner.messages[0], 0).ends_with("they talked"));
+    assert_eq!(validate(&world.runner.messages), []);
+    world.runner.messages = vec![Message::user("only this")];
+    assert_eq!(world.runner.compact(&CancellationToken::new()).await, Ok(false));
+}

@@ -1,5 +1,0 @@
-//! Talking to people.
-
-tools! {
-    notify => Notify,
-}

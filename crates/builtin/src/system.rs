@@ -1,7 +1,0 @@
-//! The machine itself.
-
-tools! {
-    get_current_time => GetCurrentTime,
-    system_info => SystemInfo,
-    noop => Noop,
-}

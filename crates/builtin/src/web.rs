@@ -1,7 +1,0 @@
-//! The web.
-
-mod response;
-
-tools! {
-    http_request => HttpRequest,
-}

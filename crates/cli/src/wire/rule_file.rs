@@ -1,0 +1,118 @@
+//! Saves persistent rules in the user's configuration file, never in the project's.
+
+use std::path::{Path, PathBuf};
+
+use haft_contract::{BoxFuture, ports::RuleStore};
+
+use super::settings::{Settings, user_file};
+
+/// The user's configuration file, or the one named in its place.
+#[derive(Debug)]
+pub(super) struct RuleFile {
+    /// The file, or why there is none.
+    file: Result<PathBuf, String>,
+}
+
+impl RuleFile {
+    pub(super) fn new(settings: &Settings) -> Self {
+        Self { file: own_file(settings) }
+    }
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.file.as_deref().ok()
+    }
+}
+
+/// The user's configuration file, or the one named in its place.
+pub(super) fn own_file(settings: &Settings) -> Result<PathBuf, String> {
+    let file = settings.named_file().map(Path::to_owned).or_else(|| user_file().ok());
+    let file = file.ok_or_else(|| "HOME is not set, so there is no file to save it in".to_owned());
+    file.and_then(|file| not_in_project(file, &settings.workspace))
+}
+
+/// Refuses a file in the project's own folder: others get it with the project.
+fn not_in_project(file: PathBuf, workspace: &Path) -> Result<PathBuf, String> {
+    let project = workspace.join(".haft");
+    let folders = [real(&project), project];
+    if [real(&file), file.clone()].iter().any(|file| folders.iter().any(|folder| file.starts_with(folder))) {
+        return Err(format!("'{}' is in the project's folder, and a project's file can allow nothing", file.display()));
+    }
+    Ok(file)
+}
+
+/// With every link followed, as far as the path is there.
+fn real(path: &Path) -> PathBuf {
+    let known = path.ancestors().find_map(|known| Some((known.canonicalize().ok()?, path.strip_prefix(known).ok()?)));
+    known.map_or_else(|| path.to_owned(), |(known, rest)| if rest.as_os_str().is_empty() { known } else { known.join(rest) })
+}
+
+impl RuleStore for RuleFile {
+    fn keep<'a>(&'a self, rules: &'a [String]) -> BoxFuture<'a, Result<String, String>> {
+        let (file, rules) = (self.file.clone(), rules.to_vec());
+        Box::pin(async move {
+            let file = file?;
+            let path = file.display().to_string();
+            // Another process may hold the file's lock, and the disk may be slow: neither is for the thread of the calls.
+            let saving = tokio::task::spawn_blocking(move || haft_config::save_rules(&file, &rules));
+            let saved = saving.await.map_err(|error| format!("saving was cut short: {error}"))?;
+            saved.map(|_| path).map_err(|error| error.to_string())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn rules_are_saved_together_or_not_at_all_and_the_file_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config.toml");
+        let rules = RuleFile { file: Ok(file.clone()) };
+        let keep = async |lines: &[&str]| rules.keep(&lines.iter().map(ToString::to_string).collect::<Vec<_>>()).await;
+        assert_eq!(keep(&["exec(a)", "exec(b)"]).await, Ok(file.display().to_string()));
+        assert!(keep(&["exec(c)", ""]).await.is_err());
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "[rules]\nallow = [\"exec(a)\", \"exec(b)\"]\n");
+    }
+
+    #[test]
+    fn rules_are_never_saved_in_the_projects_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let workspace = root.join("work");
+        for made in ["work/.haft/sub", "home"] {
+            std::fs::create_dir_all(root.join(made)).unwrap();
+        }
+        std::fs::write(workspace.join(".haft/config.toml"), "").unwrap();
+        std::os::unix::fs::symlink("../work/.haft/config.toml", root.join("home/link.toml")).unwrap();
+        std::os::unix::fs::symlink("../work/.haft", root.join("home/folder")).unwrap();
+        std::os::unix::fs::symlink("../../home", workspace.join(".haft/away")).unwrap();
+        for (file, fine) in [
+            ("home/config.toml", true),
+            ("home/not/there/yet.toml", true),
+            ("work/own.toml", true),
+            ("work/.haftx/own.toml", true),
+            ("work/.haft/config.toml", false),
+            ("work/.haft/new.toml", false),
+            ("home/../work/.haft/sub/new.toml", false),
+            ("home/link.toml", false),
+            ("home/folder/new/new.toml", false),
+            ("work/.haft/away/config.toml", false),
+        ] {
+            assert_eq!(not_in_project(root.join(file), &workspace).is_ok(), fine, "{file}");
+        }
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn saving_a_rule_does_not_block_other_tasks() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config.toml");
+        // Another process holds the lock: saving waits for it, and nothing else does.
+        let lock = std::fs::File::create(folder.path().join(".config.toml.lock")).unwrap();
+        lock.lock().unwrap();
+        let rules = RuleFile { file: Ok(file) };
+        let lines = ["exec(a)".to_owned()];
+        let release = async move { drop(lock) };
+        let (saved, ()) = tokio::join!(rules.keep(&lines), release);
+        assert!(saved.is_ok(), "{saved:?}");
+    }
+}

@@ -1,0 +1,114 @@
+//! Commits of staged changes: as planned, and all or nothing.
+
+use std::sync::Arc;
+
+use haft_text::display;
+
+use crate::capability::{alive, unplanned};
+use crate::{
+    ChangeMode, ChangeSet, ChangeSets, ChangeSide, ClaimedChanges, Effect, ErrorKind, FileChange, Location, Processes, ToolError,
+    ports::FileSystem,
+};
+
+/// How many conflicting files a message names.
+const NAMED_CONFLICTS: usize = 10;
+
+pub(crate) fn no_change_sets() -> ToolError {
+    ToolError::new(ErrorKind::SandboxUnavailable, "This host stages no changes, so there is nothing to commit.")
+}
+
+impl Processes<'_> {
+    /// The first bytes of a file in a set that a command of this call made.
+    pub async fn changed_content(&self, set: &ChangeSet, change: usize, side: ChangeSide, most: usize) -> Result<Vec<u8>, ToolError> {
+        alive(self.cx)?;
+        self.change_sets()?.content(set, change, side, most).await
+    }
+
+    /// Commits the planned change set. A commit that fails halfway is rolled back with the call.
+    pub async fn commit(&self) -> Result<Arc<ChangeSet>, ToolError> {
+        alive(self.cx)?;
+        let plan = self.cx.plan();
+        let planned = plan.committed().ok_or_else(|| unplanned("commit", "a change set"))?;
+        let claim = self.change_sets()?.claim(self.session(), &planned.id)?;
+        let locations = plan.effects().iter().filter_map(|effect| match effect {
+            Effect::Write(effect) | Effect::Delete(effect) => Some(&effect.location),
+            _ => None,
+        });
+        let locations = match_locations(&claim.set, locations.cloned().map(Ok))?;
+        self.put(claim, &locations).await
+    }
+
+    /// Commits the changes of the planned command, which was permitted to change its whole tree.
+    pub async fn apply(&self, set: &ChangeSet) -> Result<Arc<ChangeSet>, ToolError> {
+        alive(self.cx)?;
+        let command = self.cx.plan().planned_command().filter(|command| command.change_mode() == ChangeMode::Undo);
+        let tree = command.and_then(|command| command.writable_tree()).ok_or_else(|| unplanned("apply", "the changes of a command"))?;
+        let claim = self.change_sets()?.claim(self.session(), &set.id)?;
+        if claim.set.workspace != tree {
+            return Err(unplanned("change", &claim.set.workspace.to_string_lossy()));
+        }
+        let files = self.files();
+        let locations = claim.set.changes.iter().filter(|change| change.applies()).map(|change| files.locate_entry(&change.path));
+        let locations = match_locations(&claim.set, locations)?;
+        self.put(claim, &locations).await
+    }
+
+    async fn put(&self, claim: ClaimedChanges, locations: &[Option<Location>]) -> Result<Arc<ChangeSet>, ToolError> {
+        let ClaimedChanges { set, steps, lock: _lock } = claim;
+        self.check(&set, locations).await?;
+        for (change, image) in steps {
+            alive(self.cx)?;
+            let location = locations.get(change).and_then(Option::as_ref);
+            let location = location.ok_or_else(|| unplanned("change", &image.path.to_string_lossy()))?;
+            self.files().restore(location, image, self.cx.journal()).await?;
+        }
+        self.change_sets()?.remove(&set).await;
+        Ok(Arc::new(set))
+    }
+
+    /// Checks every file before the first is changed.
+    async fn check(&self, set: &ChangeSet, locations: &[Option<Location>]) -> Result<(), ToolError> {
+        let mut conflicts = Vec::new();
+        for (change, location) in set.changes.iter().zip(locations) {
+            let Some(location) = location else { continue };
+            if self.files().state(location).await? != change.before {
+                conflicts.push(display::escape_line(&set.display(change)).into_owned());
+            }
+        }
+        if conflicts.is_empty() { Ok(()) } else { Err(conflict(&conflicts)) }
+    }
+
+    fn files(&self) -> &dyn FileSystem {
+        self.cx.host().files()
+    }
+    fn change_sets(&self) -> Result<&dyn ChangeSets, ToolError> {
+        self.cx.host().processes().change_sets().ok_or_else(no_change_sets)
+    }
+}
+
+/// The location of every change that applies; a change without its planned location is an error.
+fn match_locations(
+    set: &ChangeSet,
+    mut locations: impl Iterator<Item = Result<Location, ToolError>>,
+) -> Result<Vec<Option<Location>>, ToolError> {
+    let locate = |change: &FileChange| {
+        if !change.applies() {
+            return Ok(None);
+        }
+        match locations.next().transpose()? {
+            Some(location) if location.path() == change.path => Ok(Some(location)),
+            _ => Err(unplanned("change", &change.path.to_string_lossy())),
+        }
+    };
+    set.changes.iter().map(locate).collect()
+}
+
+fn conflict(conflicts: &[String]) -> ToolError {
+    let more = conflicts.len().checked_sub(NAMED_CONFLICTS + 1).map(|more| format!(" and {} more", more + 1)).unwrap_or_default();
+    let named = conflicts[..conflicts.len().min(NAMED_CONFLICTS)].join("', '");
+    ToolError::execution(format!(
+        "Nothing was applied: since the command ran, another program changed '{named}'{more}. Look at what is there now, then run the \
+         command again to get a new change set."
+    ))
+    .with_details(serde_json::json!({"conflicts": conflicts}))
+}

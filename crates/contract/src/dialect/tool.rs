@@ -1,0 +1,205 @@
+//! A tool as a model of some dialect is shown it.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{Dialect, Form, FormParameter, Unit};
+use crate::{Meta, ToolDefinition};
+
+/// What a model is shown of a tool.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DialectTool<'a> {
+    /// The name it calls it by.
+    pub name: &'a str,
+    /// What it reads.
+    pub description: &'a str,
+    /// The parameters: a flat JSON Schema object.
+    pub parameters: Cow<'a, Value>,
+}
+
+impl ToolDefinition {
+    /// The form of a dialect, if the dialect has another name or other parameters for this tool.
+    pub fn form(&self, dialect: Dialect) -> Option<&Form> {
+        self.forms.iter().find(|form| form.dialect == dialect && dialect != Dialect::Haft)
+    }
+
+    /// What a dialect calls it.
+    pub fn name_in(&self, dialect: Dialect) -> &str {
+        self.form(dialect).map_or(&self.name, |form| form.name)
+    }
+
+    /// The tool as a model of this dialect is shown it.
+    pub fn in_dialect(&self, dialect: Dialect) -> DialectTool<'_> {
+        match self.form(dialect) {
+            Some(form) => self.in_form(form),
+            None => DialectTool { name: &self.name, description: &self.description, parameters: Cow::Borrowed(&self.parameters) },
+        }
+    }
+
+    /// The tool in one of its forms.
+    pub fn in_form(&self, form: &Form) -> DialectTool<'_> {
+        let unchanged = form.parameters.is_empty();
+        DialectTool {
+            name: form.name,
+            description: form.description.unwrap_or(&self.description),
+            parameters: if unchanged { Cow::Borrowed(&self.parameters) } else { Cow::Owned(translated(&self.parameters, form)) },
+        }
+    }
+
+    /// Every name it answers to, the canonical one first, each once.
+    pub fn names(&self) -> Vec<&str> {
+        distinct(&self.name, self.aliases.iter().map(|alias| &**alias), &self.forms)
+    }
+}
+
+impl Meta {
+    /// Every name that the tool answers to, the canonical one first, each once.
+    pub fn names(&self) -> Vec<&'static str> {
+        distinct(self.name, self.aliases.iter().copied(), self.forms)
+    }
+}
+
+fn distinct<'a>(name: &'a str, aliases: impl Iterator<Item = &'a str>, forms: &'a [Form]) -> Vec<&'a str> {
+    let mut names = vec![name];
+    for name in aliases.chain(forms.iter().map(|form| form.name)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// A schema with the names and units of a form.
+fn translated(schema: &Value, form: &Form) -> Value {
+    let mut schema = schema.clone();
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        *properties = std::mem::take(properties).into_iter().map(|(name, property)| renamed(form, name, property)).collect();
+    }
+    if let Some(Value::Array(required)) = schema.get_mut("required") {
+        for name in required.iter_mut() {
+            if let Some(parameter) = name.as_str().and_then(|name| form.of(name)) {
+                *name = parameter.name.into();
+            }
+        }
+    }
+    schema
+}
+
+fn renamed(form: &Form, name: String, mut property: Value) -> (String, Value) {
+    let Some(parameter) = form.of(&name) else { return (name, property) };
+    if let Value::Object(property) = &mut property {
+        recounted(property, parameter.unit);
+        describe(property, parameter);
+    }
+    (parameter.name.to_owned(), property)
+}
+
+/// Bounds and default in the unit of the dialect.
+fn recounted(property: &mut Map<String, Value>, unit: Unit) {
+    if unit == Unit::Same {
+        return;
+    }
+    let whole = property.get("type").is_some_and(|kind| kind == "integer");
+    for keyword in ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"] {
+        if let Some(limit) = property.get_mut(keyword)
+            && let Some(number) = limit.as_number()
+        {
+            *limit = unit.bound(keyword, number, whole).into();
+        }
+    }
+    if let Some(default) = property.get_mut("default") {
+        *default = unit.shown_value(default);
+    }
+    // What is a multiple of something in one unit is rarely one in another; the canonical schema still judges it.
+    property.shift_remove("multipleOf");
+}
+
+fn describe(property: &mut Map<String, Value>, parameter: &FormParameter) {
+    let text = match (parameter.description, parameter.unit.note()) {
+        (Some(text), _) => text.to_owned(),
+        (None, Some(note)) => {
+            let lead = property.get("description").and_then(Value::as_str).map(|text| format!("{text} ")).unwrap_or_default();
+            format!("{lead}{note}")
+        }
+        (None, None) => return,
+    };
+    property.insert("description".into(), text.into());
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const FORMS: &[Form] = &[
+        Form::new(Dialect::Claw, "bash").description("Execute a shell command.").parameters(&[
+            FormParameter::new("timeout", "timeout").unit(Unit::Milliseconds).description("Timeout in milliseconds."),
+            FormParameter::new("filePath", "path"),
+            FormParameter::new("skip", "line").unit(Unit::FromZero),
+        ]),
+        Form::new(Dialect::OpenClaw, "exec"),
+    ];
+
+    fn definition() -> ToolDefinition {
+        let mut definition = ToolDefinition::new(
+            "exec",
+            "Run a command.",
+            json!({
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string", "description": "Where."},
+                    "timeout": {"type": "integer", "minimum": 1, "maximum": 600, "default": 120, "description": "Timeout in seconds."},
+                    "line": {"type": "integer", "minimum": 1, "multipleOf": 1, "description": "Which line."},
+                    "host": {"type": "string"}
+                },
+                "required": ["path", "host"]
+            }),
+        );
+        definition.aliases = vec!["sh".into(), "bash".into()];
+        definition.forms = Cow::Borrowed(FORMS);
+        definition
+    }
+
+    #[test]
+    fn a_dialect_has_its_own_names_units_and_words() {
+        let definition = definition();
+        assert_eq!(
+            definition.in_dialect(Dialect::Claw),
+            DialectTool {
+                name: "bash",
+                description: "Execute a shell command.",
+                parameters: Cow::Owned(json!({
+                    "type": "object",
+                    "properties": {
+                        "filePath": {"type": "string", "description": "Where."},
+                        "timeout": {
+                            "type": "integer", "minimum": 1, "maximum": 600_000, "default": 120_000,
+                            "description": "Timeout in milliseconds."
+                        },
+                        "skip": {"type": "integer", "minimum": 0, "description": "Which line. Counted from 0."},
+                        "host": {"type": "string"}
+                    },
+                    "required": ["filePath", "host"]
+                })),
+            }
+        );
+    }
+
+    #[test]
+    fn what_a_dialect_does_not_change_is_borrowed() {
+        let definition = definition();
+        for dialect in [Dialect::Haft, Dialect::OpenClaw] {
+            let shown = definition.in_dialect(dialect);
+            assert_eq!((shown.name, shown.description), ("exec", "Run a command."));
+            assert!(matches!(shown.parameters, Cow::Borrowed(parameters) if std::ptr::eq(parameters, &raw const definition.parameters)));
+        }
+    }
+
+    #[test]
+    fn every_name_is_listed_once() {
+        assert_eq!(definition().names(), ["exec", "sh", "bash"]);
+    }
+}

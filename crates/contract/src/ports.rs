@@ -1,0 +1,46 @@
+//! Ports: the traits that connect the engine and its tools to the machine, the user and the embedding program.
+//!
+//! Tools never call these traits directly: they reach them through a [`ToolContext`](crate::ToolContext), which checks each use
+//! against the plan of the call first. Data types that tools do exchange with a port are also exported at the crate root.
+
+mod approval;
+mod clock;
+mod files;
+mod gate;
+mod http;
+mod job_registry;
+mod journal;
+mod notifier;
+mod permissions;
+mod processes;
+mod progress;
+mod system;
+
+pub use approval::{ApprovalAnswer, ApprovalRequest, Approver, RuleStore};
+pub use clock::{Clock, LocalOffset};
+pub use files::{FileInfo, FileKind, FileReader, FileSystem, PreImage, WriteMode, WriteOutcome};
+pub use gate::Gate;
+pub use http::{Body, HttpClient, HttpRequest, HttpResponse, RedirectCheck};
+pub use job_registry::{JobRecord, JobRegistry, JobScope};
+pub use journal::{Journal, SpillFile, SpillWriter};
+pub use notifier::{Notice, Notifier};
+pub use permissions::{PermissionAnswer, PermissionHost, PermissionState};
+pub use processes::{CommandSpec, HelperLimits, HelperOutput, ProcessOutput, ProcessRunner};
+pub use progress::ProgressSink;
+pub use system::{SystemFacts, SystemProbe};
+
+/// Everything a session's tools can reach of the machine.
+pub trait Host: Send + Sync {
+    /// Files.
+    fn files(&self) -> &dyn FileSystem;
+    /// The network.
+    fn http(&self) -> &dyn HttpClient;
+    /// Programs.
+    fn processes(&self) -> &dyn ProcessRunner;
+    /// The time.
+    fn clock(&self) -> &dyn Clock;
+    /// Notices to the user.
+    fn notifier(&self) -> &dyn Notifier;
+    /// Facts about the machine.
+    fn system(&self) -> &dyn SystemProbe;
+}

@@ -1,0 +1,205 @@
+//! The trail of a call: every stage writes its result here, and history, hooks and the result are made of it at the end.
+
+mod arguments;
+mod record;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use haft_contract::{Arguments, CallInfo, Effect, ErrorKind, Plan, Prepared, ToolCall, ToolError, ToolOutput, ToolResult};
+use haft_policy::{Candidate, Decision, Verdict};
+use haft_store::{CallRecord, CallStatus};
+use haft_text::truncate::first_chars;
+use serde_json::Value;
+use uuid::Uuid;
+
+use self::arguments::excerpt;
+pub(crate) use self::arguments::{RecordedArguments, Retention};
+use crate::explain::HOOK;
+use crate::hooks::HookCall;
+use crate::stages::guard::CallSignature;
+use crate::stages::resolve::refused;
+use crate::stages::rewrite::RewriteState;
+use crate::stages::taint::secret_in;
+use crate::{Session, ToolEntry};
+
+/// Everything that history and hooks need of a call, as far as it has come.
+#[derive(Debug, Clone)]
+pub(crate) struct Trail {
+    record: Uuid,
+    call: Arc<CallInfo>,
+    entry: Option<Arc<ToolEntry>>,
+    started_at: SystemTime,
+    started: Instant,
+    arguments: RecordedArguments,
+    /// The arguments before the first hook changed them.
+    original: Option<Value>,
+    effects: Value,
+    /// The effects themselves, if hooks will read them.
+    planned: Option<Vec<Effect>>,
+    decision: Decision,
+    warnings: Vec<String>,
+    signature: Option<CallSignature>,
+    changes: bool,
+    /// The shape of a secret in the arguments.
+    secret: Option<&'static str>,
+}
+
+/// What permission and approval read of a call.
+#[derive(Clone, Copy)]
+pub(crate) struct CallFacts<'a> {
+    pub(crate) call: &'a CallInfo,
+    pub(crate) arguments: &'a RecordedArguments,
+    /// The shape of a secret in the arguments.
+    pub(crate) secret: Option<&'static str>,
+}
+
+impl Trail {
+    pub(crate) fn new(call: &ToolCall, session: &Session) -> Self {
+        let started_at = session.host().clock().now();
+        let name = first_chars(&call.name, 100).to_owned();
+        let info = CallInfo { id: call.id.clone(), tool: name, session: Arc::clone(session.id()), agent: Arc::clone(session.agent()) };
+        Self {
+            record: record::new_id(started_at),
+            entry: None,
+            call: Arc::new(info),
+            started_at,
+            started: Instant::now(),
+            arguments: RecordedArguments::default(),
+            original: None,
+            effects: Value::Array(Vec::new()),
+            planned: None,
+            decision: Decision::allow(),
+            warnings: Vec::new(),
+            signature: session.watches_loops().then(|| CallSignature::new(call)),
+            changes: false,
+            secret: None,
+        }
+    }
+
+    /// The id of the call in history.
+    pub(crate) fn record_id(&self) -> Uuid {
+        self.record
+    }
+    pub(crate) fn call(&self) -> &Arc<CallInfo> {
+        &self.call
+    }
+    /// The bound that the tool declares for its own output; 0 if it declares none or is not known.
+    pub(crate) fn own_output_limit(&self) -> usize {
+        self.entry.as_ref().map_or(0, |entry| entry.definition().max_output)
+    }
+    /// Whether the plan changes something.
+    pub(crate) fn changes_something(&self) -> bool {
+        self.changes
+    }
+    /// Whether the call must be on disk before it runs: it changes something, or a user was asked about it.
+    pub(crate) fn needs_intent(&self) -> bool {
+        self.changes || self.decision.verdict == Verdict::Ask
+    }
+
+    /// guard: refuses a call that has repeated itself without progress.
+    pub(crate) fn check_loop(&self, session: &Session) -> Result<(), ToolError> {
+        self.signature.map_or(Ok(()), |signature| session.loop_guard().check(signature, &self.call.tool, self.started_at))
+    }
+
+    /// resolve: the tool that the call names.
+    pub(crate) fn set_tool(&mut self, entry: &Arc<ToolEntry>) {
+        if self.call.tool != entry.name() {
+            entry.name().clone_into(&mut Arc::make_mut(&mut self.call).tool);
+        }
+        self.entry = Some(Arc::clone(entry));
+    }
+
+    /// available: the decision on the tool itself.
+    pub(crate) fn set_offer(&mut self, decision: Decision) -> Result<(), ToolError> {
+        self.decision = decision;
+        if self.decision.verdict == Verdict::Deny { Err(refused(&self.decision)) } else { Ok(()) }
+    }
+
+    /// arguments: those that were refused, as they came.
+    pub(crate) fn set_refused_arguments(&mut self, arguments: Arguments) {
+        self.arguments = arguments.into();
+    }
+
+    /// rewrite: the arguments as the hooks left them. Returns the value and, if a hook needed one, its plan.
+    pub(crate) fn set_arguments(&mut self, state: RewriteState, retention: Retention) -> (Value, Option<Prepared>) {
+        let RewriteState { checked, original, prepared, asks } = state;
+        self.original = original.as_ref().map(excerpt);
+        self.warnings = checked.warnings;
+        self.secret = secret_in(&checked.value);
+        self.arguments = RecordedArguments::new(checked.text, &checked.value, retention);
+        for why in asks {
+            self.decision.ask(HOOK, why);
+        }
+        (checked.value, prepared)
+    }
+
+    /// plan: the effects.
+    pub(crate) fn set_plan(&mut self, plan: &Plan, for_hooks: bool) {
+        self.changes = plan.changes_something();
+        if !plan.effects().is_empty() {
+            self.effects = serde_json::to_value(plan.effects()).unwrap_or_default();
+        }
+        self.planned = for_hooks.then(|| plan.effects().to_vec());
+    }
+
+    /// permit: what the stage reads, and the decision that it updates in place.
+    pub(crate) fn permit_parts(&mut self) -> (CallFacts<'_>, &mut Decision) {
+        (CallFacts { call: &self.call, arguments: &self.arguments, secret: self.secret }, &mut self.decision)
+    }
+
+    /// settle: counts the outcome for the loop guard, and gives the number of the attempt if it is worth a note.
+    pub(crate) fn count_attempt(&self, outcome: &Result<ToolOutput, ToolError>, session: &Session) -> Option<u32> {
+        let uncounted = matches!(outcome, Err(error) if matches!(error.kind(), ErrorKind::LoopBlocked | ErrorKind::Cancelled));
+        let signature = self.signature.filter(|_| !uncounted)?;
+        session.loop_guard().record(signature, outcome, self.changes, self.started_at)
+    }
+    /// settle: warnings about the arguments.
+    pub(crate) fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+    /// settle: the result of the call.
+    pub(crate) fn result(&self, outcome: Result<ToolOutput, ToolError>) -> ToolResult {
+        let tool = self.entry.as_ref().map_or_else(|| Cow::Owned(self.call.tool.clone()), |entry| Cow::from(&**entry));
+        ToolResult { call_id: self.call.id.clone(), tool, outcome, elapsed: self.started.elapsed() }
+    }
+    /// settle: the whole arguments, for hooks.
+    pub(crate) fn arguments(&self) -> Value {
+        self.arguments.clone().into_value()
+    }
+    /// settle: the tool, for hooks.
+    pub(crate) fn candidate(&self) -> Option<Candidate<'_>> {
+        self.entry.as_ref().map(|entry| entry.candidate())
+    }
+    /// settle: the call, for hooks.
+    pub(crate) fn hook_call<'a>(&'a self, arguments: &'a Value, tool: Option<&'a Candidate<'a>>) -> HookCall<'a> {
+        HookCall { call: &self.call, arguments, tool, effects: self.planned.as_deref() }
+    }
+
+    /// The record of a call that is about to run.
+    pub(crate) fn to_intent(&self, session: &Session) -> CallRecord {
+        self.clone().into_record(session, CallStatus::Begun, String::new(), self.started.elapsed())
+    }
+
+    /// The record of the call. Redaction happens here, on the store's own thread where there is one.
+    pub(crate) fn into_record(self, session: &Session, status: CallStatus, summary: String, elapsed: Duration) -> CallRecord {
+        CallRecord {
+            id: self.record.to_string(),
+            call_id: self.call.id.clone(),
+            session: session.id().to_string(),
+            agent: session.agent().to_string(),
+            tool: self.call.tool.clone(),
+            workspace: session.workspace().to_owned(),
+            arguments: arguments::redacted(self.arguments.into_excerpt()),
+            original_arguments: self.original.map(arguments::redacted),
+            effects: arguments::redacted(self.effects),
+            decision: arguments::redacted(record::decision(&self.decision, session.caller())),
+            started: self.started_at,
+            elapsed,
+            status,
+            summary,
+            undone: false,
+        }
+    }
+}

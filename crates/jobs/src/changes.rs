@@ -1,0 +1,203 @@
+//! Staged changes: a private folder for each run with the upper layers of its overlay, until they are committed or expire.
+
+mod commit;
+mod overlay;
+mod staging;
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use haft_contract::{BoxFuture, ChangeSet, ChangeSets, ChangeSide, ClaimedChanges, FileChange, ToolError};
+use haft_host::LocalFiles;
+use haft_text::display;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use self::staging::StagedRun;
+use self::staging::{is_abandoned, remove_folder, write_private};
+use crate::ChangeOptions;
+
+/// Sets expire after this time, as spills do.
+const LIFETIME: Duration = Duration::from_hours(14 * 24);
+/// Above this, the oldest sets are removed.
+const MAX_SETS: usize = 64;
+const SET_FILE: &str = "set.json";
+/// Marks the folder of a set that was committed.
+const COMMITTED_FILE: &str = "committed";
+const ID_PREFIX: &str = "chg-";
+/// Means the newest set.
+const LAST: &str = "last";
+
+/// The staged change sets on disk.
+#[derive(Debug)]
+pub(crate) struct ChangeStore {
+    options: ChangeOptions,
+    files: Arc<LocalFiles>,
+    /// The set that was read last: callers read its contents file by file.
+    recent: Mutex<Option<Arc<StoredChanges>>>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct StoredChanges {
+    set: ChangeSet,
+    /// The roots, each with its upper layer.
+    layers: Vec<(PathBuf, PathBuf)>,
+}
+
+impl StoredChanges {
+    /// The staged file of a change: it lies in the layer of the deepest root that contains it.
+    fn staged_path(&self, change: &FileChange) -> PathBuf {
+        let beneath = self.layers.iter().filter_map(|(root, upper)| Some((root, upper, change.path.strip_prefix(root).ok()?)));
+        let deepest = beneath.max_by_key(|(root, ..)| root.components().count());
+        deepest.map(|(_, upper, rest)| upper.join(rest)).unwrap_or_default()
+    }
+}
+
+impl ChangeStore {
+    pub(crate) fn new(options: ChangeOptions, files: Arc<LocalFiles>) -> Self {
+        Self { options, files, recent: Mutex::default() }
+    }
+
+    /// Prepares the staging of a run that may change these roots. Blocks.
+    pub(crate) fn stage(&self, session: &str, command: &str, roots: &[PathBuf]) -> Result<StagedRun, ToolError> {
+        self.prune();
+        StagedRun::prepare(&self.options.folder, session, command, roots, Arc::clone(&self.files))
+    }
+
+    /// Removes expired and excess sets, and the folders of interrupted runs. A failed removal is retried with the next run.
+    fn prune(&self) {
+        let mut sets = Vec::new();
+        for folder in self.folders() {
+            let modified = |name: &str| fs::metadata(folder.join(name)).and_then(|metadata| metadata.modified()).ok();
+            match modified(SET_FILE).or_else(|| modified(COMMITTED_FILE)) {
+                Some(modified) => sets.push((modified, folder)),
+                None if is_abandoned(&folder) => remove_folder(&folder),
+                None => {}
+            }
+        }
+        sets.sort_unstable_by(|one, other| other.cmp(one));
+        for (index, (modified, folder)) in sets.into_iter().enumerate() {
+            if index >= MAX_SETS || modified.elapsed().is_ok_and(|age| age > LIFETIME) {
+                remove_folder(&folder);
+            }
+        }
+    }
+
+    fn folders(&self) -> impl Iterator<Item = PathBuf> {
+        fs::read_dir(&self.options.folder).into_iter().flatten().flatten().map(|entry| entry.path())
+    }
+
+    /// The newest set of this workspace.
+    fn newest(&self) -> Option<String> {
+        let of_workspace = |folder: PathBuf| {
+            let stored: StoredChanges = serde_json::from_str(&fs::read_to_string(folder.join(SET_FILE)).ok()?).ok()?;
+            (stored.set.workspace == self.files.root()).then_some((stored.set.made, stored.set.id))
+        };
+        self.folders().filter_map(of_workspace).max().map(|(_, id)| id)
+    }
+
+    fn read(&self, id: &str) -> io::Result<StoredChanges> {
+        Ok(serde_json::from_str(&fs::read_to_string(self.options.folder.join(id).join(SET_FILE))?)?)
+    }
+
+    fn read_cached(&self, id: &str) -> io::Result<Arc<StoredChanges>> {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        match recent.as_ref().filter(|stored| stored.set.id == id) {
+            Some(stored) => Ok(Arc::clone(stored)),
+            None => Ok(Arc::clone(recent.insert(Arc::new(self.read(id)?)))),
+        }
+    }
+
+    /// A set that can be committed in this workspace.
+    fn load(&self, id: &str) -> Result<StoredChanges, ToolError> {
+        let name = display::shorten(id, 80);
+        let is_id =
+            id.strip_prefix(ID_PREFIX).is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+        let stored = if is_id { self.read(id) } else { Err(io::ErrorKind::NotFound.into()) };
+        let stored = stored.map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound if is_id && self.options.folder.join(id).join(COMMITTED_FILE).exists() => {
+                ToolError::validation(format!("The change set '{name}' was committed already. Run the command again for a new one."))
+            }
+            io::ErrorKind::NotFound => ToolError::validation(format!(
+                "There is no change set '{name}'. Names begin with '{ID_PREFIX}'; a dry run says the name of its own, and it is kept for 14 days."
+            )),
+            _ => ToolError::execution(format!("The change set '{name}' cannot be read: {error}. Run the command again for a new one.")),
+        })?;
+        let workspace = &stored.set.workspace;
+        if workspace != self.files.root() {
+            let of = workspace.display();
+            return Err(ToolError::validation(format!("The change set '{name}' is of another workspace, '{of}'. Commit it there.")));
+        }
+        match &stored.set.refused {
+            Some(why) => Err(ToolError::validation(format!("The change set '{name}' cannot be committed: {why}. Change less at once."))),
+            None => Ok(stored),
+        }
+    }
+}
+
+impl ChangeSets for ChangeStore {
+    fn find(&self, id: &str) -> Result<Arc<ChangeSet>, ToolError> {
+        let newest = (id == LAST).then(|| self.newest()).flatten();
+        self.load(newest.as_deref().unwrap_or(id)).map(|stored| Arc::new(stored.set))
+    }
+
+    fn content<'a>(
+        &'a self,
+        set: &'a ChangeSet,
+        change: usize,
+        side: ChangeSide,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<u8>, ToolError>> {
+        let change = set.changes.get(change).cloned();
+        let stored = self.read_cached(&set.id);
+        Box::pin(async move {
+            let change = change.filter(|change| !change.hidden).ok_or_else(|| ToolError::denied("This content is not shown."))?;
+            let failed = |error: io::Error| ToolError::execution(format!("'{}' cannot be read: {error}.", change.path.display()));
+            let path = match side {
+                ChangeSide::Before => change.path.clone(),
+                ChangeSide::After => stored.map_err(failed)?.staged_path(&change),
+            };
+            let read = tokio::task::spawn_blocking(move || first_bytes(&path, most));
+            read.await.map_err(|error| failed(error.into()))?.map_err(failed)
+        })
+    }
+
+    fn claim(&self, session: &str, id: &str) -> Result<ClaimedChanges, ToolError> {
+        let stored = self.load(id)?;
+        if stored.set.session != session && !self.options.of_any_session {
+            return Err(ToolError::denied(format!("The change set '{id}' is of another session, which alone can commit it.")));
+        }
+        let busy = || ToolError::execution(format!("The change set '{id}' is being committed by another call."));
+        let lock = File::open(self.options.folder.join(id)).map_err(|_| busy())?;
+        lock.try_lock().map_err(|_| busy())?;
+        // Another call may have committed it before the lock was taken.
+        self.load(id)?;
+        Ok(ClaimedChanges { steps: commit::steps(&stored), set: stored.set, lock: Box::new(lock) })
+    }
+
+    fn remove<'a>(&'a self, set: &'a ChangeSet) -> BoxFuture<'a, ()> {
+        let folder = self.options.folder.join(&set.id);
+        Box::pin(async move {
+            let clear = tokio::task::spawn_blocking(move || {
+                // Should this fail, a second commit finds that every file has changed.
+                if write_private(&folder.join(COMMITTED_FILE), b"").and_then(|()| fs::remove_file(folder.join(SET_FILE))).is_ok() {
+                    let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+                    let layers = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+                    layers.for_each(|layer| remove_folder(&layer.path()));
+                }
+            });
+            drop(clear.await);
+        })
+    }
+}
+
+fn first_bytes(path: &Path, most: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    overlay::open(path)?.take(most as u64).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! The staging of a run: its private folder with an overlay, until its changes are read.
+
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use haft_contract::{ChangeSet, ToolError};
+use haft_host::LocalFiles;
+use haft_sandbox::Overlay;
+use ring::rand::{SecureRandom, SystemRandom};
+
+use super::overlay::{OverlayChanges, read_changes};
+use super::{ID_PREFIX, SET_FILE, StoredChanges};
+use crate::sandboxer::unavailable;
+
+/// A younger folder without a set may belong to a run that has not locked it yet.
+const MIN_ABANDONED_AGE: Duration = Duration::from_mins(1);
+
+/// A run whose changes are staged. Dropped before they are read, they are removed.
+#[derive(Debug)]
+pub(crate) struct StagedRun {
+    pub(super) id: String,
+    folder: PathBuf,
+    overlay: Overlay,
+    started: SystemTime,
+    session: String,
+    command: String,
+    files: Arc<LocalFiles>,
+    /// Shows other processes that the run is not over.
+    _lock: File,
+    is_stored: bool,
+}
+
+impl StagedRun {
+    /// Prepares a new folder in that of the sets.
+    pub(super) fn prepare(sets: &Path, session: &str, command: &str, roots: &[PathBuf], files: Arc<LocalFiles>) -> Result<Self, ToolError> {
+        let failed = |error: io::Error| {
+            ToolError::execution(format!("The command was not run: its changes cannot be staged in '{}': {error}.", sets.display()))
+                .with_source(error)
+        };
+        DirBuilder::new().recursive(true).mode(0o700).create(sets).map_err(failed)?;
+        let id = random_id().map_err(failed)?;
+        let folder = sets.join(&id);
+        DirBuilder::new().mode(0o700).create(&folder).map_err(failed)?;
+        let lock = File::open(&folder).and_then(|lock| lock.lock_shared().map(|()| lock)).map_err(failed)?;
+        let overlay = Overlay::prepare(&folder, roots).map_err(|error| {
+            remove_folder(&folder);
+            unavailable(error)
+        })?;
+        let (started, session, command) = (SystemTime::now(), session.to_owned(), command.to_owned());
+        Ok(Self { id, folder, overlay, started, session, command, files, _lock: lock, is_stored: false })
+    }
+
+    pub(crate) fn overlay(&self) -> &Overlay {
+        &self.overlay
+    }
+
+    /// Reads the changes of the run, and stores them as a set. Blocks.
+    pub(crate) fn read(mut self) -> Result<Arc<ChangeSet>, String> {
+        self.overlay.remove_work_folders();
+        let OverlayChanges { changes, refused } = read_changes(self.overlay.layers(), &self.files, self.started);
+        let set = ChangeSet {
+            id: self.id.clone(),
+            session: self.session.clone(),
+            workspace: self.files.root().to_owned(),
+            command: self.command.clone(),
+            made: SystemTime::now(),
+            changes,
+            refused,
+        };
+        if !set.changes.is_empty() {
+            self.store(&set).map_err(|error| format!("its changes cannot be stored in '{}': {error}", self.folder.display()))?;
+        }
+        Ok(Arc::new(set))
+    }
+
+    fn store(&mut self, set: &ChangeSet) -> io::Result<()> {
+        let layers = self.overlay.layers().iter().map(|layer| (layer.lower.clone(), layer.upper.clone())).collect();
+        write_private(&self.folder.join(SET_FILE), &serde_json::to_vec(&StoredChanges { set: set.clone(), layers })?)?;
+        self.is_stored = true;
+        Ok(())
+    }
+}
+
+impl Drop for StagedRun {
+    fn drop(&mut self) {
+        if !self.is_stored {
+            remove_folder(&self.folder);
+        }
+    }
+}
+
+/// Writes a new file that only the user may read.
+pub(super) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
+    io::Write::write_all(&mut file, bytes)
+}
+
+/// An id that cannot be guessed.
+fn random_id() -> io::Result<String> {
+    let mut random = [0; 10];
+    SystemRandom::new().fill(&mut random).map_err(|_| io::Error::other("the machine has no random numbers"))?;
+    Ok(format!("{ID_PREFIX}{}", haft_text::hex::encode(random)))
+}
+
+/// Whether a folder without a set belongs to a run that was interrupted.
+pub(super) fn is_abandoned(folder: &Path) -> bool {
+    let modified = fs::metadata(folder).and_then(|metadata| metadata.modified());
+    let is_old = modified.is_ok_and(|modified| modified.elapsed().is_ok_and(|age| age > MIN_ABANDONED_AGE));
+    is_old && File::open(folder).is_ok_and(|lock| lock.try_lock().is_ok())
+}
+
+/// Removes a folder, even if a command took away the permissions of a directory in it.
+pub(super) fn remove_folder(folder: &Path) {
+    if fs::remove_dir_all(folder).is_err() {
+        restore_access(folder);
+        fs::remove_dir_all(folder).ok();
+    }
+}
+
+fn restore_access(folder: &Path) {
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).ok();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            restore_access(&entry.path());
+        }
+    }
+}

@@ -1,0 +1,146 @@
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use haft_contract::{ChangeKind, ChangeMode, ChangeSets, EntryKind};
+
+use super::*;
+use haft_host::WorkspaceOptions;
+
+struct World {
+    _folder: tempfile::TempDir,
+    root: PathBuf,
+    store: ChangeStore,
+}
+
+impl World {
+    fn new(of_any_session: bool) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::create_dir(root.join("w")).unwrap();
+        let files = Arc::new(LocalFiles::open(WorkspaceOptions::new(root.join("w"))).unwrap());
+        let options = ChangeOptions { mode: ChangeMode::Direct, folder: root.join("changes"), of_any_session };
+        Self { store: ChangeStore::new(options, files), _folder: folder, root }
+    }
+
+    /// The set of a run that wrote one file.
+    fn run(&self) -> Arc<ChangeSet> {
+        let pending = self.store.stage("mine", "echo x >x", &[self.root.join("w")]).unwrap();
+        fs::write(pending.overlay().layers()[0].upper.join("x"), "x").unwrap();
+        pending.read().unwrap()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let names = fs::read_dir(self.root.join("changes")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<_> = names.collect();
+        names.sort_unstable();
+        names
+    }
+
+    fn refusal(&self, session: &str, id: &str) -> String {
+        self.store.claim(session, id).err().map(|error| error.message().to_owned()).unwrap_or_default()
+    }
+}
+
+#[tokio::test]
+async fn change_set_belongs_to_its_session_and_has_one_commit() {
+    let world = World::new(false);
+    let set = world.run();
+    let id = set.id.as_str();
+    assert_eq!(*world.store.find(id).unwrap(), *set);
+    let change = &set.changes[0];
+    assert_eq!((change.kind, change.entry, change.before.as_deref(), change.size), (ChangeKind::Created, EntryKind::File, None, 1));
+    assert_eq!(world.store.content(&set, 0, ChangeSide::After, 10).await.unwrap(), b"x");
+
+    assert_eq!(world.store.find("last").unwrap().id, id);
+    assert_eq!(world.run().id, world.store.find("last").unwrap().id, "the newest");
+    assert_eq!(world.refusal("other", id), format!("The change set '{id}' is of another session, which alone can commit it."));
+    let claim = world.store.claim("mine", id).unwrap();
+    assert_eq!(world.refusal("mine", id), format!("The change set '{id}' is being committed by another call."));
+    drop(claim);
+    let claim = world.store.claim("mine", id).unwrap();
+    world.store.remove(&claim.set).await;
+    let committed = format!("The change set '{id}' was committed already. Run the command again for a new one.");
+    assert_eq!(world.refusal("mine", id), committed);
+    assert_eq!(fs::read_dir(world.root.join("changes").join(id)).unwrap().count(), 1, "only the marker file is left");
+}
+
+#[tokio::test]
+async fn change_set_of_any_session_is_committed_by_the_user_but_not_in_another_workspace() {
+    let world = World::new(true);
+    let id = world.run().id.clone();
+    drop(world.store.claim("another process", &id).unwrap());
+    fs::create_dir(world.root.join("elsewhere")).unwrap();
+    let files = Arc::new(LocalFiles::open(WorkspaceOptions::new(world.root.join("elsewhere"))).unwrap());
+    let elsewhere = ChangeStore::new(world.store.options.clone(), files);
+    let refused = elsewhere.find(&id).unwrap_err();
+    let workspace = world.root.join("w");
+    let expected = format!("The change set '{id}' is of another workspace, '{}'. Commit it there.", workspace.display());
+    assert_eq!(refused.message(), expected);
+}
+
+#[test]
+fn staged_run_that_is_not_read_or_changes_nothing_leaves_nothing() {
+    let world = World::new(false);
+    let begin = || world.store.stage("mine", "x", &[world.root.join("w")]).unwrap();
+    assert_eq!(begin().read().unwrap().changes, []);
+    drop(begin());
+    assert_eq!(world.names(), Vec::<String>::new());
+}
+
+#[test]
+fn change_store_prunes_the_oldest_sets_and_keeps_running_ones() {
+    let world = World::new(false);
+    let running = world.store.stage("mine", "x", &[world.root.join("w")]).unwrap();
+    let age = |id: &str, seconds: u64| {
+        let folder = world.root.join("changes").join(id);
+        for path in [folder.join(SET_FILE), folder] {
+            if let Ok(file) = File::open(path) {
+                file.set_modified(SystemTime::now() - Duration::from_secs(seconds)).unwrap();
+            }
+        }
+    };
+    age(&running.id, 7200);
+    let (old, new) = (world.run().id.clone(), world.run().id.clone());
+    age(&old, LIFETIME.as_secs() + 60);
+    let last = world.run().id.clone();
+    let mut expected = vec![running.id.clone(), new, last];
+    expected.sort_unstable();
+    assert_eq!(world.names(), expected);
+    for _ in 0..MAX_SETS + 2 {
+        world.run();
+    }
+    assert_eq!(world.names().len(), MAX_SETS + 2, "with the running one, and the last one, which came after pruning");
+}
+
+#[test]
+fn commit_steps_open_remove_create_write_and_close() {
+    let world = World::new(false);
+    let folder = world.root.join("w/shut");
+    fs::create_dir_all(folder.join("old")).unwrap();
+    fs::write(folder.join("old/file"), "x").unwrap();
+    let pending = world.store.stage("mine", "x", &[world.root.join("w")]).unwrap();
+    let upper = pending.overlay().layers()[0].upper.clone();
+    fs::create_dir_all(upper.join("shut/new")).unwrap();
+    fs::write(upper.join("shut/new/file"), "x").unwrap();
+    fs::set_permissions(upper.join("shut"), fs::Permissions::from_mode(0o500)).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, upper.join("shut/old"), rustix::fs::FileType::CharacterDevice, rustix::fs::Mode::empty(), 0)
+        .unwrap();
+    let id = pending.read().unwrap().id.clone();
+    let claim = world.store.claim("mine", &id).unwrap();
+    let summary = |(_, image): &(usize, haft_contract::ports::PreImage)| {
+        let path = image.path.strip_prefix(&folder).unwrap().display().to_string();
+        (path, image.mode.map(|mode| format!("{mode:o}")), image.after.clone().map(|after| after.chars().take(14).collect::<String>()))
+    };
+    let steps: Vec<_> = claim.steps.iter().map(summary).collect();
+    let step = |path: &str, mode: Option<&str>, after: Option<&str>| (path.to_owned(), mode.map(str::to_owned), after.map(str::to_owned));
+    let expected = [
+        step("", Some("40700"), Some("directory:0755")),
+        step("old/file", None, Some("2d711642b726b0")),
+        step("old", None, Some("directory:0755")),
+        step("new", Some("40755"), None),
+        step("new/file", Some("644"), None),
+        step("", Some("40500"), Some("directory:0700")),
+    ];
+    assert_eq!(steps, expected);
+}

@@ -1,0 +1,124 @@
+//! The environment of a program: clean, plus the planned variables. Secrets and loader variables are refused.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use haft_contract::ToolError;
+use haft_programs::environment;
+use haft_text::display;
+use haft_text::secrets::names_secret;
+
+/// Variables that every program inherits.
+const INHERITED: &[&str] = &["HOME", "LANG", "TERM", "TZ"];
+
+/// The type of the terminals that jobs get.
+const TERMINAL: &str = "xterm-256color";
+
+/// The clean environment plus these variables, which the caller has checked.
+pub(crate) fn clean(variables: &[(String, String)], terminal: bool) -> Vec<(OsString, OsString)> {
+    let mut all: Vec<(OsString, OsString)> = vec![("PATH".into(), search_path(std::env::var_os("PATH")))];
+    all.extend(INHERITED.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?))));
+    all.extend(terminal.then(|| ("TERM".into(), TERMINAL.into())));
+    all.extend(variables.iter().map(|(name, value)| (name.into(), value.into())));
+    all
+}
+
+/// The environment for the root of a container, which has its own programs and no home.
+pub(crate) fn in_container(environment: Vec<(OsString, OsString)>) -> Vec<(OsString, OsString)> {
+    let ours = [("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"), ("HOME", "/tmp"), ("LANG", "C.UTF-8")];
+    let others = environment.into_iter().filter(|(name, _)| ours.iter().all(|(own, _)| name != own));
+    ours.iter().map(|(name, value)| (name.into(), value.into())).chain(others).collect()
+}
+
+/// The environment without writable folders in its search path: a command could plant a program there.
+pub(crate) fn without_writable_path(mut environment: Vec<(OsString, OsString)>, writable: &[PathBuf]) -> Vec<(OsString, OsString)> {
+    for (_, value) in environment.iter_mut().filter(|(name, _)| name == "PATH") {
+        let is_outside = |folder: &PathBuf| {
+            !writable.iter().any(|root| folder.starts_with(root) || folder.canonicalize().is_ok_and(|real| real.starts_with(root)))
+        };
+        let kept: Vec<PathBuf> = std::env::split_paths(value).filter(is_outside).collect();
+        *value = search_path(std::env::join_paths(kept).ok());
+    }
+    environment
+}
+
+/// Refuses variables that may not be set.
+pub(crate) fn check_all(variables: &[(String, String)]) -> Result<(), ToolError> {
+    variables.iter().try_for_each(|(name, value)| check(name, value))
+}
+
+/// The search path without relative entries: a program planted in the working directory must not be found.
+pub(crate) fn search_path(inherited: Option<OsString>) -> OsString {
+    let usual = || OsString::from("/usr/local/bin:/usr/bin:/bin");
+    let Some(inherited) = inherited else { return usual() };
+    let absolute: Vec<_> = std::env::split_paths(&inherited).filter(|folder| Path::is_absolute(folder)).collect();
+    std::env::join_paths(absolute).ok().filter(|joined| !joined.is_empty()).unwrap_or_else(usual)
+}
+
+fn check(name: &str, value: &str) -> Result<(), ToolError> {
+    let shown = display::escape_line(name);
+    if !environment::is_name(name) {
+        return Err(ToolError::validation(format!("Invalid environment variable '{shown}': use letters, digits and underscores.")));
+    }
+    if value.contains('\0') {
+        return Err(ToolError::validation(format!("Invalid value of environment variable '{shown}': it holds a NUL byte.")));
+    }
+    if names_secret(name) || name.to_ascii_uppercase().contains("KEY") {
+        return Err(ToolError::denied(format!("Environment variable '{shown}' may not be passed on: its name says that it is a secret.")));
+    }
+    if environment::runs_code(name) {
+        return Err(ToolError::denied(format!("Environment variable '{shown}' may not be set: it can make a program run other code.")));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_contract::ErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn secrets_and_loader_switches_are_refused() {
+        for name in ["OPENAI_API_KEY", "github_token", "MY_SECRET", "DB_PASSWORD", "AWS_CREDENTIALS"] {
+            let error = check(name, "x").unwrap_err();
+            let expected = format!("Environment variable '{name}' may not be passed on: its name says that it is a secret.");
+            assert_eq!((error.kind(), error.message()), (ErrorKind::PermissionDenied, &*expected));
+        }
+        for name in [
+            "LD_PRELOAD",
+            "ld_library_path",
+            "DYLD_INSERT_LIBRARIES",
+            "BASH_ENV",
+            "ENV",
+            "NODE_OPTIONS",
+            "PYTHONSTARTUP",
+            "PATH",
+            "GIT_SSH_COMMAND",
+        ] {
+            let error = check(name, "x").unwrap_err();
+            let expected = format!("Environment variable '{name}' may not be set: it can make a program run other code.");
+            assert_eq!((error.kind(), error.message()), (ErrorKind::PermissionDenied, &*expected));
+        }
+    }
+
+    #[test]
+    fn malformed_names_and_values_are_refused() {
+        for (name, value) in [("", "x"), ("A=B", "x"), ("A B", "x"), ("1A", "x"), ("A\0", "x"), ("A", "x\0y")] {
+            assert_eq!(check(name, value).unwrap_err().kind(), ErrorKind::ValidationError, "{name:?}");
+        }
+        assert!(check("RUST_LOG", "debug\nmore").is_ok());
+    }
+
+    #[test]
+    fn relative_folders_leave_the_search_path() {
+        for (inherited, expected) in [
+            (Some("/a:.:b::/c"), "/a:/c"),
+            (Some("."), "/usr/local/bin:/usr/bin:/bin"),
+            (Some(""), "/usr/local/bin:/usr/bin:/bin"),
+            (None, "/usr/local/bin:/usr/bin:/bin"),
+        ] {
+            assert_eq!(search_path(inherited.map(OsString::from)), OsString::from(expected), "{inherited:?}");
+        }
+    }
+}

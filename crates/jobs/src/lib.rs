@@ -1,0 +1,129 @@
+//! Commands on this machine: planned, sandboxed, run as jobs, their changes staged.
+//!
+//! A command is analysed before it runs ([`ShellCommand`](haft_contract::ShellCommand)), wrapped in its sandbox, and started as a
+//! job, which a supervisor reads and ends. A job that continues after its call is listed in [`Jobs`], and other processes of the
+//! user reach it over a socket. No process of a call outlives it: each leads a process group, which ends with it.
+#![warn(missing_docs)]
+
+mod changes;
+mod environment;
+mod helpers;
+mod ipc;
+mod job;
+mod job_list;
+mod lookup;
+mod orphans;
+mod output;
+mod plan;
+mod process_group;
+mod remote_job;
+mod run;
+mod run_guard;
+mod sandboxer;
+mod shell;
+mod spawn;
+mod supervisor;
+mod triggers;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use haft_contract::{
+    BoxFuture, ChangeSets, CommandRequest, CommandSpec, ErrorKind, HelperLimits, HelperOutput, Job, JobOptions, JobStatus, ProcessOutput,
+    ShellCommand, ToolError,
+    ports::{JobScope, ProcessRunner},
+};
+use haft_host::{GuardedClient, LocalFiles};
+use tokio_util::sync::CancellationToken;
+
+use self::helpers::Helpers;
+use self::shell::Shell;
+
+pub use self::job::end_all_jobs;
+pub use self::job_list::Jobs;
+pub use self::process_group::end_all_processes;
+pub use self::sandboxer::{ChangeOptions, ShellOptions};
+
+/// Runs programs on this machine.
+#[derive(Debug, Clone, Default)]
+pub struct LocalProcesses {
+    shell: Option<Arc<Shell>>,
+    helpers: Option<Arc<Helpers>>,
+    unavailable: Option<String>,
+}
+
+impl LocalProcesses {
+    /// Without a shell, for this reason.
+    pub fn unavailable(reason: impl Into<String>) -> Self {
+        Self { unavailable: Some(reason.into()), ..Self::default() }
+    }
+    /// With a shell whose commands see these files, and whose connections go through the address guard of this client.
+    pub fn with_shell(self, options: ShellOptions, files: Arc<LocalFiles>, http: Arc<GuardedClient>) -> Self {
+        Self { shell: Some(Arc::new(Shell::new(options, files, http))), ..self }
+    }
+    /// With helper processes, which see none of these paths, and are sandboxed where commands are. The launcher of these options
+    /// is a program whose `main` begins with [`launcher::main_if_asked`](haft_sandbox::launcher::main_if_asked) and then runs the
+    /// helper that its first argument names.
+    pub fn with_helpers(self, options: &ShellOptions, hidden: Vec<PathBuf>) -> Self {
+        Self { helpers: Some(Arc::new(Helpers::new(options, hidden))), ..self }
+    }
+    fn shell(&self) -> Result<&Shell, ToolError> {
+        self.shell.as_deref().ok_or_else(|| {
+            ToolError::new(ErrorKind::SandboxUnavailable, self.unavailable.as_deref().unwrap_or("This host runs no shell commands."))
+        })
+    }
+}
+
+impl ProcessRunner for LocalProcesses {
+    fn run(&self, command: CommandSpec, cancel: CancellationToken) -> BoxFuture<'_, Result<ProcessOutput, ToolError>> {
+        Box::pin(run::run(command, cancel))
+    }
+    fn run_helper(
+        &self,
+        name: &'static str,
+        input: Vec<u8>,
+        limits: HelperLimits,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<HelperOutput, ToolError>> {
+        match &self.helpers {
+            Some(helpers) => Box::pin(Arc::clone(helpers).run(name, input, limits, cancel)),
+            None => Box::pin(std::future::ready(Err(helpers::none()))),
+        }
+    }
+    fn plan(&self, request: &CommandRequest) -> Result<ShellCommand, ToolError> {
+        self.shell()?.plan(request)
+    }
+    fn start<'a>(&'a self, command: &'a ShellCommand, options: JobOptions) -> BoxFuture<'a, Result<Arc<dyn Job>, ToolError>> {
+        Box::pin(async move { self.shell()?.start(command, options).await })
+    }
+    fn change_sets(&self) -> Option<&dyn ChangeSets> {
+        self.shell.as_deref().map(|shell| shell.changes() as _)
+    }
+    fn keep(&self, job: Arc<dyn Job>) -> BoxFuture<'_, Arc<dyn Job>> {
+        match &self.shell {
+            Some(shell) => Box::pin(shell.jobs().keep(job)),
+            None => Box::pin(std::future::ready(job)),
+        }
+    }
+    fn adopt<'a>(&'a self, session: &'a str, scope: JobScope) -> BoxFuture<'a, Result<(), ToolError>> {
+        match &self.shell {
+            Some(shell) => Box::pin(shell.jobs().adopt(session, scope)),
+            None => Box::pin(std::future::ready(Ok(()))),
+        }
+    }
+    fn end_notices(&self, session: &str) -> Vec<JobStatus> {
+        self.shell.as_ref().map(|shell| shell.jobs().end_notices(session)).unwrap_or_default()
+    }
+    fn waits_for_exit(&self) -> bool {
+        self.shell.as_ref().is_some_and(|shell| shell.options().wait_for_exit)
+    }
+    fn jobs(&self, session: &str) -> Vec<Arc<dyn Job>> {
+        self.shell.as_ref().map(|shell| shell.jobs().of_session(session)).unwrap_or_default()
+    }
+    fn forget<'a>(&'a self, session: &'a str, id: &'a str) -> BoxFuture<'a, ()> {
+        match &self.shell {
+            Some(shell) => Box::pin(shell.jobs().forget(session, id)),
+            None => Box::pin(std::future::ready(())),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The guard of a run: what must stay until a job has ended, and what is known of the run afterwards.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use haft_contract::{RunEffects, ports::FileSystem};
+use haft_host::{EgressProxy, LocalFiles};
+use haft_sandbox::SandboxGuard;
+
+use crate::changes::StagedRun;
+use crate::triggers::{self, TriggerSnapshot};
+
+/// Errors of programs that may not change a path.
+const REFUSALS: &[&str] = &["Read-only file system", "Device or resource busy", "EROFS", "EBUSY"];
+/// The error of Git for a clone into a folder with reserved names.
+const NOT_EMPTY: &str = "already exists and is not an empty directory";
+const NEW_REPOSITORY: &str = "'.git' is protected, and reserved while a command runs, because Git runs or trusts what is in it. \
+                              A command does not make the workspace a repository: ask the user to run 'git init' or 'git clone' \
+                              here; commits and branches work then. A repository in a new folder below can be made";
+
+/// What must stay until a job has ended. Dropping it cleans up the sandbox, the proxy and changes that were not read.
+pub(crate) struct RunGuard {
+    pub(crate) sandbox: SandboxGuard,
+    pub(crate) proxy: Option<EgressProxy>,
+    /// What the sandbox does not enforce.
+    pub(crate) gaps: Vec<String>,
+    pub(crate) hint: ProtectedPathHint,
+    /// The staging of its changes.
+    pub(crate) staged: Mutex<Option<StagedRun>>,
+    /// The state of trigger files before the run.
+    pub(crate) triggers: Option<TriggerSnapshot>,
+    /// The workspace. Not the sandboxer: that holds the list of jobs, and a job must not keep alive what ends it.
+    pub(crate) root: PathBuf,
+}
+
+impl RunGuard {
+    /// Ends the run through its sandbox; `false` if only its process group holds it together. Blocks.
+    pub(crate) fn end(&self, pid: u32, grace: Duration) -> io::Result<bool> {
+        self.sandbox.end(pid, grace)
+    }
+
+    /// Peak memory of the whole run, where it is counted.
+    pub(crate) fn peak_memory(&self) -> Option<u64> {
+        self.sandbox.peak_memory()
+    }
+
+    /// Notes after the output: limits that were met, refused connections, gaps of the sandbox, protected paths.
+    pub(crate) fn exit_notes(&self, output: &[u8]) -> Vec<String> {
+        let limits = self.sandbox.exceeded().into_iter().map(|limit| format!("haft: the command met its limit of {limit}"));
+        let decisions = self.proxy.iter().flat_map(EgressProxy::decisions).filter(|decision| !decision.ends_with(": connected"));
+        let gaps = (!self.gaps.is_empty()).then(|| format!("haft: the sandbox was weaker than it should be: {}", self.gaps.join("; ")));
+        let hint = self.hint.explain(output).map(|why| format!("haft: {why}"));
+        limits.chain(decisions.map(|decision| format!("haft: {decision}"))).chain(gaps).chain(hint).collect()
+    }
+
+    /// What the run has changed. Blocks.
+    pub(crate) fn run_effects(&self, has_run: bool) -> RunEffects {
+        let staged = self.staged.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let changes = staged.filter(|_| has_run).map(StagedRun::read);
+        let triggers = match (&changes, &self.triggers) {
+            (Some(Ok(set)), _) => triggers::in_change_set(set),
+            (None, Some(before)) => TriggerSnapshot::take(&self.root).changed_since(before),
+            _ => Vec::new(),
+        };
+        RunEffects { changes, triggers }
+    }
+}
+
+/// Explains to the model why a command failed at a protected path, by the error messages in its output.
+///
+/// A missing name such as `.git` is reserved by an empty folder while a command runs. Checking it only afterwards would be too
+/// late: Git, an editor or a prompt of the user may run its content before the command has ended.
+#[derive(Debug)]
+pub(crate) struct ProtectedPathHint {
+    files: Arc<LocalFiles>,
+    paths: Vec<PathBuf>,
+}
+
+impl ProtectedPathHint {
+    pub(crate) fn new(files: Arc<LocalFiles>, paths: Vec<PathBuf>) -> Self {
+        Self { files, paths }
+    }
+
+    fn explain(&self, output: &[u8]) -> Option<String> {
+        let output = String::from_utf8_lossy(output);
+        let is_refusal = |line: &&str| REFUSALS.iter().any(|refusal| line.contains(refusal));
+        let path = output.lines().filter(is_refusal).find_map(|line| self.named_path(line));
+        let git = self.files.root().join(".git");
+        match path {
+            Some(path) if *path == git => Some(NEW_REPOSITORY.into()),
+            Some(path) => self.files.locate(path).ok()?.no_write().map(|why| why.trim_end_matches('.').to_owned()),
+            None if self.paths.contains(&git) && output.lines().any(|line| self.is_clone_into_root(line)) => Some(NEW_REPOSITORY.into()),
+            None => None,
+        }
+    }
+
+    /// The protected path that an error message names most fully, or whose parent it names.
+    fn named_path(&self, line: &str) -> Option<&PathBuf> {
+        let name_length = |path: &Path| self.relative(path).and_then(|relative| longest_name(line, relative));
+        let best = self.paths.iter().filter_map(|path| Some((name_length(path)?, path))).max_by_key(|(length, _)| *length);
+        let parent = || self.paths.iter().find(|path| self.relative(path).is_some_and(|relative| names_parent(line, relative)));
+        best.map(|(_, path)| path).or_else(parent)
+    }
+
+    fn relative<'a>(&self, path: &'a Path) -> Option<&'a Path> {
+        path.strip_prefix(self.files.root()).ok().filter(|relative| !relative.as_os_str().is_empty())
+    }
+
+    fn is_clone_into_root(&self, line: &str) -> bool {
+        let root = self.files.root().to_string_lossy();
+        line.contains(NOT_EMPTY) && [".", "./", &*root].iter().any(|folder| line.contains(&format!("'{folder}'")))
+    }
+}
+
+/// How much of a path a message names: all of it, or its end from the last hidden folder on, as programs below it print it.
+fn longest_name(line: &str, path: &Path) -> Option<usize> {
+    let is_hidden = |path: &&Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    let hidden = path.ancestors().find(is_hidden).and_then(Path::parent).and_then(|parent| path.strip_prefix(parent).ok());
+    let names = [Some(path), hidden].into_iter().flatten().map(Path::to_string_lossy);
+    names.filter(|name| line.contains(&**name)).map(|name| name.len()).max()
+}
+
+/// Whether a message names a parent folder, which can be neither moved nor removed. In quotes, because it may be any word.
+fn names_parent(line: &str, path: &Path) -> bool {
+    let mut parents = path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty());
+    parents.any(|parent| line.contains(&format!("'{}'", parent.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_host::WorkspaceOptions;
+
+    use super::*;
+
+    #[test]
+    fn protected_path_hint_explains_a_refused_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let files = Arc::new(LocalFiles::open(WorkspaceOptions::new(&root)).unwrap());
+        let paths = [".envrc", ".git", "a/b/.git/hooks", "a/b/.git/config"].map(|name| root.join(name));
+        let hint = ProtectedPathHint::new(files, paths.to_vec());
+        let protected = |name: &str, why: &str| {
+            let path = root.join(name);
+            format!("'{}' may not be written: it is protected, because {why}. Ask the user to make this change", path.display())
+        };
+        let git = "Git runs or trusts what is in it";
+        for (output, why) in [
+            ("fatal: cannot copy 'x' to '/w/.git/description': Read-only file system\n", Some(NEW_REPOSITORY.to_owned())),
+            ("hint: x\nfatal: destination path '.' already exists and is not an empty directory.\n", Some(NEW_REPOSITORY.to_owned())),
+            ("fatal: destination path 'x' already exists and is not an empty directory.\n", None),
+            ("error: could not lock config file a/b/.git/config: Read-only file system", Some(protected("a/b/.git/config", git))),
+            ("error: could not lock config file .git/config: Read-only file system", Some(protected("a/b/.git/config", git))),
+            ("mv: cannot move 'a' to 'x': Device or resource busy", Some(protected("a/b/.git/hooks", git))),
+            ("Error: EROFS: open '.envrc'", Some(protected(".envrc", "tools run or trust it as soon as someone works in the folder"))),
+            ("touch: cannot touch '/usr/x': Read-only file system\n.git is there", None),
+            ("all of .git is well", None),
+            ("", None),
+        ] {
+            assert_eq!(hint.explain(output.as_bytes()), why, "{output}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The shell: plans commands, and starts them as jobs.
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
+
+use haft_contract::{ChangeMode, CommandRequest, Effect, Job, JobOptions, ShellCommand, ToolError};
+use haft_host::{EgressProxy, GuardedClient, LocalFiles, NetworkRules};
+use haft_pattern::HostPattern;
+use haft_sandbox::NetworkAccess;
+
+use crate::changes::ChangeStore;
+use crate::job::{JobFacts, LocalJob};
+use crate::job_list::Jobs;
+use crate::plan;
+use crate::run::spawn_error;
+use crate::run_guard::{ProtectedPathHint, RunGuard};
+use crate::sandboxer::{Sandboxer, ShellOptions};
+use crate::spawn::on_spawn_thread;
+use crate::triggers::TriggerSnapshot;
+
+/// The port of the proxy, within the command's own network namespace.
+const PROXY_PORT: u16 = 3128;
+
+/// Runs shell commands.
+#[derive(Debug)]
+pub(crate) struct Shell {
+    sandboxer: Arc<Sandboxer>,
+    http: Arc<GuardedClient>,
+    changes: Arc<ChangeStore>,
+    started: AtomicU64,
+}
+
+impl Shell {
+    pub(crate) fn new(options: ShellOptions, files: Arc<LocalFiles>, http: Arc<GuardedClient>) -> Self {
+        let changes = Arc::new(ChangeStore::new(options.changes.clone(), Arc::clone(&files)));
+        Self { sandboxer: Arc::new(Sandboxer::new(options, files)), http, changes, started: AtomicU64::new(0) }
+    }
+    pub(crate) fn changes(&self) -> &ChangeStore {
+        &self.changes
+    }
+    pub(crate) fn options(&self) -> &ShellOptions {
+        self.sandboxer.options()
+    }
+    pub(crate) fn jobs(&self) -> &Jobs {
+        &self.options().jobs
+    }
+
+    pub(crate) fn plan(&self, request: &CommandRequest) -> Result<ShellCommand, ToolError> {
+        match &request.interpreter {
+            Some(interpreter) => plan::plan_interpreter(request, interpreter, &self.sandboxer, &*self.http),
+            None => plan::plan_shell(request, &self.sandboxer, &*self.http),
+        }
+    }
+
+    pub(crate) async fn start(&self, command: &ShellCommand, options: JobOptions) -> Result<Arc<dyn Job>, ToolError> {
+        if self.jobs().is_full() {
+            let advice = "End one with the process tool before starting another";
+            return Err(ToolError::execution(format!("Too many jobs run in the background. {advice}.")));
+        }
+        let id = format!("job-{}", self.started.fetch_add(1, Ordering::Relaxed) + 1);
+        let proxy = self.proxy(&id, command)?;
+        let (sandboxer, changes, command) = (Arc::clone(&self.sandboxer), Arc::clone(&self.changes), command.clone());
+        let started = on_spawn_thread(move || start(id, &command, options, &sandboxer, &changes, proxy));
+        let job = started.await.map_err(|error| ToolError::execution(format!("The command was not started: {error}.")))??;
+        Ok(Arc::new(job))
+    }
+
+    /// The egress proxy to the permitted hosts.
+    fn proxy(&self, id: &str, command: &ShellCommand) -> Result<Option<EgressProxy>, ToolError> {
+        let hosts = command.effects().iter().filter_map(|effect| match effect {
+            Effect::Connect(connect) => NetworkRules::parse_entry(&format!("{}:{}", connect.host, connect.port)).ok(),
+            _ => None,
+        });
+        let allowed: Vec<HostPattern> = hosts.collect();
+        if allowed.is_empty() || !command.shell().host.is_sandboxed() {
+            return Ok(None);
+        }
+        let failed = |error: io::Error| ToolError::execution(format!("The command was not started: its proxy cannot listen: {error}."));
+        let folder = &self.options().folder;
+        std::fs::create_dir_all(folder).map_err(failed)?;
+        remove_stale_sockets(folder);
+        let socket = folder.join(format!("{}-{id}.sock", std::process::id()));
+        self.http.proxy(&socket, allowed).map(Some).map_err(failed)
+    }
+}
+
+/// Starts a command as a job. Blocks.
+fn start(
+    id: String,
+    command: &ShellCommand,
+    options: JobOptions,
+    sandboxer: &Sandboxer,
+    changes: &ChangeStore,
+    proxy: Option<EgressProxy>,
+) -> Result<LocalJob, ToolError> {
+    let network = match &proxy {
+        Some(proxy) => NetworkAccess::Proxy { socket: proxy.socket().to_owned(), port: PROXY_PORT },
+        None if command.shell().host.is_sandboxed() => NetworkAccess::Off,
+        None => NetworkAccess::Host,
+    };
+    let files = sandboxer.files();
+    let staged = match command.change_mode() {
+        ChangeMode::Direct => None,
+        _ => Some(changes.stage(&options.session, command.text(), &files.writable())?),
+    };
+    let overlay = staged.as_ref().map(|staged| staged.overlay().clone());
+    let triggers = (staged.is_none() && command.writable_tree().is_some()).then(|| TriggerSnapshot::take(files.root()));
+    let sandboxed = sandboxer.wrap(command, network, options.terminal.is_some(), overlay)?;
+    let facts = JobFacts {
+        id,
+        command: command.text().to_owned(),
+        directory: command.directory().to_owned(),
+        host: command.shell().host,
+        sandbox: sandboxed.sandbox,
+        terminal: sandboxed.terminal,
+        grace: sandboxer.options().grace,
+        started: SystemTime::now(),
+        cwd_sentinel: command.cwd_sentinel().map(str::to_owned),
+    };
+    let guard = RunGuard {
+        sandbox: sandboxed.guard,
+        proxy,
+        gaps: sandboxed.gaps,
+        hint: ProtectedPathHint::new(Arc::clone(files), sandboxed.protected),
+        staged: Mutex::new(staged),
+        triggers,
+        root: files.root().to_owned(),
+    };
+    LocalJob::start(sandboxed.command.to_std(), facts, options, guard).map_err(|error| spawn_error(command.shell(), error))
+}
+
+/// Removes the sockets of processes that were killed.
+fn remove_stale_sockets(folder: &Path) {
+    let is_stale = |name: &str| {
+        name.split_once('-').is_some_and(|(pid, _)| pid.parse::<u32>().is_ok_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()))
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_name().to_str().is_some_and(is_stale)) {
+        // Another process may have removed it.
+        std::fs::remove_file(entry.path()).ok();
+    }
+}

@@ -1,0 +1,164 @@
+use std::path::PathBuf;
+
+use haft_contract::{CodeInput, CommandLimits, CommandRequest, Effect, ErrorKind, ExecHost, ExecNature, InterpreterSpec};
+
+use crate::support::{World, request};
+
+/// The effects of a command, as short text.
+fn effects(world: &World, request: &CommandRequest) -> Vec<String> {
+    let describe = |effect: &Effect| match effect {
+        Effect::Exec(exec) => {
+            let words: Vec<&str> = std::iter::once(exec.named.as_str()).chain(exec.arguments.iter().map(String::as_str)).collect();
+            let nature = match exec.nature {
+                ExecNature::Expanded => " (expanded)",
+                ExecNature::Reads => " (reads)",
+                ExecNature::Filters => " (filters)",
+                _ => "",
+            };
+            format!("run {}{nature}", words.join(" "))
+        }
+        Effect::Read(effect) => format!("read {}", world.relative(effect.location.path())),
+        Effect::Write(effect) => format!("write {}", world.relative(effect.location.path())),
+        Effect::Connect(connect) => format!("connect {}:{}", connect.host, connect.port),
+        Effect::Unknown { .. } => "unknown".to_owned(),
+        other => format!("{other:?}"),
+    };
+    world.plan(request).unwrap().effects().iter().map(describe).collect()
+}
+
+#[test]
+fn plan_has_an_effect_for_every_program_file_and_host() {
+    let world = World::new();
+    world.write("a.txt", "x");
+    for (command, expected) in [
+        ("cargo test", &["run cargo test"][..]),
+        ("cat a.txt | wc -l", &["run cat a.txt (reads)", "run wc -l (filters)", "read ./a.txt"]),
+        ("sort a.txt > sorted.txt", &["run sort a.txt (reads)", "read ./a.txt", "write ./sorted.txt"]),
+        ("git status; rm -rf build", &["run git status (reads)", "run rm -rf build", "write ./build"]),
+        ("timeout 5 env X=1 make all", &["run make all"]),
+        ("echo *.rs", &["run echo *.rs (expanded)"]),
+        ("cat /etc/hostname", &["run cat /etc/hostname (reads)"]),
+        ("cp a.txt /somewhere/b.txt", &["run cp a.txt /somewhere/b.txt", "read ./a.txt", "write /somewhere/b.txt"]),
+        ("cd sub && touch x", &["run cd sub", "run touch x", "write ./sub/x"]),
+        ("$PROGRAM now", &["run $PROGRAM now (expanded)", "unknown"]),
+    ] {
+        assert_eq!(effects(&world, &request(command)), expected, "{command}");
+    }
+}
+
+#[test]
+fn sandboxed_plan_has_private_temporary_files_and_only_requested_hosts() {
+    let world = World::new();
+    let sandboxed = |command: &str, hosts: &[&str]| CommandRequest {
+        host: Some(ExecHost::Sandbox),
+        allow_hosts: hosts.iter().map(|&host| host.to_owned()).collect(),
+        ..request(command)
+    };
+    assert_eq!(effects(&world, &sandboxed("make > /tmp/log", &[])), ["run make"]);
+    assert_eq!(effects(&world, &request("make > /tmp/log")), ["run make", "write /tmp/log"]);
+    assert_eq!(
+        effects(&world, &sandboxed("make", &["Packages.Example.org", "example.org:8443"])),
+        ["run make", "connect packages.example.org:443", "connect example.org:8443"]
+    );
+    let command = world.plan(&sandboxed("curl -s https://example.org/", &[])).unwrap();
+    assert_eq!(command.notes(), ["There is no network in the sandbox. To reach example.org, ask for it with allow_host."]);
+    assert_eq!(command.writable_tree(), Some(&*world.root()));
+    assert_eq!(world.command("make").writable_tree(), None);
+}
+
+#[test]
+fn b12_a_program_planted_in_the_workspace_is_not_found_by_its_name() {
+    let world = World::new();
+    world.write("git", "#!/bin/sh\necho planted\n");
+    let program = |command: &str| match &world.command(command).effects()[0] {
+        Effect::Exec(exec) => exec.program.clone(),
+        other => panic!("a program, not {other:?}"),
+    };
+    let found = program("git status");
+    assert!(found.is_absolute() && !found.starts_with(world.root()), "{found:?}");
+    assert_eq!(program("./git status"), world.root().join("git"));
+}
+
+#[test]
+fn plan_refuses_what_cannot_run() {
+    let world = World::new();
+    world.write("file", "x");
+    let at = |directory: &str| CommandRequest { directory: Some(PathBuf::from(directory)), ..request("true") };
+    let with = |name: &str| CommandRequest { environment: vec![(name.into(), "x".into())], ..request("true") };
+    for (request, kind, part) in [
+        (request(" \n"), ErrorKind::ValidationError, "'command' is empty"),
+        (at("missing"), ErrorKind::FileNotFound, "does not exist. Create it first"),
+        (at("file"), ErrorKind::ValidationError, "is no folder"),
+        (with("LD_PRELOAD"), ErrorKind::PermissionDenied, "can make a program run other code"),
+        (with("MY_TOKEN"), ErrorKind::PermissionDenied, "its name says that it is a secret"),
+        (request(&format!("echo {}", "x".repeat(70_000))), ErrorKind::PermissionDenied, "The command was refused"),
+        (request(&"true;".repeat(60)), ErrorKind::PermissionDenied, "The command was refused"),
+    ] {
+        let error = world.plan(&request).unwrap_err();
+        assert_eq!(error.kind(), kind, "{}", error.message());
+        assert!(error.message().contains(part), "{}", error.message());
+    }
+}
+
+/// Code for an interpreter that is installed under the second of its names.
+fn code(code_input: CodeInput, host: Option<ExecHost>) -> CommandRequest {
+    let interpreter =
+        InterpreterSpec { names: &["haft-no-such-program", "sh"], arguments: vec!["-u".into()], code_input, advice: "Install one." };
+    CommandRequest { interpreter: Some(interpreter), host, ..request("$(rm -rf x)") }
+}
+
+#[test]
+fn interpreter_is_one_effect_whose_arguments_are_the_code() {
+    let world = World::new();
+    for (code_input, started, planned) in [
+        (CodeInput::Argument, ["-u", "$(rm -rf x)"].as_slice(), ["-u", "$(rm -rf x)"].as_slice()),
+        // The arguments that make it read its input tell the policy nothing.
+        (CodeInput::Stdin, &["-u"], &["$(rm -rf x)"]),
+    ] {
+        let command = world.plan(&code(code_input, Some(ExecHost::Sandbox))).unwrap();
+        let [Effect::Exec(exec)] = command.effects() else { panic!("one program, not {:?}", command.effects()) };
+        assert_eq!([&exec.arguments[..], &command.shell().arguments[..]], [planned, started]);
+        assert_eq!((&exec.program, exec.named.as_str(), exec.nature), (&command.shell().program, "sh", ExecNature::Any));
+        assert!(exec.program.is_absolute() && exec.program.ends_with("sh"), "{:?}", exec.program);
+        assert_eq!((exec.host, command.writable_tree(), command.text()), (ExecHost::Sandbox, Some(&*world.root()), "$(rm -rf x)"));
+    }
+    assert_eq!(world.plan(&code(CodeInput::Stdin, None)).unwrap().writable_tree(), None, "outside the sandbox it can change everything");
+}
+
+#[test]
+fn missing_interpreter_is_an_error_with_advice() {
+    let world = World::new();
+    world.write("haft-no-such-program", "#!/bin/sh\n");
+    let mut request = code(CodeInput::Stdin, None);
+    request.interpreter.as_mut().unwrap().names = &["haft-no-such-program", "haft-nor-this"];
+    let error = world.plan(&request).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.message()),
+        (
+            ErrorKind::ExecutionError,
+            "There is no program 'haft-no-such-program' or 'haft-nor-this' on this machine (programs in the workspace do not count). \
+             Install one."
+        )
+    );
+}
+
+#[test]
+fn only_tighter_limits_are_enforced_and_only_in_the_sandbox() {
+    let world = World::new();
+    let none = CommandLimits::default();
+    let less = CommandLimits { memory: Some(1 << 20), cpu_seconds: Some(1), processes: Some(9), ..none };
+    let more = CommandLimits { memory: Some(u64::MAX), cpu_seconds: Some(1), processes: Some(u64::MAX), ..none };
+    let some = CommandLimits { cpu_seconds: Some(1), ..none };
+    for (host, requested, enforced) in [
+        (ExecHost::Sandbox, none, none),
+        (ExecHost::Sandbox, less, less),
+        (ExecHost::Sandbox, more, some),
+        (ExecHost::Container, more, some),
+        (ExecHost::Host, less, none),
+    ] {
+        let command = world.plan(&CommandRequest { host: Some(host), limits: requested, ..request("true") }).unwrap();
+        assert_eq!(command.limits(), enforced, "{host:?} {requested:?}");
+    }
+    let code = CommandRequest { limits: less, ..code(CodeInput::Argument, Some(ExecHost::Container)) };
+    assert_eq!(world.plan(&code).unwrap().limits(), less);
+}

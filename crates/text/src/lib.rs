@@ -1,0 +1,14 @@
+//! Text for every crate of Haft: one module for each subject, pure, without dependencies.
+#![warn(missing_docs)]
+
+pub mod base64;
+pub mod case;
+pub mod display;
+pub mod hex;
+pub mod numbers;
+pub mod paths;
+pub mod plain;
+pub mod secrets;
+#[cfg(feature = "suggest")]
+pub mod suggest;
+pub mod truncate;

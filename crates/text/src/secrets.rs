@@ -1,0 +1,43 @@
+//! Names of variables, headers and parameters that hold secrets.
+
+/// Parts of names whose value is a secret, whatever its shape.
+const CERTAIN: &[&str] =
+    &["authorization", "cookie", "api-key", "api_key", "apikey", "password", "passwd", "passphrase", "secret", "token", "credential"];
+/// Parts of names whose value may be one.
+const LIKELY: &[&str] = &["auth", "key", "private", "dsn", "session", "signature"];
+
+/// Whether the value under this name is a secret.
+pub fn names_secret(name: &str) -> bool {
+    has_part(name, CERTAIN)
+}
+
+/// Whether the value under this name may be a secret: for headers and variables, where leaving one out does little harm.
+pub fn may_name_secret(name: &str) -> bool {
+    has_part(name, CERTAIN) || has_part(name, LIKELY)
+}
+
+fn has_part(name: &str, parts: &[&str]) -> bool {
+    let name = name.to_ascii_lowercase();
+    parts.iter().any(|part| name.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_secrets_are_known_in_any_case() {
+        for (name, is_certain, is_likely) in [
+            ("Authorization", true, true),
+            ("X-Api-Key", true, true),
+            ("DB_PASSWD", true, true),
+            ("github_token", true, true),
+            ("SSH_KEY", false, true),
+            ("x-session-id", false, true),
+            ("path", false, false),
+            ("Accept", false, false),
+        ] {
+            assert_eq!((names_secret(name), may_name_secret(name)), (is_certain, is_likely), "{name}");
+        }
+    }
+}

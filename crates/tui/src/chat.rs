@@ -1,0 +1,178 @@
+//! `haft chat`: a conversation in the terminal, turn by turn, which can be resumed at any time.
+
+mod backend;
+mod chat_session;
+mod commands;
+mod completion;
+mod cost;
+mod editor;
+mod footer;
+mod input;
+mod input_buffer;
+mod input_history;
+mod key_reader;
+mod lifecycle;
+mod line_reader;
+mod live_input;
+mod mention;
+mod message_queue;
+mod session_choice;
+mod slash;
+mod status;
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
+
+use haft_store::SessionStore;
+use haft_text::display;
+use tokio::sync::mpsc;
+
+pub use self::backend::{ChatBackend, ChatOptions, Configure, ModelChoice};
+use self::chat_session::{AfterTurn, ChatSession, dim, ends_chat};
+use self::commands::NextStep;
+use self::editor::InputEvent;
+use self::input::ChatInput;
+use self::session_choice::{SessionChoice, choose_session};
+use self::slash::ChatLine;
+use crate::failure::{Exit, Failure};
+use crate::interrupt::listen;
+use crate::output::{Output, note};
+use crate::signals::Signals;
+use crate::terminal::Terminal;
+
+/// How many answers wait for a question.
+const WAITING: usize = 4;
+
+/// What `haft chat` was asked for.
+#[derive(Debug, Clone, Default)]
+pub struct ChatRequest {
+    /// The first message.
+    pub prompt: Option<String>,
+    /// The model, as `provider/model`.
+    pub model: Option<String>,
+    /// Resume the last session of the workspace.
+    pub continued: bool,
+    /// Resume a session by id or text; empty asks which one.
+    pub resume: Option<String>,
+    pub options: ChatOptions,
+}
+
+/// What a conversation starts with.
+pub struct ChatContext<'a> {
+    pub workspace: &'a Path,
+    pub data_folder: &'a Path,
+    pub sessions: Arc<dyn SessionStore>,
+    pub configure: &'a Configure<'a>,
+}
+
+haft_contract::opaque_debug!(ChatContext<'_>: workspace = workspace);
+
+/// Holds a conversation until the user ends it.
+pub async fn run(request: ChatRequest, context: ChatContext<'_>, output: &Output) -> Result<Exit, Failure> {
+    let mut input = ChatInput::open(context.data_folder);
+    let session = match choose_session(&request, context.workspace, &context.sessions, &mut input, output).await? {
+        SessionChoice::New => None,
+        SessionChoice::Session(session) => Some(session),
+        SessionChoice::None(exit) => return Ok(exit),
+    };
+    let (answers, lines) = mpsc::channel(WAITING);
+    Terminal::standard().answered_by(lines).await;
+    let chat = ChatSession::open(context.configure, request.options, request.model, session.as_deref(), output, answers).await?;
+    let queued = VecDeque::from_iter(request.prompt);
+    let mut chat_loop = ChatLoop { chat, signals: listen()?, queued, typed: String::new(), failed: false };
+    input.complete_names(chat_loop.chat.names());
+    if input.is_attended() {
+        chat_loop.chat.introduce();
+    }
+    let ended = chat_loop.run(&mut input).await;
+    let ChatLoop { chat, failed, .. } = chat_loop;
+    chat.leave().await?;
+    // A script must learn that something failed; a user has seen it.
+    let failed = failed && !input.is_attended();
+    ended.map(|exit| if failed && exit == Exit::Success { Exit::Failed } else { exit })
+}
+
+struct ChatLoop<'a> {
+    chat: ChatSession<'a>,
+    signals: Signals,
+    /// Messages to send next.
+    queued: VecDeque<String>,
+    /// Typed and not sent.
+    typed: String,
+    failed: bool,
+}
+
+impl ChatLoop<'_> {
+    /// Reads and answers messages until the user or a signal ends the conversation.
+    async fn run(&mut self, input: &mut ChatInput) -> Result<Exit, Failure> {
+        let mut details_shown = false;
+        loop {
+            let line = match self.next(input).await? {
+                InputEvent::Message(line) => line,
+                InputEvent::End => return Ok(Exit::Success),
+                InputEvent::Stopped(exit) => return Ok(exit),
+                InputEvent::Details => {
+                    self.chat.display.details(details_shown);
+                    details_shown = !details_shown;
+                    continue;
+                }
+            };
+            details_shown = false;
+            match self.handle(&line, input).await {
+                Ok(None) => {}
+                Ok(Some(exit)) => return Ok(exit),
+                // One failure does not end the conversation.
+                Err(failure) => {
+                    self.chat.output.failure(&failure);
+                    self.failed = true;
+                }
+            }
+        }
+    }
+
+    /// The next queued message, or what the user types.
+    async fn next(&mut self, input: &mut ChatInput) -> Result<InputEvent, Failure> {
+        if let Some(line) = self.queued.pop_front() {
+            if input.is_attended() {
+                dim(&format!("> {}", display::escape_lines(&line)));
+            }
+            return Ok(InputEvent::Message(line));
+        }
+        if matches!(input, ChatInput::Editor(_)) {
+            dim(&self.chat.status().await?.with_symbols());
+        }
+        let typed = std::mem::take(&mut self.typed);
+        input.read(&typed, &mut self.signals).await
+    }
+
+    /// Sends a message or runs a command; returns the exit if that ends the conversation.
+    async fn handle(&mut self, line: &str, input: &mut ChatInput) -> Result<Option<Exit>, Failure> {
+        let after = match slash::parse(line)? {
+            ChatLine::Empty => return Ok(None),
+            ChatLine::Message(text) => self.send(&text, input).await?,
+            ChatLine::Command(command) => match self.chat.run_command(command, &self.typed, input, &mut self.signals).await? {
+                NextStep::Prompt => return Ok(None),
+                NextStep::After(after) => after,
+                NextStep::Leave => return Ok(Some(Exit::Success)),
+            },
+        };
+        let exit = ends_chat(after.stopped, input);
+        match input {
+            ChatInput::Editor(_) => self.typed = after.typed,
+            ChatInput::Lines(_) if after.typed.is_empty() => {}
+            ChatInput::Lines(_) => note(&format!("not sent: {}", display::escape_line(&after.typed))),
+        }
+        self.queued.extend(after.later);
+        Ok(exit)
+    }
+
+    async fn send(&mut self, text: &str, input: &mut ChatInput) -> Result<AfterTurn, Failure> {
+        let after = self.chat.send(text, &self.typed, input, &mut self.signals).await?;
+        self.failed |= !self.chat.went_well();
+        if input.is_plain() {
+            dim(&self.chat.status().await?.in_words());
+        }
+        Ok(after)
+    }
+}

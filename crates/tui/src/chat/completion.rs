@@ -1,0 +1,153 @@
+//! Completion: slash commands, their arguments, and files after `@`.
+
+use std::path::PathBuf;
+
+use reedline::{Completer, CompletionResult, Hinter, History, Span, Suggestion};
+
+use super::mention;
+use super::slash::{COMMANDS, CommandInfo};
+
+const LEVELS: [&str; 3] = ["read-only", "workspace-write", "full-access"];
+
+/// Names that can be completed.
+#[derive(Debug, Clone)]
+pub(super) struct CompletionNames {
+    pub(super) workspace: PathBuf,
+    pub(super) tools: Vec<String>,
+    pub(super) agents: Vec<String>,
+}
+
+/// Completes the word before the cursor.
+#[derive(Debug)]
+pub(super) struct ChatCompleter(pub(super) CompletionNames);
+
+impl Completer for ChatCompleter {
+    fn complete(&mut self, line: &str, position: usize) -> CompletionResult {
+        CompletionResult::fresh(self.suggestions(line, position))
+    }
+}
+
+impl ChatCompleter {
+    fn suggestions(&self, line: &str, position: usize) -> Vec<Suggestion> {
+        let before = line.get(..position).unwrap_or(line);
+        if let Some((start, path)) = mention::find_mention(line, position) {
+            let files = mention::matching_files(&self.0.workspace, path).into_iter();
+            return files.map(|path| suggestion(format!("@{path}"), None, start, position)).collect();
+        }
+        match before.strip_prefix('/').map(|rest| rest.split_once(' ')) {
+            Some(None) => {
+                let known = matching_commands(&before[1..]);
+                known.map(|known| suggestion(format!("/{}", known.name), Some(known.about), 0, position)).collect()
+            }
+            Some(Some((command, word))) if !word.contains(' ') => self.words(command, word, position),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Arguments of a command that takes one of a few names.
+    fn words(&self, command: &str, word: &str, position: usize) -> Vec<Suggestion> {
+        let names: Vec<&str> = match command {
+            "access" => LEVELS.to_vec(),
+            "agent" => self.0.agents.iter().map(String::as_str).collect(),
+            "tools" | "explain" => self.0.tools.iter().map(String::as_str).collect(),
+            "details" => vec!["all"],
+            _ => Vec::new(),
+        };
+        let start = position - word.len();
+        let matching = names.into_iter().filter(|name| name.starts_with(word));
+        matching.map(|name| suggestion(name.to_owned(), None, start, position)).collect()
+    }
+}
+
+/// Commands with this prefix first, then those with these characters in order.
+fn matching_commands(typed: &str) -> impl Iterator<Item = &'static CommandInfo> {
+    let typed = typed.to_lowercase();
+    let begins = |known: &&CommandInfo| known.name.starts_with(&typed);
+    let (first, rest): (Vec<&CommandInfo>, Vec<&CommandInfo>) = COMMANDS.iter().partition(begins);
+    let rest: Vec<&CommandInfo> = rest.into_iter().filter(|known| mention::has_chars_in_order(known.name, &typed)).collect();
+    first.into_iter().chain(rest)
+}
+
+fn suggestion(value: String, about: Option<&str>, start: usize, end: usize) -> Suggestion {
+    let description = about.map(str::to_owned);
+    Suggestion { value, description, span: Span::new(start, end), append_whitespace: true, ..Suggestion::default() }
+}
+
+/// Shows the rest of the command that is being typed.
+#[derive(Debug, Default)]
+pub(super) struct CommandHint(String);
+
+impl Hinter for CommandHint {
+    fn handle(&mut self, line: &str, position: usize, _: &dyn History, coloured: bool, _: &str) -> String {
+        self.0.clear();
+        let Some((rest, about)) = hint(line).filter(|_| position == line.len()) else { return String::new() };
+        self.0 = rest;
+        let hint = format!("{}{about}", self.0);
+        if coloured { format!("\x1b[2m{hint}\x1b[0m") } else { hint }
+    }
+    fn complete_hint(&self) -> String {
+        self.0.clone()
+    }
+    fn next_hint_token(&self) -> String {
+        self.0.clone()
+    }
+}
+
+/// The rest of a command, and its description.
+fn hint(line: &str) -> Option<(String, String)> {
+    let typed = line.strip_prefix('/')?;
+    if typed.is_empty() {
+        return Some((String::new(), "  Tab lists the commands".into()));
+    }
+    let known = COMMANDS.iter().find(|known| known.name.starts_with(typed))?;
+    let takes = if known.takes.is_empty() { String::new() } else { format!(" {}", known.takes) };
+    Some((known.name[typed.len()..].to_owned(), format!("{takes}  {}", known.about)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn completion_offers_commands_arguments_and_files() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["one.txt", "other.txt"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let (tools, agents) = (vec!["read_file".into(), "write_file".into()], vec!["main".into(), "coder".into()]);
+        let completion = ChatCompleter(CompletionNames { workspace: folder.path().into(), tools, agents });
+        for (line, expected) in [
+            ("/co", &["/cost", "/compact"][..]),
+            ("/cpt", &["/compact"]),
+            ("/access w", &["workspace-write"]),
+            ("/agent ", &["main", "coder"]),
+            ("/explain re", &["read_file"]),
+            ("/explain read_file {", &[]),
+            ("/cost ", &[]),
+            ("see @o", &["@one.txt", "@other.txt"]),
+            ("see /co", &[]),
+            ("hello", &[]),
+        ] {
+            let offered = completion.suggestions(line, line.len());
+            assert_eq!(offered.iter().map(|one| one.value.as_str()).collect::<Vec<_>>(), expected, "{line}");
+            for one in offered {
+                let whole = format!("{}{}", &line[..one.span.start], one.value);
+                assert_eq!((one.span.end, whole.starts_with(&line[..one.span.start])), (line.len(), true), "{line}");
+            }
+        }
+        assert_eq!(completion.suggestions("/", 1).len(), COMMANDS.len());
+    }
+
+    #[test]
+    fn hint_completes_the_command_that_is_typed() {
+        for (line, rest, about) in [
+            ("/he", "lp", "  list these commands"),
+            ("/help", "", "  list these commands"),
+            ("/access", "", " [LEVEL]  show or change the access level; as --access"),
+            ("/", "", "  Tab lists the commands"),
+        ] {
+            assert_eq!(hint(line), Some((rest.to_owned(), about.to_owned())), "{line}");
+        }
+        assert_eq!((hint("/xyz"), hint("hello"), hint("/help x")), (None, None, None));
+    }
+}

@@ -1,0 +1,236 @@
+//! Parses a line of a conversation: a message for the model, or a slash command.
+
+use haft_contract::Access;
+
+use crate::failure::Failure;
+use crate::output::{DIM, STRONG};
+use crate::table::{ColumnFit, Table, TableCell};
+
+/// A slash command, for help and completion.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CommandInfo {
+    pub(super) name: &'static str,
+    pub(super) takes: &'static str,
+    pub(super) about: &'static str,
+}
+
+#[rustfmt::skip] // one command a line
+pub(super) const COMMANDS: &[CommandInfo] = &[
+    CommandInfo { name: "help", takes: "", about: "list these commands" },
+    CommandInfo { name: "model", takes: "[NAME]", about: "continue with another model; as --model" },
+    CommandInfo { name: "agent", takes: "[NAME]", about: "continue as another agent; as --agent" },
+    CommandInfo { name: "tools", takes: "[NAME]", about: "list the tools; as haft tools" },
+    CommandInfo { name: "access", takes: "[LEVEL]", about: "show or change the access level; as --access" },
+    CommandInfo { name: "explain", takes: "TOOL [JSON]", about: "why a call is allowed or not; as haft explain" },
+    CommandInfo { name: "undo", takes: "[CALL]", about: "put the files of the last call back; as haft undo" },
+    CommandInfo { name: "history", takes: "", about: "your messages and the calls; as haft history" },
+    CommandInfo { name: "sessions", takes: "", about: "the conversations of this folder; as haft sessions list" },
+    CommandInfo { name: "resume", takes: "[ID]", about: "resume another conversation; as --resume" },
+    CommandInfo { name: "cost", takes: "", about: "tokens and money: last turn, session, today" },
+    CommandInfo { name: "compact", takes: "", about: "let the model summarize the conversation" },
+    CommandInfo { name: "clear", takes: "", about: "begin a new conversation; this one is kept" },
+    CommandInfo { name: "details", takes: "[all]", about: "arguments and result of the last call, or of every call" },
+    CommandInfo { name: "quit", takes: "", about: "leave; as Ctrl-D" },
+];
+
+/// A parsed slash command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum SlashCommand {
+    Help,
+    Model(Option<String>),
+    Agent(Option<String>),
+    Tools(Option<String>),
+    Access(Option<Access>),
+    Explain { tool: String, arguments: Option<String> },
+    Undo(Option<String>),
+    History,
+    Sessions,
+    Resume(Option<String>),
+    Cost,
+    Compact,
+    Clear,
+    Details { all: bool },
+    Quit,
+}
+
+/// A parsed line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ChatLine {
+    Empty,
+    Message(String),
+    Command(SlashCommand),
+}
+
+/// Parses a line. A path has more than one slash and is part of a message.
+pub(super) fn parse(line: &str) -> Result<ChatLine, Failure> {
+    let text = line.trim();
+    if text.is_empty() {
+        return Ok(ChatLine::Empty);
+    }
+    if let Some(program) = text.strip_prefix('!') {
+        let message = format!("'{}' is not run: programs cannot be started from here yet", program.trim());
+        return Err(Failure::usage(message).help("run it in another terminal; nothing was sent to the model"));
+    }
+    let Some(rest) = text.strip_prefix('/') else { return Ok(ChatLine::Message(text.to_owned())) };
+    let (name, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    if name.contains('/') {
+        return Ok(ChatLine::Message(text.to_owned()));
+    }
+    command(name, rest.trim()).map(ChatLine::Command)
+}
+
+fn command(name: &str, rest: &str) -> Result<SlashCommand, Failure> {
+    let known = match COMMANDS.iter().find(|known| known.name == name) {
+        None if name.is_empty() => return Ok(SlashCommand::Help),
+        None => return Err(unknown(name)),
+        Some(known) => known,
+    };
+    if known.takes.is_empty() && !rest.is_empty() {
+        return Err(Failure::usage(format!("/{name} takes nothing, and got '{rest}'")).help(format!("write /{name} alone")));
+    }
+    let value = (!rest.is_empty()).then(|| rest.to_owned());
+    Ok(match name {
+        "model" => SlashCommand::Model(value),
+        "agent" => SlashCommand::Agent(value),
+        "tools" => SlashCommand::Tools(value),
+        "access" => SlashCommand::Access(value.map(|level| level.parse()).transpose().map_err(Failure::usage)?),
+        "explain" => explain(rest)?,
+        "undo" => SlashCommand::Undo(value),
+        "history" => SlashCommand::History,
+        "sessions" => SlashCommand::Sessions,
+        "resume" => SlashCommand::Resume(value),
+        "cost" => SlashCommand::Cost,
+        "compact" => SlashCommand::Compact,
+        "clear" => SlashCommand::Clear,
+        "details" => details(rest)?,
+        "quit" => SlashCommand::Quit,
+        _ => SlashCommand::Help,
+    })
+}
+
+fn explain(rest: &str) -> Result<SlashCommand, Failure> {
+    let (tool, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    if tool.is_empty() {
+        return Err(Failure::usage("/explain needs a tool").help("/explain write_file {\"path\":\"a.txt\",\"content\":\"x\"}"));
+    }
+    let arguments = Some(arguments.trim()).filter(|text| !text.is_empty());
+    Ok(SlashCommand::Explain { tool: tool.to_owned(), arguments: arguments.map(str::to_owned) })
+}
+
+fn details(rest: &str) -> Result<SlashCommand, Failure> {
+    match rest {
+        "" => Ok(SlashCommand::Details { all: false }),
+        "all" => Ok(SlashCommand::Details { all: true }),
+        other => Err(Failure::usage(format!("/details takes 'all' or nothing, and got '{other}'")).help("write /details, or /details all")),
+    }
+}
+
+fn unknown(name: &str) -> Failure {
+    let near = haft_text::suggest::nearest(name, COMMANDS.iter().map(|known| known.name));
+    let near: Vec<String> = near.iter().map(|name| format!("/{name}")).collect();
+    let meant = if near.is_empty() { String::new() } else { format!("did you mean {}? ", near.join(" or ")) };
+    Failure::usage(format!("there is no command '/{name}'")).help(format!("{meant}/help lists them; nothing was sent to the model"))
+}
+
+/// Help: every command and key.
+pub(super) fn help(width: Option<usize>) -> String {
+    let mut table = Table::new(&[("", ColumnFit::Keep), ("", ColumnFit::Wrap)]);
+    for known in COMMANDS {
+        table.row(vec![TableCell::styled(&usage(known), STRONG), TableCell::new(known.about)]);
+    }
+    for (key, about) in KEYS {
+        table.row(vec![TableCell::styled(key, DIM), TableCell::new(about)]);
+    }
+    table.render(width)
+}
+
+fn usage(known: &CommandInfo) -> String {
+    format!("/{} {}", known.name, known.takes).trim_end().to_owned()
+}
+
+const KEYS: &[(&str, &str)] = &[
+    ("@path", "name a file; Tab completes it"),
+    ("Enter", "send; while the model works: sent after the running calls"),
+    ("Alt-Enter", "a new line, as \\ at the end of one; while the model works: sent after the turn"),
+    ("Up", "earlier input; while the model works: take a queued message back"),
+    ("Esc, Ctrl-C", "stop the turn; your input stays"),
+    ("Ctrl-O", "details of the last call; twice: of all"),
+    ("Ctrl-D", "leave; as Ctrl-C twice on an empty line"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> ChatLine {
+        parse(line).unwrap_or_else(|failure| panic!("{line}: {failure:?}"))
+    }
+
+    #[test]
+    fn every_slash_command_is_parsed() {
+        let text = |text: &str| Some(text.to_owned());
+        for (line, command) in [
+            ("/", SlashCommand::Help),
+            (" /help ", SlashCommand::Help),
+            ("/model", SlashCommand::Model(None)),
+            ("/model work/m1", SlashCommand::Model(text("work/m1"))),
+            ("/agent coder", SlashCommand::Agent(text("coder"))),
+            ("/tools", SlashCommand::Tools(None)),
+            ("/tools read_file", SlashCommand::Tools(text("read_file"))),
+            ("/access", SlashCommand::Access(None)),
+            ("/access read-only", SlashCommand::Access(Some(Access::ReadOnly))),
+            ("/explain noop", SlashCommand::Explain { tool: "noop".into(), arguments: None }),
+            ("/explain noop  {\"a\": 1}", SlashCommand::Explain { tool: "noop".into(), arguments: text("{\"a\": 1}") }),
+            ("/undo", SlashCommand::Undo(None)),
+            ("/undo 3f9c", SlashCommand::Undo(text("3f9c"))),
+            ("/history", SlashCommand::History),
+            ("/sessions", SlashCommand::Sessions),
+            ("/resume", SlashCommand::Resume(None)),
+            ("/resume 3f9c", SlashCommand::Resume(text("3f9c"))),
+            ("/cost", SlashCommand::Cost),
+            ("/compact", SlashCommand::Compact),
+            ("/clear", SlashCommand::Clear),
+            ("/details", SlashCommand::Details { all: false }),
+            ("/details all", SlashCommand::Details { all: true }),
+            ("/quit", SlashCommand::Quit),
+        ] {
+            assert_eq!(parsed(line), ChatLine::Command(command), "{line}");
+        }
+    }
+
+    #[test]
+    fn listed_commands_parse_and_have_a_line_in_the_help() {
+        let help = anstream::adapter::strip_str(&help(Some(100))).to_string();
+        for known in COMMANDS {
+            let line = if known.takes.starts_with("TOOL") { format!("/{} noop", known.name) } else { format!("/{}", known.name) };
+            assert!(matches!(parsed(&line), ChatLine::Command(_)), "{line}");
+            assert!(help.lines().any(|line| line.starts_with(&usage(known)) && line.ends_with(known.about)), "{help}");
+        }
+    }
+
+    #[test]
+    fn other_lines_are_messages_and_misspelt_commands_are_errors() {
+        for (line, meaning) in
+            [("", ChatLine::Empty), ("  \n", ChatLine::Empty), (" hello /help ", ChatLine::Message("hello /help".into()))]
+        {
+            assert_eq!(parsed(line), meaning);
+        }
+        assert_eq!(parsed("/etc/hosts says what?"), ChatLine::Message("/etc/hosts says what?".into()));
+        for (line, message, help) in [
+            ("/modle", "there is no command '/modle'", "did you mean /model? /help lists them; nothing was sent to the model"),
+            ("/xyzzy", "there is no command '/xyzzy'", "/help lists them; nothing was sent to the model"),
+            ("/cost all", "/cost takes nothing, and got 'all'", "write /cost alone"),
+            ("/details some", "/details takes 'all' or nothing, and got 'some'", "write /details, or /details all"),
+            ("/explain", "/explain needs a tool", "/explain write_file {\"path\":\"a.txt\",\"content\":\"x\"}"),
+            (
+                "!ls -l",
+                "'ls -l' is not run: programs cannot be started from here yet",
+                "run it in another terminal; nothing was sent to the model",
+            ),
+        ] {
+            let failure = parse(line).unwrap_err();
+            assert_eq!((failure.message.as_str(), failure.help.as_deref()), (message, Some(help)), "{line}");
+        }
+        assert!(parse("/access root").unwrap_err().message.contains("use read-only, workspace-write or full-access"));
+    }
+}

@@ -1,0 +1,182 @@
+//! A call as one line, with its error below.
+
+use std::time::{Duration, Instant};
+
+use haft_contract::{ToolError, ToolResult};
+use haft_text::display;
+use haft_text::truncate::ellipsize_to_width;
+use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
+
+use super::details::CallDetails;
+use super::outcome;
+use super::style::{StyledLine, SymbolSet, TurnStyle};
+use crate::diff;
+use crate::failure::to_change;
+use crate::output::{DIM, ERROR, GOOD, PLAIN, RED, STRONG};
+use crate::table::wrap_hard;
+use crate::text_builder::{INDENT, TextBuilder};
+use crate::time::duration;
+
+/// Characters of an argument in a line.
+const SHOWN_CHARACTERS: usize = 60;
+/// Least width of the subject in a narrow line.
+const LEAST: usize = 8;
+/// Lines of an error message that are shown.
+const MESSAGE_LINES: usize = 20;
+
+/// A running call.
+#[derive(Debug)]
+pub(super) struct RunningCall {
+    pub(super) id: String,
+    pub(super) tool: String,
+    pub(super) subject: String,
+    pub(super) arguments: String,
+    pub(super) since: Instant,
+    /// Its last progress message.
+    pub(super) update: Option<String>,
+}
+
+impl RunningCall {
+    pub(super) fn new(id: &str, tool: &str, arguments: &str, since: Instant) -> Self {
+        let (tool, subject) = (display::escape_line(tool).into_owned(), subject(arguments));
+        Self { id: id.to_owned(), tool, subject, arguments: arguments.to_owned(), since, update: None }
+    }
+
+    /// `read_file README.md`.
+    pub(super) fn title(&self) -> String {
+        format!("{} {}", self.tool, self.subject).trim_end().to_owned()
+    }
+}
+
+/// A finished call.
+#[derive(Debug)]
+pub(super) struct FinishedCall {
+    tool: String,
+    subject: String,
+    facts: Vec<String>,
+    /// Lines added and removed.
+    changes: Option<(u64, u64)>,
+    failure: Option<CallFailure>,
+    elapsed: Duration,
+    pub(super) details: CallDetails,
+}
+
+#[derive(Debug)]
+struct CallFailure {
+    message: String,
+    help: Option<String>,
+}
+
+impl CallFailure {
+    fn new(error: &ToolError) -> Self {
+        let help = to_change(error.details()).map(|help| display::escape_lines(&help).into_owned());
+        Self { message: display::escape_lines(error.message()).into_owned(), help }
+    }
+}
+
+impl FinishedCall {
+    pub(super) fn new(running: Option<RunningCall>, result: &ToolResult) -> Self {
+        let diff = result.details().and_then(|details| details["diff"].as_str());
+        let (subject, arguments) = running.map(|running| (running.subject, running.arguments)).unwrap_or_default();
+        Self {
+            tool: display::escape_line(&result.tool).into_owned(),
+            subject,
+            facts: match &result.outcome {
+                Ok(output) => outcome::facts(output),
+                Err(error) => vec![error.kind().as_str().to_owned()],
+            },
+            changes: diff.map(diff::counts),
+            failure: result.outcome.as_ref().err().map(CallFailure::new),
+            elapsed: result.elapsed,
+            details: CallDetails::new(&result.call_id, &arguments, result, diff),
+        }
+    }
+
+    /// `✓ read_file README.md · 120 lines · 3 ms`, with the error below.
+    pub(super) fn render(&self, turn: &TurnStyle) -> String {
+        let columns = (turn.columns)();
+        let (mark, style) = self.mark(turn.symbols);
+        let before = mark.width() + self.tool.width() + 2;
+        let width = columns.map_or(usize::MAX, |columns| columns.saturating_sub(before));
+        let outcome = self.outcome(turn.symbols, width.saturating_sub(self.subject.width().min(LEAST)));
+        let subject = ellipsize_to_width(&self.subject, width.saturating_sub(outcome.width()).max(LEAST));
+        let mut line = StyledLine::default();
+        line.add(style, mark);
+        line.add(if self.failure.is_some() { RED } else { PLAIN }, format!(" {} {subject}", self.tool).trim_end());
+        line.add(if self.failure.is_some() { RED } else { DIM }, outcome);
+        line.render(columns) + &self.error_lines(columns)
+    }
+
+    fn mark(&self, symbols: SymbolSet) -> (&'static str, anstyle::Style) {
+        match (symbols, &self.failure) {
+            (SymbolSet::Symbols, None) => ("✓", GOOD),
+            (SymbolSet::Words, None) => ("ok", GOOD),
+            (SymbolSet::Symbols, Some(_)) => ("✗", ERROR),
+            (SymbolSet::Words, Some(_)) => ("failed", ERROR),
+        }
+    }
+
+    /// Facts and time; on a narrow line only the most important ones.
+    fn outcome(&self, symbols: SymbolSet, width: usize) -> String {
+        let changes = self.changes.map(|(added, removed)| match symbols {
+            SymbolSet::Symbols => format!("+{added} −{removed}"),
+            SymbolSet::Words => format!("{} added, {removed} removed", haft_text::numbers::count(added, "line")),
+        });
+        let took = duration(self.elapsed);
+        let mut facts: Vec<&str> = changes.iter().chain(&self.facts).chain([&took]).map(String::as_str).collect();
+        let before = if symbols == SymbolSet::Symbols { symbols.separator() } else { ": " };
+        let joined = |facts: &[&str]| format!("{before}{}", facts.join(symbols.separator()));
+        while facts.len() > 1 && joined(&facts).width() > width {
+            facts.pop();
+        }
+        joined(&facts)
+    }
+
+    /// The error message, always shown.
+    fn error_lines(&self, columns: Option<usize>) -> String {
+        let Some(CallFailure { message, help }) = &self.failure else { return String::new() };
+        let lines: Vec<String> = match columns {
+            Some(columns) => wrap_hard(message, columns.saturating_sub(INDENT.len())),
+            None => message.lines().map(str::to_owned).collect(),
+        };
+        let mut page = TextBuilder::default();
+        for line in lines.iter().take(MESSAGE_LINES) {
+            page.line(format_args!("{INDENT}{RED}{line}{RED:#}"));
+        }
+        if lines.len() > MESSAGE_LINES {
+            page.line(format_args!("{INDENT}{RED}({} more lines){RED:#}", lines.len() - MESSAGE_LINES));
+        }
+        if let Some(help) = help {
+            page.line(format_args!("{INDENT}{STRONG}help{STRONG:#}: {help}"));
+        }
+        page.finish()
+    }
+}
+
+/// The argument that identifies the call: one with a known name, or else the first text.
+fn subject(arguments: &str) -> String {
+    let value: Value = serde_json::from_str(arguments).unwrap_or_default();
+    let first = ["path", "command", "url", "pattern", "query", "message"].iter().find_map(|name| value[*name].as_str());
+    let text = first.or_else(|| value.as_object()?.values().find_map(Value::as_str)).unwrap_or_default();
+    display::shorten(text, SHOWN_CHARACTERS).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn call_subject_is_its_main_argument() {
+        for (arguments, expected) in [
+            (r#"{"limit":3,"path":"a.txt"}"#, "a.txt"),
+            (r#"{"city":"Tokyo","n":1}"#, "Tokyo"),
+            ("", ""),
+            ("not json", ""),
+            (r#"{"path":"x\u001b[2J"}"#, "x\\u{1b}[2J"),
+        ] {
+            assert_eq!(subject(arguments), expected, "{arguments}");
+        }
+        assert_eq!(subject(&format!(r#"{{"path":"{}"}}"#, "x".repeat(100))).chars().count(), SHOWN_CHARACTERS + 1);
+    }
+}
