@@ -1,0 +1,147 @@
+//! Retired words: the code, the documents and the commit subjects use the words of the field.
+//!
+//! `tools/commit-subjects` reads the table as well.
+#![allow(clippy::expect_used, reason = "a test that cannot continue has failed")]
+
+use std::path::Path;
+use std::process::Command;
+
+/// Words in lower case, and what to write instead. A row forbids exactly this form, as a word or as a part of an identifier.
+const RETIRED: &[(&str, &str)] = &[
+    ("aftermath", "run effects"),
+    ("desk", "server, broker"),
+    ("desks", "servers, brokers"),
+    ("displace", "override"),
+    ("displaced", "overridden"),
+    ("displaces", "overrides"),
+    ("foresee", "decide without arguments"),
+    ("foreseen", "decided without arguments"),
+    ("foresees", "decides without arguments"),
+    ("go on", "continue, resume"),
+    ("goes on", "continues"),
+    ("going on", "continuing, running"),
+    ("gone on", "continued, resumed"),
+    ("judge", "evaluate, check"),
+    ("judged", "evaluated, checked"),
+    ("judges", "evaluates, checks"),
+    ("keeper", "supervisor, rule store"),
+    ("keepers", "supervisors"),
+    ("keepsake", "run guard"),
+    ("keepsakes", "run guards"),
+    ("kin", "descendants"),
+    ("ladder", "backend selection, fuzzy levels"),
+    ("last words", "exit notes"),
+    ("lasting", "persistent"),
+    ("mend", "fix"),
+    ("mended", "fixed"),
+    ("mends", "fixes"),
+    ("outlived", "orphans"),
+    ("person", "user, caller, sender"),
+    ("persons", "users"),
+    ("purse", "spending approver"),
+    ("revealed", "disclosed"),
+    ("rung", "fuzzy level"),
+    ("rungs", "fuzzy levels"),
+    ("seal", "finalize"),
+    ("shelf", "deferred tools"),
+    ("shelves", "deferred tools"),
+    ("stand in", "override"),
+    ("standing", "session grant"),
+    ("stands in", "overrides"),
+    ("staying", "background runner"),
+    ("wall", "sandbox"),
+    ("walled", "sandboxed"),
+    ("walls", "sandbox"),
+    ("warden", "supervisor"),
+    ("wardens", "supervisors"),
+    ("way out", "network access, egress"),
+    ("went on", "continued"),
+    ("whereabouts", "cwd tracking"),
+    ("whoever", "the caller, the client, the parent process"),
+];
+
+/// What may name them: the history of changes, migrations that rename columns, names that others chose, this table.
+fn is_exempt(path: &str) -> bool {
+    path == "CHANGELOG.md"
+        || path == "tests/words.rs"
+        || path.contains("/migrations/")
+        || path.ends_with("Cargo.lock")
+        || path.ends_with("package-lock.json")
+}
+
+/// The words of a line in lower case, each between blanks: `JobKeeper` and `job_keeper` are ` job keeper `.
+fn words_of(line: &str) -> String {
+    let mut words = String::from(" ");
+    let mut chars = line.chars().peekable();
+    let mut previous = ' ';
+    while let Some(ch) = chars.next() {
+        let next_is_lower = chars.peek().is_some_and(|next| next.is_lowercase());
+        let starts_word = ch.is_uppercase() && (previous.is_lowercase() || (previous.is_uppercase() && next_is_lower));
+        if (starts_word || !ch.is_alphabetic()) && !words.ends_with(' ') {
+            words.push(' ');
+        }
+        if ch.is_alphabetic() {
+            words.extend(ch.to_lowercase());
+        }
+        previous = ch;
+    }
+    words.push(' ');
+    words
+}
+
+/// One message for each retired word in a file's path (line 0) and text.
+fn faults(path: &str, text: &str) -> Vec<String> {
+    let lines = std::iter::once(path).chain(text.lines());
+    let found = lines.enumerate().flat_map(|(number, line)| {
+        let words = words_of(line);
+        let retired = RETIRED.iter().filter(move |(word, _)| words.contains(&format!(" {word} ")));
+        retired.map(move |(word, instead)| format!("{path}:{number}: '{word}' is retired, write: {instead}"))
+    });
+    found.collect()
+}
+
+#[test]
+fn tracked_files_have_no_retired_word() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(root).output().expect("git runs");
+    assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
+    let paths = String::from_utf8(listed.stdout).expect("paths are UTF-8");
+    // Pictures and other bytes, links to nowhere and files that are being removed have no text.
+    let texts = paths.split_terminator('\0').filter(|path| !is_exempt(path)).filter_map(|path| {
+        let text = std::fs::read_to_string(root.join(path)).ok()?;
+        Some((path, text))
+    });
+    let (mut read, mut all) = (0, Vec::new());
+    for (path, text) in texts {
+        read += 1;
+        all.extend(faults(path, &text));
+    }
+    assert!(read > 500, "only {read} files were read");
+    assert!(all.is_empty(), "{}", all.join("\n"));
+}
+
+#[test]
+fn retired_word_that_is_put_back_is_found_in_every_spelling() {
+    for (text, expected) in [
+        ("fine\nbehind walls", "a.rs:2: 'walls' is retired, write: sandbox"),
+        ("struct JobKeeper;", "a.rs:1: 'keeper' is retired, write: supervisor, rule store"),
+        ("fn ask_keeper() {}", "a.rs:1: 'keeper' is retired, write: supervisor, rule store"),
+        ("HTTPKeeper", "a.rs:1: 'keeper' is retired, write: supervisor, rule store"),
+        ("const KEEPER: u8", "a.rs:1: 'keeper' is retired, write: supervisor, rule store"),
+        ("Whoever reads", "a.rs:1: 'whoever' is retired, write: the caller, the client, the parent process"),
+        ("no way-out here", "a.rs:1: 'way out' is retired, write: network access, egress"),
+    ] {
+        assert_eq!(faults("a.rs", text), [expected], "{text}");
+    }
+    assert_eq!(faults("src/kin.rs", ""), ["src/kin.rs:0: 'kin' is retired, write: descendants"]);
+    for fine in ["firewall desktop recommend kind", "wallet KinderGarten skin", "the way outside"] {
+        assert_eq!(faults("a.rs", fine), Vec::<String>::new(), "{fine}");
+    }
+}
+
+#[test]
+fn table_is_sorted_and_in_the_form_that_the_lookup_uses() {
+    let words: Vec<&str> = RETIRED.iter().map(|(word, _)| *word).collect();
+    assert!(words.iter().all(|word| word.chars().all(|ch| ch.is_ascii_lowercase() || ch == ' ')), "{words:?}");
+    assert!(words.is_sorted(), "{words:?}");
+}
