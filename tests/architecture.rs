@@ -1,12 +1,12 @@
 //! The dependency arrows between our crates are law: a new one is drawn here on purpose, or not at all.
-#![allow(clippy::expect_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::expect_used, reason = "a test that cannot continue has failed")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 use serde_json::Value;
 
-/// Who may depend on whom, in code that ships. Test-only dependencies are checked apart.
+/// Who may depend on whom, in code that ships. Test-only dependencies are checked separately.
 const ARROWS: &[(&str, &[&str])] = &[
     ("text", &[]),
     ("redact", &[]),

@@ -1,5 +1,5 @@
 //! The catalog against the seeds and against the tools themselves: every name, section, profile and group.
-#![allow(clippy::expect_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::expect_used, reason = "a test that cannot continue has failed")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

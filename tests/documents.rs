@@ -1,5 +1,5 @@
 //! What the documents say of files, links and dependencies.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue has failed")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ fn documents() -> Vec<String> {
         let entries = std::fs::read_dir(root().join(folder)).unwrap();
         entries.map(move |entry| format!("{folder}{}", entry.unwrap().file_name().to_string_lossy()))
     });
-    files.filter(|file| file.ends_with(".md")).collect()
+    files.filter(|file| Path::new(file).extension().is_some_and(|extension| extension == "md")).collect()
 }
 
 fn read(path: &str) -> String {
@@ -56,12 +56,12 @@ fn leads_somewhere(document: &str, link: &str) -> bool {
 fn headings(path: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(path).unwrap();
     let titles = text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim().to_lowercase());
-    let letter = |letter: char| match letter {
+    let anchor = |ch: char| match ch {
         ' ' => Some('-'),
-        '-' | '_' => Some(letter),
-        letter => letter.is_alphanumeric().then_some(letter),
+        '-' | '_' => Some(ch),
+        ch => ch.is_alphanumeric().then_some(ch),
     };
-    titles.map(|title| title.chars().filter_map(letter).collect()).collect()
+    titles.map(|title| title.chars().filter_map(anchor).collect()).collect()
 }
 
 /// What stands between single backticks, outside of code blocks.
@@ -73,7 +73,7 @@ fn quoted(text: &str) -> Vec<&str> {
 /// Whether this names a file of the repository, and not a place that the reader fills in.
 fn is_path(word: &str) -> bool {
     let inside = ["crates/", "src/", "tests/", "docs/", "benches/"].iter().any(|folder| word.starts_with(folder));
-    let placeholder = |part: &str| part.trim_end_matches(".rs").chars().all(|letter| letter.is_ascii_uppercase());
+    let placeholder = |part: &str| part.trim_end_matches(".rs").chars().all(|ch| ch.is_ascii_uppercase());
     inside && !word.contains(' ') && !word.split('/').filter(|part| !part.is_empty()).any(placeholder)
 }
 

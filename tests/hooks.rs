@@ -1,5 +1,5 @@
 //! Hooks that are commands, with real ones: each event, whatever the command does, around a built-in tool and an adapted one.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue has failed")]
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};

@@ -1,6 +1,6 @@
 //! The script that counts what a test run leaves. One that notices nothing is worth nothing: all of it is left here on purpose.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on has failed, and says why")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot continue has failed, and says why")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

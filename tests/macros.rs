@@ -1,5 +1,5 @@
 //! The macros: what they make, compared whole. What they refuse is tested beside them, in their own crate.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue has failed")]
 
 #[path = "macros/pass/derived.rs"]
 mod derived;

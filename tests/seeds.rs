@@ -1,6 +1,6 @@
 //! `docs/internal/SEEDS.md`, `docs/internal/COMPLAINTS.md` and `ARCHITECTURE.md` name tests: each must exist, and no criterion and no complaint may be
 //! without one.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue has failed")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -66,7 +66,7 @@ fn is_tested(covered: &str) -> bool {
 
 /// An issue by its number, or one of the things that this repository does not hold.
 fn brings_it(why: &str) -> bool {
-    let issue = why.split("issue ").nth(1).is_some_and(|rest| rest.starts_with(|letter: char| letter.is_ascii_digit()));
+    let issue = why.split("issue ").nth(1).is_some_and(|rest| rest.starts_with(|ch: char| ch.is_ascii_digit()));
     issue || ["chat UI", "Android device"].iter().any(|thing| why.starts_with(thing))
 }
 

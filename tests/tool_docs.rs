@@ -1,5 +1,5 @@
 //! `docs/tools.md` is written from the tools themselves: `UPDATE_DOCS=1 cargo test --test tool_docs` writes it anew.
-#![allow(clippy::expect_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::expect_used, reason = "a test that cannot continue has failed")]
 
 use haft::{ToolDefinition, Unit, schema};
 use serde_json::Value;

@@ -13,19 +13,19 @@ use crate::world::{World, everything_of, failure, notebook, put, text};
 /// Set where a test runs again.
 const AGAIN: &str = "HAFT_ATTACKS_AGAIN";
 
-/// Whether this is where mounts are nobody else's business; if not, the test is run there.
-pub(crate) fn is_apart(test: &str) -> bool {
+/// Whether this process has a mount namespace of its own; if not, the test is run again in one.
+pub(crate) fn has_own_mounts(test: &str) -> bool {
     if std::env::var_os(AGAIN).is_some() {
         return true;
     }
     let Some(flags) = [["-m", "--"], ["-rm", "--"]].into_iter().find(|flags| succeeds(Command::new("unshare").args(flags).arg("true")))
     else {
-        println!("{test}: this machine gives no mounts of one's own, so it is not tried here");
+        println!("{test}: this machine gives no mount namespace, so it is not tried here");
         return false;
     };
     let mut command = Command::new("unshare");
     command.args(flags).arg(std::env::current_exe().unwrap()).args(["--exact", test, "--nocapture"]).env(AGAIN, "1");
-    assert!(succeeds(&mut command), "{test} failed in its own world");
+    assert!(succeeds(&mut command), "{test} failed in its own mount namespace");
     false
 }
 
@@ -63,7 +63,7 @@ fn kernel_and_folder(base: &Path, ws: &Path) {
 /// A folder that is mounted into the workspace is part of it, and no way to anything else; the kernel's files stay the kernel's,
 /// wherever they are mounted.
 pub(crate) fn mounts_are_contained() {
-    if !is_apart("table::a30") {
+    if !has_own_mounts("table::a30") {
         return;
     }
     let world = World::new(kernel_and_folder);
@@ -126,7 +126,7 @@ fn small_disk(_base: &Path, ws: &Path) {
 
 #[test]
 fn a_full_disk_leaves_every_file_as_it_was() {
-    if !is_apart("mounts::a_full_disk_leaves_every_file_as_it_was") {
+    if !has_own_mounts("mounts::a_full_disk_leaves_every_file_as_it_was") {
         return;
     }
     let world = World::new(small_disk);
@@ -162,7 +162,7 @@ fn fixed_disk(_base: &Path, ws: &Path) {
 
 #[test]
 fn a_disk_that_may_only_be_read_says_so() {
-    if !is_apart("mounts::a_disk_that_may_only_be_read_says_so") {
+    if !has_own_mounts("mounts::a_disk_that_may_only_be_read_says_so") {
         return;
     }
     let world = World::new(fixed_disk);

@@ -80,7 +80,7 @@ impl Attempt<'_> {
             let session = self.world.session(self.door.dialect);
             let result = self.world.call_in(&session, self.door.tool, self.door.arguments(&path));
             let unchanged = *before == snapshot::marks(&self.world.ws);
-            self.judge(&path, &result, unchanged);
+            self.check(&path, &result, unchanged);
             self.compare(&path, leaf, &result, told);
             if !unchanged {
                 self.world.reset();
@@ -106,7 +106,7 @@ impl Attempt<'_> {
         path.replace("{pid}", &std::process::id().to_string())
     }
 
-    fn judge(&self, path: &str, result: &ToolResult, unchanged: bool) {
+    fn check(&self, path: &str, result: &ToolResult, unchanged: bool) {
         let about = || format!("{} {}: {} '{path}': {}", self.row.id, self.row.attack, self.door.name, everything_of(result));
         if let Some(kinds) = self.expected(path) {
             let kind = result.outcome.as_ref().err().map(haft::ToolError::kind);

@@ -66,7 +66,7 @@ async fn a_change_by_others_is_known_by_content_and_not_by_time() {
     put("theirs\n");
     let (kind, message) = failure(&write("ours\n").await);
     assert_eq!(kind, ErrorKind::ExecutionError);
-    assert!(message.starts_with("f was changed by another program since you read it. Read it again"), "{message}");
+    assert!(message.starts_with("f was changed by another program since you read it, so nothing was written. Read it again"), "{message}");
     assert_eq!(world.content("f"), "theirs\n");
     text(&world.call("read_file", json!({"path": "f"})).await);
     text(&write("ours\n").await);
@@ -145,7 +145,7 @@ async fn every_refusal_says_what_is_wrong_and_what_to_do() {
         ("edit_file", json!({"path": "f", "edits": [{"oldText": "two"}]}), &["Missing required parameter: 'edits.0.new_string'"]),
         ("apply_patch", json!({"input": "x"}), &["*** Begin Patch"]),
         ("apply_patch", json!({"input": "*** Begin Patch\n*** Update File: f\n@@\n-twoo\n+2\n*** End Patch"}), &["f: ", "hunk 1", "two"]),
-        ("glob_search", json!({"pattern": "[a"}), &["'[a'", "unclosed character class"]),
+        ("glob_search", json!({"pattern": "[a"}), &["'[a'", "unclosed set of characters"]),
         ("grep_search", json!({"pattern": "a("}), &["'a('", "unclosed group", "put '\\' before"]),
         ("grep_search", json!({"pattern": "a", "output_mode": "lines"}), &["files_with_matches, content, count", "\"lines\""]),
         ("notebook_edit", json!({"path": "bad.ipynb", "new_source": "x", "cell_id": "a"}), &["bad.ipynb"]),

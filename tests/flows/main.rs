@@ -1,5 +1,5 @@
 //! What the seeds promise of a call, seen by a program that embeds Haft: real files, a real server, the real history.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue has failed")]
 
 mod calls;
 mod complaints;

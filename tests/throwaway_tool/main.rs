@@ -1,6 +1,6 @@
 //! A tool is one file and one line: a tool is added here as built-in tools are, in a section that has none yet, and the
 //! catalog, the policy and the engine know it. Nothing below names it.
-#![allow(clippy::expect_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::expect_used, reason = "a test that cannot continue has failed")]
 
 use std::path::Path;
 use std::sync::Arc;

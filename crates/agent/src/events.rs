@@ -190,27 +190,7 @@ impl Serialize for TurnEvent<'_> {
                 map.serialize_entry("cost", &dollars(*cost))?;
             }
             Self::Notice(text) => entries(&mut map, "notice", &[("text", json!(text))])?,
-            Self::End(end) => {
-                entries(
-                    &mut map,
-                    "turn_end",
-                    &[
-                        ("reason", json!(end.reason.as_str())),
-                        ("text", json!(end.text)),
-                        ("rounds", json!(end.rounds)),
-                        ("calls", json!(end.calls)),
-                    ],
-                )?;
-                for (name, value) in tokens(end.usage) {
-                    map.serialize_entry(name, &value)?;
-                }
-                map.serialize_entry("cost", &dollars(end.cost))?;
-                map.serialize_entry("context_tokens", &end.context)?;
-                map.serialize_entry("duration_ms", &milliseconds(end.elapsed))?;
-                if let Some(error) = &end.error {
-                    map.serialize_entry("error", error)?;
-                }
-            }
+            Self::End(end) => turn_end(&mut map, end)?,
         }
         map.end()
     }
@@ -235,6 +215,16 @@ fn tool_end<M: SerializeMap>(map: &mut M, result: &ToolResult) -> Result<(), M::
         }
     }
     map.serialize_entry("duration_ms", &milliseconds(result.elapsed))
+}
+
+fn turn_end<M: SerializeMap>(map: &mut M, end: &TurnEnd) -> Result<(), M::Error> {
+    let counts = [("rounds", json!(end.rounds)), ("calls", json!(end.calls))];
+    entries(map, "turn_end", &[("reason", json!(end.reason.as_str())), ("text", json!(end.text))])?;
+    counts.into_iter().chain(tokens(end.usage)).try_for_each(|(name, value)| map.serialize_entry(name, &value))?;
+    map.serialize_entry("cost", &dollars(end.cost))?;
+    map.serialize_entry("context_tokens", &end.context)?;
+    map.serialize_entry("duration_ms", &milliseconds(end.elapsed))?;
+    end.error.iter().try_for_each(|error| map.serialize_entry("error", error))
 }
 
 fn milliseconds(elapsed: Duration) -> f64 {

@@ -1,5 +1,5 @@
 //! Long conversations: results are cut to the window, old ones become stubs, and the rest is summarized if it is still too long.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot continue has failed")]
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,5 @@
 //! The cost of turns, and budgets.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue has failed")]
 
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;

@@ -1,5 +1,5 @@
 //! Whole turns over loopback HTTP, in each of the four protocols.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot continue has failed")]
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
 //! Sessions that were interrupted at any point are resumed.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue has failed")]
 
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ async fn a_session_interrupted_after_any_entry_resumes_with_one_result_for_every
         drop(session);
         let (session, again, flaws) = opened(&store, &record).await;
         assert_eq!((again, flaws), (messages, 0), "it is repaired once");
-        session.keep(&LedgerEntry::User { message: Message::user("go on") }).await.unwrap();
+        session.keep(&LedgerEntry::User { message: Message::user("continue") }).await.unwrap();
     }
 }
 

@@ -1,5 +1,5 @@
 //! More tools than a model takes: which ones it is shown, and how it finds the others.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue has failed")]
 
 use std::sync::{Arc, Weak};
 

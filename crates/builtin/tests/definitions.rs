@@ -1,4 +1,5 @@
 //! What holds for every tool, and what models are shown of them.
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue has failed")]
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ fn definitions() -> Vec<ToolDefinition> {
 }
 
 fn is_snake_case(name: &str) -> bool {
-    name.starts_with(|letter: char| letter.is_ascii_lowercase())
+    name.starts_with(|ch: char| ch.is_ascii_lowercase())
         && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
 }
 

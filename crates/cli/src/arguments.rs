@@ -74,7 +74,7 @@ impl Common {
     pub(crate) fn with(&self, options: &ChatOptions) -> Result<Self, Failure> {
         let ChatOptions { workspace, agent, access } = options.clone();
         let agent = agent.as_deref().map(haft_config::agent_name).transpose().map_err(Failure::usage)?;
-        Ok(Self { workspace, agent, access, ..self.clone() })
+        Ok(Self { workspace, access, agent, ..self.clone() })
     }
 
     /// Later flags win.

@@ -147,7 +147,7 @@ fn object(schema: &Value, texts: Vec<String>) -> Value {
     let mut map = Map::new();
     let single = texts.len() == 1;
     for text in texts {
-        if let Some(Value::Object(object)) = parse_strict(&text).ok() {
+        if let Ok(Value::Object(object)) = parse_strict(&text) {
             map.extend(object);
         } else if let Some((key, value)) = text.split_once('=').filter(|(key, _)| !key.is_empty()) {
             map.insert(key.to_owned(), member(schema, key, value));

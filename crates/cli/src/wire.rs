@@ -149,7 +149,7 @@ impl Wire {
 
     /// A session that decides and runs nothing.
     pub(crate) fn listing(&self, agent: &str, who: &CallerArgs) -> Result<Session, Failure> {
-        let host = self.host(&self.settings.workspace, None, JobSettings::default, Calls::OfPerson)?;
+        let host = self.host(&self.settings.workspace, None, JobSettings::default, Calls::OfUser)?;
         Ok(session::as_if(self.session(host, agent, UserPrompts::Never, None), who).build())
     }
 
@@ -161,7 +161,7 @@ impl Wire {
     /// An engine that plans against the real files and records nothing.
     pub(crate) fn explainer(&self) -> Result<Explainer<'_>, Failure> {
         let blobs = open_blobs(&self.settings.data_folder)?;
-        let host = self.host(&self.settings.workspace, Some(blobs.spill_folder()), JobSettings::default, Calls::OfPerson)?;
+        let host = self.host(&self.settings.workspace, Some(blobs.spill_folder()), JobSettings::default, Calls::OfUser)?;
         let engine = self.engine(Arc::new(InMemoryCallLog::default()), blobs, &self.settings.workspace)?;
         Ok(Explainer { wire: self, engine, host })
     }
@@ -175,7 +175,7 @@ impl Wire {
         prompts: UserPrompts,
     ) -> Result<CallSetup, Failure> {
         let blobs = open_blobs(&self.settings.data_folder)?;
-        let host = self.host(folder, Some(blobs.spill_folder()), jobs, Calls::OfPerson)?;
+        let host = self.host(folder, Some(blobs.spill_folder()), jobs, Calls::OfUser)?;
         let engine = self.engine(Arc::clone(&log), blobs, folder)?;
         Ok(CallSetup { engine, session: self.session(host, &self.settings.agent, prompts, None).build(), log })
     }

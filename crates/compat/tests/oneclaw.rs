@@ -1,5 +1,5 @@
 //! Tools of the `ToolInfo` kind, written as its own documentation writes them.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue has failed")]
 
 use std::collections::HashMap;
 use std::sync::Mutex;

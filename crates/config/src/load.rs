@@ -148,7 +148,8 @@ impl LayerLoader<'_> {
                 self.file(ConfigLayer::User, path, text, IfMissing::Fine);
             }
             Err(error) => {
-                self.problems.push(Problem::error(SettingSource { layer: ConfigLayer::User, ..SettingSource::BUILT_IN }, error.to_string()))
+                self.problems
+                    .push(Problem::error(SettingSource { layer: ConfigLayer::User, ..SettingSource::BUILT_IN }, error.to_string()));
             }
         }
     }

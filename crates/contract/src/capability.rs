@@ -33,20 +33,20 @@ pub struct Files<'a> {
 }
 
 impl<'a> Files<'a> {
-    fn port(&self) -> &'a dyn FileSystem {
+    fn port(self) -> &'a dyn FileSystem {
         self.cx.host().files()
     }
-    fn readable(&self, path: &Path) -> Result<&'a Location, ToolError> {
+    fn readable(self, path: &Path) -> Result<&'a Location, ToolError> {
         self.planned("read", path, Plan::readable)
     }
-    fn writable(&self, path: &Path) -> Result<&'a Location, ToolError> {
+    fn writable(self, path: &Path) -> Result<&'a Location, ToolError> {
         self.planned("write", path, Plan::writable)
     }
-    fn deletable(&self, path: &Path) -> Result<&'a Location, ToolError> {
+    fn deletable(self, path: &Path) -> Result<&'a Location, ToolError> {
         self.planned("remove", path, Plan::deletable)
     }
     fn planned(
-        &self,
+        self,
         verb: &str,
         path: &Path,
         find: impl FnOnce(&'a Plan, &Path) -> Option<&'a Location>,

@@ -46,7 +46,7 @@ impl<'a> PlanContext<'a> {
     pub fn session(&self) -> &str {
         self.session
     }
-    /// The jobs of the session, oldest first, so that what is done to one can be judged by what it is.
+    /// The jobs of the session, oldest first, so that what is done to one can be checked by what it is.
     pub fn jobs(&self) -> Vec<JobStatus> {
         self.host.processes().jobs(self.session).iter().map(|job| job.status()).collect()
     }
@@ -145,7 +145,7 @@ impl ToolContext {
         self.inner.dialect
     }
     /// A parameter of this call with a canonical value, as its model writes them: `offset=10`. Results that tell the model
-    /// how to go on must speak its words, and count as it does.
+    /// how to continue must speak its words, and count as it does.
     pub fn written(&self, parameter: &str, value: u64) -> String {
         self.inner.form.map_or_else(|| format!("{parameter}={value}"), |form| form.written(parameter, value))
     }

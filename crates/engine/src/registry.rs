@@ -106,7 +106,7 @@ impl ToolEntry {
     pub fn is_disabled(&self) -> bool {
         self.disabled.load(Ordering::Acquire)
     }
-    /// The tool as a policy judges it.
+    /// The tool as a policy checks it.
     pub fn candidate(&self) -> Candidate<'_> {
         Candidate {
             definition: &self.definition,

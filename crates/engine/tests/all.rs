@@ -1,5 +1,5 @@
 //! The engine, driven from outside: scripted tools on a machine in memory, real blobs in a temporary folder.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot continue has failed")]
 #![allow(clippy::format_collect, reason = "texts for tests")]
 
 #[path = "suite/harness.rs"]

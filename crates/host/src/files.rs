@@ -1,9 +1,9 @@
 //! Files, resolved beneath open directory handles.
 //!
 //! Every path takes the same way. It is resolved here, name by name, links expanded by hand, to a place that is free
-//! of links; that place is judged; and it is opened from the handle of its root without following any link. So what
-//! was judged is what is opened, or nothing is. This is also why no library resolves paths for us: those that confine
-//! paths to a directory follow links when they open, and the path that was judged need not be the one they reach.
+//! of links; that place is checked; and it is opened from the handle of its root without following any link. So what
+//! was checked is what is opened, or nothing is. This is also why no library resolves paths for us: those that confine
+//! paths to a directory follow links when they open, and the path that was checked need not be the one they reach.
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "the bans are for tools: this is what they use instead")]
 
 mod beneath;

@@ -20,4 +20,4 @@ pub use resolver::{Resolve, SystemResolver};
 pub use rule::{NetworkRuleError, NetworkRules};
 
 pub(crate) use guard::Guard;
-pub(crate) use resolver::judged_addresses;
+pub(crate) use resolver::checked_addresses;

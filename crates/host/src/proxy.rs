@@ -1,7 +1,7 @@
 //! Egress from the sandbox: a proxy on a Unix socket, for the hosts that a command may reach.
 //!
 //! It speaks what programs speak to proxies: HTTP `CONNECT`, plain HTTP requests, and SOCKS5. Whatever the way, the target is
-//! read once, judged by the line's own list and by the address guard, looked up once, and connected to as judged.
+//! read once, checked by the line's own list and by the address guard, looked up once, and connected to as checked.
 
 mod hello;
 mod http;
@@ -21,7 +21,7 @@ use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::task::{JoinHandle, JoinSet};
 
 pub(crate) use self::target::Target;
-use crate::http::{Guard, Resolve, judged_addresses};
+use crate::http::{Guard, Resolve, checked_addresses};
 
 /// Connections at one time; more wait.
 const MOST: usize = 256;
@@ -35,7 +35,7 @@ const PARTING_BYTES: u64 = 1 << 20;
 /// Decisions that are remembered.
 const REMEMBERED: usize = 1000;
 
-/// What may be reached, and who judges it.
+/// What may be reached, and who checks it.
 pub(crate) struct Reach {
     /// The hosts that the line was permitted to reach.
     pub(crate) allowed: Vec<HostPattern>,
@@ -106,7 +106,7 @@ async fn serve(listener: UnixListener, shared: Arc<Shared>) {
     }
 }
 
-/// One connection: read what is wanted, judge it, pass it on.
+/// One connection: read what is wanted, check it, pass it on.
 async fn attend(mut client: UnixStream, shared: Arc<Shared>) {
     let mut first = [0];
     let greeted = tokio::time::timeout(GREETING_TIME, client.read_exact(&mut first)).await;
@@ -148,7 +148,7 @@ impl Refused {
 
 impl Shared {
     async fn connect(&self, target: &Target) -> Result<TcpStream, Refused> {
-        let outcome = match tokio::time::timeout(CONNECT_TIME, self.connect_judged(target)).await {
+        let outcome = match tokio::time::timeout(CONNECT_TIME, self.connect_checked(target)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(Refused::Unreachable(format!("{target} did not answer in {} s", CONNECT_TIME.as_secs()))),
         };
@@ -159,7 +159,7 @@ impl Shared {
         outcome
     }
 
-    async fn connect_judged(&self, target: &Target) -> Result<TcpStream, Refused> {
+    async fn connect_checked(&self, target: &Target) -> Result<TcpStream, Refused> {
         let Reach { allowed, guard, resolver } = &self.reach;
         if !target.is_among(allowed) {
             let hosts: Vec<String> = allowed.iter().map(ToString::to_string).collect();
@@ -168,7 +168,7 @@ impl Shared {
         guard.screen(&target.host, target.port).map_err(|refusal| Refused::Denied(refusal.to_string()))?;
         let addresses = match target.address() {
             Some(address) => vec![address],
-            None => judged_addresses(guard, &**resolver, &target.host.to_string(), target.port)
+            None => checked_addresses(guard, &**resolver, &target.host.to_string(), target.port)
                 .await
                 .map_err(|error| Refused::Denied(error.to_string()))?,
         };

@@ -98,7 +98,7 @@ pub(crate) fn check_scripts(scripts: &[(PathBuf, String)]) -> Result<(), ToolErr
     let has_changed = |(path, planned): &&(PathBuf, String)| script_fingerprint(path).ok().flatten().as_ref() != Some(planned);
     let Some((path, _)) = scripts.iter().find(has_changed) else { return Ok(()) };
     let path = display::escape_line(&path.to_string_lossy()).into_owned();
-    Err(ToolError::denied(format!("'{path}' was changed after the command was judged, so it was not run. Ask for it again.")))
+    Err(ToolError::denied(format!("'{path}' was changed after the command was checked, so it was not run. Ask for it again.")))
 }
 
 /// `None` if it is no file, or too large.

@@ -208,7 +208,7 @@ fn check_directory(directory: &Path) -> Result<(), ToolError> {
         Ok(now) if now == directory => Ok(()),
         Ok(now) => {
             let (was, now) = (path(directory), path(&now));
-            let what = format!("The working directory '{was}' is now '{now}', and was not when it was judged. The command was not run.");
+            let what = format!("The working directory '{was}' is now '{now}', and was not when it was checked. The command was not run.");
             Err(ToolError::new(ErrorKind::PathNotAllowed, what))
         }
         Err(error) => {

@@ -108,28 +108,28 @@ fn start(
     };
     let overlay = staged.as_ref().map(|staged| staged.overlay().clone());
     let triggers = (staged.is_none() && command.writable_tree().is_some()).then(|| TriggerSnapshot::take(files.root()));
-    let sandboxed = sandboxer.wrap(command, network, options.terminal.is_some(), overlay)?;
+    let confined = sandboxer.wrap(command, network, options.terminal.is_some(), overlay)?;
     let facts = JobFacts {
         id,
         command: command.text().to_owned(),
         directory: command.directory().to_owned(),
         host: command.shell().host,
-        sandbox: sandboxed.sandbox,
-        terminal: sandboxed.terminal,
+        sandbox: confined.sandbox,
+        terminal: confined.terminal,
         grace: sandboxer.options().grace,
         started: SystemTime::now(),
         cwd_sentinel: command.cwd_sentinel().map(str::to_owned),
     };
     let guard = RunGuard {
-        sandbox: sandboxed.guard,
+        sandbox: confined.guard,
         proxy,
-        gaps: sandboxed.gaps,
-        hint: ProtectedPathHint::new(Arc::clone(files), sandboxed.protected),
+        gaps: confined.gaps,
+        hint: ProtectedPathHint::new(Arc::clone(files), confined.protected),
         staged: Mutex::new(staged),
         triggers,
         root: files.root().to_owned(),
     };
-    LocalJob::start(sandboxed.command.to_std(), facts, options, guard).map_err(|error| spawn_error(command.shell(), error))
+    LocalJob::start(confined.command.to_std(), facts, options, guard).map_err(|error| spawn_error(command.shell(), error))
 }
 
 /// Removes the sockets of processes that were killed.

@@ -51,7 +51,7 @@ fn flowed(lines: &[&str]) -> String {
 
 fn starts_own_line(line: &str) -> bool {
     let line = line.trim_start();
-    let numbered = line.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let numbered = line.trim_start_matches(|ch: char| ch.is_ascii_digit());
     ["- ", "* ", "+ ", "#", "|", ">"].iter().any(|mark| line.starts_with(mark))
         || (numbered.len() < line.len() && (numbered.starts_with(". ") || numbered.starts_with(") ")))
 }

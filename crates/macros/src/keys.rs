@@ -107,9 +107,18 @@ impl ToolKeys {
     fn read(&mut self, entry: &Meta, known: &[&str]) -> Result<()> {
         let key = key(entry)?;
         let assignment = match key.to_string().as_str() {
-            "name" => return Ok(self.name = Some(value::text(entry, r#"name = "read_file""#)?)),
-            "label" => return Ok(self.label = Some(value::text(entry, r#"label = "Read file""#)?)),
-            "plan" => return Ok(self.plan = Some(value::path(entry, "the path of a function", "plan = path::to::function")?)),
+            "name" => {
+                self.name = Some(value::text(entry, r#"name = "read_file""#)?);
+                return Ok(());
+            }
+            "label" => {
+                self.label = Some(value::text(entry, r#"label = "Read file""#)?);
+                return Ok(());
+            }
+            "plan" => {
+                self.plan = Some(value::path(entry, "the path of a function", "plan = path::to::function")?);
+                return Ok(());
+            }
             "section" => {
                 let section = value::variant(entry, "section = Files", SECTIONS)?;
                 quote!(section = ::haft::Section::#section)

@@ -87,9 +87,9 @@ pub fn plan<E>(patch: &Patch, read: &mut FileSource<'_, E>) -> Result<Vec<Planne
     for file in &patch.files {
         match plan_file(file, read) {
             Ok(change) => changes.push(change),
-            Err((path, fault)) => {
+            Err((name, fault)) => {
                 unfit += usize::from(matches!(fault, PatchFault::Hunks(_)));
-                faults.push((path.to_owned(), fault));
+                faults.push((name.to_owned(), fault));
             }
         }
         if unfit == MAX_UNFIT {

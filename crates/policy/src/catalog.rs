@@ -176,7 +176,7 @@ impl Vocabulary {
         nearest(&folded(name), self.tools.keys().map(String::as_str))
     }
 
-    /// Judges an entry of a list of tools; what is wrong with it, and what to write instead. `groups` are the user's own.
+    /// Evaluates an entry of a list of tools; what is wrong with it, and what to write instead. `groups` are the user's own.
     pub fn check_entry(&self, entry: &str, groups: &[&str]) -> Result<(), (String, String)> {
         match entry.trim().strip_prefix("group:") {
             Some(name) => self.check_group(name, groups),
@@ -225,15 +225,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_are_judged_with_a_suggestion() {
+    fn entries_are_evaluated_with_a_suggestion() {
         let vocabulary = Vocabulary::of_core(haft_builtin::metas());
-        let judged = |entry: &str| vocabulary.check_entry(entry, &["mine"]).err();
+        let evaluated = |entry: &str| vocabulary.check_entry(entry, &["mine"]).err();
         for fine in ["exec", "Read", "WebFetch", "web_*", "*", "group:fs", "group:openclaw", "group:mine", "group:plugins", "group:mcp"] {
-            assert_eq!(judged(fine), None, "{fine}");
+            assert_eq!(evaluated(fine), None, "{fine}");
         }
         let refused = |message: &str, help: &str| Some((message.to_owned(), help.to_owned()));
-        assert_eq!(judged("write_fil"), refused("there is no tool 'write_fil'", "did you mean write_file or write?"));
-        assert_eq!(judged("group:runtim"), refused("there is no group 'runtim'", "did you mean group:runtime?"));
-        assert_eq!(judged("zz_*"), refused("it matches no tool", "`haft tools` lists the tools; correct the pattern, or remove it"));
+        assert_eq!(evaluated("write_fil"), refused("there is no tool 'write_fil'", "did you mean write_file or write?"));
+        assert_eq!(evaluated("group:runtim"), refused("there is no group 'runtim'", "did you mean group:runtime?"));
+        assert_eq!(evaluated("zz_*"), refused("it matches no tool", "`haft tools` lists the tools; correct the pattern, or remove it"));
     }
 }

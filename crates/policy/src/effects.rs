@@ -9,7 +9,7 @@ use crate::catalog::Vocabulary;
 use crate::exec::ProgramCheck;
 use crate::{AskSubject, Caller, Candidate, ConfigEdit, Decision, Denial, ExecSpec, Rule, RuleKind, RuleSet};
 
-/// Everything that a plan is judged by.
+/// Everything that a plan is evaluated by.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PlanCase<'a> {
     pub(crate) tool: &'a Candidate<'a>,
@@ -21,8 +21,8 @@ pub(crate) struct PlanCase<'a> {
     pub(crate) ask: AskMode,
 }
 
-/// Judges every effect; the strictest outcome counts, so a plan that does several things must satisfy each of them.
-pub(crate) fn judge(decision: &mut Decision, case: PlanCase<'_>) {
+/// Evaluates every effect; the strictest outcome counts, so a plan that does several things must satisfy each of them.
+pub(crate) fn evaluate(decision: &mut Decision, case: PlanCase<'_>) {
     if let Some(wish) = case.plan.required_approval() {
         decision.ask_about(AskSubject::EveryTime, "asking", wish.to_owned());
     }
@@ -39,7 +39,7 @@ pub(crate) fn judge(decision: &mut Decision, case: PlanCase<'_>) {
     }
 }
 
-/// Judges every call of a tool at once, before there is one: only what no argument can change.
+/// Evaluates every call of a tool at once, before there is one: only what no argument can change.
 pub(crate) fn decide_without_arguments(decision: &mut Decision, case: PlanCase<'_>) {
     if case.ask == AskMode::Always && case.answer().note(decision).is_none() {
         decision.ask_about(AskSubject::Tool, "asking", asked_always(case.ask, case.tool.name()));
@@ -80,7 +80,7 @@ impl PlanCase<'_> {
     fn answer(&self) -> PriorApproval<'_> {
         PriorApproval {
             grants: self.caller.grants.allows_tool(self.tool),
-            rule: self.rules.on_tool(self.tool).filter(|rule| is_allow(*rule)),
+            rule: self.rules.on_tool(self.tool).filter(|rule| is_allow(rule)),
         }
     }
 
@@ -96,7 +96,7 @@ impl PlanCase<'_> {
         }
         let strict = self.strict_rules(decision, effect, strictest);
         let rule = strict.continue_value().flatten();
-        rule.inspect(|rule| allowed(decision, *rule));
+        rule.inspect(|rule| allowed(decision, rule));
         let asked = self.program(decision, index, effect, strictest, grants.as_deref(), strict.is_break());
         if asked {
             return;
@@ -107,7 +107,7 @@ impl PlanCase<'_> {
         }
     }
 
-    /// Judges a program by the settings for programs; whether the user is asked about the effect by now. What those settings
+    /// Evaluates a program by the settings for programs; whether the user is asked about the effect by now. What those settings
     /// refuse is not for a rule to ask about.
     fn program(
         &self,
@@ -125,7 +125,7 @@ impl PlanCase<'_> {
         };
         let allowed = rule.map(|rule| format!("the rule '{}'", rule.text()));
         let allowed = allowed.or_else(|| grants.map(|rule| format!("what was said for this session: {rule}")));
-        ProgramCheck { case: self, index, exec, allowed: allowed.as_deref(), asked }.judge(decision)
+        ProgramCheck { case: self, index, exec, allowed: allowed.as_deref(), asked }.evaluate(decision)
     }
 
     /// Lets rules deny and ask; what is left is the rule that allows, if there is one. What a denial hides holds as soon as

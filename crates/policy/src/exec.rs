@@ -7,7 +7,7 @@ use crate::{AskSubject, ConfigEdit, Decision, Denial, SourceSpan, canonical};
 
 const STEP: &str = "exec";
 
-/// How programs are judged, and where that stands.
+/// How programs are evaluated, and where that stands.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ExecSpec {
     /// Which programs run without approval; if nothing is said, any in the sandbox, and elsewhere as
@@ -25,7 +25,7 @@ pub struct ExecSpec {
     pub review_span: SourceSpan,
 }
 
-/// A program that is judged.
+/// A program that is evaluated.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ProgramCheck<'a> {
     pub(crate) case: &'a PlanCase<'a>,
@@ -39,8 +39,8 @@ pub(crate) struct ProgramCheck<'a> {
 }
 
 impl ProgramCheck<'_> {
-    /// Judges it; whether the user is asked about it now.
-    pub(crate) fn judge(self, decision: &mut Decision) -> bool {
+    /// Evaluates it; whether the user is asked about it now.
+    pub(crate) fn evaluate(self, decision: &mut Decision) -> bool {
         let (spec, name) = (self.case.exec, &self.exec.named);
         if spec.ask == ExecAsk::Always {
             let entry = format!("every program is asked about (exec.ask = \"always\"): {name}");

@@ -124,7 +124,7 @@ pub struct PolicySpec {
     pub groups: Vec<(String, Vec<ListEntry>)>,
     /// The rules.
     pub rules: RuleLists,
-    /// How programs are judged.
+    /// How programs are evaluated.
     pub exec: ExecSpec,
     /// When the user is asked.
     pub ask: AskMode,

@@ -190,7 +190,7 @@ impl Policy for StandardPolicy {
     }
 
     fn permit(&self, mut decision: Decision, tool: &Candidate<'_>, plan: &Plan, caller: &Caller) -> Decision {
-        effects::judge(&mut decision, self.case(tool, plan, caller));
+        effects::evaluate(&mut decision, self.case(tool, plan, caller));
         self.finalize(decision)
     }
 
@@ -202,9 +202,9 @@ impl Policy for StandardPolicy {
 
     fn finalize(&self, mut decision: Decision) -> Decision {
         const NOBODY: &str = "nobody is asked (ask = \"never\")";
-        let is_sealed = decision.trace.iter().any(|entry| entry.entry == NOBODY);
+        let is_denied_already = decision.trace.iter().any(|entry| entry.entry == NOBODY);
         // Also what is denied anyway: else lifting that would only lead to this.
-        if self.ask == AskMode::Never && !decision.asks.is_empty() && !is_sealed {
+        if self.ask == AskMode::Never && !decision.asks.is_empty() && !is_denied_already {
             let message = format!(
                 "This call would need approval ({}), and nobody is asked here. Do without it, or tell the user what you need.",
                 decision.question()

@@ -163,7 +163,7 @@ fn lists(rules: &[Vec<String>; 3], vocabulary: &Vocabulary) -> RuleLists {
 
 fn outcome(lists: &RuleLists, tool: &Tool, effect: &Effect) -> Option<RuleKind> {
     let set = RuleSet::compile(lists, &tool.vocabulary(), Some(home())).unwrap_or_else(|faults| panic!("{faults:?}"));
-    set.on_effect(&tool.candidate(), effect).map(|rule| rule.kind())
+    set.on_effect(&tool.candidate(), effect).map(haft_policy::Rule::kind)
 }
 
 /// Deny before ask before nothing, which leaves the question to the rest of the policy, before allow.

@@ -10,7 +10,7 @@ pub enum Verdict {
     Followed,
     /// Something is not known: the command needs approval, or a sandbox that contains its worst case.
     Unknown,
-    /// A limit is exceeded: nobody can judge such a line, so it must not run, and nobody is asked.
+    /// A limit is exceeded: nobody can evaluate such a line, so it must not run, and nobody is asked.
     Refused,
 }
 
@@ -27,7 +27,7 @@ pub enum Directory {
     Unclear,
 }
 
-/// A shell line, taken apart.
+/// A shell command, parsed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Analysis {

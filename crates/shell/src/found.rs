@@ -55,7 +55,7 @@ impl Found {
     pub(crate) fn command(&mut self, command: Command) {
         if self.analysis.commands.len() == MOST_COMMANDS {
             return self.refuse(format!(
-                "the line runs more than {MOST_COMMANDS} commands, too many to judge; write a script with the file tools and run that"
+                "the line runs more than {MOST_COMMANDS} commands, too many to evaluate; write a script with the file tools and run that"
             ));
         }
         self.analysis.commands.push(command);

@@ -1,6 +1,6 @@
-//! Shell lines, read before they run: their commands, what they write and reach, and what cannot be followed. Pure: no I/O.
+//! Shell commands, analysed before they run: their programs, what they write and reach, and what cannot be analysed. Pure: no I/O.
 //!
-//! [`analyse`] takes a line apart with a real parser, finds every command in it, takes wrappers such as `env` and `sh -c` off, and
+//! [`analyse`] parses a command line with a real parser, finds every command in it, takes wrappers such as `env` and `sh -c` off, and
 //! says what is known of each. It fails closed: whatever it cannot follow is a [`Reason`], and then the verdict is
 //! [`Verdict::Unknown`]. The meaning is bash's; where another shell would do something else, [`Analysis::needs_bash`] says so.
 //!
@@ -23,7 +23,7 @@
 //! All of this holds for `bash -c LINE`, not interactive, with a clean environment: no `BASH_ENV`, no functions or options from outside.
 //!
 //! What it does not do: it does not look at files, so a program may be another one than its name says, and a path may lead elsewhere.
-//! It judges what the shell starts; what a program does with its own configuration is beyond it. A sandbox around the command is still
+//! It evaluates what the shell starts; what a program does with its own configuration is beyond it. A sandbox around the command is still
 //! needed.
 #![warn(missing_docs)]
 
@@ -48,7 +48,7 @@ pub use reason::{Concern, Reason};
 pub use safe::{SafeBins, satisfies_safe_bins};
 pub use word::{Expanded, Expansion, Word};
 
-/// Takes a line apart. It never fails, and it takes time and memory in proportion to the line.
+/// Parses and analyses a command line. It never fails, and it takes time and memory in proportion to the line.
 pub fn analyse(line: &str) -> Analysis {
     let mut found = found::Found::default();
     read::read(line, &mut found, &found::Around::default());

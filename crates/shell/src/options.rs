@@ -141,9 +141,9 @@ fn short(known: &str, text: &str, words: &[Word], scan: &mut Scan) {
     if flags.bytes().all(|byte| byte.is_ascii_digit()) && known.split_ascii_whitespace().any(|token| token == "-#") {
         return scan.given.push(Given { name: "-#".to_owned(), effect: Effect::Flag, value: None });
     }
-    for (at, letter) in flags.char_indices() {
-        let Some(effect) = find_short(known, letter) else { return scan.fault(text) };
-        let (name, rest) = (format!("-{letter}"), &flags[at + letter.len_utf8()..]);
+    for (at, ch) in flags.char_indices() {
+        let Some(effect) = find_short(known, ch) else { return scan.fault(text) };
+        let (name, rest) = (format!("-{ch}"), &flags[at + ch.len_utf8()..]);
         if effect.takes_value() && rest.is_empty() {
             return take(&name, effect, words, scan);
         }
@@ -177,10 +177,10 @@ fn find_long(known: &str, name: &str) -> Option<Effect> {
     Some(Effect::of(&token[end_of_name(token)..]))
 }
 
-fn find_short(known: &str, letter: char) -> Option<Effect> {
+fn find_short(known: &str, ch: char) -> Option<Effect> {
     for token in known.split_ascii_whitespace().filter(|token| !token.starts_with("--")) {
         let end = end_of_name(token);
-        if token[1..end].contains(letter) {
+        if token[1..end].contains(ch) {
             return Some(Effect::of(&token[end..]));
         }
     }

@@ -27,7 +27,7 @@ pub(crate) fn trusted_name(word: &Word) -> Option<&str> {
 }
 
 /// Says what kind of command it is, and adds what it reads, writes and reaches.
-pub(crate) fn judge(command: &mut Command, found: &mut Found) {
+pub(crate) fn evaluate(command: &mut Command, found: &mut Found) {
     let Some(name) = command.name().map(str::to_owned) else {
         let message = format!("which program '{}' is, is known only when it runs; name it", cut(command.program.text()));
         return found.unknown(Concern::Program, message);
@@ -52,7 +52,7 @@ pub(crate) fn judge(command: &mut Command, found: &mut Found) {
         let message = format!("'{}' is a program of its own; only installed ones are known", cut(command.program.text()));
         return command.notes.push(Reason::new(Concern::Program, message));
     };
-    judge_known(&trusted, command, found);
+    evaluate_known(&trusted, command, found);
 }
 
 /// What a program that runs others is, and why that cannot be better.
@@ -81,16 +81,16 @@ fn is_script(word: &Word) -> bool {
     word.may_be_option() && word.as_literal().is_none_or(|text| !text.starts_with("--") && text.contains('c'))
 }
 
-fn judge_known(name: &str, command: &mut Command, found: &mut Found) {
-    if builtin::judge(name, command, found) {
+fn evaluate_known(name: &str, command: &mut Command, found: &mut Found) {
+    if builtin::evaluate(name, command, found) {
         return;
     }
     match name {
-        "dd" => dd::judge(command, found),
-        "find" => find::judge(command, found),
-        "git" => git::judge(command, found),
-        "sed" | "gsed" => sed::judge(command, found),
-        "tar" | "bsdtar" | "gtar" => tar::judge(command, found),
+        "dd" => dd::evaluate(command, found),
+        "find" => find::evaluate(command, found),
+        "git" => git::evaluate(command, found),
+        "sed" | "gsed" => sed::evaluate(command, found),
+        "tar" | "bsdtar" | "gtar" => tar::evaluate(command, found),
         _ => match PROGRAMS.iter().find(|row| row.name == name) {
             Some(row) => apply(row, &command.arguments.clone(), command, found),
             None => command.notes.push(Reason::new(Concern::Program, format!("'{}' is not a program that is known here", cut(name)))),
@@ -98,7 +98,7 @@ fn judge_known(name: &str, command: &mut Command, found: &mut Found) {
     }
 }
 
-/// Judges by a row of the table.
+/// Evaluates by a row of the table.
 fn apply(row: &ProgramOptions, arguments: &[Word], command: &mut Command, found: &mut Found) {
     command.nature = match row.effect {
         ProgramEffect::Reads | ProgramEffect::Shows => Nature::ReadsOnly,
@@ -174,7 +174,7 @@ fn operands(row: &ProgramOptions, scan: &Scan, command: &mut Command, found: &mu
             read_all(all.get(..1).unwrap_or_default(), found);
             all.iter().skip(1).for_each(|word| wrote(word, command, found));
         }
-        Operands::Hosts => network::judge(row.name, scan, command, found),
+        Operands::Hosts => network::evaluate(row.name, scan, command, found),
         Operands::None | Operands::Text | Operands::Anything | Operands::Test => {}
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct Parts {
     pub(crate) redirections: Vec<Redirection>,
 }
 
-/// Takes off what wraps a command, judges it and adds it.
+/// Takes off what wraps a command, evaluates it and adds it.
 pub(crate) fn add(mut parts: Parts, found: &mut Found, around: &Around) {
     let mut around = around.clone();
     loop {
@@ -72,6 +72,6 @@ fn finish(parts: Parts, found: &mut Found, around: Around) {
         nature: Nature::Ordinary,
         notes: Vec::new(),
     };
-    programs::judge(&mut command, found);
+    programs::evaluate(&mut command, found);
     found.command(command);
 }

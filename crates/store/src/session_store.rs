@@ -23,7 +23,7 @@ pub struct SessionRecord {
     pub id: String,
     /// Its title.
     pub title: Option<String>,
-    /// The agent it is held with.
+    /// The agent of the session.
     pub agent: String,
     /// The model, as `provider/model`.
     pub model: Option<String>,

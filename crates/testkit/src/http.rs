@@ -50,7 +50,7 @@ impl Reply {
     pub fn ok(content_type: &str, body: impl Into<Vec<u8>>) -> Self {
         Self::new(200, "OK").header("Content-Type", content_type).chunk(body)
     }
-    /// A redirect: judged, then followed.
+    /// A redirect: checked, then followed.
     pub fn redirect(to: impl Into<String>) -> Self {
         Self { outcome: Outcome::Redirect(to.into()) }
     }

@@ -152,11 +152,12 @@ impl ModelServer {
 impl Drop for ModelServer {
     fn drop(&mut self) {
         self.shared.closing.store(true, Ordering::SeqCst);
-        self.holds.iter().for_each(Hold::release);
         for connection in lock(&self.shared.open).values() {
             // One that the client closed already is what this wants.
             connection.shutdown(Shutdown::Both).ok();
         }
+        // After that, so that an answer that was held is not sent any more.
+        self.holds.iter().for_each(Hold::release);
         // A connection wakes the listener; without one it would be waited for in vain.
         if TcpStream::connect(self.address).is_ok()
             && let Some(listening) = self.listening.take()

@@ -36,7 +36,7 @@ impl Gate for DenyAll {
 pub struct Trial {
     /// The machine.
     pub host: Arc<FakeHost>,
-    /// Who judges what could not be planned; open by default.
+    /// Who checks what could not be planned; open by default.
     pub gate: Arc<dyn Gate>,
     /// Stops the call.
     pub cancel: CancellationToken,

@@ -172,7 +172,7 @@ fn get(url: &str) -> HttpRequest {
 }
 
 #[tokio::test]
-async fn redirects_are_judged_followed_and_counted() {
+async fn redirects_are_checked_followed_and_counted() {
     let host = FakeHost::new();
     host.http.answer("GET", "http://a.test/", Reply::redirect("http://b.test/"));
     host.http.answer("GET", "http://b.test/", Reply::ok("text/plain", "here"));

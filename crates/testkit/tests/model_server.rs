@@ -1,5 +1,5 @@
 //! The model server says what it was told to, and goes wrong exactly as it was told to.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue has failed")]
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;

@@ -1,5 +1,5 @@
 //! Walking through files in memory, as far as a plan allows it.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue has failed")]
 
 use std::io::Read;
 use std::sync::{Arc, Mutex};

@@ -95,9 +95,9 @@ impl Output {
     /// Prints a result: as JSON, or as text.
     pub fn show<D: Serialize>(&self, data: impl FnOnce() -> D, text: impl FnOnce() -> String) -> Result<Exit, Failure> {
         if self.json {
-            self.data(&data())?
+            self.data(&data())?;
         } else {
-            print(&text())?
+            print(&text())?;
         }
         Ok(Exit::Success)
     }

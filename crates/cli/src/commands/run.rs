@@ -23,7 +23,7 @@ pub(crate) fn run(common: &Common, request: &RunArgs, output: &Output) -> Result
     let prompt = prompt(request)?;
     let wire = Wire::new(common, output)?;
     block_on(async {
-        let watcher: Arc<dyn TurnWatcher> = if output.json { Arc::new(JsonLines::new()) } else { Arc::new(TurnPrinter::new(output)) };
+        let watcher: Arc<dyn TurnWatcher> = if output.json { Arc::new(JsonLines::default()) } else { Arc::new(TurnPrinter::new(output)) };
         let prompts = if request.prompt == "-" { UserPrompts::Never } else { UserPrompts::Allowed };
         let start = ConversationStart { session: request.session.as_deref(), model: request.model.as_deref(), prompts };
         let mut conversation = conversation::open(&wire, start, watcher).await?;

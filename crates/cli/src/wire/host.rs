@@ -52,7 +52,7 @@ impl Wire {
 
     /// How commands run.
     pub(crate) fn shell(&self) -> Result<ShellOptions, Failure> {
-        shell::options(&self.settings.config, &self.settings.data_folder, Calls::OfPerson)
+        shell::options(&self.settings.config, &self.settings.data_folder, Calls::OfUser)
     }
 
     fn workspace_options(&self, root: &Path, spills: Option<&Path>) -> Result<WorkspaceOptions, Failure> {

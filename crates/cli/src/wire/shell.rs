@@ -10,10 +10,10 @@ use haft_sandbox::{ContainerImage, ContainerOptions, Launcher};
 use super::jobs::RUN;
 use crate::failure::Failure;
 
-/// Who calls the tools: a person's calls are one session, however many processes make them.
+/// Who calls the tools: the user's calls are one session, however many processes make them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Calls {
-    OfPerson,
+    OfUser,
     OfModel,
 }
 
@@ -29,7 +29,7 @@ pub(super) fn options(config: &Config, data_folder: &Path, calls: Calls) -> Resu
         container: containers(&sandbox.container),
         limits: exec.limits,
         folder: data_folder.join(RUN),
-        changes: ChangeOptions { mode: exec.changes, of_any_session: calls == Calls::OfPerson, ..usual.changes },
+        changes: ChangeOptions { mode: exec.changes, of_any_session: calls == Calls::OfUser, ..usual.changes },
         ..usual
     })
 }

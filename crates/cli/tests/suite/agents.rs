@@ -130,7 +130,7 @@ fn each_change_is_the_smallest_and_everything_else_stays() {
         assert!(ran.stdout.starts_with("saved to [world]/config/haft/config.toml:\n@@ "), "{words:?}: {ran:?}");
         assert_eq!(world.run(&["config", "check"]).code, 0, "{words:?}");
         let again = edit(&world, words);
-        assert_eq!((again.code, again.stdout.as_str()), (0, "nothing was changed: [world]/config/haft/config.toml says so already\n"), "{words:?}");
+        assert_eq!((again.code, again.stdout.as_str()), (0, "nothing was changed: [world]/config/haft/config.toml has these settings already\n"), "{words:?}");
     }
 }
 
@@ -155,7 +155,7 @@ fn what_is_switched_off_and_on_again_leaves_nothing_behind() {
 #[test]
 fn what_cannot_be_is_said_and_nothing_is_written() {
     for (words, says) in [
-        (&["coder"][..], "nobody is asked\nhelp: haft agents edit coder --model "),
+        (&["coder"][..], "no flag names a change\nhelp: haft agents edit coder --model "),
         (&["coder", "--yes"], "there is nothing to change"),
         (&["coder", "--model", "nonsense"], "'nonsense' is not a model\nhelp: write it as provider/model"),
         (&["coder", "--model", "nobody/x"], "there is no provider 'nobody'"),
@@ -388,7 +388,7 @@ fn resumed_session_keeps_its_agent_and_folder() {
         .unwrap();
     let ran = world.ran(&resumed);
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stderr.contains("working in [world]/workspace, where the session was held"), "{ran:?}");
+    assert!(ran.stderr.contains("working in [world]/workspace, the folder of the session"), "{ran:?}");
     let exported = world.run(&["sessions", "export", "last"]).json();
     assert_eq!((&exported["session"]["agent"], exported["entries"].as_array().map(Vec::len)), (&json!("reader"), Some(10)));
     let calls = world.run(&["history", "--json"]).json();

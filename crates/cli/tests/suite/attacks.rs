@@ -87,8 +87,8 @@ const LINES: &[(&str, &str, &str, &str)] = &[
 const OTHERWISE: &[(&str, &[&str])] = &[
     ("B07", &["crates/cli/tests/suite/attacks.rs::b07_what_is_too_much_is_refused_and_nobody_is_asked"]),
     ("B12", &["crates/cli/tests/suite/attacks.rs::b12_a_program_planted_in_the_workspace_is_not_run_by_its_name"]),
-    ("B13", &["crates/cli/tests/suite/attacks.rs::b13_no_folder_outside", "crates/host/tests/lines/running.rs::b13_a_folder_that_became_a_link_after_it_was_judged_is_not_run_in"]),
-    ("B14", &["crates/host/tests/lines/running.rs::b14_a_script_that_was_edited_after_it_was_judged_is_not_run"]),
+    ("B13", &["crates/cli/tests/suite/attacks.rs::b13_no_folder_outside", "crates/jobs/tests/commands/running.rs::b13_working_directory_replaced_by_a_link_after_planning_is_refused"]),
+    ("B14", &["crates/jobs/tests/commands/running.rs::b14_script_edited_after_planning_is_not_run"]),
     ("B15", &["crates/engine/tests/suite/approvals.rs::once_is_used_once", "crates/engine/tests/suite/approvals.rs::what_is_asked_is_what_runs", "crates/engine/tests/suite/approvals.rs::for_the_session_means_the_same_and_similar_calls_and_no_others", "crates/engine/tests/suite/approvals_broker.rs::of_many_answers_at_once_exactly_one_counts", "crates/engine/tests/suite/approvals_order.rs::an_answer_that_comes_too_late_changes_nothing"]),
     ("B16", &["crates/shell/tests/suite/differential.rs::b16_bash_does_what_is_said_of_lines_that_are_thrown_together", "crates/shell/tests/suite/differential.rs::b16_bash_does_what_is_said_of_lines_that_are_built", "crates/shell/tests/suite/differential.rs::b16_dash_does_the_same_where_bash_is_not_needed"]),
     ("B18", &["crates/shell/tests/suite/bounds.rs::b18_whatever_is_repeated_ends", "crates/shell/tests/suite/bounds.rs::b18_nothing_panics_and_what_is_found_is_bounded", "crates/tui/src/terminal/question.rs::approval_shows_every_effect_whole_with_nothing_hidden"]),
@@ -227,8 +227,8 @@ fn c12_every_way_to_start_a_command_has_the_same_sandbox() {
         arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let (_, result) = world.call("exec", &arguments);
         // What goes to the background ends with the call here, and may not have come so far.
-        let went_on = more["background"] == true || more["yield_ms"] == 10;
-        assert!(world.file("done").exists() || went_on, "{more}: {result}");
+        let is_in_background = more["background"] == true || more["yield_ms"] == 10;
+        assert!(world.file("done").exists() || is_in_background, "{more}: {result}");
         assert!(!world.path("escaped").exists() && !world.file("connected").exists(), "{more}: {result}");
         assert_eq!(fs::read_to_string(world.file("stolen")).unwrap_or_default(), "", "{more}: {result}");
         nobody_is_left_in(world.path("x").parent().unwrap());

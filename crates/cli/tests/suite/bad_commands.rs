@@ -23,7 +23,7 @@ struct Bad {
     code: Option<i32>,
     /// The end of what it wrote.
     said: &'static str,
-    /// The same where an ordinary user has no control group, and each process is held for itself.
+    /// The same where an ordinary user has no control group, and each process is limited by itself.
     alone: Option<(i32, &'static str)>,
 }
 

@@ -117,7 +117,7 @@ fn too_much_on_standard_input_is_refused_without_reading_it_all() {
     let world = World::with_config("[limits]\nargument_bytes = 1024\n");
     let ran = world.run_fed(&vec![b'x'; 4 << 20], &["call", "read_file", "-", "--json"]);
     assert_eq!((ran.code, &ran.json()["error_type"]), (1, &json!("validation_error")));
-    assert_eq!(ran.json()["message"], "standard input holds more than 1024 bytes");
+    assert_eq!(ran.json()["message"], "standard input is longer than 1024 bytes");
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn once_while_a_call_runs() {
             );
             assert!(turn.stderr.starts_with("cancelling"), "{protocol}: {turn:?}");
             assert_eq!(talk.kinds(), ["user", "begun", "begun", "assistant", "results"], "{protocol}");
-            let turn = talk.turn(&["--session", "last", "go on"]);
+            let turn = talk.turn(&["--session", "last", "continue"]);
             assert_eq!((turn.code, turn.ended()), (0, ("done", "All done.")), "{protocol}: {turn:?}");
             let expected = [("noop".to_owned(), json!("success")), ("http_request".to_owned(), json!("cancelled"))];
             assert_eq!(told(&talk), expected, "{protocol}");
@@ -80,7 +80,7 @@ fn once_before_the_model_answers_and_while_it_speaks() {
             let turn = going.finish(&talk.world);
             assert_eq!((turn.code, turn.ended().0), (130, "cancelled"), "{protocol} {moment:?}: {turn:?}");
             assert_eq!(talk.kinds(), ["user"], "{protocol} {moment:?}");
-            let turn = talk.turn(&["--session", "last", "go on"]);
+            let turn = talk.turn(&["--session", "last", "continue"]);
             assert_eq!((turn.code, turn.ended()), (0, ("done", "All done.")), "{protocol} {moment:?}: {turn:?}");
         }
     });
@@ -101,7 +101,7 @@ fn once_while_the_model_speaks_and_a_call_is_done() {
         press_ctrl_c(&going);
         let turn = going.finish(&talk.world);
         assert_eq!((turn.code, turn.ended().0, turn.outcomes()), (130, "cancelled", vec!["success"; whole]), "{protocol}: {turn:?}");
-        let turn = talk.turn(&["--session", "last", "go on"]);
+        let turn = talk.turn(&["--session", "last", "continue"]);
         assert_eq!((turn.code, turn.stderr.as_str(), turn.ended()), (0, "", ("done", "All done.")), "{protocol}: {turn:?}");
         assert_eq!(told(&talk), vec![("noop".to_owned(), json!("success")); whole], "{protocol}");
     });
@@ -125,7 +125,7 @@ fn twice_does_not_wait() {
         drop(lock);
         assert_eq!(talk.kinds(), ["user", "begun", "begun"], "{protocol}");
         let talk = talk.next(vec![done()]);
-        let turn = talk.turn(&["--session", "last", "go on"]);
+        let turn = talk.turn(&["--session", "last", "continue"]);
         assert_eq!((turn.code, turn.ended()), (0, ("done", "All done.")), "{protocol}: {turn:?}");
         assert_eq!(talk.results().len(), 2, "{protocol}");
     });

@@ -108,7 +108,7 @@ fn a_commit_does_exactly_that_once_and_can_be_taken_back() {
     let id = id_of(&dry_run(&world, LINE));
     let ran = commit(&world, &id);
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stdout.contains("1 pipes, sockets or devices were not made"), "{ran:?}");
+    assert!(ran.stdout.contains("1 pipes, sockets or devices were not created"), "{ran:?}");
     let direct = filled();
     direct.call("exec", &json!({"command": LINE}));
     fs::remove_file(direct.file("pipe")).unwrap();
@@ -247,7 +247,7 @@ fn changes_of_a_background_command_are_staged_until_it_ends() {
     let world = World::with_config("exec.changes = 'undo'\n");
     let (_, result) = world.call("exec", &json!({"command": "echo x >new; sleep 60", "yield_ms": 200}));
     assert_eq!(result["details"]["status"], "running", "{result}");
-    assert!(result["result"].as_str().unwrap().contains("What it changes is staged until it has ended"), "{result}");
+    assert!(result["result"].as_str().unwrap().contains("Its changes are staged until it has ended"), "{result}");
     assert!(!world.file("new").exists());
 }
 
@@ -266,7 +266,7 @@ fn secrets_and_what_others_run_are_told_apart() {
     let (_, direct) = world.call("exec", &json!({"command": "echo x >conftest.py; echo y >notes"}));
     let expected = json!([{"path": "conftest.py", "why": "pytest runs it before any test"}]);
     assert_eq!(direct["details"]["triggers"], expected, "{direct}");
-    assert!(direct["result"].as_str().unwrap().contains("Look at 'conftest.py' before you go on"), "{direct}");
+    assert!(direct["result"].as_str().unwrap().contains("Check 'conftest.py' before you continue"), "{direct}");
     let (_, again) = world.call("exec", &json!({"command": "cat conftest.py"}));
     assert_eq!(again["details"]["triggers"], Value::Null, "{again}");
 }

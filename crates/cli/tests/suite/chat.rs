@@ -40,11 +40,11 @@ fn said(body: &Value) -> Vec<String> {
 
 fn session_of(ran: &Ran) -> String {
     let line = ran.stderr.lines().last().unwrap_or_default();
-    line.strip_prefix("haft chat --resume ").unwrap_or_else(|| panic!("no way to go on: {ran:?}")).to_owned()
+    line.strip_prefix("haft chat --resume ").unwrap_or_else(|| panic!("no way to resume: {ran:?}")).to_owned()
 }
 
 #[test]
-fn every_line_is_a_turn_of_one_conversation_and_the_end_says_how_to_go_on() {
+fn every_line_is_a_turn_of_one_conversation_and_the_end_says_how_to_resume() {
     let talk = Talk::new("openai", vec![says("one"), says("two"), says("three")]);
     talk.world.write("a b.txt", "");
     talk.world.write("a.txt", "");
@@ -73,25 +73,25 @@ fn commands_do_what_their_names_say_and_nothing_of_them_is_sent() {
         ("/", 0, "/help                 list these commands", ""),
         ("/help", 0, "Ctrl-D                leave; as Ctrl-C twice on an empty line", ""),
         ("/model", 0, "work/m1 · 128k tokens\n", ""),
-        ("/model work/m2", 0, "", "work/m2 answers from now on"),
+        ("/model work/m2", 0, "", "work/m2 answers now"),
         ("/model nobody/x", 1, "", "there is no provider 'nobody'"),
         ("/agent", 0, "main\n", ""),
         ("/agent nobody", 1, "", "there is no agent 'nobody'"),
         ("/tools", 0, "[x] read_file", ""),
         ("/tools noop", 0, "noop - ", ""),
         ("/access", 0, "workspace-write: tools may change the files of this folder", ""),
-        ("/access read-only", 0, "", "read-only from now on: tools may look, and change nothing"),
-        ("/access full-access", 1, "", "begin with `haft chat --access full-access`"),
+        ("/access read-only", 0, "", "the access level is read-only now: tools may read, and change nothing"),
+        ("/access full-access", 1, "", "start with `haft chat --access full-access`"),
         ("/explain write_file {\"path\":\"../x\",\"content\":\"\"}", 0, "write_file: deny", ""),
         ("/explain", 1, "", "/explain needs a tool"),
         ("/undo", 1, "", "no call of this conversation changed files"),
         ("/undo 12345678", 1, "", "no call '12345678'"),
-        ("/history", 0, "", "nothing was said yet"),
+        ("/history", 0, "", "no messages yet"),
         ("/sessions", 0, "ID", ""),
         ("/cost", 0, "this session  0", ""),
-        ("/compact", 0, "", "there is nothing to sum up"),
-        ("/clear", 0, "", "a new conversation begins"),
-        ("/details", 0, "", "There was no call in the last turn."),
+        ("/compact", 0, "", "there is nothing to summarize"),
+        ("/clear", 0, "", "new conversation"),
+        ("/details", 0, "", "The last turn has no calls."),
         ("/modle", 1, "", "did you mean /model? /help lists them; nothing was sent to the model"),
         ("!ls", 1, "", "programs cannot be started from here yet"),
         ("/quit\nnot said", 0, "", ""),
@@ -111,11 +111,17 @@ fn access_is_lowered_at_once_and_never_raised_beyond_what_is_allowed() {
     let ran = chat(&talk, "/access read-only\nwrite\n", &[]);
     assert!(ran.stderr.contains("failed write_file a: permission_denied"), "{ran:?}");
     for (words, why) in [
-        (&["--agent", "reader"][..], "workspace-write cannot be had here: [world]/config/haft/config.toml:7 allows read-only at most"),
-        (&["--access", "read-only"], "workspace-write cannot be had here: this conversation was begun with --access read-only"),
+        (
+            &["--agent", "reader"][..],
+            "access level workspace-write is not available: [world]/config/haft/config.toml:7 allows read-only at most",
+        ),
+        (
+            &["--access", "read-only"],
+            "access level workspace-write is not available: this conversation was started with --access read-only",
+        ),
     ] {
         let ran = chat(&talk, "/access\n/access workspace-write\n/access\n", words);
-        let read_only = "read-only: tools may look, and change nothing\n";
+        let read_only = "read-only: tools may read, and change nothing\n";
         assert_eq!((ran.code, ran.stdout), (1, read_only.repeat(2)), "{}", ran.stderr);
         assert!(ran.stderr.contains(why), "{}", ran.stderr);
     }
@@ -212,7 +218,7 @@ fn a_new_conversation_begins_and_the_old_one_is_kept() {
     let sessions = talk.world.run(&["sessions", "list", "--json"]).json();
     let ids: Vec<&str> = sessions.as_array().unwrap().iter().map(|session| session["id"].as_str().unwrap()).collect();
     assert_eq!((ids.len(), session_of(&ran).as_str()), (2, ids[0]), "{ran:?}");
-    assert!(ran.stderr.contains(&format!("a new conversation begins; the one before is kept: /resume {}", ids[1])), "{ran:?}");
+    assert!(ran.stderr.contains(&format!("new conversation; /resume {} resumes the last one", ids[1])), "{ran:?}");
 }
 
 #[test]
@@ -245,10 +251,10 @@ fn the_demo_model_talks_too() {
 }
 
 #[test]
-fn a_conversation_is_summed_up_when_asked() {
+fn conversation_is_summarized_when_asked() {
     let talk = Talk::new("openai", vec![says("one"), says("SUMMARY"), says("three")]);
     let ran = chat(&talk, "first\n/compact\nthird\n", &[]);
-    assert!(ran.stderr.contains("the conversation is summed up; everything that was said is kept"), "{ran:?}");
+    assert!(ran.stderr.contains("the conversation is summarized; every message is kept"), "{ran:?}");
     let last = said(&talk.server.asked()[2].body).join("\n");
     assert!(last.contains("SUMMARY") && last.ends_with("third"), "{last}");
 }

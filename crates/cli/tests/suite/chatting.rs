@@ -30,7 +30,7 @@ fn at_the_prompt(talk: &Talk) -> Pty {
     pty
 }
 
-/// Leaves with Ctrl-D, and sees how to go on.
+/// Leaves with Ctrl-D, and sees how to resume.
 fn leaves(mut pty: Pty, talk: &Talk) {
     pty.types("\x04");
     pty.waits_for("haft chat --resume ");
@@ -80,7 +80,7 @@ fn commands_and_files_are_completed_and_nothing_of_it_is_sent() {
     pty.waits_for(PROMPT);
     pty.types("/");
     pty.types("\t");
-    pty.waits_for("/compact   let the model sum the conversation up");
+    pty.waits_for("/compact   let the model summarize the conversation");
     pty.types("\r\x15@tod\t");
     pty.waits_for("@notes/today.txt");
     pty.types("\x15/modle\r");
@@ -99,7 +99,7 @@ fn what_is_said_while_the_model_works_is_delivered_with_the_results_or_after_the
     let mut pty = at_the_prompt(&talk);
     pty.types("go\r");
     assert!(hold.reached());
-    pty.waits_for("> type to say more; Esc stops");
+    pty.waits_for("> type to send more; Esc stops");
     assert!(pty.local_modes().contains(LocalModes::ISIG) && !pty.local_modes().contains(LocalModes::ICANON));
     pty.types("hurry");
     pty.waits_for("> hurry_");
@@ -145,7 +145,7 @@ fn ctrl_c_and_esc_stop_the_turn_and_what_was_typed_stays() {
             key => pty.types(key),
         }
         pty.waits_for("cancelling; press Ctrl-C again to end at once\n");
-        pty.waits_for("The turn was cancelled. What was said and done until then is kept.\n");
+        pty.waits_for("The turn was cancelled. Messages and results so far are kept.\n");
         pty.waits_for("> unheard\n  and typed");
         pty.types("\r");
         pty.waits_for("heard\n");
@@ -276,17 +276,17 @@ fn resumed_session_is_shown_and_can_be_chosen_from_a_list() {
     pty.types("sharp");
     pty.waits_for("Which one? sharp");
     pty.types("\r");
-    pty.waits_for(" goes on\nyou: sharpen what?\nmodel: the axe\n");
+    pty.waits_for(" resumed\nyou: sharpen what?\nmodel: the axe\n");
     pty.waits_for(PROMPT);
     pty.types("/access read-only\r");
     pty.waits_for("· read-only\n> ");
     pty.types("/access workspace-write\r");
-    pty.waits_for("Raise it from read-only?");
+    pty.waits_for("Raise the access level from read-only?");
     pty.types("\r");
-    pty.waits_for("it stays at read-only\n");
+    pty.waits_for("the access level stays read-only\n");
     pty.waits_for("· read-only\n> ");
     pty.types("/access workspace-write\r");
-    pty.waits_for("Raise it from read-only?");
+    pty.waits_for("Raise the access level from read-only?");
     pty.types("y\r");
     pty.waits_for(PROMPT);
     pty.types("more\r");

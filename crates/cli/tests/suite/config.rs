@@ -23,7 +23,7 @@ fn a_wrong_file_ends_every_command_that_needs_it() {
 #[test]
 fn check_says_what_is_well() {
     let ran = World::new().run(&["config", "check"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (0, "ok: nothing is wrong with the configuration\n"));
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "ok: the configuration has no problems\n"));
     let ran = World::new().run(&["config", "check", "--json"]);
     assert_eq!((ran.code, ran.json()), (0, json!({"status": "success", "problems": []})));
 }

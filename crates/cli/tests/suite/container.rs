@@ -143,6 +143,6 @@ fn running_container_is_entered_where_a_weaker_sandbox_was_accepted() {
     world.configure(&format!("exec.host = 'container'\nsandbox.mode = 'preferred'\nsandbox.container.running = '{name}'\n"));
     let (_, result) = world.call("exec", &json!({ "command": "echo inside > ran; (sleep 7118.5 &) ; sleep 7118.5", "timeout": 1 }));
     assert_eq!((&result["error_type"], world.read("ran").trim()), (&json!("timeout"), "inside"), "{result}");
-    assert!(text(&result).contains("is decided where it was started, and not by Haft"), "a weaker sandbox is reported: {result}");
+    assert!(text(&result).contains("were decided where it was started, not by Haft"), "a weaker sandbox is reported: {result}");
     assert_eq!(processes_with("7118.5"), Vec::<String>::new());
 }

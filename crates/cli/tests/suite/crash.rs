@@ -39,7 +39,7 @@ struct Left<'a> {
     marks: usize,
 }
 
-/// Ends the process, looks at what it left, and lets another one go on.
+/// Ends the process, looks at what it left, and lets another one resume.
 fn killed_and_resumed(talk: Talk, going: Going, left: &Left<'_>) -> Talk {
     going.kill();
     let protocol = talk.protocol;
@@ -47,14 +47,14 @@ fn killed_and_resumed(talk: Talk, going: Going, left: &Left<'_>) -> Talk {
     resumed(talk, left)
 }
 
-/// Lets another process go on.
+/// Lets another process resume.
 fn resumed(talk: Talk, left: &Left<'_>) -> Talk {
     let protocol = talk.protocol;
     let talk = talk.next(vec![done()]);
-    let turn = talk.resume("go on");
+    let turn = talk.resume("continue");
     assert_eq!((turn.code, turn.ended(), turn.outcomes()), (0, ("done", "All done."), Vec::new()), "{protocol}: {turn:?}");
     let body = talk.server.asked().remove(0).body.to_string();
-    assert!(body.contains("begin here") && body.contains("go on"), "{protocol}: {body}");
+    assert!(body.contains("begin here") && body.contains("continue"), "{protocol}: {body}");
     let results = talk.results();
     let told: Vec<(&str, &str)> = results.iter().map(|(tool, result)| (tool.as_str(), said(result))).collect();
     assert_eq!((told, talk.marks()), (left.results.to_vec(), left.marks), "{protocol}");
@@ -222,7 +222,7 @@ fn what_was_repaired_is_whole_and_not_repaired_again() {
         assert!(hold.reached());
         going.kill();
         let talk = talk.next(vec![done(), done()]);
-        for words in ["go on", "and on"] {
+        for words in ["continue", "and on"] {
             let turn = talk.resume(words);
             assert_eq!((turn.code, turn.stderr.as_str(), talk.results().len()), (0, "", 1), "{protocol} {words}");
         }

@@ -22,7 +22,7 @@ fn a_healthy_machine() {
     assert_eq!(check(&checks, "workspace")["message"], "[world]/workspace (workspace-write)");
     let plain = world.run(&["doctor"]);
     assert_eq!((plain.code, plain.stderr.as_str()), (0, ""));
-    assert!(plain.stdout.starts_with("ok       configuration: nothing is wrong with it\n"), "{plain:?}");
+    assert!(plain.stdout.starts_with("ok       configuration: no problems\n"), "{plain:?}");
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn what_is_broken_is_named_with_its_fix() {
     }
     let plain = world.run_with(&[("COLUMNS", "60")], &["doctor"]);
     assert_eq!(plain.code, 1);
-    assert!(plain.stdout.contains("error    configuration: 1 wrong") && plain.stdout.contains("         help: "), "{plain:?}");
+    assert!(plain.stdout.contains("error    configuration: 1 errors") && plain.stdout.contains("         help: "), "{plain:?}");
     assert!(plain.stdout.lines().all(|line| line.chars().count() <= 60 || !line.trim().contains(' ')), "{}", plain.stdout);
 }
 
@@ -88,6 +88,6 @@ fn every_escape_attempt_is_listed_with_its_outcome() {
     assert!(check(&checks, "limits")["message"].as_str().unwrap().contains("memory for"), "{checks}");
     assert!(check(&checks, "not here")["message"].as_str().unwrap().contains("sandbox.container.image"), "{checks}");
     let plain = world.run_with(&[("COLUMNS", "60")], &["doctor"]);
-    assert!(plain.stdout.contains("held: write_workspace, write_outside"), "{}", plain.stdout);
+    assert!(plain.stdout.contains("blocked: write_workspace, write_outside"), "{}", plain.stdout);
     assert!(plain.stdout.lines().all(|line| line.chars().count() <= 60 || !line.trim().contains(' ')), "{}", plain.stdout);
 }

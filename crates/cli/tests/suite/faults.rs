@@ -79,7 +79,7 @@ fn a_wait_that_is_too_long_is_said_and_nobody_is_asked_again_before() {
             let talk = Talk::new(protocol, vec![refused(429, headers), done()]);
             let ran = talk.says(&["go"]);
             assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{protocol} {headers:?}: {ran:?}");
-            assert!(sentence(&ran.stderr).contains("It asks to wait 3600s"), "{protocol} {headers:?}: {ran:?}");
+            assert!(sentence(&ran.stderr).contains("It asks for a delay of 3600s"), "{protocol} {headers:?}: {ran:?}");
             assert_eq!(talk.server.asked().len(), 1, "{protocol} {headers:?}");
         }
     });
@@ -172,8 +172,8 @@ fn what_is_no_answer_at_all_is_one_sentence_and_no_second_try() {
         for (round, words) in [
             (page("Corporate proxy"), "sent a web page ('Corporate proxy') instead of an answer"),
             (done().with(Fault::Type("text/html".into())), "sent a web page instead of an answer"),
-            (done().with(Fault::Type("application/json".into())), "sent one JSON document instead of a stream"),
-            (Round::Status(200, json!({"status": "up"}).to_string()), "sent one JSON document instead of a stream"),
+            (done().with(Fault::Type("application/json".into())), "sent a JSON document instead of a stream"),
+            (Round::Status(200, json!({"status": "up"}).to_string()), "sent a JSON document instead of a stream"),
             (done().with(Fault::Malformed), "not what the protocol says"),
             (Round::Status(404, json!({"error": {"message": "no model m1"}}).to_string()), "no model m1"),
             (Round::Status(400, json!({"error": {"message": "bad field"}}).to_string()), "bad field"),

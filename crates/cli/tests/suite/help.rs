@@ -100,7 +100,7 @@ fn a_program_that_asks_for_json_gets_wrong_usage_as_json_too() {
         "status": "error",
         "error_type": "usage_error",
         "message": "the workspace 'nowhere' cannot be used: No such file or directory (os error 2)",
-        "help": "give an existing folder with --workspace DIR, or go there first",
+        "help": "give an existing folder with --workspace DIR, or change to it first",
     });
     assert_eq!((ran.code, ran.json()), (2, expected));
     let ran = world.run(&["call", "read_file", "--json", "--pth", "a"]);

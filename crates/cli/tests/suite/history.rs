@@ -55,7 +55,7 @@ fn filters() {
     }
     let nothing = world.run(&["history", "--tool", "gone"]);
     assert_eq!((nothing.code, nothing.stdout.as_str()), (0, ""));
-    assert!(nothing.stderr.contains("no calls yet"), "{nothing:?}");
+    assert!(nothing.stderr.contains("no matching calls"), "{nothing:?}");
 }
 
 #[test]

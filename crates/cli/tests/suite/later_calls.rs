@@ -1,4 +1,4 @@
-//! Commands that go on after their calls: each `haft call` is a process of its own, and the next one finds what it left.
+//! Commands that continue after their calls: each `haft call` is a process of its own, and the next one finds what it left.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use super::harness::World;
 
-/// The process that stays with a job, which ends with the test however that ends.
-struct Stays(Pid);
+/// The process that runs a background job, which ends with the test however that ends.
+struct Runner(Pid);
 
-impl Stays {
+impl Runner {
     /// The one that started this job.
     fn with(details: &Value) -> Self {
         let status = fs::read_to_string(format!("/proc/{}/status", details["pid"])).unwrap();
@@ -29,23 +29,23 @@ impl Stays {
     fn wait(&self) {
         let began = Instant::now();
         while self.is_there() {
-            assert!(began.elapsed() < Duration::from_secs(20), "it stays for ever");
+            assert!(began.elapsed() < Duration::from_secs(20), "the runner never ends");
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 }
 
-impl Drop for Stays {
+impl Drop for Runner {
     fn drop(&mut self) {
         // Gone already, as a rule.
         rustix::process::kill_process(self.0, Signal::KILL).ok();
     }
 }
 
-fn background(world: &World, line: &str) -> (Stays, Value) {
+fn background(world: &World, line: &str) -> (Runner, Value) {
     let (code, result) = world.call("exec", &json!({ "command": line, "background": true }));
     assert_eq!((code, &result["status"]), (0, &json!("success")), "{result}");
-    (Stays::with(&result["details"]), result)
+    (Runner::with(&result["details"]), result)
 }
 
 fn process(world: &World, arguments: &Value) -> Value {
@@ -67,7 +67,7 @@ fn leaves_nothing(world: &World) {
 #[test]
 fn background_command_is_followed_fed_and_ended_by_the_next_call() {
     let world = World::new();
-    let (stays, result) = background(&world, "echo ready; read x; echo got $x; sleep 60");
+    let (runner, result) = background(&world, "echo ready; read x; echo got $x; sleep 60");
     assert!(result["result"].as_str().unwrap().starts_with("The command continues in the background as job 'job-1'"), "{result}");
     assert_eq!(listed(&world), [("job-1".into(), "running".into())]);
     let written = process(&world, &json!({"action": "submit", "job": "job-1", "data": "it"}));
@@ -76,7 +76,7 @@ fn background_command_is_followed_fed_and_ended_by_the_next_call() {
     assert!(polled["result"].as_str().unwrap().starts_with("ready\ngot it\n"), "{polled}");
     let killed = process(&world, &json!({"action": "kill", "job": "job-1"}));
     assert_eq!(killed["result"], "Ended job 'job-1' and all processes that it started.", "{killed}");
-    stays.wait();
+    runner.wait();
     let log = process(&world, &json!({"action": "log", "job": "job-1"}));
     assert!(log["result"].as_str().unwrap().starts_with("ready\ngot it"), "{log}");
     assert_eq!(listed(&world), [("job-1".into(), "failed".into())]);
@@ -88,10 +88,10 @@ fn background_command_is_followed_fed_and_ended_by_the_next_call() {
 #[test]
 fn what_ended_meanwhile_is_told_with_all_that_it_said() {
     let world = World::new();
-    // Not before it is known who stays with it.
-    let (stays, _) = background(&world, "until [ -e go ]; do sleep 0.02; done; rm go; seq 20000; exit 3");
+    // Not before it is known which process runs it.
+    let (runner, _) = background(&world, "until [ -e go ]; do sleep 0.02; done; rm go; seq 20000; exit 3");
     world.write("go", "");
-    stays.wait();
+    runner.wait();
     assert_eq!(listed(&world), [("job-1".into(), "completed".into())]);
     let polled = process(&world, &json!({"action": "poll", "job": "job-1"}));
     let (text, details) = (polled["result"].as_str().unwrap(), &polled["details"]);
@@ -104,18 +104,18 @@ fn what_ended_meanwhile_is_told_with_all_that_it_said() {
 fn c07_killed_process_takes_its_command_along_and_the_next_call_reports_it() {
     let world = World::new();
     for (number, signal) in [(1, Signal::KILL), (2, Signal::TERM)] {
-        let (stays, result) = background(&world, "(sleep 60 &); sleep 60");
+        let (runner, result) = background(&world, "(sleep 60 &); sleep 60");
         let inside = result["details"]["pid"].as_u64().unwrap();
-        stays.kill(signal);
+        runner.kill(signal);
         let began = Instant::now();
         let is_there = || fs::read_to_string(format!("/proc/{inside}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
         while is_there() {
-            assert!(began.elapsed() < Duration::from_secs(20), "the command outlives its supervisor");
+            assert!(began.elapsed() < Duration::from_secs(20), "the command still runs after its supervisor");
             std::thread::sleep(Duration::from_millis(5));
         }
         let polled = process(&world, &json!({"action": "poll", "job": format!("job-{number}")}));
         let text = polled["result"].as_str().unwrap();
-        assert!(text.contains("Ended unseen") || text.contains("Ended because it was killed"), "{signal:?}: {text}");
+        assert!(text.contains("Ended unobserved") || text.contains("Ended because it was killed"), "{signal:?}: {text}");
     }
     assert_eq!(listed(&world).iter().map(|(_, state)| state.as_str()).collect::<Vec<_>>(), ["failed", "failed"]);
 }
@@ -124,13 +124,13 @@ fn c07_killed_process_takes_its_command_along_and_the_next_call_reports_it() {
 fn a_workspace_does_not_see_the_commands_of_another_and_secrets_are_not_remembered() {
     let world = World::new();
     let secret = format!("sk-ant-api03-{}", "a1B2".repeat(24));
-    let (stays, _) = background(&world, &format!("echo {secret} > /dev/null; sleep 60"));
+    let (runner, _) = background(&world, &format!("echo {secret} > /dev/null; sleep 60"));
     fs::create_dir(world.path("other")).unwrap();
     let other = world.run(&["call", "process", r#"{"action":"list"}"#, "--workspace", world.path("other").to_str().unwrap()]);
     assert_eq!(other.stdout.trim(), "There are no jobs in this session.", "{other:?}");
     let list = process(&world, &json!({"action": "list"})).to_string();
     assert!(list.contains("sleep 60") && !list.contains(&secret), "{list}");
-    stays.kill(Signal::TERM);
+    runner.kill(Signal::TERM);
 }
 
 #[test]

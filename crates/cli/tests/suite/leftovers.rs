@@ -14,8 +14,8 @@ use super::harness::{World, is_root, processes_with};
 
 /// What the commands of these tests leave on purpose.
 const OURS: &[&str] = &["begun", "work"];
-/// Names that are held while a command runs.
-const HELD: &[&str] = &[".envrc", ".git", ".haft", ".mcp.json"];
+/// Names that are reserved while a command runs.
+const RESERVED: &[&str] = &[".envrc", ".git", ".haft", ".mcp.json"];
 
 /// The runs of one world, and what they are known by.
 struct Runs<'a> {
@@ -105,11 +105,11 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// A killed process cannot clean up: places that it held may stay, empty, until the next run.
+    /// A killed process cannot clean up: names that it reserved may remain, empty, until the next run.
     fn leave_nothing_but_places(&self) {
         let is_place = |name: &String| {
             let metadata = fs::symlink_metadata(self.world.file(name)).unwrap();
-            HELD.contains(&name.as_str()) && metadata.mode() & 0o7777 == 0o1500 && names_in(&self.world.file(name)).is_empty()
+            RESERVED.contains(&name.as_str()) && metadata.mode() & 0o7777 == 0o1500 && names_in(&self.world.file(name)).is_empty()
         };
         let files = names_in(&self.world.file("")).into_iter().filter(|name| !OURS.contains(&name.as_str()));
         assert_eq!(files.filter(|name| !is_place(name)).collect::<Vec<_>>(), Vec::<String>::new());

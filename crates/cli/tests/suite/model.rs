@@ -95,7 +95,7 @@ impl Talk {
         happened
     }
 
-    /// A turn that is still going on.
+    /// A turn that is still running.
     pub(crate) fn begin(&self, words: &[&str]) -> Going {
         let words = [&["run", "--json"], words].concat();
         Going::new(self.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())

@@ -264,16 +264,16 @@ fn a_command_gives_the_key_when_it_is_asked_for() {
     assert!(!ran.stdout.contains(KEY) && !ran.stderr.contains(KEY), "{ran:?}");
     for (command, why) in [
         (format!("sh -c 'echo {KEY}; echo {KEY} >&2; exit 3'"), "'sh' ended with exit code 3"),
-        ("sh -c 'echo; echo x'".into(), "'sh' wrote nothing into its first line"),
+        ("sh -c 'echo; echo x'".into(), "the first line of the output of 'sh' is empty"),
         ("no-such-program-at-all x".into(), "'no-such-program-at-all' cannot be run: No such file or directory (os error 2)"),
-        ("pass | head".into(), "api_key_command holds '|', and is run without a shell; quote it, or write sh -c '…'"),
+        ("pass | head".into(), "api_key_command has '|', but is run without a shell; quote it, or write sh -c '…'"),
     ] {
         std::fs::write(world.path("config/haft/config.toml"), config(&command)).unwrap();
         let ran = world.run_with(&[ALONE], &["run", "hello", "--json"]);
         let said = json!({
             "status": "error", "error_type": "config_error",
             "message": format!("there is no key for the provider 'work': {why}"),
-            "help": "it is api_key_command in [providers.work]; run it yourself to see what it says",
+            "help": "it is api_key_command in [providers.work]; run it yourself to see its output",
         });
         assert_eq!((ran.code, ran.json()), (2, said), "{command}");
         assert!(!ran.stderr.contains(KEY), "{ran:?}");

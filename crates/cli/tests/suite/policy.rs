@@ -249,15 +249,15 @@ fn a_rule_that_a_stricter_one_overrules_is_pointed_out() {
     for (text, expected) in [
         (
             "[rules]\ndeny = [\"write(docs/**)\"]\nallow = [\"write_file(docs/a)\"]\n",
-            "'rules.allow' holds 'write_file(docs/a)', and 'deny write(docs/**)' speaks of the same: the strictest wins",
+            "'rules.allow' has 'write_file(docs/a)', and 'deny write(docs/**)' matches the same: the strictest wins",
         ),
         (
             "[rules]\nask = [\"exec(git push *)\"]\nallow = [\"exec(git push origin main)\"]\n",
-            "'rules.allow' holds 'exec(git push origin main)', and 'ask exec(git push *)' speaks of the same: the strictest wins",
+            "'rules.allow' has 'exec(git push origin main)', and 'ask exec(git push *)' matches the same: the strictest wins",
         ),
         (
             "[rules]\ndeny = [\"connect(domain:*.example.org)\"]\nask = [\"web_fetch(domain:a.example.org)\"]\n",
-            "'rules.ask' holds 'web_fetch(domain:a.example.org)', and 'deny connect(domain:*.example.org)' speaks of the same: the strictest wins",
+            "'rules.ask' has 'web_fetch(domain:a.example.org)', and 'deny connect(domain:*.example.org)' matches the same: the strictest wins",
         ),
     ] {
         assert_eq!(check(text), [expected], "{text}");
@@ -317,7 +317,7 @@ fn a_file_with_faults_cannot_be_trusted() {
     let world = World::new();
     world.write(".haft/config.toml", "[[hooks]]\nevent = \"before\"\ncommand = \"true\"\n");
     let ran = world.run(&["trust"]);
-    assert!(ran.code == 2 && ran.stderr.contains("cannot be trusted while it has faults"), "{ran:?}");
+    assert!(ran.code == 2 && ran.stderr.contains("cannot be trusted while it has errors"), "{ran:?}");
 }
 
 #[test]
@@ -335,7 +335,7 @@ fn examples_pass_fail_and_are_refused_in_words() {
 }
 
 #[test]
-fn past_calls_are_judged_by_another_policy() {
+fn past_calls_are_checked_by_another_policy() {
     let world = World::new();
     for path in ["a", "a", "docs/b"] {
         world.call("write_file", &json!({"path": path, "content": "x"}));
@@ -359,7 +359,7 @@ fn past_calls_are_judged_by_another_policy() {
 }
 
 #[test]
-fn past_calls_are_judged_as_those_who_made_them() {
+fn past_calls_are_checked_as_those_who_made_them() {
     let world = World::new();
     world.call("noop", &json!({}));
     let record = |agent: &str, decision: &Value| {
@@ -399,7 +399,7 @@ fn past_calls_are_judged_as_those_who_made_them() {
 fn a_policy_that_leaves_no_tool_is_pointed_out() {
     let world = World::with_config("[agents.idle.tools]\ndeny = [\"*\"]\n");
     let ran = world.run(&["config", "check"]);
-    assert!(ran.code == 0 && ran.stdout.contains("no tool is left for the agent 'idle'"), "{ran:?}");
+    assert!(ran.code == 0 && ran.stdout.contains("the agent 'idle' is offered no tool"), "{ran:?}");
     assert!(!ran.stdout.contains("'main'"), "{ran:?}");
 }
 

@@ -113,5 +113,5 @@ fn wrong_models_are_said_in_a_sentence() {
         assert!(ran.code == 2 && ran.stderr.contains(words), "{model}: {ran:?}");
     }
     let ran = world.run(&["run", ""]);
-    assert!(ran.code == 2 && ran.stderr.contains("nothing to say"), "{ran:?}");
+    assert!(ran.code == 2 && ran.stderr.contains("the prompt is empty"), "{ran:?}");
 }

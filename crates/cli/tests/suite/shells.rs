@@ -64,15 +64,15 @@ fn a_directory_that_is_gone_is_said_and_the_shell_is_back() {
         ("pwd", Some("one"), none.clone()),
         ("pwd", Some("/bin/bash"), none),
     ]);
-    let message = "The working directory '~/a/b' does not exist. Create it first, or leave it out to run in the workspace. That is where \
-                   shell 'one' was left. It is back in the workspace now: run the line again.";
+    let message = "The working directory '~/a/b' does not exist. Create it first, or leave it out to run in the workspace. Shell 'one' \
+                   was there; it is back in the workspace now: run the command again.";
     assert_eq!(results[2].1, json!(message), "{results:?}");
     assert_eq!((&results[3].0, &results[5].0), (&json!("~"), &json!("~/a")));
     assert!(results[6].1.as_str().is_some_and(|text| text.contains("It is not a program")), "{results:?}");
 }
 
 #[test]
-fn a_shell_that_left_the_workspace_is_judged_like_any_directory() {
+fn a_shell_that_left_the_workspace_is_checked_like_any_directory() {
     let results = said(&[
         ("cd /etc", Some("one"), Value::Null),
         ("cat hostname", Some("one"), Value::Null),

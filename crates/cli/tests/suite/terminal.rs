@@ -108,7 +108,7 @@ fn output_after_an_unanswered_question_starts_on_its_own_line() {
         kill_process(Pid::from_child(child), Signal::INT).unwrap();
     });
     assert!(stopped.contains(&format!("{PROMPT}\ncancelling; ")), "{stopped}");
-    assert!(stopped.contains("\n(This is no longer asked") && !stopped.contains("\n\n(This"), "{stopped}");
+    assert!(stopped.contains("\n(No answer is needed any more") && !stopped.contains("\n\n(No answer"), "{stopped}");
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn world() -> World {
 /// Without colours, and without what differs from run to run: how long things took.
 fn steady(text: &str) -> String {
     let text = anstream::adapter::strip_str(text).to_string();
-    let number = |word: &str| word.starts_with(|letter: char| letter.is_ascii_digit());
+    let number = |word: &str| word.starts_with(|ch: char| ch.is_ascii_digit());
     let units = ["s", "ms", "ms\n", "s\n"];
     let words: Vec<&str> = text.split(' ').collect();
     let unit_behind = |place: usize| words.get(place + 1).is_some_and(|word| units.iter().any(|unit| word.starts_with(unit.trim_end())));

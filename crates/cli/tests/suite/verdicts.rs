@@ -37,7 +37,7 @@ fn a_failed_example_says_what_decided_or_that_nothing_did() {
     assert_eq!(ran.code, 1);
     let got: Vec<&str> = ran.stdout.lines().filter(|line| line.contains("got ")).map(str::trim).collect();
     let [allowed, denied, unknown] = got[..] else { panic!("{ran:?}") };
-    assert_eq!(allowed, "got allow: no step has anything against it");
+    assert_eq!(allowed, "got allow: no step objects");
     assert_eq!(denied, "got deny, because of the step 'global': deny notify, [world]/config/haft/config.toml:2");
     assert!(unknown.starts_with("got error: Tool 'nope' not found"), "{unknown}");
 }
@@ -79,14 +79,14 @@ fn a_rule_that_is_a_group_is_refused_where_it_stands() {
 }
 
 #[test]
-fn a_call_that_was_refused_as_unavailable_is_judged_again() {
+fn a_call_that_was_refused_as_unavailable_is_checked_again() {
     let world = World::with_config("[tools]\ndeny = [\"read_file\"]\n");
     assert_eq!(world.call("read_file", &json!({"path": "a"})).1["error_type"], "tool_not_available");
     let simulate = || world.run(&["policy", "simulate", "--json"]).json();
     assert_eq!(simulate(), json!({"differences": [], "same": 1, "unknown": 0}));
     write_config(&world, "");
     let difference = json!({
-        "tool": "read_file", "target": "", "was": "deny", "now": "allow", "because": "no step has anything against it", "calls": 1
+        "tool": "read_file", "target": "", "was": "deny", "now": "allow", "because": "no step objects", "calls": 1
     });
     assert_eq!(simulate(), json!({"differences": [difference], "same": 0, "unknown": 0}));
 }

@@ -73,7 +73,7 @@ fn failing_once(protocol: &str, fault: &Fault) -> [Value; 4] {
             "chaos": {fault.field: 1},
         }),
         json!({"match": {"toolCallId": protocol, "sequenceIndex": 1}, "response": {"content": "Done."}}),
-        json!({"match": {"userMessage": "Go on"}, "response": {"content": "Done."}}),
+        json!({"match": {"userMessage": "Continue"}, "response": {"content": "Done."}}),
     ]
 }
 
@@ -88,7 +88,7 @@ fn a_fault_behind_a_call_costs_neither_the_call_nor_its_result() {
             let mut ran = simulation.run(&[&format!("Mark it ({})", protocol.name)]);
             if !fault.passes {
                 assert!(ran.code == 1 && sentence(&ran).contains(fault.words), "{} {}: {ran:?}", protocol.name, fault.flag);
-                ran = simulation.run(&["--session", "last", "Go on"]);
+                ran = simulation.run(&["--session", "last", "Continue"]);
             }
             assert_eq!((ran.code, ran.stdout.as_str()), (0, "Done.\n"), "{} {}: {ran:?}", protocol.name, fault.flag);
             assert_eq!(simulation.world.read("marks.txt"), "x", "{} {}", protocol.name, fault.flag);

@@ -104,7 +104,7 @@ impl Fixture {
             })
             .collect()
     }
-    /// The problems of a user's file, judged strictly.
+    /// The problems of a user's file, checked strictly.
     pub(super) fn problems_of(self, user: &str) -> Vec<String> {
         let fixture = self.user(user);
         fixture.problems(&fixture.load_with(Some(&strict_check)))

@@ -105,10 +105,10 @@ fn trust_is_asked_for_what_was_read() {
     let fixture = Fixture::new().project(PROJECT);
     let (workspace, expected) = (fixture.workspace(), print(&fixture).unwrap());
     for (trusted, hooks) in [(expected.as_str(), 2), ("another", 0)] {
-        let judge = |print: &str| print == trusted;
+        let check = |print: &str| print == trusted;
         let environment = |_: &str| Some(fixture.path().into());
         let mut request = haft_config::LoadRequest::new(&workspace, &environment);
-        request.trusted = Some(&judge);
+        request.trusted = Some(&check);
         assert_eq!(haft_config::load(&request).provenance.hooks().len(), hooks, "{trusted}");
     }
 }

@@ -112,7 +112,7 @@ fn recounted(property: &mut Map<String, Value>, unit: Unit) {
     if let Some(default) = property.get_mut("default") {
         *default = unit.shown_value(default);
     }
-    // What is a multiple of something in one unit is rarely one in another; the canonical schema still judges it.
+    // What is a multiple of something in one unit is rarely one in another; the canonical schema still checks it.
     property.shift_remove("multipleOf");
 }
 

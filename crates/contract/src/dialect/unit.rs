@@ -37,7 +37,7 @@ impl Unit {
         }
     }
 
-    /// A canonical value in this unit; what is no number stays, for the schema to judge.
+    /// A canonical value in this unit; what is no number stays, for the schema to check.
     pub fn shown_value(self, value: &Value) -> Value {
         value.as_number().map_or_else(|| value.clone(), |number| self.shown(number).into())
     }

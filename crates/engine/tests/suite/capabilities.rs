@@ -123,7 +123,7 @@ async fn what_was_planned_works() {
 }
 
 #[tokio::test]
-async fn a_redirect_is_judged_by_the_sessions_policy() {
+async fn a_redirect_is_checked_by_the_sessions_policy() {
     let fetch = || {
         ScriptedTool::new("fetch").plan(|_, cx| Ok(Plan::nothing().connect(cx.connect("GET", "http://good.example/")?))).body(
             |_, cx| async move {

@@ -217,7 +217,7 @@ async fn an_approver_is_shown_the_whole_call() {
 }
 
 #[tokio::test]
-async fn a_tool_that_names_no_effects_is_held_to_its_declared_access() {
+async fn a_tool_that_names_no_effects_is_limited_to_its_declared_access() {
     let tool = || ScriptedTool::new("does_its_own_thing").define(|definition| definition.access = Access::FullAccess);
     let (kind, message) = failure(&setup().tool(tool()).build().call("does_its_own_thing", json!({})).await);
     assert_eq!(kind, ErrorKind::PermissionDenied);

@@ -127,7 +127,7 @@ async fn a_wrong_call_is_answered_in_the_words_it_was_made_in() {
 
 /// Not every rule can be shown in another unit; it holds all the same.
 #[tokio::test]
-async fn what_a_form_cannot_say_the_canonical_schema_judges() {
+async fn what_a_form_cannot_say_the_canonical_schema_checks() {
     let tool = tool("sleep", SLEEP, &json!({"duration": {"type": "integer", "multipleOf": 5}}), &[]);
     let harness = setup().tool(tool).session(|session| session.dialect(Dialect::Claw)).build();
     assert_eq!(text(&harness.call("Sleep", json!({"duration_ms": 10_000})).await), r#"{"duration":10}"#);

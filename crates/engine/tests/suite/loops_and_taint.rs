@@ -182,7 +182,7 @@ async fn d13_a_secret_in_the_arguments_does_not_go_out_unasked() {
         let stay = ScriptedTool::new("stay").plans_read();
         setup().tool(send).tool(stay).session(move |builder| builder.access(Access::FullAccess).taint(policy)).build()
     };
-    for (tool, arguments, is_held) in [
+    for (tool, arguments, is_guarded) in [
         ("send", json!({"path": "a", "url": format!("http://example.org/?k={key}")}), true),
         ("send", json!({"path": "a", "url": format!("http://{key}.example.org/")}), true),
         ("send", json!({"path": "a", "body": {"parts": [1, long]}}), true),
@@ -194,10 +194,10 @@ async fn d13_a_secret_in_the_arguments_does_not_go_out_unasked() {
         let why = "its arguments hold a secret (github_token), and this call could send it out";
         let explained = harness(TaintPolicy::Ask);
         let explained = explained.engine.explain(tool, Some(arguments.clone().into()), &explained.session).await.unwrap();
-        assert_eq!(explained.verdict == Verdict::Ask, is_held, "{tool} {:?}", explained.trace);
+        assert_eq!(explained.verdict == Verdict::Ask, is_guarded, "{tool} {:?}", explained.trace);
         for (policy, message) in [
-            (TaintPolicy::Ask, is_held.then(|| format!("This call needs approval ({why})"))),
-            (TaintPolicy::Deny, is_held.then(|| format!("Refused by the taint guard: {why}. Make it without the secret."))),
+            (TaintPolicy::Ask, is_guarded.then(|| format!("This call needs approval ({why})"))),
+            (TaintPolicy::Deny, is_guarded.then(|| format!("Refused by the taint guard: {why}. Make it without the secret."))),
             (TaintPolicy::Off, None),
         ] {
             let result = harness(policy).call(tool, arguments.clone()).await;

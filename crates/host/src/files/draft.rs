@@ -83,7 +83,7 @@ impl Draft {
     }
 
     /// Ends the content: permissions set, everything on the disk. Gives the fingerprint.
-    pub(super) fn seal(&mut self, permissions: Option<Mode>) -> Result<String, Errno> {
+    pub(super) fn finalize(&mut self, permissions: Option<Mode>) -> Result<String, Errno> {
         fchmod(&self.file, permissions.unwrap_or(self.natural))?;
         self.file.sync_all().map_err(|error| errors::number(&error))?;
         Ok(hex::encode(self.hash.clone().finish()))
@@ -196,7 +196,7 @@ mod tests {
             let mut draft = draft(folder.path(), way, stop);
             draft.add(b"new").unwrap();
             assert_eq!(mode(&draft), 0o600);
-            draft.seal(Some(Mode::RUSR | Mode::RGRP)).unwrap();
+            draft.finalize(Some(Mode::RUSR | Mode::RGRP)).unwrap();
             assert_eq!(mode(&draft), 0o440);
             if let Some(temporary) = &draft.temporary {
                 let taken = openat(draft.parent.handle(), temporary, TEMPORARY, Mode::RUSR);
@@ -212,7 +212,7 @@ mod tests {
             let (_call, stop) = Call::begin();
             let mut draft = draft(folder.path(), way, stop);
             draft.add(b"new").unwrap();
-            draft.seal(Some(Mode::RUSR | Mode::RGRP)).unwrap();
+            draft.finalize(Some(Mode::RUSR | Mode::RGRP)).unwrap();
             if let Some(name) = draft.temporary.take() {
                 unlinkat(draft.parent.handle(), name, AtFlags::empty()).unwrap();
             }

@@ -56,7 +56,7 @@ pub(super) fn failed(action: FileAction, at: &Location, errno: Errno) -> ToolErr
     ToolError::new(kind, message).with_source(errno)
 }
 
-/// The path was free of links when it was judged, and is not any more.
+/// The path was free of links when it was checked, and is not any more.
 pub(super) fn became_a_link(at: &Location) -> ToolError {
     let message = format!(
         "A part of '{}' changed into a symbolic link while the call was being prepared, so nothing was done. Look at the path again, then retry.",

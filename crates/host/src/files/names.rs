@@ -81,7 +81,7 @@ fn is_stream_of(wanted: &str, folded: &str) -> bool {
 /// `git~1` is `.git`, `gitmod~1` is `.gitmodules`.
 fn is_short_form_of(wanted: &str, folded: &str) -> bool {
     let Some((stem, number)) = folded.split_once('~') else { return false };
-    let kept: String = wanted.chars().filter(|letter| *letter != '.').take(SHORT_STEM).collect();
+    let kept: String = wanted.chars().filter(|ch| *ch != '.').take(SHORT_STEM).collect();
     stem == kept && number.starts_with(|digit: char| digit.is_ascii_digit())
 }
 

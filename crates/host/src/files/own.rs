@@ -1,6 +1,6 @@
 //! A location is accepted only from the file system that made it, and only as it was made.
 //!
-//! Tools hold locations between planning and running, and what the policy judged was what they say. So every one that
+//! Tools hold locations between planning and running, and what the policy checked was what they say. So every one that
 //! comes back is compared with what its handle holds, which no tool can change.
 
 use haft_contract::{ErrorKind, Location, ToolError};

@@ -203,7 +203,7 @@ impl Rules {
     }
 
     /// Adds what the rules say of a path. A refusal that is there already stays: every spelling must pass.
-    pub(super) fn judge(&self, root: &Path, beneath: &Path, requested: &Path, refusals: &mut Refusals) {
+    pub(super) fn check(&self, root: &Path, beneath: &Path, requested: &Path, refusals: &mut Refusals) {
         let names = Names::of(root, beneath);
         if is_of_the_kernel(&root.join(beneath)) {
             refusals.no_read.get_or_insert_with(|| kernel(requested, "read"));
@@ -270,11 +270,11 @@ fn protected(requested: &Path, why: &str) -> Cow<'static, str> {
 mod tests {
     use super::*;
 
-    fn judged(root: &str, beneath: &str) -> Refusals {
+    fn checked(root: &str, beneath: &str) -> Refusals {
         let mut rules = Rules::new(&["**/*.key".into(), "/etc/shadow".into()], true).unwrap();
         rules.protect_own(Path::new("/home/me/.local/share/haft"));
         let mut refusals = Refusals::default();
-        rules.judge(Path::new(root), Path::new(beneath), Path::new(beneath), &mut refusals);
+        rules.check(Path::new(root), Path::new(beneath), Path::new(beneath), &mut refusals);
         refusals
     }
 
@@ -308,12 +308,12 @@ mod tests {
             ".claude/settings.json",
             ".cursor/mcp.json",
         ] {
-            let why = judged("/home/me/ws", path).no_write.unwrap_or_else(|| panic!("{path} may be written"));
+            let why = checked("/home/me/ws", path).no_write.unwrap_or_else(|| panic!("{path} may be written"));
             assert!(why.starts_with(&format!("'{path}' may not be written: it is protected, because ")), "{why}");
         }
         for path in ["/etc/crontab", "/etc/cron.d/x", "/var/spool/cron/crontabs/me", "/etc/profile.d/x.sh", "/home/me/.local/share/haft/x"]
         {
-            assert!(judged("/", path.trim_start_matches('/')).no_write.is_some(), "{path}");
+            assert!(checked("/", path.trim_start_matches('/')).no_write.is_some(), "{path}");
         }
     }
 
@@ -322,7 +322,7 @@ mod tests {
         for path in
             [".GIT/hooks/x", ".g\u{200c}it/hooks/x", ".git./config", ".git /config", "GIT~1/config", ".Haft/x", ".S\u{17f}h/x", ".ENVRC"]
         {
-            assert!(judged("/home/me/ws", path).no_write.is_some(), "{path:?}");
+            assert!(checked("/home/me/ws", path).no_write.is_some(), "{path:?}");
         }
     }
 
@@ -340,7 +340,7 @@ mod tests {
             ("/home/me/.claude/worktrees/ws", "a"),
             ("/home/me/ws", "local/share/haft"),
         ] {
-            let Refusals { no_read, no_write } = judged(root, path);
+            let Refusals { no_read, no_write } = checked(root, path);
             assert_eq!((no_read, no_write), (None, None), "{root}/{path}");
         }
     }
@@ -348,10 +348,10 @@ mod tests {
     #[test]
     fn a13_a14_the_kernels_folders_are_neither_read_nor_written() {
         for path in ["proc/self/mem", "proc", "sys/kernel", "dev/zero", "dev/tcp/x"] {
-            let Refusals { no_read, no_write } = judged("/", path);
+            let Refusals { no_read, no_write } = checked("/", path);
             assert!(no_read.is_some() && no_write.is_some(), "{path}");
         }
-        assert!(judged("/", "process/x").no_read.is_none());
+        assert!(checked("/", "process/x").no_read.is_none());
     }
 
     #[test]
@@ -359,7 +359,7 @@ mod tests {
         let no_read = |allow: bool, path: &str| {
             let mut refusals = Refusals::default();
             let rules = Rules::new(&[], allow).unwrap();
-            rules.judge(Path::new("/home/me/ws"), Path::new(path), Path::new(path), &mut refusals);
+            rules.check(Path::new("/home/me/ws"), Path::new(path), Path::new(path), &mut refusals);
             refusals.no_read
         };
         for path in
@@ -376,9 +376,9 @@ mod tests {
 
     #[test]
     fn denied_reads_name_the_pattern() {
-        let why = judged("/home/me/ws", "a/B.KEY").no_read;
+        let why = checked("/home/me/ws", "a/B.KEY").no_read;
         let expected = "'a/B.KEY' may not be read: workspace.deny_read has '**/*.key'. Ask the user for what you need of it.";
         assert_eq!(why.as_deref(), Some(expected));
-        assert!(judged("/", "etc/shadow").no_read.is_some());
+        assert!(checked("/", "etc/shadow").no_read.is_some());
     }
 }

@@ -52,12 +52,12 @@ pub(super) fn resolve_entry(roots: &Roots, rules: &Rules, requested: &Path) -> R
 fn walked(mut walk: Walk<'_>) -> Result<Resolved, ToolError> {
     let requested = walk.requested;
     walk.queue(requested)?;
-    walk.judge(None);
+    walk.check(None);
     while let Some(name) = walk.pending.pop() {
         walk.step(name)?;
     }
     if walk.turned {
-        walk.judge(None);
+        walk.check(None);
     }
     Ok(walk.finish())
 }
@@ -160,7 +160,7 @@ impl<'a> Walk<'a> {
         self.turned = true;
         self.count_link()?;
         spelling::check_bytes(target)?;
-        self.judge(Some(name));
+        self.check(Some(name));
         self.queue(target)
     }
 
@@ -179,11 +179,11 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Judges the path as it is spelled here, and remembers it: where the walk is, the name it is at, and what is pending.
-    fn judge(&mut self, name: Option<&OsStr>) {
+    /// Checks the path as it is spelled here, and remembers it: where the walk is, the name it is at, and what is pending.
+    fn check(&mut self, name: Option<&OsStr>) {
         let pending = self.pending.iter().rev().map(OsString::as_os_str);
         let spelled: PathBuf = self.names.iter().map(OsString::as_os_str).chain(name).chain(pending).collect();
-        self.rules.judge(self.root.path(), &spelled, self.requested, &mut self.refusals);
+        self.rules.check(self.root.path(), &spelled, self.requested, &mut self.refusals);
         self.spellings.push(lexical(&self.root.path().join(spelled)));
     }
 

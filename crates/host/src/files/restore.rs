@@ -60,7 +60,7 @@ fn put_back(at: &Location, old: Old, after: Option<&str>, stop: &Stop) -> Result
     let mut draft = Draft::begin(parent, name, stop.clone()).map_err(fail)?;
     copy(old.content, &mut draft, at)?;
     let most = before.as_ref().map_or(Ok(target::PERMISSIONS), |before| draft.inherit(&before.stat)).map_err(fail)?;
-    let new = draft.seal(old.mode.map(|mode| permissions(mode) & most)).map_err(fail)?;
+    let new = draft.finalize(old.mode.map(|mode| permissions(mode) & most)).map_err(fail)?;
     Ok(Staged::new(at, before, draft, new))
 }
 

@@ -99,7 +99,7 @@ impl LocalFiles {
 struct Repositories {
     found: usize,
     protected: Vec<PathBuf>,
-    /// Those that cannot be held: what is a link could be replaced by anything.
+    /// Those that cannot be reserved: what is a link could be replaced by anything.
     linked: Vec<PathBuf>,
 }
 

@@ -26,10 +26,10 @@ pub(super) fn check_bytes(path: &Path) -> Result<(), ToolError> {
         return Err(ToolError::validation("The path is empty: give the path of a file, relative to the workspace."));
     }
     let shown = path.to_string_lossy();
-    match shown.chars().find(|letter| letter.is_control()) {
-        Some(letter) => Err(ToolError::validation(format!(
+    match shown.chars().find(|ch| ch.is_control()) {
+        Some(ch) => Err(ToolError::validation(format!(
             "The path {shown:?} holds the control character U+{:04X}: give a plain path, relative to the workspace.",
-            u32::from(letter)
+            u32::from(ch)
         ))),
         None => Ok(()),
     }
@@ -109,7 +109,7 @@ fn drive_relative(path: &str) -> Option<&'static str> {
 
 fn without_drive(path: &str) -> Option<&str> {
     let (drive, rest) = path.split_at_checked(1)?;
-    if drive.starts_with(|letter: char| letter.is_ascii_alphabetic()) { rest.strip_prefix(':') } else { None }
+    if drive.starts_with(|ch: char| ch.is_ascii_alphabetic()) { rest.strip_prefix(':') } else { None }
 }
 
 fn name_hazard(name: &str) -> Option<&'static str> {
@@ -178,7 +178,7 @@ mod tests {
         for path in ["", "a\0b", "\0", "a\nb", "a\rb", "a\tb", "a\u{1b}[2J", "a\u{7f}", "a\u{85}b"] {
             let (kind, message) = refusal(path).unwrap();
             assert_eq!(kind, ErrorKind::ValidationError, "{path:?}");
-            assert!(!message.contains(|letter: char| letter.is_control()), "{message:?}");
+            assert!(!message.contains(|ch: char| ch.is_control()), "{message:?}");
         }
     }
 

@@ -20,7 +20,7 @@ pub(super) struct Staged {
 }
 
 impl Staged {
-    /// A sealed draft with this fingerprint, and the pre-image of what it replaces.
+    /// A finalized draft with this fingerprint, and the pre-image of what it replaces.
     pub(super) fn new(at: &Location, before: Option<Target>, draft: Draft, after: String) -> (Self, PreImage) {
         let stat = before.as_ref().map(|target| target.stat);
         let image = target::pre_image(at, before, Some(after.clone()), &draft.parent);

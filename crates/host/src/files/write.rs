@@ -112,6 +112,6 @@ fn compose(
     }
     draft.add(content)?;
     let permissions = before.map(|before| draft.inherit(&before.stat).map(|most| target::permissions(&before.stat) & most));
-    let after = draft.seal(permissions.transpose()?.or(given))?;
+    let after = draft.finalize(permissions.transpose()?.or(given))?;
     Ok((draft, after))
 }

@@ -1,4 +1,4 @@
-//! The client: resolve, judge, pin, connect; every redirect judged again.
+//! The client: resolve, check, pin, connect; every redirect checked again.
 
 use std::collections::HashMap;
 use std::io;
@@ -16,7 +16,7 @@ use reqwest::{Method, Response};
 
 use super::guard::Guard;
 use super::redirect::{self, Hop};
-use super::resolver::{JudgingResolver, Resolve, SystemResolver};
+use super::resolver::{CheckingResolver, Resolve, SystemResolver};
 use super::rule::NetworkRules;
 use super::target::Target;
 use super::{failure, headers};
@@ -105,8 +105,8 @@ impl GuardedClient {
             trail.push(hop.target.url.to_string());
             let mut next = hop.follow(response.status().as_u16(), &location)?;
             next.target = self.screened(next.target);
-            let judged = permitted(&next.target.connect).and_then(|()| redirects.check(&next.target.connect));
-            judged.map_err(|error| redirect::led_there(error, &trail, &next.target))?;
+            let checked = permitted(&next.target.connect).and_then(|()| redirects.check(&next.target.connect));
+            checked.map_err(|error| redirect::led_there(error, &trail, &next.target))?;
             hop = next;
         }
     }
@@ -128,10 +128,10 @@ impl GuardedClient {
         Ok(response)
     }
 
-    /// Only judged addresses are connected to; this would catch a connection that got around the resolver.
+    /// Only checked addresses are connected to; this would catch a connection that got around the resolver.
     fn check_peer(&self, response: &Response, target: &Target) -> Result<(), ToolError> {
         let peer = response.remote_addr().ok_or_else(|| network_error(format!("The peer of {} is not known.", target.shown())))?;
-        self.guard.judge(&target.connect.host, peer).map_err(|refusal| network_error(refusal.to_string()))
+        self.guard.check(&target.connect.host, peer).map_err(|refusal| network_error(refusal.to_string()))
     }
 
     fn answer(&self, response: Response, target: Target, redirected_from: Vec<String>) -> HttpResponse {
@@ -164,7 +164,7 @@ impl GuardedClient {
     }
 
     fn build(&self, connect: &Connect) -> reqwest::Result<reqwest::Client> {
-        let resolver = JudgingResolver { guard: Arc::clone(&self.guard), resolver: Arc::clone(&self.resolver), port: connect.port };
+        let resolver = CheckingResolver { guard: Arc::clone(&self.guard), resolver: Arc::clone(&self.resolver), port: connect.port };
         let builder = reqwest::Client::builder()
             .user_agent(concat!("haft/", env!("CARGO_PKG_VERSION")))
             // A proxy from the environment would resolve names itself, past the guard.

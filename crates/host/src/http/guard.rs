@@ -9,7 +9,7 @@ use url::Host;
 use super::address::{is_metadata_address, is_metadata_name, meanings, special};
 use super::rule::NetworkRules;
 
-/// Judges hosts and addresses by the user's rules.
+/// Checks hosts and addresses by the user's rules.
 #[derive(Debug)]
 pub(crate) struct Guard {
     rules: NetworkRules,
@@ -35,10 +35,10 @@ impl Guard {
     /// What can be said before a name is looked up.
     pub(crate) fn screen(&self, host: &Host<String>, port: u16) -> Result<(), Refusal> {
         match host {
-            Host::Ipv4(address) => self.judge(&host.to_string(), SocketAddr::new((*address).into(), port)),
-            Host::Ipv6(address) => self.judge(&host.to_string(), SocketAddr::new((*address).into(), port)),
+            Host::Ipv4(address) => self.check(&host.to_string(), SocketAddr::new((*address).into(), port)),
+            Host::Ipv6(address) => self.check(&host.to_string(), SocketAddr::new((*address).into(), port)),
             Host::Domain(name) if is_loopback_name(name) => self.loopback(name, port).map(drop),
-            Host::Domain(name) => self.judge_name(name, port),
+            Host::Domain(name) => self.check_name(name, port),
         }
     }
 
@@ -46,26 +46,26 @@ impl Guard {
     /// can answer them with another address.
     pub(crate) fn loopback(&self, name: &str, port: u16) -> Result<Vec<SocketAddr>, Refusal> {
         let [v4, v6] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()].map(|address: IpAddr| SocketAddr::new(address, port));
-        let refused = match self.judge(name, v4) {
-            Ok(()) if self.judge(name, v6).is_ok() => return Ok(vec![v4, v6]),
+        let refused = match self.check(name, v4) {
+            Ok(()) if self.check(name, v6).is_ok() => return Ok(vec![v4, v6]),
             Ok(()) => return Ok(vec![v4]),
             Err(refused) => refused,
         };
-        self.judge(name, v6).map(|()| vec![v6]).map_err(|_| refused)
+        self.check(name, v6).map(|()| vec![v6]).map_err(|_| refused)
     }
 
-    /// Judges every address of a name: one that is refused makes the whole name refused.
-    pub(crate) fn judge_all(&self, host: &str, addresses: &[SocketAddr]) -> Result<(), Refusal> {
-        addresses.iter().try_for_each(|address| self.judge(host, *address))
+    /// Checks every address of a name: one that is refused makes the whole name refused.
+    pub(crate) fn check_all(&self, host: &str, addresses: &[SocketAddr]) -> Result<(), Refusal> {
+        addresses.iter().try_for_each(|address| self.check(host, *address))
     }
 
-    /// Judges one address of a host.
-    pub(crate) fn judge(&self, host: &str, address: SocketAddr) -> Result<(), Refusal> {
-        self.judge_name(host, address.port())?;
-        meanings(address.ip()).into_iter().try_for_each(|meaning| self.judge_meaning(host, meaning, address.port()))
+    /// Checks one address of a host.
+    pub(crate) fn check(&self, host: &str, address: SocketAddr) -> Result<(), Refusal> {
+        self.check_name(host, address.port())?;
+        meanings(address.ip()).into_iter().try_for_each(|meaning| self.check_meaning(host, meaning, address.port()))
     }
 
-    fn judge_name(&self, host: &str, port: u16) -> Result<(), Refusal> {
+    fn check_name(&self, host: &str, port: u16) -> Result<(), Refusal> {
         if is_metadata_name(host) {
             return Err(metadata(host));
         }
@@ -75,7 +75,7 @@ impl Guard {
         }
     }
 
-    fn judge_meaning(&self, host: &str, address: IpAddr, port: u16) -> Result<(), Refusal> {
+    fn check_meaning(&self, host: &str, address: IpAddr, port: u16) -> Result<(), Refusal> {
         let subject = subject(host, address);
         if is_metadata_address(address) {
             return Err(metadata(&subject));
@@ -210,7 +210,7 @@ mod tests {
             let refused = screened(&guard, host, 80).unwrap_err();
             assert!(refused.ends_with("No setting opens it to tools."), "{host}: {refused}");
         }
-        let named = guard.judge("a.example", "169.254.169.254:80".parse().unwrap()).unwrap_err();
+        let named = guard.check("a.example", "169.254.169.254:80".parse().unwrap()).unwrap_err();
         assert!(named.to_string().starts_with("Address not allowed: a.example (169.254.169.254) is a cloud metadata service"));
         assert_eq!(screened(&guard, "10.0.0.1", 80), Ok(()), "the ranges do open the rest");
     }
@@ -230,7 +230,7 @@ mod tests {
             ("corp.example", "192.168.7.7:443", false),
             ("[2002:a01:203::]", "[2002:a01:203::]:80", false),
         ] {
-            assert_eq!(guard.judge(host, address.parse().unwrap()).is_ok(), allowed, "{host} {address}");
+            assert_eq!(guard.check(host, address.parse().unwrap()).is_ok(), allowed, "{host} {address}");
         }
     }
 
@@ -238,8 +238,8 @@ mod tests {
     fn one_refused_address_refuses_the_name() {
         let guard = guard(&[], &[]);
         let mixed: Vec<SocketAddr> = ["1.1.1.1:80", "10.0.0.1:80"].map(|address| address.parse().unwrap()).into();
-        assert!(guard.judge_all("mixed.example", &mixed).is_err());
-        assert_eq!(guard.judge_all("mixed.example", &mixed[..1]), Ok(()));
+        assert!(guard.check_all("mixed.example", &mixed).is_err());
+        assert_eq!(guard.check_all("mixed.example", &mixed[..1]), Ok(()));
     }
 
     #[test]

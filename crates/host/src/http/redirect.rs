@@ -21,7 +21,7 @@ pub(crate) const fn is_redirect(status: u16) -> bool {
 }
 
 impl Hop {
-    /// The hop that this answer asks for. Whether it may be taken is judged after.
+    /// The hop that this answer asks for. Whether it may be taken is checked after.
     pub(crate) fn follow(self, status: u16, location: &str) -> Result<Self, ToolError> {
         let from = self.target.shown();
         let keeps_method = keeps_method(status, &self.target.connect.method);

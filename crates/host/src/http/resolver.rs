@@ -1,4 +1,4 @@
-//! Names to addresses: one lookup for a connection, every answer judged, and only those answers connected to.
+//! Names to addresses: one lookup for a connection, every answer checked, and only those answers connected to.
 
 use std::fmt;
 use std::io;
@@ -43,26 +43,26 @@ impl std::error::Error for Unresolved {}
 
 /// The resolver that the HTTP client is built with. It serves one port, because what is allowed may depend on the port and
 /// the client does not tell it.
-pub(crate) struct JudgingResolver {
+pub(crate) struct CheckingResolver {
     pub(crate) guard: Arc<Guard>,
     pub(crate) resolver: Arc<dyn Resolve>,
     pub(crate) port: u16,
 }
 
-impl reqwest::dns::Resolve for JudgingResolver {
+impl reqwest::dns::Resolve for CheckingResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let (guard, resolver, port) = (Arc::clone(&self.guard), Arc::clone(&self.resolver), self.port);
         Box::pin(async move {
-            let judged = judged_addresses(&guard, &*resolver, name.as_str(), port).await?;
-            Ok(Box::new(judged.into_iter()) as Addrs)
+            let checked = checked_addresses(&guard, &*resolver, name.as_str(), port).await?;
+            Ok(Box::new(checked.into_iter()) as Addrs)
         })
     }
 }
 
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// The addresses of a name, every one of them judged.
-pub(crate) async fn judged_addresses(guard: &Guard, resolver: &dyn Resolve, host: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
+/// The addresses of a name, every one of them checked.
+pub(crate) async fn checked_addresses(guard: &Guard, resolver: &dyn Resolve, host: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
     if is_loopback_name(host) {
         return Ok(guard.loopback(host, port)?);
     }
@@ -71,6 +71,6 @@ pub(crate) async fn judged_addresses(guard: &Guard, resolver: &dyn Resolve, host
         return Err(Unresolved(None).into());
     }
     let addresses: Vec<_> = found.into_iter().map(|address| SocketAddr::new(address, port)).collect();
-    guard.judge_all(host, &addresses)?;
+    guard.check_all(host, &addresses)?;
     Ok(addresses)
 }

@@ -1,4 +1,4 @@
-//! A URL, parsed once and for all: what is judged here is what is connected to.
+//! A URL, parsed once and for all: what is checked here is what is connected to.
 
 use haft_contract::{Connect, ToolError};
 use haft_text::display;
@@ -135,7 +135,7 @@ mod tests {
         ] {
             let target = Target::parse("GET", url).unwrap();
             assert_eq!(target.connect, Connect::new(scheme, host, port, "GET"), "{url}");
-            assert_eq!(target.url.host_str(), Some(host), "{url}: what is sent is what was judged");
+            assert_eq!(target.url.host_str(), Some(host), "{url}: what is sent is what was checked");
             assert_eq!(target.url.fragment(), None, "{url}");
         }
     }

@@ -24,8 +24,8 @@ pub(super) fn record(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Whether a client that begins so may go on.
-pub(super) fn judge(target: &Target, bytes: &[u8]) -> Result<(), String> {
+/// Whether a client that begins so may continue.
+pub(super) fn check(target: &Target, bytes: &[u8]) -> Result<(), String> {
     let is_tls = bytes.first() == Some(&HANDSHAKE);
     match (is_tls, server_name(bytes)) {
         (true, Ok(Some(name))) if is_of(target, &name) => Ok(()),
@@ -137,8 +137,8 @@ mod tests {
         ];
         for (target, bytes, refused) in cases {
             let target = Target::of_authority(target).unwrap();
-            let judged = judge(&target, &bytes).err().unwrap_or_default();
-            assert!(judged.contains(refused.unwrap_or_default()) && judged.is_empty() == refused.is_none(), "{target}: {judged}");
+            let checked = check(&target, &bytes).err().unwrap_or_default();
+            assert!(checked.contains(refused.unwrap_or_default()) && checked.is_empty() == refused.is_none(), "{target}: {checked}");
         }
         assert_eq!(record(&asking_for(&["good.example"])), Some(asking_for(&["good.example"]).len()));
     }
@@ -147,7 +147,7 @@ mod tests {
     fn whatever_is_cut_off_is_refused_without_a_panic() {
         let (target, whole) = (Target::of_authority("good.example:443").unwrap(), asking_for(&["good.example"]));
         for length in 0..whole.len() {
-            assert!(judge(&target, &whole[..length]).is_err(), "{length}");
+            assert!(check(&target, &whole[..length]).is_err(), "{length}");
         }
     }
 }

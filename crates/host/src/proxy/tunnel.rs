@@ -1,4 +1,4 @@
-//! Bytes in both directions, once the client's first words were judged.
+//! Bytes in both directions, once the client's first words were checked.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use tokio::net::{TcpStream, UnixStream};
 
 use super::{GREETING_TIME, Shared, Target, hello};
 
-/// Passes on what both say. A server may speak first, so the client is judged when it speaks.
+/// Passes on what both say. A server may speak first, so the client is checked when it speaks.
 pub(super) async fn run(mut client: UnixStream, mut server: TcpStream, target: &Target, shared: &Shared) -> io::Result<()> {
     let (mut from_client, mut to_client) = client.split();
     let (mut from_server, mut to_server) = server.split();
@@ -15,7 +15,7 @@ pub(super) async fn run(mut client: UnixStream, mut server: TcpStream, target: &
         let first = first_words(&mut from_client).await?;
         // A client that says nothing at all asks for nothing.
         if !first.is_empty()
-            && let Err(reason) = hello::judge(target, &first)
+            && let Err(reason) = hello::check(target, &first)
         {
             shared.remember(&format!("{target}: refused: {reason}"));
             return Err(io::Error::other(reason));
@@ -49,7 +49,7 @@ async fn first_words(client: &mut (impl AsyncRead + Unpin)) -> io::Result<Vec<u8
     Ok(words)
 }
 
-/// How much must be there to judge it.
+/// How much must be there to check it.
 fn wanted(words: &[u8]) -> usize {
     if words.len() < hello::HEAD { hello::HEAD } else { hello::record(words).unwrap_or(0).min(hello::LONGEST) }
 }

@@ -120,7 +120,7 @@ async fn what_something_else_put_there_stays() {
 }
 
 #[tokio::test]
-async fn a_link_itself_is_judged_by_its_own_name_and_place() {
+async fn a_link_itself_is_checked_by_its_own_name_and_place() {
     for way in BOTH {
         let disk = Disk::new();
         disk.link(&disk.outside, "out");

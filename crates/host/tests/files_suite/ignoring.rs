@@ -1,4 +1,4 @@
-//! What ignore files leave out. The judge is the library that ripgrep itself walks with.
+//! What ignore files leave out. The check is the library that ripgrep itself walks with.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -46,7 +46,7 @@ async fn folders_above_the_search_count_and_a_named_folder_is_searched_itself() 
     assert_eq!(visited(&disk, "src", TreeOptions::default()).await, ["a.rs"]);
     std::fs::create_dir(disk.base.join(".git")).unwrap();
     assert_eq!(visited(&disk, "src", TreeOptions::default()).await, Vec::<String>::new());
-    // A repository within another is judged by its own rules.
+    // A repository within another is checked by its own rules.
     std::fs::create_dir(disk.ws.join(".git")).unwrap();
     assert_eq!(visited(&disk, "src", TreeOptions::default()).await, ["a.rs"]);
 }
@@ -103,7 +103,7 @@ async fn a_folder_too_large_to_hold_finds_its_rules_all_the_same() {
 }
 
 /// What ripgrep's library visits.
-fn judged(root: &Path, hidden: bool, in_repository: bool) -> BTreeSet<String> {
+fn checked(root: &Path, hidden: bool, in_repository: bool) -> BTreeSet<String> {
     let mut builder = WalkBuilder::new(root);
     builder.hidden(!hidden).add_custom_ignore_filename(".rgignore").current_dir(root);
     // Without a repository, our rule is: as if there were one, but not above the workspace.
@@ -179,6 +179,6 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let visited = runtime.block_on(visited(&disk, ".", TreeOptions::default().with_hidden(hidden)));
         let visited: BTreeSet<String> = visited.into_iter().collect();
-        prop_assert_eq!(visited, judged(&disk.ws, hidden, in_repository));
+        prop_assert_eq!(visited, checked(&disk.ws, hidden, in_repository));
     }
 }

@@ -7,7 +7,7 @@ use haft_contract::{ErrorKind, WriteMode, Zone, ports::FileSystem};
 use crate::support::{BOTH, Disk, Image, Kept, SECRET, kind_and_message, located, may_read, open, read, tree, write};
 
 #[test]
-fn a06_a07_links_are_judged_by_what_they_mean() {
+fn a06_a07_links_are_checked_by_what_they_mean() {
     let disk = Disk::new();
     disk.put("real/file", "x");
     let secret = disk.outside.join("secret");

@@ -36,9 +36,9 @@ impl Drop for Swapper<'_> {
 #[derive(Debug, Default)]
 struct Tally {
     done: usize,
-    /// Judged to lie outside, so that the policy refuses it.
+    /// Checked to lie outside, so that the policy refuses it.
     outside: usize,
-    /// Refused on opening, because the judgement was overtaken.
+    /// Refused on opening, because the check was overtaken.
     overtaken: usize,
 }
 
@@ -138,7 +138,7 @@ fn a10_parent_swapped_for_link_while_writing_10_000_tries() {
 }
 
 #[tokio::test]
-async fn a09_a10_a_swap_between_judging_and_opening_is_refused_for_certain() {
+async fn a09_a10_a_swap_between_checking_and_opening_is_refused_for_certain() {
     for way in BOTH {
         let disk = Disk::new();
         let files = disk.files(way);

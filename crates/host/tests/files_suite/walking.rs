@@ -158,7 +158,7 @@ async fn a06_links_are_passed_over_wherever_they_lead() {
     for way in BOTH {
         let (paths, walked) = walk(&disk.files(way), ".", all()).await.unwrap();
         assert_eq!((paths, walked.troubles), (vec!["real/file".to_owned()], vec![]));
-        // A link that was named itself leads where it leads, and is judged there.
+        // A link that was named itself leads where it leads, and is checked there.
         assert_eq!(walk(&disk.files(way), "in", all()).await.unwrap().0, ["file"]);
     }
 }
@@ -345,7 +345,7 @@ async fn a_visitor_that_has_seen_enough_ends_the_walk() {
     assert!(!walked.stopped);
 }
 
-/// Waits at the first entry until it is told to go on, then reads.
+/// Waits at the first entry until it is told to continue, then reads.
 #[derive(Default)]
 struct Waiting {
     state: Mutex<(bool, bool)>,
@@ -399,7 +399,7 @@ fn a_walk_that_is_dropped_stops_soon_even_while_it_reads() {
     drop(runtime);
     let visits = waiting.visits.load(Ordering::Relaxed);
     assert!((1..=8).contains(&visits), "{visits} visits");
-    assert!(waiting.read.lock().unwrap().take().unwrap().is_err(), "reading went on");
+    assert!(waiting.read.lock().unwrap().take().unwrap().is_err(), "reading continued");
 }
 
 #[tokio::test]

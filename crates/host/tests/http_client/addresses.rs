@@ -123,17 +123,17 @@ async fn metadata_behind_a_name_stays_closed_even_if_the_name_is_allowed() {
 }
 
 #[tokio::test]
-async fn a_name_is_looked_up_once_and_its_judged_address_is_the_one_connected_to() {
-    let judged = Server::answering(|_| ok("judged")).await;
+async fn a_name_is_looked_up_once_and_its_checked_address_is_the_one_connected_to() {
+    let checked = Server::answering(|_| ok("checked")).await;
     let names = Arc::new(Names::default().with("turning.example", &[&["127.0.0.1"], &["127.0.0.2"]]));
-    let client = client_with(&[format!("127.0.0.1:{}", judged.address.port())], patient(), names.clone());
-    let url = judged.url_as("turning.example", "/");
-    assert_eq!(text(send(&client, request("GET", &url)).await.unwrap()).await, "judged");
-    assert_eq!(names.asked().len(), 1, "no second lookup between judging and connecting");
+    let client = client_with(&[format!("127.0.0.1:{}", checked.address.port())], patient(), names.clone());
+    let url = checked.url_as("turning.example", "/");
+    assert_eq!(text(send(&client, request("GET", &url)).await.unwrap()).await, "checked");
+    assert_eq!(names.asked().len(), 1, "no second lookup between checking and connecting");
     // The server closed the connection, so the next request looks up anew, and gets an address that is not allowed.
     let error = send(&client, request("GET", &url)).await.unwrap_err();
     assert!(error.message().starts_with("Address not allowed: turning.example (127.0.0.2) is a loopback address"), "{error}");
-    assert_eq!((names.asked().len(), judged.connections()), (2, 1));
+    assert_eq!((names.asked().len(), checked.connections()), (2, 1));
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Every hop is judged as the first one was.
+//! Every hop is checked as the first one was.
 
 use std::sync::Arc;
 
@@ -12,19 +12,19 @@ use crate::support::{
 };
 
 #[tokio::test]
-async fn hops_are_followed_judged_and_remembered() {
+async fn hops_are_followed_checked_and_remembered() {
     let server = Server::answering(|request| match request.head.split(' ').nth(1).unwrap() {
         "/a" => redirect(301, "b?x=1"),
         "/b?x=1" => redirect(302, "/c"),
         _ => ok("end"),
     })
     .await;
-    let judge = Trusting::default();
-    let response = client_for(&server).send(request("GET", &server.url("/a")), &judge).await.unwrap();
+    let check = Trusting::default();
+    let response = client_for(&server).send(request("GET", &server.url("/a")), &check).await.unwrap();
     assert_eq!((response.url.as_str(), &response.redirected_from), (&*server.url("/c"), &vec![server.url("/a"), server.url("/b?x=1")]));
     assert_eq!(text(response).await, "end");
     let hop = Connect::new("http", "127.0.0.1", server.address.port(), "GET");
-    assert_eq!(*judge.0.lock().unwrap(), [hop.clone(), hop]);
+    assert_eq!(*check.0.lock().unwrap(), [hop.clone(), hop]);
 }
 
 #[tokio::test]
@@ -136,7 +136,7 @@ impl RedirectCheck for Strict {
 }
 
 #[tokio::test]
-async fn the_calls_own_judge_has_the_last_word() {
+async fn the_calls_own_check_has_the_last_word() {
     let other = Server::answering(|_| ok("")).await;
     let location = other.url("/");
     let server = Server::answering(move |_| redirect(307, &location)).await;

@@ -1,4 +1,4 @@
-//! A small server that shows exactly what it received, names that resolve as a test wants, and judges.
+//! A small server that shows exactly what it received, names that resolve as a test wants, and checks.
 
 use std::collections::HashMap;
 use std::future::Future;

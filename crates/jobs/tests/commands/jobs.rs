@@ -252,7 +252,8 @@ async fn end_stored_by_a_supervisor_that_disappeared_is_found() {
 async fn orphaned_job_can_be_killed() {
     let shared = SharedRegistry::new();
     let runs = shared.world();
-    let own = keep(&runs, "s", "(sleep 4802.5 &); sleep 4802.5").await;
+    let seconds = super::running::unique_seconds(4802);
+    let own = keep(&runs, "s", &format!("(sleep {seconds} &); sleep {seconds}")).await;
     let record = JobRecord { socket: "/nowhere.sock".into(), number: 0, ..shared.record(1).await };
     assert!(record.start_time.is_some());
     shared.registry.forget(1).await.unwrap();
@@ -264,7 +265,7 @@ async fn orphaned_job_can_be_killed() {
     within(job.kill()).await;
     assert!(job.status().end.unwrap().killed);
     within(own.wait()).await;
-    assert!(!super::running::is_alive("sleep\x004802.5"), "a process is still running after the job");
+    assert!(!super::running::is_alive(&format!("sleep\0{seconds}")), "a process is still running after the job");
 }
 
 #[tokio::test]

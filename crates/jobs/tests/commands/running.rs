@@ -17,6 +17,11 @@ fn text(job: &Arc<dyn Job>) -> String {
     String::from_utf8(job.output(0, usize::MAX).1).unwrap()
 }
 
+/// An argument of `sleep` that no other process of tests has: they also run at the same time as another user.
+pub(crate) fn unique_seconds(seconds: u32) -> String {
+    format!("{seconds}.{}", std::process::id())
+}
+
 /// Whether any process has this text in its command line.
 pub(crate) fn is_alive(text: &str) -> bool {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
@@ -51,19 +56,20 @@ async fn environment_of_a_job_is_clean() {
 #[tokio::test]
 async fn timeout_ends_a_job_with_its_descendants_and_keeps_its_output() {
     let world = World::new();
-    let command = "echo said; (sleep 4711.5 &) ; sleep 4711.5";
-    let job = start(&world, command, JobOptions { timeout: Some(Duration::from_millis(300)), ..JobOptions::default() }).await;
+    let seconds = unique_seconds(4711);
+    let command = format!("echo said; (sleep {seconds} &) ; sleep {seconds}");
+    let job = start(&world, &command, JobOptions { timeout: Some(Duration::from_millis(300)), ..JobOptions::default() }).await;
     let end = wait(&job).await;
     assert!(end.timed_out && end.code.is_none(), "{end:?}");
     assert_eq!(text(&job), "said\n");
-    assert!(!is_alive("sleep\x004711.5"), "a process is still running after the job");
+    assert!(!is_alive(&format!("sleep\0{seconds}")), "a process is still running after the job");
 }
 
 #[tokio::test]
 async fn dropped_job_ends_and_a_kept_one_continues() {
     let world = World::new();
     let processes = &world.processes;
-    let seconds = format!("{}.5", 40_000 + std::process::id());
+    let seconds = unique_seconds(4712);
     let arguments = format!("sleep\0{seconds}");
     let dropped = start(&world, &format!("sleep {seconds}"), JobOptions::default()).await;
     while !is_alive(&arguments) {
@@ -96,9 +102,10 @@ async fn job_that_closes_its_output_or_leaves_a_child_with_the_pipe_does_not_han
     let world = World::new();
     let job = start(&world, "echo a; exec >&- 2>&-; sleep 0.2; exit 4", JobOptions::default()).await;
     assert_eq!((wait(&job).await.code, text(&job).as_str()), (Some(4), "a\n"));
-    let job = start(&world, "sleep 4713.5 & echo b", JobOptions::default()).await;
+    let seconds = unique_seconds(4713);
+    let job = start(&world, &format!("sleep {seconds} & echo b"), JobOptions::default()).await;
     assert_eq!((wait(&job).await.code, text(&job).as_str()), (Some(0), "b\n"));
-    assert!(!is_alive("sleep\x004713.5"), "the child that held the pipe lives");
+    assert!(!is_alive(&format!("sleep\0{seconds}")), "the child that held the pipe lives");
 }
 
 #[tokio::test]
@@ -147,7 +154,7 @@ async fn b13_working_directory_replaced_by_a_link_after_planning_is_refused() {
     let command = world.plan(&CommandRequest { directory: Some("sub".into()), ..request("touch ran") }).unwrap();
     std::fs::remove_dir(&folder).unwrap();
     for (swap, kind, words) in
-        [(true, ErrorKind::PathNotAllowed, "was not when it was judged"), (false, ErrorKind::FileNotFound, "is gone")]
+        [(true, ErrorKind::PathNotAllowed, "was not when it was checked"), (false, ErrorKind::FileNotFound, "is gone")]
     {
         if swap {
             std::os::unix::fs::symlink(elsewhere.path(), &folder).unwrap();
@@ -176,7 +183,7 @@ async fn b14_script_edited_after_planning_is_not_run() {
         std::fs::write(&path, "touch evil\n").unwrap();
         let error = world.processes.start(&command, JobOptions::default()).await.err().expect(script);
         assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{script}");
-        assert!(error.message().contains("was changed after the command was judged"), "{}", error.message());
+        assert!(error.message().contains("was changed after the command was checked"), "{}", error.message());
         let job = start(&world, script, JobOptions::default()).await;
         wait(&job).await;
         assert!(world.root().join("evil").exists() && !world.root().join("good").exists(), "requested again, {script} runs");

@@ -87,7 +87,7 @@ impl fmt::Display for HunkError {
             if number > 0 {
                 writeln!(f)?;
             }
-            self.write_fault(f, self.name(hunk.unwrap_or_default()), fault)?;
+            self.write_fault(f, &self.name(hunk.unwrap_or_default()), fault)?;
         }
         let last = self.faults.last().and_then(|(hunk, _)| *hunk);
         let untried = self.faults.len() == MAX_FAULTS && last.is_some_and(|last| last + 1 < self.lines.len());
@@ -96,7 +96,7 @@ impl fmt::Display for HunkError {
 }
 
 impl HunkError {
-    fn write_fault(&self, f: &mut fmt::Formatter<'_>, name: String, fault: &HunkFault) -> fmt::Result {
+    fn write_fault(&self, f: &mut fmt::Formatter<'_>, name: &str, fault: &HunkFault) -> fmt::Result {
         match fault {
             HunkFault::HeaderNotFound { header, nearest } => {
                 write!(f, "In {name}, the line after `@@` is not in the file: `{}`. ", quoted(header.as_bytes()))?;

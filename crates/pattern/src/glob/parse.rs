@@ -38,7 +38,9 @@ impl Parser<'_> {
                 '\\' => Token::Char(self.chars.next().ok_or_else(|| error("nothing follows the last '\\'"))?),
                 ch => Token::Char(ch),
             };
-            all.iter_mut().for_each(|tokens| tokens.push(token.clone()));
+            for tokens in &mut all {
+                tokens.push(token.clone());
+            }
             check_size(all.iter().map(Vec::len).sum())?;
         }
         Ok(all)

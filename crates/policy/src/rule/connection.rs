@@ -102,7 +102,7 @@ fn known_method(method: &str) -> Result<&'static str, RuleProblem> {
     let wanted = method.to_ascii_uppercase();
     let known = METHODS.into_iter().find(|known| *known == wanted);
     known.ok_or_else(|| {
-        let help = match nearest(&wanted, METHODS.into_iter()).first() {
+        let help = match nearest(&wanted, METHODS).first() {
             Some(near) => format!("did you mean 'method:{near}'?"),
             None => format!("write one of {}", METHODS.join(", ")),
         };

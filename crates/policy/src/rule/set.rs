@@ -47,7 +47,7 @@ impl RuleSet {
         if faults.is_empty() { Ok(set) } else { Err(faults) }
     }
 
-    /// Judges one rule.
+    /// Evaluates one rule.
     pub fn check(kind: RuleKind, text: &str, vocabulary: &Vocabulary, home: Option<&Path>) -> Result<(), RuleFault> {
         Compiler { kind, vocabulary, home }.rule(&ListEntry::new(text)).map(drop)
     }

@@ -2,7 +2,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::field_reassign_with_default,
-    reason = "a test that cannot go on has failed; specs are made by changing the default"
+    reason = "a test that cannot continue has failed; specs are made by changing the default"
 )]
 
 mod advice;

@@ -46,8 +46,8 @@ fn forms(source: &Map<String, Value>) -> Vec<SchemaForm> {
             source.iter().filter(|(keyword, _)| SHARED.contains(&keyword.as_str())).map(|(k, v)| (k.clone(), v.clone())).collect();
         return variants.iter().filter_map(Value::as_object).flat_map(|variant| variant_forms(variant, &shared)).collect();
     }
-    let named = types(source);
-    let names = if named.is_empty() { inferred(source) } else { named };
+    let declared = types(source);
+    let names = if declared.is_empty() { inferred(source) } else { declared };
     names.into_iter().map(|name| SchemaForm::of(name, source)).collect()
 }
 

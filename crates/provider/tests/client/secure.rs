@@ -117,7 +117,7 @@ impl Proxy {
                 log.lock().unwrap().push(request);
                 client.write_all(b"HTTP/1.1 200 Connected\r\n\r\n").await.unwrap();
                 let mut server = TcpStream::connect(target).await.unwrap();
-                // Either side may hang up first; what came through is for the test to judge.
+                // Either side may hang up first; what came through is for the test to check.
                 drop(tokio::io::copy_bidirectional(&mut client, &mut server).await);
             }
         });

@@ -120,7 +120,7 @@ pub(crate) fn moved_in() -> Vec<Message> {
         ]),
         Message::results(vec![result(long, "read_file", vec![text("a")], false)]),
         Message::assistant(vec![thinking("only thought", Some(reasoning)), Block::text("")]),
-        Message::user("Go on"),
+        Message::user("Continue"),
         Message::assistant(vec![call("call_0", "gone_tool", "not json"), call("call_1", "read_file", "[1]")]),
         Message::results(vec![result("call_0", "gone_tool", vec![], true), result("call_1", "read_file", vec![text("")], false)]),
         Message::assistant(vec![call("call_0", "get_current_time", "{}")]),

@@ -36,7 +36,7 @@ pub(crate) fn conversation(protocol: Protocol) -> impl Strategy<Value = Vec<Mess
             add(&mut messages, round);
         }
         if !ends_with_results {
-            messages.push(Message::user("Go on"));
+            messages.push(Message::user("Continue"));
         }
         messages
     })

@@ -41,8 +41,8 @@ const PLAIN: &[&str] = &[
     "return", "exit", "logout", "times", "export", "declare", "typeset", "local", "readonly", "unset", "exec",
 ];
 
-/// Judges a built-in. Says no where it is none, or an ordinary program to the table.
-pub(super) fn judge(name: &str, command: &mut Command, found: &mut Found) -> bool {
+/// Evaluates a built-in. Says no where it is none, or an ordinary program to the table.
+pub(super) fn evaluate(name: &str, command: &mut Command, found: &mut Found) -> bool {
     if let Some((_, why)) = NOT_FOLLOWED.iter().find(|(known, _)| *known == name) {
         command.nature = Nature::ChangesShell;
         found.unknown(Concern::Shell, format!("'{name}' is not followed: {why}"));

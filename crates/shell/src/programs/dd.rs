@@ -8,7 +8,7 @@ use crate::word::Word;
 
 const KNOWN: &[&str] = &["bs", "cbs", "conv", "count", "ibs", "iflag", "obs", "oflag", "seek", "skip", "status", "iseek", "oseek"];
 
-pub(super) fn judge(command: &mut Command, found: &mut Found) {
+pub(super) fn evaluate(command: &mut Command, found: &mut Found) {
     command.nature = Nature::ReadsOnly;
     for word in command.arguments.clone() {
         match word.as_literal().and_then(|text| text.split_once('=')) {

@@ -85,7 +85,7 @@ const VALUED: &[&str] = &[
     "-context",
 ];
 
-pub(super) fn judge(command: &mut Command, found: &mut Found) {
+pub(super) fn evaluate(command: &mut Command, found: &mut Found) {
     command.nature = Nature::ReadsOnly;
     let words = command.arguments.clone();
     let starts = starts(&words);

@@ -45,7 +45,7 @@ const RUNNING: &[&str] = &[
     "maintenance",
 ];
 
-pub(super) fn judge(command: &mut Command, found: &mut Found) {
+pub(super) fn evaluate(command: &mut Command, found: &mut Found) {
     if matches!(command.arguments.as_slice(), [Word::Literal(only)] if only == "--version") {
         command.nature = Nature::ReadsOnly;
         return;
@@ -62,12 +62,12 @@ pub(super) fn judge(command: &mut Command, found: &mut Found) {
     let part = command.arguments.get(scan.used).and_then(Word::as_literal).map(str::to_owned);
     match (faults, part) {
         (Some(fault), _) => command.notes.push(fault),
-        (None, Some(part)) => judge_part(&part, scan.used + 1, command, found),
+        (None, Some(part)) => evaluate_part(&part, scan.used + 1, command, found),
         (None, None) => command.notes.push(Reason::new(Concern::Arguments, "which part of git is meant is not known")),
     }
 }
 
-fn judge_part(part: &str, start: usize, command: &mut Command, found: &mut Found) {
+fn evaluate_part(part: &str, start: usize, command: &mut Command, found: &mut Found) {
     let arguments = command.arguments.get(start..).unwrap_or_default().to_vec();
     let already = command.nature;
     match GIT_COMMANDS.iter().find(|row| row.name == part) {

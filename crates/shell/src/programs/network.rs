@@ -7,7 +7,7 @@ use crate::options::Scan;
 use crate::reason::{Concern, cut};
 use crate::word::Word;
 
-pub(super) fn judge(name: &str, scan: &Scan, command: &mut Command, found: &mut Found) {
+pub(super) fn evaluate(name: &str, scan: &Scan, command: &mut Command, found: &mut Found) {
     let named = scan.given.iter().filter(|given| given.name == "--url").filter_map(|given| given.value.as_ref());
     for address in scan.operands.iter().chain(named) {
         if let Some(host) = address.as_literal().and_then(host) {

@@ -11,7 +11,7 @@ const OPTIONS: &str = "-nErsuz -e= -f=! -l= -i> --quiet --silent --regexp-extend
     --posix --sandbox \
     --line-length= --debug --file=! --in-place?";
 
-pub(super) fn judge(command: &mut Command, found: &mut Found) {
+pub(super) fn evaluate(command: &mut Command, found: &mut Found) {
     command.nature = Nature::ReadsOnly;
     let scan = options::scan(OPTIONS, &command.arguments.clone());
     doubt(command, &scan);
@@ -96,7 +96,7 @@ fn address(text: &str) -> Option<&str> {
 
 fn one_address(text: &str) -> Option<&str> {
     match text.chars().next()? {
-        '0'..='9' => Some(text.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '~')),
+        '0'..='9' => Some(text.trim_start_matches(|ch: char| ch.is_ascii_digit() || ch == '~')),
         '$' => Some(&text[1..]),
         '/' => delimited(&text[1..], '/').map(|rest| rest.trim_start_matches(['I', 'M'])),
         '\\' => None,
@@ -106,14 +106,14 @@ fn one_address(text: &str) -> Option<&str> {
 
 /// Goes past one command that is known.
 fn command(text: &str) -> Option<&str> {
-    let letter = text.chars().next()?;
-    let rest = &text[letter.len_utf8()..];
+    let ch = text.chars().next()?;
+    let rest = &text[ch.len_utf8()..];
     let ended = |rest: &'_ str| rest.is_empty() || rest.starts_with([';', '\n', ' ', '}']);
-    match letter {
+    match ch {
         'p' | 'd' | '=' | 'n' | 'N' | 'h' | 'H' | 'g' | 'G' | 'x' | 'D' | 'P' | 'l' | 'F' if ended(rest) => Some(rest),
-        'q' | 'Q' => Some(rest.trim_start_matches(|letter: char| letter == ' ' || letter.is_ascii_digit())).filter(|rest| ended(rest)),
+        'q' | 'Q' => Some(rest.trim_start_matches(|ch: char| ch == ' ' || ch.is_ascii_digit())).filter(|rest| ended(rest)),
         's' | 'y' => {
-            let delimiter = rest.chars().next().filter(|letter| letter.is_ascii_punctuation() && *letter != '\\')?;
+            let delimiter = rest.chars().next().filter(|ch| ch.is_ascii_punctuation() && *ch != '\\')?;
             let behind = delimited(delimited(&rest[1..], delimiter)?, delimiter)?;
             let behind = behind.trim_start_matches(|flag: char| "gpiIM".contains(flag) || flag.is_ascii_digit());
             Some(behind).filter(|rest| ended(rest))
@@ -122,7 +122,7 @@ fn command(text: &str) -> Option<&str> {
     }
 }
 
-/// What stands behind the next delimiter. Classes in brackets, where it would be a letter, are refused.
+/// What stands behind the next delimiter. Classes in brackets, where it would be a plain character, are refused.
 fn delimited(text: &str, delimiter: char) -> Option<&str> {
     let mut chars = text.char_indices();
     while let Some((at, ch)) = chars.next() {

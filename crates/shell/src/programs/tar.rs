@@ -15,7 +15,7 @@ const LISTING: &str = "-tvzjJa -f=< -C=< --list --verbose --gzip --bzip2 --xz --
     --to-command=! --checkpoint=! --checkpoint-action=! --use-compress-program=! --info-script=! --new-volume-script=! --rsh-command=! \
     --rmt-command=! --files-from=! --one-top-level? --transform=! --xform=! --absolute-names --index-file=> --volno-file=>";
 
-pub(super) fn judge(command: &mut Command, found: &mut Found) {
+pub(super) fn evaluate(command: &mut Command, found: &mut Found) {
     command.nature = Nature::ReadsOnly;
     let arguments = dashed(&command.arguments);
     let scan = options::scan(LISTING, &arguments);

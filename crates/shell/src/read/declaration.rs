@@ -31,7 +31,7 @@ impl Reader<'_> {
         match word.as_literal() {
             // Namerefs, functions and integers, which are evaluated.
             Some(text) if text.starts_with(['-', '+']) => {
-                if text[1..].contains(|letter: char| !"xrgaAlup".contains(letter)) {
+                if text[1..].contains(|ch: char| !"xrgaAlup".contains(ch)) {
                     self.unfollowed(node, "this option gives a name another meaning");
                 }
             }

@@ -6,16 +6,16 @@ pub(super) fn decode(inside: &str) -> Option<(String, usize)> {
     let mut text = String::new();
     let mut spelled = 0;
     let mut chars = inside.chars().peekable();
-    while let Some(letter) = chars.next() {
-        if letter != '\\' {
-            text.push(letter);
+    while let Some(ch) = chars.next() {
+        if ch != '\\' {
+            text.push(ch);
             continue;
         }
         let kind = chars.next()?;
         let mut number = |radix: u32, most: usize, start: Option<u32>| {
             let mut value = start;
             for _ in 0..most {
-                let Some(digit) = chars.peek().and_then(|letter| letter.to_digit(radix)) else { break };
+                let Some(digit) = chars.peek().and_then(|ch| ch.to_digit(radix)) else { break };
                 value = Some(value.unwrap_or(0) * radix + digit);
                 chars.next();
             }

@@ -80,7 +80,7 @@ impl Reader<'_> {
 fn is_plain_parameter(text: &str) -> bool {
     let Some(inside) = text.strip_prefix("${").and_then(|text| text.strip_suffix('}')) else { return false };
     let counted = inside.strip_prefix('#').filter(|name| is_name(name));
-    let rest = inside.trim_start_matches(|letter: char| letter.is_ascii_alphanumeric() || letter == '_');
+    let rest = inside.trim_start_matches(|ch: char| ch.is_ascii_alphanumeric() || ch == '_');
     let name = &inside[..inside.len() - rest.len()];
     let operand = OPERATORS.iter().find_map(|operator| rest.strip_prefix(operator));
     counted.is_some() || (is_name(name) && (rest.is_empty() || operand.is_some_and(is_plain_operand)))

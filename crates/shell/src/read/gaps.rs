@@ -26,7 +26,7 @@ impl Reader<'_> {
 
     fn check_gap(&mut self, start: usize, end: usize, may_break: bool) {
         let gap = self.line.get(start..end);
-        let blank = |letter: char| letter == ' ' || letter == '\t' || (letter == '\n' && may_break);
+        let blank = |ch: char| ch == ' ' || ch == '\t' || (ch == '\n' && may_break);
         if gap.is_some_and(|gap| gap.chars().all(blank) || is_continued(gap, blank)) {
             return;
         }
@@ -40,7 +40,7 @@ impl Reader<'_> {
         let text = self.text(token);
         let is_break = token.kind() == "\n" && text.trim().is_empty();
         let rest = self.line.get(token.end_byte()..).unwrap_or_default();
-        let joined = is_keyword(token.kind()) && !self.is_apart(rest);
+        let joined = is_keyword(token.kind()) && !self.is_separated(rest);
         if joined || (!is_break && text.trim_start_matches([' ', '\t']) != token.kind()) {
             self.unfollowed(token, "it could be read in two ways; put blanks around it");
         }
@@ -51,13 +51,13 @@ impl Reader<'_> {
         let rest = self.line.get(node.end_byte()..).unwrap_or_default();
         let glued = rest.starts_with("<(") || rest.starts_with(">(");
         let numbered = rest.starts_with(['<', '>']) && is_descriptor(self.text(node));
-        if !self.is_apart(rest) || glued || numbered {
+        if !self.is_separated(rest) || glued || numbered {
             self.unfollowed(node, "where the word ends could be read in two ways; put a blank behind it");
         }
     }
 
     /// Whether a word ends before this.
-    fn is_apart(&self, rest: &str) -> bool {
+    fn is_separated(&self, rest: &str) -> bool {
         rest.is_empty() || rest.starts_with([' ', '\t', '\n', ';', '&', '|', ')', '<', '>']) || (self.in_backticks && rest.starts_with('`'))
     }
 }

@@ -93,7 +93,7 @@ impl Reader<'_> {
     fn check_close(&mut self, node: Node<'_>, operator: &str) {
         let behind = self.text(node).split_once(operator).and_then(|(_, rest)| rest.chars().next());
         let next = behind.or_else(|| self.line.get(node.end_byte()..).and_then(|rest| rest.chars().next()));
-        if next.is_some_and(|letter| !" \t\n;&|)<>`".contains(letter)) {
+        if next.is_some_and(|ch| !" \t\n;&|)<>`".contains(ch)) {
             self.unfollowed(node, "put a blank behind '-'");
         }
     }

@@ -58,8 +58,8 @@ impl<'a> Reader<'a> {
 
     fn unquoted(&mut self, draft: &mut Draft, nested: &[Node<'_>]) {
         let rest = self.rest(draft);
-        let Some(letter) = rest.chars().next() else { return draft.at = draft.end };
-        match letter {
+        let Some(ch) = rest.chars().next() else { return draft.at = draft.end };
+        match ch {
             '\\' => self.escaped(draft, rest),
             '\'' => self.single(draft, rest),
             '"' => self.double(draft, nested),
@@ -68,11 +68,11 @@ impl<'a> Reader<'a> {
             '<' | '>' if rest[1..].starts_with('(') => self.nested(draft, nested, Expansion::Process, false),
             '|' | '&' | ';' | '(' | ')' | '<' | '>' | ' ' | '\t' | '\n' => self.unreadable(draft, rest),
             _ => {
-                if let Some(why) = expands(letter, rest, &draft.text) {
+                if let Some(why) = expands(ch, rest, &draft.text) {
                     draft.expands(why, false);
                 }
-                draft.text.push(letter);
-                draft.at += letter.len_utf8();
+                draft.text.push(ch);
+                draft.at += ch.len_utf8();
             }
         }
     }
@@ -80,9 +80,9 @@ impl<'a> Reader<'a> {
     fn escaped(&mut self, draft: &mut Draft, rest: &str) {
         match rest[1..].chars().next() {
             Some('\n') | None => self.unreadable(draft, rest),
-            Some(letter) => {
-                draft.text.push(letter);
-                draft.at += 1 + letter.len_utf8();
+            Some(ch) => {
+                draft.text.push(ch);
+                draft.at += 1 + ch.len_utf8();
             }
         }
     }
@@ -97,15 +97,15 @@ impl<'a> Reader<'a> {
         draft.at += 1;
         loop {
             let rest = self.rest(draft);
-            let Some(letter) = rest.chars().next() else { return self.unreadable(draft, rest) };
-            match letter {
+            let Some(ch) = rest.chars().next() else { return self.unreadable(draft, rest) };
+            match ch {
                 '"' => return draft.at += 1,
                 '\\' => backslash(draft, rest),
                 '$' => self.dollar(draft, nested, true),
                 '`' => self.nested(draft, nested, Expansion::Substitution, false),
                 _ => {
-                    draft.text.push(letter);
-                    draft.at += letter.len_utf8();
+                    draft.text.push(ch);
+                    draft.at += ch.len_utf8();
                 }
             }
         }
@@ -187,7 +187,7 @@ fn is_plain(byte: u8) -> bool {
 fn backslash(draft: &mut Draft, rest: &str) {
     match rest[1..].chars().next() {
         Some('\n') => {}
-        Some(letter @ ('$' | '`' | '"' | '\\')) => draft.text.push(letter),
+        Some(ch @ ('$' | '`' | '"' | '\\')) => draft.text.push(ch),
         _ => {
             draft.text.push('\\');
             return draft.at += 1;
@@ -197,8 +197,8 @@ fn backslash(draft: &mut Draft, rest: &str) {
 }
 
 /// Whether an unquoted letter expands.
-fn expands(letter: char, rest: &str, before: &str) -> Option<Expansion> {
-    match letter {
+fn expands(ch: char, rest: &str, before: &str) -> Option<Expansion> {
+    match ch {
         '*' | '?' | '[' => Some(Expansion::Glob),
         '{' if !rest.starts_with("{}") && rest.len() > 1 => Some(Expansion::Brace),
         '~' if before.is_empty() || before.ends_with(['=', ':']) => Some(Expansion::Tilde),

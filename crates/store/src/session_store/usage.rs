@@ -17,7 +17,7 @@ pub struct UsageRecord {
     pub output: u64,
     /// Tokens that it had read before.
     pub cached: u64,
-    /// Tokens that were put aside for later requests.
+    /// Tokens that were written to the provider's cache.
     pub cache_writes: u64,
     /// Tokens that it thought.
     pub reasoning: u64,

@@ -39,7 +39,7 @@ impl Hold {
         self.until(|state| state.reached, Some(PATIENCE))
     }
 
-    /// Lets the answer go on.
+    /// Lets the answer continue.
     pub fn release(&self) {
         self.change(|state| state.released = true);
     }

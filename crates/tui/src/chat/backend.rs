@@ -27,7 +27,7 @@ impl ChatOptions {
     pub fn for_session(mut self, session: &SessionRecord) -> Self {
         let is_here = || std::env::current_dir().is_ok_and(|folder| folder == session.workspace);
         if self.workspace.is_none() && session.workspace.is_dir() && !is_here() {
-            note(&format!("working in {}, where the session was held", display::escape_line(&session.workspace.to_string_lossy())));
+            note(&format!("working in {}, the folder of the session", display::escape_line(&session.workspace.to_string_lossy())));
             self.workspace = Some(session.workspace.clone());
         }
         self.agent.get_or_insert_with(|| session.agent.clone());

@@ -37,7 +37,7 @@ pub(super) struct TurnDisplay {
 impl TurnDisplay {
     fn new(output: &Output) -> Self {
         if output.json {
-            return Self { watcher: Arc::new(JsonLines::new()), printer: None };
+            return Self { watcher: Arc::new(JsonLines::default()), printer: None };
         }
         let printer = Arc::new(TurnPrinter::new(output));
         Self { watcher: Arc::clone(&printer) as _, printer: Some(printer) }

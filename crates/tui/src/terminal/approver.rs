@@ -114,10 +114,10 @@ mod tests {
 
     use super::*;
 
-    fn request(lasting: Result<&str, &str>) -> ApprovalRequest {
+    fn request(rules: Result<&str, &str>) -> ApprovalRequest {
         let call = CallInfo { id: "1".into(), tool: "exec".into(), session: "s".into(), agent: "main".into() };
         let mut request = ApprovalRequest::new(call, json!({}), Vec::new(), String::new());
-        request.rules = lasting.map(|rule| vec![rule.to_owned()]).map_err(str::to_owned);
+        request.rules = rules.map(|rule| vec![rule.to_owned()]).map_err(str::to_owned);
         request
     }
 
@@ -164,7 +164,7 @@ mod tests {
     }
 
     /// The answer of a user who types these lines.
-    async fn typed(lines: &[&str], lasting: Result<&str, &str>) -> ApprovalAnswer {
+    async fn typed(lines: &[&str], rules: Result<&str, &str>) -> ApprovalAnswer {
         let (terminal, keyboard) = Terminal::listening();
         let approver = TerminalApprover::new(Arc::new(terminal), Some("/rules".into()));
         let user = async move {
@@ -175,14 +175,14 @@ mod tests {
                 }
             }
         };
-        tokio::join!(approver.ask(request(lasting)), user).0
+        tokio::join!(approver.ask(request(rules)), user).0
     }
 
     #[tokio::test]
     async fn rule_is_saved_only_after_confirmation() {
         let (rule, none) = (Ok("exec(git push *)"), Err("no rule covers it"));
         let deny = |comment: Option<&str>| ApprovalAnswer::Deny { comment: comment.map(str::to_owned) };
-        for (lines, lasting, answer) in [
+        for (lines, rules, answer) in [
             (&["y"][..], rule, ApprovalAnswer::Once),
             (&["?", "?", "y"], rule, ApprovalAnswer::Once),
             (&["?"], rule, deny(None)),
@@ -196,7 +196,7 @@ mod tests {
             (&["s", "a", "y"], none, ApprovalAnswer::Once),
             (&[], rule, deny(None)),
         ] {
-            assert_eq!(typed(lines, lasting).await, answer, "{lines:?}");
+            assert_eq!(typed(lines, rules).await, answer, "{lines:?}");
         }
     }
 

@@ -16,11 +16,13 @@ struct JsonWriter {
 
 haft_contract::opaque_debug!(JsonLines);
 
-impl JsonLines {
-    pub fn new() -> Self {
+impl Default for JsonLines {
+    fn default() -> Self {
         Self::to(Box::new(std::io::stdout()))
     }
+}
 
+impl JsonLines {
     fn to(to: Box<dyn Write + Send>) -> Self {
         Self(Mutex::new(JsonWriter { to, open: false }))
     }

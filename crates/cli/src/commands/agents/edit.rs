@@ -116,10 +116,10 @@ fn finish(draft: AgentDraft<'_>, request: &EditAgentArgs, is_new: bool, output: 
     let data = json!({
         "agent": view.name, "model": view.model.and_then(text), "access": view.session.access(), "tools": offered, "file": file,
         "created": is_new && changed, "changed": changed, "written": changed && !request.dry_run,
-        "diff": diff.iter().map(|line| format!("{line}\n")).collect::<String>(),
+        "diff": to_text(&diff),
     });
     let name = display::escape_line(view.name).into_owned();
-    let shown: String = style_lines(&diff).iter().map(|line| format!("{line}\n")).collect();
+    let shown = to_text(&style_lines(&diff));
     let text = match (changed, request.dry_run) {
         (false, _) => format!("{UNCHANGED}: {file} has these settings already\n"),
         (true, true) => format!("this would be written to {file}:\n{shown}"),
@@ -129,6 +129,10 @@ fn finish(draft: AgentDraft<'_>, request: &EditAgentArgs, is_new: bool, output: 
         draft.write()?;
     }
     output.show(|| data, || text)
+}
+
+fn to_text(lines: &[String]) -> String {
+    lines.iter().fold(String::new(), |text, line| text + line + "\n")
 }
 
 /// Hunks of a unified diff, without its header.

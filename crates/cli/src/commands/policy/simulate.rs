@@ -170,11 +170,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_judged_again_does_not_count() {
+    fn what_cannot_be_checked_again_does_not_count() {
         let step = |step: &str, outcome: &str, entry: &str| json!({"step": step, "outcome": outcome, "entry": entry});
         let (tainted, hooked) = (step("taint guard", "ask", "x"), step("hook", "ask", "x"));
         let stands = step("asking", "pass", "allowed for this session: exec(ls)");
-        let sealed = step("asking", "deny", "nobody is asked (ask = \"never\")");
+        let never_asked = step("asking", "deny", "nobody is asked (ask = \"never\")");
         let (rule, access) = (step("rules", "ask", "x"), step("access level", "deny", "x"));
         for (verdict, trace, expected) in [
             ("allow", vec![], "allow"),
@@ -182,9 +182,9 @@ mod tests {
             ("ask", vec![&tainted], "allow"),
             ("ask", vec![&hooked, &rule], "ask"),
             ("deny", vec![&hooked, &access], "deny"),
-            ("deny", vec![&tainted, &sealed], "allow"),
-            ("deny", vec![&tainted, &rule, &sealed], "deny"),
-            ("deny", vec![&rule, &sealed], "deny"),
+            ("deny", vec![&tainted, &never_asked], "allow"),
+            ("deny", vec![&tainted, &rule, &never_asked], "deny"),
+            ("deny", vec![&rule, &never_asked], "deny"),
             ("allow", vec![&stands], "ask"),
         ] {
             assert_eq!(recorded_verdict(&json!({"verdict": verdict, "trace": trace})), Some(expected), "{verdict} {trace:?}");

@@ -104,8 +104,8 @@ async fn check(explainer: &Explainer<'_>, case: &PolicyCase) -> Result<CaseResul
         guest: case.guest,
     };
     let session = explainer.session(case.agent.as_deref(), &who)?;
-    let explained = explainer.engine.explain(&case.tool, case.arguments.clone().map(Arguments::Json), &session).await;
-    let (got, step, because) = match &explained {
+    let explanation = explainer.engine.explain(&case.tool, case.arguments.clone().map(Arguments::Json), &session).await;
+    let (got, step, because) = match &explanation {
         Ok(Explanation { verdict, trace, .. }) => (verdict.to_string(), decisive(trace).map_or("", |entry| entry.step), because(trace)),
         Err(error) => ("error".to_owned(), "", error.message().to_owned()),
     };

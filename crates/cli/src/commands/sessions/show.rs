@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn summary_says_what_it_replaces() {
         let entry = LedgerEntry::Summary { message: Message::user("They sharpened\nthe axe."), kept: 4 };
-        let title = "summary of all above but the last 4, which the model was given in its place";
+        let title = "summary of all above but the last 4; the model gets it in their place";
         assert_eq!(told(&entry), format!("\n{title}\nThey sharpened\nthe axe.\n"));
     }
 

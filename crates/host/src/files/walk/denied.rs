@@ -17,7 +17,7 @@ const ASCII_CHARS: usize = 128;
 /// The rules, ready to be asked of every name of a walk.
 ///
 /// The caller has checked the folder before. So a pattern that covers the path ends with the name, and a glance at the
-/// name tells nearly always that none does; what is left is judged as any path is.
+/// name tells nearly always that none does; what is left is checked as any path is.
 pub(in crate::files) struct Denied {
     rules: Arc<Rules>,
     root: PathBuf,
@@ -35,10 +35,10 @@ impl Denied {
 
     /// Whether a path may not be read, if its folder may.
     pub(in crate::files) fn covers(&self, path: &Path, name: &OsStr) -> bool {
-        (self.glances.could_cover(name.as_bytes()) && self.judge(path)) || (self.from_the_top && is_of_the_kernel(path))
+        (self.glances.could_cover(name.as_bytes()) && self.check(path)) || (self.from_the_top && is_of_the_kernel(path))
     }
 
-    fn judge(&self, path: &Path) -> bool {
+    fn check(&self, path: &Path) -> bool {
         self.rules.deny_reading(&self.root, path.strip_prefix(&self.root).unwrap_or(path))
     }
 }
@@ -186,7 +186,7 @@ mod tests {
             let mut path = PathBuf::from("/ws");
             for name in names.into_iter().map(OsString::from_vec).filter(|name| name != "." && name != "..") {
                 path.push(&name);
-                let expected = rules.judge(&path);
+                let expected = rules.check(&path);
                 prop_assert_eq!(rules.covers(&path, &name), expected, "{:?}", path);
                 if expected {
                     break;

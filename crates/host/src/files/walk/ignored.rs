@@ -113,7 +113,7 @@ impl Level {
     }
 
     /// What the rules say of a whole path; nothing, if they do not speak of it.
-    pub(super) fn judge(&self, path: &[u8], is_directory: bool) -> Option<Verdict> {
+    pub(super) fn check(&self, path: &[u8], is_directory: bool) -> Option<Verdict> {
         let mut found = [None; KINDS];
         let (mut level, mut left_repository) = (Some(self), false);
         while let Some(here) = level {

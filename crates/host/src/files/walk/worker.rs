@@ -122,7 +122,7 @@ impl<'w> Worker<'w> {
             return false;
         }
         self.at(name);
-        let is_left_out = match level.and_then(|level| level.judge(&self.path, is_directory)) {
+        let is_left_out = match level.and_then(|level| level.check(&self.path, is_directory)) {
             Some(verdict) => verdict == Verdict::LeftOut,
             None => is_hidden,
         };

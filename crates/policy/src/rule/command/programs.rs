@@ -8,7 +8,7 @@ use super::words::{is_short_for, short_options};
 
 /// Whether it is a program's job to run others, by its name or path.
 pub(in super::super) fn runs_others(program: &str) -> bool {
-    class_of(program).is_some_and(|class| class.runs_others())
+    class_of(program).is_some_and(haft_programs::ProgramClass::runs_others)
 }
 
 /// Why `*` behind a program would let everything through.

@@ -107,7 +107,7 @@ fn agents_settings_and_messages_have_rules() {
 }
 
 #[test]
-fn every_part_of_a_line_is_judged_by_itself() {
+fn every_part_of_a_line_is_evaluated_by_itself() {
     let rules = compiled(&[], &[], &["exec(git status)", "exec(git status *)"]);
     let tool = Fixture::core("exec");
     let allowed = |line| said(rules.on_effect(&tool.candidate(), &Effect::Exec(exec(line)))).is_some();
