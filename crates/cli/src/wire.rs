@@ -72,9 +72,9 @@ pub(crate) fn open_store(folder: &Path) -> Result<OpenedLog, StoreError> {
     SqliteCallLog::open(folder)
 }
 
-/// Pre-images and spilled output, beside the database.
-pub(crate) fn open_blobs(folder: &Path) -> Result<Arc<dyn Blobs>, StoreError> {
-    Ok(Arc::new(FileBlobs::open(folder)?))
+/// Pre-images and spilled output, beside the database. Calls that the user makes share their spills; a conversation has its own.
+pub(crate) fn open_blobs(folder: &Path, session: Option<&str>) -> Result<Arc<dyn Blobs>, StoreError> {
+    Ok(Arc::new(FileBlobs::open(folder)?.of_session(session.unwrap_or("calls"))?))
 }
 
 /// Whether the user at the terminal may be asked.
@@ -160,7 +160,7 @@ impl Wire {
 
     /// An engine that plans against the real files and records nothing.
     pub(crate) fn explainer(&self) -> Result<Explainer<'_>, Failure> {
-        let blobs = open_blobs(&self.settings.data_folder)?;
+        let blobs = open_blobs(&self.settings.data_folder, None)?;
         let host = self.host(&self.settings.workspace, Some(blobs.spill_folder()), JobSettings::default, Calls::OfUser)?;
         let engine = self.engine(Arc::new(InMemoryCallLog::default()), blobs, &self.settings.workspace)?;
         Ok(Explainer { wire: self, engine, host })
@@ -174,7 +174,7 @@ impl Wire {
         jobs: impl FnOnce() -> JobSettings + Send + 'static,
         prompts: UserPrompts,
     ) -> Result<CallSetup, Failure> {
-        let blobs = open_blobs(&self.settings.data_folder)?;
+        let blobs = open_blobs(&self.settings.data_folder, None)?;
         let host = self.host(folder, Some(blobs.spill_folder()), jobs, Calls::OfUser)?;
         let engine = self.engine(Arc::clone(&log), blobs, folder)?;
         Ok(CallSetup { engine, session: self.session(host, &self.settings.agent, prompts, None).build(), log })
@@ -191,7 +191,11 @@ impl Wire {
         watcher: &Arc<dyn TurnWatcher>,
     ) -> Result<CallSetup, Failure> {
         let folder = &self.settings.workspace;
-        let blobs = open_blobs(&self.settings.data_folder)?;
+        let id = match start {
+            SessionStart::New(id) => id,
+            SessionStart::Resume(before) => before.id(),
+        };
+        let blobs = open_blobs(&self.settings.data_folder, Some(id))?;
         let host = self.host(folder, Some(blobs.spill_folder()), move || jobs, Calls::OfModel)?;
         let engine = self.engine(Arc::clone(&log), blobs, folder)?;
         let session = self.session(host, &self.settings.agent, prompts, Some(watcher));

@@ -182,3 +182,17 @@ async fn pruning_removes_what_a_crash_left_after_a_day() {
     assert_eq!(blobs.prune(hours(1)).await.unwrap(), 3);
     assert_eq!(left(), ("d.txt.part folder".into(), "e g.part".into()));
 }
+
+#[tokio::test]
+async fn sessions_have_spill_folders_of_their_own_and_pruning_covers_them_all() {
+    let home = tempdir().unwrap();
+    let of = |session: &str| FileBlobs::open(home.path()).unwrap().of_session(session).unwrap();
+    let (one, other) = (of("one"), of("../o\u{308}ther"));
+    spill(&one).await;
+    spill(&other).await;
+    assert_eq!(one.spill_folder(), home.path().canonicalize().unwrap().join("spills/one"));
+    assert_eq!((names(one.spill_folder()).len(), names(other.spill_folder()).len()), (1, 1));
+    assert_eq!(other.spill_folder().parent(), one.spill_folder().parent(), "no name leads out of the folder of spills");
+    assert_eq!(one.prune(Duration::ZERO).await.unwrap(), 2);
+    assert_eq!(names(&home.path().join("spills")), [""; 0]);
+}

@@ -50,7 +50,7 @@ impl TrustedFolders {
     fn write(&self) -> Result<(), Failure> {
         let failed = |error: std::io::Error| Failure::failed("execution_error", format!("{}: {error}", self.file.display()));
         if let Some(folder) = self.file.parent() {
-            open_blobs(folder)?;
+            open_blobs(folder, None)?;
         }
         let draft = self.file.with_extension(format!("json.{}", std::process::id()));
         let mut out = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft).map_err(failed)?;

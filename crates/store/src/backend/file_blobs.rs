@@ -22,11 +22,15 @@ use super::folder::PrivateFolder;
 use crate::{BlobId, BlobWriter, Blobs, StoreError};
 
 const PIECE: usize = 64 << 10;
+/// Names of session folders; a longer one is shortened.
+const LONGEST_NAME: usize = 80;
 
 /// [`Blobs`] in files.
 #[derive(Debug)]
 pub struct FileBlobs {
     spills: Arc<PrivateFolder>,
+    /// The folder of all spills, of which [`Self::of_session`] uses a part.
+    all_spills: Arc<PrivateFolder>,
     pre_images: Arc<PrivateFolder>,
 }
 
@@ -34,7 +38,14 @@ impl FileBlobs {
     /// Opens the folders of blobs in the store's folder, creating them, private to this user.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         let folder = PrivateFolder::open(folder)?;
-        Ok(Self { spills: Arc::new(folder.folder("spills")?), pre_images: Arc::new(folder.folder("pre-images")?) })
+        let spills = Arc::new(folder.folder("spills")?);
+        Ok(Self { spills: Arc::clone(&spills), all_spills: spills, pre_images: Arc::new(folder.folder("pre-images")?) })
+    }
+
+    /// With a spill folder of its own for this session: one session must not read the output of another.
+    pub fn of_session(self, session: &str) -> Result<Self, StoreError> {
+        let spills = Arc::new(self.all_spills.folder(&folder_name(session))?);
+        Ok(Self { spills, ..self })
     }
 }
 
@@ -66,9 +77,18 @@ impl Blobs for FileBlobs {
     }
 
     fn prune(&self, age: Duration) -> BoxFuture<'_, Result<usize, StoreError>> {
-        let (spills, pre_images) = (Arc::clone(&self.spills), Arc::clone(&self.pre_images));
+        let (spills, pre_images) = (Arc::clone(&self.all_spills), Arc::clone(&self.pre_images));
         Box::pin(blocking(move || prune::prune(&spills, &pre_images, age)))
     }
+}
+
+/// A session may bear any name; one that is no plain file name is encoded.
+fn folder_name(session: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    if !session.is_empty() && session.len() <= LONGEST_NAME && session.bytes().all(is_plain) {
+        return session.to_owned();
+    }
+    session.bytes().take(LONGEST_NAME).fold("x".to_owned(), |name, byte| format!("{name}.{byte:02x}"))
 }
 
 /// A name that cannot be guessed: all its random bits are fresh, unlike those of ids that count up.

@@ -79,6 +79,11 @@ impl PrivateFolder {
         Ok(rustix::fs::unlinkat(&self.handle, name, AtFlags::empty())?)
     }
 
+    /// Removes an empty folder in this one.
+    pub(super) fn remove_folder(&self, name: &str) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(&self.handle, name, AtFlags::REMOVEDIR)?)
+    }
+
     /// What is under a name, not following a link; `None` if nothing is.
     pub(super) fn stat(&self, name: &str) -> io::Result<Option<Stat>> {
         match rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {

@@ -17,7 +17,7 @@ pub(super) async fn checks() -> Vec<DoctorCheck> {
 /// Opening makes the folder private; a spill that is begun and dropped tests writing.
 async fn folder(path: &Path) -> DoctorCheck {
     const NAME: &str = "data folder";
-    let written = match wire::open_blobs(path) {
+    let written = match wire::open_blobs(path, None) {
         Ok(blobs) => blobs.spill("txt").await.map(drop),
         Err(error) => Err(error),
     };

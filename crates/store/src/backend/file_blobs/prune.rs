@@ -15,7 +15,25 @@ pub(super) fn prune(spills: &PrivateFolder, pre_images: &PrivateFolder, age: Dur
     let now = SystemTime::now();
     let abandoned = now.checked_sub(age.max(LONGEST_WRITING));
     remove_old(pre_images, |name| abandoned.filter(|_| is_unfinished(name)))?;
-    remove_old(spills, |name| if is_unfinished(name) { abandoned } else { now.checked_sub(age) })
+    let limit = |name: &str| if is_unfinished(name) { abandoned } else { now.checked_sub(age) };
+    let mut removed = remove_old(spills, limit)?;
+    for name in session_folders(spills)? {
+        let folder = spills.folder(&name)?;
+        let modified = folder.path().symlink_metadata().and_then(|found| found.modified());
+        removed += remove_old(&folder, limit)?;
+        // A younger one may be in use. One that holds spills cannot be removed, and stays.
+        if modified.is_ok_and(|modified| now.checked_sub(age).is_some_and(|limit| modified < limit)) {
+            spills.remove_folder(&name).ok();
+        }
+    }
+    Ok(removed)
+}
+
+/// The folders of sessions among the spills.
+fn session_folders(spills: &PrivateFolder) -> Result<Vec<String>, StoreError> {
+    let names = spills.names().map_err(|error| StoreError::io(spills.path(), error))?;
+    let is_folder = |name: &String| name != "." && name != ".." && spills.path().join(name).symlink_metadata().is_ok_and(|found| found.is_dir());
+    Ok(names.into_iter().filter(is_folder).collect())
 }
 
 fn is_unfinished(name: &str) -> bool {
