@@ -13,12 +13,10 @@ use haft_tui::time::local_time;
 
 use crate::failure::Failure;
 use crate::output::{note, warn};
+use crate::system_prompt::system_prompt;
 use crate::wire::models::{self, ChosenModel};
 use crate::wire::{self, JobSettings, SessionStart, UserPrompts, Wire};
 
-/// The system prompt of agents without their own.
-const SYSTEM: &str = "You are an assistant with tools on the user's own machine. Use them when they help, several at once where they do \
-                      not depend on each other. A refusal of a tool says why and what to do instead: do not repeat the same call.";
 /// Format of a day.
 const DAY: &str = "%Y-%m-%d";
 
@@ -55,7 +53,7 @@ pub(crate) async fn open(wire: &Wire, start: ConversationStart<'_>, watcher: Arc
     let mut runner = Runner::new(wired.engine, wired.session, provider, Arc::new(stored));
     runner.watcher = watcher;
     runner.meter = Arc::new(meter);
-    wire.prompt().unwrap_or(SYSTEM).clone_into(&mut runner.system);
+    runner.system = system_prompt(wire, runner.session.caller().access);
     runner.compact_percent = u64::from(wire.settings.config.context.compact_percent);
     runner.messages = resumed.messages;
     runner.disclosed = wire::disclose_tools(&runner);
@@ -77,7 +75,7 @@ pub(crate) fn rewire(wire: &Wire, conversation: &mut Conversation) -> Result<(),
     let runner = &mut conversation.runner;
     (runner.engine, runner.session) = (wired.engine, wired.session);
     runner.disclosed = wire::disclose_tools(runner);
-    wire.prompt().unwrap_or(SYSTEM).clone_into(&mut runner.system);
+    runner.system = system_prompt(wire, runner.session.caller().access);
     Ok(())
 }
 

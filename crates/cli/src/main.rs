@@ -6,6 +6,7 @@ mod conversation;
 mod help;
 mod invocation;
 mod parameters;
+mod system_prompt;
 mod usage;
 mod wire;
 
