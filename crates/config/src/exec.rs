@@ -60,6 +60,7 @@ pub(crate) fn aliases(key: &str) -> &'static [(&'static str, &'static str)] {
         "exec.security" => ExecSecurity::ALIASES,
         "exec.ask" => ExecAsk::ALIASES,
         "exec.host" => ExecHost::ALIASES,
+        "exec.changes" => ChangeMode::ALIASES,
         _ => &[],
     }
 }

@@ -136,5 +136,5 @@ pub static KEYS: &[ConfigKey] = &[
     key("sandbox.container.engine", Choice(ContainerEngine::NAMES), ConfigValue::Choice("auto"), UserOnly, "What runs containers: podman, docker, or auto (the first of them that works)."),
     key("sandbox.container.image", Text, UNSET, UserOnly, "What containers are made from: the name of an image that the engine has (none is fetched), or the path of a root folder (podman only)."),
     key("sandbox.container.running", Text, UNSET, UserOnly, "The name of a container that runs already, to run commands in; its own mounts and network apply, so sandbox.mode must be preferred."),
-    key("exec.changes", Choice(ChangeMode::NAMES), ConfigValue::Choice("direct"), Strictest, "How file changes of a sandboxed command are applied: direct (at once), undo (when the command has ended, and can be undone), review (after the user has approved them)."),
+    key("exec.changes", Choice(ChangeMode::NAMES), ConfigValue::Choice("direct"), Strictest, "How file changes of a sandboxed command are applied: direct (at once), staged (when the command has ended, each path checked by the rules), review (after the user has approved them)."),
 ];

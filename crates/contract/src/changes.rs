@@ -17,7 +17,7 @@ named_enum! {
         #[default]
         Direct = "direct",
         /// Staged, and applied when the command has ended, so that they can be undone.
-        Undo = "undo",
+        Staged = "staged" | "undo",
         /// Staged until they are committed.
         Review = "review",
     }

@@ -41,7 +41,7 @@ impl Processes<'_> {
     /// Commits the changes of the planned command, which was permitted to change its whole tree.
     pub async fn apply(&self, set: &ChangeSet) -> Result<Arc<ChangeSet>, ToolError> {
         alive(self.cx)?;
-        let command = self.cx.plan().planned_command().filter(|command| command.change_mode() == ChangeMode::Undo);
+        let command = self.cx.plan().planned_command().filter(|command| command.change_mode() == ChangeMode::Staged);
         let tree = command.and_then(|command| command.writable_tree()).ok_or_else(|| unplanned("apply", "the changes of a command"))?;
         let claim = self.change_sets()?.claim(self.session(), &set.id)?;
         if claim.set.workspace != tree {

@@ -35,7 +35,7 @@ pub(crate) fn evaluate(decision: &mut Decision, case: PlanCase<'_>) {
     if case.exec.review && case.plan.committed().is_some() {
         decision.ask_about(AskSubject::EveryTime, "exec", "the user decides about what commands change (exec.changes = \"review\")");
         decision.set_span(&case.exec.review_span);
-        decision.to_stop_asking.push(ConfigEdit::Set { key: "exec.changes".into(), value: "undo".into() });
+        decision.to_stop_asking.push(ConfigEdit::Set { key: "exec.changes".into(), value: "staged".into() });
     }
 }
 

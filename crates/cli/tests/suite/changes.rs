@@ -206,7 +206,7 @@ fn where_the_kernel_refuses_an_overlay_nothing_runs() {
 
 #[test]
 fn with_undo_a_command_is_applied_when_it_has_ended_well_and_can_be_taken_back() {
-    let world = World::with_config("exec.changes = 'undo'\n");
+    let world = World::with_config("exec.changes = 'staged'\n");
     world.write("a.txt", "one\ntwo\n");
     let before = tree(&world.file(""), false);
     let (_, result) = world.call("exec", &json!({"command": "echo three >>a.txt; echo new >new; cat a.txt; exit 3"}));
@@ -244,7 +244,7 @@ fn changes_under_review_need_approval() {
 
 #[test]
 fn changes_of_a_background_command_are_staged_until_it_ends() {
-    let world = World::with_config("exec.changes = 'undo'\n");
+    let world = World::with_config("exec.changes = 'staged'\n");
     let (_, result) = world.call("exec", &json!({"command": "echo x >new; sleep 60", "yield_ms": 200}));
     assert_eq!(result["details"]["status"], "running", "{result}");
     assert!(result["result"].as_str().unwrap().contains("Its changes are staged until it has ended"), "{result}");

@@ -65,7 +65,7 @@ fn unreadable_variable_is_an_error_that_names_it() {
         ("HAFT_TOOLS_DENY", "['a'".into(), format!("tools.deny HAFT_TOOLS_DENY cannot be read: unclosed array, expected `]` | {list}")),
         ("HAFT_GUARDS_LOOP", "yes".into(), format!("guards.loop HAFT_GUARDS_LOOP cannot be read: string values must be quoted, expected literal string | {list}")),
         ("HAFT_LIMITS_SPILL_BYTES", "1".into(), "limits.spill_bytes HAFT_LIMITS_SPILL_BYTES: 'limits.spill_bytes' is '1', which is out of range | use a number from 256 to 17179869184".into()),
-        ("HAFT_EXEC_CHANGES", "revue".into(), "exec.changes HAFT_EXEC_CHANGES: 'exec.changes' has the unknown value 'revue' | did you mean \"review\"? There are: direct, undo, review".into()),
+        ("HAFT_EXEC_CHANGES", "revue".into(), "exec.changes HAFT_EXEC_CHANGES: 'exec.changes' has the unknown value 'revue' | did you mean \"review\"? There are: direct, staged, review".into()),
     ];
     for (name, value, expected) in cases {
         let fixture = Fixture::new().variable(name, value);
@@ -119,7 +119,7 @@ fn flags_are_read_like_variables() {
         [
             "error flag -:- acces --flag sets the unknown key 'acces' | use a key that the configuration file has",
             "error flag -:- access --flag: 'access' has the unknown access level 'x' | use one of: read-only, workspace-write, full-access",
-            "error flag -:- exec.changes --flag: 'exec.changes' has the unknown value 'x' | use one of: direct, undo, review",
+            "error flag -:- exec.changes --flag: 'exec.changes' has the unknown value 'x' | use one of: direct, staged, review",
         ]
     );
 }

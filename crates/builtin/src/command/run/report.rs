@@ -77,7 +77,7 @@ impl<'a> CommandReport<'a> {
 
     /// Whether its changes are applied with the call: not if the command failed to complete.
     fn applies(&self, job: &dyn Job) -> bool {
-        let is_undoable = self.cx.plan().planned_command().is_some_and(|command| command.change_mode() == ChangeMode::Undo);
+        let is_undoable = self.cx.plan().planned_command().is_some_and(|command| command.change_mode() == ChangeMode::Staged);
         is_undoable && matches!(self.verdict(job.status().end.as_ref()), EndVerdict::Done(_))
     }
 
