@@ -154,6 +154,17 @@ pub trait ChangeSets: Send + Sync {
     fn claim(&self, session: &str, id: &str) -> Result<ClaimedChanges, ToolError>;
     /// Removes a claimed set that was committed.
     fn remove<'a>(&'a self, set: &'a ChangeSet) -> BoxFuture<'a, ()>;
+    /// Keeps these changes of a claimed set, by their index, for a later commit; the others were committed.
+    fn retain<'a>(&'a self, set: &'a ChangeSet, changes: &'a [usize]) -> BoxFuture<'a, ()>;
+}
+
+/// What became of a change set that was applied path by path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppliedChanges {
+    /// The whole set.
+    pub set: ChangeSet,
+    /// The changes that a rule did not let through, by their index, with the reason. They stay staged.
+    pub refused: Vec<(usize, String)>,
 }
 
 /// A change set that is being committed. Dropped before [`ChangeSets::remove`], it can be claimed again.

@@ -6,7 +6,7 @@ use haft_text::display;
 
 use crate::capability::{alive, unplanned};
 use crate::{
-    ChangeMode, ChangeSet, ChangeSets, ChangeSide, ClaimedChanges, Effect, ErrorKind, FileChange, Location, Processes, ToolError,
+    AppliedChanges, ChangeKind, ChangeMode, ChangeSet, ChangeSets, ChangeSide, ClaimedChanges, Effect, ErrorKind, Extent, FileChange, Location, PathEffect, Processes, ToolError,
     ports::FileSystem,
 };
 
@@ -38,8 +38,9 @@ impl Processes<'_> {
         self.put(claim, &locations).await
     }
 
-    /// Commits the changes of the planned command, which was permitted to change its whole tree.
-    pub async fn apply(&self, set: &ChangeSet) -> Result<Arc<ChangeSet>, ToolError> {
+    /// Applies the staged changes of the planned command, each path checked by the rules as a file tool's change is. What they do
+    /// not let through stays staged.
+    pub async fn apply(&self, set: &ChangeSet) -> Result<AppliedChanges, ToolError> {
         alive(self.cx)?;
         let command = self.cx.plan().planned_command().filter(|command| command.change_mode() == ChangeMode::Staged);
         let tree = command.and_then(|command| command.writable_tree()).ok_or_else(|| unplanned("apply", "the changes of a command"))?;
@@ -49,21 +50,64 @@ impl Processes<'_> {
         }
         let files = self.files();
         let locations = claim.set.changes.iter().filter(|change| change.applies()).map(|change| files.locate_entry(&change.path));
-        let locations = match_locations(&claim.set, locations)?;
-        self.put(claim, &locations).await
+        let mut locations = match_locations(&claim.set, locations)?;
+        let refused = self.refused_by_rules(&claim.set, &locations);
+        refused.iter().for_each(|(index, _)| locations[*index] = None);
+        let set = self.restore_all(claim, &locations, &refused).await?;
+        let sets = self.change_sets()?;
+        if refused.is_empty() {
+            sets.remove(&set).await;
+        } else {
+            sets.retain(&set, &refused.iter().map(|(index, _)| *index).collect::<Vec<_>>()).await;
+        }
+        Ok(AppliedChanges { set, refused })
+    }
+
+    /// The changes that no rule lets through, and the folders that cannot be deleted because of them.
+    fn refused_by_rules(&self, set: &ChangeSet, locations: &[Option<Location>]) -> Vec<(usize, String)> {
+        let mut refused: Vec<(usize, String)> = Vec::new();
+        // Deepest first: a folder that keeps an entry stays.
+        for (index, change) in set.changes.iter().enumerate().rev() {
+            let Some(location) = locations[index].clone() else { continue };
+            let is_deleted = change.kind == ChangeKind::Deleted;
+            let kept = is_deleted.then(|| refused.iter().find(|(other, _)| set.changes[*other].path.starts_with(&change.path))).flatten();
+            if let Some((_, why)) = kept {
+                let why = why.clone();
+                refused.push((index, why));
+                continue;
+            }
+            let effect = PathEffect { location, extent: Extent::File };
+            let effect = if is_deleted { Effect::Delete(effect) } else { Effect::Write(effect) };
+            if let Err(error) = self.cx.gate().allows(self.cx.call(), &effect) {
+                refused.push((index, error.message().to_owned()));
+            }
+        }
+        refused.reverse();
+        refused
     }
 
     async fn put(&self, claim: ClaimedChanges, locations: &[Option<Location>]) -> Result<Arc<ChangeSet>, ToolError> {
+        let set = self.restore_all(claim, locations, &[]).await?;
+        self.change_sets()?.remove(&set).await;
+        Ok(Arc::new(set))
+    }
+
+    /// Makes the changes of a claimed set, except those that were refused.
+    async fn restore_all(
+        &self,
+        claim: ClaimedChanges,
+        locations: &[Option<Location>],
+        refused: &[(usize, String)],
+    ) -> Result<ChangeSet, ToolError> {
         let ClaimedChanges { set, steps, lock: _lock } = claim;
         self.check(&set, locations).await?;
-        for (change, image) in steps {
+        for (change, image) in steps.into_iter().filter(|(change, _)| refused.iter().all(|(index, _)| index != change)) {
             alive(self.cx)?;
             let location = locations.get(change).and_then(Option::as_ref);
             let location = location.ok_or_else(|| unplanned("change", &image.path.to_string_lossy()))?;
             self.files().restore(location, image, self.cx.journal()).await?;
         }
-        self.change_sets()?.remove(&set).await;
-        Ok(Arc::new(set))
+        Ok(set)
     }
 
     /// Checks every file before the first is changed.

@@ -84,7 +84,7 @@ impl Journal for CallJournal {
 
 /// Stores the content of a pre-image; returns its record.
 pub(crate) async fn store_image(blobs: &dyn Blobs, record: String, image: PreImage) -> Result<PreImageRecord, StoreError> {
-    let PreImage { path, content, mode, after, created_directories } = image;
+    let PreImage { path, content, mode, after, created_directories, .. } = image;
     let content = match content {
         Some(content) => Some(blobs.keep(content).await?),
         None => None,

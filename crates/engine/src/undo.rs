@@ -155,7 +155,7 @@ impl Engine {
             None => None,
         };
         let PreImageRecord { path, mode, after, created_directories, .. } = record;
-        Ok(PreImage { path, content, mode, after, created_directories })
+        Ok(PreImage { path, content, mode, after, created_directories, metadata_from: None })
     }
 
     /// Copies of the changes of others: between the calls, then after them.

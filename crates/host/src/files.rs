@@ -6,6 +6,7 @@
 //! paths to a directory follow links when they open, and the path that was checked need not be the one they reach.
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "the bans are for tools: this is what they use instead")]
 
+mod attributes;
 mod beneath;
 mod blocking;
 mod change;

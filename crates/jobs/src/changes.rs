@@ -177,6 +177,17 @@ impl ChangeSets for ChangeStore {
         Ok(ClaimedChanges { steps: commit::steps(&stored), set: stored.set, lock: Box::new(lock) })
     }
 
+    fn retain<'a>(&'a self, set: &'a ChangeSet, changes: &'a [usize]) -> BoxFuture<'a, ()> {
+        let folder = self.options.folder.join(&set.id);
+        let kept = changes.iter().filter_map(|index| set.changes.get(*index).cloned()).collect();
+        let kept = ChangeSet { changes: kept, ..set.clone() };
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Box::pin(async move {
+            // Should this fail, a commit finds that the files have changed.
+            drop(tokio::task::spawn_blocking(move || rewrite_set(&folder, kept)).await);
+        })
+    }
+
     fn remove<'a>(&'a self, set: &'a ChangeSet) -> BoxFuture<'a, ()> {
         let folder = self.options.folder.join(&set.id);
         Box::pin(async move {
@@ -191,6 +202,14 @@ impl ChangeSets for ChangeStore {
             drop(clear.await);
         })
     }
+}
+
+/// Replaces the list of changes of a stored set.
+fn rewrite_set(folder: &Path, set: ChangeSet) -> io::Result<()> {
+    let stored: StoredChanges = serde_json::from_str(&fs::read_to_string(folder.join(SET_FILE))?)?;
+    let temporary = folder.join("set.json.new");
+    write_private(&temporary, &serde_json::to_vec(&StoredChanges { set, ..stored })?)?;
+    fs::rename(temporary, folder.join(SET_FILE))
 }
 
 fn first_bytes(path: &Path, most: usize) -> io::Result<Vec<u8>> {

@@ -65,7 +65,7 @@ impl Journal for FakeJournal {
     fn keep(&self, image: PreImage) -> BoxFuture<'_, Result<(), ToolError>> {
         Box::pin(async move {
             self.check()?;
-            let PreImage { path, content, mode, after, created_directories } = image;
+            let PreImage { path, content, mode, after, created_directories, .. } = image;
             let content = content.map(read_out).transpose()?;
             lock(&self.kept).push(KeptImage { path, content, mode, after, created_directories });
             Ok(())

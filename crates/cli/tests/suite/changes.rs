@@ -222,6 +222,20 @@ fn with_undo_a_command_is_applied_when_it_has_ended_well_and_can_be_taken_back()
 }
 
 #[test]
+fn staged_changes_are_checked_by_the_rules_path_by_path_and_keep_their_times() {
+    let world = World::with_config("exec.changes = 'staged'\nrules.deny = ['write(docs/**)', 'delete(keep/**)']\n");
+    for path in ["docs/a.md", "keep/b", "src/c"] {
+        world.write(path, "old\n");
+    }
+    let line = "echo new >docs/a.md; echo new >docs/n.md; echo new >src/c; touch -d @1000000 src/c; rm -rf keep; rm -rf docs; mkdir -p docs; echo x >ok";
+    let (_, result) = world.call("exec", &json!({"command": line}));
+    assert_eq!((world.read("docs/a.md"), world.read("keep/b")), ("old\n".into(), "old\n".into()), "{result}");
+    assert!(!world.file("docs/n.md").exists());
+    assert_eq!((world.read("src/c"), world.read("ok")), ("new\n".into(), "x\n".into()), "{result}");
+    assert_eq!(fs::metadata(world.file("src/c")).unwrap().mtime(), 1_000_000);
+}
+
+#[test]
 fn changes_under_review_need_approval() {
     let world = World::with_config("exec.changes = 'review'\naccess = 'full-access'\n");
     world.write("a.txt", "one\n");

@@ -63,6 +63,8 @@ pub struct PreImage {
     pub after: Option<String>,
     /// Directories the change creates, outermost first.
     pub created_directories: Vec<PathBuf>,
+    /// A file whose modification time and extended attributes the file gets; for staged changes.
+    pub metadata_from: Option<PathBuf>,
 }
 
 impl PreImage {

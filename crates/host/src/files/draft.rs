@@ -4,8 +4,9 @@
 //! nothing behind. Where it cannot, and for the moment in which a file is replaced, it has a name that nobody can guess.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::{File, FileTimes};
 use std::io::Write;
+use std::path::Path;
 
 use haft_text::hex;
 use ring::digest::{Context, SHA256};
@@ -13,6 +14,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Stat, Uid, fchmod, fchown, fstat, openat, unlinkat};
 use rustix::io::Errno;
 
+use super::attributes;
 use super::blocking::Stop;
 use super::errors;
 use super::fingerprint::each_piece;
@@ -80,6 +82,16 @@ impl Draft {
         }
         // What the old group was granted is not for another one.
         Ok(target::PERMISSIONS - Mode::RWXG)
+    }
+
+    /// Takes over the modification time and the user's extended attributes of another file, as far as the file system keeps them.
+    pub(super) fn carry_over(&self, source: &Path) {
+        let modified = source.symlink_metadata().and_then(|metadata| metadata.modified());
+        if let Ok(modified) = modified {
+            // Without it the file is only younger than it could be.
+            self.file.set_times(FileTimes::new().set_modified(modified)).ok();
+        }
+        attributes::copy(source, &self.file);
     }
 
     /// Ends the content: permissions set, everything on the disk. Gives the fingerprint.

@@ -26,7 +26,7 @@ use super::target::{self, Target};
 
 /// Puts a file back, if it still is what the change left, and removes the directories that the change made.
 pub(super) async fn restore(at: Location, image: PreImage, journal: &dyn Journal) -> Result<(), ToolError> {
-    let PreImage { content, mode, after, created_directories, .. } = image;
+    let PreImage { content, mode, after, created_directories, metadata_from, .. } = image;
     let there = at.clone();
     let wanted = Wanted::of(content, mode)?;
     let kind = wanted.kind();
@@ -35,7 +35,7 @@ pub(super) async fn restore(at: Location, image: PreImage, journal: &dyn Journal
         Wanted::Link(target) => entry::link(there, target, after, journal).await?,
         Wanted::Directory(mode) => entry::directory(there, mode, after, journal).await?,
         Wanted::File(content, mode) => {
-            let old = Old { content, mode };
+            let old = Old { content, mode, metadata_from };
             change(journal, move |stop| put_back(&there, old, after.as_deref(), &stop)).await?;
         }
         Wanted::Nothing => take_away(there, after, journal).await?,
@@ -47,6 +47,7 @@ pub(super) async fn restore(at: Location, image: PreImage, journal: &dyn Journal
 struct Old {
     content: Box<dyn Read + Send>,
     mode: Option<u32>,
+    metadata_from: Option<PathBuf>,
 }
 
 fn put_back(at: &Location, old: Old, after: Option<&str>, stop: &Stop) -> Result<(Staged, PreImage), ToolError> {
@@ -60,6 +61,9 @@ fn put_back(at: &Location, old: Old, after: Option<&str>, stop: &Stop) -> Result
     let mut draft = Draft::begin(parent, name, stop.clone()).map_err(fail)?;
     copy(old.content, &mut draft, at)?;
     let most = before.as_ref().map_or(Ok(target::PERMISSIONS), |before| draft.inherit(&before.stat)).map_err(fail)?;
+    if let Some(source) = &old.metadata_from {
+        draft.carry_over(source);
+    }
     let new = draft.finalize(old.mode.map(|mode| permissions(mode) & most)).map_err(fail)?;
     Ok(Staged::new(at, before, draft, new))
 }

@@ -81,7 +81,7 @@ fn is_same(before: &Stat, now: &Stat) -> bool {
 pub(super) fn pre_image(at: &Location, before: Option<Target>, after: Option<String>, parent: &Parent) -> PreImage {
     let mode = before.as_ref().map(|target| bits(permissions(&target.stat)));
     let content = before.map(|Target { file, stat }| Box::new(file.take(size_of(&stat))) as Box<dyn Read + Send>);
-    PreImage { path: at.path().to_owned(), content, mode, after, created_directories: parent.made() }
+    PreImage { path: at.path().to_owned(), content, mode, after, created_directories: parent.made(), metadata_from: None }
 }
 
 /// The permissions that are kept. Not the bits that lend an owner's power: the kernel drops them on a write as well.

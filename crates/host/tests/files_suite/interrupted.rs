@@ -175,7 +175,7 @@ fn putting_back_stops_when_nobody_waits_for_it() {
     runtime.block_on(async {
         let at = files.locate(Path::new("a/file")).unwrap();
         let image =
-            PreImage { path: at.path().to_owned(), content: Some(Box::new(content)), mode: None, after: None, created_directories: vec![] };
+            PreImage { path: at.path().to_owned(), content: Some(Box::new(content)), mode: None, after: None, created_directories: vec![], metadata_from: None };
         let journal = Kept::default();
         let mut restoring = files.restore(&at, image, &journal);
         tokio::select! {

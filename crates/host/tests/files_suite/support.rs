@@ -149,7 +149,7 @@ pub(crate) struct Image {
 
 impl Image {
     pub(crate) fn of(image: PreImage) -> Self {
-        let PreImage { path, content, mode, after, created_directories } = image;
+        let PreImage { path, content, mode, after, created_directories, .. } = image;
         let content = content.map(|mut content| {
             let mut text = String::new();
             content.read_to_string(&mut text).unwrap();
@@ -160,7 +160,7 @@ impl Image {
     pub(crate) fn back(self) -> PreImage {
         let Self { path, content, mode, after, created_directories } = self;
         let content = content.map(|text| Box::new(std::io::Cursor::new(text)) as Box<dyn Read + Send>);
-        PreImage { path, content, mode, after, created_directories }
+        PreImage { path, content, mode, after, created_directories, metadata_from: None }
     }
 }
 

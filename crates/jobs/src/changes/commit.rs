@@ -42,7 +42,7 @@ pub(super) fn steps(stored: &StoredChanges) -> Vec<(usize, PreImage)> {
 }
 
 fn nothing(change: &FileChange) -> PreImage {
-    PreImage { path: change.path.clone(), content: None, mode: None, after: None, created_directories: Vec::new() }
+    PreImage { path: change.path.clone(), content: None, mode: None, after: None, created_directories: Vec::new(), metadata_from: None }
 }
 
 fn directory(change: &FileChange, after: Option<String>, mode: u32) -> PreImage {
@@ -54,7 +54,8 @@ fn file(stored: &StoredChanges, change: &FileChange) -> PreImage {
         Some(target) => (Box::new(Cursor::new(target.clone().into_os_string().into_vec())), Some(PreImage::LINK)),
         None => (Box::new(LazyFile { path: stored.staged_path(change), file: None }), change.mode),
     };
-    PreImage { content: Some(content), mode, after: change.before.clone(), ..nothing(change) }
+    let metadata_from = change.target.is_none().then(|| stored.staged_path(change));
+    PreImage { content: Some(content), mode, after: change.before.clone(), metadata_from, ..nothing(change) }
 }
 
 fn modified(stored: &StoredChanges, change: &FileChange) -> SystemTime {

@@ -109,6 +109,18 @@ pub(crate) fn counted(set: &ChangeSet) -> String {
     format!("{} {paths} ({})", set.changes.len(), parts.join(", "))
 }
 
+/// The changes that no rule let through: which, and why.
+pub(super) fn refused_changes(set: &ChangeSet, refused: &[(usize, String)]) -> Vec<String> {
+    let line = |(index, why): &(usize, String)| {
+        let path = set.changes.get(*index).map(|change| set.display(change).into_owned()).unwrap_or_default();
+        format!("Not changed: '{}'. {why}", display::escape_line(&path))
+    };
+    let left = refused.len().saturating_sub(LISTED);
+    let more = (left > 0).then(|| format!("{left} more paths were not changed."));
+    let advice = (!refused.is_empty()).then(|| format!("What was not changed is staged: commit={} asks the user for it.", set.id));
+    refused.iter().take(LISTED).map(line).chain(more).chain(advice).collect()
+}
+
 /// Warnings about files that other programs run.
 pub(super) fn trigger_warnings(triggers: &[Trigger]) -> Vec<String> {
     let left = triggers.len().saturating_sub(LISTED);

@@ -67,10 +67,13 @@ impl<'a> CommandReport<'a> {
         };
         let report = ChangeReport::new(set, self.cx).await;
         let is_applied = self.applies(job);
-        if is_applied {
-            self.cx.process().apply(set).await.map_err(|error| not_applied(&error, set, job))?;
-        }
-        let text = if is_applied { format!("Changed {}.", report.counted()) } else { not_applied_note(&report, set) };
+        let text = if is_applied {
+            let applied = self.cx.process().apply(set).await.map_err(|error| not_applied(&error, set, job))?;
+            self.remarks.extend(change_report::refused_changes(set, &applied.refused));
+            format!("Changed {}.", report.counted())
+        } else {
+            not_applied_note(&report, set)
+        };
         self.changes = Some((text, report.details(is_applied)));
         Ok(())
     }
