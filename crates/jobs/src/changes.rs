@@ -1,6 +1,7 @@
 //! Staged changes: a private folder for each run with the upper layers of its overlay, until they are committed or expire.
 
 mod commit;
+mod open_files;
 mod overlay;
 mod staging;
 
@@ -174,6 +175,14 @@ impl ChangeSets for ChangeStore {
         lock.try_lock().map_err(|_| busy())?;
         // Another call may have committed it before the lock was taken.
         self.load(id)?;
+        if let Some((path, program)) = open_files::find_writer(&stored.set) {
+            let path = display::escape_line(&path.to_string_lossy()).into_owned();
+            return Err(ToolError::execution(format!(
+                "Nothing was applied: '{path}' is open for writing in {}, which would not notice that it is replaced. End that program, or \
+                 ask the user for exec.changes = \"direct\".",
+                display::escape_line(&program)
+            )));
+        }
         Ok(ClaimedChanges { steps: commit::steps(&stored), set: stored.set, lock: Box::new(lock) })
     }
 

@@ -144,3 +144,39 @@ fn commit_steps_open_remove_create_write_and_close() {
     ];
     assert_eq!(steps, expected);
 }
+
+#[tokio::test]
+async fn file_that_another_program_writes_is_not_replaced_and_one_that_it_reads_is() {
+    for (redirection, is_refused) in [(">>", true), ("<", false)] {
+        let world = World::new(false);
+        let file = world.root.join("w/x");
+        fs::write(&file, "old").unwrap();
+        let id = world.run().id.clone();
+        // `exec` keeps the descriptor; the shell reports that it is open, and ends when its input does.
+        let script = format!("exec 9{redirection}\"$0\"; echo open; read line");
+        let mut other = std::process::Command::new("/bin/sh");
+        other.args(["-c", &script]).arg(&file).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+        let mut other = other.spawn().unwrap();
+        let mut line = [0; 5];
+        other.stdout.as_mut().unwrap().read_exact(&mut line).unwrap();
+        let refusal = world.refusal("mine", &id);
+        drop(other.stdin.take());
+        other.wait().unwrap();
+        assert_eq!(refusal.contains("is open for writing in sh (pid "), is_refused, "{redirection}: {refusal}");
+        assert_eq!(world.refusal("mine", &id), "", "closed");
+    }
+}
+
+#[tokio::test]
+async fn retained_changes_are_all_that_is_left_of_a_set() {
+    let world = World::new(false);
+    let staged = world.store.stage("mine", "two files", &[world.root.join("w")]).unwrap();
+    for name in ["a", "b"] {
+        fs::write(staged.overlay().layers()[0].upper.join(name), name).unwrap();
+    }
+    let set = staged.read().unwrap();
+    world.store.retain(&set, &[1]).await;
+    let left = world.store.find(&set.id).unwrap();
+    assert_eq!(left.changes, [set.changes[1].clone()]);
+    assert_eq!(world.store.content(&left, 0, ChangeSide::After, 10).await.unwrap(), b"b");
+}
