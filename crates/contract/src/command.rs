@@ -28,6 +28,8 @@ pub struct CommandRequest {
     pub limits: CommandLimits,
     /// Whether its final working directory is recorded.
     pub track_cwd: bool,
+    /// Whether the sandbox lets it change nothing of the workspace. Outside a sandbox it has no effect.
+    pub read_only: bool,
 }
 
 /// An interpreter that is started without a shell.
@@ -61,6 +63,7 @@ pub struct ShellCommand {
     effects: Vec<Effect>,
     writable_tree: Option<PathBuf>,
     notes: Vec<String>,
+    read_only_view: bool,
     change_mode: ChangeMode,
     scripts: Vec<(PathBuf, String)>,
     limits: CommandLimits,
@@ -77,6 +80,7 @@ impl ShellCommand {
             effects,
             writable_tree: None,
             notes: Vec::new(),
+            read_only_view: false,
             change_mode: ChangeMode::default(),
             scripts: Vec::new(),
             limits: CommandLimits::default(),
@@ -97,6 +101,11 @@ impl ShellCommand {
     /// With notes for the model.
     pub fn with_notes(mut self, notes: Vec<String>) -> Self {
         self.notes = notes;
+        self
+    }
+    /// In a sandbox that lets it change nothing of the workspace.
+    pub fn with_read_only_view(mut self) -> Self {
+        self.read_only_view = true;
         self
     }
     /// With the way its file changes are applied.
@@ -159,6 +168,10 @@ impl ShellCommand {
     /// The only tree that its sandbox lets it change; `None` outside a sandbox.
     pub fn writable_tree(&self) -> Option<&Path> {
         self.writable_tree.as_deref()
+    }
+    /// Whether its sandbox lets it change nothing of the workspace.
+    pub fn has_read_only_view(&self) -> bool {
+        self.read_only_view
     }
     /// Whether every program in it is known to change nothing.
     pub fn is_read_only(&self) -> bool {

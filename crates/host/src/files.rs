@@ -35,7 +35,7 @@ mod write;
 
 pub use self::entry::{directory_state, link_state};
 pub use self::fingerprint::sha256;
-pub use self::sandbox_paths::SandboxPaths;
+pub use self::sandbox_paths::{SandboxPaths, ScanCache};
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use haft_contract::ToolError;
 use haft_programs::environment;
+use haft_sandbox::Bind;
 use haft_text::display;
 use haft_text::secrets::names_secret;
 
@@ -30,11 +31,28 @@ pub(crate) fn in_container(environment: Vec<(OsString, OsString)>) -> Vec<(OsStr
     ours.iter().map(|(name, value)| (name.into(), value.into())).chain(others).collect()
 }
 
-/// The environment without writable folders in its search path: a command could plant a program there.
-pub(crate) fn without_writable_path(mut environment: Vec<(OsString, OsString)>, writable: &[PathBuf]) -> Vec<(OsString, OsString)> {
+/// The environment with these variables instead of those of the same names.
+pub(crate) fn with_variables(
+    mut environment: Vec<(OsString, OsString)>,
+    variables: Vec<(OsString, OsString)>,
+) -> Vec<(OsString, OsString)> {
+    environment.retain(|(name, _)| variables.iter().all(|(other, _)| other != name));
+    environment.extend(variables);
+    environment
+}
+
+/// The environment without writable folders in its search path: a command could plant a program there. Those of `read_only` are
+/// not, wherever they lie.
+pub(crate) fn without_writable_path(
+    mut environment: Vec<(OsString, OsString)>,
+    writable: &[PathBuf],
+    read_only: &[Bind],
+) -> Vec<(OsString, OsString)> {
     for (_, value) in environment.iter_mut().filter(|(name, _)| name == "PATH") {
+        let is_read_only = |folder: &Path| read_only.iter().any(|bind| folder.starts_with(&bind.at));
         let is_outside = |folder: &PathBuf| {
-            !writable.iter().any(|root| folder.starts_with(root) || folder.canonicalize().is_ok_and(|real| real.starts_with(root)))
+            let is_in = |root: &PathBuf| folder.starts_with(root) || folder.canonicalize().is_ok_and(|real| real.starts_with(root));
+            is_read_only(folder) || !writable.iter().any(is_in)
         };
         let kept: Vec<PathBuf> = std::env::split_paths(value).filter(is_outside).collect();
         *value = search_path(std::env::join_paths(kept).ok());

@@ -49,7 +49,7 @@ impl Helpers {
         let request = SelectionRequest {
             choice,
             required: options.required && choice != SandboxBackend::None,
-            launcher: options.launcher.clone(),
+            launcher: options.program.clone(),
             // Not used: this program may not run in the root of a container.
             container: ContainerOptions::default(),
         };

@@ -24,6 +24,7 @@ mod shell;
 mod spawn;
 mod supervisor;
 mod triggers;
+mod view;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -66,6 +67,12 @@ impl LocalProcesses {
     /// helper that its first argument names.
     pub fn with_helpers(self, options: &ShellOptions, hidden: Vec<PathBuf>) -> Self {
         Self { helpers: Some(Arc::new(Helpers::new(options, hidden))), ..self }
+    }
+    /// Removes the temporary folders of a session that ends with this process.
+    pub fn remove_session(&self, session: &str) {
+        if let Some(shell) = &self.shell {
+            shell.remove_session(session);
+        }
     }
     fn shell(&self) -> Result<&Shell, ToolError> {
         self.shell.as_deref().ok_or_else(|| {

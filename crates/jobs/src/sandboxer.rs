@@ -1,21 +1,25 @@
 //! The sandbox of a command, by the user's settings and the session's file rules.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use haft_contract::{ChangeMode, CommandLimits, ErrorKind, ExecHost, SandboxBackend, ShellCommand, ToolError};
-use haft_host::{LocalFiles, SandboxPaths};
+use haft_host::{LocalFiles, SandboxPaths, ScanCache};
 use haft_sandbox::{
-    ConfinedCommand, ContainerOptions, Launcher, NetworkAccess, Overlay, OverlayLayer, ProcessSpec, SandboxError, SandboxGuard,
-    SandboxPolicy, Selection, SelectionRequest, check_gaps, usual_secrets,
+    ConfinedCommand, ContainerOptions, Launcher, NetworkAccess, NetworkNamespace, Overlay, OverlayLayer, ProcessSpec, Sandbox,
+    SandboxError, SandboxGuard, SandboxPolicy, Selection, SelectionRequest, check_gaps, usual_secrets,
 };
 use haft_text::display;
 
+use crate::view::{RunView, Views};
 use crate::{Jobs, environment, lookup, orphans};
 
 /// The shell that every container image has.
 const CONTAINER_SHELL: &str = "/bin/sh";
+/// The backend without mounts.
+const LANDLOCK: &str = "landlock";
 /// Time between SIGTERM and SIGKILL for commands.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -31,12 +35,20 @@ pub struct ShellOptions {
     /// The program that sets up a sandbox: its `main` begins with
     /// [`launcher::main_if_asked`](haft_sandbox::launcher::main_if_asked).
     pub launcher: Launcher,
+    /// The program whose helpers are started; its `main` begins as that of the launcher.
+    pub program: Launcher,
     /// Settings of the container backend.
     pub container: ContainerOptions,
     /// Resource limits of a command.
     pub limits: CommandLimits,
     /// A private folder for the sockets of running commands.
     pub folder: PathBuf,
+    /// A private folder for the homes and temporary folders of sandboxed commands, which stay between runs.
+    pub view_folder: PathBuf,
+    /// Paths that commands may read and not change, besides the protected ones: folders under `deny write(...)`.
+    pub protected: Vec<PathBuf>,
+    /// Paths that commands may not see, besides secrets: programs that no rule allows.
+    pub hidden: Vec<PathBuf>,
     /// Time between the request to end a command and SIGKILL.
     pub grace: Duration,
     /// The list of background jobs.
@@ -56,10 +68,14 @@ impl ShellOptions {
             host: ExecHost::Sandbox,
             sandbox: SandboxBackend::Auto,
             required: true,
+            program: launcher.clone(),
             launcher,
             container: ContainerOptions::default(),
             limits: CommandLimits::STANDARD,
             folder: folder.join("run"),
+            view_folder: folder.join("sandbox"),
+            protected: Vec::new(),
+            hidden: Vec::new(),
             grace: GRACE,
             jobs: Jobs::default(),
             wait_for_exit: false,
@@ -83,8 +99,26 @@ pub struct ChangeOptions {
 pub(crate) struct Sandboxer {
     options: ShellOptions,
     files: Arc<LocalFiles>,
+    views: Views,
+    scanned: ScanCache,
     /// The backends that work here; probing one takes a while.
     selected: Mutex<Vec<(SandboxBackend, Arc<Selection>)>>,
+}
+
+/// What a command gets besides its plan.
+pub(crate) struct RunSetup<'a> {
+    /// The session that it belongs to.
+    pub(crate) session: &'a str,
+    /// The paths of the session, from [`Sandboxer::paths`].
+    pub(crate) paths: SandboxPaths,
+    pub(crate) network: NetworkAccess,
+    /// The network of the session.
+    pub(crate) shared_network: Option<NetworkNamespace>,
+    pub(crate) terminal: bool,
+    /// Where its changes go, if they are staged.
+    pub(crate) overlay: Option<Overlay>,
+    /// Overlays of repositories. Those without one are read-only.
+    pub(crate) layers: Vec<OverlayLayer>,
 }
 
 haft_contract::opaque_debug!(Sandboxer: options = options);
@@ -106,7 +140,8 @@ pub(crate) struct SandboxedCommand {
 
 impl Sandboxer {
     pub(crate) fn new(options: ShellOptions, files: Arc<LocalFiles>) -> Self {
-        Self { options, files, selected: Mutex::default() }
+        let views = Views::new(&options.view_folder, files.root());
+        Self { options, files, views, scanned: ScanCache::default(), selected: Mutex::default() }
     }
     pub(crate) fn options(&self) -> &ShellOptions {
         &self.options
@@ -122,53 +157,59 @@ impl Sandboxer {
         }
     }
 
-    /// Wraps a command in its sandbox. Blocks: it reads the workspace, and creates control groups.
-    pub(crate) fn wrap(
-        &self,
-        planned: &ShellCommand,
-        network: NetworkAccess,
-        terminal: bool,
-        overlay: Option<Overlay>,
-    ) -> Result<SandboxedCommand, ToolError> {
+    /// Removes the temporary folders of a session.
+    pub(crate) fn remove_session(&self, session: &str) {
+        self.views.remove_session(session);
+    }
+    /// Searches the roots for what the sandbox protects and hides. Blocks.
+    pub(crate) fn paths(&self) -> SandboxPaths {
+        self.files.sandbox_paths(&self.scanned)
+    }
+
+    /// Wraps a command in its sandbox. Blocks: it creates folders and control groups.
+    pub(crate) fn wrap(&self, planned: &ShellCommand, setup: RunSetup<'_>) -> Result<SandboxedCommand, ToolError> {
         let shell = planned.shell();
         check_directory(&shell.directory)?;
         lookup::check_scripts(planned.scripts())?;
-        let mut command = ProcessSpec::new(&shell.program, &shell.directory).arguments(&shell.arguments);
         let choice = match shell.host {
             ExecHost::Sandbox => self.options.sandbox,
             ExecHost::Container => SandboxBackend::Container,
             _ => SandboxBackend::None,
         };
-        let (policy, uncovered) = self.policy(network, planned.limits());
-        let mut policy = SandboxPolicy { overlay, ..policy };
-        let is_unconfined = choice == SandboxBackend::None;
-        let required = self.options.required && !is_unconfined;
-        let selected = self.select(choice, required, &policy).map_err(unavailable)?;
+        if choice == SandboxBackend::None {
+            return self.wrap_unconfined(planned, setup);
+        }
+        let (terminal, uncovered) = (setup.terminal, setup.paths.uncovered.clone());
+        if self.options.required && !uncovered.is_empty() {
+            return Err(too_large(&uncovered));
+        }
+        let base = SandboxPolicy { network: setup.network.clone(), ..SandboxPolicy::default() };
+        let selected = self.select(choice, self.options.required, &base).map_err(unavailable)?;
         let Selection { sandbox, skipped, .. } = &*selected;
-        let gaps = check_gaps(&**sandbox, &policy, required).map_err(unavailable)?;
+        let (mut policy, variables) = self.policy(&**sandbox, planned, setup)?;
         policy.terminal = terminal && sandbox.supports_terminals();
-        command.environment = environment::clean(planned.environment(), terminal);
-        command.environment = environment::without_writable_path(command.environment, &policy.writable);
-        if is_unconfined {
-            command.environment.push(orphans::new_env_tag());
-        }
-        if sandbox.has_own_root() {
-            // A bare name is a program of the container.
-            if command.program.is_absolute() {
-                command.program = CONTAINER_SHELL.into();
-            }
-            command.environment = environment::in_container(command.environment);
-        }
+        let gaps = check_gaps(&**sandbox, &policy, self.options.required).map_err(unavailable)?;
+        let command = command(&**sandbox, planned, &policy, terminal, variables);
         let ConfinedCommand { command, guard } = sandbox.wrap(command, &policy).map_err(unavailable)?;
-        let sandbox = sandbox.name().to_owned();
-        if is_unconfined {
-            let at_terminal = if terminal { self.options.launcher.with_terminal(&command) } else { None };
-            let terminal = policy.terminal || at_terminal.is_some();
-            let command = at_terminal.unwrap_or(command);
-            return Ok(SandboxedCommand { command, guard, sandbox, gaps: Vec::new(), terminal, protected: Vec::new() });
-        }
         let gaps = gaps.into_iter().chain(skipped.iter().map(ToString::to_string)).chain(uncovered).collect();
+        let sandbox = sandbox.name().to_owned();
         Ok(SandboxedCommand { command, guard, sandbox, gaps, terminal: policy.terminal, protected: policy.protected })
+    }
+
+    /// On the machine itself, with a controlling terminal if it needs one.
+    fn wrap_unconfined(&self, planned: &ShellCommand, setup: RunSetup<'_>) -> Result<SandboxedCommand, ToolError> {
+        let policy = SandboxPolicy { overlay: setup.overlay, network: NetworkAccess::Host, ..SandboxPolicy::default() };
+        let selected = self.select(SandboxBackend::None, false, &policy).map_err(unavailable)?;
+        let shell = planned.shell();
+        let mut command = ProcessSpec::new(&shell.program, &shell.directory).arguments(&shell.arguments);
+        command.environment = environment::clean(planned.environment(), setup.terminal);
+        command.environment = environment::without_writable_path(command.environment, &setup.paths.writable, &[]);
+        command.environment.push(orphans::new_env_tag());
+        let ConfinedCommand { command, guard } = selected.sandbox.wrap(command, &policy).map_err(unavailable)?;
+        let at_terminal = if setup.terminal { self.options.launcher.with_terminal(&command) } else { None };
+        let (terminal, command) = (at_terminal.is_some(), at_terminal.unwrap_or(command));
+        let sandbox = selected.sandbox.name().to_owned();
+        Ok(SandboxedCommand { command, guard, sandbox, gaps: Vec::new(), terminal, protected: Vec::new() })
     }
 
     /// The requested limits that are enforced: those that are tighter than the configured ones. Outside a sandbox none are.
@@ -179,14 +220,47 @@ impl Sandboxer {
         requested.within(self.options.limits)
     }
 
-    /// The sandbox policy of a command, and what of the workspace it does not cover.
-    fn policy(&self, network: NetworkAccess, requested: CommandLimits) -> (SandboxPolicy, Vec<String>) {
-        let SandboxPaths { writable, read_only, protected, mut masked, uncovered } = self.files.sandbox_paths(OverlayLayer::is_placeholder);
-        if let Some(home) = std::env::home_dir() {
-            masked.extend(usual_secrets(&home));
+    /// The sandbox policy of a command, and the variables that fit it.
+    fn policy(
+        &self,
+        sandbox: &dyn Sandbox,
+        planned: &ShellCommand,
+        setup: RunSetup<'_>,
+    ) -> Result<(SandboxPolicy, Vec<(OsString, OsString)>), ToolError> {
+        let RunSetup { session, paths, network, shared_network, overlay, mut layers, .. } = setup;
+        let mut view = RunView::default();
+        if !sandbox.has_own_root() {
+            view = self.views.for_run(session, &paths).map_err(|error| no_view(&self.options.view_folder, error))?;
+            layers.append(&mut view.layers);
         }
-        let limits = self.options.limits.tightest(requested);
-        (SandboxPolicy { writable, read_only, protected, masked, network, limits, terminal: false, overlay: None }, uncovered)
+        let SandboxPaths { mut writable, mut read_only, mut protected, mut masked, repositories, .. } = paths;
+        for git in repositories.into_iter().filter(|git| layers.iter().all(|layer| layer.lower != *git)) {
+            let is_inside = writable.iter().any(|root| git.starts_with(root));
+            if is_inside { &mut protected } else { &mut read_only }.push(git);
+        }
+        let exists = |path: &&PathBuf| path.symlink_metadata().is_ok_and(|metadata| !metadata.is_symlink());
+        protected.extend(self.options.protected.iter().filter(exists).cloned());
+        masked.extend(self.options.hidden.iter().cloned());
+        masked.extend(std::env::home_dir().map(|home| usual_secrets(&home)).unwrap_or_default());
+        if planned.has_read_only_view() {
+            read_only.append(&mut writable);
+            protected.clear();
+        }
+        let limits = self.options.limits.tightest(planned.limits());
+        let policy = SandboxPolicy {
+            writable,
+            read_only,
+            protected,
+            masked,
+            network,
+            limits,
+            terminal: false,
+            overlay,
+            layers,
+            view: view.view,
+            shared_network,
+        };
+        Ok((policy, view.variables))
     }
 
     fn select(&self, choice: SandboxBackend, required: bool, policy: &SandboxPolicy) -> Result<Arc<Selection>, SandboxError> {
@@ -199,6 +273,46 @@ impl Sandboxer {
         all.push((choice, Arc::clone(&selected)));
         Ok(selected)
     }
+}
+
+/// The process to confine.
+fn command(
+    sandbox: &dyn Sandbox,
+    planned: &ShellCommand,
+    policy: &SandboxPolicy,
+    terminal: bool,
+    mut variables: Vec<(OsString, OsString)>,
+) -> ProcessSpec {
+    let shell = planned.shell();
+    let mut command = ProcessSpec::new(&shell.program, &shell.directory).arguments(&shell.arguments);
+    if sandbox.name() == LANDLOCK
+        && let Some(home) = &policy.view.home
+    {
+        // It mounts nothing: the private home is where it is.
+        variables.push(("HOME".into(), home.source.clone().into()));
+    }
+    let clean = environment::without_writable_path(environment::clean(&[], terminal), &policy.writable, &policy.view.read_only);
+    let own = planned.environment().iter().map(|(name, value)| (name.into(), value.into())).collect();
+    command.environment = environment::with_variables(environment::with_variables(clean, variables), own);
+    if sandbox.has_own_root() {
+        // A bare name is a program of the container.
+        if command.program.is_absolute() {
+            command.program = CONTAINER_SHELL.into();
+        }
+        command.environment = environment::in_container(command.environment);
+    }
+    command
+}
+
+fn too_large(uncovered: &[String]) -> ToolError {
+    let why = uncovered.join("; ");
+    let advice = "Work in a smaller folder, or set sandbox.mode = \"preferred\" to accept that";
+    ToolError::new(ErrorKind::SandboxUnavailable, format!("The command was not run: {why}. {advice}."))
+}
+
+fn no_view(folder: &Path, error: std::io::Error) -> ToolError {
+    let what = format!("The command was not run: its private folders in '{}' cannot be created: {error}.", folder.display());
+    ToolError::new(ErrorKind::SandboxUnavailable, what).with_source(error)
 }
 
 /// Refuses a working directory that was replaced by a link since the command was planned.

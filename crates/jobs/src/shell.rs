@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use haft_contract::{ChangeMode, CommandRequest, Effect, Job, JobOptions, ShellCommand, ToolError};
-use haft_host::{EgressProxy, GuardedClient, LocalFiles, NetworkRules};
+use haft_host::{EgressProxy, GuardedClient, LocalFiles, NetworkRules, SandboxPaths};
 use haft_pattern::HostPattern;
 use haft_sandbox::NetworkAccess;
 
@@ -17,7 +17,7 @@ use crate::job_list::Jobs;
 use crate::plan;
 use crate::run::spawn_error;
 use crate::run_guard::{ProtectedPathHint, RunGuard};
-use crate::sandboxer::{Sandboxer, ShellOptions};
+use crate::sandboxer::{RunSetup, Sandboxer, ShellOptions};
 use crate::spawn::on_spawn_thread;
 use crate::triggers::TriggerSnapshot;
 
@@ -43,6 +43,9 @@ impl Shell {
     }
     pub(crate) fn options(&self) -> &ShellOptions {
         self.sandboxer.options()
+    }
+    pub(crate) fn remove_session(&self, session: &str) {
+        self.sandboxer.remove_session(session);
     }
     pub(crate) fn jobs(&self) -> &Jobs {
         &self.options().jobs
@@ -108,7 +111,18 @@ fn start(
     };
     let overlay = staged.as_ref().map(|staged| staged.overlay().clone());
     let triggers = (staged.is_none() && command.writable_tree().is_some()).then(|| TriggerSnapshot::take(files.root()));
-    let confined = sandboxer.wrap(command, network, options.terminal.is_some(), overlay)?;
+    let is_sandboxed = command.shell().host.is_sandboxed();
+    let paths = if is_sandboxed { sandboxer.paths() } else { SandboxPaths { writable: files.writable(), ..SandboxPaths::default() } };
+    let setup = RunSetup {
+        session: &options.session,
+        paths,
+        network,
+        shared_network: None,
+        terminal: options.terminal.is_some(),
+        overlay,
+        layers: Vec::new(),
+    };
+    let confined = sandboxer.wrap(command, setup)?;
     let facts = JobFacts {
         id,
         command: command.text().to_owned(),

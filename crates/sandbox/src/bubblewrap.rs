@@ -1,4 +1,4 @@
-//! Bubblewrap: namespaces of all kinds, a read-only root, and the writable paths of the policy on top.
+//! Bubblewrap: namespaces of all kinds, an empty root, and on it the folders of the system and the paths of the policy.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,8 @@ use crate::error::SandboxError;
 use crate::landlock::LandlockRules;
 use crate::launcher::{InnerStep, Launcher, OuterStep, Relay, step};
 use crate::limits::Cgroup;
-use crate::mounts::MountPlan;
+use crate::mounts::{MountPlan, RootFolder};
+use crate::overlay::WorkFolders;
 use crate::policy::{NetworkAccess, SandboxPolicy};
 use crate::probe;
 use crate::sandbox::{ConfinedCommand, Sandbox, SandboxGuard};
@@ -92,7 +93,10 @@ impl Bubblewrap {
         policy: &SandboxPolicy,
         arguments: Vec<OsString>,
     ) -> Result<(PathBuf, Vec<OsString>), SandboxError> {
-        let layers = policy.overlay.as_ref().map(|overlay| overlay.layers().to_vec()).unwrap_or_default();
+        let mut layers = policy.overlay.as_ref().map(|overlay| overlay.layers().to_vec()).unwrap_or_default();
+        layers.extend(policy.layers.iter().cloned());
+        // Deeper ones are mounted on top of those above them.
+        layers.sort_by_key(|layer| layer.mount_point().components().count());
         let cgroup_files = cgroup.map(Cgroup::join_files).unwrap_or_default();
         if cgroup_files.is_empty() && layers.is_empty() {
             return Ok((self.program.clone(), arguments));
@@ -109,15 +113,19 @@ impl Bubblewrap {
             arguments.push("--unshare-net".into());
         }
         arguments.extend(["--hostname", "haft"].map(Into::into));
-        arguments.extend(plan.arguments(policy.tmp_size()));
+        let (mounts, last) = plan.arguments(policy.tmp_size());
+        arguments.extend(mounts);
         arguments.extend(["--ro-bind".into(), self.launcher.path().into(), LAUNCHER.into()]);
         if let NetworkAccess::Proxy { socket, .. } = &policy.network {
             arguments.extend(["--ro-bind".into(), socket.into(), PROXY.into()]);
         }
-        // Last, because the mount points inside must be created before.
-        arguments.extend(["--remount-ro", "/run", "--remount-ro", "/dev", "--chdir"].map(Into::into));
+        arguments.extend(last);
         let directory = command.directory.canonicalize().map_err(|error| SandboxError::io("start in", &command.directory, error))?;
-        arguments.push(directory.into());
+        if !plan.shows(&directory) {
+            let what = format!("the working directory {} is not visible in the sandbox", directory.display());
+            return Err(SandboxError::policy(format!("{what}; add it to workspace.roots, or choose a folder of the workspace")));
+        }
+        arguments.extend(["--chdir".into(), directory.into()]);
         Ok(arguments)
     }
 }
@@ -132,7 +140,7 @@ impl Sandbox for Bubblewrap {
     }
 
     fn wrap(&self, command: ProcessSpec, policy: &SandboxPolicy) -> Result<ConfinedCommand, SandboxError> {
-        let mut plan = MountPlan::new(policy, &[self.launcher.path(), &self.program])?;
+        let plan = MountPlan::new(RootFolder::Empty, policy, &[self.launcher.path(), &self.program])?;
         let cgroup = Cgroup::create(&policy.limits);
         let inner = inner(policy, cgroup.as_ref(), plan.writable());
         let mut arguments = self.arguments(&plan, &command, policy)?;
@@ -146,7 +154,8 @@ impl Sandbox for Bubblewrap {
             NetworkAccess::Proxy { port, .. } => environment::with_proxy(command.environment, port),
             NetworkAccess::Off | NetworkAccess::Host => command.environment,
         };
-        let guard = SandboxGuard { namespace: true, cgroup, placeholders: plan.take_placeholders(), ..SandboxGuard::default() };
+        let work_folders = WorkFolders(policy.layers.iter().filter(|layer| layer.is_cache()).cloned().collect());
+        let guard = SandboxGuard { namespace: true, cgroup, work_folders, ..SandboxGuard::default() };
         let command = ProcessSpec { program, arguments, directory: "/".into(), environment: environment::carry(environment) };
         Ok(ConfinedCommand { command, guard })
     }

@@ -20,7 +20,7 @@ use crate::error::SandboxError;
 use crate::launcher::Launcher;
 #[cfg(target_os = "linux")]
 use crate::limits::is_hybrid;
-use crate::mounts::MountPlan;
+use crate::mounts::{MountPlan, RootFolder};
 use crate::policy::{NetworkAccess, SandboxPolicy};
 use crate::sandbox::{ConfinedCommand, Sandbox, SandboxGuard};
 use engine::EngineClient;
@@ -126,7 +126,7 @@ impl Sandbox for Container {
     fn wrap(&self, command: ProcessSpec, policy: &SandboxPolicy) -> Result<ConfinedCommand, SandboxError> {
         policy.refuse_overlay(NAME)?;
         refuse_network(policy)?;
-        let mut plan = MountPlan::new(policy, &[self.launcher.path()])?;
+        let plan = MountPlan::new(RootFolder::Image, policy, &[self.launcher.path()])?;
         let name = name();
         let mut arguments = self.run_arguments(&name, policy, &plan)?;
         arguments.extend(["--workdir".into(), command.directory.into()]);
@@ -140,7 +140,7 @@ impl Sandbox for Container {
         arguments.extend(command.arguments);
         let run = ContainerRun::new(&self.client, &name, self.client.removal().iter().copied().chain([&*name]));
         let command = run.supervise(self.client.command(arguments), &self.launcher)?;
-        Ok(ConfinedCommand { command, guard: SandboxGuard { placeholders: plan.take_placeholders(), ..SandboxGuard::for_container(run) } })
+        Ok(ConfinedCommand { command, guard: SandboxGuard::for_container(run) })
     }
 }
 

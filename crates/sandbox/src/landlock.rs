@@ -14,6 +14,7 @@ use crate::environment;
 use crate::error::SandboxError;
 use crate::launcher::{InnerStep, Launcher, step};
 use crate::limits::Cgroup;
+use crate::mounts::system;
 use crate::policy::{NetworkAccess, SandboxPolicy};
 use crate::sandbox::{ConfinedCommand, Sandbox, SandboxGuard};
 use crate::seccomp::Sockets;
@@ -101,11 +102,11 @@ impl Sandbox for Landlock {
         let inside = |path: &PathBuf| policy.writable.iter().any(|root| path.starts_with(root));
         let always = [
             "the processes of the host are visible",
-            "/tmp is that of the host, and read-only",
+            "there is no private /tmp and no private home folder",
             "a process that leaves its process group may outlive the run",
         ];
         let mut gaps: Vec<String> = always.map(str::to_owned).into();
-        gaps.extend(policy.protected.iter().filter(|path| inside(path)).map(|path| format!("{} can be written", path.display())));
+        gaps.extend(policy.protected_without_layers().filter(|path| inside(path)).map(|path| format!("{} can be written", path.display())));
         gaps.extend(policy.masked.iter().filter(|path| inside(path)).map(|path| format!("{} can be read", path.display())));
         gaps
     }
@@ -114,16 +115,22 @@ impl Sandbox for Landlock {
 /// Landlock has no deny rules, so a masked path is left out by allowing everything around it.
 fn rules(policy: &SandboxPolicy) -> Result<LandlockRules, SandboxError> {
     // Not devices: root could read the disk past every rule.
-    let mut read = without("/".into(), Path::new("/dev"));
-    for secret in policy.masked.iter().filter_map(|path| path.canonicalize().ok()) {
+    let system = system::paths();
+    let roots = policy.writable.iter().chain(&policy.read_only).filter_map(|path| path.canonicalize().ok());
+    let view = policy.view.read_only.iter().map(|bind| bind.source.clone());
+    let mut read: Vec<PathBuf> = system.folders.iter().cloned().chain(["/proc".into()]).chain(view).chain(roots).collect();
+    let masked = policy.masked.iter().filter_map(|path| path.canonicalize().ok());
+    for secret in masked.chain(system.private.iter().cloned()) {
         read = read.into_iter().flat_map(|allowed| without(allowed, &secret)).collect();
         if read.len() > MOST_RULES {
             let why = format!("hiding {} takes more than {MOST_RULES} rules", secret.display());
             return Err(SandboxError::unsupported(NAME, why, "mask the directory around it, or use bubblewrap"));
         }
     }
-    read.extend(policy.read_only.iter().cloned().chain(DEVICES.iter().map(PathBuf::from)));
-    let write = policy.writable.iter().cloned().chain(DEVICES.iter().map(PathBuf::from)).collect();
+    let devices = || DEVICES.iter().map(PathBuf::from);
+    read.extend(devices());
+    let home = policy.view.home.iter().map(|home| home.source.clone());
+    let write = policy.writable.iter().cloned().chain(home).chain(devices()).collect();
     Ok(LandlockRules { read, write, no_tcp: policy.network == NetworkAccess::Off, required: true })
 }
 
@@ -193,12 +200,23 @@ mod tests {
 
     #[test]
     fn rules_follow_from_the_policy() {
-        let policy = SandboxPolicy { writable: vec!["/w".into()], read_only: vec!["/r".into()], ..SandboxPolicy::default() };
-        let with_devices = |first: &str| [first].iter().chain(DEVICES).map(PathBuf::from).collect::<Vec<_>>();
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let at = |name: &str| root.join(name);
+        for name in ["w", "r", "other"] {
+            fs::create_dir(at(name)).unwrap();
+        }
+        fs::write(at("w/.env"), "x").unwrap();
+        fs::write(at("w/main"), "x").unwrap();
+        let policy =
+            SandboxPolicy { writable: vec![at("w")], read_only: vec![at("r")], masked: vec![at("w/.env")], ..SandboxPolicy::default() };
         let rules = rules(&policy).unwrap();
-        let (root, rest) = rules.read.split_at(rules.read.len() - 1 - DEVICES.len());
-        assert!(root.contains(&"/usr".into()) && !root.contains(&"/".into()) && !root.contains(&"/dev".into()), "{root:?}");
-        assert_eq!((rest, rules.write), (&with_devices("/r")[..], with_devices("/w")));
+        assert!(rules.read.contains(&"/usr".into()), "{:?}", rules.read);
+        let here: Vec<_> = rules.read.iter().filter(|path| path.starts_with(&root)).cloned().collect();
+        assert_eq!(here, [at("w/main"), at("r")]);
+        assert!(["/", "/dev", "/home", "/root"].iter().all(|absent| !rules.read.contains(&absent.into())), "{:?}", rules.read);
+        assert_eq!(rules.write[0], at("w"));
+        assert_eq!(rules.write[1..], DEVICES.iter().map(PathBuf::from).collect::<Vec<_>>());
         assert!(rules.no_tcp && rules.required);
     }
 

@@ -13,9 +13,9 @@
 //! - A command ended by a signal exits with 128 plus the signal number, as in shells.
 //! - [`probe::run`] makes real escape attempts.
 //!
-//! On Linux a command sees the host's file system read-only, with its own `/tmp`, `/var/tmp`, `/run`, `/dev` and `/proc`; no
-//! other process; no network access that the policy does not name; no Unix socket; no capability; and no system call that
-//! leads to any of these.
+//! On Linux a command sees the folders of the system read-only, the paths that the policy names, and its own `/tmp`, `/var/tmp`,
+//! `/run`, `/dev` and `/proc`; no other file; no other process; no network access that the policy does not name; no Unix socket;
+//! no capability; and no system call that leads to any of these.
 
 pub mod launcher;
 #[cfg(target_os = "linux")]
@@ -34,12 +34,12 @@ mod error;
 mod landlock;
 mod mounts;
 mod overlay;
-mod placeholder;
 mod policy;
 mod sandbox;
 #[cfg(target_os = "linux")]
 mod seccomp;
 mod selection;
+mod session_network;
 #[cfg(target_os = "linux")]
 mod termination;
 
@@ -52,8 +52,10 @@ pub use error::SandboxError;
 #[cfg(target_os = "linux")]
 pub use landlock::Landlock;
 pub use launcher::Launcher;
+pub use mounts::is_system_path;
 pub use overlay::{Overlay, OverlayLayer};
-pub use policy::{NetworkAccess, SandboxPolicy, usual_secrets};
+pub use policy::{Bind, NetworkAccess, SandboxPolicy, SandboxView, usual_secrets};
 pub use sandbox::{ConfinedCommand, Sandbox, SandboxGuard, Unconfined};
 pub use seatbelt::Seatbelt;
 pub use selection::{Selection, SelectionRequest, check_gaps, select};
+pub use session_network::NetworkNamespace;

@@ -1,22 +1,23 @@
 //! The mounts of a run, ordered by depth, so that deeper paths are mounted on top of those above them.
+//!
+//! The root is empty. On it are the folders of the system, the roots of the policy, and the private folders of the view: every
+//! other path is absent.
 
-use std::collections::BTreeSet;
-use std::ffi::OsString;
+mod arguments;
+mod mount_point;
+pub(crate) mod system;
+
+use std::collections::BTreeMap;
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 use crate::error::SandboxError;
-use crate::overlay::Overlay;
-use crate::placeholder::Placeholder;
-use crate::policy::{NetworkAccess, SandboxPolicy};
+use crate::policy::{Bind, NetworkAccess, SandboxPolicy};
+
+pub use system::holds as is_system_path;
 
 /// Folders shared with other processes of the host, or full of their sockets: the sandbox has its own.
 const PRIVATE: &[(&str, &str)] = &[("/tmp", "1777"), ("/var/tmp", "1777"), ("/dev/shm", "1777"), ("/run", "0755")];
-/// Root can write here without any capability. Bubblewrap covers the other such paths itself.
-const KERNEL: &str = "/proc/sys";
-/// Keys of the whole machine, in every namespace.
-const KEYS: &str = "/proc/keys";
 /// System paths, never a workspace.
 const NEVER_WRITABLE: &[&str] = &["/", "/proc", "/sys", "/dev", "/boot", "/etc", "/usr", "/run"];
 /// Bubblewrap accepts 9000 arguments; each path needs up to six.
@@ -25,84 +26,170 @@ const MOST_PATHS: usize = 1200;
 /// How a path is mounted; of two kinds for one path the later in this list wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum MountKind {
-    Private(&'static str),
+    /// Empty, in memory, with this mode.
+    Memory(&'static str),
     ReadOnly,
     Writable,
-    /// Mounted on itself, so that it cannot be renamed or removed: a protected path lies beneath.
+    /// Mounted on itself, so that it cannot be renamed or removed: another mount lies beneath.
     Pinned,
     Protected,
     Hidden,
 }
 
+/// What the other mounts are mounted on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RootFolder {
+    /// An empty one, with the folders of the system and the view.
+    Empty,
+    /// That of a container image.
+    Image,
+}
+
 /// All mounts of one run.
 #[derive(Debug)]
 pub(crate) struct MountPlan {
-    mounts: BTreeSet<(usize, PathBuf, MountKind)>,
+    /// By depth, path and kind, with the source on the host.
+    mounts: BTreeMap<(usize, PathBuf, MountKind), PathBuf>,
     /// Writable roots: the configured path, and the real one.
     roots: Vec<(PathBuf, PathBuf)>,
-    placeholders: Vec<Placeholder>,
+    /// Further writable paths: the home, overlays.
+    private: Vec<PathBuf>,
+    root: RootFolder,
 }
 
 impl MountPlan {
     /// `programs` are run by the host: they are protected where they lie in a writable root.
-    pub(crate) fn new(policy: &SandboxPolicy, programs: &[&Path]) -> Result<Self, SandboxError> {
-        let mut plan = Self { mounts: BTreeSet::new(), roots: Vec::new(), placeholders: Vec::new() };
-        for (path, mode) in PRIVATE {
-            if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
-                plan.add(path.into(), MountKind::Private(mode));
-            }
+    pub(crate) fn new(root: RootFolder, policy: &SandboxPolicy, programs: &[&Path]) -> Result<Self, SandboxError> {
+        let mut plan = Self { mounts: BTreeMap::new(), roots: Vec::new(), private: Vec::new(), root };
+        if root == RootFolder::Empty {
+            plan.add_system(policy);
+            plan.add_view(policy);
         }
-        for path in &policy.writable {
-            let real = writable(path)?;
-            plan.roots.push((path.clone(), real.clone()));
-            plan.add(real, MountKind::Writable);
+        plan.add_roots(policy)?;
+        for layer in policy.layers.iter().filter(|_| root == RootFolder::Empty) {
+            plan.bind(&Bind { source: layer.mount_point().to_owned(), at: layer.target.clone() }, MountKind::Writable);
+            plan.private.push(layer.target.clone());
         }
-        // Often a symlink into `/run`.
-        let resolver = (policy.network == NetworkAccess::Host).then(|| PathBuf::from("/etc/resolv.conf"));
-        for path in policy.read_only.iter().chain(&resolver).filter_map(|path| path.canonicalize().ok()) {
-            plan.add(path, MountKind::ReadOnly);
+        plan.hide(policy);
+        for path in programs.iter().filter_map(|path| path.canonicalize().ok()) {
+            plan.pin_above(&path);
+            plan.protect(&path)?;
         }
-        // A placeholder of another run is no secret, and disappears with that run: then there is nothing to mount on.
-        let is_there = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|metadata| !Placeholder::is_one(&metadata));
-        for path in policy.masked.iter().filter_map(|path| path.canonicalize().ok()).filter(is_there) {
-            plan.add(path, MountKind::Hidden);
-        }
-        for path in programs.iter().filter_map(|path| path.canonicalize().ok()).chain(policy.protected.iter().cloned()) {
-            plan.protect(&path, policy.overlay.as_ref())?;
-        }
-        if plan.mounts.len() > MOST_PATHS {
-            return Err(SandboxError::policy(format!(
-                "it names {} paths, more than the {MOST_PATHS} that are supported; name directories",
-                plan.mounts.len()
-            )));
-        }
+        let protected: Vec<&PathBuf> = match root {
+            RootFolder::Empty => policy.protected.iter().collect(),
+            RootFolder::Image => policy.protected_without_layers().collect(),
+        };
+        protected.into_iter().try_for_each(|path| plan.protect(path))?;
+        plan.create_mount_points()?;
+        plan.check_size()?;
         Ok(plan)
     }
 
-    fn add(&mut self, path: PathBuf, mount: MountKind) {
-        self.mounts.insert((path.components().count(), path, mount));
+    fn add_system(&mut self, policy: &SandboxPolicy) {
+        for (path, mode) in PRIVATE {
+            if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
+                self.add(path.into(), MountKind::Memory(mode), PathBuf::new());
+            }
+        }
+        for folder in &system::paths().folders {
+            self.add(folder.clone(), MountKind::ReadOnly, folder.clone());
+        }
+        // Often a symlink into `/run`.
+        let resolver = Path::new("/etc/resolv.conf").canonicalize().ok().filter(|_| policy.network == NetworkAccess::Host);
+        if let Some(path) = resolver {
+            self.add(path.clone(), MountKind::ReadOnly, path);
+        }
     }
 
-    /// The writable roots, as they are mounted.
+    fn add_view(&mut self, policy: &SandboxPolicy) {
+        let view = &policy.view;
+        if let Some(home) = &view.home {
+            self.bind(home, MountKind::Writable);
+            self.private.push(home.at.clone());
+        }
+        for (name, at) in [("tmp", "/tmp"), ("var", "/var/tmp")] {
+            if let Some(folder) = &view.tmp {
+                self.bind(&Bind { source: folder.join(name), at: at.into() }, MountKind::Writable);
+            }
+        }
+        for bind in view.read_only.iter().filter(|bind| bind.source.exists()) {
+            self.bind(bind, MountKind::ReadOnly);
+        }
+    }
+
+    fn add_roots(&mut self, policy: &SandboxPolicy) -> Result<(), SandboxError> {
+        for path in &policy.writable {
+            let real = writable(path)?;
+            self.roots.push((path.clone(), real.clone()));
+            self.add(real.clone(), MountKind::Writable, real);
+        }
+        for path in policy.read_only.iter().filter_map(|path| path.canonicalize().ok()) {
+            if self.root == RootFolder::Image || !system::holds(&path) {
+                self.add(path.clone(), MountKind::ReadOnly, path);
+            }
+        }
+        Ok(())
+    }
+
+    fn hide(&mut self, policy: &SandboxPolicy) {
+        let system: &[PathBuf] = if self.root == RootFolder::Empty { &system::paths().private } else { &[] };
+        let masked = policy.masked.iter().filter_map(|path| path.canonicalize().ok()).chain(system.iter().cloned());
+        for path in masked {
+            if self.host_mount(&path).is_some() {
+                self.add(path.clone(), MountKind::Hidden, path);
+            }
+        }
+    }
+
+    fn check_size(&self) -> Result<(), SandboxError> {
+        let count = self.mounts.len();
+        if count <= MOST_PATHS {
+            return Ok(());
+        }
+        Err(SandboxError::policy(format!("it names {count} paths, more than the {MOST_PATHS} that are supported; name directories")))
+    }
+
+    fn add(&mut self, at: PathBuf, kind: MountKind, source: PathBuf) {
+        self.mounts.insert((at.components().count(), at, kind), source);
+    }
+
+    fn bind(&mut self, bind: &Bind, kind: MountKind) {
+        self.add(bind.at.clone(), kind, bind.source.clone());
+    }
+
+    /// Paths that the command may change, as they are mounted.
     pub(crate) fn writable(&self) -> Vec<PathBuf> {
-        self.roots.iter().map(|(_, real)| real.clone()).collect()
+        self.roots.iter().map(|(_, real)| real.clone()).chain(self.private.iter().cloned()).collect()
     }
 
     /// Shared host paths and all mounts within them, deeper paths later.
     pub(crate) fn shared(&self) -> impl Iterator<Item = (&Path, MountKind)> {
-        let all = || self.mounts.iter().map(|(_, path, mount)| (path.as_path(), *mount));
+        let all = || self.mounts.keys().map(|(_, path, mount)| (path.as_path(), *mount));
         let is_shared = |mount| matches!(mount, MountKind::ReadOnly | MountKind::Writable);
         all().filter(move |(path, _)| all().any(|(root, mount)| is_shared(mount) && path.starts_with(root)))
     }
 
-    pub(crate) fn take_placeholders(&mut self) -> Vec<Placeholder> {
-        std::mem::take(&mut self.placeholders)
+    /// Whether a path is in the view. (Whether it exists there is another question.)
+    pub(crate) fn shows(&self, path: &Path) -> bool {
+        self.mounts.keys().any(|(_, at, mount)| *mount != MountKind::Hidden && (path.starts_with(at) || at.starts_with(path)))
+    }
+
+    /// The deepest mount at or above a path that is not a pin.
+    fn mount_of(&self, path: &Path) -> Option<(&Path, MountKind, &Path)> {
+        let mut deepest_first = self.mounts.iter().rev();
+        let found = deepest_first.find(|((_, at, mount), _)| *mount != MountKind::Pinned && path.starts_with(at));
+        found.map(|((_, at, mount), source)| (at.as_path(), *mount, source.as_path()))
+    }
+
+    /// The mount that shows a path of the host at its own place.
+    fn host_mount(&self, path: &Path) -> Option<(&Path, MountKind)> {
+        let (at, mount, source) = self.mount_of(path)?;
+        (at == source && mount != MountKind::Hidden).then_some((at, mount))
     }
 
     /// The writable root that a path lies in, if no deeper mount makes it read-only.
-    fn writable_root(&self, path: &Path) -> Option<&Path> {
-        let deepest = self.mounts.iter().rev().find(|(_, root, mount)| *mount != MountKind::Pinned && path.starts_with(root));
-        deepest.filter(|(_, _, mount)| *mount == MountKind::Writable).map(|(_, root, _)| root.as_path())
+    fn writable_root(&self, path: &Path) -> Option<PathBuf> {
+        self.host_mount(path).filter(|(_, mount)| *mount == MountKind::Writable).map(|(root, _)| root.to_owned())
     }
 
     /// Resolves symlinks on the way to a writable root; those inside it stay, to be refused.
@@ -111,73 +198,45 @@ impl MountPlan {
         inside.unwrap_or_else(|| resolve_above(path))
     }
 
-    fn protect(&mut self, path: &Path, overlay: Option<&Overlay>) -> Result<(), SandboxError> {
+    fn protect(&mut self, path: &Path) -> Result<(), SandboxError> {
         let path = self.real(path);
-        let Some(root) = self.writable_root(&path).map(Path::to_path_buf) else { return Ok(()) };
-        if path == root {
+        let Some(root) = self.writable_root(&path) else { return Ok(()) };
+        if self.roots.iter().any(|(_, real)| *real == path) {
             return Err(SandboxError::policy(format!("{} is both writable and protected; name it once", path.display())));
         }
-        let target = reach(&root, &path)?;
-        for above in target.ancestors().skip(1).take_while(|above| *above != root) {
-            self.add(above.to_path_buf(), MountKind::Pinned);
+        if let Some(target) = reach(&root, &path)? {
+            self.add(target.clone(), MountKind::Protected, target);
         }
-        match fs::symlink_metadata(&target) {
-            Ok(metadata) if Placeholder::is_one(&metadata) => self.reserve(&target, overlay),
-            Ok(_) => {
-                self.add(target, MountKind::Protected);
-                Ok(())
+        Ok(())
+    }
+
+    /// Pins the folders above a path, which a command could rename otherwise, and put others in their place.
+    fn pin_above(&mut self, path: &Path) {
+        let Some(root) = self.writable_root(path) else { return };
+        for above in path.ancestors().skip(1).take_while(|above| *above != root) {
+            self.add(above.to_owned(), MountKind::Pinned, above.to_owned());
+        }
+    }
+
+    /// Creates the mount points that lie in private folders, and pins the folders above them.
+    fn create_mount_points(&mut self) -> Result<(), SandboxError> {
+        let mut pins = Vec::new();
+        for ((_, at, mount), source) in &self.mounts {
+            let Some((parent, MountKind::Writable, private)) = at.parent().and_then(|above| self.mount_of(above)) else { continue };
+            let Ok(inside) = at.strip_prefix(parent) else { continue };
+            if parent == private || *mount == MountKind::Pinned {
+                continue;
             }
-            Err(_) => self.reserve(&target, overlay),
+            let is_folder = matches!(mount, MountKind::Memory(_)) || source.is_dir();
+            let above = mount_point::create(private, inside, is_folder);
+            let above = above.map_err(|error| SandboxError::io("create a mount point in", private, error))?;
+            let pin = |folder: PathBuf| Some((parent.join(folder.strip_prefix(private).ok()?), folder));
+            pins.extend(above.into_iter().filter_map(pin));
         }
-    }
-
-    /// Creates a mount point for a missing protected path. Where we may not create it, the command may not either.
-    fn reserve(&mut self, target: &Path, overlay: Option<&Overlay>) -> Result<(), SandboxError> {
-        let in_overlay = overlay.map_or(Ok(false), |overlay| overlay.reserve(target));
-        if in_overlay.map_err(|error| SandboxError::io("protect", target, error))? {
-            self.add(target.to_path_buf(), MountKind::Protected);
-            return Ok(());
+        for (at, folder) in pins {
+            self.add(at, MountKind::Pinned, folder);
         }
-        match Placeholder::create(target) {
-            Ok(placeholder) => {
-                self.placeholders.push(placeholder);
-                self.add(target.to_path_buf(), MountKind::Protected);
-                Ok(())
-            }
-            Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => Ok(()),
-            Err(error) => Err(SandboxError::io("protect", target, error)),
-        }
-    }
-
-    /// Arguments of bubblewrap for all mounts.
-    pub(crate) fn arguments(&self, size: u64) -> Vec<OsString> {
-        let mut arguments: Vec<OsString> = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"].map(Into::into).into();
-        if rustix::process::geteuid().is_root() {
-            arguments.extend(["--ro-bind", KERNEL, KERNEL].map(Into::into));
-        }
-        if Path::new(KEYS).exists() {
-            arguments.extend(["--ro-bind", "/dev/null", KEYS].map(Into::into));
-        }
-        for (_, path, mount) in &self.mounts {
-            arguments.extend(mount_arguments(path, *mount, size));
-        }
-        arguments
-    }
-}
-
-fn mount_arguments(path: &Path, mount: MountKind, size: u64) -> Vec<OsString> {
-    let bind = |kind: &str| vec![kind.into(), path.into(), path.into()];
-    match mount {
-        MountKind::Private(mode) => {
-            vec!["--perms".into(), mode.into(), "--size".into(), size.to_string().into(), "--tmpfs".into(), path.into()]
-        }
-        MountKind::ReadOnly | MountKind::Protected => bind("--ro-bind"),
-        MountKind::Writable | MountKind::Pinned => bind("--bind"),
-        MountKind::Hidden if path.is_dir() => {
-            vec!["--perms".into(), "0000".into(), "--tmpfs".into(), path.into(), "--remount-ro".into(), path.into()]
-        }
-        // A device file on a mount without devices cannot even be opened.
-        MountKind::Hidden => vec!["--ro-bind".into(), "/dev/null".into(), path.into()],
+        Ok(())
     }
 }
 
@@ -202,8 +261,9 @@ fn resolve_above(path: &Path) -> PathBuf {
     path.to_path_buf()
 }
 
-/// The path, or the first component of it that is missing or a file. Symlinks are refused: they could be replaced.
-fn reach(root: &Path, path: &Path) -> Result<PathBuf, SandboxError> {
+/// The path, or a file in place of a directory above it, such as `.git` of a worktree; `None` if it is missing. Symlinks are
+/// refused: they could be replaced.
+fn reach(root: &Path, path: &Path) -> Result<Option<PathBuf>, SandboxError> {
     let mut reached = root.to_path_buf();
     for component in path.strip_prefix(root).into_iter().flat_map(Path::components) {
         if !matches!(component, Component::Normal(_)) {
@@ -215,10 +275,10 @@ fn reach(root: &Path, path: &Path) -> Result<PathBuf, SandboxError> {
                 let what = format!("{} is protected and a symlink, which cannot be enforced; name its target", reached.display());
                 return Err(SandboxError::policy(what));
             }
-            Ok(metadata) if metadata.is_dir() && !Placeholder::is_one(&metadata) => {}
-            // Missing, or a file in place of a directory, such as `.git` of a worktree.
-            _ => break,
+            Ok(metadata) if metadata.is_dir() => {}
+            Ok(_) => break,
+            Err(_) => return Ok(None),
         }
     }
-    Ok(reached)
+    Ok(Some(reached))
 }

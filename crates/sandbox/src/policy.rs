@@ -4,16 +4,17 @@ use haft_contract::CommandLimits;
 use serde::{Deserialize, Serialize};
 
 use crate::error::SandboxError;
-use crate::overlay::Overlay;
+use crate::overlay::{Overlay, OverlayLayer};
+use crate::session_network::NetworkNamespace;
 
-/// What a command may access. It can read the rest of the file system, and write nothing of it.
+/// What a command may access, besides the folders of the system, which it can read. Everything else is absent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SandboxPolicy {
     /// Directories (or files) it may change. They must exist.
     pub writable: Vec<PathBuf>,
-    /// Paths it may read inside folders that are private in the sandbox: `/tmp`, `/var/tmp`, `/run`, `/dev/shm`.
+    /// Paths it may read.
     pub read_only: Vec<PathBuf>,
-    /// Paths inside writable ones that it may neither change nor create.
+    /// Existing paths inside writable ones that it may not change. A missing one is not reserved.
     pub protected: Vec<PathBuf>,
     /// Secrets: paths it may not even read.
     pub masked: Vec<PathBuf>,
@@ -25,6 +26,12 @@ pub struct SandboxPolicy {
     pub terminal: bool,
     /// Where its file changes go, if the writable paths must stay unchanged.
     pub overlay: Option<Overlay>,
+    /// Further overlays, each for a folder of its own, such as `.git`.
+    pub layers: Vec<OverlayLayer>,
+    /// Its home, temporary folders and toolchains, for backends that can mount them.
+    pub view: SandboxView,
+    /// The network namespace that it shares with other commands; without, it has its own. Not with `NetworkAccess::Host`.
+    pub shared_network: Option<NetworkNamespace>,
 }
 
 impl Default for SandboxPolicy {
@@ -39,7 +46,38 @@ impl Default for SandboxPolicy {
             limits: CommandLimits::STANDARD,
             terminal: false,
             overlay: None,
+            layers: Vec::new(),
+            view: SandboxView::default(),
+            shared_network: None,
         }
+    }
+}
+
+/// The private part of what a command sees.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SandboxView {
+    /// Its home folder, which it may change.
+    pub home: Option<Bind>,
+    /// Folder on the host with its `/tmp` and `/var/tmp`, which stay after the run; without, both are in memory and end with it.
+    pub tmp: Option<PathBuf>,
+    /// Read-only files and folders besides the roots: toolchains, generated settings.
+    pub read_only: Vec<Bind>,
+}
+
+/// A file or folder of the host, and the path where a command sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bind {
+    /// On the host.
+    pub source: PathBuf,
+    /// In the sandbox.
+    pub at: PathBuf,
+}
+
+impl Bind {
+    /// At its own path.
+    pub fn same(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        Self { source: path.clone(), at: path }
     }
 }
 
@@ -47,6 +85,10 @@ impl SandboxPolicy {
     /// Bytes of each private temporary directory.
     pub(crate) fn tmp_size(&self) -> u64 {
         self.limits.tmp_size.or(CommandLimits::STANDARD.tmp_size).unwrap_or_default()
+    }
+    /// Protected paths for backends without overlays: what would be an overlay must not change at all.
+    pub(crate) fn protected_without_layers(&self) -> impl Iterator<Item = &PathBuf> {
+        self.protected.iter().chain(self.layers.iter().filter(|layer| !layer.is_cache()).map(|layer| &layer.lower))
     }
     /// For backends without overlays: a command with staged changes never runs on the real files instead.
     pub(crate) fn refuse_overlay(&self, backend: &'static str) -> Result<(), SandboxError> {

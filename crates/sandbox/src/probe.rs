@@ -7,6 +7,7 @@ mod setup;
 mod system_calls;
 
 use std::io::{self, Read};
+use std::path::PathBuf;
 use std::process::{Child, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -61,12 +62,13 @@ impl Finding {
     }
 }
 
-/// Makes every known escape attempt in this sandbox. They do no harm if they succeed.
+/// Makes every known escape attempt in this sandbox. They do no harm if they succeed. `private` are folders that must not be
+/// visible, such as the data folder.
 ///
 /// # Errors
 /// The attempts cannot be prepared.
-pub fn run(sandbox: &dyn Sandbox, launcher: &Launcher) -> Result<Vec<Finding>, SandboxError> {
-    let setup = ProbeSetup::new(launcher)?;
+pub fn run(sandbox: &dyn Sandbox, launcher: &Launcher, private: &[PathBuf]) -> Result<Vec<Finding>, SandboxError> {
+    let setup = ProbeSetup::new(launcher, private)?;
     let policy = setup.policy();
     let mut findings = confinement(sandbox, &setup, &policy)?;
     for limit in attempts::LIMITS {

@@ -6,7 +6,7 @@ use crate::container::ContainerRun;
 use crate::error::SandboxError;
 #[cfg(target_os = "linux")]
 use crate::limits::Cgroup;
-use crate::placeholder::Placeholder;
+use crate::overlay::WorkFolders;
 use crate::policy::SandboxPolicy;
 #[cfg(target_os = "linux")]
 use crate::termination;
@@ -71,7 +71,7 @@ pub struct ConfinedCommand {
 #[derive(Debug, Default)]
 #[must_use = "it must live until the command has ended"]
 pub struct SandboxGuard {
-    // In drop order: a mount on a placeholder must end before the placeholder.
+    // In drop order: the mounts of a run must end before its folders.
     pub(crate) container: Option<ContainerRun>,
     /// The spawned process has one child, the init process of a PID namespace.
     #[cfg(target_os = "linux")]
@@ -79,7 +79,7 @@ pub struct SandboxGuard {
     #[cfg(target_os = "linux")]
     pub(crate) cgroup: Option<Cgroup>,
     #[expect(dead_code, reason = "dropped with the guard")]
-    pub(crate) placeholders: Vec<Placeholder>,
+    pub(crate) work_folders: WorkFolders,
 }
 
 impl SandboxGuard {

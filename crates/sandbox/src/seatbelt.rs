@@ -74,7 +74,7 @@ pub fn profile(policy: &SandboxPolicy) -> Result<String, SandboxError> {
     for path in &policy.writable {
         rule(&mut text, "allow file-write*", path)?;
     }
-    for path in &policy.protected {
+    for path in policy.protected_without_layers() {
         rule(&mut text, "deny file-write*", path)?;
     }
     for path in &policy.masked {

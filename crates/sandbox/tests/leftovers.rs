@@ -89,7 +89,7 @@ fn run_leaves_nothing_however_it_ends() {
                 child.wait().unwrap();
             }),
         ),
-        ("all probes", Box::new(|| drop(probe::run(&sandbox, &launcher).unwrap()))),
+        ("all probes", Box::new(|| drop(probe::run(&sandbox, &launcher, &[]).unwrap()))),
     ];
     for (name, step) in steps {
         step();

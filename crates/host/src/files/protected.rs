@@ -197,9 +197,22 @@ impl Rules {
         self.own.push((GIT, path.to_owned(), names::fold_all(path)));
     }
 
-    /// The folders that were protected by their paths.
-    pub(super) fn own_paths(&self) -> impl Iterator<Item = PathBuf> {
-        self.own.iter().map(|(_, path, _)| path.clone())
+    /// Haft's own files and folders.
+    pub(super) fn own_paths(&self) -> impl Iterator<Item = &Path> {
+        self.own.iter().filter(|(why, ..)| *why == HAFT).map(|(_, path, _)| path.as_path())
+    }
+    /// Folders of Git that the roots point to.
+    pub(super) fn git_paths(&self) -> impl Iterator<Item = &Path> {
+        self.own.iter().filter(|(why, ..)| *why == GIT).map(|(_, path, _)| path.as_path())
+    }
+    /// Whether the user has rules of their own on what may not be read.
+    pub(super) fn has_deny_read(&self) -> bool {
+        !self.deny_read.is_empty()
+    }
+    /// Whether the user's own rules forbid to read a path; usual names of secrets do not count.
+    pub(super) fn deny_reading_by_user(&self, root: &Path, beneath: &Path) -> bool {
+        let names = Names::of(root, beneath);
+        self.deny_read.iter().any(|pattern| names::covers(pattern, &names))
     }
 
     /// Adds what the rules say of a path. A refusal that is there already stays: every spelling must pass.

@@ -81,7 +81,7 @@ impl OverlayReader<'_> {
             if before.is_some() {
                 self.deleted(lower);
             }
-        } else if !OverlayLayer::is_placeholder(&now) {
+        } else {
             self.compare(upper, &now, lower, before.as_ref());
         }
     }

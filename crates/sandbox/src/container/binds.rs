@@ -25,7 +25,7 @@ pub(super) fn arguments(plan: &MountPlan, tmp_size: u64, podman: bool, launcher:
     }
     for (path, mount) in plan.shared() {
         match mount {
-            MountKind::Private(_) => {}
+            MountKind::Memory(_) => {}
             MountKind::Writable => bind(&mut arguments, &checked(path)?, "rw")?,
             MountKind::ReadOnly if path == launcher => bind(&mut arguments, path, "ro")?,
             MountKind::ReadOnly => bind(&mut arguments, &checked(path)?, "ro")?,
@@ -72,6 +72,7 @@ fn checked(path: &Path) -> Result<PathBuf, SandboxError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mounts::RootFolder;
     use crate::policy::SandboxPolicy;
 
     #[test]
@@ -94,14 +95,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let odd = folder.path().join("a:b");
         std::fs::create_dir(&odd).unwrap();
-        let plan = MountPlan::new(&SandboxPolicy { writable: vec![odd], ..SandboxPolicy::default() }, &[]).unwrap();
+        let plan = MountPlan::new(RootFolder::Image, &SandboxPolicy { writable: vec![odd], ..SandboxPolicy::default() }, &[]).unwrap();
         assert!(arguments(&plan, 1, true, Path::new("/no/launcher")).is_err());
     }
 
     #[test]
     fn launcher_is_mounted_from_any_path_and_nothing_else_is() {
         let hostname = Path::new("/etc/hostname");
-        let plan = MountPlan::new(&SandboxPolicy { read_only: vec![hostname.to_owned()], ..SandboxPolicy::default() }, &[]).unwrap();
+        let plan =
+            MountPlan::new(RootFolder::Image, &SandboxPolicy { read_only: vec![hostname.to_owned()], ..SandboxPolicy::default() }, &[])
+                .unwrap();
         let as_launcher = arguments(&plan, 1, true, hostname).unwrap();
         assert!(as_launcher.contains(&"/etc/hostname:/etc/hostname:ro".into()), "{as_launcher:?}");
         assert!(arguments(&plan, 1, true, Path::new("/etc")).is_err());

@@ -5,10 +5,10 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 
-use super::setup::{EXISTING, MISSING, ProbeTarget, start_time};
+use super::setup::{EXISTING, ProbeTarget, start_time};
 use super::system_calls;
 
 pub(crate) const NOTHING: &str = "nothing";
@@ -33,7 +33,7 @@ pub(crate) fn attempt(arguments: &[OsString]) -> i32 {
 }
 
 fn confinement(target: &ProbeTarget) -> i32 {
-    let attempts: [(&str, AttemptFn); 13] = [
+    let attempts: [(&str, AttemptFn); 14] = [
         ("write_outside", |target| write(&target.outside.join("x"))),
         ("write_system", |_| write_and_remove(Path::new("/etc/haft-probe"))),
         ("write_kernel", |_| write_existing(Path::new("/proc/sys/kernel/domainname"))),
@@ -41,12 +41,10 @@ fn confinement(target: &ProbeTarget) -> i32 {
         ("rename_protected", |target| {
             evidence(fs::rename(target.workspace.join(EXISTING), target.workspace.join("moved")).map(|()| "it was moved"))
         }),
-        ("create_protected", |target| {
-            let path = target.workspace.join(MISSING);
-            evidence(fs::create_dir_all(&path).map(|()| "it was created")).and_then(|_| write(&path.join("x")))
-        }),
-        ("replace_protected", |target| evidence(fs::remove_dir(target.workspace.join(MISSING)).map(|()| "it was removed"))),
         ("read_secret", |target| evidence(fs::read_to_string(&target.secret))),
+        ("read_home", |target| open_any(&target.home)),
+        ("list_homes", |target| open_any(&target.homes)),
+        ("read_data", |target| open_any(&target.data)),
         ("connect_out", |target| evidence(TcpStream::connect(("127.0.0.1", target.port)).map(|_| "connected"))),
         ("unix_socket", |target| evidence(UnixStream::connect(&target.socket).map(|_| "connected"))),
         ("see_processes", see_host_process),
@@ -96,6 +94,12 @@ fn write_and_remove(path: &Path) -> AttemptResult {
 
 fn write_existing(path: &Path) -> AttemptResult {
     evidence(fs::OpenOptions::new().write(true).open(path).map(|_| format!("{} can be written", path.display())))
+}
+
+/// Whether one of these paths of the host can be opened.
+fn open_any(paths: &[PathBuf]) -> AttemptResult {
+    let opened = paths.iter().find(|path| File::open(path).is_ok());
+    opened.map_or_else(|| Err(format!("none of {} can be opened", paths.len())), |path| Ok(format!("{} can be opened", path.display())))
 }
 
 fn see_host_process(target: &ProbeTarget) -> AttemptResult {

@@ -20,6 +20,10 @@ pub(super) struct ProbeTarget {
     pub(super) workspace: PathBuf,
     pub(super) outside: PathBuf,
     pub(super) secret: PathBuf,
+    /// Entries of the user's home, of the folder with all homes, and of private folders of the host.
+    pub(super) home: Vec<PathBuf>,
+    pub(super) homes: Vec<PathBuf>,
+    pub(super) data: Vec<PathBuf>,
     pub(super) socket: PathBuf,
     pub(super) port: u16,
     /// The probing process and its start time: PIDs are reused, the pair is not.
@@ -36,7 +40,8 @@ pub(super) const LIMITS: CommandLimits = CommandLimits {
     tmp_size: Some(4 << 20),
 };
 pub(super) const EXISTING: &str = "protected";
-pub(super) const MISSING: &str = "protected-missing";
+/// Entries of a private folder that are looked for; they are passed as an argument.
+const MOST_ENTRIES: usize = 200;
 const SECRET: &str = "the secret of the probe";
 
 /// A workspace, and around it what must stay out of reach; removed on drop.
@@ -50,7 +55,8 @@ pub(super) struct ProbeSetup {
 }
 
 impl ProbeSetup {
-    pub(super) fn new(launcher: &Launcher) -> Result<Self, SandboxError> {
+    /// `private` are folders of the host that no command may see.
+    pub(super) fn new(launcher: &Launcher, private: &[PathBuf]) -> Result<Self, SandboxError> {
         let folder = make_folder()?;
         let failed = |error| SandboxError::io("prepare the probes in", &folder, error);
         let (workspace, outside, secret, socket) =
@@ -62,7 +68,21 @@ impl ProbeSetup {
         tcp.set_nonblocking(true).and_then(|()| unix.set_nonblocking(true)).map_err(failed)?;
         let port = tcp.local_addr().map_err(failed)?.port();
         let host = std::process::id();
-        let target = ProbeTarget { workspace, outside, secret, socket, port, host, host_start: start_time(host).unwrap_or_default() };
+        // What leads to the launcher is in the view.
+        let absent = |path: &PathBuf| !launcher.path().starts_with(path) && !folder.starts_with(path);
+        let entries = |path: &Path| entries(path).into_iter().filter(absent).collect::<Vec<_>>();
+        let target = ProbeTarget {
+            home: std::env::home_dir().map(|home| entries(&home)).unwrap_or_default(),
+            homes: entries(Path::new("/home")),
+            data: private.iter().flat_map(|folder| entries(folder)).collect(),
+            workspace,
+            outside,
+            secret,
+            socket,
+            port,
+            host,
+            host_start: start_time(host).unwrap_or_default(),
+        };
         Ok(Self { folder, launcher: launcher.clone(), target, tcp, unix })
     }
 
@@ -75,7 +95,7 @@ impl ProbeSetup {
         SandboxPolicy {
             writable: vec![workspace.clone()],
             read_only: vec![outside.clone(), self.launcher.path().to_owned()],
-            protected: vec![workspace.join(EXISTING), workspace.join(MISSING)],
+            protected: vec![workspace.join(EXISTING)],
             masked: vec![secret.clone()],
             limits: LIMITS,
             ..SandboxPolicy::default()
@@ -114,6 +134,11 @@ fn make_folder() -> Result<PathBuf, SandboxError> {
     let folder = parent.canonicalize().unwrap_or(parent).join(name);
     DirBuilder::new().mode(0o700).create(&folder).map_err(|error| SandboxError::io("prepare the probes in", &folder, error))?;
     Ok(folder)
+}
+
+/// Some entries of a folder.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_ENTRIES).map(|entry| entry.path()).collect()
 }
 
 /// Start time of a process, in ticks since boot.

@@ -20,7 +20,7 @@ use support::{TestWorkspace, is_root, launcher};
 use table::{Attack, Exclusion, Row, TABLE};
 
 fn attack(backend: &Backend) {
-    let findings = probe::run(&*backend.sandbox, &launcher()).unwrap();
+    let findings = probe::run(&*backend.sandbox, &launcher(), &[]).unwrap();
     let ws = TestWorkspace::new();
     let before = ws.listing();
     for row in TABLE {
@@ -71,10 +71,10 @@ fn container() {
 /// Alone it protects no path inside writable ones, and hides no process: `gaps` says so, and `required` refuses it.
 #[test]
 fn landlock() {
-    let not_enforced = "write_protected rename_protected create_protected replace_protected see_processes";
+    let not_enforced = "write_protected rename_protected see_processes";
     match Landlock::detect(launcher()) {
         Ok(landlock) => {
-            let findings = probe::run(&landlock, &launcher()).unwrap();
+            let findings = probe::run(&landlock, &launcher(), &[]).unwrap();
             for name in findings.iter().map(|finding| finding.probe.as_str()).filter(|name| !not_enforced.contains(name)) {
                 assert_blocked(&findings, name);
             }
@@ -109,7 +109,7 @@ fn table_has_every_case_and_every_attempt() {
     let in_table = |probe: &str| {
         TABLE.iter().any(|row| matches!(row.attack, Attack::Probes(names) if names.split_whitespace().any(|name| name == probe)))
     };
-    let findings = probe::run(&*Backend::bubblewrap().sandbox, &launcher()).unwrap();
+    let findings = probe::run(&*Backend::bubblewrap().sandbox, &launcher(), &[]).unwrap();
     let missing: Vec<_> = findings.iter().filter(|finding| !in_table(&finding.probe)).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }

@@ -58,7 +58,7 @@ impl TestWorkspace {
         SandboxPolicy {
             writable: vec![self.workspace.clone()],
             read_only: vec![self.outside.clone()],
-            protected: vec![inside(".git/hooks"), inside("settings"), inside(".haft"), inside("deep/er/missing")],
+            protected: vec![inside(".git/hooks"), inside("settings"), inside(".haft")],
             masked: vec![self.secret.clone(), inside("keys"), inside(".env")],
             limits: CommandLimits { cpu_seconds: Some(60), ..CommandLimits::STANDARD },
             ..SandboxPolicy::default()

@@ -1,5 +1,7 @@
 //! The sandbox of commands: which backends work, and whether they block escape attempts.
 
+use std::path::{Path, PathBuf};
+
 use haft_contract::SandboxBackend;
 use haft_jobs::ShellOptions;
 use haft_sandbox::probe::{self, Finding, ProbeOutcome};
@@ -25,11 +27,16 @@ pub(super) fn checks(options: &ShellOptions) -> Vec<DoctorCheck> {
 
 fn chosen(options: &ShellOptions) -> DoctorCheck {
     let tried = select(&request(options, options.sandbox, options.required), &SandboxPolicy::default());
-    let tried = tried.and_then(|picked| Ok((probe::run(&*picked.sandbox, &options.launcher)?, picked)));
+    let tried = tried.and_then(|picked| Ok((probe::run(&*picked.sandbox, &options.launcher, &private(options))?, picked)));
     match tried {
         Ok((findings, picked)) => evaluate(NAME, &picked, &findings),
         Err(error) => DoctorCheck::error(NAME, format!("commands do not run: {error}"), INSTALL),
     }
+}
+
+/// Haft's own data, which no command may see.
+fn private(options: &ShellOptions) -> Vec<PathBuf> {
+    options.view_folder.parent().map(Path::to_owned).into_iter().collect()
 }
 
 fn request(options: &ShellOptions, choice: SandboxBackend, required: bool) -> SelectionRequest {
@@ -42,7 +49,7 @@ fn others(options: &ShellOptions, used: &str) -> Vec<DoctorCheck> {
         [(SandboxBackend::Bubblewrap, "bubblewrap"), (SandboxBackend::Container, "container"), (SandboxBackend::Landlock, "landlock")];
     let other = |(choice, name): (SandboxBackend, &'static str)| {
         let picked = select(&request(options, choice, false), &SandboxPolicy::default());
-        let tried = picked.and_then(|picked| Ok((probe::run(&*picked.sandbox, &options.launcher)?, picked)));
+        let tried = picked.and_then(|picked| Ok((probe::run(&*picked.sandbox, &options.launcher, &private(options))?, picked)));
         match tried {
             Ok((findings, picked)) => {
                 DoctorCheck { state: super::CheckState::Good, fix: None, ..evaluate("also here", &picked, &findings) }

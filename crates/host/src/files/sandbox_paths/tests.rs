@@ -1,0 +1,104 @@
+use std::fs;
+
+use super::*;
+use crate::WorkspaceOptions;
+
+fn paths_of(options: WorkspaceOptions) -> SandboxPaths {
+    LocalFiles::open(options).unwrap().sandbox_paths(&ScanCache::default())
+}
+
+#[test]
+fn rules_of_the_tools_are_those_of_the_sandbox() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap().join("w");
+    let library = folder.path().canonicalize().unwrap().join("library");
+    for directory in ["w/.git/info", "w/a/b/.idea", "w/node_modules/x", "w/.vscode", "w/state", "library/deep", "library/.idea"] {
+        fs::create_dir_all(folder.path().join(directory)).unwrap();
+    }
+    for file in [
+        ".git/config",
+        "a/b/.env",
+        "a/server.pem",
+        "node_modules/x/.env",
+        "node_modules/x/private.txt",
+        "src.rs",
+        "a/.bashrc",
+        ".vscode/tasks.json",
+        ".vscode/other.json",
+        "hook.sh",
+        "../library/deep/.env",
+    ] {
+        fs::write(root.join(file), "x").unwrap();
+    }
+    std::os::unix::fs::symlink("/etc", root.join(".claude")).unwrap();
+    let options = WorkspaceOptions {
+        protected: vec![root.join("state"), root.join("hook.sh"), "/elsewhere".into()],
+        read_only_roots: vec![library.clone()],
+        deny_read: vec!["private.txt".into()],
+        ..WorkspaceOptions::new(&root)
+    };
+    let paths = |names: &[&str]| names.iter().map(|name| root.join(name)).collect::<Vec<_>>();
+    let expected = SandboxPaths {
+        writable: vec![root.clone()],
+        read_only: vec![library.clone()],
+        protected: paths(&[".vscode/tasks.json", "a/.bashrc", "a/b/.idea", "hook.sh"]),
+        masked: [vec![library.join("deep/.env")], paths(&["a/b/.env", "a/server.pem", "node_modules/x/private.txt", "state"])].concat(),
+        repositories: paths(&[".git"]),
+        uncovered: Vec::new(),
+    };
+    assert_eq!(paths_of(options), expected);
+}
+
+#[test]
+fn repositories_are_found_at_any_depth_and_pointers_are_protected() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    for directory in [".git", "a/.git/objects", "b/c/.git", "node_modules/x/.git", "tree"] {
+        fs::create_dir_all(root.join(directory)).unwrap();
+    }
+    fs::write(root.join("tree/.git"), "gitdir: ../a/.git/worktrees/tree").unwrap();
+    let paths = paths_of(WorkspaceOptions::new(&root));
+    assert_eq!(paths.repositories, [".git", "a/.git", "b/c/.git"].map(|name| root.join(name)));
+    assert_eq!(paths.protected, [root.join("tree/.git")]);
+}
+
+#[test]
+fn repositories_beyond_the_bound_are_protected_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    for number in 0..70 {
+        fs::create_dir_all(root.join(format!("{number}/.git"))).unwrap();
+    }
+    let paths = paths_of(WorkspaceOptions::new(&root));
+    assert_eq!((paths.repositories.len(), paths.protected.len(), paths.uncovered.len()), (64, 6, 0));
+}
+
+#[test]
+fn git_folder_of_a_linked_worktree_is_found_outside_if_it_names_the_workspace() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let (main, work) = (root.join("main/.git"), root.join("work"));
+    fs::create_dir_all(main.join("worktrees/work")).unwrap();
+    fs::create_dir(&work).unwrap();
+    fs::write(work.join(".git"), format!("gitdir: {}\n", main.join("worktrees/work").display())).unwrap();
+    fs::write(main.join("worktrees/work/commondir"), "../..\n").unwrap();
+    assert_eq!(paths_of(WorkspaceOptions::new(&work)).repositories, Vec::<PathBuf>::new(), "it does not name the workspace");
+    fs::write(main.join("worktrees/work/gitdir"), format!("{}\n", work.join(".git").display())).unwrap();
+    assert_eq!(paths_of(WorkspaceOptions::new(&work)).repositories, [main]);
+}
+
+#[test]
+fn cached_folder_is_searched_again_when_it_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    fs::create_dir_all(root.join("a/b")).unwrap();
+    let files = LocalFiles::open(WorkspaceOptions::new(&root)).unwrap();
+    let cache = ScanCache::default();
+    assert_eq!(files.sandbox_paths(&cache).masked, Vec::<PathBuf>::new());
+    for name in ["a/b/.env", "a/.env", ".env"] {
+        fs::write(root.join(name), "x").unwrap();
+        assert!(files.sandbox_paths(&cache).masked.contains(&root.join(name)), "{name}");
+    }
+    fs::rename(root.join("a"), root.join("c")).unwrap();
+    assert_eq!(files.sandbox_paths(&cache).masked, [".env", "c/.env", "c/b/.env"].map(|name| root.join(name)));
+}

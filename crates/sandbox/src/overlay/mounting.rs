@@ -1,0 +1,104 @@
+//! Mounts overlays in a mount namespace of its own.
+
+use std::ffi::CString;
+use std::fs;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, MountPropagationFlags};
+use rustix::thread::UnshareFlags;
+
+use super::OverlayLayer;
+
+/// Mounts the overlays in a mount namespace that ends with this process.
+pub(crate) fn mount(layers: &[OverlayLayer]) -> Result<(), String> {
+    if layers.is_empty() {
+        return Ok(());
+    }
+    let is_unprivileged = match enter_namespace() {
+        Ok(is_unprivileged) => is_unprivileged,
+        Err(error) => {
+            return Err(format!(
+                "cannot create a namespace for an overlay: {error}; allow user namespaces, or run without an overlay (no dry run, \
+                 exec.changes = \"direct\")"
+            ));
+        }
+    };
+    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    rustix::mount::mount_change("/", private).map_err(|error| format!("cannot make mounts private: {error}"))?;
+    // All are opened before the first is covered.
+    let open = layers.iter().map(OpenLayer::open).collect::<Result<Vec<_>, _>>()?;
+    layers.iter().zip(&open).try_for_each(|(layer, open)| open.mount(layer, is_unprivileged))
+}
+
+/// Enters a mount namespace of its own; whether this process is unprivileged outside of a user namespace.
+fn enter_namespace() -> rustix::io::Result<bool> {
+    let is_root = rustix::process::geteuid().is_root();
+    // Also allowed in the user namespace of a session network, which this process may have joined.
+    if unshare(UnshareFlags::NEWNS).is_ok() {
+        return Ok(!is_root || !owns_host());
+    }
+    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNS)?;
+    let write = |file: &str, text: String| fs::write(file, text).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO));
+    write("/proc/self/setgroups", "deny".into())?;
+    write("/proc/self/uid_map", format!("{user} {user} 1"))?;
+    write("/proc/self/gid_map", format!("{group} {group} 1"))?;
+    Ok(true)
+}
+
+/// Whether this user namespace maps all users, as the first one does: only there are `trusted` attributes allowed.
+fn owns_host() -> bool {
+    let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    map.split_whitespace().eq(["0", "0", "4294967295"])
+}
+
+#[expect(deprecated, reason = "the one without unsafe: a launcher step has one thread, and the descriptor table stays shared")]
+fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
+    rustix::thread::unshare(flags)
+}
+
+/// Handles of a layer's folders: a path may contain separators of mount options.
+struct OpenLayer {
+    lower: OwnedFd,
+    upper: OwnedFd,
+    work: OwnedFd,
+}
+
+impl OpenLayer {
+    fn open(layer: &OverlayLayer) -> Result<Self, String> {
+        let open = |path: &Path| {
+            rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+                .map_err(|error| format!("cannot open {} for an overlay: {error}", path.display()))
+        };
+        Ok(Self { lower: open(&layer.lower)?, upper: open(&layer.upper)?, work: open(&layer.work)? })
+    }
+
+    fn mount(&self, layer: &OverlayLayer, is_unprivileged: bool) -> Result<(), String> {
+        let at = |handle: &OwnedFd| format!("/proc/self/fd/{}", handle.as_raw_fd());
+        let (lower, upper, work) = (at(&self.lower), at(&self.upper), at(&self.work));
+        let layers = format!("lowerdir={lower},upperdir={upper},workdir={work}");
+        // A renamed file is deleted and created, and every changed file is complete in the upper layer. Without an index the upper
+        // layer of a cache may be in use by other runs.
+        let kind = if is_unprivileged { ",userxattr" } else { "" };
+        let options = format!("{layers},redirect_dir=nofollow,metacopy=off,xino=off,index=off{kind}");
+        let options = CString::new(options).map_err(|error| error.to_string())?;
+        let mounted = rustix::mount::mount("overlay", layer.mount_point(), "overlay", MountFlags::empty(), &*options);
+        match mounted {
+            Err(_) if layer.is_cache() => rustix::mount::mount_bind(&upper, layer.mount_point())
+                .map_err(|error| format!("cannot mount the cache {}: {error}", layer.upper.display())),
+            other => other.map_err(|error| refusal(layer, error)),
+        }
+    }
+}
+
+fn refusal(layer: &OverlayLayer, error: Errno) -> String {
+    format!(
+        "cannot mount an overlay on {}: {error}; it needs Linux 5.11 or newer, and {} on a file system such as ext4, xfs or btrfs (not an \
+         overlay): set HAFT_HOME to one, or run without an overlay (no dry run, exec.changes = \"direct\")",
+        layer.lower.display(),
+        layer.upper.display(),
+    )
+}
