@@ -131,6 +131,65 @@ pub struct RunEffects {
     pub triggers: Vec<Trigger>,
 }
 
+/// A change of a command that was not applied, or was taken back: a protected file, or what Git runs or trusts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusedChange {
+    /// Absolute.
+    #[serde(with = "any_path")]
+    pub path: PathBuf,
+    /// Why, as the end of a sentence.
+    pub why: String,
+    /// The id under which its content is in quarantine; `None` if there is none, as for a deletion.
+    pub quarantined: Option<String>,
+}
+
+/// What became of the changes to repositories.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GitReport {
+    /// How many files were applied.
+    pub applied: usize,
+    /// What was not, and why.
+    pub refused: Vec<RefusedChange>,
+    /// Files that another program changed while the command ran. Of a repository with one of them, only objects and settings were
+    /// applied, unless it is a file of its own such as `FETCH_HEAD`.
+    pub conflicts: Vec<PathBuf>,
+}
+
+impl GitReport {
+    /// Adds what became of another repository.
+    pub fn add(&mut self, other: Self) {
+        self.applied += other.applied;
+        self.refused.extend(other.refused);
+        self.conflicts.extend(other.conflicts);
+    }
+}
+
+/// An entry that was moved to quarantine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuarantineRecord {
+    /// Its name in quarantine.
+    pub id: String,
+    /// Where it was, or would have been.
+    #[serde(with = "any_path")]
+    pub path: PathBuf,
+    /// Its type.
+    pub entry: EntryKind,
+    /// Its permission bits.
+    pub mode: u32,
+    /// Bytes of a file's content.
+    pub size: u64,
+    /// Why it is here, as the end of a sentence.
+    pub why: String,
+    /// The session of the command.
+    pub session: String,
+    /// The id of the call.
+    pub call: Option<String>,
+    /// The command that wrote it.
+    pub command: String,
+    /// When.
+    pub made: SystemTime,
+}
+
 /// One side of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeSide {

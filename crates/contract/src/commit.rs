@@ -6,8 +6,8 @@ use haft_text::display;
 
 use crate::capability::{alive, unplanned};
 use crate::{
-    AppliedChanges, ChangeKind, ChangeMode, ChangeSet, ChangeSets, ChangeSide, ClaimedChanges, Effect, ErrorKind, Extent, FileChange, Location, PathEffect, Processes, ToolError,
-    ports::FileSystem,
+    AppliedChanges, ChangeKind, ChangeMode, ChangeSet, ChangeSets, ChangeSide, ClaimedChanges, Effect, ErrorKind, Extent, FileChange,
+    Location, PathEffect, Processes, ToolError, ports::FileSystem,
 };
 
 /// How many conflicting files a message names.

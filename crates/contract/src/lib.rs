@@ -30,7 +30,10 @@ mod tree;
 
 pub use call::{Arguments, Envelope, ToolCall, ToolResult};
 pub use capability::{Clocks, Files, Http, Notices, Processes, Spills};
-pub use changes::{AppliedChanges, ChangeKind, ChangeMode, ChangeSet, ChangeSets, ChangeSide, ClaimedChanges, EntryKind, FileChange, RunEffects, Trigger};
+pub use changes::{
+    AppliedChanges, ChangeKind, ChangeMode, ChangeSet, ChangeSets, ChangeSide, ClaimedChanges, EntryKind, FileChange, GitReport,
+    QuarantineRecord, RefusedChange, RunEffects, Trigger,
+};
 pub use command::{CodeInput, CommandRequest, InterpreterSpec, ShellCommand};
 pub use context::{CallInfo, PlanContext, Progress, ToolContext};
 pub use definition::{Access, Category, Hints, Meta, ParameterHints, RuleTarget, Section, ToolDefinition, ToolSource};

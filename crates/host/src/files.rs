@@ -35,6 +35,7 @@ mod write;
 
 pub use self::entry::{directory_state, link_state};
 pub use self::fingerprint::sha256;
+pub use self::protected::may_be_protected;
 pub use self::sandbox_paths::{SandboxPaths, ScanCache};
 
 use std::io::Read;

@@ -10,7 +10,7 @@ mod proxy;
 mod system;
 
 pub use clock::SystemClock;
-pub use files::{LocalFiles, SandboxPaths, ScanCache, WorkspaceOptions, directory_state, link_state, sha256};
+pub use files::{LocalFiles, SandboxPaths, ScanCache, WorkspaceOptions, directory_state, link_state, may_be_protected, sha256};
 pub use http::{GuardedClient, HttpOptions, NetworkRuleError, NetworkRules, Resolve, SystemResolver};
 pub use local::{HostParts, LocalHost};
 pub use notifier::{Desktop, LocalNotifier};

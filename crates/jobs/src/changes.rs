@@ -16,8 +16,10 @@ use haft_host::LocalFiles;
 use haft_text::display;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::overlay::{change_time, is_opaque_handle, is_whiteout};
 pub(crate) use self::staging::StagedRun;
-use self::staging::{is_abandoned, remove_folder, write_private};
+use self::staging::is_abandoned;
+pub(crate) use self::staging::{remove_folder, write_private};
 use crate::ChangeOptions;
 
 /// Sets expire after this time, as spills do.

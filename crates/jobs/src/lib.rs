@@ -7,6 +7,8 @@
 
 mod changes;
 mod environment;
+#[allow(dead_code, unused_imports, reason = "wired into runs with the view of the sandbox")]
+mod git;
 mod helpers;
 mod ipc;
 mod job;
@@ -16,6 +18,8 @@ mod orphans;
 mod output;
 mod plan;
 mod process_group;
+#[allow(dead_code, unused_imports, reason = "wired into runs with the view of the sandbox")]
+mod quarantine;
 mod remote_job;
 mod run;
 mod run_guard;
@@ -43,6 +47,7 @@ use self::shell::Shell;
 pub use self::job::end_all_jobs;
 pub use self::job_list::Jobs;
 pub use self::process_group::end_all_processes;
+pub use self::quarantine::{Origin, Quarantine, RestoreError};
 pub use self::sandboxer::{ChangeOptions, ShellOptions};
 
 /// Runs programs on this machine.

@@ -3,6 +3,7 @@
 //! The rules name paths, not files: a protected file that does not exist yet cannot be created either.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use haft_contract::ToolError;
@@ -97,6 +98,18 @@ const NEVER_WRITTEN: [(&str, &[&str]); 7] = [
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     let all = NEVER_WRITTEN.iter().flat_map(|(_, names)| names.iter().copied());
     all.filter(|name| !name.starts_with('/') && !name.contains('*'))
+}
+
+/// Whether an entry with this name could be protected, whatever the folders above it. Hardly any is, so a walk asks this first.
+pub fn may_be_protected(name: &OsStr) -> bool {
+    let bytes = name.as_encoded_bytes();
+    let is_odd = |byte: &u8| !byte.is_ascii() || b"~:".contains(byte);
+    let is_last = |listed: &str| {
+        let last = listed.rsplit('/').next().unwrap_or(listed).as_bytes();
+        let end = bytes.iter().rposition(|byte| !b". ".contains(byte)).map_or(0, |at| at + 1);
+        bytes[..end].eq_ignore_ascii_case(last)
+    };
+    bytes.iter().any(is_odd) || names().any(is_last)
 }
 
 /// What is most likely a secret: keys, passwords and tokens, by the names that their programs give them. Templates such as
@@ -336,6 +349,23 @@ mod tests {
             [".GIT/hooks/x", ".g\u{200c}it/hooks/x", ".git./config", ".git /config", "GIT~1/config", ".Haft/x", ".S\u{17f}h/x", ".ENVRC"]
         {
             assert!(checked("/home/me/ws", path).no_write.is_some(), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn names_that_could_be_protected_are_told_by_themselves() {
+        for (_, patterns) in NEVER_WRITTEN {
+            for name in patterns.iter().filter(|pattern| !pattern.starts_with('/')).filter_map(|pattern| pattern.rsplit('/').next()) {
+                for spelled in [name.to_owned(), name.to_ascii_uppercase(), format!("{name}. "), format!("{name}::$DATA")] {
+                    assert!(may_be_protected(OsStr::new(&spelled)), "{spelled}");
+                }
+            }
+        }
+        for name in ["git~1", ".g\u{200c}it", ".S\u{17f}h"] {
+            assert!(may_be_protected(OsStr::new(name)), "{name}");
+        }
+        for name in ["main.rs", ".gitignore", ".github", "config", "package.json", "."] {
+            assert!(!may_be_protected(OsStr::new(name)), "{name}");
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -206,8 +207,14 @@ fn fingerprint(path: &Path) -> io::Result<String> {
 }
 
 /// Whether an entry of the upper layer marks a deletion.
-fn is_whiteout(metadata: &Metadata) -> bool {
+pub(crate) fn is_whiteout(metadata: &Metadata) -> bool {
     metadata.file_type().is_char_device() && metadata.rdev() == 0
+}
+
+/// Whether an open directory hides the one below.
+pub(crate) fn is_opaque_handle(directory: BorrowedFd<'_>) -> bool {
+    let mut value = [0; 2];
+    OPAQUE.iter().any(|name| rustix::fs::fgetxattr(directory, *name, &mut value[..]).is_ok_and(|length| value[..length] == *b"y"))
 }
 
 fn is_opaque(path: &Path) -> bool {
@@ -232,7 +239,7 @@ fn same_mode(one: &Metadata, other: &Metadata) -> bool {
     one.is_symlink() || mode(one) == mode(other)
 }
 
-fn change_time(metadata: &Metadata) -> SystemTime {
+pub(crate) fn change_time(metadata: &Metadata) -> SystemTime {
     let (seconds, nanoseconds) = (metadata.ctime().try_into().unwrap_or(0), metadata.ctime_nsec().try_into().unwrap_or(0));
     SystemTime::UNIX_EPOCH + Duration::new(seconds, nanoseconds)
 }

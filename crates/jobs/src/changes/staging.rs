@@ -94,7 +94,7 @@ impl Drop for StagedRun {
 }
 
 /// Writes a new file that only the user may read.
-pub(super) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
     io::Write::write_all(&mut file, bytes)
 }
@@ -114,7 +114,7 @@ pub(super) fn is_abandoned(folder: &Path) -> bool {
 }
 
 /// Removes a folder, even if a command took away the permissions of a directory in it.
-pub(super) fn remove_folder(folder: &Path) {
+pub(crate) fn remove_folder(folder: &Path) {
     if fs::remove_dir_all(folder).is_err() {
         restore_access(folder);
         fs::remove_dir_all(folder).ok();

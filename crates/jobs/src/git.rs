@@ -1,0 +1,29 @@
+//! Repositories: their Git folders are overlays while a command runs, and only what Git neither runs nor trusts is applied.
+//!
+//! A command may do in `.git` what it likes. When it has ended, objects are added, refs, index and the state of operations are
+//! applied together if nobody else changed them meanwhile, harmless settings are merged, and everything else goes to quarantine.
+
+mod apply;
+mod config;
+mod content;
+mod index;
+mod judge;
+mod layer;
+mod new;
+mod pointer;
+mod refname;
+mod report;
+mod rules;
+mod settle;
+mod tree;
+mod upper;
+mod worktree;
+
+pub(crate) use self::config::normalize;
+pub(crate) use self::layer::GitOverlays;
+pub(crate) use self::new::{NewRepository, sanitize_new};
+pub(crate) use self::pointer::{GitFolders, find_git_folders};
+pub(crate) use self::tree::Tree;
+
+#[cfg(test)]
+mod tests;

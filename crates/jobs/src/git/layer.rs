@@ -1,0 +1,141 @@
+//! The overlays of a run, one for each Git folder.
+
+use std::fs::{self, DirBuilder, Metadata, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use haft_contract::GitReport;
+
+use super::report::Reporter;
+use super::settle::settle;
+use super::tree::Tree;
+use crate::changes::change_time;
+use crate::quarantine::{Origin, Quarantine};
+
+/// How far the clock of a file system can lag behind that of programs.
+const CLOCK_LAG: Duration = Duration::from_millis(20);
+/// The index is copied if it cannot be linked and is not larger.
+const MAX_COPIED_INDEX: u64 = 16 << 20;
+/// The state of these is known from the start: their deletion by others is seen too.
+const KNOWN: [&str; 3] = ["HEAD", "packed-refs", "config"];
+
+/// What tells one version of a file from another.
+pub(super) type Version = Option<(u64, u64, u64, i64, i64, i64, i64)>;
+
+/// The Git folders that a run sees through overlays.
+#[derive(Debug)]
+pub(crate) struct GitOverlays {
+    layers: Vec<GitLayer>,
+    started: SystemTime,
+}
+
+/// One Git folder, and the folder for its changes.
+#[derive(Debug)]
+pub(super) struct GitLayer {
+    pub(super) path: PathBuf,
+    upper: PathBuf,
+    /// The folder itself: a command can rename the folders above it.
+    pub(super) lower: Tree,
+    pub(super) versions: [Version; 3],
+    /// The index as it was.
+    pub(super) index: Option<PathBuf>,
+}
+
+impl GitOverlays {
+    /// Prepares an overlay for each Git folder, in a private folder outside of them: `N/upper` and `N/work`. Folders within
+    /// another one are part of it.
+    pub(crate) fn prepare(git_dirs: &[PathBuf], folder: &Path) -> io::Result<Self> {
+        let mut all: Vec<&PathBuf> = git_dirs.iter().collect();
+        all.sort_unstable();
+        all.dedup_by(|deeper, above| deeper.starts_with(&*above));
+        let pairs = all.into_iter().enumerate().map(|(number, lower)| {
+            let folder = folder.join(number.to_string());
+            let (upper, below) = (folder.join("upper"), fs::symlink_metadata(lower)?);
+            DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+            DirBuilder::new().mode(0o700).create(folder.join("work"))?;
+            DirBuilder::new().mode(0o700).create(&upper)?;
+            // Only root can, and only root would appear as another owner.
+            chown(&upper, Some(below.uid()), Some(below.gid())).ok();
+            fs::set_permissions(&upper, Permissions::from_mode(below.mode() & 0o7777))?;
+            Ok((lower.clone(), upper))
+        });
+        Self::over(pairs.collect::<io::Result<Vec<_>>>()?)
+    }
+
+    /// The overlays of these Git folders, each with its upper layer, which is empty and has a private folder above it.
+    pub(crate) fn over(pairs: Vec<(PathBuf, PathBuf)>) -> io::Result<Self> {
+        let layers = pairs.into_iter().map(|(lower, upper)| GitLayer::open(lower, upper)).collect::<io::Result<Vec<_>>>()?;
+        // The time of the file system, which the times of changes are compared with; its clock lags behind that of programs.
+        let made = layers.iter().map(|layer| fs::metadata(&layer.upper).map(|metadata| change_time(&metadata)));
+        let started = made.collect::<io::Result<Vec<_>>>()?.into_iter().max().unwrap_or_else(|| SystemTime::now() - CLOCK_LAG);
+        Ok(Self { layers, started })
+    }
+
+    /// The Git folders and their upper layers.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&Path, &Path)> {
+        self.layers.iter().map(|layer| (&*layer.path, &*layer.upper))
+    }
+
+    /// When the run began, by the clock of the file system.
+    pub(crate) fn started(&self) -> SystemTime {
+        self.started
+    }
+
+    /// Device and inode of each Git folder.
+    pub(crate) fn identities(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.layers.iter().filter_map(|layer| layer.lower.metadata().ok()).map(|metadata| (metadata.dev(), metadata.ino()))
+    }
+
+    /// Applies what the command changed, when all its processes have ended. Blocks.
+    ///
+    /// The layers stay where they are; the caller removes their folder.
+    pub(crate) fn settle(self, writable: &[PathBuf], quarantine: &Quarantine, origin: &Origin) -> GitReport {
+        let mut report = GitReport::default();
+        for layer in &self.layers {
+            // Where the folder is now, should it have been moved.
+            let path = layer.lower.path().unwrap_or_else(|| layer.path.clone());
+            let mut reporter = Reporter::new(quarantine, origin);
+            match Tree::open(&layer.upper) {
+                Ok(upper) => settle(layer, &path, &upper, self.started, writable, &mut reporter),
+                Err(error) => reporter.refuse(&path, format!("its changes cannot be read: {error}")),
+            }
+            report.add(reporter.finish());
+        }
+        report
+    }
+}
+
+impl GitLayer {
+    fn open(path: PathBuf, upper: PathBuf) -> io::Result<Self> {
+        let lower = Tree::open(&path)?;
+        let index = keep_index(&lower, &path, &upper);
+        let versions = KNOWN.map(|name| version(&lower, Path::new(name)));
+        Ok(Self { path, upper, lower, versions, index })
+    }
+
+    /// Whether another program changed, created or deleted a file since the start; `None` if only its times tell.
+    pub(super) fn is_changed(&self, path: &Path) -> Option<bool> {
+        let known = KNOWN.iter().position(|name| Path::new(name) == path)?;
+        Some(version(&self.lower, path) != self.versions[known])
+    }
+}
+
+fn version(tree: &Tree, path: &Path) -> Version {
+    let identify = |file: Metadata| (file.dev(), file.ino(), file.size(), file.mtime(), file.mtime_nsec(), file.ctime(), file.ctime_nsec());
+    tree.entry(path).ok().flatten().map(identify)
+}
+
+/// Keeps the index: Git replaces it whenever it refreshes the times in it, and only a comparison shows that nothing else changed.
+/// A link costs nothing, and Git never writes to an index in place.
+fn keep_index(lower: &Tree, path: &Path, upper: &Path) -> Option<PathBuf> {
+    let kept = upper.with_file_name("index");
+    let index = lower.entry(Path::new("index")).ok().flatten().filter(Metadata::is_file)?;
+    let linked = fs::hard_link(path.join("index"), &kept);
+    if linked.is_err() && index.len() <= MAX_COPIED_INDEX {
+        fs::copy(path.join("index"), &kept).ok()?;
+        return Some(kept);
+    }
+    linked.ok().map(|()| kept)
+}

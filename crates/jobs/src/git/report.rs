@@ -1,0 +1,68 @@
+//! What is said of changes that were not applied, and where their contents go.
+
+use std::path::{Path, PathBuf};
+
+use haft_contract::{GitReport, RefusedChange};
+
+use super::tree::Tree;
+use crate::quarantine::{Origin, Quarantine};
+
+/// More refusals of one repository are only counted.
+const MAX_REFUSED: usize = 50;
+
+/// Collects the report on one repository.
+pub(super) struct Reporter<'a> {
+    pub(super) quarantine: &'a Quarantine,
+    pub(super) origin: &'a Origin,
+    report: GitReport,
+    more: usize,
+}
+
+impl<'a> Reporter<'a> {
+    pub(super) fn new(quarantine: &'a Quarantine, origin: &'a Origin) -> Self {
+        Self { quarantine, origin, report: GitReport::default(), more: 0 }
+    }
+
+    pub(super) fn count_applied(&mut self, count: usize) {
+        self.report.applied += count;
+    }
+
+    pub(super) fn conflict(&mut self, path: PathBuf) {
+        self.report.conflicts.push(path);
+    }
+
+    /// Reports a change without content.
+    pub(super) fn refuse(&mut self, path: &Path, why: impl Into<String>) {
+        self.push(RefusedChange { path: path.to_owned(), why: why.into(), quarantined: None });
+    }
+
+    /// Reports an entry of a tree, and moves it to quarantine. What cannot be moved is said to be there still.
+    pub(super) fn quarantine(&mut self, tree: &Tree, entry: &Path, path: &Path, why: &str) {
+        if self.report.refused.len() >= MAX_REFUSED {
+            // It stays in a layer that goes; in a new repository it must go too, so it is moved all the same.
+            drop(self.quarantine.put_from(tree, entry, path, why, self.origin));
+            self.more += 1;
+            return;
+        }
+        match self.quarantine.put_from(tree, entry, path, why, self.origin) {
+            Ok(id) => self.push(RefusedChange { path: path.to_owned(), why: why.to_owned(), quarantined: Some(id) }),
+            Err(error) => self.refuse(path, format!("{why}; it cannot be moved to quarantine: {error}")),
+        }
+    }
+
+    fn push(&mut self, refused: RefusedChange) {
+        if self.report.refused.len() < MAX_REFUSED {
+            self.report.refused.push(refused);
+        } else {
+            self.more += 1;
+        }
+    }
+
+    pub(super) fn finish(mut self) -> GitReport {
+        if let (Some(last), true) = (self.report.refused.last().cloned(), self.more > 0) {
+            let why = format!("and {} more changes of this repository", self.more);
+            self.report.refused.push(RefusedChange { path: last.path, why, quarantined: None });
+        }
+        self.report
+    }
+}

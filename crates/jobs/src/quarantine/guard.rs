@@ -1,0 +1,141 @@
+//! What a command wrote and mounts could not prevent: protected names and repositories, found by a walk after the run.
+
+mod walk;
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use haft_contract::RefusedChange;
+use haft_host::LocalFiles;
+
+pub(crate) use self::walk::find_existing;
+use self::walk::find_new;
+use super::moving::replace_file;
+use super::{Origin, Quarantine};
+use crate::git::{GitOverlays, NewRepository, sanitize_new};
+
+/// Larger files are not copied, so a changed one is not restored.
+const MAX_COPY: u64 = 1 << 20;
+/// All copies of a run together.
+const MAX_COPIES: u64 = 32 << 20;
+
+/// Protected files and settings of repositories as they were before a run.
+#[derive(Debug, Default)]
+pub struct Snapshot {
+    files: BTreeMap<PathBuf, KeptFile>,
+}
+
+#[derive(Debug)]
+struct KeptFile {
+    /// Inode, size and times.
+    version: (u64, u64, i64, i64, i64, i64),
+    mode: u32,
+    /// `None` if it is no ordinary file, or too large.
+    bytes: Option<Vec<u8>>,
+}
+
+impl Snapshot {
+    /// Copies the small files among these; links are not followed.
+    pub fn take(paths: &[PathBuf]) -> Self {
+        let mut left = MAX_COPIES;
+        let mut keep = |path: &PathBuf| {
+            let metadata = fs::symlink_metadata(path).ok()?;
+            let is_small = metadata.is_file() && metadata.len() <= MAX_COPY.min(left);
+            let bytes = if is_small { fs::read(path).ok() } else { None };
+            left -= bytes.as_ref().map_or(0, |bytes| bytes.len() as u64).min(left);
+            Some((path.clone(), KeptFile { version: version(&metadata), mode: metadata.mode(), bytes }))
+        };
+        Self { files: paths.iter().filter_map(&mut keep).collect() }
+    }
+
+    /// Whether an entry is still the one that was there.
+    fn has(&self, path: &Path, metadata: &fs::Metadata) -> bool {
+        self.files.get(path).is_some_and(|kept| kept.version == version(metadata))
+    }
+
+    fn bytes(&self, path: &Path) -> Option<&[u8]> {
+        self.files.get(path).and_then(|kept| kept.bytes.as_deref())
+    }
+}
+
+fn version(metadata: &fs::Metadata) -> (u64, u64, i64, i64, i64, i64) {
+    (metadata.ino(), metadata.size(), metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec())
+}
+
+/// What a walk found, each protected path with the reason.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// Protected entries that are new or changed.
+    pub protected: Vec<(PathBuf, String)>,
+    /// Protected files that are gone.
+    pub deleted: Vec<(PathBuf, String)>,
+    /// `.git` entries and bare repositories that had no overlay.
+    pub repositories: Vec<PathBuf>,
+    /// Whether everything was looked at.
+    pub is_complete: bool,
+}
+
+/// Guards the writable roots during a run. It can be asked as often as needed, also while the command runs.
+#[derive(Debug)]
+pub struct Guard {
+    started: SystemTime,
+    snapshot: Snapshot,
+    /// Device and inode of the Git folders with overlays.
+    known: HashSet<(u64, u64)>,
+    overlaid: Vec<PathBuf>,
+}
+
+impl Guard {
+    /// Before a run, with the protected files that exist, and the `config` of bare repositories.
+    pub(crate) fn new(existing: &[PathBuf], git: &GitOverlays) -> Self {
+        let overlaid = git.pairs().map(|(path, _)| path.to_owned()).collect();
+        Self { started: git.started(), snapshot: Snapshot::take(existing), known: git.identities().collect(), overlaid }
+    }
+
+    /// Finds what may not be there, after the repositories were settled.
+    pub fn find(&self, files: &LocalFiles, data: &Path) -> Findings {
+        find_new(files, self, data)
+    }
+
+    /// Moves what may not be there to quarantine, restores what was there before, and cleans new repositories. The second value
+    /// says whether everything was looked at. Blocks.
+    pub fn check(&self, files: &LocalFiles, quarantine: &Quarantine, origin: &Origin) -> (Vec<RefusedChange>, bool) {
+        let Findings { protected, deleted, repositories, is_complete } = self.find(files, quarantine.data_folder());
+        let mut refused: Vec<_> = protected.into_iter().map(|(path, why)| self.take_back(path, why, quarantine, origin)).collect();
+        refused.extend(deleted.into_iter().map(|(path, why)| self.restore(path, format!("its deletion was taken back: {why}"), None)));
+        let writable = files.writable();
+        for git in repositories {
+            let old_config = self.snapshot.bytes(&git.join("config"));
+            let new = NewRepository { writable: &writable, overlaid: &self.overlaid, since: self.started, old_config, quarantine, origin };
+            refused.extend(sanitize_new(&git, &new));
+        }
+        (refused, is_complete)
+    }
+
+    fn take_back(&self, path: PathBuf, why: String, quarantine: &Quarantine, origin: &Origin) -> RefusedChange {
+        match quarantine.put(&path, &why, origin) {
+            Ok(id) => self.restore(path, why, Some(id)),
+            Err(error) => RefusedChange { path, why: format!("{why}; it cannot be moved to quarantine: {error}"), quarantined: None },
+        }
+    }
+
+    /// Puts a protected file back as it was.
+    fn restore(&self, path: PathBuf, why: String, quarantined: Option<String>) -> RefusedChange {
+        let Some(kept) = self.snapshot.files.get(&path) else { return RefusedChange { path, why, quarantined } };
+        let restored = match &kept.bytes {
+            Some(bytes) => replace_file(&path, bytes, kept.mode).map_err(|error| error.to_string()),
+            None => Err("it was too large to be copied".to_owned()),
+        };
+        let why = match restored {
+            Ok(()) => why,
+            Err(error) => format!("{why}; the former version cannot be restored: {error}"),
+        };
+        RefusedChange { path, why, quarantined }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+//! The walk through the writable roots. Names are compared first; only those that could be protected are looked at.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, FileType, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use haft_contract::ports::FileSystem;
+use haft_host::{LocalFiles, may_be_protected};
+
+use super::{Findings, Guard};
+use crate::changes::change_time;
+
+/// Entries that are looked at; beyond them a walk is not complete.
+const MAX_ENTRIES: usize = 200_000;
+/// Generated folders: packages bring protected names, which nothing acts on there. Repositories are looked for all the same.
+const GENERATED: &[&str] = &["node_modules", "target", ".venv", "venv", "__pycache__", "site-packages"];
+
+/// What of a workspace must be known before a run.
+#[derive(Debug, Default)]
+pub(crate) struct Existing {
+    /// Protected files and folders, and the `config` of bare repositories: for [`Guard::new`].
+    pub(crate) protected: Vec<PathBuf>,
+    /// Every `.git`.
+    pub(crate) git: Vec<PathBuf>,
+}
+
+/// Looks through the writable roots before a run.
+pub(crate) fn find_existing(files: &LocalFiles) -> Existing {
+    let mut existing = Existing::default();
+    walk(files, |folder| {
+        if folder.is_bare {
+            existing.protected.push(folder.path.join("config"));
+        }
+        for (name, _) in folder.entries {
+            let path = folder.path.join(name);
+            if is_git(name) {
+                existing.git.push(path);
+            } else if !folder.is_generated && may_be_protected(name) && reason(files, &path).is_some() {
+                existing.protected.push(path);
+            }
+        }
+    });
+    existing
+}
+
+/// Looks for what is new or changed since a run began.
+pub(super) fn find_new(files: &LocalFiles, guard: &Guard, data: &Path) -> Findings {
+    let mut findings = Findings::default();
+    findings.is_complete = walk(files, |folder| {
+        if folder.is_bare && !guard.is_known(folder.path) {
+            findings.repositories.push(folder.path.to_owned());
+        }
+        let has_new_git = folder.entries.iter().any(|(name, _)| is_git(name) && !guard.is_known(&folder.path.join(name)));
+        for (name, kind) in folder.entries {
+            let path = folder.path.join(name);
+            if is_git(name) {
+                if !guard.is_known(&path) {
+                    findings.repositories.push(path);
+                }
+            } else if kind.is_symlink() && guard.is_new(&path) && leads_into(&path, data) {
+                findings.protected.push((path, "it leads into Haft's data, parts of which commands write".to_owned()));
+            } else if !folder.is_generated && may_be_protected(name) && guard.is_new(&path) {
+                // The list of submodules of a new clone is as harmless as the rest of the clone.
+                let is_free = has_new_git && name == ".gitmodules";
+                findings.protected.extend(reason(files, &path).filter(|_| !is_free).map(|why| (path, why)));
+            }
+        }
+    });
+    let gone = guard.snapshot.files.iter().filter(|(path, kept)| kept.bytes.is_some() && fs::symlink_metadata(path).is_err());
+    let gone = gone.filter_map(|(path, _)| reason(files, path).map(|why| (path.clone(), why)));
+    findings.deleted.extend(gone);
+    findings
+}
+
+impl Guard {
+    /// Whether a repository had an overlay, or is as it was.
+    fn is_known(&self, path: &Path) -> bool {
+        let Ok(metadata) = fs::symlink_metadata(path) else { return true };
+        self.known.contains(&(metadata.dev(), metadata.ino())) || (!metadata.is_dir() && change_time(&metadata) < self.started)
+    }
+
+    fn is_new(&self, path: &Path) -> bool {
+        let is_later = |metadata: &Metadata| change_time(metadata) >= self.started && !self.snapshot.has(path, metadata);
+        fs::symlink_metadata(path).is_ok_and(|metadata| is_later(&metadata))
+    }
+}
+
+/// A folder on the walk.
+struct Folder<'a> {
+    path: &'a Path,
+    entries: &'a [(OsString, FileType)],
+    /// Whether it is a repository without a working tree.
+    is_bare: bool,
+    /// Whether it lies in a generated folder.
+    is_generated: bool,
+}
+
+/// Visits the folders of the writable roots, not those of Git, and follows no link. Whether all were visited.
+fn walk(files: &LocalFiles, mut visit: impl FnMut(&Folder)) -> bool {
+    let mut folders: Vec<_> = files.writable().into_iter().map(|root| (root, false)).collect();
+    let mut seen = 0;
+    while let Some((path, is_generated)) = folders.pop() {
+        let list = fs::read_dir(&path).into_iter().flatten().flatten();
+        let entries: Vec<_> = list.filter_map(|entry| Some((entry.file_name(), entry.file_type().ok()?))).collect();
+        seen += entries.len();
+        if seen > MAX_ENTRIES {
+            return false;
+        }
+        let is_bare = is_bare(&entries);
+        visit(&Folder { path: &path, entries: &entries, is_bare, is_generated });
+        if is_bare {
+            continue;
+        }
+        let inner = entries.iter().filter(|(name, kind)| kind.is_dir() && !is_git(name));
+        folders.extend(inner.map(|(name, _)| (path.join(name), is_generated || GENERATED.iter().any(|generated| name == generated))));
+    }
+    true
+}
+
+/// Whether a folder with these entries is one that Git takes for a repository.
+fn is_bare(entries: &[(OsString, FileType)]) -> bool {
+    let has = |wanted: &str| entries.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
+    has("HEAD") && ((has("objects") && has("refs")) || has("commondir"))
+}
+
+fn is_git(name: &OsStr) -> bool {
+    name.eq_ignore_ascii_case(".git")
+}
+
+/// Why a path is protected.
+fn reason(files: &LocalFiles, path: &Path) -> Option<String> {
+    let location = files.locate_entry(path).ok()?;
+    let why = location.no_write()?;
+    let why = why.split_once("because ").map_or(why, |(_, why)| why);
+    Some(why.split_once(". ").map_or(why, |(why, _)| why).trim_end_matches('.').to_owned())
+}
+
+fn leads_into(link: &Path, folder: &Path) -> bool {
+    let target = fs::read_link(link).unwrap_or_default();
+    let target = link.parent().unwrap_or(Path::new("/")).join(target);
+    crate::git::normalize(&target).starts_with(folder) || link.canonicalize().is_ok_and(|real| real.starts_with(folder))
+}
