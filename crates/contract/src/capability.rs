@@ -151,6 +151,9 @@ impl RedirectCheck for Http<'_> {
         }
         self.cx.gate().allows(self.cx.call(), &Effect::Connect(hop.clone()))
     }
+    fn session(&self) -> Option<&str> {
+        Some(&self.cx.call().session)
+    }
 }
 
 /// Programs, as planned.
@@ -178,7 +181,7 @@ impl Processes<'_> {
     pub async fn start(&self, options: JobOptions) -> Result<Arc<dyn Job>, ToolError> {
         alive(self.cx)?;
         let command = self.cx.plan().planned_command().ok_or_else(|| unplanned("run", "a command"))?;
-        let options = JobOptions { session: self.session().to_owned(), ..options };
+        let options = JobOptions { session: self.session().to_owned(), egress: self.cx.egress(), ..options };
         self.cx.host().processes().start(command, options).await
     }
     /// Lets a job continue after this call, under the name that the result has.

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 
 use crate::settings::named_enum;
-use crate::{BoxFuture, ToolError, ports::PreImage};
+use crate::{BoxFuture, NetworkDecision, ToolError, ports::PreImage};
 
 named_enum! {
     /// How file changes made by a command are applied, loosest first.
@@ -129,6 +129,8 @@ pub struct RunEffects {
     pub changes: Option<Result<Arc<ChangeSet>, String>>,
     /// Files that it changed and that other programs run on their own.
     pub triggers: Vec<Trigger>,
+    /// Its connections through the proxy, each host and port once for each verdict.
+    pub network: Vec<NetworkDecision>,
 }
 
 /// A change of a command that was not applied, or was taken back: a protected file, or what Git runs or trusts.

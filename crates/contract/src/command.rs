@@ -22,6 +22,8 @@ pub struct CommandRequest {
     pub host: Option<ExecHost>,
     /// Hosts that it may connect to, such as `packages.example.org` or `example.org:8443`.
     pub allow_hosts: Vec<String>,
+    /// Whether it has no network at all, and nobody is asked about a connection.
+    pub isolate_network: bool,
     /// Whether its changes are only staged, and shown.
     pub dry_run: bool,
     /// Limits tighter than the configured ones.
@@ -68,6 +70,7 @@ pub struct ShellCommand {
     scripts: Vec<(PathBuf, String)>,
     limits: CommandLimits,
     cwd_sentinel: Option<String>,
+    network_isolated: bool,
 }
 
 impl ShellCommand {
@@ -85,6 +88,7 @@ impl ShellCommand {
             scripts: Vec::new(),
             limits: CommandLimits::default(),
             cwd_sentinel: None,
+            network_isolated: false,
         }
     }
     /// In a sandbox that lets it change this tree and nothing else.
@@ -127,6 +131,15 @@ impl ShellCommand {
     pub fn with_scripts(mut self, scripts: Vec<(PathBuf, String)>) -> Self {
         self.scripts = scripts;
         self
+    }
+    /// Without network, also if a connection could be approved.
+    pub fn with_isolated_network(mut self) -> Self {
+        self.network_isolated = true;
+        self
+    }
+    /// Whether it has no network, also if a connection could be approved.
+    pub fn is_network_isolated(&self) -> bool {
+        self.network_isolated
     }
     /// The limits of its own that are enforced. A requested limit that is wider than the configured one, or that cannot be
     /// enforced here, is not among them.

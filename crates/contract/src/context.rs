@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::capability::{Clocks, Files, Http, Notices, Processes, Spills};
 use crate::commit::no_change_sets;
-use crate::ports::{Gate, Host, Journal, ProgressSink};
+use crate::ports::{EgressGate, Gate, Host, Journal, ProgressSink};
 use crate::{ChangeSet, CommandRequest, Connect, Dialect, Form, JobStatus, Location, Plan, SeenFiles, ShellCommand, ToolError};
 
 /// Who and what a call is.
@@ -107,6 +107,7 @@ struct ContextParts {
     dialect: Dialect,
     form: Option<Form>,
     seen: Arc<SeenFiles>,
+    egress: Option<Arc<dyn EgressGate>>,
 }
 
 crate::opaque_debug!(ToolContext: call = inner.call);
@@ -122,8 +123,10 @@ impl ToolContext {
         journal: Arc<dyn Journal>,
         progress: Option<Arc<dyn ProgressSink>>,
     ) -> Self {
-        let (dialect, form, seen) = (Dialect::Haft, None, Arc::default());
-        Self { inner: Arc::new(ContextParts { call: call.into(), plan, host, cancel, gate, journal, progress, dialect, form, seen }) }
+        let (dialect, form, seen, egress) = (Dialect::Haft, None, Arc::default(), None);
+        Self {
+            inner: Arc::new(ContextParts { call: call.into(), plan, host, cancel, gate, journal, progress, dialect, form, seen, egress }),
+        }
     }
     /// For the engine: what the session's model knows tools by, and the form of this tool that it called.
     pub fn called_as(mut self, dialect: Dialect, form: Option<Form>) -> Self {
@@ -134,6 +137,11 @@ impl ToolContext {
     /// For the engine: what the session has seen of files.
     pub fn remembering(mut self, seen: Arc<SeenFiles>) -> Self {
         Arc::make_mut(&mut self.inner).seen = seen;
+        self
+    }
+    /// For the engine: what decides on connections of the planned command that its plan does not name.
+    pub fn with_egress(mut self, gate: Arc<dyn EgressGate>) -> Self {
+        Arc::make_mut(&mut self.inner).egress = Some(gate);
         self
     }
     /// What the session has seen of files.
@@ -205,6 +213,9 @@ impl ToolContext {
     }
     pub(crate) fn gate(&self) -> &dyn Gate {
         &*self.inner.gate
+    }
+    pub(crate) fn egress(&self) -> Option<Arc<dyn EgressGate>> {
+        self.inner.egress.clone()
     }
     pub(crate) fn journal(&self) -> &dyn Journal {
         &*self.inner.journal

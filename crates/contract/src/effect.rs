@@ -127,6 +127,16 @@ impl Connect {
     pub fn new(scheme: impl Into<String>, host: impl Into<String>, port: u16, method: impl Into<String>) -> Self {
         Self { scheme: scheme.into(), host: host.into(), port, method: method.into(), refused: None }
     }
+    /// A tunnel, as a sandboxed command gets one to a host and port. Its scheme is the usual one of the port.
+    pub fn tunnel(host: impl Into<String>, port: u16) -> Self {
+        Self::new(if port == 80 { "http" } else { "https" }, host, port, "CONNECT")
+    }
+    /// The name under which the tools of a session reach servers that its sandboxed commands run.
+    pub const SANDBOX_HOST: &'static str = "sandbox.localhost";
+    /// Whether it stays in the session's own sandbox: to a server that a command runs there.
+    pub fn is_sandbox(&self) -> bool {
+        self.host == Self::SANDBOX_HOST && !self.is_tunnel()
+    }
     /// Whether the method only asks for something.
     pub fn only_reads(&self) -> bool {
         matches!(self.method.as_str(), "GET" | "HEAD" | "OPTIONS")
@@ -221,6 +231,8 @@ impl Effect {
             Self::Write(effect) | Self::Delete(effect) => write_need(&effect.location),
             Self::Connect(Connect { refused: Some(why), .. }) => Need::Never(ErrorKind::NetworkError, why.clone()),
             Self::Connect(connect) if connect.only_reads() => Need::Access(Access::ReadOnly),
+            // It changes what a command of the session could change as well.
+            Self::Connect(connect) if connect.is_sandbox() => Need::Access(Access::WorkspaceWrite),
             Self::Send { outward: false, .. } | Self::Ask { .. } => Need::Access(Access::ReadOnly),
             Self::Configure { .. } => Need::Access(Access::WorkspaceWrite),
             // A sandboxed program writes in the workspace alone and has no network; every exception is an effect of its own.
@@ -241,9 +253,10 @@ impl Effect {
     }
 
     /// Whether it can carry data off this machine.
-    pub const fn is_outward(&self) -> bool {
+    pub fn is_outward(&self) -> bool {
         match self {
-            Self::Connect(_) | Self::Send { outward: true, .. } | Self::Unknown { .. } => true,
+            Self::Connect(connect) => !connect.is_sandbox(),
+            Self::Send { outward: true, .. } | Self::Unknown { .. } => true,
             Self::Exec(exec) => !exec.host.is_sandboxed(),
             _ => false,
         }
@@ -349,12 +362,14 @@ pub struct Plan {
     commit: Option<Arc<ChangeSet>>,
     /// Why the call itself requires approval.
     approval: Option<String>,
+    /// Whether its connections are those of a sandboxed command that already runs.
+    egress: bool,
 }
 
 impl Plan {
     /// A plan that touches nothing.
     pub const fn nothing() -> Self {
-        Self { effects: Vec::new(), command: None, commit: None, approval: None }
+        Self { effects: Vec::new(), command: None, commit: None, approval: None, egress: false }
     }
     /// Adds any effect.
     pub fn with(mut self, effect: Effect) -> Self {
@@ -400,8 +415,19 @@ impl Plan {
         self.commit = Some(set);
         self
     }
+    /// A connection of a sandboxed command that already runs.
+    pub fn egress(connect: Connect) -> Self {
+        Self { egress: true, ..Self::nothing().connect(connect) }
+    }
+    /// Whether its connections are those of a sandboxed command that already runs.
+    pub fn is_egress(&self) -> bool {
+        self.egress
+    }
     /// Whether it runs programs, all of them in the sandbox.
     pub fn runs_sandboxed(&self) -> bool {
+        if self.egress {
+            return true;
+        }
         let mut programs = self.effects().iter().filter_map(|effect| match effect {
             Effect::Exec(exec) => Some(exec.host.is_sandboxed()),
             _ => None,

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
+use crate::ports::EgressGate;
 use crate::{BoxFuture, ExecHost, RunEffects, SpillFile, SpillWriter, ToolError};
 
 /// How a planned command is started.
@@ -21,6 +22,8 @@ pub struct JobOptions {
     pub input: bool,
     /// Receives all of its output.
     pub spill: Option<Box<dyn SpillWriter>>,
+    /// Decides on connections that the plan does not name; without it, they are refused.
+    pub egress: Option<Arc<dyn EgressGate>>,
 }
 
 crate::opaque_debug!(JobOptions: session = session, timeout = timeout);

@@ -44,8 +44,8 @@ pub use job::{Job, JobEnd, JobOptions, JobStatus, JobUsage};
 pub use location::{Location, PathSpelling, Zone};
 pub use output::{Content, IntoToolOutput, Json, ToolOutput};
 pub use ports::{
-    Body, CommandSpec, FileInfo, FileKind, FileReader, HelperLimits, HelperOutput, HttpRequest, HttpResponse, LocalOffset, Notice,
-    ProcessOutput, SpillFile, SpillWriter, SystemFacts, WriteMode, WriteOutcome,
+    Body, CommandSpec, EgressRefusal, FileInfo, FileKind, FileReader, HelperLimits, HelperOutput, HttpRequest, HttpResponse, LocalOffset,
+    NetworkDecision, NetworkVerdict, Notice, ProcessOutput, SpillFile, SpillWriter, SystemFacts, WriteMode, WriteOutcome,
 };
 pub use seen::SeenFiles;
 pub use settings::{

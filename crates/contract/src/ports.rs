@@ -19,7 +19,7 @@ mod system;
 pub use approval::{ApprovalAnswer, ApprovalRequest, Approver, RuleStore};
 pub use clock::{Clock, LocalOffset};
 pub use files::{FileInfo, FileKind, FileReader, FileSystem, PreImage, WriteMode, WriteOutcome};
-pub use gate::Gate;
+pub use gate::{EgressGate, EgressRefusal, Gate, NetworkDecision, NetworkVerdict};
 pub use http::{Body, HttpClient, HttpRequest, HttpResponse, RedirectCheck};
 pub use job_registry::{JobRecord, JobRegistry, JobScope};
 pub use journal::{Journal, SpillFile, SpillWriter};

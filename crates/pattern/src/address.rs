@@ -37,6 +37,10 @@ impl AddressBlock {
     pub fn contains(self, address: IpAddr) -> bool {
         self.base.is_ipv4() == address.is_ipv4() && (bits(self.base) ^ bits(address)) & self.mask() == 0
     }
+    /// Whether it holds one address alone.
+    pub fn is_one(self) -> bool {
+        self.host_bits() == 0
+    }
     fn mask(self) -> u128 {
         u128::MAX.checked_shl(self.host_bits()).unwrap_or(0)
     }

@@ -76,6 +76,14 @@ impl HostPattern {
     pub fn is_any(&self) -> bool {
         self.hosts == Hosts::Any
     }
+    /// Whether it matches one name or one address.
+    pub fn is_one(&self) -> bool {
+        match &self.hosts {
+            Hosts::Name(_) => true,
+            Hosts::Addresses(block) => block.is_one(),
+            Hosts::Any | Hosts::Beneath(_) => false,
+        }
+    }
     /// The only port that it matches; `None` means every port.
     pub const fn port(&self) -> Option<u16> {
         self.port

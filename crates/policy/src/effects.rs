@@ -185,8 +185,12 @@ impl PlanCase<'_> {
         if needed <= access {
             return decision.pass("access level", access_note(needed));
         }
-        let what = effect.map_or("the tool", Effect::kind);
-        let entry = format!("{what} needs {needed}, the session has {access}");
+        let entry = match effect {
+            Some(Effect::Connect(connect)) if self.is_egress(effect) => {
+                format!("network access to {}:{} needs approval", connect.host, connect.port)
+            }
+            _ => format!("{} needs {needed}, the session has {access}", effect.map_or("the tool", Effect::kind)),
+        };
         match (self.asks_beyond(effect), answered) {
             (true, true) => decision.pass("access level", format!("{entry}, and a rule allows it")),
             (true, false) => decision.ask_about(about, "access level", entry),
@@ -195,11 +199,15 @@ impl PlanCase<'_> {
         decision.set_span(&self.caller.access_span);
     }
 
-    /// Whether the user is asked about what goes beyond the access level. A way to one named host, out of a sandbox that lets
-    /// nothing else through, is always theirs to give where commands may write at all.
+    /// Whether the user is asked about what goes beyond the access level. Network access of a sandboxed command, to one named
+    /// host, is theirs to give at every level.
     fn asks_beyond(&self, effect: Option<&Effect>) -> bool {
-        let is_egress = matches!(effect, Some(Effect::Connect(connect)) if connect.is_tunnel()) && self.caller.access > Access::ReadOnly;
-        self.ask == AskMode::Beyond || is_egress && self.plan.runs_sandboxed()
+        self.ask == AskMode::Beyond || self.is_egress(effect)
+    }
+
+    /// Whether an effect is a connection of a sandboxed command.
+    fn is_egress(&self, effect: Option<&Effect>) -> bool {
+        matches!(effect, Some(Effect::Connect(connect)) if connect.is_tunnel()) && self.plan.runs_sandboxed()
     }
 
     /// The access that the whole plan needs: to grant one effect less would change nothing.

@@ -122,6 +122,10 @@ impl Rule {
     pub fn is_anchored(&self) -> bool {
         self.effects.as_ref().is_some_and(|effects| effects.matcher.is_anchored())
     }
+    /// Whether the user wrote it for one host by name: a wildcard also covers hosts that they did not think of.
+    pub(crate) fn names_destination(&self) -> bool {
+        !self.of_project && self.effects.as_ref().is_some_and(|effects| effects.matcher.names_one_host())
+    }
 }
 
 /// The effects that a rule speaks of, by tools in the folded spelling.

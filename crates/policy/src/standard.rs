@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use haft_contract::{AskMode, ErrorKind, Plan};
+use haft_contract::{AskMode, Effect, ErrorKind, Plan};
 
 use crate::catalog::Vocabulary;
 use crate::effects::PlanCase;
@@ -47,6 +47,12 @@ pub trait Policy: Send + Sync {
     fn persistent_rules(&self, tool: &Candidate<'_>, plan: &Plan, decision: &Decision) -> Result<Vec<String>, String> {
         let _ = (tool, plan, decision);
         Err("this policy has no rules".into())
+    }
+    /// Whether the user has named the destination of this connection in a rule that allows it, or for the session. That answers
+    /// whether data may go there as well.
+    fn names_destination(&self, tool: &Candidate<'_>, effect: &Effect, caller: &Caller) -> bool {
+        let _ = (tool, effect, caller);
+        false
     }
     /// Lets such rules of a tool hold for the rest of a caller's session.
     fn grant(&self, caller: &Caller, tool: &Candidate<'_>, rules: &[String]) -> Result<(), String> {
@@ -226,6 +232,10 @@ impl Policy for StandardPolicy {
             Some(fault) => Err(fault.message),
             None => Ok(rules),
         }
+    }
+
+    fn names_destination(&self, tool: &Candidate<'_>, effect: &Effect, caller: &Caller) -> bool {
+        self.rules.names_destination(tool, effect) || caller.grants.names_destination(tool, effect)
     }
 
     fn grant(&self, caller: &Caller, tool: &Candidate<'_>, rules: &[String]) -> Result<(), String> {

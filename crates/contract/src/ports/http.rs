@@ -41,10 +41,14 @@ pub trait Body: Send {
     fn chunk(&mut self) -> BoxFuture<'_, Result<Option<Vec<u8>>, ToolError>>;
 }
 
-/// Checks the connection of a redirect.
+/// Checks the connection of a redirect, for the call that sends the request.
 pub trait RedirectCheck: Send + Sync {
     /// Whether the call may follow it.
     fn check(&self, hop: &Connect) -> Result<(), ToolError>;
+    /// The session of the call, whose sandbox [`Connect::SANDBOX_HOST`] means.
+    fn session(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// The network: one client, one address guard.

@@ -77,6 +77,11 @@ impl ConnectionPattern {
         self.host.as_ref().is_some_and(|host| !host.is_any())
     }
 
+    /// Whether it names one host, and none besides.
+    pub(super) fn names_one_host(&self) -> bool {
+        self.host.as_ref().is_some_and(HostPattern::is_one)
+    }
+
     /// What restricts everything beneath a host restricts the host too.
     fn is_host(&self, host: &HostName) -> bool {
         self.host.as_ref().is_none_or(|own| own.matches(host) || (self.kind.restricts() && own.is_beneath(host)))

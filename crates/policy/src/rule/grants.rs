@@ -58,6 +58,11 @@ impl SessionGrants {
     pub fn allows_effect(&self, tool: &Candidate<'_>, effect: &Effect) -> Option<String> {
         self.find(|rules| rules.on_effect(tool, effect).map(text))
     }
+    /// Whether one of them allows this effect, and was written for its host by name.
+    pub(crate) fn names_destination(&self, tool: &Candidate<'_>, effect: &Effect) -> bool {
+        let named = |rules: &RuleSet| rules.names_destination(tool, effect).then_some(());
+        self.find(named).is_some()
+    }
     /// All of them, as they are written.
     pub fn texts(&self) -> Vec<String> {
         self.find(|rules| Some(rules.rules().iter().map(|rule| rule.text().to_owned()).collect())).unwrap_or_default()

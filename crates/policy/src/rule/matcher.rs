@@ -64,6 +64,11 @@ impl Matcher {
         }
     }
 
+    /// Whether it names one host, and none besides.
+    pub(super) fn names_one_host(&self) -> bool {
+        matches!(self, Self::Connection(pattern) if pattern.names_one_host())
+    }
+
     /// Whether the rule speaks of what an effect does.
     pub(super) fn matches(&self, form: &EffectForm<'_>) -> bool {
         match (self, form) {

@@ -113,6 +113,11 @@ impl RuleSet {
         self.all_on_tool(kind, tool).into_iter().chain(on_effect.unwrap_or_default()).collect()
     }
 
+    /// Whether a rule allows a connection, and was written for its host by name.
+    pub(crate) fn names_destination(&self, tool: &Candidate<'_>, effect: &Effect) -> bool {
+        self.all_on_effect(RuleKind::Allow, tool, effect).into_iter().any(Rule::names_destination)
+    }
+
     /// Path patterns that deny reading and that could match anywhere in a tree: the file system leaves them out of a search,
     /// which need not be refused then. Patterns that count from the workspace are not among them.
     pub fn denied_reads(&self) -> Vec<String> {

@@ -1,8 +1,7 @@
 //! Which programs run without approval.
 
 use haft_contract::{
-    Access, AskMode, ChangeSet, Connect, Exec, ExecAsk, ExecHost, ExecNature, ExecSecurity, Location, Plan, ToolDefinition, ToolSource,
-    Zone,
+    Access, AskMode, ChangeSet, Exec, ExecAsk, ExecHost, ExecNature, ExecSecurity, Location, Plan, ToolDefinition, ToolSource, Zone,
 };
 use haft_policy::catalog::Vocabulary;
 use haft_policy::{Caller, Candidate, Decision, ExecSpec, Policy, PolicySpec, StandardPolicy, StepOutcome, Verdict};
@@ -10,13 +9,13 @@ use serde_json::json;
 
 use crate::setting::{advice, at, line, program, said};
 
-const HOST: ExecHost = ExecHost::Host;
-const SANDBOX: ExecHost = ExecHost::Sandbox;
+pub(crate) const HOST: ExecHost = ExecHost::Host;
+pub(crate) const SANDBOX: ExecHost = ExecHost::Sandbox;
 const SECURITIES: [Option<ExecSecurity>; 4] = [None, Some(ExecSecurity::Full), Some(ExecSecurity::SafeBin), Some(ExecSecurity::Paranoid)];
 const ASKS: [ExecAsk; 3] = [ExecAsk::Auto, ExecAsk::Smart, ExecAsk::Always];
 
 /// Settings of lines 3 and 4.
-fn spec(security: Option<ExecSecurity>, ask: ExecAsk, allow: &[&str]) -> PolicySpec {
+pub(crate) fn spec(security: Option<ExecSecurity>, ask: ExecAsk, allow: &[&str]) -> PolicySpec {
     let mut spec = PolicySpec::default();
     let security_span = security.map(|_| line(3)).unwrap_or_default();
     spec.exec = ExecSpec { security, security_span, ask, ask_span: line(4), ..ExecSpec::default() };
@@ -24,7 +23,7 @@ fn spec(security: Option<ExecSecurity>, ask: ExecAsk, allow: &[&str]) -> PolicyS
     spec
 }
 
-fn definition() -> ToolDefinition {
+pub(crate) fn definition() -> ToolDefinition {
     ToolDefinition::new("exec", "Runs.", json!({"type": "object"}))
 }
 
@@ -39,7 +38,7 @@ fn decide_for(spec: &PolicySpec, programs: &[Exec], caller: &Caller) -> Decision
     policy.decide(&Candidate::new(&definition(), &ToolSource::BuiltIn), Some(&plan(programs)), caller)
 }
 
-fn plan(programs: &[Exec]) -> Plan {
+pub(crate) fn plan(programs: &[Exec]) -> Plan {
     programs.iter().fold(Plan::nothing(), |plan, exec| plan.exec(exec.clone()))
 }
 
@@ -284,35 +283,5 @@ fn commit_under_review_is_decided_by_the_user() {
         let asked: Vec<_> = decision.trace.iter().filter(|said| said.step == "exec").map(|said| (&*said.entry, said.line)).collect();
         let is_asked = review && plan.committed().is_some();
         assert_eq!(asked, if is_asked { vec![(entry, Some(5))] } else { vec![] });
-    }
-}
-
-/// Out of a sandbox without other network access, one named host needs approval, or for a rule that names it.
-#[test]
-fn network_access_of_a_sandboxed_command_is_asked_about() {
-    let tunnel = |programs: &[Exec]| plan(programs).connect(Connect::new("https", "packages.example.org", 443, "CONNECT"));
-    let sandboxed = tunnel(&[program("npm ci", SANDBOX)]);
-    let also_outside = tunnel(&[program("npm ci", SANDBOX), program("id", HOST)]);
-    let no_program = tunnel(&[]);
-    let (write, by_rules) = (Access::WorkspaceWrite, AskMode::Rules);
-    let (this, other) =
-        (&["connect(domain:packages.example.org method:CONNECT)"][..], &["connect(domain:other.example.org method:CONNECT)"][..]);
-    for (what, plan, access, ask, rules, verdict) in [
-        ("the user decides", &sandboxed, write, by_rules, &[][..], Verdict::Ask),
-        ("a rule on the host", &sandboxed, write, by_rules, this, Verdict::Allow),
-        ("a rule on another", &sandboxed, write, by_rules, other, Verdict::Ask),
-        ("nobody is there", &sandboxed, write, AskMode::Never, &[], Verdict::Deny),
-        ("nothing may be changed", &sandboxed, Access::ReadOnly, by_rules, &[], Verdict::Deny),
-        ("all is allowed", &sandboxed, Access::FullAccess, by_rules, &[], Verdict::Allow),
-        ("not all are sandboxed", &also_outside, write, by_rules, &[], Verdict::Deny),
-        ("nothing is sandboxed", &no_program, write, by_rules, &[], Verdict::Deny),
-    ] {
-        let mut spec = spec(None, ExecAsk::Auto, rules);
-        spec.ask = ask;
-        let mut caller = Caller::default();
-        caller.access = access;
-        let policy = StandardPolicy::compile(&spec, Vocabulary::of_core(haft_builtin::metas())).unwrap();
-        let decision = policy.decide(&Candidate::new(&definition(), &ToolSource::BuiltIn), Some(plan), &caller);
-        assert_eq!(decision.verdict, verdict, "{what}: {:?}", decision.trace);
     }
 }

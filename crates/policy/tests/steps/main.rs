@@ -8,6 +8,7 @@
 mod advice;
 mod asking;
 mod callers;
+mod egress;
 mod exec;
 mod lists;
 mod setting;

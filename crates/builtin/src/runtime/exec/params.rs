@@ -178,6 +178,7 @@ impl Params {
             host: self.host(),
             interpreter: None,
             allow_hosts: if self.isolate_network == Some(true) { Vec::new() } else { self.hosts().to_vec() },
+            isolate_network: self.isolate_network == Some(true),
             dry_run: self.is_dry_run(),
             limits: self.limits().limits(),
             track_cwd: false,
