@@ -7,13 +7,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use haft_contract::{Form, Plan, Prepared, ToolCall, ToolContext, ToolError, ToolOutput, ToolResult};
+use haft_contract::{Form, Plan, Prepared, ShellCommand, ToolCall, ToolContext, ToolError, ToolOutput, ToolResult};
 use haft_policy::{Policy, StandardPolicy};
 use haft_store::{Blobs, CallLog};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 pub use self::builder::EngineBuilder;
+use crate::egress::{CallEgress, EgressFacts, program_of};
 use crate::events::{Event, EventSink, emit};
 use crate::forms::{CompiledForm, continue_reading};
 use crate::hooks::Hooks;
@@ -214,7 +215,7 @@ impl Engine {
             return Err(cancelled());
         }
         self.record_intent(trail, session).await?;
-        session.taint().record(cleared.plan(), entry.source());
+        session.taint().record(cleared.plan(), entry.source(), trail.record_id());
         emit(engine.events.as_deref(), &Event::Started { call: trail.call() });
         let context = |plan| self.context(plan, &entry, session, stop, trail).called_as(session.dialect(), form);
         let outcome = run(&engine.workers, cleared, &entry, context, stop).await;
@@ -240,7 +241,8 @@ impl Engine {
     /// What a tool may use, narrowed to its plan.
     fn context(&self, plan: Plan, entry: &Arc<ToolEntry>, session: &Session, stop: &StopSignal<'_>, trail: &Trail) -> ToolContext {
         let gate = CallGate { policy: Arc::clone(&self.inner.policy), session: session.clone(), entry: Arc::clone(entry) };
-        ToolContext::new(
+        let egress = plan.planned_command().and_then(|command| self.egress(command, entry, session, stop, trail));
+        let context = ToolContext::new(
             Arc::clone(trail.call()),
             plan,
             Arc::clone(session.host()),
@@ -249,7 +251,40 @@ impl Engine {
             Arc::new(self.journal(trail.record_id())),
             session.progress().cloned(),
         )
-        .remembering(Arc::clone(session.seen()))
+        .remembering(Arc::clone(session.seen()));
+        match egress {
+            Some(gate) => context.with_egress(Arc::new(gate)),
+            None => context,
+        }
+    }
+
+    /// What decides on connections of a sandboxed command that its plan does not name.
+    fn egress(
+        &self,
+        command: &ShellCommand,
+        entry: &Arc<ToolEntry>,
+        session: &Session,
+        stop: &StopSignal<'_>,
+        trail: &Trail,
+    ) -> Option<CallEgress> {
+        if !command.shell().host.is_sandboxed() || command.is_network_isolated() {
+            return None;
+        }
+        let engine = &*self.inner;
+        let (arguments, secret) = trail.recorded_arguments();
+        Some(CallEgress::new(EgressFacts {
+            policy: Arc::clone(&engine.policy),
+            session: session.link().clone(),
+            entry: Arc::downgrade(entry),
+            call: Arc::clone(trail.call()),
+            arguments: arguments.clone(),
+            secret,
+            record: trail.record_id(),
+            call_end: stop.token().clone(),
+            program: program_of(command),
+            events: engine.events.clone(),
+            limits: engine.limits.clone(),
+        }))
     }
 
     /// Writes a call that changes something, or that a user was asked about, to disk before it runs: after a crash, history

@@ -13,7 +13,7 @@ use crate::stages::arguments::check_as;
 use crate::stages::permit::decide;
 use crate::stages::plan::plan;
 use crate::stages::resolve::{resolve, to_change, with_spans};
-use crate::stages::taint::secret_in;
+use crate::stages::taint::{TaintFacts, secret_in};
 use crate::stop::StopSignal;
 use crate::{Session, ToolEntry};
 
@@ -67,7 +67,8 @@ impl Engine {
         let checked = check_as(&entry, form, &mut arguments, self.inner.limits.argument_bytes)?;
         let stop = StopSignal::new(session, None);
         let prepared = plan(&self.inner.workers, &entry, checked.value.clone(), session, &stop).await?;
-        let decision = decide(&*self.inner.policy, offered, &entry, prepared.plan(), secret_in(&checked.value), session);
+        let facts = TaintFacts { secret: secret_in(&checked.value), running: None };
+        let decision = decide(&*self.inner.policy, offered, &entry, prepared.plan(), facts, session);
         let hooks = self.hook_notes(&entry, &checked.value, Some(prepared.plan()), session);
         Ok(self.explanation(&entry, Some(prepared.plan()), with_hooks(decision, hooks)))
     }

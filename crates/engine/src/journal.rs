@@ -14,6 +14,7 @@ use haft_store::{BlobWriter, Blobs, CallLog, PreImageRecord, StoreError};
 
 use crate::stages::permit::decide;
 use crate::stages::resolve::refused;
+use crate::stages::taint::TaintFacts;
 use crate::{Session, ToolEntry};
 
 /// Decides on effects beyond the plan of a running call.
@@ -27,7 +28,7 @@ impl Gate for CallGate {
     fn allows(&self, _call: &CallInfo, effect: &Effect) -> Result<(), ToolError> {
         let plan = Plan::nothing().with(effect.clone());
         let offered = self.policy.offer(&self.entry.candidate(), self.session.caller());
-        let decision = decide(&*self.policy, offered, &self.entry, &plan, None, &self.session);
+        let decision = decide(&*self.policy, offered, &self.entry, &plan, TaintFacts::default(), &self.session);
         match decision.verdict {
             Verdict::Allow => Ok(()),
             Verdict::Deny => Err(refused(&decision)),

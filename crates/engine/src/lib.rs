@@ -5,6 +5,7 @@
 
 mod approvals;
 mod batch;
+mod egress;
 mod engine;
 mod events;
 mod explain;

@@ -1,7 +1,7 @@
 //! A session: an agent, its access, its machine, and the state of its guards.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use haft_contract::{
     Access, Dialect, SeenFiles, TaintPolicy,
@@ -42,6 +42,22 @@ struct SessionParts {
     taint: Arc<Mutex<SessionTaint>>,
     /// Fingerprints of the files that it has read and written.
     seen: Arc<SeenFiles>,
+    link: SessionLink,
+}
+
+/// Finds a session, or the one that continues it, without keeping it alive: for what runs on after a call.
+#[derive(Clone, Default)]
+pub(crate) struct SessionLink(Arc<Mutex<Weak<SessionParts>>>);
+
+impl SessionLink {
+    /// The session, unless it has ended.
+    pub(crate) fn current(&self) -> Option<Session> {
+        let link = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        link.upgrade().map(|inner| Session { inner })
+    }
+    fn set(&self, session: &Session) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&session.inner);
+    }
 }
 
 haft_contract::opaque_debug!(Session: id = inner.id, agent = inner.caller.agent);
@@ -98,6 +114,9 @@ impl Session {
     }
     pub(crate) fn questions(&self) -> &QuestionTurns {
         &self.inner.questions
+    }
+    pub(crate) fn link(&self) -> &SessionLink {
+        &self.inner.link
     }
     pub(crate) fn progress(&self) -> Option<&Arc<dyn ProgressSink>> {
         self.inner.progress.as_ref()
@@ -158,6 +177,7 @@ impl SessionBuilder {
                 taint: Arc::default(),
                 seen: Arc::default(),
                 stopped_by: Vec::new(),
+                link: SessionLink::default(),
             },
             parent: None,
         }
@@ -233,6 +253,7 @@ impl SessionBuilder {
         self.inner.taint = Arc::clone(&before.inner.taint);
         self.inner.id = Arc::clone(&before.inner.id);
         self.inner.seen = Arc::clone(&before.inner.seen);
+        self.inner.link = before.inner.link.clone();
         self
     }
     /// Sets where the access level is configured, for explanations.
@@ -294,6 +315,8 @@ impl SessionBuilder {
             self.inner.stopped_by.clone_from(&parent.stopped_by);
             self.inner.stopped_by.push(parent.cancel.clone());
         }
-        Session { inner: Arc::new(self.inner) }
+        let session = Session { inner: Arc::new(self.inner) };
+        session.inner.link.set(&session);
+        session
     }
 }

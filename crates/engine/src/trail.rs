@@ -21,7 +21,7 @@ use crate::hooks::HookCall;
 use crate::stages::guard::CallSignature;
 use crate::stages::resolve::refused;
 use crate::stages::rewrite::RewriteState;
-use crate::stages::taint::secret_in;
+use crate::stages::taint::{TaintFacts, secret_in};
 use crate::{Session, ToolEntry};
 
 /// Everything that history and hooks need of a call, as far as it has come.
@@ -51,8 +51,7 @@ pub(crate) struct Trail {
 pub(crate) struct CallFacts<'a> {
     pub(crate) call: &'a CallInfo,
     pub(crate) arguments: &'a RecordedArguments,
-    /// The shape of a secret in the arguments.
-    pub(crate) secret: Option<&'static str>,
+    pub(crate) taint: TaintFacts,
 }
 
 impl Trail {
@@ -146,7 +145,12 @@ impl Trail {
 
     /// permit: what the stage reads, and the decision that it updates in place.
     pub(crate) fn permit_parts(&mut self) -> (CallFacts<'_>, &mut Decision) {
-        (CallFacts { call: &self.call, arguments: &self.arguments, secret: self.secret }, &mut self.decision)
+        let taint = TaintFacts { secret: self.secret, running: None };
+        (CallFacts { call: &self.call, arguments: &self.arguments, taint }, &mut self.decision)
+    }
+    /// run: the arguments, and the shape of a secret in them, for questions while the tool runs.
+    pub(crate) fn recorded_arguments(&self) -> (&RecordedArguments, Option<&'static str>) {
+        (&self.arguments, self.secret)
     }
 
     /// settle: counts the outcome for the loop guard, and gives the number of the attempt if it is worth a note.

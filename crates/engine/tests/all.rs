@@ -27,6 +27,8 @@ mod capabilities;
 mod decisions;
 #[path = "suite/dialects.rs"]
 mod dialects;
+#[path = "suite/egress.rs"]
+mod egress;
 #[path = "suite/hooks.rs"]
 mod hooks;
 #[path = "suite/hooks_cancelled.rs"]

@@ -164,7 +164,7 @@ struct ScriptedJob {
 
 /// Starts a job, and gives its records as well.
 pub(crate) fn start(line: &ShellCommand, options: JobOptions, script: Script, number: usize) -> (Arc<dyn Job>, Arc<ScriptedJobCore>) {
-    let JobOptions { session, timeout, terminal, input, spill } = options;
+    let JobOptions { session, timeout, terminal, input, spill, .. } = options;
     let text = line.text().to_owned();
     let (spilled, written, end) = (spill.is_some(), Vec::new(), None);
     let record = StartedCommand { line: text.clone(), session: session.clone(), timeout, terminal, input, spilled, written, end };

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use haft_contract::{
     BoxFuture, CodeInput, CommandLimits, CommandRequest, CommandSpec, Effect, ErrorKind, Exec, ExecHost, HelperLimits, HelperOutput,
-    InterpreterSpec, Job, JobOptions, JobStatus, ProcessOutput, ShellCommand, ToolError, ports::ProcessRunner,
+    InterpreterSpec, Job, JobOptions, JobStatus, ProcessOutput, ShellCommand, ToolError,
+    ports::{EgressGate, ProcessRunner},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -32,6 +33,7 @@ pub struct FakeProcesses {
     helper: Mutex<Option<Helper>>,
     waits: AtomicBool,
     ended: Mutex<Vec<JobStatus>>,
+    gates: Mutex<Vec<Arc<dyn EgressGate>>>,
 }
 
 impl std::fmt::Debug for FakeProcesses {
@@ -87,6 +89,10 @@ impl FakeProcesses {
     /// The lines that were planned so far.
     pub fn planned(&self) -> Vec<CommandRequest> {
         lock(&self.planned).clone()
+    }
+    /// Takes the gates that decide on connections of the lines that were started since the last time.
+    pub fn take_egress_gates(&self) -> Vec<Arc<dyn EgressGate>> {
+        std::mem::take(&mut lock(&self.gates))
     }
     /// The lines that were started so far, and what became of them.
     pub fn lines(&self) -> Vec<StartedCommand> {
@@ -152,6 +158,7 @@ impl ProcessRunner for FakeProcesses {
         Box::pin(async move {
             let script = lock(&self.scripts).pop_front();
             let script = script.ok_or_else(|| ToolError::execution(format!("no script was given for '{}'", line.text())))?;
+            lock(&self.gates).extend(options.egress.clone());
             let mut lines = lock(&self.lines);
             let (job, core) = jobs::start(line, options, script, lines.len() + 1);
             lines.push(core);

@@ -7,7 +7,7 @@ use haft_contract::{
     CallInfo, ErrorKind, Plan, ToolError,
     ports::{ApprovalAnswer, ApprovalRequest, Approver},
 };
-use haft_policy::{Decision, Verdict};
+use haft_policy::{Decision, StepOutcome, Verdict};
 use serde_json::json;
 use tokio::sync::watch;
 
@@ -30,6 +30,8 @@ pub(crate) struct ApprovalStep<'a> {
     pub(crate) plan: &'a Plan,
     /// The decision on the tool alone; later decisions start from it.
     pub(crate) offered: Decision,
+    /// The question in words, if it is not about the call as a whole.
+    pub(crate) subject: Option<String>,
 }
 
 impl ApprovalStep<'_> {
@@ -53,8 +55,8 @@ impl ApprovalStep<'_> {
 
     /// Decides again, because the answer to another question may have allowed this call.
     fn must_ask(&self, decision: &mut Decision) -> Result<bool, ToolError> {
-        let PermitRequest { policy, entry, facts: CallFacts { secret, .. }, session, .. } = self.request;
-        *decision = decide(policy, self.offered.clone(), entry, self.plan, secret, session);
+        let PermitRequest { policy, entry, facts: CallFacts { taint, .. }, session, .. } = self.request;
+        *decision = decide(policy, self.offered.clone(), entry, self.plan, taint, session);
         if !entry.definition().permissions.is_empty() {
             decision.pass("host permission", "granted");
         }
@@ -69,11 +71,18 @@ impl ApprovalStep<'_> {
         let (arguments, effects) = (arguments.clone().into_value(), self.plan.effects().to_vec());
         let fingerprint = fingerprint(entry.name(), &arguments, &effects);
         let rules = policy.persistent_rules(&entry.candidate(), self.plan, decision);
-        let mut question = ApprovalRequest::new(call.clone(), arguments, effects, decision.question());
+        let mut question = ApprovalRequest::new(call.clone(), arguments, effects, self.reason(decision));
         question.id = uuid::Uuid::now_v7().to_string();
         question.fingerprint = fingerprint;
         question.rules = rules.and_then(|rules| if rules.is_empty() { Err("no rule covers it".into()) } else { Ok(rules) });
         question
+    }
+
+    /// Why the user is asked. The subject already says what goes beyond the access level.
+    fn reason(&self, decision: &Decision) -> String {
+        let Some(subject) = &self.subject else { return decision.question() };
+        let asks = decision.trace.iter().filter(|entry| entry.outcome == StepOutcome::Ask && entry.step != "access level");
+        std::iter::once(subject.as_str()).chain(asks.map(|entry| &*entry.entry)).collect::<Vec<_>>().join("; ")
     }
 
     /// The user's answer; `None` if the call was allowed in another way meanwhile. The time limit starts here.

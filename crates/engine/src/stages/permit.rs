@@ -4,7 +4,7 @@ use haft_contract::{Plan, Prepared, ToolError};
 use haft_policy::{Decision, Policy, Verdict};
 
 use super::resolve::refused;
-use super::taint;
+use super::taint::{TaintCheck, TaintFacts};
 use crate::approvals::{ApprovalStep, no_approver};
 use crate::events::EventSink;
 use crate::stop::StopSignal;
@@ -46,13 +46,13 @@ pub(crate) fn decide(
     offered: Decision,
     entry: &ToolEntry,
     plan: &Plan,
-    secret: Option<&'static str>,
+    facts: TaintFacts,
     session: &Session,
 ) -> Decision {
     let least = offered.verdict;
     let mut decision = policy.permit(offered, &entry.candidate(), plan, session.caller());
     decision.verdict = decision.verdict.max(least);
-    taint::check(session, plan, secret, &mut decision);
+    TaintCheck { policy, entry, plan, session, facts }.apply(&mut decision);
     policy.finalize(decision)
 }
 
@@ -61,8 +61,8 @@ pub(crate) fn decide(
 pub(crate) async fn permit(request: PermitRequest<'_>, prepared: Prepared, decision: &mut Decision) -> Result<PermittedCall, ToolError> {
     let plan = prepared.plan();
     let approver = request.session.approver();
-    let asking = approver.map(|approver| ApprovalStep { approver: &**approver, request, plan, offered: decision.clone() });
-    *decision = decide(request.policy, std::mem::take(decision), request.entry, plan, request.facts.secret, request.session);
+    let asking = approver.map(|approver| ApprovalStep { approver: &**approver, request, plan, offered: decision.clone(), subject: None });
+    *decision = decide(request.policy, std::mem::take(decision), request.entry, plan, request.facts.taint, request.session);
     if decision.verdict == Verdict::Deny {
         return Err(refused(decision));
     }

@@ -73,7 +73,7 @@ async fn join_within<T>(handle: &mut JoinHandle<T>, timeout: Duration, stop: &St
 }
 
 /// A task that is aborted with its waiter.
-struct AbortOnDrop<T>(JoinHandle<T>);
+pub(crate) struct AbortOnDrop<T>(pub(crate) JoinHandle<T>);
 
 impl<T> Drop for AbortOnDrop<T> {
     fn drop(&mut self) {

@@ -1,72 +1,142 @@
 //! guard: the taint of a session, which together with outbound access lets data leak, and secrets in outbound calls.
 //!
 //! The session remembers whether it has read private data and seen untrusted content; a call that could then send data out needs
-//! approval, and so does a redirect to a host that was not planned. Reads of the call itself count as well, and a program reads its
-//! workspace. A known secret in the arguments of an outbound call needs approval in any session, unless it is where a credential
+//! approval, and so does a redirect to a host that was not planned, unless the user has named that very host in a rule. Reads of the
+//! call itself count as well, and a program reads its workspace. A known secret in the arguments of an outbound call needs approval in any session, unless it is where a credential
 //! belongs, as in the header `Authorization`.
 
 use std::borrow::Cow;
 
 use haft_contract::{Effect, ErrorKind, Plan, TaintPolicy, ToolSource};
-use haft_policy::{ConfigEdit, Decision, Denial};
+use haft_policy::{AskSubject, ConfigEdit, Decision, Denial, Policy};
 use haft_redact::first_secret;
 use haft_text::secrets::names_secret;
 use serde_json::Value;
+use uuid::Uuid;
 
-use crate::Session;
+use crate::{Session, ToolEntry};
 
 /// What a session has read, as far as it matters for leaks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct SessionTaint {
     private: bool,
-    untrusted: bool,
+    untrusted: UntrustedContent,
+}
+
+/// Which calls have brought untrusted content in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum UntrustedContent {
+    #[default]
+    None,
+    /// One call, by its record.
+    One(Uuid),
+    Several,
+}
+
+/// What the taint guard must know of a call besides its plan.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct TaintFacts {
+    /// The shape of a secret in the arguments.
+    pub(crate) secret: Option<&'static str>,
+    /// The record of the call while its command runs: the model has not seen yet what this command itself brings in.
+    pub(crate) running: Option<Uuid>,
 }
 
 impl SessionTaint {
     /// Remembers what a call that ran has brought in.
-    pub(crate) fn record(&mut self, plan: &Plan, source: &ToolSource) {
+    pub(crate) fn record(&mut self, plan: &Plan, source: &ToolSource, record: Uuid) {
         self.private |= plan.effects().iter().any(reads_here);
-        self.untrusted |= matches!(source, ToolSource::Mcp(_)) || plan.effects().iter().any(brings_in);
+        if matches!(source, ToolSource::Mcp(_)) || plan.effects().iter().any(brings_in) {
+            self.untrusted = match self.untrusted {
+                UntrustedContent::None => UntrustedContent::One(record),
+                UntrustedContent::One(one) if one == record => UntrustedContent::One(record),
+                _ => UntrustedContent::Several,
+            };
+        }
+    }
+
+    /// Whether data of this session could be sent out by order of untrusted content.
+    fn can_leak(self, plan: &Plan, running: Option<Uuid>) -> bool {
+        // Data that the call itself reads is as private as data that was read before, and a running command reads the workspace.
+        let private = self.private || plan.is_egress() || plan.effects().iter().any(reads_here);
+        let untrusted = match self.untrusted {
+            UntrustedContent::None => false,
+            UntrustedContent::One(record) => running != Some(record),
+            UntrustedContent::Several => true,
+        };
+        private && untrusted
     }
 }
 
-/// Whether private data may be read. A sandboxed program reads local files too.
+/// Whether private data may be read. A sandboxed program reads local files too, and a server that it runs may serve them.
 fn reads_here(effect: &Effect) -> bool {
-    matches!(effect, Effect::Read(_) | Effect::Exec(_) | Effect::Unknown { .. })
+    match effect {
+        Effect::Read(_) | Effect::Exec(_) | Effect::Unknown { .. } => true,
+        Effect::Connect(connect) => connect.is_sandbox(),
+        _ => false,
+    }
 }
 
 /// Whether untrusted content may come in. A sandboxed program gets some only through a connection of its own.
 fn brings_in(effect: &Effect) -> bool {
     match effect {
-        Effect::Connect(_) | Effect::Unknown { .. } => true,
+        Effect::Connect(connect) => !connect.is_sandbox(),
+        Effect::Unknown { .. } => true,
         Effect::Exec(exec) => !exec.host.is_sandboxed(),
         _ => false,
     }
 }
 
-/// Makes an outbound call need approval, or refuses it, if the session has both private data and untrusted content, or if the
-/// arguments hold a secret.
-pub(crate) fn check(session: &Session, plan: &Plan, secret: Option<&'static str>, decision: &mut Decision) {
-    if session.taint_policy() == TaintPolicy::Off || !plan.effects().iter().any(Effect::is_outward) {
-        return;
+/// A call on which the guard decides.
+#[derive(Clone, Copy)]
+pub(crate) struct TaintCheck<'a> {
+    pub(crate) policy: &'a dyn Policy,
+    pub(crate) entry: &'a ToolEntry,
+    pub(crate) plan: &'a Plan,
+    pub(crate) session: &'a Session,
+    pub(crate) facts: TaintFacts,
+}
+
+impl TaintCheck<'_> {
+    /// Makes an outbound call need approval, or refuses it, if the session has both private data and untrusted content, or if
+    /// the arguments hold a secret. A destination that the user has named in a rule is one to which data may go.
+    pub(crate) fn apply(self, decision: &mut Decision) {
+        let Self { plan, session, facts, .. } = self;
+        if session.taint_policy() == TaintPolicy::Off || !plan.effects().iter().any(Effect::is_outward) {
+            return;
+        }
+        let taint = *session.taint();
+        if taint.can_leak(plan, facts.running) {
+            self.check_destinations(decision);
+        }
+        if let Some(name) = facts.secret {
+            let why = format!("its arguments hold a secret ({name}), and this call could send it out");
+            restrict(session, &[AskSubject::EveryTime], why.into(), "Make it without the secret.", decision);
+        }
     }
-    let mut taint = *session.taint();
-    // Data that the call itself reads is as private as data that was read before.
-    taint.private |= plan.effects().iter().any(reads_here);
-    if taint == (SessionTaint { private: true, untrusted: true }) {
+
+    fn check_destinations(self, decision: &mut Decision) {
+        let (tool, caller) = (self.entry.candidate(), self.session.caller());
+        let outward = self.plan.effects().iter().enumerate().filter(|(_, effect)| effect.is_outward());
+        let unnamed = outward.filter(|(_, effect)| !self.policy.names_destination(&tool, effect, caller));
+        // A rule can answer for a connection, as it names the host; nothing can answer for what may go anywhere.
+        let subjects: Vec<AskSubject> = unnamed
+            .map(|(index, effect)| if matches!(effect, Effect::Connect(_)) { AskSubject::Effect(index) } else { AskSubject::EveryTime })
+            .collect();
+        if subjects.is_empty() {
+            return decision.pass("taint guard", "a rule names the destination");
+        }
         let why = "this session has read private data and seen untrusted content; this call could send data out";
-        restrict(session, why.into(), "Ask the user to make this call in a fresh session.", decision);
-    }
-    if let Some(name) = secret {
-        let why = format!("its arguments hold a secret ({name}), and this call could send it out");
-        restrict(session, why.into(), "Make it without the secret.", decision);
+        restrict(self.session, &subjects, why.into(), "Ask the user to make this call in a fresh session.", decision);
     }
 }
 
 /// Applies the taint policy to a call that could send data out.
-fn restrict(session: &Session, why: Cow<'static, str>, instead: &str, decision: &mut Decision) {
+fn restrict(session: &Session, subjects: &[AskSubject], why: Cow<'static, str>, instead: &str, decision: &mut Decision) {
     if session.taint_policy() == TaintPolicy::Ask {
-        decision.ask("taint guard", why);
+        let [first, rest @ ..] = subjects else { return };
+        decision.ask_about(*first, "taint guard", why);
+        decision.asks.extend_from_slice(rest);
     } else {
         let to_change = Some(ConfigEdit::Set { key: "guards.taint".into(), value: "ask".into() });
         let message = format!("Refused by the taint guard: {why}. {instead}");
