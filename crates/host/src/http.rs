@@ -19,5 +19,5 @@ pub use client::{GuardedClient, HttpOptions};
 pub use resolver::{Resolve, SystemResolver};
 pub use rule::{NetworkRuleError, NetworkRules};
 
-pub(crate) use guard::Guard;
+pub(crate) use guard::{Guard, Refusal};
 pub(crate) use resolver::checked_addresses;

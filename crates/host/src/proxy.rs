@@ -1,10 +1,12 @@
 //! Egress from the sandbox: a proxy on a Unix socket, for the hosts that a command may reach.
 //!
 //! It speaks what programs speak to proxies: HTTP `CONNECT`, plain HTTP requests, and SOCKS5. Whatever the way, the target is
-//! read once, checked by the line's own list and by the address guard, looked up once, and connected to as checked.
+//! read once, checked by the address guard, by the command's own list and else by the egress gate, which may ask the user. Only
+//! then its name is resolved, because a lookup already tells someone else; every address is checked, and connected to as checked.
 
 mod hello;
 mod http;
+mod plain;
 mod socks;
 mod target;
 mod tunnel;
@@ -14,14 +16,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use haft_contract::{Connect, EgressRefusal, NetworkDecision, NetworkVerdict, ports::EgressGate};
 use haft_pattern::HostPattern;
-use haft_text::display;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::task::{JoinHandle, JoinSet};
 
 pub(crate) use self::target::Target;
-use crate::http::{Guard, Resolve, checked_addresses};
+use crate::http::{Guard, Refusal, Resolve, checked_addresses};
 
 /// Connections at one time; more wait.
 const MOST: usize = 256;
@@ -37,30 +39,34 @@ const REMEMBERED: usize = 1000;
 
 /// What may be reached, and who checks it.
 pub(crate) struct Reach {
-    /// The hosts that the line was permitted to reach.
+    /// The hosts that the command was permitted to reach before it started.
     pub(crate) allowed: Vec<HostPattern>,
+    /// Decides on all others; without it, they are refused.
+    pub(crate) gate: Option<Arc<dyn EgressGate>>,
     pub(crate) guard: Arc<Guard>,
     pub(crate) resolver: Arc<dyn Resolve>,
 }
+
+type Decisions = Arc<Mutex<Vec<NetworkDecision>>>;
 
 /// A proxy that runs until it is dropped.
 #[derive(Debug)]
 pub struct EgressProxy {
     socket: PathBuf,
-    decisions: Arc<Mutex<Vec<String>>>,
+    decisions: Decisions,
     task: JoinHandle<()>,
 }
 
 struct Shared {
     reach: Reach,
-    decisions: Arc<Mutex<Vec<String>>>,
+    decisions: Decisions,
 }
 
 impl EgressProxy {
     /// Listens at a path that must not exist yet.
     pub(crate) fn start(socket: &Path, reach: Reach) -> io::Result<Self> {
         let listener = UnixListener::bind(socket)?;
-        let decisions = Arc::<Mutex<Vec<String>>>::default();
+        let decisions = Decisions::default();
         let shared = Arc::new(Shared { reach, decisions: Arc::clone(&decisions) });
         let task = tokio::spawn(serve(listener, shared));
         Ok(Self { socket: socket.to_owned(), decisions, task })
@@ -69,8 +75,8 @@ impl EgressProxy {
     pub fn socket(&self) -> &Path {
         &self.socket
     }
-    /// What was asked for and what came of it, in order, each once.
-    pub fn decisions(&self) -> Vec<String> {
+    /// What was asked for and what became of it, in order, each host and port once for each verdict.
+    pub fn decisions(&self) -> Vec<NetworkDecision> {
         self.decisions.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -133,54 +139,91 @@ async fn part(mut client: UnixStream) -> io::Result<()> {
 #[derive(Debug)]
 enum Refused {
     /// It may not be reached.
-    Denied(String),
+    Denied(EgressRefusal),
     /// It may, but does not answer.
     Unreachable(String),
 }
 
 impl Refused {
+    fn denied(reason: impl Into<String>) -> Self {
+        Self::Denied(EgressRefusal { reason: reason.into(), rule: None })
+    }
     fn reason(&self) -> &str {
         match self {
-            Self::Denied(reason) | Self::Unreachable(reason) => reason,
+            Self::Denied(EgressRefusal { reason, .. }) | Self::Unreachable(reason) => reason,
         }
     }
 }
 
 impl Shared {
     async fn connect(&self, target: &Target) -> Result<TcpStream, Refused> {
-        let outcome = match tokio::time::timeout(CONNECT_TIME, self.connect_checked(target)).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(Refused::Unreachable(format!("{target} did not answer in {} s", CONNECT_TIME.as_secs()))),
+        let outcome = match self.permit(target).await {
+            Ok(()) => match tokio::time::timeout(CONNECT_TIME, self.connect_permitted(target)).await {
+                Ok(outcome) => outcome,
+                Err(_) => Err(Refused::Unreachable(format!("{target} did not answer in {} s", CONNECT_TIME.as_secs()))),
+            },
+            Err(refused) => Err(refused),
         };
-        self.remember(&match &outcome {
-            Ok(_) => format!("{target}: connected"),
-            Err(refused) => format!("{target}: refused: {}", refused.reason()),
-        });
+        match &outcome {
+            Ok(_) => self.remember(target, NetworkVerdict::Connected, None),
+            Err(Refused::Unreachable(_)) => self.remember(target, NetworkVerdict::Unreachable, None),
+            Err(Refused::Denied(refusal)) => self.remember(target, NetworkVerdict::Blocked, Some(refusal.clone())),
+        }
         outcome
     }
 
-    async fn connect_checked(&self, target: &Target) -> Result<TcpStream, Refused> {
-        let Reach { allowed, guard, resolver } = &self.reach;
-        if !target.is_among(allowed) {
-            let hosts: Vec<String> = allowed.iter().map(ToString::to_string).collect();
-            return Err(Refused::Denied(format!("this command may reach {}, and {target} is not among them", hosts.join(", "))));
+    /// Whether it may be reached; waits for the user, if one is asked.
+    async fn permit(&self, target: &Target) -> Result<(), Refused> {
+        let Reach { allowed, gate, guard, .. } = &self.reach;
+        let host = target.host.to_string();
+        if host == Connect::SANDBOX_HOST {
+            return Err(Refused::denied("only tools outside the sandbox know this name; within it, its servers are at 127.0.0.1"));
         }
-        guard.screen(&target.host, target.port).map_err(|refusal| Refused::Denied(refusal.to_string()))?;
+        guard.screen(&target.host, target.port).map_err(|refusal| Refused::denied(refusal.to_string()))?;
+        if target.is_among(allowed) {
+            return Ok(());
+        }
+        match gate {
+            Some(gate) => gate.permit(&Connect::tunnel(host, target.port)).await.map_err(Refused::Denied),
+            None => Err(Refused::denied(not_named(allowed))),
+        }
+    }
+
+    async fn connect_permitted(&self, target: &Target) -> Result<TcpStream, Refused> {
+        let Reach { guard, resolver, .. } = &self.reach;
         let addresses = match target.address() {
             Some(address) => vec![address],
             None => checked_addresses(guard, &**resolver, &target.host.to_string(), target.port)
                 .await
-                .map_err(|error| Refused::Denied(error.to_string()))?,
+                .map_err(|error| if error.is::<Refusal>() { Refused::denied(error.to_string()) } else { unreachable(target, &error) })?,
         };
-        TcpStream::connect(&*addresses).await.map_err(|error| Refused::Unreachable(format!("{target} cannot be reached: {error}")))
+        TcpStream::connect(&*addresses).await.map_err(|error| unreachable(target, &error))
     }
 
-    fn remember(&self, decision: &str) {
-        let decision = display::escape_line(decision).into_owned();
+    /// Remembers that a connection was cut off because of what went through it.
+    fn block(&self, target: &Target, reason: &str) {
+        self.remember(target, NetworkVerdict::Blocked, Some(EgressRefusal { reason: reason.to_owned(), rule: None }));
+    }
+
+    fn remember(&self, target: &Target, verdict: NetworkVerdict, refusal: Option<EgressRefusal>) {
+        let (host, port) = (target.host.to_string(), target.port);
         let mut decisions = self.decisions.lock().unwrap_or_else(PoisonError::into_inner);
-        if decisions.len() < REMEMBERED && !decisions.contains(&decision) {
-            decisions.push(decision);
+        let is_known = decisions.iter().any(|known| (known.host == host) && (known.port, known.verdict) == (port, verdict));
+        if decisions.len() < REMEMBERED && !is_known {
+            decisions.push(NetworkDecision { host, port, verdict, refusal });
         }
+    }
+}
+
+fn unreachable(target: &Target, error: &(impl std::fmt::Display + ?Sized)) -> Refused {
+    Refused::Unreachable(format!("{target} cannot be reached: {error}"))
+}
+
+fn not_named(allowed: &[HostPattern]) -> String {
+    let hosts: Vec<String> = allowed.iter().map(ToString::to_string).collect();
+    match hosts[..] {
+        [] => "this command has no network access; name the host in allow_host".to_owned(),
+        _ => format!("this command may reach {}, and no other host; name it in allow_host", hosts.join(", ")),
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use haft_contract::{
     Body, BoxFuture, Connect, ErrorKind, HttpRequest, HttpResponse, ToolError, causes,
-    ports::{HttpClient, RedirectCheck},
+    ports::{EgressGate, HttpClient, RedirectCheck},
 };
 use haft_pattern::HostPattern;
 use reqwest::header::{CONTENT_LENGTH, LOCATION};
@@ -73,9 +73,10 @@ impl GuardedClient {
         Self { guard: Arc::new(Guard::new(rules)), resolver, options: Arc::new(options), clients: Mutex::default() }
     }
 
-    /// Starts a proxy to these hosts, under the same address guard. It listens at a path that must not exist yet.
-    pub fn proxy(&self, socket: &Path, allowed: Vec<HostPattern>) -> io::Result<EgressProxy> {
-        EgressProxy::start(socket, Reach { allowed, guard: Arc::clone(&self.guard), resolver: Arc::clone(&self.resolver) })
+    /// Starts a proxy to these hosts, and to those that the gate permits, under the same address guard. It listens at a path that
+    /// must not exist yet.
+    pub fn proxy(&self, socket: &Path, allowed: Vec<HostPattern>, gate: Option<Arc<dyn EgressGate>>) -> io::Result<EgressProxy> {
+        EgressProxy::start(socket, Reach { allowed, gate, guard: Arc::clone(&self.guard), resolver: Arc::clone(&self.resolver) })
     }
 
     fn target(&self, method: &str, url: &str) -> Result<Target, ToolError> {

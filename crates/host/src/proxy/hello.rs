@@ -1,7 +1,9 @@
 //! The first words of a client in a tunnel. Who was permitted to reach one host must not ask its server for another.
 //!
-//! Only the beginning of TLS is read, and nothing is decrypted. On the port of HTTPS nothing but TLS passes, with the name of
-//! the host in it; on other ports what is not TLS passes as it is.
+//! Only the beginning of TLS is read, and nothing is decrypted. On the port of HTTPS nothing but TLS passes. TLS to a name must
+//! name it, on every port. The name that counts is the outer one: with Encrypted Client Hello a provider that serves both names
+//! could be asked for another one inside, which cannot be told from the decoy that browsers always send; nor can a different
+//! `Host` within TLS. On other ports what is not TLS is checked if it is HTTP (`plain`), and passes otherwise.
 
 use url::Host;
 
@@ -16,6 +18,11 @@ const HOST_NAME: u8 = 0;
 pub(super) const LONGEST: usize = HEAD + (1 << 14) + 256;
 pub(super) const HEAD: usize = 5;
 
+/// Whether these bytes begin TLS.
+pub(super) fn begins(bytes: &[u8]) -> bool {
+    bytes.first() == Some(&HANDSHAKE)
+}
+
 /// How long the record is that these bytes begin; `None` where they begin none.
 pub(super) fn record(bytes: &[u8]) -> Option<usize> {
     match bytes {
@@ -26,11 +33,10 @@ pub(super) fn record(bytes: &[u8]) -> Option<usize> {
 
 /// Whether a client that begins so may continue.
 pub(super) fn check(target: &Target, bytes: &[u8]) -> Result<(), String> {
-    let is_tls = bytes.first() == Some(&HANDSHAKE);
-    match (is_tls, server_name(bytes)) {
+    match (begins(bytes), server_name(bytes)) {
         (true, Ok(Some(name))) if is_of(target, &name) => Ok(()),
         (true, Ok(Some(name))) => Err(format!("its handshake asks for '{name}'")),
-        (true, Ok(None)) if target.port != HTTPS || !matches!(target.host, Host::Domain(_)) => Ok(()),
+        (true, Ok(None)) if !matches!(target.host, Host::Domain(_)) => Ok(()),
         (true, Ok(None)) => Err("its handshake names no host".to_owned()),
         (true, Err(())) => Err("its handshake cannot be read".to_owned()),
         (false, _) if target.port == HTTPS => Err("it does not speak TLS, and nothing else passes on port 443".to_owned()),
@@ -120,7 +126,7 @@ mod tests {
 
     #[test]
     fn d15_who_may_reach_one_host_may_not_ask_for_another() {
-        let cases: [(&str, Vec<u8>, Option<&str>); 13] = [
+        let cases: [(&str, Vec<u8>, Option<&str>); 14] = [
             ("good.example:443", asking_for(&["good.example"]), None),
             ("good.example:443", asking_for(&["Good.Example"]), None),
             ("good.example:443", asking_for(&["evil.example"]), Some("asks for 'evil.example'")),
@@ -131,6 +137,7 @@ mod tests {
             ("good.example:443", b"GET / HTTP/1.1\r\n".to_vec(), Some("does not speak TLS")),
             ("good.example:443", asking_for(&["good.example"])[..60].to_vec(), Some("cannot be read")),
             ("good.example:8443", asking_for(&["evil.example"]), Some("asks for 'evil.example'")),
+            ("good.example:8443", asking_for(&[]), Some("names no host")),
             ("good.example:22", b"SSH-2.0-x\r\n".to_vec(), None),
             ("127.0.0.1:443", asking_for(&[]), None),
             ("127.0.0.1:443", asking_for(&["evil.example"]), Some("asks for")),
