@@ -68,7 +68,7 @@ pub(crate) fn connections(hosts: &[String], http: &dyn HttpClient) -> Result<Vec
         let has_port = entry.rsplit_once(':').is_some_and(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
         let authority = if has_port { entry.clone() } else { format!("{entry}:{DEFAULT_PORT}") };
         let Connect { host, port, refused, .. } = http.locate("GET", &format!("https://{authority}/"))?;
-        let mut connect = Connect::new("https", host, port, "CONNECT");
+        let mut connect = Connect::tunnel(host, port);
         connect.refused = refused;
         Ok(Effect::Connect(connect))
     };

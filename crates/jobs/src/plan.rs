@@ -87,6 +87,7 @@ fn find_interpreter(interpreter: &InterpreterSpec, host: ExecHost, sandboxer: &S
 
 /// Decides how the changes of a command are applied. Refuses a command whose changes must be staged and cannot be.
 fn apply_change_mode(command: ShellCommand, request: &CommandRequest, sandboxer: &Sandboxer) -> Result<ShellCommand, ToolError> {
+    let command = if request.isolate_network { command.with_isolated_network() } else { command };
     let host = command.shell().host;
     let mode = match request.dry_run {
         true => ChangeMode::Review,
@@ -200,7 +201,6 @@ impl ShellPlanner<'_> {
         exec.host = self.host;
         let mut command = ShellCommand::new(exec, &*request.command, effects)
             .with_environment(request.environment.clone())
-            .with_notes(self.notes(request))
             .with_limits(self.sandboxer.enforced_limits(request.limits, self.host));
         if let Some(sentinel) = sentinel {
             command = command.with_cwd_sentinel(sentinel);
@@ -212,13 +212,5 @@ impl ShellPlanner<'_> {
             command = command.with_scripts(lookup::scripts(self.analysis, directory.path()));
         }
         apply_change_mode(command, request, self.sandboxer)
-    }
-
-    fn notes(&self, request: &CommandRequest) -> Vec<String> {
-        if !self.host.is_sandboxed() || !request.allow_hosts.is_empty() || self.analysis.hosts.is_empty() {
-            return Vec::new();
-        }
-        let hosts = display::escape_line(&self.analysis.hosts.join(", ")).into_owned();
-        vec![format!("There is no network in the sandbox. To reach {hosts}, ask for it with allow_host.")]
     }
 }

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use haft_contract::{RunEffects, ports::FileSystem};
+use haft_contract::{EgressRefusal, NetworkDecision, RunEffects, ports::FileSystem};
 use haft_host::{EgressProxy, LocalFiles};
 use haft_sandbox::SandboxGuard;
+use haft_text::display;
 
 use crate::changes::StagedRun;
 use crate::triggers::{self, TriggerSnapshot};
@@ -16,6 +17,8 @@ use crate::triggers::{self, TriggerSnapshot};
 const REFUSALS: &[&str] = &["Read-only file system", "Device or resource busy", "EROFS", "EBUSY"];
 /// The error of Git for a clone into a folder with reserved names.
 const NOT_EMPTY: &str = "already exists and is not an empty directory";
+/// The port of a host that allow_host names without one.
+const DEFAULT_PORT: u16 = 443;
 const NEW_REPOSITORY: &str = "'.git' is protected, and reserved while a command runs, because Git runs or trusts what is in it. \
                               A command does not make the workspace a repository: ask the user to run 'git init' or 'git clone' \
                               here; commits and branches work then. A repository in a new folder below can be made";
@@ -49,10 +52,11 @@ impl RunGuard {
     /// Notes after the output: limits that were met, refused connections, gaps of the sandbox, protected paths.
     pub(crate) fn exit_notes(&self, output: &[u8]) -> Vec<String> {
         let limits = self.sandbox.exceeded().into_iter().map(|limit| format!("haft: the command met its limit of {limit}"));
-        let decisions = self.proxy.iter().flat_map(EgressProxy::decisions).filter(|decision| !decision.ends_with(": connected"));
+        let decisions = self.proxy.iter().flat_map(EgressProxy::decisions);
+        let blocked = decisions.filter_map(|decision| blocked_note(&decision));
         let gaps = (!self.gaps.is_empty()).then(|| format!("haft: the sandbox was weaker than it should be: {}", self.gaps.join("; ")));
         let hint = self.hint.explain(output).map(|why| format!("haft: {why}"));
-        limits.chain(decisions.map(|decision| format!("haft: {decision}"))).chain(gaps).chain(hint).collect()
+        limits.chain(blocked).chain(gaps).chain(hint).collect()
     }
 
     /// What the run has changed. Blocks.
@@ -64,8 +68,21 @@ impl RunGuard {
             (None, Some(before)) => TriggerSnapshot::take(&self.root).changed_since(before),
             _ => Vec::new(),
         };
-        RunEffects { changes, triggers }
+        let network = self.proxy.as_ref().map(EgressProxy::decisions).unwrap_or_default();
+        RunEffects { changes, triggers, network }
     }
+}
+
+/// Tells the model why a connection was blocked, and what would allow it.
+fn blocked_note(decision: &NetworkDecision) -> Option<String> {
+    let NetworkDecision { host, port, refusal, .. } = decision;
+    let EgressRefusal { reason, rule } = refusal.as_ref()?;
+    let advice = rule.as_ref().map(|rule| {
+        let entry = if *port == DEFAULT_PORT { host.clone() } else { format!("{host}:{port}") };
+        format!(". To ask for it before the command runs, call it with allow_host=[\"{entry}\"]; the user allows it with the rule '{rule}'")
+    });
+    let note = format!("haft: {host}:{port} was blocked: {reason}{}", advice.unwrap_or_default());
+    Some(display::escape_line(&note).into_owned())
 }
 
 /// Explains to the model why a command failed at a protected path, by the error messages in its output.
@@ -130,9 +147,38 @@ fn names_parent(line: &str, path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use haft_contract::NetworkVerdict;
     use haft_host::WorkspaceOptions;
 
     use super::*;
+
+    #[test]
+    fn blocked_connection_is_named_with_what_would_allow_it() {
+        let decision = |port, verdict, refusal: Option<(&str, Option<&str>)>| NetworkDecision {
+            host: "packages.example.org".into(),
+            port,
+            verdict,
+            refusal: refusal.map(|(reason, rule)| EgressRefusal { reason: reason.into(), rule: rule.map(str::to_owned) }),
+        };
+        let rule = "connect(domain:packages.example.org:8443 method:CONNECT)";
+        for (decision, note) in [
+            (decision(443, NetworkVerdict::Connected, None), None),
+            (decision(443, NetworkVerdict::Unreachable, None), None),
+            (
+                decision(443, NetworkVerdict::Blocked, Some(("the user said\nno", None))),
+                Some("haft: packages.example.org:443 was blocked: the user said\\nno".to_owned()),
+            ),
+            (
+                decision(8443, NetworkVerdict::Blocked, Some(("no one can approve here", Some(rule)))),
+                Some(format!(
+                    "haft: packages.example.org:8443 was blocked: no one can approve here. To ask for it before the command runs, call \
+                     it with allow_host=[\"packages.example.org:8443\"]; the user allows it with the rule '{rule}'"
+                )),
+            ),
+        ] {
+            assert_eq!(blocked_note(&decision), note);
+        }
+    }
 
     #[test]
     fn protected_path_hint_explains_a_refused_change() {

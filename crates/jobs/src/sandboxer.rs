@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use haft_contract::{ChangeMode, CommandLimits, ErrorKind, ExecHost, SandboxBackend, ShellCommand, ToolError};
+use haft_contract::{ChangeMode, CommandLimits, Effect, ErrorKind, ExecHost, SandboxBackend, ShellCommand, ToolError};
 use haft_host::{LocalFiles, SandboxPaths, ScanCache};
 use haft_sandbox::{
     ConfinedCommand, ContainerOptions, Launcher, NetworkAccess, NetworkNamespace, Overlay, OverlayLayer, ProcessSpec, Sandbox,
@@ -188,6 +188,11 @@ impl Sandboxer {
         let Selection { sandbox, skipped, .. } = &*selected;
         let (mut policy, variables) = self.policy(&**sandbox, planned, setup)?;
         policy.terminal = terminal && sandbox.supports_terminals();
+        // The proxy that decides on every connection cannot be offered: the command has no network. It is refused only if it needs one.
+        let plans_hosts = planned.effects().iter().any(|effect| matches!(effect, Effect::Connect(_)));
+        if matches!(policy.network, NetworkAccess::Proxy { .. }) && !sandbox.supports_proxy() && !plans_hosts {
+            policy.network = NetworkAccess::Off;
+        }
         let gaps = check_gaps(&**sandbox, &policy, self.options.required).map_err(unavailable)?;
         let command = command(&**sandbox, planned, &policy, terminal, variables);
         let ConfinedCommand { command, guard } = sandbox.wrap(command, &policy).map_err(unavailable)?;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-use haft_contract::{ChangeMode, CommandRequest, Effect, Job, JobOptions, ShellCommand, ToolError};
+use haft_contract::{ChangeMode, CommandRequest, Effect, ExecHost, Job, JobOptions, ShellCommand, ToolError, ports::EgressGate};
 use haft_host::{EgressProxy, GuardedClient, LocalFiles, NetworkRules, SandboxPaths};
 use haft_pattern::HostPattern;
 use haft_sandbox::NetworkAccess;
@@ -21,8 +21,10 @@ use crate::sandboxer::{RunSetup, Sandboxer, ShellOptions};
 use crate::spawn::on_spawn_thread;
 use crate::triggers::TriggerSnapshot;
 
-/// The port of the proxy, within the command's own network namespace.
-const PROXY_PORT: u16 = 3128;
+/// The first port of the proxies in a network namespace, and how many there are: commands of a session may share one. Dev
+/// servers rarely listen there, and the kernel takes no ports of its own from there.
+const PROXY_PORT: u16 = 23128;
+const PROXY_PORTS: u64 = 4096;
 
 /// Runs shell commands.
 #[derive(Debug)]
@@ -63,22 +65,29 @@ impl Shell {
             let advice = "End one with the process tool before starting another";
             return Err(ToolError::execution(format!("Too many jobs run in the background. {advice}.")));
         }
-        let id = format!("job-{}", self.started.fetch_add(1, Ordering::Relaxed) + 1);
-        let proxy = self.proxy(&id, command)?;
+        let number = self.started.fetch_add(1, Ordering::Relaxed) + 1;
+        let id = format!("job-{number}");
+        let proxy = self.proxy(&id, command, options.egress.clone())?.map(|proxy| CommandProxy { proxy, port: proxy_port(number) });
         let (sandboxer, changes, command) = (Arc::clone(&self.sandboxer), Arc::clone(&self.changes), command.clone());
         let started = on_spawn_thread(move || start(id, &command, options, &sandboxer, &changes, proxy));
         let job = started.await.map_err(|error| ToolError::execution(format!("The command was not started: {error}.")))??;
         Ok(Arc::new(job))
     }
 
-    /// The egress proxy to the permitted hosts.
-    fn proxy(&self, id: &str, command: &ShellCommand) -> Result<Option<EgressProxy>, ToolError> {
+    /// The egress proxy of a sandboxed command: to the planned hosts, and to those that the gate permits. A container has no way
+    /// to it, which is an error only if hosts were planned.
+    fn proxy(&self, id: &str, command: &ShellCommand, gate: Option<Arc<dyn EgressGate>>) -> Result<Option<EgressProxy>, ToolError> {
         let hosts = command.effects().iter().filter_map(|effect| match effect {
             Effect::Connect(connect) => NetworkRules::parse_entry(&format!("{}:{}", connect.host, connect.port)).ok(),
             _ => None,
         });
         let allowed: Vec<HostPattern> = hosts.collect();
-        if allowed.is_empty() || !command.shell().host.is_sandboxed() {
+        let is_needed = match command.shell().host {
+            _ if command.is_network_isolated() => false,
+            ExecHost::Sandbox => gate.is_some() || !allowed.is_empty(),
+            host => host.is_sandboxed() && !allowed.is_empty(),
+        };
+        if !is_needed {
             return Ok(None);
         }
         let failed = |error: io::Error| ToolError::execution(format!("The command was not started: its proxy cannot listen: {error}."));
@@ -86,8 +95,19 @@ impl Shell {
         std::fs::create_dir_all(folder).map_err(failed)?;
         remove_stale_sockets(folder);
         let socket = folder.join(format!("{}-{id}.sock", std::process::id()));
-        self.http.proxy(&socket, allowed).map(Some).map_err(failed)
+        self.http.proxy(&socket, allowed, gate).map(Some).map_err(failed)
     }
+}
+
+/// The proxy of a command, and its port within the sandbox.
+struct CommandProxy {
+    proxy: EgressProxy,
+    port: u16,
+}
+
+fn proxy_port(number: u64) -> u16 {
+    // Always below `PROXY_PORTS`.
+    PROXY_PORT + u16::try_from(number % PROXY_PORTS).unwrap_or(0)
 }
 
 /// Starts a command as a job. Blocks.
@@ -97,10 +117,10 @@ fn start(
     options: JobOptions,
     sandboxer: &Sandboxer,
     changes: &ChangeStore,
-    proxy: Option<EgressProxy>,
+    proxy: Option<CommandProxy>,
 ) -> Result<LocalJob, ToolError> {
     let network = match &proxy {
-        Some(proxy) => NetworkAccess::Proxy { socket: proxy.socket().to_owned(), port: PROXY_PORT },
+        Some(CommandProxy { proxy, port }) => NetworkAccess::Proxy { socket: proxy.socket().to_owned(), port: *port },
         None if command.shell().host.is_sandboxed() => NetworkAccess::Off,
         None => NetworkAccess::Host,
     };
@@ -136,7 +156,7 @@ fn start(
     };
     let guard = RunGuard {
         sandbox: confined.guard,
-        proxy,
+        proxy: proxy.map(|proxy| proxy.proxy),
         gaps: confined.gaps,
         hint: ProtectedPathHint::new(Arc::clone(files), confined.protected),
         staged: Mutex::new(staged),

@@ -139,6 +139,10 @@ impl Sandbox for Bubblewrap {
         true
     }
 
+    fn supports_proxy(&self) -> bool {
+        true
+    }
+
     fn wrap(&self, command: ProcessSpec, policy: &SandboxPolicy) -> Result<ConfinedCommand, SandboxError> {
         let plan = MountPlan::new(RootFolder::Empty, policy, &[self.launcher.path(), &self.program])?;
         let cgroup = Cgroup::create(&policy.limits);

@@ -80,6 +80,8 @@ pub(crate) fn with_proxy(mut variables: Vec<(OsString, OsString)>, port: u16) ->
     let address = OsString::from(format!("http://127.0.0.1:{port}"));
     let names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
     variables.extend(names.into_iter().map(|name| (name.into(), address.clone())));
+    // Servers in the sandbox itself are reached directly.
+    variables.extend(["NO_PROXY", "no_proxy"].map(|name| (name.into(), OsString::from("localhost,127.0.0.1,::1"))));
     variables
 }
 
@@ -141,7 +143,8 @@ mod tests {
     fn proxy_variables_of_the_command_are_replaced() {
         let found = with_proxy(variables(&["PATH", "NO_PROXY", "https_proxy"]), 8080);
         let names: Vec<_> = found.iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
-        assert_eq!(names, ["PATH", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"]);
-        assert!(found[1..].iter().all(|(_, value)| value == "http://127.0.0.1:8080"));
+        let proxies = ["PATH", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy", "NO_PROXY", "no_proxy"];
+        assert_eq!(names, proxies);
+        assert!(found[1..7].iter().all(|(_, value)| value == "http://127.0.0.1:8080"));
     }
 }

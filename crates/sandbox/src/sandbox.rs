@@ -29,6 +29,11 @@ pub trait Sandbox: std::fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether a command can reach the network through a proxy, and in no other way.
+    fn supports_proxy(&self) -> bool {
+        false
+    }
+
     /// Parts of the policy that the backend does not enforce, for the user; empty if it enforces all.
     fn gaps(&self, policy: &SandboxPolicy) -> Vec<String> {
         let _ = policy;

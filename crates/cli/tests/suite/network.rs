@@ -11,7 +11,8 @@ use super::harness::World;
 
 /// A server that answers every connection with one text, and counts them.
 pub(crate) fn server(text: &'static str) -> (u16, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    // Not 127.0.0.1, which is the sandbox itself to a command.
+    let listener = TcpListener::bind("127.0.0.2:0").unwrap();
     let (port, count) = (listener.local_addr().unwrap().port(), Arc::new(AtomicUsize::new(0)));
     let counted = Arc::clone(&count);
     std::thread::spawn(move || {
@@ -35,39 +36,55 @@ fn text(result: &Value) -> &str {
 #[test]
 fn a_permitted_host_is_reached_and_no_other() {
     let ((good, reached), (evil, attacked)) = (server("hello from the server"), server("evil"));
-    let world = World::with_config(&format!("access = 'full-access'\n[network]\nallow = ['127.0.0.1:{good}', '127.0.0.1:{evil}']\n"));
-    let allow = format!("127.0.0.1:{good}");
-    let line = format!("curl -sS http://127.0.0.1:{good}/x");
-    let ran = world.run(&["call", "exec", "--command", &line, "--allow-host", &allow]);
+    let rule = |port: u16| format!("connect(domain:127.0.0.2:{port} method:CONNECT)");
+    let world =
+        World::with_config(&format!("network.allow = ['127.0.0.2:{good}', '127.0.0.2:{evil}']\nrules.allow = ['{}']\n", rule(good)));
+    let line = format!("curl -sS http://127.0.0.2:{good}/x");
+    let ran = world.run(&["call", "exec", "--command", &line]);
     assert_eq!((ran.code, ran.stdout.trim(), reached.load(Ordering::SeqCst)), (0, "hello from the server", 1), "{ran:?}");
 
-    let (_, result) = world.call("exec", &json!({ "command": format!("curl -s http://127.0.0.1:{evil}/"), "allow_host": [allow] }));
-    let told =
-        format!("[haft: 127.0.0.1:{evil}: refused: this command may reach 127.0.0.1:{good}, and 127.0.0.1:{evil} is not among them]");
-    assert!(text(&result).contains(&told), "which host it was: {result}");
+    let (_, result) = world.call("exec", &json!({ "command": format!("curl -s http://127.0.0.2:{evil}/") }));
+    let told = format!(
+        "[haft: 127.0.0.2:{evil} was blocked: it needs approval (network access to 127.0.0.2:{evil} needs approval), and no one can approve \
+         here. To ask for it before the command runs, call it with allow_host=[\"127.0.0.2:{evil}\"]; the user allows it with the rule '{}']",
+        rule(evil)
+    );
+    assert!(text(&result).contains(&told), "which host it was, and what would allow it: {result}");
 
     // D14: variables of proxies that the model sets lead nowhere; D15: neither do other ports, addresses and protocols.
-    let proxies = json!({ "HTTP_PROXY": format!("http://127.0.0.1:{evil}"), "http_proxy": format!("http://127.0.0.1:{evil}"), "NO_PROXY": "*", "no_proxy": "*" });
+    let proxies = json!({ "HTTP_PROXY": format!("http://127.0.0.2:{evil}"), "http_proxy": format!("http://127.0.0.2:{evil}"), "NO_PROXY": "*", "no_proxy": "*" });
     for (line, env) in [
-        (format!("curl -s -m 5 http://127.0.0.1:{good}/"), proxies),
-        (format!("curl -s -m 5 --noproxy '*' http://127.0.0.1:{evil}/"), json!({})),
-        (format!("curl -s -m 5 -p http://127.0.0.1:{evil}/"), json!({})),
-        (format!("curl -s -m 5 --connect-to ::127.0.0.1:{evil} http://127.0.0.1:{good}/"), json!({})),
+        (format!("curl -s -m 5 http://127.0.0.2:{good}/"), proxies),
+        (format!("curl -s -m 5 --noproxy '*' http://127.0.0.2:{evil}/"), json!({})),
+        (format!("curl -s -m 5 -p http://127.0.0.2:{evil}/"), json!({})),
+        (format!("curl -s -m 5 -p -H 'Host: 127.0.0.2:{evil}' http://127.0.0.2:{good}/"), json!({})),
+        (format!("curl -s -m 5 --connect-to ::127.0.0.2:{evil} http://127.0.0.2:{good}/"), json!({})),
         (format!("curl -s -m 5 --socks5-hostname $(echo $ALL_PROXY | sed 's,.*//,,') http://localhost:{evil}/"), json!({})),
-        (format!("bash -c '(echo x > /dev/tcp/127.0.0.1/{evil})'"), json!({})),
+        (format!("bash -c '(echo x > /dev/tcp/127.0.0.2/{evil})'"), json!({})),
     ] {
-        let (_, result) = world.call("exec", &json!({ "command": line, "allow_host": [allow], "env": env }));
+        let (_, result) = world.call("exec", &json!({ "command": line, "env": env }));
         assert_eq!(attacked.load(Ordering::SeqCst), 0, "{line}: {result}");
         assert!(!text(&result).contains("evil\n"), "{line}: {result}");
     }
 }
 
 #[test]
+fn isolated_command_has_no_network_and_a_quiet_one_gets_no_hint() {
+    let (port, reached) = server("hello");
+    let world = World::with_config(&format!("access = 'full-access'\nnetwork.allow = ['127.0.0.2:{port}']\n"));
+    let line = format!("curl -s -m 5 http://127.0.0.2:{port}/ || echo none");
+    let (_, result) = world.call("exec", &json!({ "command": line, "isolate_network": true }));
+    assert_eq!((text(&result), reached.load(Ordering::SeqCst)), ("none", 0), "{result}");
+    let (_, result) = world.call("exec", &json!({ "command": format!("echo http://127.0.0.2:{port}/") }));
+    assert_eq!(text(&result), format!("http://127.0.0.2:{port}/"), "no hint when nothing was blocked");
+}
+
+#[test]
 fn rule_on_a_host_is_enough_for_a_sandboxed_command() {
     let (port, reached) = server("hello");
-    let rule = format!("connect(domain:127.0.0.1:{port} method:CONNECT)");
-    let world = World::with_config(&format!("network.allow = ['127.0.0.1:{port}']\nrules.allow = ['{rule}']\n"));
-    let host = format!("127.0.0.1:{port}");
+    let rule = format!("connect(domain:127.0.0.2:{port} method:CONNECT)");
+    let world = World::with_config(&format!("network.allow = ['127.0.0.2:{port}']\nrules.allow = ['{rule}']\n"));
+    let host = format!("127.0.0.2:{port}");
     let ran = world.run(&["call", "exec", "--command", &format!("curl -sS http://{host}/x"), "--allow-host", &host]);
     assert_eq!((ran.code, ran.stdout.trim(), reached.load(Ordering::SeqCst)), (0, "hello", 1), "{ran:?}");
 }
@@ -76,11 +93,11 @@ fn rule_on_a_host_is_enough_for_a_sandboxed_command() {
 #[test]
 fn d13_network_access_needs_approval() {
     let (port, reached) = server("hello");
-    let world = World::with_config(&format!("network.allow = ['127.0.0.1:{port}']\n"));
-    let (_, result) = world.call("exec", &json!({ "command": "curl x", "allow_host": [format!("127.0.0.1:{port}")] }));
+    let world = World::with_config(&format!("network.allow = ['127.0.0.2:{port}']\n"));
+    let (_, result) = world.call("exec", &json!({ "command": "curl x", "allow_host": [format!("127.0.0.2:{port}")] }));
     assert_eq!(result["error_type"], "permission_denied", "{result}");
     let private = World::with_config("access = 'full-access'\n");
-    let (_, result) = private.call("exec", &json!({ "command": "curl x", "allow_host": [format!("127.0.0.1:{port}")] }));
+    let (_, result) = private.call("exec", &json!({ "command": "curl x", "allow_host": [format!("127.0.0.2:{port}")] }));
     assert_eq!(result["status"], "error", "an address of this machine needs network.allow: {result}");
     assert_eq!(reached.load(Ordering::SeqCst), 0);
 }

@@ -61,7 +61,7 @@ fn sandboxed_plan_has_private_temporary_files_and_only_requested_hosts() {
         ["run make", "connect packages.example.org:443", "connect example.org:8443"]
     );
     let command = world.plan(&sandboxed("curl -s https://example.org/", &[])).unwrap();
-    assert_eq!(command.notes(), ["There is no network in the sandbox. To reach example.org, ask for it with allow_host."]);
+    assert_eq!(command.notes(), [""; 0], "a host in the line is no reason for a hint: it may never be reached");
     assert_eq!(command.writable_tree(), Some(&*world.root()));
     assert_eq!(world.command("make").writable_tree(), None);
 }

@@ -1,6 +1,8 @@
 //! The report on a command that has ended, or continues in the background.
 
-use haft_contract::{ChangeMode, ChangeSet, ErrorKind, Job, JobEnd, JobStatus, ToolContext, ToolError, ToolOutput, Trigger};
+use haft_contract::{
+    ChangeMode, ChangeSet, ErrorKind, Job, JobEnd, JobStatus, NetworkDecision, ToolContext, ToolError, ToolOutput, Trigger,
+};
 use haft_text::display;
 use haft_text::numbers;
 use serde_json::{Value, json};
@@ -22,6 +24,7 @@ pub(super) struct CommandReport<'a> {
     /// The description of its changes, and the details.
     changes: Option<(String, Value)>,
     triggers: Vec<Trigger>,
+    network: Vec<NetworkDecision>,
     /// The current directory of its shell.
     directory: Option<String>,
 }
@@ -37,7 +40,7 @@ enum EndVerdict {
 impl<'a> CommandReport<'a> {
     pub(super) fn new(run: &'a CommandRun<'a>, cx: &'a ToolContext) -> Self {
         let notes = cx.plan().planned_command().map(|command| command.notes().to_vec()).unwrap_or_default();
-        Self { run, cx, remarks: notes, changes: None, triggers: Vec::new(), directory: None }
+        Self { run, cx, remarks: notes, changes: None, triggers: Vec::new(), network: Vec::new(), directory: None }
     }
 
     /// Tracks the directory of a named shell, and notes a change.
@@ -55,6 +58,7 @@ impl<'a> CommandReport<'a> {
     pub(super) async fn handle_changes(&mut self, job: &dyn Job) -> Result<(), ToolError> {
         let Some(effects) = job.run_effects() else { return Ok(()) };
         self.triggers.clone_from(&effects.triggers);
+        self.network.clone_from(&effects.network);
         self.remarks.extend(change_report::trigger_warnings(&effects.triggers));
         let set = match &effects.changes {
             None => return Ok(()),
@@ -185,6 +189,9 @@ impl<'a> CommandReport<'a> {
         }
         if !self.triggers.is_empty() {
             details["triggers"] = json!(self.triggers);
+        }
+        if !self.network.is_empty() {
+            details["network"] = json!(self.network);
         }
         if !self.run.warnings.is_empty() {
             details["warnings"] = self.run.warnings.clone().into();
