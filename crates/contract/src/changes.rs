@@ -131,6 +131,10 @@ pub struct RunEffects {
     pub triggers: Vec<Trigger>,
     /// Its connections through the proxy, each host and port once for each verdict.
     pub network: Vec<NetworkDecision>,
+    /// What became of its changes to repositories; `None` if those could not be changed.
+    pub git: Option<GitReport>,
+    /// Protected names that it wrote, and that were taken back.
+    pub refused: Vec<RefusedChange>,
 }
 
 /// A change of a command that was not applied, or was taken back: a protected file, or what Git runs or trusts.

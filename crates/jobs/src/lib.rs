@@ -18,6 +18,7 @@ mod orphans;
 mod output;
 mod plan;
 mod process_group;
+mod protection;
 #[allow(dead_code, unused_imports, reason = "wired into runs with the view of the sandbox")]
 mod quarantine;
 mod remote_job;

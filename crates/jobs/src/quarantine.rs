@@ -16,6 +16,7 @@ use haft_contract::{EntryKind, QuarantineRecord};
 use ring::rand::{SecureRandom, SystemRandom};
 
 pub use self::guard::{Findings, Guard, Snapshot};
+pub(crate) use self::guard::find_existing;
 pub use self::restore::RestoreError;
 use crate::changes::{remove_folder, write_private};
 use crate::git::Tree;

@@ -139,7 +139,7 @@ fn start(processes: &LocalProcesses, session: &str, request: &CommandRequest) ->
         if request.read_only {
             planned = planned.with_read_only_view();
         }
-        let options = JobOptions { session: session.to_owned(), timeout: None, terminal: None, input: false, spill: None };
+        let options = JobOptions { session: session.to_owned(), ..JobOptions::default() };
         let job = processes.start(&planned, options).await.unwrap();
         job.wait().await;
         String::from_utf8_lossy(&job.output(0, 1 << 20).1).into_owned()

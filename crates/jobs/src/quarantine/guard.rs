@@ -86,13 +86,27 @@ pub struct Guard {
     /// Device and inode of the Git folders with overlays.
     known: HashSet<(u64, u64)>,
     overlaid: Vec<PathBuf>,
+    /// Inode of each protected file that a mount makes read-only for the command.
+    mounted: BTreeMap<PathBuf, u64>,
 }
 
 impl Guard {
     /// Before a run, with the protected files that exist, and the `config` of bare repositories.
     pub(crate) fn new(existing: &[PathBuf], git: &GitOverlays) -> Self {
         let overlaid = git.pairs().map(|(path, _)| path.to_owned()).collect();
-        Self { started: git.started(), snapshot: Snapshot::take(existing), known: git.identities().collect(), overlaid }
+        Self { started: git.started(), snapshot: Snapshot::take(existing), known: git.identities().collect(), overlaid, mounted: BTreeMap::new() }
+    }
+
+    /// With protected paths that are read-only mounts: as long as one is the same file, only the user can have changed it. A mount
+    /// does not hold when the user replaces the file.
+    pub(crate) fn with_mounts(mut self, paths: &[PathBuf]) -> Self {
+        let inode = |path: &PathBuf| Some((path.clone(), fs::symlink_metadata(path).ok()?.ino()));
+        self.mounted = paths.iter().filter_map(inode).collect();
+        self
+    }
+
+    fn is_held_by_mount(&self, path: &Path, metadata: &fs::Metadata) -> bool {
+        self.mounted.get(path) == Some(&metadata.ino())
     }
 
     /// Finds what may not be there, after the repositories were settled.

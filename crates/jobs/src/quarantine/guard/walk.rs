@@ -81,7 +81,9 @@ impl Guard {
     }
 
     fn is_new(&self, path: &Path) -> bool {
-        let is_later = |metadata: &Metadata| change_time(metadata) >= self.started && !self.snapshot.has(path, metadata);
+        let is_later = |metadata: &Metadata| {
+            change_time(metadata) >= self.started && !self.snapshot.has(path, metadata) && !self.is_held_by_mount(path, metadata)
+        };
         fs::symlink_metadata(path).is_ok_and(|metadata| is_later(&metadata))
     }
 }
