@@ -135,6 +135,8 @@ pub struct RunEffects {
     pub git: Option<GitReport>,
     /// Protected names that it wrote, and that were taken back.
     pub refused: Vec<RefusedChange>,
+    /// Its direct changes, if a checkpoint was taken before it.
+    pub direct: Option<DirectChanges>,
 }
 
 /// A change of a command that was not applied, or was taken back: a protected file, or what Git runs or trusts.
@@ -194,6 +196,19 @@ pub struct QuarantineRecord {
     pub command: String,
     /// When.
     pub made: SystemTime,
+}
+
+/// The changes that a command made directly, found by comparing the files before and after it.
+#[derive(Debug, Clone)]
+pub struct DirectChanges {
+    /// The folder that it belongs to.
+    pub workspace: PathBuf,
+    /// Every path that differs, sorted.
+    pub changes: Vec<FileChange>,
+    /// What undo does not cover, each in a few words.
+    pub uncovered: Vec<String>,
+    /// Why the changes cannot be undone, if so.
+    pub undo: Result<(), String>,
 }
 
 /// One side of a change.

@@ -31,7 +31,7 @@ mod tree;
 pub use call::{Arguments, Envelope, ToolCall, ToolResult};
 pub use capability::{Clocks, Files, Http, Notices, Processes, Spills};
 pub use changes::{
-    AppliedChanges, ChangeKind, ChangeMode, ChangeSet, ChangeSets, ChangeSide, ClaimedChanges, EntryKind, FileChange, GitReport,
+    AppliedChanges, ChangeKind, ChangeMode, ChangeSet, ChangeSets, ChangeSide, ClaimedChanges, DirectChanges, EntryKind, FileChange, GitReport,
     QuarantineRecord, RefusedChange, RunEffects, Trigger,
 };
 pub use command::{CodeInput, CommandRequest, InterpreterSpec, ShellCommand};

@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 
 mod changes;
+pub mod checkpoint;
 mod environment;
 #[allow(dead_code, unused_imports, reason = "wired into runs with the view of the sandbox")]
 mod git;

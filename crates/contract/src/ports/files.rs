@@ -76,6 +76,13 @@ impl PreImage {
     pub const KIND: u32 = 0o17_0000;
     /// Mask of a directory's permission bits.
     pub const PERMISSIONS: u32 = 0o3777;
+    /// Type bits of `mode`: the former state was not kept, so it cannot be restored.
+    pub const UNKNOWN: u32 = 0o17_0000;
+
+    /// A path that was or may have been changed, and whose former state is not known.
+    pub fn unknown(path: PathBuf) -> Self {
+        Self { path, content: None, mode: Some(Self::UNKNOWN), after: None, created_directories: Vec::new() }
+    }
 
     /// The [`state`](FileSystem::state) of a path with this mode and content fingerprint.
     pub fn state(mode: Option<u32>, fingerprint: Option<String>) -> Option<String> {

@@ -9,6 +9,17 @@ use crate::{BoxFuture, ToolError};
 pub trait Journal: Send + Sync {
     /// Stores a pre-image; returns when it is durable. The change happens after that.
     fn keep(&self, image: PreImage) -> BoxFuture<'_, Result<(), ToolError>>;
+    /// Stores pre-images of changes that have happened already, in this order; returns when they are durable.
+    fn keep_all(&self, images: Vec<PreImage>) -> BoxFuture<'_, Result<(), ToolError>> {
+        Box::pin(async move {
+            for image in images {
+                self.keep(image).await?;
+            }
+            Ok(())
+        })
+    }
+    /// Makes the changes of the call final: a failure of the call does not revert them. Undo still can.
+    fn finalize(&self) {}
     /// Removes the pre-image of this path and this [`after`](PreImage::after): the change did not happen.
     fn withdraw<'a>(&'a self, path: &'a Path, after: Option<&'a str>) -> BoxFuture<'a, Result<(), ToolError>>;
     /// Opens a spill. Secrets are redacted on the way.
