@@ -4,12 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use crate::readers::{CallBody, CallReader};
 use crate::tree::NamesOnly;
 use crate::{
-    CommandSpec, Connect, Effect, ErrorKind, FileInfo, FileReader, HelperLimits, HelperOutput, HttpRequest, HttpResponse, Job, JobOptions,
-    LocalOffset, Location, Notice, Plan, ProcessOutput, SpillWriter, SystemFacts, ToolContext, ToolError, TreeOptions, TreeVisitor,
-    WalkSummary, WriteMode, WriteOutcome,
-    ports::{FileSystem, Host, RedirectCheck},
+    ChangeMode, CommandSpec, Connect, DirectChanges, Effect, ErrorKind, FileInfo, FileReader, HelperLimits, HelperOutput, HttpRequest,
+    HttpResponse, JobAccess, JobHandle, JobOptions, JobStatus, LocalOffset, Location, Notice, Plan, ProcessOutput, ShellCommand,
+    SpillWriter, SystemFacts, ToolContext, ToolError, TreeOptions, TreeVisitor, WalkSummary, WriteMode, WriteOutcome,
+    ports::{FileSystem, Host, PreImage, RedirectCheck},
 };
 
 pub(crate) fn unplanned(what: &str, target: &str) -> ToolError {
@@ -20,10 +21,12 @@ pub(crate) fn unplanned(what: &str, target: &str) -> ToolError {
 
 /// A context that was kept beyond its call reaches nothing: the locks and the time of the call are gone.
 pub(crate) fn alive(cx: &ToolContext) -> Result<(), ToolError> {
-    if cx.is_cancelled() {
-        return Err(ToolError::new(ErrorKind::Cancelled, "The call has ended, and with it what its tool may do. Nothing was done."));
-    }
-    Ok(())
+    if cx.is_cancelled() { Err(ended()) } else { Ok(()) }
+}
+
+/// The error of an operation after its call.
+pub(crate) fn ended() -> ToolError {
+    ToolError::new(ErrorKind::Cancelled, "The call has ended, and with it what its tool may do. Nothing was done.")
 }
 
 /// Files, as planned. Paths are spelled as they were at planning.
@@ -64,7 +67,11 @@ impl<'a> Files<'a> {
     /// Opens a file for reading.
     pub async fn open(&self, path: impl AsRef<Path>) -> Result<Box<dyn FileReader>, ToolError> {
         let at = self.readable(path.as_ref())?;
-        self.port().open(at).await
+        self.opened(at).await
+    }
+    async fn opened(&self, at: &Location) -> Result<Box<dyn FileReader>, ToolError> {
+        let reader = self.port().open(at).await?;
+        Ok(Box::new(CallReader { reader, call: self.cx.cancellation().clone() }))
     }
     /// Opens the file that a planned write replaces, to show the user what changes. An unreadable file is not opened, and the
     /// content must not reach the model: reading was not planned.
@@ -72,23 +79,23 @@ impl<'a> Files<'a> {
         let at = self.planned("look at", path.as_ref(), Plan::writable)?;
         match at.no_read() {
             Some(why) => Err(ToolError::denied(why.to_owned())),
-            None => self.port().open(at).await,
+            None => self.opened(at).await,
         }
     }
     /// Writes a file atomically, and keeps its pre-image.
     pub async fn write(&self, path: impl AsRef<Path>, content: Vec<u8>, mode: WriteMode) -> Result<WriteOutcome, ToolError> {
         let at = self.writable(path.as_ref())?;
-        self.port().write(at, content, mode, self.cx.journal()).await
+        self.port().write(at, content, mode, &**self.cx.journal()).await
     }
     /// Writes a file as [`write`](Self::write) does, unless it was changed since it had this fingerprint.
     pub async fn replace(&self, path: impl AsRef<Path>, content: Vec<u8>, expected: Option<&str>) -> Result<WriteOutcome, ToolError> {
         let at = self.writable(path.as_ref())?;
-        self.port().replace(at, content, expected, self.cx.journal()).await
+        self.port().replace(at, content, expected, &**self.cx.journal()).await
     }
     /// Writes a new file that takes the place of another one, which is to be removed: it gets the permissions of that one.
     pub async fn succeed(&self, path: impl AsRef<Path>, other: impl AsRef<Path>, content: Vec<u8>) -> Result<WriteOutcome, ToolError> {
         let (at, other) = (self.writable(path.as_ref())?, self.deletable(other.as_ref())?);
-        self.port().succeed(at, other, content, self.cx.journal()).await
+        self.port().succeed(at, other, content, &**self.cx.journal()).await
     }
     /// SHA-256 of a file's content as hex; `None` if there is no file.
     pub async fn fingerprint(&self, path: impl AsRef<Path>) -> Result<Option<String>, ToolError> {
@@ -120,7 +127,7 @@ impl<'a> Files<'a> {
     /// Removes a file, and keeps its pre-image.
     pub async fn delete(&self, path: impl AsRef<Path>) -> Result<(), ToolError> {
         let at = self.deletable(path.as_ref())?;
-        self.port().delete(at, self.cx.journal()).await
+        self.port().delete(at, &**self.cx.journal()).await
     }
 }
 
@@ -139,7 +146,9 @@ impl Http<'_> {
         if !self.cx.plan().permits_connect(&wanted) {
             return Err(unplanned("connect to", &format!("{} {}:{}", wanted.method, wanted.host, wanted.port)));
         }
-        client.send(request, self).await
+        let response = client.send(request, self).await?;
+        let body = Box::new(CallBody { body: response.body, call: self.cx.cancellation().clone() });
+        Ok(HttpResponse { body, ..response })
     }
 }
 
@@ -177,28 +186,87 @@ impl Processes<'_> {
         alive(self.cx)?;
         self.cx.host().processes().run_helper(name, input, limits, self.cx.cancellation().clone()).await
     }
-    /// Starts the planned command, for the session of this call.
-    pub async fn start(&self, options: JobOptions) -> Result<Arc<dyn Job>, ToolError> {
+    /// Starts the planned command, for the session of this call. What it changes directly is not rolled back if the call fails:
+    /// it can be undone.
+    pub async fn start(&self, options: JobOptions) -> Result<JobHandle, ToolError> {
         alive(self.cx)?;
         let command = self.cx.plan().planned_command().ok_or_else(|| unplanned("run", "a command"))?;
-        let options = JobOptions { session: self.session().to_owned(), egress: self.cx.egress(), ..options };
-        self.cx.host().processes().start(command, options).await
+        if command.change_mode() == ChangeMode::Direct && !command.is_read_only() && !options.serves_calls {
+            self.prepare_direct_changes(command).await;
+        }
+        let journal = (!options.serves_calls).then(|| Arc::clone(self.cx.journal()));
+        let options = JobOptions { session: self.session().to_owned(), journal, egress: self.cx.egress(), ..options };
+        let job = self.cx.host().processes().start(command, options).await?;
+        Ok(JobHandle::started(job, command.shell().clone(), self.session().to_owned(), self.cx.cancellation().clone()))
     }
-    /// Lets a job continue after this call, under the name that the result has.
-    pub async fn keep(&self, job: Arc<dyn Job>) -> Arc<dyn Job> {
-        self.cx.host().processes().keep(job).await
+    /// Outside the sandbox a command can change anything, and no checkpoint covers that: the record says so before it runs.
+    async fn prepare_direct_changes(&self, command: &ShellCommand) {
+        self.cx.journal().finalize();
+        if !command.shell().host.is_sandboxed() {
+            let unknown = vec![PreImage::unknown(command.directory().to_owned())];
+            // On a full disk the command may be what frees it; that it was begun is recorded already.
+            self.cx.journal().keep_all(unknown).await.ok();
+        }
+    }
+    /// A job that an earlier call started with the program that this one plans.
+    pub fn resume(&self, job: &JobHandle) -> Result<JobHandle, ToolError> {
+        alive(self.cx)?;
+        let program = self.cx.plan().planned_command().map(ShellCommand::shell);
+        let resumed = program.and_then(|program| job.resume(program, self.session(), self.cx.cancellation().clone()));
+        resumed.ok_or_else(|| unplanned("use", "a job"))
+    }
+    /// Runs some work of a job that serves calls, and records what it changes directly meanwhile.
+    pub async fn record_changes<T>(&self, work: impl Future<Output = T>) -> Result<(T, Option<DirectChanges>), ToolError> {
+        alive(self.cx)?;
+        let command = self.cx.plan().planned_command().ok_or_else(|| unplanned("run", "a command"))?;
+        if command.change_mode() != ChangeMode::Direct || command.is_read_only() {
+            return Ok((work.await, None));
+        }
+        self.prepare_direct_changes(command).await;
+        let recorder = self.cx.host().processes().checkpoint(command, Arc::clone(self.cx.journal())).await;
+        let done = work.await;
+        let changes = match recorder {
+            Some(recorder) => Some(recorder.finish().await),
+            None => None,
+        };
+        Ok((done, changes))
+    }
+    /// Lets a job continue after this call, under the name that the result has, and records its direct changes so far.
+    pub async fn keep(&self, job: JobHandle) -> Result<(JobHandle, Option<DirectChanges>), ToolError> {
+        alive(self.cx)?;
+        let job = job.into_kept()?;
+        let changes = job.record_changes().await;
+        let job = self.cx.host().processes().keep(job).await;
+        Ok((JobHandle::planned(job, JobAccess::Read, self.cx.cancellation().clone()), changes))
     }
     /// Whether a call waits for the exit of its command by default.
     pub fn waits_for_exit(&self) -> bool {
         self.cx.host().processes().waits_for_exit()
     }
-    /// The kept jobs of this session, oldest first. The policy permitted them when they were started.
-    pub fn jobs(&self) -> Vec<Arc<dyn Job>> {
-        self.cx.host().processes().jobs(self.session())
+    /// The kept jobs of this session, oldest first.
+    pub fn jobs(&self) -> Result<Vec<JobStatus>, ToolError> {
+        alive(self.cx)?;
+        if !self.cx.plan().permits_job_list() {
+            return Err(unplanned("list", "the jobs of the session"));
+        }
+        Ok(self.cx.host().processes().jobs(self.session()).iter().map(|job| job.status()).collect())
     }
-    /// Removes a job of this session; one that still runs is ended.
-    pub async fn forget(&self, id: &str) {
+    /// A planned job of this session; `None` if it is gone.
+    pub fn job(&self, id: &str) -> Result<Option<JobHandle>, ToolError> {
+        alive(self.cx)?;
+        let access = self.cx.plan().job_access(id).ok_or_else(|| unplanned("use job", id))?;
+        let jobs = self.cx.host().processes().jobs(self.session());
+        let job = jobs.into_iter().find(|job| job.status().id == id);
+        Ok(job.map(|job| JobHandle::planned(job, access, self.cx.cancellation().clone())))
+    }
+    /// Removes a planned job of this session; one that still runs is ended.
+    pub async fn forget(&self, id: &str) -> Result<(), ToolError> {
+        alive(self.cx)?;
+        if self.cx.plan().job_access(id) != Some(JobAccess::End) {
+            return Err(unplanned("forget job", id));
+        }
         self.cx.host().processes().forget(self.session(), id).await;
+        Ok(())
     }
     pub(crate) fn session(&self) -> &str {
         &self.cx.call().session

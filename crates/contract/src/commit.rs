@@ -54,6 +54,8 @@ impl Processes<'_> {
         let refused = self.refused_by_rules(&claim.set, &locations);
         refused.iter().for_each(|(index, _)| locations[*index] = None);
         let set = self.restore_all(claim, &locations, &refused).await?;
+        // The command may have failed; what it changed stays, as it would without staging.
+        self.cx.journal().finalize();
         let sets = self.change_sets()?;
         if refused.is_empty() {
             sets.remove(&set).await;
@@ -105,7 +107,7 @@ impl Processes<'_> {
             alive(self.cx)?;
             let location = locations.get(change).and_then(Option::as_ref);
             let location = location.ok_or_else(|| unplanned("change", &image.path.to_string_lossy()))?;
-            self.files().restore(location, image, self.cx.journal()).await?;
+            self.files().restore(location, image, &**self.cx.journal()).await?;
         }
         Ok(set)
     }

@@ -217,7 +217,7 @@ impl ToolContext {
     pub(crate) fn egress(&self) -> Option<Arc<dyn EgressGate>> {
         self.inner.egress.clone()
     }
-    pub(crate) fn journal(&self) -> &dyn Journal {
-        &*self.inner.journal
+    pub(crate) fn journal(&self) -> &Arc<dyn Journal> {
+        &self.inner.journal
     }
 }

@@ -10,7 +10,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use crate::settings::named_enum;
-use crate::{Access, ChangeSet, ErrorKind, Location, ShellCommand, Zone};
+use crate::{Access, ChangeSet, ErrorKind, JobAccess, JobStatus, JobUse, Location, ShellCommand, Zone};
 
 /// Whether a path effect touches one file or everything beneath it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -360,6 +360,10 @@ pub struct Plan {
     command: Option<Arc<ShellCommand>>,
     /// The change set that is committed; its changes are among the effects.
     commit: Option<Arc<ChangeSet>>,
+    /// The jobs that are used.
+    jobs: Vec<JobUse>,
+    /// Whether the jobs of the session are listed.
+    lists_jobs: bool,
     /// Why the call itself requires approval.
     approval: Option<String>,
     /// Whether its connections are those of a sandboxed command that already runs.
@@ -369,7 +373,7 @@ pub struct Plan {
 impl Plan {
     /// A plan that touches nothing.
     pub const fn nothing() -> Self {
-        Self { effects: Vec::new(), command: None, commit: None, approval: None, egress: false }
+        Self { effects: Vec::new(), command: None, commit: None, jobs: Vec::new(), lists_jobs: false, approval: None, egress: false }
     }
     /// Adds any effect.
     pub fn with(mut self, effect: Effect) -> Self {
@@ -423,6 +427,21 @@ impl Plan {
     pub fn is_egress(&self) -> bool {
         self.egress
     }
+    /// Adds the use of a job of the session. Input of a job outside the sandbox can make it do anything: the caller adds that
+    /// as an effect.
+    pub fn with_job(mut self, job: &JobStatus, access: JobAccess) -> Self {
+        self.jobs.push(JobUse { id: job.id.clone(), access, command: job.command.clone(), host: job.host });
+        self
+    }
+    /// Adds the list of the session's jobs.
+    pub fn list_jobs(mut self) -> Self {
+        self.lists_jobs = true;
+        self
+    }
+    /// The jobs that are used.
+    pub fn jobs(&self) -> &[JobUse] {
+        &self.jobs
+    }
     /// Whether it runs programs, all of them in the sandbox.
     pub fn runs_sandboxed(&self) -> bool {
         if self.egress {
@@ -457,7 +476,7 @@ impl Plan {
     }
     /// Whether any effect changes something.
     pub fn changes_something(&self) -> bool {
-        self.effects.iter().any(Effect::changes_something)
+        self.effects.iter().any(Effect::changes_something) || self.jobs.iter().any(|job| job.access != JobAccess::Read)
     }
 
     /// The planned location of a path, as it was requested at planning, with the first effect that `select` accepts.
@@ -483,6 +502,14 @@ impl Plan {
     /// The planned location for removing a path.
     pub(crate) fn deletable(&self, path: &Path) -> Option<&Location> {
         self.location(path, |effect| if let Effect::Delete(effect) = effect { Some(effect) } else { None })
+    }
+    /// The planned use of a job. A plan may name it more than once: the strongest access that it names counts.
+    pub(crate) fn job_access(&self, id: &str) -> Option<JobAccess> {
+        let uses = self.jobs.iter().filter(|job| job.id == id).map(|job| job.access);
+        uses.fold(None, |found, access| found.filter(|found| *found != JobAccess::Read).or(Some(access)))
+    }
+    pub(crate) fn permits_job_list(&self) -> bool {
+        self.lists_jobs
     }
     pub(crate) fn permits_connect(&self, wanted: &Connect) -> bool {
         self.effects.iter().any(|effect| matches!(effect, Effect::Connect(planned) if planned.covers(wanted)))

@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use crate::ports::EgressGate;
-use crate::{BoxFuture, ExecHost, RunEffects, SpillFile, SpillWriter, ToolError};
+use crate::ports::{EgressGate, Journal};
+use crate::{BoxFuture, DirectChanges, ExecHost, RunEffects, SpillFile, SpillWriter, ToolError};
 
 /// How a planned command is started.
 #[derive(Default)]
@@ -24,6 +24,10 @@ pub struct JobOptions {
     pub spill: Option<Box<dyn SpillWriter>>,
     /// Decides on connections that the plan does not name; without it, they are refused.
     pub egress: Option<Arc<dyn EgressGate>>,
+    /// Whether later calls give it work: then each of them records its own changes.
+    pub serves_calls: bool,
+    /// Receives the pre-images of the files that it changes directly. Set by the capability.
+    pub journal: Option<Arc<dyn Journal>>,
 }
 
 crate::opaque_debug!(JobOptions: session = session, timeout = timeout);
@@ -150,6 +154,10 @@ pub trait Job: Send + Sync {
     /// What the run changed; `None` while it runs.
     fn run_effects(&self) -> Option<Arc<RunEffects>> {
         None
+    }
+    /// Records its direct changes so far, because it continues after its call; `None` if none are recorded. For the capability.
+    fn record_changes(&self) -> BoxFuture<'_, Option<DirectChanges>> {
+        Box::pin(std::future::ready(None))
     }
     /// The directory in which its shell ended, if that was tracked. The command can forge it.
     fn final_cwd(&self) -> Option<PathBuf> {

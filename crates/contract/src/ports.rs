@@ -25,7 +25,7 @@ pub use job_registry::{JobRecord, JobRegistry, JobScope};
 pub use journal::{Journal, SpillFile, SpillWriter};
 pub use notifier::{Notice, Notifier};
 pub use permissions::{PermissionAnswer, PermissionHost, PermissionState};
-pub use processes::{CommandSpec, HelperLimits, HelperOutput, ProcessOutput, ProcessRunner};
+pub use processes::{ChangeRecorder, CommandSpec, HelperLimits, HelperOutput, ProcessOutput, ProcessRunner};
 pub use progress::ProgressSink;
 pub use system::{SystemFacts, SystemProbe};
 

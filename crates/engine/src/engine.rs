@@ -18,7 +18,7 @@ use crate::egress::{CallEgress, EgressFacts, program_of};
 use crate::events::{Event, EventSink, emit};
 use crate::forms::{CompiledForm, continue_reading};
 use crate::hooks::Hooks;
-use crate::journal::{CallGate, CallJournal, SpillLimits};
+use crate::journal::{CallGate, CallJournal, FinalChanges, SpillLimits};
 use crate::locks::{Locks, Ticket};
 use crate::stages::arguments::{CheckedArguments, check_as};
 use crate::stages::bound::{bound, spill};
@@ -221,7 +221,7 @@ impl Engine {
         let outcome = run(&engine.workers, cleared, &entry, context, stop).await;
         match outcome {
             // The locks are still held, so the files are this call's own.
-            Err(error) if trail.changes_something() => Err(self.roll_back_partial_changes(error, trail.record_id(), session).await),
+            Err(error) if trail.changes_something() && !trail.final_changes().get() => Err(self.roll_back_partial_changes(error, trail.record_id(), session).await),
             outcome => outcome,
         }
     }
@@ -248,7 +248,7 @@ impl Engine {
             Arc::clone(session.host()),
             stop.token().clone(),
             Arc::new(gate),
-            Arc::new(self.journal(trail.record_id())),
+            Arc::new(CallJournal { is_final: trail.final_changes().clone(), ..self.journal(trail.record_id()) }),
             session.progress().cloned(),
         )
         .remembering(Arc::clone(session.seen()));
@@ -339,6 +339,7 @@ impl Engine {
             blobs: Arc::clone(&self.inner.blobs),
             record,
             limits: SpillLimits { bytes: limits.spill_bytes, age: limits.spill_age },
+            is_final: FinalChanges::default(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use haft_contract::{
@@ -48,6 +49,17 @@ pub(crate) struct CallJournal {
     pub(crate) blobs: Arc<dyn Blobs>,
     pub(crate) record: uuid::Uuid,
     pub(crate) limits: SpillLimits,
+    pub(crate) is_final: FinalChanges,
+}
+
+/// Whether the changes of a call are final: then a failure of the call does not revert them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FinalChanges(Arc<AtomicBool>);
+
+impl FinalChanges {
+    pub(crate) fn get(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
 }
 
 /// Maximum size and age of spills.
@@ -63,6 +75,17 @@ impl Journal for CallJournal {
             let image = store_image(&*self.blobs, self.record.to_string(), image).await.map_err(not_kept)?;
             self.log.keep(image).await.map_err(not_kept)
         })
+    }
+
+    fn keep_all(&self, images: Vec<PreImage>) -> BoxFuture<'_, Result<(), ToolError>> {
+        Box::pin(async move {
+            let images = store_images(&*self.blobs, &self.record.to_string(), images).await.map_err(not_recorded)?;
+            self.log.keep_all(images).await.map_err(not_recorded)
+        })
+    }
+
+    fn finalize(&self) {
+        self.is_final.0.store(true, Ordering::Release);
     }
 
     fn withdraw<'a>(&'a self, path: &'a Path, after: Option<&'a str>) -> BoxFuture<'a, Result<(), ToolError>> {
@@ -91,6 +114,24 @@ pub(crate) async fn store_image(blobs: &dyn Blobs, record: String, image: PreIma
         None => None,
     };
     Ok(PreImageRecord { record, path, content, mode, after, created_directories })
+}
+
+/// Stores the contents of pre-images at once; returns their records in the same order.
+async fn store_images(blobs: &dyn Blobs, record: &str, images: Vec<PreImage>) -> Result<Vec<PreImageRecord>, StoreError> {
+    let (mut contents, mut records) = (Vec::new(), Vec::with_capacity(images.len()));
+    for PreImage { path, content, mode, after, created_directories } in images {
+        let has_content = content.is_some();
+        contents.extend(content);
+        let image = PreImageRecord { record: record.to_owned(), path, content: None, mode, after, created_directories };
+        records.push((image, has_content));
+    }
+    let mut ids = blobs.keep_all(contents).await?.into_iter();
+    let with_content = |(image, has_content)| PreImageRecord { content: if has_content { ids.next() } else { None }, ..image };
+    Ok(records.into_iter().map(with_content).collect())
+}
+
+fn not_recorded(error: StoreError) -> ToolError {
+    ToolError::execution(format!("the old content could not be kept: {error}")).with_source(error)
 }
 
 fn not_kept(error: StoreError) -> ToolError {

@@ -18,6 +18,7 @@ use self::arguments::excerpt;
 pub(crate) use self::arguments::{RecordedArguments, Retention};
 use crate::explain::HOOK;
 use crate::hooks::HookCall;
+use crate::journal::FinalChanges;
 use crate::stages::guard::CallSignature;
 use crate::stages::resolve::refused;
 use crate::stages::rewrite::RewriteState;
@@ -42,6 +43,8 @@ pub(crate) struct Trail {
     warnings: Vec<String>,
     signature: Option<CallSignature>,
     changes: bool,
+    /// Whether a failure reverts what the call changed.
+    final_changes: FinalChanges,
     /// The shape of a secret in the arguments.
     secret: Option<&'static str>,
 }
@@ -73,6 +76,7 @@ impl Trail {
             warnings: Vec::new(),
             signature: session.watches_loops().then(|| CallSignature::new(call)),
             changes: false,
+            final_changes: FinalChanges::default(),
             secret: None,
         }
     }
@@ -91,6 +95,9 @@ impl Trail {
     /// Whether the plan changes something.
     pub(crate) fn changes_something(&self) -> bool {
         self.changes
+    }
+    pub(crate) fn final_changes(&self) -> &FinalChanges {
+        &self.final_changes
     }
     /// Whether the call must be on disk before it runs: it changes something, or a user was asked about it.
     pub(crate) fn needs_intent(&self) -> bool {
@@ -137,9 +144,8 @@ impl Trail {
     /// plan: the effects.
     pub(crate) fn set_plan(&mut self, plan: &Plan, for_hooks: bool) {
         self.changes = plan.changes_something();
-        if !plan.effects().is_empty() {
-            self.effects = serde_json::to_value(plan.effects()).unwrap_or_default();
-        }
+        let effects = plan.effects().iter().map(serde_json::to_value).chain(plan.jobs().iter().map(serde_json::to_value));
+        self.effects = Value::Array(effects.map(Result::unwrap_or_default).collect());
         self.planned = for_hooks.then(|| plan.effects().to_vec());
     }
 

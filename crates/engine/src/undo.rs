@@ -31,6 +31,8 @@ pub struct UndoneCall {
     pub files: Vec<PathBuf>,
     /// Copies of files that were overwritten although they were changed after the call.
     pub kept: Vec<OverwrittenCopy>,
+    /// Paths that the call changed or may have changed, and whose former state was not kept.
+    pub uncovered: Vec<PathBuf>,
 }
 
 /// An undone session.
@@ -42,6 +44,8 @@ pub struct UndoneSession {
     pub files: Vec<PathBuf>,
     /// Copies of files that were overwritten although others had changed them.
     pub kept: Vec<OverwrittenCopy>,
+    /// Paths that the calls changed or may have changed, and whose former state was not kept.
+    pub uncovered: Vec<PathBuf>,
 }
 
 /// Content that an undo overwrote, and its copy.
@@ -81,12 +85,12 @@ impl Engine {
     }
 
     async fn undo_call(&self, call: CallRecord, host: &dyn Host, force: bool) -> Result<UndoneCall, UndoError> {
-        let UndoneSession { files, kept, .. } = self.undo_scope(UndoScope::Call(&call), host, force).await?;
-        Ok(UndoneCall { call, files, kept })
+        let UndoneSession { files, kept, uncovered, .. } = self.undo_scope(UndoScope::Call(&call), host, force).await?;
+        Ok(UndoneCall { call, files, kept, uncovered })
     }
 
     async fn undo_scope(&self, scope: UndoScope<'_>, host: &dyn Host, force: bool) -> Result<UndoneSession, UndoError> {
-        let LockedFiles { files, records, ticket: _ticket } = self.lock_files(scope, host).await?;
+        let LockedFiles { files, records, uncovered, ticket: _ticket } = self.lock_files(scope, host).await?;
         let mut calls = Vec::new();
         for record in &records {
             calls.push(self.inner.log.get(record).await?);
@@ -103,7 +107,7 @@ impl Engine {
         }
         let files = pending.iter().rev().filter(|restore| restore.is_change()).map(|restore| restore.image.path.clone()).collect();
         let kept = self.kept(&pending, &replaced.images());
-        Ok(UndoneSession { calls, files, kept })
+        Ok(UndoneSession { calls, files, kept, uncovered })
     }
 
     /// Restores backwards, so that a created directory is empty when its first file is restored.
@@ -125,7 +129,7 @@ impl Engine {
     /// Reverts an unfinished undo; returns the files for which that failed.
     async fn revert_all(&self, images: Vec<PreImageRecord>, host: &dyn Host) -> Vec<PathBuf> {
         let mut left = Vec::new();
-        for image in images.into_iter().rev() {
+        for image in images.into_iter().rev().filter(|image| !file_changes::is_unknown(image)) {
             let path = image.path.clone();
             if self.revert_one(image, host).await.is_err() {
                 left.push(path);

@@ -57,7 +57,8 @@ pub struct CheckpointStore {
 pub struct Checkpoint {
     store: Arc<CheckpointStore>,
     roots: Vec<RootState>,
-    problems: Vec<String>,
+    /// Roots of which no state is known, and why.
+    problems: Vec<(PathBuf, String)>,
 }
 
 #[derive(Debug)]
@@ -90,7 +91,7 @@ impl CheckpointStore {
         for root in roots.iter().filter(outermost) {
             match self.snapshot(root, None) {
                 Ok(before) => checkpoint.roots.push(RootState { root: root.clone(), before }),
-                Err(error) => checkpoint.problems.push(format!("all of '{}': {error}", root.display())),
+                Err(error) => checkpoint.problems.push((root.clone(), error.to_string())),
             }
         }
         checkpoint
@@ -139,14 +140,20 @@ impl Checkpoint {
     pub fn changes(&self) -> CheckpointChanges {
         let mut found = diff::RootChanges::default();
         let mut now = Self { store: Arc::clone(&self.store), roots: Vec::new(), problems: Vec::new() };
-        found.uncovered.extend(self.problems.iter().cloned());
+        for (root, why) in &self.problems {
+            found.uncovered.push(format!("all of '{}': {why}", root.display()));
+            found.images.push(PreImage::unknown(root.clone()));
+        }
         for RootState { root, before } in &self.roots {
             match self.store.snapshot(root, Some(before)) {
                 Ok(after) => {
                     self.compare(root, before, &after, &mut found);
                     now.roots.push(RootState { root: root.clone(), before: after });
                 }
-                Err(error) => found.uncovered.push(format!("all of '{}': {error}", root.display())),
+                Err(error) => {
+                    found.uncovered.push(format!("all of '{}': {error}", root.display()));
+                    found.images.push(PreImage::unknown(root.clone()));
+                }
             }
         }
         let workspace = self.roots.first().map(|state| state.root.clone()).unwrap_or_default();

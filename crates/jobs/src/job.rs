@@ -7,14 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use haft_contract::{BoxFuture, ExecHost, Job, JobEnd, JobOptions, JobStatus, RunEffects, ToolError};
+use haft_contract::{BoxFuture, DirectChanges, ExecHost, Job, JobEnd, JobOptions, JobStatus, RunEffects, ToolError};
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::checkpoint::Checkpoint;
 use crate::output::OutputBuffer;
 use crate::process_group::GroupLeader;
+use crate::recorder::RunRecorder;
 use crate::run_guard::RunGuard;
 use crate::spawn;
 use crate::supervisor::{OutputPump, Supervisor};
@@ -93,6 +95,7 @@ pub(crate) struct JobShared {
     pub(crate) input: tokio::sync::Mutex<Option<pipe::Sender>>,
     pub(crate) stop: CancellationToken,
     pub(crate) keeps_all_output: AtomicBool,
+    pub(crate) recorder: RunRecorder,
 }
 
 #[derive(Debug, Default)]
@@ -113,8 +116,14 @@ impl JobShared {
 }
 
 impl LocalJob {
-    /// Starts a command. The guard is dropped when it has ended.
-    pub(crate) fn start(mut command: Command, facts: JobFacts, options: JobOptions, guard: RunGuard) -> io::Result<Self> {
+    /// Starts a command. The guard is dropped when it has ended; the changes since the checkpoint are recorded then.
+    pub(crate) fn start(
+        mut command: Command,
+        facts: JobFacts,
+        options: JobOptions,
+        guard: RunGuard,
+        checkpoint: Option<Checkpoint>,
+    ) -> io::Result<Self> {
         let streams = match options.terminal.filter(|_| facts.terminal) {
             Some(size) => spawn::connect_terminal(&mut command, size)?,
             None => spawn::connect_pipes(&mut command, options.input)?,
@@ -131,6 +140,7 @@ impl LocalJob {
             input: tokio::sync::Mutex::new(streams.input),
             stop: CancellationToken::new(),
             keeps_all_output: AtomicBool::new(false),
+            recorder: RunRecorder::new(checkpoint, options.journal),
         });
         let output = OutputPump::new(Arc::clone(&shared), streams.output, options.spill);
         let live = LiveJob::new(shared.stop.clone());
@@ -190,6 +200,10 @@ impl Job for LocalJob {
 
     fn run_effects(&self) -> Option<Arc<RunEffects>> {
         self.shared.state().run_effects.clone()
+    }
+
+    fn record_changes(&self) -> BoxFuture<'_, Option<DirectChanges>> {
+        Box::pin(self.shared.recorder.record())
     }
 
     fn final_cwd(&self) -> Option<PathBuf> {

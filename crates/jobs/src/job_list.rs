@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_contract::{
-    BoxFuture, Job, JobEnd, JobStatus, ToolError,
+    BoxFuture, Job, JobEnd, JobStatus, RunEffects, ToolError,
     ports::{JobRecord, JobRegistry, JobScope},
 };
 use tokio::sync::{OnceCell, watch};
@@ -225,6 +225,9 @@ impl Job for ListedJob {
     }
     fn has_terminal(&self) -> bool {
         self.job.has_terminal()
+    }
+    fn run_effects(&self) -> Option<Arc<RunEffects>> {
+        self.job.run_effects()
     }
     fn acknowledge(&self) {
         self.acknowledged.store(true, Ordering::Relaxed);

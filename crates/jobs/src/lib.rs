@@ -22,6 +22,7 @@ mod process_group;
 mod protection;
 #[allow(dead_code, unused_imports, reason = "wired into runs with the view of the sandbox")]
 mod quarantine;
+mod recorder;
 mod remote_job;
 mod run;
 mod run_guard;
@@ -38,7 +39,7 @@ use std::sync::Arc;
 use haft_contract::{
     BoxFuture, ChangeSets, CommandRequest, CommandSpec, ErrorKind, HelperLimits, HelperOutput, Job, JobOptions, JobStatus, ProcessOutput,
     ShellCommand, ToolError,
-    ports::{JobScope, ProcessRunner},
+    ports::{ChangeRecorder, JobScope, Journal, ProcessRunner},
 };
 use haft_host::{GuardedClient, LocalFiles};
 use tokio_util::sync::CancellationToken;
@@ -109,6 +110,13 @@ impl ProcessRunner for LocalProcesses {
     }
     fn start<'a>(&'a self, command: &'a ShellCommand, options: JobOptions) -> BoxFuture<'a, Result<Arc<dyn Job>, ToolError>> {
         Box::pin(async move { self.shell()?.start(command, options).await })
+    }
+    fn checkpoint<'a>(
+        &'a self,
+        command: &'a ShellCommand,
+        journal: Arc<dyn Journal>,
+    ) -> BoxFuture<'a, Option<Box<dyn ChangeRecorder>>> {
+        Box::pin(async move { self.shell.as_ref()?.checkpoint(command, journal).await })
     }
     fn change_sets(&self) -> Option<&dyn ChangeSets> {
         self.shell.as_deref().map(|shell| shell.changes() as _)

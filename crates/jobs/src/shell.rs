@@ -6,15 +6,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-use haft_contract::{ChangeMode, CommandRequest, Effect, ExecHost, Job, JobOptions, ShellCommand, ToolError, ports::EgressGate};
+use haft_contract::{
+    ChangeMode, CommandRequest, Effect, ExecHost, Job, JobOptions, ShellCommand, ToolError,
+    ports::{ChangeRecorder, EgressGate, Journal},
+};
 use haft_host::{EgressProxy, GuardedClient, LocalFiles, NetworkRules, SandboxPaths};
 use haft_pattern::HostPattern;
 use haft_sandbox::NetworkAccess;
 
 use crate::changes::ChangeStore;
+use crate::checkpoint::{Checkpoint, CheckpointLimits, CheckpointStore};
 use crate::job::{JobFacts, LocalJob};
 use crate::job_list::Jobs;
 use crate::plan;
+use crate::recorder::CallRecorder;
 use crate::run::spawn_error;
 use crate::run_guard::{ProtectedPathHint, RunGuard};
 use crate::sandboxer::{RunSetup, Sandboxer, ShellOptions};
@@ -32,13 +37,16 @@ pub(crate) struct Shell {
     sandboxer: Arc<Sandboxer>,
     http: Arc<GuardedClient>,
     changes: Arc<ChangeStore>,
+    checkpoints: Arc<CheckpointStore>,
     started: AtomicU64,
 }
 
 impl Shell {
     pub(crate) fn new(options: ShellOptions, files: Arc<LocalFiles>, http: Arc<GuardedClient>) -> Self {
         let changes = Arc::new(ChangeStore::new(options.changes.clone(), Arc::clone(&files)));
-        Self { sandboxer: Arc::new(Sandboxer::new(options, files)), http, changes, started: AtomicU64::new(0) }
+        let folder = options.changes.folder.with_file_name("checkpoints");
+        let checkpoints = Arc::new(CheckpointStore::new(folder, CheckpointLimits::STANDARD, Arc::clone(&files)));
+        Self { sandboxer: Arc::new(Sandboxer::new(options, files)), http, changes, checkpoints, started: AtomicU64::new(0) }
     }
     pub(crate) fn changes(&self) -> &ChangeStore {
         &self.changes
@@ -68,10 +76,29 @@ impl Shell {
         let number = self.started.fetch_add(1, Ordering::Relaxed) + 1;
         let id = format!("job-{number}");
         let proxy = self.proxy(&id, command, options.egress.clone())?.map(|proxy| CommandProxy { proxy, port: proxy_port(number) });
+        let checkpoint = match options.journal {
+            Some(_) => self.take_checkpoint(command).await,
+            None => None,
+        };
         let (sandboxer, changes, command) = (Arc::clone(&self.sandboxer), Arc::clone(&self.changes), command.clone());
-        let started = on_spawn_thread(move || start(id, &command, options, &sandboxer, &changes, proxy));
+        let started = on_spawn_thread(move || start(id, &command, options, &sandboxer, &changes, proxy, checkpoint));
         let job = started.await.map_err(|error| ToolError::execution(format!("The command was not started: {error}.")))??;
         Ok(Arc::new(job))
+    }
+
+    /// A checkpoint of everything that a sandboxed command can write directly; `None` for one that writes nothing, or elsewhere.
+    async fn take_checkpoint(&self, command: &ShellCommand) -> Option<Checkpoint> {
+        let is_covered = command.change_mode() == ChangeMode::Direct && command.writable_tree().is_some() && !command.is_read_only();
+        let (checkpoints, roots) = (Arc::clone(&self.checkpoints), self.sandboxer.files().writable());
+        if !is_covered {
+            return None;
+        }
+        tokio::task::spawn_blocking(move || checkpoints.take(&roots)).await.ok()
+    }
+
+    pub(crate) async fn checkpoint(&self, command: &ShellCommand, journal: Arc<dyn Journal>) -> Option<Box<dyn ChangeRecorder>> {
+        let checkpoint = self.take_checkpoint(command).await?;
+        Some(Box::new(CallRecorder::new(checkpoint, journal)))
     }
 
     /// The egress proxy of a sandboxed command: to the planned hosts, and to those that the gate permits. A container has no way
@@ -118,6 +145,7 @@ fn start(
     sandboxer: &Sandboxer,
     changes: &ChangeStore,
     proxy: Option<CommandProxy>,
+    checkpoint: Option<Checkpoint>,
 ) -> Result<LocalJob, ToolError> {
     let network = match &proxy {
         Some(CommandProxy { proxy, port }) => NetworkAccess::Proxy { socket: proxy.socket().to_owned(), port: *port },
@@ -163,7 +191,7 @@ fn start(
         triggers,
         root: files.root().to_owned(),
     };
-    LocalJob::start(confined.command.to_std(), facts, options, guard).map_err(|error| spawn_error(command.shell(), error))
+    LocalJob::start(confined.command.to_std(), facts, options, guard, checkpoint).map_err(|error| spawn_error(command.shell(), error))
 }
 
 /// Removes the sockets of processes that were killed.

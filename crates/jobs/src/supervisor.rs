@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
-use haft_contract::{JobEnd, JobUsage, SpillFile, SpillWriter};
+use haft_contract::{JobEnd, JobUsage, RunEffects, SpillFile, SpillWriter};
 use haft_sandbox::launcher;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
@@ -51,10 +51,13 @@ impl Supervisor {
         // Everything of the run is cleaned up before its end is published. This may wait for processes that die.
         let (guard, has_run) = (self.guard, end.not_run.is_none());
         let run_effects = tokio::task::spawn_blocking(move || guard.run_effects(has_run)).await;
+        // The guard has cleaned up, so what is there now is what the command left.
+        let direct = if has_run { self.shared.recorder.record().await } else { None };
+        let run_effects = run_effects.ok().map(|effects| RunEffects { direct, ..effects });
         // Writers to the input learn that it is closed.
         drop(self.shared.input.lock().await.take());
         let mut state = self.shared.state();
-        (state.end, state.run_effects) = (Some(end), run_effects.ok().map(Arc::new));
+        (state.end, state.run_effects) = (Some(end), run_effects.map(Arc::new));
         drop(state);
         self.shared.notify();
     }

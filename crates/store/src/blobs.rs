@@ -29,6 +29,16 @@ pub trait Blobs: Send + Sync {
     fn spill(&self, extension: &'static str) -> BoxFuture<'_, Result<Box<dyn BlobWriter>, StoreError>>;
     /// Keeps a pre-image's content; resolves when it is safe on disk.
     fn keep(&self, content: Box<dyn Read + Send>) -> BoxFuture<'_, Result<BlobId, StoreError>>;
+    /// Keeps several contents, in this order; resolves when all of them are safe on disk.
+    fn keep_all(&self, contents: Vec<Box<dyn Read + Send>>) -> BoxFuture<'_, Result<Vec<BlobId>, StoreError>> {
+        Box::pin(async move {
+            let mut ids = Vec::new();
+            for content in contents {
+                ids.push(self.keep(content).await?);
+            }
+            Ok(ids)
+        })
+    }
     /// Opens a pre-image's content.
     fn open<'a>(&'a self, id: &'a BlobId) -> BoxFuture<'a, Result<Box<dyn Read + Send>, StoreError>>;
     /// The path of a pre-image's content, for the user.

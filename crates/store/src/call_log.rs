@@ -107,6 +107,15 @@ pub trait CallLog: Send + Sync {
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>>;
     /// Keeps a pre-image of a call that was queued before; resolves when it is safe on disk.
     fn keep(&self, image: PreImageRecord) -> BoxFuture<'_, Result<(), StoreError>>;
+    /// Keeps several pre-images of a call, in this order, all or none; resolves when they are safe on disk.
+    fn keep_all(&self, images: Vec<PreImageRecord>) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            for image in images {
+                self.keep(image).await?;
+            }
+            Ok(())
+        })
+    }
     /// Forgets the newest pre-image of a call with this path and [`after`](PreImageRecord::after), if there is one: that
     /// change did not happen. Resolves when that is safe on disk.
     fn withdraw<'a>(&'a self, record: &'a str, path: &'a Path, after: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>>;

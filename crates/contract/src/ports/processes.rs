@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::JobScope;
-use crate::{BoxFuture, ChangeSets, CommandRequest, ErrorKind, Exec, Job, JobOptions, JobStatus, ShellCommand, ToolError};
+use super::{JobScope, Journal};
+use crate::{BoxFuture, ChangeSets, CommandRequest, DirectChanges, ErrorKind, Exec, Job, JobOptions, JobStatus, ShellCommand, ToolError};
 
 /// A program to run, and how.
 #[derive(Debug, Clone)]
@@ -62,6 +62,12 @@ pub struct HelperOutput {
     pub gaps: Vec<String>,
 }
 
+/// Records what changes since a checkpoint.
+pub trait ChangeRecorder: Send {
+    /// Records the changes, and describes them.
+    fn finish(self: Box<Self>) -> BoxFuture<'static, DirectChanges>;
+}
+
 /// Runs programs. None outlives its call, except a job that is kept.
 pub trait ProcessRunner: Send + Sync {
     /// Runs one to its end, its timeout, or the cancellation.
@@ -88,6 +94,12 @@ pub trait ProcessRunner: Send + Sync {
     fn start<'a>(&'a self, command: &'a ShellCommand, options: JobOptions) -> BoxFuture<'a, Result<Arc<dyn Job>, ToolError>> {
         let _ = (command, options);
         Box::pin(std::future::ready(Err(no_shell())))
+    }
+    /// Takes a checkpoint of the files that a planned command can change directly, and records the changes in this journal when it
+    /// is finished or dropped; `None` if this host takes none.
+    fn checkpoint<'a>(&'a self, command: &'a ShellCommand, journal: Arc<dyn Journal>) -> BoxFuture<'a, Option<Box<dyn ChangeRecorder>>> {
+        let _ = (command, journal);
+        Box::pin(std::future::ready(None))
     }
     /// Staged changes, if this host supports them.
     fn change_sets(&self) -> Option<&dyn ChangeSets> {

@@ -19,6 +19,15 @@ pub enum UndoError {
     Already(Box<CallRecord>),
     /// It changed no files.
     NoFiles(Box<CallRecord>),
+    /// What it changed, or may have changed, was not kept.
+    NotKept {
+        /// The call or the session.
+        name: String,
+        /// The changed paths, or the folder whose changes are not known.
+        paths: Vec<PathBuf>,
+    },
+    /// Whether it changed anything is not known: it still runs, or its process ended before that was recorded.
+    Unfinished(Box<CallRecord>),
     /// No call of this session is left to take back.
     NothingIn(String),
     /// These files were changed since; taking the call back would lose that.
@@ -48,6 +57,17 @@ impl fmt::Display for UndoError {
             Self::Nothing => f.write_str("there is no call left to undo"),
             Self::Already(call) => write!(f, "call {} was undone before", call.id),
             Self::NoFiles(call) => write!(f, "call {} ({}) changed no files, so there is nothing to put back", call.id, call.tool),
+            Self::NotKept { name, paths } => write!(
+                f,
+                "{name} cannot be undone: the former state of {} was not kept. A command outside the sandbox is not covered, nor are \
+                 files beyond the limits of a checkpoint; nothing was touched",
+                listed(paths)
+            ),
+            Self::Unfinished(call) => write!(
+                f,
+                "the newest call, {} ({}), still runs, or its process ended before its changes were recorded; nothing was touched",
+                call.id, call.tool
+            ),
             Self::NothingIn(session) => write!(f, "session {session} has no call left to undo"),
             Self::Changed(paths) => write_changed(f, paths, "after the call"),
             Self::ChangedElsewhere(paths) => write_changed(f, paths, "by something else than the session"),

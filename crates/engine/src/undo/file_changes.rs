@@ -54,6 +54,11 @@ impl CallChange {
     }
 }
 
+/// Whether the former state was not kept.
+pub(super) fn is_unknown(image: &PreImageRecord) -> bool {
+    image.mode == Some(PreImage::UNKNOWN)
+}
+
 /// One for each file, in the order in which they were first changed.
 pub(super) fn files_of(images: &[PreImageRecord], host: &dyn Host) -> Result<Vec<ChangedFile>, UndoError> {
     let mut files: Vec<ChangedFile> = Vec::new();

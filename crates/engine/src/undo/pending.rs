@@ -1,6 +1,7 @@
 //! The work of an undo, found before the first file is touched.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 
 use haft_contract::{
     Location, Plan,
@@ -61,36 +62,42 @@ pub(super) struct LockedFiles {
     pub(super) files: Vec<ChangedFile>,
     /// The ids of the calls that changed them, the last to do so first.
     pub(super) records: Vec<String>,
+    /// Paths whose former state was not kept.
+    pub(super) uncovered: Vec<PathBuf>,
     pub(super) ticket: Ticket,
 }
 
 impl Engine {
     /// Locks the files of a call or a session.
     pub(super) async fn lock_files(&self, scope: UndoScope<'_>, host: &dyn Host) -> Result<LockedFiles, UndoError> {
-        let mut images = self.images(scope).await?;
+        let (mut images, mut uncovered) = self.images(scope).await?;
         loop {
             let files = file_changes::files_of(&images, host)?;
             let plan = files.iter().fold(Plan::nothing(), |plan, file| plan.write(file.at.clone()));
             let ticket = self.inner.locks.queue(&plan);
             ticket.granted().await;
             let now = self.images(scope).await?;
-            if now == images {
-                return Ok(LockedFiles { files, records: newest_first(&images), ticket });
+            if now.0 == images {
+                return Ok(LockedFiles { files, records: newest_first(&images), uncovered, ticket });
             }
             // The call itself still ran, and has changed more.
-            images = now;
+            (images, uncovered) = now;
         }
     }
 
-    async fn images(&self, scope: UndoScope<'_>) -> Result<Vec<PreImageRecord>, UndoError> {
+    /// The pre-images, and the paths of which there is none.
+    async fn images(&self, scope: UndoScope<'_>) -> Result<(Vec<PreImageRecord>, Vec<PathBuf>), UndoError> {
         let log = &self.inner.log;
         let images = match scope {
             UndoScope::Call(call) if log.get(&call.id).await?.undone => return Err(UndoError::Already(Box::new(call.clone()))),
             UndoScope::Call(call) => log.pre_images(&call.id).await?,
             UndoScope::Session(session) => log.session_images(session).await?,
         };
+        let (unknown, images): (Vec<_>, Vec<_>) = images.into_iter().partition(file_changes::is_unknown);
+        let uncovered: Vec<PathBuf> = unknown.into_iter().map(|image| image.path).collect();
         match scope {
-            _ if !images.is_empty() => Ok(images),
+            _ if !images.is_empty() => Ok((images, uncovered)),
+            _ if !uncovered.is_empty() => Err(UndoError::NotKept { name: scope.name().to_owned(), paths: uncovered }),
             UndoScope::Call(call) => Err(UndoError::NoFiles(Box::new(call.clone()))),
             UndoScope::Session(session) => Err(UndoError::NothingIn(session.to_owned())),
         }

@@ -58,7 +58,7 @@ async fn what_the_call_wrote_needs_no_copy() {
     write(&harness, "a", "tool").await;
     let call = harness.history().await.remove(0);
     let undone = harness.engine.undo(None, &*harness.host, true).await.unwrap();
-    assert_eq!(undone, UndoneCall { call, files: vec!["/workspace/a".into()], kept: Vec::new() });
+    assert_eq!(undone, UndoneCall { call, files: vec!["/workspace/a".into()], kept: Vec::new(), uncovered: Vec::new() });
 }
 
 #[tokio::test]

@@ -83,7 +83,7 @@ async fn a_file_that_is_as_before_is_done() {
 
     let newest = harness.history().await.remove(0);
     let undone = undo(&harness, Some(&newest.id)).await.unwrap();
-    assert_eq!(undone, UndoneCall { call: newest, files: Vec::new(), kept: Vec::new() });
+    assert_eq!(undone, UndoneCall { call: newest, files: Vec::new(), kept: Vec::new(), uncovered: Vec::new() });
     assert_eq!(marks(&harness).await, [true, false, false]);
     assert_eq!(undo(&harness, None).await.unwrap().files, [Path::new("/workspace/b")]);
     assert_eq!((texts(&harness, ["a", "b"]), marks(&harness).await), ([Some("old".to_owned()), None], vec![true, true, true]));

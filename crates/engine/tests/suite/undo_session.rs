@@ -45,7 +45,7 @@ async fn every_file_of_a_session_goes_back_to_where_the_session_began() {
 
     let undone = undo(&harness, false).await.unwrap();
     let files = ["c", "b", "a"].map(|name| PathBuf::from("/workspace").join(name)).to_vec();
-    assert_eq!(undone, UndoneSession { calls, files, kept: Vec::new() });
+    assert_eq!(undone, UndoneSession { calls, files, kept: Vec::new(), uncovered: Vec::new() });
     assert_eq!(texts(&harness, ["a", "b", "c", "d"]), [Some("old".into()), None, None, Some("other".into())]);
     assert_eq!(marks(&harness).await, [true, true, true, true, false, false]);
     let again = undo(&harness, false).await.unwrap_err();

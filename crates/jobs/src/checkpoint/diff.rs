@@ -59,7 +59,9 @@ pub(super) fn compare(root: &Path, before: &Snapshot, after: &Snapshot, store: &
     let mut changed = changed_paths(root, before, after);
     changed.sort_by(|one, other| one.path.cmp(other.path));
     let mut images = ImageWriter { root, store, after, unkept: Vec::new(), is_content_lost: false };
-    let kept = images.all(&changed);
+    let mut kept = images.all(&changed);
+    // What is beyond the limit may have changed.
+    kept.extend(before.is_cut.then(|| PreImage::unknown(root.to_owned())));
     let mut uncovered = coverage_notes(before, after);
     uncovered.extend(named("the old content was not kept", &images.unkept));
     let is_content_lost = images.is_content_lost;

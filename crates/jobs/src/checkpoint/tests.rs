@@ -235,7 +235,9 @@ fn files_beyond_the_limits_are_reported_and_never_deleted() {
     fixture.run("for f in f*; do echo 2 > $f; done; echo 1 > new");
     let found = checkpoint.changes();
     assert_eq!(listed(&found).len(), 5, "those that were covered");
-    assert!(found.images.iter().all(|image| image.content.is_some()), "nothing is taken for new");
+    let (unknown, kept): (Vec<_>, Vec<_>) = found.images.iter().partition(|image| image.mode == Some(PreImage::UNKNOWN));
+    assert!(kept.iter().all(|image| image.content.is_some()), "nothing is taken for new");
+    assert_eq!(unknown.iter().map(|image| image.path.clone()).collect::<Vec<_>>(), [fixture.root()]);
     assert_eq!(found.changes.uncovered, ["files beyond the first 5"]);
 
     let fixture = Fixture::with_limits(CheckpointLimits { file_bytes: 10, ..CheckpointLimits::STANDARD });

@@ -67,6 +67,11 @@ impl Blobs for FileBlobs {
         Box::pin(blocking(move || keep(folder, content)))
     }
 
+    fn keep_all(&self, contents: Vec<Box<dyn Read + Send>>) -> BoxFuture<'_, Result<Vec<BlobId>, StoreError>> {
+        let folder = Arc::clone(&self.pre_images);
+        Box::pin(blocking(move || keep_all(&folder, contents)))
+    }
+
     fn open<'a>(&'a self, id: &'a BlobId) -> BoxFuture<'a, Result<Box<dyn Read + Send>, StoreError>> {
         let (folder, name) = (Arc::clone(&self.pre_images), id.0.clone());
         Box::pin(blocking(move || open(&folder, name)))
@@ -111,6 +116,31 @@ fn keep(folder: Arc<PrivateFolder>, mut content: Box<dyn Read + Send>) -> Result
     let folder = temporary.finish()?;
     folder.sync().map_err(|error| StoreError::io(folder.path(), error))?;
     Ok(BlobId(name))
+}
+
+/// How many contents are written before they are synced: each holds an open file.
+const GROUP: usize = 64;
+
+/// Writes a group before it syncs it: a sync then finds most of the work of the next one done.
+fn keep_all(folder: &Arc<PrivateFolder>, contents: Vec<Box<dyn Read + Send>>) -> Result<Vec<BlobId>, StoreError> {
+    let mut ids = Vec::with_capacity(contents.len());
+    let mut contents = contents.into_iter().peekable();
+    while contents.peek().is_some() {
+        let mut group = Vec::with_capacity(GROUP);
+        for mut content in contents.by_ref().take(GROUP) {
+            let name = unpredictable().to_string();
+            let (temporary, mut file) = Temporary::create(Arc::clone(folder), name.clone())?;
+            copy(&mut *content, &mut file).map_err(|error| temporary.failed(error))?;
+            ids.push(BlobId(name));
+            group.push((temporary, file));
+        }
+        for (temporary, file) in group {
+            file.sync_all().map_err(|error| temporary.failed(error))?;
+            temporary.finish()?;
+        }
+    }
+    folder.sync().map_err(|error| StoreError::io(folder.path(), error))?;
+    Ok(ids)
 }
 
 fn copy(from: &mut dyn Read, to: &mut File) -> io::Result<()> {

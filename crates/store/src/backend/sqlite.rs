@@ -142,6 +142,10 @@ impl CallLog for SqliteCallLog {
         Box::pin(self.written(StoreChange::Image(image)))
     }
 
+    fn keep_all(&self, images: Vec<PreImageRecord>) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(self.written(StoreChange::Images(images)))
+    }
+
     fn withdraw<'a>(&'a self, record: &'a str, path: &'a Path, after: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(self.written(StoreChange::Withdrawn { record: record.into(), path: path.into(), after: after.map(Into::into) }))
     }

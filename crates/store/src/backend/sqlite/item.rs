@@ -20,6 +20,8 @@ pub(super) enum StoreChange {
     /// A record that the writer makes, so that the call need not.
     Deferred(Box<dyn FnOnce() -> CallRecord + Send>),
     Image(PreImageRecord),
+    /// Several of one call.
+    Images(Vec<PreImageRecord>),
     Withdrawn {
         record: String,
         path: PathBuf,

@@ -62,6 +62,7 @@ fn apply(connection: &Connection, change: &StoreChange, owners: &Owners) -> rusq
         StoreChange::Job(change) => return jobs::apply(connection, change),
         StoreChange::Record(record) => rows::put_call(connection, record).map(|()| true),
         StoreChange::Image(image) => rows::put_image(connection, image).map(|()| true),
+        StoreChange::Images(images) => images.iter().try_for_each(|image| rows::put_image(connection, image)).map(|()| true),
         StoreChange::Withdrawn { record, path, after } => rows::remove_image(connection, record, path, after.as_deref()).map(|()| true),
         StoreChange::Undone(record) => rows::mark_undone(connection, record),
         // Made when its group was taken.
@@ -73,6 +74,7 @@ fn apply(connection: &Connection, change: &StoreChange, owners: &Owners) -> rusq
         (Err(error), StoreChange::Record(_)) => Ok(Err(StoreError::Database(error))),
         // The only rule a pre-image can break is that its call must be there.
         (_, StoreChange::Image(image)) => Ok(Err(StoreError::no_call(&image.record))),
+        (_, StoreChange::Images(images)) => Ok(images.first().map_or(Ok(0), |image| Err(StoreError::no_call(&image.record)))),
         (_, StoreChange::Undone(record)) => Ok(Err(StoreError::no_call(record))),
         (Ok(false) | Err(_), _) => Ok(Ok(0)),
     }

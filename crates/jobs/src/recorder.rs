@@ -1,0 +1,89 @@
+//! The recorder of a run: its checkpoint before, and the journal of the call that gets its direct changes.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use haft_contract::{
+    BoxFuture, DirectChanges,
+    ports::{ChangeRecorder, Journal},
+};
+
+use crate::checkpoint::{Checkpoint, CheckpointChanges};
+
+/// Why the changes of a job are not in the record of its call.
+const IN_BACKGROUND: &str = "they were made in the background, and other programs may have made some of them";
+
+/// Records the direct changes of a run.
+pub(crate) struct RunRecorder {
+    state: Mutex<RecorderState>,
+}
+
+#[derive(Default)]
+struct RecorderState {
+    checkpoint: Option<Checkpoint>,
+    /// Gone when the call has ended: later changes are listed, and not kept for undo.
+    journal: Option<Arc<dyn Journal>>,
+}
+
+impl std::fmt::Debug for RunRecorder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RunRecorder").finish_non_exhaustive()
+    }
+}
+
+impl RunRecorder {
+    pub(crate) fn new(checkpoint: Option<Checkpoint>, journal: Option<Arc<dyn Journal>>) -> Self {
+        let checkpoint = checkpoint.filter(|_| journal.is_some());
+        Self { state: Mutex::new(RecorderState { checkpoint, journal }) }
+    }
+
+    /// Records what changed since the checkpoint, or since it was last asked. The journal gets no more after that: while a job
+    /// runs in the background, its changes cannot be told from those of others.
+    pub(crate) async fn record(&self) -> Option<DirectChanges> {
+        let RecorderState { checkpoint, journal } = std::mem::take(&mut *self.state());
+        let found = tokio::task::spawn_blocking(move || checkpoint.map(|checkpoint| checkpoint.changes())).await.ok()??;
+        let CheckpointChanges { mut changes, images, now } = found;
+        changes.undo = match journal {
+            Some(journal) => journal.keep_all(images).await.map_err(|error| error.message().to_owned()),
+            None => Err(IN_BACKGROUND.to_owned()),
+        };
+        self.state().checkpoint = Some(now);
+        Some(changes)
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, RecorderState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The recorder of one call to a job that serves many. Dropped by a call that was cancelled, it still records.
+pub(crate) struct CallRecorder(Option<RunRecorder>);
+
+impl CallRecorder {
+    pub(crate) fn new(checkpoint: Checkpoint, journal: Arc<dyn Journal>) -> Self {
+        Self(Some(RunRecorder::new(Some(checkpoint), Some(journal))))
+    }
+}
+
+impl ChangeRecorder for CallRecorder {
+    fn finish(mut self: Box<Self>) -> BoxFuture<'static, DirectChanges> {
+        let recorder = self.0.take();
+        Box::pin(async move {
+            let recorded = match &recorder {
+                Some(recorder) => recorder.record().await,
+                None => None,
+            };
+            recorded.unwrap_or_else(|| {
+                let undo = Err("the files could not be compared".to_owned());
+                DirectChanges { workspace: std::path::PathBuf::new(), changes: Vec::new(), uncovered: Vec::new(), undo }
+            })
+        })
+    }
+}
+
+impl Drop for CallRecorder {
+    fn drop(&mut self) {
+        if let (Some(recorder), Ok(runtime)) = (self.0.take(), tokio::runtime::Handle::try_current()) {
+            runtime.spawn(async move { recorder.record().await });
+        }
+    }
+}
