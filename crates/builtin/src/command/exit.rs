@@ -1,17 +1,19 @@
-//! How a command ended, in words: the meaning of exit codes that are no failures.
+//! How a command ended: in words, and whether its exit code is a failure.
 
 use haft_contract::JobEnd;
 
-/// Programs, exit codes and their meanings.
-const MEANINGS: &[(&[&str], i32, &str)] = &[
+/// Programs, exit codes and their meanings: answers, not failures.
+const ANSWERS: &[(&[&str], i32, &str)] = &[
     (&["grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "git grep"], 1, "nothing was found"),
     (&["diff", "cmp", "colordiff", "git diff"], 1, "there are differences"),
     (&["test", "[", "[["], 1, "it is false"),
     (&["find"], 1, "some directories could not be read"),
     (&["pgrep", "pkill", "killall"], 1, "no process matches"),
     (&["which", "command", "type", "whence"], 1, "there is no such program"),
-    (&["timeout"], 124, "its time was up"),
 ];
+
+/// The same for failures.
+const FAILURES: &[(&[&str], i32, &str)] = &[(&["timeout"], 124, "its time was up")];
 
 /// Words that may precede a program.
 const BEFORE: &[&str] = &["!", "time", "nice", "nohup", "env", "then", "do", "else", "exec"];
@@ -51,6 +53,17 @@ pub(crate) fn ending(end: &JobEnd, command: &str) -> String {
     }
 }
 
+/// Whether a job did what it was started for: it ended by itself, with code 0 or with a code that is an answer.
+pub(crate) fn is_success(end: &JobEnd, command: &str) -> bool {
+    let is_interrupted = end.not_run.is_some() || end.timed_out || end.killed || end.lost;
+    let is_answer = |code| code == 0 || find_meaning(ANSWERS, &last_program(command), code).is_some();
+    !is_interrupted && end.code.is_some_and(is_answer)
+}
+
+fn find_meaning(meanings: &[(&[&str], i32, &'static str)], program: &str, code: i32) -> Option<&'static str> {
+    meanings.iter().find(|(programs, of, _)| *of == code && programs.contains(&program)).map(|(_, _, meaning)| *meaning)
+}
+
 /// Why a command was not run, if its sandbox could not be set up.
 pub(crate) fn not_run(end: &JobEnd) -> Option<String> {
     let why = end.not_run.as_ref()?;
@@ -68,9 +81,9 @@ fn signal(number: i32) -> String {
 /// The meaning of an exit code, by the last program of the command.
 fn explain_exit(line: &str, code: i32) -> Option<String> {
     let program = last_program(line);
-    let known = MEANINGS.iter().find(|(programs, of, _)| *of == code && programs.contains(&program.as_str()));
+    let known = find_meaning(ANSWERS, &program, code).or_else(|| find_meaning(FAILURES, &program, code));
     match (known, code) {
-        (Some((_, _, meaning)), _) => Some(format!("{program}: {meaning}")),
+        (Some(meaning), _) => Some(format!("{program}: {meaning}")),
         (None, 129..=192) => Some(format!("a program was ended by {}", signal(code - 128))),
         _ => None,
     }
@@ -139,6 +152,19 @@ mod tests {
         ] {
             assert_eq!(ending(&end, "grep x"), text);
         }
+    }
+
+    #[test]
+    fn answers_are_successes_and_other_codes_are_failures() {
+        let end = |code| JobEnd { code: Some(code), ..JobEnd::unknown(SystemTime::UNIX_EPOCH) };
+        for (command, code) in [("make", 0), ("grep x a", 1), ("diff a b", 1), ("[ -f a ]", 1), ("cd a && git grep x", 1), ("which x", 1)] {
+            assert!(is_success(&end(code), command), "{command}");
+        }
+        for (command, code) in [("make", 1), ("grep x a", 2), ("false", 1), ("timeout 1 sleep 2", 124), ("grep x a; exit 3", 3)] {
+            assert!(!is_success(&end(code), command), "{command}");
+        }
+        assert!(!is_success(&JobEnd { killed: true, ..end(0) }, "true"));
+        assert!(!is_success(&JobEnd { code: None, signal: Some(9), ..end(0) }, "true"));
     }
 
     #[test]

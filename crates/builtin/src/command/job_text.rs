@@ -7,14 +7,15 @@ use haft_text::numbers;
 use serde_json::{Value, json};
 
 use super::excerpt::OutputExcerpt;
+use super::exit::is_success;
 use crate::files::read_file::continue_at;
 use crate::runtime::process::FORMS;
 
 /// The state of a job, for programs.
-fn state(end: Option<&JobEnd>) -> &'static str {
-    match end {
+fn state(status: &JobStatus) -> &'static str {
+    match &status.end {
         None => "running",
-        Some(JobEnd { code: Some(code), timed_out: false, killed: false, not_run: None, .. }) if !matches!(code, 126 | 127) => "completed",
+        Some(end) if is_success(end, &status.command) => "completed",
         Some(_) => "failed",
     }
 }
@@ -38,7 +39,7 @@ pub(crate) fn running_time(status: &JobStatus, now: SystemTime) -> String {
 pub(crate) fn details(status: &JobStatus, now: SystemTime) -> Value {
     let end = status.end.as_ref();
     let mut details = json!({
-        "status": state(end),
+        "status": state(status),
         "exit_code": end.and_then(|end| end.code),
         "signal": end.and_then(|end| end.signal),
         "timed_out": end.is_some_and(|end| end.timed_out),

@@ -1,16 +1,17 @@
 //! Running a planned command: the call waits for a while, then the command continues in the background.
 
 mod change_report;
+mod direct_report;
 mod follow;
 mod report;
 mod time;
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use haft_contract::{Form, Job, JobOptions, ToolContext, ToolError, ToolOutput};
+use haft_contract::{Form, Job, JobHandle, JobOptions, ToolContext, ToolError, ToolOutput};
 
 pub(crate) use self::change_report::{ChangeReport, counted, lost};
+pub(crate) use self::direct_report::{direct_details, undo_remarks};
 use self::report::CommandReport;
 pub(crate) use self::time::timeout;
 use crate::runtime::exec::NamedShell;
@@ -45,20 +46,21 @@ impl CommandRun<'_> {
     pub(crate) async fn execute(self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let (job, remarks) = self.started(cx).await?;
         let patience = time::patience(self.yield_ms, cx.process().waits_for_exit());
-        let has_ended = if self.background { job.status().end.is_some() } else { follow::wait_for_end(&*job, patience, cx).await? };
+        let has_ended = if self.background { job.status().end.is_some() } else { follow::wait_for_end(&job, patience, cx).await? };
         let mut report = CommandReport::new(&self, cx);
         report.remarks.extend(remarks);
         if has_ended {
-            report.follow_shell(&*job);
-            report.handle_changes(&*job).await?;
-            return report.ended(&*job);
+            report.follow_shell(&job);
+            report.handle_changes(&job).await?;
+            return report.ended(&job);
         }
-        let job = cx.process().keep(job).await;
-        Ok(report.running(&*job))
+        let (job, direct) = cx.process().keep(job).await?;
+        report.set_direct(direct.as_ref());
+        Ok(report.running(&job))
     }
 
     /// Starts the command, and notes what is missing. It also runs when the disk is full, since a command may be what frees it.
-    async fn started(&self, cx: &ToolContext) -> Result<(Arc<dyn Job>, Vec<String>), ToolError> {
+    async fn started(&self, cx: &ToolContext) -> Result<(JobHandle, Vec<String>), ToolError> {
         let mut remarks = Vec::new();
         let unspilled = |error: ToolError| remarks.push(format!("All of the output could not be kept: {}", error.message()));
         let options = JobOptions {

@@ -6,8 +6,6 @@ mod params;
 mod poll;
 mod positions;
 
-use std::sync::Arc;
-
 use haft_contract::{Dialect, Effect, Form, FormParameter, Job, JobStatus, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput};
 use haft_macros::ToolMeta;
 use serde_json::json;
@@ -57,25 +55,27 @@ impl Tool for Process {
     /// input can make it do anything, so that is an effect of its own.
     fn plan(&self, params: &Params, cx: &PlanContext<'_>) -> Result<Plan, ToolError> {
         params.check()?;
-        if !params.action.is_input() {
-            return Ok(Plan::nothing());
+        if params.action == JobAction::List {
+            return Ok(Plan::nothing().list_jobs());
         }
         let (id, jobs) = (params.job()?, cx.jobs());
         let job = jobs.iter().find(|job| job.id == id).ok_or_else(|| unknown(id, &jobs))?;
-        if job.host.is_sandboxed() {
-            return Ok(Plan::nothing());
+        let plan = Plan::nothing().with_job(job, params.action.access());
+        if !params.action.is_input() || job.host.is_sandboxed() {
+            return Ok(plan);
         }
         let (command, input) = (brief(&job.command), input::summary(params));
         let why = format!("the effects of the input '{input}' on job '{id}' ({command}) outside the sandbox");
-        Ok(Plan::nothing().with(Effect::Unknown { why }))
+        Ok(plan.with(Effect::Unknown { why }))
     }
 
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         if params.action == JobAction::List {
-            return Ok(list::list_jobs(cx));
+            return list::list_jobs(cx);
         }
-        let job = found(params.job()?, cx)?;
-        let output = self.acted(&params, &*job, cx).await?;
+        let id = params.job()?;
+        let job = cx.process().job(id)?.ok_or_else(|| unknown(id, &[]))?;
+        let output = self.acted(&params, &job, cx).await?;
         if params.action == JobAction::Kill || reports_end(&output) {
             job.acknowledge();
         }
@@ -103,7 +103,7 @@ impl Process {
             }
             job.kill().await;
         }
-        cx.process().forget(&status.id).await;
+        cx.process().forget(&status.id).await?;
         self.positions.forget(&status);
         let ended = if status.end.is_none() { " It still ran, and was ended." } else { "" };
         Ok(ToolOutput::text(format!("Forgot job '{}'.{ended}", status.id)).with_details(json!({"job": status.id})))
@@ -114,15 +114,6 @@ impl Process {
 fn reports_end(output: &ToolOutput) -> bool {
     let state = output.details.as_ref().and_then(|details| details["status"].as_str());
     state.is_some_and(|state| state != "running")
-}
-
-/// A job of this session by its name.
-fn found(id: &str, cx: &ToolContext) -> Result<Arc<dyn Job>, ToolError> {
-    let jobs = cx.process().jobs();
-    if let Some(job) = jobs.iter().find(|job| job.status().id == id) {
-        return Ok(Arc::clone(job));
-    }
-    Err(unknown(id, &jobs.iter().map(|job| job.status()).collect::<Vec<_>>()))
 }
 
 fn unknown(id: &str, jobs: &[JobStatus]) -> ToolError {

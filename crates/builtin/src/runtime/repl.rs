@@ -71,8 +71,8 @@ impl Tool for Repl {
         let (interpreter, remarks) = self.ready(&key, cx).await?;
         let _turn = interpreter.turn.lock().await;
         let pending = ReplCall { interpreters: &self.interpreters, key: &key, is_over: false };
-        let answer = interpreter.run(&params.code, params.timeout(), cx).await;
-        pending.finish(interpreter.status().end.is_none());
+        let answer = interpreter.run(&params.code, params.timeout(), cx).await?;
+        pending.finish(interpreter.serves(cx));
         let planned = params.limits().warnings(cx);
         let warnings = if planned.is_empty() { params.limits().unenforced(interpreter.limits, RUNS_ALREADY) } else { planned };
         report::report(&params, &answer, report::ReportNotes { remarks, warnings }, cx)

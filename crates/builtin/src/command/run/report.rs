@@ -1,17 +1,18 @@
 //! The report on a command that has ended, or continues in the background.
 
 use haft_contract::{
-    ChangeMode, ChangeSet, ErrorKind, Job, JobEnd, JobStatus, NetworkDecision, ToolContext, ToolError, ToolOutput, Trigger,
+    ChangeMode, ChangeSet, DirectChanges, ErrorKind, Job, JobEnd, JobStatus, NetworkDecision, ToolContext, ToolError, ToolOutput, Trigger,
 };
 use haft_text::display;
 use haft_text::numbers;
 use serde_json::{Value, json};
 
 use super::super::excerpt::{self, OutputExcerpt};
-use super::super::exit::{ending, not_run};
+use super::super::exit::{ending, is_success, not_run};
 use super::super::job_text::{self, job_parameter, left_out, with_remarks};
 use super::CommandRun;
 use super::change_report::{self, ChangeReport, lost};
+use super::direct_report::{direct_details, undo_remarks};
 
 /// How much output of a running command is shown, in bytes.
 const TAIL: usize = 2_000;
@@ -22,7 +23,7 @@ pub(super) struct CommandReport<'a> {
     cx: &'a ToolContext,
     pub(super) remarks: Vec<String>,
     /// The description of its changes, and the details.
-    changes: Option<(String, Value)>,
+    changes: Option<(Option<String>, Value)>,
     triggers: Vec<Trigger>,
     network: Vec<NetworkDecision>,
     /// The current directory of its shell.
@@ -60,11 +61,12 @@ impl<'a> CommandReport<'a> {
         self.triggers.clone_from(&effects.triggers);
         self.network.clone_from(&effects.network);
         self.remarks.extend(change_report::trigger_warnings(&effects.triggers));
+        self.set_direct(effects.direct.as_ref());
         let set = match &effects.changes {
             None => return Ok(()),
             Some(Err(why)) => return Err(ToolError::execution(lost(why))),
             Some(Ok(set)) if set.changes.is_empty() => {
-                self.changes = Some(("It changed nothing.".into(), json!({"id": null, "applied": false, "files": []})));
+                self.changes = Some((Some("It changed nothing.".into()), json!({"id": null, "applied": false, "files": []})));
                 return Ok(());
             }
             Some(Ok(set)) => set,
@@ -78,14 +80,23 @@ impl<'a> CommandReport<'a> {
         } else {
             not_applied_note(&report, set)
         };
-        self.changes = Some((text, report.details(is_applied)));
+        self.changes = Some((Some(text), report.details(is_applied)));
         Ok(())
     }
 
-    /// Whether its changes are applied with the call: not if the command failed to complete.
+    /// Lists what the command changed directly, and notes what undo does not cover.
+    pub(super) fn set_direct(&mut self, direct: Option<&DirectChanges>) {
+        if let Some(direct) = direct {
+            self.remarks.extend(undo_remarks(direct));
+            self.changes = Some((None, direct_details(direct)));
+        }
+    }
+
+    /// Whether its changes are applied with the call: not if the command was interrupted, or did not run.
     fn applies(&self, job: &dyn Job) -> bool {
         let is_undoable = self.cx.plan().planned_command().is_some_and(|command| command.change_mode() == ChangeMode::Staged);
-        is_undoable && matches!(self.verdict(job.status().end.as_ref()), EndVerdict::Done(_))
+        let has_completed = |end: JobEnd| end.not_run.is_none() && !end.timed_out && !end.killed && !matches!(end.code, Some(126 | 127));
+        is_undoable && job.status().end.is_none_or(has_completed)
     }
 
     /// The report on a command that has ended.
@@ -97,8 +108,8 @@ impl<'a> CommandReport<'a> {
             output => output,
         };
         let output = match &self.changes {
-            Some((changes, _)) => format!("{output}\n\n{changes}"),
-            None => output,
+            Some((Some(changes), _)) => format!("{output}\n\n{changes}"),
+            _ => output,
         };
         let details = self.details(&status);
         match self.verdict(status.end.as_ref()) {
@@ -131,7 +142,8 @@ impl<'a> CommandReport<'a> {
                 ErrorKind::ExecutionError,
                 "Exit code: 127. A program was not found: check its name with 'command -v NAME', give its path, or install it.".into(),
             ),
-            _ => EndVerdict::Done(Some(ending(end, self.run.command))),
+            _ if is_success(end, self.run.command) => EndVerdict::Done(Some(ending(end, self.run.command))),
+            _ => EndVerdict::Failed(ErrorKind::ExecutionError, ending(end, self.run.command)),
         }
     }
 

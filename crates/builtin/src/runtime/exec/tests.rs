@@ -56,20 +56,38 @@ async fn where_nobody_follows_a_line_it_is_waited_for_unless_the_call_says_other
 }
 
 #[tokio::test]
-async fn codes_and_signals_are_results_and_explained() {
+async fn codes_that_are_answers_are_results_and_explained() {
     for (line, script, text, changes) in [
         ("true", Script::says(""), "(no output)", json!({})),
-        ("make", Script::says("no\n").exits(2), "no\n\nExit code: 2", json!({"exit_code": 2, "output_bytes": 3, "spill": "/spills/1.txt"})),
         ("grep x a", Script::says("").exits(1), "(no output)\n\nExit code: 1 (grep: nothing was found)", json!({"exit_code": 1})),
-        (
-            "./a",
-            Script::says("").falls(11),
-            "(no output)\n\nEnded by signal 11 (SIGSEGV: the program touched memory that is not its own)",
-            json!({"status": "failed", "exit_code": null, "signal": 11}),
-        ),
     ] {
         let output = scripted(script, command(line)).await.unwrap();
         assert_eq!(output, ToolOutput::text(text).with_details(details(changes)), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn other_codes_and_signals_are_failures_with_the_output_behind_them() {
+    for (line, script, text, changes) in [
+        ("make", Script::says("no\n").exits(2), "Exit code: 2\n\nno", json!({"exit_code": 2, "output_bytes": 3, "spill": "/spills/1.txt"})),
+        (
+            "grep x a",
+            Script::says("grep: a: No such file\n").exits(2),
+            "Exit code: 2\n\ngrep: a: No such file",
+            json!({"exit_code": 2, "output_bytes": 22, "spill": "/spills/1.txt"}),
+        ),
+        (
+            "./a",
+            Script::says("").falls(11),
+            "Ended by signal 11 (SIGSEGV: the program touched memory that is not its own)\n\n(no output)",
+            json!({"exit_code": null, "signal": 11}),
+        ),
+    ] {
+        let error = scripted(script, command(line)).await.unwrap_err();
+        assert_eq!((error.kind(), error.message()), (ErrorKind::ExecutionError, text), "{line}");
+        let mut expected = details(changes);
+        expected["status"] = "failed".into();
+        assert_eq!(error.details(), Some(&expected), "{line}");
     }
 }
 

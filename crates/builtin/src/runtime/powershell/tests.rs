@@ -29,7 +29,8 @@ fn a_line_is_the_last_argument_and_never_known_beforehand() {
 #[tokio::test(start_paused = true)]
 async fn it_runs_like_any_other_line() {
     let hour = Duration::from_hours(1);
-    assert_eq!(expect_text(scripted(Script::says("3\n").exits(2), json!({"command": "x"})).await), "3\n\nExit code: 2");
+    let failed = (ErrorKind::ExecutionError, "Exit code: 2\n\n3".to_owned());
+    assert_eq!(expect_error(scripted(Script::says("3\n").exits(2), json!({"command": "x"})).await), failed);
     let text = expect_text(scripted(Script::says("a\n").waits(hour), json!({"command": "x"})).await);
     assert!(text.starts_with("The command continues in the background as job 'job-1' (pid 101). Its timeout is 1800 s"), "{text}");
     let text = expect_text(scripted(Script::says("").waits(hour), json!({"command": "x", "background": true})).await);

@@ -1,6 +1,6 @@
 //! The jobs of a session.
 
-use haft_contract::{JobStatus, ToolContext, ToolOutput};
+use haft_contract::{JobStatus, ToolContext, ToolError, ToolOutput};
 use haft_text::display;
 use serde_json::{Value, json};
 
@@ -12,9 +12,9 @@ const SHOWN: usize = 100;
 const NAME: usize = 48;
 
 /// All jobs, newest first.
-pub(super) fn list_jobs(cx: &ToolContext) -> ToolOutput {
+pub(super) fn list_jobs(cx: &ToolContext) -> Result<ToolOutput, ToolError> {
     let now = cx.clock().now();
-    let mut jobs: Vec<JobStatus> = cx.process().jobs().iter().map(|job| job.status()).collect();
+    let mut jobs: Vec<JobStatus> = cx.process().jobs()?;
     jobs.reverse();
     let facts: Vec<Value> = jobs.iter().take(SHOWN).map(|job| facts_of(job, details(job, now))).collect();
     let rows: Vec<[String; 4]> = jobs
@@ -26,7 +26,7 @@ pub(super) fn list_jobs(cx: &ToolContext) -> ToolOutput {
         .collect();
     let text = if rows.is_empty() { "There are no jobs in this session.".to_owned() } else { aligned(&rows) };
     let older = jobs.len().checked_sub(SHOWN + 1).map(|more| format!("{} older ones are not shown.", more + 1));
-    ToolOutput::text(with_remarks(text, older.as_slice())).with_details(json!({"jobs": facts}))
+    Ok(ToolOutput::text(with_remarks(text, older.as_slice())).with_details(json!({"jobs": facts})))
 }
 
 fn facts_of(job: &JobStatus, mut facts: Value) -> Value {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use haft_contract::ToolError;
+use haft_contract::{JobAccess, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -92,6 +92,15 @@ impl JobAction {
     /// Whether it sends input to the job.
     pub(super) const fn is_input(self) -> bool {
         matches!(self, Self::Write | Self::SendKeys | Self::Submit | Self::Paste)
+    }
+
+    /// What it does with the job.
+    pub(super) const fn access(self) -> JobAccess {
+        match self {
+            Self::List | Self::Poll | Self::Log => JobAccess::Read,
+            Self::Write | Self::SendKeys | Self::Submit | Self::Paste => JobAccess::Write,
+            Self::Kill | Self::Clear | Self::Remove => JobAccess::End,
+        }
     }
 
     const fn name(self) -> &'static str {

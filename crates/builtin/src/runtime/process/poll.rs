@@ -9,7 +9,7 @@ use super::positions::{ReadPosition, ReadPositions};
 use crate::command::excerpt::OutputExcerpt;
 use crate::command::exit::ending;
 use crate::command::job_text::{details, left_out, running_time, with_remarks};
-use crate::command::run::{counted, lost};
+use crate::command::run::{counted, direct_details, lost, undo_remarks};
 
 /// When to poll again after so many polls without output, in seconds.
 const RETRY: [u64; 4] = [5, 10, 30, 60];
@@ -48,14 +48,20 @@ pub(super) async fn polled(job: &dyn Job, patience: Duration, positions: &ReadPo
     ToolOutput::text(with_remarks(format!("{shown}\n\n{state}"), &notes)).with_details(facts)
 }
 
-/// The staged changes of a job that has ended, and how to commit them.
-fn changes(job: &dyn Job, facts: &mut Value) -> Option<String> {
-    match job.run_effects()?.changes.as_ref()? {
-        Err(why) => Some(lost(why)),
-        Ok(set) if set.changes.is_empty() => None,
-        Ok(set) => {
+/// The changes of a job that has ended: how to commit staged ones, and what undo does not cover of direct ones.
+fn changes(job: &dyn Job, facts: &mut Value) -> Vec<String> {
+    let Some(effects) = job.run_effects() else { return Vec::new() };
+    if let Some(direct) = &effects.direct {
+        facts["changes"] = direct_details(direct);
+        return undo_remarks(direct);
+    }
+    match &effects.changes {
+        None => Vec::new(),
+        Some(Err(why)) => vec![lost(why)],
+        Some(Ok(set)) if set.changes.is_empty() => Vec::new(),
+        Some(Ok(set)) => {
             facts["changes"] = json!({"id": set.id, "applied": false, "count": set.changes.len()});
-            Some(format!("Nothing was changed yet. It would change {}; exec with commit={} does.", counted(set), set.id))
+            vec![format!("Nothing was changed yet. It would change {}; exec with commit={} does.", counted(set), set.id)]
         }
     }
 }

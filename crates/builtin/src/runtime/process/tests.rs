@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use haft_contract::{DynTool, Effect, Erased, ErrorKind, ToolDefinition, ports::ProcessRunner};
@@ -53,7 +54,7 @@ async fn the_list_is_newest_first_and_aligned() {
     tokio::time::sleep(minutes(5)).await;
     session.host.clock.advance(minutes(125));
     let output = session.call("list", json!({})).await.unwrap();
-    let text = "job-2  completed  3 min      build all\njob-1  running    2 h 5 min  npm run";
+    let text = "job-2  failed   3 min      build all\njob-1  running  2 h 5 min  npm run";
     let facts = |status, code: Value, duration: u64, number: usize, bytes, command, name| {
         json!({
             "status": status, "exit_code": code, "signal": null, "timed_out": false, "duration_ms": duration, "cwd": "/workspace",
@@ -62,7 +63,7 @@ async fn the_list_is_newest_first_and_aligned() {
         })
     };
     let jobs = [
-        facts("completed", json!(2), 180_000, 2, 0, "A=1 ./build --fast all", "build all"),
+        facts("failed", json!(2), 180_000, 2, 0, "A=1 ./build --fast all", "build all"),
         facts("running", Value::Null, 7_500_000, 1, 3, "npm run dev", "npm run"),
     ];
     assert_eq!(output, ToolOutput::text(text).with_details(json!({"jobs": jobs})));

@@ -4,7 +4,9 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use haft_contract::{CommandLimits, Exec, Job, JobEnd, JobOptions, JobStatus, Progress, SpillFile, ToolContext, ToolError};
+use haft_contract::{
+    CommandLimits, DirectChanges, Job, JobEnd, JobHandle, JobOptions, Progress, SpillFile, ToolContext, ToolError,
+};
 use tokio::time::Instant;
 
 use super::delimiters::nonce;
@@ -18,11 +20,10 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 pub(super) struct Interpreter {
     language: Language,
-    /// The program that was started.
-    program: Exec,
     /// The limits that it was started with.
     pub(super) limits: CommandLimits,
-    job: Arc<dyn Job>,
+    /// Of the call that started it: each call resumes it.
+    job: JobHandle,
     stream: Arc<OutputStream>,
     /// Calls take turns.
     pub(super) turn: tokio::sync::Mutex<()>,
@@ -48,6 +49,8 @@ pub(super) struct CodeAnswer {
     pub(super) output: CallOutput,
     pub(super) spill: Option<SpillFile>,
     pub(super) took: Duration,
+    /// What the code changed directly.
+    pub(super) direct: Option<DirectChanges>,
 }
 
 impl Interpreter {
@@ -55,20 +58,21 @@ impl Interpreter {
     pub(super) async fn start(language: Language, cx: &ToolContext) -> Result<Self, ToolError> {
         let command = cx.plan().planned_command().ok_or_else(|| ToolError::execution("No interpreter was planned."))?;
         let stream = Arc::new(OutputStream::default());
-        let options = JobOptions { input: true, spill: Some(Box::new(OutputTap(Arc::clone(&stream)))), ..JobOptions::default() };
+        let options = JobOptions {
+            input: true,
+            spill: Some(Box::new(OutputTap(Arc::clone(&stream)))),
+            serves_calls: true,
+            ..JobOptions::default()
+        };
         let job = cx.process().start(options).await?;
         let used = Mutex::new(Instant::now());
-        let (program, limits) = (command.shell().clone(), command.limits());
-        Ok(Self { language, program, limits, job, stream, turn: tokio::sync::Mutex::default(), used })
+        let limits = command.limits();
+        Ok(Self { language, limits, job, stream, turn: tokio::sync::Mutex::default(), used })
     }
 
     /// Whether it still runs, and is the planned one.
     pub(super) fn serves(&self, cx: &ToolContext) -> bool {
-        let planned = cx.plan().planned_command().map(haft_contract::ShellCommand::shell);
-        planned == Some(&self.program) && self.job.status().end.is_none()
-    }
-    pub(super) fn status(&self) -> JobStatus {
-        self.job.status()
+        cx.process().resume(&self.job).is_ok_and(|job| job.status().end.is_none())
     }
     /// How long it was not used.
     pub(super) fn idle(&self) -> Duration {
@@ -79,8 +83,15 @@ impl Interpreter {
         self.job.kill().await;
     }
 
-    /// Runs code in it.
-    pub(super) async fn run(&self, code: &str, timeout: Duration, cx: &ToolContext) -> CodeAnswer {
+    /// Runs code in it, and records what that changes.
+    pub(super) async fn run(&self, code: &str, timeout: Duration, cx: &ToolContext) -> Result<CodeAnswer, ToolError> {
+        let job = cx.process().resume(&self.job)?;
+        let (mut answer, direct) = cx.process().record_changes(self.run_code(&job, code, timeout, cx)).await?;
+        answer.direct = direct;
+        Ok(answer)
+    }
+
+    async fn run_code(&self, job: &JobHandle, code: &str, timeout: Duration, cx: &ToolContext) -> CodeAnswer {
         let began = Instant::now();
         let nonce = nonce();
         self.stream.begin(&nonce, cx);
@@ -90,9 +101,9 @@ impl Interpreter {
             biased;
             () = cx.cancelled() => CallEnd::Cancelled,
             () = self.stream.answered() => CallEnd::Answered(CodeOutcome::Done),
-            end = self.job.wait() => CallEnd::Ended(end),
+            end = job.wait() => CallEnd::Ended(end),
             () = tokio::time::sleep(timeout + grace) => CallEnd::TimedOut,
-            never = self.send(&request, cx) => match never {},
+            never = self.send(job, &request, cx) => match never {},
         };
         if !matches!(ending, CallEnd::Answered(_)) {
             self.end().await;
@@ -101,13 +112,13 @@ impl Interpreter {
         // An answer counts even if the interpreter ended right after it.
         let ending = output.outcome.map_or(ending, CallEnd::Answered);
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-        CodeAnswer { ending, output, spill, took: began.elapsed() }
+        CodeAnswer { ending, output, spill, took: began.elapsed(), direct: None }
     }
 
     /// Sends the code, and reports progress.
-    async fn send(&self, request: &str, cx: &ToolContext) -> Infallible {
+    async fn send(&self, job: &JobHandle, request: &str, cx: &ToolContext) -> Infallible {
         // An interpreter that does not read has ended, or is ended at the timeout.
-        drop(self.job.write(request.as_bytes(), false).await);
+        drop(job.write(request.as_bytes(), false).await);
         let mut seen = 0;
         loop {
             tokio::time::sleep(PAUSE).await;

@@ -8,6 +8,7 @@ use super::params::Params;
 use super::stream::CodeOutcome;
 use crate::command::exit::ending;
 use crate::command::job_text::{kept_in, with_remarks};
+use crate::command::run::{direct_details, undo_remarks};
 
 /// What a call comes to.
 struct ReportText {
@@ -45,6 +46,10 @@ pub(super) fn report(params: &Params, answer: &CodeAnswer, besides: ReportNotes,
     };
     let text = describe(params, &answer.ending);
     let mut details = details(params, answer, text.status);
+    if let Some(direct) = &answer.direct {
+        remarks.extend(undo_remarks(direct));
+        details["changes"] = direct_details(direct);
+    }
     if !warnings.is_empty() {
         details["warnings"] = warnings.into();
     }
