@@ -12,6 +12,7 @@ pub fn describe(effect: &Value, workspace: &Path) -> (String, String) {
         "exec" => exec(effect),
         "connect" => format!("{} {}:{}", field(effect, "method"), field(effect, "host"), field(effect, "port")),
         "send" => format!("{} to {}", field(effect, "channel"), field(effect, "to")),
+        "read_job" | "write_job" | "end_job" => format!("{} ({})", field(effect, "job"), field(effect, "command")),
         _ => ["agent", "key", "user", "why"].map(|name| field(effect, name)).concat(),
     };
     (kind, target)
@@ -75,6 +76,7 @@ mod tests {
             (json!({"effect": "connect", "host": "example.org", "port": 443, "method": "GET"}), "connect", "GET example.org:443"),
             (json!({"effect": "send", "channel": "desktop", "to": "me"}), "send", "desktop to me"),
             (json!({"effect": "unknown", "why": "no plan"}), "unknown", "no plan"),
+            (json!({"effect": "write_job", "job": "job-1", "command": "cat"}), "write_job", "job-1 (cat)"),
             (json!({}), "", ""),
         ] {
             assert_eq!(describe(&effect, Path::new("/w")), (kind.to_owned(), target.to_owned()), "{effect}");

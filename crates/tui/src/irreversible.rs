@@ -69,7 +69,9 @@ pub fn effects_of(call: &CallRecord) -> Vec<String> {
 
 fn is_irreversible(effect: &serde_json::Value) -> bool {
     match effect["effect"].as_str().unwrap_or_default() {
-        "read" | "write" | "delete" => false,
+        "read" | "write" | "delete" | "read_job" => false,
+        // Its files are covered by a checkpoint, and each connection is an effect of its own.
+        "exec" => !matches!(effect["host"].as_str(), Some("sandbox" | "container")),
         "connect" => !matches!(effect["method"].as_str(), Some("GET" | "HEAD" | "OPTIONS")),
         _ => true,
     }

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haft_engine::{OverwrittenCopy, UndoError, UndoneCall, UndoneSession};
-use haft_store::{CallFilter, CallLog, CallRecord, SessionStore, SqliteCallLog};
+use haft_store::{CallFilter, CallLog, CallRecord, CallStatus, SessionStore, SqliteCallLog};
 use haft_text::display;
-use haft_tui::{calls, irreversible};
+use haft_tui::{calls, effects, irreversible};
 use serde_json::{Value, json};
 
 use crate::arguments::{Common, UndoArgs};
@@ -91,12 +91,37 @@ fn folder_of<'a>(call: &'a CallRecord, wire: &'a Wire) -> &'a Path {
     if call.workspace.is_dir() { &call.workspace } else { &wire.settings.workspace }
 }
 
+/// The newest call of this workspace that changed something. A newer one whose changes are not known is not passed over.
 async fn newest(log: &Arc<dyn CallLog>, workspace: &Path) -> Result<CallRecord, Failure> {
-    match log.newest_undoable().await? {
-        None => Err(UndoError::Nothing.into()),
-        Some(newest) if newest.workspace == workspace => Ok(newest),
-        Some(newest) => newest_in(log, workspace).await?.ok_or_else(|| elsewhere(&newest, workspace)),
+    let newest = log.newest_undoable().await?;
+    let undoable = match &newest {
+        Some(newest) if newest.workspace == workspace => Some(newest.clone()),
+        Some(_) => newest_in(log, workspace).await?,
+        None => None,
+    };
+    if let Some(unfinished) = unfinished_since(log, workspace, undoable.as_ref()).await? {
+        return Err(UndoError::Unfinished(Box::new(unfinished)).into());
     }
+    match (undoable, newest) {
+        (Some(undoable), _) => Ok(undoable),
+        (None, Some(newest)) => Err(elsewhere(&newest, workspace)),
+        (None, None) => Err(UndoError::Nothing.into()),
+    }
+}
+
+/// How many newer calls are searched for one whose outcome is not known.
+const SEARCHED_UNFINISHED: usize = 200;
+
+/// A newer call of this workspace that was begun, could change files, and has no outcome.
+async fn unfinished_since(log: &Arc<dyn CallLog>, workspace: &Path, undoable: Option<&CallRecord>) -> Result<Option<CallRecord>, Failure> {
+    let calls = log.list(CallFilter { limit: Some(SEARCHED_UNFINISHED), ..CallFilter::default() }).await?;
+    let newer = calls.into_iter().take_while(|call| undoable.is_none_or(|undoable| call.id > undoable.id));
+    let changes_files = |call: &CallRecord| {
+        effects::all(&call.effects).iter().any(|effect| matches!(effect["effect"].as_str(), Some("write" | "delete" | "exec" | "unknown")))
+    };
+    let is_unfinished =
+        |call: &CallRecord| call.status == CallStatus::Begun && !call.undone && call.workspace == workspace && changes_files(call);
+    Ok(newer.into_iter().find(is_unfinished))
 }
 
 /// How many calls are searched, in steps: most undone calls are recent.
@@ -129,29 +154,33 @@ fn elsewhere(newest: &CallRecord, workspace: &Path) -> Failure {
 }
 
 pub(crate) fn show(undone: &UndoneCall, output: &Output) -> Result<(), Failure> {
-    let UndoneCall { call, files, kept } = undone;
+    let UndoneCall { call, files, kept, uncovered } = undone;
     if output.json {
-        let (files, kept) = (files_to_json(files), kept_to_json(kept));
-        return output.data(&json!({ "status": "success", "call": calls::to_json(call), "files": files, "kept": kept }));
+        let (files, kept, uncovered) = (files_to_json(files), kept_to_json(kept), files_to_json(uncovered));
+        let data = json!({ "status": "success", "call": calls::to_json(call), "files": files, "kept": kept, "uncovered": uncovered });
+        return output.data(&data);
     }
     let mut page = TextBuilder::default();
     page.line(format_args!("undone: {} ({})", display::escape_line(&call.tool), call.id));
     list(&mut page, files, kept, "after the call");
+    list_uncovered(&mut page, uncovered);
     print(&page.finish())
 }
 
 fn show_session(session: &str, undone: &UndoneSession, beyond: &[String], output: &Output) -> Result<(), Failure> {
-    let UndoneSession { calls, files, kept } = undone;
+    let UndoneSession { calls, files, kept, uncovered } = undone;
     if output.json {
         let calls: Vec<_> = calls.iter().map(calls::to_json).collect();
-        let (files, kept) = (files_to_json(files), kept_to_json(kept));
-        let data = json!({ "status": "success", "session": session, "calls": calls, "files": files, "kept": kept, "beyond": beyond });
-        return output.data(&data);
+        let (files, kept, uncovered) = (files_to_json(files), kept_to_json(kept), files_to_json(uncovered));
+        return output.data(&json!({
+            "status": "success", "session": session, "calls": calls, "files": files, "kept": kept, "uncovered": uncovered, "beyond": beyond,
+        }));
     }
     let mut page = TextBuilder::default();
     let count = if calls.len() == 1 { "1 call".to_owned() } else { format!("{} calls", calls.len()) };
     page.line(format_args!("undone: session {} ({count})", display::escape_line(session)));
     list(&mut page, files, kept, "by something else");
+    list_uncovered(&mut page, uncovered);
     if let Some(text) = irreversible::describe(beyond) {
         note(&display::escape_line(&text));
     }
@@ -173,6 +202,13 @@ fn list(page: &mut TextBuilder, files: &[PathBuf], kept: &[OverwrittenCopy], how
             display::escape_line(&path),
             display::escape_line(&copy)
         ));
+    }
+}
+
+/// The changes that stay.
+fn list_uncovered(page: &mut TextBuilder, uncovered: &[PathBuf]) {
+    for path in uncovered {
+        page.line(format_args!("  {}: NOT restored, as its former state was not kept", display::escape_line(&path.to_string_lossy())));
     }
 }
 
