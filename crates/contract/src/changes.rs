@@ -135,6 +135,8 @@ pub struct RunEffects {
     pub git: Option<GitReport>,
     /// Protected names that it wrote, and that were taken back.
     pub refused: Vec<RefusedChange>,
+    /// Sentences for the model.
+    pub notes: Vec<String>,
     /// Its direct changes, if a checkpoint was taken before it.
     pub direct: Option<DirectChanges>,
 }

@@ -24,6 +24,8 @@ pub struct JobOptions {
     pub spill: Option<Box<dyn SpillWriter>>,
     /// Decides on connections that the plan does not name; without it, they are refused.
     pub egress: Option<Arc<dyn EgressGate>>,
+    /// Whether it is meant to continue after its call: then repositories are read-only for it.
+    pub background: bool,
     /// Whether later calls give it work: then each of them records its own changes.
     pub serves_calls: bool,
     /// Receives the pre-images of the files that it changes directly. Set by the capability.

@@ -119,7 +119,7 @@ pub(crate) async fn store_image(blobs: &dyn Blobs, record: String, image: PreIma
 /// Stores the contents of pre-images at once; returns their records in the same order.
 async fn store_images(blobs: &dyn Blobs, record: &str, images: Vec<PreImage>) -> Result<Vec<PreImageRecord>, StoreError> {
     let (mut contents, mut records) = (Vec::new(), Vec::with_capacity(images.len()));
-    for PreImage { path, content, mode, after, created_directories } in images {
+    for PreImage { path, content, mode, after, created_directories, .. } in images {
         let has_content = content.is_some();
         contents.extend(content);
         let image = PreImageRecord { record: record.to_owned(), path, content: None, mode, after, created_directories };

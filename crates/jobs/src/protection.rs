@@ -10,11 +10,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use haft_contract::{ErrorKind, GitReport, RefusedChange, ToolError};
 use haft_host::{LocalFiles, SandboxPaths};
 use haft_sandbox::OverlayLayer;
+use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::changes::remove_folder;
 use crate::git::{GitOverlays, find_git_folders};
 use crate::quarantine::{Guard, Origin, Quarantine, find_existing};
-use crate::sandboxer::unavailable;
+use crate::sandboxer::{ShellOptions, unavailable};
 
 /// The guards of one run.
 #[derive(Debug)]
@@ -54,11 +55,11 @@ impl RunProtection {
         files: &Arc<LocalFiles>,
         paths: &mut SandboxPaths,
         git: GitAccess,
-        folder: PathBuf,
-        quarantine: Quarantine,
+        options: &ShellOptions,
         origin: Origin,
     ) -> Result<(Self, Vec<OverlayLayer>), ToolError> {
-        let folder = RunFolder(folder);
+        let folder = RunFolder(new_folder(&options.view_folder).map_err(|error| no_folder(&options.view_folder, error))?);
+        let quarantine = Quarantine::new(&options.quarantine);
         let existing = find_existing(files);
         let writable = paths.writable.clone();
         let found = find_git_folders(&existing.git, &writable);
@@ -109,6 +110,13 @@ impl Drop for RunProtection {
         self.git.lock().unwrap_or_else(PoisonError::into_inner).take();
         let _ = &self.folder;
     }
+}
+
+/// A folder name that no other run uses.
+fn new_folder(parent: &Path) -> io::Result<PathBuf> {
+    let mut random = [0; 10];
+    SystemRandom::new().fill(&mut random).map_err(|_| io::Error::other("the machine has no random numbers"))?;
+    Ok(parent.join("git").join(haft_text::hex::encode(random)))
 }
 
 fn is_empty(folder: &Path) -> bool {

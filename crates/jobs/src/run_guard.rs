@@ -11,6 +11,7 @@ use haft_sandbox::SandboxGuard;
 use haft_text::display;
 
 use crate::changes::StagedRun;
+use crate::protection::RunProtection;
 use crate::triggers::{self, TriggerSnapshot};
 
 /// Errors of programs that may not change a path.
@@ -34,6 +35,12 @@ pub(crate) struct RunGuard {
     pub(crate) staged: Mutex<Option<StagedRun>>,
     /// The state of trigger files before the run.
     pub(crate) triggers: Option<TriggerSnapshot>,
+    /// The guards of repositories and protected names.
+    pub(crate) protection: Option<RunProtection>,
+    /// Whether nothing of it is applied.
+    pub(crate) is_dry_run: bool,
+    /// The roots that it could write.
+    pub(crate) writable: Vec<PathBuf>,
     /// The workspace. Not the sandboxer: that holds the list of jobs, and a job must not keep alive what ends it.
     pub(crate) root: PathBuf,
 }
@@ -69,7 +76,30 @@ impl RunGuard {
             _ => Vec::new(),
         };
         let network = self.proxy.as_ref().map(EgressProxy::decisions).unwrap_or_default();
-        RunEffects { changes, triggers, network }
+        let mut effects = RunEffects { changes, triggers, network, ..RunEffects::default() };
+        if let Some(protection) = self.protection.as_ref().filter(|_| has_run) {
+            self.settle(protection, &mut effects);
+        }
+        effects
+    }
+
+    /// Looks for protected names while the command runs. Blocks.
+    pub(crate) fn watch(&self) {
+        self.protection.iter().filter(|_| !self.is_dry_run).for_each(RunProtection::watch);
+    }
+
+    fn settle(&self, protection: &RunProtection, effects: &mut RunEffects) {
+        if self.is_dry_run {
+            let note = "Its changes to repositories were dropped: a dry run does not show them.";
+            effects.notes.extend(protection.discard_git().then(|| note.to_owned()));
+            return;
+        }
+        let (git, refused, is_complete) = protection.settle(&self.writable);
+        (effects.git, effects.refused) = (Some(git), refused);
+        if !is_complete {
+            let note = "The workspace has too many files to look for protected names in all of them. Check it before you run something there.";
+            effects.notes.push(note.to_owned());
+        }
     }
 }
 

@@ -45,6 +45,8 @@ pub struct ShellOptions {
     pub folder: PathBuf,
     /// A private folder for the homes and temporary folders of sandboxed commands, which stay between runs.
     pub view_folder: PathBuf,
+    /// A private folder for what commands wrote and may not stay where it was.
+    pub quarantine: PathBuf,
     /// Paths that commands may read and not change, besides the protected ones: folders under `deny write(...)`.
     pub protected: Vec<PathBuf>,
     /// Paths that commands may not see, besides secrets: programs that no rule allows.
@@ -74,6 +76,7 @@ impl ShellOptions {
             limits: CommandLimits::STANDARD,
             folder: folder.join("run"),
             view_folder: folder.join("sandbox"),
+            quarantine: folder.join("quarantine"),
             protected: Vec::new(),
             hidden: Vec::new(),
             grace: GRACE,

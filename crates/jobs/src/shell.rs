@@ -19,6 +19,8 @@ use crate::checkpoint::{Checkpoint, CheckpointLimits, CheckpointStore};
 use crate::job::{JobFacts, LocalJob};
 use crate::job_list::Jobs;
 use crate::plan;
+use crate::protection::{GitAccess, RunProtection};
+use crate::quarantine::Origin;
 use crate::recorder::CallRecorder;
 use crate::run::spawn_error;
 use crate::run_guard::{ProtectedPathHint, RunGuard};
@@ -160,7 +162,21 @@ fn start(
     let overlay = staged.as_ref().map(|staged| staged.overlay().clone());
     let triggers = (staged.is_none() && command.writable_tree().is_some()).then(|| TriggerSnapshot::take(files.root()));
     let is_sandboxed = command.shell().host.is_sandboxed();
-    let paths = if is_sandboxed { sandboxer.paths() } else { SandboxPaths { writable: files.writable(), ..SandboxPaths::default() } };
+    let mut paths = if is_sandboxed { sandboxer.paths() } else { SandboxPaths { writable: files.writable(), ..SandboxPaths::default() } };
+    let writable = paths.writable.clone();
+    // What is known to change nothing gets nothing to change: then there is nothing to check afterwards either.
+    let command = &if is_sandboxed && command.is_read_only() { command.clone().with_read_only_view() } else { command.clone() };
+    let mut layers = Vec::new();
+    let protection = if is_sandboxed && !command.has_read_only_view() {
+        let is_git_fixed = options.background || options.serves_calls || command.shell().host != ExecHost::Sandbox;
+        let git = if is_git_fixed { GitAccess::ReadOnly } else { GitAccess::Overlay };
+        let origin = Origin { session: options.session.clone(), call: None, command: command.text().to_owned() };
+        let (protection, prepared) = RunProtection::prepare(files, &mut paths, git, sandboxer.options(), origin)?;
+        layers = prepared;
+        Some(protection)
+    } else {
+        None
+    };
     let setup = RunSetup {
         session: &options.session,
         paths,
@@ -168,7 +184,7 @@ fn start(
         shared_network: None,
         terminal: options.terminal.is_some(),
         overlay,
-        layers: Vec::new(),
+        layers,
     };
     let confined = sandboxer.wrap(command, setup)?;
     let facts = JobFacts {
@@ -189,6 +205,9 @@ fn start(
         hint: ProtectedPathHint::new(Arc::clone(files), confined.protected),
         staged: Mutex::new(staged),
         triggers,
+        protection,
+        is_dry_run: command.change_mode() == ChangeMode::Review,
+        writable,
         root: files.root().to_owned(),
     };
     LocalJob::start(confined.command.to_std(), facts, options, guard, checkpoint).map_err(|error| spawn_error(command.shell(), error))

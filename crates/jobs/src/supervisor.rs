@@ -1,5 +1,6 @@
 //! The supervisor of a job: reads its output, waits for its end, and cleans up after it.
 
+use std::convert::Infallible;
 use std::future::Future;
 use std::os::unix::process::ExitStatusExt;
 use std::pin::pin;
@@ -20,6 +21,8 @@ use crate::process_group::GroupLeader;
 use crate::run::{DRAIN_TIME, StopReason};
 use crate::run_guard::RunGuard;
 
+/// How often protected names are looked for while a command runs.
+const WATCH_INTERVAL: Duration = Duration::from_secs(1);
 const CHUNK_BYTES: usize = 64 * 1024;
 /// Output up to this size is shown whole, and needs no spill.
 const MIN_SPILL_BYTES: u64 = 16 * 1024;
@@ -85,7 +88,7 @@ impl Supervisor {
 
     /// Reads output until the program ends, its timeout is over, or it is stopped.
     async fn run(&mut self, timeout: Option<Duration>) -> StopReason {
-        let Self { shared, leader, output, .. } = self;
+        let Self { shared, leader, output, guard, .. } = self;
         let deadline = async {
             match timeout {
                 Some(timeout) => tokio::time::sleep(timeout).await,
@@ -98,6 +101,7 @@ impl Supervisor {
                 () = shared.stop.cancelled() => StopReason::Stopped,
                 () = deadline => StopReason::TimedOut,
                 () = leader.wait_for_exit() => StopReason::Exited,
+                never = watch(guard) => match never {},
             }
         };
         output.pump_while(end).await
@@ -115,6 +119,16 @@ impl Supervisor {
             }
         };
         output.pump_while(terminated).await;
+    }
+}
+
+/// Looks for protected names while a command runs: a background job may run for days.
+async fn watch(guard: &Arc<RunGuard>) -> Infallible {
+    loop {
+        tokio::time::sleep(WATCH_INTERVAL).await;
+        let guard = Arc::clone(guard);
+        // A failed look is made again.
+        drop(tokio::task::spawn_blocking(move || guard.watch()).await);
     }
 }
 

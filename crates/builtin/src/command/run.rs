@@ -3,6 +3,7 @@
 mod change_report;
 mod direct_report;
 mod follow;
+mod protection_report;
 mod report;
 mod time;
 
@@ -67,6 +68,7 @@ impl CommandRun<'_> {
             timeout: self.timeout,
             terminal: self.terminal.then_some(TERMINAL),
             input: self.terminal || self.background,
+            background: self.background,
             spill: cx.spills().create("txt").await.map_err(unspilled).ok(),
             ..JobOptions::default()
         };

@@ -81,7 +81,7 @@ impl PreImage {
 
     /// A path that was or may have been changed, and whose former state is not known.
     pub fn unknown(path: PathBuf) -> Self {
-        Self { path, content: None, mode: Some(Self::UNKNOWN), after: None, created_directories: Vec::new() }
+        Self { path, content: None, mode: Some(Self::UNKNOWN), after: None, created_directories: Vec::new(), metadata_from: None }
     }
 
     /// The [`state`](FileSystem::state) of a path with this mode and content fingerprint.

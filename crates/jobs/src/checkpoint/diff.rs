@@ -200,7 +200,7 @@ impl<'a> ImageWriter<'a> {
         }
         above.reverse();
         directories.remove(changed.path);
-        PreImage { path: self.absolute(changed.path), content: None, mode: None, after: Some(after), created_directories: above }
+        PreImage { path: self.absolute(changed.path), content: None, mode: None, after: Some(after), created_directories: above, metadata_from: None }
     }
 
     /// An entry that was changed or deleted.
@@ -222,6 +222,7 @@ impl<'a> ImageWriter<'a> {
             path: self.absolute(changed.path),
             content,
             mode: Some(before.image_mode() | access),
+            metadata_from: None,
             after: after.flatten(),
             created_directories: Vec::new(),
         }

@@ -12,6 +12,7 @@ use super::super::exit::{ending, is_success, not_run};
 use super::super::job_text::{self, job_parameter, left_out, with_remarks};
 use super::CommandRun;
 use super::change_report::{self, ChangeReport, lost};
+use super::protection_report;
 use super::direct_report::{direct_details, undo_remarks};
 
 /// How much output of a running command is shown, in bytes.
@@ -26,6 +27,8 @@ pub(super) struct CommandReport<'a> {
     changes: Option<(Option<String>, Value)>,
     triggers: Vec<Trigger>,
     network: Vec<NetworkDecision>,
+    /// What was not applied, or taken back.
+    refusals: Option<Value>,
     /// The current directory of its shell.
     directory: Option<String>,
 }
@@ -41,7 +44,7 @@ enum EndVerdict {
 impl<'a> CommandReport<'a> {
     pub(super) fn new(run: &'a CommandRun<'a>, cx: &'a ToolContext) -> Self {
         let notes = cx.plan().planned_command().map(|command| command.notes().to_vec()).unwrap_or_default();
-        Self { run, cx, remarks: notes, changes: None, triggers: Vec::new(), network: Vec::new(), directory: None }
+        Self { run, cx, remarks: notes, changes: None, triggers: Vec::new(), network: Vec::new(), refusals: None, directory: None }
     }
 
     /// Tracks the directory of a named shell, and notes a change.
@@ -62,6 +65,8 @@ impl<'a> CommandReport<'a> {
         self.network.clone_from(&effects.network);
         self.remarks.extend(change_report::trigger_warnings(&effects.triggers));
         self.set_direct(effects.direct.as_ref());
+        self.refusals = protection_report::details(&effects);
+        self.remarks.extend(protection_report::remarks(&effects));
         let set = match &effects.changes {
             None => return Ok(()),
             Some(Err(why)) => return Err(ToolError::execution(lost(why))),
@@ -201,6 +206,9 @@ impl<'a> CommandReport<'a> {
         }
         if !self.triggers.is_empty() {
             details["triggers"] = json!(self.triggers);
+        }
+        if let Some(refusals) = &self.refusals {
+            details["refused"] = refusals.clone();
         }
         if !self.network.is_empty() {
             details["network"] = json!(self.network);

@@ -172,6 +172,7 @@ impl Params {
             return Err(ToolError::validation(format!("Parameter 'allow_host' names {count} hosts; {MOST_HOSTS} are the most.")));
         }
         Ok(CommandRequest {
+            read_only: false,
             command: self.command.clone(),
             directory: self.workdir.clone(),
             environment: self.env.iter().flatten().map(|(name, value)| variable(name, value)).collect::<Result<_, _>>()?,
