@@ -65,6 +65,7 @@ pub struct ShellCommand {
     effects: Vec<Effect>,
     writable_tree: Option<PathBuf>,
     notes: Vec<String>,
+    hints: Vec<String>,
     read_only_view: bool,
     change_mode: ChangeMode,
     scripts: Vec<(PathBuf, String)>,
@@ -83,6 +84,7 @@ impl ShellCommand {
             effects,
             writable_tree: None,
             notes: Vec::new(),
+            hints: Vec::new(),
             read_only_view: false,
             change_mode: ChangeMode::default(),
             scripts: Vec::new(),
@@ -105,6 +107,11 @@ impl ShellCommand {
     /// With notes for the model.
     pub fn with_notes(mut self, notes: Vec<String>) -> Self {
         self.notes = notes;
+        self
+    }
+    /// With hints for the model, for the case that it fails.
+    pub fn with_hints(mut self, hints: Vec<String>) -> Self {
+        self.hints = hints;
         self
     }
     /// In a sandbox that lets it change nothing of the workspace.
@@ -198,5 +205,9 @@ impl ShellCommand {
     /// Notes for the model.
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+    /// Hints for the model, for the case that it fails.
+    pub fn hints(&self) -> &[String] {
+        &self.hints
     }
 }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::capability::{Clocks, Files, Http, Notices, Processes, Spills};
 use crate::commit::no_change_sets;
 use crate::ports::{EgressGate, Gate, Host, Journal, ProgressSink};
-use crate::{ChangeSet, CommandRequest, Connect, Dialect, Form, JobStatus, Location, Plan, SeenFiles, ShellCommand, ToolError};
+use crate::{Access, ChangeSet, CommandRequest, Connect, Dialect, Form, JobStatus, Location, Plan, SeenFiles, ShellCommand, ToolError};
 
 /// Who and what a call is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +29,7 @@ pub struct CallInfo {
 pub struct PlanContext<'a> {
     host: &'a dyn Host,
     session: &'a str,
+    access: Access,
 }
 
 crate::opaque_debug!(PlanContext<'_>);
@@ -36,11 +37,19 @@ crate::opaque_debug!(PlanContext<'_>);
 impl<'a> PlanContext<'a> {
     /// For the engine.
     pub fn new(host: &'a dyn Host) -> Self {
-        Self { host, session: "" }
+        Self { host, session: "", access: Access::FullAccess }
     }
     /// For a call of this session.
     pub fn in_session(self, session: &'a str) -> Self {
         Self { session, ..self }
+    }
+    /// For a caller that has this access.
+    pub fn with_access(self, access: Access) -> Self {
+        Self { access, ..self }
+    }
+    /// The access that the caller has; what a call may do is still decided by its effects.
+    pub fn access(&self) -> Access {
+        self.access
     }
     /// The session that the call belongs to.
     pub fn session(&self) -> &str {
@@ -66,8 +75,11 @@ impl<'a> PlanContext<'a> {
     pub fn change_set(&self, id: &str) -> Result<Arc<ChangeSet>, ToolError> {
         self.host.processes().change_sets().ok_or_else(no_change_sets)?.find(id)
     }
-    /// Plans a command, whose effects become part of the plan.
+    /// Plans a command, whose effects become part of the plan. In a read-only session its sandbox is read-only, too.
     pub fn command(&self, request: &CommandRequest) -> Result<ShellCommand, ToolError> {
+        if self.access == Access::ReadOnly && !request.read_only {
+            return self.host.processes().plan(&CommandRequest { read_only: true, ..request.clone() });
+        }
         self.host.processes().plan(request)
     }
 }

@@ -72,6 +72,22 @@ pub struct Exec {
     pub host: ExecHost,
     /// What is known of the program with these arguments.
     pub nature: ExecNature,
+    /// Whether its sandbox lets it change nothing of the workspace.
+    pub read_only_view: bool,
+    /// What else it stands for when a rule forbids programs.
+    pub reach: ExecReach,
+}
+
+/// What a program stands for besides its own words. Only rules that deny or ask look at it: it can never permit anything.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct ExecReach {
+    /// The words of each wrapper that starts it, outermost first: `timeout 5 git push`.
+    pub wrappers: Vec<Vec<String>>,
+    /// Commands that it may start, as far as its words tell: those behind `sudo`, the value of `--to-command`.
+    pub commands: Vec<Vec<String>>,
+    /// Whether it runs shell text that is known only when it runs, which may be any program.
+    pub is_any: bool,
 }
 
 /// What is known of a program with its arguments.
@@ -102,6 +118,8 @@ impl Exec {
             environment: Vec::new(),
             host: ExecHost::default(),
             nature: ExecNature::default(),
+            read_only_view: false,
+            reach: ExecReach::default(),
         }
     }
 }
@@ -193,6 +211,13 @@ pub enum Effect {
         /// Why not.
         why: String,
     },
+    /// What a sandboxed command will do cannot be known beforehand, but it can do no more than its sandbox lets it.
+    Contained {
+        /// Why not.
+        why: String,
+        /// Whether its sandbox lets it change nothing of the workspace.
+        read_only: bool,
+    },
 }
 
 /// What an effect needs before it may happen.
@@ -220,7 +245,7 @@ impl Effect {
             Self::Spawn { .. } => "spawn",
             Self::Configure { .. } => "configure",
             Self::Ask { .. } => "ask",
-            Self::Unknown { .. } => "unknown",
+            Self::Unknown { .. } | Self::Contained { .. } => "unknown",
         }
     }
 
@@ -236,7 +261,8 @@ impl Effect {
             Self::Send { outward: false, .. } | Self::Ask { .. } => Need::Access(Access::ReadOnly),
             Self::Configure { .. } => Need::Access(Access::WorkspaceWrite),
             // A sandboxed program writes in the workspace alone and has no network; every exception is an effect of its own.
-            Self::Exec(exec) if exec.host.is_sandboxed() => Need::Access(Access::WorkspaceWrite),
+            Self::Exec(exec) if exec.host.is_sandboxed() => Need::Access(view_access(exec.read_only_view)),
+            Self::Contained { read_only, .. } => Need::Access(view_access(*read_only)),
             Self::Connect(_) | Self::Exec(_) | Self::Send { .. } | Self::Spawn { .. } | Self::Unknown { .. } => {
                 Need::Access(Access::FullAccess)
             }
@@ -246,7 +272,8 @@ impl Effect {
     /// Whether it changes anything: such calls are recorded before they run.
     pub const fn changes_something(&self) -> bool {
         match self {
-            Self::Read(_) | Self::Ask { .. } => false,
+            Self::Read(_) | Self::Ask { .. } | Self::Contained { read_only: true, .. } => false,
+            Self::Exec(exec) => !exec.read_only_view,
             Self::Connect(connect) => !matches!(connect.method.as_bytes(), b"GET" | b"HEAD" | b"OPTIONS"),
             _ => true,
         }
@@ -284,8 +311,14 @@ impl Effect {
             Self::Configure { key } => key.clone(),
             Self::Ask { user } => user.clone(),
             Self::Unknown { why } => why.clone(),
+            Self::Contained { why, .. } => format!("it runs in the sandbox, and what it does there is not known before ({why})"),
         }
     }
+}
+
+/// The access that a sandboxed program needs.
+const fn view_access(read_only: bool) -> Access {
+    if read_only { Access::ReadOnly } else { Access::WorkspaceWrite }
 }
 
 fn read_need(location: &Location) -> Need {
@@ -333,6 +366,9 @@ impl Serialize for Effect {
                 if !exec.environment.is_empty() {
                     map.serialize_entry("environment", &exec.environment)?;
                 }
+                if exec.read_only_view {
+                    map.serialize_entry("read_only", &true)?;
+                }
             }
             Self::Connect(connect) => {
                 map.serialize_entry("host", &connect.host)?;
@@ -347,6 +383,10 @@ impl Serialize for Effect {
             Self::Configure { key } => map.serialize_entry("key", key)?,
             Self::Ask { user } => map.serialize_entry("user", user)?,
             Self::Unknown { why } => map.serialize_entry("why", why)?,
+            Self::Contained { why, .. } => {
+                map.serialize_entry("why", why)?;
+                map.serialize_entry("host", ExecHost::Sandbox.as_str())?;
+            }
         }
         map.end()
     }

@@ -40,7 +40,7 @@ pub use command::{CodeInput, CommandRequest, InterpreterSpec, ShellCommand};
 pub use context::{CallInfo, PlanContext, Progress, ToolContext};
 pub use definition::{Access, Category, Hints, Meta, ParameterHints, RuleTarget, Section, ToolDefinition, ToolSource};
 pub use dialect::{Dialect, DialectTool, Form, FormParameter, Unit};
-pub use effect::{Connect, Effect, Exec, ExecHost, ExecNature, Extent, Need, PathEffect, Plan};
+pub use effect::{Connect, Effect, Exec, ExecHost, ExecNature, ExecReach, Extent, Need, PathEffect, Plan};
 pub use error::{ErrorKind, ToolError};
 pub use job::{Job, JobEnd, JobOptions, JobStatus, JobUsage};
 pub use job_handle::{JobAccess, JobHandle, JobUse};

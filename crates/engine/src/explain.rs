@@ -116,7 +116,8 @@ impl Engine {
     /// A deny rule for the first effect that a rule can name, else for the whole tool.
     fn to_refuse(&self, entry: &ToolEntry, plan: Option<&Plan>) -> String {
         let effects = plan.map_or(&[][..], Plan::effects);
-        let rules = effects.iter().enumerate().filter(|(_, effect)| !matches!(effect, Effect::Unknown { .. })).find_map(|(index, _)| {
+        let is_named = |effect: &Effect| !matches!(effect, Effect::Unknown { .. } | Effect::Contained { .. });
+        let rules = effects.iter().enumerate().filter(|(_, effect)| is_named(effect)).find_map(|(index, _)| {
             let mut about = Decision::allow();
             about.asks.push(AskSubject::Effect(index));
             self.inner.policy.persistent_rules(&entry.candidate(), plan?, &about).ok()

@@ -112,6 +112,7 @@ impl CanonicalHasher {
         self.path(&exec.directory);
         self.texts(&exec.environment);
         self.text(exec.host.as_str());
+        self.text(if exec.read_only_view { "read-only" } else { "" });
     }
 
     fn connect(&mut self, connect: &Connect) {

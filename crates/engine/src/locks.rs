@@ -41,7 +41,7 @@ impl PathLock {
     /// The lock of a shell command: the tree that its sandbox lets it change, or everything.
     fn for_command(line: &ShellCommand) -> Vec<Self> {
         let path = line.writable_tree().unwrap_or(Path::new("/")).to_owned();
-        vec![Self { path, tree: true, changes: !line.is_read_only() }]
+        vec![Self { path, tree: true, changes: !line.is_read_only() && !line.has_read_only_view() }]
     }
 
     fn conflicts(&self, other: &Self) -> bool {

@@ -61,6 +61,15 @@ pub struct SourceSpan {
     pub line: Option<u32>,
 }
 
+impl SourceSpan {
+    /// ` (config.toml:7)`, as the end of a sentence; nothing if it stands nowhere.
+    fn brief(&self) -> String {
+        let Some(name) = self.file.as_ref().and_then(|file| file.file_name()) else { return String::new() };
+        let line = self.line.map(|line| format!(":{line}")).unwrap_or_default();
+        format!(" ({}{line})", name.to_string_lossy())
+    }
+}
+
 /// What one step did, and because of what.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TraceEntry {
@@ -143,6 +152,13 @@ impl Decision {
     /// Notes an `ask` rule, and where it stands.
     pub(crate) fn ask_by_rule(&mut self, rule: &Rule) {
         self.ask("rules", format!("the rule 'ask {}'", rule.text()));
+        self.set_span(rule.span());
+        self.to_stop_asking.push(ConfigEdit::remove_rule(rule));
+    }
+    /// Notes a rule that would hold a program back if it becomes what it can become, and where it stands.
+    pub(crate) fn ask_about_rule(&mut self, program: &str, rule: &Rule) {
+        let (text, list, place) = (rule.text(), rule.kind(), rule.span().brief());
+        self.ask("rules", format!("'{program}' could be {text}, which rules.{list} names{place}"));
         self.set_span(rule.span());
         self.to_stop_asking.push(ConfigEdit::remove_rule(rule));
     }

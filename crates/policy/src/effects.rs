@@ -97,7 +97,8 @@ impl PlanCase<'_> {
         let strict = self.strict_rules(decision, effect, strictest);
         let rule = strict.continue_value().flatten();
         rule.inspect(|rule| allowed(decision, rule));
-        let asked = self.program(decision, index, effect, strictest, grants.as_deref(), strict.is_break());
+        let asked = strict.is_break() || self.could_be(decision, effect, strictest);
+        let asked = self.program(decision, index, effect, strictest, grants.as_deref(), asked);
         if asked {
             return;
         }
@@ -105,6 +106,18 @@ impl PlanCase<'_> {
         if (PriorApproval { grants, rule: None }).note(decision).is_none() {
             decision.ask_about(AskSubject::Effect(index), "asking", why);
         }
+    }
+
+    /// Asks about a sandboxed program that could become one that a rule holds back; whether it did. Outside the sandbox what
+    /// is not known asks by itself.
+    fn could_be(&self, decision: &mut Decision, effect: &Effect, rule: Option<&Rule>) -> bool {
+        let Effect::Exec(exec) = effect else { return false };
+        if !exec.host.is_sandboxed() || rule.is_some_and(|rule| !is_allow(rule)) {
+            return false;
+        }
+        let Some(rule) = self.rules.possible_on(exec) else { return false };
+        decision.ask_about_rule(&exec.named, rule);
+        true
     }
 
     /// Evaluates a program by the settings for programs; whether the user is asked about the effect by now. What those settings
@@ -157,8 +170,13 @@ impl PlanCase<'_> {
 
     /// Why the user is asked about an effect that no rule speaks of.
     fn question(&self, effect: &Effect) -> Option<String> {
-        if let Effect::Unknown { why } = effect {
-            return Some(format!("its effects are not known: {why}"));
+        match effect {
+            Effect::Unknown { why } => return Some(format!("its effects are not known: {why}")),
+            // Programs that nobody can list, though only some may run.
+            Effect::Contained { why, .. } if self.exec.chooses_programs() => {
+                return Some(format!("which programs it runs is not known: {why}"));
+            }
+            _ => {}
         }
         let asks = self.ask == AskMode::Always || self.ask == AskMode::Changes && effect.changes_something();
         asks.then(|| asked_always(self.ask, effect.kind()))
@@ -256,7 +274,7 @@ fn is_allow(rule: &Rule) -> bool {
 /// What an effect does, before the name of what it does it to.
 fn verb(effect: &Effect) -> &'static str {
     match effect {
-        Effect::Exec(_) => "run",
+        Effect::Exec(_) | Effect::Contained { .. } => "run",
         Effect::Connect(_) => "connect to",
         Effect::Spawn { .. } => "start the agent",
         Effect::Configure { .. } => "change the setting",

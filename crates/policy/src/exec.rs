@@ -25,6 +25,13 @@ pub struct ExecSpec {
     pub review_span: SourceSpan,
 }
 
+impl ExecSpec {
+    /// Whether only some programs run without approval in the sandbox, too.
+    pub(crate) fn chooses_programs(&self) -> bool {
+        matches!(self.security, Some(ExecSecurity::SafeBin | ExecSecurity::Paranoid))
+    }
+}
+
 /// A program that is evaluated.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ProgramCheck<'a> {

@@ -25,7 +25,7 @@ pub use edit::{ConfigEdit, Owner};
 pub use exec::ExecSpec;
 pub use list::ToolMatcher;
 pub use name::folded;
-pub use rule::{Rule, RuleFault, RuleKind, RuleSet, SessionGrants, canonical};
+pub use rule::{ChangeRules, Rule, RuleFault, RuleKind, RuleSet, SessionGrants, canonical};
 pub use spec::{AgentSpec, AllowList, ChannelSpec, ListEntry, PolicySpec, RuleLists, ToolLists};
 pub use standard::{Policy, StandardPolicy};
 pub use steps::STEPS;

@@ -33,6 +33,7 @@ mod command;
 mod compile;
 mod connection;
 mod grants;
+mod guards;
 mod matcher;
 mod message;
 mod path;
@@ -50,6 +51,7 @@ use haft_pattern::NameGlob;
 
 pub use self::canonical::canonical;
 pub use self::grants::SessionGrants;
+pub use self::guards::ChangeRules;
 use self::matcher::Matcher;
 pub use self::problem::RuleFault;
 use self::scope::Kinds;

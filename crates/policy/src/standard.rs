@@ -16,8 +16,8 @@ use crate::list::{Groups, List};
 use crate::name::folded;
 use crate::steps::{ByProvider, Channels, Lists, Overrides, Profiles, SubAgents, owner_only, profile, sandbox, selection, unavailable};
 use crate::{
-    AgentSpec, Caller, Candidate, ConfigEdit, Decision, Denial, ExecSpec, PolicySpec, RuleFault, RuleKind, RuleSet, StepOutcome, ToolLists,
-    Verdict, canonical, effects,
+    AgentSpec, Caller, Candidate, ChangeRules, ConfigEdit, Decision, Denial, ExecSpec, PolicySpec, RuleFault, RuleKind, RuleSet,
+    StepOutcome, ToolLists, Verdict, canonical, effects,
 };
 
 /// Decides. Steps run in order, and each can only tighten.
@@ -135,6 +135,15 @@ impl StandardPolicy {
     /// Path patterns that no tool may read, also in the middle of a search: for the file system.
     pub fn denied_reads(&self) -> Vec<String> {
         self.rules.denied_reads()
+    }
+    /// Programs that may not run with any arguments, which a sandbox need not show: names in lower case, or whole paths. The
+    /// shells that run commands are never among them.
+    pub fn denied_programs(&self) -> Vec<String> {
+        self.rules.denied_programs()
+    }
+    /// What rules say about changes of files, for a sandbox that makes folders read-only, or stages changes.
+    pub fn change_rules(&self) -> ChangeRules {
+        self.rules.change_rules(self.home.as_deref())
     }
     /// Every name that it knows.
     pub fn vocabulary(&self) -> &Vocabulary {

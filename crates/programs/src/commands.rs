@@ -86,6 +86,26 @@ pub fn run_options(program: &str) -> Option<&'static RunOptions> {
     RUN_OPTIONS.iter().find(|row| row.programs.contains(&program))
 }
 
+/// The commands of git: any other word in that place is an alias, or a program of its own.
+const GIT: &str = "add am annotate apply archimport archive backfill bisect blame branch bugreport bundle cat-file check-attr \
+    check-ignore check-mailmap check-ref-format checkout checkout-index cherry cherry-pick citool clean clone column commit \
+    commit-graph commit-tree config count-objects credential credential-cache credential-store cvsexportcommit cvsimport cvsserver \
+    daemon describe diagnose diff diff-files diff-index diff-pairs diff-tree difftool fast-export fast-import fetch fetch-pack \
+    filter-branch fmt-merge-msg for-each-ref for-each-repo format-patch fsck fsck-objects fsmonitor--daemon gc get-tar-commit-id grep \
+    gui hash-object help hook http-backend http-fetch http-push imap-send index-pack init init-db instaweb interpret-trailers \
+    last-modified lfs log ls-files ls-remote ls-tree mailinfo mailsplit maintenance merge merge-base merge-file merge-index \
+    merge-one-file merge-tree mergetool mktag mktree multi-pack-index mv name-rev notes p4 pack-objects pack-redundant pack-refs \
+    patch-id prune prune-packed pull push quiltimport range-diff read-tree rebase receive-pack reflog refs remote repack replace \
+    replay repo request-pull rerere reset restore rev-list rev-parse revert rm send-email send-pack shell sh-i18n shortlog show \
+    show-branch show-index show-ref sparse-checkout stage stash status stripspace submodule svn switch symbolic-ref tag unpack-file \
+    unpack-objects update-index update-ref update-server-info upload-archive upload-pack var verify-commit verify-pack verify-tag \
+    version web--browse whatchanged worktree write-tree";
+
+/// Whether git itself knows a command by this name.
+pub fn is_git_command(name: &str) -> bool {
+    GIT.split_ascii_whitespace().any(|known| known == name)
+}
+
 /// Commands whose words, as long as none is an option, can only narrow what is shown or tested: paths and revisions for
 /// git, names of tests for cargo, which runs the same workspace with and without them. Neither can be renamed by an alias.
 pub const NARROWED: &[(&str, &str)] = &[("git", "status"), ("git", "log"), ("cargo", "test")];

@@ -10,6 +10,6 @@ mod options;
 mod wrappers;
 
 pub use class::{ProgramClass, class_of, file_name};
-pub use commands::{CommandFamily, NARROWED, RunOptions, family_of, run_options};
+pub use commands::{CommandFamily, NARROWED, RunOptions, family_of, is_git_command, run_options};
 pub use options::{GIT_COMMANDS, Operands, PROGRAMS, ProgramEffect, ProgramOptions, only_shows};
 pub use wrappers::{FILTERS, ProgramFilter, WRAPPERS, Wrapper};

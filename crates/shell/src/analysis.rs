@@ -1,6 +1,7 @@
 //! What is known of a line.
 
 use crate::reason::Reason;
+use crate::syntax::SyntaxFault;
 use crate::word::Word;
 
 /// What to do with a line.
@@ -43,6 +44,14 @@ pub struct Analysis {
     pub unknown: Vec<Reason>,
     /// The limit that is exceeded.
     pub refused: Option<Reason>,
+    /// Those of `writes` that are removed.
+    pub deletes: Vec<Target>,
+    /// Where the parser found no shell. It has gaps of its own: only a shell can confirm it.
+    pub syntax: Option<SyntaxFault>,
+    /// Whether a shell could read it in another way, so that commands may run that are not listed.
+    pub unclear: bool,
+    /// Commands that variables of the line name for later programs, such as `EDITOR` and `GIT_SSH_COMMAND`.
+    pub by_variable: Vec<Vec<Word>>,
     /// Where the commands run.
     pub directory: Directory,
     /// Whether it means this in bash only: another shell would do something else.
@@ -90,6 +99,22 @@ pub struct Command {
     pub nature: Nature,
     /// Why it is not of a better nature.
     pub notes: Vec<Reason>,
+    /// What else it may run.
+    pub reach: Reach,
+}
+
+/// What a command may run besides itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Reach {
+    /// The words of each wrapper, outermost first, with the command that it starts.
+    pub wrappers: Vec<Vec<Word>>,
+    /// Commands that it may start, as far as its words tell.
+    pub commands: Vec<Vec<Word>>,
+    /// Whether it runs text that is known only when it runs.
+    pub is_any: bool,
+    /// Whether one of its options runs what it is given.
+    pub(crate) by_option: bool,
 }
 
 impl Command {

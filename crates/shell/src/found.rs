@@ -22,6 +22,8 @@ const NO_FILES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/std
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Around {
     pub(crate) wrappers: Vec<String>,
+    /// The words of each wrapper.
+    pub(crate) outer: Vec<Vec<Word>>,
     pub(crate) background: bool,
     pub(crate) piped: bool,
 }
@@ -46,6 +48,7 @@ impl Found {
 
     pub(crate) fn refuse(&mut self, message: impl Into<String>) {
         self.analysis.refused.get_or_insert(Reason::new(Concern::Limit, message));
+        self.analysis.unclear = true;
     }
 
     pub(crate) fn is_refused(&self) -> bool {
@@ -85,6 +88,13 @@ impl Found {
         push(&mut self.analysis.writes, target);
     }
 
+    /// A file that is removed, which was noted as written.
+    pub(crate) fn delete(&mut self, word: &Word) {
+        if let Some(target) = target(word) {
+            push(&mut self.analysis.deletes, target);
+        }
+    }
+
     fn network(&mut self, word: &Word) {
         let message = format!("'{}' is a connection, not a file; use the web tools", cut(word.text()));
         self.unknown(Concern::Network, message);
@@ -103,6 +113,7 @@ impl Found {
         }
         let relative = |target: &&mut Target| !target.path.starts_with('/');
         self.analysis.reads.iter_mut().filter(relative).for_each(|target| target.exact = false);
+        self.analysis.deletes.iter_mut().filter(relative).for_each(|target| target.exact = false);
         let mut unclear: Option<String> = None;
         for target in self.analysis.writes.iter_mut().filter(relative) {
             target.exact = false;

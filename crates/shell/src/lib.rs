@@ -35,21 +35,31 @@ mod options;
 mod parser;
 mod programs;
 mod quote;
+mod reach;
 mod read;
 mod reason;
 mod safe;
+mod syntax;
 mod unwrap;
 mod word;
 
-pub use analysis::{Analysis, Assignment, Command, Directory, Nature, Redirection, RedirectionKind, Target, Verdict};
+pub use analysis::{Analysis, Assignment, Command, Directory, Nature, Reach, Redirection, RedirectionKind, Target, Verdict};
 pub use found::{MOST_BYTES, MOST_COMMANDS, MOST_NESTING, MOST_WRAPPERS};
 pub use quote::quote;
 pub use reason::{Concern, Reason};
 pub use safe::{SafeBins, satisfies_safe_bins};
+pub use syntax::SyntaxFault;
 pub use word::{Expanded, Expansion, Word};
 
 /// Parses and analyses a command line. It never fails, and it takes time and memory in proportion to the line.
 pub fn analyse(line: &str) -> Analysis {
+    let mut analysis = taken_apart(line);
+    reach::add(&mut analysis, reach::DEPTH);
+    analysis
+}
+
+/// What stands in the line, without what its commands may start.
+fn taken_apart(line: &str) -> Analysis {
     let mut found = found::Found::default();
     read::read(line, &mut found, &found::Around::default());
     found.settle();

@@ -139,9 +139,16 @@ fn option(given: &Given, command: &mut Command, found: &mut Found) {
 /// An option with which a program runs another one, or has an unknown effect.
 fn runs(option: &str, command: &mut Command, found: &mut Found) {
     command.nature = Nature::ExecutesOthers;
+    command.reach.by_option = true;
     let name = command.name().unwrap_or_default().to_owned();
     let message = format!("'{name} {}' can run another program or reach beyond what it names; leave the option out", cut(option));
     found.unknown(Concern::Execution, message);
+}
+
+/// A file that an operand removes.
+fn removed(word: &Word, command: &mut Command, found: &mut Found) {
+    wrote(word, command, found);
+    found.delete(word);
 }
 
 /// A file that an option or an operand writes. `-` is what is printed.
@@ -167,6 +174,8 @@ fn operands(row: &ProgramOptions, scan: &Scan, command: &mut Command, found: &mu
         }
         Operands::Reads => read_all(all, found),
         Operands::FirstThenReads => read_all(behind_first, found),
+        Operands::Writes if matches!(row.name, "rm" | "rmdir" | "unlink") => all.iter().for_each(|word| removed(word, command, found)),
+        Operands::Writes if row.name == "mv" => moved(scan, command, found),
         Operands::Writes => all.iter().for_each(|word| wrote(word, command, found)),
         Operands::FirstThenWrites => behind_first.iter().for_each(|word| wrote(word, command, found)),
         Operands::CopyTo => copy(scan, command, found),
@@ -181,6 +190,14 @@ fn operands(row: &ProgramOptions, scan: &Scan, command: &mut Command, found: &mu
 
 fn read_all(words: &[Word], found: &mut Found) {
     words.iter().filter(|word| word.as_literal() != Some("-")).for_each(|word| found.read(word));
+}
+
+/// What is moved is gone where it was.
+fn moved(scan: &Scan, command: &mut Command, found: &mut Found) {
+    let sources = scan.operands.len() - usize::from(!scan.has(&["-t", "--target-directory"]) && !scan.operands.is_empty());
+    for (index, word) in scan.operands.iter().enumerate() {
+        if index < sources { removed(word, command, found) } else { wrote(word, command, found) }
+    }
 }
 
 /// The last operand is where it goes, unless an option says so.

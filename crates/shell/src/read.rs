@@ -21,6 +21,7 @@ use crate::characters;
 use crate::found::{Around, Found, MOST_BYTES, MOST_NESTING};
 use crate::parser;
 use crate::reason::{Concern, cut};
+use crate::syntax::SyntaxFault;
 
 /// Reads one line, or one script inside a line.
 pub(crate) struct Reader<'a> {
@@ -50,7 +51,7 @@ pub(crate) fn read(line: &str, found: &mut Found, around: &Around) {
     let root = tree.root_node();
     let mut reader = Reader { line, found, depth: 0, in_backticks: false, tail: None };
     if root.has_error() {
-        reader.syntax_error(root);
+        reader.syntax_error(root, around.wrappers.is_empty());
     }
     reader.statements(root, around);
     if around.wrappers.is_empty() {
@@ -63,14 +64,24 @@ impl<'a> Reader<'a> {
         self.line.get(node.byte_range()).unwrap_or_default()
     }
 
+    /// A part that a shell could read in another way.
+    fn unclear(&mut self, node: Node<'_>, why: &str) {
+        self.found.analysis.unclear = true;
+        self.unfollowed(node, why);
+    }
+
     /// A part that is not followed.
     fn unfollowed(&mut self, node: Node<'_>, why: &str) {
         let message = format!("'{}' is not followed: {why}", cut(self.text(node).trim()));
         self.found.unknown(Concern::Syntax, message);
     }
 
-    fn syntax_error(&mut self, root: Node<'_>) {
+    fn syntax_error(&mut self, root: Node<'_>, is_whole: bool) {
         let at = first_error(root).map_or(0, |node| node.start_byte());
+        self.found.analysis.unclear = true;
+        if is_whole {
+            self.found.analysis.syntax = Some(SyntaxFault::new(self.line, at));
+        }
         let rest = cut(self.line.get(at..).unwrap_or_default());
         let message = format!("the line cannot be read as shell from '{rest}' on; check quotes and brackets, or run it in parts");
         self.found.unknown(Concern::Syntax, message);

@@ -3,7 +3,7 @@
 mod peel;
 mod script;
 
-use crate::analysis::{Assignment, Command, Nature, Redirection};
+use crate::analysis::{Assignment, Command, Nature, Reach, Redirection};
 use crate::found::{Around, Found, MOST_WRAPPERS};
 use crate::programs;
 use crate::read;
@@ -25,33 +25,45 @@ pub(crate) fn add(mut parts: Parts, found: &mut Found, around: &Around) {
         if around.wrappers.len() > MOST_WRAPPERS {
             return found.refuse(format!("more than {MOST_WRAPPERS} programs wrap one command; call it directly"));
         }
+        let whole = parts.words.clone();
         match peel::peel(&mut parts, found) {
-            Some(wrapper) => around.wrappers.push(wrapper),
+            Some(wrapper) => {
+                around.wrappers.push(wrapper);
+                around.outer.push(whole);
+            }
             None => break,
         }
     }
     match script::of(&parts.words) {
-        Some((shell, script)) => run_script(&shell, &script, &parts, found, around),
+        Some((shell, script)) => run_script(&shell, &script, parts, found, around),
         None => finish(parts, found, around),
     }
 }
 
 /// A script that is written out is read like the line itself.
-fn run_script(shell: &str, text: &str, parts: &Parts, found: &mut Found, mut around: Around) {
+fn run_script(shell: &str, text: &str, parts: Parts, found: &mut Found, around: Around) {
     let first = found.analysis.commands.len();
+    let outside = around.clone();
+    let mut around = around;
     around.wrappers.push(shell.to_owned());
+    around.outer.push(parts.words.clone());
     if around.wrappers.len() > MOST_WRAPPERS {
         return found.refuse(format!("scripts and wrappers are nested deeper than {MOST_WRAPPERS} levels; call the command directly"));
     }
-    let outside = std::mem::take(&mut found.analysis.needs_bash);
+    let needs_bash = std::mem::take(&mut found.analysis.needs_bash);
     read::read(text, found, &around);
     if found.analysis.needs_bash && shell != "bash -c" {
+        found.analysis.unclear = true;
         found.unknown(
             Concern::Syntax,
             format!("'{shell}' may read '{}' in another way than bash; call bash, or write it simpler", cut(text)),
         );
     }
-    found.analysis.needs_bash = outside;
+    found.analysis.needs_bash = needs_bash;
+    // A script without commands: rules on shells must see it.
+    if found.analysis.commands.len() == first {
+        return command(parts, outside).into_iter().for_each(|shell| found.command(Command { nature: Nature::Shell, ..shell }));
+    }
     for command in found.analysis.commands.iter_mut().skip(first) {
         command.redirections.extend(parts.redirections.iter().cloned());
         command.assignments.extend(parts.assignments.iter().cloned());
@@ -59,10 +71,15 @@ fn run_script(shell: &str, text: &str, parts: &Parts, found: &mut Found, mut aro
 }
 
 fn finish(parts: Parts, found: &mut Found, around: Around) {
+    let Some(mut command) = command(parts, around) else { return };
+    programs::evaluate(&mut command, found);
+    found.command(command);
+}
+
+fn command(parts: Parts, around: Around) -> Option<Command> {
     let mut words = parts.words.into_iter();
-    let Some(program) = words.next() else { return };
-    let mut command = Command {
-        program,
+    Some(Command {
+        program: words.next()?,
         arguments: words.collect(),
         assignments: parts.assignments,
         redirections: parts.redirections,
@@ -71,7 +88,6 @@ fn finish(parts: Parts, found: &mut Found, around: Around) {
         piped: around.piped,
         nature: Nature::Ordinary,
         notes: Vec::new(),
-    };
-    programs::evaluate(&mut command, found);
-    found.command(command);
+        reach: Reach { wrappers: around.outer, ..Reach::default() },
+    })
 }

@@ -12,8 +12,8 @@ use crate::command::limits::RequestedLimits;
 use crate::command::run::{self, CommandRun};
 
 /// Run a PowerShell command in the workspace, such as 'Get-ChildItem -Recurse'. It needs pwsh or Windows PowerShell on this
-/// machine. The command is not analysed before it runs, so it needs approval. Returns its output and its exit code; of more
-/// than 30 KB the beginning and the end, with all of it in a file. A command that takes longer than 10 seconds continues in the
+/// machine. The command is not analysed before it runs, so outside the sandbox it needs approval. Returns its output and its
+/// exit code; of more than 30 KB the beginning and the end, with all of it in a file. A command that takes longer than 10 seconds continues in the
 /// background: follow it with process. Nothing persists between commands. Use exec for any other shell.
 #[derive(Debug, ToolMeta)]
 #[tool(
@@ -116,7 +116,11 @@ impl Tool for Powershell {
         params.check()?;
         let command = cx.command(&params.request())?;
         let why = "the effects of a PowerShell command are known only when it runs".to_owned();
-        Ok(Plan::nothing().with(Effect::Unknown { why }).command(command))
+        let unknown = match command.shell().host.is_sandboxed() {
+            true => Effect::Contained { why, read_only: command.has_read_only_view() },
+            false => Effect::Unknown { why },
+        };
+        Ok(Plan::nothing().with(unknown).command(command))
     }
 
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {

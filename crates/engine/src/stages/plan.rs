@@ -3,7 +3,7 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use haft_contract::{PlanContext, Prepared, ToolError, ToolSource, ports::Host};
+use haft_contract::{Access, PlanContext, Prepared, ToolError, ToolSource, ports::Host};
 use serde_json::Value;
 
 use super::run::{on_worker, panic_error, panicked};
@@ -20,16 +20,17 @@ pub(crate) async fn plan(
     stop: &StopSignal<'_>,
 ) -> Result<Prepared, ToolError> {
     if *entry.source() == ToolSource::BuiltIn {
-        return prepare(entry, arguments, &**session.host(), session.id());
+        return prepare(entry, arguments, &**session.host(), session.id(), session.caller().access);
     }
     let timeout = entry.definition().timeout;
     let (entry, host, id) = (Arc::clone(entry), Arc::clone(session.host()), Arc::clone(session.id()));
-    let outcome = on_worker(workers, async move { prepare(&entry, arguments, &*host, &id) }, timeout, stop).await?;
+    let access = session.caller().access;
+    let outcome = on_worker(workers, async move { prepare(&entry, arguments, &*host, &id, access) }, timeout, stop).await?;
     outcome.unwrap_or_else(|error| Err(panicked(error)))
 }
 
-fn prepare(entry: &ToolEntry, arguments: Value, host: &dyn Host, session: &str) -> Result<Prepared, ToolError> {
-    let context = PlanContext::new(host).in_session(session);
+fn prepare(entry: &ToolEntry, arguments: Value, host: &dyn Host, session: &str, access: Access) -> Result<Prepared, ToolError> {
+    let context = PlanContext::new(host).in_session(session).with_access(access);
     let prepared = std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool().prepare(arguments, &context)));
     prepared.unwrap_or_else(|payload| Err(panic_error(&*payload)))
 }

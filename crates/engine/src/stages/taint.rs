@@ -71,7 +71,7 @@ impl SessionTaint {
 /// Whether private data may be read. A sandboxed program reads local files too, and a server that it runs may serve them.
 fn reads_here(effect: &Effect) -> bool {
     match effect {
-        Effect::Read(_) | Effect::Exec(_) | Effect::Unknown { .. } => true,
+        Effect::Read(_) | Effect::Exec(_) | Effect::Unknown { .. } | Effect::Contained { .. } => true,
         Effect::Connect(connect) => connect.is_sandbox(),
         _ => false,
     }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a test that cannot continue has failed, and says why")]
 
 mod jobs;
+mod judged;
 mod planned;
 mod running;
 mod support;

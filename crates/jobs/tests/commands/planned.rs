@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use haft_contract::{CodeInput, CommandLimits, CommandRequest, Effect, ErrorKind, ExecHost, ExecNature, InterpreterSpec};
+use haft_contract::{Access, CodeInput, CommandLimits, CommandRequest, Effect, ErrorKind, ExecHost, ExecNature, InterpreterSpec, Need};
 
 use crate::support::{World, request};
 
@@ -19,7 +19,9 @@ fn effects(world: &World, request: &CommandRequest) -> Vec<String> {
         }
         Effect::Read(effect) => format!("read {}", world.relative(effect.location.path())),
         Effect::Write(effect) => format!("write {}", world.relative(effect.location.path())),
+        Effect::Delete(effect) => format!("delete {}", world.relative(effect.location.path())),
         Effect::Connect(connect) => format!("connect {}:{}", connect.host, connect.port),
+        Effect::Contained { .. } => "contained".to_owned(),
         Effect::Unknown { .. } => "unknown".to_owned(),
         other => format!("{other:?}"),
     };
@@ -34,7 +36,7 @@ fn plan_has_an_effect_for_every_program_file_and_host() {
         ("cargo test", &["run cargo test"][..]),
         ("cat a.txt | wc -l", &["run cat a.txt (reads)", "run wc -l (filters)", "read ./a.txt"]),
         ("sort a.txt > sorted.txt", &["run sort a.txt (reads)", "read ./a.txt", "write ./sorted.txt"]),
-        ("git status; rm -rf build", &["run git status (reads)", "run rm -rf build", "write ./build"]),
+        ("git status; rm -rf build", &["run git status (reads)", "run rm -rf build", "delete ./build"]),
         ("timeout 5 env X=1 make all", &["run make all"]),
         ("echo *.rs", &["run echo *.rs (expanded)"]),
         ("cat /etc/hostname", &["run cat /etc/hostname (reads)"]),
@@ -64,6 +66,89 @@ fn sandboxed_plan_has_private_temporary_files_and_only_requested_hosts() {
     assert_eq!(command.notes(), [""; 0], "a host in the line is no reason for a hint: it may never be reached");
     assert_eq!(command.writable_tree(), Some(&*world.root()));
     assert_eq!(world.command("make").writable_tree(), None);
+}
+
+/// What a line names outside the view is not there for it: no effect, and a hint for the case that it fails.
+#[test]
+fn sandboxed_plan_has_no_files_that_its_view_does_not_show() {
+    let world = World::new();
+    world.write("a.txt", "x");
+    let sandboxed = |command: &str| CommandRequest { host: Some(ExecHost::Sandbox), ..request(command) };
+    for (command, expected) in [
+        ("cat /somewhere/else/notes.txt", &["run cat /somewhere/else/notes.txt (reads)"][..]),
+        ("cp a.txt /somewhere/b.txt", &["run cp a.txt /somewhere/b.txt", "read ./a.txt"]),
+        ("cat .env", &["run cat .env (reads)", "read ./.env"]),
+        ("echo x > .git/hooks/pre-commit", &["run echo x (reads)", "write ./.git/hooks/pre-commit"]),
+        ("mv a.txt b.txt", &["run mv a.txt b.txt", "delete ./a.txt", "write ./b.txt"]),
+        ("$PROGRAM now", &["run $PROGRAM now (expanded)", "contained"]),
+        ("x=1 # nothing runs", &["contained"]),
+        ("/usr/lib/git-core/git-push a", &["run /usr/lib/git-core/git-push a", "run git push a"]),
+    ] {
+        assert_eq!(effects(&world, &sandboxed(command)), expected, "{command}");
+    }
+    let hints = |command: &str| world.plan(&sandboxed(command)).unwrap().hints().to_vec();
+    assert_eq!(
+        hints("cat /somewhere/else/notes.txt; ls /somewhere/else/more.txt"),
+        ["'/somewhere/else/notes.txt' is not visible in the sandbox. The user can open that folder and all in it: workspace.roots = \
+             [{ path = \"/somewhere/else\", access = \"read-only\" }]"]
+    );
+    let home = std::env::home_dir().unwrap();
+    for spelling in ["~/notes/a.txt", "$HOME/notes/a.txt", "\"$HOME/notes/a.txt\"", "--file=~/notes/a.txt"] {
+        let hints = hints(&format!("python3 {spelling}"));
+        assert!(spelling.starts_with("--") || hints.len() == 1, "{spelling}: {hints:?}");
+        let named = |hint: &String| hint.contains(&*home.join("notes/a.txt").to_string_lossy()) && hint.contains("path = \"~/notes\"");
+        assert!(hints.iter().all(named), "{hints:?}");
+    }
+    for command in ["cat a.txt /usr/share/x /tmp/y ~/.cache/z ~/.ssh/id_rsa", "curl https://example.org/a/b", "ls / ~"] {
+        assert!(hints(command).is_empty(), "{command}: {:?}", hints(command));
+    }
+}
+
+/// A line beyond what can be judged runs in the sandbox; one that is no shell does not, and the error has the place.
+#[test]
+fn sandboxed_plan_refuses_what_no_shell_can_read_and_nothing_else() {
+    let world = World::new();
+    let plan = |command: &str| world.plan(&CommandRequest { host: Some(ExecHost::Sandbox), ..request(command) });
+    for (command, message) in [
+        ("echo \"abc", "Shell syntax error: unclosed \" at column 6."),
+        ("ls\necho 'abc", "Shell syntax error: unclosed ' at line 2, column 6."),
+        ("echo $(ls", "Shell syntax error: unclosed ( at column 6."),
+        ("ls )", "Shell syntax error: unexpected ')' at column 4."),
+        ("for x in a b; echo $x; done", "Shell syntax error: unexpected 'echo' at column 15."),
+        ("echo a | | wc", "Shell syntax error: unexpected '|'."),
+    ] {
+        let error = plan(command).unwrap_err();
+        assert_eq!((error.kind(), error.message()), (ErrorKind::ValidationError, message), "{command}");
+    }
+    for command in [
+        format!("echo {}", "x".repeat(70_000)),
+        "true;".repeat(60),
+        format!("{}ls", "nice ".repeat(12)),
+        format!("{}ls{}", "( ".repeat(120), " )".repeat(120)),
+        "shopt -s extglob\nls !(a|b)".to_owned(),
+        "ls\u{a0}x".to_owned(),
+    ] {
+        assert!(plan(&command).is_ok(), "{}", &command[..20]);
+    }
+    let error = plan(&format!("echo {}", "x".repeat(200_000))).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ValidationError, "{}", error.message());
+}
+
+/// In a read-only session a command sees the workspace, and cannot change it.
+#[test]
+fn read_only_view_is_planned_where_there_is_a_sandbox() {
+    let world = World::new();
+    let plan = |host, dry_run| {
+        let request = CommandRequest { host: Some(host), dry_run, read_only: true, ..request("cargo test; $x") };
+        world.plan(&request).unwrap()
+    };
+    let command = plan(ExecHost::Sandbox, false);
+    assert!(command.has_read_only_view() && command.shell().read_only_view);
+    let needs: Vec<Need> = command.effects().iter().map(Effect::need).collect();
+    assert_eq!(needs, vec![Need::Access(Access::ReadOnly); 3]);
+    assert!(!command.effects().iter().any(Effect::changes_something));
+    assert!(!plan(ExecHost::Host, false).has_read_only_view(), "nothing holds it back there");
+    assert!(!plan(ExecHost::Sandbox, true).has_read_only_view(), "what is staged is meant to be applied");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod expansion;
 mod parse;
+mod possible;
 pub(super) mod programs;
 mod words;
 
@@ -13,6 +14,7 @@ use haft_pattern::{NameGlob, fold_case};
 
 use self::expansion::CommandWord;
 pub(super) use self::parse::words;
+pub(super) use self::possible::called;
 pub(super) use self::words::is_option;
 use self::words::{OptionPattern, WordPattern};
 use super::RuleKind;
@@ -89,17 +91,30 @@ impl CommandPattern {
         if self.kind.restricts() { self.hits(command) } else { self.covers(command) }
     }
 
+    /// The program that it speaks of with any arguments, in the sandbox: its name or whole path.
+    pub(super) fn whole_program(&self) -> Option<String> {
+        let (Program::Name(NameGlob::Literal(name)) | Program::Path(NameGlob::Literal(name))) = &self.program else { return None };
+        let is_any = self.options.is_empty() && self.words.iter().all(|word| *word == WordPattern::Run);
+        (is_any && self.host.is_none_or(|host| host == ExecHost::Sandbox)).then(|| name.clone())
+    }
+
     /// Whether it names the program.
     pub(super) fn is_anchored(&self) -> bool {
         matches!(&self.program, Program::Name(NameGlob::Literal(_)) | Program::Path(NameGlob::Literal(_)))
     }
 
+    /// In the sandbox a word that is known only when it runs is no other than it is written: what it may become asks by itself.
     fn hits(&self, command: &ExecForm<'_>) -> bool {
+        let expands = command.exec.nature == ExecNature::Expanded && !command.exec.host.is_sandboxed();
+        self.hits_words(command, expansion::given(command.exec, expands))
+    }
+
+    fn hits_words<'a>(&self, command: &'a ExecForm<'a>, arguments: impl Iterator<Item = CommandWord<'a>> + Clone) -> bool {
         if !self.program.is(command) {
             return false;
         }
         let program = (self.program == Program::Any).then_some(CommandWord::known(&command.file));
-        let given = program.into_iter().chain(expansion::given(command.exec));
+        let given = program.into_iter().chain(arguments);
         words::begin(&self.words, given.clone()) && self.options.iter().all(|option| option.is_among(&self.words, given.clone()))
     }
 

@@ -94,6 +94,21 @@ impl PathPattern {
         (0..=self.segments.len()).any(|end| along(&self.segments[..end], names))
     }
 
+    /// The path, if the pattern has no wildcards but at its end.
+    pub(super) fn plain_path(&self) -> Option<String> {
+        let name = |segment: &Segment| match segment {
+            Segment::Name(NameGlob::Literal(name)) => Some(name.clone()),
+            _ => None,
+        };
+        let names = self.segments.iter().map(name).collect::<Option<Vec<String>>>()?.join("/");
+        match self.anchor {
+            Anchor::Floating => None,
+            Anchor::Machine => Some(format!("/{names}")),
+            Anchor::Workspace if names.is_empty() => Some(".".to_owned()),
+            Anchor::Workspace => Some(names),
+        }
+    }
+
     /// The pattern as the file system takes it, which counts from nowhere but the top and anywhere, and always covers what
     /// is beneath. What it cannot say is said a little wider.
     pub(super) fn for_file_system(&self) -> Option<String> {

@@ -21,7 +21,7 @@ impl Kinds {
     const SEND: Self = Self(1 << 5);
     const SPAWN: Self = Self(1 << 6);
     const CONFIGURE: Self = Self(1 << 7);
-    const CHANGE: Self = Self::WRITE.and(Self::DELETE);
+    pub(super) const CHANGE: Self = Self::WRITE.and(Self::DELETE);
     const EDIT: Self = Self::READ.and(Self::WRITE);
     const PATH: Self = Self::CHANGE.and(Self::READ);
 
@@ -35,6 +35,10 @@ impl Kinds {
     /// The same without deletions, unless it is about those alone: a rule that permits one says so.
     fn permitted(self) -> Self {
         Self(self.0 & !Self::DELETE.0).within(self).unwrap_or(self)
+    }
+    /// Whether it has all of these.
+    pub(super) fn covers(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
     }
     /// Whether any kind is in both.
     pub(super) fn meets(self, other: Self) -> bool {

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use haft_contract::Effect;
+use haft_contract::{Effect, Exec};
 use haft_pattern::NameGlob;
 
-use super::command::ExecForm;
+use super::command::{ExecForm, called};
 use super::compile::Compiler;
 use super::connection::Connection;
 use super::matcher::{EffectForm, Matcher};
@@ -92,7 +92,9 @@ impl RuleSet {
             return None;
         }
         let (tools, effects) = (self.named(tool), self.matching(tool, effect));
-        tools.into_iter().chain(effects).min().map(|index| self.hit(index))
+        let outer = wrappers(effect).into_iter().filter_map(|wrapper| self.matching(tool, &wrapper));
+        let outer = outer.filter(|index| self.rules[*index].kind.restricts()).min();
+        tools.into_iter().chain(effects).chain(outer).min().map(|index| self.hit(index))
     }
 
     /// Every rule of a kind that names the tool as such.
@@ -103,6 +105,17 @@ impl RuleSet {
 
     /// Every rule of a kind that matches this effect of this tool, found without the index: for when one of them spoke.
     pub(crate) fn all_on_effect(&self, kind: RuleKind, tool: &Candidate<'_>, effect: &Effect) -> Vec<&Rule> {
+        let mut found = self.all_on_tool(kind, tool);
+        let outer = if kind.restricts() { wrappers(effect) } else { Vec::new() };
+        for rule in std::iter::once(effect).chain(&outer).flat_map(|effect| self.all_speaking(kind, tool, effect)) {
+            if !found.iter().any(|known| std::ptr::eq(*known, rule)) {
+                found.push(rule);
+            }
+        }
+        found
+    }
+
+    fn all_speaking(&self, kind: RuleKind, tool: &Candidate<'_>, effect: &Effect) -> Vec<&Rule> {
         let on_effect = with_effect_form(effect, |form| {
             let speaks = |rule: &&Rule| {
                 let about = rule.effects.as_ref().is_some_and(|effects| effects.kinds.meets(Kinds::of(effect)));
@@ -110,7 +123,16 @@ impl RuleSet {
             };
             self.rules.iter().filter(speaks).collect::<Vec<_>>()
         });
-        self.all_on_tool(kind, tool).into_iter().chain(on_effect.unwrap_or_default()).collect()
+        on_effect.unwrap_or_default()
+    }
+
+    /// The strictest rule that holds programs back and that could speak of one, if it becomes what it can become.
+    pub(crate) fn possible_on(&self, exec: &Exec) -> Option<&Rule> {
+        let could_be = |rule: &&Rule| match &rule.effects {
+            Some(super::RuleEffects { matcher: Matcher::Command(pattern), .. }) => rule.kind.restricts() && pattern.may_hit(exec),
+            _ => false,
+        };
+        self.rules.iter().find(could_be)
     }
 
     /// Whether a rule allows a connection, and was written for its host by name.
@@ -168,6 +190,12 @@ impl RuleSet {
     fn first(&self, tool: &Candidate<'_>, rules: &[usize], form: &EffectForm<'_>) -> Option<usize> {
         rules.iter().copied().find(|index| speaks(&self.rules[*index], tool, form))
     }
+}
+
+/// The wrappers of a program, as programs: what forbids one holds for what it starts.
+fn wrappers(effect: &Effect) -> Vec<Effect> {
+    let Effect::Exec(exec) = effect else { return Vec::new() };
+    exec.reach.wrappers.iter().filter_map(|words| called(exec, words)).map(Effect::Exec).collect()
 }
 
 /// Whether a rule on effects speaks of what a tool does, if it is about that kind of effect.

@@ -1,6 +1,6 @@
 //! `find`: it looks, or it runs and removes what it finds.
 
-use super::{runs, wrote};
+use super::{removed, runs, wrote};
 use crate::analysis::{Command, Nature};
 use crate::found::{Around, Found};
 use crate::reason::{Concern, Reason, cut};
@@ -129,7 +129,7 @@ fn deletes(starts: &[Word], command: &mut Command, found: &mut Found) {
     let here = [Word::literal(".")];
     let starts = if starts.is_empty() { &here } else { starts };
     for word in starts {
-        wrote(word, command, found);
+        removed(word, command, found);
     }
 }
 
@@ -140,6 +140,7 @@ fn execute(part: &str, words: &[Word], command: &mut Command, found: &mut Found)
     let inner = words[..end].iter().map(|word| if word.text().contains("{}") { Word::input(word.text()) } else { word.clone() });
     let mut wrappers = command.wrappers.clone();
     wrappers.push(format!("find {part}"));
-    unwrap::add(Parts { words: inner.collect(), ..Parts::default() }, found, &Around { wrappers, ..Around::default() });
+    let outer = command.reach.wrappers.clone();
+    unwrap::add(Parts { words: inner.collect(), ..Parts::default() }, found, &Around { wrappers, outer, ..Around::default() });
     (end + 1).min(words.len())
 }

@@ -8,6 +8,7 @@ use super::{Reader, children};
 use crate::analysis::{Assignment, Redirection};
 use crate::found::Around;
 use crate::quote::RESERVED;
+use crate::reach;
 use crate::reason::{Concern, cut};
 use crate::unwrap::{self, Parts};
 use crate::word::Word;
@@ -35,6 +36,7 @@ impl Reader<'_> {
     /// Adds a command, once what wraps it is off.
     pub(super) fn record(&mut self, assignments: Vec<Assignment>, words: Vec<Word>, redirections: Vec<Redirection>, around: &Around) {
         for assignment in &assignments {
+            reach::by_variable(&assignment.name, &assignment.value, self.found);
             if let Some(why) = environment::danger(&assignment.name) {
                 let message = format!("it sets {}, {why}; leave it as it is", cut(&assignment.name));
                 self.found.unknown(Concern::Environment, message);
@@ -50,7 +52,7 @@ impl Reader<'_> {
         let raw = self.text(node);
         // Quoted they are ordinary words, and then the text differs.
         if RESERVED.contains(&raw) || is_assignment(raw) {
-            self.unfollowed(node, "bash may take it for syntax; quote it if it is a program");
+            self.unclear(node, "bash may take it for syntax; quote it if it is a program");
         }
         word
     }

@@ -4,6 +4,7 @@ use tree_sitter::Node;
 
 use super::{Reader, children};
 use crate::found::Around;
+use crate::reach;
 use crate::reason::{Concern, cut};
 use crate::word::Word;
 
@@ -16,6 +17,7 @@ impl Reader<'_> {
                 "variable_assignment" => {
                     let assignment = self.assignment(part);
                     self.declared(&assignment.name);
+                    reach::by_variable(&assignment.name, &assignment.value, self.found);
                     words.push(joined(&assignment.name, assignment.value, self.text(part)));
                 }
                 _ if index == 0 => words.push(Word::literal(self.text(part))),

@@ -10,8 +10,11 @@ impl Reader<'_> {
     /// The document, and whatever stands on its first line: files, pipes, `&& command`.
     pub(super) fn document<'n>(&mut self, node: Node<'n>, around: &Around, into: &mut Vec<Redirection>) -> Vec<Node<'n>> {
         let parts = children(node);
-        if !self.is_plain_document(&parts) {
-            self.unfollowed(node, "only one plain here-document on a line is, 'END' as a plain word; write the text with the file tools");
+        let why = "only one plain here-document on a line is, 'END' as a plain word; write the text with the file tools";
+        match self.outline(&parts) {
+            Outline::Plain => {}
+            Outline::Bounded => self.unfollowed(node, why),
+            Outline::Unclear => self.unclear(node, why),
         }
         into.push(Redirection { kind: RedirectionKind::HereDocument, target: None });
         let mut behind = Vec::new();
@@ -28,22 +31,35 @@ impl Reader<'_> {
         behind
     }
 
-    fn is_plain_document(&self, parts: &[Node<'_>]) -> bool {
+    fn outline(&self, parts: &[Node<'_>]) -> Outline {
         let find = |kind: &str| parts.iter().find(|part| part.kind() == kind).copied();
-        let (Some(start), Some(end)) = (find("heredoc_start"), find("heredoc_end")) else { return false };
+        let (Some(start), Some(end)) = (find("heredoc_start"), find("heredoc_end")) else { return Outline::Unclear };
         let (name, quoted) = unquoted(self.text(start));
         let rest = self.line.get(start.end_byte()..).unwrap_or_default();
-        let Some((first_line, body)) = rest.split_once('\n') else { return false };
+        let Some((first_line, body)) = rest.split_once('\n') else { return Outline::Unclear };
         let tabs = parts.iter().any(|part| part.kind() == "<<-");
-        let Some(length) = body_length(body, name, tabs) else { return false };
+        let Some(length) = body_length(body, name, tabs) else { return Outline::Unclear };
         let body_start = start.end_byte() + first_line.len() + 1;
         let plain_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         // Where bash finds the end the parser must have found it, too.
         let same_end = end.start_byte() == body_start + length && self.text(end) == name;
         // A quote that continues past the end of the first line would move the beginning, and so would a second document.
-        let plain_line = !first_line.contains(['\'', '"', '\\', '`', '(', '#']) && !first_line.contains("<<");
-        plain_name && same_end && plain_line && (quoted || is_plain_text(&body[..length]))
+        let closed = |quote: char| first_line.matches(quote).count() % 2 == 0;
+        let one_line = !first_line.contains(['\\', '`', '(', '#']) && !first_line.contains("<<") && closed('\'') && closed('"');
+        if !plain_name || !same_end || !one_line {
+            return Outline::Unclear;
+        }
+        let plain_line = !first_line.contains(['\'', '"']);
+        if plain_line && (quoted || is_plain_text(&body[..length])) { Outline::Plain } else { Outline::Bounded }
     }
+}
+
+/// What is certain of a document.
+enum Outline {
+    Plain,
+    /// Where it begins and ends is, and so are the commands around it.
+    Bounded,
+    Unclear,
 }
 
 /// The name of the end, and whether it is quoted, which keeps the text as it is.

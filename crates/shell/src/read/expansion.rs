@@ -28,10 +28,10 @@ impl Reader<'_> {
     fn substitution(&mut self, node: Node<'_>) {
         let text = self.text(node).trim_start();
         if text.starts_with('`') && text.contains('\\') {
-            self.unfollowed(node, "backslashes inside backticks are read twice; use $(…)");
+            self.unclear(node, "backslashes inside backticks are read twice; use $(…)");
         }
         if text.starts_with("$((") {
-            self.unfollowed(node, "it could be arithmetic; put a blank between the parentheses");
+            self.unclear(node, "it could be arithmetic; put a blank between the parentheses");
         }
         let outer = std::mem::replace(&mut self.in_backticks, text.starts_with('`'));
         self.statements(node, &Around::default());
@@ -47,6 +47,8 @@ impl Reader<'_> {
                 cut(self.text(node).trim())
             );
             self.found.unknown(Concern::Expansion, message);
+            // A value such as 'a[$(command)]' would run: that of a file is no other than a script, one of the line is.
+            self.found.analysis.unclear |= self.line.contains("[$(") || self.line.contains("[`");
         }
         self.inside(node);
     }
@@ -58,6 +60,8 @@ impl Reader<'_> {
                 format!("'{}' can do more than give the value of a variable; use a plain $name or $(…) with a command", cut(text));
             self.found.unknown(Concern::Expansion, message);
         }
+        // The value is expanded once more, commands as well.
+        self.found.analysis.unclear |= text.contains("@P");
         // Those that dash does not know.
         self.found.analysis.needs_bash |= text.contains(['/', '^', ',']);
         self.inside(node);

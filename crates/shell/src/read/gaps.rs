@@ -30,6 +30,7 @@ impl Reader<'_> {
         if gap.is_some_and(|gap| gap.chars().all(blank) || is_continued(gap, blank)) {
             return;
         }
+        self.found.analysis.unclear = true;
         let around = cut(self.line.get(start.saturating_sub(10)..).or(gap).unwrap_or_default());
         let message = format!("what stands near '{around}' could be read in two ways; put the commands on lines of their own");
         self.found.unknown(Concern::Syntax, message);
@@ -42,7 +43,7 @@ impl Reader<'_> {
         let rest = self.line.get(token.end_byte()..).unwrap_or_default();
         let joined = is_keyword(token.kind()) && !self.is_separated(rest);
         if joined || (!is_break && text.trim_start_matches([' ', '\t']) != token.kind()) {
-            self.unfollowed(token, "it could be read in two ways; put blanks around it");
+            self.unclear(token, "it could be read in two ways; put blanks around it");
         }
     }
 
@@ -52,7 +53,7 @@ impl Reader<'_> {
         let glued = rest.starts_with("<(") || rest.starts_with(">(");
         let numbered = rest.starts_with(['<', '>']) && is_descriptor(self.text(node));
         if !self.is_separated(rest) || glued || numbered {
-            self.unfollowed(node, "where the word ends could be read in two ways; put a blank behind it");
+            self.unclear(node, "where the word ends could be read in two ways; put a blank behind it");
         }
     }
 

@@ -44,7 +44,7 @@ impl Reader<'_> {
 
     fn misplaced(&mut self, words: &[Node<'_>]) {
         for word in words {
-            self.unfollowed(*word, "it stands behind a redirection; write redirections last");
+            self.unclear(*word, "it stands behind a redirection; write redirections last");
         }
     }
 
@@ -94,7 +94,7 @@ impl Reader<'_> {
         let behind = self.text(node).split_once(operator).and_then(|(_, rest)| rest.chars().next());
         let next = behind.or_else(|| self.line.get(node.end_byte()..).and_then(|rest| rest.chars().next()));
         if next.is_some_and(|ch| !" \t\n;&|)<>`".contains(ch)) {
-            self.unfollowed(node, "put a blank behind '-'");
+            self.unclear(node, "put a blank behind '-'");
         }
     }
 

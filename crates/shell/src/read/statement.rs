@@ -51,8 +51,12 @@ impl Reader<'_> {
                 self.unfollowed(node, "a function gives a name another meaning; write its commands where they are needed");
                 self.inside(node);
             }
+            "c_style_for_statement" => {
+                self.unfollowed(node, "arithmetic evaluates what variables hold; use 'for x in …'");
+                self.inside(node);
+            }
             _ => {
-                self.unfollowed(node, "this form is not known here; write it in simpler parts");
+                self.unclear(node, "this form is not known here; write it in simpler parts");
                 self.inside(node);
             }
         }
@@ -62,7 +66,7 @@ impl Reader<'_> {
     fn comment(&mut self, node: Node<'_>) {
         let before = self.line.get(..node.start_byte()).unwrap_or_default();
         if !before.is_empty() && !before.ends_with([' ', '\t', '\n', ';', '&', '|', '(', ')']) {
-            self.unfollowed(node, "it may be no comment; put a blank before '#'");
+            self.unclear(node, "it may be no comment; put a blank before '#'");
         }
     }
 

@@ -34,7 +34,7 @@ impl Reader<'_> {
         let apart = parts.windows(2).all(|pair| pair[0].end_byte() < pair[1].start_byte());
         let operators = parts.iter().any(|part| !part.is_named() && self.text(*part).contains(['<', '>', '&', '|', ';', '(', ')']));
         if !spaced || !apart || operators || inner.contains(['\n', '\\']) {
-            self.unfollowed(node, "only words with blanks between them are, as in [ -f name ]");
+            self.unclear(node, "only words with blanks between them are, as in [ -f name ]");
         }
         let mut words = vec![Word::literal("[")];
         for part in parts {
@@ -50,7 +50,7 @@ impl Reader<'_> {
         let blanks = inner.split([' ', '\t']).filter(|piece| !piece.is_empty()).count();
         let quoted = inner.contains(['\'', '"', '$', '`']);
         if !quoted && blanks + 2 != words.len() {
-            self.unfollowed(node, "it could be read in two ways");
+            self.unclear(node, "it could be read in two ways");
         }
     }
 

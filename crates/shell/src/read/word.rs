@@ -40,7 +40,7 @@ impl<'a> Reader<'a> {
         }
         let mut draft = Draft { at: start, end: node.end_byte(), text: String::new(), first: None, splits: false };
         if raw.starts_with('#') {
-            self.unfollowed(node, "a '#' begins a comment there; quote it");
+            self.unclear(node, "a '#' begins a comment there; quote it");
         }
         let nested = nested(node);
         while draft.at < draft.end {
@@ -169,6 +169,7 @@ impl<'a> Reader<'a> {
     fn unreadable(&mut self, draft: &mut Draft, rest: &str) {
         let message = format!("the word at '{}' could be read in two ways; quote it with '…'", cut(rest));
         self.found.unknown(Concern::Syntax, message);
+        self.found.analysis.unclear = true;
         draft.expands(Expansion::Variable, true);
         draft.at = draft.end;
     }

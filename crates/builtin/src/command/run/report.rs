@@ -117,6 +117,9 @@ impl<'a> CommandReport<'a> {
             _ => output,
         };
         let details = self.details(&status);
+        if status.end.as_ref().is_some_and(|end| end.code != Some(0)) {
+            self.remarks.extend(self.cx.plan().planned_command().map(|command| command.hints().to_vec()).unwrap_or_default());
+        }
         match self.verdict(status.end.as_ref()) {
             EndVerdict::Done(None) => Ok(ToolOutput::text(with_remarks(output, &self.remarks)).with_details(details)),
             EndVerdict::Done(Some(remark)) => {

@@ -172,7 +172,6 @@ impl Params {
             return Err(ToolError::validation(format!("Parameter 'allow_host' names {count} hosts; {MOST_HOSTS} are the most.")));
         }
         Ok(CommandRequest {
-            read_only: false,
             command: self.command.clone(),
             directory: self.workdir.clone(),
             environment: self.env.iter().flatten().map(|(name, value)| variable(name, value)).collect::<Result<_, _>>()?,
@@ -183,6 +182,7 @@ impl Params {
             dry_run: self.is_dry_run(),
             limits: self.limits().limits(),
             track_cwd: false,
+            read_only: false,
         })
     }
 

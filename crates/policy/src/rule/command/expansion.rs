@@ -1,6 +1,6 @@
 //! Words that are known only when a command runs. What forbids takes such a word for anything that it can become.
 
-use haft_contract::{Exec, ExecNature};
+use haft_contract::Exec;
 
 /// What a shell may replace when the line runs, or another program puts in.
 const MARKS: [char; 8] = ['$', '`', '*', '?', '[', '{', '(', '~'];
@@ -31,8 +31,7 @@ impl<'a> CommandWord<'a> {
 }
 
 /// The arguments of a command. Where some are known only when it runs and none of them shows which, all may be.
-pub(super) fn given(exec: &Exec) -> impl Iterator<Item = CommandWord<'_>> + Clone {
-    let expands = exec.nature == ExecNature::Expanded;
+pub(super) fn given(exec: &Exec, expands: bool) -> impl Iterator<Item = CommandWord<'_>> + Clone {
     let shows = exec.arguments.iter().chain([&exec.named]).any(|word| is_open(word));
     exec.arguments.iter().map(move |text| CommandWord { text, is_open: expands && (!shows || is_open(text)) })
 }

@@ -1,0 +1,97 @@
+//! Whether a command could be one that a rule forbids, though its words do not say so yet.
+
+use haft_contract::{Exec, ExecNature};
+use haft_pattern::fold_case;
+use haft_programs::is_git_command;
+
+use super::expansion::{self, is_open};
+use super::{CommandPattern, ExecForm, last_name};
+
+/// Programs that put a file somewhere else, where it can be run by another name.
+const COPYING: &[&str] = &["cp", "mv", "ln", "link", "install", "rsync", "dd", "cat", "tee"];
+
+impl CommandPattern {
+    /// Whether the rule could speak of a command, of a wrapper of it, or of what it may start.
+    pub(in super::super) fn may_hit(&self, exec: &Exec) -> bool {
+        if self.host.is_some_and(|host| host != exec.host) {
+            return false;
+        }
+        let wrappers = exec.reach.wrappers.iter().filter_map(|words| called(exec, words));
+        let started = exec.reach.commands.iter().filter_map(|words| called(exec, words));
+        exec.reach.is_any
+            || self.may_be(exec, exec.nature == ExecNature::Expanded)
+            || wrappers.into_iter().any(|wrapper| self.may_be(&wrapper, shows_open(&wrapper)))
+            || started.into_iter().any(|started| is_open_program(&started.named) || self.may_be(&started, shows_open(&started)))
+            || self.copies(exec)
+    }
+
+    fn may_be(&self, exec: &Exec, expands: bool) -> bool {
+        let form = ExecForm::new(exec);
+        let given = expansion::given(exec, expands).skip(if form.file == "git" { places(exec) } else { 0 });
+        self.hits_words(&form, given) || self.by_alias(&form)
+    }
+
+    /// What git is told to do may have another name.
+    fn by_alias(&self, form: &ExecForm<'_>) -> bool {
+        let is_git = form.file == "git" || form.called == "git";
+        if !is_git || self.words.is_empty() || !self.program.is(form) {
+            return false;
+        }
+        let arguments = &form.exec.arguments;
+        let names_alias = arguments.iter().any(|word| word.contains("alias.") || word.starts_with("--config-env"));
+        let by_variable = form.exec.environment.iter().any(|name| name.starts_with("GIT_CONFIG"));
+        names_alias || by_variable || part(arguments).is_some_and(|part| !is_open(part) && !is_git_command(part))
+    }
+
+    /// Whether the program is given another name, by which no rule knows it.
+    fn copies(&self, exec: &Exec) -> bool {
+        let Some(name) = self.key().filter(|_| COPYING.contains(&last_name(&exec.named))) else { return false };
+        let is_it = |word: &String| {
+            let word = fold_case(word);
+            let parts = word.split(|ch: char| !ch.is_alphanumeric() && !matches!(ch, '-' | '_' | '.' | '+'));
+            let named = parts.filter(|part| !part.is_empty()).any(|part| part == name);
+            named && (word.contains('/') && last_name(&word).starts_with(&name) || is_open(&word))
+        };
+        exec.arguments.iter().any(is_it)
+    }
+}
+
+/// A command by its words, where another one runs.
+pub(in super::super) fn called(by: &Exec, words: &[String]) -> Option<Exec> {
+    let (program, arguments) = words.split_first()?;
+    let mut exec = Exec::new(program, arguments.to_vec(), &by.directory);
+    (exec.host, exec.nature) = (by.host, by.nature);
+    Some(exec)
+}
+
+/// Whether a word of a command looks as if it were known only when it runs.
+fn shows_open(exec: &Exec) -> bool {
+    exec.arguments.iter().any(|word| is_open(word))
+}
+
+/// Whether a word that stands for a program is known only when it runs.
+fn is_open_program(word: &str) -> bool {
+    is_open(word.strip_prefix('~').unwrap_or(word)) && !matches!(word, "[" | "[[")
+}
+
+/// How many words at the beginning say where git works, each with its value.
+fn places(exec: &Exec) -> usize {
+    let is_one = |word: &str| !is_open(word) || (word.len() > 1 && word.starts_with('"') && word.ends_with('"') && !word.contains('@'));
+    let pairs = exec.arguments.chunks_exact(2).take_while(|pair| pair[0] == "-C" && is_one(&pair[1]));
+    pairs.count() * 2
+}
+
+/// What git is told to do: the first word that is no option and no value of one.
+fn part(arguments: &[String]) -> Option<&str> {
+    let mut words = arguments.iter().map(String::as_str);
+    while let Some(word) = words.next() {
+        match word {
+            "-C" | "-c" | "--git-dir" | "--work-tree" | "--namespace" | "--exec-path" | "--config-env" | "--super-prefix" => {
+                drop(words.next())
+            }
+            option if option.starts_with('-') => {}
+            part => return Some(part),
+        }
+    }
+    None
+}
