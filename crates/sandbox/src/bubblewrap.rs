@@ -16,6 +16,7 @@ use crate::policy::{NetworkAccess, SandboxPolicy};
 use crate::probe;
 use crate::sandbox::{ConfinedCommand, Sandbox, SandboxGuard};
 use crate::seccomp::Sockets;
+use crate::session_network::NetworkNamespace;
 
 pub(crate) const NAME: &str = "bubblewrap";
 const OLDEST: (u32, u32) = (0, 8);
@@ -86,7 +87,7 @@ impl Bubblewrap {
         run(&self.program, &arguments)
     }
 
-    /// Adds the outer step, which is needed only to join a control group or to mount an overlay.
+    /// Adds the outer step, which is needed only to join a control group or a network, or to mount an overlay.
     fn outer(
         &self,
         cgroup: Option<&Cgroup>,
@@ -98,10 +99,11 @@ impl Bubblewrap {
         // Deeper ones are mounted on top of those above them.
         layers.sort_by_key(|layer| layer.mount_point().components().count());
         let cgroup_files = cgroup.map(Cgroup::join_files).unwrap_or_default();
-        if cgroup_files.is_empty() && layers.is_empty() {
+        let network = shared_network(policy).cloned();
+        if cgroup_files.is_empty() && layers.is_empty() && network.is_none() {
             return Ok((self.program.clone(), arguments));
         }
-        let mut outer = step::arguments(step::OUTER, &OuterStep { cgroup_files, layers })?;
+        let mut outer = step::arguments(step::OUTER, &OuterStep { cgroup_files, layers, network })?;
         outer.push(self.program.clone().into());
         outer.extend(arguments);
         Ok((self.launcher.path().to_owned(), outer))
@@ -109,7 +111,7 @@ impl Bubblewrap {
 
     fn arguments(&self, plan: &MountPlan, command: &ProcessSpec, policy: &SandboxPolicy) -> Result<Vec<OsString>, SandboxError> {
         let mut arguments: Vec<OsString> = NAMESPACES.iter().map(Into::into).collect();
-        if policy.network != NetworkAccess::Host {
+        if policy.network != NetworkAccess::Host && shared_network(policy).is_none() {
             arguments.push("--unshare-net".into());
         }
         arguments.extend(["--hostname", "haft"].map(Into::into));
@@ -165,6 +167,11 @@ impl Sandbox for Bubblewrap {
     }
 }
 
+/// The namespace that the outer step joins, instead of one of its own.
+fn shared_network(policy: &SandboxPolicy) -> Option<&NetworkNamespace> {
+    policy.shared_network.as_ref().filter(|_| policy.network != NetworkAccess::Host)
+}
+
 fn inner(policy: &SandboxPolicy, cgroup: Option<&Cgroup>, writable: Vec<PathBuf>) -> InnerStep {
     let (sockets, relay) = match &policy.network {
         NetworkAccess::Off => (Sockets::Tcp, None),
@@ -185,7 +192,7 @@ fn inner(policy: &SandboxPolicy, cgroup: Option<&Cgroup>, writable: Vec<PathBuf>
     }
 }
 
-fn find() -> Option<PathBuf> {
+pub(crate) fn find() -> Option<PathBuf> {
     INSTALL_PATHS.iter().map(PathBuf::from).find(|path| path.is_file()).or_else(|| find_in_path("bwrap").next())
 }
 

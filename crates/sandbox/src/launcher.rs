@@ -8,6 +8,8 @@
 //! be seen outside. So when the run has ended, everything that it started has.
 
 #[cfg(target_os = "linux")]
+mod holder;
+#[cfg(target_os = "linux")]
 mod inner;
 #[cfg(target_os = "linux")]
 mod outer;
@@ -21,7 +23,9 @@ mod supervisor;
 mod terminal;
 
 use std::env;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 #[cfg(target_os = "linux")]
 pub(crate) use inner::InnerStep;
@@ -43,6 +47,9 @@ const NOT_FOUND: i32 = 127;
 /// Prefix of the messages of launcher steps.
 pub const PREFIX: &str = "haft-sandbox: ";
 
+/// Programs that are installed together are this close in age.
+const TOGETHER: Duration = Duration::from_mins(10);
+
 /// The program whose `main` begins with [`main_if_asked`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launcher {
@@ -63,6 +70,16 @@ impl Launcher {
     /// Another program.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
+    }
+
+    /// A smaller launcher of this name in the folder of this one, if both were installed together: same owner, writable for no
+    /// other user, and as old. Of another version it would refuse its settings.
+    pub fn small(&self, name: &str) -> Option<Self> {
+        let other = self.path.with_file_name(name);
+        let (own, beside) = (self.path.metadata().ok()?, other.symlink_metadata().ok()?);
+        let age = own.modified().ok()?.duration_since(beside.modified().ok()?).unwrap_or_else(|earlier| earlier.duration());
+        let is_safe = beside.is_file() && beside.uid() == own.uid() && beside.mode() & 0o022 == 0 && beside.mode() & 0o100 != 0;
+        (is_safe && age < TOGETHER).then_some(Self { path: other })
     }
 
     /// Its path.
@@ -108,6 +125,29 @@ pub fn setup_failure(code: Option<i32>, stderr: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn small_launcher_counts_if_it_was_installed_together() {
+        use std::fs::{self, File, Permissions};
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (program, small) = (folder.path().join("haft"), folder.path().join("haft-launcher"));
+        let found = || Launcher::at(&program).small("haft-launcher").is_some();
+        let set_mode = |mode| fs::set_permissions(&small, Permissions::from_mode(mode)).unwrap();
+        fs::write(&program, "").unwrap();
+        assert!(!found(), "there is none");
+        fs::write(&small, "").unwrap();
+        set_mode(0o755);
+        assert!(found());
+        for mode in [0o775, 0o757, 0o644] {
+            set_mode(mode);
+            assert!(!found(), "{mode:o}");
+        }
+        set_mode(0o755);
+        let now = fs::metadata(&program).unwrap().modified().unwrap();
+        File::options().write(true).open(&small).unwrap().set_modified(now - Duration::from_hours(1)).unwrap();
+        assert!(!found(), "it is of another build");
+    }
 
     #[test]
     fn setup_failures_are_distinct_from_failures_of_the_command() {

@@ -58,4 +58,4 @@ pub use policy::{Bind, NetworkAccess, SandboxPolicy, SandboxView, usual_secrets}
 pub use sandbox::{ConfinedCommand, Sandbox, SandboxGuard, Unconfined};
 pub use seatbelt::Seatbelt;
 pub use selection::{Selection, SelectionRequest, check_gaps, select};
-pub use session_network::NetworkNamespace;
+pub use session_network::{NetworkNamespace, SessionNetwork};

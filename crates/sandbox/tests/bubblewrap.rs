@@ -139,7 +139,9 @@ fn invalid_policies_are_refused() {
     let linked = ws.workspace.join("linked");
     std::os::unix::fs::symlink(&ws.outside, &linked).unwrap();
     let many: Vec<_> = (0..1300).map(|n| ws.outside.join(format!("{n}"))).collect();
-    many.iter().for_each(|path| fs::write(path, "x").unwrap());
+    for path in &many {
+        fs::write(path, "x").unwrap();
+    }
     let with = |change: &dyn Fn(&mut SandboxPolicy)| {
         let mut policy = ws.policy();
         change(&mut policy);

@@ -4,14 +4,15 @@
 
 mod support;
 
+use std::io::Read;
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::Stdio;
 use std::thread;
 
-use haft_sandbox::{ConfinedCommand, NetworkAccess, ProcessSpec, Sandbox, SandboxPolicy};
-use support::{RunOutput, TestWorkspace, bubblewrap, run};
+use haft_sandbox::{ConfinedCommand, Launcher, NetworkAccess, OverlayLayer, ProcessSpec, Sandbox, SandboxPolicy, SessionNetwork};
+use support::{RunOutput, RunningCommand, TestWorkspace, bubblewrap, processes_with, run, until};
 
 const PORT: u16 = 8080;
 
@@ -148,6 +149,103 @@ fn host_network_is_reachable_when_allowed() {
     let ran = run(&bubblewrap(), ws.shell(&script), &policy);
     let resolver = std::fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
     assert_eq!(ran.stdout, format!("connected\n{resolver}"), "{}", ran.stderr);
+}
+
+/// A server in the background that answers each connection with one line.
+const SERVER: &str = r#"exec perl -MIO::Socket::INET -e 'my $l = IO::Socket::INET->new(Listen => 9, ReuseAddr => 1, LocalAddr => "127.0.0.1:9999") or die; while (my $c = $l->accept) { print $c "served\n" }'"#;
+/// Prints the line of the server, once it listens.
+const CLIENT: &str = "for i in {1..200}; do (exec 3<>/dev/tcp/127.0.0.1/9999; cat <&3) 2>/dev/null && exit; sleep 0.02; done; echo none";
+const QUICK_CLIENT: &str = "(exec 3<>/dev/tcp/127.0.0.1/9999; cat <&3) 2>/dev/null || echo none";
+
+fn in_session(ws: &TestWorkspace, network: &SessionNetwork) -> SandboxPolicy {
+    SandboxPolicy { shared_network: Some(network.namespace().clone()), ..ws.policy() }
+}
+
+#[test]
+fn commands_of_a_session_share_a_network_and_others_do_not() {
+    let ws = TestWorkspace::new();
+    let sandbox = bubblewrap();
+    let [session, other] = [(); 2].map(|()| SessionNetwork::start(&support::launcher()).unwrap());
+    let server = RunningCommand::start(&sandbox, ws.shell(SERVER), &in_session(&ws, &session));
+    assert_eq!(run(&sandbox, ws.shell(CLIENT), &in_session(&ws, &session)).stdout, "served\n");
+    let mut line = String::new();
+    session.connect(9999).unwrap().read_to_string(&mut line).unwrap();
+    assert_eq!(line, "served\n");
+    assert_eq!(run(&sandbox, ws.shell(QUICK_CLIENT), &in_session(&ws, &other)).stdout, "none\n", "another session");
+    assert_eq!(run(&sandbox, ws.shell(QUICK_CLIENT), &ws.policy()).stdout, "none\n", "a command without a session");
+    assert_eq!(other.connect(9999).unwrap_err().kind(), std::io::ErrorKind::ConnectionRefused);
+    assert_eq!(session.connect(9998).unwrap_err().kind(), std::io::ErrorKind::ConnectionRefused);
+    session.connect(9999).unwrap();
+    server.kill();
+}
+
+#[test]
+fn session_network_leads_nowhere_but_to_the_proxy() {
+    let ws = TestWorkspace::new();
+    let session = SessionNetwork::start(&support::launcher()).unwrap();
+    let host = TcpListener::bind("127.0.0.1:0").unwrap();
+    host.set_nonblocking(true).unwrap();
+    let port = host.local_addr().unwrap().port();
+    let script =
+        format!("(exec 3<>/dev/tcp/127.0.0.1/{port}) 2>/dev/null && echo connected; sed 1,2d /proc/net/dev | grep -c eth; echo end");
+    assert_eq!(run(&bubblewrap(), ws.shell(&script), &in_session(&ws, &session)).stdout, "0\nend\n");
+    assert!(host.accept().is_err(), "a connection arrived");
+    // Two commands at once, each with a relay on a port of its own.
+    let NetworkAccess::Proxy { socket, .. } = with_proxy(&ws).network else { unreachable!() };
+    thread::scope(|scope| {
+        for port in [8081, 8082] {
+            let (socket, ws, session) = (socket.clone(), &ws, &session);
+            scope.spawn(move || {
+                let policy = SandboxPolicy { network: NetworkAccess::Proxy { socket, port }, ..in_session(ws, session) };
+                let script = format!("exec 3<>/dev/tcp/127.0.0.1/{port}; echo hello >&3; head -n 1 <&3; echo $HTTPS_PROXY");
+                let ran = run(&bubblewrap(), ws.shell(&script), &policy);
+                assert_eq!(ran.stdout, format!("hello\nhttp://127.0.0.1:{port}\n"), "{}", ran.stderr);
+            });
+        }
+    });
+}
+
+#[test]
+fn session_network_can_be_joined_with_an_overlay() {
+    let ws = TestWorkspace::new();
+    let session = SessionNetwork::start(&support::launcher()).unwrap();
+    let git = ws.workspace.join(".git");
+    let layer = OverlayLayer::prepare(&ws.folder.path().join("layer"), &git).unwrap();
+    let policy = SandboxPolicy { layers: vec![layer.clone()], protected: Vec::new(), ..in_session(&ws, &session) };
+    let ran = run(&bubblewrap(), ws.shell("echo x >.git/x; rm -r .git/hooks; cat .git/x"), &policy);
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("x\n", ""));
+    assert!(layer.upper.join("x").exists() && !git.join("x").exists() && git.join("hooks").exists());
+}
+
+/// It never runs in the network of the host instead.
+#[test]
+fn command_does_not_run_without_the_network_of_its_session() {
+    let ws = TestWorkspace::new();
+    let session = SessionNetwork::start(&support::launcher()).unwrap();
+    let policy = in_session(&ws, &session);
+    drop(session);
+    let ran = run(&bubblewrap(), ws.shell("echo ran"), &policy);
+    assert!(ran.setup_failure().unwrap().contains("the network of the session has ended"), "{ran:?}");
+    assert_eq!(ran.stdout, "");
+}
+
+#[test]
+fn holder_of_a_session_network_ends_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    // A launcher of its own, so that its processes are distinct from those of other tests.
+    let launcher = Launcher::at(folder.path().join("launcher"));
+    std::fs::copy(support::launcher().path(), launcher.path()).unwrap();
+    let word = launcher.path().to_str().unwrap();
+    let session = SessionNetwork::start(&launcher).unwrap();
+    assert!(!processes_with(word).is_empty());
+    drop(session);
+    until("the holder has ended", || processes_with(word).is_empty());
+    // Also if the host is killed: its end of the socket is closed, and bubblewrap ends with the thread that started it.
+    let path = launcher.path().to_owned();
+    thread::spawn(move || std::mem::forget(SessionNetwork::start(&Launcher::at(path)).unwrap())).join().unwrap();
+    until("the holder has ended", || processes_with(word).is_empty());
+    let missing = SessionNetwork::start(&Launcher::at("/no/such/launcher")).unwrap_err().to_string();
+    assert!(missing.contains("/no/such/launcher"), "{missing}");
 }
 
 #[test]

@@ -10,6 +10,9 @@ use haft_sandbox::{ContainerImage, ContainerOptions, Launcher};
 use super::jobs::RUN;
 use crate::failure::Failure;
 
+/// The small program beside this one that starts sandboxes.
+const LAUNCHER: &str = "haft-launcher";
+
 /// Who calls the tools: the user's calls are one session, however many processes make them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Calls {
@@ -19,10 +22,11 @@ pub(crate) enum Calls {
 
 /// What the host needs to know of commands. Sockets of running ones lie in the data folder.
 pub(super) fn options(config: &Config, data_folder: &Path, calls: Calls) -> Result<ShellOptions, Failure> {
-    let launcher = Launcher::current().map_err(|error| Failure::failed("sandbox_unavailable", error.to_string()))?;
+    let program = Launcher::current().map_err(|error| Failure::failed("sandbox_unavailable", error.to_string()))?;
     let (exec, sandbox) = (&config.exec, &config.sandbox);
-    let usual = ShellOptions::new(launcher, data_folder);
+    let usual = ShellOptions::new(program.small(LAUNCHER).unwrap_or_else(|| program.clone()), data_folder);
     Ok(ShellOptions {
+        program,
         host: config.exec_host(),
         sandbox: if sandbox.mode == SandboxMode::Off { SandboxBackend::None } else { sandbox.backend },
         required: sandbox.mode == SandboxMode::Required,

@@ -7,7 +7,7 @@ fn session_folder_is_kept_and_removed_with_its_session() {
     let one = views.session_folder("one").unwrap();
     fs::write(one.join("tmp/file"), "x").unwrap();
     fs::create_dir(one.join("tmp/closed")).unwrap();
-    fs::set_permissions(one.join("tmp/closed"), Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(one.join("tmp/closed"), Permissions::from_mode(0o000)).unwrap();
     assert_eq!(views.session_folder("one").unwrap(), one);
     assert!(one.join("tmp/file").exists());
     assert_eq!(fs::metadata(&one).unwrap().permissions().mode() & 0o7777, 0o700);

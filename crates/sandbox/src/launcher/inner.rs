@@ -20,6 +20,7 @@ use crate::seccomp::{self, Sockets};
 
 /// Settings of the step that runs inside: the restrictions to apply before the command runs.
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct InnerStep {
     pub(crate) limits: CommandLimits,
     /// Limits that a control group enforces already.

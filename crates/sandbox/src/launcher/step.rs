@@ -10,11 +10,12 @@ use std::process;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{FAILED, NOT_EXECUTABLE, NOT_FOUND, PREFIX, inner, outer, relay, supervisor, terminal};
+use super::{FAILED, NOT_EXECUTABLE, NOT_FOUND, PREFIX, holder, inner, outer, relay, supervisor, terminal};
 use crate::error::SandboxError;
 use crate::probe;
 
 pub(crate) const OUTER: &str = "__haft_sandbox_outer";
+pub(crate) const HOLDER: &str = "__haft_sandbox_holder";
 pub(super) const TERMINAL: &str = "__haft_sandbox_terminal";
 pub(super) const WAITER: &str = "__haft_sandbox_waiter";
 pub(crate) const INNER: &str = "__haft_sandbox_inner";
@@ -49,6 +50,7 @@ pub(super) fn run_if_asked() {
     let rest: Vec<OsString> = arguments.collect();
     let run: fn(&[OsString]) -> Result<i32, StepFailure> = match name.to_str() {
         Some(OUTER) => outer::run,
+        Some(HOLDER) => holder::run,
         Some(TERMINAL) => terminal::run,
         Some(WAITER) => |_| terminal::wait(),
         Some(INNER) => inner::run,

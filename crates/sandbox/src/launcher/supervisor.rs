@@ -26,6 +26,7 @@ const HOST_ENDED: &str = "the host has ended, and its container with it";
 
 /// Settings of the supervisor and of the client step.
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct SupervisorStep {
     /// The parent process, which is watched.
     pub(crate) host: u32,

@@ -19,7 +19,7 @@ use haft_sandbox::{Bubblewrap, ConfinedCommand, Launcher, ProcessSpec, Sandbox, 
 pub(crate) const LAUNCHER: &str = "HAFT_TEST_LAUNCHER";
 
 pub(crate) fn launcher() -> Launcher {
-    Launcher::at(std::env::var_os(LAUNCHER).map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_haft-launcher")), PathBuf::from))
+    Launcher::at(std::env::var_os(LAUNCHER).map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_haft-test-launcher")), PathBuf::from))
 }
 
 pub(crate) fn bubblewrap() -> Bubblewrap {
