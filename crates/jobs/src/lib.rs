@@ -27,6 +27,7 @@ mod remote_job;
 mod run;
 mod run_guard;
 mod sandboxer;
+mod session_networks;
 mod shell;
 mod spawn;
 mod supervisor;
@@ -52,6 +53,7 @@ pub use self::job_list::Jobs;
 pub use self::process_group::end_all_processes;
 pub use self::quarantine::{Origin, Quarantine, RestoreError};
 pub use self::sandboxer::{ChangeOptions, ShellOptions};
+pub use self::session_networks::SessionNetworks;
 
 /// Runs programs on this machine.
 #[derive(Debug, Clone, Default)]
@@ -76,7 +78,11 @@ impl LocalProcesses {
     pub fn with_helpers(self, options: &ShellOptions, hidden: Vec<PathBuf>) -> Self {
         Self { helpers: Some(Arc::new(Helpers::new(options, hidden))), ..self }
     }
-    /// Removes the temporary folders of a session that ends with this process.
+    /// The networks of sessions, to reach servers that commands have started; `None` without a shell.
+    pub fn session_networks(&self) -> Option<Arc<SessionNetworks>> {
+        self.shell.as_ref().map(|shell| Arc::clone(shell.networks()))
+    }
+    /// Removes the temporary folders and the network of a session that ends with this process.
     pub fn remove_session(&self, session: &str) {
         if let Some(shell) = &self.shell {
             shell.remove_session(session);

@@ -13,6 +13,7 @@ use haft_sandbox::{
 };
 use haft_text::display;
 
+use crate::session_networks::SessionNetworks;
 use crate::view::{RunView, Views};
 use crate::{Jobs, environment, lookup, orphans};
 
@@ -103,6 +104,7 @@ pub(crate) struct Sandboxer {
     options: ShellOptions,
     files: Arc<LocalFiles>,
     views: Views,
+    networks: Arc<SessionNetworks>,
     scanned: ScanCache,
     /// The backends that work here; probing one takes a while.
     selected: Mutex<Vec<(SandboxBackend, Arc<Selection>)>>,
@@ -144,7 +146,7 @@ pub(crate) struct SandboxedCommand {
 impl Sandboxer {
     pub(crate) fn new(options: ShellOptions, files: Arc<LocalFiles>) -> Self {
         let views = Views::new(&options.view_folder, files.root());
-        Self { options, files, views, scanned: ScanCache::default(), selected: Mutex::default() }
+        Self { options, files, views, networks: Arc::default(), scanned: ScanCache::default(), selected: Mutex::default() }
     }
     pub(crate) fn options(&self) -> &ShellOptions {
         &self.options
@@ -160,8 +162,17 @@ impl Sandboxer {
         }
     }
 
-    /// Removes the temporary folders of a session.
+    pub(crate) fn networks(&self) -> &Arc<SessionNetworks> {
+        &self.networks
+    }
+    /// The network of a session, where bubblewrap is the backend. Blocks, and must run on a thread that lives as long.
+    pub(crate) fn session_network(&self, session: &str) -> Option<NetworkNamespace> {
+        let is_used = matches!(self.options.sandbox, SandboxBackend::Auto | SandboxBackend::Bubblewrap);
+        is_used.then(|| self.networks.get_or_start(session, &self.options.launcher)).flatten()
+    }
+    /// Removes the temporary folders and the network of a session.
     pub(crate) fn remove_session(&self, session: &str) {
+        self.networks.remove(session);
         self.views.remove_session(session);
     }
     /// Searches the roots for what the sandbox protects and hides. Blocks.

@@ -25,6 +25,7 @@ use crate::recorder::CallRecorder;
 use crate::run::spawn_error;
 use crate::run_guard::{ProtectedPathHint, RunGuard};
 use crate::sandboxer::{RunSetup, Sandboxer, ShellOptions};
+use crate::session_networks::SessionNetworks;
 use crate::spawn::on_spawn_thread;
 use crate::triggers::TriggerSnapshot;
 
@@ -55,6 +56,9 @@ impl Shell {
     }
     pub(crate) fn options(&self) -> &ShellOptions {
         self.sandboxer.options()
+    }
+    pub(crate) fn networks(&self) -> &Arc<SessionNetworks> {
+        self.sandboxer.networks()
     }
     pub(crate) fn remove_session(&self, session: &str) {
         self.sandboxer.remove_session(session);
@@ -181,7 +185,7 @@ fn start(
         session: &options.session,
         paths,
         network,
-        shared_network: None,
+        shared_network: (command.shell().host == ExecHost::Sandbox).then(|| sandboxer.session_network(&options.session)).flatten(),
         terminal: options.terminal.is_some(),
         overlay,
         layers,

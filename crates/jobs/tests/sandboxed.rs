@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot continue has failed, and says why")]
 
 use std::fs::{self, Permissions};
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
@@ -27,6 +28,7 @@ const CASES: &[(&str, Case)] = &[
     ("read_only_view_changes_nothing", read_only_view_changes_nothing),
     ("home_can_be_the_workspace", home_can_be_the_workspace),
     ("secrets_and_data_are_absent", secrets_and_data_are_absent),
+    ("server_in_the_background_answers_its_session", server_in_the_background_answers_its_session),
 ];
 
 #[cfg(not(target_os = "linux"))]
@@ -197,6 +199,26 @@ fn home_can_be_the_workspace(world: &World) {
     assert_eq!(run(&processes, "s", script), "/run/haft/home\nprivate\ntool\nrustup\nrefused\n");
     assert_eq!(fs::read_to_string(world.home.join("new")).unwrap(), "new\n");
     assert!(!world.home.join("file").exists());
+}
+
+fn server_in_the_background_answers_its_session(world: &World) {
+    let processes = world.project();
+    let server = "perl -MIO::Socket::INET -e 'my $l = IO::Socket::INET->new(Listen => 9, LocalAddr => \"127.0.0.1:8000\") or die; while (my $c = $l->accept) { print $c qq(served\\n) }'";
+    let client = "for i in $(seq 200); do (exec 3<>/dev/tcp/127.0.0.1/8000; cat <&3) 2>/dev/null && exit; sleep 0.02; done; echo none";
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let planned = processes.plan(&CommandRequest { command: server.to_owned(), ..CommandRequest::default() }).unwrap();
+    let options = JobOptions { session: "s".to_owned(), timeout: None, terminal: None, input: false, spill: None };
+    let job = runtime.block_on(processes.start(&planned, options)).unwrap();
+    assert_eq!(run(&processes, "s", client), "served\n");
+    let quick = "(exec 3<>/dev/tcp/127.0.0.1/8000; cat <&3) 2>/dev/null || echo none";
+    assert_eq!(run(&processes, "t", quick), "none\n", "another session");
+    let networks = processes.session_networks().unwrap();
+    let mut line = String::new();
+    networks.connect("s", 8000).unwrap().read_to_string(&mut line).unwrap();
+    assert_eq!(line, "served\n");
+    assert_eq!(networks.connect("t", 8000).unwrap_err().kind(), std::io::ErrorKind::ConnectionRefused);
+    assert_eq!(networks.connect("unknown", 8000).unwrap_err().kind(), std::io::ErrorKind::NotFound);
+    runtime.block_on(job.kill());
 }
 
 fn secrets_and_data_are_absent(world: &World) {
