@@ -172,6 +172,12 @@ pub(crate) enum CliCommand {
     /// Restore the files that a call changed
     #[command(long_about = help::UNDO, after_long_help = help::UNDO_EXAMPLES)]
     Undo(UndoArgs),
+    /// List, show, restore and remove what commands wrote and could not stay
+    #[command(long_about = help::QUARANTINE, after_long_help = help::QUARANTINE_EXAMPLES, disable_help_subcommand = true)]
+    Quarantine {
+        #[command(subcommand)]
+        command: Option<QuarantineCommand>,
+    },
     /// Try a policy: against examples, or against what was called before
     #[command(long_about = help::POLICY, after_long_help = help::POLICY_EXAMPLES, disable_help_subcommand = true)]
     Policy {
@@ -390,6 +396,35 @@ pub(crate) struct UndoArgs {
     /// Also restore files that something else changed; their content is saved as a copy
     #[arg(long)]
     pub(crate) force: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum QuarantineCommand {
+    /// Show an entry: where it was, why it was moved, which command wrote it, and its content
+    #[command(after_long_help = help::QUARANTINE_EXAMPLES)]
+    Show {
+        /// Its id, or the beginning of it
+        id: String,
+    },
+    /// Move an entry back to where it was
+    #[command(after_long_help = help::QUARANTINE_EXAMPLES)]
+    Restore {
+        /// Its id, or the beginning of it
+        id: String,
+        /// Replace what is there now; that goes to quarantine
+        #[arg(long)]
+        force: bool,
+    },
+    /// Remove an entry for good
+    #[command(after_long_help = help::QUARANTINE_EXAMPLES)]
+    Remove {
+        /// Its id, or the beginning of it
+        #[arg(required_unless_present = "all")]
+        id: Option<String>,
+        /// Every entry
+        #[arg(long, conflicts_with = "id")]
+        all: bool,
+    },
 }
 
 #[derive(Debug, Clone, Copy, Subcommand)]

@@ -12,6 +12,7 @@ mod history;
 mod man;
 mod models;
 mod policy;
+mod quarantine;
 mod run;
 mod sessions;
 mod tools;
@@ -41,6 +42,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         CliCommand::Models(request) => models::run(&common, request, &output()),
         CliCommand::History(request) => history::run(request, &output()),
         CliCommand::Undo(request) => undo::run(&common, &request, &output()),
+        CliCommand::Quarantine { command } => quarantine::run(command.as_ref(), &output()),
         CliCommand::Policy { command } => policy::run(&common, &command, &output()),
         CliCommand::Trust(request) => trust::run(&common, request, &output()),
         CliCommand::Config { command } => config::run(&common, command, &output()),

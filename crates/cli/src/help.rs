@@ -228,6 +228,19 @@ Examples:
   haft undo --session
   haft undo --session 8d07e4b2";
 
+pub(crate) const QUARANTINE: &str = "\
+List what commands wrote and could not stay where it was: protected files such as .envrc, Git hooks and settings that run programs. \
+Each entry was moved here when its command ended, and is kept for 14 days.
+
+Look at an entry before you restore it: other programs run or trust what is in it.";
+
+pub(crate) const QUARANTINE_EXAMPLES: &str = "\
+Examples:
+  haft quarantine
+  haft quarantine show q-3f9c21ab4d
+  haft quarantine restore q-3f9c
+  haft quarantine remove --all";
+
 pub(crate) const CONFIG: &str = "\
 Check and show the configuration. Layers, weakest first: built-in, your own file, the project's file \
 (.haft/config.toml), HAFT_… variables, flags. A project's file can only make things stricter.";

@@ -26,4 +26,4 @@ pub(crate) use self::pointer::{GitFolders, find_git_folders};
 pub(crate) use self::tree::Tree;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -15,8 +15,7 @@ use std::time::{Duration, SystemTime};
 use haft_contract::{EntryKind, QuarantineRecord};
 use ring::rand::{SecureRandom, SystemRandom};
 
-pub use self::guard::{Findings, Guard, Snapshot};
-pub(crate) use self::guard::find_existing;
+pub(crate) use self::guard::{Guard, find_existing};
 pub use self::restore::RestoreError;
 use crate::changes::{remove_folder, write_private};
 use crate::git::Tree;

@@ -74,11 +74,7 @@ impl<'a> Applier<'a> {
     }
 
     /// Does all steps, or none if one of them is raced. An error names the step that failed; those before it are done.
-    pub(super) fn apply_together(
-        &mut self,
-        steps: &[Step],
-        is_raced: impl Fn(&Step) -> bool,
-    ) -> Result<Applied, (PathBuf, io::Error)> {
+    pub(super) fn apply_together(&mut self, steps: &[Step], is_raced: impl Fn(&Step) -> bool) -> Result<Applied, (PathBuf, io::Error)> {
         let mut steps: Vec<&Step> = steps.iter().collect();
         steps.sort_by(|one, other| one.turn.cmp(&other.turn).then_with(|| other.path.cmp(&one.path)));
         let mut locks = BTreeMap::new();

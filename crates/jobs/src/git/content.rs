@@ -7,15 +7,49 @@ use super::refname::{is_branch_name, is_hex, is_object_id, is_ref_name};
 const STRATEGIES: &[&str] = &["ort", "recursive", "octopus", "ours", "subtree", "resolve"];
 /// The commands of a rebase that run no program.
 const TODO_COMMANDS: &[&str] = &[
-    "pick", "p", "revert", "edit", "e", "reword", "r", "fixup", "f", "squash", "s", "label", "l", "reset", "t", "merge", "m", "update-ref",
-    "u", "noop", "drop", "d", "break", "b",
+    "pick",
+    "p",
+    "revert",
+    "edit",
+    "e",
+    "reword",
+    "r",
+    "fixup",
+    "f",
+    "squash",
+    "s",
+    "label",
+    "l",
+    "reset",
+    "t",
+    "merge",
+    "m",
+    "update-ref",
+    "u",
+    "noop",
+    "drop",
+    "d",
+    "break",
+    "b",
 ];
 /// The options of `git am` that only say how a patch is read.
 const PATCH_OPTIONS: &[&str] = &["--whitespace=", "-C", "-p", "--ignore-space-change", "--ignore-whitespace", "--3way", "--reject"];
 /// The settings of a cherry-pick that run no program.
 const PICK_OPTIONS: &[&str] = &[
-    "no-commit", "edit", "allow-empty", "allow-empty-message", "keep-redundant-commits", "drop-redundant-commits", "signoff",
-    "record-origin", "allow-ff", "mainline", "strategy", "strategy-option", "allow-rerere-auto", "default-msg-cleanup",
+    "no-commit",
+    "edit",
+    "allow-empty",
+    "allow-empty-message",
+    "keep-redundant-commits",
+    "drop-redundant-commits",
+    "signoff",
+    "record-origin",
+    "allow-ff",
+    "mainline",
+    "strategy",
+    "strategy-option",
+    "allow-rerere-auto",
+    "default-msg-cleanup",
 ];
 
 /// What a file holds.
@@ -71,9 +105,13 @@ impl Content {
             Self::Todo => lines(bytes).all(is_todo),
             Self::Strategy => STRATEGIES.iter().any(|known| bytes.trim_ascii() == known.as_bytes()) || bytes.trim_ascii().is_empty(),
             Self::StrategyOptions => bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-=' \n%".contains(byte)),
-            Self::PatchOptions => words(bytes).is_some_and(|words| words.iter().all(|word| PATCH_OPTIONS.iter().any(|known| word.starts_with(known)))),
+            Self::PatchOptions => {
+                words(bytes).is_some_and(|words| words.iter().all(|word| PATCH_OPTIONS.iter().any(|known| word.starts_with(known))))
+            }
             Self::PickOptions => is_pick_options(bytes),
-            Self::SigningKey => bytes.strip_prefix(b"-S").is_some_and(|key| key.trim_ascii().iter().all(|byte| byte.is_ascii_alphanumeric() || b"@.!".contains(byte))),
+            Self::SigningKey => bytes
+                .strip_prefix(b"-S")
+                .is_some_and(|key| key.trim_ascii().iter().all(|byte| byte.is_ascii_alphanumeric() || b"@.!".contains(byte))),
             Self::Conflicts => bytes.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()).all(is_conflict),
         }
     }
@@ -187,7 +225,8 @@ fn is_conflict(entry: &[u8]) -> bool {
     let id = parts.next().unwrap_or_default();
     let id = id.split(|byte| *byte == b'.').next().unwrap_or_default();
     let is_inside = |path: &[u8]| {
-        !path.starts_with(b"/") && path.split(|byte| *byte == b'/').all(|name| !name.is_empty() && name != b".." && !name.eq_ignore_ascii_case(b".git"))
+        !path.starts_with(b"/")
+            && path.split(|byte| *byte == b'/').all(|name| !name.is_empty() && name != b".." && !name.eq_ignore_ascii_case(b".git"))
     };
     is_object_id(id) && parts.next().is_some_and(is_inside)
 }
@@ -202,19 +241,39 @@ mod tests {
     fn content_of_git_files_is_checked_by_kind() {
         let id = |text: &str| text.replace("ID", ID);
         let cases: &[(Content, &[&str], &[&str])] = &[
-            (Content::Ref, &["ID\n", "ref: refs/heads/main\n", "ref:refs/heads/x"], &["", "ref: ../config", "ref: refs/../../x", "ref: HEAD", "ID x", "IDID"]),
+            (
+                Content::Ref,
+                &["ID\n", "ref: refs/heads/main\n", "ref:refs/heads/x"],
+                &["", "ref: ../config", "ref: refs/../../x", "ref: HEAD", "ID x", "IDID"],
+            ),
             (Content::Ids, &["ID\nID\n", ""], &["x\n", "ID ID\n"]),
-            (Content::PackedRefs, &["# pack-refs with: peeled \nID refs/tags/v1\n^ID\n", ""], &["ID ../x\n", "ID\n", "garbage", "ID refs/heads/a b\n"]),
+            (
+                Content::PackedRefs,
+                &["# pack-refs with: peeled \nID refs/tags/v1\n^ID\n", ""],
+                &["ID ../x\n", "ID\n", "garbage", "ID refs/heads/a b\n"],
+            ),
             (Content::Fetched, &["ID\tnot-for-merge\tbranch 'x' of /y\n", ""], &["-x\tbranch"]),
             (Content::ShortId, &["abcd\n"], &["abc", "-abcd"]),
             (Content::Name, &["bad\ngood\n", "main\n", "ID", "refs/heads/x", "detached HEAD"], &["--orphan", "a..b", ""]),
             (Content::Quoted, &["", " 'a' 'b c'\n", "'it'\\''s'"], &["$(x)", "'a'$(x)", "'a", "'a'b", "'a'\\;'b'"]),
-            (Content::Author, &["GIT_AUTHOR_NAME='A'\nGIT_AUTHOR_EMAIL='it'\\''s'\nGIT_AUTHOR_DATE='@1 +0000'\n"], &["GIT_AUTHOR_NAME=$(x)", "PATH='x'\n", "GIT_AUTHOR_NAME='a';x\n"]),
-            (Content::Todo, &["pick ID one\n# exec x\nfixup -C ID\nbreak\n\n", "label onto\r\n"], &["exec touch x", "x touch x", " \texec x", "pick ID\nexec\tx", "run x"]),
+            (
+                Content::Author,
+                &["GIT_AUTHOR_NAME='A'\nGIT_AUTHOR_EMAIL='it'\\''s'\nGIT_AUTHOR_DATE='@1 +0000'\n"],
+                &["GIT_AUTHOR_NAME=$(x)", "PATH='x'\n", "GIT_AUTHOR_NAME='a';x\n"],
+            ),
+            (
+                Content::Todo,
+                &["pick ID one\n# exec x\nfixup -C ID\nbreak\n\n", "label onto\r\n"],
+                &["exec touch x", "x touch x", " \texec x", "pick ID\nexec\tx", "run x"],
+            ),
             (Content::Strategy, &["ort\n", "recursive"], &["../../x", "evil"]),
             (Content::StrategyOptions, &[" '--ours'\n", " --find-renames=50%"], &["$(x)", "a;b"]),
             (Content::PatchOptions, &["", "'--whitespace=fix' '-p1'"], &["'--unsafe-paths'", "'--directory=/'"]),
-            (Content::PickOptions, &["[options]\n\tedit = true\n\tstrategy = ort\n"], &["[options]\n\tstrategy = x\n", "[core]\n\teditor = x\n", "[options]\ngpg-sign = x"]),
+            (
+                Content::PickOptions,
+                &["[options]\n\tedit = true\n\tstrategy = ort\n"],
+                &["[options]\n\tstrategy = x\n", "[core]\n\teditor = x\n", "[options]\ngpg-sign = x"],
+            ),
             (Content::SigningKey, &["-S\n", "-SABCDEF01"], &["--exec", "-S/x/y", "-S;x"]),
             (Content::Conflicts, &["ID\ta/b\0ID.1\tc\0", ""], &["ID\t../x\0", "ID\t.git/hooks/x\0", "ID\t/etc/x\0", "x\ta\0"]),
         ];

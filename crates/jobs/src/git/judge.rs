@@ -119,7 +119,7 @@ impl Judge<'_, '_, '_> {
             (Class::Ignored, _) | (Class::Lock, Now::File | Now::Special) | (Class::Object, Now::Deleted) => {}
             (_, Now::Special) => {
                 self.refuse(change, SPECIAL);
-                if matches!(class, Class::Head | Class::PackedRefs) {
+                if matches!(class, Class::Head | Class::PackedRefs) || inside.starts_with("refs") {
                     self.plan.broken.get_or_insert_with(|| change.path.clone());
                 }
             }
@@ -187,7 +187,10 @@ impl Judge<'_, '_, '_> {
         if self.is_accepted(change, content) {
             self.plan.together.push(step(change, Turn::State));
         } else if self.refused_operations.insert(operation) {
-            self.refuse(change, "Git would run a program from it when the operation continues, or its content is not what Git writes there");
+            self.refuse(
+                change,
+                "Git would run a program from it when the operation continues, or its content is not what Git writes there",
+            );
         }
     }
 

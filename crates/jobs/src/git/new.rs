@@ -144,9 +144,14 @@ impl<'a> Cleaner<'a> {
                 let depth = if is_linked { 3 } else { 1 };
                 Some((path.components().take(depth).collect(), "Git would run a program from it when the operation continues"))
             }
-            (Class::Together(content) | Class::Single(content), _) if !self.holds(path, content) => refuse("its content is not what Git writes there"),
+            (Class::Together(content) | Class::Single(content), _) if !self.holds(path, content) => {
+                refuse("its content is not what Git writes there")
+            }
             (Class::Refused, [b"objects", b"info", b"alternates"]) if self.are_inside(path) => None,
-            (Class::Refused, [b"objects", b"info", ..] | [b"commondir" | b"config.worktree"] | [b"hooks" | b"remotes" | b"branches", ..]) => refuse(TRUSTED),
+            (
+                Class::Refused,
+                [b"objects", b"info", ..] | [b"commondir" | b"config.worktree"] | [b"hooks" | b"remotes" | b"branches", ..],
+            ) => refuse(TRUSTED),
             (Class::Refused, [b"info", b"attributes" | b"grafts"]) => refuse(TRUSTED),
             (Class::Refused, [name, ..]) if name.starts_with(b"fsmonitor") => refuse(TRUSTED),
             (Class::Refused, [b"worktrees", _, b"config.worktree"]) => refuse(TRUSTED),
@@ -160,9 +165,8 @@ impl<'a> Cleaner<'a> {
 
     /// Whether every folder that objects are borrowed from lies in a writable root.
     fn are_inside(&self, path: &Path) -> bool {
-        let is_inside = |line: &[u8]| {
-            path_of(line).is_some_and(|named| lies_in(&normalize(&self.path.join("objects").join(named)), self.new.writable))
-        };
+        let is_inside =
+            |line: &[u8]| path_of(line).is_some_and(|named| lies_in(&normalize(&self.path.join("objects").join(named)), self.new.writable));
         let lines = self.tree.read(path, MAX_STATE).unwrap_or_default();
         lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).all(is_inside)
     }

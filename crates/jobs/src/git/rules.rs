@@ -41,13 +41,20 @@ pub(super) enum Owner {
     Worktree,
 }
 
-const TEXTS: &[&[u8]] = &[
-    b"MERGE_MSG", b"MERGE_MODE", b"SQUASH_MSG", b"BISECT_LOG", b"BISECT_RUN", b"BISECT_ANCESTORS_OK", b"BISECT_FIRST_PARENT",
-];
+const TEXTS: &[&[u8]] =
+    &[b"MERGE_MSG", b"MERGE_MODE", b"SQUASH_MSG", b"BISECT_LOG", b"BISECT_RUN", b"BISECT_ANCESTORS_OK", b"BISECT_FIRST_PARENT"];
 const SINGLE_TEXTS: &[&[u8]] = &[b"COMMIT_EDITMSG", b"TAG_EDITMSG", b"NOTES_EDITMSG", b"EDIT_DESCRIPTION", b"description"];
 const IDS: &[&[u8]] = &[
-    b"ORIG_HEAD", b"MERGE_HEAD", b"CHERRY_PICK_HEAD", b"REVERT_HEAD", b"REBASE_HEAD", b"AUTO_MERGE", b"BISECT_HEAD", b"BISECT_EXPECTED_REV",
-    b"MERGE_AUTOSTASH", b"shallow",
+    b"ORIG_HEAD",
+    b"MERGE_HEAD",
+    b"CHERRY_PICK_HEAD",
+    b"REVERT_HEAD",
+    b"REBASE_HEAD",
+    b"AUTO_MERGE",
+    b"BISECT_HEAD",
+    b"BISECT_EXPECTED_REV",
+    b"MERGE_AUTOSTASH",
+    b"shallow",
 ];
 const IGNORED: &[&[u8]] = &[b"gc.pid", b"gc.log", b"ADD_EDIT.patch", b"addp-hunk-edit.diff"];
 
@@ -132,7 +139,9 @@ fn operation(parts: &[&[u8]]) -> Content {
         [b"author-script"] => Content::Author,
         [b"apply-opt"] => Content::PatchOptions,
         [b"opts"] => Content::PickOptions,
-        [b"autostash" | b"onto" | b"orig-head" | b"abort-safety" | b"amend" | b"squash-onto" | b"original-commit" | b"abort_safety"] => Content::Ids,
+        [b"autostash" | b"onto" | b"orig-head" | b"abort-safety" | b"amend" | b"squash-onto" | b"original-commit" | b"abort_safety"] => {
+            Content::Ids
+        }
         [b"stopped-sha"] => Content::ShortId,
         [b"head-name" | b"update-refs"] => Content::Name,
         _ => Content::Text,
@@ -181,7 +190,9 @@ mod tests {
         for (path, class) in cases {
             assert_eq!(classify(Owner::Repository, path.replace("ID", id).as_bytes()), *class, "{path}");
         }
-        for (path, class) in [("HEAD", Class::Head), ("gitdir", Class::Link), ("config.worktree", Class::Refused), ("config", Class::Refused)] {
+        for (path, class) in
+            [("HEAD", Class::Head), ("gitdir", Class::Link), ("config.worktree", Class::Refused), ("config", Class::Refused)]
+        {
             assert_eq!(classify(Owner::Worktree, path.as_bytes()), class, "{path}");
         }
     }

@@ -37,7 +37,8 @@ pub(super) fn settle(layer: &GitLayer, path: &Path, upper: &Tree, started: Syste
     match read_changes(upper, &layer.lower) {
         Ok(changes) => {
             let (lower, private) = (&layer.lower, reporter.quarantine.data_folder());
-            Area { upper, lower, path, writable, private, started, layer: Some(layer), outer: None, is_new: false }.settle(changes, reporter);
+            Area { upper, lower, path, writable, private, started, layer: Some(layer), outer: None, is_new: false }
+                .settle(changes, reporter);
         }
         Err(error) => reporter.refuse(path, format!("its changes cannot be read: {error}")),
     }
@@ -175,7 +176,8 @@ impl Area<'_> {
         let outer = self.outer.or_else(|| self.path.parent());
         let path = self.path.join(module);
         let Self { writable, private, started, .. } = *self;
-        Area { upper: &upper, lower: &lower, path: &path, writable, private, started, layer: None, outer, is_new }.settle(changes, reporter);
+        Area { upper: &upper, lower: &lower, path: &path, writable, private, started, layer: None, outer, is_new }
+            .settle(changes, reporter);
         Ok(())
     }
 

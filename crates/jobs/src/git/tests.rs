@@ -42,7 +42,8 @@ impl World {
         for path in [&work, &root.join("home"), &root.join("data")] {
             fs::create_dir(path).unwrap();
         }
-        let config = "[user]\n\tname = Ann\n\temail = ann@example.org\n[init]\n\tdefaultBranch = main\n[core]\n\tpager = cat\n\teditor = true\n";
+        let config =
+            "[user]\n\tname = Ann\n\temail = ann@example.org\n[init]\n\tdefaultBranch = main\n[core]\n\tpager = cat\n\teditor = true\n";
         fs::write(root.join("home/.gitconfig"), config).unwrap();
         Self { folder, root, work }
     }
@@ -71,6 +72,20 @@ impl World {
         let output = self.git_in(&self.work, words);
         assert!(output.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+    }
+
+    /// Waits until the clock of the file system has moved: what was written before is older than what follows.
+    pub(crate) fn tick(&self) {
+        let probe = self.root.join("data/probe");
+        let time = || {
+            fs::write(&probe, "").unwrap();
+            crate::changes::change_time(&fs::metadata(&probe).unwrap())
+        };
+        let before = time();
+        while time() == before {
+            std::thread::yield_now();
+        }
+        fs::remove_file(&probe).unwrap();
     }
 
     fn marker(&self) -> PathBuf {

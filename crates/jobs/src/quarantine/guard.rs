@@ -24,7 +24,7 @@ const MAX_COPIES: u64 = 32 << 20;
 
 /// Protected files and settings of repositories as they were before a run.
 #[derive(Debug, Default)]
-pub struct Snapshot {
+pub(crate) struct Snapshot {
     files: BTreeMap<PathBuf, KeptFile>,
 }
 
@@ -39,7 +39,7 @@ struct KeptFile {
 
 impl Snapshot {
     /// Copies the small files among these; links are not followed.
-    pub fn take(paths: &[PathBuf]) -> Self {
+    pub(crate) fn take(paths: &[PathBuf]) -> Self {
         let mut left = MAX_COPIES;
         let mut keep = |path: &PathBuf| {
             let metadata = fs::symlink_metadata(path).ok()?;
@@ -51,9 +51,13 @@ impl Snapshot {
         Self { files: paths.iter().filter_map(&mut keep).collect() }
     }
 
-    /// Whether an entry is still the one that was there.
+    /// Whether an entry is still what was there; another file with the same content is.
     fn has(&self, path: &Path, metadata: &fs::Metadata) -> bool {
-        self.files.get(path).is_some_and(|kept| kept.version == version(metadata))
+        let is_same = |kept: &KeptFile| {
+            let bytes = kept.bytes.as_ref().filter(|bytes| metadata.is_file() && metadata.len() == bytes.len() as u64);
+            kept.version == version(metadata) || bytes.is_some_and(|bytes| fs::read(path).is_ok_and(|now| now == *bytes))
+        };
+        self.files.get(path).is_some_and(is_same)
     }
 
     fn bytes(&self, path: &Path) -> Option<&[u8]> {
@@ -67,20 +71,20 @@ fn version(metadata: &fs::Metadata) -> (u64, u64, i64, i64, i64, i64) {
 
 /// What a walk found, each protected path with the reason.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Findings {
+pub(crate) struct Findings {
     /// Protected entries that are new or changed.
-    pub protected: Vec<(PathBuf, String)>,
+    pub(crate) protected: Vec<(PathBuf, String)>,
     /// Protected files that are gone.
-    pub deleted: Vec<(PathBuf, String)>,
+    pub(crate) deleted: Vec<(PathBuf, String)>,
     /// `.git` entries and bare repositories that had no overlay.
-    pub repositories: Vec<PathBuf>,
+    pub(crate) repositories: Vec<PathBuf>,
     /// Whether everything was looked at.
-    pub is_complete: bool,
+    pub(crate) is_complete: bool,
 }
 
 /// Guards the writable roots during a run. It can be asked as often as needed, also while the command runs.
 #[derive(Debug)]
-pub struct Guard {
+pub(crate) struct Guard {
     started: SystemTime,
     snapshot: Snapshot,
     /// Device and inode of the Git folders with overlays.
@@ -110,13 +114,13 @@ impl Guard {
     }
 
     /// Finds what may not be there, after the repositories were settled.
-    pub fn find(&self, files: &LocalFiles, data: &Path) -> Findings {
+    pub(crate) fn find(&self, files: &LocalFiles, data: &Path) -> Findings {
         find_new(files, self, data)
     }
 
     /// Moves what may not be there to quarantine, restores what was there before, and cleans new repositories. The second value
     /// says whether everything was looked at. Blocks.
-    pub fn check(&self, files: &LocalFiles, quarantine: &Quarantine, origin: &Origin) -> (Vec<RefusedChange>, bool) {
+    pub(crate) fn check(&self, files: &LocalFiles, quarantine: &Quarantine, origin: &Origin) -> (Vec<RefusedChange>, bool) {
         let Findings { protected, deleted, repositories, is_complete } = self.find(files, quarantine.data_folder());
         let mut refused: Vec<_> = protected.into_iter().map(|(path, why)| self.take_back(path, why, quarantine, origin)).collect();
         refused.extend(deleted.into_iter().map(|(path, why)| self.restore(path, format!("its deletion was taken back: {why}"), None)));

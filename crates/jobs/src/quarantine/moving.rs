@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, openat, readlinkat, renameat, symlinkat, unlinkat};
@@ -15,6 +15,11 @@ const MAX_DEPTH: usize = 128;
 /// Moves an entry: by a rename, or by a copy where the two folders are on different file systems.
 pub(super) fn move_entry(from: &Tree, entry: &Path, to: &Tree, name: &Path) -> io::Result<()> {
     let ((source, source_name), (target, target_name)) = (from.parent(entry)?, to.parent(name)?);
+    if let Some(folder) = from.entry(entry)?.filter(|metadata| metadata.is_dir() && metadata.mode() & 0o700 != 0o700) {
+        // Only a folder that its owner can write can be moved, or looked through.
+        let mode = Mode::from_raw_mode(folder.mode() & 0o777 | 0o700);
+        rustix::fs::chmodat(source.as_fd(), source_name, mode, AtFlags::empty())?;
+    }
     match renameat(source.as_fd(), source_name, target.as_fd(), target_name) {
         Ok(()) => return Ok(()),
         Err(Errno::XDEV) => {}
@@ -77,15 +82,16 @@ pub(super) fn open(path: &Path, mode: u32) -> io::Result<()> {
     if metadata.is_symlink() { Ok(()) } else { fs::set_permissions(path, Permissions::from_mode(mode)) }
 }
 
-/// Writes a file beside its place in a folder, and moves it there.
+/// Writes a file beside its place, and moves it there, without following a link on the way.
 pub(super) fn replace_file(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    let name = path.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let root = Tree::open(Path::new("/"))?;
+    let (folder, name) = root.parent(path.strip_prefix("/").map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?)?;
     let mut draft = std::ffi::OsString::from(".haft-restored-");
     draft.push(name);
-    let draft = path.with_file_name(draft);
-    drop(fs::remove_file(&draft));
-    let mut file = File::options().write(true).create_new(true).mode(0o600).open(&draft)?;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    unlinkat(folder.as_fd(), &*draft, AtFlags::empty()).ok();
+    let mut file = File::from(openat(folder.as_fd(), &*draft, flags, Mode::from_raw_mode(0o600))?);
     io::Write::write_all(&mut file, bytes)?;
     file.set_permissions(Permissions::from_mode(mode & 0o777))?;
-    fs::rename(&draft, path)
+    Ok(renameat(folder.as_fd(), &*draft, folder.as_fd(), name)?)
 }

@@ -43,7 +43,8 @@ impl Quarantine {
         let replaced = match fs::symlink_metadata(target) {
             Ok(_) if !force => return Err(RestoreError::Occupied(target.clone())),
             Ok(_) => {
-                let origin = Origin { session: record.session.clone(), call: None, command: format!("haft quarantine restore {}", record.id) };
+                let origin =
+                    Origin { session: record.session.clone(), call: None, command: format!("haft quarantine restore {}", record.id) };
                 Some(self.put(target, "a restored version replaced it", &origin)?)
             }
             Err(_) => None,

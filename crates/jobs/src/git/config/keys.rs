@@ -27,7 +27,8 @@ impl Scope<'_> {
     pub(crate) fn allows(&self, key: &Key, value: Option<&[u8]>) -> bool {
         let is_text = |byte: &u8| *byte >= b' ' && *byte != 0x7f;
         let is_lines = key.name == "description" && key.section == "branch";
-        let is_plain = value.is_none_or(|value| value.len() <= MAX_VALUE && value.iter().all(|byte| is_text(byte) || (is_lines && b"\n\t".contains(byte))));
+        let is_plain = value
+            .is_none_or(|value| value.len() <= MAX_VALUE && value.iter().all(|byte| is_text(byte) || (is_lines && b"\n\t".contains(byte))));
         let is_named = key.subsection.as_ref().is_none_or(|name| name.len() <= MAX_VALUE && name.iter().all(is_text));
         is_plain && is_named && self.find_rule(key).is_some_and(|rule| self.fits(rule, value))
     }
@@ -40,7 +41,7 @@ impl Scope<'_> {
     fn find_rule(&self, key: &Key) -> Option<Rule> {
         match &key.subsection {
             None => rule(&key.section, &key.name, self),
-            Some(subsection) => rule_of_subsection(&key.section, subsection, &key.name),
+            Some(subsection) => rule_of_subsection(&key.section, subsection, &key.name, self),
         }
     }
 
@@ -113,7 +114,11 @@ fn rule(section: &str, name: &str, scope: &Scope) -> Option<Rule> {
         ("merge", "conflictstyle") => Rule::OneOf(&["merge", "diff3", "zdiff3"]),
         ("diff", "algorithm") => Rule::OneOf(&["default", "myers", "minimal", "patience", "histogram"]),
         ("commit" | "tag", "gpgsign") => Rule::No,
-        ("core", "abbrev") | ("color" | "advice" | "status", _) | ("diff", "renames" | "colormoved") | ("tag", "sort") | ("log", "date") => Rule::Word,
+        ("core", "abbrev")
+        | ("color" | "advice" | "status", _)
+        | ("diff", "renames" | "colormoved")
+        | ("tag", "sort")
+        | ("log", "date") => Rule::Word,
         ("gc", "auto") => Rule::Word,
         ("lfs", "repositoryformatversion") => Rule::OneOf(&["0"]),
         ("extensions", "objectformat") if scope.is_new => Rule::OneOf(&["sha1", "sha256"]),
@@ -123,7 +128,7 @@ fn rule(section: &str, name: &str, scope: &Scope) -> Option<Rule> {
     })
 }
 
-fn rule_of_subsection(section: &str, subsection: &[u8], name: &str) -> Option<Rule> {
+fn rule_of_subsection(section: &str, subsection: &[u8], name: &str, scope: &Scope) -> Option<Rule> {
     Some(match (section, name) {
         ("branch", "remote" | "pushremote") => Rule::Remote,
         ("branch", "merge") => Rule::Ref,
@@ -133,6 +138,8 @@ fn rule_of_subsection(section: &str, subsection: &[u8], name: &str) -> Option<Ru
         ("remote", "fetch") => Rule::Refspec,
         ("remote", "tagopt") => Rule::OneOf(&["--tags", "--no-tags"]),
         ("remote", "partialclonefilter") => Rule::Word,
+        // In a repository with branches, a push would delete those of others.
+        ("remote", "mirror") if scope.is_new => Rule::Bool,
         ("remote", "prune" | "promisor") | ("submodule", "active") => Rule::Bool,
         ("submodule", "url") if is_submodule_name(subsection) => Rule::Url,
         ("color", _) => Rule::Word,

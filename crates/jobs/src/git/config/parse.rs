@@ -98,6 +98,9 @@ impl Parser<'_> {
                 _ => return None,
             }
         }
+        if self.base.is_empty() {
+            return None;
+        }
         let name = split_section(&self.base)?;
         self.base.push(b'.');
         self.file.sections.push(Section { name, span: start..self.at });

@@ -14,21 +14,41 @@ fn usual_commands_change_the_repository_as_outside() {
         ("echo x > b; git add b", &["diff", "--cached", "--name-only"], "b"),
         ("git branch new; git branch -d other", &["branch", "--format=%(refname:short)"], "main\nnew"),
         ("git checkout -q other", &["rev-parse", "--abbrev-ref", "HEAD"], "other"),
-        ("git checkout -qb feature/one; echo f > f; git add f; git commit -qm f", &["log", "-1", "--format=%s %D"], "f HEAD -> feature/one"),
+        (
+            "git checkout -qb feature/one; echo f > f; git add f; git commit -qm f",
+            &["log", "-1", "--format=%s %D"],
+            "f HEAD -> feature/one",
+        ),
         ("git switch -q --detach HEAD~1", &["log", "-1", "--format=%s %D"], "first HEAD, other"),
         ("echo dirty > a; git stash -q", &["stash", "list", "--format=%gs"], "WIP on main: {second} second"),
         ("git tag v1; git tag -am x v2", &["tag"], "v1\nv2"),
         ("git reset -q --hard HEAD~1", &["log", "--format=%s"], "first"),
         ("echo y > y; git add y; git commit -qm y; git rebase -q other main --onto HEAD~1", &["status", "--porcelain"], ""),
-        ("git checkout -q other; echo o > o; git add o; git commit -qm o; git checkout -q main; git merge -q --no-edit other", &["log", "-1", "--format=%s"], "Merge branch 'other'"),
-        ("git pack-refs --all; git branch packed", &["for-each-ref", "--format=%(refname)"], "refs/heads/main\nrefs/heads/other\nrefs/heads/packed"),
+        (
+            "git checkout -q other; echo o > o; git add o; git commit -qm o; git checkout -q main; git merge -q --no-edit other",
+            &["log", "-1", "--format=%s"],
+            "Merge branch 'other'",
+        ),
+        (
+            "git pack-refs --all; git branch packed",
+            &["for-each-ref", "--format=%(refname)"],
+            "refs/heads/main\nrefs/heads/other\nrefs/heads/packed",
+        ),
         ("git gc -q --prune=now", &["log", "--all", "--format=%s"], "second\nfirst"),
         ("git repack -adq; git prune", &["fsck", "--full"], ""),
         ("git config user.email me@example.com; git config user.name 'A \"B\" C'", &["config", "user.name"], "A \"B\" C"),
         ("git remote add origin https://example.org/x.git", &["remote", "get-url", "origin"], "https://example.org/x.git"),
         ("git remote add origin git@example.org:a/b.git; git remote remove origin", &["remote"], ""),
-        ("git branch new; git branch -m new newer; git branch -u main newer", &["for-each-ref", "--format=%(upstream)", "refs/heads/newer"], "refs/heads/main"),
-        ("git branch a; git branch -d a; git branch a/b; git branch -d a/b; git branch a", &["branch", "--list", "a*", "--format=%(refname:short)"], "a"),
+        (
+            "git branch new; git branch -m new newer; git branch -u main newer",
+            &["for-each-ref", "--format=%(upstream)", "refs/heads/newer"],
+            "refs/heads/main",
+        ),
+        (
+            "git branch a; git branch -d a; git branch a/b; git branch -d a/b; git branch a",
+            &["branch", "--list", "a*", "--format=%(refname:short)"],
+            "a",
+        ),
         ("git notes add -m note", &["notes", "show"], "note"),
         ("git revert --no-edit HEAD", &["log", "-1", "--format=%s"], "Revert \"second\""),
         ("git mv a b; git commit -qm move", &["ls-files"], "b"),
@@ -197,7 +217,8 @@ fn a_moved_repository_is_settled_where_it_is_now() {
     fs::create_dir(&inner).unwrap();
     world.git_in(&inner, &["init", "-q"]);
     world.git_in(&inner, &["commit", "-q", "--allow-empty", "-m", "first"]);
-    let report = world.run("cd sub; git commit -q --allow-empty -m second; cd ..; mv sub moved; mkdir -p sub/.git; echo x > sub/.git/config");
+    let report =
+        world.run("cd sub; git commit -q --allow-empty -m second; cd ..; mv sub moved; mkdir -p sub/.git; echo x > sub/.git/config");
     assert_clean(&report);
     assert_eq!(world.git_ok(&["-C", "moved", "log", "--format=%s"]), "second\nfirst");
     assert_eq!(fs::read_dir(world.work.join("sub/.git")).unwrap().count(), 1, "nothing is written to another folder");

@@ -1,0 +1,156 @@
+use haft_host::WorkspaceOptions;
+
+use super::*;
+use crate::git::tests::World;
+
+struct Run {
+    world: World,
+    files: LocalFiles,
+    guard: Guard,
+    overlays: GitOverlays,
+}
+
+impl Run {
+    /// A run in a workspace, after these files were written.
+    fn begin(world: World, before: &[(&str, &str)]) -> Self {
+        for (name, text) in before {
+            fs::create_dir_all(world.work.join(name).parent().unwrap()).unwrap();
+            fs::write(world.work.join(name), text).unwrap();
+        }
+        world.tick();
+        let options = WorkspaceOptions { protected: vec![world.root.join("data")], ..WorkspaceOptions::new(&world.work) };
+        let files = LocalFiles::open(options).unwrap();
+        let existing = find_existing(&files);
+        let overlays = world.prepare();
+        let guard = Guard::new(&existing.protected, &overlays);
+        Self { world, files, guard, overlays }
+    }
+
+    /// Runs a script, settles, checks, and returns the refused paths.
+    fn end(self, script: &str) -> (World, Vec<String>) {
+        self.world.sandboxed(&self.overlays, &script.replace("$MARKER", &self.world.root.join("marker").to_string_lossy()));
+        let (quarantine, origin) = (self.world.quarantine(), Origin::default());
+        let mut refused = self.overlays.settle(&self.files.writable(), &quarantine, &origin).refused;
+        let (more, is_complete) = self.guard.check(&self.files, &quarantine, &origin);
+        assert!(is_complete);
+        refused.extend(more);
+        let (again, _) = self.guard.check(&self.files, &quarantine, &origin);
+        assert_eq!(again, [], "a second look finds nothing more");
+        let mut paths: Vec<_> =
+            refused.iter().map(|refused| refused.path.strip_prefix(&self.world.work).unwrap().to_string_lossy().into_owned()).collect();
+        paths.sort_unstable();
+        (self.world, paths)
+    }
+}
+
+#[test]
+fn protected_names_that_appear_anywhere_are_quarantined() {
+    let script = "mkdir -p d/b/.vscode d/.claude .idea d/.config/git sub/.haft node_modules/x/.vscode; echo x > d/b/.envrc; echo x > d/b/.vscode/settings.json; \
+                  echo x > d/b/.vscode/extensions.json; echo x > d/.claude/settings.json; echo x > .idea/x; echo x > .npmrc; echo x > .NPMRC; \
+                  echo x > d/.config/git/config; echo x > d/.config/other; echo x > sub/.haft/config.toml; ln -s b/.envrc d/.mcp.json; \
+                  echo x > node_modules/x/.vscode/settings.json; echo x > .gitmodules; echo x > .gitignore; mkdir -p new; mv new .cursor; git init -q .cursor/x";
+    let (world, refused) = Run::begin(World::new(), &[]).end(script);
+    let expected = [
+        ".NPMRC",
+        ".cursor",
+        ".gitmodules",
+        ".idea",
+        ".npmrc",
+        "d/.claude",
+        "d/.config/git",
+        "d/.mcp.json",
+        "d/b/.envrc",
+        "d/b/.vscode/settings.json",
+        "sub/.haft",
+    ];
+    assert_eq!(refused, expected);
+    assert!(expected.iter().all(|name| fs::symlink_metadata(world.work.join(name)).is_err()));
+    for name in ["d/b/.vscode/extensions.json", "d/.config/other", ".gitignore", "node_modules/x/.vscode/settings.json"] {
+        assert!(world.work.join(name).exists(), "{name}");
+    }
+    assert_eq!(world.quarantine().list().len(), expected.len());
+}
+
+#[test]
+fn protected_files_that_existed_are_restored() {
+    let before = [
+        (".envrc", "mine"),
+        ("d/.npmrc", "mine"),
+        ("b/.mcp.json", "mine"),
+        (".vscode/settings.json", "{}"),
+        ("c/.envrc", "same"),
+        ("l/.bashrc", "mine"),
+    ];
+    let run = Run::begin(World::new(), &before);
+    let (world, refused) = run.end("echo theirs > .envrc; rm d/.npmrc; rm -r b; mv l m; ln -s $PWD/../home l;  sed -i s/x/y/ .vscode/settings.json; cat c/.envrc > /dev/null; ln -sf ../x .envrc");
+    // An edit that changes nothing makes another file, but no change.
+    assert_eq!(refused, [".envrc", "d/.npmrc"]);
+    for (name, text) in [(".envrc", "mine"), ("d/.npmrc", "mine"), (".vscode/settings.json", "{}")] {
+        assert_eq!(fs::read_to_string(world.work.join(name)).unwrap(), text, "{name}");
+        assert!(!world.work.join(name).is_symlink());
+    }
+    assert!(!world.root.join("home/.bashrc").exists(), "nothing is restored through a link");
+    assert!(!world.work.join("b").exists(), "a removed folder stays removed");
+}
+
+#[test]
+fn new_repositories_are_cleaned_wherever_they_are() {
+    let world = World::new();
+    let source = world.root.join("source");
+    fs::create_dir(&source).unwrap();
+    for (name, text) in [(".envrc", "x"), (".gitmodules", ""), ("README", "x"), (".vscode/settings.json", "{}")] {
+        fs::create_dir_all(source.join(name).parent().unwrap()).unwrap();
+        fs::write(source.join(name), text).unwrap();
+    }
+    for words in [&["init", "-q"][..], &["add", "-f", "."], &["commit", "-qm", "x"]] {
+        assert!(world.git_in(&source, words).status.success());
+    }
+    let script = "git init -q fresh; git clone -q ../source clone; \
+                  git init -q evil; git -C evil config core.fsmonitor 'touch $MARKER'; \
+                  git init -q --bare evil.git; git -C evil.git config core.fsmonitor 'touch $MARKER'; \
+                  mkdir -p sneaky; echo ../evil.git > sneaky/commondir; cp evil.git/HEAD sneaky; \
+                  mkdir -p node_modules/x; git init -q node_modules/x; echo x > node_modules/x/.git/hooks/pre-commit; \
+                  git worktree add -q tree other; mkdir bad; echo gitdir: ../../elsewhere > bad/.git; mkdir lone; ln -s ../evil/.git lone/.git; \
+                  git init -q UP; mv UP/.git UP/.GIT; echo x > UP/.GIT/hooks/x; \
+                  ln -s $PWD/../data/sandbox/evil into";
+    let (world, refused) = Run::begin(world, &[]).end(script);
+    let expected = [
+        "UP/.GIT/hooks/x",
+        "bad/.git",
+        "clone/.envrc",
+        "clone/.vscode/settings.json",
+        "evil.git/config",
+        "evil/.git/config",
+        "into",
+        "lone/.git",
+        "node_modules/x/.git/hooks/pre-commit",
+        "sneaky/commondir",
+    ];
+    assert_eq!(refused, expected);
+    for name in ["fresh", "clone", "evil", "evil.git", "sneaky", "node_modules/x", "tree", "bad", "lone"] {
+        world.assert_harmless(&world.work.join(name), name);
+    }
+    assert!(world.work.join("clone/.gitmodules").exists());
+    assert_eq!(world.git_ok(&["-C", "tree", "log", "-1", "--format=%s"]), "by the user");
+}
+
+#[test]
+fn repositories_without_overlays_keep_what_they_had() {
+    let world = World::empty();
+    world.git_ok(&["init", "-q", "--bare", "b.git"]);
+    world.git_ok(&["-C", "b.git", "config", "receive.denyDeletes", "true"]);
+    fs::write(world.work.join("b.git/hooks/update"), "mine").unwrap();
+    let (world, refused) = Run::begin(world, &[]).end("git -C b.git config core.fsmonitor x; echo x > b.git/hooks/post-update");
+    assert_eq!(refused, ["b.git/config", "b.git/hooks/post-update"]);
+    assert_eq!(world.git_ok(&["-C", "b.git", "config", "receive.denyDeletes"]), "true");
+    assert!(world.work.join("b.git/hooks/update").exists());
+}
+
+#[test]
+fn a_run_that_does_nothing_finds_nothing() {
+    let world = World::new();
+    world.git_ok(&["worktree", "add", "-q", "t", "other"]);
+    world.git_ok(&["init", "-q", "--bare", "b.git"]);
+    let (_, refused) = Run::begin(world, &[(".envrc", "x"), (".claude/settings.json", "x")]).end("git status; ls -la");
+    assert_eq!(refused, Vec::<String>::new());
+}

@@ -67,7 +67,16 @@ pub(super) fn find_new(files: &LocalFiles, guard: &Guard, data: &Path) -> Findin
             }
         }
     });
-    let gone = guard.snapshot.files.iter().filter(|(path, kept)| kept.bytes.is_some() && fs::symlink_metadata(path).is_err());
+    // What is in an entry goes with it.
+    findings.protected.sort_unstable();
+    findings.protected.dedup_by(|(inner, _), (outer, _)| inner.starts_with(outer));
+    findings.repositories.retain(|path| !findings.protected.iter().any(|(outer, _)| path.starts_with(outer)));
+    // With the folder above it, a file may go.
+    let is_gone = |path: &Path| {
+        let parent = path.parent().and_then(|parent| fs::symlink_metadata(parent).ok());
+        fs::symlink_metadata(path).is_err() && parent.is_some_and(|parent| parent.is_dir())
+    };
+    let gone = guard.snapshot.files.iter().filter(|(path, kept)| kept.bytes.is_some() && is_gone(path));
     let gone = gone.filter_map(|(path, _)| reason(files, path).map(|why| (path.clone(), why)));
     findings.deleted.extend(gone);
     findings
