@@ -13,11 +13,13 @@ mod headers;
 mod redirect;
 mod resolver;
 mod rule;
+mod sandbox;
 mod target;
 
 pub use client::{GuardedClient, HttpOptions};
 pub use resolver::{Resolve, SystemResolver};
 pub use rule::{NetworkRuleError, NetworkRules};
+pub use sandbox::SandboxDialer;
 
 pub(crate) use guard::{Guard, Refusal};
 pub(crate) use resolver::checked_addresses;

@@ -11,7 +11,7 @@ mod system;
 
 pub use clock::SystemClock;
 pub use files::{LocalFiles, SandboxPaths, ScanCache, WorkspaceOptions, directory_state, link_state, may_be_protected, sha256};
-pub use http::{GuardedClient, HttpOptions, NetworkRuleError, NetworkRules, Resolve, SystemResolver};
+pub use http::{GuardedClient, HttpOptions, NetworkRuleError, NetworkRules, Resolve, SandboxDialer, SystemResolver};
 pub use local::{HostParts, LocalHost};
 pub use notifier::{Desktop, LocalNotifier};
 pub use proxy::EgressProxy;

@@ -338,3 +338,22 @@ async fn one_command_asks_for_a_bounded_number_of_hosts() {
     assert!(refusal.reason.contains("100 hosts"), "{refusal:?}");
     assert_eq!(permit(&gate, "h1.example.org").await, Ok(()), "those before stay");
 }
+
+#[tokio::test]
+async fn taint_does_not_ask_about_the_sandbox_itself() {
+    let to =
+        |name: &str, url: &'static str| ScriptedTool::new(name).plan(move |_, cx| Ok(Plan::nothing().connect(cx.connect("POST", url)?)));
+    let harness = setup()
+        .built_in(to("inside", "http://sandbox.localhost:8000/"))
+        .built_in(to("outside", "http://example.org/"))
+        .built_in(ScriptedTool::new("read").plans_read())
+        .session(|session| session.access(Access::FullAccess).taint(TaintPolicy::Deny))
+        .build();
+    assert!(harness.call("read", json!({"path": "a"})).await.is_success());
+    for n in 0..2 {
+        assert!(harness.call("inside", json!({ "n": n })).await.is_success(), "it brings nothing in, and takes nothing out");
+    }
+    assert!(harness.call("outside", json!({})).await.is_success(), "the first page brings untrusted content in");
+    assert!(!harness.call("outside", json!({"n": 2})).await.is_success());
+    assert!(harness.call("inside", json!({"n": 3})).await.is_success());
+}

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use haft_contract::{
@@ -18,6 +18,7 @@ use super::guard::Guard;
 use super::redirect::{self, Hop};
 use super::resolver::{CheckingResolver, Resolve, SystemResolver};
 use super::rule::NetworkRules;
+use super::sandbox::{self, SandboxDialer};
 use super::target::Target;
 use super::{failure, headers};
 use crate::proxy::{EgressProxy, Reach};
@@ -50,6 +51,7 @@ pub struct GuardedClient {
     resolver: Arc<dyn Resolve>,
     options: Arc<HttpOptions>,
     clients: Mutex<HashMap<(String, u16), reqwest::Client>>,
+    sandbox: OnceLock<Arc<dyn SandboxDialer>>,
 }
 
 haft_contract::opaque_debug!(GuardedClient: guard = guard, options = options);
@@ -70,7 +72,19 @@ impl GuardedClient {
     pub fn with(rules: NetworkRules, options: HttpOptions, resolver: Arc<dyn Resolve>) -> Self {
         // The TLS library takes one provider for the whole process; if another part was first, its choice stands.
         drop(rustls::crypto::ring::default_provider().install_default());
-        Self { guard: Arc::new(Guard::new(rules)), resolver, options: Arc::new(options), clients: Mutex::default() }
+        Self {
+            guard: Arc::new(Guard::new(rules)),
+            resolver,
+            options: Arc::new(options),
+            clients: Mutex::default(),
+            sandbox: OnceLock::new(),
+        }
+    }
+
+    /// Sets what connects to servers in the sandbox of a session, once; it must not hold this client. Without it,
+    /// [`Connect::SANDBOX_HOST`] leads nowhere.
+    pub fn set_sandbox_dialer(&self, dialer: Arc<dyn SandboxDialer>) {
+        self.sandbox.get_or_init(|| dialer);
     }
 
     /// Starts a proxy to these hosts, and to those that the gate permits, under the same address guard. It listens at a path that
@@ -84,6 +98,11 @@ impl GuardedClient {
     }
 
     fn screened(&self, mut target: Target) -> Target {
+        // Not an address of this machine: the guard has no say, and no setting leads it there.
+        if target.connect.is_sandbox() {
+            target.connect.refused = sandbox::refusal(&target.connect);
+            return target;
+        }
         let refusal = self.guard.screen(&target.host, target.connect.port).err();
         target.connect.refused = refusal.map(|refusal| refusal.to_string());
         target
@@ -98,35 +117,50 @@ impl GuardedClient {
         };
         let mut trail = Vec::new();
         loop {
-            let response = self.exchange(&hop).await.map_err(|error| redirect::led_there(error, &trail, &hop.target))?;
+            let response =
+                self.exchange(&hop, redirects.session()).await.map_err(|error| redirect::led_there(error, &trail, &hop.target))?;
             let Some(location) = location(&response).filter(|_| limit > 0) else { return Ok(self.answer(response, hop.target, trail)) };
             if trail.len() == usize::from(limit) {
                 return Err(redirect::too_many(limit, &hop.target));
             }
             trail.push(hop.target.url.to_string());
+            let from = hop.target.connect.clone();
             let mut next = hop.follow(response.status().as_u16(), &location)?;
             next.target = self.screened(next.target);
-            let checked = permitted(&next.target.connect).and_then(|()| redirects.check(&next.target.connect));
+            let checked = within_sandbox(&from, &next.target.connect)
+                .and_then(|()| permitted(&next.target.connect))
+                .and_then(|()| redirects.check(&next.target.connect));
             checked.map_err(|error| redirect::led_there(error, &trail, &next.target))?;
             hop = next;
         }
     }
 
     /// One request and the head of its answer.
-    async fn exchange(&self, hop: &Hop) -> Result<Response, ToolError> {
-        permitted(&hop.target.connect)?;
-        let method = Method::from_bytes(hop.target.connect.method.as_bytes())
-            .map_err(|_| ToolError::validation(format!("Unsupported HTTP method: {}", hop.target.connect.method)))?;
-        let mut request = self.client(&hop.target.connect)?.request(method, hop.target.url.clone()).headers(hop.headers.clone());
+    async fn exchange(&self, hop: &Hop, session: Option<&str>) -> Result<Response, ToolError> {
+        let connect = &hop.target.connect;
+        permitted(connect)?;
+        let method = Method::from_bytes(connect.method.as_bytes())
+            .map_err(|_| ToolError::validation(format!("Unsupported HTTP method: {}", connect.method)))?;
+        let client = if connect.is_sandbox() { self.sandbox_client(connect, session).await? } else { self.client(connect)? };
+        let mut request = client.request(method, hop.target.url.clone()).headers(hop.headers.clone());
         request = match &hop.body {
             Some(body) if !body.is_empty() => request.body(body.clone()),
             // Some servers refuse these methods with 411 unless the length is said, even of nothing.
-            _ if matches!(hop.target.connect.method.as_str(), "POST" | "PUT" | "PATCH") => request.header(CONTENT_LENGTH, 0),
+            _ if matches!(connect.method.as_str(), "POST" | "PUT" | "PATCH") => request.header(CONTENT_LENGTH, 0),
             _ => request,
         };
         let response = request.send().await.map_err(|error| failure::describe(error, &hop.target, &self.options))?;
-        self.check_peer(&response, &hop.target)?;
+        if !connect.is_sandbox() {
+            self.check_peer(&response, &hop.target)?;
+        }
         Ok(response)
+    }
+
+    /// A client whose one connection leads to a server in the sandbox of the session.
+    async fn sandbox_client(&self, connect: &Connect, session: Option<&str>) -> Result<reqwest::Client, ToolError> {
+        let socket = sandbox::relay(self.sandbox.get().cloned(), session, connect.port, self.options.connect_timeout).await?;
+        let builder = self.builder(connect).unix_socket(socket).pool_max_idle_per_host(0);
+        builder.build().map_err(|error| not_built(&error))
     }
 
     /// Only checked addresses are connected to; this would catch a connection that got around the resolver.
@@ -154,9 +188,7 @@ impl GuardedClient {
         if let Some(client) = clients.get(&key) {
             return Ok(client.clone());
         }
-        let client = self.build(connect).map_err(|error| {
-            network_error(format!("The HTTP client could not be set up: {}. Check the system's certificates.", causes::innermost(&error)))
-        })?;
+        let client = self.builder(connect).build().map_err(|error| not_built(&error))?;
         if clients.len() >= MAX_CLIENTS {
             clients.clear();
         }
@@ -164,7 +196,7 @@ impl GuardedClient {
         Ok(client)
     }
 
-    fn build(&self, connect: &Connect) -> reqwest::Result<reqwest::Client> {
+    fn builder(&self, connect: &Connect) -> reqwest::ClientBuilder {
         let resolver = CheckingResolver { guard: Arc::clone(&self.guard), resolver: Arc::clone(&self.resolver), port: connect.port };
         let builder = reqwest::Client::builder()
             .user_agent(concat!("haft/", env!("CARGO_PKG_VERSION")))
@@ -180,7 +212,7 @@ impl GuardedClient {
             .http2_max_header_list_size(MAX_RESPONSE_HEADER_BYTES)
             .tcp_nodelay(true);
         // Plain http must work where no certificates are installed, and need not wait for them to be read.
-        if connect.scheme == "http" { builder.tls_certs_only([]).build() } else { builder.build() }
+        if connect.scheme == "http" { builder.tls_certs_only([]) } else { builder }
     }
 }
 
@@ -197,6 +229,18 @@ impl HttpClient for GuardedClient {
 fn location(response: &Response) -> Option<String> {
     let value = response.headers().get(LOCATION).filter(|_| redirect::is_redirect(response.status().as_u16()))?;
     Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
+}
+
+/// A page from outside must not make requests to servers in the sandbox.
+fn within_sandbox(from: &Connect, to: &Connect) -> Result<(), ToolError> {
+    if to.is_sandbox() && !from.is_sandbox() {
+        return Err(network_error("Address not allowed: a redirect from outside does not lead into the sandbox"));
+    }
+    Ok(())
+}
+
+fn not_built(error: &reqwest::Error) -> ToolError {
+    network_error(format!("The HTTP client could not be set up: {}. Check the system's certificates.", causes::innermost(error)))
 }
 
 fn permitted(connect: &Connect) -> Result<(), ToolError> {

@@ -6,5 +6,6 @@ mod bounds;
 mod exchange;
 mod failures;
 mod redirects;
+mod sandbox;
 mod support;
 mod tls;

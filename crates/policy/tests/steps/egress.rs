@@ -89,3 +89,26 @@ fn saved_rule_of_a_connection_allows_the_next_one() {
         assert_eq!(decide(&[&rule]).0.verdict, Verdict::Allow, "{rule}");
     }
 }
+
+/// A server in the sandbox is no one else's: reading needs nothing, and changing what a command could change as well.
+#[test]
+fn request_into_the_sandbox_needs_no_network_access() {
+    let (read, write) = (Access::ReadOnly, Access::WorkspaceWrite);
+    for (host, method, access, verdict) in [
+        ("sandbox.localhost", "GET", read, Verdict::Allow),
+        ("sandbox.localhost", "POST", read, Verdict::Deny),
+        ("sandbox.localhost", "POST", write, Verdict::Allow),
+        ("sandbox.localhost", "CONNECT", write, Verdict::Deny),
+        ("sandbox.localhost.example.org", "POST", write, Verdict::Deny),
+        ("example.org", "POST", write, Verdict::Deny),
+    ] {
+        let mut caller = Caller::default();
+        caller.access = access;
+        let plan = Plan::nothing().connect(Connect::new("http", host, 8000, method));
+        let definition = definition();
+        let tool = Candidate::new(&definition, &ToolSource::BuiltIn);
+        let decision = StandardPolicy::default().decide(&tool, Some(&plan), &caller);
+        assert_eq!(decision.verdict, verdict, "{method} {host} {access}");
+        assert_eq!(plan.effects()[0].is_outward(), host != "sandbox.localhost" || method == "CONNECT", "{method} {host}");
+    }
+}
