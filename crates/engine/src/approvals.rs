@@ -15,7 +15,7 @@ use haft_contract::BoxFuture;
 use haft_contract::ports::{ApprovalAnswer, ApprovalRequest, Approver};
 use tokio::sync::{Mutex, MutexGuard, watch};
 
-pub(crate) use self::ask::{ApprovalStep, no_approver};
+pub(crate) use self::ask::{ApprovalStep, no_approver, other_asks};
 pub use self::broker::{AnswerError, ApprovalBroker, ApprovalNotice};
 
 /// Asks several approvers at once: the first answer counts, and the other questions are withdrawn.

@@ -16,7 +16,7 @@ use haft_text::display;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::approvals::ApprovalStep;
+use crate::approvals::{ApprovalStep, other_asks};
 use crate::events::EventSink;
 use crate::session::SessionLink;
 use crate::stages::permit::{PermitRequest, decide};
@@ -117,8 +117,8 @@ impl EgressFacts {
             (Verdict::Allow, _) => Ok(()),
             (Verdict::Deny, _) => Err(self.refused(&decision, entry, plan)),
             (Verdict::Ask, None) => {
-                let why = format!("it needs approval ({}), and no one can approve here", decision.question());
-                Err(refusal(why, self.rule(&decision, entry, plan)))
+                let why: String = other_asks(&decision).map(|why| format!("{why}, so ")).collect();
+                Err(refusal(format!("{why}it needs approval, and no one can approve here"), self.rule(&decision, entry, plan)))
             }
             (Verdict::Ask, Some(approver)) => {
                 let stop = StopSignal::new(session, None);

@@ -45,8 +45,8 @@ fn a_permitted_host_is_reached_and_no_other() {
 
     let (_, result) = world.call("exec", &json!({ "command": format!("curl -s http://127.0.0.2:{evil}/") }));
     let told = format!(
-        "[haft: 127.0.0.2:{evil} was blocked: it needs approval (network access to 127.0.0.2:{evil} needs approval), and no one can approve \
-         here. To ask for it before the command runs, call it with allow_host=[\"127.0.0.2:{evil}\"]; the user allows it with the rule '{}']",
+        "[haft: 127.0.0.2:{evil} was blocked: it needs approval, and no one can approve here. To ask for it before the command runs, call \
+         it with allow_host=[\"127.0.0.2:{evil}\"]; the user allows it with the rule '{}']",
         rule(evil)
     );
     assert!(text(&result).contains(&told), "which host it was, and what would allow it: {result}");

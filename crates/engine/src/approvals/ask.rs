@@ -80,9 +80,10 @@ impl ApprovalStep<'_> {
 
     /// Why the user is asked. The subject already says what goes beyond the access level.
     fn reason(&self, decision: &Decision) -> String {
-        let Some(subject) = &self.subject else { return decision.question() };
-        let asks = decision.trace.iter().filter(|entry| entry.outcome == StepOutcome::Ask && entry.step != "access level");
-        std::iter::once(subject.as_str()).chain(asks.map(|entry| &*entry.entry)).collect::<Vec<_>>().join("; ")
+        match &self.subject {
+            Some(subject) => std::iter::once(subject.as_str()).chain(other_asks(decision)).collect::<Vec<_>>().join("; "),
+            None => decision.question(),
+        }
     }
 
     /// The user's answer; `None` if the call was allowed in another way meanwhile. The time limit starts here.
@@ -159,6 +160,12 @@ impl ApprovalStep<'_> {
     fn report_not_kept(&self, rules: &[String], why: String) {
         emit(self.request.events, &Event::NotKept { call: self.request.facts.call, rules, why });
     }
+}
+
+/// Why the user is asked, besides the access level.
+pub(crate) fn other_asks(decision: &Decision) -> impl Iterator<Item = &str> {
+    let asks = decision.trace.iter().filter(|entry| entry.outcome == StepOutcome::Ask && entry.step != "access level");
+    asks.map(|entry| &*entry.entry)
 }
 
 /// An open question. Observers are told of its end, however it ends.

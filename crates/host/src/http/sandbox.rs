@@ -36,8 +36,8 @@ pub(super) async fn relay(
     timeout: Duration,
 ) -> Result<PathBuf, ToolError> {
     let (Some(dialer), Some(session)) = (dialer, session.map(str::to_owned)) else { return Err(no_sandbox(port)) };
-    let dialed = tokio::task::spawn_blocking(move || dialer.connect(&session, port));
-    let server = match tokio::time::timeout(timeout, dialed).await {
+    let connecting = tokio::task::spawn_blocking(move || dialer.connect(&session, port));
+    let server = match tokio::time::timeout(timeout, connecting).await {
         Ok(Ok(connected)) => connected.map_err(|error| unreachable(port, &error))?,
         Ok(Err(error)) => return Err(unreachable(port, &io::Error::other(error))),
         Err(_) => {
