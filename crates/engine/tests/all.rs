@@ -47,6 +47,8 @@ mod registry;
 mod running;
 #[path = "suite/undo.rs"]
 mod undo;
+#[path = "suite/undo_commands.rs"]
+mod undo_commands;
 #[path = "suite/undo_or_nothing.rs"]
 mod undo_or_nothing;
 #[path = "suite/undo_session.rs"]

@@ -5,14 +5,15 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use haft_contract::{
-    BoxFuture, ErrorKind, ExecNature, Job, JobEnd, JobOptions, JobStatus, ShellCommand, SpillFile, SpillWriter, ToolError, ports::Clock,
+    BoxFuture, ErrorKind, ExecNature, Job, JobEnd, JobOptions, JobStatus, ShellCommand, SpillFile, SpillWriter, ToolError,
+    ports::{Clock, Journal},
 };
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::FakeClock;
 use crate::sync::lock;
+use crate::{FakeClock, KeptImage};
 
 /// The steps of a scripted command. It ends with exit code 0 unless a step says otherwise.
 #[derive(Debug, Clone)]
@@ -21,6 +22,7 @@ pub struct Script {
     head: usize,
     tail: usize,
     has_terminal: bool,
+    changes: Vec<KeptImage>,
     pub(crate) notes: Vec<String>,
     pub(crate) nature: ExecNature,
 }
@@ -37,7 +39,8 @@ impl Script {
     /// Prints this, and ends.
     pub fn says(output: impl Into<Vec<u8>>) -> Self {
         let steps = VecDeque::from([Step::Print(output.into())]);
-        Self { steps, head: usize::MAX, tail: usize::MAX, has_terminal: true, notes: Vec::new(), nature: ExecNature::Any }
+        let (changes, notes) = (Vec::new(), Vec::new());
+        Self { steps, head: usize::MAX, tail: usize::MAX, has_terminal: true, changes, notes, nature: ExecNature::Any }
     }
     fn then(mut self, step: Step) -> Self {
         self.steps.push_back(step);
@@ -70,6 +73,10 @@ impl Script {
     /// It gets no terminal, even if one is requested.
     pub fn without_terminals(self) -> Self {
         Self { has_terminal: false, ..self }
+    }
+    /// Files that it changes directly: the journal of its call gets these pre-images before it ends.
+    pub fn changes(self, changes: Vec<KeptImage>) -> Self {
+        Self { changes, ..self }
     }
     /// The plan of the command has this note.
     pub fn noting(mut self, note: impl Into<String>) -> Self {
@@ -164,7 +171,7 @@ struct ScriptedJob {
 
 /// Starts a job, and gives its records as well.
 pub(crate) fn start(line: &ShellCommand, options: JobOptions, script: Script, number: usize) -> (Arc<dyn Job>, Arc<ScriptedJobCore>) {
-    let JobOptions { session, timeout, terminal, input, spill, .. } = options;
+    let JobOptions { session, timeout, terminal, input, spill, journal, .. } = options;
     let text = line.text().to_owned();
     let (spilled, written, end) = (spill.is_some(), Vec::new(), None);
     let record = StartedCommand { line: text.clone(), session: session.clone(), timeout, terminal, input, spilled, written, end };
@@ -184,11 +191,18 @@ pub(crate) fn start(line: &ShellCommand, options: JobOptions, script: Script, nu
     let state = Mutex::new(ScriptedJobState { record, output: Vec::new(), unread: 0, closed: !input });
     let (keeps, has_terminal) = ((script.head, script.tail), script.has_terminal && terminal.is_some());
     let core = Arc::new(ScriptedJobCore { facts, keeps, has_terminal, state, news: watch::channel(0).0, stop: CancellationToken::new() });
-    tokio::spawn(run(Arc::clone(&core), script.steps, timeout, spill));
+    let changes = journal.map(|journal| (journal, script.changes));
+    tokio::spawn(run(Arc::clone(&core), script.steps, timeout, spill, changes));
     (Arc::new(ScriptedJob { core: Arc::clone(&core) }), core)
 }
 
-async fn run(job: Arc<ScriptedJobCore>, steps: VecDeque<Step>, timeout: Option<Duration>, spill: Option<Box<dyn SpillWriter>>) {
+async fn run(
+    job: Arc<ScriptedJobCore>,
+    steps: VecDeque<Step>,
+    timeout: Option<Duration>,
+    spill: Option<Box<dyn SpillWriter>>,
+    changes: Option<(Arc<dyn Journal>, Vec<KeptImage>)>,
+) {
     let began = Instant::now();
     let deadline = async {
         match timeout {
@@ -206,6 +220,10 @@ async fn run(job: Arc<ScriptedJobCore>, steps: VecDeque<Step>, timeout: Option<D
     let at: SystemTime = job.facts.started + began.elapsed();
     let output = lock(&job.state).output.clone();
     let spill = write_spill(spill, &output).await;
+    if let Some((journal, changes)) = changes {
+        // A journal that fails is another test's subject.
+        journal.keep_all(changes.into_iter().map(Into::into).collect()).await.ok();
+    }
     let end = JobEnd { code, signal, timed_out, killed, spill, ..JobEnd::unknown(at) };
     job.change(|state| state.record.end = Some(end));
 }

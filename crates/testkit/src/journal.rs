@@ -27,6 +27,14 @@ pub struct KeptImage {
     pub created_directories: Vec<PathBuf>,
 }
 
+impl From<KeptImage> for PreImage {
+    fn from(image: KeptImage) -> Self {
+        let KeptImage { path, content, mode, after, created_directories } = image;
+        let content = content.map(|content| Box::new(std::io::Cursor::new(content)) as Box<dyn std::io::Read + Send>);
+        Self { path, content, mode, after, created_directories }
+    }
+}
+
 /// Pre-images and spills, kept in memory. A finished spill is the file `/spills/1.txt`, `/spills/2.json`, ….
 #[derive(Debug)]
 pub struct FakeJournal {

@@ -1,12 +1,14 @@
 //! A tool that lies in its plan gets nothing: the capability itself refuses, for each kind.
 
 use std::future::Future;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use haft_contract::{
-    Access, CommandSpec, ErrorKind, Exec, ExecHost, HttpRequest, Notice, Plan, ToolContext, ToolError, ToolOutput, WriteMode,
+    Access, CommandRequest, CommandSpec, ErrorKind, Exec, ExecHost, FileReader, HttpRequest, Job, JobAccess, JobHandle, JobOptions,
+    JobStatus, Notice, Plan, ToolContext, ToolError, ToolOutput, WriteMode, ports::ProcessRunner,
 };
-use haft_testkit::{Reply, ScriptedTool};
+use haft_testkit::{Reply, Script, ScriptedTool};
 use serde_json::json;
 
 use crate::harness::{Harness, failure, setup, text};
@@ -138,4 +140,132 @@ async fn a_redirect_is_checked_by_the_sessions_policy() {
     harness.host.http.answer("GET", "http://bad.example/", Reply::ok("text/plain", "x"));
     harness.host.http.refuse("bad.example", "bad.example is not allowed");
     assert_eq!(failure(&harness.call("fetch", json!({})).await), (ErrorKind::NetworkError, "bad.example is not allowed".into()));
+}
+
+/// Starts a job of the session that waits for input, as an earlier call left it.
+async fn running_job(harness: &Harness) -> JobStatus {
+    harness.host.processes.script(Script::says("secret output\n").reads().then_says("acted\n").waits(Duration::from_hours(1)));
+    let processes = &harness.host.processes;
+    let command = processes.plan(&CommandRequest { command: "bash".into(), ..CommandRequest::default() }).unwrap();
+    let options = JobOptions { session: harness.session.id().to_string(), input: true, ..JobOptions::default() };
+    let job = processes.start(&command, options).await.unwrap();
+    let job = processes.keep(job).await;
+    job.wait_for_output(0).await;
+    job.status()
+}
+
+/// What became of the job: its input, and whether it runs.
+fn input_of_job(harness: &Harness) -> (Vec<u8>, bool) {
+    let line = harness.host.processes.lines().pop().unwrap();
+    (line.written, line.end.is_none())
+}
+
+#[tokio::test]
+async fn tool_without_a_plan_for_jobs_cannot_list_read_write_or_end_them() {
+    for what in ["list", "use", "forget"] {
+        let harness = liar(move |cx| async move {
+            match what {
+                "list" => cx.process().jobs().map(drop),
+                "use" => cx.process().job("job-1").map(drop),
+                _ => cx.process().forget("job-1").await,
+            }
+        });
+        let job = running_job(&harness).await;
+        assert_eq!(job.id, "job-1");
+        let (kind, message) = failure(&harness.call("liar", json!({})).await);
+        assert_eq!(kind, ErrorKind::PermissionDenied, "{message}");
+        assert!(message.starts_with(&format!("The tool tried to {what}")), "{message}");
+        assert_eq!(input_of_job(&harness), (Vec::new(), true), "{what}");
+    }
+}
+
+#[tokio::test]
+async fn job_that_was_planned_for_reading_takes_no_input_and_is_not_ended() {
+    let tool =
+        ScriptedTool::new("reader").plan(|_, cx| Ok(Plan::nothing().with_job(&cx.jobs()[0], JobAccess::Read))).body(|_, cx| async move {
+            let job = cx.process().job("job-1")?.unwrap();
+            job.kill().await;
+            let refused = job.write(b"rm -rf /\n", false).await.unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::PermissionDenied);
+            assert_eq!(cx.process().forget("job-1").await.unwrap_err().kind(), ErrorKind::PermissionDenied);
+            Ok(ToolOutput::text(String::from_utf8(job.output(0, 100).1).unwrap()))
+        });
+    let harness = setup().built_in(tool).build();
+    running_job(&harness).await;
+    assert_eq!(text(&harness.call("reader", json!({})).await), "secret output\n");
+    assert_eq!(input_of_job(&harness), (Vec::new(), true));
+    let effects = harness.history().await.remove(0).effects;
+    assert_eq!(effects[0]["effect"], "read_job", "the record names the job: {effects}");
+}
+
+#[tokio::test]
+async fn planned_input_reaches_the_job_and_is_recorded() {
+    let tool =
+        ScriptedTool::new("typist").plan(|_, cx| Ok(Plan::nothing().with_job(&cx.jobs()[0], JobAccess::Write))).body(|_, cx| async move {
+            cx.process().job("job-1")?.unwrap().write(b"hello\n", false).await?;
+            Ok(ToolOutput::text("typed"))
+        });
+    let harness = setup().built_in(tool).build();
+    running_job(&harness).await;
+    assert_eq!(text(&harness.call("typist", json!({})).await), "typed");
+    assert_eq!(input_of_job(&harness), (b"hello\n".to_vec(), true));
+    let effects = harness.history().await.remove(0).effects;
+    assert_eq!((&effects[0]["effect"], &effects[0]["command"]), (&json!("write_job"), &json!("bash")), "{effects}");
+}
+
+#[tokio::test]
+async fn context_job_and_reader_that_were_kept_reach_nothing_after_their_call() {
+    type Stolen = (ToolContext, JobHandle, Box<dyn FileReader>);
+    let stolen: Arc<Mutex<Option<Stolen>>> = Arc::default();
+    let thief = Arc::clone(&stolen);
+    let tool = ScriptedTool::new("thief")
+        .plan(|_, cx| Ok(Plan::nothing().read(cx.locate("planned")?).list_jobs().with_job(&cx.jobs()[0], JobAccess::Write)))
+        .body(move |_, cx| {
+            let thief = Arc::clone(&thief);
+            async move {
+                let (job, reader) = (cx.process().job("job-1")?.unwrap(), cx.fs().open("planned").await?);
+                assert_eq!(reader.read_at(0, 10).await?, b"mine");
+                assert_eq!(cx.process().jobs()?.len(), 1);
+                *thief.lock().unwrap() = Some((cx, job, reader));
+                Ok(ToolOutput::text("kept"))
+            }
+        });
+    let harness = setup().built_in(tool).build();
+    harness.host.files.put("planned", "mine");
+    running_job(&harness).await;
+    assert_eq!(text(&harness.call("thief", json!({})).await), "kept");
+    let (cx, job, reader) = stolen.lock().unwrap().take().unwrap();
+    assert_eq!(reader.read_at(0, 10).await.unwrap_err().kind(), ErrorKind::Cancelled);
+    assert_eq!(cx.process().jobs().unwrap_err().kind(), ErrorKind::Cancelled);
+    assert_eq!(cx.process().job("job-1").unwrap_err().kind(), ErrorKind::Cancelled);
+    assert_eq!(cx.process().forget("job-1").await.unwrap_err().kind(), ErrorKind::Cancelled);
+    assert_eq!(job.write(b"rm\n", false).await.unwrap_err().kind(), ErrorKind::Cancelled);
+    job.kill().await;
+    tokio::time::timeout(Duration::from_secs(5), job.wait()).await.expect("a dead handle does not wait");
+    assert_eq!((job.output(0, 100).1, job.head(), job.status().command), (Vec::new(), Vec::new(), String::new()));
+    assert_eq!(input_of_job(&harness), (Vec::new(), true));
+}
+
+#[tokio::test]
+async fn started_job_that_was_kept_takes_no_input_from_its_first_handle_after_the_call() {
+    let stolen: Arc<Mutex<Option<JobHandle>>> = Arc::default();
+    let thief = Arc::clone(&stolen);
+    let tool = ScriptedTool::new("starter")
+        .plan(|_, cx| Ok(Plan::nothing().command(cx.command(&CommandRequest { command: "cat".into(), ..CommandRequest::default() })?)))
+        .body(move |_, cx| {
+            let thief = Arc::clone(&thief);
+            async move {
+                let job = cx.process().start(JobOptions { input: true, ..JobOptions::default() }).await?;
+                *thief.lock().unwrap() = Some(job.clone());
+                cx.process().keep(job).await?;
+                Ok(ToolOutput::text("kept"))
+            }
+        });
+    let harness = setup().built_in(tool).session(|builder| builder.access(Access::FullAccess)).build();
+    harness.host.processes.script(Script::says("").reads().waits(Duration::from_hours(1)));
+    assert_eq!(text(&harness.call("starter", json!({})).await), "kept");
+    let job = stolen.lock().unwrap().take().unwrap();
+    assert_eq!(job.write(b"rm\n", false).await.unwrap_err().kind(), ErrorKind::Cancelled);
+    job.kill().await;
+    assert_eq!(input_of_job(&harness), (Vec::new(), true));
 }
