@@ -47,5 +47,6 @@ mod suite {
     mod tools;
     mod turns;
     mod undo;
+    mod undo_commands;
     mod verdicts;
 }

@@ -53,6 +53,7 @@ fn end_of(id: &str) -> &str {
 pub fn status_cell(call: &CallRecord, symbols: bool) -> TableCell {
     let (symbol, word, style) = match &call.status {
         CallStatus::Success => ("✓", "ok", GOOD),
+        CallStatus::Error(kind) if kind == "execution_error" => ("✗", "failed", ERROR),
         CallStatus::Error(kind) => ("✗", kind.as_str(), ERROR),
         CallStatus::Begun => ("?", "unknown", CAUTION),
     };

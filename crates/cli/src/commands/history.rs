@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use haft_store::{CallFilter, CallLog, CallRecord, CallStatus};
+use haft_contract::ports::PreImage;
+use haft_store::{CallFilter, CallLog, CallRecord, CallStatus, PreImageRecord};
 use haft_text::display;
 use haft_tui::calls::{status_cell, table, to_json, took};
 use haft_tui::time::local_time;
@@ -48,8 +49,11 @@ async fn list(log: &Arc<dyn CallLog>, request: HistoryArgs, output: &Output) -> 
 
 async fn one(log: &Arc<dyn CallLog>, id: &str, output: &Output) -> Result<(), Failure> {
     let call = log.get(id).await?;
-    let files: Vec<String> = log.pre_images(&call.id).await?.iter().map(|image| image.path.display().to_string()).collect();
-    let undo = (!files.is_empty() && !call.undone).then(|| format!("haft undo {}", call.id));
+    let images = log.pre_images(&call.id).await?;
+    let is_known = |image: &PreImageRecord| image.mode != Some(PreImage::UNKNOWN);
+    let undo = (images.iter().any(is_known) && !call.undone).then(|| format!("haft undo {}", call.id));
+    let note = |image: &PreImageRecord| if is_known(image) { "" } else { " (its former state was not kept)" };
+    let files: Vec<String> = images.iter().map(|image| format!("{}{}", image.path.display(), note(image))).collect();
     if output.json {
         let mut value = to_json(&call);
         value["files"] = json!(files);
@@ -58,6 +62,9 @@ async fn one(log: &Arc<dyn CallLog>, id: &str, output: &Output) -> Result<(), Fa
     }
     print(&in_full(&call, &files, undo.as_deref(), output))
 }
+
+/// How many changed paths are shown.
+const MAX_FILES: usize = 200;
 
 /// Outcome of a call without a recorded result.
 const UNKNOWN: &str = "The process ended before the result was known; the change may or may not have happened.\n\
@@ -83,8 +90,11 @@ fn in_full(call: &CallRecord, files: &[String], undo: Option<&str>, output: &Out
     for step in call.decision["trace"].as_array().into_iter().flatten() {
         fact("", TableCell::new(&step_text(step)));
     }
-    for file in files {
+    for file in files.iter().take(MAX_FILES) {
         fact("changed", TableCell::new(file));
+    }
+    if files.len() > MAX_FILES {
+        fact("", TableCell::new(&format!("and {} more; --json lists them all", files.len() - MAX_FILES)));
     }
     if let Some(undo) = undo {
         fact("undo", TableCell::new(undo));

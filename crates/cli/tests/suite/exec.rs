@@ -19,7 +19,7 @@ fn a_command_runs_in_the_workspace_and_says_how_it_ended() {
     let (text, result) = ran(&world, "echo one; echo two >&2; pwd > where; exit 3");
     assert_eq!(result["details"]["exit_code"], 3, "{result}");
     assert_eq!(result["details"]["sandbox"], "bubblewrap", "{result}");
-    assert!(text.starts_with("one\ntwo\n") && text.contains("Exit code: 3"), "{text}");
+    assert!(text.starts_with("Exit code: 3\n\none\ntwo"), "{text}");
     let root = world.file("").canonicalize().unwrap();
     assert_eq!(fs::read_to_string(world.file("where")).unwrap().trim(), root.to_string_lossy());
     assert!(!fs::read_dir(&root).unwrap().flatten().any(|entry| [".git", ".haft"].iter().any(|name| entry.file_name() == *name)));

@@ -24,6 +24,8 @@ const SHOWN_CHARACTERS: usize = 60;
 const LEAST: usize = 8;
 /// Lines of an error message that are shown.
 const MESSAGE_LINES: usize = 20;
+/// Last lines of the output of a failed command that are shown.
+const COMMAND_LINES: usize = 10;
 
 /// A running call.
 #[derive(Debug)]
@@ -66,13 +68,38 @@ pub(super) struct FinishedCall {
 struct CallFailure {
     message: String,
     help: Option<String>,
+    /// Whether a program ended with a failure: then the end of its output says most.
+    is_exit: bool,
 }
 
 impl CallFailure {
     fn new(error: &ToolError) -> Self {
         let help = to_change(error.details()).map(|help| display::escape_lines(&help).into_owned());
-        Self { message: display::escape_lines(error.message()).into_owned(), help }
+        Self { message: display::escape_lines(error.message()).into_owned(), help, is_exit: exit_of(error).is_some() }
     }
+
+    /// The lines to show, with a note on those that are left out.
+    fn lines(&self, columns: Option<usize>) -> Vec<String> {
+        let mut lines: Vec<String> = match columns {
+            Some(columns) => wrap_hard(&self.message, columns.saturating_sub(INDENT.len())),
+            None => self.message.lines().map(str::to_owned).collect(),
+        };
+        let most = if self.is_exit { COMMAND_LINES } else { MESSAGE_LINES };
+        let left = lines.len().saturating_sub(most);
+        match (left, self.is_exit) {
+            (0, _) => {}
+            (_, true) => drop(lines.splice(..left, [format!("({left} lines before)")])),
+            (_, false) => lines.splice(most.., [format!("({left} more lines)")]).for_each(drop),
+        }
+        lines
+    }
+}
+
+/// How a program ended that failed: `exit 2`, `signal 9`; `None` if the error is about something else.
+fn exit_of(error: &ToolError) -> Option<String> {
+    let details = error.details()?;
+    let number = |name: &str| details.get(name).and_then(Value::as_i64);
+    number("exit_code").map(|code| format!("exit {code}")).or_else(|| number("signal").map(|signal| format!("signal {signal}")))
 }
 
 impl FinishedCall {
@@ -84,7 +111,7 @@ impl FinishedCall {
             subject,
             facts: match &result.outcome {
                 Ok(output) => outcome::facts(output),
-                Err(error) => vec![error.kind().as_str().to_owned()],
+                Err(error) => vec![exit_of(error).unwrap_or_else(|| error.kind().as_str().to_owned())],
             },
             changes: diff.map(diff::counts),
             failure: result.outcome.as_ref().err().map(CallFailure::new),
@@ -135,19 +162,12 @@ impl FinishedCall {
 
     /// The error message, always shown.
     fn error_lines(&self, columns: Option<usize>) -> String {
-        let Some(CallFailure { message, help }) = &self.failure else { return String::new() };
-        let lines: Vec<String> = match columns {
-            Some(columns) => wrap_hard(message, columns.saturating_sub(INDENT.len())),
-            None => message.lines().map(str::to_owned).collect(),
-        };
+        let Some(failure) = &self.failure else { return String::new() };
         let mut page = TextBuilder::default();
-        for line in lines.iter().take(MESSAGE_LINES) {
+        for line in failure.lines(columns) {
             page.line(format_args!("{INDENT}{RED}{line}{RED:#}"));
         }
-        if lines.len() > MESSAGE_LINES {
-            page.line(format_args!("{INDENT}{RED}({} more lines){RED:#}", lines.len() - MESSAGE_LINES));
-        }
-        if let Some(help) = help {
+        if let Some(help) = &failure.help {
             page.line(format_args!("{INDENT}{STRONG}help{STRONG:#}: {help}"));
         }
         page.finish()
