@@ -2,6 +2,7 @@
 //!
 //! Each command builds what it needs; parts that most calls do not use (HTTP, commands, jobs) are built on first use.
 
+mod command_rules;
 mod hooks;
 mod host;
 mod jobs;

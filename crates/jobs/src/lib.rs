@@ -70,17 +70,15 @@ impl LocalProcesses {
     }
     /// With a shell whose commands see these files, and whose connections go through the address guard of this client.
     pub fn with_shell(self, options: ShellOptions, files: Arc<LocalFiles>, http: Arc<GuardedClient>) -> Self {
-        Self { shell: Some(Arc::new(Shell::new(options, files, http))), ..self }
+        let shell = Shell::new(options, files, Arc::clone(&http));
+        http.set_sandbox_dialer(Arc::clone(shell.networks()) as _);
+        Self { shell: Some(Arc::new(shell)), ..self }
     }
     /// With helper processes, which see none of these paths, and are sandboxed where commands are. The launcher of these options
     /// is a program whose `main` begins with [`launcher::main_if_asked`](haft_sandbox::launcher::main_if_asked) and then runs the
     /// helper that its first argument names.
     pub fn with_helpers(self, options: &ShellOptions, hidden: Vec<PathBuf>) -> Self {
         Self { helpers: Some(Arc::new(Helpers::new(options, hidden))), ..self }
-    }
-    /// The networks of sessions, to reach servers that commands have started; `None` without a shell.
-    pub fn session_networks(&self) -> Option<Arc<SessionNetworks>> {
-        self.shell.as_ref().map(|shell| Arc::clone(shell.networks()))
     }
     /// Removes the temporary folders and the network of a session that ends with this process.
     pub fn remove_session(&self, session: &str) {

@@ -5,6 +5,7 @@ use std::io;
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use haft_host::SandboxDialer;
 use haft_sandbox::{Launcher, NetworkNamespace, SessionNetwork};
 
 /// Each is two processes; commands of further sessions have a network of their own.
@@ -17,17 +18,15 @@ pub struct SessionNetworks {
     all: Mutex<HashMap<String, Option<Arc<SessionNetwork>>>>,
 }
 
-impl SessionNetworks {
-    /// A connection to `127.0.0.1:port` in the network of a session. Blocks.
-    ///
-    /// # Errors
-    /// `NotFound` if no command of the session has run in a network of the session; `ConnectionRefused` if none listens there.
-    pub fn connect(&self, session: &str, port: u16) -> io::Result<TcpStream> {
+impl SandboxDialer for SessionNetworks {
+    fn connect(&self, session: &str, port: u16) -> io::Result<TcpStream> {
         let network = self.lock().get(session).cloned().flatten();
         let missing = || io::Error::new(io::ErrorKind::NotFound, "no command of this session has a network");
         network.ok_or_else(missing)?.connect(port)
     }
+}
 
+impl SessionNetworks {
     /// The network of a session; `None` where the kernel refuses it. Starts it if needed, from a thread that must not end before
     /// the session.
     pub(crate) fn get_or_start(&self, session: &str, launcher: &Launcher) -> Option<NetworkNamespace> {

@@ -7,6 +7,7 @@ use haft_contract::Access;
 use haft_host::{GuardedClient, HostParts, LocalFiles, LocalHost, NetworkRules, WorkspaceOptions};
 use haft_jobs::{LocalProcesses, ShellOptions};
 
+use super::command_rules::CommandRules;
 use super::shell::{self, Calls};
 use super::{JobSettings, Wire, settings};
 use crate::failure::Failure;
@@ -27,12 +28,13 @@ impl Wire {
         let network = self.network_rules()?;
         let files = Arc::new(LocalFiles::open(workspace).map_err(|error| Failure::config(error.message()))?);
         let (alert_log, config, workspace_files) = (data_folder.join("alerts.log"), Arc::clone(&self.settings.config), Arc::clone(&files));
+        let limits = CommandRules::new(&self.policy, files.root());
         let parts = move || {
             let http = Arc::new(GuardedClient::new(network));
             let processes = match shell::options(&config, &data_folder, calls) {
                 Ok(options) => {
                     let JobSettings { jobs, wait_for_exit } = jobs();
-                    let options = ShellOptions { jobs, wait_for_exit, ..options };
+                    let options = limits.apply(ShellOptions { jobs, wait_for_exit, ..options });
                     LocalProcesses::default().with_helpers(&options, hidden).with_shell(options, workspace_files, Arc::clone(&http))
                 }
                 Err(failure) => LocalProcesses::unavailable(failure.message.clone()),

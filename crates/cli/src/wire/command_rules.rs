@@ -1,0 +1,71 @@
+//! Rules that the sandbox of commands enforces: programs that are not there, folders that cannot be changed, staged changes.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use haft_contract::ChangeMode;
+use haft_jobs::ShellOptions;
+use haft_policy::{ChangeRules, StandardPolicy};
+
+/// Where programs are, besides the folders of the `PATH`.
+const PROGRAM_FOLDERS: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
+/// What the rules of a session mean for its commands.
+pub(super) struct CommandRules {
+    hidden: Vec<PathBuf>,
+    protected: Vec<PathBuf>,
+    needs_staging: bool,
+}
+
+impl CommandRules {
+    pub(super) fn new(policy: &StandardPolicy, root: &Path) -> Self {
+        let ChangeRules { denied_folders, needs_staging, .. } = policy.change_rules();
+        let denied = denied_folders.iter().map(|folder| root.join(folder));
+        let (protected, others): (Vec<PathBuf>, Vec<PathBuf>) = denied.partition(|path| path != root && is_folder(path));
+        Self {
+            hidden: policy.denied_programs().iter().flat_map(|name| program_files(name)).collect(),
+            protected,
+            needs_staging: needs_staging || others.iter().any(|path| path.starts_with(root)),
+        }
+    }
+
+    pub(super) fn apply(self, mut options: ShellOptions) -> ShellOptions {
+        options.hidden.extend(self.hidden);
+        options.protected.extend(self.protected);
+        if self.needs_staging {
+            options.changes.mode = options.changes.mode.max(ChangeMode::Staged);
+        }
+        options
+    }
+}
+
+fn is_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
+}
+
+/// The files of a program, by its name in lower case or its path. A link to a program of another name, such as one program that
+/// is many commands, is left: hiding its target would hide those too.
+fn program_files(name: &str) -> BTreeSet<PathBuf> {
+    if name.starts_with('/') {
+        return BTreeSet::from([PathBuf::from(name)]);
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain(PROGRAM_FOLDERS.iter().map(PathBuf::from));
+    let entries = folders.filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
+    let named = entries.filter(|entry| entry.file_name().to_string_lossy().to_lowercase() == name);
+    let files = named.filter_map(|entry| entry.path().canonicalize().ok());
+    files.filter(|file| file.file_name().is_some_and(|file| file.to_string_lossy().to_lowercase().starts_with(name))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn program_is_found_by_name_and_path_and_what_is_another_program_is_not() {
+        assert!(program_files("sh").iter().all(|file| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("sh"))));
+        assert_eq!(program_files("/opt/x/tool"), BTreeSet::from([PathBuf::from("/opt/x/tool")]));
+        assert!(!program_files("cat").is_empty());
+        assert!(program_files("no-such-program").is_empty());
+    }
+}
