@@ -45,7 +45,7 @@ fn proxy_is_reachable_and_set_in_the_environment() {
     let ran = run(&bubblewrap(), command, &with_proxy(&ws));
     assert_eq!(
         (ran.stdout.as_str(), ran.code),
-        ("hello\n300000\nhttp://127.0.0.1:8080 http://127.0.0.1:8080\n", Some(0)),
+        ("hello\n300000\nhttp://127.0.0.1:8080 http://127.0.0.1:8080 localhost,127.0.0.1,::1\n", Some(0)),
         "{}",
         ran.stderr
     );
