@@ -15,6 +15,7 @@ mod ipc;
 mod job;
 mod job_list;
 mod lookup;
+mod options;
 mod orphans;
 mod output;
 mod plan;
@@ -50,9 +51,9 @@ use self::shell::Shell;
 
 pub use self::job::end_all_jobs;
 pub use self::job_list::Jobs;
+pub use self::options::{ChangeOptions, ShellOptions};
 pub use self::process_group::end_all_processes;
 pub use self::quarantine::{Origin, Quarantine, RestoreError};
-pub use self::sandboxer::{ChangeOptions, ShellOptions};
 pub use self::session_networks::SessionNetworks;
 
 /// Runs programs on this machine.

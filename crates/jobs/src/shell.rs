@@ -185,7 +185,7 @@ fn start(
         session: &options.session,
         paths,
         network,
-        shared_network: (command.shell().host == ExecHost::Sandbox).then(|| sandboxer.session_network(&options.session)).flatten(),
+        shared_network: (command.shell().host == ExecHost::Sandbox && !command.is_network_isolated()).then(|| sandboxer.session_network(&options.session)).flatten(),
         terminal: options.terminal.is_some(),
         overlay,
         layers,

@@ -11,12 +11,13 @@
 mod git_identity;
 mod toolchains;
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use haft_host::SandboxPaths;
@@ -38,6 +39,8 @@ const LONGEST_SESSION: usize = 64;
 pub(crate) struct Views {
     folder: PathBuf,
     user: OnceLock<UserView>,
+    /// Sessions whose folders this process has created: looking again takes time in every run.
+    sessions: Mutex<HashSet<String>>,
 }
 
 /// The part of the view that is the same for all runs.
@@ -62,7 +65,7 @@ impl Views {
     /// `folder` is that of all workspaces.
     pub(crate) fn new(folder: &Path, workspace: &Path) -> Self {
         let name = hash(workspace.as_os_str().as_encoded_bytes());
-        Self { folder: folder.join(name.get(..16).unwrap_or(&name)), user: OnceLock::new() }
+        Self { folder: folder.join(name.get(..16).unwrap_or(&name)), user: OnceLock::new(), sessions: Mutex::default() }
     }
 
     /// The view of a command of this session. Creates the folders that are missing.
@@ -108,6 +111,10 @@ impl Views {
     /// The folder with `/tmp` and `/var/tmp` of a session.
     fn session_folder(&self, session: &str) -> io::Result<PathBuf> {
         let folder = self.folder.join("tmp").join(session_name(session));
+        let mut known = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.contains(session) && folder.join("var").is_dir() {
+            return Ok(folder);
+        }
         make_private(&folder)?;
         for name in ["tmp", "var"] {
             let inside = folder.join(name);
@@ -116,6 +123,7 @@ impl Views {
         }
         // The time of its last use.
         File::open(&folder)?.set_modified(SystemTime::now())?;
+        known.insert(session.to_owned());
         Ok(folder)
     }
 

@@ -5,21 +5,23 @@
 
 mod arguments;
 mod mount_point;
+mod paths;
 pub(crate) mod system;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use crate::error::SandboxError;
 use crate::policy::{Bind, NetworkAccess, SandboxPolicy};
+use paths::{reach, resolve_above, writable};
 
 pub use system::holds as is_system_path;
 
 /// Folders shared with other processes of the host, or full of their sockets: the sandbox has its own.
 const PRIVATE: &[(&str, &str)] = &[("/tmp", "1777"), ("/var/tmp", "1777"), ("/dev/shm", "1777"), ("/run", "0755")];
-/// System paths, never a workspace.
-const NEVER_WRITABLE: &[&str] = &["/", "/proc", "/sys", "/dev", "/boot", "/etc", "/usr", "/run"];
+/// Those that a view can keep, by their names in its folder.
+const TEMPORARY: [(&str, &str); 2] = [("tmp", "/tmp"), ("var", "/var/tmp")];
 /// Bubblewrap accepts 9000 arguments; each path needs up to six.
 const MOST_PATHS: usize = 1200;
 
@@ -86,7 +88,8 @@ impl MountPlan {
     }
 
     fn add_system(&mut self, policy: &SandboxPolicy) {
-        for (path, mode) in PRIVATE {
+        let is_kept = |path: &str| policy.view.tmp.is_some() && TEMPORARY.iter().any(|(_, at)| *at == path);
+        for (path, mode) in PRIVATE.iter().filter(|(path, _)| !is_kept(path)) {
             if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
                 self.add(path.into(), MountKind::Memory(mode), PathBuf::new());
             }
@@ -107,7 +110,7 @@ impl MountPlan {
             self.bind(home, MountKind::Writable);
             self.private.push(home.at.clone());
         }
-        for (name, at) in [("tmp", "/tmp"), ("var", "/var/tmp")] {
+        for (name, at) in TEMPORARY {
             if let Some(folder) = &view.tmp {
                 self.bind(&Bind { source: folder.join(name), at: at.into() }, MountKind::Writable);
             }
@@ -238,47 +241,4 @@ impl MountPlan {
         }
         Ok(())
     }
-}
-
-fn writable(path: &Path) -> Result<PathBuf, SandboxError> {
-    let real = path.canonicalize().map_err(|error| SandboxError::io("make writable", path, error))?;
-    if NEVER_WRITABLE.iter().any(|never| real == Path::new(never)) {
-        return Err(SandboxError::policy(format!("{} must not be writable; name the workspace", real.display())));
-    }
-    Ok(real)
-}
-
-/// The path with the symlinks above it resolved, as far as it exists.
-fn resolve_above(path: &Path) -> PathBuf {
-    let parent_of = |path: &Path| path.parent().map(Path::to_path_buf);
-    let mut above = parent_of(path);
-    while let Some(folder) = above {
-        if let Ok(real) = folder.canonicalize() {
-            return path.strip_prefix(&folder).map_or_else(|_| path.to_path_buf(), |rest| real.join(rest));
-        }
-        above = parent_of(&folder);
-    }
-    path.to_path_buf()
-}
-
-/// The path, or a file in place of a directory above it, such as `.git` of a worktree; `None` if it is missing. Symlinks are
-/// refused: they could be replaced.
-fn reach(root: &Path, path: &Path) -> Result<Option<PathBuf>, SandboxError> {
-    let mut reached = root.to_path_buf();
-    for component in path.strip_prefix(root).into_iter().flat_map(Path::components) {
-        if !matches!(component, Component::Normal(_)) {
-            return Err(SandboxError::policy(format!("the protected path {} contains '.' or '..'", path.display())));
-        }
-        reached.push(component);
-        match fs::symlink_metadata(&reached) {
-            Ok(metadata) if metadata.is_symlink() => {
-                let what = format!("{} is protected and a symlink, which cannot be enforced; name its target", reached.display());
-                return Err(SandboxError::policy(what));
-            }
-            Ok(metadata) if metadata.is_dir() => {}
-            Ok(_) => break,
-            Err(_) => return Ok(None),
-        }
-    }
-    Ok(Some(reached))
 }

@@ -99,8 +99,10 @@ impl OverlayLayer {
         // The kernel clears the work folder when it mounts, so each run has its own.
         let work = format!("work-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let layer = Self { staging: Some(folder.join("merged")), ..Self::in_folder(folder, lower, &work, target) };
-        let folders = [folder, &layer.upper, &folder.join("merged"), &layer.work];
-        let made = folders.iter().try_for_each(|path| DirBuilder::new().mode(0o700).recursive(true).create(path));
+        // The others are there after the first run.
+        let others = [folder, &layer.upper, layer.mount_point()];
+        let make_all = || others.iter().try_for_each(|path| DirBuilder::new().mode(0o700).recursive(true).create(path));
+        let made = make_private(&layer.work).or_else(|_| make_all().and_then(|()| make_private(&layer.work)));
         made.map_err(|error| SandboxError::io("create", folder, error))?;
         Ok(layer)
     }

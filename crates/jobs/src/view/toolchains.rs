@@ -200,7 +200,8 @@ impl Finder<'_> {
         let usual = CACHES.iter().filter_map(|cache| Some(((*cache).to_owned(), self.host?.join(cache))));
         for (cache, folder) in moved.chain(usual) {
             let Ok(real) = folder.canonicalize() else { continue };
-            if real.is_dir() && !self.own.starts_with(&real) && !self.found.caches.iter().any(|(known, _)| *known == cache) {
+            let is_filled = real.read_dir().is_ok_and(|mut entries| entries.next().is_some());
+            if is_filled && !self.own.starts_with(&real) && !self.found.caches.iter().any(|(known, _)| *known == cache) {
                 self.found.caches.push((cache, real));
             }
         }

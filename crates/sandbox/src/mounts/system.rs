@@ -5,6 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use rustix::fs::Access;
+
 /// Folders with programs, libraries and settings.
 const FOLDERS: &[&str] = &[
     "/usr",
@@ -79,7 +81,7 @@ impl SystemPaths {
     }
 }
 
-/// What other users may not read. Root could, and so could a command that root runs.
+/// What other users may not read, and this user may: a command has the same rights. Each costs a mount.
 fn private_settings(folder: &Path) -> Vec<PathBuf> {
     let (mut private, mut folders, mut seen) = (Vec::new(), vec![folder.to_owned()], 0);
     while let Some(folder) = folders.pop() {
@@ -87,11 +89,11 @@ fn private_settings(folder: &Path) -> Vec<PathBuf> {
             seen += 1;
             let Ok(metadata) = entry.metadata() else { continue };
             let needed = if metadata.is_dir() { 0o005 } else { 0o004 };
-            match metadata.permissions().mode() & needed == needed {
-                _ if metadata.is_symlink() => {}
-                false => private.push(entry.path()),
-                true if metadata.is_dir() && seen < MOST_ENTRIES => folders.push(entry.path()),
-                true => {}
+            let is_private = !metadata.is_symlink() && metadata.permissions().mode() & needed != needed;
+            if is_private && rustix::fs::access(entry.path(), Access::READ_OK).is_ok() {
+                private.push(entry.path());
+            } else if metadata.is_dir() && !is_private && seen < MOST_ENTRIES {
+                folders.push(entry.path());
             }
         }
     }

@@ -1,0 +1,87 @@
+//! Settings for commands.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use haft_contract::{ChangeMode, CommandLimits, ExecHost, SandboxBackend};
+use haft_sandbox::{ContainerOptions, Launcher};
+
+use crate::Jobs;
+
+/// Time between SIGTERM and SIGKILL for commands.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Settings for commands.
+#[derive(Debug, Clone)]
+pub struct ShellOptions {
+    /// Where commands run by default.
+    pub host: ExecHost,
+    /// The sandbox backend.
+    pub sandbox: SandboxBackend,
+    /// Whether a backend that cannot enforce everything is refused.
+    pub required: bool,
+    /// The program that sets up a sandbox: its `main` begins with
+    /// [`launcher::main_if_asked`](haft_sandbox::launcher::main_if_asked).
+    pub launcher: Launcher,
+    /// The program whose helpers are started; its `main` begins as that of the launcher.
+    pub program: Launcher,
+    /// Settings of the container backend.
+    pub container: ContainerOptions,
+    /// Resource limits of a command.
+    pub limits: CommandLimits,
+    /// A private folder for the sockets of running commands.
+    pub folder: PathBuf,
+    /// A private folder for the homes and temporary folders of sandboxed commands, which stay between runs.
+    pub view_folder: PathBuf,
+    /// A private folder for what commands wrote and may not stay where it was.
+    pub quarantine: PathBuf,
+    /// Paths that commands may read and not change, besides the protected ones: folders under `deny write(...)`.
+    pub protected: Vec<PathBuf>,
+    /// Paths that commands may not see, besides secrets: programs that no rule allows.
+    pub hidden: Vec<PathBuf>,
+    /// Time between the request to end a command and SIGKILL.
+    pub grace: Duration,
+    /// The list of background jobs.
+    pub jobs: Jobs,
+    /// Whether a call waits for the exit of its command by default, because no later call can follow it.
+    pub wait_for_exit: bool,
+    /// Settings for file changes of commands.
+    pub changes: ChangeOptions,
+}
+
+impl ShellOptions {
+    /// The defaults: commands run in the best backend that enforces everything, or not at all. The folder must be private, and
+    /// outside the workspace.
+    pub fn new(launcher: Launcher, folder: &Path) -> Self {
+        let changes = ChangeOptions { mode: ChangeMode::Direct, folder: folder.join("changes"), of_any_session: false };
+        Self {
+            host: ExecHost::Sandbox,
+            sandbox: SandboxBackend::Auto,
+            required: true,
+            program: launcher.clone(),
+            launcher,
+            container: ContainerOptions::default(),
+            limits: CommandLimits::STANDARD,
+            folder: folder.join("run"),
+            view_folder: folder.join("sandbox"),
+            quarantine: folder.join("quarantine"),
+            protected: Vec::new(),
+            hidden: Vec::new(),
+            grace: GRACE,
+            jobs: Jobs::default(),
+            wait_for_exit: false,
+            changes,
+        }
+    }
+}
+
+/// Settings for file changes of commands.
+#[derive(Debug, Clone)]
+pub struct ChangeOptions {
+    /// How changes of sandboxed commands are applied by default.
+    pub mode: ChangeMode,
+    /// A private folder for staged changes, outside the workspace.
+    pub folder: PathBuf,
+    /// Whether change sets of other sessions can be committed too. For calls that the user makes.
+    pub of_any_session: bool,
+}
