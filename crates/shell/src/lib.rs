@@ -28,8 +28,8 @@
 #![warn(missing_docs)]
 
 mod analysis;
+mod builder;
 mod characters;
-mod found;
 mod obfuscation;
 mod options;
 mod parser;
@@ -42,7 +42,7 @@ mod unwrap;
 mod word;
 
 pub use analysis::{Analysis, Assignment, Command, Directory, Nature, Redirection, RedirectionKind, Target, Verdict};
-pub use found::{MOST_BYTES, MOST_COMMANDS, MOST_NESTING, MOST_WRAPPERS};
+pub use builder::{MOST_BYTES, MOST_COMMANDS, MOST_NESTING, MOST_WRAPPERS};
 pub use quote::quote;
 pub use reason::{Concern, Reason};
 pub use safe::{SafeBins, satisfies_safe_bins};
@@ -50,8 +50,8 @@ pub use word::{Expanded, Expansion, Word};
 
 /// Parses and analyses a command line. It never fails, and it takes time and memory in proportion to the line.
 pub fn analyse(line: &str) -> Analysis {
-    let mut found = found::Found::default();
-    read::read(line, &mut found, &found::Around::default());
+    let mut found = builder::AnalysisBuilder::default();
+    read::read(line, &mut found, &builder::CommandPosition::default());
     found.settle();
     obfuscation::note(&mut found);
     found.analysis

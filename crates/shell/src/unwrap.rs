@@ -4,7 +4,7 @@ mod peel;
 mod script;
 
 use crate::analysis::{Assignment, Command, Nature, Redirection};
-use crate::found::{Around, Found, MOST_WRAPPERS};
+use crate::builder::{AnalysisBuilder, CommandPosition, MOST_WRAPPERS};
 use crate::programs;
 use crate::read;
 use crate::reason::{Concern, cut};
@@ -19,7 +19,7 @@ pub(crate) struct Parts {
 }
 
 /// Takes off what wraps a command, evaluates it and adds it.
-pub(crate) fn add(mut parts: Parts, found: &mut Found, around: &Around) {
+pub(crate) fn add(mut parts: Parts, found: &mut AnalysisBuilder, around: &CommandPosition) {
     let mut around = around.clone();
     loop {
         if around.wrappers.len() > MOST_WRAPPERS {
@@ -37,7 +37,7 @@ pub(crate) fn add(mut parts: Parts, found: &mut Found, around: &Around) {
 }
 
 /// A script that is written out is read like the line itself.
-fn run_script(shell: &str, text: &str, parts: &Parts, found: &mut Found, mut around: Around) {
+fn run_script(shell: &str, text: &str, parts: &Parts, found: &mut AnalysisBuilder, mut around: CommandPosition) {
     let first = found.analysis.commands.len();
     around.wrappers.push(shell.to_owned());
     if around.wrappers.len() > MOST_WRAPPERS {
@@ -58,7 +58,7 @@ fn run_script(shell: &str, text: &str, parts: &Parts, found: &mut Found, mut aro
     }
 }
 
-fn finish(parts: Parts, found: &mut Found, around: Around) {
+fn finish(parts: Parts, found: &mut AnalysisBuilder, around: CommandPosition) {
     let mut words = parts.words.into_iter();
     let Some(program) = words.next() else { return };
     let mut command = Command {

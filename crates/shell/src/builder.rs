@@ -20,7 +20,7 @@ const NO_FILES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/std
 
 /// What surrounds a command.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Around {
+pub(crate) struct CommandPosition {
     pub(crate) wrappers: Vec<String>,
     pub(crate) background: bool,
     pub(crate) piped: bool,
@@ -28,11 +28,11 @@ pub(crate) struct Around {
 
 /// Gathers what is found.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct AnalysisBuilder {
     pub(crate) analysis: Analysis,
 }
 
-impl Found {
+impl AnalysisBuilder {
     pub(crate) fn unknown(&mut self, concern: Concern, message: impl Into<String>) {
         self.reason(Reason::new(concern, message));
     }
