@@ -11,32 +11,32 @@ mod beneath;
 mod blocking;
 mod change;
 mod delete;
-mod draft;
-mod entry;
 mod errors;
 mod fingerprint;
 mod git;
+mod location_check;
 mod names;
 mod open;
-mod own;
 mod parent;
+mod pending_write;
 mod protected;
 mod reader;
 mod resolve;
 mod restore;
 mod roots;
 mod sandbox_paths;
+mod special_entry;
 mod spelling;
-mod staged;
 mod target;
-mod unnamed;
+mod temporary_file;
+mod tmpfile;
 mod walk;
 mod write;
 
-pub use self::entry::{directory_state, link_state};
 pub use self::fingerprint::sha256;
 pub use self::protected::may_be_protected;
 pub use self::sandbox_paths::{SandboxPaths, ScanCache};
+pub use self::special_entry::{directory_state, link_state};
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -159,22 +159,22 @@ impl FileSystem for LocalFiles {
 
     fn state<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<Option<String>, ToolError>> {
         Box::pin(async move {
-            let at = self.own(at)?;
+            let at = self.check_own(at)?;
             let (_call, stop) = Call::begin();
-            blocking(move || entry::state(&at, &stop)).await
+            blocking(move || special_entry::state(&at, &stop)).await
         })
     }
 
     fn info<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<FileInfo, ToolError>> {
         Box::pin(async move {
-            let at = self.own(at)?;
+            let at = self.check_own(at)?;
             blocking(move || open::look(&at)).await
         })
     }
 
     fn open<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<Box<dyn FileReader>, ToolError>> {
         Box::pin(async move {
-            let at = self.own(at)?;
+            let at = self.check_own(at)?;
             blocking(move || OpenFile::open(at).map(|file| Box::new(file) as Box<dyn FileReader>)).await
         })
     }
@@ -186,7 +186,7 @@ impl FileSystem for LocalFiles {
         mode: WriteMode,
         journal: &'a dyn Journal,
     ) -> BoxFuture<'a, Result<WriteOutcome, ToolError>> {
-        Box::pin(async move { write::write(self.own(at)?, content, mode, Expected::Anything, journal).await })
+        Box::pin(async move { write::write(self.check_own(at)?, content, mode, Expected::Anything, journal).await })
     }
 
     fn replace<'a>(
@@ -197,7 +197,7 @@ impl FileSystem for LocalFiles {
         journal: &'a dyn Journal,
     ) -> BoxFuture<'a, Result<WriteOutcome, ToolError>> {
         let expected = expected.map_or(Expected::Nothing, |expected| Expected::File(expected.to_owned()));
-        Box::pin(async move { write::write(self.own(at)?, content, WriteMode::Overwrite, expected, journal).await })
+        Box::pin(async move { write::write(self.check_own(at)?, content, WriteMode::Overwrite, expected, journal).await })
     }
 
     fn succeed<'a>(
@@ -208,8 +208,8 @@ impl FileSystem for LocalFiles {
         journal: &'a dyn Journal,
     ) -> BoxFuture<'a, Result<WriteOutcome, ToolError>> {
         Box::pin(async move {
-            let expected = Expected::NothingYet { like: self.own(other)? };
-            write::write(self.own(at)?, content, WriteMode::Overwrite, expected, journal).await
+            let expected = Expected::NothingYet { like: self.check_own(other)? };
+            write::write(self.check_own(at)?, content, WriteMode::Overwrite, expected, journal).await
         })
     }
 
@@ -219,16 +219,16 @@ impl FileSystem for LocalFiles {
         options: TreeOptions,
         visitor: Arc<dyn TreeVisitor>,
     ) -> BoxFuture<'a, Result<WalkSummary, ToolError>> {
-        Box::pin(async move { walk::walk(self.own(at)?, Arc::clone(&self.rules), options, visitor).await })
+        Box::pin(async move { walk::walk(self.check_own(at)?, Arc::clone(&self.rules), options, visitor).await })
     }
 
     fn delete<'a>(&'a self, at: &'a Location, journal: &'a dyn Journal) -> BoxFuture<'a, Result<(), ToolError>> {
-        Box::pin(async move { delete::delete(self.own(at)?, journal).await })
+        Box::pin(async move { delete::delete(self.check_own(at)?, journal).await })
     }
 
     fn fingerprint<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<Option<String>, ToolError>> {
         Box::pin(async move {
-            let at = self.own(at)?;
+            let at = self.check_own(at)?;
             let (_call, stop) = Call::begin();
             blocking(move || fingerprint::fingerprint(&at, &stop)).await
         })
@@ -242,6 +242,6 @@ impl FileSystem for LocalFiles {
     }
 
     fn restore<'a>(&'a self, at: &'a Location, image: PreImage, journal: &'a dyn Journal) -> BoxFuture<'a, Result<(), ToolError>> {
-        Box::pin(async move { restore::restore(self.own(at)?, image, journal).await })
+        Box::pin(async move { restore::restore(self.check_own(at)?, image, journal).await })
     }
 }

@@ -28,8 +28,8 @@
 #![warn(missing_docs)]
 
 mod analysis;
+mod builder;
 mod characters;
-mod found;
 mod obfuscation;
 mod options;
 mod parser;
@@ -44,7 +44,7 @@ mod unwrap;
 mod word;
 
 pub use analysis::{Analysis, Assignment, Command, Directory, Nature, Reach, Redirection, RedirectionKind, Target, Verdict};
-pub use found::{MOST_BYTES, MOST_COMMANDS, MOST_NESTING, MOST_WRAPPERS};
+pub use builder::{MOST_BYTES, MOST_COMMANDS, MOST_NESTING, MOST_WRAPPERS};
 pub use quote::quote;
 pub use reason::{Concern, Reason};
 pub use safe::{SafeBins, satisfies_safe_bins};
@@ -60,8 +60,8 @@ pub fn analyse(line: &str) -> Analysis {
 
 /// What stands in the line, without what its commands may start.
 fn taken_apart(line: &str) -> Analysis {
-    let mut found = found::Found::default();
-    read::read(line, &mut found, &found::Around::default());
+    let mut found = builder::AnalysisBuilder::default();
+    read::read(line, &mut found, &builder::CommandPosition::default());
     found.settle();
     obfuscation::note(&mut found);
     found.analysis

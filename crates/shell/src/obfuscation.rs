@@ -1,7 +1,7 @@
 //! Commands that look as if something were being hidden, and code that reaches a shell by a pipe.
 
 use crate::analysis::{Command, Nature};
-use crate::found::Found;
+use crate::builder::AnalysisBuilder;
 use crate::reason::{Concern, cut};
 use crate::word::{Expansion, Word};
 
@@ -27,7 +27,7 @@ const DECODING: &[&str] = &[
 ];
 
 /// Adds what the user should know before such commands run.
-pub(crate) fn note(found: &mut Found) {
+pub(crate) fn note(found: &mut AnalysisBuilder) {
     let commands = std::mem::take(&mut found.analysis.commands);
     for (index, command) in commands.iter().enumerate() {
         if matches!(command.nature, Nature::Shell | Nature::Interpreter) {
@@ -37,7 +37,7 @@ pub(crate) fn note(found: &mut Found) {
     found.analysis.commands = commands;
 }
 
-fn note_one(command: &Command, before: &[Command], found: &mut Found) {
+fn note_one(command: &Command, before: &[Command], found: &mut AnalysisBuilder) {
     let name = command.name().unwrap_or_default();
     if command.piped && reads_code(command) {
         let source = source(before);

@@ -11,7 +11,7 @@ mod tar;
 use haft_programs::{Operands, PROGRAMS, ProgramClass, ProgramEffect, ProgramOptions, class_of};
 
 use crate::analysis::{Command, Nature};
-use crate::found::Found;
+use crate::builder::AnalysisBuilder;
 use crate::options::{self, Effect, Given, Scan};
 use crate::reason::{Concern, Reason, cut};
 use crate::word::Word;
@@ -27,7 +27,7 @@ pub(crate) fn trusted_name(word: &Word) -> Option<&str> {
 }
 
 /// Says what kind of command it is, and adds what it reads, writes and reaches.
-pub(crate) fn evaluate(command: &mut Command, found: &mut Found) {
+pub(crate) fn evaluate(command: &mut Command, found: &mut AnalysisBuilder) {
     let Some(name) = command.name().map(str::to_owned) else {
         let message = format!("which program '{}' is, is known only when it runs; name it", cut(command.program.text()));
         return found.unknown(Concern::Program, message);
@@ -67,7 +67,7 @@ fn runner_nature(class: ProgramClass) -> Option<(Nature, &'static str)> {
     }
 }
 
-fn runner(name: &str, nature: Nature, why: &str, command: &mut Command, found: &mut Found) {
+fn runner(name: &str, nature: Nature, why: &str, command: &mut Command, found: &mut AnalysisBuilder) {
     command.nature = nature;
     if nature == Nature::Shell && command.arguments.iter().any(is_script) {
         let message = format!("'{name}' runs a script that cannot be read here; write it out, as in bash -c 'command'");
@@ -81,7 +81,7 @@ fn is_script(word: &Word) -> bool {
     word.may_be_option() && word.as_literal().is_none_or(|text| !text.starts_with("--") && text.contains('c'))
 }
 
-fn evaluate_known(name: &str, command: &mut Command, found: &mut Found) {
+fn evaluate_known(name: &str, command: &mut Command, found: &mut AnalysisBuilder) {
     if builtin::evaluate(name, command, found) {
         return;
     }
@@ -99,7 +99,7 @@ fn evaluate_known(name: &str, command: &mut Command, found: &mut Found) {
 }
 
 /// Evaluates by a row of the table.
-fn apply(row: &ProgramOptions, arguments: &[Word], command: &mut Command, found: &mut Found) {
+fn apply(row: &ProgramOptions, arguments: &[Word], command: &mut Command, found: &mut AnalysisBuilder) {
     command.nature = match row.effect {
         ProgramEffect::Reads | ProgramEffect::Shows => Nature::ReadsOnly,
         ProgramEffect::Writes => Nature::Writes,
@@ -126,7 +126,7 @@ fn doubt(command: &mut Command, scan: &Scan) {
     }
 }
 
-fn option(given: &Given, command: &mut Command, found: &mut Found) {
+fn option(given: &Given, command: &mut Command, found: &mut AnalysisBuilder) {
     match (given.effect, &given.value) {
         (effect, _) if effect.runs() => runs(&given.name, command, found),
         (Effect::Writes, Some(value)) => wrote(value, command, found),
@@ -137,7 +137,7 @@ fn option(given: &Given, command: &mut Command, found: &mut Found) {
 }
 
 /// An option with which a program runs another one, or has an unknown effect.
-fn runs(option: &str, command: &mut Command, found: &mut Found) {
+fn runs(option: &str, command: &mut Command, found: &mut AnalysisBuilder) {
     command.nature = Nature::ExecutesOthers;
     command.reach.by_option = true;
     let name = command.name().unwrap_or_default().to_owned();
@@ -146,13 +146,13 @@ fn runs(option: &str, command: &mut Command, found: &mut Found) {
 }
 
 /// A file that an operand removes.
-fn removed(word: &Word, command: &mut Command, found: &mut Found) {
+fn removed(word: &Word, command: &mut Command, found: &mut AnalysisBuilder) {
     wrote(word, command, found);
     found.delete(word);
 }
 
 /// A file that an option or an operand writes. `-` is what is printed.
-fn wrote(word: &Word, command: &mut Command, found: &mut Found) {
+fn wrote(word: &Word, command: &mut Command, found: &mut AnalysisBuilder) {
     if word.as_literal() == Some("-") {
         return;
     }
@@ -162,7 +162,7 @@ fn wrote(word: &Word, command: &mut Command, found: &mut Found) {
     found.write(word);
 }
 
-fn operands(row: &ProgramOptions, scan: &Scan, command: &mut Command, found: &mut Found) {
+fn operands(row: &ProgramOptions, scan: &Scan, command: &mut Command, found: &mut AnalysisBuilder) {
     let all = scan.operands.as_slice();
     let given_first = scan.has(&["-e", "-f", "--regexp", "--file", "--reference", "--files"]);
     let behind_first = if given_first { all } else { all.get(1..).unwrap_or_default() };
@@ -188,12 +188,12 @@ fn operands(row: &ProgramOptions, scan: &Scan, command: &mut Command, found: &mu
     }
 }
 
-fn read_all(words: &[Word], found: &mut Found) {
+fn read_all(words: &[Word], found: &mut AnalysisBuilder) {
     words.iter().filter(|word| word.as_literal() != Some("-")).for_each(|word| found.read(word));
 }
 
 /// What is moved is gone where it was.
-fn moved(scan: &Scan, command: &mut Command, found: &mut Found) {
+fn moved(scan: &Scan, command: &mut Command, found: &mut AnalysisBuilder) {
     let sources = scan.operands.len() - usize::from(!scan.has(&["-t", "--target-directory"]) && !scan.operands.is_empty());
     for (index, word) in scan.operands.iter().enumerate() {
         if index < sources { removed(word, command, found) } else { wrote(word, command, found) }
@@ -201,7 +201,7 @@ fn moved(scan: &Scan, command: &mut Command, found: &mut Found) {
 }
 
 /// The last operand is where it goes, unless an option says so.
-fn copy(scan: &Scan, command: &mut Command, found: &mut Found) {
+fn copy(scan: &Scan, command: &mut Command, found: &mut AnalysisBuilder) {
     let directed = scan.has(&["-t", "--target-directory"]);
     // 'install -d' makes all of them; of 'ln -s NAME' alone the link is here.
     let makes = scan.has(&["-d", "--directory"]) && command.name() == Some("install");

@@ -8,7 +8,7 @@ mod shells;
 use haft_programs::{ProgramClass, class_of, family_of};
 
 use crate::analysis::{Analysis, Command};
-use crate::found::Found;
+use crate::builder::AnalysisBuilder;
 use crate::word::{Expanded, Expansion, Word};
 
 /// How often texts inside texts are read.
@@ -35,7 +35,7 @@ pub(crate) fn add(analysis: &mut Analysis, depth: usize) {
 }
 
 /// A variable that the line sets, and that makes later programs run a command.
-pub(crate) fn by_variable(name: &str, value: &Word, found: &mut Found) {
+pub(crate) fn by_variable(name: &str, value: &Word, found: &mut AnalysisBuilder) {
     let text = value.as_literal().unwrap_or_default();
     if EXPANDED.contains(&name) && (text.contains("$(") || text.contains('`')) {
         found.analysis.unclear = true;

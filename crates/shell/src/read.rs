@@ -17,8 +17,8 @@ mod word;
 
 use tree_sitter::Node;
 
+use crate::builder::{AnalysisBuilder, CommandPosition, MOST_BYTES, MOST_NESTING};
 use crate::characters;
-use crate::found::{Around, Found, MOST_BYTES, MOST_NESTING};
 use crate::parser;
 use crate::reason::{Concern, cut};
 use crate::syntax::SyntaxFault;
@@ -26,7 +26,7 @@ use crate::syntax::SyntaxFault;
 /// Reads one line, or one script inside a line.
 pub(crate) struct Reader<'a> {
     line: &'a str,
-    found: &'a mut Found,
+    found: &'a mut AnalysisBuilder,
     depth: usize,
     /// Whether it is inside backticks, where one more ends a word.
     in_backticks: bool,
@@ -35,7 +35,7 @@ pub(crate) struct Reader<'a> {
 }
 
 /// Adds everything in a line to what has been found.
-pub(crate) fn read(line: &str, found: &mut Found, around: &Around) {
+pub(crate) fn read(line: &str, found: &mut AnalysisBuilder, around: &CommandPosition) {
     if line.len() > MOST_BYTES {
         let length = line.len();
         return found.refuse(format!(

@@ -4,7 +4,7 @@ mod peel;
 mod script;
 
 use crate::analysis::{Assignment, Command, Nature, Reach, Redirection};
-use crate::found::{Around, Found, MOST_WRAPPERS};
+use crate::builder::{CommandPosition, AnalysisBuilder, MOST_WRAPPERS};
 use crate::programs;
 use crate::read;
 use crate::reason::{Concern, cut};
@@ -19,7 +19,7 @@ pub(crate) struct Parts {
 }
 
 /// Takes off what wraps a command, evaluates it and adds it.
-pub(crate) fn add(mut parts: Parts, found: &mut Found, around: &Around) {
+pub(crate) fn add(mut parts: Parts, found: &mut AnalysisBuilder, around: &CommandPosition) {
     let mut around = around.clone();
     loop {
         if around.wrappers.len() > MOST_WRAPPERS {
@@ -41,7 +41,7 @@ pub(crate) fn add(mut parts: Parts, found: &mut Found, around: &Around) {
 }
 
 /// A script that is written out is read like the line itself.
-fn run_script(shell: &str, text: &str, parts: Parts, found: &mut Found, around: Around) {
+fn run_script(shell: &str, text: &str, parts: Parts, found: &mut AnalysisBuilder, around: CommandPosition) {
     let first = found.analysis.commands.len();
     let outside = around.clone();
     let mut around = around;
@@ -70,13 +70,13 @@ fn run_script(shell: &str, text: &str, parts: Parts, found: &mut Found, around: 
     }
 }
 
-fn finish(parts: Parts, found: &mut Found, around: Around) {
+fn finish(parts: Parts, found: &mut AnalysisBuilder, around: CommandPosition) {
     let Some(mut command) = command(parts, around) else { return };
     programs::evaluate(&mut command, found);
     found.command(command);
 }
 
-fn command(parts: Parts, around: Around) -> Option<Command> {
+fn command(parts: Parts, around: CommandPosition) -> Option<Command> {
     let mut words = parts.words.into_iter();
     Some(Command {
         program: words.next()?,

@@ -8,18 +8,18 @@ use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::model::{Going, Talk, done, in_every_protocol};
+use super::model::{RunningTurn, Talk, done, in_every_protocol};
 
-fn press_ctrl_c(going: &Going) {
+fn press_ctrl_c(going: &RunningTurn) {
     send(going, Signal::INT);
 }
 
-fn send(going: &Going, signal: Signal) {
+fn send(going: &RunningTurn, signal: Signal) {
     kill_process(Pid::from_child(&going.child), signal).unwrap();
 }
 
 /// A call that is done, and one that waits for a server which never answers; returns when its request has arrived.
-fn waiting(talk: &Talk, silent: &TcpListener) -> (Going, TcpStream) {
+fn waiting(talk: &Talk, silent: &TcpListener) -> (RunningTurn, TcpStream) {
     let mut going = talk.begin(&["begin here"]);
     going.until("tool_end");
     (going, silent.accept().unwrap().0)

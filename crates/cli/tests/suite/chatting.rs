@@ -281,12 +281,12 @@ fn resumed_session_is_shown_and_can_be_chosen_from_a_list() {
     pty.types("/access read-only\r");
     pty.waits_for("· read-only\n> ");
     pty.types("/access workspace-write\r");
-    pty.waits_for("Raise the access level from read-only?");
+    pty.waits_for("Raise access from read-only?");
     pty.types("\r");
     pty.waits_for("the access level stays read-only\n");
     pty.waits_for("· read-only\n> ");
     pty.types("/access workspace-write\r");
-    pty.waits_for("Raise the access level from read-only?");
+    pty.waits_for("Raise access from read-only?");
     pty.types("y\r");
     pty.waits_for(PROMPT);
     pty.types("more\r");

@@ -9,7 +9,7 @@ use haft_testkit::{Hold, Moment, Round};
 use rustix::fs::{CWD, Mode, mkfifoat};
 use serde_json::{Value, json};
 
-use super::model::{Going, Talk, done, in_every_protocol, mark};
+use super::model::{RunningTurn, Talk, done, in_every_protocol, mark};
 
 /// What the model is told of a call when nobody knows what came of it.
 const UNKNOWN: &str =
@@ -40,7 +40,7 @@ struct Left<'a> {
 }
 
 /// Ends the process, looks at what it left, and lets another one resume.
-fn killed_and_resumed(talk: Talk, going: Going, left: &Left<'_>) -> Talk {
+fn killed_and_resumed(talk: Talk, going: RunningTurn, left: &Left<'_>) -> Talk {
     going.kill();
     let protocol = talk.protocol;
     assert_eq!((talk.kinds(), talk.marks()), (left.kinds.iter().map(ToString::to_string).collect(), left.marks), "{protocol}");

@@ -96,9 +96,9 @@ impl Talk {
     }
 
     /// A turn that is still running.
-    pub(crate) fn begin(&self, words: &[&str]) -> Going {
+    pub(crate) fn begin(&self, words: &[&str]) -> RunningTurn {
         let words = [&["run", "--json"], words].concat();
-        Going::new(self.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+        RunningTurn::new(self.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
     }
 
     /// Faults that the provider would report for the requests that were sent.
@@ -181,13 +181,13 @@ impl Happened {
 
 /// A resumed turn, event by event.
 #[derive(Debug)]
-pub(crate) struct Going {
+pub(crate) struct RunningTurn {
     pub(crate) child: Child,
     lines: BufReader<ChildStdout>,
     seen: String,
 }
 
-impl Going {
+impl RunningTurn {
     fn new(mut child: Child) -> Self {
         let lines = BufReader::new(child.stdout.take().unwrap());
         Self { child, lines, seen: String::new() }
@@ -223,7 +223,7 @@ impl Going {
     }
 }
 
-impl Drop for Going {
+impl Drop for RunningTurn {
     fn drop(&mut self) {
         // One that has ended cannot be killed, and need not.
         self.child.kill().ok();

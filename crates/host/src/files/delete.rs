@@ -14,8 +14,8 @@ use super::blocking::Stop;
 use super::change::{Outcome, Step, change};
 use super::errors::{self, FileAction, failed};
 use super::parent::Parent;
-use super::roots::Place;
-use super::target::{self, Target};
+use super::roots::RootedPath;
+use super::target::{self, ExistingFile};
 
 /// Removes a file.
 pub(super) async fn delete(at: Location, journal: &dyn Journal) -> Result<(), ToolError> {
@@ -39,10 +39,11 @@ impl Removal {
         look: impl FnOnce(&File) -> Result<(), ToolError>,
     ) -> Result<(Self, PreImage), ToolError> {
         errors::check_writable(&at)?;
-        let place = Place::of(&at)?;
+        let place = RootedPath::of(&at)?;
         let name = target::name_of(place, &at)?.to_owned();
         let parent = Parent::open(place).map_err(|errno| failed(FileAction::Remove, &at, errno))?;
-        let target = Target::find(&parent, &name, &at, FileAction::Remove)?.ok_or_else(|| failed(FileAction::Remove, &at, Errno::NOENT))?;
+        let target =
+            ExistingFile::find(&parent, &name, &at, FileAction::Remove)?.ok_or_else(|| failed(FileAction::Remove, &at, Errno::NOENT))?;
         look(&target.file)?;
         let before = target.stat;
         let image = target::pre_image(&at, Some(target), None, &parent);

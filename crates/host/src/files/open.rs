@@ -11,11 +11,11 @@ use rustix::io::Errno;
 use super::beneath::{READ, open_beneath};
 use super::errors::{self, FileAction, failed};
 use super::parent::Parent;
-use super::roots::Place;
+use super::roots::RootedPath;
 
 /// What is at a location.
 pub(super) fn look(at: &Location) -> Result<FileInfo, ToolError> {
-    let stat = status(Place::of(at)?).map_err(|errno| failed(FileAction::Look, at, errno))?;
+    let stat = status(RootedPath::of(at)?).map_err(|errno| failed(FileAction::Look, at, errno))?;
     let kind = match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => FileKind::File,
         FileType::Directory => FileKind::Directory,
@@ -25,7 +25,7 @@ pub(super) fn look(at: &Location) -> Result<FileInfo, ToolError> {
     Ok(FileInfo { kind, size: size_of(&stat), modified: modified(&stat) })
 }
 
-fn status(place: &Place) -> Result<Stat, Errno> {
+fn status(place: &RootedPath) -> Result<Stat, Errno> {
     match place.beneath.file_name() {
         Some(name) => Parent::open(place)?.status(name)?.ok_or(Errno::NOENT),
         None => fstat(place.root.handle()),
@@ -34,7 +34,7 @@ fn status(place: &Place) -> Result<Stat, Errno> {
 
 /// Opens an ordinary file, and nothing else.
 pub(super) fn open_file(at: &Location, action: FileAction) -> Result<(File, Stat), ToolError> {
-    let place = Place::of(at)?;
+    let place = RootedPath::of(at)?;
     let handle = open_beneath(&place.root, &place.beneath, READ).map_err(|errno| failed(action, at, errno))?;
     ordinary(handle, at, action)
 }

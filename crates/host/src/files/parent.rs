@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use super::beneath::{DIRECTORY, Way, open_beneath, open_name};
 use super::errors;
-use super::roots::{Place, Root};
+use super::roots::{Root, RootedPath};
 
 /// An open directory, and those that had to be made to have it. Dropped unsettled, it takes them with it.
 #[derive(Debug)]
@@ -30,13 +30,13 @@ struct Made {
 
 impl Parent {
     /// Opens the directory of a place.
-    pub(super) fn open(place: &Place) -> Result<Self, Errno> {
+    pub(super) fn open(place: &RootedPath) -> Result<Self, Errno> {
         let handle = open_beneath(&place.root, parent_of(place), DIRECTORY)?;
         Ok(Self { handle, way: place.root.way(), made: Vec::new(), settled: false })
     }
 
     /// Opens the directory of a place, making what is missing.
-    pub(super) fn open_or_make(place: &Place) -> Result<Self, Errno> {
+    pub(super) fn open_or_make(place: &RootedPath) -> Result<Self, Errno> {
         match Self::open(place) {
             Err(Errno::NOENT) => Self::make(&place.root, parent_of(place)),
             answer => answer,
@@ -44,7 +44,7 @@ impl Parent {
     }
 
     /// Opens it once more, because it is gone: what was made of the way to it is taken back, and made again.
-    pub(super) fn open_anew(&mut self, place: &Place) -> Result<(), Errno> {
+    pub(super) fn open_anew(&mut self, place: &RootedPath) -> Result<(), Errno> {
         self.take_back();
         *self = Self::open_or_make(place)?;
         Ok(())
@@ -132,6 +132,6 @@ impl Drop for Parent {
     }
 }
 
-fn parent_of(place: &Place) -> &Path {
+fn parent_of(place: &RootedPath) -> &Path {
     place.beneath.parent().unwrap_or(Path::new(""))
 }

@@ -20,7 +20,7 @@ use rustix::io::Errno;
 
 use super::beneath::{DIRECTORY, open_name};
 use super::protected::{Refusals, Rules};
-use super::roots::{Place, Root, Roots};
+use super::roots::{Root, RootedPath, Roots};
 use super::spelling;
 
 /// How many links a path may pass: what the kernel allows.
@@ -30,7 +30,7 @@ const MOST_LINKS: usize = 40;
 #[derive(Debug)]
 pub(super) struct Resolved {
     /// The root and the way beneath it.
-    pub(super) place: Place,
+    pub(super) place: RootedPath,
     /// The whole path, free of links.
     pub(super) path: PathBuf,
     /// How it was spelled: as it was asked for, and anew at every link.
@@ -205,7 +205,7 @@ impl<'a> Walk<'a> {
     fn finish(self) -> Resolved {
         let beneath: PathBuf = self.names.iter().collect();
         let path = if self.names.is_empty() { self.root.path().to_owned() } else { self.root.path().join(&beneath) };
-        Resolved { place: Place { root: self.root, beneath }, path, spellings: self.spellings, refusals: self.refusals }
+        Resolved { place: RootedPath { root: self.root, beneath }, path, spellings: self.spellings, refusals: self.refusals }
     }
 
     fn refused(&self, why: std::fmt::Arguments<'_>) -> ToolError {

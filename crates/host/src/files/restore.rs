@@ -14,31 +14,31 @@ use rustix::io::Errno;
 use super::blocking::{Stop, blocking};
 use super::change::change;
 use super::delete::Removal;
-use super::draft::Draft;
-use super::entry::{self, Wanted};
 use super::errors::{self, FileAction, failed};
 use super::fingerprint;
 use super::parent::Parent;
+use super::pending_write::PendingWrite;
 use super::reader::PIECE;
-use super::roots::Place;
-use super::staged::Staged;
-use super::target::{self, Target};
+use super::roots::RootedPath;
+use super::special_entry::{self, RestoredEntry};
+use super::target::{self, ExistingFile};
+use super::temporary_file::TemporaryFile;
 
 /// Puts a file back, if it still is what the change left, and removes the directories that the change made.
 pub(super) async fn restore(at: Location, image: PreImage, journal: &dyn Journal) -> Result<(), ToolError> {
     let PreImage { content, mode, after, created_directories, metadata_from, .. } = image;
     let there = at.clone();
-    let wanted = Wanted::of(content, mode)?;
+    let wanted = RestoredEntry::of(content, mode)?;
     let kind = wanted.kind();
-    let after = entry::make_way(&at, kind, after, journal).await?;
+    let after = special_entry::make_way(&at, kind, after, journal).await?;
     match wanted {
-        Wanted::Link(target) => entry::link(there, target, after, journal).await?,
-        Wanted::Directory(mode) => entry::directory(there, mode, after, journal).await?,
-        Wanted::File(content, mode) => {
+        RestoredEntry::Link(target) => special_entry::link(there, target, after, journal).await?,
+        RestoredEntry::Directory(mode) => special_entry::directory(there, mode, after, journal).await?,
+        RestoredEntry::File(content, mode) => {
             let old = Old { content, mode, metadata_from };
             change(journal, move |stop| put_back(&there, old, after.as_deref(), &stop)).await?;
         }
-        Wanted::Nothing => take_away(there, after, journal).await?,
+        RestoredEntry::Nothing => take_away(there, after, journal).await?,
     }
     blocking(move || remove_empty(&at, &created_directories)).await
 }
@@ -50,22 +50,22 @@ struct Old {
     metadata_from: Option<PathBuf>,
 }
 
-fn put_back(at: &Location, old: Old, after: Option<&str>, stop: &Stop) -> Result<(Staged, PreImage), ToolError> {
+fn put_back(at: &Location, old: Old, after: Option<&str>, stop: &Stop) -> Result<(PendingWrite, PreImage), ToolError> {
     errors::check_writable(at)?;
     let fail = |errno| failed(FileAction::Write, at, errno);
-    let place = Place::of(at)?;
+    let place = RootedPath::of(at)?;
     let name = target::name_of(place, at)?;
     let parent = Parent::open_or_make(place).map_err(fail)?;
-    let before = Target::find(&parent, name, at, FileAction::Write)?;
+    let before = ExistingFile::find(&parent, name, at, FileAction::Write)?;
     check_left(before.as_ref().map(|target| &target.file), after, at, stop)?;
-    let mut draft = Draft::begin(parent, name, stop.clone()).map_err(fail)?;
+    let mut draft = TemporaryFile::begin(parent, name, stop.clone()).map_err(fail)?;
     copy(old.content, &mut draft, at)?;
     let most = before.as_ref().map_or(Ok(target::PERMISSIONS), |before| draft.inherit(&before.stat)).map_err(fail)?;
     if let Some(source) = &old.metadata_from {
         draft.carry_over(source);
     }
     let new = draft.finalize(old.mode.map(|mode| permissions(mode) & most)).map_err(fail)?;
-    Ok(Staged::new(at, before, draft, new))
+    Ok(PendingWrite::new(at, before, draft, new))
 }
 
 /// Whether what is there is what the change left; seen through the handle whose file is replaced or nothing is.
@@ -74,7 +74,7 @@ fn check_left(now: Option<&File>, after: Option<&str>, at: &Location, stop: &Sto
     if now.as_deref() == after { Ok(()) } else { Err(errors::changed_since(at)) }
 }
 
-fn copy(mut content: Box<dyn Read + Send>, draft: &mut Draft, at: &Location) -> Result<(), ToolError> {
+fn copy(mut content: Box<dyn Read + Send>, draft: &mut TemporaryFile, at: &Location) -> Result<(), ToolError> {
     let mut buffer = vec![0; PIECE];
     loop {
         match fingerprint::next_piece(&mut content, &mut buffer) {
@@ -109,7 +109,7 @@ pub(super) async fn take_away(at: Location, after: Option<String>, journal: &dyn
 
 /// Removes the directories that a change made, innermost first, as long as they are empty.
 fn remove_empty(at: &Location, created: &[PathBuf]) -> Result<(), ToolError> {
-    let place = Place::of(at)?;
+    let place = RootedPath::of(at)?;
     for directory in created.iter().rev().filter(|directory| is_above(directory, at.path())) {
         match remove_directory(place, directory) {
             Ok(()) | Err(Errno::NOENT) => {}
@@ -124,9 +124,9 @@ fn is_above(directory: &Path, path: &Path) -> bool {
     directory != path && path.starts_with(directory)
 }
 
-fn remove_directory(place: &Place, directory: &Path) -> Result<(), Errno> {
+fn remove_directory(place: &RootedPath, directory: &Path) -> Result<(), Errno> {
     let beneath = directory.strip_prefix(place.root.path()).map_err(|_| Errno::XDEV)?;
     let name = beneath.file_name().ok_or(Errno::BUSY)?;
-    let parent = Parent::open(&Place { root: place.root.clone(), beneath: beneath.to_owned() })?;
+    let parent = Parent::open(&RootedPath { root: place.root.clone(), beneath: beneath.to_owned() })?;
     unlinkat(parent.handle(), name, AtFlags::REMOVEDIR)
 }

@@ -49,7 +49,7 @@ impl Root {
 
 /// A root and the way beneath it.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct RootedPath {
     pub(super) root: Arc<Root>,
     pub(super) beneath: PathBuf,
 }

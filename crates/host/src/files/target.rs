@@ -12,19 +12,19 @@ use super::beneath::{READ, open_name};
 use super::errors::{self, FileAction, failed};
 use super::open::{is_shown_by_the_kernel, ordinary, size_of};
 use super::parent::Parent;
-use super::roots::Place;
+use super::roots::RootedPath;
 
 /// A change keeps what was there, so that it can be taken back; more than this is not kept, and so not changed.
 const LARGEST_KEPT: u64 = 512 << 20;
 
 /// A file that is there: open, so that its content can be kept.
 #[derive(Debug)]
-pub(super) struct Target {
+pub(super) struct ExistingFile {
     pub(super) file: File,
     pub(super) stat: Stat,
 }
 
-impl Target {
+impl ExistingFile {
     /// Opens what is at a name, if anything is; only an ordinary file will do.
     pub(super) fn find(parent: &Parent, name: &OsStr, at: &Location, action: FileAction) -> Result<Option<Self>, ToolError> {
         if is_shown_by_the_kernel(parent.handle()) {
@@ -45,7 +45,7 @@ impl Target {
 }
 
 /// The name that a change is about; a root itself has none.
-pub(super) fn name_of<'p>(place: &'p Place, at: &Location) -> Result<&'p OsStr, ToolError> {
+pub(super) fn name_of<'p>(place: &'p RootedPath, at: &Location) -> Result<&'p OsStr, ToolError> {
     place.beneath.file_name().ok_or_else(|| errors::not_a_file(at, FileType::Directory))
 }
 
@@ -78,9 +78,9 @@ fn is_same(before: &Stat, now: &Stat) -> bool {
 }
 
 /// What a change of this target must be able to bring back.
-pub(super) fn pre_image(at: &Location, before: Option<Target>, after: Option<String>, parent: &Parent) -> PreImage {
+pub(super) fn pre_image(at: &Location, before: Option<ExistingFile>, after: Option<String>, parent: &Parent) -> PreImage {
     let mode = before.as_ref().map(|target| bits(permissions(&target.stat)));
-    let content = before.map(|Target { file, stat }| Box::new(file.take(size_of(&stat))) as Box<dyn Read + Send>);
+    let content = before.map(|ExistingFile { file, stat }| Box::new(file.take(size_of(&stat))) as Box<dyn Read + Send>);
     PreImage { path: at.path().to_owned(), content, mode, after, created_directories: parent.made(), metadata_from: None }
 }
 

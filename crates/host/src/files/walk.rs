@@ -21,15 +21,15 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 
 use self::denied::Denied;
-use self::directory::Directory;
+use self::directory::OpenDirectory;
 use self::ignored::Level;
-use self::queue::{Job, Queue};
+use self::queue::{Queue, WalkTask};
 use self::worker::{Counts, Worker};
 use super::blocking::{Call, Stop, blocking};
 use super::errors::{self, FileAction, failed};
 use super::open::look;
 use super::protected::Rules;
-use super::roots::{Place, Root};
+use super::roots::{Root, RootedPath};
 
 /// More troubles than this help nobody.
 const MOST_TROUBLES: usize = 20;
@@ -42,11 +42,11 @@ pub(super) async fn walk(
     visitor: Arc<dyn TreeVisitor>,
 ) -> Result<WalkSummary, ToolError> {
     let (_call, stop) = Call::begin();
-    blocking(move || Tree::new(&at, rules, options, visitor, stop)?.walk(&at)).await
+    blocking(move || TreeWalk::new(&at, rules, options, visitor, stop)?.walk(&at)).await
 }
 
 /// What every thread of a walk shares.
-struct Tree {
+struct TreeWalk {
     root: Arc<Root>,
     /// The path that is walked, free of links.
     path: PathBuf,
@@ -60,10 +60,10 @@ struct Tree {
     troubles: Mutex<Vec<(String, String)>>,
 }
 
-impl Tree {
+impl TreeWalk {
     fn new(at: &Location, rules: Arc<Rules>, options: TreeOptions, visitor: Arc<dyn TreeVisitor>, stop: Stop) -> Result<Self, ToolError> {
         errors::check_readable(at)?;
-        let root = Arc::clone(&Place::of(at)?.root);
+        let root = Arc::clone(&RootedPath::of(at)?.root);
         let denied = Denied::new(rules, root.path());
         let (path, display) = (at.path().to_owned(), at.display().to_owned());
         Ok(Self { root, path, display, options, denied, visitor, stop, enough: AtomicBool::new(false), troubles: Mutex::default() })
@@ -88,11 +88,11 @@ impl Tree {
             return Ok(Counts::default());
         }
         // Opened once beforehand: that the root itself cannot be read is a failure, not one trouble among others.
-        Directory::open(&self.root, &self.path).map_err(|errno| failed(FileAction::Read, at, errno))?;
+        OpenDirectory::open(&self.root, &self.path).map_err(|errno| failed(FileAction::Read, at, errno))?;
         // Outside every root of the user's, only what is searched itself is known to belong together.
         let whole = if self.root.zone() == Zone::Outside { &*self.path } else { self.root.path() };
         let level = (!self.options.ignored).then(|| Level::above(&self.path, whole));
-        let queue = Queue::new(Job::Folder { path: self.path.clone(), level, depth: 0 });
+        let queue = Queue::new(WalkTask::Folder { path: self.path.clone(), level, depth: 0 });
         Ok(queue.work(|| Worker::new(self, &queue).work()))
     }
 
@@ -101,7 +101,7 @@ impl Tree {
         let (Some(folder), Some(name)) = (self.path.parent(), self.path.file_name()) else {
             return Err(errors::not_a_file(at, FileType::Directory));
         };
-        let directory = Directory::hold(&self.root, folder).map_err(|errno| failed(FileAction::Read, at, errno))?;
+        let directory = OpenDirectory::hold(&self.root, folder).map_err(|errno| failed(FileAction::Read, at, errno))?;
         self.visit(&directory, Path::new(name), name, false);
         Ok(Counts { entries: 1, denied: 0 })
     }

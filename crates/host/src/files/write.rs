@@ -14,13 +14,13 @@ use rustix::io::Errno;
 
 use super::blocking::Stop;
 use super::change::{Before, change};
-use super::draft::Draft;
 use super::errors::{self, FileAction, failed};
 use super::fingerprint;
 use super::parent::Parent;
-use super::roots::Place;
-use super::staged::Staged;
-use super::target::{self, Target};
+use super::pending_write::PendingWrite;
+use super::roots::RootedPath;
+use super::target::{self, ExistingFile};
+use super::temporary_file::TemporaryFile;
 
 /// How often a directory that vanishes is made again.
 const ATTEMPTS: usize = 16;
@@ -51,7 +51,7 @@ pub(super) async fn write(
     Ok(WriteOutcome { bytes, created: before == Before::Nothing, fingerprint: after.unwrap_or_default() })
 }
 
-fn stage(at: &Location, content: &[u8], mode: WriteMode, expected: &Expected, stop: &Stop) -> Result<(Staged, PreImage), ToolError> {
+fn stage(at: &Location, content: &[u8], mode: WriteMode, expected: &Expected, stop: &Stop) -> Result<(PendingWrite, PreImage), ToolError> {
     errors::check_writable(at)?;
     for _ in 1..ATTEMPTS {
         match try_stage(at, content, mode, expected, stop) {
@@ -63,27 +63,33 @@ fn stage(at: &Location, content: &[u8], mode: WriteMode, expected: &Expected, st
     try_stage(at, content, mode, expected, stop)
 }
 
-fn try_stage(at: &Location, content: &[u8], mode: WriteMode, expected: &Expected, stop: &Stop) -> Result<(Staged, PreImage), ToolError> {
+fn try_stage(
+    at: &Location,
+    content: &[u8],
+    mode: WriteMode,
+    expected: &Expected,
+    stop: &Stop,
+) -> Result<(PendingWrite, PreImage), ToolError> {
     let fail = |errno| failed(FileAction::Write, at, errno);
-    let place = Place::of(at)?;
+    let place = RootedPath::of(at)?;
     let name = target::name_of(place, at)?;
     let parent = Parent::open_or_make(place).map_err(fail)?;
-    let before = Target::find(&parent, name, at, FileAction::Write)?;
+    let before = ExistingFile::find(&parent, name, at, FileAction::Write)?;
     check_expected(at, before.as_ref(), expected, stop)?;
     let permissions = if let Expected::NothingYet { like } = expected { permissions_of(like)? } else { None };
     let (draft, after) = compose(parent, name, before.as_ref(), content, (mode, permissions), stop.clone()).map_err(fail)?;
-    Ok(Staged::new(at, before, draft, after))
+    Ok(PendingWrite::new(at, before, draft, after))
 }
 
 fn permissions_of(like: &Location) -> Result<Option<Mode>, ToolError> {
     let fail = |errno| failed(FileAction::Read, like, errno);
-    let place = Place::of(like)?;
+    let place = RootedPath::of(like)?;
     let status = Parent::open(place).and_then(|parent| parent.status(target::name_of(place, like).map_err(|_| Errno::ISDIR)?));
     Ok(status.map_err(fail)?.map(|stat| target::permissions(&stat)))
 }
 
 /// Whether what is there is what it should be. Between this and the last step the file is looked at once more.
-fn check_expected(at: &Location, before: Option<&Target>, expected: &Expected, stop: &Stop) -> Result<(), ToolError> {
+fn check_expected(at: &Location, before: Option<&ExistingFile>, expected: &Expected, stop: &Stop) -> Result<(), ToolError> {
     let as_expected = match (expected, before) {
         (Expected::Anything, _) | (Expected::Nothing | Expected::NothingYet { .. }, None) => true,
         (Expected::Nothing | Expected::NothingYet { .. }, Some(_)) | (Expected::File(_), None) => false,
@@ -98,15 +104,15 @@ fn check_expected(at: &Location, before: Option<&Target>, expected: &Expected, s
 fn compose(
     parent: Parent,
     name: &OsStr,
-    before: Option<&Target>,
+    before: Option<&ExistingFile>,
     content: &[u8],
     (mode, given): (WriteMode, Option<Mode>),
     stop: Stop,
-) -> Result<(Draft, String), Errno> {
+) -> Result<(TemporaryFile, String), Errno> {
     if before.is_some() {
         target::check_permission(&parent, name)?;
     }
-    let mut draft = Draft::begin(parent, name, stop)?;
+    let mut draft = TemporaryFile::begin(parent, name, stop)?;
     if let (WriteMode::Append, Some(before)) = (mode, before) {
         draft.add_file(&before.file)?;
     }

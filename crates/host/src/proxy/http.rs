@@ -15,8 +15,8 @@ const LONGEST: usize = 64 * 1024;
 pub(super) async fn attend(mut client: UnixStream, first: u8, shared: &Shared) -> io::Result<()> {
     let head = tokio::time::timeout(GREETING_TIME, head(&mut client, first)).await.map_err(io::Error::other)??;
     match read(&head) {
-        Ok(Wanted::Tunnel(target)) => tunnel(client, &target, shared).await,
-        Ok(Wanted::Request(request)) => forward(client, request, shared).await,
+        Ok(ProxyRequest::Tunnel(target)) => tunnel(client, &target, shared).await,
+        Ok(ProxyRequest::Request(request)) => forward(client, request, shared).await,
         Err(problem) => answer(client, "400 Bad Request", problem).await,
     }
 }
@@ -34,7 +34,7 @@ async fn head(client: &mut UnixStream, first: u8) -> io::Result<Vec<u8>> {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Wanted {
+enum ProxyRequest {
     Tunnel(Target),
     Request(Request),
 }
@@ -47,7 +47,7 @@ struct Request {
     body: u64,
 }
 
-fn read(head: &[u8]) -> Result<Wanted, &'static str> {
+fn read(head: &[u8]) -> Result<ProxyRequest, &'static str> {
     let text = std::str::from_utf8(head).map_err(|_| "The request is no text.")?;
     let mut lines = text.strip_suffix("\r\n\r\n").unwrap_or(text).split("\r\n");
     let line: Vec<&str> = lines.next().unwrap_or_default().split(' ').collect();
@@ -56,10 +56,10 @@ fn read(head: &[u8]) -> Result<Wanted, &'static str> {
         return Err("The request holds a control character.");
     }
     if method == "CONNECT" {
-        return Target::of_authority(wanted).map(Wanted::Tunnel).ok_or("CONNECT needs host:port.");
+        return Target::of_authority(wanted).map(ProxyRequest::Tunnel).ok_or("CONNECT needs host:port.");
     }
     let headers: Vec<(&str, &str)> = lines.map(|line| line.split_once(':').ok_or("A header has no colon.")).collect::<Result<_, _>>()?;
-    request(method, wanted, version, &headers).map(Wanted::Request)
+    request(method, wanted, version, &headers).map(ProxyRequest::Request)
 }
 
 /// The request in the form that the target itself is sent: its path, its own `Host`, and the end of the connection after it,
@@ -143,7 +143,7 @@ async fn answer(mut client: UnixStream, status: &str, reason: &str) -> io::Resul
 mod tests {
     use super::*;
 
-    fn request_of(text: &str) -> Result<Wanted, &'static str> {
+    fn request_of(text: &str) -> Result<ProxyRequest, &'static str> {
         read(text.as_bytes())
     }
 
@@ -152,9 +152,9 @@ mod tests {
         let text = "POST http://Example.org/a?b=c HTTP/1.1\r\nHost: evil.example\r\nProxy-Connection: keep-alive\r\nX: 1\r\nContent-Length: 3\r\n\r\n";
         let head = "POST /a?b=c HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\nX: 1\r\nContent-Length: 3\r\n\r\n".to_owned();
         let target = Target::new("example.org", 80).unwrap();
-        assert_eq!(request_of(text), Ok(Wanted::Request(Request { target, head, body: 3 })));
+        assert_eq!(request_of(text), Ok(ProxyRequest::Request(Request { target, head, body: 3 })));
         let tunnel = Target::new("example.org", 443).unwrap();
-        assert_eq!(request_of("CONNECT example.org:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n"), Ok(Wanted::Tunnel(tunnel)));
+        assert_eq!(request_of("CONNECT example.org:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n"), Ok(ProxyRequest::Tunnel(tunnel)));
     }
 
     #[test]

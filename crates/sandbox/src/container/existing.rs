@@ -12,7 +12,7 @@ use crate::sandbox::{ConfinedCommand, Sandbox, SandboxGuard};
 
 /// Environment variable that tags the processes of a run.
 const ENV_TAG: &str = "HAFT_RUN";
-const FACTS: &str = "{{.State.ContainerRun}} {{.HostConfig.Privileged}} {{.HostConfig.NetworkMode}}";
+const FACTS: &str = "{{.State.Running}} {{.HostConfig.Privileged}} {{.HostConfig.NetworkMode}}";
 
 /// Runs commands in the container of this name.
 #[derive(Debug)]

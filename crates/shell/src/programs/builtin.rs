@@ -3,7 +3,7 @@
 use haft_programs::environment;
 
 use crate::analysis::{Command, Nature};
-use crate::found::Found;
+use crate::builder::AnalysisBuilder;
 use crate::options;
 use crate::reason::{Concern, cut};
 use crate::word::Word;
@@ -42,7 +42,7 @@ const PLAIN: &[&str] = &[
 ];
 
 /// Evaluates a built-in. Says no where it is none, or an ordinary program to the table.
-pub(super) fn evaluate(name: &str, command: &mut Command, found: &mut Found) -> bool {
+pub(super) fn evaluate(name: &str, command: &mut Command, found: &mut AnalysisBuilder) -> bool {
     if let Some((_, why)) = NOT_FOLLOWED.iter().find(|(known, _)| *known == name) {
         command.nature = Nature::ChangesShell;
         found.unknown(Concern::Shell, format!("'{name}' is not followed: {why}"));
@@ -59,13 +59,13 @@ pub(super) fn evaluate(name: &str, command: &mut Command, found: &mut Found) -> 
     true
 }
 
-fn refuse(command: &Command, found: &mut Found, why: &str) {
+fn refuse(command: &Command, found: &mut AnalysisBuilder, why: &str) {
     let name = command.name().unwrap_or_default().to_owned();
     found.unknown(Concern::Shell, format!("'{name}' is not followed: {why}"));
 }
 
 /// `printf -v NAME` sets a variable; anything else only prints.
-fn printf(command: &mut Command, found: &mut Found) {
+fn printf(command: &mut Command, found: &mut AnalysisBuilder) {
     command.nature = Nature::ReadsOnly;
     if command.arguments.first().is_some_and(Word::may_be_option) && command.arguments.first().and_then(Word::as_literal) != Some("--") {
         command.nature = Nature::ChangesShell;
@@ -73,7 +73,7 @@ fn printf(command: &mut Command, found: &mut Found) {
     }
 }
 
-fn read(command: &mut Command, found: &mut Found) {
+fn read(command: &mut Command, found: &mut AnalysisBuilder) {
     command.nature = Nature::ChangesShell;
     let scan = options::scan("-rse -p= -n= -N= -t= -d= -u= -i=", &command.arguments);
     let safe = |word: &Word| word.as_literal().is_some_and(|name| environment::is_name(name) && environment::danger(name).is_none());
@@ -83,7 +83,7 @@ fn read(command: &mut Command, found: &mut Found) {
 }
 
 /// Only what makes a script stop early, or print what it does.
-fn set(command: &mut Command, found: &mut Found) {
+fn set(command: &mut Command, found: &mut AnalysisBuilder) {
     command.nature = Nature::ChangesShell;
     let flags = |text: &str| {
         text.strip_prefix(['-', '+']).is_some_and(|flags| !flags.is_empty() && flags.bytes().all(|flag| b"euxEo".contains(&flag)))
@@ -96,7 +96,7 @@ fn set(command: &mut Command, found: &mut Found) {
 }
 
 /// `command export …` and the like come only here; where the word itself begins a command, its parts were looked at before.
-fn declare(command: &mut Command, found: &mut Found) {
+fn declare(command: &mut Command, found: &mut AnalysisBuilder) {
     command.nature = Nature::ChangesShell;
     // With 'declare' -n makes one name mean another.
     let flags = if matches!(command.name(), Some("export" | "unset")) { "npv" } else { "xrgaAlup" };
@@ -118,7 +118,7 @@ fn declare(command: &mut Command, found: &mut Found) {
 }
 
 /// `test` and `[`: `-v` evaluates a name, and what splits could be that.
-pub(super) fn test(command: &mut Command, found: &mut Found) {
+pub(super) fn test(command: &mut Command, found: &mut AnalysisBuilder) {
     command.nature = Nature::ReadsOnly;
     let words = &command.arguments;
     let evaluates = words.iter().any(|word| matches!(word.as_literal(), Some("-v" | "-R")));

@@ -2,13 +2,13 @@
 
 use super::wrote;
 use crate::analysis::{Command, Nature};
-use crate::found::Found;
+use crate::builder::AnalysisBuilder;
 use crate::reason::{Concern, Reason, cut};
 use crate::word::Word;
 
 const KNOWN: &[&str] = &["bs", "cbs", "conv", "count", "ibs", "iflag", "obs", "oflag", "seek", "skip", "status", "iseek", "oseek"];
 
-pub(super) fn evaluate(command: &mut Command, found: &mut Found) {
+pub(super) fn evaluate(command: &mut Command, found: &mut AnalysisBuilder) {
     command.nature = Nature::ReadsOnly;
     for word in command.arguments.clone() {
         match word.as_literal().and_then(|text| text.split_once('=')) {
@@ -25,7 +25,7 @@ pub(super) fn evaluate(command: &mut Command, found: &mut Found) {
 }
 
 /// What expands could be the file that is written.
-fn unclear(word: &Word, found: &mut Found) {
+fn unclear(word: &Word, found: &mut AnalysisBuilder) {
     if word.as_literal().is_none() {
         found.write(word);
     }

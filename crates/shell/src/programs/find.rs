@@ -2,7 +2,7 @@
 
 use super::{removed, runs, wrote};
 use crate::analysis::{Command, Nature};
-use crate::found::{Around, Found};
+use crate::builder::{AnalysisBuilder, CommandPosition};
 use crate::reason::{Concern, Reason, cut};
 use crate::unwrap::{self, Parts};
 use crate::word::Word;
@@ -85,7 +85,7 @@ const VALUED: &[&str] = &[
     "-context",
 ];
 
-pub(super) fn evaluate(command: &mut Command, found: &mut Found) {
+pub(super) fn evaluate(command: &mut Command, found: &mut AnalysisBuilder) {
     command.nature = Nature::ReadsOnly;
     let words = command.arguments.clone();
     let starts = starts(&words);
@@ -125,7 +125,7 @@ fn doubt(command: &mut Command, word: &Word) {
     command.notes.push(Reason::new(Concern::Arguments, message));
 }
 
-fn deletes(starts: &[Word], command: &mut Command, found: &mut Found) {
+fn deletes(starts: &[Word], command: &mut Command, found: &mut AnalysisBuilder) {
     let here = [Word::literal(".")];
     let starts = if starts.is_empty() { &here } else { starts };
     for word in starts {
@@ -134,13 +134,13 @@ fn deletes(starts: &[Word], command: &mut Command, found: &mut Found) {
 }
 
 /// The command that is run is listed, too: rules that forbid it must see it. How many words it took.
-fn execute(part: &str, words: &[Word], command: &mut Command, found: &mut Found) -> usize {
+fn execute(part: &str, words: &[Word], command: &mut Command, found: &mut AnalysisBuilder) -> usize {
     runs(part, command, found);
     let end = words.iter().position(|word| matches!(word.as_literal(), Some(";" | "+"))).unwrap_or(words.len());
     let inner = words[..end].iter().map(|word| if word.text().contains("{}") { Word::input(word.text()) } else { word.clone() });
     let mut wrappers = command.wrappers.clone();
     wrappers.push(format!("find {part}"));
     let outer = command.reach.wrappers.clone();
-    unwrap::add(Parts { words: inner.collect(), ..Parts::default() }, found, &Around { wrappers, outer, ..Around::default() });
+    unwrap::add(Parts { words: inner.collect(), ..Parts::default() }, found, &CommandPosition { wrappers, outer, ..CommandPosition::default() });
     (end + 1).min(words.len())
 }

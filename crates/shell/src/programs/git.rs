@@ -4,7 +4,7 @@ use haft_programs::GIT_COMMANDS;
 
 use super::{apply, runs};
 use crate::analysis::{Command, Nature};
-use crate::found::Found;
+use crate::builder::AnalysisBuilder;
 use crate::options;
 use crate::reason::{Concern, Reason, cut};
 use crate::word::Word;
@@ -45,7 +45,7 @@ const RUNNING: &[&str] = &[
     "maintenance",
 ];
 
-pub(super) fn evaluate(command: &mut Command, found: &mut Found) {
+pub(super) fn evaluate(command: &mut Command, found: &mut AnalysisBuilder) {
     if matches!(command.arguments.as_slice(), [Word::Literal(only)] if only == "--version") {
         command.nature = Nature::ReadsOnly;
         return;
@@ -67,7 +67,7 @@ pub(super) fn evaluate(command: &mut Command, found: &mut Found) {
     }
 }
 
-fn evaluate_part(part: &str, start: usize, command: &mut Command, found: &mut Found) {
+fn evaluate_part(part: &str, start: usize, command: &mut Command, found: &mut AnalysisBuilder) {
     let arguments = command.arguments.get(start..).unwrap_or_default().to_vec();
     let already = command.nature;
     match GIT_COMMANDS.iter().find(|row| row.name == part) {
@@ -99,14 +99,14 @@ fn configures(part: &str, arguments: &[Word]) -> bool {
 }
 
 /// Operands are revisions or paths; those that lead out of the repository are files to git.
-fn outside(arguments: &[Word], found: &mut Found) {
+fn outside(arguments: &[Word], found: &mut AnalysisBuilder) {
     let leads_out = |word: &&Word| word.as_literal().is_none_or(|text| text.starts_with('/') || text.contains("../"));
     for word in arguments.iter().filter(|word| !word.text().starts_with('-')).filter(leads_out) {
         found.read(word);
     }
 }
 
-fn gadgets(command: &mut Command, found: &mut Found) {
+fn gadgets(command: &mut Command, found: &mut AnalysisBuilder) {
     for word in command.arguments.clone() {
         let text = word.text();
         let name = text.split('=').next().unwrap_or_default();

@@ -2,12 +2,12 @@
 
 use super::wrote;
 use crate::analysis::{Command, Nature};
-use crate::found::Found;
+use crate::builder::AnalysisBuilder;
 use crate::options::Scan;
 use crate::reason::{Concern, cut};
 use crate::word::Word;
 
-pub(super) fn evaluate(name: &str, scan: &Scan, command: &mut Command, found: &mut Found) {
+pub(super) fn evaluate(name: &str, scan: &Scan, command: &mut Command, found: &mut AnalysisBuilder) {
     let named = scan.given.iter().filter(|given| given.name == "--url").filter_map(|given| given.value.as_ref());
     for address in scan.operands.iter().chain(named) {
         if let Some(host) = address.as_literal().and_then(host) {

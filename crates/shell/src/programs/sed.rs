@@ -2,7 +2,7 @@
 
 use super::{doubt, read_all, wrote};
 use crate::analysis::{Command, Nature};
-use crate::found::Found;
+use crate::builder::AnalysisBuilder;
 use crate::options::{self, Effect, Scan};
 use crate::reason::{Concern, cut};
 use crate::word::Word;
@@ -11,7 +11,7 @@ const OPTIONS: &str = "-nErsuz -e= -f=! -l= -i> --quiet --silent --regexp-extend
     --posix --sandbox \
     --line-length= --debug --file=! --in-place?";
 
-pub(super) fn evaluate(command: &mut Command, found: &mut Found) {
+pub(super) fn evaluate(command: &mut Command, found: &mut AnalysisBuilder) {
     command.nature = Nature::ReadsOnly;
     let scan = options::scan(OPTIONS, &command.arguments.clone());
     doubt(command, &scan);
@@ -40,7 +40,7 @@ pub(super) fn evaluate(command: &mut Command, found: &mut Found) {
 }
 
 /// The copies that `-i.bak` leaves; with a folder in it they lie anywhere.
-fn backups(scan: &Scan, files: &[Word], command: &mut Command, found: &mut Found) {
+fn backups(scan: &Scan, files: &[Word], command: &mut Command, found: &mut AnalysisBuilder) {
     let suffixes =
         scan.given.iter().filter(|given| given.name == "-i" || given.name == "--in-place").filter_map(|given| given.value.as_ref());
     for suffix in suffixes {

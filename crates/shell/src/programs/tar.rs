@@ -2,7 +2,7 @@
 
 use super::{doubt, option, runs};
 use crate::analysis::{Command, Nature};
-use crate::found::Found;
+use crate::builder::AnalysisBuilder;
 use crate::options::{self, Scan};
 use crate::reason::{Concern, Reason};
 use crate::word::Word;
@@ -15,7 +15,7 @@ const LISTING: &str = "-tvzjJa -f=< -C=< --list --verbose --gzip --bzip2 --xz --
     --to-command=! --checkpoint=! --checkpoint-action=! --use-compress-program=! --info-script=! --new-volume-script=! --rsh-command=! \
     --rmt-command=! --files-from=! --one-top-level? --transform=! --xform=! --absolute-names --index-file=> --volno-file=>";
 
-pub(super) fn evaluate(command: &mut Command, found: &mut Found) {
+pub(super) fn evaluate(command: &mut Command, found: &mut AnalysisBuilder) {
     command.nature = Nature::ReadsOnly;
     let arguments = dashed(&command.arguments);
     let scan = options::scan(LISTING, &arguments);

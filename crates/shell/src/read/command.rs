@@ -6,7 +6,7 @@ use tree_sitter::Node;
 
 use super::{Reader, children};
 use crate::analysis::{Assignment, Redirection};
-use crate::found::Around;
+use crate::builder::CommandPosition;
 use crate::quote::RESERVED;
 use crate::reach;
 use crate::reason::{Concern, cut};
@@ -15,7 +15,7 @@ use crate::word::Word;
 
 impl Reader<'_> {
     /// A command, with words that stand behind its redirections.
-    pub(super) fn command(&mut self, node: Node<'_>, behind: &[Node<'_>], around: &Around) {
+    pub(super) fn command(&mut self, node: Node<'_>, behind: &[Node<'_>], around: &CommandPosition) {
         self.check_gaps(node);
         let (mut assignments, mut words, mut redirections) = (Vec::new(), Vec::new(), Vec::new());
         for part in children(node) {
@@ -34,7 +34,13 @@ impl Reader<'_> {
     }
 
     /// Adds a command, once what wraps it is off.
-    pub(super) fn record(&mut self, assignments: Vec<Assignment>, words: Vec<Word>, redirections: Vec<Redirection>, around: &Around) {
+    pub(super) fn record(
+        &mut self,
+        assignments: Vec<Assignment>,
+        words: Vec<Word>,
+        redirections: Vec<Redirection>,
+        around: &CommandPosition,
+    ) {
         for assignment in &assignments {
             reach::by_variable(&assignment.name, &assignment.value, self.found);
             if let Some(why) = environment::danger(&assignment.name) {

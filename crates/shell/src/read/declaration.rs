@@ -3,13 +3,13 @@
 use tree_sitter::Node;
 
 use super::{Reader, children};
-use crate::found::Around;
+use crate::builder::CommandPosition;
 use crate::reach;
 use crate::reason::{Concern, cut};
 use crate::word::Word;
 
 impl Reader<'_> {
-    pub(super) fn declaration(&mut self, node: Node<'_>, around: &Around) {
+    pub(super) fn declaration(&mut self, node: Node<'_>, around: &CommandPosition) {
         self.check_gaps(node);
         let mut words = Vec::new();
         for (index, part) in children(node).into_iter().enumerate() {

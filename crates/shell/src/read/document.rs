@@ -4,11 +4,11 @@ use tree_sitter::Node;
 
 use super::{Reader, children};
 use crate::analysis::{Redirection, RedirectionKind};
-use crate::found::Around;
+use crate::builder::CommandPosition;
 
 impl Reader<'_> {
     /// The document, and whatever stands on its first line: files, pipes, `&& command`.
-    pub(super) fn document<'n>(&mut self, node: Node<'n>, around: &Around, into: &mut Vec<Redirection>) -> Vec<Node<'n>> {
+    pub(super) fn document<'n>(&mut self, node: Node<'n>, around: &CommandPosition, into: &mut Vec<Redirection>) -> Vec<Node<'n>> {
         let parts = children(node);
         let why = "only one plain here-document on a line is, 'END' as a plain word; write the text with the file tools";
         match self.outline(&parts) {
@@ -23,7 +23,7 @@ impl Reader<'_> {
                 "heredoc_start" | "heredoc_end" | "file_descriptor" => {}
                 "heredoc_body" => self.inside(part),
                 "file_redirect" | "herestring_redirect" => behind.extend(self.redirection(part, around, into)),
-                "pipeline" => self.statement(part, &Around { piped: true, ..around.clone() }),
+                "pipeline" => self.statement(part, &CommandPosition { piped: true, ..around.clone() }),
                 kind if super::gaps::is_statement(kind) => self.statement(part, around),
                 _ => behind.push(part),
             }

@@ -5,7 +5,7 @@ use haft_programs::environment;
 use tree_sitter::Node;
 
 use super::{Reader, children};
-use crate::found::Around;
+use crate::builder::CommandPosition;
 use crate::reason::{Concern, cut};
 
 /// What may follow a name in `${name…}`. Not `=`, which assigns, nor `@`, `!` and `:1`, which evaluate.
@@ -34,7 +34,7 @@ impl Reader<'_> {
             self.unclear(node, "it could be arithmetic; put a blank between the parentheses");
         }
         let outer = std::mem::replace(&mut self.in_backticks, text.starts_with('`'));
-        self.statements(node, &Around::default());
+        self.statements(node, &CommandPosition::default());
         self.in_backticks = outer;
     }
 
@@ -73,7 +73,7 @@ impl Reader<'_> {
             for child in children(node).into_iter().filter(Node::is_named) {
                 match child.kind() {
                     "command_substitution" | "process_substitution" | "arithmetic_expansion" | "expansion" => reader.expansion(child),
-                    kind if super::gaps::is_statement(kind) => reader.statement(child, &Around::default()),
+                    kind if super::gaps::is_statement(kind) => reader.statement(child, &CommandPosition::default()),
                     _ => reader.inside(child),
                 }
             }

@@ -4,13 +4,13 @@ use tree_sitter::Node;
 
 use super::{Reader, children};
 use crate::analysis::{Redirection, RedirectionKind};
-use crate::found::Around;
+use crate::builder::CommandPosition;
 use crate::reason::cut;
 use crate::word::Word;
 
 impl Reader<'_> {
     /// A statement with redirections behind it.
-    pub(super) fn redirected(&mut self, node: Node<'_>, around: &Around) {
+    pub(super) fn redirected(&mut self, node: Node<'_>, around: &CommandPosition) {
         self.deeper(|reader| {
             reader.check_gaps(node);
             let parts = children(node);
@@ -23,7 +23,7 @@ impl Reader<'_> {
         });
     }
 
-    fn redirected_body(&mut self, body: Option<Node<'_>>, behind: &[Node<'_>], redirections: &[Redirection], around: &Around) {
+    fn redirected_body(&mut self, body: Option<Node<'_>>, behind: &[Node<'_>], redirections: &[Redirection], around: &CommandPosition) {
         let outer = self.tail.take();
         self.tail = body.map(|body| (last_part(body).id(), self.found.analysis.commands.len()));
         match body {
@@ -49,7 +49,7 @@ impl Reader<'_> {
     }
 
     /// One redirection. The parser takes the words behind its file for files as well: they are returned.
-    pub(super) fn redirection<'n>(&mut self, node: Node<'n>, around: &Around, into: &mut Vec<Redirection>) -> Vec<Node<'n>> {
+    pub(super) fn redirection<'n>(&mut self, node: Node<'n>, around: &CommandPosition, into: &mut Vec<Redirection>) -> Vec<Node<'n>> {
         self.check_gaps(node);
         match node.kind() {
             "herestring_redirect" => self.here_string(node, into),

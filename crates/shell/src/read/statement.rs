@@ -6,25 +6,25 @@ use tree_sitter::Node;
 
 use super::{Reader, children};
 use crate::analysis::Directory;
-use crate::found::Around;
+use crate::builder::CommandPosition;
 use crate::reason::{Concern, cut};
 use crate::word::Word;
 
 impl Reader<'_> {
     /// All statements of a node.
-    pub(super) fn statements(&mut self, node: Node<'_>, around: &Around) {
+    pub(super) fn statements(&mut self, node: Node<'_>, around: &CommandPosition) {
         self.deeper(|reader| {
             reader.check_gaps(node);
             let parts = children(node);
             for (index, part) in parts.iter().enumerate().filter(|(_, part)| part.is_named()) {
                 let last = parts.get(index + 1).is_some_and(|next| next.kind() == "&");
-                let around = Around { background: around.background || last, ..around.clone() };
+                let around = CommandPosition { background: around.background || last, ..around.clone() };
                 reader.statement(*part, &around);
             }
         });
     }
 
-    pub(super) fn statement(&mut self, node: Node<'_>, around: &Around) {
+    pub(super) fn statement(&mut self, node: Node<'_>, around: &CommandPosition) {
         if let Some((id, before)) = &mut self.tail
             && *id == node.id()
         {
@@ -70,13 +70,13 @@ impl Reader<'_> {
         }
     }
 
-    fn pipeline(&mut self, node: Node<'_>, around: &Around) {
+    fn pipeline(&mut self, node: Node<'_>, around: &CommandPosition) {
         self.deeper(|reader| {
             reader.check_gaps(node);
             let mut piped = around.piped;
             for part in children(node) {
                 if part.is_named() {
-                    reader.statement(part, &Around { piped, ..around.clone() });
+                    reader.statement(part, &CommandPosition { piped, ..around.clone() });
                 } else {
                     piped = true;
                     reader.found.analysis.needs_bash |= part.kind() == "|&";
@@ -85,7 +85,7 @@ impl Reader<'_> {
         });
     }
 
-    fn list(&mut self, node: Node<'_>, around: &Around) {
+    fn list(&mut self, node: Node<'_>, around: &CommandPosition) {
         self.deeper(|reader| {
             reader.check_gaps(node);
             for part in children(node).into_iter().filter(Node::is_named) {
@@ -94,7 +94,7 @@ impl Reader<'_> {
         });
     }
 
-    fn for_loop(&mut self, node: Node<'_>, around: &Around) {
+    fn for_loop(&mut self, node: Node<'_>, around: &CommandPosition) {
         self.deeper(|reader| {
             reader.check_gaps(node);
             for part in children(node) {
@@ -109,7 +109,7 @@ impl Reader<'_> {
         });
     }
 
-    fn cases(&mut self, node: Node<'_>, around: &Around) {
+    fn cases(&mut self, node: Node<'_>, around: &CommandPosition) {
         self.deeper(|reader| {
             reader.check_gaps(node);
             for part in children(node).into_iter().filter(Node::is_named) {
@@ -137,7 +137,7 @@ impl Reader<'_> {
     }
 
     /// Assignments alone: they change the shell for what follows.
-    fn assigned(&mut self, node: Node<'_>, around: &Around) {
+    fn assigned(&mut self, node: Node<'_>, around: &CommandPosition) {
         let parts = if node.kind() == "variable_assignment" { vec![node] } else { children(node) };
         if node.kind() == "variable_assignments" {
             self.check_gaps(node);

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::{Reader, children};
-use crate::found::Around;
+use crate::builder::CommandPosition;
 use crate::unwrap::{self, Parts};
 use crate::word::Word;
 
@@ -11,7 +11,7 @@ use crate::word::Word;
 const NUMERIC: &[&str] = &["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
 
 impl Reader<'_> {
-    pub(super) fn test(&mut self, node: Node<'_>, around: &Around) {
+    pub(super) fn test(&mut self, node: Node<'_>, around: &CommandPosition) {
         let text = self.text(node);
         if text.starts_with("[[") {
             self.found.analysis.needs_bash = true;
@@ -25,7 +25,7 @@ impl Reader<'_> {
     }
 
     /// `[` is a program with words: the parser's operators inside are redirections to bash.
-    fn bracket(&mut self, node: Node<'_>, text: &str, around: &Around) {
+    fn bracket(&mut self, node: Node<'_>, text: &str, around: &CommandPosition) {
         let mut parts = Vec::new();
         self.words_of(node, &mut parts);
         let inner = text.get(1..text.len().saturating_sub(1)).unwrap_or_default();

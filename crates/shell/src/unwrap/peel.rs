@@ -4,14 +4,14 @@ use haft_programs::{WRAPPERS, Wrapper, environment};
 
 use super::Parts;
 use crate::analysis::Assignment;
-use crate::found::Found;
+use crate::builder::AnalysisBuilder;
 use crate::options::{self, Scan};
 use crate::programs::trusted_name;
 use crate::reason::{Concern, Reason, cut};
 use crate::word::{Expansion, Word};
 
 /// Takes one wrapper off and gives its name. What cannot come off stays, and the line is not followed.
-pub(super) fn peel(parts: &mut Parts, found: &mut Found) -> Option<String> {
+pub(super) fn peel(parts: &mut Parts, found: &mut AnalysisBuilder) -> Option<String> {
     let name = parts.words.first().and_then(trusted_name)?;
     let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.name == name)?;
     let asks = parts.words.get(1).and_then(Word::as_literal).is_some_and(|word| matches!(word, "-v" | "-V"));
@@ -29,7 +29,7 @@ pub(super) fn peel(parts: &mut Parts, found: &mut Found) -> Option<String> {
 }
 
 /// The words of the command inside, if there is one, or why they cannot be told from those of the wrapper.
-fn inner(wrapper: &Wrapper, parts: &mut Parts, found: &mut Found) -> Result<Option<Vec<Word>>, String> {
+fn inner(wrapper: &Wrapper, parts: &mut Parts, found: &mut AnalysisBuilder) -> Result<Option<Vec<Word>>, String> {
     let scan = options::scan_leading(wrapper.options, &parts.words[1..]);
     if let Some(fault) = scan.faults.first() {
         return Err(fault.message.clone());
@@ -57,7 +57,7 @@ fn stuck(name: &str, why: &str) -> Reason {
 }
 
 /// The variables that `env` sets; how many words they are.
-fn env(parts: &mut Parts, start: usize, found: &mut Found) -> usize {
+fn env(parts: &mut Parts, start: usize, found: &mut AnalysisBuilder) -> usize {
     let rest = parts.words.get(start..).unwrap_or_default();
     let set: Vec<Assignment> = rest.iter().map_while(assignment).collect();
     for assignment in &set {

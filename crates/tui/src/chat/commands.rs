@@ -136,7 +136,7 @@ impl ChatSession<'_> {
                 let message = format!("raising the access level from {now} to {level} needs approval, and no one can approve here");
                 return Err(Failure::usage(message).help(format!("start with `haft chat --access {level}`")));
             }
-            if !input.confirm(&format!("With {level}, {}. Raise the access level from {now}?", permits(level))).await? {
+            if !input.confirm(&format!("With {level}, {}. Raise access from {now}?", permits(level))).await? {
                 note(&format!("the access level stays {now}"));
                 return Ok(());
             }

@@ -15,21 +15,21 @@ use super::super::beneath::{DIRECTORY, READ, open_beneath, open_name};
 use super::super::blocking::Stop;
 use super::super::open::{is_shown_by_the_kernel, modified, size_of};
 use super::super::roots::Root;
-use super::{Tree, lead};
+use super::{TreeWalk, lead};
 
 /// A directory to list.
 const LISTED: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// A directory, held open.
 #[derive(Debug)]
-pub(super) struct Directory {
+pub(super) struct OpenDirectory {
     pub(super) handle: OwnedFd,
     /// Its whole path.
     pub(super) path: PathBuf,
     device: Option<u64>,
 }
 
-impl Directory {
+impl OpenDirectory {
     /// Opens a directory that can be listed.
     pub(super) fn open(root: &Root, path: &Path) -> Result<Self, Errno> {
         Self::opened(root, path, LISTED)
@@ -68,10 +68,10 @@ impl Directory {
     }
 }
 
-impl Tree {
+impl TreeWalk {
     /// Shows an entry to the visitor.
-    pub(super) fn visit(&self, directory: &Directory, path: &Path, name: &OsStr, is_directory: bool) {
-        let found = Found { directory, path, name, is_directory, stop: &self.stop };
+    pub(super) fn visit(&self, directory: &OpenDirectory, path: &Path, name: &OsStr, is_directory: bool) {
+        let found = VisitedEntry { directory, path, name, is_directory, stop: &self.stop };
         if self.visitor.visit(&found) == Visit::Enough {
             self.enough.store(true, std::sync::atomic::Ordering::Relaxed);
         }
@@ -83,15 +83,15 @@ impl Tree {
 }
 
 /// Something that was found.
-struct Found<'w> {
-    directory: &'w Directory,
+struct VisitedEntry<'w> {
+    directory: &'w OpenDirectory,
     path: &'w Path,
     name: &'w OsStr,
     is_directory: bool,
     stop: &'w Stop,
 }
 
-impl TreeEntry for Found<'_> {
+impl TreeEntry for VisitedEntry<'_> {
     fn path(&self) -> &Path {
         self.path
     }
@@ -114,12 +114,12 @@ impl TreeEntry for Found<'_> {
         if offset > 0 {
             file.seek(SeekFrom::Start(offset))?;
         }
-        Ok(Box::new(Content { file, size: size_of(&stat), read: offset, stop: self.stop.clone() }))
+        Ok(Box::new(BoundedContent { file, size: size_of(&stat), read: offset, stop: self.stop.clone() }))
     }
 }
 
 /// What a file holds; reading it ends with the call that it is for.
-struct Content {
+struct BoundedContent {
     file: File,
     /// The file's size when it was opened, if it has one: so its end is known without asking.
     size: u64,
@@ -127,7 +127,7 @@ struct Content {
     stop: Stop,
 }
 
-impl Read for Content {
+impl Read for BoundedContent {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.stop.check()?;
         if self.read >= self.size && self.size > 0 {

@@ -17,9 +17,9 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::{CWD, FileType, Mode, fstat, openat};
 
 use super::super::beneath::{READ, open_name};
-use super::directory::Directory;
+use super::directory::OpenDirectory;
 use super::lead;
-use super::listing::Names;
+use super::listing::NameBatch;
 
 /// Ignore files are short; what is beyond this is not read.
 const LONGEST: u64 = 256 << 10;
@@ -32,7 +32,7 @@ const EXCLUDE: usize = 3;
 
 /// What ignore files say of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum IgnoreVerdict {
     LeftOut,
     /// Named as an exception, which also brings back what is hidden.
     Kept,
@@ -74,7 +74,7 @@ impl Level {
     }
 
     /// The rules of a folder beneath; its names, if they are all known, spare looking for files that are not there.
-    pub(super) fn beneath(above: Arc<Self>, directory: &Directory, names: Option<&Names>) -> Arc<Self> {
+    pub(super) fn beneath(above: Arc<Self>, directory: &OpenDirectory, names: Option<&NameBatch>) -> Arc<Self> {
         let listed: Option<Vec<&OsStr>> =
             names.map(|names| names.iter().map(|(name, _)| name).filter(|name| name.as_bytes().starts_with(b".")).collect());
         let has = |name: &str| match &listed {
@@ -113,7 +113,7 @@ impl Level {
     }
 
     /// What the rules say of a whole path; nothing, if they do not speak of it.
-    pub(super) fn check(&self, path: &[u8], is_directory: bool) -> Option<Verdict> {
+    pub(super) fn check(&self, path: &[u8], is_directory: bool) -> Option<IgnoreVerdict> {
         let mut found = [None; KINDS];
         let (mut level, mut left_repository) = (Some(self), false);
         while let Some(here) = level {
@@ -133,14 +133,14 @@ impl Level {
     }
 }
 
-fn verdict(rules: &Gitignore, path: &[u8], is_directory: bool) -> Option<Verdict> {
+fn verdict(rules: &Gitignore, path: &[u8], is_directory: bool) -> Option<IgnoreVerdict> {
     if rules.is_empty() {
         return None;
     }
     match rules.matched(Path::new(OsStr::from_bytes(path)), is_directory) {
         Match::None => None,
-        Match::Ignore(_) => Some(Verdict::LeftOut),
-        Match::Whitelist(_) => Some(Verdict::Kept),
+        Match::Ignore(_) => Some(IgnoreVerdict::LeftOut),
+        Match::Whitelist(_) => Some(IgnoreVerdict::Kept),
     }
 }
 

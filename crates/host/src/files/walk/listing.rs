@@ -13,9 +13,9 @@ const SOME: usize = 1024;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const BUFFER: usize = 32 * 1024;
 
-/// Names of one directory, with what they are.
+/// NameBatch of one directory, with what they are.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct NameBatch {
     bytes: Vec<u8>,
     all: Vec<Listed>,
 }
@@ -27,7 +27,7 @@ struct Listed {
     kind: FileType,
 }
 
-impl Names {
+impl NameBatch {
     fn push(&mut self, name: &CStr, kind: FileType) {
         let name = name.to_bytes();
         if !matches!(name, b"." | b"..") {
@@ -82,7 +82,7 @@ impl Listing {
     }
 
     /// Some names more; nothing is left if the answer is `false`.
-    pub(super) fn next(&mut self, handle: &OwnedFd, names: &mut Names) -> Result<bool, Errno> {
+    pub(super) fn next(&mut self, handle: &OwnedFd, names: &mut NameBatch) -> Result<bool, Errno> {
         let mut entries = rustix::fs::RawDir::new(handle, self.buffer.spare_capacity_mut());
         while let Some(entry) = entries.next() {
             let entry = entry?;
@@ -102,7 +102,7 @@ impl Listing {
     }
 
     /// Some names more; nothing is left if the answer is `false`.
-    pub(super) fn next(&mut self, handle: &OwnedFd, names: &mut Names) -> Result<bool, Errno> {
+    pub(super) fn next(&mut self, handle: &OwnedFd, names: &mut NameBatch) -> Result<bool, Errno> {
         let mut open = match self.open.take() {
             Some(open) => open,
             None => rustix::fs::Dir::read_from(handle)?,
@@ -123,13 +123,13 @@ impl Listing {
 mod tests {
     use super::*;
 
-    fn listed(names: &Names) -> Vec<(String, FileType)> {
+    fn listed(names: &NameBatch) -> Vec<(String, FileType)> {
         names.iter().map(|(name, kind)| (name.to_string_lossy().into_owned(), kind)).collect()
     }
 
     #[test]
     fn names_are_kept_sifted_and_shared() {
-        let mut names = Names::default();
+        let mut names = NameBatch::default();
         for (name, kind) in [("a", FileType::RegularFile), ("bc", FileType::Directory), ("", FileType::Fifo), ("d", FileType::RegularFile)]
         {
             names.add(OsStr::new(name), kind);
@@ -149,7 +149,7 @@ mod tests {
         let handle = OwnedFd::from(std::fs::File::open(folder.path()).unwrap());
         let (mut listing, mut all, mut parts) = (Listing::new(), Vec::new(), 0);
         loop {
-            let mut names = Names::default();
+            let mut names = NameBatch::default();
             let more = listing.next(&handle, &mut names).unwrap();
             parts += 1;
             assert!(names.len() < 3 * SOME, "{} at once", names.len());

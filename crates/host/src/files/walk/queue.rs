@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::directory::Directory;
+use super::directory::OpenDirectory;
 use super::ignored::Level;
-use super::listing::Names;
+use super::listing::NameBatch;
 use super::worker::Counts;
 
 /// More threads than this do not make a disk faster.
@@ -16,36 +16,36 @@ const MOST_THREADS: usize = 8;
 static HELPERS: AtomicUsize = AtomicUsize::new(0);
 
 /// A piece of work.
-pub(super) enum Job {
+pub(super) enum WalkTask {
     /// Look into a folder. Only its path is held: handles are few.
     Folder { path: PathBuf, level: Option<Arc<Level>>, depth: usize },
     /// Visit files that another thread has found.
-    Files(Arc<Directory>, Names),
+    Files(Arc<OpenDirectory>, NameBatch),
 }
 
 /// The work of one walk: what came last is done first, so that few folders wait at any time.
 pub(super) struct Queue {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     changed: Condvar,
     /// How many threads wait for work.
     idle: AtomicUsize,
 }
 
-struct State {
-    jobs: Vec<Job>,
+struct QueueState {
+    jobs: Vec<WalkTask>,
     working: usize,
     over: bool,
 }
 
 impl Queue {
-    pub(super) fn new(first: Job) -> Self {
-        let state = State { jobs: vec![first], working: 0, over: false };
+    pub(super) fn new(first: WalkTask) -> Self {
+        let state = QueueState { jobs: vec![first], working: 0, over: false };
         Self { state: Mutex::new(state), changed: Condvar::new(), idle: AtomicUsize::new(0) }
     }
 
     /// Does the work on several threads, this one among them, and adds up what each counted.
     pub(super) fn work(&self, worker: impl Fn() -> Counts + Sync) -> Counts {
-        let helpers = Helpers::take();
+        let helpers = WalkHelpers::take();
         self.state().working = helpers.0 + 1;
         std::thread::scope(|scope| {
             let helping: Vec<_> = (0..helpers.0).map(|_| scope.spawn(|| self.attended(&worker))).collect();
@@ -62,7 +62,7 @@ impl Queue {
     }
 
     /// The next job; nothing once all are done.
-    pub(super) fn next(&self) -> Option<Job> {
+    pub(super) fn next(&self) -> Option<WalkTask> {
         let mut state = self.state();
         loop {
             if state.over {
@@ -85,7 +85,7 @@ impl Queue {
     }
 
     /// Adds jobs.
-    pub(super) fn add(&self, jobs: impl IntoIterator<Item = Job>) {
+    pub(super) fn add(&self, jobs: impl IntoIterator<Item = WalkTask>) {
         self.state().jobs.extend(jobs);
         if self.is_short() {
             self.changed.notify_all();
@@ -104,7 +104,7 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -120,9 +120,9 @@ impl Drop for EndOnPanic<'_> {
 }
 
 /// Threads that are lent to a walk.
-struct Helpers(usize);
+struct WalkHelpers(usize);
 
-impl Helpers {
+impl WalkHelpers {
     fn take() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let (wanted, most) = (cores.min(MOST_THREADS) - 1, 2 * cores);
@@ -137,7 +137,7 @@ impl Helpers {
     }
 }
 
-impl Drop for Helpers {
+impl Drop for WalkHelpers {
     fn drop(&mut self) {
         HELPERS.fetch_sub(self.0, Ordering::Relaxed);
     }

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use rustix::fs::FileType;
 
-use super::Tree;
-use super::directory::Directory;
-use super::ignored::{Level, Verdict};
-use super::listing::{Listing, Names};
-use super::queue::{Job, Queue};
+use super::TreeWalk;
+use super::directory::OpenDirectory;
+use super::ignored::{IgnoreVerdict, Level};
+use super::listing::{Listing, NameBatch};
+use super::queue::{Queue, WalkTask};
 
 /// What a thread has seen.
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,7 +27,7 @@ impl Counts {
 }
 
 pub(super) struct Worker<'w> {
-    tree: &'w Tree,
+    tree: &'w TreeWalk,
     queue: &'w Queue,
     listing: Listing,
     /// The whole path of what is looked at: written over and over, never made anew.
@@ -38,7 +38,7 @@ pub(super) struct Worker<'w> {
 }
 
 impl<'w> Worker<'w> {
-    pub(super) fn new(tree: &'w Tree, queue: &'w Queue) -> Self {
+    pub(super) fn new(tree: &'w TreeWalk, queue: &'w Queue) -> Self {
         Self { tree, queue, listing: Listing::new(), path: Vec::new(), folder: 0, counts: Counts::default() }
     }
 
@@ -46,8 +46,8 @@ impl<'w> Worker<'w> {
     pub(super) fn work(mut self) -> Counts {
         while let Some(job) = self.queue.next() {
             match job {
-                Job::Folder { path, level, depth } => self.look_into(&path, level, depth),
-                Job::Files(directory, files) => {
+                WalkTask::Folder { path, level, depth } => self.look_into(&path, level, depth),
+                WalkTask::Files(directory, files) => {
                     self.enter(&directory);
                     self.visit_all(&directory, files);
                 }
@@ -60,12 +60,12 @@ impl<'w> Worker<'w> {
     }
 
     fn look_into(&mut self, path: &Path, level: Option<Arc<Level>>, depth: usize) {
-        let directory = match Directory::open(&self.tree.root, path) {
+        let directory = match OpenDirectory::open(&self.tree.root, path) {
             Ok(directory) => Arc::new(directory),
             Err(errno) => return self.tree.trouble(path, errno),
         };
         self.enter(&directory);
-        let mut names = Names::default();
+        let mut names = NameBatch::default();
         let mut more = self.list(&directory, &mut names);
         let level = level.map(|level| Level::beneath(level, &directory, (!more).then_some(&names)));
         loop {
@@ -78,7 +78,7 @@ impl<'w> Worker<'w> {
         }
     }
 
-    fn list(&mut self, directory: &Directory, names: &mut Names) -> bool {
+    fn list(&mut self, directory: &OpenDirectory, names: &mut NameBatch) -> bool {
         self.listing.next(&directory.handle, names).unwrap_or_else(|errno| {
             self.tree.trouble(&directory.path, errno);
             false
@@ -86,7 +86,7 @@ impl<'w> Worker<'w> {
     }
 
     /// Keeps the files that are to be visited, and queues the folders that are to be looked into.
-    fn sift(&mut self, directory: &Arc<Directory>, names: &mut Names, level: Option<&Arc<Level>>, depth: usize) {
+    fn sift(&mut self, directory: &Arc<OpenDirectory>, names: &mut NameBatch, level: Option<&Arc<Level>>, depth: usize) {
         let mut folders = Vec::new();
         names.retain(|name, kind| match settled(directory, name, kind) {
             FileType::RegularFile => self.admits(level, name, false),
@@ -105,7 +105,7 @@ impl<'w> Worker<'w> {
             }
         }
         if self.tree.options.depth.is_none_or(|deepest| depth < deepest) {
-            let job = |name: OsString| Job::Folder { path: directory.path.join(name), level: level.cloned(), depth };
+            let job = |name: OsString| WalkTask::Folder { path: directory.path.join(name), level: level.cloned(), depth };
             // The last is taken first: so what the directory lists first comes first.
             self.queue.add(folders.into_iter().rev().map(job));
         }
@@ -123,7 +123,7 @@ impl<'w> Worker<'w> {
         }
         self.at(name);
         let is_left_out = match level.and_then(|level| level.check(&self.path, is_directory)) {
-            Some(verdict) => verdict == Verdict::LeftOut,
+            Some(verdict) => verdict == IgnoreVerdict::LeftOut,
             None => is_hidden,
         };
         if is_left_out {
@@ -135,19 +135,19 @@ impl<'w> Worker<'w> {
     }
 
     /// Visits files, and shares them with threads that have nothing to do.
-    fn visit_all(&mut self, directory: &Arc<Directory>, mut files: Names) {
+    fn visit_all(&mut self, directory: &Arc<OpenDirectory>, mut files: NameBatch) {
         let mut place = 0;
         while place < files.len() && !self.tree.is_over() {
             let left = files.len() - place;
             if left > 1 && self.queue.is_short() {
-                self.queue.add([Job::Files(Arc::clone(directory), files.split_off(place + left.div_ceil(2)))]);
+                self.queue.add([WalkTask::Files(Arc::clone(directory), files.split_off(place + left.div_ceil(2)))]);
             }
             self.visit(directory, files.get(place).0, false);
             place += 1;
         }
     }
 
-    fn visit(&mut self, directory: &Directory, name: &OsStr, is_directory: bool) {
+    fn visit(&mut self, directory: &OpenDirectory, name: &OsStr, is_directory: bool) {
         self.at(name);
         self.counts.entries += 1;
         let path = Path::new(OsStr::from_bytes(&self.path[self.tree.lead()..]));
@@ -155,7 +155,7 @@ impl<'w> Worker<'w> {
     }
 
     /// From here on names are those of this folder.
-    fn enter(&mut self, directory: &Directory) {
+    fn enter(&mut self, directory: &OpenDirectory) {
         self.path.clear();
         self.path.extend_from_slice(directory.path.as_os_str().as_bytes());
         if !self.path.ends_with(b"/") {
@@ -170,7 +170,7 @@ impl<'w> Worker<'w> {
 }
 
 /// What a name is, where the directory does not say.
-fn settled(directory: &Directory, name: &OsStr, kind: FileType) -> FileType {
+fn settled(directory: &OpenDirectory, name: &OsStr, kind: FileType) -> FileType {
     if kind != FileType::Unknown {
         return kind;
     }

@@ -1,4 +1,4 @@
-# Reads code from the control pipe, runs it, and says between marks what became of it.
+# Reads code from the control pipe, runs it, and prints the outcome between delimiters.
 # The code finds an empty input, and neither it nor its children have the control pipe.
 exec 250<&0 251>&1 </dev/null
 while IFS=' ' read -r __haft_nonce __haft_length __haft_limit <&250; do

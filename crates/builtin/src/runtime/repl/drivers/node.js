@@ -1,4 +1,4 @@
-// Reads code from the control pipe, runs it, and says between marks what became of it.
+// Reads code from the control pipe, runs it, and prints the outcome between delimiters.
 (() => {
   const fs = require('fs');
   const net = require('net');

@@ -1,4 +1,4 @@
-# Reads code from the control pipe, runs it, and says between marks what became of it.
+# Reads code from the control pipe, runs it, and prints the outcome between delimiters.
 import sys
 
 here = sys.path.pop(0) if sys.path and sys.path[0] == "" else None

@@ -5,23 +5,23 @@ use rustix::fs::Stat;
 use rustix::io::Errno;
 
 use super::change::{Outcome, Step};
-use super::draft::{ATTEMPTS, Draft};
 use super::errors::{self, FileAction, failed};
-use super::roots::Place;
-use super::target::{self, Target};
+use super::roots::RootedPath;
+use super::target::{self, ExistingFile};
+use super::temporary_file::{ATTEMPTS, TemporaryFile};
 
 /// A draft that only has to be put in place.
-pub(super) struct Staged {
+pub(super) struct PendingWrite {
     at: Location,
     before: Option<Stat>,
-    draft: Draft,
+    draft: TemporaryFile,
     after: String,
     attempts: usize,
 }
 
-impl Staged {
+impl PendingWrite {
     /// A finalized draft with this fingerprint, and the pre-image of what it replaces.
-    pub(super) fn new(at: &Location, before: Option<Target>, draft: Draft, after: String) -> (Self, PreImage) {
+    pub(super) fn new(at: &Location, before: Option<ExistingFile>, draft: TemporaryFile, after: String) -> (Self, PreImage) {
         let stat = before.as_ref().map(|target| target.stat);
         let image = target::pre_image(at, before, Some(after.clone()), &draft.parent);
         (Self { at: at.clone(), before: stat, draft, after, attempts: ATTEMPTS }, image)
@@ -44,7 +44,7 @@ impl Staged {
     fn anew(mut self) -> Outcome<Self> {
         while self.attempts > 0 {
             self.attempts -= 1;
-            match Place::of(&self.at).map(|place| self.draft.parent.open_anew(place)) {
+            match RootedPath::of(&self.at).map(|place| self.draft.parent.open_anew(place)) {
                 Ok(Ok(())) => {
                     let image = target::pre_image(&self.at, None, Some(self.after.clone()), &self.draft.parent);
                     return Outcome::Anew(self, image);
@@ -71,7 +71,7 @@ impl From<ToolError> for Failed {
     }
 }
 
-impl Step for Staged {
+impl Step for PendingWrite {
     fn take(mut self) -> Outcome<Self> {
         match self.try_place() {
             Ok(()) => {

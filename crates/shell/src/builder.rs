@@ -20,7 +20,7 @@ const NO_FILES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/std
 
 /// What surrounds a command.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Around {
+pub(crate) struct CommandPosition {
     pub(crate) wrappers: Vec<String>,
     /// The words of each wrapper.
     pub(crate) outer: Vec<Vec<Word>>,
@@ -30,11 +30,11 @@ pub(crate) struct Around {
 
 /// Gathers what is found.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct AnalysisBuilder {
     pub(crate) analysis: Analysis,
 }
 
-impl Found {
+impl AnalysisBuilder {
     pub(crate) fn unknown(&mut self, concern: Concern, message: impl Into<String>) {
         self.reason(Reason::new(concern, message));
     }

@@ -21,7 +21,7 @@ use super::fingerprint::each_piece;
 use super::parent::Parent;
 use super::reader::PIECE;
 use super::target;
-use super::unnamed;
+use super::tmpfile;
 
 /// How often a name that is taken, or a directory that is gone, is replaced by another.
 pub(super) const ATTEMPTS: usize = 8;
@@ -29,7 +29,7 @@ const TEMPORARY: OFlags = OFlags::RDWR.union(OFlags::CREATE).union(OFlags::EXCL)
 const NEW_FILE: Mode = Mode::RUSR.union(Mode::WUSR).union(Mode::RGRP).union(Mode::WGRP).union(Mode::ROTH).union(Mode::WOTH);
 
 /// A temporary file in its target's directory. Dropped before it is in place, it is gone.
-pub(super) struct Draft {
+pub(super) struct TemporaryFile {
     pub(super) parent: Parent,
     pub(super) name: OsString,
     /// The name it has until then, if it has one.
@@ -42,10 +42,10 @@ pub(super) struct Draft {
     pub(super) placed: bool,
 }
 
-impl Draft {
+impl TemporaryFile {
     /// Makes an empty one, that only its owner can read.
     pub(super) fn begin(parent: Parent, name: &OsStr, stop: Stop) -> Result<Self, Errno> {
-        let (temporary, file) = match unnamed::create(&parent, NEW_FILE) {
+        let (temporary, file) = match tmpfile::create(&parent, NEW_FILE) {
             Some(file) => (None, file),
             None => create(&parent).map(|(name, file)| (Some(name), file))?,
         };
@@ -104,7 +104,7 @@ impl Draft {
     /// Puts it in its target's place.
     pub(super) fn place(&mut self, is_new: bool) -> Result<(), Errno> {
         if self.temporary.is_none() && is_new {
-            match unnamed::link(&self.file, &self.parent, &self.name) {
+            match tmpfile::link(&self.file, &self.parent, &self.name) {
                 // A name is needed where that is not allowed.
                 Err(errno) if !matches!(errno, Errno::EXIST | Errno::NOENT) => {}
                 answer => return answer,
@@ -118,7 +118,7 @@ impl Draft {
 
     fn take_a_name(&mut self) -> Result<(), Errno> {
         let name = random_name()?;
-        match unnamed::link(&self.file, &self.parent, &name) {
+        match tmpfile::link(&self.file, &self.parent, &name) {
             Ok(()) => self.temporary = Some(name),
             Err(errno @ Errno::NOENT) => return Err(errno),
             Err(_) => self.copy_to_a_name()?,
@@ -156,7 +156,7 @@ impl Draft {
     }
 }
 
-impl Drop for Draft {
+impl Drop for TemporaryFile {
     fn drop(&mut self) {
         if let (false, Some(temporary)) = (self.placed, &self.temporary) {
             // Nothing better can be done about one that will not go.
@@ -188,15 +188,15 @@ mod tests {
     use super::*;
     use crate::files::beneath::Way;
     use crate::files::blocking::{Call, Stop};
-    use crate::files::roots::{Place, Roots};
+    use crate::files::roots::{RootedPath, Roots};
 
-    fn draft(folder: &std::path::Path, way: Way, stop: Stop) -> Draft {
+    fn draft(folder: &std::path::Path, way: Way, stop: Stop) -> TemporaryFile {
         let roots = Roots::open(folder, &[], &[], way).unwrap();
-        let place = Place { root: roots.writable().next().unwrap().clone(), beneath: "file".into() };
-        Draft::begin(Parent::open(&place).unwrap(), OsStr::new("file"), stop).unwrap()
+        let place = RootedPath { root: roots.writable().next().unwrap().clone(), beneath: "file".into() };
+        TemporaryFile::begin(Parent::open(&place).unwrap(), OsStr::new("file"), stop).unwrap()
     }
 
-    fn mode(draft: &Draft) -> u32 {
+    fn mode(draft: &TemporaryFile) -> u32 {
         target::permissions(&fstat(&draft.file).unwrap()).as_raw_mode()
     }
 

@@ -20,7 +20,7 @@ use super::errors::{self, FileAction, failed};
 use super::fingerprint;
 use super::parent::Parent;
 use super::restore::take_away;
-use super::roots::Place;
+use super::roots::RootedPath;
 use super::target;
 
 /// Where a link leads is at most this long.
@@ -35,10 +35,10 @@ pub fn directory_state(mode: u32) -> Option<String> {
     PreImage::state(Some(PreImage::DIRECTORY | mode & PreImage::PERMISSIONS), None)
 }
 
-/// What is at a location, in a word.
+/// EntryChange is at a location, in a word.
 pub(super) fn state(at: &Location, stop: &Stop) -> Result<Option<String>, ToolError> {
     let fail = |errno| failed(FileAction::Look, at, errno);
-    let place = Place::of(at)?;
+    let place = RootedPath::of(at)?;
     let Some(name) = place.beneath.file_name() else {
         return fstat(place.root.handle()).map(|stat| directory_state(bits(&stat))).map_err(fail);
     };
@@ -61,18 +61,18 @@ fn bits(stat: &Stat) -> u32 {
     stat.st_mode.into()
 }
 
-type Content = Box<dyn Read + Send>;
+type EntryContent = Box<dyn Read + Send>;
 
-/// What is to be there.
-pub(super) enum Wanted {
+/// EntryChange is to be there.
+pub(super) enum RestoredEntry {
     Nothing,
-    File(Content, Option<u32>),
+    File(EntryContent, Option<u32>),
     Link(PathBuf),
     Directory(u32),
 }
 
-impl Wanted {
-    pub(super) fn of(content: Option<Content>, mode: Option<u32>) -> Result<Self, ToolError> {
+impl RestoredEntry {
+    pub(super) fn of(content: Option<EntryContent>, mode: Option<u32>) -> Result<Self, ToolError> {
         match (mode.map(|mode| mode & PreImage::KIND), content) {
             (Some(PreImage::DIRECTORY), _) => Ok(Self::Directory(mode.unwrap_or_default() & PreImage::PERMISSIONS)),
             (Some(PreImage::LINK), Some(content)) => target_in(content).map(Self::Link),
@@ -82,8 +82,8 @@ impl Wanted {
     }
 }
 
-impl Wanted {
-    /// What kind of entry; nothing is as good as a file.
+impl RestoredEntry {
+    /// EntryChange kind of entry; nothing is as good as a file.
     pub(super) fn kind(&self) -> EntryKind {
         match self {
             Self::Link(_) => EntryKind::Link,
@@ -93,7 +93,7 @@ impl Wanted {
     }
 }
 
-fn target_in(content: Content) -> Result<PathBuf, ToolError> {
+fn target_in(content: EntryContent) -> Result<PathBuf, ToolError> {
     let mut target = Vec::new();
     content.take(LONGEST_TARGET).read_to_end(&mut target).map_err(|error| {
         ToolError::execution(format!("Where a link is to lead cannot be read: {error}; it was not made.")).with_source(error)
@@ -117,28 +117,28 @@ pub(super) async fn make_way(
 }
 
 async fn remove(at: Location, after: Option<String>, journal: &dyn Journal) -> Result<(), ToolError> {
-    change(journal, move |stop| Entry::prepare(at, What::Removed, after.as_deref(), stop)).await.map(drop)
+    change(journal, move |stop| Entry::prepare(at, EntryChange::Removed, after.as_deref(), stop)).await.map(drop)
 }
 
 /// Makes a link, where `after` says what is there.
 pub(super) async fn link(at: Location, target: PathBuf, after: Option<String>, journal: &dyn Journal) -> Result<(), ToolError> {
-    change(journal, move |stop| Entry::prepare(at, What::Link(target), after.as_deref(), stop)).await.map(drop)
+    change(journal, move |stop| Entry::prepare(at, EntryChange::Link(target), after.as_deref(), stop)).await.map(drop)
 }
 
 /// Makes a directory, or gives one its permissions.
 pub(super) async fn directory(at: Location, mode: u32, after: Option<String>, journal: &dyn Journal) -> Result<(), ToolError> {
-    let what = if after.is_some() { What::Mode(mode) } else { What::Directory(mode) };
+    let what = if after.is_some() { EntryChange::Mode(mode) } else { EntryChange::Directory(mode) };
     change(journal, move |stop| Entry::prepare(at, what, after.as_deref(), stop)).await.map(drop)
 }
 
-enum What {
+enum EntryChange {
     Removed,
     Link(PathBuf),
     Directory(u32),
     Mode(u32),
 }
 
-impl What {
+impl EntryChange {
     fn state(&self) -> Option<String> {
         match self {
             Self::Removed => None,
@@ -153,19 +153,19 @@ struct Entry {
     at: Location,
     parent: Parent,
     name: OsString,
-    what: What,
+    what: EntryChange,
     is_directory: bool,
     stop: Stop,
 }
 
 impl Entry {
-    fn prepare(at: Location, what: What, after: Option<&str>, stop: Stop) -> Result<(Self, PreImage), ToolError> {
+    fn prepare(at: Location, what: EntryChange, after: Option<&str>, stop: Stop) -> Result<(Self, PreImage), ToolError> {
         errors::check_writable(&at)?;
         if state(&at, &stop)?.as_deref() != after {
             return Err(errors::changed_since(&at));
         }
         let fail = |errno| failed(FileAction::Write, &at, errno);
-        let place = Place::of(&at)?;
+        let place = RootedPath::of(&at)?;
         let name = target::name_of(place, &at)?.to_owned();
         let parent = Parent::open_or_make(place).map_err(fail)?;
         let (content, mode) = was(&parent, &name).map_err(fail)?;
@@ -178,17 +178,19 @@ impl Entry {
         self.stop.check()?;
         let (parent, name) = (self.parent.handle(), &self.name);
         match &self.what {
-            What::Removed if self.is_directory => unlinkat(parent, name, AtFlags::REMOVEDIR),
-            What::Removed => unlinkat(parent, name, AtFlags::empty()),
-            What::Link(target) => symlinkat(target, parent, name),
-            What::Directory(mode) => mkdirat(parent, name, Mode::RWXU).and_then(|()| chmodat(parent, name, raw(*mode), AtFlags::empty())),
-            What::Mode(mode) => chmodat(parent, name, raw(*mode), AtFlags::empty()),
+            EntryChange::Removed if self.is_directory => unlinkat(parent, name, AtFlags::REMOVEDIR),
+            EntryChange::Removed => unlinkat(parent, name, AtFlags::empty()),
+            EntryChange::Link(target) => symlinkat(target, parent, name),
+            EntryChange::Directory(mode) => {
+                mkdirat(parent, name, Mode::RWXU).and_then(|()| chmodat(parent, name, raw(*mode), AtFlags::empty()))
+            }
+            EntryChange::Mode(mode) => chmodat(parent, name, raw(*mode), AtFlags::empty()),
         }
     }
 }
 
-/// What is there, as it is kept.
-fn was(parent: &Parent, name: &OsString) -> Result<(Option<Content>, Option<u32>), Errno> {
+/// EntryChange is there, as it is kept.
+fn was(parent: &Parent, name: &OsString) -> Result<(Option<EntryContent>, Option<u32>), Errno> {
     let Some(stat) = parent.status(name)? else { return Ok((None, None)) };
     if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
         return Ok((None, Some(PreImage::DIRECTORY | bits(&stat) & PreImage::PERMISSIONS)));

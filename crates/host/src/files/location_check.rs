@@ -7,11 +7,11 @@ use haft_contract::{ErrorKind, Location, ToolError};
 
 use super::LocalFiles;
 use super::resolve::Resolved;
-use super::roots::Place;
+use super::roots::RootedPath;
 
 impl LocalFiles {
     /// The location itself, if it is this file system's.
-    pub(super) fn own(&self, at: &Location) -> Result<Location, ToolError> {
+    pub(super) fn check_own(&self, at: &Location) -> Result<Location, ToolError> {
         let resolved = Resolved::of(at)?;
         let is_own = self.roots.hold(&resolved.place.root) && resolved.agrees(at) && self.display(&resolved.path) == at.display();
         if is_own { Ok(at.clone()) } else { Err(not_own(at)) }
@@ -31,7 +31,7 @@ impl Resolved {
     }
 }
 
-impl Place {
+impl RootedPath {
     /// The place of a location.
     pub(super) fn of(at: &Location) -> Result<&Self, ToolError> {
         Ok(&Resolved::of(at)?.place)
@@ -78,14 +78,14 @@ mod tests {
             ("writable after all", forge(".git/config", &files.root().join(".git/config"), ".git/config", Zone::Workspace)),
             ("more refused", kept.clone().refuse_write("because")),
         ] {
-            let error = files.own(&forged).expect_err(what);
+            let error = files.check_own(&forged).expect_err(what);
             let expected = format!(
                 "The location of '{}' was not made by this workspace. This is a fault of the tool; nothing was done.",
                 forged.requested().display()
             );
             assert_eq!((error.kind(), error.message()), (ErrorKind::PermissionDenied, expected.as_str()), "{what}");
         }
-        files.own(&kept).unwrap();
-        files.own(&why).unwrap();
+        files.check_own(&kept).unwrap();
+        files.check_own(&why).unwrap();
     }
 }
