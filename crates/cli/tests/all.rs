@@ -14,8 +14,10 @@ mod suite {
     mod chatting;
     mod config;
     mod container;
+    mod corpus;
     mod crash;
     mod doctor;
+    mod effects;
     mod exec;
     mod explain;
     mod faults;
