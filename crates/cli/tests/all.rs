@@ -7,6 +7,7 @@ mod suite {
     mod attacks;
     mod backends;
     mod bad_commands;
+    mod bypass;
     mod calls;
     mod cancel;
     mod changes;

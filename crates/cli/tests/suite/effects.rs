@@ -13,10 +13,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use haft_testkit::{ModelServer, Round};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::harness::{haft, is_root};
+use super::sent::results;
 
 /// Every secret of a test begins with this, so that one search finds each of them.
 pub(crate) const CANARY: &str = "CANARY-7f3a91";
@@ -100,7 +102,7 @@ impl Scene {
     }
 
     /// What is neither the workspace nor Haft's own: what no command may change.
-    pub(crate) fn untouched(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+    pub(crate) fn untouched(&self) -> Tree {
         let mut all = tree(&self.path("home"), &[".local", ".cache", ".cargo", ".rustup", "projects"]);
         for name in ["home/projects/other", "outside"] {
             all.extend(tree(&self.path(name), &[]).into_iter().map(|(path, content)| (Path::new(name).join(path), content)));
@@ -215,6 +217,20 @@ pub(crate) fn wait_for_jobs(scene: &Scene) {
     }
 }
 
+/// One session in which a model makes these calls one after the other; what came of each. More can be in the configuration.
+pub(crate) fn run_session(scene: &Scene, config: &str, calls: &[(&str, Value)]) -> Vec<CallResult> {
+    let rounds = calls.iter().enumerate().map(|(at, (tool, arguments))| Round::call(&format!("call-{at}"), tool, arguments.clone()));
+    let server = ModelServer::start(rounds.chain([Round::Text("Done.".to_owned())]).collect()).unwrap();
+    let provider = format!("[providers.work]\nprotocol = \"openai\"\nbase_url = \"{}\"\napi_key_env = \"WORK_KEY\"\n", server.url());
+    scene.configure(&format!("model = \"work/m1\"\n{config}\n{provider}"));
+    let output = scene.haft(&["run", "--json", "go"]).env("WORK_KEY", "k-1234567890").output().unwrap();
+    let asked = server.asked();
+    let last = asked.last().unwrap_or_else(|| panic!("no request: {output:?}"));
+    let found: Vec<CallResult> = results(&last.body).into_iter().map(|(_, value)| CallResult { value }).collect();
+    assert_eq!(found.len(), calls.len(), "{output:?}");
+    found
+}
+
 /// Runs a line with plain bash, as if there were no sandbox: what an attack does when nothing stops it.
 pub(crate) fn run_unsandboxed(scene: &Scene, line: &str) -> Output {
     scene.program("bash").args(["-c", line]).output().unwrap()
@@ -234,41 +250,79 @@ pub(crate) fn user_git_text(scene: &Scene, folder: &str, words: &[&str]) -> Stri
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Paths below a folder with their content; links with their target. The excluded names are those of direct entries.
-pub(crate) fn tree(root: &Path, excluded: &[&str]) -> BTreeMap<PathBuf, Vec<u8>> {
+/// What is at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Entry {
+    Folder,
+    File(Vec<u8>),
+    Link(PathBuf),
+    Special,
+}
+
+impl Entry {
+    fn of(path: &Path) -> Option<Self> {
+        let kind = fs::symlink_metadata(path).ok()?.file_type();
+        Some(match kind {
+            _ if kind.is_symlink() => Self::Link(fs::read_link(path).ok()?),
+            _ if kind.is_dir() => Self::Folder,
+            _ if kind.is_file() => Self::File(fs::read(path).unwrap_or_default()),
+            _ => Self::Special,
+        })
+    }
+
+    fn make(&self, path: &Path) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        match self {
+            Self::Folder => fs::create_dir_all(path).unwrap(),
+            Self::File(content) => fs::write(path, content).unwrap(),
+            Self::Link(target) => std::os::unix::fs::symlink(target, path).unwrap(),
+            Self::Special => {}
+        }
+    }
+}
+
+pub(crate) type Tree = BTreeMap<PathBuf, Entry>;
+
+/// Everything below a folder, without direct entries of these names.
+pub(crate) fn tree(root: &Path, excluded: &[&str]) -> Tree {
     let mut found = BTreeMap::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            if folder == root && excluded.iter().any(|name| entry.file_name() == *name) {
+        for path in fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            let name = path.strip_prefix(root).unwrap().to_owned();
+            if excluded.iter().any(|excluded| name == Path::new(excluded)) {
                 continue;
             }
-            let path = entry.path();
-            let content = match entry.file_type().unwrap() {
-                kind if kind.is_symlink() => fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes(),
-                kind if kind.is_dir() => {
-                    folders.push(path.clone());
-                    Vec::new()
-                }
-                kind if kind.is_file() => fs::read(&path).unwrap_or_default(),
-                _ => Vec::new(),
-            };
-            found.insert(path.strip_prefix(root).unwrap().to_owned(), content);
+            let Some(entry) = Entry::of(&path) else { continue };
+            if entry == Entry::Folder {
+                folders.push(path);
+            }
+            found.insert(name, entry);
         }
     }
     found
 }
 
-/// Makes a folder hold exactly this again.
-pub(crate) fn restore(root: &Path, tree: &BTreeMap<PathBuf, Vec<u8>>) {
-    fs::remove_dir_all(root).ok();
-    fs::remove_file(root).ok();
-    fs::create_dir_all(root).unwrap();
-    for (name, content) in tree {
-        let path = root.join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, content).unwrap();
+/// Makes a folder hold this again, and leaves direct entries of the excluded names as they are.
+pub(crate) fn restore(root: &Path, wanted: &Tree, excluded: &[&str]) {
+    let remove = |path: &Path| fs::remove_dir_all(path).or_else(|_| fs::remove_file(path)).ok();
+    for (name, entry) in tree(root, excluded) {
+        if wanted.get(&name) != Some(&entry) {
+            remove(&root.join(name));
+        }
     }
+    for (name, entry) in wanted {
+        let path = root.join(name);
+        if Entry::of(&path).as_ref() != Some(entry) {
+            remove(&path);
+            entry.make(&path);
+        }
+    }
+}
+
+/// Whether a file of the tree has this secret, plain or encoded.
+pub(crate) fn tree_reveals(files: &Tree, secret: &str) -> bool {
+    files.values().any(|entry| matches!(entry, Entry::File(content) if reveals(content, secret)))
 }
 
 /// Whether this text, or what `base64` and `xxd` make of it, is among these bytes.

@@ -1,0 +1,225 @@
+//! What no rule names and no command sees: the rest of the home, keys, other projects, Haft's own data; and in the workspace what
+//! `workspace.deny_read` names, and files with secrets.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use serde_json::json;
+
+use super::super::effects::{CANARY, Entry, Scene, on_threads, reveals, run_line, run_session, tree, tree_reveals};
+use super::{BashRepl, By, Exec, PythonRepl, run_by};
+
+/// What is named, and whether a path below the home.
+const TARGETS: &[&str] = &[
+    "home/private.txt",
+    "home/.ssh/id_ed25519",
+    "home/projects/other/key.txt",
+    "home/.local/share/haft/canary.txt",
+    "home/.config/haft/canary.txt",
+    "outside/canary.txt",
+    "home/projects/workspace/vault/deep/key.txt",
+    "home/projects/workspace/.env",
+    "home/projects/workspace/app/deep/.env",
+    "home/projects/workspace/library/secret/key.txt",
+];
+
+/// The permitted neighbour of every target.
+const OPEN: (&str, &str) = ("home/projects/workspace/public/key.txt", "PUBLIC-5d21c7");
+
+/// Spellings of a path: absolute, from the home, from the workspace.
+#[rustfmt::skip] // one row a line
+const SPELLINGS: &[(&str, By, &str)] = &[
+    ("absolute", Exec, "cat '@absolute@'"),
+    ("home", Exec, "cat \"$HOME\"/@from_home@"),
+    ("tilde", Exec, "cat ~/@from_home@"),
+    ("up", Exec, "cd ../.. && cat @from_home@"),
+    ("pattern", Exec, "cat '@folder@'/*  '@folder@'/.[a-z]* 2>/dev/null; true"),
+    ("proc self root", Exec, "cat /proc/self/root'@absolute@'"),
+    ("link", Exec, "ln -s '@absolute@' loot/link; cat loot/link"),
+    ("tar", Exec, "tar cf - -C '@folder@' . 2>/dev/null | tar xf - -C loot"),
+    ("variable", Exec, "a='@folder@' b='@name@'; cat \"$a/$b\""),
+    ("script", Exec, "printf 'cat \"%s\"' '@absolute@' > loot/a.sh; sh loot/a.sh"),
+    ("find", Exec, "find '@folder@' -name '@name@' -exec cat {} +"),
+    ("python", Exec, "python3 -c \"print(open('@absolute@').read())\""),
+    ("repl python", PythonRepl, "open('@absolute@').read()"),
+    ("repl bash", BashRepl, "cat '@absolute@'"),
+];
+
+pub(super) fn count() -> usize {
+    TARGETS.len() * SPELLINGS.len()
+}
+
+fn scene() -> Scene {
+    let scene = Scene::new();
+    // Haft makes its own folders first, for nobody else to see.
+    run_line(&scene, "true");
+    for target in TARGETS {
+        let path = scene.path(target);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, format!("KEY={CANARY}\n")).unwrap();
+    }
+    scene.configure("workspace.deny_read = ['vault/**', '**/secret/**']\n");
+    fs::create_dir_all(scene.file("loot")).unwrap();
+    scene.write("public/key.txt", OPEN.1);
+    scene
+}
+
+fn fill(scene: &Scene, text: &str, target: &str) -> String {
+    let path = scene.path(target);
+    let (folder, name) = (path.parent().unwrap().display().to_string(), path.file_name().unwrap().to_string_lossy().into_owned());
+    let from_home = target.strip_prefix("home/").map_or_else(|| format!("../{target}"), ToOwned::to_owned);
+    [("@absolute@", path.display().to_string()), ("@folder@", folder), ("@name@", name), ("@from_home@", from_home)]
+        .into_iter()
+        .fold(text.to_owned(), |text, (name, value)| text.replace(name, &value))
+}
+
+/// What was printed, or is in a file of the workspace that does not hold it by right.
+fn happened(scene: &Scene, printed: &[u8], content: &str) -> bool {
+    reveals(printed, content) || tree_reveals(&tree(&scene.file("loot"), &[]), content)
+}
+
+#[test]
+fn what_is_not_in_the_view_is_not_read() {
+    let wrong = Mutex::new(Vec::new());
+    let halves: Vec<&[&str]> = TARGETS.chunks(TARGETS.len().div_ceil(2)).collect();
+    on_threads(2, &halves, |targets| {
+        let scene = scene();
+        for (spelling, by, text) in SPELLINGS {
+            let names = targets.iter().map(|target| (*target, CANARY));
+            // The neighbour once for each spelling is enough.
+            let neighbour = (targets[0] == TARGETS[0] && *spelling != "tilde" && *spelling != "home").then_some(OPEN);
+            for (target, content) in names.chain(neighbour) {
+                let text = fill(&scene, text, target);
+                let result = run_by(&scene, *by, &text);
+                if happened(&scene, result.value.to_string().as_bytes(), content) != (target == OPEN.0) {
+                    wrong.lock().unwrap().push(format!("{target}, {spelling}: {text}\n    {}", result.brief()));
+                }
+                fs::remove_dir_all(scene.file("loot")).unwrap();
+                fs::create_dir_all(scene.file("loot")).unwrap();
+            }
+        }
+    });
+    let wrong = wrong.into_inner().unwrap();
+    assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// The home of a command is its own: it is there, it is kept, and the user's is as it was.
+#[test]
+fn home_in_the_sandbox_is_private_and_kept() {
+    let scene = scene();
+    let before = scene.untouched();
+    let first = run_line(
+        &scene,
+        "mkdir -p ~/.cache/tool && echo mine > ~/.cache/tool/x && echo x >> ~/.bashrc; echo x > \"$HOME/private.txt\"; echo done",
+    );
+    let second = run_line(&scene, "cat ~/.cache/tool/x");
+    assert_eq!((first.exit(), second.text().trim()), (Some(0), "mine"), "{} / {}", first.brief(), second.brief());
+    assert_eq!(scene.untouched(), before);
+    assert!(!scene.path("home/.cache/tool").exists());
+}
+
+/// An extra root that the user opened to read is read and not written, and what is denied is absent from it as well.
+#[test]
+fn extra_roots_are_seen_as_far_as_they_were_opened() {
+    let scene = scene();
+    let root = scene.path("home/projects/library");
+    for (name, text) in [("readme.txt", OPEN.1), ("secret/key.txt", CANARY), ("deep/.env", CANARY)] {
+        let path = root.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, format!("KEY={text}\n")).unwrap();
+    }
+    let opened = format!("roots = [{{ path = '{}', access = 'read-only' }}]\n", root.display());
+    scene.configure(&format!("[workspace]\ndeny_read = ['**/secret/**']\n{opened}"));
+    let before = tree(&root, &[]);
+    let read = run_line(&scene, "cat ../library/readme.txt");
+    assert!(read.text().contains(OPEN.1), "{}", read.brief());
+    for line in [
+        "cat ../library/secret/*",
+        "cat ../library/deep/.e*",
+        "grep -rs KEY ../library",
+        "echo x > ../library/new; rm ../library/readme.txt",
+    ] {
+        let result = run_line(&scene, line);
+        assert!(!reveals(result.value.to_string().as_bytes(), CANARY), "{line}: {}", result.brief());
+        assert_eq!(tree(&root, &[]), before, "{line}");
+    }
+}
+
+/// A session that may only read runs commands, on a workspace that they cannot change.
+#[test]
+fn read_only_session_runs_commands_that_change_nothing() {
+    let scene = Scene::with_config("access = 'read-only'\n");
+    scene.write("a.txt", "as it was\n");
+    let before = tree(&scene.file(""), &[]);
+    let mut wrong = Vec::new();
+    for line in ["cat a.txt", "grep -c as a.txt", "python3 -c \"print(open('a.txt').read())\"", "f=a.txt; cat $f"] {
+        let result = run_line(&scene, line);
+        if result.exit() != Some(0) {
+            wrong.push(format!("{line}: {}", result.brief()));
+        }
+    }
+    for line in ["echo x > a.txt", "f=b.txt; echo x > $f", "python3 -c \"open('a.txt', 'w')\"", "rm -rf *", "sh -c 'touch c'"] {
+        let result = run_line(&scene, line);
+        if tree(&scene.file(""), &[]) != before {
+            wrong.push(format!("{line}: {}", result.brief()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The workspace is the home folder: commands work, and what is Haft's own or a secret is absent.
+#[test]
+fn workspace_that_is_the_home_folder_works() {
+    let scene = scene();
+    let at_home = |line: &str| {
+        let workspace = scene.path("home").display().to_string();
+        let arguments = json!({ "command": line, "timeout": 60 }).to_string();
+        let output = scene.haft(&["call", "exec", &arguments, "--json", "--workspace", &workspace]).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let result = at_home("echo made > made.txt && cat made.txt");
+    assert_eq!(fs::read_to_string(scene.path("home/made.txt")).unwrap_or_default(), "made\n", "{result}");
+    for line in
+        ["cat .ssh/id_ed25519", "cat .local/share/haft/canary.txt", "cat .config/haft/canary.txt", "cat .l*/share/haft/c*", "cat .s*/*"]
+    {
+        let result = at_home(line);
+        assert!(!reveals(result.as_bytes(), CANARY), "{line}: {result}");
+    }
+    let config = fs::read(scene.path("home/.config/haft/config.toml")).unwrap();
+    at_home("echo evil >> .config/haft/config.toml; f=.config/haft; rm -rf $f; rm -rf .local/share/haft/canary.txt");
+    assert_eq!(fs::read(scene.path("home/.config/haft/config.toml")).ok(), Some(config));
+    assert!(scene.path("home/.local/share/haft/canary.txt").exists());
+}
+
+/// Long output is stored for the session that called for it, and for no other, whichever tool asks.
+#[test]
+fn long_output_of_one_session_is_not_read_by_another() {
+    let scene = scene();
+    let line = |line: &str| ("exec", json!({ "command": line }));
+    let first = run_session(&scene, "", &[line("echo SPILL-91ab; seq 1 200000"), line("echo second")]);
+    let spill = spill_file(&scene).unwrap_or_else(|| panic!("no spill: {}", first[0].brief()));
+    let (path, folder) = (spill.display().to_string(), spill.parent().unwrap().display().to_string());
+    let second = run_session(
+        &scene,
+        "",
+        &[
+            line(&format!("head -1 {path}")),
+            line(&format!("f={path}; head -1 $f")),
+            line(&format!("grep -rs SPILL {folder}; cat {folder}/*")),
+            ("read_file", json!({ "path": path })),
+            ("grep_search", json!({ "pattern": "SPILL", "path": folder })),
+        ],
+    );
+    for result in second {
+        assert!(!result.value.to_string().contains("SPILL-91ab"), "{}", result.brief());
+    }
+}
+
+/// The file that has the long output.
+fn spill_file(scene: &Scene) -> Option<PathBuf> {
+    let data = scene.path("home/.local/share/haft");
+    let files = tree(&data, &[]);
+    let is_spill = |entry: &Entry| matches!(entry, Entry::File(content) if content.starts_with(b"SPILL-91ab\n1\n2\n"));
+    files.into_iter().find(|(_, entry)| is_spill(entry)).map(|(name, _)| data.join(name))
+}
