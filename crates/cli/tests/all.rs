@@ -24,6 +24,7 @@ mod suite {
     mod faults;
     mod flags;
     mod flows;
+    mod git_attacks;
     mod harness;
     mod help;
     mod history;

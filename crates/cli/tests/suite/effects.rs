@@ -239,7 +239,12 @@ pub(crate) fn run_unsandboxed(scene: &Scene, line: &str) -> Output {
 /// Git as the user runs it, outside, in a folder of the workspace.
 pub(crate) fn user_git(scene: &Scene, folder: &str, words: &[&str]) -> Output {
     let mut command = scene.program("git");
-    command.args(words).current_dir(scene.file(folder)).env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_TERMINAL_PROMPT", "0");
+    command
+        .args(words)
+        .current_dir(scene.file(folder))
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("EDITOR", "true");
     command.output().unwrap()
 }
 

@@ -1,0 +1,90 @@
+//! What Git is for works in the default configuration without a question, and the user's Git outside sees it.
+
+use std::sync::Mutex;
+
+use super::super::effects::{Scene, on_threads, run_line, run_unsandboxed};
+use super::{Start, start};
+use Start::{Files, Nested, Repository, Submodule, Worktree};
+
+/// What is done in the sandbox, one call a line; then what the user looks at outside, and a part of what they see.
+type Neighbour = (&'static str, Start, &'static [&'static str], &'static str, &'static str);
+
+#[rustfmt::skip] // one a line
+const NEIGHBOURS: &[Neighbour] = &[
+    ("init and commit", Files, &["git init", "git add -A && git commit -m 'first of all'"], "git log --oneline", "first of all"),
+    ("init with a branch", Files, &["git init -b trunk . && git add a.txt && git commit -qm x"], "git branch --show-current", "trunk"),
+    ("init in one line", Files, &["git init -q && git add . && git commit -qm 'all at once'"], "git status --short; git log --format=%s", "all at once"),
+    ("init below", Files, &["git init -q app && cd app && echo x > x && git add x && git commit -qm 'in app'"], "git -C app log --oneline", "in app"),
+    ("identity of the user", Repository, &["git commit -q --allow-empty -m x"], "git log -1 --format='%an <%ae>'", "Ann <ann@example.org>"),
+    ("commit", Repository, &["echo more >> a.txt && git commit -qam 'more of a'"], "git log -1 --format=%s; git status --short", "more of a"),
+    ("commit by python", Repository, &["python3 -c \"import subprocess; subprocess.check_call(['git', 'commit', '-q', '--allow-empty', '-m', 'by python'])\""], "git log -1 --format=%s", "by python"),
+    ("amend", Repository, &["git commit -q --amend --allow-empty -m 'amended'"], "git log --format=%s", "amended"),
+    ("checkout -b", Repository, &["git checkout -q -b topic", "echo t > t && git add t && git commit -qm 'on topic'"], "git branch --show-current; git log -1 --format=%s", "topic\non topic"),
+    ("switch and delete", Repository, &["git switch -q -c topic && git switch -q main && git branch -d topic"], "git branch --list", "  side"),
+    ("stash and pop", Repository, &["echo s >> a.txt && git stash -q", "git stash pop -q"], "git diff; git stash list", "+s"),
+    ("stash stays", Repository, &["echo s >> a.txt && git stash -q"], "git stash list", "stash@{0}"),
+    ("rebase", Repository, &["git checkout -q side && git commit -q --allow-empty -m 'aside' && git rebase -q main"], "git log --format=%s", "aside\nsecond"),
+    ("rebase -i", Repository, &["echo r >> a.txt && git commit -qam r && GIT_SEQUENCE_EDITOR='sed -i s/^pick/reword/' GIT_EDITOR='echo reworded >' git rebase -q -i HEAD~1"], "git log -1 --format=%s; git status", "reworded"),
+    ("rebase with a conflict", Repository, &["git checkout -q side && echo s > a.txt && git commit -qam s && git checkout -q main && echo m > a.txt && git commit -qam m", "git rebase side; echo both > a.txt && git add a.txt && GIT_EDITOR=true git rebase --continue"], "git log --format=%s; cat a.txt", "m\ns\n"),
+    ("merge", Repository, &["git checkout -q side && echo s > s && git add s && git commit -qm 's' && git checkout -q main && git merge -q --no-ff -m 'merged side' side"], "git log -1 --format=%s; ls s", "merged side"),
+    ("cherry-pick and revert", Repository, &["git checkout -q side && echo s > s && git add s && git commit -qm 'picked' && git checkout -q main && git cherry-pick side >/dev/null && git revert --no-edit HEAD >/dev/null"], "git log -2 --format=%s", "Revert \"picked\"\npicked"),
+    ("reset", Repository, &["git commit -q --allow-empty -m gone && git reset -q --hard HEAD~1"], "git log -1 --format=%s", "second"),
+    ("tag", Repository, &["git tag light && git tag -a v1 -m one"], "git tag -n", "v1              one"),
+    ("config user.email", Repository, &["git config user.email bob@example.org && git config user.name Bob && git commit -q --allow-empty -m x"], "git config user.email; git log -1 --format=%an", "bob@example.org\nBob"),
+    ("remote add", Repository, &["git remote add origin https://example.invalid/x.git", "git remote set-url origin https://example.invalid/y.git && git branch -q --set-upstream-to=main side"], "git remote -v; git config branch.side.merge", "https://example.invalid/y.git"),
+    ("worktree add", Repository, &["git worktree add -q -b topic tree2", "cd tree2 && echo w > w && git add w && git commit -qm 'in the tree'"], "git worktree list; git log -1 --format=%s topic; git -C tree2 status", "in the tree"),
+    ("worktree remove", Worktree, &["git worktree remove tree"], "git worktree list | wc -l", "1"),
+    ("worktree commit", Worktree, &["cd tree && echo w > w && git add w && git commit -qm 'in the old tree'"], "git -C tree log -1 --format=%s", "in the old tree"),
+    ("clone", Repository, &["git clone -q . copy", "cd copy && git commit -q --allow-empty -m 'in the copy' && git push -q origin HEAD:refs/heads/from-copy"], "git -C copy log -1 --format=%s; git log -1 --format=%s from-copy", "in the copy\nin the copy"),
+    ("clone --bare", Repository, &["git clone -q --bare . bare.git"], "git -C bare.git log -1 --format=%s", "second"),
+    ("nested commit", Nested, &["cd libs/one && echo x > x && git add x && git commit -qm 'in one'"], "git -C libs/one log -1 --format=%s", "in one"),
+    ("submodule commit", Submodule, &["cd sub && git checkout -q -b topic && echo x > x && git add x && git commit -qm 'in sub'", "git add sub && git commit -qm 'sub moved'"], "git log -1 --format=%s; git -C sub log -1 --format=%s", "sub moved\nin sub"),
+    ("mv of a tracked folder", Repository, &["mkdir src && git mv a.txt src/a.txt && git commit -qm moved && git mv src lib && git commit -qm 'moved again'"], "git log -1 --format=%s; ls lib/a.txt; git status --short", "moved again\nlib/a.txt"),
+    ("gc", Repository, &["git gc -q --prune=now"], "git fsck && git log -1 --format=%s", "second"),
+    ("gitignore and clean", Repository, &["echo '*.log' > .gitignore && git add .gitignore && git commit -qm ignore && touch x.log y && git clean -fdq"], "git log -1 --format=%s; ls", "ignore"),
+    ("apply and am", Repository, &["echo p >> a.txt && git commit -qam 'as a patch' && git format-patch -q -1 --stdout > p.patch && git reset -q --hard HEAD~1 && git am -q p.patch"], "git log -1 --format=%s", "as a patch"),
+    ("bisect", Repository, &["git bisect start -q HEAD HEAD~1 2>/dev/null || git bisect start HEAD HEAD~1; git bisect reset"], "git status; git branch --show-current", "main"),
+    ("notes and describe", Repository, &["git notes add -m noted && git tag v1 && git describe --tags"], "git notes show", "noted"),
+    ("sparse files and renames of branches", Repository, &["git branch -m side aside && git update-ref refs/heads/third HEAD && git symbolic-ref HEAD refs/heads/third"], "git branch --list; git branch --show-current", "third"),
+];
+
+#[test]
+fn git_works_and_the_user_sees_it_outside() {
+    let wrong = Mutex::new(Vec::new());
+    on_threads(3, NEIGHBOURS, |(name, kind, lines, look, part)| {
+        let scene = start(*kind);
+        let results: Vec<_> = lines.iter().map(|line| run_line(&scene, line)).collect();
+        let failed = results.iter().any(|result| result.exit() != Some(0));
+        let seen = run_unsandboxed(&scene, &format!("export GIT_CONFIG_NOSYSTEM=1; {look}"));
+        let seen = String::from_utf8_lossy(&seen.stdout).into_owned();
+        if failed || !seen.contains(part) {
+            let briefs: Vec<String> = results.iter().map(super::CallResult::brief).collect();
+            wrong
+                .lock()
+                .unwrap()
+                .push(format!("{name}: {lines:?}\n    wanted {part:?}, the user sees {seen:?}\n    {}", briefs.join("\n    ")));
+        }
+    });
+    let wrong = wrong.into_inner().unwrap();
+    assert!(wrong.is_empty(), "{} of {} do not work:\n{}", wrong.len(), NEIGHBOURS.len(), wrong.join("\n"));
+}
+
+#[test]
+fn git_neighbours_work_outside_too() {
+    let wrong = Mutex::new(Vec::new());
+    on_threads(3, NEIGHBOURS, |(name, kind, lines, look, part)| {
+        let scene: Scene = start(*kind);
+        for line in *lines {
+            let output = run_unsandboxed(&scene, line);
+            if !output.status.success() {
+                wrong.lock().unwrap().push(format!("{name}: {line}: {output:?}"));
+            }
+        }
+        let seen = run_unsandboxed(&scene, look);
+        if !String::from_utf8_lossy(&seen.stdout).contains(part) {
+            wrong.lock().unwrap().push(format!("{name}: wanted {part:?}, got {seen:?}"));
+        }
+    });
+    let wrong = wrong.into_inner().unwrap();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
