@@ -41,6 +41,7 @@ mod suite {
     #[cfg(feature = "pdf")]
     mod pdf;
     mod policy;
+    mod projects;
     mod pty;
     mod run;
     mod sent;

@@ -1,22 +1,24 @@
 //! What the tables of attacks and of ordinary lines share: a user with something to lose, a toolchain below home, calls whose
 //! result is the effect on disk and network, and the user's own Git outside.
 
-use std::collections::BTreeMap;
+mod server;
+mod toolchain;
+mod trees;
+
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use haft_testkit::{ModelServer, Round};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+pub(crate) use self::server::{Answer, Server};
+pub(crate) use self::toolchain::link_toolchain;
+pub(crate) use self::trees::{Entry, Tree, base64, restore, reveals, tree, tree_reveals};
 use super::harness::{haft, is_root};
 use super::sent::results;
 
@@ -121,43 +123,6 @@ pub(crate) fn has_program(scene: &Scene, name: &str) -> bool {
     search_path(scene).split(':').any(|folder| Path::new(folder).join(name).is_file())
 }
 
-/// Gives this home the Rust toolchain that builds the tests, as rustup lays it out. Files are linked, because there are
-/// 300 MB of them; without rustup, or with it on another file system, there is the toolchain of the system or none.
-pub(crate) fn link_toolchain(scene: &Scene) {
-    let Some((sysroot, rustup)) = installed_toolchain() else { return };
-    let toolchain = scene.path("home/.rustup/toolchains/test");
-    let libraries = fs::read_dir(sysroot.join("lib/rustlib")).into_iter().flatten().flatten().map(|entry| entry.file_name());
-    let targets = libraries.flat_map(|name| ["lib", "bin", "bin/gcc-ld"].map(|part| Path::new("lib/rustlib").join(&name).join(part)));
-    for folder in [PathBuf::from("bin"), PathBuf::from("lib")].into_iter().chain(targets) {
-        link_files(&sysroot.join(&folder), &toolchain.join(&folder));
-    }
-    let programs = scene.path("home/.cargo/bin");
-    fs::create_dir_all(&programs).unwrap();
-    if ["cargo", "rustc", "rustdoc"].iter().all(|name| fs::hard_link(&rustup, programs.join(name)).is_ok()) {
-        fs::write(scene.path("home/.rustup/settings.toml"), "version = \"12\"\ndefault_toolchain = \"test\"\nprofile = \"minimal\"\n")
-            .unwrap();
-    }
-}
-
-fn installed_toolchain() -> Option<(PathBuf, PathBuf)> {
-    let printed = Command::new("rustc").args(["--print", "sysroot"]).stderr(Stdio::null()).output().ok()?;
-    let sysroot = PathBuf::from(String::from_utf8(printed.stdout).ok()?.trim()).canonicalize().ok()?;
-    let folders = std::env::split_paths(&std::env::var_os("PATH")?).collect::<Vec<_>>();
-    let rustup = folders.iter().find_map(|folder| folder.join("rustup").canonicalize().ok())?;
-    Some((sysroot, rustup))
-}
-
-/// Links the files of one folder, and none of those below it.
-fn link_files(from: &Path, to: &Path) {
-    let files = fs::read_dir(from).into_iter().flatten().flatten().filter(|entry| entry.path().is_file());
-    for file in files {
-        fs::create_dir_all(to).unwrap();
-        if fs::hard_link(file.path().canonicalize().unwrap(), to.join(file.file_name())).is_err() {
-            return;
-        }
-    }
-}
-
 /// What came of one call of a tool.
 #[derive(Debug)]
 pub(crate) struct CallResult {
@@ -233,7 +198,9 @@ pub(crate) fn run_session(scene: &Scene, config: &str, calls: &[(&str, Value)]) 
 
 /// Runs a line with plain bash, as if there were no sandbox: what an attack does when nothing stops it.
 pub(crate) fn run_unsandboxed(scene: &Scene, line: &str) -> Output {
-    scene.program("bash").args(["-c", line]).output().unwrap()
+    let temporary = scene.path("tmp");
+    fs::create_dir_all(&temporary).unwrap();
+    scene.program("bash").args(["-c", line]).env("TMPDIR", temporary).output().unwrap()
 }
 
 /// Git as the user runs it, outside, in a folder of the workspace.
@@ -253,203 +220,6 @@ pub(crate) fn user_git_text(scene: &Scene, folder: &str, words: &[&str]) -> Stri
     let output = user_git(scene, folder, words);
     assert!(output.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-/// What is at a path.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Entry {
-    Folder,
-    File(Vec<u8>),
-    Link(PathBuf),
-    Special,
-}
-
-impl Entry {
-    fn of(path: &Path) -> Option<Self> {
-        let kind = fs::symlink_metadata(path).ok()?.file_type();
-        Some(match kind {
-            _ if kind.is_symlink() => Self::Link(fs::read_link(path).ok()?),
-            _ if kind.is_dir() => Self::Folder,
-            _ if kind.is_file() => Self::File(fs::read(path).unwrap_or_default()),
-            _ => Self::Special,
-        })
-    }
-
-    fn make(&self, path: &Path) {
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        match self {
-            Self::Folder => fs::create_dir_all(path).unwrap(),
-            Self::File(content) => fs::write(path, content).unwrap(),
-            Self::Link(target) => std::os::unix::fs::symlink(target, path).unwrap(),
-            Self::Special => {}
-        }
-    }
-}
-
-pub(crate) type Tree = BTreeMap<PathBuf, Entry>;
-
-/// Everything below a folder, without direct entries of these names.
-pub(crate) fn tree(root: &Path, excluded: &[&str]) -> Tree {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![root.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for path in fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
-            let name = path.strip_prefix(root).unwrap().to_owned();
-            if excluded.iter().any(|excluded| name == Path::new(excluded)) {
-                continue;
-            }
-            let Some(entry) = Entry::of(&path) else { continue };
-            if entry == Entry::Folder {
-                folders.push(path);
-            }
-            found.insert(name, entry);
-        }
-    }
-    found
-}
-
-/// Makes a folder hold this again, and leaves direct entries of the excluded names as they are.
-pub(crate) fn restore(root: &Path, wanted: &Tree, excluded: &[&str]) {
-    let remove = |path: &Path| fs::remove_dir_all(path).or_else(|_| fs::remove_file(path)).ok();
-    for (name, entry) in tree(root, excluded) {
-        if wanted.get(&name) != Some(&entry) {
-            remove(&root.join(name));
-        }
-    }
-    for (name, entry) in wanted {
-        let path = root.join(name);
-        if Entry::of(&path).as_ref() != Some(entry) {
-            remove(&path);
-            entry.make(&path);
-        }
-    }
-}
-
-/// Whether a file of the tree has this secret, plain or encoded.
-pub(crate) fn tree_reveals(files: &Tree, secret: &str) -> bool {
-    files.values().any(|entry| matches!(entry, Entry::File(content) if reveals(content, secret)))
-}
-
-/// Whether this text, or what `base64` and `xxd` make of it, is among these bytes.
-pub(crate) fn reveals(bytes: &[u8], secret: &str) -> bool {
-    let hexadecimal: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
-    // Three bytes are four signs: whatever precedes the secret, one of three offsets is its own.
-    let encoded = (0..3).map(|skipped| base64(&secret.as_bytes()[skipped..]));
-    let encoded = encoded.map(|text| text[..text.len() / 4 * 4 - 4].to_owned());
-    let reversed: String = secret.chars().rev().collect();
-    let found = |needle: &str| bytes.windows(needle.len()).any(|part| part == needle.as_bytes());
-    [secret.to_owned(), hexadecimal, reversed].into_iter().chain(encoded).any(|needle| found(&needle))
-}
-
-/// Standard base64 without padding.
-pub(crate) fn base64(bytes: &[u8]) -> String {
-    const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let group = |three: &[u8]| {
-        let number = three.iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte)) << (8 * (3 - three.len()));
-        (0..=three.len()).map(|at| char::from(SIGNS[(number >> (18 - 6 * at)) as usize & 63])).collect::<String>()
-    };
-    bytes.chunks(3).map(group).collect()
-}
-
-/// The name and the loopback address of this machine that a command reaches through the proxy alone: `127.0.0.1` and `localhost` are
-/// the sandbox's own.
-pub(crate) fn outside_host() -> (String, IpAddr) {
-    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned();
-    let resolved = (name.as_str(), 0).to_socket_addrs().ok().and_then(|mut found| found.find(|address| address.is_ipv4()));
-    match resolved {
-        Some(address) if address.ip().is_loopback() && !name.is_empty() => (name, address.ip()),
-        _ => ("127.0.0.2".to_owned(), IpAddr::from([127, 0, 0, 2])),
-    }
-}
-
-/// The path of a request, and the answer: status, headers, body.
-pub(crate) type Answer = (u16, Vec<(String, String)>, Vec<u8>);
-
-/// An HTTP server on loopback, outside the sandbox, which counts who connects. It ends with the test.
-pub(crate) struct Server {
-    pub(crate) host: String,
-    address: SocketAddr,
-    connections: Arc<AtomicUsize>,
-    requests: Arc<Mutex<Vec<String>>>,
-    closing: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Server {
-    /// One that answers every request with this text.
-    pub(crate) fn start(text: &'static str) -> Self {
-        Self::with(move |_, _| (200, Vec::new(), text.as_bytes().to_vec()))
-    }
-
-    /// One that answers with what this makes of the path and of the server's own `host:port`.
-    pub(crate) fn with(answer: impl Fn(&str, &str) -> Answer + Send + 'static) -> Self {
-        let (name, address) = outside_host();
-        let listener = TcpListener::bind((address, 0)).unwrap();
-        let address = listener.local_addr().unwrap();
-        let host = format!("{name}:{}", address.port());
-        let (connections, requests, closing): (Arc<AtomicUsize>, Arc<Mutex<Vec<String>>>, Arc<AtomicBool>) = Default::default();
-        let (counted, heard, ends, own) = (Arc::clone(&connections), Arc::clone(&requests), Arc::clone(&closing), host.clone());
-        let thread = std::thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                if ends.load(Ordering::SeqCst) {
-                    return;
-                }
-                counted.fetch_add(1, Ordering::SeqCst);
-                // A client that went away, or says nothing, gets no answer.
-                serve(stream, &own, &heard, &answer).ok();
-            }
-        });
-        Self { host, address, connections, requests, closing, thread: Some(thread) }
-    }
-
-    /// Its host without the port.
-    pub(crate) fn name(&self) -> &str {
-        self.host.split(':').next().unwrap()
-    }
-
-    pub(crate) fn port(&self) -> u16 {
-        self.address.port()
-    }
-
-    /// How many connections were made so far.
-    pub(crate) fn connections(&self) -> usize {
-        self.connections.load(Ordering::SeqCst)
-    }
-
-    /// The paths that were asked for.
-    pub(crate) fn requests(&self) -> Vec<String> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.closing.store(true, Ordering::SeqCst);
-        // A connection wakes the listener; without one it would be waited for in vain.
-        if TcpStream::connect(self.address).is_ok() {
-            self.thread.take().map(JoinHandle::join);
-        }
-    }
-}
-
-fn serve(mut stream: TcpStream, own: &str, heard: &Mutex<Vec<String>>, answer: impl Fn(&str, &str) -> Answer) -> std::io::Result<()> {
-    stream.set_read_timeout(Some(Duration::from_secs(2)))?;
-    let mut request = Vec::new();
-    let mut piece = [0; 4096];
-    while !request.windows(4).any(|part| part == b"\r\n\r\n") {
-        let count = stream.read(&mut piece)?;
-        if count == 0 {
-            return Ok(());
-        }
-        request.extend_from_slice(&piece[..count]);
-    }
-    let text = String::from_utf8_lossy(&request);
-    let path = text.split(' ').nth(1).unwrap_or("/").to_owned();
-    heard.lock().unwrap_or_else(PoisonError::into_inner).push(path.clone());
-    let (status, headers, body) = answer(&path, own);
-    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-    write!(stream, "HTTP/1.1 {status} X\r\nContent-Length: {}\r\nConnection: close\r\n{headers}\r\n", body.len())?;
-    stream.write_all(&body)
 }
 
 /// Runs jobs on a few threads, for they mostly wait.
