@@ -27,7 +27,7 @@ pub(crate) const CANARY: &str = "CANARY-7f3a91";
 /// Folders of programs that every Linux has.
 const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// No call of a table takes longer, on a busy machine either.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A user's home with an identity for Git and with secrets; below it their projects, one of which is the workspace; and a folder that
 /// nobody opened. For root it is below `/home`, because a sandbox hides `/tmp` anyway. Each call is a process of its own.

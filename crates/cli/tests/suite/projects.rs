@@ -125,7 +125,7 @@ fn virtual_environment_and_tests() {
         step(".venv/bin/pip list --disable-pip-version-check", "pytest"),
     ];
     run_steps(&registry.allowed(), |_| (), &steps, |scene, _| assert!(scene.file(".venv/bin/pytest").exists()));
-    assert!(registry.server.requests().iter().any(|path| path.ends_with(".whl")), "{:?}", registry.server.requests());
+    registry.assert_served("pytest-0.1.0-py3-none-any.whl");
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn npm_init_and_install() {
             assert!(scene.read("package.json").contains("tiny-pad") && scene.file("node_modules/tiny-pad/index.js").exists());
         },
     );
-    assert!(registry.server.requests().iter().any(|path| path.ends_with(".tgz")), "{:?}", registry.server.requests());
+    registry.assert_served("tiny-pad-1.0.0.tgz");
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn cargo_new_add_and_build() {
     run_steps(&registry.allowed(), prepare, &steps, |scene, _| {
         assert!(scene.read("app/Cargo.toml").contains("tinylib") && scene.file("app/target/debug/app").exists());
     });
-    assert!(registry.server.requests().iter().any(|path| path.ends_with(".crate")), "{:?}", registry.server.requests());
+    registry.assert_served("tinylib-0.1.0.crate");
 }
 
 #[test]

@@ -20,7 +20,7 @@ const TABLE: Table = Table {
 };
 
 fn names(program: &str) -> Names {
-    let encoded: String = program.bytes().map(|byte| format!("\\x{byte:02x}")).collect();
+    let encoded = program.bytes().map(|byte| format!("\\x{byte:02x}")).collect::<Vec<_>>().concat();
     vec![
         ("@p@", program.to_owned()),
         ("@start@", program[..2].to_owned()),

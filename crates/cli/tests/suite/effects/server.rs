@@ -12,7 +12,7 @@ use std::time::Duration;
 /// the sandbox's own.
 fn outside_host() -> (String, IpAddr) {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned();
-    let resolved = (name.as_str(), 0).to_socket_addrs().ok().and_then(|mut found| found.find(|address| address.is_ipv4()));
+    let resolved = (name.as_str(), 0).to_socket_addrs().ok().and_then(|mut found| found.find(SocketAddr::is_ipv4));
     match resolved {
         Some(address) if address.ip().is_loopback() && !name.is_empty() => (name, address.ip()),
         _ => ("127.0.0.2".to_owned(), IpAddr::from([127, 0, 0, 2])),
@@ -104,7 +104,7 @@ fn serve(mut stream: TcpStream, own: &str, heard: &Mutex<Vec<String>>, answer: i
     let path = text.split(' ').nth(1).unwrap_or("/").to_owned();
     heard.lock().unwrap_or_else(PoisonError::into_inner).push(path.clone());
     let (status, headers, body) = answer(&path, own);
-    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let headers = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect::<Vec<_>>().concat();
     write!(stream, "HTTP/1.1 {status} X\r\nContent-Length: {}\r\nConnection: close\r\n{headers}\r\n", body.len())?;
     stream.write_all(&body)
 }

@@ -81,7 +81,7 @@ pub(crate) fn tree_reveals(files: &Tree, secret: &str) -> bool {
 
 /// Whether this text, or what `base64` and `xxd` make of it, is among these bytes.
 pub(crate) fn reveals(bytes: &[u8], secret: &str) -> bool {
-    let hexadecimal: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let hexadecimal = secret.bytes().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
     // Three bytes are four signs: whatever precedes the secret, one of three offsets is its own.
     let encoded = (0..3).map(|skipped| base64(&secret.as_bytes()[skipped..]));
     let encoded = encoded.map(|text| text[..text.len() / 4 * 4 - 4].to_owned());

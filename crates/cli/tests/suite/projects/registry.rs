@@ -61,6 +61,11 @@ impl Registry {
         Self { server: Server::with(move |path, host| answer(&folder, path, host)) }
     }
 
+    pub(super) fn assert_served(&self, file: &str) {
+        let requests = self.server.requests();
+        assert!(requests.contains(&format!("/files/{file}")), "{requests:?}");
+    }
+
     /// The configuration of a user who lets commands reach it.
     pub(super) fn allowed(&self) -> String {
         format!("network.allow = ['{0}']\nrules.allow = ['connect(domain:{0})']\n", self.server.host)
