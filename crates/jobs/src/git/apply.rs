@@ -111,12 +111,11 @@ impl<'a> Applier<'a> {
                 done => done,
             };
         }
-        let mut lock = match lock {
-            Some(lock) => lock,
-            None => {
-                self.make_way(&step.path)?;
-                self.lock(&step.path)?.ok_or_else(|| io::Error::other("another program holds its lock"))?
-            }
+        let mut lock = if let Some(lock) = lock {
+            lock
+        } else {
+            self.make_way(&step.path)?;
+            self.lock(&step.path)?.ok_or_else(|| io::Error::other("another program holds its lock"))?
         };
         let file = self.upper.open_file(&step.path)?;
         copy_file(&file, &mut lock.file)?;
@@ -152,7 +151,7 @@ impl<'a> Applier<'a> {
         lock.push(".lock");
         loop {
             match create(&folder, &lock) {
-                Ok(file) => return Ok(Some(Lock { folder, name: name.to_owned(), lock, file, is_renamed: false })),
+                Ok(file) => return Ok(Some(Lock { folder, name: name.to_owned(), draft: lock, file, is_renamed: false })),
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
                 Err(_) if Instant::now() >= self.deadline => return Ok(None),
                 Err(_) => std::thread::sleep(PAUSE),
@@ -165,14 +164,14 @@ impl<'a> Applier<'a> {
 struct Lock {
     folder: Tree,
     name: OsString,
-    lock: OsString,
+    draft: OsString,
     file: File,
     is_renamed: bool,
 }
 
 impl Lock {
     fn rename(mut self) -> io::Result<()> {
-        renameat(self.folder.as_fd(), &*self.lock, self.folder.as_fd(), &*self.name)?;
+        renameat(self.folder.as_fd(), &*self.draft, self.folder.as_fd(), &*self.name)?;
         self.is_renamed = true;
         Ok(())
     }
@@ -181,7 +180,7 @@ impl Lock {
 impl Drop for Lock {
     fn drop(&mut self) {
         if !self.is_renamed {
-            unlinkat(self.folder.as_fd(), &*self.lock, AtFlags::empty()).ok();
+            unlinkat(self.folder.as_fd(), &*self.draft, AtFlags::empty()).ok();
         }
     }
 }

@@ -95,7 +95,7 @@ impl Content {
         match self {
             Self::Text => true,
             Self::Ref => is_ref(bytes),
-            Self::Ids => lines(bytes).all(|line| is_object_id(line)) || is_ref(bytes),
+            Self::Ids => lines(bytes).all(is_object_id) || is_ref(bytes),
             Self::PackedRefs => lines(bytes).all(is_packed),
             Self::Fetched => lines(bytes).all(|line| is_object_id(line.split(|byte| *byte == b'\t').next().unwrap_or_default())),
             Self::ShortId => (4..=64).contains(&bytes.trim_ascii_end().len()) && is_hex(bytes.trim_ascii_end()),

@@ -47,7 +47,7 @@ fn read_entries(bytes: &[u8], version: u32, count: u32, id: usize) -> Option<Vec
         let prefix = if version == 4 { name.iter().position(|byte| byte & 0x80 == 0)? + 1 } else { 0 };
         let length = prefix + name.get(prefix..)?.iter().position(|byte| *byte == 0)?;
         found.extend_from_slice(&entry[MODE]);
-        found.extend_from_slice(&entry[STAT..name_at + length + 1]);
+        found.extend_from_slice(&entry[STAT..=name_at + length]);
         let end = name_at + length;
         at += if version == 4 { end + 1 } else { (end + 8) & !7 };
     }

@@ -151,9 +151,17 @@ impl Judge<'_, '_, '_> {
 
     fn object(&mut self, change: &Change) {
         match self.area.lower.entry(&change.path) {
+            Ok(None) if change.path.starts_with("lfs") && !self.is_named_by_content(change) => self.refuse(change, MALFORMED),
             Ok(None) => self.plan.objects.push(change.path.clone()),
             _ => self.refuse(change, "an object or pack is never replaced"),
         }
+    }
+
+    /// Git LFS takes a large file from here by the hash of its content, without a check.
+    fn is_named_by_content(&self, change: &Change) -> bool {
+        let file = self.area.upper.open_file(&change.path);
+        let hash = file.and_then(|file| haft_host::sha256(file, || Ok(())));
+        hash.is_ok_and(|hash| change.path.file_name().is_some_and(|name| Some(&*hash) == name.to_str()))
     }
 
     /// A file that the refs depend on.

@@ -4,18 +4,16 @@ use std::fs::{self, DirBuilder, Metadata, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use haft_contract::GitReport;
 
 use super::report::Reporter;
 use super::settle::settle;
 use super::tree::Tree;
-use crate::changes::change_time;
+use crate::changes::{change_time, write_private};
 use crate::quarantine::{Origin, Quarantine};
 
-/// How far the clock of a file system can lag behind that of programs.
-const CLOCK_LAG: Duration = Duration::from_millis(20);
 /// The index is copied if it cannot be linked and is not larger.
 const MAX_COPIED_INDEX: u64 = 16 << 20;
 /// The state of these is known from the start: their deletion by others is seen too.
@@ -49,7 +47,7 @@ impl GitOverlays {
     pub(crate) fn prepare(git_dirs: &[PathBuf], folder: &Path) -> io::Result<Self> {
         let mut all: Vec<&PathBuf> = git_dirs.iter().collect();
         all.sort_unstable();
-        all.dedup_by(|deeper, above| deeper.starts_with(&*above));
+        all.dedup_by(|deeper, above| deeper.starts_with(above));
         let pairs = all.into_iter().enumerate().map(|(number, lower)| {
             let folder = folder.join(number.to_string());
             let (upper, below) = (folder.join("upper"), fs::symlink_metadata(lower)?);
@@ -61,16 +59,16 @@ impl GitOverlays {
             fs::set_permissions(&upper, Permissions::from_mode(below.mode() & 0o7777))?;
             Ok((lower.clone(), upper))
         });
-        Self::over(pairs.collect::<io::Result<Vec<_>>>()?)
+        Self::over(pairs.collect::<io::Result<Vec<_>>>()?, folder)
     }
 
-    /// The overlays of these Git folders, each with its upper layer, which is empty and has a private folder above it.
-    pub(crate) fn over(pairs: Vec<(PathBuf, PathBuf)>) -> io::Result<Self> {
+    /// The overlays of these Git folders, each with its empty upper layer in a folder of its own, all in a private folder.
+    pub(crate) fn over(pairs: Vec<(PathBuf, PathBuf)>, folder: &Path) -> io::Result<Self> {
         let layers = pairs.into_iter().map(|(lower, upper)| GitLayer::open(lower, upper)).collect::<io::Result<Vec<_>>>()?;
         // The time of the file system, which the times of changes are compared with; its clock lags behind that of programs.
-        let made = layers.iter().map(|layer| fs::metadata(&layer.upper).map(|metadata| change_time(&metadata)));
-        let started = made.collect::<io::Result<Vec<_>>>()?.into_iter().max().unwrap_or_else(|| SystemTime::now() - CLOCK_LAG);
-        Ok(Self { layers, started })
+        let probe = folder.join("started");
+        write_private(&probe, b"")?;
+        Ok(Self { layers, started: change_time(&fs::metadata(probe)?) })
     }
 
     /// The Git folders and their upper layers.

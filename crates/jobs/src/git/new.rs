@@ -150,11 +150,13 @@ impl<'a> Cleaner<'a> {
             (Class::Refused, [b"objects", b"info", b"alternates"]) if self.are_inside(path) => None,
             (
                 Class::Refused,
-                [b"objects", b"info", ..] | [b"commondir" | b"config.worktree"] | [b"hooks" | b"remotes" | b"branches", ..],
+                [b"objects", b"info", ..]
+                | [b"commondir" | b"config.worktree"]
+                | [b"hooks" | b"remotes" | b"branches", ..]
+                | [b"info", b"attributes" | b"grafts"]
+                | [b"worktrees", _, b"config.worktree"],
             ) => refuse(TRUSTED),
-            (Class::Refused, [b"info", b"attributes" | b"grafts"]) => refuse(TRUSTED),
             (Class::Refused, [name, ..]) if name.starts_with(b"fsmonitor") => refuse(TRUSTED),
-            (Class::Refused, [b"worktrees", _, b"config.worktree"]) => refuse(TRUSTED),
             _ => None,
         }
     }

@@ -33,7 +33,7 @@ pub(crate) fn find_git_folders(entries: &[PathBuf], writable: &[PathBuf]) -> Git
         }
     }
     folders.overlaid.sort_unstable();
-    folders.overlaid.dedup_by(|deeper, above| deeper.starts_with(&*above));
+    folders.overlaid.dedup_by(|deeper, above| deeper.starts_with(above));
     folders
 }
 

@@ -83,10 +83,10 @@ impl Area<'_> {
         if plan.config {
             self.settle_config(&mut applier, reporter);
         }
-        self.settle_refs(plan, &mut applier, reporter);
+        self.settle_refs(&plan, &mut applier, reporter);
     }
 
-    fn settle_refs(&self, plan: Plan, applier: &mut Applier, reporter: &mut Reporter) {
+    fn settle_refs(&self, plan: &Plan, applier: &mut Applier, reporter: &mut Reporter) {
         if let Some(broken) = &plan.broken {
             let why = format!("it belongs to '{}', which was refused", broken.display());
             plan.together.iter().for_each(|step| reporter.refuse(&self.path.join(&step.path), why.as_str()));
@@ -111,7 +111,9 @@ impl Area<'_> {
 
     /// Says where the refs would have pointed: the commits are there.
     fn report_conflicts(&self, steps: &[Step], conflicts: &[PathBuf], reporter: &mut Reporter) {
-        conflicts.iter().for_each(|path| reporter.conflict(self.path.join(path)));
+        for path in conflicts {
+            reporter.conflict(self.path.join(path));
+        }
         for step in steps.iter().filter(|step| step.path.starts_with("refs")) {
             let id = if step.is_deletion { None } else { self.upper.read(&step.path, 4096).ok() };
             let wanted = id.map_or("gone".to_owned(), |id| String::from_utf8_lossy(id.trim_ascii()).into_owned());

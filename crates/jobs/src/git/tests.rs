@@ -5,6 +5,7 @@ mod index;
 mod new;
 mod usual;
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -122,9 +123,9 @@ impl World {
         for (lower, upper) in overlays.pairs() {
             let (lower, upper, work) = (lower.display(), upper.display(), upper.with_file_name("work"));
             let layers = format!("lowerdir={lower},upperdir={upper},workdir={}", work.display());
-            all += &format!("mount -t overlay overlay -o {layers},redirect_dir=nofollow,metacopy=off,xino=off,{kind} {lower}\n");
+            _ = writeln!(all, "mount -t overlay overlay -o {layers},redirect_dir=nofollow,metacopy=off,xino=off,{kind} {lower}");
         }
-        all += &format!("cd {}\n{script}\n", self.work.display());
+        _ = writeln!(all, "cd {}\n{script}", self.work.display());
         let output = self.command("unshare").args([if is_root { "-m" } else { "-rm" }, "bash", "-c", &all]).output().unwrap();
         assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
         // What a command ran inside was in its sandbox.

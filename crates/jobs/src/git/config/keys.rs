@@ -118,8 +118,8 @@ fn rule(section: &str, name: &str, scope: &Scope) -> Option<Rule> {
         | ("color" | "advice" | "status", _)
         | ("diff", "renames" | "colormoved")
         | ("tag", "sort")
+        | ("gc", "auto")
         | ("log", "date") => Rule::Word,
-        ("gc", "auto") => Rule::Word,
         ("lfs", "repositoryformatversion") => Rule::OneOf(&["0"]),
         ("extensions", "objectformat") if scope.is_new => Rule::OneOf(&["sha1", "sha256"]),
         ("extensions", "refstorage") if scope.is_new => Rule::OneOf(&["files"]),
@@ -137,12 +137,11 @@ fn rule_of_subsection(section: &str, subsection: &[u8], name: &str, scope: &Scop
         ("remote", "url" | "pushurl") if is_remote_name(subsection) => Rule::Url,
         ("remote", "fetch") => Rule::Refspec,
         ("remote", "tagopt") => Rule::OneOf(&["--tags", "--no-tags"]),
-        ("remote", "partialclonefilter") => Rule::Word,
         // In a repository with branches, a push would delete those of others.
         ("remote", "mirror") if scope.is_new => Rule::Bool,
         ("remote", "prune" | "promisor") | ("submodule", "active") => Rule::Bool,
         ("submodule", "url") if is_submodule_name(subsection) => Rule::Url,
-        ("color", _) => Rule::Word,
+        ("remote", "partialclonefilter") | ("color", _) => Rule::Word,
         _ => return None,
     })
 }
@@ -163,9 +162,8 @@ fn is_submodule_name(name: &[u8]) -> bool {
 fn is_refspec(value: &[u8]) -> bool {
     let value = value.strip_prefix(b"+").or_else(|| value.strip_prefix(b"^")).unwrap_or(value);
     let is_pattern = |side: &[u8]| {
-        let stars = side.iter().filter(|byte| **byte == b'*').count();
         let filled: Vec<u8> = side.iter().map(|byte| if *byte == b'*' { b'x' } else { *byte }).collect();
-        stars <= 1 && (filled == b"HEAD" || is_ref_name(&filled))
+        side.splitn(3, |byte| *byte == b'*').count() <= 2 && (filled == b"HEAD" || is_ref_name(&filled))
     };
     value.splitn(2, |byte| *byte == b':').all(is_pattern)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::parse::{ConfigFile, Entry};
+use super::parse::{ConfigFile, Entry, SectionName};
 use super::{Key, Scope, parse};
 
 /// More entries are refused.
@@ -55,7 +55,7 @@ struct Draft<'a> {
     file: &'a ConfigFile,
     edits: Vec<(Range<usize>, Vec<u8>)>,
     /// New sections, each with its lines.
-    appended: Vec<((String, Option<Vec<u8>>), Vec<u8>)>,
+    appended: Vec<(SectionName, Vec<u8>)>,
 }
 
 impl Draft<'_> {

@@ -4,11 +4,13 @@ use std::ops::Range;
 
 use super::Key;
 
+/// The section in lower case, and the subsection.
+pub(crate) type SectionName = (String, Option<Vec<u8>>);
+
 /// A section header, and where it is in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Section {
-    /// The section in lower case, and the subsection.
-    pub(crate) name: (String, Option<Vec<u8>>),
+    pub(crate) name: SectionName,
     pub(crate) span: Range<usize>,
 }
 
@@ -207,7 +209,7 @@ impl Parser<'_> {
     }
 }
 
-fn split_section(base: &[u8]) -> Option<(String, Option<Vec<u8>>)> {
+fn split_section(base: &[u8]) -> Option<SectionName> {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_ascii_lowercase()).ok();
     match base.iter().position(|byte| *byte == b'.') {
         Some(dot) => Some((text(&base[..dot])?, Some(base[dot + 1..].to_vec()))),

@@ -266,6 +266,16 @@ fn harmless_changes_beside_an_attack_are_applied() {
 }
 
 #[test]
+fn large_files_are_added_under_the_hash_of_their_content_only() {
+    let world = World::new();
+    let script = "for c in good bad; do h=$(printf good | sha256sum | cut -c1-64); [ $c = bad ] && h=${h//[0-4]/5}; d=.git/lfs/objects/${h:0:2}/${h:2:2}; \
+                  mkdir -p $d; printf good > $d/$h; done; mkdir -p .git/lfs/tmp; echo x > .git/lfs/tmp/x";
+    let report = world.run(script);
+    assert_eq!((report.applied, report.refused.len()), (1, 1), "{report:?}");
+    assert!(!world.git_dir().join("lfs/tmp").exists());
+}
+
+#[test]
 fn a_link_in_the_repository_itself_is_not_written_through() {
     let world = World::new();
     let outside = world.root.join("outside");

@@ -94,6 +94,28 @@ fn protected_files_that_existed_are_restored() {
 }
 
 #[test]
+fn pointers_to_repositories_are_restored() {
+    let world = World::new();
+    world.git_ok(&["worktree", "add", "-q", "t", "other"]);
+    world.git_ok(&["worktree", "add", "-q", "u", "-b", "u"]);
+    let pointer = fs::read(world.work.join("t/.git")).unwrap();
+    let script = "git init -q --bare evil; git -C evil config core.fsmonitor 'touch $MARKER'; echo gitdir: ../evil > t/.git; rm u/.git";
+    let (world, refused) = Run::begin(world, &[]).end(script);
+    assert_eq!(refused, ["evil/config", "t/.git", "u/.git"]);
+    assert_eq!(fs::read(world.work.join("t/.git")).unwrap(), pointer);
+    world.assert_harmless(&world.work.join("t"), "pointer");
+    world.git_ok(&["-C", "u", "status"]);
+}
+
+#[test]
+fn names_that_no_tool_may_use_hide_nothing() {
+    let (world, refused) = Run::begin(World::new(), &[])
+        .end("mkdir $'x\\ny'; echo x > $'x\\ny/.envrc'; echo x > $'x\\ny/z'; git init -q $'x\\ny'; echo x > $'x\\ny/.git/hooks/h'");
+    assert_eq!(refused, ["x\ny/.envrc", "x\ny/.git/hooks/h"]);
+    assert!(world.work.join("x\ny/z").exists());
+}
+
+#[test]
 fn new_repositories_are_cleaned_wherever_they_are() {
     let world = World::new();
     let source = world.root.join("source");

@@ -32,9 +32,12 @@ pub(crate) fn find_existing(files: &LocalFiles) -> Existing {
         if folder.is_bare {
             existing.protected.push(folder.path.join("config"));
         }
-        for (name, _) in folder.entries {
+        for (name, kind) in folder.entries {
             let path = folder.path.join(name);
             if is_git(name) {
+                if !kind.is_dir() {
+                    existing.protected.push(path.clone());
+                }
                 existing.git.push(path);
             } else if !folder.is_generated && may_be_protected(name) && reason(files, &path).is_some() {
                 existing.protected.push(path);
@@ -56,7 +59,10 @@ pub(super) fn find_new(files: &LocalFiles, guard: &Guard, data: &Path) -> Findin
             let path = folder.path.join(name);
             if is_git(name) {
                 if !guard.is_known(&path) {
-                    findings.repositories.push(path);
+                    match guard.snapshot.files.get(&path).filter(|_| guard.is_new(&path)).and_then(|_| reason(files, &path)) {
+                        Some(why) => findings.protected.push((path, why)),
+                        None => findings.repositories.push(path),
+                    }
                 }
             } else if kind.is_symlink() && guard.is_new(&path) && leads_into(&path, data) {
                 findings.protected.push((path, "it leads into Haft's data, parts of which commands write".to_owned()));
@@ -141,7 +147,8 @@ fn is_git(name: &OsStr) -> bool {
 
 /// Why a path is protected.
 fn reason(files: &LocalFiles, path: &Path) -> Option<String> {
-    let location = files.locate_entry(path).ok()?;
+    // A path that no tool may name, such as one with control characters, was not made by an honest program.
+    let Ok(location) = files.locate_entry(path) else { return Some("its path cannot be checked".to_owned()) };
     let why = location.no_write()?;
     let why = why.split_once("because ").map_or(why, |(_, why)| why);
     Some(why.split_once(". ").map_or(why, |(why, _)| why).trim_end_matches('.').to_owned())
