@@ -22,7 +22,7 @@ mod worktree;
 pub(crate) use self::config::normalize;
 pub(crate) use self::layer::GitOverlays;
 pub(crate) use self::new::{NewRepository, sanitize_new};
-pub(crate) use self::pointer::{GitFolders, find_git_folders};
+pub(crate) use self::pointer::find_git_folders;
 pub(crate) use self::tree::Tree;
 
 #[cfg(test)]

@@ -8,7 +8,6 @@
 mod changes;
 pub mod checkpoint;
 mod environment;
-#[allow(dead_code, unused_imports, reason = "wired into runs with the view of the sandbox")]
 mod git;
 mod helpers;
 mod ipc;
@@ -21,7 +20,6 @@ mod output;
 mod plan;
 mod process_group;
 mod protection;
-#[allow(dead_code, unused_imports, reason = "wired into runs with the view of the sandbox")]
 mod quarantine;
 mod recorder;
 mod remote_job;

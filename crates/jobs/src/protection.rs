@@ -75,7 +75,7 @@ impl RunProtection {
         }
         let layers = prepare_layers(&folder.0, &overlaid)?;
         let pairs = layers.iter().map(|layer| (layer.lower.clone(), layer.upper.clone())).collect();
-        let git = GitOverlays::over(pairs).map_err(|error| no_folder(&folder.0, error))?;
+        let git = GitOverlays::over(pairs, &folder.0).map_err(|error| no_folder(&folder.0, error))?;
         let guard = Guard::new(&existing.protected, &git).with_mounts(&paths.protected);
         let (git, refused) = (Mutex::new(Some(git)), Mutex::default());
         Ok((Self { git, guard, quarantine, origin, files: Arc::clone(files), refused, folder }, layers))
@@ -124,9 +124,6 @@ fn is_empty(folder: &Path) -> bool {
 }
 
 fn prepare_layers(folder: &Path, overlaid: &[PathBuf]) -> Result<Vec<OverlayLayer>, ToolError> {
-    if overlaid.is_empty() {
-        return Ok(Vec::new());
-    }
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| no_folder(folder, error))?;
     let prepare = |(number, lower): (usize, &PathBuf)| OverlayLayer::prepare(&folder.join(number.to_string()), lower);
     overlaid.iter().enumerate().map(prepare).collect::<Result<_, _>>().map_err(unavailable)
