@@ -63,23 +63,20 @@ impl Guess {
             self.is_any |= !is_home(&command.program);
             return;
         };
-        match (class_of(name), name) {
-            (_, "eval") => self.joined(&command.arguments),
-            (_, "trap") => command.arguments.first().into_iter().for_each(|text| self.text(text)),
-            (_, "." | "source") => self.is_any |= command.arguments.first().is_some_and(shells::is_stream),
+        match name {
+            "eval" => self.joined(&command.arguments),
+            "trap" => command.arguments.first().into_iter().for_each(|text| self.text(text)),
+            "." | "source" => self.is_any |= command.arguments.first().is_some_and(shells::is_stream),
             // They give names another meaning, or run commands by names that they are given.
-            (_, "alias" | "compgen" | "complete" | "bind" | "fc") => self.is_any |= !command.arguments.is_empty(),
-            (_, "hash") => self.is_any |= command.arguments.iter().any(|word| word.may_be_option() && word.as_literal() != Some("-r")),
-            (_, "mapfile" | "readarray") => self.is_any |= command.arguments.iter().any(shells::may_call_back),
-            (Some(ProgramClass::Shell), name) => self.shell(name, command),
-            (Some(ProgramClass::Launcher | ProgramClass::PackageRunner | ProgramClass::Editor), _) => self.words(&command.arguments),
-            (Some(ProgramClass::Wrapper), "xargs") => {
+            "alias" | "compgen" | "complete" | "bind" | "fc" => self.is_any |= !command.arguments.is_empty(),
+            "hash" => self.is_any |= command.arguments.iter().any(|word| word.may_be_option() && word.as_literal() != Some("-r")),
+            "mapfile" | "readarray" => self.is_any |= command.arguments.iter().any(shells::may_call_back),
+            "xargs" => {
                 let fed: Vec<Word> = command.arguments.iter().cloned().chain([Word::input("(what xargs reads)")]).collect();
                 self.words(&fed);
             }
-            (Some(ProgramClass::Wrapper), name) if name != "command" => self.words(&command.arguments),
-            (Some(ProgramClass::Finder), "fd" | "fdfind") => self.words(&command.arguments),
-            (_, name) if runs_words(name, &command.arguments) => self.words(&command.arguments),
+            name if class_of(name) == Some(ProgramClass::Shell) => self.shell(name, command),
+            name if runs_words(name, &command.arguments) => self.words(&command.arguments),
             _ if command.reach.by_option => command.arguments.iter().for_each(|word| self.value(word)),
             _ => {}
         }
@@ -155,9 +152,16 @@ fn is_text(text: &str) -> bool {
     text.contains([' ', '\t', '\n', ';', '|', '&', '$', '`', '!'])
 }
 
-/// Whether a part of a program runs the words behind it: `npm exec`, `git bisect run`.
+/// Whether a program, or a part of one, runs the words behind it: `sudo`, `npm exec`, `git bisect run`.
 fn runs_words(name: &str, arguments: &[Word]) -> bool {
-    let Some(family) = family_of(name).filter(|_| !arguments.is_empty()) else { return false };
+    use ProgramClass::{Editor, Finder, Launcher, PackageRunner, Wrapper};
+    match class_of(name) {
+        Some(Launcher | PackageRunner | Editor) => return true,
+        Some(Wrapper) => return name != "command",
+        Some(Finder) => return name != "find",
+        _ => {}
+    }
+    let Some(family) = family_of(name) else { return false };
     let part = arguments.iter().filter_map(Word::as_literal).find(|word| !word.starts_with('-'));
     let is_running = |part: &str| match name {
         "git" => matches!(part, "bisect" | "submodule" | "filter-branch" | "for-each-repo" | "rebase" | "difftool" | "mergetool"),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use haft_programs::{FILTERS, ProgramFilter, WRAPPERS};
 
 use crate::analysis::{Command, RedirectionKind};
-use crate::options;
+use crate::options::{self, Effect};
 use crate::programs::trusted_name;
 use crate::reason::{Concern, Reason, cut};
 use crate::word::Word;
@@ -17,9 +17,9 @@ pub struct SafeBins {
 }
 
 impl Default for SafeBins {
-    /// `cut`, `head`, `jq`, `tail`, `tr`, `uniq` and `wc`; `grep` and `sort` can be added.
+    /// `cut`, `head`, `tail`, `tr`, `uniq` and `wc`; `grep` and `sort` can be added.
     fn default() -> Self {
-        Self { names: BTreeSet::from(["cut", "head", "jq", "tail", "tr", "uniq", "wc"]) }
+        Self { names: BTreeSet::from(["cut", "head", "tail", "tr", "uniq", "wc"]) }
     }
 }
 
@@ -60,8 +60,9 @@ fn fits(filter: &ProgramFilter, arguments: &[Word]) -> bool {
     let patterned = scan.has(&["-e", "--regexp"]);
     let most = if patterned { 0 } else { filter.operands };
     let literal = arguments.iter().all(|word| word.as_literal().is_some());
+    let harmless = |effect: Effect| matches!(effect, Effect::Flag | Effect::Optional | Effect::Value);
     let paths = scan.operands.iter().chain(scan.given.iter().filter_map(|given| given.value.as_ref())).any(|word| is_path(word.text()));
-    literal && scan.faults.is_empty() && scan.operands.len() <= most && !paths
+    literal && scan.given.iter().all(|given| harmless(given.effect)) && scan.faults.is_empty() && scan.operands.len() <= most && !paths
 }
 
 fn is_path(text: &str) -> bool {

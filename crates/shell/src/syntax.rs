@@ -63,16 +63,15 @@ fn unclosed(text: &str) -> Option<(&'static str, usize)> {
         let next = bytes.peek().map(|(_, next)| *next);
         match (byte, inside) {
             (b'\'', Some(Open::Single)) | (b'"', Some(Open::Double)) | (b'`', Some(Open::Backtick)) => drop(open.pop()),
-            (_, Some(Open::Single)) => {}
-            (b'\\', _) => drop(bytes.next()),
-            (b'"', _) => open.push((Open::Double, at)),
-            (b'`', _) => open.push((Open::Backtick, at)),
-            (b'$', _) if matches!(next, Some(b'(' | b'{')) => {
+            (b'\\', inside) if inside != Some(Open::Single) => drop(bytes.next()),
+            (b'"', inside) if inside != Some(Open::Single) => open.push((Open::Double, at)),
+            (b'`', inside) if inside != Some(Open::Single) => open.push((Open::Backtick, at)),
+            (b'$', inside) if inside != Some(Open::Single) && matches!(next, Some(b'(' | b'{')) => {
                 bytes.next();
                 open.push((if next == Some(b'(') { Open::Paren } else { Open::Brace }, at));
             }
             (b'}', Some(Open::Brace)) | (b')', Some(Open::Paren)) => drop(open.pop()),
-            (_, Some(Open::Double)) => {}
+            (_, Some(Open::Single | Open::Double)) => {}
             (b'\'', _) => open.push((Open::Single, at)),
             (b'(', _) => open.push((Open::Paren, at)),
             (b'#', _) if before.is_ascii_whitespace() => while bytes.next_if(|(_, next)| *next != b'\n').is_some() {},

@@ -24,6 +24,7 @@ pub struct Script {
     has_terminal: bool,
     changes: Vec<KeptImage>,
     pub(crate) notes: Vec<String>,
+    pub(crate) hints: Vec<String>,
     pub(crate) nature: ExecNature,
 }
 
@@ -39,8 +40,16 @@ impl Script {
     /// Prints this, and ends.
     pub fn says(output: impl Into<Vec<u8>>) -> Self {
         let steps = VecDeque::from([Step::Print(output.into())]);
-        let (changes, notes) = (Vec::new(), Vec::new());
-        Self { steps, head: usize::MAX, tail: usize::MAX, has_terminal: true, changes, notes, nature: ExecNature::Any }
+        Self {
+            steps,
+            head: usize::MAX,
+            tail: usize::MAX,
+            has_terminal: true,
+            changes: Vec::new(),
+            notes: Vec::new(),
+            hints: Vec::new(),
+            nature: ExecNature::Any,
+        }
     }
     fn then(mut self, step: Step) -> Self {
         self.steps.push_back(step);
@@ -81,6 +90,11 @@ impl Script {
     /// The plan of the command has this note.
     pub fn noting(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
+        self
+    }
+    /// The plan of the command has this hint for the case that it fails.
+    pub fn hinting(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
         self
     }
     /// The program is known to do no more than this.

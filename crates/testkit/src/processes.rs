@@ -147,11 +147,14 @@ impl ProcessRunner for FakeProcesses {
         shell.host = request.host.or(*lock(&self.exec_host)).unwrap_or(ExecHost::Sandbox);
         let script = lock(&self.scripts).front().cloned();
         shell.nature = script.as_ref().map(|script| script.nature).unwrap_or_default();
-        let notes = script.map(|script| script.notes).unwrap_or_default();
+        shell.read_only_view = request.read_only && shell.host.is_sandboxed();
+        let (notes, hints) = script.map(|script| (script.notes, script.hints)).unwrap_or_default();
+        let read_only = shell.read_only_view;
         let effects = vec![Effect::Exec(shell.clone())];
         let limits = if shell.host.is_sandboxed() { request.limits } else { CommandLimits::default() };
         let line = ShellCommand::new(shell, &request.command, effects).with_environment(request.environment.clone());
-        Ok(line.with_notes(notes).with_limits(limits))
+        let line = line.with_notes(notes).with_hints(hints).with_limits(limits);
+        Ok(if read_only { line.with_read_only_view() } else { line })
     }
 
     fn start<'a>(&'a self, line: &'a ShellCommand, options: JobOptions) -> BoxFuture<'a, Result<Arc<dyn Job>, ToolError>> {

@@ -116,9 +116,10 @@ impl Tool for Powershell {
         params.check()?;
         let command = cx.command(&params.request())?;
         let why = "the effects of a PowerShell command are known only when it runs".to_owned();
-        let unknown = match command.shell().host.is_sandboxed() {
-            true => Effect::Contained { why, read_only: command.has_read_only_view() },
-            false => Effect::Unknown { why },
+        let unknown = if command.shell().host.is_sandboxed() {
+            Effect::Contained { why, read_only: command.has_read_only_view() }
+        } else {
+            Effect::Unknown { why }
         };
         Ok(Plan::nothing().with(unknown).command(command))
     }

@@ -71,9 +71,9 @@ fn normal(path: &Path) -> PathBuf {
 /// Whether the sandbox shows it, or may have its own at that place, or it holds secrets, which no hint opens.
 fn is_visible(path: &Path, home: Option<&Path>, files: &LocalFiles) -> bool {
     let is_system = SYSTEM_FOLDERS.iter().chain(PRIVATE_FOLDERS).any(|folder| path.starts_with(folder));
-    let in_home = home.and_then(|home| path.strip_prefix(home).ok());
-    let is_hidden = in_home.and_then(|rest| rest.iter().next()).is_some_and(|name| name.to_string_lossy().starts_with('.'));
-    let is_home = in_home.is_some_and(|rest| rest == Path::new(""));
+    let beneath = home.and_then(|home| path.strip_prefix(home).ok());
+    let is_hidden = beneath.and_then(|rest| rest.iter().next()).is_some_and(|name| name.to_string_lossy().starts_with('.'));
+    let is_home = home == Some(path);
     let is_top = path.components().count() < 3;
     if is_system || is_hidden || is_home || is_top {
         return true;

@@ -56,8 +56,11 @@ impl LinePlanner<'_> {
         exec.reach.commands = command.reach.commands.iter().map(|words| texts(words)).collect();
         exec.reach.is_any = command.reach.is_any;
         let part = command.name().and_then(|name| name.strip_prefix("git-")).filter(|part| !part.is_empty());
-        let mut whole = part.map(|part| self.new_exec("git", std::iter::once(part.to_owned()).chain(arguments).collect(), directory));
-        whole.iter_mut().for_each(|whole| whole.nature = exec.nature);
+        let whole = part.map(|part| {
+            let mut whole = self.new_exec("git", std::iter::once(part.to_owned()).chain(arguments).collect(), directory);
+            whole.nature = exec.nature;
+            whole
+        });
         std::iter::once(exec).chain(whole).collect()
     }
 
@@ -95,12 +98,12 @@ impl LinePlanner<'_> {
             }
         }
         for target in self.analysis.writes.iter().filter(|target| target.exact) {
-            let is_deleted = self.analysis.deletes.contains(target);
             let shown = |at: &Location| !is_sandboxed || at.zone() != Zone::Outside;
             if let Some(location) = self.file(&base, target, &[])?.filter(shown) {
-                effects.push(match is_deleted {
-                    true => Effect::Delete(PathEffect { location, extent: Extent::Tree }),
-                    false => Effect::Write(PathEffect { location, extent }),
+                effects.push(if self.analysis.deletes.contains(target) {
+                    Effect::Delete(PathEffect { location, extent: Extent::Tree })
+                } else {
+                    Effect::Write(PathEffect { location, extent })
                 });
             }
         }

@@ -39,9 +39,8 @@ fn shell_message(line: &str) -> Option<String> {
 }
 
 fn describe(line: &str, message: &str, fault: Option<&SyntaxFault>) -> String {
-    let place = |row: usize, column: usize| match line.contains('\n') {
-        true => format!("line {row}, column {column}"),
-        false => format!("column {column}"),
+    let place = |row: usize, column: usize| {
+        if line.contains('\n') { format!("line {row}, column {column}") } else { format!("column {column}") }
     };
     let is_open = message.contains("unexpected EOF") || message.contains("unexpected end of file") || message.contains("nterminated");
     match (fault, token(message)) {

@@ -147,100 +147,128 @@ fn ordinary_lines_need_no_question_by_default() {
     }
 }
 
-/// Spellings of a program that a rule denies, and a neighbour that has nothing to do with it.
+/// Spellings of `git push`.
+const DENIED: &[&str] = &[
+    "git push",
+    "git push origin main",
+    "git -C sub push",
+    "git --no-pager push",
+    "/usr/bin/git push",
+    "\\git push",
+    "'git' \"push\"",
+    "g\"i\"t p'us'h",
+    "true && git push",
+    "(git push)",
+    "{ git push; }",
+    "echo $(git push)",
+    "echo \"`git push`\"",
+    "cat <(git push)",
+    "x=$(git push)",
+    "f() { git push; }; f",
+    "if true; then git push; fi",
+    "bash -c 'git push'",
+    "sh -c 'true; git push'",
+    "bash -c \"bash -c 'git push'\"",
+    "timeout 5 git push",
+    "env A=1 git push",
+    "nohup nice -n 5 git push &",
+    "command git push",
+    "exec git push",
+    "time git push",
+    "busybox sh -c 'git push'",
+    "echo push | xargs git push",
+    "find . -maxdepth 0 -exec git push \\;",
+    "/usr/lib/git-core/git-push",
+];
+
+/// Lines that could become `git push` when they run.
+const POSSIBLE: &[&str] = &[
+    "$cmd push",
+    "$(echo git) push",
+    "\"$x\" push",
+    "eval \"$x\"",
+    "eval 'git push'",
+    "eval git push",
+    "bash -c \"$x\"",
+    "bash -lc 'git push'",
+    "zsh -c 'git push'",
+    "bash <<< 'git push'",
+    "bash <<EOF\ngit push\nEOF",
+    "echo Z2l0IHB1c2g= | base64 -d | sh",
+    "printf 'git push' | bash -s",
+    "bash <(echo git push)",
+    "source <(echo git push)",
+    ". /dev/stdin <<< 'git push'",
+    "git $x",
+    "git \"$@\"",
+    "echo push | xargs git",
+    "echo git | xargs -I{} {} push",
+    "echo push | xargs -I{} sh -c 'git {}'",
+    "xargs --arg-file=x git",
+    "sudo git push",
+    "sudo -u root sh -c 'git push'",
+    "setsid git push",
+    "flock x -c 'git push'",
+    "script -c 'git push' /dev/null",
+    "parallel git ::: push",
+    "env -S 'git push'",
+    "watch 'git push'",
+    "trap 'git push' EXIT",
+    "shopt -s expand_aliases\nalias g=git\ng push",
+    "hash -p /usr/bin/git ls; ls push",
+    "git -c alias.x=push x",
+    "git config alias.x push; git x",
+    "git x",
+    "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.x GIT_CONFIG_VALUE_0=push git x",
+    "GIT_EDITOR='git push' git commit",
+    "export GIT_PAGER='git push'; git log",
+    "git rebase -x 'git push' main",
+    "git bisect run git push",
+    "git submodule foreach 'git push'",
+    "tar cf x --checkpoint=1 --checkpoint-action=exec='git push' y",
+    "cp /usr/bin/git g && ./g push",
+    "ln -s $(which git) g; ./g push",
+    "npm exec -- git push",
+    "tmux new -d 'git push'",
+    "PS4='$(git push)' bash -x run.sh",
+    "f() { git \"$@\"; }; f push",
+    "x='a[$(git push)]'; echo $((x))",
+    "fd -x git push",
+];
+
+/// Lines that have nothing to do with it.
+const NEIGHBOURS: &[&str] = &[
+    "git status",
+    "git -C \"$dir\" status",
+    "git commit -m 'git push is next'",
+    "git add *.rs",
+    "git log --oneline \"$x\"",
+    "bash run.sh",
+    "make push",
+    "python3 -c 'print(\"git push\")'",
+    "echo git push",
+    "source .venv/bin/activate && pytest",
+    "cargo test push",
+    "for f in *; do cat \"$f\"; done",
+    "f() { echo \"$@\"; }; f push",
+    "cat <<EOF > notes.md\nrun $(date), then git push\nEOF",
+    "x=$((x + 1)); echo $x",
+    "find . -name '*.rs' | xargs wc -l",
+    "cp docs/git.md a.md",
+    "GIT_PAGER=cat git log",
+    "~/bin/tool push",
+];
+
 #[test]
 fn rules_on_programs_hold_in_every_spelling() {
     let world = World::new();
     world.write("run.sh", "git push\n");
     let spec = rules(&["exec(git push *)"], &[]);
-    for command in [
-        "git push",
-        "git push origin main",
-        "git -C sub push",
-        "git --no-pager push",
-        "/usr/bin/git push",
-        "\\git push",
-        "'git' \"push\"",
-        "g\"i\"t p'us'h",
-        "true && git push",
-        "(git push)",
-        "{ git push; }",
-        "echo $(git push)",
-        "echo \"`git push`\"",
-        "cat <(git push)",
-        "x=$(git push)",
-        "f() { git push; }; f",
-        "if true; then git push; fi",
-        "bash -c 'git push'",
-        "sh -c 'true; git push'",
-        "bash -c \"bash -c 'git push'\"",
-        "timeout 5 git push",
-        "env A=1 git push",
-        "nohup nice -n 5 git push &",
-        "command git push",
-        "exec git push",
-        "time git push",
-        "busybox sh -c 'git push'",
-        "echo push | xargs git push",
-        "find . -maxdepth 0 -exec git push \\;",
-        "/usr/lib/git-core/git-push",
-    ] {
+    for command in DENIED {
         let decision = line(&world, &spec, command);
         assert_eq!(decision.verdict, Verdict::Deny, "{command}: {:?}", decision.trace);
     }
-    for command in [
-        "$cmd push",
-        "$(echo git) push",
-        "\"$x\" push",
-        "eval \"$x\"",
-        "eval 'git push'",
-        "eval git push",
-        "bash -c \"$x\"",
-        "bash -lc 'git push'",
-        "zsh -c 'git push'",
-        "bash <<< 'git push'",
-        "bash <<EOF\ngit push\nEOF",
-        "echo Z2l0IHB1c2g= | base64 -d | sh",
-        "printf 'git push' | bash -s",
-        "bash <(echo git push)",
-        "source <(echo git push)",
-        ". /dev/stdin <<< 'git push'",
-        "git $x",
-        "git \"$@\"",
-        "echo push | xargs git",
-        "echo git | xargs -I{} {} push",
-        "echo push | xargs -I{} sh -c 'git {}'",
-        "xargs --arg-file=x git",
-        "sudo git push",
-        "sudo -u root sh -c 'git push'",
-        "setsid git push",
-        "flock x -c 'git push'",
-        "script -c 'git push' /dev/null",
-        "parallel git ::: push",
-        "env -S 'git push'",
-        "watch 'git push'",
-        "trap 'git push' EXIT",
-        "shopt -s expand_aliases\nalias g=git\ng push",
-        "hash -p /usr/bin/git ls; ls push",
-        "git -c alias.x=push x",
-        "git config alias.x push; git x",
-        "git x",
-        "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.x GIT_CONFIG_VALUE_0=push git x",
-        "GIT_EDITOR='git push' git commit",
-        "export GIT_PAGER='git push'; git log",
-        "git rebase -x 'git push' main",
-        "git bisect run git push",
-        "git submodule foreach 'git push'",
-        "tar cf x --checkpoint=1 --checkpoint-action=exec='git push' y",
-        "cp /usr/bin/git g && ./g push",
-        "ln -s $(which git) g; ./g push",
-        "npm exec -- git push",
-        "tmux new -d 'git push'",
-        "PS4='$(git push)' bash -x run.sh",
-        "f() { git \"$@\"; }; f push",
-        "x='a[$(git push)]'; echo $((x))",
-        "fd -x git push",
-    ] {
+    for command in POSSIBLE {
         let decision = line(&world, &spec, command);
         assert_eq!(decision.verdict, Verdict::Ask, "{command}: {:?}", decision.trace);
         assert!(
@@ -249,27 +277,7 @@ fn rules_on_programs_hold_in_every_spelling() {
             decision.question()
         );
     }
-    for command in [
-        "git status",
-        "git -C \"$dir\" status",
-        "git commit -m 'git push is next'",
-        "git add *.rs",
-        "git log --oneline \"$x\"",
-        "bash run.sh",
-        "make push",
-        "python3 -c 'print(\"git push\")'",
-        "echo git push",
-        "source .venv/bin/activate && pytest",
-        "cargo test push",
-        "for f in *; do cat \"$f\"; done",
-        "f() { echo \"$@\"; }; f push",
-        "cat <<EOF > notes.md\nrun $(date), then git push\nEOF",
-        "x=$((x + 1)); echo $x",
-        "find . -name '*.rs' | xargs wc -l",
-        "cp docs/git.md a.md",
-        "GIT_PAGER=cat git log",
-        "~/bin/tool push",
-    ] {
+    for command in NEIGHBOURS {
         let decision = line(&world, &spec, command);
         assert_eq!(decision.verdict, Verdict::Allow, "{command}: {:?}", decision.trace);
     }
@@ -370,7 +378,7 @@ fn read_only_session_runs_what_changes_nothing() {
 #[test]
 fn changes_of_a_command_are_judged_by_the_rules_on_paths() {
     let world = World::new();
-    let files = LocalFiles::open(WorkspaceOptions::new(&world.root())).unwrap();
+    let files = LocalFiles::open(WorkspaceOptions::new(world.root())).unwrap();
     let spec = rules(&["write(**/*.lock)", "delete(docs/**)"], &["write(docs/**)"]);
     let touched = |path: &str| PathEffect { location: files.locate(Path::new(path)).unwrap(), extent: Extent::File };
     for (effect, verdict, rule) in [

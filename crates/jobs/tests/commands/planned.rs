@@ -92,12 +92,13 @@ fn sandboxed_plan_has_no_files_that_its_view_does_not_show() {
         ["'/somewhere/else/notes.txt' is not visible in the sandbox. The user can open that folder and all in it: workspace.roots = \
              [{ path = \"/somewhere/else\", access = \"read-only\" }]"]
     );
-    let home = std::env::home_dir().unwrap();
-    for spelling in ["~/notes/a.txt", "$HOME/notes/a.txt", "\"$HOME/notes/a.txt\"", "--file=~/notes/a.txt"] {
+    // One in a folder of which the sandbox has its own is shown.
+    let home = std::env::home_dir().filter(|home| !home.starts_with("/tmp") && home.parent().is_some());
+    for spelling in ["~/notes/a.txt", "$HOME/notes/a.txt", "\"$HOME/notes/a.txt\""] {
+        let Some(home) = &home else { continue };
         let hints = hints(&format!("python3 {spelling}"));
-        assert!(spelling.starts_with("--") || hints.len() == 1, "{spelling}: {hints:?}");
-        let named = |hint: &String| hint.contains(&*home.join("notes/a.txt").to_string_lossy()) && hint.contains("path = \"~/notes\"");
-        assert!(hints.iter().all(named), "{hints:?}");
+        let [hint] = hints.as_slice() else { panic!("{spelling}: {hints:?}") };
+        assert!(hint.contains(&*home.join("notes/a.txt").to_string_lossy()) && hint.contains("path = \"~/notes\""), "{hint}");
     }
     for command in ["cat a.txt /usr/share/x /tmp/y ~/.cache/z ~/.ssh/id_rsa", "curl https://example.org/a/b", "ls / ~"] {
         assert!(hints(command).is_empty(), "{command}: {:?}", hints(command));

@@ -4,15 +4,13 @@ use haft_shell::{SafeBins, analyse, satisfies_safe_bins};
 
 #[test]
 fn filters_pass_only_without_files() {
-    let safe = SafeBins::new(["jq", "cut", "uniq", "head", "tail", "tr", "wc", "grep", "sort"]).unwrap();
+    let safe = SafeBins::new(["cut", "uniq", "head", "tail", "tr", "wc", "grep", "sort"]).unwrap();
     for (line, wanted) in [
-        ("jq .a", true),
-        ("jq -r '.a[] | .b'", true),
-        ("jq .a file.json", false),
-        ("jq -f x", false),
-        ("jq -L x .a", false),
-        ("jq --from-file x", false),
-        ("jq --slurpfile a b .a", false),
+        ("jq .a", false),
+        ("jq 'import \"x\" as $x; $x'", false),
+        ("jq -n '$__prog_args'", false),
+        ("awk '{ print }'", false),
+        ("sed -n 1p", false),
         ("cut -d: -f1", true),
         ("cut -d / -f 1", true),
         ("cut -d: -f1 /etc/passwd", false),
@@ -43,7 +41,6 @@ fn filters_pass_only_without_files() {
         ("sort -T /tmp", false),
         ("head $x", false),
         ("head -n $x", false),
-        ("jq *", false),
         ("tr /etc/x b", false),
         ("wc -l < x", false),
         ("wc -l > x", false),
@@ -61,7 +58,7 @@ fn filters_pass_only_without_files() {
     }
     assert!(!satisfies_safe_bins(&analyse("grep x").commands[0], &SafeBins::default()));
     assert!(satisfies_safe_bins(&analyse("wc -l").commands[0], &SafeBins::default()));
-    let message = "'python' cannot be a safe filter: its options are not known; known are cut, grep, head, jq, sort, tail, tr, uniq, wc. \
+    let message = "'python' cannot be a safe filter: its options are not known; known are cut, grep, head, sort, tail, tr, uniq, wc. \
                    Write a rule for it instead";
     assert_eq!(SafeBins::new(["wc", "python"]).unwrap_err().message, message);
 }

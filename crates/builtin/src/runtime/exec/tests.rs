@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_contract::{DynTool, Effect, Erased, ErrorKind, ExecHost, ExecNature, Job, ToolDefinition};
+use haft_contract::{Access, DynTool, Effect, Erased, ErrorKind, ExecHost, ExecNature, Job, ToolDefinition};
 use haft_testkit::{FakeHost, ProgressRecorder, Script, StartedCommand, Trial, expect_error, expect_text, run_tool};
 use serde_json::{Value, json};
 
@@ -380,6 +380,29 @@ async fn a_line_is_planned_as_asked() {
         let environment: Vec<(String, String)> = environment.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
         assert_eq!((line.as_str(), where_to, variables), (" a\n b ", directory.map(Into::into), environment), "{arguments}");
         assert_eq!((behind, hosts), (sandboxed, reach.into_iter().map(str::to_owned).collect()), "{arguments}");
+    }
+}
+
+#[tokio::test]
+async fn hints_are_given_with_a_failure_alone() {
+    for (code, shown) in [(0, false), (1, true), (127, true)] {
+        let host = FakeHost::new();
+        host.processes.script(Script::says("").exits(code).hinting("open the folder"));
+        let text = match run(&host, json!({"command": "x"})).await {
+            Ok(output) => expect_text(Ok(output)),
+            Err(error) => error.message().to_owned(),
+        };
+        assert_eq!(text.contains("open the folder"), shown, "{code}: {text}");
+    }
+}
+
+#[test]
+fn a_read_only_session_gets_a_read_only_view() {
+    for (access, read_only) in [(Access::ReadOnly, true), (Access::WorkspaceWrite, false), (Access::FullAccess, false)] {
+        let host = FakeHost::new();
+        let context = PlanContext::new(&*host).with_access(access);
+        let prepared = Erased::new(ExecTool::new()).prepare(json!({"command": "x"}), &context).unwrap();
+        assert_eq!(prepared.plan().planned_command().unwrap().has_read_only_view(), read_only, "{access}");
     }
 }
 

@@ -18,12 +18,17 @@ fn a_line_is_the_last_argument_and_never_known_beforehand() {
     let host = FakeHost::new();
     let arguments = json!({"command": "Get-Item a; rm b", "workdir": "sub"});
     let prepared = Erased::new(Powershell).prepare(arguments, &PlanContext::new(&*host)).unwrap();
-    let [Effect::Unknown { why }, Effect::Exec(checked)] = prepared.plan().effects() else { panic!("{:?}", prepared.plan()) };
+    let [Effect::Contained { why, read_only: false }, Effect::Exec(checked)] = prepared.plan().effects() else {
+        panic!("{:?}", prepared.plan())
+    };
     let words = ["-NoProfile", "-NonInteractive", "-Command", "Get-Item a; rm b"].map(str::to_owned).to_vec();
     let mut expected = Exec::new("/usr/bin/pwsh", words, "/workspace/sub");
     expected.host = haft_contract::ExecHost::Sandbox;
     assert_eq!(why, "the effects of a PowerShell command are known only when it runs");
     assert_eq!((checked, prepared.plan().planned_command().unwrap().shell()), (&expected, &expected));
+    host.processes.set_exec_host(haft_contract::ExecHost::Host);
+    let outside = Erased::new(Powershell).prepare(json!({"command": "x"}), &PlanContext::new(&*host)).unwrap();
+    assert!(matches!(outside.plan().effects(), [Effect::Unknown { .. }, Effect::Exec(_)]), "{:?}", outside.plan());
 }
 
 #[tokio::test(start_paused = true)]

@@ -10,6 +10,9 @@ use super::{CommandPattern, ExecForm, last_name};
 /// Programs that put a file somewhere else, where it can be run by another name.
 const COPYING: &[&str] = &["cp", "mv", "ln", "link", "install", "rsync", "dd", "cat", "tee"];
 
+/// Options of git that stand before what it is told to do, each with a value.
+const VALUED: &[&str] = &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix"];
+
 impl CommandPattern {
     /// Whether the rule could speak of a command, of a wrapper of it, or of what it may start.
     pub(in super::super) fn may_hit(&self, exec: &Exec) -> bool {
@@ -83,15 +86,13 @@ fn places(exec: &Exec) -> usize {
 
 /// What git is told to do: the first word that is no option and no value of one.
 fn part(arguments: &[String]) -> Option<&str> {
-    let mut words = arguments.iter().map(String::as_str);
-    while let Some(word) = words.next() {
-        match word {
-            "-C" | "-c" | "--git-dir" | "--work-tree" | "--namespace" | "--exec-path" | "--config-env" | "--super-prefix" => {
-                drop(words.next())
-            }
-            option if option.starts_with('-') => {}
-            part => return Some(part),
+    let mut is_value = false;
+    for word in arguments {
+        let is_part = !is_value && !word.starts_with('-');
+        if is_part {
+            return Some(word);
         }
+        is_value = !is_value && VALUED.contains(&word.as_str());
     }
     None
 }
