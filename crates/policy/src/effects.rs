@@ -97,8 +97,8 @@ impl PlanCase<'_> {
         let strict = self.strict_rules(decision, effect, strictest);
         let rule = strict.continue_value().flatten();
         rule.inspect(|rule| allowed(decision, rule));
-        let asked = strict.is_break() || self.could_be(decision, effect, strictest);
-        let asked = self.program(decision, index, effect, strictest, grants.as_deref(), asked);
+        let asked = self.could_be(decision, effect, strictest) | strict.is_break();
+        let asked = self.program(decision, index, effect, strictest, grants.as_deref(), strict.is_break()) || asked;
         if asked {
             return;
         }
@@ -174,7 +174,7 @@ impl PlanCase<'_> {
             Effect::Unknown { why } => return Some(format!("its effects are not known: {why}")),
             // Programs that nobody can list, though only some may run.
             Effect::Contained { why, .. } if self.exec.chooses_programs() => {
-                return Some(format!("which programs it runs is not known: {why}"));
+                return Some(format!("its effects are not known: {why}"));
             }
             _ => {}
         }

@@ -62,7 +62,11 @@ fn unclosed(text: &str) -> Option<(&'static str, usize)> {
         let inside = open.last().map(|(open, _)| *open);
         let next = bytes.peek().map(|(_, next)| *next);
         match (byte, inside) {
-            (b'\'', Some(Open::Single)) | (b'"', Some(Open::Double)) | (b'`', Some(Open::Backtick)) => drop(open.pop()),
+            (b'\'', Some(Open::Single))
+            | (b'"', Some(Open::Double))
+            | (b'`', Some(Open::Backtick))
+            | (b'}', Some(Open::Brace))
+            | (b')', Some(Open::Paren)) => drop(open.pop()),
             (b'\\', inside) if inside != Some(Open::Single) => drop(bytes.next()),
             (b'"', inside) if inside != Some(Open::Single) => open.push((Open::Double, at)),
             (b'`', inside) if inside != Some(Open::Single) => open.push((Open::Backtick, at)),
@@ -70,7 +74,6 @@ fn unclosed(text: &str) -> Option<(&'static str, usize)> {
                 bytes.next();
                 open.push((if next == Some(b'(') { Open::Paren } else { Open::Brace }, at));
             }
-            (b'}', Some(Open::Brace)) | (b')', Some(Open::Paren)) => drop(open.pop()),
             (_, Some(Open::Single | Open::Double)) => {}
             (b'\'', _) => open.push((Open::Single, at)),
             (b'(', _) => open.push((Open::Paren, at)),

@@ -134,7 +134,7 @@ fn b07_what_is_too_much_is_refused_and_nobody_is_asked() {
     let world = World::with_config(CONFIG);
     let nested = format!("{}rm x", "timeout 5 ".repeat(40));
     for line in ["true;".repeat(60), format!("echo {}", "x".repeat(70_000)), nested] {
-        let (code, result) = world.call("exec", &json!({ "command": line }));
+        let (code, result) = world.call("exec", &json!({ "command": line, "host": "host" }));
         assert_eq!((code, &result["error_type"]), (1, &json!("permission_denied")), "{}: {result}", &line[..20]);
         assert!(result["message"].as_str().unwrap().starts_with("The command was refused"), "{result}");
     }

@@ -75,6 +75,9 @@ mod tests {
     use crate::catalog::Vocabulary;
     use crate::{ListEntry, RuleLists};
 
+    /// Rules that deny, rules that ask, folders, and whether changes must be staged.
+    type Row<'a> = (&'a [&'a str], &'a [&'a str], &'a [&'a str], bool);
+
     fn rules(deny: &[&str], ask: &[&str]) -> RuleSet {
         let list = |rules: &[&str]| rules.iter().map(|rule| ListEntry::new(*rule)).collect();
         let lists = RuleLists { deny: list(deny), ask: list(ask), ..RuleLists::default() };
@@ -102,7 +105,7 @@ mod tests {
     #[test]
     fn folders_are_told_from_what_only_a_look_at_each_change_can_enforce() {
         let home = format!("{HOME}/keys");
-        let table: &[(&[&str], &[&str], &[&str], bool)] = &[
+        let table: &[Row<'_>] = &[
             (&["write(docs/Legal/**)", "write_file(docs/Legal)"], &[], &["docs/Legal"], false),
             (&["write(~/keys/**)", "write(./a/**)"], &[], &[&home, "a"], false),
             (&["write"], &[], &["."], false),
