@@ -84,6 +84,9 @@ impl Guess {
 
     /// Any word may be the program, with those behind it, and one that holds several may be a script.
     fn words(&mut self, words: &[Word]) {
+        if words.len() > MOST {
+            return self.is_any = true;
+        }
         for (at, word) in words.iter().enumerate() {
             self.commands.push(words[at..].to_vec());
             if word.as_literal().is_some_and(is_text) {

@@ -85,7 +85,8 @@ pub trait ProcessRunner: Send + Sync {
         Box::pin(std::future::ready(Err(ToolError::new(ErrorKind::SandboxUnavailable, "This host starts no helpers."))))
     }
     /// Plans a command: the programs it runs, the files it writes, the hosts it reaches. What cannot be analysed is
-    /// [`Effect::Unknown`](crate::Effect::Unknown); a command beyond the limits of the analysis is an error.
+    /// [`Effect::Unknown`](crate::Effect::Unknown), in a sandbox [`Effect::Contained`](crate::Effect::Contained). What no shell can
+    /// read is an error, and outside a sandbox a command beyond the limits of the analysis.
     fn plan(&self, request: &CommandRequest) -> Result<ShellCommand, ToolError> {
         let _ = request;
         Err(no_shell())

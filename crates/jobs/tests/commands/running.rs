@@ -102,7 +102,8 @@ async fn job_that_closes_its_output_or_leaves_a_child_with_the_pipe_does_not_han
     let world = World::new();
     let job = start(&world, "echo a; exec >&- 2>&-; sleep 0.2; exit 4", JobOptions::default()).await;
     assert_eq!((wait(&job).await.code, text(&job).as_str()), (Some(4), "a\n"));
-    let seconds = unique_seconds(4713);
+    // The same test runs as another user at the same time.
+    let seconds = format!("4713.{}", std::process::id());
     let job = start(&world, &format!("sleep {seconds} & echo b"), JobOptions::default()).await;
     assert_eq!((wait(&job).await.code, text(&job).as_str()), (Some(0), "b\n"));
     assert!(!is_alive(&format!("sleep\0{seconds}")), "the child that held the pipe lives");

@@ -4,6 +4,7 @@ mod differential;
 mod effects;
 mod filters;
 mod ordinary;
+mod reach;
 mod real_shell;
 mod seen;
 mod words;
