@@ -68,11 +68,11 @@ impl ChangeRecorder for CallRecorder {
     fn finish(mut self: Box<Self>) -> BoxFuture<'static, DirectChanges> {
         let recorder = self.0.take();
         Box::pin(async move {
-            let recorded = match &recorder {
+            let changes = match &recorder {
                 Some(recorder) => recorder.record().await,
                 None => None,
             };
-            recorded.unwrap_or_else(|| {
+            changes.unwrap_or_else(|| {
                 let undo = Err("the files could not be compared".to_owned());
                 DirectChanges { workspace: std::path::PathBuf::new(), changes: Vec::new(), uncovered: Vec::new(), undo }
             })

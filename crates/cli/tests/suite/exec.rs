@@ -223,7 +223,7 @@ fn a_call_can_tighten_its_limits_and_never_widen_them() {
         let mut arguments = asked.clone();
         arguments["command"] = "python3 balloon.py".into();
         let (_, result) = world.call("exec", &arguments);
-        let text = result["result"].as_str().unwrap_or_default();
+        let text = result["message"].as_str().unwrap_or_default();
         let held: u64 = text.lines().filter_map(|line| line.parse().ok()).max().unwrap_or_default();
         assert!(held > most / 3 && held <= most, "{asked}: {held} MB: {result}");
         let refused = !is_root() && text.contains("MemoryError");

@@ -41,7 +41,7 @@ fn powershell_runs_its_line_in_the_sandbox_after_approval() {
         screen.types("y\n");
     });
     let result: Value = serde_json::from_str(&result).unwrap_or_else(|_| panic!("{asked}"));
-    assert_eq!(result["result"], "[-NoProfile]\n[-NonInteractive]\n[-Command]\n[Get-Item a; 'b']\n\nExit code: 4", "{result}");
+    assert_eq!(result["message"], "Exit code: 4\n\n[-NoProfile]\n[-NonInteractive]\n[-Command]\n[Get-Item a; 'b']", "{result}");
     assert_eq!((&result["details"]["sandbox"], world.file("ran").exists()), (&json!("bubblewrap"), true));
 }
 

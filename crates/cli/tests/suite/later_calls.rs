@@ -91,8 +91,8 @@ fn what_ended_meanwhile_is_told_with_all_that_it_said() {
     // Not before it is known which process runs it.
     let (runner, _) = background(&world, "until [ -e go ]; do sleep 0.02; done; rm go; seq 20000; exit 3");
     world.write("go", "");
-    runner.wait();
-    assert_eq!(listed(&world), [("job-1".into(), "completed".into())]);
+    stays.wait();
+    assert_eq!(listed(&world), [("job-1".into(), "failed".into())]);
     let polled = process(&world, &json!({"action": "poll", "job": "job-1"}));
     let (text, details) = (polled["result"].as_str().unwrap(), &polled["details"]);
     assert!(text.starts_with("1\n2\n3\n") && text.contains("\n20000\n\nExit code: 3"), "{text}");
@@ -137,7 +137,7 @@ fn a_workspace_does_not_see_the_commands_of_another_and_secrets_are_not_remember
 fn the_arguments_may_come_from_standard_input_and_an_end_in_time_is_an_ordinary_end() {
     let world = World::new();
     let ran = world.run_fed(br#"{"command": "echo quick; exit 2", "yield_ms": 60000}"#, &["call", "exec", "-", "--json"]);
-    assert_eq!((ran.code, ran.json()["details"]["exit_code"].as_i64()), (0, Some(2)), "{ran:?}");
+    assert_eq!((ran.code, ran.json()["details"]["exit_code"].as_i64()), (1, Some(2)), "{ran:?}");
     let refused = world.run(&["call", "exec", r#"{"command": "", "background": true}"#]);
     assert_eq!(refused.code, 1, "{refused:?}");
     assert_eq!(listed(&world), []);

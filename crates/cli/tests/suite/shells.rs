@@ -40,16 +40,17 @@ fn a_named_shell_stays_where_its_line_ended_and_no_other_does() {
         ("cat ../a/b/out; cd ..", Some("one"), json!({"workdir": "c"})),
         ("pwd; false", Some("one"), none),
     ]);
-    let texts: Vec<String> = results.iter().map(|(result, _)| result.as_str().unwrap_or_default().to_owned()).collect();
+    let texts: Vec<String> =
+        results.iter().map(|(result, error)| result.as_str().or(error.as_str()).unwrap_or_default().to_owned()).collect();
     assert!(texts[0].starts_with("(no output)") && texts[0].contains("Shell 'one' is now in '~/a'."), "{results:?}");
-    assert!(texts[1].starts_with("~/a\n[]\n\nExit code: 3") && texts[1].contains("'~/a/b'"), "{results:?}");
+    assert!(texts[1].starts_with("Exit code: 3\n\n~/a\n[]") && texts[1].contains("'~/a/b'"), "{results:?}");
     assert_eq!(texts[2..6], ["~/a/b", "~", "~/a", "~"]);
     assert_eq!(texts[6], "~/a/b", "{results:?}");
     assert!(results[7].1.as_str().is_some_and(|why| why.contains("trap")), "a line with a trap of its own is asked about: {results:?}");
     assert_eq!(texts[8], "~/a/b", "{results:?}");
     assert_eq!(texts[9], "~/a/b", "what goes to a file ends there, and nothing of ours with it");
     assert!(texts[10].starts_with("(no output)") && texts[10].contains("Shell 'one' is now in '~'."), "{results:?}");
-    assert!(texts[11].starts_with("~\n\nExit code: 1"), "{results:?}");
+    assert!(texts[11].starts_with("Exit code: 1\n\n~"), "{results:?}");
 }
 
 #[test]

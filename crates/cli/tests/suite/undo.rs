@@ -171,7 +171,7 @@ fn a_session_by_its_short_id_for_a_program() {
     assert_eq!(files, ["a", "b", "c", "d/moved", "d/new"].map(|name| format!("[world]/workspace/{name}")));
     let rest = data.as_object_mut().unwrap();
     rest.retain(|name, _| name != "calls" && name != "files");
-    let expected = json!({"status": "success", "session": id, "kept": [], "beyond": ["notify (send desktop to system)"]});
+    let expected = json!({"status": "success", "session": id, "kept": [], "uncovered": [], "beyond": ["notify (send desktop to system)"]});
     assert_eq!((ran.code, data, is_as_before(&talk.world)), (0, expected, true));
 }
 

@@ -56,16 +56,16 @@ impl ChangedPath<'_> {
 
 /// Compares two states of a root, whose contents are in the store of this folder.
 pub(super) fn compare(root: &Path, before: &Snapshot, after: &Snapshot, store: &Path, files: &LocalFiles) -> RootChanges {
-    let mut changed = changed_paths(root, before, after);
-    changed.sort_by(|one, other| one.path.cmp(other.path));
+    let mut paths = changed_paths(root, before, after);
+    paths.sort_by(|one, other| one.path.cmp(other.path));
     let mut images = ImageWriter { root, store, after, unkept: Vec::new(), is_content_lost: false };
-    let mut kept = images.all(&changed);
+    let mut kept = images.all(&paths);
     // What is beyond the limit may have changed.
     kept.extend(before.is_cut.then(|| PreImage::unknown(root.to_owned())));
     let mut uncovered = coverage_notes(before, after);
     uncovered.extend(named("the old content was not kept", &images.unkept));
     let is_content_lost = images.is_content_lost;
-    let changes = changed.iter().map(|changed| describe(root, changed, files)).collect();
+    let changes = paths.iter().map(|changed| describe(root, changed, files)).collect();
     RootChanges { changes, images: kept, uncovered, is_content_lost }
 }
 

@@ -61,7 +61,7 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
 
 /// Replaces the index.
 pub(super) fn write(path: &Path, snapshot: &Snapshot) -> io::Result<()> {
-    let kept = || snapshot.entries.iter().filter(|(path, entry)| entry.kind != EntryKind::Special && path.len() <= usize::from(u16::MAX));
+    let kept = || snapshot.entries.iter().filter(|(path, entry)| entry.kind != EntryKind::Special && u16::try_from(path.len()).is_ok());
     let mut bytes = Vec::with_capacity(16 + snapshot.entries.len() * (FIXED + 40));
     bytes.extend_from_slice(MAGIC);
     bytes.extend_from_slice(&(kept().count() as u64).to_le_bytes());

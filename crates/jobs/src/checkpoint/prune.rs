@@ -58,7 +58,7 @@ fn prune_objects(objects: &Path, snapshot: &Snapshot) {
             if used.contains(&format!("{prefix}{}", object.file_name().to_string_lossy())) {
                 continue;
             }
-            let size = object.metadata().map(|metadata| metadata.len()).unwrap_or(0);
+            let size = object.metadata().map_or(0, |metadata| metadata.len());
             unused.extend(age(&object.path()).map(|age| (age, object.path(), size)));
         }
     }

@@ -40,8 +40,8 @@ impl Rules {
         let Some(top) = root.ancestors().skip(1).find(|folder| folder.join(".git").exists()) else { return (nothing, Vec::new()) };
         let beneath = root.strip_prefix(top).unwrap_or(root);
         let (mut rules, mut folder, mut lead) = (nothing, top.to_owned(), Vec::new());
-        for name in beneath.iter() {
-            rules = Self::with(rules, lead.len(), read(&folder.join(".gitignore")), repository_of(&folder));
+        for name in beneath {
+            rules = Self::with(rules, lead.len(), read(&folder.join(".gitignore")).as_deref(), repository_of(&folder));
             folder.push(name);
             lead.extend_from_slice(name.as_bytes());
             lead.push(b'/');
@@ -53,15 +53,15 @@ impl Rules {
     pub(super) fn beneath(above: &Arc<Self>, lead: usize, handle: &OwnedFd, path: &Path, has: impl Fn(&[u8]) -> bool) -> Arc<Self> {
         let gitignore = has(b".gitignore").then(|| read_at(handle, ".gitignore")).flatten();
         let repository = has(b".git").then(|| repository_of(path)).flatten();
-        Self::with(Arc::clone(above), lead, gitignore, repository)
+        Self::with(Arc::clone(above), lead, gitignore.as_deref(), repository)
     }
 
-    fn with(above: Arc<Self>, lead: usize, gitignore: Option<Vec<u8>>, of_repository: Option<[Gitignore; 2]>) -> Arc<Self> {
+    fn with(above: Arc<Self>, lead: usize, gitignore: Option<&[u8]>, of_repository: Option<[Gitignore; 2]>) -> Arc<Self> {
         if gitignore.is_none() && of_repository.is_none() {
             return above;
         }
         let in_repository = above.in_repository || of_repository.is_some();
-        Arc::new(Self { above: Some(above), lead, gitignore: parse(gitignore.as_deref()), of_repository, in_repository })
+        Arc::new(Self { above: Some(above), lead, gitignore: parse(gitignore), of_repository, in_repository })
     }
 
     /// Whether a path is not covered. It begins where the outermost rules begin.

@@ -171,12 +171,12 @@ impl<'a> Worker<'a> {
 
     /// Looks into a folder; `false` if it is not covered.
     fn look_into(&mut self, handle: &Arc<OwnedFd>, path: &[u8], above: &Arc<Rules>) -> bool {
-        let mut names = Vec::new();
+        let mut names: Vec<Box<[u8]>> = Vec::new();
         if self.list(handle, &mut names).is_err() {
             self.found.unlisted.push(path.into());
             return true;
         }
-        let has = |wanted: &[u8]| names.iter().any(|name: &Box<[u8]>| **name == *wanted);
+        let has = |wanted: &[u8]| names.iter().any(|name| **name == *wanted);
         let is_known = path.is_empty() || self.walk.before.is_some_and(|before| before.entries.contains_key(path));
         if !is_known && CACHE_TAGS.iter().any(|tag| has(tag)) {
             self.exclude(path);
