@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft::host::sandbox::{ContainerOptions, Launcher};
-use haft::host::{ChangeOptions, GuardedClient, Jobs, LocalFiles, LocalHost, LocalProcesses, NetworkRules, ShellOptions, WorkspaceOptions};
+use haft::host::sandbox::Launcher;
+use haft::host::{GuardedClient, LocalFiles, LocalHost, LocalProcesses, NetworkRules, ShellOptions, WorkspaceOptions};
 use haft::store::{Blobs, CallFilter, CallLog, CallRecord, FileBlobs, SqliteCallLog};
 use haft::{
-    Access, Arguments, BoxFuture, CommandLimits, Engine, ErrorKind, ExecHost, Registry, SandboxBackend, Session, SessionBuilder,
+    Access, Arguments, BoxFuture, Engine, ErrorKind, ExecHost, Registry, SandboxBackend, Session, SessionBuilder,
     ToolResult, ToolSource, Toolbox,
     ports::{ApprovalAnswer, ApprovalRequest, Approver},
 };
@@ -63,14 +63,8 @@ impl World {
             host: ExecHost::Host,
             sandbox: SandboxBackend::None,
             required: false,
-            launcher: Launcher::at("/nowhere/launcher"),
-            container: ContainerOptions::default(),
-            limits: CommandLimits::STANDARD,
-            folder: folder.join("run"),
             grace: Duration::from_millis(500),
-            jobs: Jobs::default(),
-            wait_for_exit: false,
-            changes: ChangeOptions { mode: haft_contract::ChangeMode::Direct, folder: folder.join("changes"), of_any_session: false },
+            ..ShellOptions::new(Launcher::at("/nowhere/launcher"), folder)
         };
         let with_approver = |session: SessionBuilder| session.access(Access::FullAccess).approver(Arc::new(Agreeable));
         Self::made(&[], with_approver, |files, http, folder| LocalProcesses::default().with_shell(run(folder), files, http))

@@ -26,6 +26,8 @@ pub struct CommandRequest {
     pub isolate_network: bool,
     /// Whether its changes are only staged, and shown.
     pub dry_run: bool,
+    /// Whether it is meant to continue after its call.
+    pub background: bool,
     /// Limits tighter than the configured ones.
     pub limits: CommandLimits,
     /// Whether its final working directory is recorded.

@@ -67,6 +67,8 @@ pub struct WorkspaceOptions {
     /// What may never be read: `*` and `?` within a name, `**` for any number of names. A pattern without a leading
     /// `/` matches at any depth, in every root and outside; each also covers what is beneath. Case does not count.
     pub deny_read: Vec<String>,
+    /// What commands in the sandbox may not see besides, in the same form.
+    pub hidden: Vec<String>,
     /// Whether files that are most likely secrets may be read: private keys, `.env`, credentials of clouds.
     pub allow_secrets: bool,
     /// Paths that may never be written, with all beneath them, whether they exist or not: Haft's own state and
@@ -86,6 +88,8 @@ impl WorkspaceOptions {
 pub struct LocalFiles {
     roots: Roots,
     rules: Arc<Rules>,
+    /// The rules on reading in the sandbox of commands, which has no other check.
+    sandbox_rules: Arc<Rules>,
 }
 
 impl LocalFiles {
@@ -102,7 +106,7 @@ impl LocalFiles {
     }
 
     fn open_by(options: WorkspaceOptions, way: Way) -> Result<Self, ToolError> {
-        let WorkspaceOptions { root, read_only_roots, writable_roots, deny_read, allow_secrets, protected } = options;
+        let WorkspaceOptions { root, read_only_roots, writable_roots, mut deny_read, hidden, allow_secrets, protected } = options;
         let roots = Roots::open(&root, &read_only_roots, &writable_roots, way)?;
         let mut rules = Rules::new(&deny_read, allow_secrets)?;
         for path in protected {
@@ -110,7 +114,9 @@ impl LocalFiles {
             rules.protect_own(&real);
         }
         git::protect(&roots, &mut rules);
-        Ok(Self { roots, rules: Arc::new(rules) })
+        deny_read.extend(hidden);
+        let sandbox_rules = Arc::new(Rules::new(&deny_read, allow_secrets)?);
+        Ok(Self { roots, rules: Arc::new(rules), sandbox_rules })
     }
 
     /// The workspace's path when it was opened, free of links.

@@ -79,11 +79,9 @@ impl LocalProcesses {
     pub fn with_helpers(self, options: &ShellOptions, hidden: Vec<PathBuf>) -> Self {
         Self { helpers: Some(Arc::new(Helpers::new(options, hidden))), ..self }
     }
-    /// Removes the temporary folders and the network of a session that ends with this process.
-    pub fn remove_session(&self, session: &str) {
-        if let Some(shell) = &self.shell {
-            shell.remove_session(session);
-        }
+    /// The networks of sessions, which reach servers that commands have started; `None` without a shell.
+    pub fn session_networks(&self) -> Option<Arc<SessionNetworks>> {
+        self.shell.as_ref().map(|shell| Arc::clone(shell.networks()))
     }
     fn shell(&self) -> Result<&Shell, ToolError> {
         self.shell.as_deref().ok_or_else(|| {
@@ -144,6 +142,11 @@ impl ProcessRunner for LocalProcesses {
     }
     fn jobs(&self, session: &str) -> Vec<Arc<dyn Job>> {
         self.shell.as_ref().map(|shell| shell.jobs().of_session(session)).unwrap_or_default()
+    }
+    fn end_session(&self, session: &str) {
+        if let Some(shell) = &self.shell {
+            shell.remove_session(session);
+        }
     }
     fn forget<'a>(&'a self, session: &'a str, id: &'a str) -> BoxFuture<'a, ()> {
         match &self.shell {

@@ -53,7 +53,7 @@ impl ShellOptions {
     /// The defaults: commands run in the best backend that enforces everything, or not at all. The folder must be private, and
     /// outside the workspace.
     pub fn new(launcher: Launcher, folder: &Path) -> Self {
-        let changes = ChangeOptions { mode: ChangeMode::Direct, folder: folder.join("changes"), of_any_session: false };
+        let changes = ChangeOptions { mode: ChangeMode::Direct, folder: folder.join("changes"), guarded: Vec::new(), of_any_session: false };
         Self {
             host: ExecHost::Sandbox,
             sandbox: SandboxBackend::Auto,
@@ -82,6 +82,9 @@ pub struct ChangeOptions {
     pub mode: ChangeMode,
     /// A private folder for staged changes, outside the workspace.
     pub folder: PathBuf,
+    /// Path patterns of rules that deny or ask about changes, in the form of `WorkspaceOptions::deny_read`. Where there are some, direct
+    /// changes are staged; a run that cannot be staged may not change what matches.
+    pub guarded: Vec<String>,
     /// Whether change sets of other sessions can be committed too. For calls that the user makes.
     pub of_any_session: bool,
 }

@@ -116,6 +116,13 @@ fn find_interpreter(interpreter: &InterpreterSpec, host: ExecHost, sandboxer: &S
     })
 }
 
+/// Whether the changes of a command can be staged because of rules. A job in the background is watched instead: what it changes is
+/// needed while it runs.
+fn can_be_staged(request: &CommandRequest, host: ExecHost) -> bool {
+    let ends = request.interpreter.as_ref().is_none_or(|interpreter| interpreter.code_input == CodeInput::Argument);
+    host == ExecHost::Sandbox && ends && !request.background
+}
+
 /// Decides how the changes of a command are applied. Refuses a command whose changes must be staged and cannot be.
 fn apply_change_mode(command: ShellCommand, request: &CommandRequest, sandboxer: &Sandboxer) -> Result<ShellCommand, ToolError> {
     let command = if request.isolate_network { command.with_isolated_network() } else { command };
@@ -128,6 +135,9 @@ fn apply_change_mode(command: ShellCommand, request: &CommandRequest, sandboxer:
         false if host.is_sandboxed() => sandboxer.options().changes.mode,
         false => ChangeMode::Direct,
     };
+    if mode == ChangeMode::Direct && can_be_staged(request, host) && !sandboxer.options().changes.guarded.is_empty() {
+        return Ok(command.with_change_mode(ChangeMode::Staged));
+    }
     let why = match (mode, host, &request.interpreter) {
         (ChangeMode::Direct, ..) => return Ok(command),
         (_, ExecHost::Sandbox, Some(interpreter)) if interpreter.code_input == CodeInput::Stdin => {

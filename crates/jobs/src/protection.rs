@@ -1,6 +1,7 @@
 //! Guards on what a run changes directly: repositories are overlays whose changes are checked and applied, and protected names are
 //! looked for while it runs and afterwards.
 
+use std::collections::BTreeSet;
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use haft_contract::{ErrorKind, GitReport, RefusedChange, ToolError};
-use haft_host::{LocalFiles, SandboxPaths};
+use haft_host::{LocalFiles, SandboxPaths, ScanCache, WorkspaceOptions};
 use haft_sandbox::OverlayLayer;
 use ring::rand::{SecureRandom, SystemRandom};
 
@@ -25,6 +26,7 @@ pub(crate) struct RunProtection {
     quarantine: Quarantine,
     origin: Origin,
     files: Arc<LocalFiles>,
+    guarded: Option<GuardedPaths>,
     /// What was refused while it ran.
     refused: Mutex<Vec<RefusedChange>>,
     folder: RunFolder,
@@ -37,6 +39,36 @@ pub(crate) enum GitAccess {
     Overlay,
     /// They are read-only.
     ReadOnly,
+}
+
+/// Paths that rules on changes name, for a run whose changes are not staged.
+#[derive(Debug)]
+struct GuardedPaths {
+    files: LocalFiles,
+    /// Those that were there: they are read-only for the command.
+    existing: BTreeSet<PathBuf>,
+}
+
+impl GuardedPaths {
+    fn find(files: &LocalFiles, patterns: &[String]) -> Result<Option<Self>, ToolError> {
+        if patterns.is_empty() {
+            return Ok(None);
+        }
+        let mut writable = files.writable();
+        let root = writable.remove(0);
+        let options = WorkspaceOptions { deny_read: patterns.to_vec(), allow_secrets: true, writable_roots: writable, ..WorkspaceOptions::new(root) };
+        let files = LocalFiles::open(options)?;
+        let existing = matching(&files);
+        Ok(Some(Self { files, existing }))
+    }
+
+    fn find_new(&self) -> Vec<PathBuf> {
+        matching(&self.files).into_iter().filter(|path| !self.existing.contains(path)).collect()
+    }
+}
+
+fn matching(files: &LocalFiles) -> BTreeSet<PathBuf> {
+    files.sandbox_paths(&ScanCache::default()).masked.into_iter().collect()
 }
 
 /// A private folder that is removed with the run.
@@ -55,6 +87,7 @@ impl RunProtection {
         files: &Arc<LocalFiles>,
         paths: &mut SandboxPaths,
         git: GitAccess,
+        is_staged: bool,
         options: &ShellOptions,
         origin: Origin,
     ) -> Result<(Self, Vec<OverlayLayer>), ToolError> {
@@ -63,7 +96,10 @@ impl RunProtection {
         let existing = find_existing(files);
         let writable = paths.writable.clone();
         let found = find_git_folders(&existing.git, &writable);
-        paths.protected.extend(found.protected);
+        // The pointer of a linked worktree is checked afterwards instead of mounted, so that Git can remove the worktree.
+        let is_mounted = |pointer: &PathBuf| git == GitAccess::ReadOnly || files.writable().iter().any(|root| pointer.parent() == Some(root));
+        paths.protected.retain(|path| path.file_name().is_none_or(|name| name != ".git"));
+        paths.protected.extend(found.protected.into_iter().filter(is_mounted));
         let mut overlaid = found.overlaid;
         // Also the shared folder of a linked worktree, which lies elsewhere.
         overlaid.extend(paths.repositories.iter().filter(|git| git.is_dir()).cloned());
@@ -73,17 +109,19 @@ impl RunProtection {
         if git == GitAccess::ReadOnly {
             overlaid.clear();
         }
+        let guarded = if is_staged { None } else { GuardedPaths::find(files, &options.changes.guarded)? };
+        paths.protected.extend(guarded.iter().flat_map(|guarded| guarded.existing.iter().cloned()));
         let layers = prepare_layers(&folder.0, &overlaid)?;
         let pairs = layers.iter().map(|layer| (layer.lower.clone(), layer.upper.clone())).collect();
         let git = GitOverlays::over(pairs, &folder.0).map_err(|error| no_folder(&folder.0, error))?;
         let guard = Guard::new(&existing.protected, &git).with_mounts(&paths.protected);
         let (git, refused) = (Mutex::new(Some(git)), Mutex::default());
-        Ok((Self { git, guard, quarantine, origin, files: Arc::clone(files), refused, folder }, layers))
+        Ok((Self { git, guard, quarantine, origin, files: Arc::clone(files), guarded, refused, folder }, layers))
     }
 
     /// Looks for protected names while the command runs. Blocks.
     pub(crate) fn watch(&self) {
-        let (found, _) = self.guard.check(&self.files, &self.quarantine, &self.origin);
+        let (found, _) = self.check();
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
     }
 
@@ -91,10 +129,20 @@ impl RunProtection {
     pub(crate) fn settle(&self, writable: &[PathBuf]) -> (GitReport, Vec<RefusedChange>, bool) {
         let git = self.git.lock().unwrap_or_else(PoisonError::into_inner).take();
         let report = git.map(|git| git.settle(writable, &self.quarantine, &self.origin)).unwrap_or_default();
-        let (found, is_complete) = self.guard.check(&self.files, &self.quarantine, &self.origin);
+        let (found, is_complete) = self.check();
         let mut refused = std::mem::take(&mut *self.refused.lock().unwrap_or_else(PoisonError::into_inner));
         refused.extend(found);
         (report, refused, is_complete)
+    }
+
+    fn check(&self) -> (Vec<RefusedChange>, bool) {
+        let (mut refused, is_complete) = self.guard.check(&self.files, &self.quarantine, &self.origin);
+        for path in self.guarded.iter().flat_map(GuardedPaths::find_new) {
+            let why = "a rule holds back changes of it".to_owned();
+            let quarantined = self.quarantine.put(&path, &why, &self.origin).ok();
+            refused.push(RefusedChange { path, why, quarantined });
+        }
+        (refused, is_complete)
     }
 
     /// Drops the changes of repositories. For dry runs. Whether there were any.

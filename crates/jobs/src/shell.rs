@@ -175,7 +175,7 @@ fn start(
         let is_git_fixed = options.background || options.serves_calls || command.shell().host != ExecHost::Sandbox;
         let git = if is_git_fixed { GitAccess::ReadOnly } else { GitAccess::Overlay };
         let origin = Origin { session: options.session.clone(), call: None, command: command.text().to_owned() };
-        let (protection, prepared) = RunProtection::prepare(files, &mut paths, git, sandboxer.options(), origin)?;
+        let (protection, prepared) = RunProtection::prepare(files, &mut paths, git, command.change_mode() != ChangeMode::Direct, sandboxer.options(), origin)?;
         layers = prepared;
         Some(protection)
     } else {

@@ -13,6 +13,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use haft_contract::{CommandRequest, JobOptions, SandboxBackend, ports::ProcessRunner};
+use haft_host::SandboxDialer as _;
 use haft_host::{LocalFiles, WorkspaceOptions};
 use haft_jobs::{LocalProcesses, ShellOptions};
 use haft_sandbox::Launcher;
@@ -164,7 +165,7 @@ fn temporary_folders_belong_to_the_session(world: &World) {
     run(&processes, "s", "echo t >/tmp/t; echo v >/var/tmp/v");
     assert_eq!(run(&world.project(), "s", "cat /tmp/t /var/tmp/v"), "t\nv\n");
     assert_eq!(run(&processes, "t", "ls /tmp/t /var/tmp/v 2>/dev/null || echo absent"), "absent\n");
-    processes.remove_session("s");
+    processes.end_session("s");
     assert_eq!(run(&processes, "s", "ls /tmp/t 2>/dev/null || echo absent"), "absent\n");
 }
 
@@ -207,7 +208,7 @@ fn server_in_the_background_answers_its_session(world: &World) {
     let client = "for i in $(seq 200); do (exec 3<>/dev/tcp/127.0.0.1/8000; cat <&3) 2>/dev/null && exit; sleep 0.02; done; echo none";
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let planned = processes.plan(&CommandRequest { command: server.to_owned(), ..CommandRequest::default() }).unwrap();
-    let options = JobOptions { session: "s".to_owned(), timeout: None, terminal: None, input: false, spill: None };
+    let options = JobOptions { session: "s".to_owned(), ..JobOptions::default() };
     let job = runtime.block_on(processes.start(&planned, options)).unwrap();
     assert_eq!(run(&processes, "s", client), "served\n");
     let quick = "(exec 3<>/dev/tcp/127.0.0.1/8000; cat <&3) 2>/dev/null || echo none";

@@ -6,7 +6,7 @@
 //! channel, sender, depth, owner, access) is the `Caller`.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use haft_contract::{AskMode, Effect, ErrorKind, Plan};
 
@@ -140,6 +140,14 @@ impl StandardPolicy {
     /// shells that run commands are never among them.
     pub fn denied_programs(&self) -> Vec<String> {
         self.rules.denied_programs()
+    }
+    /// Path patterns that commands in the sandbox of this workspace must not see.
+    pub fn hidden_reads(&self, root: &Path) -> Vec<String> {
+        self.rules.hidden_reads(&root.to_string_lossy())
+    }
+    /// Path patterns of all rules that deny changes or ask about them.
+    pub fn guarded_changes(&self, root: &Path) -> Vec<String> {
+        self.rules.guarded_changes(&root.to_string_lossy())
     }
     /// What rules say about changes of files, for a sandbox that makes folders read-only, or stages changes.
     pub fn change_rules(&self) -> ChangeRules {

@@ -47,6 +47,9 @@ pub(crate) fn run(common: Common, words: ToolWords) -> Result<Exit, Failure> {
         if let Some(socket) = &runner_socket {
             background::wait(socket, exit, &setup.session).await?;
         }
+        if runs_commands {
+            setup.session.host().processes().end_session(setup.session.id());
+        }
         Ok(exit)
     })
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use haft_contract::ChangeMode;
 use haft_jobs::ShellOptions;
 use haft_policy::{ChangeRules, StandardPolicy};
 
@@ -14,27 +13,26 @@ const PROGRAM_FOLDERS: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sb
 pub(super) struct CommandRules {
     hidden: Vec<PathBuf>,
     protected: Vec<PathBuf>,
-    needs_staging: bool,
+    guarded: Vec<String>,
 }
 
 impl CommandRules {
     pub(super) fn new(policy: &StandardPolicy, root: &Path) -> Self {
         let ChangeRules { denied_folders, needs_staging, .. } = policy.change_rules();
+        let is_staged = |others: &[PathBuf]| needs_staging || others.iter().any(|path| path.starts_with(root));
         let denied = denied_folders.iter().map(|folder| root.join(folder));
         let (protected, others): (Vec<PathBuf>, Vec<PathBuf>) = denied.partition(|path| path != root && is_folder(path));
         Self {
             hidden: policy.denied_programs().iter().flat_map(|name| program_files(name)).collect(),
             protected,
-            needs_staging: needs_staging || others.iter().any(|path| path.starts_with(root)),
+            guarded: if is_staged(&others) { policy.guarded_changes(root) } else { Vec::new() },
         }
     }
 
     pub(super) fn apply(self, mut options: ShellOptions) -> ShellOptions {
         options.hidden.extend(self.hidden);
         options.protected.extend(self.protected);
-        if self.needs_staging {
-            options.changes.mode = options.changes.mode.max(ChangeMode::Staged);
-        }
+        options.changes.guarded = self.guarded;
         options
     }
 }

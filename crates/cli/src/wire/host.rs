@@ -66,6 +66,7 @@ impl Wire {
             writable_roots: roots(Access::WorkspaceWrite).collect(),
             allow_secrets: workspace.allow_secrets,
             deny_read: workspace.deny_read.iter().cloned().chain(self.denied_reads()?).collect(),
+            hidden: self.policy.hidden_reads(&root.canonicalize().unwrap_or_else(|_| root.to_owned())),
             protected: self.settings.own_paths(),
         })
     }

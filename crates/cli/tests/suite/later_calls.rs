@@ -91,7 +91,7 @@ fn what_ended_meanwhile_is_told_with_all_that_it_said() {
     // Not before it is known which process runs it.
     let (runner, _) = background(&world, "until [ -e go ]; do sleep 0.02; done; rm go; seq 20000; exit 3");
     world.write("go", "");
-    stays.wait();
+    runner.wait();
     assert_eq!(listed(&world), [("job-1".into(), "failed".into())]);
     let polled = process(&world, &json!({"action": "poll", "job": "job-1"}));
     let (text, details) = (polled["result"].as_str().unwrap(), &polled["details"]);

@@ -129,6 +129,10 @@ pub trait ProcessRunner: Send + Sync {
         let _ = session;
         Vec::new()
     }
+    /// Removes what was kept for the commands of a session that ends with this process: its temporary files and its network. Blocks.
+    fn end_session(&self, session: &str) {
+        let _ = session;
+    }
     /// Removes a kept job; one that still runs is ended.
     fn forget<'a>(&'a self, session: &'a str, id: &'a str) -> BoxFuture<'a, ()> {
         let _ = (session, id);

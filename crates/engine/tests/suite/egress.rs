@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_contract::{
-    Access, AskMode, CommandRequest, Connect, Effect, EgressRefusal, JobOptions, Plan, TaintPolicy, ToolOutput,
+    Access, AskMode, CommandRequest, Connect, Effect, EgressRefusal, Job as _, JobOptions, Plan, TaintPolicy, ToolOutput,
     ports::{ApprovalAnswer, EgressGate},
 };
 use haft_engine::SessionBuilder;
@@ -27,7 +27,7 @@ fn exec() -> ScriptedTool {
         .plan(move |arguments, cx| Ok(Plan::nothing().command(cx.command(&request(arguments["command"].as_str().unwrap()))?)))
         .body(|_, cx| async move {
             let job = cx.process().start(JobOptions::default()).await?;
-            cx.process().keep(job).await;
+            cx.process().keep(job).await?;
             Ok(ToolOutput::text("started"))
         })
 }

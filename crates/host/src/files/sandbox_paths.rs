@@ -46,7 +46,7 @@ impl LocalFiles {
                 Zone::Outside => continue,
             };
             if is_writable { &mut paths.writable } else { &mut paths.read_only }.push(root.path().to_owned());
-            Scan::new(&self.rules, root.path(), is_writable).run(cache, &mut paths);
+            Scan::new(&self.sandbox_rules, root.path(), is_writable).run(cache, &mut paths);
         }
         self.add_own_paths(&mut paths);
         for found in [&mut paths.protected, &mut paths.masked, &mut paths.repositories] {

@@ -19,7 +19,7 @@ impl World {
         let root = folder.path().canonicalize().unwrap();
         fs::create_dir(root.join("w")).unwrap();
         let files = Arc::new(LocalFiles::open(WorkspaceOptions::new(root.join("w"))).unwrap());
-        let options = ChangeOptions { mode: ChangeMode::Direct, folder: root.join("changes"), of_any_session };
+        let options = ChangeOptions { mode: ChangeMode::Direct, folder: root.join("changes"), guarded: Vec::new(), of_any_session };
         Self { store: ChangeStore::new(options, files), _folder: folder, root }
     }
 

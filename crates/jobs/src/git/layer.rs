@@ -1,8 +1,8 @@
 //! The overlays of a run, one for each Git folder.
 
-use std::fs::{self, DirBuilder, Metadata, Permissions};
+use std::fs::{self, Metadata};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -42,26 +42,6 @@ pub(super) struct GitLayer {
 }
 
 impl GitOverlays {
-    /// Prepares an overlay for each Git folder, in a private folder outside of them: `N/upper` and `N/work`. Folders within
-    /// another one are part of it.
-    pub(crate) fn prepare(git_dirs: &[PathBuf], folder: &Path) -> io::Result<Self> {
-        let mut all: Vec<&PathBuf> = git_dirs.iter().collect();
-        all.sort_unstable();
-        all.dedup_by(|deeper, above| deeper.starts_with(above));
-        let pairs = all.into_iter().enumerate().map(|(number, lower)| {
-            let folder = folder.join(number.to_string());
-            let (upper, below) = (folder.join("upper"), fs::symlink_metadata(lower)?);
-            DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
-            DirBuilder::new().mode(0o700).create(folder.join("work"))?;
-            DirBuilder::new().mode(0o700).create(&upper)?;
-            // Only root can, and only root would appear as another owner.
-            chown(&upper, Some(below.uid()), Some(below.gid())).ok();
-            fs::set_permissions(&upper, Permissions::from_mode(below.mode() & 0o7777))?;
-            Ok((lower.clone(), upper))
-        });
-        Self::over(pairs.collect::<io::Result<Vec<_>>>()?, folder)
-    }
-
     /// The overlays of these Git folders, each with its empty upper layer in a folder of its own, all in a private folder.
     pub(crate) fn over(pairs: Vec<(PathBuf, PathBuf)>, folder: &Path) -> io::Result<Self> {
         let layers = pairs.into_iter().map(|(lower, upper)| GitLayer::open(lower, upper)).collect::<io::Result<Vec<_>>>()?;

@@ -6,7 +6,8 @@ mod new;
 mod usual;
 
 use std::fmt::Write as _;
-use std::fs;
+use std::fs::{self, DirBuilder, Permissions};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -17,7 +18,7 @@ use crate::quarantine::{Origin, Quarantine};
 
 /// A workspace with a repository, and a user with an identity.
 pub(crate) struct World {
-    folder: tempfile::TempDir,
+    _folder: tempfile::TempDir,
     pub(crate) root: PathBuf,
     pub(crate) work: PathBuf,
 }
@@ -112,7 +113,7 @@ impl World {
         let entries: Vec<_> = git.into_iter().chain([self.git_dir()]).filter(|path| path.symlink_metadata().is_ok()).collect();
         let folders = find_git_folders(&entries, std::slice::from_ref(&self.work));
         let layers = tempfile::tempdir_in(self.root.join("data")).unwrap().keep();
-        GitOverlays::prepare(&folders.overlaid, &layers).unwrap()
+        prepare_overlays(&folders.overlaid, &layers).unwrap()
     }
 
     /// Runs a script that must succeed on real overlays, in a mount namespace of its own.
@@ -171,4 +172,24 @@ fn everything_works_for_an_ordinary_user_too() {
     let tests = ["git::tests::usual", "git::tests::attacks", "git::tests::new", "git::tests::index"];
     let words: Vec<_> = tests.into_iter().chain(["quarantine::"]).collect();
     haft_testkit::again_as_an_ordinary_user(&words, &[]).unwrap();
+}
+
+/// Prepares an overlay for each Git folder, in a private folder outside of them: `N/upper` and `N/work`. Folders within
+/// another one are part of it.
+fn prepare_overlays(git_dirs: &[PathBuf], folder: &Path) -> std::io::Result<GitOverlays> {
+    let mut all: Vec<&PathBuf> = git_dirs.iter().collect();
+    all.sort_unstable();
+    all.dedup_by(|deeper, above| deeper.starts_with(above));
+    let pairs = all.into_iter().enumerate().map(|(number, lower)| {
+        let folder = folder.join(number.to_string());
+        let (upper, below) = (folder.join("upper"), fs::symlink_metadata(lower)?);
+        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+        DirBuilder::new().mode(0o700).create(folder.join("work"))?;
+        DirBuilder::new().mode(0o700).create(&upper)?;
+        // Only root can, and only root would appear as another owner.
+        chown(&upper, Some(below.uid()), Some(below.gid())).ok();
+        fs::set_permissions(&upper, Permissions::from_mode(below.mode() & 0o7777))?;
+        Ok((lower.clone(), upper))
+    });
+    GitOverlays::over(pairs.collect::<std::io::Result<Vec<_>>>()?, folder)
 }

@@ -7,7 +7,6 @@ use haft_contract::{
     ports::FileSystem,
 };
 use haft_shell::{Analysis, Command, Directory, Nature, SafeBins, Target, Verdict, Word, satisfies_safe_bins};
-use haft_text::display;
 
 use super::{apply_change_mode, hints};
 use crate::lookup;
@@ -101,7 +100,7 @@ impl LinePlanner<'_> {
             let shown = |at: &Location| !is_sandboxed || at.zone() != Zone::Outside;
             if let Some(location) = self.file(&base, target, &[])?.filter(shown) {
                 effects.push(if self.analysis.deletes.contains(target) {
-                    Effect::Delete(PathEffect { location, extent: Extent::Tree })
+                    Effect::Delete(PathEffect { location, extent })
                 } else {
                     Effect::Write(PathEffect { location, extent })
                 });
@@ -128,6 +127,10 @@ impl LinePlanner<'_> {
         };
         let beneath = |folders: &[&str]| folders.iter().any(|folder| location.path().starts_with(folder));
         let in_workspace = location.path().starts_with(self.sandboxer.files().root());
+        // The sandbox has a `/proc` of its own, and what leads through it leads to the view.
+        if self.host.is_sandboxed() && base.join(&target.path).starts_with("/proc") {
+            return Ok(None);
+        }
         let is_private = self.host.is_sandboxed() && !in_workspace && beneath(PRIVATE_FOLDERS);
         let is_harmless = !in_workspace && location.no_read().is_none() && beneath(harmless);
         Ok((!is_private && !is_harmless).then_some(location))
@@ -162,7 +165,6 @@ impl LinePlanner<'_> {
         exec.read_only_view = self.is_read_only;
         let mut command = ShellCommand::new(exec, &*request.command, effects)
             .with_environment(request.environment.clone())
-            .with_notes(self.notes(request))
             .with_limits(self.sandboxer.enforced_limits(request.limits, self.host));
         if let Some(sentinel) = sentinel {
             command = command.with_cwd_sentinel(sentinel);
@@ -177,13 +179,6 @@ impl LinePlanner<'_> {
         apply_change_mode(command, request, self.sandboxer)
     }
 
-    fn notes(&self, request: &CommandRequest) -> Vec<String> {
-        if !self.host.is_sandboxed() || !request.allow_hosts.is_empty() || self.analysis.hosts.is_empty() {
-            return Vec::new();
-        }
-        let hosts = display::escape_line(&self.analysis.hosts.join(", ")).into_owned();
-        vec![format!("There is no network in the sandbox. To reach {hosts}, ask for it with allow_host.")]
-    }
 }
 
 fn nature(command: &Command, safe: &SafeBins) -> ExecNature {

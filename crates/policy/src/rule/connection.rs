@@ -53,19 +53,21 @@ impl ConnectionPattern {
         Ok(Self { kind, host, method: method.map(|method| known_method(&method)).transpose()? })
     }
 
-    /// Whether the rule speaks of a connection. `allow` means looking only, unless it names the method.
+    /// Whether the rule speaks of a connection. `allow` means looking only, unless it names the method, and the tunnel of a sandboxed
+    /// command: what goes through it cannot be seen, and the user named the host.
     pub(super) fn matches(&self, connection: &Connection<'_>) -> bool {
         let connect = connection.connect;
         let method = match self.method {
             Some(method) => connect.method.eq_ignore_ascii_case(method),
-            None => self.kind.restricts() || connect.only_reads(),
+            None => self.kind.restricts() || connect.only_reads() || connect.is_tunnel(),
         };
         method && self.is_port(connect) && self.is_host(&connection.host)
     }
 
     /// `allow` without a port means the usual one, and the usual port the protocol that belongs to it.
     fn is_port(&self, connect: &Connect) -> bool {
-        let is_usual = matches!((connect.scheme.as_str(), connect.port), ("https", 443) | ("http", 80));
+        let is_usual = matches!((connect.scheme.as_str(), connect.port), ("https", 443) | ("http", 80))
+            || (connect.is_tunnel() && matches!(connect.port, 80 | 443));
         match self.host.as_ref().and_then(HostPattern::port) {
             None => self.kind.restricts() || is_usual,
             Some(port) => port == connect.port && (self.kind.restricts() || is_usual || !matches!(port, 80 | 443)),

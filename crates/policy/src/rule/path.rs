@@ -109,6 +109,17 @@ impl PathPattern {
         }
     }
 
+    /// The pattern as the sandbox of a workspace takes it, from the top of the machine or anywhere.
+    pub(super) fn for_sandbox(&self, root: &str) -> String {
+        let start = match self.anchor {
+            Anchor::Floating => "**".to_owned(),
+            Anchor::Machine => String::new(),
+            Anchor::Workspace => root.chars().map(without_wildcard).collect(),
+        };
+        let names: Vec<String> = self.segments.iter().map(file_system_text).collect();
+        if names.is_empty() && start.is_empty() { "/**".to_owned() } else { format!("{start}/{}", names.join("/")) }
+    }
+
     /// The pattern as the file system takes it, which counts from nowhere but the top and anywhere, and always covers what
     /// is beneath. What it cannot say is said a little wider.
     pub(super) fn for_file_system(&self) -> Option<String> {
@@ -122,8 +133,13 @@ impl PathPattern {
     }
 }
 
+/// What the file system cannot say is said a little wider.
+fn without_wildcard(ch: char) -> char {
+    if "*?{}[]\\!\u{fffd}".contains(ch) { '?' } else { ch }
+}
+
 fn file_system_text(segment: &Segment) -> String {
-    let plain = |ch: char| if "*?{}[]\\!".contains(ch) { '?' } else { ch };
+    let plain = without_wildcard;
     match segment {
         Segment::AnyNames => "**".to_owned(),
         Segment::Name(NameGlob::Literal(name)) => name.chars().map(plain).collect(),

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use haft_contract::{Effect, Exec};
+use haft_contract::{Effect, Exec, ExecHost};
 use haft_pattern::NameGlob;
 
-use super::command::{ExecForm, called};
+use super::command::{CommandPattern, ExecForm, called};
 use super::compile::Compiler;
 use super::connection::Connection;
 use super::matcher::{EffectForm, Matcher};
@@ -129,7 +129,7 @@ impl RuleSet {
     /// The strictest rule that holds programs back and that could speak of one, if it becomes what it can become.
     pub(crate) fn possible_on(&self, exec: &Exec) -> Option<&Rule> {
         let could_be = |rule: &&Rule| match &rule.effects {
-            Some(super::RuleEffects { matcher: Matcher::Command(pattern), .. }) => rule.kind.restricts() && pattern.may_hit(exec),
+            Some(super::RuleEffects { matcher: Matcher::Command(pattern), .. }) => rule.kind.restricts() && !is_hidden(rule, pattern, exec) && pattern.may_hit(exec),
             _ => false,
         };
         self.rules.iter().find(could_be)
@@ -154,6 +154,27 @@ impl RuleSet {
         patterns.sort();
         patterns.dedup();
         patterns
+    }
+
+    /// Path patterns that deny reading, for the sandbox of commands in this workspace.
+    pub(crate) fn hidden_reads(&self, root: &str) -> Vec<String> {
+        let denied = self.rules.iter().filter(|rule| rule.kind == RuleKind::Deny).filter_map(|rule| rule.effects.as_ref());
+        let paths = denied.filter(|effects| effects.kinds.meets(Kinds::READ)).filter_map(|effects| match &effects.matcher {
+            Matcher::Path(pattern) => Some(pattern.for_sandbox(root)),
+            _ => None,
+        });
+        paths.collect()
+    }
+
+    /// Path patterns that deny changes or ask about them, for the sandbox of commands in this workspace.
+    pub(crate) fn guarded_changes(&self, root: &str) -> Vec<String> {
+        let effects = self.rules.iter().filter(|rule| rule.kind.restricts()).filter_map(|rule| rule.effects.as_ref());
+        let paths = effects.filter(|effects| effects.kinds.meets(Kinds::CHANGE)).filter_map(|effects| match &effects.matcher {
+            Matcher::Path(pattern) => Some(pattern.for_sandbox(root)),
+            Matcher::Any => Some("/**".to_owned()),
+            _ => None,
+        });
+        paths.collect()
     }
 
     fn hit(&self, index: usize) -> &Rule {
@@ -215,6 +236,11 @@ fn with_effect_form<T>(effect: &Effect, compare: impl FnOnce(&EffectForm<'_>) ->
         Effect::Spawn { agent: name } | Effect::Configure { key: name } => compare(&EffectForm::Names(name)),
         _ => return None,
     })
+}
+
+/// Whether the sandbox hides what a rule denies, so that no spelling runs it.
+fn is_hidden(rule: &Rule, pattern: &CommandPattern, exec: &Exec) -> bool {
+    rule.kind == RuleKind::Deny && exec.host == ExecHost::Sandbox && pattern.whole_program().is_some()
 }
 
 #[cfg(test)]

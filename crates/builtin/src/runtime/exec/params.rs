@@ -180,6 +180,7 @@ impl Params {
             allow_hosts: if self.isolate_network == Some(true) { Vec::new() } else { self.hosts().to_vec() },
             isolate_network: self.isolate_network == Some(true),
             dry_run: self.is_dry_run(),
+            background: self.background == Some(true),
             limits: self.limits().limits(),
             track_cwd: false,
             read_only: false,
