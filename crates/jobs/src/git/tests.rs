@@ -47,7 +47,7 @@ impl World {
         let config =
             "[user]\n\tname = Ann\n\temail = ann@example.org\n[init]\n\tdefaultBranch = main\n[core]\n\tpager = cat\n\teditor = true\n";
         fs::write(root.join("home/.gitconfig"), config).unwrap();
-        Self { folder, root, work }
+        Self { _folder: folder, root, work }
     }
 
     pub(crate) fn git_dir(&self) -> PathBuf {
