@@ -1,0 +1,6 @@
+//! HTML as a tree: tokens, character references, and the elements that they nest to.
+
+pub(crate) mod entities;
+pub(crate) mod names;
+pub(crate) mod tokens;
+pub(crate) mod tree;
