@@ -42,7 +42,7 @@ pub use location::{Location, PathSpelling, Zone};
 pub use output::{Content, IntoToolOutput, Json, ToolOutput};
 pub use ports::{
     Body, CommandSpec, FileInfo, FileKind, FileReader, HelperLimits, HelperOutput, HttpRequest, HttpResponse, LocalOffset, Notice,
-    ProcessOutput, SpillFile, SpillWriter, SystemFacts, WriteMode, WriteOutcome,
+    ProcessOutput, SearchEndpoint, SearchFields, SearchProvider, SpillFile, SpillWriter, SystemFacts, WebSettings, WriteMode, WriteOutcome,
 };
 pub use seen::SeenFiles;
 pub use settings::{

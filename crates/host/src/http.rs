@@ -13,6 +13,7 @@ mod headers;
 mod redirect;
 mod resolver;
 mod rule;
+mod slots;
 mod target;
 
 pub use client::{GuardedClient, HttpOptions};

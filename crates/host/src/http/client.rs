@@ -18,6 +18,7 @@ use super::guard::Guard;
 use super::redirect::{self, Hop};
 use super::resolver::{JudgingResolver, Resolve, SystemResolver};
 use super::rule::NetworkRules;
+use super::slots::{HostSlots, Slot};
 use super::target::Target;
 use super::{failure, headers};
 use crate::proxy::{EgressProxy, Reach};
@@ -36,11 +37,13 @@ pub struct HttpOptions {
     pub connect_timeout: Duration,
     /// For the head of an answer, and for each further piece of its body.
     pub idle_timeout: Duration,
+    /// How many requests go to one host at the same time.
+    pub parallel_per_host: usize,
 }
 
 impl Default for HttpOptions {
     fn default() -> Self {
-        Self { connect_timeout: Duration::from_secs(10), idle_timeout: Duration::from_secs(30) }
+        Self { connect_timeout: Duration::from_secs(10), idle_timeout: Duration::from_secs(30), parallel_per_host: 8 }
     }
 }
 
@@ -50,6 +53,7 @@ pub struct GuardedClient {
     resolver: Arc<dyn Resolve>,
     options: Arc<HttpOptions>,
     clients: Mutex<HashMap<(String, u16), reqwest::Client>>,
+    slots: HostSlots,
 }
 
 haft_contract::opaque_debug!(GuardedClient: guard = guard, options = options);
@@ -70,7 +74,8 @@ impl GuardedClient {
     pub fn with(rules: NetworkRules, options: HttpOptions, resolver: Arc<dyn Resolve>) -> Self {
         // The TLS library takes one provider for the whole process; if another part was first, its choice stands.
         drop(rustls::crypto::ring::default_provider().install_default());
-        Self { guard: Arc::new(Guard::new(rules)), resolver, options: Arc::new(options), clients: Mutex::default() }
+        let slots = HostSlots::new(options.parallel_per_host);
+        Self { guard: Arc::new(Guard::new(rules)), resolver, options: Arc::new(options), clients: Mutex::default(), slots }
     }
 
     /// Starts a proxy to these hosts, under the same address guard. It listens at a path that must not exist yet.
@@ -97,8 +102,11 @@ impl GuardedClient {
         };
         let mut trail = Vec::new();
         loop {
+            let slot = self.slots.take(&hop.target.connect.host, hop.target.connect.port).await;
             let response = self.exchange(&hop).await.map_err(|error| redirect::led_there(error, &trail, &hop.target))?;
-            let Some(location) = location(&response).filter(|_| limit > 0) else { return Ok(self.answer(response, hop.target, trail)) };
+            let Some(location) = location(&response).filter(|_| limit > 0) else {
+                return Ok(self.answer(response, hop.target, trail, slot));
+            };
             if trail.len() == usize::from(limit) {
                 return Err(redirect::too_many(limit, &hop.target));
             }
@@ -134,7 +142,7 @@ impl GuardedClient {
         self.guard.judge(&target.connect.host, peer).map_err(|refusal| network_error(refusal.to_string()))
     }
 
-    fn answer(&self, response: Response, target: Target, redirected_from: Vec<String>) -> HttpResponse {
+    fn answer(&self, response: Response, target: Target, redirected_from: Vec<String>, slot: Slot) -> HttpResponse {
         let status = response.status();
         HttpResponse {
             status: status.as_u16(),
@@ -142,7 +150,7 @@ impl GuardedClient {
             headers: headers::to_text(response.headers()),
             url: target.url.to_string(),
             redirected_from,
-            body: Box::new(Pieces { response, target, options: Arc::clone(&self.options) }),
+            body: Box::new(Pieces { response, target, options: Arc::clone(&self.options), _slot: slot }),
         }
     }
 
@@ -211,6 +219,7 @@ struct Pieces {
     response: Response,
     target: Target,
     options: Arc<HttpOptions>,
+    _slot: Slot,
 }
 
 impl Body for Pieces {
