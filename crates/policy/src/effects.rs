@@ -196,10 +196,15 @@ impl PlanCase<'_> {
     }
 
     /// Whether the user is asked about what goes beyond the access level. A way to one named host, out of a sandbox that lets
-    /// nothing else through, is always theirs to give where commands may write at all.
+    /// nothing else through, is always theirs to give where commands may write at all; so is a request that changes something on
+    /// one named host.
     fn asks_beyond(&self, effect: Option<&Effect>) -> bool {
-        let is_egress = matches!(effect, Some(Effect::Connect(connect)) if connect.is_tunnel()) && self.caller.access > Access::ReadOnly;
-        self.ask == AskMode::Beyond || is_egress && self.plan.runs_sandboxed()
+        let egress = match effect {
+            Some(Effect::Connect(connect)) if connect.is_tunnel() => self.plan.runs_sandboxed(),
+            Some(Effect::Connect(_)) => true,
+            _ => false,
+        };
+        self.ask == AskMode::Beyond || egress && self.caller.access > Access::ReadOnly
     }
 
     /// The access that the whole plan needs: to grant one effect less would change nothing.
