@@ -43,6 +43,15 @@ struct TextStats {
 }
 
 impl TextStats {
+    fn of(text: &str) -> Self {
+        let mut stats = Self::default();
+        for ch in text.chars() {
+            stats.text += u32::from(!ch.is_whitespace());
+            stats.commas += u32::from(matches!(ch, ',' | '،' | '、' | '，'));
+        }
+        stats
+    }
+
     #[expect(clippy::cast_precision_loss, reason = "a ratio")]
     fn link_density(self) -> f32 {
         if self.text == 0 { 0.0 } else { self.link_text as f32 / self.text as f32 }
@@ -88,10 +97,8 @@ impl<'t, 'a> ContentTree<'t, 'a> {
         let tree = self.tree;
         self.stats = vec![TextStats::default(); tree.len()];
         for id in tree.ids().rev().filter(|id| !self.dropped[*id]) {
-            if let Some(text) = tree.text(id) {
-                let own = &mut self.stats[id];
-                own.text = u32::try_from(text.chars().filter(|ch| !ch.is_whitespace()).count()).unwrap_or(u32::MAX);
-                own.commas = u32::try_from(text.matches([',', '،', '、', '，']).count()).unwrap_or(u32::MAX);
+            if let Some(text) = tree.source_text(id) {
+                self.stats[id] = TextStats::of(text);
             }
             let mut own = self.stats[id];
             if tree.name(id) == "a" {

@@ -110,7 +110,15 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// All text beneath a node, as written.
+    /// The text of a text node, as written: enough to measure it.
+    pub(crate) fn source_text(&self, id: NodeId) -> Option<&'a str> {
+        match &self.nodes[id].kind {
+            NodeKind::Text(text) | NodeKind::Literal(text) => Some(text),
+            NodeKind::Element { .. } => None,
+        }
+    }
+
+    /// All text beneath a node, decoded.
     pub(crate) fn all_text(&self, id: NodeId) -> String {
         let end = self.end_of(id);
         (id..end).filter_map(|id| self.text(id)).collect()

@@ -96,13 +96,17 @@ impl Writer {
     }
 
     fn word(&mut self, word: &str) {
-        if word.chars().all(|ch| is_invisible(ch) || ch == '\u{a0}') {
+        let is_plain = word.bytes().all(|byte| byte.is_ascii_graphic());
+        if !is_plain && word.chars().all(|ch| is_invisible(ch) || ch == '\u{a0}') {
             self.blank = true;
             return;
         }
         let at_start = self.begin_word();
         if at_start && self.style == Style::Markdown && looks_like_markup(word) {
             self.out.push('\\');
+        }
+        if is_plain {
+            return self.out.push_str(word);
         }
         self.out.extend(word.chars().filter(|ch| !is_invisible(*ch)).map(|ch| if ch == '\u{a0}' { ' ' } else { ch }));
     }

@@ -8,3 +8,4 @@ mod failures;
 mod redirects;
 mod support;
 mod tls;
+mod urls;
