@@ -1,5 +1,7 @@
 //! Port for the network.
 
+use std::net::IpAddr;
+
 use crate::{BoxFuture, Connect, ToolError};
 
 /// A request to send.
@@ -51,6 +53,11 @@ pub trait RedirectCheck: Send + Sync {
 pub trait HttpClient: Send + Sync {
     /// Parses a URL once; the result has the verdict of the address guard, as far as it is known.
     fn locate(&self, method: &str, url: &str) -> Result<Connect, ToolError>;
+    /// The addresses of a host, each with why it may not be connected to, if so: for explanations, nothing is connected to.
+    fn addresses<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, Result<Vec<(IpAddr, Option<String>)>, ToolError>> {
+        let _ = (host, port);
+        Box::pin(async { Ok(Vec::new()) })
+    }
     /// Sends a request: resolve, check, pin, connect; every redirect is checked again.
     fn send<'a>(&'a self, request: HttpRequest, redirects: &'a dyn RedirectCheck) -> BoxFuture<'a, Result<HttpResponse, ToolError>>;
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -16,7 +17,7 @@ use reqwest::{Method, Response};
 
 use super::guard::Guard;
 use super::redirect::{self, Hop};
-use super::resolver::{JudgingResolver, Resolve, SystemResolver};
+use super::resolver::{self, JudgingResolver, Resolve, SystemResolver};
 use super::rule::NetworkRules;
 use super::slots::{HostSlots, Slot};
 use super::target::Target;
@@ -194,6 +195,18 @@ impl GuardedClient {
 impl HttpClient for GuardedClient {
     fn locate(&self, method: &str, url: &str) -> Result<Connect, ToolError> {
         self.target(method, url).map(|target| target.connect)
+    }
+
+    fn addresses<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, Result<Vec<(IpAddr, Option<String>)>, ToolError>> {
+        Box::pin(async move {
+            let found = resolver::addresses_of(&*self.resolver, host).await;
+            let found = found.map_err(|error| network_error(format!("Cannot resolve host: {host} ({error}).")))?;
+            let judged = |address: IpAddr| {
+                let refusal = self.guard.judge(host, SocketAddr::new(address, port)).err();
+                (address, refusal.map(|refusal| refusal.to_string()))
+            };
+            Ok(found.into_iter().map(judged).collect())
+        })
     }
 
     fn send<'a>(&'a self, request: HttpRequest, redirects: &'a dyn RedirectCheck) -> BoxFuture<'a, Result<HttpResponse, ToolError>> {
