@@ -21,7 +21,7 @@ pub use approval::{ApprovalAnswer, ApprovalRequest, Approver, RuleStore};
 pub use clock::{Clock, LocalOffset};
 pub use files::{FileInfo, FileKind, FileReader, FileSystem, PreImage, WriteMode, WriteOutcome};
 pub use gate::Gate;
-pub use http::{Body, HttpClient, HttpRequest, HttpResponse, RedirectCheck};
+pub use http::{Body, HttpClient, HttpRequest, HttpResponse, RedirectCheck, ResolvedAddress};
 pub use job_registry::{JobRecord, JobRegistry, JobScope};
 pub use journal::{Journal, SpillFile, SpillWriter};
 pub use notifier::{Notice, Notifier};

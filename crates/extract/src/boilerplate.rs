@@ -105,7 +105,7 @@ pub(crate) fn has_word(tree: &Tree<'_>, id: NodeId, words: &[&str]) -> bool {
     let attributes = tree.attributes(id);
     ["class", "id"].into_iter().filter_map(|name| attributes.get(name)).any(|value| {
         let parts = value.split(|ch: char| !ch.is_ascii_alphanumeric()).flat_map(camel_words);
-        let mut parts = parts.map(|part| part.to_ascii_lowercase());
+        let mut parts = parts.map(str::to_ascii_lowercase);
         parts.any(|part| words.contains(&part.as_str()))
     })
 }

@@ -187,10 +187,10 @@ impl<'t, 'a> ContentTree<'t, 'a> {
     }
 
     fn best_scored(&self) -> Option<NodeId> {
-        let scores = self.scores();
-        let scored = self.visible().filter(|id| scores[*id] > 0.0);
-        let weight = |id: NodeId| scores[id] * (1.0 - self.stats[id].link_density());
-        let best = scored.max_by(|one, other| weight(*one).total_cmp(&weight(*other)))?;
+        let points = self.scores();
+        let candidates = self.visible().filter(|id| points[*id] > 0.0);
+        let weight = |id: NodeId| points[id] * (1.0 - self.stats[id].link_density());
+        let best = candidates.max_by(|one, other| weight(*one).total_cmp(&weight(*other)))?;
         Some(self.widened(best))
     }
 
@@ -233,7 +233,9 @@ impl<'t, 'a> ContentTree<'t, 'a> {
         }
         let end = self.tree.end_of(root);
         let lists: Vec<NodeId> = self.visible().filter(|id| *id > root && *id < end && self.is_link_list(*id)).collect();
-        lists.into_iter().for_each(|id| self.dropped[id] = true);
+        for id in lists {
+            self.dropped[id] = true;
+        }
         self.drop_where(|_| false);
     }
 

@@ -72,7 +72,7 @@ impl Feed {
             text.push('\n');
         }
         if self.total > self.items.len() {
-            text.push_str(&format!("({} more items are in the feed.)\n", self.total - self.items.len()));
+            text.extend(["(", &(self.total - self.items.len()).to_string(), " more items are in the feed.)\n"]);
         }
         text.trim_end().to_owned()
     }

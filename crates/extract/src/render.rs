@@ -158,8 +158,8 @@ impl Renderer<'_, '_, '_> {
         if alt.is_empty() || self.style == Style::Text {
             return;
         }
-        let source = ["src", "data-src", "data-original"].into_iter().filter_map(|name| attributes.get(name));
-        match source.filter_map(|source| self.absolute(&source)).next() {
+        let sources = ["src", "data-src", "data-original"];
+        match sources.into_iter().find_map(|name| self.absolute(&attributes.get(name)?)) {
             Some(target) => self.writer.inline(&format!("![{}]({target})", alt.replace(['[', ']'], ""))),
             None => self.writer.text(&alt),
         }
@@ -179,16 +179,19 @@ impl Renderer<'_, '_, '_> {
     }
 
     fn list(&mut self, id: NodeId, first: Option<usize>) {
-        let nested = !self.lists.is_empty();
-        if nested {
-            self.writer.line()
-        } else {
-            self.writer.block()
-        }
+        self.list_border();
         self.lists.push(first);
         self.children(id);
         self.lists.pop();
-        if nested { self.writer.line() } else { self.writer.block() }
+        self.list_border();
+    }
+
+    /// A list within a list stands close to its item.
+    fn list_border(&mut self) {
+        match self.lists.is_empty() {
+            true => self.writer.block(),
+            false => self.writer.line(),
+        }
     }
 
     fn item(&mut self, id: NodeId) {

@@ -128,7 +128,7 @@ async fn show(response: &mut HttpResponse, method: Method, deadline: &Deadline, 
     let headers = matches!(method, Method::Head | Method::Options);
     let mut text = if headers { received.text_with_headers(response) } else { received.text(response) };
     if let Some(wait) = polite::wait_asked(response, cx) {
-        text.push_str(&format!("\n\n(The server asks to wait {} s before the next request.)", wait.as_secs()));
+        text.extend(["\n\n(The server asks to wait ", &wait.as_secs().to_string(), " s before the next request.)"]);
     }
     Ok(ToolOutput::text(text).with_details(received.details(response)))
 }

@@ -97,15 +97,14 @@ async fn search(endpoint: &SearchEndpoint, query: &SearchQuery, cx: &ToolContext
     let key = format!("search {} {} {query:?}", endpoint.provider, endpoint.url);
     let stored = hits::stored(&key, cx).await;
     let cached = stored.is_some();
-    let found = match stored {
-        Some(hits) => hits,
-        None => {
-            let hits = ask(endpoint, query, cx).await?;
-            hits::store(&key, &hits, cx).await;
-            hits
-        }
+    let found = if let Some(hits) = stored {
+        hits
+    } else {
+        let hits = ask(endpoint, query, cx).await?;
+        hits::store(&key, &hits, cx).await;
+        hits
     };
-    Ok(show(endpoint, query, found, cached))
+    Ok(show(endpoint, query, &found, cached))
 }
 
 async fn ask(endpoint: &SearchEndpoint, query: &SearchQuery, cx: &ToolContext) -> Result<Vec<SearchHit>, ToolError> {
@@ -152,7 +151,7 @@ fn unreadable(endpoint: &SearchEndpoint, why: &str) -> ToolError {
     ToolError::execution(format!("The answer of the search provider {} cannot be read: {}.", endpoint.provider, brief(why)))
 }
 
-fn show(endpoint: &SearchEndpoint, query: &SearchQuery, hits: Vec<SearchHit>, cached: bool) -> ToolOutput {
+fn show(endpoint: &SearchEndpoint, query: &SearchQuery, hits: &[SearchHit], cached: bool) -> ToolOutput {
     let mut details = json!({"query": query.text, "provider": endpoint.provider, "count": hits.len(), "cached": cached, "untrusted": true});
     details["results"] = hits.iter().map(SearchHit::to_json).collect::<Value>();
     let (shown, provider) = (brief(&query.text), endpoint.provider);

@@ -43,6 +43,15 @@ pub trait Body: Send {
     fn chunk(&mut self) -> BoxFuture<'_, Result<Option<Vec<u8>>, ToolError>>;
 }
 
+/// An address of a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResolvedAddress {
+    /// The address.
+    pub address: IpAddr,
+    /// Why it may not be connected to, if so.
+    pub refused: Option<String>,
+}
+
 /// Checks the connection of a redirect.
 pub trait RedirectCheck: Send + Sync {
     /// Whether the call may follow it.
@@ -53,8 +62,8 @@ pub trait RedirectCheck: Send + Sync {
 pub trait HttpClient: Send + Sync {
     /// Parses a URL once; the result has the verdict of the address guard, as far as it is known.
     fn locate(&self, method: &str, url: &str) -> Result<Connect, ToolError>;
-    /// The addresses of a host, each with why it may not be connected to, if so: for explanations, nothing is connected to.
-    fn addresses<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, Result<Vec<(IpAddr, Option<String>)>, ToolError>> {
+    /// The addresses of a host, for explanations: nothing is connected to.
+    fn addresses<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, Result<Vec<ResolvedAddress>, ToolError>> {
         let _ = (host, port);
         Box::pin(async { Ok(Vec::new()) })
     }

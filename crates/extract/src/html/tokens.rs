@@ -82,12 +82,8 @@ impl<'a> Tokens<'a> {
                 self.take(9);
                 Some(Token::Literal(self.take_past("]]>")))
             }
-            b'!' | b'?' => {
-                self.take_past(">");
-                None
-            }
             b'/' if self.rest.as_bytes().get(2).is_some_and(u8::is_ascii_alphabetic) => Some(self.end_tag()),
-            b'/' => {
+            b'!' | b'?' | b'/' => {
                 self.take_past(">");
                 None
             }

@@ -281,7 +281,7 @@ mod tests {
                 out.push_str(&text);
                 return;
             }
-            out.push_str(&format!("{}(", tree.name(id)));
+            out.extend([tree.name(id), "("]);
             tree.children(id).for_each(|child| show(tree, child, out));
             out.push(')');
         }

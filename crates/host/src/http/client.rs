@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use haft_contract::{
     Body, BoxFuture, Connect, ErrorKind, HttpRequest, HttpResponse, ToolError, causes,
-    ports::{HttpClient, RedirectCheck},
+    ports::{HttpClient, RedirectCheck, ResolvedAddress},
 };
 use haft_pattern::HostPattern;
 use reqwest::header::{CONTENT_LENGTH, LOCATION};
@@ -197,13 +197,13 @@ impl HttpClient for GuardedClient {
         self.target(method, url).map(|target| target.connect)
     }
 
-    fn addresses<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, Result<Vec<(IpAddr, Option<String>)>, ToolError>> {
+    fn addresses<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, Result<Vec<ResolvedAddress>, ToolError>> {
         Box::pin(async move {
             let found = resolver::addresses_of(&*self.resolver, host).await;
             let found = found.map_err(|error| network_error(format!("Cannot resolve host: {host} ({error}).")))?;
             let judged = |address: IpAddr| {
                 let refusal = self.guard.judge(host, SocketAddr::new(address, port)).err();
-                (address, refusal.map(|refusal| refusal.to_string()))
+                ResolvedAddress { address, refused: refusal.map(|refusal| refusal.to_string()) }
             };
             Ok(found.into_iter().map(judged).collect())
         })

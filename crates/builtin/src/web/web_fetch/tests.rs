@@ -112,7 +112,7 @@ async fn a_document_that_cannot_be_read_is_stored() {
 
 #[tokio::test]
 async fn a_long_page_is_cut_and_stored_whole() {
-    let lines: String = (1..=400).map(|number| format!("Line {number} of the page.\n")).collect();
+    let lines: String = (1..=400).flat_map(|number| ["Line ".to_owned(), number.to_string(), " of the page.\n".to_owned()]).collect();
     let host = answering(Reply::ok("text/plain", lines.clone()));
     let output = fetch(&host, json!({"max_chars": 1000})).await.unwrap();
     let (inside, around) = parts(&output);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use haft_contract::Arguments;
-use haft_contract::ports::HttpClient;
+use haft_contract::ports::{HttpClient, ResolvedAddress};
 use haft_engine::Explanation;
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ pub(super) async fn one(wire: &Wire, tool: &str, arguments: Option<Arguments>, w
     output.show(|| to_json(&explanation, &found), words)
 }
 
-type Found = Result<Vec<(String, Option<String>)>, String>;
+type Found = Result<Vec<ResolvedAddress>, String>;
 
 /// Hosts and ports of the connections, each once.
 fn hosts(explanation: &Explanation) -> Vec<(String, u16)> {
@@ -47,7 +47,7 @@ fn hosts(explanation: &Explanation) -> Vec<(String, u16)> {
 
 async fn look_up(http: &dyn HttpClient, host: &str, port: u16) -> Found {
     match tokio::time::timeout(PATIENCE, http.addresses(host, port)).await {
-        Ok(Ok(found)) => Ok(found.into_iter().map(|(address, refused)| (address.to_string(), refused)).collect()),
+        Ok(Ok(found)) => Ok(found),
         Ok(Err(error)) => Err(error.message().to_owned()),
         Err(_) => Err(format!("no answer about {host} within {} s", PATIENCE.as_secs())),
     }
@@ -58,7 +58,7 @@ fn lines(found: &[(String, Found)]) -> String {
     for (host, addresses) in found {
         match addresses {
             Ok(addresses) => {
-                for (address, refused) in addresses {
+                for ResolvedAddress { address, refused } in addresses {
                     text.push_str(&format!("  {host}  {address}  {}\n", refused.as_deref().unwrap_or("may be connected to")));
                 }
             }
@@ -70,7 +70,7 @@ fn lines(found: &[(String, Found)]) -> String {
 
 fn to_json(explanation: &Explanation, found: &[(String, Found)]) -> Value {
     let mut value = serde_json::to_value(explanation).unwrap_or_default();
-    let address = |(address, refused): &(String, Option<String>)| json!({"address": address, "refused": refused});
+    let address = |found: &ResolvedAddress| json!({"address": found.address.to_string(), "refused": found.refused});
     value["addresses"] = found
         .iter()
         .map(|(host, addresses)| match addresses {

@@ -5,7 +5,7 @@ use haft_extract::find_elements;
 use url::Url;
 
 use super::super::hits::SearchHit;
-use super::super::query::SearchQuery;
+use super::super::query::{Freshness, SearchQuery};
 use super::{address, get};
 
 pub(super) fn request(endpoint: &SearchEndpoint, query: &SearchQuery) -> Result<HttpRequest, ToolError> {
@@ -16,7 +16,7 @@ pub(super) fn request(endpoint: &SearchEndpoint, query: &SearchQuery) -> Result<
         }
         _ => None,
     };
-    let range = query.freshness.and_then(|freshness| freshness.word()).map(|word| &word[..1]);
+    let range = query.freshness.and_then(Freshness::word).map(|word| &word[..1]);
     let mut request = get(address(endpoint, "", &[("q", Some(&words)), ("kl", region.as_deref()), ("df", range)])?, Vec::new());
     request.headers[0].1 = "text/html".into();
     Ok(request)

@@ -5,7 +5,7 @@ use serde_json::Value;
 use url::form_urlencoded::byte_serialize;
 
 use super::super::hits::SearchHit;
-use super::super::query::SearchQuery;
+use super::super::query::{Freshness, SearchQuery};
 use super::{address, get, list, text};
 
 pub(super) fn request(endpoint: &SearchEndpoint, query: &SearchQuery) -> Result<HttpRequest, ToolError> {
@@ -15,7 +15,7 @@ pub(super) fn request(endpoint: &SearchEndpoint, query: &SearchQuery) -> Result<
         ("{count}", query.wanted().to_string()),
         ("{country}", encoded(query.country.as_deref().unwrap_or_default())),
         ("{language}", encoded(query.language.as_deref().unwrap_or_default())),
-        ("{freshness}", query.freshness.and_then(|freshness| freshness.word()).unwrap_or_default().to_owned()),
+        ("{freshness}", query.freshness.and_then(Freshness::word).unwrap_or_default().to_owned()),
     ];
     // The address is parsed before anything of the model's is put in: the host is the user's.
     let template = address(endpoint, "", &[])?;
