@@ -188,9 +188,10 @@ impl Renderer<'_, '_, '_> {
 
     /// A list within a list stands close to its item.
     fn list_border(&mut self) {
-        match self.lists.is_empty() {
-            true => self.writer.block(),
-            false => self.writer.line(),
+        if self.lists.is_empty() {
+            self.writer.block();
+        } else {
+            self.writer.line();
         }
     }
 

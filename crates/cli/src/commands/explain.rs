@@ -33,10 +33,10 @@ pub(crate) fn run(common: Common, request: ExplainArgs) -> Result<Exit, Failure>
     let wire = Wire::with_registry(registry, &invocation.common, &output)?;
     let (tool, who) = (invocation.tool.clone(), who.then(invocation.who.clone()));
     let arguments = invocation.arguments(wire.settings.config.limits.argument_bytes)?;
-    match resolve {
-        true => block_on(addresses::one(&wire, &tool, arguments, &who, &output)),
-        false => block_on(one(&wire, &tool, arguments, &who, &output)),
+    if resolve {
+        return block_on(addresses::one(&wire, &tool, arguments, &who, &output));
     }
+    block_on(one(&wire, &tool, arguments, &who, &output))
 }
 
 /// One tool, or one call of it.

@@ -54,18 +54,15 @@ async fn look_up(http: &dyn HttpClient, host: &str, port: u16) -> Found {
 }
 
 fn lines(found: &[(String, Found)]) -> String {
-    let mut text = String::new();
+    let verdict = |found: &ResolvedAddress| format!("{}  {}", found.address, found.refused.as_deref().unwrap_or("may be connected to"));
+    let mut lines = Vec::new();
     for (host, addresses) in found {
         match addresses {
-            Ok(addresses) => {
-                for ResolvedAddress { address, refused } in addresses {
-                    text.push_str(&format!("  {host}  {address}  {}\n", refused.as_deref().unwrap_or("may be connected to")));
-                }
-            }
-            Err(why) => text.push_str(&format!("  {host}  {why}\n")),
+            Ok(addresses) => lines.extend(addresses.iter().map(|found| format!("  {host}  {}\n", verdict(found)))),
+            Err(why) => lines.push(format!("  {host}  {why}\n")),
         }
     }
-    if text.is_empty() { "  the call connects to none\n".to_owned() } else { text }
+    if lines.is_empty() { "  the call connects to none\n".to_owned() } else { lines.concat() }
 }
 
 fn to_json(explanation: &Explanation, found: &[(String, Found)]) -> Value {
