@@ -1,6 +1,7 @@
 //! Feeds: the items of RSS, Atom and RDF.
 
-use crate::html::tokens::{Attributes, Token, Tokens};
+use crate::html::attributes::Attributes;
+use crate::html::tokens::{Token, Tokens};
 use crate::page::one_line;
 use crate::render::Style;
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::html::tokens::Attributes;
+use crate::html::attributes::Attributes;
 use crate::html::tree::{NodeId, Tree};
 
 /// Elements whose content is never shown.

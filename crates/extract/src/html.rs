@@ -1,5 +1,7 @@
 //! HTML as a tree: tokens, character references, and the elements that they nest to.
 
+pub(crate) mod attributes;
+mod builder;
 pub(crate) mod entities;
 pub(crate) mod names;
 pub(crate) mod tokens;
