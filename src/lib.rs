@@ -93,7 +93,7 @@ pub mod builtin {
 
 /// This machine, behind the capabilities.
 pub mod host {
-    pub use haft_host::{GuardedClient, LocalFiles, LocalHost, NetworkRules, WorkspaceOptions};
+    pub use haft_host::{GuardedClient, HttpOptions, LocalFiles, LocalHost, NetworkRules, Resolve, WorkspaceOptions};
     pub use haft_jobs::{ChangeOptions, Jobs, LocalProcesses, ShellOptions};
     pub use haft_sandbox as sandbox;
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use haft_contract::{Arguments, DynTool, Erased, Tool, ToolCall, ToolError, ToolResult, ToolSource, ports::Host};
+use haft_contract::{Arguments, DynTool, Erased, Tool, ToolCall, ToolError, ToolResult, ToolSource, WebSettings, ports::Host};
 use haft_engine::{Engine, RegisterError, Registry, Session, UndoError, UndoneCall};
 use haft_host::{LocalFiles, LocalHost, WorkspaceOptions};
 use haft_jobs::LocalProcesses;
@@ -120,5 +120,6 @@ fn local_host(workspace: &Path, state: &Path, blobs: &FileBlobs) -> Result<Arc<d
         protected: vec![state.to_owned()],
         ..WorkspaceOptions::default()
     })?;
-    Ok(Arc::new(LocalHost::new(Arc::new(files), Arc::default(), Arc::<LocalProcesses>::default(), state.join("alerts.log"))))
+    let host = LocalHost::new(Arc::new(files), Arc::default(), Arc::<LocalProcesses>::default(), state.join("alerts.log"));
+    Ok(Arc::new(host.with_web(WebSettings::default(), state.join("cache").join("web"))))
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 const ARROWS: &[(&str, &[&str])] = &[
     ("text", &[]),
     ("redact", &[]),
+    ("extract", &[]),
     ("contract", &["text"]),
     ("macros", &["text"]),
     ("patch", &["text"]),
@@ -22,7 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("engine", &["contract", "policy", "redact", "store", "text"]),
     ("provider", &["contract", "redact", "text"]),
     ("agent", &["contract", "engine", "pattern", "policy", "provider", "store", "text"]),
-    ("builtin", &["contract", "macros", "patch", "pattern", "text"]),
+    ("builtin", &["contract", "extract", "macros", "patch", "pattern", "text"]),
     ("host", &["contract", "pattern", "text"]),
     ("jobs", &["contract", "host", "pattern", "programs", "sandbox", "shell", "text"]),
     ("config", &["contract", "programs", "text"]),

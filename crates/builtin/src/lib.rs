@@ -34,6 +34,8 @@ tools! {
     }
     web {
         http_request => HttpRequestTool,
+        web_fetch => WebFetch,
+        web_search => WebSearch,
     }
     messaging {
         notify => Notify,

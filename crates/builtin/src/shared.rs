@@ -5,11 +5,13 @@ pub(crate) mod file_change;
 pub(crate) mod media_type;
 pub(crate) mod notebook;
 pub(crate) mod pager;
+pub(crate) mod polite;
 pub(crate) mod read_all;
 pub(crate) mod seen;
 pub(crate) mod spill_buffer;
 pub(crate) mod text_file;
 pub(crate) mod tree_search;
+pub(crate) mod untrusted;
 pub(crate) mod utf16;
 pub(crate) mod worker;
 

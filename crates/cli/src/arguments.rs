@@ -267,6 +267,9 @@ pub(crate) struct ExplainArgs {
     /// Every tool in a table: its verdict, and what decided it
     #[arg(long)]
     pub(crate) all: bool,
+    /// Look up the hosts that a call connects to, and judge each address
+    #[arg(long)]
+    pub(crate) resolve: bool,
     #[command(flatten)]
     pub(crate) who: CallerArgs,
     #[command(flatten)]

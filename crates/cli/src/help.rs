@@ -113,6 +113,7 @@ pub(crate) const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   haft explain http_request
   haft explain --all --agent coder
+  haft explain --resolve web_fetch '{\"url\":\"https://example.org/\"}'
   haft explain notify --provider gemini --depth 1
   haft explain write_file '{\"path\":\"../outside.txt\",\"content\":\"x\"}'";
 

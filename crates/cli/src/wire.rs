@@ -14,6 +14,7 @@ mod session;
 mod settings;
 mod shell;
 mod trust;
+mod web;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};

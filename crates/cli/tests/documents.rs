@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-const DOCUMENTS: [&str; 10] = [
+const DOCUMENTS: [&str; 11] = [
     "README.md",
     "CONTRIBUTING.md",
     "docs/ADDING_A_TOOL.md",
@@ -23,6 +23,7 @@ const DOCUMENTS: [&str; 10] = [
     "docs/MODELS.md",
     "docs/POLICY.md",
     "docs/TOUR.md",
+    "docs/WEB.md",
 ];
 
 #[test]

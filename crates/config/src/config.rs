@@ -9,6 +9,7 @@ use crate::document::LayerContents;
 use crate::merge::merge;
 use crate::problem::Problems;
 use crate::provenance::Provenance;
+use crate::web::WebConfig;
 use crate::{BudgetSettings, ConfigValue, ContextSettings, ExecSettings, RootSetting, SandboxSettings, Sourced};
 
 /// Agents that agents start.
@@ -107,6 +108,8 @@ pub struct Config {
     pub sandbox: SandboxSettings,
     /// Which hosts tools may reach.
     pub network: NetworkSettings,
+    /// How the web tools behave.
+    pub web: WebConfig,
     /// Which files tools may use.
     pub workspace: WorkspaceSettings,
     /// The guards.
@@ -140,6 +143,7 @@ impl From<&Provenance> for Config {
             exec: ExecSettings::from(settings),
             sandbox: SandboxSettings::from(settings),
             network: NetworkSettings { allow: texts("network.allow"), deny: texts("network.deny") },
+            web: WebConfig::from(settings),
             workspace: WorkspaceSettings {
                 roots: values(settings.value("workspace.roots").roots()),
                 deny_read: texts("workspace.deny_read"),

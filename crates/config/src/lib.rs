@@ -39,6 +39,7 @@ mod table_names;
 mod trust;
 mod value;
 mod variables;
+mod web;
 
 pub use budget::{BudgetSettings, BudgetThen, ContextSettings};
 pub use config::{
@@ -66,3 +67,4 @@ pub use value::{ConfigValue, RootSetting};
 pub use variables::FlagValue;
 
 pub use load::load;
+pub use web::WebConfig;

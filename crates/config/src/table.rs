@@ -1,7 +1,8 @@
 //! All configuration keys. Parsing, checks, output, variables, schema and documentation derive from this table.
 
 use haft_contract::{
-    Access, AskMode, ChangeMode, ContainerEngine, ExecAsk, ExecHost, ExecSecurity, HookEvent, SandboxBackend, SandboxMode, TaintPolicy,
+    Access, AskMode, ChangeMode, ContainerEngine, ExecAsk, ExecHost, ExecSecurity, HookEvent, SandboxBackend, SandboxMode, SearchProvider,
+    TaintPolicy,
 };
 
 use crate::MergeRule::{Intersect, Strictest, Union, UserOnly, UserUnion};
@@ -50,6 +51,17 @@ pub static KEYS: &[ConfigKey] = &[
     key("rules.allow", List(ListKind::RulesAllow), NO_LIST, UserUnion, "Effects that need no approval."),
     key("network.allow", HOSTS, NO_LIST, UserOnly, "Hosts, addresses and networks that tools may reach although they are private."),
     key("network.deny", HOSTS, NO_LIST, Union, "Hosts, addresses and networks that tools never reach; wins over network.allow."),
+    key("web.respect_robots", Choice(&["auto", "on", "off"]), ConfigValue::Choice("auto"), UserOnly, "Whether web_fetch leaves out pages that robots.txt does not want programs to fetch; auto is on where no user is at the terminal."),
+    key("web.cache_minutes", Count(0, 1440), ConfigValue::Count(15), UserOnly, "How long a page or search is used again without a request; 0 means never."),
+    key("web.parallel_per_host", Count(1, 64), ConfigValue::Count(8), UserOnly, "How many requests go to one host at the same time."),
+    key("web.search.provider", Choice(SearchProvider::NAMES), UNSET, UserOnly, "Who answers web_search; absent means the first whose key or address is there: brave, tavily, searxng, json."),
+    key("web.search.url", Text, UNSET, UserOnly, "Where the search provider is: the address of a SearXNG instance, or for json a template with {query} and {count}."),
+    key("web.search.api_key_env", Text, UNSET, UserOnly, "The variable that holds the search provider's key; BRAVE_API_KEY or TAVILY_API_KEY, if absent."),
+    key("web.search.json.results", Text, UNSET, UserOnly, "Where the answer of a json provider has its list of results, such as data.items; results, if absent."),
+    key("web.search.json.title", Text, UNSET, UserOnly, "The field of a result with its title; title, if absent."),
+    key("web.search.json.url", Text, UNSET, UserOnly, "The field of a result with its address; url, if absent."),
+    key("web.search.json.snippet", Text, UNSET, UserOnly, "The field of a result with its text; snippet, if absent."),
+    key("web.search.json.key_header", Text, UNSET, UserOnly, "The header that the key is sent in; Authorization, if absent."),
     key("workspace.roots", Roots, NO_ROOTS, UserOnly, "Folders outside the workspace that tools may use, each with its access."),
     key("workspace.secrets", Choice(&["allow", "deny"]), ConfigValue::Choice("deny"), Strictest, "Whether tools may read likely secrets: private keys, .env, cloud credentials."),
     key("workspace.deny_read", GLOBS, NO_LIST, Union, "Files that tools never read, as globs."),

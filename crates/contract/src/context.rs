@@ -8,8 +8,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::capability::{Clocks, Files, Http, Notices, Processes, Spills};
 use crate::commit::no_change_sets;
-use crate::ports::{EgressGate, Gate, Host, Journal, ProgressSink};
-use crate::{Access, ChangeSet, CommandRequest, Connect, Dialect, Form, JobStatus, Location, Plan, SeenFiles, ShellCommand, ToolError};
+use crate::ports::{EgressGate, Gate, Host, Journal, PageCache, ProgressSink};
+use crate::{
+    Access, ChangeSet, CommandRequest, Connect, Dialect, Form, JobStatus, Location, Plan, SeenFiles, ShellCommand, ToolError, WebSettings,
+};
 
 /// Who and what a call is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +68,17 @@ impl<'a> PlanContext<'a> {
     /// Parses a URL, for the plan.
     pub fn connect(&self, method: &str, url: &str) -> Result<Connect, ToolError> {
         self.host.http().locate(method, url)
+    }
+    /// Parses a URL of the configured search provider, for the plan. A URL of another origin is an ordinary connection.
+    pub fn connect_search(&self, method: &str, url: &str) -> Result<Connect, ToolError> {
+        let mut connect = self.connect(method, url)?;
+        let endpoint = self.web().search.as_ref().ok().and_then(|endpoint| self.connect(method, &endpoint.url).ok());
+        connect.searches = endpoint.is_some_and(|endpoint| endpoint.covers(&connect));
+        Ok(connect)
+    }
+    /// Settings of the web tools.
+    pub fn web(&self) -> &'a WebSettings {
+        self.host.web()
     }
     /// Resolves a path that is meant itself, even if it is a link; none is followed.
     pub fn locate_entry(&self, path: impl AsRef<Path>) -> Result<Location, ToolError> {
@@ -200,6 +213,14 @@ impl ToolContext {
     /// A place for output that is too large for the model.
     pub fn spills(&self) -> Spills<'_> {
         Spills { cx: self }
+    }
+    /// Settings of the web tools.
+    pub fn web(&self) -> &WebSettings {
+        self.inner.host.web()
+    }
+    /// Where responses are stored for later calls; what is in it came from the web, and holds no state of the session.
+    pub fn page_cache(&self) -> Option<&dyn PageCache> {
+        self.inner.host.page_cache()
     }
     /// Resolves when the call should stop.
     pub async fn cancelled(&self) {

@@ -138,12 +138,14 @@ pub struct Connect {
     pub method: String,
     /// Why the address guard refuses it, if that is known already.
     pub refused: Option<String>,
+    /// Whether it is the search provider that the user configured: a request there only reads, whatever its method.
+    pub searches: bool,
 }
 
 impl Connect {
     /// A connection; for implementors of [`HttpClient`](crate::ports::HttpClient).
     pub fn new(scheme: impl Into<String>, host: impl Into<String>, port: u16, method: impl Into<String>) -> Self {
-        Self { scheme: scheme.into(), host: host.into(), port, method: method.into(), refused: None }
+        Self { scheme: scheme.into(), host: host.into(), port, method: method.into(), refused: None, searches: false }
     }
     /// A tunnel, as a sandboxed command gets one to a host and port. Its scheme is the usual one of the port.
     pub fn tunnel(host: impl Into<String>, port: u16) -> Self {
@@ -156,14 +158,14 @@ impl Connect {
         self.host == Self::SANDBOX_HOST && !self.is_tunnel()
     }
     /// Whether the method only asks for something.
-    pub fn only_reads(&self) -> bool {
-        matches!(self.method.as_str(), "GET" | "HEAD" | "OPTIONS")
+    pub const fn only_reads(&self) -> bool {
+        self.searches || matches!(self.method.as_bytes(), b"GET" | b"HEAD" | b"OPTIONS")
     }
     /// Whether it is a tunnel, as a command gets one: anything may be sent through it.
     pub fn is_tunnel(&self) -> bool {
         self.method == "CONNECT"
     }
-    fn covers(&self, other: &Self) -> bool {
+    pub(crate) fn covers(&self, other: &Self) -> bool {
         self.host == other.host && self.port == other.port && self.method == other.method && self.scheme == other.scheme
     }
 }
@@ -274,7 +276,7 @@ impl Effect {
         match self {
             Self::Read(_) | Self::Ask { .. } | Self::Contained { read_only: true, .. } => false,
             Self::Exec(exec) => !exec.read_only_view,
-            Self::Connect(connect) => !matches!(connect.method.as_bytes(), b"GET" | b"HEAD" | b"OPTIONS"),
+            Self::Connect(connect) => !connect.only_reads(),
             _ => true,
         }
     }

@@ -48,7 +48,7 @@ pub use location::{Location, PathSpelling, Zone};
 pub use output::{Content, IntoToolOutput, Json, ToolOutput};
 pub use ports::{
     Body, CommandSpec, EgressRefusal, FileInfo, FileKind, FileReader, HelperLimits, HelperOutput, HttpRequest, HttpResponse, LocalOffset,
-    NetworkDecision, NetworkVerdict, Notice, ProcessOutput, SpillFile, SpillWriter, SystemFacts, WriteMode, WriteOutcome,
+    NetworkDecision, NetworkVerdict, Notice, ProcessOutput, SearchEndpoint, SearchFields, SearchProvider, SpillFile, SpillWriter, SystemFacts, WebSettings, WriteMode, WriteOutcome,
 };
 pub use seen::SeenFiles;
 pub use settings::{

@@ -15,12 +15,13 @@ mod permissions;
 mod processes;
 mod progress;
 mod system;
+mod web;
 
 pub use approval::{ApprovalAnswer, ApprovalRequest, Approver, RuleStore};
 pub use clock::{Clock, LocalOffset};
 pub use files::{FileInfo, FileKind, FileReader, FileSystem, PreImage, WriteMode, WriteOutcome};
 pub use gate::{EgressGate, EgressRefusal, Gate, NetworkDecision, NetworkVerdict};
-pub use http::{Body, HttpClient, HttpRequest, HttpResponse, RedirectCheck};
+pub use http::{Body, HttpClient, HttpRequest, HttpResponse, RedirectCheck, ResolvedAddress};
 pub use job_registry::{JobRecord, JobRegistry, JobScope};
 pub use journal::{Journal, SpillFile, SpillWriter};
 pub use notifier::{Notice, Notifier};
@@ -28,6 +29,7 @@ pub use permissions::{PermissionAnswer, PermissionHost, PermissionState};
 pub use processes::{ChangeRecorder, CommandSpec, HelperLimits, HelperOutput, ProcessOutput, ProcessRunner};
 pub use progress::ProgressSink;
 pub use system::{SystemFacts, SystemProbe};
+pub use web::{ApiKey, NO_SEARCH_PROVIDER, PageCache, SearchEndpoint, SearchFields, SearchProvider, WebSettings};
 
 /// Everything a session's tools can reach of the machine.
 pub trait Host: Send + Sync {
@@ -43,4 +45,12 @@ pub trait Host: Send + Sync {
     fn notifier(&self) -> &dyn Notifier;
     /// Facts about the machine.
     fn system(&self) -> &dyn SystemProbe;
+    /// Settings of the web tools.
+    fn web(&self) -> &WebSettings {
+        &web::DEFAULT_WEB_SETTINGS
+    }
+    /// Where responses are stored for later calls, if anywhere.
+    fn page_cache(&self) -> Option<&dyn PageCache> {
+        None
+    }
 }

@@ -14,6 +14,7 @@ mod redirect;
 mod resolver;
 mod rule;
 mod sandbox;
+mod slots;
 mod target;
 
 pub use client::{GuardedClient, HttpOptions};

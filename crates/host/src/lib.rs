@@ -6,6 +6,7 @@ mod files;
 mod http;
 mod local;
 mod notifier;
+mod page_cache;
 mod proxy;
 mod system;
 
@@ -14,5 +15,6 @@ pub use files::{LocalFiles, SandboxPaths, ScanCache, WorkspaceOptions, directory
 pub use http::{GuardedClient, HttpOptions, NetworkRuleError, NetworkRules, Resolve, SandboxDialer, SystemResolver};
 pub use local::{HostParts, LocalHost};
 pub use notifier::{Desktop, LocalNotifier};
+pub use page_cache::FolderPageCache;
 pub use proxy::EgressProxy;
 pub use system::LocalSystem;

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
-use haft_contract::ports::{Clock, FileSystem, Host, HttpClient, Notifier, ProcessRunner, SystemProbe};
+use haft_contract::ports::{Clock, FileSystem, Host, HttpClient, Notifier, PageCache, ProcessRunner, SystemProbe, WebSettings};
 
-use crate::{GuardedClient, LocalNotifier, LocalSystem, SystemClock};
+use crate::{FolderPageCache, GuardedClient, LocalNotifier, LocalSystem, SystemClock};
 
 /// This machine, as tools reach it.
 pub struct LocalHost {
@@ -13,6 +13,8 @@ pub struct LocalHost {
     outward: LazyLock<Outward, Box<dyn FnOnce() -> Outward + Send>>,
     clock: SystemClock,
     system: LocalSystem,
+    web: WebSettings,
+    page_cache: Option<FolderPageCache>,
 }
 
 /// Parts of a host that most calls do not use.
@@ -46,7 +48,13 @@ impl LocalHost {
             let notifier = LocalNotifier::new(alert_log, Arc::clone(&parts.processes)).avoiding(watched);
             Outward { parts, notifier }
         };
-        Self { files, outward: LazyLock::new(Box::new(outward)), clock: SystemClock, system: LocalSystem }
+        let (web, page_cache) = (WebSettings::default(), None);
+        Self { files, outward: LazyLock::new(Box::new(outward)), clock: SystemClock, system: LocalSystem, web, page_cache }
+    }
+
+    /// With settings of the web tools, and a folder for stored responses, which is created on first use.
+    pub fn with_web(self, web: WebSettings, page_cache: PathBuf) -> Self {
+        Self { web, page_cache: Some(FolderPageCache::new(page_cache)), ..self }
     }
 }
 
@@ -68,6 +76,12 @@ impl Host for LocalHost {
     }
     fn system(&self) -> &dyn SystemProbe {
         &self.system
+    }
+    fn web(&self) -> &WebSettings {
+        &self.web
+    }
+    fn page_cache(&self) -> Option<&dyn PageCache> {
+        self.page_cache.as_ref().map(|cache| cache as _)
     }
 }
 

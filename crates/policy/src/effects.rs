@@ -218,9 +218,10 @@ impl PlanCase<'_> {
     }
 
     /// Whether the user is asked about what goes beyond the access level. Network access of a sandboxed command, to one named
-    /// host, is theirs to give at every level.
+    /// host, is theirs to give at every level, and a request that changes something on one named host where anything may be changed.
     fn asks_beyond(&self, effect: Option<&Effect>) -> bool {
-        self.ask == AskMode::Beyond || self.is_egress(effect)
+        let is_request = matches!(effect, Some(Effect::Connect(connect)) if !connect.is_tunnel()) && self.caller.access > Access::ReadOnly;
+        self.ask == AskMode::Beyond || is_request || self.is_egress(effect)
     }
 
     /// Whether an effect is a connection of a sandboxed command.

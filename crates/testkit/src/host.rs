@@ -1,10 +1,11 @@
 //! A whole machine, in memory.
 
-use std::sync::{Arc, Mutex};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use haft_contract::{
-    BoxFuture, SystemFacts,
-    ports::{Clock, FileSystem, Host, HttpClient, Notifier, ProcessRunner, SystemProbe},
+    BoxFuture, SystemFacts, WebSettings,
+    ports::{Clock, FileSystem, Host, HttpClient, Notifier, PageCache, ProcessRunner, SystemProbe},
 };
 
 use crate::sync::lock;
@@ -27,6 +28,10 @@ pub struct FakeHost {
     pub system: FakeSystem,
     /// Pre-images and spills; a finished spill can be read through `files`.
     pub journal: Arc<FakeJournal>,
+    /// Settings of the web tools, if a test sets them.
+    pub web: OnceLock<WebSettings>,
+    /// Stored responses.
+    pub page_cache: FakePageCache,
 }
 
 impl FakeHost {
@@ -41,6 +46,8 @@ impl FakeHost {
             clock: FakeClock::default(),
             notifier: FakeNotifier::default(),
             system: FakeSystem::default(),
+            web: OnceLock::new(),
+            page_cache: FakePageCache::default(),
         })
     }
 }
@@ -63,6 +70,41 @@ impl Host for FakeHost {
     }
     fn system(&self) -> &dyn SystemProbe {
         &self.system
+    }
+    fn web(&self) -> &WebSettings {
+        // Most tests are about pages, not about robots.txt.
+        self.web.get_or_init(|| {
+            let mut settings = WebSettings::default();
+            settings.respect_robots = false;
+            settings
+        })
+    }
+    fn page_cache(&self) -> Option<&dyn PageCache> {
+        Some(&self.page_cache)
+    }
+}
+
+/// Stored responses, in memory.
+#[derive(Debug, Default)]
+pub struct FakePageCache {
+    values: Mutex<BTreeMap<String, Vec<u8>>>,
+}
+
+impl FakePageCache {
+    /// The keys that something is stored under.
+    pub fn keys(&self) -> Vec<String> {
+        lock(&self.values).keys().cloned().collect()
+    }
+}
+
+impl PageCache for FakePageCache {
+    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Option<Vec<u8>>> {
+        Box::pin(async move { lock(&self.values).get(key).cloned() })
+    }
+    fn put<'a>(&'a self, key: &'a str, value: Vec<u8>) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            lock(&self.values).insert(key.into(), value);
+        })
     }
 }
 

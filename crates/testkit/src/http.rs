@@ -88,6 +88,7 @@ impl Reply {
 #[derive(Debug, Default)]
 pub struct FakeHttp {
     replies: Mutex<BTreeMap<(String, String), Reply>>,
+    first_replies: Mutex<BTreeMap<(String, String), Vec<Reply>>>,
     refusals: Mutex<BTreeMap<String, String>>,
     requests: Mutex<Vec<HttpRequest>>,
 }
@@ -96,6 +97,10 @@ impl FakeHttp {
     /// Scripts what a method and URL answer, each time.
     pub fn answer(&self, method: &str, url: &str, reply: Reply) {
         lock(&self.replies).insert((method.into(), url.into()), reply);
+    }
+    /// Scripts what a method and URL answer the next time, before what [`answer`](Self::answer) scripts.
+    pub fn answer_once(&self, method: &str, url: &str, reply: Reply) {
+        lock(&self.first_replies).entry((method.into(), url.into())).or_default().push(reply);
     }
     /// Makes the address guard refuse a host, as far as planning can know.
     pub fn refuse(&self, host: &str, why: impl Into<String>) {
@@ -107,7 +112,11 @@ impl FakeHttp {
     }
     fn reply(&self, request: &HttpRequest) -> Outcome {
         lock(&self.requests).push(request.clone());
-        match lock(&self.replies).get(&(request.method.clone(), request.url.clone())) {
+        let key = (request.method.clone(), request.url.clone());
+        if let Some(replies) = lock(&self.first_replies).get_mut(&key).filter(|replies| !replies.is_empty()) {
+            return replies.remove(0).outcome;
+        }
+        match lock(&self.replies).get(&key) {
             Some(reply) => reply.outcome.clone(),
             None => Outcome::Failure(ErrorKind::NetworkError, format!("no answer was scripted for {} {}", request.method, request.url)),
         }

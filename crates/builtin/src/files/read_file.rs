@@ -1,9 +1,9 @@
 mod directory;
-mod image;
+pub(crate) mod image;
 mod notebook;
 mod page;
 pub(crate) mod pdf;
-mod picture;
+pub(crate) mod picture;
 mod repeated;
 
 use std::num::NonZeroUsize;

@@ -1,5 +1,7 @@
 //! `haft explain`: why a tool or a call is allowed, needs approval, or is denied.
 
+mod addresses;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -20,7 +22,7 @@ use crate::text_builder::{INDENT, TextBuilder};
 use crate::wire::{self, Wire};
 
 pub(crate) fn run(common: Common, request: ExplainArgs) -> Result<Exit, Failure> {
-    let ExplainArgs { all, who, words } = request;
+    let ExplainArgs { all, resolve, who, words } = request;
     let registry = wire::registry()?;
     if all {
         let output = common.output();
@@ -31,6 +33,9 @@ pub(crate) fn run(common: Common, request: ExplainArgs) -> Result<Exit, Failure>
     let wire = Wire::with_registry(registry, &invocation.common, &output)?;
     let (tool, who) = (invocation.tool.clone(), who.then(invocation.who.clone()));
     let arguments = invocation.arguments(wire.settings.config.limits.argument_bytes)?;
+    if resolve {
+        return block_on(addresses::one(&wire, &tool, arguments, &who, &output));
+    }
     block_on(one(&wire, &tool, arguments, &who, &output))
 }
 

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use haft_contract::Access;
-use haft_host::{GuardedClient, HostParts, LocalFiles, LocalHost, NetworkRules, WorkspaceOptions};
+use haft_host::{GuardedClient, HostParts, HttpOptions, LocalFiles, LocalHost, NetworkRules, SystemResolver, WorkspaceOptions};
 use haft_jobs::{LocalProcesses, ShellOptions};
 
 use super::command_rules::CommandRules;
 use super::shell::{self, Calls};
-use super::{JobSettings, Wire, settings};
+use super::{JobSettings, Wire, settings, web};
 use crate::failure::Failure;
 
 impl Wire {
@@ -23,6 +23,7 @@ impl Wire {
     ) -> Result<Arc<LocalHost>, Failure> {
         let workspace = self.workspace_options(root, spills)?;
         let data_folder = self.settings.data_folder.clone();
+        let page_cache = data_folder.join("cache").join("web");
         let roots = [&workspace.root, &data_folder].into_iter().chain(&workspace.read_only_roots);
         let hidden = roots.chain(&workspace.writable_roots).cloned().collect();
         let network = self.network_rules()?;
@@ -30,7 +31,8 @@ impl Wire {
         let (alert_log, config, workspace_files) = (data_folder.join("alerts.log"), Arc::clone(&self.settings.config), Arc::clone(&files));
         let limits = CommandRules::new(&self.policy, files.root());
         let parts = move || {
-            let http = Arc::new(GuardedClient::new(network));
+            let options = HttpOptions { parallel_per_host: config.web.parallel_per_host, ..HttpOptions::default() };
+            let http = Arc::new(GuardedClient::with(network, options, Arc::new(SystemResolver)));
             let processes = match shell::options(&config, &data_folder, calls) {
                 Ok(options) => {
                     let JobSettings { jobs, wait_for_exit } = jobs();
@@ -41,7 +43,8 @@ impl Wire {
             };
             HostParts { http, processes: Arc::new(processes) }
         };
-        Ok(Arc::new(LocalHost::with_parts(files, alert_log, parts)))
+        let web = web::settings(&self.settings.config.web, &|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()));
+        Ok(Arc::new(LocalHost::with_parts(files, alert_log, parts).with_web(web, page_cache)))
     }
 
     fn network_rules(&self) -> Result<NetworkRules, Failure> {

@@ -1,5 +1,7 @@
 //! Port for the network.
 
+use std::net::IpAddr;
+
 use crate::{BoxFuture, Connect, ToolError};
 
 /// A request to send.
@@ -41,6 +43,15 @@ pub trait Body: Send {
     fn chunk(&mut self) -> BoxFuture<'_, Result<Option<Vec<u8>>, ToolError>>;
 }
 
+/// An address of a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResolvedAddress {
+    /// The address.
+    pub address: IpAddr,
+    /// Why it may not be connected to, if so.
+    pub refused: Option<String>,
+}
+
 /// Checks the connection of a redirect, for the call that sends the request.
 pub trait RedirectCheck: Send + Sync {
     /// Whether the call may follow it.
@@ -55,6 +66,11 @@ pub trait RedirectCheck: Send + Sync {
 pub trait HttpClient: Send + Sync {
     /// Parses a URL once; the result has the verdict of the address guard, as far as it is known.
     fn locate(&self, method: &str, url: &str) -> Result<Connect, ToolError>;
+    /// The addresses of a host, for explanations: nothing is connected to.
+    fn addresses<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, Result<Vec<ResolvedAddress>, ToolError>> {
+        let _ = (host, port);
+        Box::pin(async { Ok(Vec::new()) })
+    }
     /// Sends a request: resolve, check, pin, connect; every redirect is checked again.
     fn send<'a>(&'a self, request: HttpRequest, redirects: &'a dyn RedirectCheck) -> BoxFuture<'a, Result<HttpResponse, ToolError>>;
 }

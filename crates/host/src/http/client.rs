@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use haft_contract::{
     Body, BoxFuture, Connect, ErrorKind, HttpRequest, HttpResponse, ToolError, causes,
-    ports::{EgressGate, HttpClient, RedirectCheck},
+    ports::{EgressGate, HttpClient, RedirectCheck, ResolvedAddress},
 };
 use haft_pattern::HostPattern;
 use reqwest::header::{CONTENT_LENGTH, LOCATION};
@@ -16,9 +17,10 @@ use reqwest::{Method, Response};
 
 use super::guard::Guard;
 use super::redirect::{self, Hop};
-use super::resolver::{CheckingResolver, Resolve, SystemResolver};
+use super::resolver::{self, CheckingResolver, Resolve, SystemResolver};
 use super::rule::NetworkRules;
 use super::sandbox::{self, SandboxDialer};
+use super::slots::{HostSlots, Slot};
 use super::target::Target;
 use super::{failure, headers};
 use crate::proxy::{EgressProxy, Reach};
@@ -37,11 +39,13 @@ pub struct HttpOptions {
     pub connect_timeout: Duration,
     /// For the head of an answer, and for each further piece of its body.
     pub idle_timeout: Duration,
+    /// How many requests go to one host at the same time.
+    pub parallel_per_host: usize,
 }
 
 impl Default for HttpOptions {
     fn default() -> Self {
-        Self { connect_timeout: Duration::from_secs(10), idle_timeout: Duration::from_secs(30) }
+        Self { connect_timeout: Duration::from_secs(10), idle_timeout: Duration::from_secs(30), parallel_per_host: 8 }
     }
 }
 
@@ -52,6 +56,7 @@ pub struct GuardedClient {
     options: Arc<HttpOptions>,
     clients: Mutex<HashMap<(String, u16), reqwest::Client>>,
     sandbox: OnceLock<Arc<dyn SandboxDialer>>,
+    slots: HostSlots,
 }
 
 haft_contract::opaque_debug!(GuardedClient: guard = guard, options = options);
@@ -72,12 +77,14 @@ impl GuardedClient {
     pub fn with(rules: NetworkRules, options: HttpOptions, resolver: Arc<dyn Resolve>) -> Self {
         // The TLS library takes one provider for the whole process; if another part was first, its choice stands.
         drop(rustls::crypto::ring::default_provider().install_default());
+        let slots = HostSlots::new(options.parallel_per_host);
         Self {
             guard: Arc::new(Guard::new(rules)),
             resolver,
             options: Arc::new(options),
             clients: Mutex::default(),
             sandbox: OnceLock::new(),
+            slots,
         }
     }
 
@@ -117,9 +124,12 @@ impl GuardedClient {
         };
         let mut trail = Vec::new();
         loop {
+            let slot = self.slots.take(&hop.target.connect.host, hop.target.connect.port).await;
             let response =
                 self.exchange(&hop, redirects.session()).await.map_err(|error| redirect::led_there(error, &trail, &hop.target))?;
-            let Some(location) = location(&response).filter(|_| limit > 0) else { return Ok(self.answer(response, hop.target, trail)) };
+            let Some(location) = location(&response).filter(|_| limit > 0) else {
+                return Ok(self.answer(response, hop.target, trail, slot));
+            };
             if trail.len() == usize::from(limit) {
                 return Err(redirect::too_many(limit, &hop.target));
             }
@@ -169,7 +179,7 @@ impl GuardedClient {
         self.guard.check(&target.connect.host, peer).map_err(|refusal| network_error(refusal.to_string()))
     }
 
-    fn answer(&self, response: Response, target: Target, redirected_from: Vec<String>) -> HttpResponse {
+    fn answer(&self, response: Response, target: Target, redirected_from: Vec<String>, slot: Slot) -> HttpResponse {
         let status = response.status();
         HttpResponse {
             status: status.as_u16(),
@@ -177,7 +187,7 @@ impl GuardedClient {
             headers: headers::to_text(response.headers()),
             url: target.url.to_string(),
             redirected_from,
-            body: Box::new(Pieces { response, target, options: Arc::clone(&self.options) }),
+            body: Box::new(Pieces { response, target, options: Arc::clone(&self.options), _slot: slot }),
         }
     }
 
@@ -221,6 +231,18 @@ impl HttpClient for GuardedClient {
         self.target(method, url).map(|target| target.connect)
     }
 
+    fn addresses<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, Result<Vec<ResolvedAddress>, ToolError>> {
+        Box::pin(async move {
+            let found = resolver::addresses_of(&*self.resolver, host).await;
+            let found = found.map_err(|error| network_error(format!("Cannot resolve host: {host} ({error}).")))?;
+            let judged = |address: IpAddr| {
+                let refusal = self.guard.check(host, SocketAddr::new(address, port)).err();
+                ResolvedAddress { address, refused: refusal.map(|refusal| refusal.to_string()) }
+            };
+            Ok(found.into_iter().map(judged).collect())
+        })
+    }
+
     fn send<'a>(&'a self, request: HttpRequest, redirects: &'a dyn RedirectCheck) -> BoxFuture<'a, Result<HttpResponse, ToolError>> {
         Box::pin(self.follow(request, redirects))
     }
@@ -256,6 +278,7 @@ struct Pieces {
     response: Response,
     target: Target,
     options: Arc<HttpOptions>,
+    _slot: Slot,
 }
 
 impl Body for Pieces {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use haft_contract::BoxFuture;
@@ -60,6 +60,17 @@ impl reqwest::dns::Resolve for CheckingResolver {
 }
 
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// The addresses of a host, not checked: its own if it is one, those of this machine for its names.
+pub(crate) async fn addresses_of(resolver: &dyn Resolve, host: &str) -> io::Result<Vec<IpAddr>> {
+    if let Ok(address) = host.trim_start_matches('[').trim_end_matches(']').parse() {
+        return Ok(vec![address]);
+    }
+    if is_loopback_name(host) {
+        return Ok(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]);
+    }
+    resolver.resolve(host).await
+}
 
 /// The addresses of a name, every one of them checked.
 pub(crate) async fn checked_addresses(guard: &Guard, resolver: &dyn Resolve, host: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {

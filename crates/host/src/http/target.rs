@@ -65,10 +65,17 @@ fn check_parts(url: &Url, text: &str) -> Result<(), ToolError> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(invalid(text, &format!("'{}' is not supported, only http and https are", url.scheme())));
     }
-    if !url.username().is_empty() || url.password().is_some() {
+    // The parser drops empty ones; what another reader makes of them differs.
+    if !url.username().is_empty() || url.password().is_some() || authority(text).contains('@') {
         return Err(invalid(text, "It holds a user name or password; leave them out, and send an Authorization header if one is needed"));
     }
     Ok(())
+}
+
+/// What stands where host and port do, as written.
+fn authority(text: &str) -> &str {
+    let rest = text.split_once("//").map_or(text, |(_, rest)| rest).trim_start_matches('/');
+    rest.split(['/', '?', '#']).next().unwrap_or_default()
 }
 
 /// The host without its trailing dot, also in the URL itself, so that name, certificate and rules agree.

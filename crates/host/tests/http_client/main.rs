@@ -9,3 +9,4 @@ mod redirects;
 mod sandbox;
 mod support;
 mod tls;
+mod urls;

@@ -169,7 +169,7 @@ pub(crate) fn client_for(server: &Server) -> GuardedClient {
 
 /// Long enough that only a hanging test meets it.
 pub(crate) fn patient() -> HttpOptions {
-    HttpOptions { connect_timeout: Duration::from_secs(20), idle_timeout: Duration::from_secs(20) }
+    HttpOptions { connect_timeout: Duration::from_secs(20), idle_timeout: Duration::from_secs(20), ..HttpOptions::default() }
 }
 
 /// Follows everything, and remembers it.

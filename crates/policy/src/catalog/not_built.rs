@@ -1,6 +1,6 @@
 //! The tools of the design that are not built yet: policies may name them already. A tool that is built leaves this list.
 
-use haft_contract::Section::{Agents, Automation, Media, Memory, Messaging, Nodes, Planning, Sessions, Ui, Web};
+use haft_contract::Section::{Agents, Automation, Media, Memory, Messaging, Nodes, Planning, Sessions, Ui};
 use haft_contract::{Meta, RuleTarget, Section};
 
 const CODING: &[&str] = &["coding"];
@@ -34,8 +34,6 @@ const CONFIGURE: Option<RuleTarget> = Some(RuleTarget::Configure);
 /// Name, section, profiles, rule target, aliases.
 #[rustfmt::skip] // one tool a line
 pub static NOT_BUILT_YET: &[Meta] = &[
-    also(tool("web_fetch", Web, &[], CONNECT), &["WebFetch"]),
-    also(tool("web_search", Web, &[], CONNECT), &["WebSearch"]),
     tool("memory_search", Memory, CODING, None),
     tool("memory_get", Memory, CODING, READ),
     tool("sessions_list", Sessions, BOTH, None),

@@ -15,7 +15,7 @@ const LARGEST: usize = 32 * 1024 * 1024;
 static DECODING: WorkerPool = WorkerPool::new("decoding of a picture", 2);
 
 /// Shows a picture.
-pub(super) async fn show(name: &str, format: PictureFormat, reader: &dyn FileReader, head: Vec<u8>) -> Result<ToolOutput, ToolError> {
+pub(crate) async fn show(name: &str, format: PictureFormat, reader: &dyn FileReader, head: Vec<u8>) -> Result<ToolOutput, ToolError> {
     let data = read_all(name, format.name(), head, reader, LARGEST).await?;
     let size = data.len();
     let picture = decode(format, data).await?.map_err(|fault| refused(name, format, size, &fault))?;

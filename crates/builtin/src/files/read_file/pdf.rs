@@ -17,7 +17,7 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 
 use self::output::{PdfFailure, PdfText};
-pub(super) use self::pages::PageRange;
+pub(crate) use self::pages::PageRange;
 use self::protocol::{HELPER, PageRequest};
 use super::with_note;
 use crate::shared::brief;
@@ -37,12 +37,12 @@ const MEMORY: u64 = 1024 * 1024 * 1024;
 static SLOTS: Semaphore = Semaphore::const_new(2);
 
 /// Whether a file begins like a PDF document.
-pub(super) fn is_pdf(head: &[u8]) -> bool {
+pub(crate) fn is_pdf(head: &[u8]) -> bool {
     head.starts_with(b"%PDF-")
 }
 
 /// Reads pages of a file that begins like a PDF document.
-pub(super) async fn read(
+pub(crate) async fn read(
     name: &str,
     pages: Option<PageRange>,
     reader: &dyn FileReader,

@@ -10,7 +10,7 @@ use image::codecs::webp::WebPDecoder;
 use image::imageops::FilterType;
 use image::{AnimationDecoder, DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader, Limits};
 
-pub(super) use self::format::PictureFormat;
+pub(crate) use self::format::PictureFormat;
 
 /// Most pixels on a side: larger pictures cost more and show no more.
 const SIDE: u32 = 2000;
@@ -165,4 +165,4 @@ fn over_white(colour: u8, alpha: u8) -> u8 {
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+pub(crate) mod tests;

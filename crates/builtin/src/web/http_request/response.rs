@@ -12,6 +12,7 @@ use crate::shared::binary;
 use crate::shared::brief;
 use crate::shared::media_type::MediaType;
 use crate::shared::pager::newlines;
+use crate::shared::polite::{Deadline, header};
 use crate::shared::spill_buffer::{SpillBuffer, SpilledOutput};
 
 const SHOWN_KB: usize = 100;
@@ -42,10 +43,10 @@ enum BodyEnd {
 
 impl ReceivedBody {
     /// Reads the body: the beginning into memory, all of it into a spill if it is larger or not text.
-    pub(crate) async fn read(response: &mut HttpResponse, cx: &ToolContext) -> Result<Self, ToolError> {
+    pub(crate) async fn read(response: &mut HttpResponse, deadline: &Deadline, cx: &ToolContext) -> Result<Self, ToolError> {
         let media = MediaType::parse(header(response, "Content-Type").unwrap_or_default());
         let mut capture = SpillBuffer::new(cx, SHOWN_KB * 1024, media.extension());
-        let ending = receive(response, &mut capture).await?;
+        let ending = receive(response, &mut capture, deadline).await?;
         let undecoded = left_encoded(response);
         if capture.total() > 0 && (undecoded.is_some() || media.is_binary(capture.head())) {
             capture.spill_all().await?;
@@ -68,6 +69,16 @@ impl ReceivedBody {
             hops => drop(write!(text, "\nURL: {} (after {hops} redirects)", response.url)),
         }
         text + "\n\n" + &self.body_text()
+    }
+
+    /// The same with every header: for requests whose answer they are.
+    pub(crate) fn text_with_headers(&self, response: &HttpResponse) -> String {
+        let mut text = format!("HTTP {} {}", response.status, response.reason).trim_end().to_owned();
+        response.headers.iter().for_each(|(name, value)| text.extend(["\n", name, ": ", value]));
+        if self.body.total > 0 {
+            text.extend(["\n\n", &self.body_text()]);
+        }
+        text
     }
 
     /// All facts of the response.
@@ -145,9 +156,9 @@ impl ReceivedBody {
 }
 
 /// Receives the body up to the limit. A partial body is a result; an error before the first byte is an error.
-async fn receive(response: &mut HttpResponse, capture: &mut SpillBuffer<'_>) -> Result<BodyEnd, ToolError> {
+async fn receive(response: &mut HttpResponse, capture: &mut SpillBuffer<'_>, deadline: &Deadline) -> Result<BodyEnd, ToolError> {
     loop {
-        let mut chunk = match response.body.chunk().await {
+        let mut chunk = match deadline.limit(response.body.chunk()).await {
             Ok(Some(chunk)) => chunk,
             Ok(None) => return Ok(BodyEnd::Complete),
             Err(error) if error.kind() != ErrorKind::Cancelled && capture.total() > 0 => {
@@ -176,10 +187,6 @@ fn left_encoded(response: &HttpResponse) -> Option<String> {
     (!encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity")).then(|| encoding.to_owned())
 }
 
-fn header<'a>(response: &'a HttpResponse, field: &str) -> Option<&'a str> {
-    response.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(field)).map(|(_, value)| value.as_str())
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -200,7 +207,7 @@ mod tests {
         let cx = context_for(plan, Arc::clone(host)).called_as(dialect, None);
         let request = HttpRequest { method: "GET".into(), url: url.into(), headers: Vec::new(), body: None, redirects: 0 };
         let mut response = cx.http().send(request).await?;
-        let received = ReceivedBody::read(&mut response, &cx).await?;
+        let received = ReceivedBody::read(&mut response, &Deadline::of_a_call(), &cx).await?;
         let text = received.text(&response);
         let body = text.split_once("\n\n").unwrap().1.to_owned();
         Ok((body, received.details(&response)))

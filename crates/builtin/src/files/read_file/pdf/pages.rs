@@ -11,7 +11,7 @@ pub(super) const MOST: usize = 20;
 
 /// A range of pages, counted from 1; never empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) struct PageRange {
+pub(crate) struct PageRange {
     pub(super) first: usize,
     pub(super) last: usize,
 }

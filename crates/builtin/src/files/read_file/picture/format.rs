@@ -4,7 +4,7 @@ use image::ImageFormat;
 
 /// A picture format that models take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum PictureFormat {
+pub(crate) enum PictureFormat {
     Png,
     Jpeg,
     Gif,
@@ -13,7 +13,7 @@ pub(in super::super) enum PictureFormat {
 
 impl PictureFormat {
     /// The format by the first bytes.
-    pub(in super::super) fn of(head: &[u8]) -> Option<Self> {
+    pub(crate) fn of(head: &[u8]) -> Option<Self> {
         match head {
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Self::Png),
             [0xff, 0xd8, 0xff, ..] => Some(Self::Jpeg),
@@ -23,7 +23,7 @@ impl PictureFormat {
         }
     }
 
-    pub(in super::super) const fn mime(self) -> &'static str {
+    pub(crate) const fn mime(self) -> &'static str {
         match self {
             Self::Png => "image/png",
             Self::Jpeg => "image/jpeg",
@@ -32,7 +32,7 @@ impl PictureFormat {
         }
     }
 
-    pub(in super::super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Png => "a PNG image",
             Self::Jpeg => "a JPEG image",

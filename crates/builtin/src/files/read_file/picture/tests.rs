@@ -4,7 +4,7 @@ use image::{Delay, Frame, Rgb, RgbImage, Rgba, RgbaImage};
 use super::*;
 
 /// A picture in which no two pixels side by side are the same, in a format.
-pub(in super::super) fn sample(format: PictureFormat, width: u32, height: u32) -> Vec<u8> {
+pub(crate) fn sample(format: PictureFormat, width: u32, height: u32) -> Vec<u8> {
     let shade = |number: u32| u8::try_from(number % 256).unwrap();
     let pixel = |x: u32, y: u32| Rgb([shade(x * 7), shade(y * 13), shade(x + y)]);
     let mut data = Cursor::new(Vec::new());
