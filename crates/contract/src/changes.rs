@@ -158,6 +158,8 @@ pub struct RefusedChange {
 pub struct GitReport {
     /// How many files were applied.
     pub applied: usize,
+    /// The Git folders whose branches, tags or HEAD changed. Undo does not cover that.
+    pub moved: Vec<PathBuf>,
     /// What was not, and why.
     pub refused: Vec<RefusedChange>,
     /// Files that another program changed while the command ran. Of a repository with one of them, only objects and settings were
@@ -169,6 +171,7 @@ impl GitReport {
     /// Adds what became of another repository.
     pub fn add(&mut self, other: Self) {
         self.applied += other.applied;
+        self.moved.extend(other.moved);
         self.refused.extend(other.refused);
         self.conflicts.extend(other.conflicts);
     }

@@ -1,10 +1,11 @@
 //! The recorder of a run: its checkpoint before, and the journal of the call that gets its direct changes.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use haft_contract::{
     BoxFuture, DirectChanges,
-    ports::{ChangeRecorder, Journal},
+    ports::{ChangeRecorder, Journal, PreImage},
 };
 
 use crate::checkpoint::{Checkpoint, CheckpointChanges};
@@ -39,9 +40,18 @@ impl RunRecorder {
     /// Records what changed since the checkpoint, or since it was last asked. The journal gets no more after that: while a job
     /// runs in the background, its changes cannot be told from those of others.
     pub(crate) async fn record(&self) -> Option<DirectChanges> {
+        self.record_with(Vec::new()).await
+    }
+
+    /// The same with repositories whose branches changed, which undo does not put back.
+    pub(crate) async fn record_with(&self, repositories: Vec<PathBuf>) -> Option<DirectChanges> {
         let RecorderState { checkpoint, journal } = std::mem::take(&mut *self.state());
         let found = tokio::task::spawn_blocking(move || checkpoint.map(|checkpoint| checkpoint.changes())).await.ok()??;
-        let CheckpointChanges { mut changes, images, now } = found;
+        let CheckpointChanges { mut changes, mut images, now } = found;
+        if !repositories.is_empty() {
+            changes.uncovered.push("branches of repositories: undo a commit with Git".to_owned());
+            images.extend(repositories.into_iter().map(PreImage::unknown));
+        }
         changes.undo = match journal {
             Some(journal) => journal.keep_all(images).await.map_err(|error| error.message().to_owned()),
             None => Err(IN_BACKGROUND.to_owned()),

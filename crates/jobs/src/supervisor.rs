@@ -55,7 +55,8 @@ impl Supervisor {
         let (guard, has_run) = (self.guard, end.not_run.is_none());
         let run_effects = tokio::task::spawn_blocking(move || guard.run_effects(has_run)).await;
         // The guard has cleaned up, so what is there now is what the command left.
-        let direct = if has_run { self.shared.recorder.record().await } else { None };
+        let moved = run_effects.as_ref().ok().and_then(|effects| effects.git.as_ref()).map(|git| git.moved.clone()).unwrap_or_default();
+        let direct = if has_run { self.shared.recorder.record_with(moved).await } else { None };
         let run_effects = run_effects.ok().map(|effects| RunEffects { direct, ..effects });
         // Writers to the input learn that it is closed.
         drop(self.shared.input.lock().await.take());

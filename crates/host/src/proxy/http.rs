@@ -72,7 +72,9 @@ fn request(method: &str, wanted: &str, version: &str, headers: &[(&str, &str)]) 
     let target =
         Target::new(url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or(80)).ok_or("The host cannot be read.")?;
     let is = |name: &str, wanted: &str| name.trim().eq_ignore_ascii_case(wanted);
-    if headers.iter().any(|(name, _)| is(name, "transfer-encoding") || is(name, "upgrade")) {
+    // An offer of HTTP/2, as cargo makes it, is left out: the server then answers in this version.
+    let is_upgrade = |name: &str, value: &str| is(name, "upgrade") && !value.trim().eq_ignore_ascii_case("h2c");
+    if headers.iter().any(|(name, value)| is(name, "transfer-encoding") || is_upgrade(name, value)) {
         return Err("Bodies without a length and upgrades are not passed on; use https.");
     }
     let lengths: Vec<&str> = headers.iter().filter(|(name, _)| is(name, "content-length")).map(|(_, value)| value.trim()).collect();
@@ -84,7 +86,7 @@ fn request(method: &str, wanted: &str, version: &str, headers: &[(&str, &str)]) 
     let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
     let host = if target.port == 80 { target.host.to_string() } else { target.to_string() };
     let mut head = format!("{method} {path} {version}\r\nHost: {host}\r\nConnection: close\r\n");
-    let ours = ["host", "connection", "proxy-connection", "proxy-authorization", "keep-alive", "te", "trailer"];
+    let ours = ["host", "connection", "proxy-connection", "proxy-authorization", "keep-alive", "te", "trailer", "upgrade", "http2-settings"];
     for (name, value) in headers.iter().filter(|(name, _)| !ours.iter().any(|wanted| is(name, wanted))) {
         head.extend([name, ":", value, "\r\n"]);
     }
@@ -149,7 +151,7 @@ mod tests {
 
     #[test]
     fn forwarded_request_has_its_own_host_only() {
-        let text = "POST http://Example.org/a?b=c HTTP/1.1\r\nHost: evil.example\r\nProxy-Connection: keep-alive\r\nX: 1\r\nContent-Length: 3\r\n\r\n";
+        let text = "POST http://Example.org/a?b=c HTTP/1.1\r\nHost: evil.example\r\nProxy-Connection: keep-alive\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQ\r\nX: 1\r\nContent-Length: 3\r\n\r\n";
         let head = "POST /a?b=c HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\nX: 1\r\nContent-Length: 3\r\n\r\n".to_owned();
         let target = Target::new("example.org", 80).unwrap();
         assert_eq!(request_of(text), Ok(ProxyRequest::Request(Request { target, head, body: 3 })));

@@ -27,6 +27,11 @@ impl<'a> Reporter<'a> {
         self.report.applied += count;
     }
 
+    /// Notes that branches, tags or HEAD of a Git folder changed.
+    pub(super) fn note_moved(&mut self, path: &Path) {
+        self.report.moved.push(path.to_owned());
+    }
+
     pub(super) fn conflict(&mut self, path: PathBuf) {
         self.report.conflicts.push(path);
     }

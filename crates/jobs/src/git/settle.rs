@@ -94,7 +94,13 @@ impl Area<'_> {
         }
         let is_raced = |step: &Step| self.is_raced(step);
         match applier.apply_together(&plan.together, is_raced) {
-            Ok(Applied::All(count)) => reporter.count_applied(count),
+            Ok(Applied::All(count)) => {
+                reporter.count_applied(count);
+                // The index changes whenever Git looks at it.
+                if plan.together.iter().any(|step| step.path != Path::new("index")) {
+                    reporter.note_moved(self.path);
+                }
+            }
             Ok(Applied::None(conflicts)) => return self.report_conflicts(&plan.together, &conflicts, reporter),
             Err((path, error)) => return reporter.refuse(&self.path.join(path), format!("it cannot be written: {error}")),
         }
