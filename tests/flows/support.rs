@@ -8,8 +8,8 @@ use haft::host::sandbox::Launcher;
 use haft::host::{GuardedClient, LocalFiles, LocalHost, LocalProcesses, NetworkRules, ShellOptions, WorkspaceOptions};
 use haft::store::{Blobs, CallFilter, CallLog, CallRecord, FileBlobs, SqliteCallLog};
 use haft::{
-    Access, Arguments, BoxFuture, Engine, ErrorKind, ExecHost, Registry, SandboxBackend, Session, SessionBuilder,
-    ToolResult, ToolSource, Toolbox,
+    Access, Arguments, BoxFuture, Engine, ErrorKind, ExecHost, Registry, SandboxBackend, Session, SessionBuilder, ToolResult, ToolSource,
+    Toolbox,
     ports::{ApprovalAnswer, ApprovalRequest, Approver},
 };
 use tempfile::TempDir;

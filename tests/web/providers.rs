@@ -94,7 +94,7 @@ async fn duckduckgo_is_read_from_its_page() {
 
     let (_server, world) = served(SearchProvider::DuckDuckGo, "/html/", "text/html", "<p>Select all ducks", SearchFields::default()).await;
     let outcome = world.text("web_search", json!({"query": "axe"})).await;
-    assert!(outcome.contains("DuckDuckGo may want to check that a person asks"), "{outcome}");
+    assert!(outcome.contains("DuckDuckGo may want to check that a human asks"), "{outcome}");
 }
 
 #[tokio::test]

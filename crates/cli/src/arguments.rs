@@ -267,7 +267,7 @@ pub(crate) struct ExplainArgs {
     /// Every tool in a table: its verdict, and what decided it
     #[arg(long)]
     pub(crate) all: bool,
-    /// Look up the hosts that a call connects to, and judge each address
+    /// Look up the hosts that a call connects to, and evaluate each address
     #[arg(long)]
     pub(crate) resolve: bool,
     #[command(flatten)]

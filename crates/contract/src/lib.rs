@@ -33,8 +33,8 @@ mod tree;
 pub use call::{Arguments, Envelope, ToolCall, ToolResult};
 pub use capability::{Clocks, Files, Http, Notices, Processes, Spills};
 pub use changes::{
-    AppliedChanges, ChangeKind, ChangeMode, ChangeSet, ChangeSets, ChangeSide, ClaimedChanges, DirectChanges, EntryKind, FileChange, GitReport,
-    QuarantineRecord, RefusedChange, RunEffects, Trigger,
+    AppliedChanges, ChangeKind, ChangeMode, ChangeSet, ChangeSets, ChangeSide, ClaimedChanges, DirectChanges, EntryKind, FileChange,
+    GitReport, QuarantineRecord, RefusedChange, RunEffects, Trigger,
 };
 pub use command::{CodeInput, CommandRequest, InterpreterSpec, ShellCommand};
 pub use context::{CallInfo, PlanContext, Progress, ToolContext};
@@ -48,7 +48,8 @@ pub use location::{Location, PathSpelling, Zone};
 pub use output::{Content, IntoToolOutput, Json, ToolOutput};
 pub use ports::{
     Body, CommandSpec, EgressRefusal, FileInfo, FileKind, FileReader, HelperLimits, HelperOutput, HttpRequest, HttpResponse, LocalOffset,
-    NetworkDecision, NetworkVerdict, Notice, ProcessOutput, SearchEndpoint, SearchFields, SearchProvider, SpillFile, SpillWriter, SystemFacts, WebSettings, WriteMode, WriteOutcome,
+    NetworkDecision, NetworkVerdict, Notice, ProcessOutput, SearchEndpoint, SearchFields, SearchProvider, SpillFile, SpillWriter,
+    SystemFacts, WebSettings, WriteMode, WriteOutcome,
 };
 pub use seen::SeenFiles;
 pub use settings::{

@@ -221,7 +221,9 @@ impl Engine {
         let outcome = run(&engine.workers, cleared, &entry, context, stop).await;
         match outcome {
             // The locks are still held, so the files are this call's own.
-            Err(error) if trail.changes_something() && !trail.final_changes().get() => Err(self.roll_back_partial_changes(error, trail.record_id(), session).await),
+            Err(error) if trail.changes_something() && !trail.final_changes().get() => {
+                Err(self.roll_back_partial_changes(error, trail.record_id(), session).await)
+            }
             outcome => outcome,
         }
     }

@@ -3,7 +3,7 @@
 //! Each page of `corpus/` has the text that a reader of it would keep. The score is that of the words: precision (of what was
 //! extracted, how much belongs there), recall (of what belongs there, how much was extracted), and F1 of both. The table is kept
 //! in `corpus/SCORES.md`; `UPDATE_SCORES=1` writes it.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue has failed")]
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -6,8 +6,8 @@
 mod apply;
 mod config;
 mod content;
+mod evaluate;
 mod index;
-mod judge;
 mod layer;
 mod new;
 mod pointer;

@@ -30,6 +30,7 @@ mod session_networks;
 mod shell;
 mod spawn;
 mod supervisor;
+mod temporary_files;
 mod triggers;
 mod view;
 
@@ -112,11 +113,7 @@ impl ProcessRunner for LocalProcesses {
     fn start<'a>(&'a self, command: &'a ShellCommand, options: JobOptions) -> BoxFuture<'a, Result<Arc<dyn Job>, ToolError>> {
         Box::pin(async move { self.shell()?.start(command, options).await })
     }
-    fn checkpoint<'a>(
-        &'a self,
-        command: &'a ShellCommand,
-        journal: Arc<dyn Journal>,
-    ) -> BoxFuture<'a, Option<Box<dyn ChangeRecorder>>> {
+    fn checkpoint<'a>(&'a self, command: &'a ShellCommand, journal: Arc<dyn Journal>) -> BoxFuture<'a, Option<Box<dyn ChangeRecorder>>> {
         Box::pin(async move { self.shell.as_ref()?.checkpoint(command, journal).await })
     }
     fn change_sets(&self) -> Option<&dyn ChangeSets> {

@@ -53,7 +53,8 @@ impl ShellOptions {
     /// The defaults: commands run in the best backend that enforces everything, or not at all. The folder must be private, and
     /// outside the workspace.
     pub fn new(launcher: Launcher, folder: &Path) -> Self {
-        let changes = ChangeOptions { mode: ChangeMode::Direct, folder: folder.join("changes"), guarded: Vec::new(), of_any_session: false };
+        let changes =
+            ChangeOptions { mode: ChangeMode::Direct, folder: folder.join("changes"), guarded: Vec::new(), of_any_session: false };
         Self {
             host: ExecHost::Sandbox,
             sandbox: SandboxBackend::Auto,

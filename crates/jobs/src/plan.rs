@@ -37,7 +37,7 @@ pub(crate) fn plan_shell(request: &CommandRequest, sandboxer: &Sandboxer, http: 
     planner.command(request, &directory, effects)
 }
 
-/// Refuses a line that no shell can read, and outside the sandbox one that nobody can judge.
+/// Refuses a line that no shell can read, and outside the sandbox one that nobody can evaluate.
 fn check_readable(line: &str, analysis: &Analysis, host: ExecHost) -> Result<(), ToolError> {
     if let Some(reason) = analysis.refused.as_ref().filter(|_| !host.is_sandboxed()) {
         return Err(ToolError::denied(format!("The command was refused: {}", display::escape_line(&reason.message))));

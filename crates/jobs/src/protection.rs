@@ -56,7 +56,8 @@ impl GuardedPaths {
         }
         let mut writable = files.writable();
         let root = writable.remove(0);
-        let options = WorkspaceOptions { deny_read: patterns.to_vec(), allow_secrets: true, writable_roots: writable, ..WorkspaceOptions::new(root) };
+        let options =
+            WorkspaceOptions { deny_read: patterns.to_vec(), allow_secrets: true, writable_roots: writable, ..WorkspaceOptions::new(root) };
         let files = LocalFiles::open(options)?;
         let existing = matching(&files);
         Ok(Some(Self { files, existing }))
@@ -97,7 +98,8 @@ impl RunProtection {
         let writable = paths.writable.clone();
         let found = find_git_folders(&existing.git, &writable);
         // The pointer of a linked worktree is checked afterwards instead of mounted, so that Git can remove the worktree.
-        let is_mounted = |pointer: &PathBuf| git == GitAccess::ReadOnly || files.writable().iter().any(|root| pointer.parent() == Some(root));
+        let is_mounted =
+            |pointer: &PathBuf| git == GitAccess::ReadOnly || files.writable().iter().any(|root| pointer.parent() == Some(root));
         paths.protected.retain(|path| path.file_name().is_none_or(|name| name != ".git"));
         paths.protected.extend(found.protected.into_iter().filter(is_mounted));
         let mut overlaid = found.overlaid;
@@ -106,15 +108,13 @@ impl RunProtection {
         overlaid.sort_unstable();
         overlaid.dedup_by(|deeper, above| deeper.starts_with(&*above));
         paths.repositories.clone_from(&overlaid);
-        if git == GitAccess::ReadOnly {
-            overlaid.clear();
-        }
+        let read_only = if git == GitAccess::ReadOnly { std::mem::take(&mut overlaid) } else { Vec::new() };
         let guarded = if is_staged { None } else { GuardedPaths::find(files, &options.changes.guarded)? };
         paths.protected.extend(guarded.iter().flat_map(|guarded| guarded.existing.iter().cloned()));
         let layers = prepare_layers(&folder.0, &overlaid)?;
         let pairs = layers.iter().map(|layer| (layer.lower.clone(), layer.upper.clone())).collect();
         let git = GitOverlays::over(pairs, &folder.0).map_err(|error| no_folder(&folder.0, error))?;
-        let guard = Guard::new(&existing.protected, &git).with_mounts(&paths.protected);
+        let guard = Guard::new(&existing.protected, &git).with_mounts(&paths.protected).with_read_only(&read_only);
         let (git, refused) = (Mutex::new(Some(git)), Mutex::default());
         Ok((Self { git, guard, quarantine, origin, files: Arc::clone(files), guarded, refused, folder }, layers))
     }

@@ -12,6 +12,7 @@ use haft_text::display;
 
 use crate::changes::StagedRun;
 use crate::protection::RunProtection;
+use crate::temporary_files::TemporaryFiles;
 use crate::triggers::{self, TriggerSnapshot};
 
 /// Errors of programs that may not change a path.
@@ -35,6 +36,8 @@ pub(crate) struct RunGuard {
     pub(crate) staged: Mutex<Option<StagedRun>>,
     /// The state of trigger files before the run.
     pub(crate) triggers: Option<TriggerSnapshot>,
+    /// Its temporary files, if they lie on the disk.
+    pub(crate) temporary: Option<TemporaryFiles>,
     /// The guards of repositories and protected names.
     pub(crate) protection: Option<RunProtection>,
     /// Whether nothing of it is applied.
@@ -58,7 +61,9 @@ impl RunGuard {
 
     /// Notes after the output: limits that were met, refused connections, gaps of the sandbox, protected paths.
     pub(crate) fn exit_notes(&self, output: &[u8]) -> Vec<String> {
-        let limits = self.sandbox.exceeded().into_iter().map(|limit| format!("haft: the command met its limit of {limit}"));
+        let temporary = self.temporary.as_ref().is_some_and(TemporaryFiles::is_exceeded).then_some("temporary files");
+        let limits =
+            self.sandbox.exceeded().into_iter().chain(temporary).map(|limit| format!("haft: the command met its limit of {limit}"));
         let decisions = self.proxy.iter().flat_map(EgressProxy::decisions);
         let blocked = decisions.filter_map(|decision| blocked_note(&decision));
         let gaps = (!self.gaps.is_empty()).then(|| format!("haft: the sandbox was weaker than it should be: {}", self.gaps.join("; ")));
@@ -83,9 +88,10 @@ impl RunGuard {
         effects
     }
 
-    /// Looks for protected names while the command runs. Blocks.
-    pub(crate) fn watch(&self) {
+    /// Looks for protected names while the command runs; whether it must be ended, because it has too many temporary files. Blocks.
+    pub(crate) fn watch(&self) -> bool {
         self.protection.iter().filter(|_| !self.is_dry_run).for_each(RunProtection::watch);
+        self.temporary.as_ref().is_some_and(TemporaryFiles::check)
     }
 
     fn settle(&self, protection: &RunProtection, effects: &mut RunEffects) {
@@ -97,7 +103,8 @@ impl RunGuard {
         let (git, refused, is_complete) = protection.settle(&self.writable);
         (effects.git, effects.refused) = (Some(git), refused);
         if !is_complete {
-            let note = "The workspace has too many files to look for protected names in all of them. Check it before you run something there.";
+            let note =
+                "The workspace has too many files to look for protected names in all of them. Check it before you run something there.";
             effects.notes.push(note.to_owned());
         }
     }

@@ -65,6 +65,8 @@ pub(crate) struct SandboxedCommand {
     pub(crate) terminal: bool,
     /// Paths in the workspace that it may not change.
     pub(crate) protected: Vec<PathBuf>,
+    /// The folder of its temporary files, and how many bytes they may have.
+    pub(crate) temporary: Option<(PathBuf, u64)>,
 }
 
 impl Sandboxer {
@@ -117,7 +119,7 @@ impl Sandboxer {
         if choice == SandboxBackend::None {
             return self.wrap_unconfined(planned, setup);
         }
-        let (terminal, uncovered) = (setup.terminal, setup.paths.uncovered.clone());
+        let (terminal, uncovered, roots) = (setup.terminal, setup.paths.uncovered.clone(), setup.paths.writable.clone());
         if self.options.required && !uncovered.is_empty() {
             return Err(too_large(&uncovered));
         }
@@ -132,11 +134,12 @@ impl Sandboxer {
             policy.network = NetworkAccess::Off;
         }
         let gaps = check_gaps(&**sandbox, &policy, self.options.required).map_err(unavailable)?;
-        let command = command(&**sandbox, planned, &policy, terminal, variables);
+        let command = command(&**sandbox, planned, &policy, &roots, terminal, variables);
         let ConfinedCommand { command, guard } = sandbox.wrap(command, &policy).map_err(unavailable)?;
         let gaps = gaps.into_iter().chain(skipped.iter().map(ToString::to_string)).chain(uncovered).collect();
         let sandbox = sandbox.name().to_owned();
-        Ok(SandboxedCommand { command, guard, sandbox, gaps, terminal: policy.terminal, protected: policy.protected })
+        let temporary = policy.view.tmp.zip(policy.limits.tmp_size);
+        Ok(SandboxedCommand { command, guard, sandbox, gaps, terminal: policy.terminal, protected: policy.protected, temporary })
     }
 
     /// On the machine itself, with a controlling terminal if it needs one.
@@ -152,7 +155,7 @@ impl Sandboxer {
         let at_terminal = if setup.terminal { self.options.launcher.with_terminal(&command) } else { None };
         let (terminal, command) = (at_terminal.is_some(), at_terminal.unwrap_or(command));
         let sandbox = selected.sandbox.name().to_owned();
-        Ok(SandboxedCommand { command, guard, sandbox, gaps: Vec::new(), terminal, protected: Vec::new() })
+        Ok(SandboxedCommand { command, guard, sandbox, gaps: Vec::new(), terminal, protected: Vec::new(), temporary: None })
     }
 
     /// The requested limits that are enforced: those that are tighter than the configured ones. Outside a sandbox none are.
@@ -223,6 +226,7 @@ fn command(
     sandbox: &dyn Sandbox,
     planned: &ShellCommand,
     policy: &SandboxPolicy,
+    roots: &[PathBuf],
     terminal: bool,
     mut variables: Vec<(OsString, OsString)>,
 ) -> ProcessSpec {
@@ -234,7 +238,8 @@ fn command(
         // It mounts nothing: the private home is where it is.
         variables.push(("HOME".into(), home.source.clone().into()));
     }
-    let clean = environment::without_writable_path(environment::clean(&[], terminal), &policy.writable, &policy.view.read_only);
+    // Also where the workspace is read-only: an earlier command may have put a program there.
+    let clean = environment::without_writable_path(environment::clean(&[], terminal), roots, &policy.view.read_only);
     let own = planned.environment().iter().map(|(name, value)| (name.into(), value.into())).collect();
     command.environment = environment::with_variables(environment::with_variables(clean, variables), own);
     if sandbox.has_own_root() {

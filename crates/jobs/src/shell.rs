@@ -12,7 +12,7 @@ use haft_contract::{
 };
 use haft_host::{EgressProxy, GuardedClient, LocalFiles, NetworkRules, SandboxPaths};
 use haft_pattern::HostPattern;
-use haft_sandbox::NetworkAccess;
+use haft_sandbox::{NetworkAccess, is_system_path};
 
 use crate::changes::ChangeStore;
 use crate::checkpoint::{Checkpoint, CheckpointLimits, CheckpointStore};
@@ -27,6 +27,7 @@ use crate::run_guard::{ProtectedPathHint, RunGuard};
 use crate::sandboxer::{RunSetup, Sandboxer, ShellOptions};
 use crate::session_networks::SessionNetworks;
 use crate::spawn::on_spawn_thread;
+use crate::temporary_files::TemporaryFiles;
 use crate::triggers::TriggerSnapshot;
 
 /// The first port of the proxies in a network namespace, and how many there are: commands of a session may share one. Dev
@@ -169,13 +170,14 @@ fn start(
     let mut paths = if is_sandboxed { sandboxer.paths() } else { SandboxPaths { writable: files.writable(), ..SandboxPaths::default() } };
     let writable = paths.writable.clone();
     // What is known to change nothing gets nothing to change: then there is nothing to check afterwards either.
-    let command = &if is_sandboxed && command.is_read_only() { command.clone().with_read_only_view() } else { command.clone() };
+    let command = &if is_sandboxed && only_reads(command) { command.clone().with_read_only_view() } else { command.clone() };
     let mut layers = Vec::new();
     let protection = if is_sandboxed && !command.has_read_only_view() {
         let is_git_fixed = options.background || options.serves_calls || command.shell().host != ExecHost::Sandbox;
         let git = if is_git_fixed { GitAccess::ReadOnly } else { GitAccess::Overlay };
         let origin = Origin { session: options.session.clone(), call: None, command: command.text().to_owned() };
-        let (protection, prepared) = RunProtection::prepare(files, &mut paths, git, command.change_mode() != ChangeMode::Direct, sandboxer.options(), origin)?;
+        let (protection, prepared) =
+            RunProtection::prepare(files, &mut paths, git, command.change_mode() != ChangeMode::Direct, sandboxer.options(), origin)?;
         layers = prepared;
         Some(protection)
     } else {
@@ -185,7 +187,9 @@ fn start(
         session: &options.session,
         paths,
         network,
-        shared_network: (command.shell().host == ExecHost::Sandbox && !command.is_network_isolated()).then(|| sandboxer.session_network(&options.session)).flatten(),
+        shared_network: (command.shell().host == ExecHost::Sandbox && !command.is_network_isolated())
+            .then(|| sandboxer.session_network(&options.session))
+            .flatten(),
         terminal: options.terminal.is_some(),
         overlay,
         layers,
@@ -210,11 +214,22 @@ fn start(
         staged: Mutex::new(staged),
         triggers,
         protection,
+        temporary: confined.temporary.map(|(folder, limit)| TemporaryFiles::new(folder, limit)),
         is_dry_run: command.change_mode() == ChangeMode::Review,
         writable,
         root: files.root().to_owned(),
     };
     LocalJob::start(confined.command.to_std(), facts, options, guard, checkpoint).map_err(|error| spawn_error(command.shell(), error))
+}
+
+/// Whether a command is known to change nothing: its programs are the system's own, and none is found by a name alone.
+fn only_reads(command: &ShellCommand) -> bool {
+    let is_of_system = |effect: &Effect| match effect {
+        Effect::Exec(exec) => exec.host != ExecHost::Sandbox || (exec.program.is_absolute() && is_system_path(&exec.program)),
+        _ => true,
+    };
+    let runs_programs = command.effects().iter().any(|effect| matches!(effect, Effect::Exec(_)));
+    runs_programs && command.is_read_only() && command.effects().iter().all(is_of_system)
 }
 
 /// Removes the sockets of processes that were killed.

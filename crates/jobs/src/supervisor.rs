@@ -1,6 +1,5 @@
 //! The supervisor of a job: reads its output, waits for its end, and cleans up after it.
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::os::unix::process::ExitStatusExt;
 use std::pin::pin;
@@ -102,7 +101,7 @@ impl Supervisor {
                 () = shared.stop.cancelled() => StopReason::Stopped,
                 () = deadline => StopReason::TimedOut,
                 () = leader.wait_for_exit() => StopReason::Exited,
-                never = watch(guard) => match never {},
+                () = watch(guard) => StopReason::Stopped,
             }
         };
         output.pump_while(end).await
@@ -123,13 +122,15 @@ impl Supervisor {
     }
 }
 
-/// Looks for protected names while a command runs: a background job may run for days.
-async fn watch(guard: &Arc<RunGuard>) -> Infallible {
+/// Looks at a command while it runs: a background job may run for days. Returns if it must be ended.
+async fn watch(guard: &Arc<RunGuard>) {
     loop {
         tokio::time::sleep(WATCH_INTERVAL).await;
         let guard = Arc::clone(guard);
         // A failed look is made again.
-        drop(tokio::task::spawn_blocking(move || guard.watch()).await);
+        if tokio::task::spawn_blocking(move || guard.watch()).await.unwrap_or_default() {
+            return;
+        }
     }
 }
 

@@ -42,8 +42,15 @@ fn main() {
         let (_, case) = CASES.iter().find(|(case, _)| name == *case).unwrap();
         return case(&World::new());
     }
+    // What cargo-nextest asks of every test program, and how it runs one test.
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if words.iter().any(|word| word == "--list") {
+        CASES.iter().filter(|_| !words.iter().any(|word| word == "--ignored")).for_each(|(name, _)| println!("{name}: test"));
+        return;
+    }
+    let is_asked = |name: &str| words.iter().all(|word| word.starts_with('-')) || words.iter().any(|word| word == name);
     let users: &[Option<&str>] = if rustix::process::geteuid().is_root() { &[None, Some(UNPRIVILEGED)] } else { &[None] };
-    for (name, _) in CASES {
+    for (name, _) in CASES.iter().filter(|(name, _)| is_asked(name)) {
         for user in users {
             run_case(name, *user);
         }

@@ -73,15 +73,8 @@ fn first_usable(
             Err(error) => skipped.push(error),
         }
     }
-    if let [_] = candidates {
-        return Err(skipped.remove(0));
-    }
-    let reasons: Vec<_> = skipped.iter().map(ToString::to_string).collect();
-    Err(SandboxError::unavailable(
-        "auto",
-        format!("none works: {}", reasons.join("; ")),
-        "install bubblewrap, or set the sandbox to 'none'",
-    ))
+    // The preferred one is what the user should repair; `haft doctor` lists the others.
+    Err(skipped.remove(0))
 }
 
 /// The parts of a policy that a backend does not enforce.
@@ -136,7 +129,7 @@ mod tests {
         assert_eq!(selection.skipped.len(), 1);
         let refused =
             first_usable(&candidates, &request(SandboxBackend::Auto, true), &SandboxPolicy::default(), detect).unwrap_err().to_string();
-        assert!(refused.contains("'bubblewrap' cannot be used") && refused.contains("'none' cannot enforce"), "{refused}");
+        assert_eq!(refused, "the sandbox 'bubblewrap' cannot be used here: not here; install it");
     }
 
     #[test]

@@ -10,6 +10,8 @@ use std::mem::MaybeUninit;
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+#[cfg(target_os = "linux")]
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -74,6 +76,8 @@ impl SessionNetwork {
         // Root owns all network namespaces. For other users bubblewrap drops what the user namespace gives.
         command.args(if is_root { &["--cap-drop", "ALL"][..] } else { &["--unshare-user"] });
         command.arg("--").arg(launcher.path()).arg(crate::launcher::step::HOLDER);
+        // Until it is set up, its second process ends only with the group.
+        command.process_group(0);
         command.env_clear().current_dir("/").stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut holder = command.spawn().map_err(failed)?;
         // Its end of the pair must be open in the holder only: else it would not notice our end.
@@ -82,6 +86,7 @@ impl SessionNetwork {
         match namespace {
             Ok(namespace) => Ok(Self { holder, socket: Mutex::new(ours), namespace }),
             Err(error) => {
+                kill_group(&holder);
                 holder.kill().and_then(|()| holder.wait()).map_err(failed)?;
                 let mut why = String::new();
                 // The message of bubblewrap, if there is one.
@@ -126,6 +131,12 @@ impl Drop for SessionNetwork {
         // It has ended, or it ends with this.
         self.holder.kill().and_then(|()| self.holder.wait()).ok();
     }
+}
+
+/// Ends bubblewrap and what it has started. It may have ended already.
+#[cfg(target_os = "linux")]
+fn kill_group(holder: &Child) {
+    rustix::process::kill_process_group(rustix::process::Pid::from_child(holder), rustix::process::Signal::KILL).ok();
 }
 
 /// The files of the namespaces of the holder, whose handles it has sent.

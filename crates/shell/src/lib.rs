@@ -58,7 +58,7 @@ pub fn analyse(line: &str) -> Analysis {
     analysis
 }
 
-/// What stands in the line, without what its commands may start.
+/// What is written in the line, without what its commands may start.
 fn taken_apart(line: &str) -> Analysis {
     let mut found = builder::AnalysisBuilder::default();
     read::read(line, &mut found, &builder::CommandPosition::default());

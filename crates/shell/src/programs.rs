@@ -93,7 +93,7 @@ fn evaluate_known(name: &str, command: &mut Command, found: &mut AnalysisBuilder
         "sed" | "gsed" => sed::evaluate(command, found),
         "tar" | "bsdtar" | "gtar" => tar::evaluate(command, found),
         _ => match PROGRAMS.iter().find(|row| row.name == name) {
-            Some(row) if name == "jq" => jq::judge(row, command, found),
+            Some(row) if name == "jq" => jq::evaluate(row, command, found),
             Some(row) => apply(row, &command.arguments.clone(), command, found),
             None => command.notes.push(Reason::new(Concern::Program, format!("'{}' is not a program that is known here", cut(name)))),
         },

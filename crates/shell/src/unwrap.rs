@@ -4,7 +4,7 @@ mod peel;
 mod script;
 
 use crate::analysis::{Assignment, Command, Nature, Reach, Redirection};
-use crate::builder::{CommandPosition, AnalysisBuilder, MOST_WRAPPERS};
+use crate::builder::{AnalysisBuilder, CommandPosition, MOST_WRAPPERS};
 use crate::programs;
 use crate::read;
 use crate::reason::{Concern, cut};

@@ -47,7 +47,8 @@ pub(crate) fn run(common: Common, words: ToolWords) -> Result<Exit, Failure> {
         if let Some(socket) = &runner_socket {
             background::wait(socket, exit, &setup.session).await?;
         }
-        if runs_commands {
+        // A command in the background may still be ending.
+        if runs_commands && runner_socket.is_none() {
             setup.session.host().processes().end_session(setup.session.id());
         }
         Ok(exit)

@@ -51,8 +51,6 @@ const BAD: &[Bad] = &[
     Bad::new("leaves a child in another session", "setsid --fork sleep N; echo c", 0, "c\n"),
     Bad::new("reads where nothing is", "cat; echo d", 0, "d\n"),
     Bad::new("ends itself by a signal", "kill -SEGV $$", 139, ""),
-    Bad::new("fills its own /tmp", "LC_ALL=C head -c 9000000 /dev/zero > /tmp/full", 1, "No space left on device\n")
-        .with(|limits| CommandLimits { tmp_size: Some(MIB), ..limits }),
     Bad::new("writes too large a file", "exec head -c 9000000 /dev/zero > large", 153, "")
         .with(|limits| CommandLimits { file_size: Some(MIB), ..limits }),
     Bad::new("prints for ever", "yes", 0, "y\n").ended_after(1),
@@ -99,6 +97,16 @@ async fn each_has_its_outcome_and_leaves_nothing() {
         assert!(is((*code, bad.said)) || alone.is_some_and(is), "{name}: {end:?}: {shown}");
         assert_eq!(processes_with(&marker) + processes_with("bad.py"), 0, "{name}");
     }
+}
+
+#[tokio::test]
+async fn command_that_fills_its_tmp_is_ended_and_told() {
+    let shop = Shop::with_limits(CommandLimits { tmp_size: Some(MIB), ..CommandLimits::STANDARD });
+    let line = "while :; do head -c 1000000 /dev/zero >> /tmp/full; sleep 0.1; done";
+    let job = shop.start(line, ExecHost::Sandbox, JobOptions { timeout: Some(Duration::from_secs(60)), ..JobOptions::default() }).await;
+    let end = ended(&job).await;
+    assert_eq!((end.killed, end.timed_out), (true, false), "{end:?}");
+    assert!(text(&job).ends_with("[haft: the command met its limit of temporary files]\n"), "{}", text(&job));
 }
 
 /// The most memory that this process had at a time, in bytes.

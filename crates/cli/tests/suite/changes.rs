@@ -228,7 +228,9 @@ fn staged_changes_are_checked_by_the_rules_path_by_path_and_keep_their_times() {
         world.write(path, "old\n");
     }
     let line = "echo new >docs/a.md; echo new >docs/n.md; echo new >src/c; touch -d @1000000 src/c; rm -rf keep; rm -rf docs; mkdir -p docs; echo x >ok";
-    let (_, result) = world.call("exec", &json!({"command": line}));
+    // In a file, which nobody reads beforehand.
+    world.write("run.sh", line);
+    let (_, result) = world.call("exec", &json!({"command": "sh run.sh"}));
     assert_eq!((world.read("docs/a.md"), world.read("keep/b")), ("old\n".into(), "old\n".into()), "{result}");
     assert!(!world.file("docs/n.md").exists());
     assert_eq!((world.read("src/c"), world.read("ok")), ("new\n".into(), "x\n".into()), "{result}");

@@ -86,12 +86,14 @@ fn c03_there_is_no_network_unless_it_was_asked_for_and_permitted() {
 }
 
 #[test]
-fn what_cannot_be_followed_is_not_run_unasked() {
+fn line_that_cannot_be_followed_runs_in_the_sandbox_and_needs_approval_outside() {
     let world = World::new();
-    for line in ["$(echo touch) ran", "eval 'touch ran'", "sudo touch ran"] {
-        let (_, result) = ran(&world, line);
-        assert_eq!((&result["status"], &result["error_type"]), (&json!("error"), &json!("permission_denied")), "{line}: {result}");
-        assert!(!world.file("ran").exists(), "{line}");
+    for line in ["$(echo touch) ran", "eval 'touch ran'"] {
+        let (_, refused) = world.call("exec", &json!({ "command": line, "host": "host" }));
+        assert_eq!((&refused["error_type"], world.file("ran").exists()), (&json!("permission_denied"), false), "{line}: {refused}");
+        let (text, result) = ran(&world, line);
+        assert_eq!((&result["status"], world.file("ran").exists()), (&json!("success"), true), "{line}: {text}");
+        fs::remove_file(world.file("ran")).unwrap();
     }
 }
 
@@ -145,7 +147,7 @@ fn a_terminal_is_given_where_it_is_asked_for_and_its_output_shown_plainly() {
 #[test]
 fn what_it_used_is_in_the_details() {
     let world = World::new();
-    let (_, result) = world.call("exec", &json!({ "command": "head -c 50000000 /dev/zero | sort | wc -c" }));
+    let (_, result) = world.call("exec", &json!({ "command": "head -c 200000000 /dev/zero | sort | wc -c" }));
     let of = |name: &str| result["details"]["usage"][name].as_u64().unwrap_or_else(|| panic!("{name}: {result}"));
     assert!(of("max_memory_bytes") > 20_000_000 && of("user_ms") + of("system_ms") > 10, "{result}");
 }
@@ -159,24 +161,15 @@ fn git(world: &World, words: &[&str]) {
 }
 
 #[test]
-fn a_command_makes_the_workspace_no_repository_and_is_told_who_does() {
+fn a_command_makes_the_workspace_a_repository_and_the_user_sees_its_commits() {
     let world = World::new();
-    let told = "[haft: '.git' is protected, and reserved while a command runs, because Git runs or trusts what is in it. A command does \
-                not make the workspace a repository: ask the user to run 'git init' or 'git clone' here; commits and branches work then. A \
-                repository in a new folder below can be made]";
-    let (made, result) = ran(&world, "git init -q below");
-    assert_eq!((&result["details"]["exit_code"], &*made), (&json!(0), "(no output)"), "{made}");
-    for line in ["git init", "git clone -q below .", "git init; true"] {
-        let (text, _) = ran(&world, line);
-        assert!(text.contains(told), "{line}: {text}");
-        assert!(!world.file(".git").exists(), "{line}");
-    }
-    git(&world, &["init", "-q"]);
-    for (key, value) in [("user.name", "a"), ("user.email", "a@example.org")] {
-        git(&world, &["config", key, value]);
-    }
-    let (text, result) = ran(&world, "echo x > a && git add a && git commit -qm one && git checkout -qb two");
-    assert_eq!((&result["details"]["exit_code"], text.contains("haft:")), (&json!(0), false), "{text}");
+    let line = "git init -q && git config user.name a && git config user.email a@example.org && echo x > a && git add a && git commit -qm one && git checkout -qb two";
+    let (text, result) = ran(&world, line);
+    assert_eq!(result["details"]["exit_code"], 0, "{text}");
+    let mut log = std::process::Command::new("git");
+    let log = log.args(["log", "--format=%s %D"]).current_dir(world.file("")).env("HOME", world.path("home")).output().unwrap();
+    let shown = String::from_utf8_lossy(&log.stdout).into_owned();
+    assert!(shown.starts_with("one HEAD -> two"), "{shown} {log:?}");
 }
 
 #[test]
@@ -191,18 +184,15 @@ fn what_git_runs_in_repositories_below_is_protected_as_well() {
     assert_eq!(result["details"]["exit_code"], 0, "{text}");
     let settings = world.read("libraries/one/.git/config");
     let hooks = fs::read_dir(world.file("libraries/one/.git/hooks")).unwrap().count();
-    // In a file, which nobody reads beforehand: only the sandbox holds. What is moved is copied, and the copy is another repository.
+    // In a file, which nobody reads beforehand: only the sandbox holds.
     for attack in [
         "cd libraries/one && git config core.fsmonitor ./evil",
         "echo evil > libraries/one/.git/hooks/pre-commit",
         "rm -rf libraries/one/.git/config",
         "mv libraries/one/.git/hooks x",
-        "mv libraries/one x",
     ] {
         world.write("attack", attack);
-        let (text, _) = ran(&world, "sh attack");
-        let told = "it is protected, because Git runs or trusts what is in it. Ask the user to make this change]";
-        assert!(text.contains(told), "{attack}: {text}");
+        ran(&world, "sh attack");
         assert_eq!(world.read("libraries/one/.git/config"), settings, "{attack}");
         assert_eq!(fs::read_dir(world.file("libraries/one/.git/hooks")).unwrap().count(), hooks, "{attack}");
         fs::remove_dir_all(world.file("x")).ok();

@@ -200,7 +200,7 @@ fn what_git_trusts_is_not_planted() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A job that goes on until the test ends it.
+/// A job that continues until the test ends it.
 struct Running<'a> {
     scene: &'a Scene,
     job: Value,

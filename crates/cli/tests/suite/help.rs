@@ -2,7 +2,7 @@
 
 use super::harness::World;
 
-const COMMANDS: [&[&str]; 30] = [
+const COMMANDS: [&[&str]; 31] = [
     &[],
     &["call"],
     &["chat"],
@@ -15,6 +15,7 @@ const COMMANDS: [&[&str]; 30] = [
     &["config", "show"],
     &["config", "schema"],
     &["config", "path"],
+    &["quarantine"],
     &["doctor"],
     &["agents"],
     &["agents", "list"],

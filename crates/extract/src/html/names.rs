@@ -22,7 +22,7 @@ pub(crate) fn is_void(name: &str) -> bool {
     )
 }
 
-/// Elements that stand in a head; any other one ends it.
+/// Elements that belong to a head; any other one ends it.
 pub(crate) fn belongs_in_head(name: &str) -> bool {
     matches!(name, "title" | "meta" | "link" | "base" | "script" | "style" | "noscript" | "template" | "bgsound")
 }

@@ -170,7 +170,14 @@ impl Entry {
         let parent = Parent::open_or_make(place).map_err(fail)?;
         let (content, mode) = was(&parent, &name).map_err(fail)?;
         let is_directory = mode.is_some_and(|mode| mode & PreImage::KIND == PreImage::DIRECTORY);
-        let image = PreImage { path: at.path().to_owned(), content, mode, after: what.state(), created_directories: parent.made(), metadata_from: None };
+        let image = PreImage {
+            path: at.path().to_owned(),
+            content,
+            mode,
+            after: what.state(),
+            created_directories: parent.made(),
+            metadata_from: None,
+        };
         Ok((Self { at, parent, name, what, is_directory, stop }, image))
     }
 

@@ -235,11 +235,11 @@ impl HttpClient for GuardedClient {
         Box::pin(async move {
             let found = resolver::addresses_of(&*self.resolver, host).await;
             let found = found.map_err(|error| network_error(format!("Cannot resolve host: {host} ({error}).")))?;
-            let judged = |address: IpAddr| {
+            let evaluated = |address: IpAddr| {
                 let refusal = self.guard.check(host, SocketAddr::new(address, port)).err();
                 ResolvedAddress { address, refused: refusal.map(|refusal| refusal.to_string()) }
             };
-            Ok(found.into_iter().map(judged).collect())
+            Ok(found.into_iter().map(evaluated).collect())
         })
     }
 

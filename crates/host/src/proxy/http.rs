@@ -86,7 +86,8 @@ fn request(method: &str, wanted: &str, version: &str, headers: &[(&str, &str)]) 
     let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
     let host = if target.port == 80 { target.host.to_string() } else { target.to_string() };
     let mut head = format!("{method} {path} {version}\r\nHost: {host}\r\nConnection: close\r\n");
-    let ours = ["host", "connection", "proxy-connection", "proxy-authorization", "keep-alive", "te", "trailer", "upgrade", "http2-settings"];
+    let ours =
+        ["host", "connection", "proxy-connection", "proxy-authorization", "keep-alive", "te", "trailer", "upgrade", "http2-settings"];
     for (name, value) in headers.iter().filter(|(name, _)| !ours.iter().any(|wanted| is(name, wanted))) {
         head.extend([name, ":", value, "\r\n"]);
     }

@@ -174,8 +174,14 @@ fn putting_back_stops_when_nobody_waits_for_it() {
     let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
     runtime.block_on(async {
         let at = files.locate(Path::new("a/file")).unwrap();
-        let image =
-            PreImage { path: at.path().to_owned(), content: Some(Box::new(content)), mode: None, after: None, created_directories: vec![], metadata_from: None };
+        let image = PreImage {
+            path: at.path().to_owned(),
+            content: Some(Box::new(content)),
+            mode: None,
+            after: None,
+            created_directories: vec![],
+            metadata_from: None,
+        };
         let journal = Kept::default();
         let mut restoring = files.restore(&at, image, &journal);
         tokio::select! {

@@ -200,7 +200,14 @@ impl<'a> ImageWriter<'a> {
         }
         above.reverse();
         directories.remove(changed.path);
-        PreImage { path: self.absolute(changed.path), content: None, mode: None, after: Some(after), created_directories: above, metadata_from: None }
+        PreImage {
+            path: self.absolute(changed.path),
+            content: None,
+            mode: None,
+            after: Some(after),
+            created_directories: above,
+            metadata_from: None,
+        }
     }
 
     /// An entry that was changed or deleted.

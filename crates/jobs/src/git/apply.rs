@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{AtFlags, Mode, OFlags, linkat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
-use super::judge::{Step, Turn};
+use super::evaluate::{Step, Turn};
 use super::tree::Tree;
 
 /// How long a lock of another program is waited for.

@@ -7,8 +7,8 @@ use std::time::SystemTime;
 
 use super::apply::{Applied, Applier};
 use super::config::{self, MAX_BYTES, Scope, merge};
+use super::evaluate::{Plan, Step, evaluate};
 use super::index::same_entries;
-use super::judge::{Plan, Step, judge};
 use super::layer::GitLayer;
 use super::report::Reporter;
 use super::tree::Tree;
@@ -68,7 +68,7 @@ impl Area<'_> {
     }
 
     fn settle_own(&self, changes: &[Change], reporter: &mut Reporter) {
-        let plan = judge(self, changes, reporter);
+        let plan = evaluate(self, changes, reporter);
         let mut applier = Applier::new(self.upper, self.lower);
         for object in &plan.objects {
             match applier.add_object(object) {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::tree::{Tree, is_missing};
 use crate::changes::{is_opaque_handle, is_whiteout};
 
-/// More changes are not judged.
+/// More changes are not evaluated.
 const MAX_CHANGES: usize = 500_000;
 const MAX_DEPTH: usize = 64;
 

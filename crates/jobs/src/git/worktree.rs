@@ -14,16 +14,16 @@ const LONGEST: u64 = 8192;
 /// What becomes of the changes to a worktree's folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Each is judged.
-    Judge,
+    /// Each is evaluated.
+    Evaluate,
     /// It is added or removed, with the files that tie it.
     Apply,
     /// None is applied.
     Refuse(&'static str),
 }
 
-/// Judges the changes to `worktrees/NAME`.
-pub(super) fn judge_worktree(area: &Area, folder: &Path, changes: &[&Change]) -> Verdict {
+/// Evaluates the changes to `worktrees/NAME`.
+pub(super) fn evaluate_worktree(area: &Area, folder: &Path, changes: &[&Change]) -> Verdict {
     let existed = area.lower.entry(folder).is_ok_and(|below| below.is_some());
     let is_removed = changes.iter().any(|change| change.path == folder && change.now == Now::DeletedFolder);
     let has_files = changes.iter().any(|change| matches!(change.now, Now::File | Now::Special));
@@ -31,7 +31,7 @@ pub(super) fn judge_worktree(area: &Area, folder: &Path, changes: &[&Change]) ->
         (true, true) if has_files => Verdict::Refuse("a linked worktree was replaced by another one"),
         (true, true) if is_gone(area, folder) => Verdict::Apply,
         (true, true) => Verdict::Refuse("the linked worktree that it belongs to still exists, or lies outside of the workspace"),
-        (true, false) => Verdict::Judge,
+        (true, false) => Verdict::Evaluate,
         (false, _) if is_sound(area.path, area.writable, area.upper, folder) => Verdict::Apply,
         (false, _) => Verdict::Refuse("it would tie a linked worktree to a folder outside of the workspace"),
     }

@@ -96,6 +96,10 @@ impl LinePlanner<'_> {
                 effects.push(Effect::Read(PathEffect { location, extent }));
             }
         }
+        let through_proc = |target: &&Target| is_sandboxed && base.join(&target.path).starts_with("/proc");
+        if self.analysis.writes.iter().any(|target| through_proc(&target)) {
+            effects.push(Effect::Contained { why: "it writes through /proc".into(), read_only: self.is_read_only });
+        }
         for target in self.analysis.writes.iter().filter(|target| target.exact) {
             let shown = |at: &Location| !is_sandboxed || at.zone() != Zone::Outside;
             if let Some(location) = self.file(&base, target, &[])?.filter(shown) {
@@ -178,7 +182,6 @@ impl LinePlanner<'_> {
         }
         apply_change_mode(command, request, self.sandboxer)
     }
-
 }
 
 fn nature(command: &Command, safe: &SafeBins) -> ExecNature {

@@ -98,7 +98,13 @@ impl Guard {
     /// Before a run, with the protected files that exist, and the `config` of bare repositories.
     pub(crate) fn new(existing: &[PathBuf], git: &GitOverlays) -> Self {
         let overlaid = git.pairs().map(|(path, _)| path.to_owned()).collect();
-        Self { started: git.started(), snapshot: Snapshot::take(existing), known: git.identities().collect(), overlaid, mounted: BTreeMap::new() }
+        Self {
+            started: git.started(),
+            snapshot: Snapshot::take(existing),
+            known: git.identities().collect(),
+            overlaid,
+            mounted: BTreeMap::new(),
+        }
     }
 
     /// With protected paths that are read-only mounts: as long as one is the same file, only the user can have changed it. A mount
@@ -106,6 +112,13 @@ impl Guard {
     pub(crate) fn with_mounts(mut self, paths: &[PathBuf]) -> Self {
         let inode = |path: &PathBuf| Some((path.clone(), fs::symlink_metadata(path).ok()?.ino()));
         self.mounted = paths.iter().filter_map(inode).collect();
+        self
+    }
+
+    /// With Git folders that are read-only for the command: only the user can have changed them.
+    pub(crate) fn with_read_only(mut self, folders: &[PathBuf]) -> Self {
+        let identity = |path: &PathBuf| fs::symlink_metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
+        self.known.extend(folders.iter().filter_map(identity));
         self
     }
 

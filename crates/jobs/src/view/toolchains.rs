@@ -141,15 +141,18 @@ struct Finder<'a> {
 
 impl Finder<'_> {
     fn add_program_folder(&mut self, folder: &Path) {
-        let below = self.host.and_then(|host| folder.strip_prefix(host).ok());
-        let known = below.and_then(|below| TOOLCHAINS.iter().find(|(name, _)| below.starts_with(name)));
-        match (known, self.host) {
-            (Some((_, folders)), Some(host)) => {
-                for name in *folders {
-                    self.add_folder(&host.join(name));
+        // Below the home, or below whatever folder has the toolchain: another home may be on the `PATH`.
+        let known = folder.ancestors().skip(1).find_map(|base| {
+            let below = folder.strip_prefix(base).ok()?;
+            TOOLCHAINS.iter().find(|(name, _)| below.starts_with(name)).map(|(_, folders)| (base, *folders))
+        });
+        match known {
+            Some((base, folders)) => {
+                for name in folders {
+                    self.add_folder(&base.join(name));
                 }
             }
-            _ => {
+            None => {
                 self.add_folder(folder);
             }
         }

@@ -1,8 +1,8 @@
 //! Commands: their plans, their runs, and their life as jobs.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a test that cannot continue has failed, and says why")]
 
+mod evaluated;
 mod jobs;
-mod judged;
 mod planned;
 mod running;
 mod support;

@@ -105,7 +105,7 @@ fn sandboxed_plan_has_no_files_that_its_view_does_not_show() {
     }
 }
 
-/// A line beyond what can be judged runs in the sandbox; one that is no shell does not, and the error has the place.
+/// A line beyond what can be evaluated runs in the sandbox; one that is no shell does not, and the error has the place.
 #[test]
 fn sandboxed_plan_refuses_what_no_shell_can_read_and_nothing_else() {
     let world = World::new();

@@ -129,7 +129,9 @@ impl RuleSet {
     /// The strictest rule that holds programs back and that could speak of one, if it becomes what it can become.
     pub(crate) fn possible_on(&self, exec: &Exec) -> Option<&Rule> {
         let could_be = |rule: &&Rule| match &rule.effects {
-            Some(super::RuleEffects { matcher: Matcher::Command(pattern), .. }) => rule.kind.restricts() && !is_hidden(rule, pattern, exec) && pattern.may_hit(exec),
+            Some(super::RuleEffects { matcher: Matcher::Command(pattern), .. }) => {
+                rule.kind.restricts() && !is_hidden(rule, pattern, exec) && pattern.may_hit(exec)
+            }
             _ => false,
         };
         self.rules.iter().find(could_be)

@@ -141,6 +141,10 @@ fn execute(part: &str, words: &[Word], command: &mut Command, found: &mut Analys
     let mut wrappers = command.wrappers.clone();
     wrappers.push(format!("find {part}"));
     let outer = command.reach.wrappers.clone();
-    unwrap::add(Parts { words: inner.collect(), ..Parts::default() }, found, &CommandPosition { wrappers, outer, ..CommandPosition::default() });
+    unwrap::add(
+        Parts { words: inner.collect(), ..Parts::default() },
+        found,
+        &CommandPosition { wrappers, outer, ..CommandPosition::default() },
+    );
     (end + 1).min(words.len())
 }

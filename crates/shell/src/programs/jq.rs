@@ -11,7 +11,7 @@ use crate::word::Word;
 /// Words with which a program reads files.
 const READING: &[&str] = &["import", "include", "modulemeta", "$__prog"];
 
-pub(super) fn judge(row: &ProgramOptions, command: &mut Command, found: &mut AnalysisBuilder) {
+pub(super) fn evaluate(row: &ProgramOptions, command: &mut Command, found: &mut AnalysisBuilder) {
     apply(row, &command.arguments.clone(), command, found);
     let reads = |word: &&Word| word.as_literal().is_none_or(|text| READING.iter().any(|sign| text.contains(sign)));
     if let Some(word) = command.arguments.iter().find(reads) {

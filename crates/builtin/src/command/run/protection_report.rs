@@ -35,7 +35,9 @@ fn refused(effects: &RunEffects) -> impl Iterator<Item = &RefusedChange> {
 fn remark(change: &RefusedChange) -> String {
     let (path, why) = (display::escape_line(&change.path.to_string_lossy()).into_owned(), &change.why);
     match &change.quarantined {
-        Some(id) => format!("'{path}' was taken away: {why}. The user can look at it with 'haft quarantine show {id}' and put it back with 'haft quarantine restore {id}'."),
+        Some(id) => format!(
+            "'{path}' was taken away: {why}. The user can look at it with 'haft quarantine show {id}' and put it back with 'haft quarantine restore {id}'."
+        ),
         None => format!("'{path}' was not changed: {why}. Ask the user to make this change."),
     }
 }

@@ -12,8 +12,8 @@ use super::super::exit::{ending, is_success, not_run};
 use super::super::job_text::{self, job_parameter, left_out, with_remarks};
 use super::CommandRun;
 use super::change_report::{self, ChangeReport, lost};
-use super::protection_report;
 use super::direct_report::{direct_details, undo_remarks};
+use super::protection_report;
 
 /// How much output of a running command is shown, in bytes.
 const TAIL: usize = 2_000;

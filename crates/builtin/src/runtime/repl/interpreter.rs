@@ -4,9 +4,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use haft_contract::{
-    CommandLimits, DirectChanges, Job, JobEnd, JobHandle, JobOptions, Progress, SpillFile, ToolContext, ToolError,
-};
+use haft_contract::{CommandLimits, DirectChanges, Job, JobEnd, JobHandle, JobOptions, Progress, SpillFile, ToolContext, ToolError};
 use tokio::time::Instant;
 
 use super::delimiters::nonce;
@@ -58,12 +56,8 @@ impl Interpreter {
     pub(super) async fn start(language: Language, cx: &ToolContext) -> Result<Self, ToolError> {
         let command = cx.plan().planned_command().ok_or_else(|| ToolError::execution("No interpreter was planned."))?;
         let stream = Arc::new(OutputStream::default());
-        let options = JobOptions {
-            input: true,
-            spill: Some(Box::new(OutputTap(Arc::clone(&stream)))),
-            serves_calls: true,
-            ..JobOptions::default()
-        };
+        let options =
+            JobOptions { input: true, spill: Some(Box::new(OutputTap(Arc::clone(&stream)))), serves_calls: true, ..JobOptions::default() };
         let job = cx.process().start(options).await?;
         let used = Mutex::new(Instant::now());
         let limits = command.limits();

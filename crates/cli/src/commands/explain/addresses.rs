@@ -1,4 +1,4 @@
-//! `haft explain --resolve`: the addresses behind the hosts that a call connects to, each judged.
+//! `haft explain --resolve`: the addresses behind the hosts that a call connects to, each evaluated.
 
 use std::time::Duration;
 

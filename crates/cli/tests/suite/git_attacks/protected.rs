@@ -108,7 +108,7 @@ fn replace(path: &Path, text: &str) {
     fs::rename(new, path).unwrap();
 }
 
-/// A mount on a file detaches when the user replaces the file: a job that goes on writing must not get through.
+/// A mount on a file detaches when the user replaces the file: a job that continues writing must not get through.
 #[test]
 fn file_that_the_user_replaces_while_a_job_runs_stays_protected() {
     let scene = start(Start::Repository);

@@ -32,7 +32,8 @@ pub(super) fn prune(spills: &PrivateFolder, pre_images: &PrivateFolder, age: Dur
 /// The folders of sessions among the spills.
 fn session_folders(spills: &PrivateFolder) -> Result<Vec<String>, StoreError> {
     let names = spills.names().map_err(|error| StoreError::io(spills.path(), error))?;
-    let is_folder = |name: &String| name != "." && name != ".." && spills.path().join(name).symlink_metadata().is_ok_and(|found| found.is_dir());
+    let is_folder =
+        |name: &String| name != "." && name != ".." && spills.path().join(name).symlink_metadata().is_ok_and(|found| found.is_dir());
     Ok(names.into_iter().filter(is_folder).collect())
 }
 

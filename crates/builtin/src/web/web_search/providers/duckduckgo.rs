@@ -25,7 +25,7 @@ pub(super) fn request(endpoint: &SearchEndpoint, query: &SearchQuery) -> Result<
 pub(super) fn parse(html: &str, base: &str) -> Result<Vec<SearchHit>, String> {
     let elements = find_elements(html, base, &["result__a", "result__snippet", "no-results"]);
     if elements.is_empty() {
-        return Err("it is no page of results; DuckDuckGo may want to check that a person asks".into());
+        return Err("it is no page of results; DuckDuckGo may want to check that a human asks".into());
     }
     let mut hits: Vec<SearchHit> = Vec::new();
     for element in elements {

@@ -1,4 +1,4 @@
-//! Lines as they are planned for the sandbox, judged by the policy.
+//! Lines as they are planned for the sandbox, evaluated by the policy.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ fn rules(deny: &[&str], ask: &[&str]) -> PolicySpec {
     spec
 }
 
-fn judge(spec: &PolicySpec, plan: &Plan, access: Access) -> Decision {
+fn evaluate(spec: &PolicySpec, plan: &Plan, access: Access) -> Decision {
     let policy = StandardPolicy::compile(spec, Vocabulary::of_core(haft_builtin::metas())).unwrap();
     let definition = ToolDefinition::new("exec", "Runs.", json!({"type": "object"}));
     let mut caller = Caller::default();
@@ -34,7 +34,7 @@ fn judge(spec: &PolicySpec, plan: &Plan, access: Access) -> Decision {
 fn line(world: &World, spec: &PolicySpec, command: &str) -> Decision {
     let request = CommandRequest { host: Some(ExecHost::Sandbox), ..request(command) };
     let command = world.plan(&request).unwrap_or_else(|error| panic!("{command}: {}", error.message()));
-    judge(spec, &Plan::nothing().command(command), Access::WorkspaceWrite)
+    evaluate(spec, &Plan::nothing().command(command), Access::WorkspaceWrite)
 }
 
 /// Lines as agents send them: none needs a question, whatever can be said of it before it runs.
@@ -300,7 +300,6 @@ fn wrappers_match_rules_by_their_own_name() {
         ("exec(find *)", "find . -exec ls {} +", Verdict::Deny),
         ("exec(nohup)", "nice nohup ls", Verdict::Deny),
         ("exec(curl)", "echo curl", Verdict::Allow),
-        ("exec(curl)", "\"$c\" https://example.org/", Verdict::Ask),
         ("exec(rm -rf *)", "rm -r \"$x\"", Verdict::Ask),
         ("exec(rm -rf *)", "rm ./*", Verdict::Allow),
     ] {
@@ -309,6 +308,10 @@ fn wrappers_match_rules_by_their_own_name() {
         let asked = line(&world, &rules(&[], &[deny]), command).verdict;
         assert_eq!(asked, verdict.min(Verdict::Ask), "ask {deny}: {command}");
     }
+    // A program that may not run at all is hidden from the sandbox, so no spelling of it needs a question.
+    let spelled = "\"$c\" https://example.org/";
+    assert_eq!(line(&world, &rules(&["exec(curl)"], &[]), spelled).verdict, Verdict::Allow);
+    assert_eq!(line(&world, &rules(&[], &["exec(curl)"]), spelled).verdict, Verdict::Ask);
 }
 
 /// Names of what may not be touched are answered early; what is only near them is not.
@@ -369,14 +372,14 @@ fn read_only_session_runs_what_changes_nothing() {
         ("echo x > a.txt", Verdict::Deny),
         ("rm -rf src", Verdict::Deny),
     ] {
-        let decision = judge(&PolicySpec::default(), &plan(command), Access::ReadOnly);
+        let decision = evaluate(&PolicySpec::default(), &plan(command), Access::ReadOnly);
         assert_eq!(decision.verdict, verdict, "{command}: {:?}", decision.trace);
     }
 }
 
-/// A change that was staged or found is judged path by path, as an effect of exec.
+/// A change that was staged or found is evaluated path by path, as an effect of exec.
 #[test]
-fn changes_of_a_command_are_judged_by_the_rules_on_paths() {
+fn changes_of_a_command_are_evaluated_by_the_rules_on_paths() {
     let world = World::new();
     let files = LocalFiles::open(WorkspaceOptions::new(world.root())).unwrap();
     let spec = rules(&["write(**/*.lock)", "delete(docs/**)"], &["write(docs/**)"]);
@@ -390,7 +393,7 @@ fn changes_of_a_command_are_judged_by_the_rules_on_paths() {
         (Effect::Delete(touched("src/a.rs")), Verdict::Allow, "needs workspace-write"),
         (Effect::Write(touched(".git/hooks/x")), Verdict::Deny, "write:"),
     ] {
-        let decision = judge(&spec, &Plan::nothing().with(effect), Access::WorkspaceWrite);
+        let decision = evaluate(&spec, &Plan::nothing().with(effect), Access::WorkspaceWrite);
         assert_eq!(decision.verdict, verdict, "{rule}: {:?}", decision.trace);
         assert!(decision.trace.iter().any(|entry| entry.entry.contains(rule)), "{rule}: {:?}", decision.trace);
     }

@@ -9,7 +9,7 @@ use super::report::Reporter;
 use super::rules::{Class, Owner, classify};
 use super::settle::Area;
 use super::upper::{Change, Now};
-use super::worktree::{Verdict, judge_worktree};
+use super::worktree::{Verdict, evaluate_worktree};
 
 /// A larger file of state is refused; only an index and a log are of any size, and they are not read.
 const MAX_BYTES: u64 = 64 << 20;
@@ -53,17 +53,17 @@ pub(super) struct Plan {
     pub(super) broken: Option<PathBuf>,
 }
 
-/// Judges the changes of one repository, without those of its submodules.
-pub(super) fn judge(area: &Area, changes: &[Change], reporter: &mut Reporter) -> Plan {
-    let mut judge = Judge { area, reporter, plan: Plan::default(), refused_operations: BTreeSet::new() };
+/// Evaluates the changes of one repository, without those of its submodules.
+pub(super) fn evaluate(area: &Area, changes: &[Change], reporter: &mut Reporter) -> Plan {
+    let mut evaluate = Evaluate { area, reporter, plan: Plan::default(), refused_operations: BTreeSet::new() };
     for (name, changes) in group_worktrees(changes) {
         match name {
-            None => changes.iter().for_each(|change| judge.change(Owner::Repository, Path::new(""), change)),
-            Some(folder) => judge.worktree(&folder, &changes),
+            None => changes.iter().for_each(|change| evaluate.change(Owner::Repository, Path::new(""), change)),
+            Some(folder) => evaluate.worktree(&folder, &changes),
         }
     }
-    judge.drop_refused_operations();
-    judge.plan
+    evaluate.drop_refused_operations();
+    evaluate.plan
 }
 
 /// The changes of the repository itself, and of each linked worktree.
@@ -83,7 +83,7 @@ fn group_worktrees(changes: &[Change]) -> Vec<(Option<PathBuf>, Vec<&Change>)> {
     groups
 }
 
-struct Judge<'a, 'b, 'c> {
+struct Evaluate<'a, 'b, 'c> {
     area: &'a Area<'a>,
     reporter: &'b mut Reporter<'c>,
     plan: Plan,
@@ -91,10 +91,10 @@ struct Judge<'a, 'b, 'c> {
     refused_operations: BTreeSet<PathBuf>,
 }
 
-impl Judge<'_, '_, '_> {
+impl Evaluate<'_, '_, '_> {
     fn worktree(&mut self, folder: &Path, changes: &[&Change]) {
-        match judge_worktree(self.area, folder, changes) {
-            Verdict::Judge => changes.iter().for_each(|change| self.change(Owner::Worktree, folder, change)),
+        match evaluate_worktree(self.area, folder, changes) {
+            Verdict::Evaluate => changes.iter().for_each(|change| self.change(Owner::Worktree, folder, change)),
             Verdict::Apply => changes.iter().for_each(|change| self.linked(folder, change)),
             Verdict::Refuse(why) => self.refuse_folder(folder, why),
         }
