@@ -9,6 +9,7 @@ use crate::{ChangeMode, CommandLimits, Effect, Exec, ExecHost, ExecNature};
 
 /// A request to run a shell command, or code in another interpreter.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a wish of its own")]
 pub struct CommandRequest {
     /// The shell command, or the code.
     pub command: String,

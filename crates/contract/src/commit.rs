@@ -52,7 +52,9 @@ impl Processes<'_> {
         let locations = claim.set.changes.iter().filter(|change| change.applies()).map(|change| files.locate_entry(&change.path));
         let mut locations = match_locations(&claim.set, locations)?;
         let refused = self.refused_by_rules(&claim.set, &locations);
-        refused.iter().for_each(|(index, _)| locations[*index] = None);
+        for (index, _) in &refused {
+            locations[*index] = None;
+        }
         let set = self.restore_all(claim, &locations, &refused).await?;
         // The command may have failed; what it changed stays, as it would without staging.
         self.cx.journal().finalize();
@@ -66,7 +68,7 @@ impl Processes<'_> {
     }
 
     /// The changes that no rule lets through, and the folders that cannot be deleted because of them.
-    fn refused_by_rules(&self, set: &ChangeSet, locations: &[Option<Location>]) -> Vec<(usize, String)> {
+    fn refused_by_rules(self, set: &ChangeSet, locations: &[Option<Location>]) -> Vec<(usize, String)> {
         let mut refused: Vec<(usize, String)> = Vec::new();
         // Deepest first: a folder that keeps an entry stays.
         for (index, change) in set.changes.iter().enumerate().rev() {

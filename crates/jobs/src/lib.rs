@@ -70,8 +70,7 @@ impl LocalProcesses {
     }
     /// With a shell whose commands see these files, and whose connections go through the address guard of this client.
     pub fn with_shell(self, options: ShellOptions, files: Arc<LocalFiles>, http: Arc<GuardedClient>) -> Self {
-        let shell = Shell::new(options, files, Arc::clone(&http));
-        http.set_sandbox_dialer(Arc::clone(shell.networks()) as _);
+        let shell = Shell::new(options, files, http);
         Self { shell: Some(Arc::new(shell)), ..self }
     }
     /// With helper processes, which see none of these paths, and are sandboxed where commands are. The launcher of these options

@@ -50,7 +50,9 @@ impl Shell {
         let changes = Arc::new(ChangeStore::new(options.changes.clone(), Arc::clone(&files)));
         let folder = options.changes.folder.with_file_name("checkpoints");
         let checkpoints = Arc::new(CheckpointStore::new(folder, CheckpointLimits::STANDARD, Arc::clone(&files)));
-        Self { sandboxer: Arc::new(Sandboxer::new(options, files)), http, changes, checkpoints, started: AtomicU64::new(0) }
+        let sandboxer = Arc::new(Sandboxer::new(options, files));
+        http.set_sandbox_dialer(Arc::clone(sandboxer.networks()) as _);
+        Self { sandboxer, http, changes, checkpoints, started: AtomicU64::new(0) }
     }
     pub(crate) fn changes(&self) -> &ChangeStore {
         &self.changes

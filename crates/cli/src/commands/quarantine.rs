@@ -100,7 +100,9 @@ fn restore(quarantine: &Quarantine, record: &QuarantineRecord, force: bool, outp
 }
 
 fn remove(quarantine: &Quarantine, records: &[QuarantineRecord], output: &Output) -> Result<Exit, Failure> {
-    records.iter().for_each(|record| quarantine.remove(&record.id));
+    for record in records {
+        quarantine.remove(&record.id);
+    }
     let ids: Vec<_> = records.iter().map(|record| &*record.id).collect();
     output
         .show(|| json!({ "removed": ids }), || format!("removed: {}\n", if ids.is_empty() { "nothing".to_owned() } else { ids.join(" ") }))

@@ -103,7 +103,7 @@ async fn each_has_its_outcome_and_leaves_nothing() {
 async fn command_that_fills_its_tmp_is_ended_and_told() {
     let shop = Shop::with_limits(CommandLimits { tmp_size: Some(MIB), ..CommandLimits::STANDARD });
     let line = "while :; do head -c 1000000 /dev/zero >> /tmp/full; sleep 0.1; done";
-    let job = shop.start(line, ExecHost::Sandbox, JobOptions { timeout: Some(Duration::from_secs(60)), ..JobOptions::default() }).await;
+    let job = shop.start(line, ExecHost::Sandbox, JobOptions { timeout: Some(Duration::from_mins(1)), ..JobOptions::default() }).await;
     let end = ended(&job).await;
     assert_eq!((end.killed, end.timed_out), (true, false), "{end:?}");
     assert!(text(&job).ends_with("[haft: the command met its limit of temporary files]\n"), "{}", text(&job));

@@ -286,8 +286,8 @@ fn failed_command_shows_its_exit_code_and_last_lines() {
     let output: Vec<String> = (1..=30).map(|number| format!("line {number}")).collect();
     let error = ToolError::execution(format!("Exit code: 101\n\n{}", output.join("\n")));
     turn.ends("1", "exec", Err(error.with_details(json!({"exit_code": 101, "signal": null}))));
-    let shown: String = (21..=30).map(|number| format!("  line {number}\n")).collect();
-    assert_eq!(turn.output.read(), format!("failed exec: exit 101, 12 ms\n  (22 lines before)\n{shown}"));
+    let shown: Vec<String> = (21..=30).map(|number| format!("  line {number}")).collect();
+    assert_eq!(turn.output.read(), format!("failed exec: exit 101, 12 ms\n  (22 lines before)\n{}\n", shown.join("\n")));
     turn.ends("2", "exec", Err(ToolError::execution("Ended by signal 9").with_details(json!({"exit_code": null, "signal": 9}))));
     assert!(turn.output.read().ends_with("failed exec: signal 9, 12 ms\n  Ended by signal 9\n"));
 }
