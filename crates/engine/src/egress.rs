@@ -117,7 +117,7 @@ impl EgressFacts {
             (Verdict::Allow, _) => Ok(()),
             (Verdict::Deny, _) => Err(self.refused(&decision, entry, plan)),
             (Verdict::Ask, None) => {
-                let why = other_asks(&decision).fold(String::new(), |all, why| all + &why + ", so ");
+                let why = other_asks(&decision).fold(String::new(), |all, why| all + why + ", so ");
                 Err(refusal(format!("{why}it needs approval, and no one can approve here"), self.rule(&decision, entry, plan)))
             }
             (Verdict::Ask, Some(approver)) => {
