@@ -46,6 +46,9 @@ fn main() {
     if runs("many") {
         runtime.block_on(many(&Bench::new(USUAL_SPILL)));
     }
+    if runs("changes") {
+        runtime.block_on(changes());
+    }
     if runs("output") {
         runtime.block_on(output());
     }
@@ -101,6 +104,28 @@ async fn many(bench: &Bench) {
     };
     let times = in_turn(together, || bare.run_together(AT_ONCE)).await;
     row(&format!("{AT_ONCE} sandboxed at once"), times.0, times.1, "as many of bwrap");
+}
+
+/// What it costs that changes are found and can be undone, and that repositories are applied from overlays.
+async fn changes() {
+    let bench = Bench::new(USUAL_SPILL);
+    for folder in 0..100 {
+        let folder = bench.workspace.join(format!("folder-{folder}"));
+        std::fs::create_dir(&folder).expect("a folder");
+        (0..100).for_each(|file| std::fs::write(folder.join(format!("{file}.txt")), "text\n").expect("a file"));
+    }
+    let bare = Bare::with_line(&bench.workspace, "touch x");
+    bench.call("touch x").await;
+    let times = in_turn(async || bench.call("touch x").await, || bare.run()).await;
+    row("a change beside 10,000 unchanged files", times.0, times.1, "bwrap with the same mounts");
+
+    let bench = Bench::new(USUAL_SPILL);
+    let commit = "git -c user.name=a -c user.email=a@example.org commit -q --allow-empty -m x";
+    let init = std::process::Command::new("git").args(["init", "-q"]).current_dir(&bench.workspace).status();
+    assert!(init.is_ok_and(|status| status.success()), "git init");
+    let bare = Bare::with_line(&bench.workspace, commit);
+    let times = in_turn(async || bench.call(commit).await, || bare.run()).await;
+    row("git commit", times.0, times.1, "bwrap with the same mounts");
 }
 
 async fn output() {

@@ -6,9 +6,6 @@ use std::process::{Child, Command, Stdio};
 
 use haft_sandbox::{self as sandbox, Bubblewrap, Launcher, Sandbox, SandboxGuard, SandboxPolicy};
 
-/// What the sandbox holds free in every workspace.
-const PROTECTED: [&str; 4] = [".envrc", ".git", ".haft", ".mcp.json"];
-
 pub(crate) struct Bare {
     program: OsString,
     arguments: Vec<OsString>,
@@ -17,10 +14,13 @@ pub(crate) struct Bare {
 
 impl Bare {
     pub(crate) fn new(workspace: &Path) -> Self {
+        Self::with_line(workspace, "true")
+    }
+
+    pub(crate) fn with_line(workspace: &Path, line: &str) -> Self {
         let sandbox = Bubblewrap::detect(Launcher::current().expect("this program")).expect("bubblewrap works");
         let masked = std::env::home_dir().map(|home| sandbox::usual_secrets(&home)).unwrap_or_default();
-        let protected = PROTECTED.map(|name| workspace.join(name)).to_vec();
-        let policy = SandboxPolicy { writable: vec![workspace.to_owned()], protected, masked, ..SandboxPolicy::default() };
+        let policy = SandboxPolicy { writable: vec![workspace.to_owned()], masked, ..SandboxPolicy::default() };
         let wrapped = sandbox.wrap(sandbox::ProcessSpec::new("/bin/bash", workspace), &policy).expect("a command");
         // The stage that joins the control groups stands before it, and the one inside behind the dashes.
         let mut words: Vec<OsString> = std::iter::once(wrapped.command.program.into_os_string()).chain(wrapped.command.arguments).collect();
@@ -29,7 +29,7 @@ impl Bare {
         words.truncate(inside + 1);
         // Ours is the first process of its namespace and clears up after the others; in its place bubblewrap's own is, as ever.
         words.retain(|word| word != "--as-pid-1");
-        words.extend(["/bin/bash", "-c", "true"].map(OsString::from));
+        words.extend(["/bin/bash", "-c", line].map(OsString::from));
         Self { program: words[program].clone(), arguments: words.split_off(program + 1), _guard: wrapped.guard }
     }
 

@@ -136,7 +136,7 @@ mod tests {
     fn selection_without_a_working_backend_is_an_error() {
         let all = [SandboxBackend::Bubblewrap, SandboxBackend::Container, SandboxBackend::Landlock];
         let refused = first_usable(&all, &request(SandboxBackend::Auto, false), &SandboxPolicy::default(), |_| Err(missing("x")));
-        assert!(matches!(refused, Err(SandboxError::Unavailable { backend: "auto", .. })), "{refused:?}");
+        assert!(matches!(refused, Err(SandboxError::Unavailable { backend: "x", .. })), "{refused:?}");
         let asked = first_usable(&[SandboxBackend::Landlock], &request(SandboxBackend::Landlock, false), &SandboxPolicy::default(), |_| {
             Err(missing("landlock"))
         });

@@ -34,17 +34,18 @@ const FORBIDDEN: &str = "echo 0 >/proc/sys/user/max_user_namespaces";
 fn what_is_required_and_cannot_be_had_is_refused_with_what_to_do() {
     let world = World::new();
     let old = script(&world, "old", "echo bubblewrap 0.4.1");
-    for (name, unshare, spoil, words) in [
-        ("missing", MOUNTS, "mount --bind /dev/null /usr/bin/bwrap".to_owned(), "the program 'bwrap' is not installed"),
-        ("too old", MOUNTS, format!("mount --bind {old} /usr/bin/bwrap"), "its version is 'bubblewrap 0.4.1', and 0.8 or newer is needed"),
-        ("forbidden", USER_NAMESPACE, FORBIDDEN.to_owned(), "the kernel refused it"),
+    let too_old = "its version is 'bubblewrap 0.4.1', and 0.8 or newer is needed";
+    for (name, unshare, spoil, words, remedy) in [
+        ("missing", MOUNTS, "mount --bind /dev/null /usr/bin/bwrap".to_owned(), "the program 'bwrap' is not installed", "install it"),
+        ("too old", MOUNTS, format!("mount --bind {old} /usr/bin/bwrap"), too_old, "install a newer bubblewrap"),
+        ("forbidden", USER_NAMESPACE, FORBIDDEN.to_owned(), "the kernel refused it", "allow user namespaces"),
     ] {
         world.configure("sandbox.mode = 'required'\n");
         let call = ["call", "exec", r#"{"command":"touch ran"}"#, "--json"];
         let ran = run_spoiled(&world, unshare, &spoil, &call);
         let result = ran.json();
         assert_eq!((ran.code, &result["error_type"]), (1, &json!("sandbox_unavailable")), "{name}: {ran:?}");
-        assert!(ran.stdout.contains(words) && ran.stdout.contains("install"), "{name}: {result}");
+        assert!(ran.stdout.contains(words) && ran.stdout.contains(remedy), "{name}: {result}");
         assert!(!world.file("ran").exists(), "{name}");
         let doctor = run_spoiled(&world, unshare, &spoil, &["doctor", "--json"]);
         assert!(doctor.code == 1 && doctor.stdout.contains(words), "{name}: {doctor:?}");
