@@ -1,6 +1,6 @@
 //! Commands on this machine: planned, sandboxed, run as jobs, their changes staged.
 //!
-//! A command is analysed before it runs ([`ShellCommand`](haft_contract::ShellCommand)), wrapped in its sandbox, and started as a
+//! A command is analysed before it runs ([`ShellCommand`]), wrapped in its sandbox, and started as a
 //! job, which a supervisor reads and ends. A job that continues after its call is listed in [`Jobs`], and other processes of the
 //! user reach it over a socket. No process of a call outlives it: each leads a process group, which ends with it.
 #![warn(missing_docs)]

@@ -353,7 +353,7 @@ fn change_something(root: &Path, dice: &mut Dice) {
         2 => drop(fs::create_dir_all(&path)),
         3 => remove(&path),
         4 => drop(fs::rename(&path, &other)),
-        5 => drop(symlink(["h", "a", "../b", "nowhere"][dice.roll(4)], &path)),
+        5 => drop(symlink(["h", "a", "./b", "nowhere"][dice.roll(4)], &path)),
         6 if !path.is_symlink() => drop(fs::set_permissions(
             &path,
             fs::Permissions::from_mode(if path.is_dir() {
@@ -387,24 +387,5 @@ async fn undo_of_random_changes_gives_back_the_same_tree() {
             fixture.undo(found.images).await;
             assert_eq!(fixture.tree(), before, "seed {seed}, round {round}");
         }
-    }
-}
-
-/// The budget is checked by `cargo bench --bench exec`; this one is for a look at an unoptimised build.
-#[test]
-#[ignore = "prints times"]
-fn times_of_ten_thousand_unchanged_files() {
-    let fixture = Fixture::new();
-    for number in 0..10_000 {
-        fixture.write(&format!("d{}/f{number}.txt", number / 50), format!("content {number}"));
-    }
-    fixture.write(".gitignore", "target\n*.log\n/build\n*.o\n");
-    std::thread::sleep(std::time::Duration::from_millis(100));
-    for round in 0..5 {
-        let began = std::time::Instant::now();
-        let checkpoint = fixture.take();
-        let taken = began.elapsed();
-        let found = checkpoint.changes();
-        println!("round {round}: {taken:?}, with changes {:?} ({})", began.elapsed(), found.changes.changes.len());
     }
 }
