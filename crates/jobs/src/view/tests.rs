@@ -3,7 +3,7 @@ use super::*;
 #[test]
 fn session_folder_is_kept_and_removed_with_its_session() {
     let folder = tempfile::tempdir().unwrap();
-    let views = Views::new(folder.path(), Path::new("/work/project"));
+    let views = Views::new(folder.path(), Path::new("/projects/one"));
     let one = views.session_folder("one").unwrap();
     fs::write(one.join("tmp/file"), "x").unwrap();
     fs::create_dir(one.join("tmp/closed")).unwrap();
@@ -21,14 +21,14 @@ fn session_folder_is_kept_and_removed_with_its_session() {
 #[test]
 fn folders_of_two_workspaces_are_different() {
     let folder = tempfile::tempdir().unwrap();
-    let [one, other] = ["/work/a", "/work/b"].map(|workspace| Views::new(folder.path(), Path::new(workspace)).folder);
+    let [one, other] = ["/projects/a", "/projects/b"].map(|workspace| Views::new(folder.path(), Path::new(workspace)).folder);
     assert!(one != other && one.starts_with(folder.path()));
 }
 
 #[test]
 fn what_killed_processes_left_is_pruned() {
     let folder = tempfile::tempdir().unwrap();
-    let views = Views::new(folder.path(), Path::new("/work/a"));
+    let views = Views::new(folder.path(), Path::new("/projects/a"));
     let (old, new) = (views.session_folder("old").unwrap(), views.session_folder("new").unwrap());
     File::open(&old).unwrap().set_modified(SystemTime::now() - KEPT - Duration::from_mins(1)).unwrap();
     let cache = views.folder.join("caches/pip");

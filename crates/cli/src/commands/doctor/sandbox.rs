@@ -101,8 +101,12 @@ fn probe_json(finding: &Finding) -> Value {
 
 fn limits() -> DoctorCheck {
     let limits = haft_sandbox::limits::cgroup_limits();
+    let uncounted = if limits.memory { "" } else { ", without shared memory and memfd, which only a control group counts" };
     let scope = |by_cgroup: bool| if by_cgroup { "for the whole command, by a control group" } else { "for each process" };
-    let message =
-        format!("memory {}; processes {}; time, files and file sizes for each process", scope(limits.memory), scope(limits.processes));
+    let message = format!(
+        "memory {}{uncounted}; processes {}; time, files and file sizes for each process",
+        scope(limits.memory),
+        scope(limits.processes)
+    );
     DoctorCheck::good("limits", message)
 }
