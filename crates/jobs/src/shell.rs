@@ -12,7 +12,7 @@ use haft_contract::{
 };
 use haft_host::{EgressProxy, GuardedClient, LocalFiles, NetworkRules, SandboxPaths};
 use haft_pattern::HostPattern;
-use haft_sandbox::{NetworkAccess, is_system_path};
+use haft_sandbox::{NetworkAccess, OverlayLayer, is_system_path};
 
 use crate::changes::ChangeStore;
 use crate::checkpoint::{Checkpoint, CheckpointLimits, CheckpointStore};
@@ -173,18 +173,7 @@ fn start(
     let writable = paths.writable.clone();
     // What is known to change nothing gets nothing to change: then there is nothing to check afterwards either.
     let command = &if is_sandboxed && only_reads(command) { command.clone().with_read_only_view() } else { command.clone() };
-    let mut layers = Vec::new();
-    let protection = if is_sandboxed && !command.has_read_only_view() {
-        let is_git_fixed = options.background || options.serves_calls || command.shell().host != ExecHost::Sandbox;
-        let git = if is_git_fixed { GitAccess::ReadOnly } else { GitAccess::Overlay };
-        let origin = Origin { session: options.session.clone(), call: None, command: command.text().to_owned() };
-        let (protection, prepared) =
-            RunProtection::prepare(files, &mut paths, git, command.change_mode() != ChangeMode::Direct, sandboxer.options(), origin)?;
-        layers = prepared;
-        Some(protection)
-    } else {
-        None
-    };
+    let (protection, layers) = prepare_protection(command, &options, sandboxer, &mut paths)?;
     let setup = RunSetup {
         session: &options.session,
         paths,
@@ -222,6 +211,25 @@ fn start(
         root: files.root().to_owned(),
     };
     LocalJob::start(confined.command.to_std(), facts, options, guard, checkpoint).map_err(|error| spawn_error(command.shell(), error))
+}
+
+/// The guards of a run that can change something, and the overlays of its repositories.
+fn prepare_protection(
+    command: &ShellCommand,
+    options: &JobOptions,
+    sandboxer: &Sandboxer,
+    paths: &mut SandboxPaths,
+) -> Result<(Option<RunProtection>, Vec<OverlayLayer>), ToolError> {
+    let host = command.shell().host;
+    if !host.is_sandboxed() || command.has_read_only_view() {
+        return Ok((None, Vec::new()));
+    }
+    let is_git_fixed = options.background || options.serves_calls || host != ExecHost::Sandbox;
+    let git = if is_git_fixed { GitAccess::ReadOnly } else { GitAccess::Overlay };
+    let is_staged = command.change_mode() != ChangeMode::Direct;
+    let origin = Origin { session: options.session.clone(), call: None, command: command.text().to_owned() };
+    let prepared = RunProtection::prepare(sandboxer.files(), paths, git, is_staged, sandboxer.options(), origin)?;
+    Ok((Some(prepared.0), prepared.1))
 }
 
 /// Whether a command is known to change nothing: its programs are the system's own, and none is found by a name alone.
