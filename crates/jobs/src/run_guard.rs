@@ -17,13 +17,12 @@ use crate::triggers::{self, TriggerSnapshot};
 
 /// Errors of programs that may not change a path.
 const REFUSALS: &[&str] = &["Read-only file system", "Device or resource busy", "EROFS", "EBUSY"];
-/// The error of Git for a clone into a folder with reserved names.
+/// The error of Git for a clone into a folder that has a repository.
 const NOT_EMPTY: &str = "already exists and is not an empty directory";
 /// The port of a host that allow_host names without one.
 const DEFAULT_PORT: u16 = 443;
-const NEW_REPOSITORY: &str = "'.git' is protected, and reserved while a command runs, because Git runs or trusts what is in it. \
-                              A command does not make the workspace a repository: ask the user to run 'git init' or 'git clone' \
-                              here; commits and branches work then. A repository in a new folder below can be made";
+const READ_ONLY_GIT: &str = "'.git' is read-only for background jobs and interpreters, because Git runs or trusts what is in it. Run the \
+                             Git command with exec, not in the background";
 
 /// What must stay until a job has ended. Dropping it cleans up the sandbox, the proxy and changes that were not read.
 pub(crate) struct RunGuard {
@@ -123,9 +122,6 @@ fn blocked_note(decision: &NetworkDecision) -> Option<String> {
 }
 
 /// Explains to the model why a command failed at a protected path, by the error messages in its output.
-///
-/// A missing name such as `.git` is reserved by an empty folder while a command runs. Checking it only afterwards would be too
-/// late: Git, an editor or a prompt of the user may run its content before the command has ended.
 #[derive(Debug)]
 pub(crate) struct ProtectedPathHint {
     files: Arc<LocalFiles>,
@@ -143,9 +139,9 @@ impl ProtectedPathHint {
         let path = output.lines().filter(is_refusal).find_map(|line| self.named_path(line));
         let git = self.files.root().join(".git");
         match path {
-            Some(path) if *path == git => Some(NEW_REPOSITORY.into()),
+            Some(path) if *path == git => Some(READ_ONLY_GIT.into()),
             Some(path) => self.files.locate(path).ok()?.no_write().map(|why| why.trim_end_matches('.').to_owned()),
-            None if self.paths.contains(&git) && output.lines().any(|line| self.is_clone_into_root(line)) => Some(NEW_REPOSITORY.into()),
+            None if self.paths.contains(&git) && output.lines().any(|line| self.is_clone_into_root(line)) => Some(READ_ONLY_GIT.into()),
             None => None,
         }
     }
@@ -230,8 +226,8 @@ mod tests {
         };
         let git = "Git runs or trusts what is in it";
         for (output, why) in [
-            ("fatal: cannot copy 'x' to '/w/.git/description': Read-only file system\n", Some(NEW_REPOSITORY.to_owned())),
-            ("hint: x\nfatal: destination path '.' already exists and is not an empty directory.\n", Some(NEW_REPOSITORY.to_owned())),
+            ("fatal: cannot copy 'x' to '/w/.git/description': Read-only file system\n", Some(READ_ONLY_GIT.to_owned())),
+            ("hint: x\nfatal: destination path '.' already exists and is not an empty directory.\n", Some(READ_ONLY_GIT.to_owned())),
             ("fatal: destination path 'x' already exists and is not an empty directory.\n", None),
             ("error: could not lock config file a/b/.git/config: Read-only file system", Some(protected("a/b/.git/config", git))),
             ("error: could not lock config file .git/config: Read-only file system", Some(protected("a/b/.git/config", git))),
