@@ -63,6 +63,8 @@ pub struct ToolResult {
     pub outcome: Result<ToolOutput, ToolError>,
     /// How long it took, from the first stage to the last.
     pub elapsed: Duration,
+    /// The text that is stored in place of the outcome's, if a hook rewrote or withheld it.
+    pub stored: Option<String>,
 }
 
 impl ToolResult {
@@ -83,10 +85,22 @@ impl ToolResult {
     }
     /// The envelope as text.
     pub fn to_json(&self) -> String {
-        // Strings and fixed keys only: this cannot fail, and the fallback is still a well-formed answer.
-        serde_json::to_string(&self.envelope())
-            .unwrap_or_else(|_| r#"{"status":"error","error_type":"execution_error","message":"The result could not be written."}"#.into())
+        written(&self.envelope())
     }
+    /// The envelope as a transcript stores it: with the text of a hook, where a hook rewrote it.
+    pub fn stored_json(&self) -> String {
+        let Some(stored) = &self.stored else { return self.to_json() };
+        match &self.outcome {
+            Ok(_) => written(&serde_json::json!({"status": "success", "result": stored})),
+            Err(error) => written(&serde_json::json!({"status": "error", "error_type": error.kind().as_str(), "message": stored})),
+        }
+    }
+}
+
+fn written(envelope: &impl Serialize) -> String {
+    // Strings and fixed keys only: this cannot fail, and the fallback is still a well-formed answer.
+    serde_json::to_string(envelope)
+        .unwrap_or_else(|_| r#"{"status":"error","error_type":"execution_error","message":"The result could not be written."}"#.into())
 }
 
 /// The envelope of a result; borrows, so that large results are not copied before they are written.
@@ -130,7 +144,7 @@ mod tests {
     use crate::ErrorKind;
 
     fn result(outcome: Result<ToolOutput, ToolError>) -> ToolResult {
-        ToolResult { call_id: "1".into(), tool: "t".into(), outcome, elapsed: Duration::ZERO }
+        ToolResult { call_id: "1".into(), tool: "t".into(), outcome, elapsed: Duration::ZERO, stored: None }
     }
 
     #[test]

@@ -72,12 +72,20 @@ pub struct FileChange {
     pub before: Option<String>,
     /// Whether its content may not be read by tools.
     pub hidden: bool,
+    /// Whether it is part of a repository that the command made, out of which everything was taken that Git runs or trusts.
+    #[serde(default)]
+    pub is_checked: bool,
 }
 
 impl FileChange {
     /// Whether a commit applies it.
     pub fn applies(&self) -> bool {
         self.entry != EntryKind::Special
+    }
+
+    /// The `.git` of the checked repository that it is part of.
+    pub fn checked_repository(&self) -> Option<&Path> {
+        self.path.ancestors().filter(|_| self.is_checked).find(|path| path.ends_with(".git"))
     }
 }
 
@@ -237,6 +245,8 @@ pub trait ChangeSets: Send + Sync {
     -> BoxFuture<'a, Result<Vec<u8>, ToolError>>;
     /// Locks a set of this session for its one commit.
     fn claim(&self, session: &str, id: &str) -> Result<ClaimedChanges, ToolError>;
+    /// Puts these repositories of a claimed set in their places, each whole; those that could not be, with the reason.
+    fn place<'a>(&'a self, set: &'a ChangeSet, repositories: &'a [PathBuf]) -> BoxFuture<'a, Vec<(PathBuf, String)>>;
     /// Removes a claimed set that was committed.
     fn remove<'a>(&'a self, set: &'a ChangeSet) -> BoxFuture<'a, ()>;
     /// Keeps these changes of a claimed set, by their index, for a later commit; the others were committed.
@@ -250,6 +260,8 @@ pub struct AppliedChanges {
     pub set: ChangeSet,
     /// The changes that a rule did not let through, by their index, with the reason. They stay staged.
     pub refused: Vec<(usize, String)>,
+    /// The repositories that could not be put in their places, with the reason.
+    pub misplaced: Vec<(PathBuf, String)>,
 }
 
 /// A change set that is being committed. Dropped before [`ChangeSets::remove`], it can be claimed again.

@@ -1,5 +1,6 @@
 //! Commits of staged changes: as planned, and all or nothing.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use haft_text::display;
@@ -56,6 +57,7 @@ impl Processes<'_> {
             locations[*index] = None;
         }
         let set = self.restore_all(claim, &locations, &refused).await?;
+        let misplaced = self.place_repositories(&set, &refused).await?;
         // The command may have failed; what it changed stays, as it would without staging.
         self.cx.journal().finalize();
         let sets = self.change_sets()?;
@@ -64,7 +66,15 @@ impl Processes<'_> {
         } else {
             sets.retain(&set, &refused.iter().map(|(index, _)| *index).collect::<Vec<_>>()).await;
         }
-        Ok(AppliedChanges { set, refused })
+        Ok(AppliedChanges { set, refused, misplaced })
+    }
+
+    /// Puts the checked repositories in their places that no rule refuses.
+    async fn place_repositories(&self, set: &ChangeSet, refused: &[(usize, String)]) -> Result<Vec<(PathBuf, String)>, ToolError> {
+        let git_folders = set.changes.iter().enumerate().filter(|(_, change)| change.checked_repository() == Some(&*change.path));
+        let allowed = git_folders.filter(|(index, _)| refused.iter().all(|(other, _)| other != index));
+        let allowed: Vec<PathBuf> = allowed.map(|(_, change)| change.path.clone()).collect();
+        if allowed.is_empty() { Ok(Vec::new()) } else { Ok(self.change_sets()?.place(set, &allowed).await) }
     }
 
     /// The changes that no rule lets through, and the folders that cannot be deleted because of them.
@@ -80,9 +90,7 @@ impl Processes<'_> {
                 refused.push((index, why));
                 continue;
             }
-            let effect = PathEffect { location, extent: Extent::File };
-            let effect = if is_deleted { Effect::Delete(effect) } else { Effect::Write(effect) };
-            if let Err(error) = self.cx.gate().allows(self.cx.call(), &effect) {
+            if let Err(error) = self.allows(change, location) {
                 refused.push((index, error.message().to_owned()));
             }
         }
@@ -90,8 +98,21 @@ impl Processes<'_> {
         refused
     }
 
+    /// Whether the rules let a change through. A repository is protected by its name, so for a checked one they are asked about
+    /// another name in the same folder.
+    fn allows(self, change: &FileChange, location: Location) -> Result<(), ToolError> {
+        let sibling = change.checked_repository().map(|git| self.files().locate_entry(&git.with_file_name("git")));
+        let effect = PathEffect { location: sibling.unwrap_or(Ok(location))?, extent: Extent::File };
+        let effect = if change.kind == ChangeKind::Deleted { Effect::Delete(effect) } else { Effect::Write(effect) };
+        self.cx.gate().allows(self.cx.call(), &effect)
+    }
+
     async fn put(&self, claim: ClaimedChanges, locations: &[Option<Location>]) -> Result<Arc<ChangeSet>, ToolError> {
         let set = self.restore_all(claim, locations, &[]).await?;
+        let misplaced = self.place_repositories(&set, &[]).await?;
+        if let Some((path, why)) = misplaced.first() {
+            return Err(ToolError::execution(format!("'{}' cannot be put in its place: {why}.", path.display())));
+        }
         self.change_sets()?.remove(&set).await;
         Ok(Arc::new(set))
     }
@@ -105,7 +126,9 @@ impl Processes<'_> {
     ) -> Result<ChangeSet, ToolError> {
         let ClaimedChanges { set, steps, lock: _lock } = claim;
         self.check(&set, locations).await?;
-        for (change, image) in steps.into_iter().filter(|(change, _)| refused.iter().all(|(index, _)| index != change)) {
+        // Repositories are put in place as a whole.
+        let is_step = |change: usize| refused.iter().all(|(index, _)| *index != change) && !set.changes[change].is_checked;
+        for (change, image) in steps.into_iter().filter(|(change, _)| is_step(*change)) {
             alive(self.cx)?;
             let location = locations.get(change).and_then(Option::as_ref);
             let location = location.ok_or_else(|| unplanned("change", &image.path.to_string_lossy()))?;

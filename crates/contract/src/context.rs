@@ -8,9 +8,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::capability::{Clocks, Files, Http, Notices, Processes, Spills};
 use crate::commit::no_change_sets;
-use crate::ports::{EgressGate, Gate, Host, Journal, PageCache, ProgressSink};
+use crate::conversation::{PlanningCapability, SettingsCapability, SkillCapability, UserCapability};
+use crate::ports::{EgressGate, Gate, Host, Journal, PageCache, ProgressSink, Services, SmallModel};
+use crate::session_use::{SessionUse, SubAgentUse, no_sub_agents};
 use crate::{
-    Access, ChangeSet, CommandRequest, Connect, Dialect, Form, JobStatus, Location, Plan, SeenFiles, ShellCommand, ToolError, WebSettings,
+    Access, ChangeSet, CommandRequest, Connect, Dialect, Form, JobStatus, Location, Plan, SeenFiles, ShellCommand, SubAgentRequest,
+    ToolError, TurnTools, WebSettings,
 };
 
 /// Who and what a call is.
@@ -80,6 +83,10 @@ impl<'a> PlanContext<'a> {
     pub fn web(&self) -> &'a WebSettings {
         self.host.web()
     }
+    /// Services of the conversation.
+    pub fn services(&self) -> &'a Services {
+        self.host.services()
+    }
     /// Resolves a path that is meant itself, even if it is a link; none is followed.
     pub fn locate_entry(&self, path: impl AsRef<Path>) -> Result<Location, ToolError> {
         self.host.files().locate_entry(path.as_ref())
@@ -87,6 +94,11 @@ impl<'a> PlanContext<'a> {
     /// A staged change set, whose changes become part of the plan.
     pub fn change_set(&self, id: &str) -> Result<Arc<ChangeSet>, ToolError> {
         self.host.processes().change_sets().ok_or_else(no_change_sets)?.find(id)
+    }
+    /// Checks a sub-agent that is to be started; returns the plan to start it.
+    pub fn sub_agent(&self, request: &SubAgentRequest) -> Result<Plan, ToolError> {
+        let names = self.host.services().sub_agents.as_ref().ok_or_else(no_sub_agents)?.check(request)?;
+        Ok(names.into_iter().fold(Plan::nothing(), Plan::spawn))
     }
     /// Plans a command, whose effects become part of the plan. In a read-only session its sandbox is read-only, too.
     pub fn command(&self, request: &CommandRequest) -> Result<ShellCommand, ToolError> {
@@ -132,6 +144,7 @@ struct ContextParts {
     dialect: Dialect,
     form: Option<Form>,
     seen: Arc<SeenFiles>,
+    turn_tools: Arc<TurnTools>,
     egress: Option<Arc<dyn EgressGate>>,
 }
 
@@ -148,9 +161,22 @@ impl ToolContext {
         journal: Arc<dyn Journal>,
         progress: Option<Arc<dyn ProgressSink>>,
     ) -> Self {
-        let (dialect, form, seen, egress) = (Dialect::Haft, None, Arc::default(), None);
+        let (dialect, form, seen, turn_tools, egress) = (Dialect::Haft, None, Arc::default(), Arc::default(), None);
         Self {
-            inner: Arc::new(ContextParts { call: call.into(), plan, host, cancel, gate, journal, progress, dialect, form, seen, egress }),
+            inner: Arc::new(ContextParts {
+                call: call.into(),
+                plan,
+                host,
+                cancel,
+                gate,
+                journal,
+                progress,
+                dialect,
+                form,
+                seen,
+                turn_tools,
+                egress,
+            }),
         }
     }
     /// For the engine: what the session's model knows tools by, and the form of this tool that it called.
@@ -162,6 +188,11 @@ impl ToolContext {
     /// For the engine: what the session has seen of files.
     pub fn remembering(mut self, seen: Arc<SeenFiles>) -> Self {
         Arc::make_mut(&mut self.inner).seen = seen;
+        self
+    }
+    /// For the engine: the limits of the session's turn.
+    pub fn limited_by(mut self, turn_tools: Arc<TurnTools>) -> Self {
+        Arc::make_mut(&mut self.inner).turn_tools = turn_tools;
         self
     }
     /// For the engine: what decides on connections of the planned command that its plan does not name.
@@ -206,6 +237,14 @@ impl ToolContext {
     pub fn notices(&self) -> Notices<'_> {
         Notices { cx: self }
     }
+    /// Sub-agents, as planned.
+    pub fn sub_agents(&self) -> SubAgentUse<'_> {
+        SubAgentUse { cx: self }
+    }
+    /// Other conversations, as planned.
+    pub fn sessions(&self) -> SessionUse<'_> {
+        SessionUse { cx: self }
+    }
     /// The time and the machine's facts: harmless, so they need no plan.
     pub fn clock(&self) -> Clocks<'_> {
         Clocks { host: &*self.inner.host }
@@ -218,9 +257,29 @@ impl ToolContext {
     pub fn web(&self) -> &WebSettings {
         self.inner.host.web()
     }
+    /// Messages to the user, as planned.
+    pub fn user(&self) -> UserCapability<'_> {
+        UserCapability { cx: self }
+    }
+    /// The settings of the program, as planned.
+    pub fn settings(&self) -> SettingsCapability<'_> {
+        SettingsCapability { cx: self }
+    }
+    /// The plans of the conversation: they belong to its session, so they need no plan of a call.
+    pub fn planning(&self) -> PlanningCapability<'_> {
+        PlanningCapability { cx: self }
+    }
+    /// The skills of the session, as planned.
+    pub fn skills(&self) -> SkillCapability<'_> {
+        SkillCapability { cx: self }
+    }
     /// Where responses are stored for later calls; what is in it came from the web, and holds no state of the session.
     pub fn page_cache(&self) -> Option<&dyn PageCache> {
         self.inner.host.page_cache()
+    }
+    /// The small model of the conversation, if one is configured. It answers to this call alone, so it needs no plan.
+    pub fn small_model(&self) -> Option<&dyn SmallModel> {
+        self.inner.host.services().small_model.as_deref().filter(|_| !self.is_cancelled())
     }
     /// Resolves when the call should stop.
     pub async fn cancelled(&self) {
@@ -241,6 +300,9 @@ impl ToolContext {
         }
     }
 
+    pub(crate) fn turn_tools(&self) -> &TurnTools {
+        &self.inner.turn_tools
+    }
     pub(crate) fn host(&self) -> &dyn Host {
         &*self.inner.host
     }

@@ -222,6 +222,10 @@ pub struct ParameterHints {
     pub aliases: Vec<(String, String)>,
     /// Parameters whose text is taken as it is: not trimmed, and empty is a value.
     pub verbatim: Vec<String>,
+    /// Parameters of another dialect, which models of other dialects are not shown.
+    pub foreign: Vec<String>,
+    /// Parameters that models are shown as required, although a call may have another in its place.
+    pub shown_required: Vec<String>,
     /// The same for the items of a parameter that is a list of objects.
     pub items: Vec<(String, ParameterHints)>,
 }

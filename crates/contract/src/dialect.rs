@@ -70,6 +70,11 @@ pub struct Form {
     pub description: Option<&'static str>,
     /// The parameters that are called or counted differently there.
     pub parameters: &'static [FormParameter],
+    /// The parameters that models are shown there, by their canonical names; all that are not foreign, if absent. A call may use the
+    /// others all the same.
+    pub shown: Option<&'static [&'static str]>,
+    /// The parameters that models are shown as required there, besides those that every call needs.
+    pub required: &'static [&'static str],
 }
 
 /// A parameter that a dialect calls or counts differently.
@@ -88,7 +93,7 @@ pub struct FormParameter {
 impl Form {
     /// A form that differs in the tool's name, if at all.
     pub const fn new(dialect: Dialect, name: &'static str) -> Self {
-        Self { dialect, name, description: None, parameters: &[] }
+        Self { dialect, name, description: None, parameters: &[], shown: None, required: &[] }
     }
     /// With a description of its own.
     pub const fn description(self, text: &'static str) -> Self {
@@ -97,6 +102,15 @@ impl Form {
     /// With these parameters called or counted differently.
     pub const fn parameters(self, parameters: &'static [FormParameter]) -> Self {
         Self { parameters, ..self }
+    }
+
+    /// With only these parameters shown, by their canonical names.
+    pub const fn shown(self, parameters: &'static [&'static str]) -> Self {
+        Self { shown: Some(parameters), ..self }
+    }
+    /// With these parameters shown as required, by their canonical names.
+    pub const fn required(self, parameters: &'static [&'static str]) -> Self {
+        Self { required: parameters, ..self }
     }
 
     /// The parameter that is called this here, if it is one that differs.
@@ -120,6 +134,11 @@ impl Form {
         let at = format!("forms.{}", self.name);
         if !is_name(self.name) {
             fault(at.clone(), "a name has 1 to 64 of a-z, A-Z, 0-9, '_' and '-'".into());
+        }
+        for canonical in self.shown.into_iter().flatten().chain(self.required) {
+            if parameters["properties"].get(canonical).is_none() {
+                fault(at.clone(), format!("the tool has no parameter '{canonical}'"));
+            }
         }
         for (place, parameter) in self.parameters.iter().enumerate() {
             let FormParameter { name, canonical, .. } = *parameter;

@@ -1,16 +1,17 @@
-//! Effects and plans: what a call will do, before it does it.
+//! Effects: what a call will do, before it does it.
 //!
-//! Permission, approval text, locks, sandbox, taint, undo and audit are all derived from a [`Plan`]; no tool
+//! Permission, approval text, locks, sandbox, taint, undo and audit are all derived from a [`Plan`](crate::Plan); no tool
 //! implements any of them itself.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+mod connect;
+mod exec;
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use crate::settings::named_enum;
-use crate::{Access, ChangeSet, ErrorKind, JobAccess, JobStatus, JobUse, Location, ShellCommand, Zone};
+pub use self::connect::Connect;
+pub use self::exec::{Exec, ExecHost, ExecNature, ExecReach};
+use crate::{Access, ErrorKind, Location, RefusalCause, Zone};
 
 /// Whether a path effect touches one file or everything beneath it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -28,146 +29,6 @@ pub struct PathEffect {
     pub location: Location,
     /// One file or a whole tree.
     pub extent: Extent,
-}
-
-named_enum! {
-    /// Where a program runs.
-    #[derive(Default)]
-    #[non_exhaustive]
-    ExecHost {
-        /// On this machine, as the user.
-        #[default]
-        Host = "host",
-        /// On this machine, in a sandbox.
-        Sandbox = "sandbox",
-        /// In a container.
-        Container = "container" | "gateway",
-        /// On a paired machine.
-        Node = "node",
-    }
-}
-
-impl ExecHost {
-    /// Whether a program there writes in the workspace alone and has no network.
-    pub const fn is_sandboxed(self) -> bool {
-        matches!(self, Self::Sandbox | Self::Container)
-    }
-}
-
-/// A program to run. A line that runs several is several effects: a rule must hold for every one of them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Exec {
-    /// The program, resolved to the file that will run.
-    pub program: PathBuf,
-    /// The program as it was called: a bare name was looked up among the installed programs, anything else is a path.
-    pub named: String,
-    /// Its arguments, without the program.
-    pub arguments: Vec<String>,
-    /// Where it runs.
-    pub directory: PathBuf,
-    /// Names of the environment variables it is given beyond the clean default.
-    pub environment: Vec<String>,
-    /// Where it runs: on this machine, in a sandbox, or elsewhere.
-    pub host: ExecHost,
-    /// What is known of the program with these arguments.
-    pub nature: ExecNature,
-    /// Whether its sandbox lets it change nothing of the workspace.
-    pub read_only_view: bool,
-    /// What else it stands for when a rule forbids programs.
-    pub reach: ExecReach,
-}
-
-/// What a program stands for besides its own words. Only rules that deny or ask look at it: it can never permit anything.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct ExecReach {
-    /// The words of each wrapper that starts it, outermost first: `timeout 5 git push`.
-    pub wrappers: Vec<Vec<String>>,
-    /// Commands that it may start, as far as its words tell: those behind `sudo`, the value of `--to-command`.
-    pub commands: Vec<Vec<String>>,
-    /// Whether it runs shell text that is known only when it runs, which may be any program.
-    pub is_any: bool,
-}
-
-/// What is known of a program with its arguments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum ExecNature {
-    /// Nothing: it may do whatever programs can do.
-    #[default]
-    Any,
-    /// Its arguments are not known before it runs: the shell expands them.
-    Expanded,
-    /// It only reads what it is told to, and writes to its output.
-    Reads,
-    /// It only reads its input, and writes to its output.
-    Filters,
-}
-
-impl Exec {
-    /// A program that is called by its path, on this machine, in the clean environment.
-    pub fn new(program: impl Into<PathBuf>, arguments: Vec<String>, directory: impl Into<PathBuf>) -> Self {
-        let program = program.into();
-        let named = program.to_string_lossy().into_owned();
-        Self {
-            program,
-            named,
-            arguments,
-            directory: directory.into(),
-            environment: Vec::new(),
-            host: ExecHost::default(),
-            nature: ExecNature::default(),
-            read_only_view: false,
-            reach: ExecReach::default(),
-        }
-    }
-}
-
-/// A connection to make.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Connect {
-    /// `http` or `https`.
-    pub scheme: String,
-    /// The host in canonical form: lower case, punycode, addresses spelled one way.
-    pub host: String,
-    /// The port.
-    pub port: u16,
-    /// The HTTP method.
-    pub method: String,
-    /// Why the address guard refuses it, if that is known already.
-    pub refused: Option<String>,
-    /// Whether it is the search provider that the user configured: a request there only reads, whatever its method.
-    pub searches: bool,
-}
-
-impl Connect {
-    /// A connection; for implementors of [`HttpClient`](crate::ports::HttpClient).
-    pub fn new(scheme: impl Into<String>, host: impl Into<String>, port: u16, method: impl Into<String>) -> Self {
-        Self { scheme: scheme.into(), host: host.into(), port, method: method.into(), refused: None, searches: false }
-    }
-    /// A tunnel, as a sandboxed command gets one to a host and port. Its scheme is the usual one of the port.
-    pub fn tunnel(host: impl Into<String>, port: u16) -> Self {
-        Self::new(if port == 80 { "http" } else { "https" }, host, port, "CONNECT")
-    }
-    /// The name under which the tools of a session reach servers that its sandboxed commands run.
-    pub const SANDBOX_HOST: &'static str = "sandbox.localhost";
-    /// Whether it stays in the session's own sandbox: to a server that a command runs there.
-    pub fn is_sandbox(&self) -> bool {
-        self.host == Self::SANDBOX_HOST && !self.is_tunnel()
-    }
-    /// Whether the method only asks for something.
-    pub const fn only_reads(&self) -> bool {
-        self.searches || matches!(self.method.as_bytes(), b"GET" | b"HEAD" | b"OPTIONS")
-    }
-    /// Whether it is a tunnel, as a command gets one: anything may be sent through it.
-    pub fn is_tunnel(&self) -> bool {
-        self.method == "CONNECT"
-    }
-    pub(crate) fn covers(&self, other: &Self) -> bool {
-        self.host == other.host && self.port == other.port && self.method == other.method && self.scheme == other.scheme
-    }
 }
 
 /// One thing a call will do.
@@ -260,14 +121,36 @@ impl Effect {
             Self::Connect(connect) if connect.only_reads() => Need::Access(Access::ReadOnly),
             // It changes what a command of the session could change as well.
             Self::Connect(connect) if connect.is_sandbox() => Need::Access(Access::WorkspaceWrite),
-            Self::Send { outward: false, .. } | Self::Ask { .. } => Need::Access(Access::ReadOnly),
+            // A sub-agent has at most the access of its parent, and each of its calls is decided on like any other.
+            Self::Send { outward: false, .. } | Self::Ask { .. } | Self::Spawn { .. } => Need::Access(Access::ReadOnly),
             Self::Configure { .. } => Need::Access(Access::WorkspaceWrite),
             // A sandboxed program writes in the workspace alone and has no network; every exception is an effect of its own.
             Self::Exec(exec) if exec.host.is_sandboxed() => Need::Access(view_access(exec.read_only_view)),
             Self::Contained { read_only, .. } => Need::Access(view_access(*read_only)),
-            Self::Connect(_) | Self::Exec(_) | Self::Send { .. } | Self::Spawn { .. } | Self::Unknown { .. } => {
-                Need::Access(Access::FullAccess)
+            Self::Connect(_) | Self::Exec(_) | Self::Send { .. } | Self::Unknown { .. } => Need::Access(Access::FullAccess),
+        }
+    }
+
+    /// What refuses it at every access level; none if nothing does, or nothing is known of it.
+    pub fn causes(&self) -> &[RefusalCause] {
+        match self {
+            Self::Read(effect) => effect.location.no_read_causes(),
+            Self::Connect(connect) => &connect.causes,
+            _ => &[],
+        }
+    }
+
+    /// What it would need in another zone, or without what refuses it: for advice, which decides nothing.
+    pub fn need_after(&self, zone: Option<Zone>, is_lifted: bool) -> Need {
+        match self {
+            Self::Read(effect) if is_lifted || effect.location.no_read().is_none() => {
+                zone_read_need(zone.unwrap_or(effect.location.zone()))
             }
+            Self::Write(effect) | Self::Delete(effect) if effect.location.no_write().is_none() => {
+                zone_write_need(zone.unwrap_or(effect.location.zone()), &effect.location)
+            }
+            Self::Connect(connect) if is_lifted => Self::Connect(Connect { refused: None, causes: Vec::new(), ..connect.clone() }).need(),
+            other => other.need(),
         }
     }
 
@@ -327,18 +210,27 @@ fn read_need(location: &Location) -> Need {
     if let Some(why) = location.no_read() {
         return Need::Never(ErrorKind::PathNotAllowed, why.to_owned());
     }
-    Need::Access(if location.zone() == Zone::Outside { Access::FullAccess } else { Access::ReadOnly })
+    zone_read_need(location.zone())
+}
+
+fn zone_read_need(zone: Zone) -> Need {
+    Need::Access(if zone == Zone::Outside { Access::FullAccess } else { Access::ReadOnly })
 }
 
 fn write_need(location: &Location) -> Need {
     if let Some(why) = location.no_write() {
         return Need::Never(ErrorKind::PathNotAllowed, why.to_owned());
     }
-    match location.zone() {
+    zone_write_need(location.zone(), location)
+}
+
+fn zone_write_need(zone: Zone, location: &Location) -> Need {
+    match zone {
         Zone::Workspace => Need::Access(Access::WorkspaceWrite),
-        Zone::ReadOnlyRoot => {
-            Need::Never(ErrorKind::PathNotAllowed, format!("'{}' lies in a folder that may only be read", location.display()))
-        }
+        Zone::ReadOnlyRoot => Need::Never(
+            ErrorKind::PathNotAllowed,
+            format!("'{}' lies in a folder that may only be read. Write in the workspace instead", location.display()),
+        ),
         Zone::Outside => Need::Access(Access::FullAccess),
     }
 }
@@ -391,175 +283,5 @@ impl Serialize for Effect {
             }
         }
         map.end()
-    }
-}
-
-/// Everything a call will do, in order.
-#[derive(Debug, Clone, Default)]
-pub struct Plan {
-    effects: Vec<Effect>,
-    /// The command that runs; its effects are among the others.
-    command: Option<Arc<ShellCommand>>,
-    /// The change set that is committed; its changes are among the effects.
-    commit: Option<Arc<ChangeSet>>,
-    /// The jobs that are used.
-    jobs: Vec<JobUse>,
-    /// Whether the jobs of the session are listed.
-    lists_jobs: bool,
-    /// Why the call itself requires approval.
-    approval: Option<String>,
-    /// Whether its connections are those of a sandboxed command that already runs.
-    egress: bool,
-}
-
-impl Plan {
-    /// A plan that touches nothing.
-    pub const fn nothing() -> Self {
-        Self { effects: Vec::new(), command: None, commit: None, jobs: Vec::new(), lists_jobs: false, approval: None, egress: false }
-    }
-    /// Adds any effect.
-    pub fn with(mut self, effect: Effect) -> Self {
-        self.effects.push(effect);
-        self
-    }
-    /// Adds reading one file.
-    pub fn read(self, location: Location) -> Self {
-        self.with(Effect::Read(PathEffect { location, extent: Extent::File }))
-    }
-    /// Adds reading a whole tree.
-    pub fn read_tree(self, location: Location) -> Self {
-        self.with(Effect::Read(PathEffect { location, extent: Extent::Tree }))
-    }
-    /// Adds writing one file.
-    pub fn write(self, location: Location) -> Self {
-        self.with(Effect::Write(PathEffect { location, extent: Extent::File }))
-    }
-    /// Adds removing one file.
-    pub fn delete(self, location: Location) -> Self {
-        self.with(Effect::Delete(PathEffect { location, extent: Extent::File }))
-    }
-    /// Adds a connection.
-    pub fn connect(self, connect: Connect) -> Self {
-        self.with(Effect::Connect(connect))
-    }
-    /// Adds running a program.
-    pub fn exec(self, exec: Exec) -> Self {
-        self.with(Effect::Exec(exec))
-    }
-    /// Adds a command with all its effects. A plan has one: a second replaces the first.
-    pub fn command(mut self, command: ShellCommand) -> Self {
-        self.effects.extend_from_slice(command.effects());
-        self.command = Some(Arc::new(command));
-        self
-    }
-    /// The planned command.
-    pub fn planned_command(&self) -> Option<&ShellCommand> {
-        self.command.as_deref()
-    }
-    /// Commits a change set: its effects must name every change that it makes, in its order, and come first.
-    pub fn commits(mut self, set: Arc<ChangeSet>) -> Self {
-        self.commit = Some(set);
-        self
-    }
-    /// A connection of a sandboxed command that already runs.
-    pub fn egress(connect: Connect) -> Self {
-        Self { egress: true, ..Self::nothing().connect(connect) }
-    }
-    /// Whether its connections are those of a sandboxed command that already runs.
-    pub fn is_egress(&self) -> bool {
-        self.egress
-    }
-    /// Adds the use of a job of the session. Input of a job outside the sandbox can make it do anything: the caller adds that
-    /// as an effect.
-    pub fn with_job(mut self, job: &JobStatus, access: JobAccess) -> Self {
-        self.jobs.push(JobUse { id: job.id.clone(), access, command: job.command.clone(), host: job.host });
-        self
-    }
-    /// Adds the list of the session's jobs.
-    pub fn list_jobs(mut self) -> Self {
-        self.lists_jobs = true;
-        self
-    }
-    /// The jobs that are used.
-    pub fn jobs(&self) -> &[JobUse] {
-        &self.jobs
-    }
-    /// Whether it runs programs, all of them in the sandbox.
-    pub fn runs_sandboxed(&self) -> bool {
-        if self.egress {
-            return true;
-        }
-        let mut programs = self.effects().iter().filter_map(|effect| match effect {
-            Effect::Exec(exec) => Some(exec.host.is_sandboxed()),
-            _ => None,
-        });
-        programs.next() == Some(true) && programs.all(|sandboxed| sandboxed)
-    }
-    /// The change set that is committed.
-    pub fn committed(&self) -> Option<&ChangeSet> {
-        self.commit.as_deref()
-    }
-    /// Adds a message.
-    pub fn send(self, channel: impl Into<String>, to: impl Into<String>, outward: bool) -> Self {
-        self.with(Effect::Send { channel: channel.into(), to: to.into(), outward })
-    }
-    /// Requires approval, whatever allows the effects: a call may be stricter than the policy.
-    pub fn require_approval(mut self, why: impl Into<String>) -> Self {
-        self.approval = Some(why.into());
-        self
-    }
-    /// Why the call itself requires approval.
-    pub fn required_approval(&self) -> Option<&str> {
-        self.approval.as_deref()
-    }
-    /// The effects.
-    pub fn effects(&self) -> &[Effect] {
-        &self.effects
-    }
-    /// Whether any effect changes something.
-    pub fn changes_something(&self) -> bool {
-        self.effects.iter().any(Effect::changes_something) || self.jobs.iter().any(|job| job.access != JobAccess::Read)
-    }
-
-    /// The planned location of a path, as it was requested at planning, with the first effect that `select` accepts.
-    fn location(&self, path: &Path, select: impl Fn(&Effect) -> Option<&PathEffect>) -> Option<&Location> {
-        let mut locations = self.effects.iter().filter_map(|effect| select(effect).map(|effect| &effect.location));
-        locations.find(|location| location.requested() == path)
-    }
-    /// The planned location for reading a path.
-    pub(crate) fn readable(&self, path: &Path) -> Option<&Location> {
-        self.location(path, |effect| if let Effect::Read(effect) = effect { Some(effect) } else { None })
-    }
-    /// The planned location for walking through a tree.
-    pub(crate) fn walkable(&self, path: &Path) -> Option<&Location> {
-        self.location(path, |effect| match effect {
-            Effect::Read(effect) if effect.extent == Extent::Tree => Some(effect),
-            _ => None,
-        })
-    }
-    /// The planned location for writing a path.
-    pub(crate) fn writable(&self, path: &Path) -> Option<&Location> {
-        self.location(path, |effect| if let Effect::Write(effect) = effect { Some(effect) } else { None })
-    }
-    /// The planned location for removing a path.
-    pub(crate) fn deletable(&self, path: &Path) -> Option<&Location> {
-        self.location(path, |effect| if let Effect::Delete(effect) = effect { Some(effect) } else { None })
-    }
-    /// The planned use of a job. A plan may name it more than once: the strongest access that it names counts.
-    pub(crate) fn job_access(&self, id: &str) -> Option<JobAccess> {
-        let uses = self.jobs.iter().filter(|job| job.id == id).map(|job| job.access);
-        uses.fold(None, |found, access| found.filter(|found| *found != JobAccess::Read).or(Some(access)))
-    }
-    pub(crate) fn permits_job_list(&self) -> bool {
-        self.lists_jobs
-    }
-    pub(crate) fn permits_connect(&self, wanted: &Connect) -> bool {
-        self.effects.iter().any(|effect| matches!(effect, Effect::Connect(planned) if planned.covers(wanted)))
-    }
-    pub(crate) fn permits_exec(&self, wanted: &Exec) -> bool {
-        self.effects.iter().any(|effect| matches!(effect, Effect::Exec(planned) if planned == wanted))
-    }
-    pub(crate) fn permits_send(&self, wanted_channel: &str, wanted_to: &str) -> bool {
-        self.effects.iter().any(|effect| matches!(effect, Effect::Send { channel, to, .. } if channel == wanted_channel && to == wanted_to))
     }
 }

@@ -141,6 +141,8 @@ pub trait Job: Send + Sync {
     fn wait_for_output(&self, seen: u64) -> BoxFuture<'_, ()>;
     /// Resolves when it has ended and all of its output is here.
     fn wait(&self) -> BoxFuture<'_, JobEnd>;
+    /// Resolves when so much time has passed for it: the time in which the user is asked about a connection of it does not count.
+    fn elapse(&self, time: Duration) -> BoxFuture<'_, ()>;
     /// The first bytes of the output.
     fn head(&self) -> Vec<u8>;
     /// Output from a position, and its actual start: what is no longer in memory is skipped.
@@ -153,6 +155,10 @@ pub trait Job: Send + Sync {
     fn keep_all_output(&self) {}
     /// Records that the session knows of its end.
     fn acknowledge(&self) {}
+    /// Whether the session knows of its end.
+    fn is_acknowledged(&self) -> bool {
+        true
+    }
     /// What the run changed; `None` while it runs.
     fn run_effects(&self) -> Option<Arc<RunEffects>> {
         None

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 use serde::ser::SerializeMap;
@@ -154,6 +154,10 @@ impl Job for JobHandle {
 
     fn wait(&self) -> BoxFuture<'_, JobEnd> {
         Box::pin(async move { self.call.run_until_cancelled(self.job.wait()).await.unwrap_or_else(unknown_end) })
+    }
+
+    fn elapse(&self, time: Duration) -> BoxFuture<'_, ()> {
+        self.job.elapse(time)
     }
 
     fn head(&self) -> Vec<u8> {

@@ -12,6 +12,7 @@ mod changes;
 mod command;
 mod commit;
 mod context;
+mod conversation;
 mod definition;
 mod dialect;
 mod effect;
@@ -22,13 +23,17 @@ pub mod json;
 mod location;
 mod opaque_debug;
 mod output;
+mod plan;
 pub mod ports;
 mod readers;
+mod retention;
 pub mod schema;
 mod seen;
+mod session_use;
 mod settings;
 mod tool;
 mod tree;
+mod turn_tools;
 
 pub use call::{Arguments, Envelope, ToolCall, ToolResult};
 pub use capability::{Clocks, Files, Http, Notices, Processes, Spills};
@@ -38,25 +43,31 @@ pub use changes::{
 };
 pub use command::{CodeInput, CommandRequest, InterpreterSpec, ShellCommand};
 pub use context::{CallInfo, PlanContext, Progress, ToolContext};
+pub use conversation::{PlanningCapability, SettingsCapability, SkillCapability, UserCapability};
 pub use definition::{Access, Category, Hints, Meta, ParameterHints, RuleTarget, Section, ToolDefinition, ToolSource};
 pub use dialect::{Dialect, DialectTool, Form, FormParameter, Unit};
-pub use effect::{Connect, Effect, Exec, ExecHost, ExecNature, ExecReach, Extent, Need, PathEffect, Plan};
+pub use effect::{Connect, Effect, Exec, ExecHost, ExecNature, ExecReach, Extent, Need, PathEffect};
 pub use error::{ErrorKind, ToolError};
 pub use job::{Job, JobEnd, JobOptions, JobStatus, JobUsage};
 pub use job_handle::{JobAccess, JobHandle, JobUse};
-pub use location::{Location, PathSpelling, Zone};
+pub use location::{Location, PathSpelling, RefusalCause, Zone};
 pub use output::{Content, IntoToolOutput, Json, ToolOutput};
+pub use plan::Plan;
 pub use ports::{
-    Body, CommandSpec, EgressRefusal, FileInfo, FileKind, FileReader, HelperLimits, HelperOutput, HttpRequest, HttpResponse, LocalOffset,
-    NetworkDecision, NetworkVerdict, Notice, ProcessOutput, SearchEndpoint, SearchFields, SearchProvider, SpillFile, SpillWriter,
-    SystemFacts, WebSettings, WriteMode, WriteOutcome,
+    AgentType, Body, CommandSpec, EgressRefusal, FileInfo, FileKind, FileReader, HelperLimits, HelperOutput, HttpRequest, HttpResponse,
+    KnownAgent, LocalOffset, NetworkDecision, NetworkVerdict, Notice, ProcessOutput, SearchEndpoint, SearchFields, SearchProvider,
+    SessionDelivery, SessionKind, SessionMessage, SessionPage, SessionQuery, SessionState, SessionSummary, SessionVisibility, SpillFile,
+    SpillWriter, SubAgentRequest, SubAgentState, SubAgentStatus, SystemFacts, WebSettings, WriteMode, WriteOutcome,
 };
+pub use retention::{Prunable, PruneSummary, RetentionLimit, StoredEntry};
 pub use seen::SeenFiles;
+pub use session_use::{SessionUse, SubAgentUse};
 pub use settings::{
     AskMode, CommandLimits, ContainerEngine, ExecAsk, ExecSecurity, HookEvent, OnFailure, SandboxBackend, SandboxMode, TaintPolicy,
 };
 pub use tool::{BoxFuture, DynTool, Erased, Prepared, Tool, ToolMeta};
 pub use tree::{TreeEntry, TreeOptions, TreeVisitor, Visit, WalkSummary};
+pub use turn_tools::{TurnLimit, TurnTools};
 
 /// What the macros expand to; not part of the public contract.
 #[doc(hidden)]

@@ -26,6 +26,37 @@ pub struct PathSpelling {
     pub in_workspace: Option<String>,
 }
 
+/// What refuses a path or an address, so that advice can name what lifts it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RefusalCause {
+    /// An entry of a list of the configuration.
+    Listed {
+        /// The list.
+        key: &'static str,
+        /// The entry as it is written there.
+        entry: String,
+    },
+    /// An entry that a list of the configuration has not.
+    Missing {
+        /// The list.
+        key: &'static str,
+        /// The entry that it would need.
+        entry: String,
+    },
+    /// The value of a key.
+    Setting {
+        /// The key.
+        key: &'static str,
+        /// The value that it would need.
+        value: &'static str,
+    },
+    /// A rule that denies reading, by its pattern for the file system.
+    Rule(String),
+    /// Something that no setting changes.
+    Fixed,
+}
+
 /// A path after resolution: the path that is checked is the one that is opened.
 ///
 /// Only a [`FileSystem`](crate::ports::FileSystem) makes one. Its handle binds it to the root it was resolved beneath, and
@@ -40,13 +71,26 @@ pub struct Location {
     spellings: Vec<PathSpelling>,
     no_write: Option<Cow<'static, str>>,
     no_read: Option<Cow<'static, str>>,
+    no_read_causes: Vec<RefusalCause>,
+    folder: Option<PathBuf>,
     handle: Arc<dyn Any + Send + Sync>,
 }
 
 impl Location {
     /// A location; for implementors of [`FileSystem`](crate::ports::FileSystem).
     pub fn new(requested: PathBuf, path: PathBuf, display: String, zone: Zone, handle: Arc<dyn Any + Send + Sync>) -> Self {
-        Self { requested, path, display, zone, spellings: Vec::new(), no_write: None, no_read: None, handle }
+        Self {
+            requested,
+            path,
+            display,
+            zone,
+            spellings: Vec::new(),
+            no_write: None,
+            no_read: None,
+            no_read_causes: Vec::new(),
+            folder: None,
+            handle,
+        }
     }
     /// Adds a spelling: the requested one, and one for every link on the way. A spelling equal to the path is ignored.
     pub fn spelled(mut self, absolute: PathBuf, in_workspace: Option<String>) -> Self {
@@ -64,6 +108,16 @@ impl Location {
     /// Says why it may never be read; a reason that is there already stays.
     pub fn refuse_read(mut self, why: impl Into<Cow<'static, str>>) -> Self {
         self.no_read.get_or_insert_with(|| why.into());
+        self
+    }
+    /// Says what refuses to read it, for advice.
+    pub fn with_read_causes(mut self, causes: Vec<RefusalCause>) -> Self {
+        self.no_read_causes = causes;
+        self
+    }
+    /// Names the folder that would have to be a root, for a path outside all roots.
+    pub fn in_folder(mut self, folder: PathBuf) -> Self {
+        self.folder = Some(folder);
         self
     }
 
@@ -94,6 +148,14 @@ impl Location {
     /// Why it may never be read, if so.
     pub fn no_read(&self) -> Option<&str> {
         self.no_read.as_deref()
+    }
+    /// What refuses to read it; none if nothing does, or nothing is known of it.
+    pub fn no_read_causes(&self) -> &[RefusalCause] {
+        &self.no_read_causes
+    }
+    /// The folder that would have to be a root, for a path outside all roots.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
     }
     /// The handle of the host: the open root and the path beneath it. Only lent, so that no other location can be made with it.
     pub fn handle(&self) -> &(dyn Any + Send + Sync) {

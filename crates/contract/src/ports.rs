@@ -12,12 +12,20 @@ mod job_registry;
 mod journal;
 mod notifier;
 mod permissions;
+mod planning;
 mod processes;
 mod progress;
+mod services;
+mod sessions;
+mod settings_access;
+mod skills;
+mod small_model;
+mod sub_agents;
 mod system;
+mod user_messages;
 mod web;
 
-pub use approval::{ApprovalAnswer, ApprovalRequest, Approver, RuleStore};
+pub use approval::{ApprovalAnswer, ApprovalRequest, Approver, GrantWidth, RuleStore};
 pub use clock::{Clock, LocalOffset};
 pub use files::{FileInfo, FileKind, FileReader, FileSystem, PreImage, WriteMode, WriteOutcome};
 pub use gate::{EgressGate, EgressRefusal, Gate, NetworkDecision, NetworkVerdict};
@@ -26,10 +34,23 @@ pub use job_registry::{JobRecord, JobRegistry, JobScope};
 pub use journal::{Journal, SpillFile, SpillWriter};
 pub use notifier::{Notice, Notifier};
 pub use permissions::{PermissionAnswer, PermissionHost, PermissionState};
+pub use planning::{OutputSink, Todo, TodoStatus, TodoStore, ToolIndex, WakeReason, WakeSource};
 pub use processes::{ChangeRecorder, CommandSpec, HelperLimits, HelperOutput, ProcessOutput, ProcessRunner};
 pub use progress::ProgressSink;
+pub use services::Services;
+pub use sessions::{
+    SessionDelivery, SessionDirectory, SessionKind, SessionMessage, SessionPage, SessionQuery, SessionState, SessionSummary,
+    SessionVisibility,
+};
+pub use settings_access::{SettingChange, SettingReport, SettingsAccess};
+pub use skills::{SkillContent, SkillLibrary, SkillSummary};
+pub use small_model::SmallModel;
+pub use sub_agents::{AgentType, KnownAgent, SubAgentRequest, SubAgentState, SubAgentStatus, SubAgents};
 pub use system::{SystemFacts, SystemProbe};
+pub use user_messages::{Attachment, MessageLevel, UserMessage, UserMessages};
 pub use web::{ApiKey, NO_SEARCH_PROVIDER, PageCache, SearchEndpoint, SearchFields, SearchProvider, WebSettings};
+
+static NO_SERVICES: Services = Services::none();
 
 /// Everything a session's tools can reach of the machine.
 pub trait Host: Send + Sync {
@@ -52,5 +73,9 @@ pub trait Host: Send + Sync {
     /// Where responses are stored for later calls, if anywhere.
     fn page_cache(&self) -> Option<&dyn PageCache> {
         None
+    }
+    /// Services of the conversation.
+    fn services(&self) -> &Services {
+        &NO_SERVICES
     }
 }

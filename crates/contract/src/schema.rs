@@ -13,6 +13,10 @@ use crate::ParameterHints;
 pub const ALIASES: &str = "x-aliases";
 /// Marks text that reaches the tool as it is, empty or not: `#[schemars(extend("x-verbatim" = true))]`.
 pub const VERBATIM: &str = "x-verbatim";
+/// Marks a parameter that another dialect brought: only models of that dialect are shown it, and every call may use it.
+pub const FOREIGN: &str = "x-foreign";
+/// Marks a parameter that models are shown as required, although a call may have another in its place.
+pub const SHOWN_REQUIRED: &str = "x-shown-required";
 /// Marks a property that must be called `format` although some validators reserve the word.
 pub const RESERVED_NAME: &str = "x-reserved-name";
 
@@ -79,6 +83,12 @@ fn take_hints(object: &mut Map<String, Value>, depth: usize) -> ParameterHints {
         }
         if property.shift_remove(VERBATIM) == Some(Value::Bool(true)) {
             hints.verbatim.push(name.clone());
+        }
+        if property.shift_remove(FOREIGN) == Some(Value::Bool(true)) {
+            hints.foreign.push(name.clone());
+        }
+        if property.shift_remove(SHOWN_REQUIRED) == Some(Value::Bool(true)) {
+            hints.shown_required.push(name.clone());
         }
         if let Some(Value::Object(items)) = property.get_mut("items") {
             let of_items = take_hints(items, depth + 1);
@@ -342,11 +352,12 @@ mod tests {
             })
         );
         let alias = |other: &str, name: &str| vec![(other.to_owned(), name.to_owned())];
-        let of_steps = ParameterHints { aliases: alias("task", "text"), verbatim: vec!["text".into()], items: vec![] };
+        let of_steps = ParameterHints { aliases: alias("task", "text"), verbatim: vec!["text".into()], ..ParameterHints::default() };
         let expected = ParameterHints {
             aliases: alias("file_path", "path"),
             verbatim: vec!["content".into()],
             items: vec![("steps".into(), of_steps)],
+            ..ParameterHints::default()
         };
         assert_eq!(hints, expected);
         assert_eq!(lint(&mut schema), Ok(()));

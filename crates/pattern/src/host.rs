@@ -84,6 +84,13 @@ impl HostPattern {
             Hosts::Any | Hosts::Beneath(_) => false,
         }
     }
+    /// The `example.org` of `*.example.org`.
+    pub fn parent(&self) -> Option<&str> {
+        match &self.hosts {
+            Hosts::Beneath(suffix) => Some(&suffix[1..]),
+            Hosts::Any | Hosts::Name(_) | Hosts::Addresses(_) => None,
+        }
+    }
     /// The only port that it matches; `None` means every port.
     pub const fn port(&self) -> Option<u16> {
         self.port

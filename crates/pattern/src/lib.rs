@@ -22,12 +22,14 @@
 #![warn(missing_docs)]
 
 mod address;
+mod domain;
 mod fold;
 mod glob;
 mod host;
 mod name;
 
 pub use address::AddressBlock;
+pub use domain::registered_domain;
 pub use fold::{fold_case, fold_name};
 pub use glob::{Glob, GlobError, Segment, match_segments};
 pub use host::{HOST_FORMS, HostName, HostPattern, HostPatternError};

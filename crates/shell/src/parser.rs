@@ -1,5 +1,6 @@
 //! The parser, within limits.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
 
@@ -30,7 +31,7 @@ pub(crate) fn parse(line: &str) -> Option<Tree> {
         let parser = parser.as_mut()?;
         // A stopped parse would resume with the next command.
         parser.reset();
-        let bytes = line.as_bytes();
+        let bytes = &ascii(line);
         let reads = Cell::new((bytes.len() / PIECE + 4) * MOST_READS);
         let mut piece = |offset: usize, _| {
             reads.set(reads.get().saturating_sub(1));
@@ -46,4 +47,13 @@ pub(crate) fn parse(line: &str) -> Option<Tree> {
         let options = ParseOptions::new().progress_callback(&mut watch);
         parser.parse_with_options(&mut piece, None, Some(options)).filter(|_| reads.get() > 0)
     })
+}
+
+/// The line with a dot for each byte of other characters: the scanner of the grammar looks them up in a table for bytes and crashes.
+/// A dot is part of a word and never of a name, as they are; offsets stay, and words are read from the line itself.
+fn ascii(line: &str) -> Cow<'_, [u8]> {
+    if line.is_ascii() {
+        return Cow::Borrowed(line.as_bytes());
+    }
+    line.bytes().map(|byte| if byte.is_ascii() { byte } else { b'.' }).collect()
 }

@@ -1,12 +1,15 @@
 //! Text for every crate of Haft: one module for each subject, pure, without dependencies.
 #![warn(missing_docs)]
 
+pub mod arguments;
 pub mod base64;
+pub mod bm25;
 pub mod case;
 pub mod display;
 pub mod hex;
 pub mod numbers;
 pub mod paths;
+pub mod percent;
 pub mod plain;
 pub mod secrets;
 #[cfg(feature = "suggest")]

@@ -34,18 +34,49 @@ impl ToolDefinition {
     pub fn in_dialect(&self, dialect: Dialect) -> DialectTool<'_> {
         match self.form(dialect) {
             Some(form) => self.in_form(form),
-            None => DialectTool { name: &self.name, description: &self.description, parameters: Cow::Borrowed(&self.parameters) },
+            None => DialectTool { name: &self.name, description: &self.description, parameters: self.shown_parameters(None) },
         }
     }
 
     /// The tool in one of its forms.
     pub fn in_form(&self, form: &Form) -> DialectTool<'_> {
-        let unchanged = form.parameters.is_empty();
         DialectTool {
             name: form.name,
             description: form.description.unwrap_or(&self.description),
-            parameters: if unchanged { Cow::Borrowed(&self.parameters) } else { Cow::Owned(translated(&self.parameters, form)) },
+            parameters: self.shown_parameters(Some(form)),
         }
+    }
+
+    /// Every parameter that a call in this form may use, also those that models are not shown.
+    pub fn accepted_in(&self, form: &Form) -> Value {
+        translated(&self.parameters, form)
+    }
+
+    /// The parameters that models are shown: those of the dialect, with its required ones required.
+    fn shown_parameters(&self, form: Option<&Form>) -> Cow<'_, Value> {
+        let hints = &self.parameter_hints;
+        let is_translated = form.is_some_and(|form| !form.parameters.is_empty() || form.shown.is_some() || !form.required.is_empty());
+        if !is_translated && hints.foreign.is_empty() && hints.shown_required.is_empty() {
+            return Cow::Borrowed(&self.parameters);
+        }
+        let is_shown = |name: &str| match form.and_then(|form| form.shown) {
+            Some(shown) => shown.contains(&name),
+            None => !hints.foreign.iter().any(|foreign| foreign == name),
+        };
+        let is_required = |name: &str| {
+            hints.shown_required.iter().any(|required| required == name) || form.is_some_and(|form| form.required.contains(&name))
+        };
+        let mut schema = self.parameters.clone();
+        let always: Vec<Value> = schema["required"].as_array().cloned().unwrap_or_default();
+        let mut required = Vec::new();
+        if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+            properties.retain(|name, _| is_shown(name));
+            required.extend(properties.keys().filter(|name| always.contains(&Value::from(name.as_str())) || is_required(name)).cloned());
+        }
+        if !required.is_empty() {
+            schema["required"] = required.into();
+        }
+        Cow::Owned(form.map_or_else(|| schema.clone(), |form| translated(&schema, form)))
     }
 
     /// Every name it answers to, the canonical one first, each once.
@@ -196,6 +227,29 @@ mod tests {
             assert_eq!((shown.name, shown.description), ("exec", "Run a command."));
             assert!(matches!(shown.parameters, Cow::Borrowed(parameters) if std::ptr::eq(parameters, &raw const definition.parameters)));
         }
+    }
+
+    #[test]
+    fn dialect_is_shown_its_own_parameters_and_calls_may_use_all() {
+        const OWN: &[Form] = &[Form::new(Dialect::Claw, "bash")
+            .shown(&["path", "timeout"])
+            .required(&["timeout"])
+            .parameters(&[FormParameter::new("timeout_ms", "timeout").unit(Unit::Milliseconds)])];
+        let mut definition = definition();
+        definition.forms = Cow::Borrowed(OWN);
+        definition.parameter_hints.foreign = vec!["line".into()];
+        definition.parameter_hints.shown_required = vec!["timeout".into()];
+        let names = |schema: &Value| {
+            let properties: Vec<&str> = schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+            (properties.join(" "), schema["required"].as_array().unwrap().iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "))
+        };
+        let shown = |dialect| names(&definition.in_dialect(dialect).parameters);
+        assert_eq!(shown(Dialect::Haft), ("path timeout host".into(), "path timeout host".into()));
+        assert_eq!(shown(Dialect::OpenClaw), shown(Dialect::Haft), "without a form of its own");
+        assert_eq!(shown(Dialect::Claw), ("path timeout_ms".into(), "path timeout_ms".into()));
+        assert_eq!(names(&definition.accepted_in(&OWN[0])), ("path timeout_ms line host".into(), "path host".into()));
+        let faulty = Form::new(Dialect::Claw, "bash").shown(&["colour"]).required(&["path"]).faults(&definition.parameters);
+        assert_eq!(faulty.iter().map(ToString::to_string).collect::<Vec<_>>(), ["forms.bash: the tool has no parameter 'colour'"]);
     }
 
     #[test]

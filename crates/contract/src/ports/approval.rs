@@ -1,5 +1,7 @@
 //! Port for approvals.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use crate::{BoxFuture, CallInfo, Effect};
@@ -22,12 +24,50 @@ pub struct ApprovalRequest {
     pub fingerprint: String,
     /// The rules that [`ApprovalAnswer::Session`] and [`ApprovalAnswer::Always`] add, or why neither is possible.
     pub rules: Result<Vec<String>, String>,
+    /// What [`ApprovalAnswer::AlwaysAs`] can save, from narrow to wide; empty if nothing can be saved.
+    pub widths: Vec<GrantWidth>,
+    /// How long the engine waits for the answer.
+    pub time_limit: Option<Duration>,
+    /// Why the last edit of the arguments was not accepted.
+    pub edit_fault: Option<String>,
+}
+
+/// One width at which a call can be allowed for good.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct GrantWidth {
+    /// What it covers, in a few words: `this host`.
+    pub name: String,
+    /// The rules that are saved.
+    pub rules: Vec<String>,
+    /// Past calls that they would have covered, newest first, each once.
+    pub past: Vec<String>,
+    /// How many past calls they would have covered.
+    pub past_calls: usize,
+}
+
+impl GrantWidth {
+    /// For the policy; without past calls.
+    pub fn new(name: impl Into<String>, rules: Vec<String>) -> Self {
+        Self { name: name.into(), rules, ..Self::default() }
+    }
 }
 
 impl ApprovalRequest {
     /// For the engine.
     pub fn new(call: CallInfo, arguments: Value, effects: Vec<Effect>, reason: String) -> Self {
-        Self { id: String::new(), call, arguments, effects, reason, fingerprint: String::new(), rules: Err(String::new()) }
+        Self {
+            id: String::new(),
+            call,
+            arguments,
+            effects,
+            reason,
+            fingerprint: String::new(),
+            rules: Err(String::new()),
+            widths: Vec::new(),
+            time_limit: None,
+            edit_fault: None,
+        }
     }
 }
 
@@ -41,6 +81,11 @@ pub enum ApprovalAnswer {
     Session,
     /// Yes, and the rules of the question are saved in the user's own file.
     Always,
+    /// Yes, and the rules of the width at this index of [`ApprovalRequest::widths`] are saved.
+    AlwaysAs(usize),
+    /// Make the call with these arguments instead: they are validated, planned and decided on like any others, so the question may
+    /// come again.
+    Edit(Value),
     /// No; the comment is for the model.
     Deny {
         /// A comment of the user.

@@ -1,0 +1,209 @@
+//! Plans: everything a call will do, in order.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::{ChangeSet, Connect, Effect, Exec, Extent, JobAccess, JobStatus, JobUse, Location, PathEffect, ShellCommand};
+
+/// Everything a call will do, in order.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    effects: Vec<Effect>,
+    /// The command that runs; its effects are among the others.
+    command: Option<Arc<ShellCommand>>,
+    /// The change set that is committed; its changes are among the effects.
+    commit: Option<Arc<ChangeSet>>,
+    /// The jobs that are used.
+    jobs: Vec<JobUse>,
+    /// Whether the jobs of the session are listed.
+    lists_jobs: bool,
+    /// Whether other conversations are read.
+    reads_sessions: bool,
+    /// Why the call itself requires approval.
+    approval: Option<String>,
+    /// Whether its connections are those of a sandboxed command that already runs.
+    egress: bool,
+}
+
+impl Plan {
+    /// A plan that touches nothing.
+    pub const fn nothing() -> Self {
+        Self {
+            effects: Vec::new(),
+            command: None,
+            commit: None,
+            jobs: Vec::new(),
+            lists_jobs: false,
+            reads_sessions: false,
+            approval: None,
+            egress: false,
+        }
+    }
+    /// Adds any effect.
+    pub fn with(mut self, effect: Effect) -> Self {
+        self.effects.push(effect);
+        self
+    }
+    /// Adds reading one file.
+    pub fn read(self, location: Location) -> Self {
+        self.with(Effect::Read(PathEffect { location, extent: Extent::File }))
+    }
+    /// Adds reading a whole tree.
+    pub fn read_tree(self, location: Location) -> Self {
+        self.with(Effect::Read(PathEffect { location, extent: Extent::Tree }))
+    }
+    /// Adds writing one file.
+    pub fn write(self, location: Location) -> Self {
+        self.with(Effect::Write(PathEffect { location, extent: Extent::File }))
+    }
+    /// Adds removing one file.
+    pub fn delete(self, location: Location) -> Self {
+        self.with(Effect::Delete(PathEffect { location, extent: Extent::File }))
+    }
+    /// Adds a connection.
+    pub fn connect(self, connect: Connect) -> Self {
+        self.with(Effect::Connect(connect))
+    }
+    /// Adds running a program.
+    pub fn exec(self, exec: Exec) -> Self {
+        self.with(Effect::Exec(exec))
+    }
+    /// Adds a command with all its effects. A plan has one: a second replaces the first.
+    pub fn command(mut self, command: ShellCommand) -> Self {
+        self.effects.extend_from_slice(command.effects());
+        self.command = Some(Arc::new(command));
+        self
+    }
+    /// The planned command.
+    pub fn planned_command(&self) -> Option<&ShellCommand> {
+        self.command.as_deref()
+    }
+    /// Commits a change set: its effects must name every change that it makes, in its order, and come first.
+    pub fn commits(mut self, set: Arc<ChangeSet>) -> Self {
+        self.commit = Some(set);
+        self
+    }
+    /// A connection of a sandboxed command that already runs.
+    pub fn egress(connect: Connect) -> Self {
+        Self { egress: true, ..Self::nothing().connect(connect) }
+    }
+    /// Whether its connections are those of a sandboxed command that already runs.
+    pub fn is_egress(&self) -> bool {
+        self.egress
+    }
+    /// Adds the use of a job of the session. Input of a job outside the sandbox can make it do anything: the caller adds that
+    /// as an effect.
+    pub fn with_job(mut self, job: &JobStatus, access: JobAccess) -> Self {
+        self.jobs.push(JobUse { id: job.id.clone(), access, command: job.command.clone(), host: job.host });
+        self
+    }
+    /// Adds the list of the session's jobs.
+    pub fn list_jobs(mut self) -> Self {
+        self.lists_jobs = true;
+        self
+    }
+    /// The jobs that are used.
+    pub fn jobs(&self) -> &[JobUse] {
+        &self.jobs
+    }
+    /// Whether it runs programs, all of them in the sandbox.
+    pub fn runs_sandboxed(&self) -> bool {
+        if self.egress {
+            return true;
+        }
+        let mut programs = self.effects().iter().filter_map(|effect| match effect {
+            Effect::Exec(exec) => Some(exec.host.is_sandboxed()),
+            _ => None,
+        });
+        programs.next() == Some(true) && programs.all(|sandboxed| sandboxed)
+    }
+    /// The change set that is committed.
+    pub fn committed(&self) -> Option<&ChangeSet> {
+        self.commit.as_deref()
+    }
+    /// Adds starting an agent, by the name that rules know it by.
+    pub fn spawn(self, agent: impl Into<String>) -> Self {
+        self.with(Effect::Spawn { agent: agent.into() })
+    }
+    /// Adds reading the conversations that the session sees, and the state of its sub-agents.
+    pub const fn read_sessions(mut self) -> Self {
+        self.reads_sessions = true;
+        self
+    }
+    /// Adds a message.
+    pub fn send(self, channel: impl Into<String>, to: impl Into<String>, outward: bool) -> Self {
+        self.with(Effect::Send { channel: channel.into(), to: to.into(), outward })
+    }
+    /// Adds the change of a setting.
+    pub fn configure(self, key: impl Into<String>) -> Self {
+        self.with(Effect::Configure { key: key.into() })
+    }
+    /// Requires approval, whatever allows the effects: a call may be stricter than the policy.
+    pub fn require_approval(mut self, why: impl Into<String>) -> Self {
+        self.approval = Some(why.into());
+        self
+    }
+    /// Why the call itself requires approval.
+    pub fn required_approval(&self) -> Option<&str> {
+        self.approval.as_deref()
+    }
+    /// The effects.
+    pub fn effects(&self) -> &[Effect] {
+        &self.effects
+    }
+    /// Whether any effect changes something.
+    pub fn changes_something(&self) -> bool {
+        self.effects.iter().any(Effect::changes_something) || self.jobs.iter().any(|job| job.access != JobAccess::Read)
+    }
+
+    /// The planned location of a path, as it was requested at planning, with the first effect that `select` accepts.
+    fn location(&self, path: &Path, select: impl Fn(&Effect) -> Option<&PathEffect>) -> Option<&Location> {
+        let mut locations = self.effects.iter().filter_map(|effect| select(effect).map(|effect| &effect.location));
+        locations.find(|location| location.requested() == path)
+    }
+    /// The planned location for reading a path.
+    pub(crate) fn readable(&self, path: &Path) -> Option<&Location> {
+        self.location(path, |effect| if let Effect::Read(effect) = effect { Some(effect) } else { None })
+    }
+    /// The planned location for walking through a tree.
+    pub(crate) fn walkable(&self, path: &Path) -> Option<&Location> {
+        self.location(path, |effect| match effect {
+            Effect::Read(effect) if effect.extent == Extent::Tree => Some(effect),
+            _ => None,
+        })
+    }
+    /// The planned location for writing a path.
+    pub(crate) fn writable(&self, path: &Path) -> Option<&Location> {
+        self.location(path, |effect| if let Effect::Write(effect) = effect { Some(effect) } else { None })
+    }
+    /// The planned location for removing a path.
+    pub(crate) fn deletable(&self, path: &Path) -> Option<&Location> {
+        self.location(path, |effect| if let Effect::Delete(effect) = effect { Some(effect) } else { None })
+    }
+    /// The planned use of a job. A plan may name it more than once: the strongest access that it names counts.
+    pub(crate) fn job_access(&self, id: &str) -> Option<JobAccess> {
+        let uses = self.jobs.iter().filter(|job| job.id == id).map(|job| job.access);
+        uses.fold(None, |found, access| found.filter(|found| *found != JobAccess::Read).or(Some(access)))
+    }
+    pub(crate) fn permits_job_list(&self) -> bool {
+        self.lists_jobs
+    }
+    pub(crate) fn permits_session_reads(&self) -> bool {
+        self.reads_sessions
+    }
+    pub(crate) fn permits_spawn(&self, wanted: &str) -> bool {
+        self.effects.iter().any(|effect| matches!(effect, Effect::Spawn { agent } if agent == wanted))
+    }
+    pub(crate) fn permits_connect(&self, wanted: &Connect) -> bool {
+        self.effects.iter().any(|effect| matches!(effect, Effect::Connect(planned) if planned.covers(wanted)))
+    }
+    pub(crate) fn permits_exec(&self, wanted: &Exec) -> bool {
+        self.effects.iter().any(|effect| matches!(effect, Effect::Exec(planned) if planned == wanted))
+    }
+    pub(crate) fn permits_send(&self, wanted_channel: &str, wanted_to: &str) -> bool {
+        self.effects.iter().any(|effect| matches!(effect, Effect::Send { channel, to, .. } if channel == wanted_channel && to == wanted_to))
+    }
+    pub(crate) fn permits_configure(&self, wanted: &str) -> bool {
+        self.effects.iter().any(|effect| matches!(effect, Effect::Configure { key } if key == wanted))
+    }
+}

@@ -1,0 +1,54 @@
+//! Services of a conversation: what its tools reach beyond the machine.
+
+use std::sync::Arc;
+
+use super::{
+    OutputSink, SessionDirectory, SettingsAccess, SkillLibrary, SmallModel, SubAgents, TodoStore, ToolIndex, UserMessages, WakeSource,
+};
+
+/// What a conversation offers to its tools beyond the machine: its sub-agents, its plans, its skills. A service is absent where nobody
+/// provides it, and a tool that needs it says so when it plans.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct Services {
+    /// Finds tools.
+    pub tools: Option<Arc<dyn ToolIndex>>,
+    /// The to-do list.
+    pub todos: Option<Arc<dyn TodoStore>>,
+    /// Messages to the user.
+    pub messages: Option<Arc<dyn UserMessages>>,
+    /// Wakes calls that wait.
+    pub wakes: Option<Arc<dyn WakeSource>>,
+    /// The settings of the program.
+    pub settings: Option<Arc<dyn SettingsAccess>>,
+    /// Receives structured output; present where the caller gave a schema.
+    pub output: Option<Arc<dyn OutputSink>>,
+    /// Answers side questions of tools.
+    pub small_model: Option<Arc<dyn SmallModel>>,
+    /// The sub-agents of the conversation.
+    pub sub_agents: Option<Arc<dyn SubAgents>>,
+    /// The conversations that it sees.
+    pub sessions: Option<Arc<dyn SessionDirectory>>,
+    /// The skills.
+    pub skills: Option<Arc<dyn SkillLibrary>>,
+}
+
+impl Services {
+    /// No service.
+    pub const fn none() -> Self {
+        Self {
+            tools: None,
+            todos: None,
+            messages: None,
+            wakes: None,
+            settings: None,
+            output: None,
+            small_model: None,
+            sub_agents: None,
+            sessions: None,
+            skills: None,
+        }
+    }
+}
+
+crate::opaque_debug!(Services);
