@@ -3,14 +3,14 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use haft_contract::{Access, AskMode, TaintPolicy};
+use haft_contract::{Access, AskMode, SessionVisibility, TaintPolicy};
 
 use crate::document::LayerContents;
 use crate::merge::merge;
 use crate::problem::Problems;
 use crate::provenance::Provenance;
 use crate::web::WebConfig;
-use crate::{BudgetSettings, ConfigValue, ContextSettings, ExecSettings, RootSetting, SandboxSettings, Sourced};
+use crate::{BudgetSettings, ConfigValue, ContextSettings, ExecSettings, RetentionSettings, RootSetting, SandboxSettings, Sourced};
 
 /// Agents that agents start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,23 @@ use crate::{BudgetSettings, ConfigValue, ContextSettings, ExecSettings, RootSett
 pub struct SubagentSettings {
     /// How deep agents may start agents.
     pub max_depth: u32,
+    /// How many sub-agents of one conversation may run or wait at a time.
+    pub max_children: usize,
+    /// How many sub-agents of the same depth work at a time.
+    pub concurrency: usize,
+    /// How long a sub-agent may take.
+    pub timeout: Option<Duration>,
+}
+
+impl SubagentSettings {
+    fn from(settings: &Provenance) -> Self {
+        Self {
+            max_depth: number(settings, "subagents.max_depth"),
+            max_children: number(settings, "subagents.max_children"),
+            concurrency: number(settings, "subagents.concurrency"),
+            timeout: Some(number(settings, "subagents.timeout_seconds")).filter(|seconds| *seconds > 0).map(Duration::from_secs),
+        }
+    }
 }
 
 /// Private hosts that tools may reach, and hosts that they never reach.
@@ -28,6 +45,10 @@ pub struct NetworkSettings {
     pub allow: Vec<String>,
     /// Never reached; wins.
     pub deny: Vec<String>,
+    /// The proxy that connections go through.
+    pub proxy: Option<String>,
+    /// Hosts that are connected to without it.
+    pub no_proxy: Vec<String>,
 }
 
 /// Which files tools may use.
@@ -92,6 +113,16 @@ pub struct HistorySettings {
     pub summary_bytes: usize,
 }
 
+/// What the terminal shows of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DisplaySettings {
+    /// The to-do list, when it changes.
+    pub todos: bool,
+    /// Tokens, cost and time at the end of a turn.
+    pub usage: bool,
+}
+
 /// The resolved configuration. [`Provenance`] has the source of each value, and the lists of tools and rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -102,6 +133,8 @@ pub struct Config {
     pub ask: AskMode,
     /// Agents that agents start.
     pub subagents: SubagentSettings,
+    /// The conversations that agents see.
+    pub visibility: SessionVisibility,
     /// How commands are run.
     pub exec: ExecSettings,
     /// The sandbox around them.
@@ -120,10 +153,14 @@ pub struct Config {
     pub approvals: ApprovalSettings,
     /// What history stores.
     pub history: HistorySettings,
+    /// How long stored data stays.
+    pub retention: RetentionSettings,
     /// What conversations with models may cost.
     pub budget: BudgetSettings,
     /// How large they may grow.
     pub context: ContextSettings,
+    /// What the terminal shows.
+    pub display: DisplaySettings,
 }
 
 impl Default for Config {
@@ -139,10 +176,16 @@ impl From<&Provenance> for Config {
         Self {
             access: settings.value("access").as_access().unwrap_or(Access::ReadOnly),
             ask: parsed(settings, "ask").unwrap_or(AskMode::Always),
-            subagents: SubagentSettings { max_depth: number(settings, "subagents.max_depth") },
+            subagents: SubagentSettings::from(settings),
+            visibility: parsed(settings, "sessions.visibility").unwrap_or(SessionVisibility::Own),
             exec: ExecSettings::from(settings),
             sandbox: SandboxSettings::from(settings),
-            network: NetworkSettings { allow: texts("network.allow"), deny: texts("network.deny") },
+            network: NetworkSettings {
+                allow: texts("network.allow"),
+                deny: texts("network.deny"),
+                proxy: settings.value("network.proxy").as_text().map(str::to_owned),
+                no_proxy: texts("network.no_proxy"),
+            },
             web: WebConfig::from(settings),
             workspace: WorkspaceSettings {
                 roots: values(settings.value("workspace.roots").roots()),
@@ -157,8 +200,13 @@ impl From<&Provenance> for Config {
             },
             approvals: ApprovalSettings { timeout: Duration::from_secs(number(settings, "approvals.timeout_seconds")) },
             history: HistorySettings { summary_bytes: number(settings, "history.summary_bytes") },
+            retention: RetentionSettings::from(settings),
             budget: BudgetSettings::from(settings),
             context: ContextSettings::from(settings),
+            display: DisplaySettings {
+                todos: settings.value("display.todo_list").is_true(),
+                usage: settings.value("display.usage").is_true(),
+            },
         }
     }
 }

@@ -15,7 +15,7 @@ pub(crate) fn check_syntax(of: ListKind, text: &str) -> Result<(), EntryFault> {
     match of {
         ListKind::Tools => tool(text),
         ListKind::Matchers => text.strip_prefix(EFFECT).map_or_else(|| tool(text), effect),
-        ListKind::Profiles | ListKind::RulesDeny | ListKind::RulesAsk | ListKind::RulesAllow => one_line(text),
+        ListKind::Profiles | ListKind::RulesDeny | ListKind::RulesOnly | ListKind::RulesAsk | ListKind::RulesAllow => one_line(text),
         _ => Ok(()),
     }
 }

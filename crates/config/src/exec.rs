@@ -57,6 +57,7 @@ impl Config {
 /// Other names for the values of a key, each with ours.
 pub(crate) fn aliases(key: &str) -> &'static [(&'static str, &'static str)] {
     match key {
+        "preset" => crate::presets::ALIASES,
         "exec.security" => ExecSecurity::ALIASES,
         "exec.ask" => ExecAsk::ALIASES,
         "exec.host" => ExecHost::ALIASES,

@@ -17,6 +17,8 @@ pub enum ListKind {
     Profiles,
     /// Rules that deny.
     RulesDeny,
+    /// Rules that deny everything else of their kind.
+    RulesOnly,
     /// Rules that need approval.
     RulesAsk,
     /// Rules that allow without approval.
@@ -98,6 +100,8 @@ pub struct ConfigKey {
     pub merge: MergeRule,
     /// One sentence for the user.
     pub doc: &'static str,
+    /// Whether a model may set it: it neither decides what is allowed, nor where data goes, nor what is spent.
+    pub model_may_set: bool,
 }
 
 impl ConfigKey {

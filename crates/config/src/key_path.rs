@@ -3,7 +3,7 @@
 use haft_text::suggest::closest;
 
 use crate::key::{ANY, EACH};
-use crate::{ConfigKey, KEYS};
+use crate::{ConfigKey, KEYS, foreign_keys};
 
 /// The part of the key table that a path leads to.
 #[derive(Debug, Clone, Copy)]
@@ -69,10 +69,13 @@ fn segment(part: &str) -> String {
     format!("\"{}\"", part.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// Advice for an unknown key: the nearest name in its table, one that begins with it, the same name in another table, or
+/// Advice for an unknown key: what a key of another tool is here, the nearest name in its table, one that begins with it, the same name in another table, or
 /// all names of its table.
 pub(crate) fn suggestion(path: &[String]) -> String {
     let Some((name, table)) = path.split_last() else { return String::new() };
+    if let Some((_, help)) = foreign_keys::HELP.iter().find(|(theirs, _)| *theirs == name.replace(['-', '_'], "").to_lowercase()) {
+        return (*help).to_owned();
+    }
     let mut siblings: Vec<&str> = Vec::new();
     for sibling in names_in(table).filter(|name| *name != ANY && *name != EACH) {
         if !siblings.contains(&sibling) {

@@ -12,6 +12,8 @@ mod decode;
 mod document;
 mod entry_syntax;
 mod exec;
+mod foreign_keys;
+mod front_matter;
 mod groups;
 mod hooks;
 mod key;
@@ -28,6 +30,7 @@ mod problem;
 mod provenance;
 mod read;
 mod report;
+mod retention;
 mod save;
 mod schema;
 mod show;
@@ -43,20 +46,22 @@ mod web;
 
 pub use budget::{BudgetSettings, BudgetThen, ContextSettings};
 pub use config::{
-    ApprovalSettings, Config, GuardSettings, HistorySettings, LimitSettings, LoopGuardSettings, NetworkSettings, SubagentSettings,
-    WorkspaceSettings,
+    ApprovalSettings, Config, DisplaySettings, GuardSettings, HistorySettings, LimitSettings, LoopGuardSettings, NetworkSettings,
+    SubagentSettings, WorkspaceSettings,
 };
 pub use decode::{EntryCheck, EntryFault};
 pub use exec::{ContainerSettings, ExecSettings, SandboxSettings};
+pub use front_matter::{FrontMatter, FrontMatterError, FrontMatterField, FrontMatterValue};
 pub use hooks::HookSettings;
 pub use key::{ConfigKey, ListKind, MergeRule, ValueKind};
 pub use load::{LoadRequest, Loaded};
 pub use paths::{Environment, PathsError, config_file, data_folder};
-pub use presets::presets;
+pub use presets::{preset_values, presets};
 pub use problem::{Problem, Severity};
 pub use provenance::{Provenance, Setting};
 pub use report::{ReportStyle, json as report_json};
-pub use save::{AgentEdit, OwnFile, Replaced, SaveError, Saved, save_rules};
+pub use retention::RetentionSettings;
+pub use save::{AgentEdit, ModelSetting, OwnFile, Replaced, SaveError, Saved, model_key, save_rules};
 pub use schema::schema;
 pub use show::ConfigRow;
 pub use source::{ConfigLayer, SettingSource, Sourced};

@@ -79,6 +79,8 @@ pub struct Loaded {
     pub provenance: Provenance,
     /// Errors and warnings, in the order of the layers.
     pub problems: Vec<Problem>,
+    /// Hooks of the project's file that wait for the user's trust, and do not run.
+    pub withheld_hooks: Vec<HookSettings>,
     /// Parts of the project's file that wait for the user's trust; empty if it is trusted.
     pub untrusted: Vec<PendingTrust>,
     /// The fingerprint of the project's file with the files that its hooks name, for trust. `None` if there is no such file,
@@ -212,7 +214,7 @@ impl LayerLoader<'_> {
     fn finish(mut self) -> Loaded {
         let uses = GroupUses::new(&self.contents);
         let hook_files = self.contents.hooks.iter().flat_map(|hook| hook.files.iter().chain(&hook.missing)).cloned().collect();
-        let untrusted = self.withhold();
+        let (untrusted, withheld_hooks) = self.withhold();
         let check = self.request.check;
         let (mut errors, mut widenings, mut oddities) = (Problems::default(), Problems::default(), Problems::default());
         let provenance = merge(self.contents, &mut widenings);
@@ -230,19 +232,29 @@ impl LayerLoader<'_> {
             Ok(fingerprint) => (fingerprint, None),
             Err(why) => (None, Some(sentence(&why))),
         };
-        Loaded { config: Config::from(&provenance), provenance, problems, untrusted, fingerprint, untrustable, hook_files, texts }
+        Loaded {
+            config: Config::from(&provenance),
+            provenance,
+            problems,
+            untrusted,
+            fingerprint,
+            untrustable,
+            hook_files,
+            withheld_hooks,
+            texts,
+        }
     }
 
     /// Removes the hooks of an untrusted project, and reports them.
-    fn withhold(&mut self) -> Vec<PendingTrust> {
+    fn withhold(&mut self) -> (Vec<PendingTrust>, Vec<HookSettings>) {
         if self.is_trusted() {
-            return Vec::new();
+            return Default::default();
         }
         let is_project = |hook: &mut HookSettings| hook.source.layer == ConfigLayer::Project;
         let withheld: Vec<HookSettings> = self.contents.hooks.extract_if(.., is_project).collect();
         self.problems.extend(withheld.iter().map(not_run));
         let workspace = self.request.workspace;
-        withheld.iter().map(|hook| PendingTrust::hook(hook, workspace)).collect()
+        (withheld.iter().map(|hook| PendingTrust::hook(hook, workspace)).collect(), withheld)
     }
 
     /// Whether the user trusts the content that was read.

@@ -24,9 +24,9 @@ pub(crate) fn merge(contents: LayerContents, problems: &mut Problems) -> Provena
             None => merging.apply(setting, problems),
         }
     }
-    let LayerContents { mut hooks, .. } = contents;
+    let LayerContents { mut hooks, settings: layers, .. } = contents;
     hooks.sort_by_key(|hook| (Reverse(hook.priority), hook.source.layer));
-    Provenance::new(merging.finish(), tables, hooks)
+    Provenance::new(merging.finish(), tables, hooks, layers)
 }
 
 struct LayerMerge {
@@ -129,18 +129,22 @@ fn tightens(current: &Setting, found: &Setting) -> bool {
     found.key.merge == MergeRule::Strictest && found.value.is_stricter(&current.value, words)
 }
 
-/// Adds the entries that are not there yet; the first source of an entry stays.
+/// Adds the entries that are not there yet; the first source of an entry stays. A denial that another file, line or variable has as well
+/// is there twice: it goes when both go.
 fn unite(current: &mut Setting, found: &Setting) {
     let (ConfigValue::List(entries), ConfigValue::List(more)) = (&mut current.value, &found.value) else { return };
-    let before = entries.len();
+    let (mut is_new, denies) = (false, found.key.merge == MergeRule::Union);
     for entry in more {
-        if !entries.iter().any(|known| known.value == entry.value) {
+        let mut same = entries.iter().filter(|known| known.value == entry.value).peekable();
+        let is_first = same.peek().is_none();
+        is_new |= is_first;
+        if is_first || denies && !same.any(|known| known.source.is_same_place(&entry.source)) {
             entries.push(entry.clone());
         }
     }
     // An empty list of the user counts as well: its table is theirs.
     let first_of_user = current.source.layer == ConfigLayer::BuiltIn && found.source.layer != ConfigLayer::Project;
-    if entries.len() > before || first_of_user {
+    if is_new || first_of_user {
         current.source = found.source.clone();
     }
 }

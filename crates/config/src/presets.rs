@@ -3,27 +3,42 @@
 
 use crate::decode::Decoder;
 use crate::document;
+use crate::key_path::written;
 use crate::problem::{Problem, Problems};
 use crate::provenance::Setting;
 use crate::source_text::SourceText;
-use crate::{ConfigLayer, ConfigValue};
+use crate::{ConfigLayer, ConfigValue, SettingSource};
 
 /// The key that names a preset.
 const KEY: &str = "preset";
 
 /// The names of the presets.
-pub(crate) const NAMES: &[&str] = &["ask", "auto", "readonly", "full"];
+pub(crate) const NAMES: &[&str] = &["careful", "default", "auto", "trusted", "readonly", "full"];
+
+/// An older name of one.
+pub(crate) const ALIASES: &[(&str, &str)] = &[("ask", "careful")];
 
 const TEXTS: &[&str] = &[
-    include_str!("../presets/ask.toml"),
+    include_str!("../presets/careful.toml"),
+    include_str!("../presets/default.toml"),
     include_str!("../presets/auto.toml"),
+    include_str!("../presets/trusted.toml"),
     include_str!("../presets/readonly.toml"),
     include_str!("../presets/full.toml"),
 ];
 
-/// Every preset: its name and its TOML.
+/// Every preset: its name and its TOML, of which the first line says what it is for.
 pub fn presets() -> impl Iterator<Item = (&'static str, &'static str)> {
     NAMES.iter().copied().zip(TEXTS.iter().copied())
+}
+
+/// The settings of a preset: key and value, as they are written.
+pub fn preset_values(name: &str) -> Vec<(String, String)> {
+    let Some((name, text)) = presets().find(|(known, _)| *known == name) else { return Vec::new() };
+    let origin = SourceText::preset(name, &SettingSource::BUILT_IN);
+    let mut decoder = Decoder { origin: &origin, home: None, check: None, problems: Problems::default() };
+    let settings = document::contents(text, &mut decoder).settings;
+    settings.iter().map(|setting| (written(&setting.path), setting.value.to_string())).collect()
 }
 
 /// The settings of one layer, with those of the presets it names before them.

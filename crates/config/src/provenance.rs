@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{ConfigKey, ConfigValue, HookSettings, SettingSource, Sourced};
+use crate::{ConfigKey, ConfigLayer, ConfigValue, HookSettings, SettingSource, Sourced};
 
 /// A key, its value, and the source of the value.
 #[derive(Debug, Clone)]
@@ -36,12 +36,23 @@ pub struct Provenance {
     /// The tables with chosen names, in order of appearance.
     names: Vec<Vec<String>>,
     hooks: Vec<HookSettings>,
+    /// What each layer has, before it was merged, the weakest first.
+    layers: Vec<Setting>,
 }
 
 impl Provenance {
-    pub(crate) fn new(settings: Vec<Setting>, names: Vec<Vec<String>>, hooks: Vec<HookSettings>) -> Self {
+    pub(crate) fn new(settings: Vec<Setting>, names: Vec<Vec<String>>, hooks: Vec<HookSettings>, layers: Vec<Setting>) -> Self {
         let indices = settings.iter().enumerate().map(|(index, setting)| (setting.path.clone(), index)).collect();
-        Self { settings, indices, names, hooks }
+        Self { settings, indices, names, hooks, layers }
+    }
+    /// The values of a path that have a say: of a flag or else of a variable alone, otherwise of the user's file and of the project's,
+    /// also where the other one is stricter.
+    pub fn deciding(&self, path: &[&str]) -> Vec<&Setting> {
+        let of = |layer: ConfigLayer| self.layers.iter().rfind(|setting| setting.source.layer == layer && setting.path == path);
+        match of(ConfigLayer::Flag).or_else(|| of(ConfigLayer::Environment)) {
+            Some(setting) => vec![setting],
+            None => [of(ConfigLayer::User), of(ConfigLayer::Project)].into_iter().flatten().collect(),
+        }
     }
     /// All settings in the order of the key table; those of one chosen name are adjacent.
     pub fn settings(&self) -> &[Setting] {
@@ -63,7 +74,7 @@ impl Provenance {
     }
     /// Whether any layer set the path: an absent list is not an empty one.
     pub fn was_set(&self, path: &[&str]) -> bool {
-        self.get_at(path).is_some_and(|setting| setting.source.layer != crate::ConfigLayer::BuiltIn)
+        self.get_at(path).is_some_and(|setting| setting.source.layer != ConfigLayer::BuiltIn)
     }
     /// The names that any layer has in the table at a path, in order of appearance: `["agents"]` gives the agents.
     pub fn names_beneath(&self, path: &[&str]) -> Vec<String> {

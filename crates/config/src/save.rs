@@ -14,10 +14,12 @@ mod edit;
 mod file;
 mod own;
 mod rules;
+mod setting;
 mod tables;
 
 pub use self::agent::AgentEdit;
 pub use self::own::{OwnFile, Replaced};
+pub use self::setting::{ModelSetting, model_key};
 
 /// The result of saving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

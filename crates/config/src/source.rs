@@ -54,6 +54,11 @@ impl SettingSource {
     pub(crate) const BUILT_IN: Self =
         Self { layer: ConfigLayer::BuiltIn, file: None, line: None, column: None, name: None, preset: None, span: 0..0 };
 
+    /// Whether both are on the same line of a file, or in the same variable or flag.
+    pub(crate) fn is_same_place(&self, other: &Self) -> bool {
+        (self.layer, &self.file, self.line, &self.name) == (other.layer, &other.file, other.line, &other.name)
+    }
+
     fn place(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.name, &self.file) {
             (Some(name), _) => f.write_str(name),

@@ -2,7 +2,7 @@
 
 use haft_contract::{
     Access, AskMode, ChangeMode, ContainerEngine, ExecAsk, ExecHost, ExecSecurity, HookEvent, SandboxBackend, SandboxMode, SearchProvider,
-    TaintPolicy,
+    SessionVisibility, TaintPolicy,
 };
 
 use crate::MergeRule::{Intersect, Strictest, Union, UserOnly, UserUnion};
@@ -24,10 +24,19 @@ const HOSTS: ValueKind = List(ListKind::Hosts);
 const GLOBS: ValueKind = List(ListKind::Globs);
 const TEXTS: ValueKind = List(ListKind::Text);
 const ASK: ValueKind = Choice(AskMode::NAMES);
+const DIALECTS: ValueKind = Choice(&["haft", "claw", "openclaw"]);
 const PROTOCOLS: ValueKind = Choice(&["openai", "openai-responses", "anthropic", "gemini"]);
 
+const DAYS: ValueKind = Count(0, 36_500);
+const BYTES: ValueKind = Size(0, 64 * TIB);
+
 const fn key(path: &'static str, kind: ValueKind, default: ConfigValue, merge: MergeRule, doc: &'static str) -> ConfigKey {
-    ConfigKey { path, kind, default, merge, doc }
+    ConfigKey { path, kind, default, merge, doc, model_may_set: false }
+}
+
+/// A key that a model may set with the tool `config`.
+const fn for_models(path: &'static str, kind: ValueKind, default: ConfigValue, merge: MergeRule, doc: &'static str) -> ConfigKey {
+    ConfigKey { path, kind, default, merge, doc, model_may_set: true }
 }
 
 /// Every key, in the order in which they are shown.
@@ -47,9 +56,12 @@ pub static KEYS: &[ConfigKey] = &[
     key("tools.by_provider.*.deny", TOOLS, NO_LIST, Union, "Tools never offered to this provider or model."),
     key("groups.*", TOOLS, NO_LIST, UserOnly, "Tools under one name, used in lists as group:NAME."),
     key("rules.deny", List(ListKind::RulesDeny), NO_LIST, Union, "Effects that never happen."),
+    key("rules.only", List(ListKind::RulesOnly), NO_LISTS, Intersect, "The only effects of their kinds: everything else that is written, connected to or run never happens."),
     key("rules.ask", List(ListKind::RulesAsk), NO_LIST, Union, "Effects that need approval."),
     key("rules.allow", List(ListKind::RulesAllow), NO_LIST, UserUnion, "Effects that need no approval."),
     key("network.allow", HOSTS, NO_LIST, UserOnly, "Hosts, addresses and networks that tools may reach although they are private."),
+    key("network.proxy", Text, UNSET, UserOnly, "The proxy that connections of tools and commands go through, as http://host:port; it resolves names, so only these are checked."),
+    key("network.no_proxy", HOSTS, NO_LIST, UserOnly, "Hosts that are connected to without network.proxy."),
     key("network.deny", HOSTS, NO_LIST, Union, "Hosts, addresses and networks that tools never reach; wins over network.allow."),
     key("web.respect_robots", Choice(&["auto", "on", "off"]), ConfigValue::Choice("auto"), UserOnly, "Whether web_fetch leaves out pages that robots.txt does not want programs to fetch; auto is on where no user is at the terminal."),
     key("web.cache_minutes", Count(0, 1440), ConfigValue::Count(15), UserOnly, "How long a page or search is used again without a request; 0 means never."),
@@ -75,6 +87,20 @@ pub static KEYS: &[ConfigKey] = &[
     key("limits.spill_bytes", Count(256, 16 * GIB), ConfigValue::Count(64 * MIB), Strictest, "How large one spill file may be."),
     key("approvals.timeout_seconds", Count(1, 86_400), ConfigValue::Count(120), UserOnly, "How long the user has to answer before it counts as no."),
     key("history.summary_bytes", Count(KIB, MIB), ConfigValue::Count(4 * KIB), UserOnly, "How much of a result the history keeps."),
+    key("retention.history.days", DAYS, ConfigValue::Count(90), UserOnly, "How many days calls in the history stay; 0 means for ever."),
+    key("retention.history.size", BYTES, ConfigValue::Size(GIB), UserOnly, "How large calls in the history may be together before the oldest go; 0 means any size."),
+    key("retention.pre_images.days", DAYS, ConfigValue::Count(30), UserOnly, "How many days old contents of changed files, which undo needs stay; 0 means for ever."),
+    key("retention.pre_images.size", BYTES, ConfigValue::Size(2 * GIB), UserOnly, "How large old contents of changed files, which undo needs may be together before the oldest go; 0 means any size."),
+    key("retention.sessions.days", DAYS, ConfigValue::Count(180), UserOnly, "How many days conversations stay; 0 means for ever."),
+    key("retention.sessions.size", BYTES, ConfigValue::Size(GIB), UserOnly, "How large conversations may be together before the oldest go; 0 means any size."),
+    key("retention.spills.days", DAYS, ConfigValue::Count(14), UserOnly, "How many days output that was too large for the model stay; 0 means for ever."),
+    key("retention.spills.size", BYTES, ConfigValue::Size(GIB), UserOnly, "How large output that was too large for the model may be together before the oldest go; 0 means any size."),
+    key("retention.changes.days", DAYS, ConfigValue::Count(14), UserOnly, "How many days staged changes of dry runs stay; 0 means for ever."),
+    key("retention.changes.size", BYTES, ConfigValue::Size(4 * GIB), UserOnly, "How large staged changes of dry runs may be together before the oldest go; 0 means any size."),
+    key("retention.checkpoints.days", DAYS, ConfigValue::Count(14), UserOnly, "How many days checkpoints of folders in which no command ran since stay; 0 means for ever."),
+    key("retention.checkpoints.size", BYTES, ConfigValue::Size(8 * GIB), UserOnly, "How large checkpoints of folders in which no command ran since may be together before the oldest go; 0 means any size."),
+    key("retention.quarantine.days", DAYS, ConfigValue::Count(14), UserOnly, "How many days entries in quarantine stay; 0 means for ever."),
+    key("retention.quarantine.size", BYTES, ConfigValue::Size(GIB), UserOnly, "How large entries in quarantine may be together before the oldest go; 0 means any size."),
     key("agents.*.access", ValueKind::Access, UNSET, Strictest, "How much the agent may do; absent means as much as the session."),
     key("agents.*.tools.profile", Profile, NO_TEXTS, Intersect, "The agent's profile."),
     key("agents.*.tools.allow", TOOLS, NO_LISTS, Intersect, "The only tools offered to the agent."),
@@ -84,7 +110,15 @@ pub static KEYS: &[ConfigKey] = &[
     key("agents.*.tools.by_provider.*.allow", TOOLS, NO_LISTS, Intersect, "The only tools offered to the agent with this provider or model."),
     key("agents.*.tools.by_provider.*.also_allow", TOOLS, NO_LIST, UserUnion, "Tools added for the agent with this provider or model."),
     key("agents.*.tools.by_provider.*.deny", TOOLS, NO_LIST, Union, "Tools never offered to the agent with this provider or model."),
+    key("agents.*.rules.deny", List(ListKind::RulesDeny), NO_LIST, Union, "Effects that never happen for the agent."),
+    key("agents.*.rules.only", List(ListKind::RulesOnly), NO_LISTS, Intersect, "The only effects of their kinds for the agent."),
+    key("agents.*.rules.ask", List(ListKind::RulesAsk), NO_LIST, Union, "Effects of the agent that need approval."),
+    key("agents.*.rules.allow", List(ListKind::RulesAllow), NO_LIST, UserUnion, "Effects of the agent that need no approval."),
     key("subagents.max_depth", Count(0, 16), ConfigValue::Count(1), Strictest, "How deep agents may start agents; 0 means not at all."),
+    key("subagents.max_children", Count(1, 20), ConfigValue::Count(5), Strictest, "How many sub-agents of one conversation may run or wait at a time."),
+    key("subagents.concurrency", Count(1, 64), ConfigValue::Count(8), Strictest, "How many sub-agents of the same depth work at a time; the others wait."),
+    key("subagents.timeout_seconds", Count(0, 86_400), ConfigValue::Count(0), UserOnly, "How long a sub-agent may take; 0 means as long as it needs."),
+    key("sessions.visibility", Choice(SessionVisibility::NAMES), ConfigValue::Choice("tree"), UserOnly, "Which conversations an agent sees: self (its own), tree (also those of its sub-agents), agent (all of the same agent in the same folder), all."),
     key("subagents.tools.profile", Profile, NO_TEXTS, Intersect, "The profile of sub-agents."),
     key("subagents.tools.allow", TOOLS, NO_LISTS, Intersect, "The only tools offered to sub-agents."),
     key("subagents.tools.also_allow", TOOLS, NO_LIST, UserUnion, "Tools added for sub-agents."),
@@ -99,6 +133,7 @@ pub static KEYS: &[ConfigKey] = &[
     key("channels.*.senders.*.also_allow", TOOLS, NO_LIST, UserUnion, "Tools added for this sender."),
     key("channels.*.senders.*.deny", TOOLS, NO_LIST, Union, "Tools never offered to this sender."),
     key("model", Text, UNSET, UserOnly, "The model to use, as provider/model."),
+    key("small_model", Text, UNSET, UserOnly, "A small and cheap model, as provider/model, for side questions such as the prompt of web_fetch; absent means none."),
     key("providers.*.protocol", PROTOCOLS, UNSET, UserOnly, "The protocol the provider speaks."),
     key("providers.*.base_url", Text, UNSET, UserOnly, "Where the provider is."),
     key("providers.*.api_key_env", Text, UNSET, UserOnly, "The variable that holds the provider's key."),
@@ -113,7 +148,9 @@ pub static KEYS: &[ConfigKey] = &[
     key("models.*.legacy_schema", Flag, UNSET, UserOnly, "Whether the model wants the older form of Gemini's schemas."),
     key("models.*.dropped_keywords", TEXTS, NO_LIST, UserOnly, "Keywords of schemas that the model refuses."),
     key("models.*.needs_reasoning", Flag, UNSET, UserOnly, "Whether the model wants its reasoning back with every call, as DeepSeek and Kimi do."),
+    key("models.*.no_pictures", Flag, UNSET, UserOnly, "Whether the model takes no pictures."),
     key("models.*.call_ids", Choice(&["any", "nine"]), UNSET, UserOnly, "The ids of calls that the model takes: any, or nine ASCII alphanumerics, as Mistral does."),
+    key("models.*.dialect", DIALECTS, UNSET, UserOnly, "The names of tools and parameters that the model knows: haft, claw or openclaw."),
     key("models.*.version", Text, UNSET, UserOnly, "The value of the protocol's version header."),
     key("prices.*.input", Money, UNSET, UserOnly, "What a million tokens cost that are sent to the model."),
     key("prices.*.output", Money, UNSET, UserOnly, "What a million tokens cost that the model writes."),
@@ -124,8 +161,11 @@ pub static KEYS: &[ConfigKey] = &[
     key("budget.day", Money, UNSET, UserOnly, "What all sessions of a day may cost."),
     key("budget.tokens", Count(1, 1_000_000_000_000), UNSET, UserOnly, "How many tokens one session may use."),
     key("budget.then", Choice(&["ask", "stop"]), ConfigValue::Choice("ask"), UserOnly, "What happens when a budget is used up: ask the user, or stop."),
-    key("context.compact_percent", Count(20, 95), ConfigValue::Count(80), UserOnly, "At which part of the model's window a conversation is summed up, in percent."),
+    for_models("context.compact_percent", Count(20, 95), ConfigValue::Count(80), UserOnly, "At which part of the model's window a conversation is summed up, in percent."),
+    for_models("display.todo_list", Flag, ConfigValue::Flag(true), UserOnly, "Whether the terminal shows the to-do list of a conversation when it changes."),
+    for_models("display.usage", Flag, ConfigValue::Flag(true), UserOnly, "Whether the terminal shows tokens, cost and time at the end of a turn."),
     key("agents.*.model", Text, UNSET, UserOnly, "The agent's model."),
+    key("agents.*.dialect", DIALECTS, UNSET, UserOnly, "The names of tools and parameters that the agent's model knows; before that of the model."),
     key("agents.*.prompt", Text, UNSET, UserOnly, "The agent's instructions."),
     key("hooks[].name", Text, UNSET, UserOnly, "What the hook is called in messages."),
     key("hooks[].event", Choice(HookEvent::NAMES), UNSET, UserOnly, "When the hook runs."),

@@ -1,5 +1,6 @@
 //! A value of configuration, typed.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -123,8 +124,10 @@ impl ConfigValue {
     }
 }
 
+/// Each entry once, whichever layers have it.
 fn texts(entries: &[Sourced<String>]) -> Vec<&str> {
-    entries.iter().map(|entry| entry.value.as_str()).collect()
+    let mut seen = HashSet::new();
+    entries.iter().map(|entry| entry.value.as_str()).filter(|text| seen.insert(*text)).collect()
 }
 
 impl Serialize for ConfigValue {

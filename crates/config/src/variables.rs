@@ -26,7 +26,7 @@ pub struct FlagValue<'a> {
 }
 
 /// Variables that other parts read.
-const OTHERS: [&str; 4] = ["HAFT_CONFIG", "HAFT_HOME", "HAFT_PLAIN", "HAFT_STORE"];
+const OTHERS: [&str; 5] = ["HAFT_CONFIG", "HAFT_HOME", "HAFT_NO_RESOLVE", "HAFT_PLAIN", "HAFT_STORE"];
 
 /// The settings of the environment.
 pub(crate) fn environment(request: &LoadRequest<'_>, problems: &mut Vec<Problem>) -> Vec<Setting> {
@@ -99,7 +99,7 @@ fn node_of(kind: ValueKind, text: &str) -> Result<Node<'_>, String> {
 
 /// The entries between the commas; a comma in the parentheses of a rule belongs to the rule.
 fn split(of: ListKind, text: &str) -> DeArray<'_> {
-    let rules = matches!(of, ListKind::RulesDeny | ListKind::RulesAsk | ListKind::RulesAllow);
+    let rules = matches!(of, ListKind::RulesDeny | ListKind::RulesOnly | ListKind::RulesAsk | ListKind::RulesAllow);
     let mut depth = 0_usize;
     let between = |ch: char| {
         match ch {

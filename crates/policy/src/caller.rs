@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use haft_contract::Access;
+use haft_contract::{Access, TurnTools};
 
 use crate::name::folded;
-use crate::{SessionGrants, SourceSpan};
+use crate::{Owner, SessionGrants, SourceSpan};
 
 /// The sender of the message that the agent works on.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -46,6 +46,17 @@ impl Sender {
     }
 }
 
+/// A key that limits the access of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccessLimit {
+    /// The key: `access`, or `agents.NAME.access`.
+    pub key: String,
+    /// The level it gives.
+    pub access: Access,
+    /// Whose value it is, and where it stands.
+    pub owner: Owner,
+}
+
 /// Everything about a session that a decision may depend on.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -58,6 +69,8 @@ pub struct Caller {
     pub access: Access,
     /// Where the access level stands.
     pub access_span: SourceSpan,
+    /// Every key that limits it, for advice; none if a program set it.
+    pub access_limits: Vec<AccessLimit>,
     /// Whether the user is explicitly the owner.
     pub owner: bool,
     /// The provider of its model.
@@ -76,6 +89,8 @@ pub struct Caller {
     pub parent: Option<Arc<Self>>,
     /// What the user allowed for this session.
     pub grants: SessionGrants,
+    /// The tools that skills leave to its turn; clones share it.
+    pub turn_tools: Arc<TurnTools>,
 }
 
 impl Default for Caller {
@@ -86,6 +101,7 @@ impl Default for Caller {
             tools: None,
             access: Access::default(),
             access_span: SourceSpan::default(),
+            access_limits: Vec::new(),
             owner: false,
             provider: None,
             model: None,
@@ -95,6 +111,7 @@ impl Default for Caller {
             depth: 0,
             parent: None,
             grants: SessionGrants::default(),
+            turn_tools: Arc::default(),
         }
     }
 }
@@ -112,8 +129,12 @@ impl Caller {
         if parent.access < self.access {
             (self.access, self.access_span) = (parent.access, parent.access_span.clone());
         }
+        self.access_limits
+            .extend(parent.access_limits.iter().filter(|limit| !self.access_limits.contains(limit)).cloned().collect::<Vec<_>>());
         self.owner &= parent.owner;
         self.sandboxed |= parent.sandboxed;
+        // What the user allowed holds for both: they are one session to the user.
+        self.grants = parent.grants.clone();
         self.channel.clone_from(&parent.channel);
         self.sender.clone_from(&parent.sender);
     }

@@ -99,8 +99,8 @@ pub struct Denial {
     pub kind: ErrorKind,
     /// What the model is told.
     pub message: String,
-    /// What the user can change.
-    pub to_change: Option<ConfigEdit>,
+    /// What the user can change: each way lifts it, the smallest first. Nothing if no setting does.
+    pub ways: Vec<Vec<ConfigEdit>>,
 }
 
 /// What the user is asked about: one effect of the plan, or the tool as such.
@@ -151,16 +151,20 @@ impl Decision {
     }
     /// Notes an `ask` rule, and where it stands.
     pub(crate) fn ask_by_rule(&mut self, rule: &Rule) {
-        self.ask("rules", format!("the rule 'ask {}'", rule.text()));
+        self.ask("rules", format!("the rule '{}'", rule.label()));
         self.set_span(rule.span());
         self.to_stop_asking.push(ConfigEdit::remove_rule(rule));
     }
     /// Notes a rule that would hold a program back if it becomes what it can become, and where it stands.
     pub(crate) fn ask_about_rule(&mut self, program: &str, rule: &Rule) {
-        let (text, list, place) = (rule.text(), rule.kind(), rule.span().brief());
-        self.ask("rules", format!("'{program}' could be {text}, which rules.{list} names{place}"));
+        let (text, key, place) = (rule.text(), rule.key(), rule.span().brief());
+        let could_be = if rule.is_only_list() { "could start what is not" } else { "could be" };
+        self.ask("rules", format!("'{program}' {could_be} {text}, which {key} names{place}"));
         self.set_span(rule.span());
-        self.to_stop_asking.push(ConfigEdit::remove_rule(rule));
+        // Nothing can be added to a list that would name what a program may become.
+        if !rule.is_only_list() {
+            self.to_stop_asking.push(ConfigEdit::remove_rule(rule));
+        }
     }
     /// Notes a step that removed it.
     pub fn deny(&mut self, step: &'static str, entry: impl Into<Cow<'static, str>>, denial: Denial) {
@@ -181,11 +185,34 @@ impl Decision {
     pub fn denial(&self) -> Option<&Denial> {
         self.denials.first()
     }
-    /// Why the user is asked, in words.
+    /// Why the user is asked, in words: each reason once.
     pub fn question(&self) -> String {
-        let asks = self.trace.iter().filter(|entry| entry.outcome == StepOutcome::Ask).map(|entry| entry.entry.as_ref());
-        asks.collect::<Vec<_>>().join("; ")
+        distinct(self.asking().map(|entry| entry.entry.to_string())).join("; ")
     }
+    /// Why the user is asked, each reason once, with the place of its rule or setting.
+    pub fn ask_reasons(&self) -> Vec<String> {
+        distinct(self.asking().map(TraceEntry::with_place))
+    }
+    fn asking(&self) -> impl Iterator<Item = &TraceEntry> {
+        self.trace.iter().filter(|entry| entry.outcome == StepOutcome::Ask)
+    }
+}
+
+impl TraceEntry {
+    /// The entry, and where it stands if it does not say so itself.
+    fn with_place(&self) -> String {
+        let place = SourceSpan { file: self.file.clone(), line: self.line }.brief();
+        if self.entry.contains(place.trim()) { self.entry.to_string() } else { format!("{}{place}", self.entry) }
+    }
+}
+
+fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
+    texts.fold(Vec::new(), |mut all, text| {
+        if !all.contains(&text) {
+            all.push(text);
+        }
+        all
+    })
 }
 
 #[cfg(test)]
@@ -194,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_denial_stays_and_the_first_refusal_is_told() {
-        let denial = |message: &str| Denial { kind: ErrorKind::Blocked, message: message.into(), to_change: None };
+        let denial = |message: &str| Denial { kind: ErrorKind::Blocked, message: message.into(), ways: Vec::new() };
         let mut decision = Decision::allow();
         decision.ask("a", "x");
         assert_eq!(decision.verdict, Verdict::Ask);
@@ -203,5 +230,18 @@ mod tests {
         decision.ask("d", "w");
         assert_eq!((decision.verdict, decision.denial().unwrap().message.as_str()), (Verdict::Deny, "first"));
         assert_eq!((decision.trace.len(), decision.question().as_str()), (4, "x; w"));
+    }
+
+    #[test]
+    fn each_reason_to_ask_is_named_once_with_its_place() {
+        let span = SourceSpan { file: Some(Arc::new(PathBuf::from("/home/ann/config.toml"))), line: Some(7) };
+        let none = SourceSpan::default();
+        let mut decision = Decision::allow();
+        for reason in ["the rule 'ask exec(npm *)'", "network access to a.org:443 needs approval", "the rule 'ask exec(npm *)'"] {
+            decision.ask("rules", reason);
+            decision.set_span(if reason.starts_with("the rule") { &span } else { &none });
+        }
+        assert_eq!(decision.question(), "the rule 'ask exec(npm *)'; network access to a.org:443 needs approval");
+        assert_eq!(decision.ask_reasons(), ["the rule 'ask exec(npm *)' (config.toml:7)", "network access to a.org:443 needs approval"]);
     }
 }

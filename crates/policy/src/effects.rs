@@ -3,11 +3,16 @@
 
 use std::ops::ControlFlow;
 
-use haft_contract::{Access, AskMode, Effect, ErrorKind, Location, Need, Plan, Zone};
+use haft_contract::{Access, AskMode, Effect, ErrorKind, Location, Need, Plan, RefusalCause, Zone};
 
+use crate::apply::{self, LiftedRefusals};
 use crate::catalog::Vocabulary;
 use crate::exec::ProgramCheck;
-use crate::{AskSubject, Caller, Candidate, ConfigEdit, Decision, Denial, ExecSpec, Rule, RuleKind, RuleSet};
+use crate::outside;
+use crate::{
+    AccessLimit, AskSubject, Caller, Candidate, ConfigEdit, Decision, Denial, EditValue, ExecSpec, Owner, PolicySpec, Rule, RuleKind,
+    RuleSet, canonical,
+};
 
 /// Everything that a plan is evaluated by.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +24,8 @@ pub(crate) struct PlanCase<'a> {
     pub(crate) vocabulary: &'a Vocabulary,
     pub(crate) exec: &'a ExecSpec,
     pub(crate) ask: AskMode,
+    pub(crate) spec: &'a PolicySpec,
+    pub(crate) lifted: Option<&'a LiftedRefusals>,
 }
 
 /// Evaluates every effect; the strictest outcome counts, so a plan that does several things must satisfy each of them.
@@ -35,15 +42,23 @@ pub(crate) fn evaluate(decision: &mut Decision, case: PlanCase<'_>) {
     if case.exec.review && case.plan.committed().is_some() {
         decision.ask_about(AskSubject::EveryTime, "exec", "the user decides about what commands change (exec.changes = \"review\")");
         decision.set_span(&case.exec.review_span);
-        decision.to_stop_asking.push(ConfigEdit::Set { key: "exec.changes".into(), value: "staged".into() });
+        decision.to_stop_asking.extend(case.spec.setting("exec.changes", "staged"));
     }
 }
 
 /// Evaluates every call of a tool at once, before there is one: only what no argument can change.
 pub(crate) fn decide_without_arguments(decision: &mut Decision, case: PlanCase<'_>) {
     if case.ask == AskMode::Always && case.answer().note(decision).is_none() {
-        decision.ask_about(AskSubject::Tool, "asking", asked_always(case.ask, case.tool.name()));
+        case.ask_by_mode(decision, AskSubject::Tool, case.tool.name());
     }
+}
+
+/// Why the user is asked about an effect.
+enum Question {
+    /// What it will do is not known, for this reason.
+    Unknown(String),
+    /// `ask` says so.
+    ByMode,
 }
 
 /// What answers a question beforehand: what the user allowed for the session, or a rule.
@@ -72,8 +87,15 @@ impl PlanCase<'_> {
         self.reach(decision, AskSubject::Tool, None, access, answer.grants.is_some());
         let asks = self.ask == AskMode::Always || self.ask == AskMode::Changes && access > Access::ReadOnly;
         if asks && answer.note(decision).is_none() {
-            decision.ask_about(AskSubject::Tool, "asking", asked_always(self.ask, self.tool.name()));
+            self.ask_by_mode(decision, AskSubject::Tool, self.tool.name());
         }
+    }
+
+    /// Asks because of `ask`.
+    fn ask_by_mode(&self, decision: &mut Decision, about: AskSubject, what: &str) {
+        decision.ask_about(about, "asking", asked_always(self.ask, what));
+        decision.set_span(&self.spec.owner_of("ask").span);
+        decision.to_stop_asking.extend(self.spec.setting("ask", AskMode::Rules.as_str()));
     }
 
     /// What answers for the tool as such.
@@ -87,11 +109,19 @@ impl PlanCase<'_> {
     fn effect(&self, decision: &mut Decision, index: usize, effect: &Effect) {
         let strictest = self.rules.on_effect(self.tool, effect);
         let grants = self.caller.grants.allows_effect(self.tool, effect);
-        match effect.need() {
-            Need::Never(kind, why) => decision.deny("access level", format!("{}: {why}", effect.kind()), never(kind, &why)),
+        match self.need(effect) {
+            // The rule is blamed below, as that rule.
+            Need::Never(..) if is_refused_by_rules(effect) && strictest.is_some_and(|rule| rule.kind() == RuleKind::Deny) => {}
+            Need::Never(kind, why) => {
+                let step = if is_refused_by_rules(effect) { "rules" } else { "access level" };
+                decision.deny(step, format!("{}: {why}", effect.kind()), never(kind, &why, effect, self.spec));
+            }
             Need::Access(needed) => {
                 let answered = grants.is_some() || self.answers_beyond(strictest, needed, effect);
-                self.reach(decision, AskSubject::Effect(index), Some(effect), needed, answered);
+                match self.asks_below(strictest, needed, effect) {
+                    Some(rule) => self.left_to_rule(decision, effect, needed, rule),
+                    None => self.reach(decision, AskSubject::Effect(index), Some(effect), needed, answered),
+                }
             }
         }
         let strict = self.strict_rules(decision, effect, strictest);
@@ -102,10 +132,22 @@ impl PlanCase<'_> {
         if asked {
             return;
         }
-        let Some(why) = self.question(effect).filter(|_| rule.is_none()) else { return };
-        if (PriorApproval { grants, rule: None }).note(decision).is_none() {
-            decision.ask_about(AskSubject::Effect(index), "asking", why);
+        let Some(question) = self.question(effect).filter(|_| rule.is_none()) else { return };
+        if (PriorApproval { grants, rule: None }).note(decision).is_some() {
+            return;
         }
+        match question {
+            Question::Unknown(why) => {
+                decision.ask_about(AskSubject::Effect(index), "asking", format!("its effects are not known: {why}"));
+            }
+            Question::ByMode => self.ask_by_mode(decision, AskSubject::Effect(index), effect.kind()),
+        }
+    }
+
+    /// What an effect needs; advice that is tried may have lifted what refuses it.
+    fn need(&self, effect: &Effect) -> Need {
+        let Some(lifted) = self.lifted else { return effect.need() };
+        lifted.need(effect, self.rules.all_on_effect(RuleKind::Deny, self.tool, effect).is_empty())
     }
 
     /// Asks about a sandboxed program that could become one that a rule holds back; whether it did. Outside the sandbox what
@@ -168,32 +210,59 @@ impl PlanCase<'_> {
             && self.rules.all_on_effect(RuleKind::Allow, self.tool, effect).iter().any(|rule| rule.is_anchored())
     }
 
+    /// The rule of the user that asks about exactly this, though it goes beyond the access level: they want to be asked, not refused.
+    /// One that was not written for it does not, nor one in a session that only reads, nor a project's, which would widen.
+    fn asks_below<'r>(&self, rule: Option<&'r Rule>, needed: Access, effect: &Effect) -> Option<&'r Rule> {
+        let is_beyond = needed > self.caller.access && self.caller.access > Access::ReadOnly;
+        rule.filter(|rule| is_beyond && rule.asks_beyond_access() && !matches!(effect, Effect::Unknown { .. }))
+    }
+
+    fn left_to_rule(&self, decision: &mut Decision, effect: &Effect, needed: Access, rule: &Rule) {
+        let entry = format!("{} needs {needed}, the session has {}, and '{}' asks", effect.kind(), self.caller.access, rule.label());
+        decision.pass("access level", entry);
+        decision.set_span(&self.caller.access_span);
+    }
+
     /// Why the user is asked about an effect that no rule speaks of.
-    fn question(&self, effect: &Effect) -> Option<String> {
+    fn question(&self, effect: &Effect) -> Option<Question> {
         match effect {
-            Effect::Unknown { why } => return Some(format!("its effects are not known: {why}")),
+            Effect::Unknown { why } => return Some(Question::Unknown(why.clone())),
             // Programs that nobody can list, though only some may run.
             Effect::Contained { why, .. } if self.exec.chooses_programs() => {
-                return Some(format!("its effects are not known: {why}"));
+                return Some(Question::Unknown(why.clone()));
             }
             _ => {}
         }
-        let asks = self.ask == AskMode::Always || self.ask == AskMode::Changes && effect.changes_something();
-        asks.then(|| asked_always(self.ask, effect.kind()))
+        let changes = self.lifted.map_or_else(|| effect.changes_something(), |lifted| lifted.changes(effect));
+        let asks = self.ask == AskMode::Always || self.ask == AskMode::Changes && changes;
+        asks.then_some(Question::ByMode)
     }
 
     fn denied(&self, decision: &mut Decision, effect: &Effect, rule: &Rule) {
         let message = format!(
-            "'{}' may not {} '{}': the rule 'deny {}'{} refuses it. Do without it; only the user can change the rule.",
+            "'{}' may not {} '{}': the rule '{}'{} refuses it. Do without it; only the user can change the rule.",
             self.tool.name(),
             verb(effect),
             effect.target(),
-            rule.text(),
+            rule.label(),
             if rule.of_project() { " of the project's file" } else { "" },
         );
-        let to_change = Some(ConfigEdit::remove_rule(rule));
-        decision.deny("rules", format!("deny {}", rule.text()), Denial { kind: ErrorKind::PermissionDenied, message, to_change });
+        let ways = vec![self.lift(effect, rule)];
+        decision.deny("rules", rule.label(), Denial { kind: ErrorKind::PermissionDenied, message, ways });
         decision.set_span(rule.span());
+    }
+
+    /// What would lift a denial: the rule goes, or what it denied joins its `only` list.
+    fn lift(&self, effect: &Effect, rule: &Rule) -> Vec<ConfigEdit> {
+        if !rule.is_only_list() {
+            return vec![ConfigEdit::remove_rule(rule)];
+        }
+        let index = self.plan.effects().iter().position(|known| std::ptr::eq(known, effect));
+        let named = index.map(|index| canonical(self.tool, self.plan, &[AskSubject::Effect(index)], &self.vocabulary.including(self.tool)));
+        match named {
+            Some(Ok(entries)) => entries.into_iter().map(|entry| ConfigEdit::add_rule(rule, entry)).collect(),
+            _ => vec![ConfigEdit::Do(format!("no entry of {} can name it: only you can change that list", rule.key()))],
+        }
     }
 
     /// Whether the caller's access suffices, for an effect or for a tool that names none. Where the user may be asked about
@@ -211,7 +280,12 @@ impl PlanCase<'_> {
         };
         match (self.asks_beyond(effect), answered) {
             (true, true) => decision.pass("access level", format!("{entry}, and a rule allows it")),
-            (true, false) => decision.ask_about(about, "access level", entry),
+            (true, false) => {
+                decision.ask_about(about, "access level", entry);
+                if !self.is_egress(effect) {
+                    decision.to_stop_asking.extend(self.raise(self.needed().unwrap_or(needed)));
+                }
+            }
             _ => decision.deny("access level", entry, self.beyond(effect, needed)),
         }
         decision.set_span(&self.caller.access_span);
@@ -231,7 +305,7 @@ impl PlanCase<'_> {
 
     /// The access that the whole plan needs: to grant one effect less would change nothing.
     fn needed(&self) -> Option<Access> {
-        let needs = self.plan.effects().iter().filter_map(|effect| match effect.need() {
+        let needs = self.plan.effects().iter().filter_map(|effect| match self.need(effect) {
             Need::Access(access) => Some(access),
             Need::Never(..) => None,
         });
@@ -240,14 +314,15 @@ impl PlanCase<'_> {
 
     fn beyond(&self, effect: Option<&Effect>, needed: Access) -> Denial {
         let whole = self.needed().unwrap_or(needed);
-        let to_change = Some(ConfigEdit::Set { key: "access".into(), value: whole.to_string() });
+        let mut ways = vec![self.raise(whole)];
         let outside = effect.and_then(Effect::path).map(|(path, _)| &path.location).filter(|at| at.zone() == Zone::Outside);
         if let Some(at) = outside {
+            ways.splice(0..0, effect.and_then(|effect| outside::reach(self, effect)));
             let message = format!(
                 "Access denied: path is outside the workspace: {}. Use a path inside the workspace; only the user can grant {needed}.",
                 as_spelled(at)
             );
-            return Denial { kind: ErrorKind::PathNotAllowed, message, to_change };
+            return Denial { kind: ErrorKind::PathNotAllowed, message, ways };
         }
         let target = effect.map(Effect::target).unwrap_or_default();
         let purpose = effect.map(|effect| format!(" to {} '{target}'", verb(effect))).unwrap_or_default();
@@ -256,7 +331,25 @@ impl PlanCase<'_> {
             self.tool.name(),
             self.caller.access
         );
-        Denial { kind: ErrorKind::PermissionDenied, message, to_change }
+        Denial { kind: ErrorKind::PermissionDenied, message, ways }
+    }
+
+    /// Raises every key that limits the access to a level.
+    fn raise(&self, level: Access) -> Vec<ConfigEdit> {
+        let limits = &self.caller.access_limits;
+        if limits.is_empty() {
+            return vec![ConfigEdit::Set {
+                key: "access".to_owned(),
+                value: EditValue::Text(level.to_string()),
+                owner: Owner { span: self.caller.access_span.clone(), of_project: false },
+            }];
+        }
+        let set = |limit: &AccessLimit| ConfigEdit::Set {
+            key: limit.key.clone(),
+            value: EditValue::Text(level.to_string()),
+            owner: limit.owner.clone(),
+        };
+        limits.iter().filter(|limit| limit.access < level).map(set).collect()
     }
 }
 
@@ -270,6 +363,11 @@ fn as_spelled(at: &Location) -> String {
 
 fn is_allow(rule: &Rule) -> bool {
     rule.kind() == RuleKind::Allow
+}
+
+/// Whether nothing but rules refuses an effect at every access level.
+fn is_refused_by_rules(effect: &Effect) -> bool {
+    !effect.causes().is_empty() && effect.causes().iter().all(|cause| matches!(cause, RefusalCause::Rule(_)))
 }
 
 /// What an effect does, before the name of what it does it to.
@@ -295,9 +393,9 @@ fn asked_always(mode: AskMode, what: &str) -> String {
     }
 }
 
-fn never(kind: ErrorKind, why: &str) -> Denial {
+fn never(kind: ErrorKind, why: &str, effect: &Effect, spec: &PolicySpec) -> Denial {
     let message = if kind == ErrorKind::PathNotAllowed { format!("Access denied: {why}") } else { why.to_owned() };
-    Denial { kind, message, to_change: None }
+    Denial { kind, message, ways: vec![apply::lifting(effect, spec)] }
 }
 
 fn access_note(needed: Access) -> &'static str {

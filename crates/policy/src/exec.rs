@@ -1,6 +1,6 @@
 //! Which programs run without approval: `exec.security` and `exec.ask`.
 
-use haft_contract::{AskMode, ErrorKind, Exec, ExecAsk, ExecNature, ExecSecurity};
+use haft_contract::{ErrorKind, Exec, ExecAsk, ExecNature, ExecSecurity};
 
 use crate::effects::PlanCase;
 use crate::{AskSubject, ConfigEdit, Decision, Denial, SourceSpan, canonical};
@@ -96,7 +96,7 @@ impl ProgramCheck<'_> {
         let (name, why) = (&self.exec.named, self.why());
         let entry = format!("no rule allows '{name}' ({why})");
         if self.case.exec.ask != ExecAsk::Auto {
-            let change = ConfigEdit::Set { key: "exec.security".into(), value: ExecSecurity::Full.as_str().into() };
+            let change = self.case.spec.setting("exec.security", ExecSecurity::Full.as_str());
             return self.ask(decision, AskSubject::Effect(self.index), entry, &self.case.exec.security_span, change);
         }
         let start = format!("only programs run here that filter their input, or that a rule allows ({why})");
@@ -104,49 +104,51 @@ impl ProgramCheck<'_> {
         {
             Ok(rules) => {
                 let rule = rules.join("', '");
-                let change = ConfigEdit::Do(format!("add '{rule}' to rules.allow, or {}", self.to_ask()));
-                self.deny(decision, &entry, &format!("{start}. Only the user can add the rule '{rule}' to rules.allow"), change)
+                let ways = vec![rules.iter().map(|rule| ConfigEdit::add("rules.allow", rule.as_str())).collect(), self.to_ask()];
+                self.deny(decision, &entry, &format!("{start}. Only the user can add the rule '{rule}' to rules.allow"), ways)
             }
-            Err(why) => self.deny(decision, &entry, &format!("{start}, and no rule could say so: {why}"), self.to_ask()),
+            Err(why) => self.deny(decision, &entry, &format!("{start}, and no rule could say so: {why}"), vec![self.to_ask()]),
         }
     }
 
     fn distrusted(self, decision: &mut Decision) -> bool {
         let entry = format!("every program needs approval (exec.security = \"paranoid\"): {}", self.exec.named);
         if self.case.exec.ask == ExecAsk::Auto {
-            return self.deny(decision, &entry, "no program runs here without approval (exec.security = \"paranoid\")", self.to_ask());
+            return self.deny(
+                decision,
+                &entry,
+                "no program runs here without approval (exec.security = \"paranoid\")",
+                vec![self.to_ask()],
+            );
         }
-        let change = ConfigEdit::Do("set exec.security = \"safe-bin\", with which a rule can allow it".into());
+        let change = self.case.spec.setting("exec.security", ExecSecurity::SafeBin.as_str());
         self.ask(decision, AskSubject::EveryTime, entry, &self.case.exec.security_span, change)
     }
 
     /// A rule that asks already asks for this as well.
-    fn ask(self, decision: &mut Decision, about: AskSubject, entry: String, span: &SourceSpan, change: ConfigEdit) -> bool {
+    fn ask(self, decision: &mut Decision, about: AskSubject, entry: String, span: &SourceSpan, change: Vec<ConfigEdit>) -> bool {
         if !self.asked {
             decision.ask_about(about, STEP, entry);
             decision.set_span(span);
-            decision.to_stop_asking.push(change);
+            decision.to_stop_asking.extend(change);
         }
         true
     }
 
-    fn deny(self, decision: &mut Decision, entry: &str, why: &str, change: ConfigEdit) -> bool {
+    fn deny(self, decision: &mut Decision, entry: &str, why: &str, ways: Vec<Vec<ConfigEdit>>) -> bool {
         let message = format!(
             "'{}' may not run '{}': {why}. Nobody is asked (exec.ask = \"auto\"): do without it, or tell the user what you need.",
             self.case.tool.name(),
             self.exec.named,
         );
-        let denial = Denial { kind: ErrorKind::PermissionDenied, message, to_change: Some(change) };
+        let denial = Denial { kind: ErrorKind::PermissionDenied, message, ways };
         decision.deny(STEP, format!("{entry}, and nobody is asked (exec.ask = \"auto\")"), denial);
         decision.set_span(&self.case.exec.ask_span);
         self.asked
     }
 
     /// What lets the user be asked.
-    fn to_ask(self) -> ConfigEdit {
-        if self.case.ask == AskMode::Never {
-            return ConfigEdit::Do("set exec.ask = \"smart\" and ask = \"rules\"".into());
-        }
-        ConfigEdit::Set { key: "exec.ask".into(), value: "smart".into() }
+    fn to_ask(self) -> Vec<ConfigEdit> {
+        self.case.spec.setting("exec.ask", ExecAsk::Smart.as_str())
     }
 }

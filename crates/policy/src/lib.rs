@@ -4,6 +4,8 @@
 //! lists tools, answers calls or explains: all of them get the same [`Decision`], with its reasons.
 #![warn(missing_docs)]
 
+mod advice;
+mod apply;
 mod caller;
 mod candidate;
 pub mod catalog;
@@ -13,19 +15,22 @@ mod effects;
 mod exec;
 mod list;
 mod name;
+mod outside;
 mod rule;
 mod spec;
 mod standard;
 mod steps;
 
-pub use caller::{Caller, Sender};
+pub use advice::{Advice, Trial};
+pub use apply::to_caller as edit_caller;
+pub use caller::{AccessLimit, Caller, Sender};
 pub use candidate::{Candidate, names};
 pub use decision::{AskSubject, Decision, Denial, SourceSpan, StepOutcome, TraceEntry, Verdict};
-pub use edit::{ConfigEdit, Owner};
+pub use edit::{ConfigEdit, EditValue, Owner};
 pub use exec::ExecSpec;
 pub use list::ToolMatcher;
 pub use name::folded;
-pub use rule::{ChangeRules, Rule, RuleFault, RuleKind, RuleSet, SessionGrants, canonical};
-pub use spec::{AgentSpec, AllowList, ChannelSpec, ListEntry, PolicySpec, RuleLists, ToolLists};
+pub use rule::{ChangeRules, GuardedChanges, Rule, RuleFault, RuleKind, RuleSet, SessionGrants, canonical};
+pub use spec::{AgentSpec, AllowList, ChannelSpec, ListEntry, PolicySpec, RuleLists, SettingPlace, SettingWord, ToolLists};
 pub use standard::{Policy, StandardPolicy};
-pub use steps::STEPS;
+pub use steps::{STEPS, WITHOUT};

@@ -15,7 +15,11 @@
 //! **What forbids is read widely, what permits narrowly.** `deny` and `ask` follow the effect, whichever tool has it, in any
 //! case and through any link; the words of a program need only begin so, and its options may stand anywhere.
 //! `allow` holds for the tool it names, exactly as written, and only where it says so for deletions, methods that change
-//! something, unusual ports, options of programs (`*` stands for none, unless `-*` is there), and a changed environment.
+//! something, unusual ports, options by which a program runs another one or reads more of them (`@file`, unless `-*` is there), and
+//! a changed environment.
+//!
+//! `RULE except RULE, RULE` holds for everything of the first one but what the others name, which are read narrowly. `only` lists
+//! become a denial of all effects of their kind, except what they name.
 //!
 //! # Lines that run several programs
 //!
@@ -32,10 +36,12 @@ mod canonical;
 mod command;
 mod compile;
 mod connection;
+mod exception;
 mod grants;
 mod guards;
 mod matcher;
 mod message;
+mod only;
 mod path;
 mod problem;
 mod scope;
@@ -44,18 +50,22 @@ mod subject;
 #[cfg(test)]
 mod testing;
 mod text;
+mod widths;
 
 use std::fmt;
+use std::sync::Arc;
 
 use haft_pattern::NameGlob;
 
 pub use self::canonical::canonical;
+use self::exception::Exception;
 pub use self::grants::SessionGrants;
-pub use self::guards::ChangeRules;
+pub use self::guards::{ChangeRules, GuardedChanges};
 use self::matcher::Matcher;
 pub use self::problem::RuleFault;
 use self::scope::Kinds;
 pub use self::set::RuleSet;
+pub(crate) use self::widths::widths;
 use crate::{Candidate, SourceSpan};
 
 /// What a rule decides. The strictest comes first.
@@ -63,6 +73,8 @@ use crate::{Candidate, SourceSpan};
 pub enum RuleKind {
     /// It never happens.
     Deny,
+    /// Everything else of its kind never happens. No rule of a set has this kind: a list of them becomes a denial with exceptions.
+    Only,
     /// It needs approval.
     Ask,
     /// It needs nobody's word.
@@ -74,13 +86,14 @@ impl RuleKind {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Deny => "deny",
+            Self::Only => "only",
             Self::Ask => "ask",
             Self::Allow => "allow",
         }
     }
     /// Whether it holds something back, and so is read widely.
     const fn restricts(self) -> bool {
-        !matches!(self, Self::Allow)
+        matches!(self, Self::Deny | Self::Ask)
     }
 }
 
@@ -97,9 +110,13 @@ pub struct Rule {
     text: String,
     span: SourceSpan,
     of_project: bool,
+    /// The list that has it: `rules.deny`, `agents.docs.rules.only`.
+    key: Arc<str>,
     /// The tools it names as such.
     tool: Option<NameGlob>,
     effects: Option<RuleEffects>,
+    /// What it does not speak of.
+    except: Vec<Exception>,
 }
 
 impl Rule {
@@ -110,6 +127,21 @@ impl Rule {
     /// The rule as it is written.
     pub fn text(&self) -> &str {
         &self.text
+    }
+    /// The rule with the name of its list: `deny write(docs/**)`, `only connect(domain:example.org)`.
+    pub fn label(&self) -> String {
+        format!("{} {}", self.list(), self.text)
+    }
+    /// The list that has it: `rules.deny`, `agents.docs.rules.only`.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+    /// Whether it stands for an `only` list: then its text is the whole list, and an entry more would lift it.
+    pub fn is_only_list(&self) -> bool {
+        self.list() == RuleKind::Only.as_str()
+    }
+    fn list(&self) -> &str {
+        self.key.rsplit('.').next().unwrap_or_default()
     }
     /// Where it stands.
     pub fn span(&self) -> &SourceSpan {
@@ -124,9 +156,16 @@ impl Rule {
     pub fn is_anchored(&self) -> bool {
         self.effects.as_ref().is_some_and(|effects| effects.matcher.is_anchored())
     }
-    /// Whether the user wrote it for one host by name: a wildcard also covers hosts that they did not think of.
+    /// Whether it asks about what goes beyond the access level, instead of a refusal: the user wrote it for a certain place, or for
+    /// connections.
+    pub(crate) fn asks_beyond_access(&self) -> bool {
+        let is_meant = |effects: &RuleEffects| effects.matcher.is_anchored() || matches!(effects.matcher, Matcher::Connection(_));
+        self.kind == RuleKind::Ask && !self.of_project && self.effects.as_ref().is_some_and(is_meant)
+    }
+    /// Whether the user wrote it for this destination: a host or a registered domain, a recipient, a program. What was written for
+    /// every host also covers those that they did not think of.
     pub(crate) fn names_destination(&self) -> bool {
-        !self.of_project && self.effects.as_ref().is_some_and(|effects| effects.matcher.names_one_host())
+        !self.of_project && self.effects.as_ref().is_some_and(|effects| effects.matcher.names_destination())
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use haft_contract::AskMode;
+use haft_contract::{AskMode, ExecAsk};
 
-use crate::{ExecSpec, SourceSpan};
+use crate::{ConfigEdit, EditValue, ExecSpec, Owner, SourceSpan};
 
 /// One list entry and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,6 +78,8 @@ pub struct AgentSpec {
     pub tools: ToolLists,
     /// Its lists for a provider or a model.
     pub by_provider: Vec<(String, ToolLists)>,
+    /// Its rules, beside those for everyone.
+    pub rules: RuleLists,
 }
 
 /// What holds for one channel, or one group of it.
@@ -98,6 +100,50 @@ pub struct RuleLists {
     pub ask: Vec<ListEntry>,
     /// What needs nobody's word.
     pub allow: Vec<ListEntry>,
+    /// The only effects of their kinds; each list closes the kinds that it names.
+    pub only: Vec<AllowList>,
+}
+
+/// Where a setting stands that is no entry of a list of the policy: for advice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingPlace {
+    /// The key.
+    pub key: String,
+    /// The entry, if it is a list; a root is its folder.
+    pub entry: Option<String>,
+    /// Whose it is, and where it stands.
+    pub owner: Owner,
+    /// The word that the key has there, if it is one of several.
+    pub word: Option<SettingWord>,
+}
+
+/// One of the words of a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingWord {
+    /// The word.
+    pub word: String,
+    /// All words of the key, loosest first.
+    pub all: &'static [&'static str],
+}
+
+impl SettingWord {
+    /// Whether it would have to change for the key to have another word: it is stricter, or without questions, which is neither.
+    fn holds_against(&self, wanted: &str) -> bool {
+        let rank = |word: &str| self.all.iter().position(|known| *known == word);
+        let is_silent = self.word == AskMode::Never.as_str() || self.word == ExecAsk::Auto.as_str();
+        self.word != wanted && (is_silent || rank(&self.word) > rank(wanted))
+    }
+}
+
+impl SettingPlace {
+    /// Whether this word of a key would have to change for the key to have another one.
+    pub(crate) fn holds_against(&self, key: &str, wanted: &str) -> bool {
+        self.key == key && self.word.as_ref().is_some_and(|word| word.holds_against(wanted))
+    }
+    /// Whether it is that of an entry of a list.
+    pub(crate) fn is_of(&self, key: &str, entry: &str) -> bool {
+        self.key == key && self.entry.as_deref() == Some(entry)
+    }
 }
 
 /// A policy as it is written.
@@ -130,6 +176,8 @@ pub struct PolicySpec {
     pub ask: AskMode,
     /// What `~` stands for in rules.
     pub home: Option<PathBuf>,
+    /// Where settings stand that are no entries of the lists above.
+    pub places: Vec<SettingPlace>,
 }
 
 impl Default for PolicySpec {
@@ -148,6 +196,40 @@ impl Default for PolicySpec {
             exec: ExecSpec::default(),
             ask: AskMode::default(),
             home: None,
+            places: Vec::new(),
+        }
+    }
+}
+
+impl PolicySpec {
+    /// Whose value a key has, and where it stands.
+    pub(crate) fn owner_of(&self, key: &str) -> Owner {
+        let span = match key {
+            "exec.security" => &self.exec.security_span,
+            "exec.ask" => &self.exec.ask_span,
+            "exec.changes" => &self.exec.review_span,
+            _ => &SourceSpan::default(),
+        };
+        let found = self.places.iter().find(|place| place.key == key).map(|place| place.owner.clone());
+        found.unwrap_or_else(|| Owner { span: span.clone(), of_project: false })
+    }
+    /// Gives a key another word, wherever one stands that is against it.
+    pub(crate) fn setting(&self, key: &str, value: &str) -> Vec<ConfigEdit> {
+        let against = self.places.iter().filter(|place| place.holds_against(key, value)).map(|place| place.owner.clone());
+        let mut owners: Vec<Owner> = against.collect();
+        if owners.is_empty() {
+            owners.push(self.owner_of(key));
+        }
+        let set = |owner| ConfigEdit::Set { key: key.to_owned(), value: EditValue::Text(value.to_owned()), owner };
+        owners.into_iter().map(set).collect()
+    }
+    /// Puts an entry into a list of the user's: into that of a variable, if it replaces the one of their file.
+    pub(crate) fn adding(&self, key: &str, entry: &str) -> ConfigEdit {
+        let replaced = self.places.iter().find(|place| place.key == key && place.entry.is_none() && place.owner.named().is_some());
+        ConfigEdit::Add {
+            key: key.to_owned(),
+            entry: entry.to_owned(),
+            owner: replaced.map(|place| place.owner.clone()).unwrap_or_default(),
         }
     }
 }

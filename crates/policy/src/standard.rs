@@ -5,19 +5,23 @@
 //! can make. The configuration is compiled once; a decision parses nothing. Everything that depends on the caller (agent, model,
 //! channel, sender, depth, owner, access) is the `Caller`.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use haft_contract::{AskMode, Effect, ErrorKind, Plan};
+use haft_contract::{AskMode, Effect, ErrorKind, Plan, ports::GrantWidth};
 
+use crate::apply::{self, LiftedRefusals};
 use crate::catalog::Vocabulary;
 use crate::effects::PlanCase;
 use crate::list::{Groups, List};
 use crate::name::folded;
+use crate::rule::widths;
 use crate::steps::{ByProvider, Channels, Lists, Overrides, Profiles, SubAgents, owner_only, profile, sandbox, selection, unavailable};
 use crate::{
-    AgentSpec, Caller, Candidate, ChangeRules, ConfigEdit, Decision, Denial, ExecSpec, PolicySpec, RuleFault, RuleKind, RuleSet,
-    StepOutcome, ToolLists, Verdict, canonical, effects,
+    AgentSpec, Caller, Candidate, ChangeRules, ConfigEdit, Decision, Denial, ExecSpec, GuardedChanges, PolicySpec, RuleFault, RuleKind,
+    RuleSet, SessionGrants, StepOutcome, ToolLists, Verdict, canonical, effects,
 };
 
 /// Decides. Steps run in order, and each can only tighten.
@@ -48,11 +52,26 @@ pub trait Policy: Send + Sync {
         let _ = (tool, plan, decision);
         Err("this policy has no rules".into())
     }
-    /// Whether the user has named the destination of this connection in a rule that allows it, or for the session. That answers
+    /// The widths at which a decision's questions could be answered for good, from narrow to wide; empty if there are none.
+    fn grant_widths(&self, tool: &Candidate<'_>, plan: &Plan, decision: &Decision) -> Vec<GrantWidth> {
+        let _ = (tool, plan, decision);
+        Vec::new()
+    }
+    /// Whether `allow` rules would cover an effect of a tool.
+    fn covers(&self, rules: &[String], tool: &Candidate<'_>, effects: &[Effect]) -> bool {
+        let _ = (rules, tool, effects);
+        false
+    }
+    /// Whether the user has named the destination of this effect in a rule that allows it, or for the session. That answers
     /// whether data may go there as well.
     fn names_destination(&self, tool: &Candidate<'_>, effect: &Effect, caller: &Caller) -> bool {
         let _ = (tool, effect, caller);
         false
+    }
+    /// The same policy after edits of its configuration, to try advice; nothing if they cannot be made.
+    fn edited(&self, edits: &[ConfigEdit]) -> Option<Arc<dyn Policy>> {
+        let _ = edits;
+        None
     }
     /// Lets such rules of a tool hold for the rest of a caller's session.
     fn grant(&self, caller: &Caller, tool: &Candidate<'_>, rules: &[String]) -> Result<(), String> {
@@ -77,6 +96,10 @@ pub struct StandardPolicy {
     rules: RuleSet,
     exec: ExecSpec,
     ask: AskMode,
+    /// As it was written, for advice.
+    spec: Arc<PolicySpec>,
+    /// What was edited outside the policy, while advice is tried.
+    lifted: Option<LiftedRefusals>,
 }
 
 /// One table of lists with its profiles.
@@ -96,23 +119,31 @@ impl Overrides for ToolTable {
 struct Agent {
     table: ToolTable,
     by_provider: ByProvider<ToolTable>,
+    /// Those for everyone, and its own.
+    rules: RuleSet,
+    /// Its own alone: an agent that it starts has those that restrict, too.
+    own_rules: RuleSet,
 }
 
 impl Default for StandardPolicy {
     fn default() -> Self {
         // Without lists and rules nothing can be wrong with them.
-        Self::build(&PolicySpec::default(), Vocabulary::default(), RuleSet::default())
+        Self::build(&PolicySpec::default(), Vocabulary::default(), RuleSet::default(), Vec::new())
     }
 }
 
 impl StandardPolicy {
     /// Compiles a policy. Entries of lists that name nothing match nothing; rules that cannot be read are refused.
     pub fn compile(spec: &PolicySpec, vocabulary: Vocabulary) -> Result<Self, Vec<RuleFault>> {
-        let rules = RuleSet::compile(&spec.rules, &vocabulary, spec.home.as_deref())?;
-        Ok(Self::build(spec, vocabulary, rules))
+        let home = spec.home.as_deref();
+        let rules = RuleSet::compile(&spec.rules, &vocabulary, home)?;
+        let own =
+            |(name, agent): &(String, AgentSpec)| RuleSet::compile_table(&format!("agents.{name}.rules"), &agent.rules, &vocabulary, home);
+        let of_agents = spec.agents.iter().map(own).collect::<Result<_, _>>()?;
+        Ok(Self::build(spec, vocabulary, rules, of_agents))
     }
 
-    fn build(spec: &PolicySpec, vocabulary: Vocabulary, rules: RuleSet) -> Self {
+    fn build(spec: &PolicySpec, vocabulary: Vocabulary, rules: RuleSet, of_agents: Vec<RuleSet>) -> Self {
         let groups: Groups = spec.groups.iter().map(|(name, members)| (folded(name), members.clone())).collect();
         let compiler = Compiler { groups: &groups, vocabulary: &vocabulary };
         Self {
@@ -121,37 +152,48 @@ impl StandardPolicy {
             profiles: Profiles::of("tools", &spec.tools),
             tools: Lists::compile("tools", &spec.tools, &groups, &vocabulary),
             by_provider: compiler.provided("tools", &spec.by_provider),
-            agents: spec.agents.iter().map(|(name, agent)| (agent_key(name), compiler.agent(name, agent))).collect(),
+            agents: spec
+                .agents
+                .iter()
+                .zip(of_agents)
+                .map(|((name, agent), own)| (agent_key(name), compiler.agent(name, agent, rules.joined(&own, false), own)))
+                .collect(),
             channels: Channels::compile(&spec.channels, &groups, &vocabulary),
             sandbox: sandbox(&spec.sandbox, &groups, &vocabulary),
             subagents: SubAgents::compile(&spec.subagents, spec.max_depth, &groups, &vocabulary),
             rules,
             exec: spec.exec.clone(),
             ask: spec.ask,
+            spec: Arc::new(spec.clone()),
+            lifted: None,
             vocabulary,
         }
     }
 
-    /// Path patterns that no tool may read, also in the middle of a search: for the file system.
-    pub fn denied_reads(&self) -> Vec<String> {
-        self.rules.denied_reads()
+    /// Path patterns that no tool of the agent may read, also in the middle of a search: for the file system of this workspace.
+    pub fn denied_reads(&self, agent: &str, root: &Path) -> Vec<String> {
+        self.rules_of(agent).denied_reads(&root.to_string_lossy())
     }
     /// Programs that may not run with any arguments, which a sandbox need not show: names in lower case, or whole paths. The
     /// shells that run commands are never among them.
-    pub fn denied_programs(&self) -> Vec<String> {
-        self.rules.denied_programs()
+    pub fn denied_programs(&self, agent: &str) -> Vec<String> {
+        self.rules_of(agent).denied_programs()
     }
     /// Path patterns that commands in the sandbox of this workspace must not see.
-    pub fn hidden_reads(&self, root: &Path) -> Vec<String> {
-        self.rules.hidden_reads(&root.to_string_lossy())
+    pub fn hidden_reads(&self, agent: &str, root: &Path) -> Vec<String> {
+        self.rules_of(agent).hidden_reads(&root.to_string_lossy())
     }
-    /// Path patterns of all rules that deny changes or ask about them.
-    pub fn guarded_changes(&self, root: &Path) -> Vec<String> {
-        self.rules.guarded_changes(&root.to_string_lossy())
+    /// Globs of what commands in the sandbox of this workspace may see alone, one list for each rule that denies reading everything else.
+    pub fn readable_paths(&self, agent: &str, root: &Path) -> Vec<Vec<String>> {
+        self.rules_of(agent).readable_paths(&root.to_string_lossy())
+    }
+    /// What all rules deny changes of, or ask about.
+    pub fn guarded_changes(&self, agent: &str, root: &Path) -> Vec<GuardedChanges> {
+        self.rules_of(agent).guarded_changes(&root.to_string_lossy())
     }
     /// What rules say about changes of files, for a sandbox that makes folders read-only, or stages changes.
-    pub fn change_rules(&self) -> ChangeRules {
-        self.rules.change_rules(self.home.as_deref())
+    pub fn change_rules(&self, agent: &str) -> ChangeRules {
+        self.rules_of(agent).change_rules(self.home.as_deref())
     }
     /// Every name that it knows.
     pub fn vocabulary(&self) -> &Vocabulary {
@@ -178,9 +220,9 @@ impl Compiler<'_> {
             |(provider, lists): &(String, ToolLists)| (provider.clone(), self.table(format!("{key}.by_provider.\"{provider}\""), lists));
         ByProvider::new(tables.iter().map(table))
     }
-    fn agent(&self, name: &str, spec: &AgentSpec) -> Agent {
+    fn agent(&self, name: &str, spec: &AgentSpec, rules: RuleSet, own_rules: RuleSet) -> Agent {
         let key = format!("agents.{name}.tools");
-        Agent { by_provider: self.provided(&key, &spec.by_provider), table: self.table(key, &spec.tools) }
+        Agent { by_provider: self.provided(&key, &spec.by_provider), table: self.table(key, &spec.tools), rules, own_rules }
     }
 }
 
@@ -208,18 +250,18 @@ impl Policy for StandardPolicy {
         self.parent(&mut decision, tool, caller);
         self.subagents.apply(&mut decision, tool, caller);
         owner_only(&mut decision, tool, caller);
-        self.rules_on_tool(&mut decision, tool);
+        Self::rules_on_tool(&mut decision, tool, &self.rules_for(caller));
         self.finalize(decision)
     }
 
     fn permit(&self, mut decision: Decision, tool: &Candidate<'_>, plan: &Plan, caller: &Caller) -> Decision {
-        effects::evaluate(&mut decision, self.case(tool, plan, caller));
+        effects::evaluate(&mut decision, self.case(tool, plan, caller, &self.rules_for(caller)));
         self.finalize(decision)
     }
 
     fn decide_without_arguments(&self, mut decision: Decision, tool: &Candidate<'_>, caller: &Caller) -> Decision {
         let plan = Plan::nothing();
-        effects::decide_without_arguments(&mut decision, self.case(tool, &plan, caller));
+        effects::decide_without_arguments(&mut decision, self.case(tool, &plan, caller, &self.rules_for(caller)));
         self.finalize(decision)
     }
 
@@ -232,8 +274,8 @@ impl Policy for StandardPolicy {
                 "This call would need approval ({}), and nobody is asked here. Do without it, or tell the user what you need.",
                 decision.question()
             );
-            let change = ConfigEdit::Set { key: "ask".into(), value: AskMode::Rules.as_str().into() };
-            decision.deny("asking", NOBODY, Denial { kind: ErrorKind::PermissionDenied, message, to_change: Some(change) });
+            let ways = vec![self.spec.setting("ask", AskMode::Rules.as_str())];
+            decision.deny("asking", NOBODY, Denial { kind: ErrorKind::PermissionDenied, message, ways });
         }
         decision
     }
@@ -251,8 +293,31 @@ impl Policy for StandardPolicy {
         }
     }
 
+    fn grant_widths(&self, tool: &Candidate<'_>, plan: &Plan, decision: &Decision) -> Vec<GrantWidth> {
+        if self.persistent_rules(tool, plan, decision).is_err() {
+            return Vec::new();
+        }
+        widths(tool, plan, &decision.asks, &self.vocabulary.including(tool), self.home.as_deref())
+    }
+
+    fn covers(&self, rules: &[String], tool: &Candidate<'_>, effects: &[Effect]) -> bool {
+        let probe = SessionGrants::default();
+        let is_known = probe.add(rules, &self.vocabulary.including(tool), self.home.as_deref()).is_ok();
+        is_known && effects.iter().any(|effect| probe.allows_effect(tool, effect).is_some())
+    }
+
     fn names_destination(&self, tool: &Candidate<'_>, effect: &Effect, caller: &Caller) -> bool {
-        self.rules.names_destination(tool, effect) || caller.grants.names_destination(tool, effect)
+        self.rules_for(caller).names_destination(tool, effect) || caller.grants.names_destination(tool, effect)
+    }
+
+    fn edited(&self, edits: &[ConfigEdit]) -> Option<Arc<dyn Policy>> {
+        let (mut spec, mut lifted) = ((*self.spec).clone(), LiftedRefusals::default());
+        for edit in edits {
+            apply::to_spec(edit, &mut spec, &mut lifted)?;
+        }
+        let mut policy = Self::compile(&spec, self.vocabulary.clone()).ok()?;
+        policy.lifted = Some(lifted);
+        Some(Arc::new(policy))
     }
 
     fn grant(&self, caller: &Caller, tool: &Candidate<'_>, rules: &[String]) -> Result<(), String> {
@@ -261,13 +326,32 @@ impl Policy for StandardPolicy {
 }
 
 impl StandardPolicy {
-    fn case<'a>(&'a self, tool: &'a Candidate<'a>, plan: &'a Plan, caller: &'a Caller) -> PlanCase<'a> {
-        PlanCase { tool, plan, caller, rules: &self.rules, vocabulary: &self.vocabulary, exec: &self.exec, ask: self.ask }
+    fn case<'a>(&'a self, tool: &'a Candidate<'a>, plan: &'a Plan, caller: &'a Caller, rules: &'a RuleSet) -> PlanCase<'a> {
+        let (vocabulary, exec, spec, lifted) = (&self.vocabulary, &self.exec, &*self.spec, self.lifted.as_ref());
+        PlanCase { tool, plan, caller, rules, vocabulary, exec, ask: self.ask, spec, lifted }
     }
 
     fn agent(&self, caller: &Caller) -> Option<&Agent> {
         // Most have none, and need no spelling.
         if self.agents.is_empty() { None } else { self.agents.get(&agent_key(&caller.agent)) }
+    }
+
+    /// The rules for everyone, and those of an agent.
+    fn rules_of(&self, agent: &str) -> &RuleSet {
+        self.agents.get(&agent_key(agent)).map_or(&self.rules, |agent| &agent.rules)
+    }
+
+    /// The rules of the caller. What restricts the agents that started it restricts it as well: else one could let another do what
+    /// it may not do itself.
+    fn rules_for(&self, caller: &Caller) -> Cow<'_, RuleSet> {
+        let mut rules = Cow::Borrowed(self.agent(caller).map_or(&self.rules, |agent| &agent.rules));
+        for parent in std::iter::successors(caller.parent.as_deref(), |parent| parent.parent.as_deref()) {
+            let own = self.agent(parent).filter(|_| agent_key(&parent.agent) != agent_key(&caller.agent)).map(|agent| &agent.own_rules);
+            if let Some(own) = own.filter(|own| !own.is_empty()) {
+                rules = Cow::Owned(rules.joined(own, true));
+            }
+        }
+        rules
     }
 
     fn switched_off(&self, decision: &mut Decision, tool: &Candidate<'_>) {
@@ -276,14 +360,15 @@ impl StandardPolicy {
         let denial = |change| Denial {
             kind: ErrorKind::ToolGloballyDisabled,
             message: format!("Tool '{}' is switched off for everyone. Use another tool, or ask the user to switch it on.", tool.name()),
-            to_change: Some(change),
+            ways: vec![vec![change]],
         };
         for entry in &listed {
             decision.deny("switched off", entry.pattern.clone(), denial(ConfigEdit::remove(KEY.into(), entry)));
             decision.set_span(&entry.span);
         }
         if listed.is_empty() && tool.switched_off {
-            decision.deny("switched off", tool.name().to_owned(), denial(ConfigEdit::remove(KEY.into(), &tool.name().into())));
+            let change = ConfigEdit::Do(format!("only the program that switched '{}' off can switch it on", tool.name()));
+            decision.deny("switched off", tool.name().to_owned(), denial(change));
         }
     }
 
@@ -316,21 +401,22 @@ impl StandardPolicy {
         }
         for denial in theirs.denials {
             let entry = format!("the agent '{}' that started it has not got the tool", parent.agent);
-            decision.deny("sub-agent", entry, unavailable(tool, "sub-agent", denial.to_change));
+            let denial = Denial { ways: denial.ways, ..unavailable(tool, "sub-agent", Vec::new()) };
+            decision.deny("sub-agent", entry, denial);
         }
     }
 
-    fn rules_on_tool(&self, decision: &mut Decision, tool: &Candidate<'_>) {
-        let Some(strictest) = self.rules.on_tool(tool) else { return };
+    fn rules_on_tool(decision: &mut Decision, tool: &Candidate<'_>, rules: &RuleSet) {
+        let Some(strictest) = rules.on_tool(tool) else { return };
         if strictest.kind() == RuleKind::Allow {
             return;
         }
-        for rule in self.rules.all_on_tool(RuleKind::Deny, tool) {
-            decision.deny("rules", format!("deny {}", rule.text()), unavailable(tool, "rules", Some(ConfigEdit::remove_rule(rule))));
+        for rule in rules.all_on_tool(RuleKind::Deny, tool) {
+            decision.deny("rules", rule.label(), unavailable(tool, "rules", vec![ConfigEdit::remove_rule(rule)]));
             decision.set_span(rule.span());
         }
         // A question that a denial hides is one as soon as the denial goes.
-        if let Some(rule) = self.rules.all_on_tool(RuleKind::Ask, tool).first() {
+        if let Some(rule) = rules.all_on_tool(RuleKind::Ask, tool).first() {
             decision.ask_by_rule(rule);
         }
     }

@@ -38,12 +38,15 @@ pub const STEPS: &[&str] = &[
 
 /// The tools that the creator of the session gave to it.
 pub(crate) fn selection(decision: &mut Decision, tool: &Candidate<'_>, caller: &Caller) {
+    if let Some(because) = caller.turn_tools.excludes(&tool.names) {
+        return decision.deny("agent", format!("not among the allowed-tools of {because}"), limited(tool, &because));
+    }
     let Some(selection) = &caller.tools else { return };
     if tool.names.iter().any(|name| selection.contains(name)) {
         return decision.pass("agent", "in the agent's tool set");
     }
-    let change = ConfigEdit::Do(format!("add '{}' to the tools of agent '{}'", tool.name(), caller.agent));
-    decision.deny("agent", "not in the agent's tool set", unavailable(tool, "agent", Some(change)));
+    let change = ConfigEdit::Do(format!("only the program that made the agent '{}' can give it '{}'", caller.agent, tool.name()));
+    decision.deny("agent", "not in the agent's tool set", unavailable(tool, "agent", vec![change]));
 }
 
 /// What only the owner may use: a tool that says so, or one that has the name of a tool which does.
@@ -54,8 +57,8 @@ pub(crate) fn owner_only(decision: &mut Decision, tool: &Candidate<'_>, caller: 
     if caller.owner {
         return decision.pass("owner-only", "the sender is the owner");
     }
-    let change = Some(ConfigEdit::Do("have the owner send it".into()));
-    let denial = Denial { kind: ErrorKind::ToolNotAvailable, message: "Tool restricted to owner senders.".into(), to_change: change };
+    let ways = vec![vec![ConfigEdit::Do("no setting allows it: the owner must send the message".into())]];
+    let denial = Denial { kind: ErrorKind::ToolNotAvailable, message: format!("Tool restricted to owner senders. {OWNER}"), ways };
     decision.deny("owner-only", "the sender is not the owner", denial);
 }
 
@@ -63,10 +66,25 @@ fn is_owners(tool: &Candidate<'_>) -> bool {
     NOT_BUILT_YET.iter().filter(|planned| planned.owner_only).any(|planned| tool.names.iter().any(|name| name == planned.name))
 }
 
-pub(crate) fn unavailable(tool: &Candidate<'_>, step: &str, to_change: Option<ConfigEdit>) -> Denial {
+/// The way forward of a model that has no other tool for it; an engine that knows one names it instead.
+pub const WITHOUT: &str = "Do without it, or ask the user to allow it.";
+const OWNER: &str = "Do without it, or ask the owner to send the message.";
+
+/// A tool that the skill in use does not allow.
+fn limited(tool: &Candidate<'_>, because: &str) -> Denial {
+    let message = format!(
+        "Tool '{}' is not available until the end of this turn: it is not among the allowed-tools of {because}. Do without it, or end \
+         the turn and ask the user to continue.",
+        tool.name()
+    );
+    let way = ConfigEdit::Do(format!("the limit ends with the turn; `allowed-tools` in the front matter of {because} names the tools"));
+    Denial { kind: ErrorKind::ToolNotAvailable, message, ways: vec![vec![way]] }
+}
+
+pub(crate) fn unavailable(tool: &Candidate<'_>, step: &str, way: Vec<ConfigEdit>) -> Denial {
     Denial {
         kind: ErrorKind::ToolNotAvailable,
-        message: format!("Tool '{}' is not available for this agent (removed by the step '{step}').", tool.name()),
-        to_change,
+        message: format!("Tool '{}' is not available for this agent (removed by the step '{step}'). {WITHOUT}", tool.name()),
+        ways: vec![way],
     }
 }

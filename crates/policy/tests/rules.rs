@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use haft_contract::{Connect, Effect, Exec, ExecHost, Extent, Location, PathEffect, Plan, ToolDefinition, ToolSource, Zone};
 use haft_policy::catalog::Vocabulary;
-use haft_policy::{AskSubject, Candidate, ListEntry, RuleKind, RuleLists, RuleSet, SessionGrants, canonical};
+use haft_policy::{AllowList, AskSubject, Candidate, ListEntry, RuleKind, RuleLists, RuleSet, SessionGrants, canonical};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -158,7 +158,7 @@ fn listed(texts: &[String], kind: RuleKind, vocabulary: &Vocabulary) -> Vec<List
 
 fn lists(rules: &[Vec<String>; 3], vocabulary: &Vocabulary) -> RuleLists {
     let [deny, ask, allow] = [0, 1, 2].map(|index| listed(&rules[index], KINDS[index], vocabulary));
-    RuleLists { deny, ask, allow }
+    RuleLists { deny, ask, allow, ..RuleLists::default() }
 }
 
 fn outcome(lists: &RuleLists, tool: &Tool, effect: &Effect) -> Option<RuleKind> {
@@ -169,7 +169,7 @@ fn outcome(lists: &RuleLists, tool: &Tool, effect: &Effect) -> Option<RuleKind> 
 /// Deny before ask before nothing, which leaves the question to the rest of the policy, before allow.
 fn strictness(outcome: Option<RuleKind>) -> u8 {
     match outcome {
-        Some(RuleKind::Deny) => 3,
+        Some(RuleKind::Deny | RuleKind::Only) => 3,
         Some(RuleKind::Ask) => 2,
         None => 1,
         Some(RuleKind::Allow) => 0,
@@ -294,7 +294,7 @@ proptest! {
         let compile = |text: &str| {
             let mut rules = RuleLists::default();
             match kind {
-                RuleKind::Deny => &mut rules.deny,
+                RuleKind::Deny | RuleKind::Only => &mut rules.deny,
                 RuleKind::Ask => &mut rules.ask,
                 RuleKind::Allow => &mut rules.allow,
             }
@@ -328,10 +328,42 @@ proptest! {
             }
             let after = outcome(&more, &tool, &effect);
             match kind {
-                RuleKind::Deny | RuleKind::Ask => prop_assert!(strictness(after) >= strictness(outcome_before)),
+                RuleKind::Deny | RuleKind::Only | RuleKind::Ask => prop_assert!(strictness(after) >= strictness(outcome_before)),
                 RuleKind::Allow if matches!(outcome_before, Some(RuleKind::Deny | RuleKind::Ask)) => prop_assert_eq!(after, outcome_before),
                 RuleKind::Allow => prop_assert!(matches!(after, None | Some(RuleKind::Allow))),
             }
+        }
+    }
+
+    #[test]
+    fn an_exception_lifts_what_an_only_list_would_leave_and_nothing_else(
+        rule in rules(), exception in rules(), kind in select(&[RuleKind::Deny, RuleKind::Ask][..]), tool in tools(), effect in effects(),
+    ) {
+        let vocabulary = tool.vocabulary();
+        let whole = format!("{rule} except {exception}");
+        let are_rules = RuleSet::check(kind, &whole, &vocabulary, Some(home())).is_ok()
+            && RuleSet::check(RuleKind::Only, &exception, &vocabulary, Some(home())).is_ok();
+        if !are_rules {
+            return Ok(());
+        }
+        let restricting = |text: &str| {
+            let one = vec![ListEntry::new(text)];
+            let lists = match kind {
+                RuleKind::Ask => RuleLists { ask: one, ..RuleLists::default() },
+                _ => RuleLists { deny: one, ..RuleLists::default() },
+            };
+            outcome(&lists, &tool, &effect)
+        };
+        let only = AllowList { entries: vec![ListEntry::new(exception.as_str())], ..AllowList::default() };
+        let every = RuleLists { deny: vec![ListEntry::new(effect.kind())], ..RuleLists::default() };
+        let is_left = outcome(&RuleLists { only: vec![only], ..RuleLists::default() }, &tool, &effect).is_none();
+        // Of another effect an only list says nothing.
+        let speaks = exception.split('(').next().is_some_and(|name| name.trim() == effect.kind());
+        let is_excepted = speaks && is_left && outcome(&every, &tool, &effect).is_some();
+        if speaks {
+            prop_assert_eq!(restricting(&whole), restricting(&rule).filter(|_| !is_excepted));
+        } else {
+            prop_assert!(restricting(&whole).is_none() || restricting(&rule).is_some());
         }
     }
 
@@ -343,7 +375,7 @@ proptest! {
         let alone = |rule: &ListEntry, kind| {
             let one = vec![rule.clone()];
             let rules = match kind {
-                RuleKind::Deny => RuleLists { deny: one, ..RuleLists::default() },
+                RuleKind::Deny | RuleKind::Only => RuleLists { deny: one, ..RuleLists::default() },
                 RuleKind::Ask => RuleLists { ask: one, ..RuleLists::default() },
                 RuleKind::Allow => RuleLists { allow: one, ..RuleLists::default() },
             };

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::agent::{AgentEdit, with_agent};
+use super::edit::edited;
+use super::setting::ModelSetting;
 use super::{LOCK_TIMEOUT, SaveError, file};
 
 /// The user's file as it was read.
@@ -30,6 +32,36 @@ impl OwnFile {
     /// stay.
     pub fn with_agent(&self, agent: &str, edits: &[AgentEdit]) -> Result<String, SaveError> {
         with_agent(&self.target, self.text(), agent, edits)
+    }
+
+    /// The text with a preset named at its top, in place of the one that it names.
+    pub fn with_preset(&self, name: &str) -> Result<String, SaveError> {
+        edited(&self.target, self.text(), |document| {
+            match document.get_mut("preset").and_then(toml_edit::Item::as_value_mut) {
+                Some(known) => {
+                    let decor = known.decor().clone();
+                    *known = name.into();
+                    *known.decor_mut() = decor;
+                }
+                None => _ = document.insert("preset", toml_edit::value(name)),
+            }
+            Ok(())
+        })
+    }
+
+    /// The text with one key set. Comments, order and formatting of the rest stay.
+    pub fn with_setting(&self, setting: &ModelSetting) -> Result<String, SaveError> {
+        edited(&self.target, self.text(), |document| setting.put(&self.target, document))
+    }
+
+    /// The file itself, with a link followed.
+    pub fn path(&self) -> &Path {
+        &self.target
+    }
+
+    /// Whether it exists.
+    pub fn exists(&self) -> bool {
+        self.text.is_some()
     }
 
     /// Writes a text, unless the file has changed since it was read. A missing file is created, private to the user; a link

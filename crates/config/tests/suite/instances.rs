@@ -51,7 +51,8 @@ fn denials_add_up_in_every_table() {
         let path = at(table, "deny");
         let entries: Vec<_> =
             loaded.provenance.value_at(&path).entries().iter().map(|entry| (entry.value.as_str(), entry.source.layer)).collect();
-        assert_eq!(entries, [("a", ConfigLayer::User), ("b", ConfigLayer::User), ("c", ConfigLayer::Project)], "{written}");
+        let (user, project) = (ConfigLayer::User, ConfigLayer::Project);
+        assert_eq!(entries, [("a", user), ("b", user), ("b", project), ("c", project)], "{written}: 'b' goes when both files drop it");
         assert_eq!((json_at(&loaded, &path), loaded.problems), (json!([["a", "b", "c"], "project"]), vec![]), "{written}");
     }
 }

@@ -123,6 +123,8 @@ const SAMPLES: &[Sample] = &[
     Sample { key: "guards.loop_note", strict: ("1", "1"), loose: ("4", "4") },
     Sample { key: "ask", strict: ("\"changes\"", "changes"), loose: ("\"beyond\"", "beyond") },
     Sample { key: "subagents.max_depth", strict: ("0", "0"), loose: ("16", "16") },
+    Sample { key: "subagents.max_children", strict: ("1", "1"), loose: ("16", "16") },
+    Sample { key: "subagents.concurrency", strict: ("1", "1"), loose: ("16", "16") },
     Sample { key: "guards.loop_block", strict: ("5", "5"), loose: ("8", "8") },
     Sample { key: "guards.loop_stop", strict: ("7", "7"), loose: ("50", "50") },
     Sample { key: "limits.output_bytes", strict: ("1000", "1000"), loose: ("999999", "999999") },
@@ -226,7 +228,9 @@ fn entries_that_take_away_add_up_over_all_layers() {
                 ("a", ConfigLayer::User),
                 ("b", ConfigLayer::User),
                 ("c", ConfigLayer::Project),
+                ("b", ConfigLayer::Project),
                 ("d", ConfigLayer::Environment),
+                ("a", ConfigLayer::Environment),
                 ("e", ConfigLayer::Flag)
             ],
             "{key}"

@@ -1,6 +1,6 @@
 //! Presets.
 
-use haft_config::presets;
+use haft_config::{OwnFile, preset_values, presets};
 use haft_contract::{Access, AskMode, ExecSecurity};
 
 use super::fixture::{Fixture, all_values, strict_check};
@@ -8,8 +8,10 @@ use super::fixture::{Fixture, all_values, strict_check};
 #[test]
 fn every_preset_loads_without_a_problem() {
     let expected = [
-        ("ask", Access::WorkspaceWrite, AskMode::Changes, None),
+        ("careful", Access::WorkspaceWrite, AskMode::Changes, None),
+        ("default", Access::WorkspaceWrite, AskMode::Rules, None),
         ("auto", Access::WorkspaceWrite, AskMode::Beyond, None),
+        ("trusted", Access::WorkspaceWrite, AskMode::Never, Some(ExecSecurity::Full)),
         ("readonly", Access::ReadOnly, AskMode::Never, None),
         ("full", Access::FullAccess, AskMode::Never, Some(ExecSecurity::Full)),
     ];
@@ -39,11 +41,11 @@ fn resolved(fixture: &Fixture) -> [String; 2] {
 
 #[test]
 fn a_preset_is_the_weakest_of_its_layer_and_as_strong_as_its_layer() {
-    let user = "preset \"ask\" (home/.config/haft/config.toml:1:10)";
+    let user = "preset \"careful\" (home/.config/haft/config.toml:1:10)";
     let cases = [
-        (Fixture::new().user("preset = 'ask'"), [format!("\"workspace-write\" {user}"), format!("\"changes\" {user}")]),
+        (Fixture::new().user("preset = 'careful'"), [format!("\"workspace-write\" {user}"), format!("\"changes\" {user}")]),
         (
-            Fixture::new().user("preset = 'ask'\naccess = 'full-access'"),
+            Fixture::new().user("preset = 'careful'\naccess = 'full-access'"),
             ["\"full-access\" home/.config/haft/config.toml:2:10".into(), format!("\"changes\" {user}")],
         ),
         (
@@ -55,12 +57,12 @@ fn a_preset_is_the_weakest_of_its_layer_and_as_strong_as_its_layer() {
             ["\"read-only\" preset \"readonly\" (HAFT_PRESET)".into(), "\"always\" HAFT_ASK".into()],
         ),
         (
-            Fixture::new().variable("HAFT_ACCESS", "full-access").named_flag("--preset", "preset", "ask").named_flag(
+            Fixture::new().variable("HAFT_ACCESS", "full-access").named_flag("--preset", "preset", "careful").named_flag(
                 "--access",
                 "access",
                 "read-only",
             ),
-            ["\"read-only\" --access".into(), "\"changes\" preset \"ask\" (--preset)".into()],
+            ["\"read-only\" --access".into(), "\"changes\" preset \"careful\" (--preset)".into()],
         ),
         (
             Fixture::new().named_flag("--preset", "preset", "full").named_flag("--preset", "preset", "auto"),
@@ -84,10 +86,10 @@ fn a_projects_preset_only_tightens() {
         ["warning project 1:10 ask a project file cannot widen: 'ask = \"never\"' is ignored, \"rules\" stays \
           (home/.config/haft/config.toml:1:7) | if you want it, set 'ask' in your own file, or HAFT_ASK"]
     );
-    let full = Fixture::new().user("preset = 'ask'").project("preset = 'full'");
-    let user = "preset \"ask\" (home/.config/haft/config.toml:1:10)";
+    let full = Fixture::new().user("preset = 'careful'").project("preset = 'full'");
+    let user = "preset \"careful\" (home/.config/haft/config.toml:1:10)";
     assert_eq!(resolved(&full), [format!("\"workspace-write\" {user}"), format!("\"changes\" {user}")]);
-    assert_eq!((full.load().warnings().count(), full.load().provenance.value("preset").to_string()), (3, "\"ask\"".into()));
+    assert_eq!((full.load().warnings().count(), full.load().provenance.value("preset").to_string()), (3, "\"careful\"".into()));
     let own_key = Fixture::new().user("access = 'full-access'").project("preset = 'readonly'\naccess = 'workspace-write'\nask = 'always'");
     assert_eq!(resolved(&own_key)[0], "\"workspace-write\" work/.haft/config.toml:2:10", "weaker than the file's own key");
     assert_eq!(own_key.load().problems, []);
@@ -95,7 +97,7 @@ fn a_projects_preset_only_tightens() {
 
 #[test]
 fn an_unknown_preset_names_the_nearest() {
-    let there_are = "There are: ask, auto, readonly, full";
+    let there_are = "There are: careful, default, auto, trusted, readonly, full";
     assert_eq!(
         Fixture::new().problems_of("preset = 'read-only'"),
         [format!("error user 1:10 preset 'preset' has the unknown value 'read-only' | did you mean \"readonly\"? {there_are}")]
@@ -112,4 +114,27 @@ fn the_source_of_a_presets_value_is_data_too() {
     let loaded = Fixture::new().named_flag("--preset", "preset", "readonly").load();
     let source = serde_json::to_value(&loaded.provenance.get("access").unwrap().source).unwrap();
     assert_eq!(source, serde_json::json!({ "layer": "flag", "name": "--preset", "preset": "readonly" }));
+}
+
+#[test]
+fn a_preset_has_values_and_an_older_name_means_the_same() {
+    let written = |pairs: &[(&str, &str)]| pairs.iter().map(|(key, value)| ((*key).to_owned(), format!("\"{value}\""))).collect::<Vec<_>>();
+    assert_eq!(preset_values("careful"), written(&[("access", "workspace-write"), ("ask", "changes")]));
+    assert_eq!(preset_values("none"), []);
+    let [old, new] = ["ask", "careful"].map(|name| Fixture::new().user(format!("preset = '{name}'")).load());
+    assert_eq!((all_values(&old), &old.problems), (all_values(&new), &vec![]));
+}
+
+#[test]
+fn a_preset_is_put_at_the_top_of_the_file_and_the_rest_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("config.toml");
+    for (before, after) in [
+        ("", "preset = \"auto\"\n"),
+        ("# mine\npreset = \"full\" # for now\n", "# mine\npreset = \"auto\" # for now\n"),
+        ("# mine\nask = \"rules\"\n\n[rules]\ndeny = []\n", "# mine\nask = \"rules\"\npreset = \"auto\"\n\n[rules]\ndeny = []\n"),
+    ] {
+        std::fs::write(&file, before).unwrap();
+        assert_eq!(OwnFile::read(&file).unwrap().with_preset("auto").unwrap(), after);
+    }
 }

@@ -1,5 +1,7 @@
 //! The rule that would have answered a question for good.
 
+use std::sync::Arc;
+
 use haft_contract::{Connect, Effect, Exec, ExecHost, Extent, PathEffect, Plan};
 use haft_pattern::NameGlob;
 use haft_programs::environment;
@@ -39,7 +41,7 @@ pub fn canonical(tool: &Candidate<'_>, plan: &Plan, asks: &[AskSubject], vocabul
     Ok(rules)
 }
 
-fn of_tool(tool: &Candidate<'_>, vocabulary: &Vocabulary) -> Result<String, String> {
+pub(super) fn of_tool(tool: &Candidate<'_>, vocabulary: &Vocabulary) -> Result<String, String> {
     let name = tool.name();
     if !can_be_named(tool, vocabulary) {
         return Err(format!("no rule can name the tool '{}', so only this once", display::escape_line(name)));
@@ -64,18 +66,18 @@ fn of_effect(tool: &Candidate<'_>, effect: &Effect, vocabulary: &Vocabulary) -> 
     let content = match effect {
         Effect::Read(path) | Effect::Write(path) | Effect::Delete(path) => path_content(path)?,
         Effect::Exec(exec) => command_content(exec)?,
-        Effect::Connect(connect) => connection_content(connect),
+        Effect::Connect(connect) => connection_content(connect, &connect.host),
         Effect::Send { channel, to, .. } => format!("channel:{} to:{}", word(channel), word(to)),
         Effect::Spawn { agent: name } | Effect::Configure { key: name } => blanks_kept(&literal(name, ":")),
         _ => return of_tool(tool, vocabulary),
     };
     let rule = named(tool, effect, &content, vocabulary)?;
-    if holds(tool, effect, &rule) { Ok(rule) } else { Err("no rule can say exactly this, so only this once".into()) }
+    if is_covered(tool, effect, &rule) { Ok(rule) } else { Err("no rule can say exactly this, so only this once".into()) }
 }
 
 /// The rule on the tool where that says exactly this kind of effect, else on the effect, which other tools of Haft have as
 /// well. What a plugin's tool was allowed is not lent to any other.
-fn named(tool: &Candidate<'_>, effect: &Effect, content: &str, vocabulary: &Vocabulary) -> Result<String, String> {
+pub(super) fn named(tool: &Candidate<'_>, effect: &Effect, content: &str, vocabulary: &Vocabulary) -> Result<String, String> {
     let name = tool.name();
     if !vocabulary.is_core(name) {
         return named_foreign(tool, effect, content, vocabulary);
@@ -100,7 +102,7 @@ fn named_foreign(tool: &Candidate<'_>, effect: &Effect, content: &str, vocabular
 }
 
 /// Whether a rule, read again, matches the effect.
-fn holds(tool: &Candidate<'_>, effect: &Effect, rule: &str) -> bool {
+pub(super) fn is_covered(tool: &Candidate<'_>, effect: &Effect, rule: &str) -> bool {
     let Ok(text::RuleText { content: Some(chars), .. }) = text::read(rule) else { return false };
     let grammar = match effect {
         Effect::Read(_) | Effect::Write(_) | Effect::Delete(_) => Grammar::Path,
@@ -113,20 +115,33 @@ fn holds(tool: &Candidate<'_>, effect: &Effect, rule: &str) -> bool {
     let Ok(matcher) = Matcher::parse(grammar, RuleKind::Allow, &chars, None) else { return false };
     let effects = Some(RuleEffects { by: None, kinds: Kinds::of(effect), matcher });
     let mut set = RuleSet::default();
-    set.push(Rule { kind: RuleKind::Allow, text: String::new(), span: SourceSpan::default(), of_project: false, tool: None, effects });
+    set.push(Rule {
+        kind: RuleKind::Allow,
+        text: String::new(),
+        span: SourceSpan::default(),
+        of_project: false,
+        key: Arc::default(),
+        tool: None,
+        effects,
+        except: Vec::new(),
+    });
     set.on_effect(tool, effect).is_some()
 }
 
-fn path_content(effect: &PathEffect) -> Result<String, String> {
+pub(super) fn path_content(effect: &PathEffect) -> Result<String, String> {
     let Some(path) = effect.location.path().to_str() else {
         return Err("This path is not valid UTF-8, so it cannot be saved as a rule.".into());
     };
     // From the top: the rule is kept where it holds for every workspace.
-    let written = literal(path, "?[]{}");
     Ok(match effect.extent {
-        Extent::File => blanks_kept(&written),
-        Extent::Tree => format!("{}/**", written.trim_end_matches('/')),
+        Extent::File => blanks_kept(&literal(path, "?[]{}")),
+        Extent::Tree => tree_content(path),
     })
+}
+
+/// Everything below a folder.
+pub(super) fn tree_content(folder: &str) -> String {
+    format!("{}/**", literal(folder, "?[]{}").trim_end_matches('/'))
 }
 
 /// A blank at either end would be taken away.
@@ -135,7 +150,7 @@ fn blanks_kept(text: &str) -> String {
     start.strip_suffix(' ').filter(|rest| !rest.ends_with('\\')).map_or_else(|| start.clone(), |rest| format!("{rest}\\ "))
 }
 
-fn command_content(exec: &Exec) -> Result<String, String> {
+pub(super) fn command_content(exec: &Exec) -> Result<String, String> {
     let path = exec.program.to_string_lossy();
     if let Some(runner) = [exec.named.as_str(), &path].into_iter().find(|name| programs::runs_others(name)) {
         return Err(format!("'{}' runs other programs, so only this once", display::escape_line(runner)));
@@ -144,13 +159,23 @@ fn command_content(exec: &Exec) -> Result<String, String> {
         return Err(format!("it sets '{}', which can change what a program does, so only this once", display::escape_line(variable)));
     }
     let is_bare = !exec.named.contains('/');
-    let host = if exec.host == ExecHost::Host { String::new() } else { format!("host:{} ", exec.host.as_str()) };
     if let Some(command) = exec.arguments.first().filter(|command| is_bare && is_narrowed(exec, command)) {
-        return Ok(format!("{host}{} {command} *", exec.named));
+        return Ok(format!("{}{} {command} *", host_prefix(exec), exec.named));
     }
-    let program = if is_bare { &exec.named } else { &*path };
+    Ok(exact_command_content(exec))
+}
+
+/// The words of a command, each meaning itself.
+pub(super) fn exact_command_content(exec: &Exec) -> String {
+    let path = exec.program.to_string_lossy();
+    let program = if exec.named.contains('/') { &*path } else { &exec.named };
     let words = std::iter::once(program_word(program)).chain(exec.arguments.iter().map(|argument| word(argument)));
-    Ok(host + &words.collect::<Vec<_>>().join(" "))
+    host_prefix(exec) + &words.collect::<Vec<_>>().join(" ")
+}
+
+/// Where a command runs, in front of its words.
+pub(super) fn host_prefix(exec: &Exec) -> String {
+    if exec.host == ExecHost::Host { String::new() } else { format!("host:{} ", exec.host.as_str()) }
 }
 
 /// Whether `*` in place of what stands behind a command covers nothing worse.
@@ -170,9 +195,10 @@ fn word(text: &str) -> String {
     if !text.is_empty() && text.chars().all(plain) { text.to_owned() } else { format!("\"{}\"", literal(text, "\"'")) }
 }
 
-fn connection_content(connect: &Connect) -> String {
+/// A connection like this one, to a host or to what a pattern on hosts matches.
+pub(super) fn connection_content(connect: &Connect, host: &str) -> String {
     let method = if connect.only_reads() { String::new() } else { format!(" method:{}", connect.method) };
-    let host = connect.host.trim_end_matches('.');
+    let host = host.trim_end_matches('.');
     // Without its brackets, the end of an address would be taken for the port.
     let host = if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host.to_owned() };
     format!("domain:{host}:{}{method}", connect.port)

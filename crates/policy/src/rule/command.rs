@@ -14,7 +14,7 @@ use haft_pattern::{NameGlob, fold_case};
 
 use self::expansion::CommandWord;
 pub(super) use self::parse::words;
-pub(super) use self::possible::called;
+pub(super) use self::possible::{called, starts_other_than};
 pub(super) use self::words::is_option;
 use self::words::{OptionPattern, WordPattern};
 use super::RuleKind;
@@ -32,7 +32,7 @@ pub(super) struct CommandPattern {
     words: Vec<WordPattern>,
     /// The options among them, where the rule restricts: they hold wherever they stand.
     options: Vec<OptionPattern>,
-    /// Whether `*` stands for options as well.
+    /// Whether `*` stands for files of options (`@file`) as well.
     any_option: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Patterns on connections: `domain:…`, `method:…`.
 
 use haft_contract::Connect;
-use haft_pattern::{HostName, HostPattern, PatternChar};
+use haft_pattern::{HostName, HostPattern, PatternChar, registered_domain};
 use haft_text::suggest::nearest;
 
 use super::RuleKind;
@@ -53,13 +53,13 @@ impl ConnectionPattern {
         Ok(Self { kind, host, method: method.map(|method| known_method(&method)).transpose()? })
     }
 
-    /// Whether the rule speaks of a connection. `allow` means looking only, unless it names the method, and the tunnel of a sandboxed
+    /// Whether the rule speaks of a connection. `only` and exceptions name hosts, whatever is done there. `allow` means looking only, unless it names the method, and the tunnel of a sandboxed
     /// command: what goes through it cannot be seen, and the user named the host.
     pub(super) fn matches(&self, connection: &Connection<'_>) -> bool {
         let connect = connection.connect;
         let method = match self.method {
             Some(method) => connect.method.eq_ignore_ascii_case(method),
-            None => self.kind.restricts() || connect.only_reads() || connect.is_tunnel(),
+            None => self.kind != RuleKind::Allow || connect.only_reads() || connect.is_tunnel(),
         };
         method && self.is_port(connect) && self.is_host(&connection.host)
     }
@@ -69,8 +69,8 @@ impl ConnectionPattern {
         let is_usual = matches!((connect.scheme.as_str(), connect.port), ("https", 443) | ("http", 80))
             || (connect.is_tunnel() && matches!(connect.port, 80 | 443));
         match self.host.as_ref().and_then(HostPattern::port) {
-            None => self.kind.restricts() || is_usual,
-            Some(port) => port == connect.port && (self.kind.restricts() || is_usual || !matches!(port, 80 | 443)),
+            None => self.kind != RuleKind::Allow || is_usual,
+            Some(port) => port == connect.port && (self.kind != RuleKind::Allow || is_usual || !matches!(port, 80 | 443)),
         }
     }
 
@@ -79,9 +79,10 @@ impl ConnectionPattern {
         self.host.as_ref().is_some_and(|host| !host.is_any())
     }
 
-    /// Whether it names one host, and none besides.
-    pub(super) fn names_one_host(&self) -> bool {
-        self.host.as_ref().is_some_and(HostPattern::is_one)
+    /// Whether it names one host, or the hosts of one owner.
+    pub(super) fn names_owner(&self) -> bool {
+        let is_owned = |host: &HostPattern| host.is_one() || host.parent().is_some_and(|parent| registered_domain(parent).is_some());
+        self.host.as_ref().is_some_and(is_owned)
     }
 
     /// What restricts everything beneath a host restricts the host too.

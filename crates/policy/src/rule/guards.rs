@@ -5,7 +5,7 @@ use std::path::Path;
 use super::matcher::Matcher;
 use super::path::PathPattern;
 use super::scope::Kinds;
-use super::{Rule, RuleKind, RuleSet, text};
+use super::{Rule, RuleEffects, RuleKind, RuleSet, text};
 
 /// Shells that run every command: without them nothing could run.
 const NEEDED: &[&str] = &["bash", "sh"];
@@ -21,10 +21,44 @@ pub struct ChangeRules {
     pub needs_staging: bool,
 }
 
+/// Files that a rule denies changes of, or asks about, as patterns of the file system.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct GuardedChanges {
+    /// What is guarded, with everything beneath.
+    pub pattern: String,
+    /// What is not, although it matches: compared exactly.
+    pub except: Vec<String>,
+}
+
 impl RuleSet {
+    /// What commands in this workspace may read alone, one list for each rule that denies reading everything else.
+    pub(crate) fn readable_paths(&self, root: &str) -> Vec<Vec<String>> {
+        let closes = |rule: &&Rule| {
+            let reads = |effects: &RuleEffects| effects.matcher == Matcher::Any && effects.kinds.meets(Kinds::READ);
+            rule.kind == RuleKind::Deny && rule.effects.as_ref().is_some_and(reads)
+        };
+        self.rules().iter().filter(closes).map(|rule| rule.excepted_paths(Kinds::READ, root)).collect()
+    }
+
+    /// What rules deny changes of or ask about, for the sandbox of commands in this workspace.
+    pub(crate) fn guarded_changes(&self, root: &str) -> Vec<GuardedChanges> {
+        let rules = self.rules().iter().filter(|rule| rule.kind.restricts() && rule.changes_files());
+        let guarded = rules.filter_map(|rule| {
+            let pattern = match &rule.effects.as_ref()?.matcher {
+                Matcher::Path(pattern) => pattern.for_sandbox(root),
+                Matcher::Any => "/**".to_owned(),
+                _ => return None,
+            };
+            Some(GuardedChanges { pattern, except: rule.excepted_paths(Kinds::CHANGE, root) })
+        });
+        guarded.collect()
+    }
+
     /// Programs that may not run with any arguments in the sandbox: names in lower case, or whole paths.
     pub(crate) fn denied_programs(&self) -> Vec<String> {
-        let denied = self.rules().iter().filter(|rule| rule.kind == RuleKind::Deny).filter_map(|rule| rule.effects.as_ref());
+        let denied = self.rules().iter().filter(|rule| rule.kind == RuleKind::Deny && rule.except.is_empty());
+        let denied = denied.filter_map(|rule| rule.effects.as_ref());
         let mut names: Vec<String> = denied
             .filter_map(|effects| match &effects.matcher {
                 Matcher::Command(pattern) => pattern.whole_program(),
@@ -52,12 +86,26 @@ impl RuleSet {
 }
 
 impl Rule {
+    /// Exceptions that hold for every tool and for all of these kinds.
+    fn excepted_paths(&self, kinds: Kinds, root: &str) -> Vec<String> {
+        let effects = self.except.iter().filter_map(|exception| exception.effects.as_ref());
+        let whole = effects.filter(|effects| effects.by.is_none() && effects.kinds.covers(kinds));
+        let paths = whole.filter_map(|effects| match &effects.matcher {
+            Matcher::Path(pattern) => Some(pattern.exact_texts(root)),
+            _ => None,
+        });
+        paths.flatten().collect()
+    }
+
     fn changes_files(&self) -> bool {
         self.effects.as_ref().is_some_and(|effects| effects.kinds.meets(Kinds::CHANGE))
     }
 
     /// The path that may not be changed, with all beneath it, if that is all that the rule says.
     fn denied_folder(&self, home: Option<&Path>) -> Option<String> {
+        if !self.except.is_empty() {
+            return None;
+        }
         let effects = self.effects.as_ref().filter(|effects| self.kind == RuleKind::Deny && effects.kinds.covers(Kinds::CHANGE))?;
         if effects.matcher == Matcher::Any {
             return Some(".".to_owned());

@@ -64,9 +64,13 @@ impl Matcher {
         }
     }
 
-    /// Whether it names one host, and none besides.
-    pub(super) fn names_one_host(&self) -> bool {
-        matches!(self, Self::Connection(pattern) if pattern.names_one_host())
+    /// Whether it names where data may go.
+    pub(super) fn names_destination(&self) -> bool {
+        match self {
+            Self::Connection(pattern) => pattern.names_owner(),
+            Self::Command(_) | Self::Message(_) => self.is_anchored(),
+            Self::Any | Self::Path(_) | Self::Name(_) => false,
+        }
     }
 
     /// Whether the rule speaks of what an effect does.

@@ -20,6 +20,8 @@ pub(super) struct PathPattern {
     stretches: bool,
     /// Whether it covers everything beneath what it names.
     beneath: bool,
+    /// Whether the file system leaves it out of a search.
+    left_out: bool,
 }
 
 /// Where a pattern counts from.
@@ -84,9 +86,12 @@ impl PathPattern {
         (0..names.len()).any(|start| along(&self.segments, &names[start..]))
     }
 
-    /// Whether it could name something beneath a path. A floating one could everywhere: the file system leaves out what may
-    /// not be read, so that a search need not be refused for it.
+    /// Whether it could name something beneath a path. What may not be read the file system leaves out of a search, so that the
+    /// search need not be refused for it; a floating pattern could be met everywhere.
     fn reaches_into(&self, spelling: &Spelling<'_>, changes: bool) -> bool {
+        if self.left_out && !changes {
+            return false;
+        }
         if self.anchor == Anchor::Floating {
             return changes || self.kind == RuleKind::Ask;
         }
@@ -111,25 +116,36 @@ impl PathPattern {
 
     /// The pattern as the sandbox of a workspace takes it, from the top of the machine or anywhere.
     pub(super) fn for_sandbox(&self, root: &str) -> String {
+        let names: Vec<String> = self.segments.iter().map(file_system_text).collect();
         let start = match self.anchor {
-            Anchor::Floating => "**".to_owned(),
-            Anchor::Machine => String::new(),
+            Anchor::Floating if !names.is_empty() => "**".to_owned(),
+            Anchor::Floating | Anchor::Machine => String::new(),
             Anchor::Workspace => root.chars().map(without_wildcard).collect(),
         };
-        let names: Vec<String> = self.segments.iter().map(file_system_text).collect();
-        if names.is_empty() && start.is_empty() { "/**".to_owned() } else { format!("{start}/{}", names.join("/")) }
+        if names.is_empty() { format!("{start}/**") } else { format!("{start}/{}", names.join("/")) }
+    }
+
+    /// The pattern as globs that are compared exactly; none if a glob would say more.
+    pub(super) fn exact_texts(&self, root: &str) -> Vec<String> {
+        let text = self.for_sandbox(root);
+        let stars = text.matches('?').count();
+        let is_said = self.anchor != Anchor::Floating && stars == 0 && !root.contains(['*', '?', '[', '{', '\\']);
+        match (is_said, self.beneath) {
+            (false, _) => Vec::new(),
+            (true, true) => vec![format!("{}/**", text.trim_end_matches("/**")), text],
+            (true, false) => vec![text],
+        }
     }
 
     /// The pattern as the file system takes it, which counts from nowhere but the top and anywhere, and always covers what
     /// is beneath. What it cannot say is said a little wider.
-    pub(super) fn for_file_system(&self) -> Option<String> {
-        let start = match self.anchor {
-            Anchor::Floating => "**",
-            Anchor::Machine if self.beneath => "",
-            _ => return None,
-        };
-        let names: Vec<String> = self.segments.iter().map(file_system_text).collect();
-        Some(if names.is_empty() { "/**".to_owned() } else { format!("{start}/{}", names.join("/")) })
+    pub(super) fn for_file_system(&self, root: &str) -> Option<String> {
+        self.left_out.then(|| self.for_sandbox(root))
+    }
+
+    /// A rule with exceptions does not let a search leave out everything that it names.
+    pub(super) fn search_into(&mut self) {
+        self.left_out = false;
     }
 }
 

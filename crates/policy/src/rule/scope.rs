@@ -22,13 +22,15 @@ impl Kinds {
     const SPAWN: Self = Self(1 << 6);
     const CONFIGURE: Self = Self(1 << 7);
     pub(super) const CHANGE: Self = Self::WRITE.and(Self::DELETE);
+    /// The kinds that an `only` list closes together: who restricts writing restricts deleting.
+    pub(super) const GROUPS: [Self; 7] = [Self::READ, Self::CHANGE, Self::EXEC, Self::CONNECT, Self::SEND, Self::SPAWN, Self::CONFIGURE];
     const EDIT: Self = Self::READ.and(Self::WRITE);
     const PATH: Self = Self::CHANGE.and(Self::READ);
 
-    const fn and(self, other: Self) -> Self {
+    pub(super) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
-    fn within(self, other: Self) -> Option<Self> {
+    pub(super) fn within(self, other: Self) -> Option<Self> {
         let common = self.0 & other.0;
         (common != 0).then_some(Self(common))
     }
@@ -47,6 +49,10 @@ impl Kinds {
     /// The places of the kinds, from 0.
     pub(super) fn indices(self) -> impl Iterator<Item = usize> {
         (0..Self::COUNT).filter(move |index| self.0 & (1 << index) != 0)
+    }
+    /// That of running programs.
+    pub(super) const fn of_programs() -> Self {
+        Self::EXEC
     }
     /// The kind of an effect; none if no rule can name it.
     pub(super) fn of(effect: &Effect) -> Self {

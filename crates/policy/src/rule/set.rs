@@ -2,17 +2,18 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use haft_contract::{Effect, Exec, ExecHost};
 use haft_pattern::NameGlob;
 
-use super::command::{CommandPattern, ExecForm, called};
+use super::command::{CommandPattern, ExecForm, called, starts_other_than};
 use super::compile::Compiler;
 use super::connection::Connection;
 use super::matcher::{EffectForm, Matcher};
 use super::path::TouchedPath;
 use super::scope::Kinds;
-use super::{Rule, RuleFault, RuleKind, matches_tool};
+use super::{Rule, RuleEffects, RuleFault, RuleKind, matches_tool, only};
 use crate::catalog::Vocabulary;
 use crate::{Candidate, ListEntry, RuleLists};
 
@@ -34,22 +35,53 @@ pub struct RuleSet {
 impl RuleSet {
     /// Compiles rules; what is wrong with any of them is said all at once. `home` is what `~` stands for, free of links.
     pub fn compile(lists: &RuleLists, vocabulary: &Vocabulary, home: Option<&Path>) -> Result<Self, Vec<RuleFault>> {
-        let (mut set, mut faults) = (Self::default(), Vec::new());
+        Self::compile_table("rules", lists, vocabulary, home)
+    }
+
+    /// Compiles the rules of a table: `rules`, or `agents.docs.rules`.
+    pub(crate) fn compile_table(
+        table: &str,
+        lists: &RuleLists,
+        vocabulary: &Vocabulary,
+        home: Option<&Path>,
+    ) -> Result<Self, Vec<RuleFault>> {
+        let (mut rules, mut faults) = (Vec::new(), Vec::new());
         for (kind, list) in [(RuleKind::Deny, &lists.deny), (RuleKind::Ask, &lists.ask), (RuleKind::Allow, &lists.allow)] {
-            let compiler = Compiler { kind, vocabulary, home };
+            let compiler = Compiler { kind, key: &key(table, kind), vocabulary, home };
             for listed in list {
                 match compiler.rule(listed) {
-                    Ok(rule) => set.push(rule),
+                    Ok(rule) => rules.push(rule),
                     Err(fault) => faults.push(fault),
                 }
             }
         }
-        if faults.is_empty() { Ok(set) } else { Err(faults) }
+        for list in &lists.only {
+            match only::compile(list, &key(table, RuleKind::Only), vocabulary, home) {
+                Ok(denials) => rules.extend(denials),
+                Err(wrong) => faults.extend(wrong),
+            }
+        }
+        if faults.is_empty() { Ok(Self::of(rules)) } else { Err(faults) }
+    }
+
+    /// The rules of both, of which the other's may be those that restrict alone.
+    pub(crate) fn joined(&self, other: &Self, restricting: bool) -> Self {
+        let others = other.rules.iter().filter(|rule| !restricting || rule.kind.restricts());
+        Self::of(self.rules.iter().chain(others).cloned().collect())
+    }
+
+    fn of(mut rules: Vec<Rule>) -> Self {
+        rules.sort_by_key(Rule::kind);
+        let mut set = Self::default();
+        for rule in rules {
+            set.push(rule);
+        }
+        set
     }
 
     /// Evaluates one rule.
     pub fn check(kind: RuleKind, text: &str, vocabulary: &Vocabulary, home: Option<&Path>) -> Result<(), RuleFault> {
-        Compiler { kind, vocabulary, home }.rule(&ListEntry::new(text)).map(drop)
+        Compiler { kind, key: &key("rules", kind), vocabulary, home }.rule(&ListEntry::new(text)).map(drop)
     }
 
     /// Adds a rule that is no stricter than those before it.
@@ -99,7 +131,7 @@ impl RuleSet {
 
     /// Every rule of a kind that names the tool as such.
     pub(crate) fn all_on_tool(&self, kind: RuleKind, tool: &Candidate<'_>) -> Vec<&Rule> {
-        let named = |rule: &&Rule| rule.kind == kind && rule.tool.as_ref().is_some_and(|name| matches_tool(name, tool, kind));
+        let named = |rule: &&Rule| rule.kind == kind && names_tool(rule, tool);
         self.rules.iter().filter(named).collect()
     }
 
@@ -119,7 +151,7 @@ impl RuleSet {
         let on_effect = with_effect_form(effect, |form| {
             let speaks = |rule: &&Rule| {
                 let about = rule.effects.as_ref().is_some_and(|effects| effects.kinds.meets(Kinds::of(effect)));
-                rule.kind == kind && about && speaks(rule, tool, form)
+                rule.kind == kind && about && speaks(rule, tool, Kinds::of(effect), form)
             };
             self.rules.iter().filter(speaks).collect::<Vec<_>>()
         });
@@ -128,11 +160,18 @@ impl RuleSet {
 
     /// The strictest rule that holds programs back and that could speak of one, if it becomes what it can become.
     pub(crate) fn possible_on(&self, exec: &Exec) -> Option<&Rule> {
-        let could_be = |rule: &&Rule| match &rule.effects {
-            Some(super::RuleEffects { matcher: Matcher::Command(pattern), .. }) => {
-                rule.kind.restricts() && !is_hidden(rule, pattern, exec) && pattern.may_hit(exec)
+        let could_be = |rule: &&Rule| {
+            let is_excepted = |program: &Exec| rule.except.iter().any(|exception| exception.covers_program(program));
+            match &rule.effects {
+                Some(RuleEffects { matcher: Matcher::Command(pattern), .. }) => {
+                    rule.kind.restricts() && !is_hidden(rule, pattern, exec) && pattern.may_hit(exec, &is_excepted)
+                }
+                // What the command itself is was matched already.
+                Some(RuleEffects { matcher: Matcher::Any, kinds, .. }) if !rule.except.is_empty() => {
+                    kinds.meets(Kinds::of_programs()) && starts_other_than(exec, &is_excepted)
+                }
+                _ => false,
             }
-            _ => false,
         };
         self.rules.iter().find(could_be)
     }
@@ -142,14 +181,15 @@ impl RuleSet {
         self.all_on_effect(RuleKind::Allow, tool, effect).into_iter().any(Rule::names_destination)
     }
 
-    /// Path patterns that deny reading and that could match anywhere in a tree: the file system leaves them out of a search,
-    /// which need not be refused then. Patterns that count from the workspace are not among them.
-    pub fn denied_reads(&self) -> Vec<String> {
-        let denied = self.rules.iter().filter(|rule| rule.kind == RuleKind::Deny).filter_map(|rule| rule.effects.as_ref());
+    /// Path patterns that deny reading: the file system of this workspace leaves them out of a search, which need not be refused
+    /// then.
+    pub(crate) fn denied_reads(&self, root: &str) -> Vec<String> {
+        let denied = self.rules.iter().filter(|rule| rule.kind == RuleKind::Deny && rule.except.is_empty());
+        let denied = denied.filter_map(|rule| rule.effects.as_ref());
         let mut patterns: Vec<String> = denied
             .filter(|effects| effects.kinds.meets(Kinds::READ))
             .filter_map(|effects| match &effects.matcher {
-                Matcher::Path(pattern) => pattern.for_file_system(),
+                Matcher::Path(pattern) => pattern.for_file_system(root),
                 _ => None,
             })
             .collect();
@@ -168,27 +208,13 @@ impl RuleSet {
         paths.collect()
     }
 
-    /// Path patterns that deny changes or ask about them, for the sandbox of commands in this workspace.
-    pub(crate) fn guarded_changes(&self, root: &str) -> Vec<String> {
-        let effects = self.rules.iter().filter(|rule| rule.kind.restricts()).filter_map(|rule| rule.effects.as_ref());
-        let paths = effects.filter(|effects| effects.kinds.meets(Kinds::CHANGE)).filter_map(|effects| match &effects.matcher {
-            Matcher::Path(pattern) => Some(pattern.for_sandbox(root)),
-            Matcher::Any => Some("/**".to_owned()),
-            _ => None,
-        });
-        paths.collect()
-    }
-
     fn hit(&self, index: usize) -> &Rule {
         &self.rules[index]
     }
 
     fn named(&self, tool: &Candidate<'_>) -> Option<usize> {
         let exact = tool.names.iter().filter_map(|name| self.tools.get(name)).flatten();
-        let means = |index: &&usize| {
-            let rule = &self.rules[**index];
-            rule.tool.as_ref().is_some_and(|name| matches_tool(name, tool, rule.kind))
-        };
+        let means = |index: &&usize| names_tool(&self.rules[**index], tool);
         exact.chain(&self.tool_globs).filter(means).min().copied()
     }
 
@@ -199,7 +225,7 @@ impl RuleSet {
         }
         with_effect_form(effect, |form| match form {
             EffectForm::Runs(command) => self.running(tool, rules, command),
-            form => self.first(tool, rules, form),
+            form => self.first(tool, rules, Kinds::of(effect), form),
         })?
     }
 
@@ -207,11 +233,11 @@ impl RuleSet {
         let (file, called) = command.keys();
         let by_name = |name: &str| self.programs.get(name).map(Vec::as_slice);
         let lists = [Some(any), by_name(file), called.and_then(by_name)];
-        lists.into_iter().flatten().filter_map(|rules| self.first(tool, rules, &EffectForm::Runs(command))).min()
+        lists.into_iter().flatten().filter_map(|rules| self.first(tool, rules, Kinds::of_programs(), &EffectForm::Runs(command))).min()
     }
 
-    fn first(&self, tool: &Candidate<'_>, rules: &[usize], form: &EffectForm<'_>) -> Option<usize> {
-        rules.iter().copied().find(|index| speaks(&self.rules[*index], tool, form))
+    fn first(&self, tool: &Candidate<'_>, rules: &[usize], kinds: Kinds, form: &EffectForm<'_>) -> Option<usize> {
+        rules.iter().copied().find(|index| speaks(&self.rules[*index], tool, kinds, form))
     }
 }
 
@@ -221,10 +247,22 @@ fn wrappers(effect: &Effect) -> Vec<Effect> {
     exec.reach.wrappers.iter().filter_map(|words| called(exec, words)).map(Effect::Exec).collect()
 }
 
+/// `rules.deny`.
+fn key(table: &str, kind: RuleKind) -> Arc<str> {
+    format!("{table}.{kind}").into()
+}
+
+/// Whether a rule names the tool as such.
+fn names_tool(rule: &Rule, tool: &Candidate<'_>) -> bool {
+    let is_named = rule.tool.as_ref().is_some_and(|name| matches_tool(name, tool, rule.kind));
+    is_named && !rule.except.iter().any(|exception| exception.names_tool(tool))
+}
+
 /// Whether a rule on effects speaks of what a tool does, if it is about that kind of effect.
-fn speaks(rule: &Rule, tool: &Candidate<'_>, form: &EffectForm<'_>) -> bool {
-    let by = |effects: &super::RuleEffects| effects.by.as_ref().is_none_or(|by| matches_tool(by, tool, rule.kind));
+fn speaks(rule: &Rule, tool: &Candidate<'_>, kinds: Kinds, form: &EffectForm<'_>) -> bool {
+    let by = |effects: &RuleEffects| effects.by.as_ref().is_none_or(|by| matches_tool(by, tool, rule.kind));
     rule.effects.as_ref().is_some_and(|effects| by(effects) && effects.matcher.matches(form))
+        && !rule.except.iter().any(|exception| exception.covers(tool, kinds, form))
 }
 
 /// Brings an effect into the form in which rules compare it; nothing if none can.
@@ -242,7 +280,7 @@ fn with_effect_form<T>(effect: &Effect, compare: impl FnOnce(&EffectForm<'_>) ->
 
 /// Whether the sandbox hides what a rule denies, so that no spelling runs it.
 fn is_hidden(rule: &Rule, pattern: &CommandPattern, exec: &Exec) -> bool {
-    rule.kind == RuleKind::Deny && exec.host == ExecHost::Sandbox && pattern.whole_program().is_some()
+    rule.kind == RuleKind::Deny && rule.except.is_empty() && exec.host == ExecHost::Sandbox && pattern.whole_program().is_some()
 }
 
 #[cfg(test)]

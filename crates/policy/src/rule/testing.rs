@@ -76,7 +76,7 @@ impl Fixture {
 /// Rules as in a file.
 pub(super) fn lists(deny: &[&str], ask: &[&str], allow: &[&str]) -> RuleLists {
     let listed = |texts: &[&str]| texts.iter().map(|text| ListEntry::from(*text)).collect();
-    RuleLists { deny: listed(deny), ask: listed(ask), allow: listed(allow) }
+    RuleLists { deny: listed(deny), ask: listed(ask), allow: listed(allow), only: Vec::new() }
 }
 
 /// One rule.

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::catalog::Vocabulary;
 use crate::list::{Groups, List};
 use crate::steps::unavailable;
-use crate::{AllowList, Caller, Candidate, ConfigEdit, Decision, ListEntry, Owner, SourceSpan, ToolLists};
+use crate::{AllowList, Caller, Candidate, ConfigEdit, Decision, EditValue, ListEntry, Owner, SourceSpan, ToolLists};
 
 /// One list that must have a tool.
 #[derive(Debug, Clone)]
@@ -76,15 +76,18 @@ impl Lists {
     pub(crate) fn apply(&self, decision: &mut Decision, step: &'static str, tool: &Candidate<'_>) {
         let denials = if self.deny.find(tool).is_some() { self.deny.find_all(tool) } else { Vec::new() };
         for entry in &denials {
-            let change =
-                if self.leaves_the_default(tool) { self.own_list() } else { ConfigEdit::remove(format!("{}.deny", self.key), entry) };
-            decision.deny(step, format!("deny {}", entry.pattern), unavailable(tool, step, Some(change)));
+            let change = if self.leaves_the_default(tool) && !entry.of_project {
+                self.own_list(tool, entry)
+            } else {
+                ConfigEdit::remove(format!("{}.deny", self.key), entry)
+            };
+            decision.deny(step, format!("deny {}", entry.pattern), unavailable(tool, step, vec![change]));
             decision.set_span(&entry.span);
         }
         let default = self.default_deny.find(tool).filter(|_| self.deny.of_user().next().is_none());
         if let Some(entry) = default {
             let why = format!("deny {} (built-in default)", entry.pattern);
-            decision.deny(step, why, unavailable(tool, step, Some(self.own_list())));
+            decision.deny(step, why, unavailable(tool, step, vec![self.own_list(tool, entry)]));
         }
         let is_denied = default.is_some() || !denials.is_empty();
         for allowed in &self.allow {
@@ -98,8 +101,12 @@ impl Lists {
         self.default_deny.find(tool).is_some() && self.deny.of_user().all(|entry| denied.contains(&entry))
     }
 
-    fn own_list(&self) -> ConfigEdit {
-        ConfigEdit::Do(format!("set {}.deny to your own list", self.key))
+    /// The default without the tool, as a list of the user's own.
+    fn own_list(&self, tool: &Candidate<'_>, entry: &ListEntry) -> ConfigEdit {
+        let denied = self.default_deny.find_all(tool);
+        let others = self.default_deny.of_user().filter(|entry| !denied.contains(entry)).map(|entry| entry.pattern.clone());
+        let owner = Owner { span: entry.span.clone(), of_project: entry.of_project };
+        ConfigEdit::Set { key: format!("{}.deny", self.key), value: EditValue::List(others.collect()), owner }
     }
 
     fn require(&self, allowed: &AllowEntry, decision: &mut Decision, step: &'static str, tool: &Candidate<'_>, is_denied: bool) {
@@ -111,7 +118,7 @@ impl Lists {
                 decision.set_span(span);
             }
             None => {
-                decision.deny(step, self.why_not(allowed), unavailable(tool, step, Some(self.to_be_added(allowed, tool))));
+                decision.deny(step, self.why_not(allowed), unavailable(tool, step, vec![self.to_be_added(allowed, tool)]));
                 decision.set_span(&allowed.span);
             }
         }

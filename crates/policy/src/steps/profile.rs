@@ -57,7 +57,7 @@ impl Profiles {
         } else {
             ConfigEdit::add(format!("{}.also_allow", self.key), tool.name())
         };
-        decision.deny(step, format!("not in profile {name}"), unavailable(tool, step, Some(change)));
+        decision.deny(step, format!("not in profile {name}"), unavailable(tool, step, vec![change]));
         decision.set_span(&profile.span);
     }
 }

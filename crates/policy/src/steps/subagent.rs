@@ -42,6 +42,6 @@ impl SubAgents {
         }
         let why = if always { "not for sub-agents by default" } else { "an agent this deep may not start others" };
         let change = ConfigEdit::add(format!("{}.also_allow", self.lists.key()), name);
-        decision.deny(STEP, why, unavailable(tool, STEP, Some(change)));
+        decision.deny(STEP, why, unavailable(tool, STEP, vec![change]));
     }
 }

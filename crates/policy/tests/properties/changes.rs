@@ -1,7 +1,7 @@
 //! What can be added to a policy, and what a refusal advises to change in it.
 
 use haft_contract::{AskMode, ExecAsk, ExecSecurity};
-use haft_policy::{AllowList, Caller, ChannelSpec, ConfigEdit, ListEntry, PolicySpec, ToolLists};
+use haft_policy::{AllowList, Caller, ChannelSpec, ConfigEdit, EditValue, ListEntry, PolicySpec, ToolLists};
 
 fn of_project(entry: &str) -> ListEntry {
     ListEntry { of_project: true, ..entry.into() }
@@ -78,20 +78,29 @@ fn table<'a>(spec: &'a mut PolicySpec, key: &str) -> &'a mut ToolLists {
     }
 }
 
-/// Makes a change that a refusal advises; whether it is one that can be made here.
+/// Makes a change that advice names; whether it is one that can be made here.
 pub(crate) fn make(change: &ConfigEdit, spec: &mut PolicySpec, caller: &mut Caller) -> bool {
     match change {
-        ConfigEdit::Remove { key, entry, .. } => {
-            let keep = |listed: &ListEntry| listed.pattern != *entry;
+        ConfigEdit::Remove { key, entry, owner } => {
+            let keep = |listed: &ListEntry| listed.pattern != *entry || listed.of_project != owner.of_project;
             match key.as_str() {
                 "tools.disabled" => spec.disabled.retain(keep),
                 "rules.deny" => spec.rules.deny.retain(keep),
+                "rules.ask" => spec.rules.ask.retain(keep),
+                "agents.main.rules.deny" => spec.agents[0].1.rules.deny.retain(keep),
+                "agents.main.rules.ask" => spec.agents[0].1.rules.ask.retain(keep),
                 _ => match key.rsplit_once('.').unwrap() {
                     (lists, "deny") => table(spec, lists).deny.retain(keep),
-                    (lists, "profile") => table(spec, lists).profiles.retain(|profile| keep(profile) || !profile.of_project),
+                    (lists, "profile") => table(spec, lists).profiles.retain(keep),
                     other => panic!("{other:?}"),
                 },
             }
+        }
+        ConfigEdit::Add { key, entry, .. } if key == "rules.allow" => spec.rules.allow.push(entry.as_str().into()),
+        ConfigEdit::Add { key, entry, owner } if key.ends_with("rules.only") => {
+            let rules = if key == "rules.only" { &mut spec.rules } else { &mut spec.agents[0].1.rules };
+            let own = rules.only.iter_mut().filter(|list| list.of_project == owner.of_project);
+            own.for_each(|list| list.entries.push(entry.as_str().into()));
         }
         ConfigEdit::Add { key, entry, owner } => {
             let (lists, list) = key.rsplit_once('.').unwrap();
@@ -105,12 +114,18 @@ pub(crate) fn make(change: &ConfigEdit, spec: &mut PolicySpec, caller: &mut Call
                 other => panic!("{other}"),
             }
         }
-        ConfigEdit::Set { key, value } => match key.as_str() {
+        ConfigEdit::Set { key, value: EditValue::Text(value), .. } => match key.as_str() {
             "access" => caller.access = value.parse().unwrap(),
-            "ask" => spec.ask = AskMode::Rules,
-            "exec.ask" => spec.exec.ask = ExecAsk::Smart,
+            "ask" => spec.ask = value.parse().unwrap(),
+            "exec.ask" => spec.exec.ask = value.parse().unwrap(),
+            "exec.security" => spec.exec.security = Some(value.parse().unwrap()),
             other => panic!("{other}"),
         },
+        ConfigEdit::Set { key, value: EditValue::List(entries), .. } => {
+            let lists = table(spec, key.strip_suffix(".deny").unwrap());
+            lists.deny.retain(|entry| entry.of_project);
+            lists.deny.extend(entries.iter().map(|entry| ListEntry::from(entry.as_str())));
+        }
         _ => return false,
     }
     true

@@ -8,13 +8,19 @@
 mod changes;
 mod strategies;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use haft_contract::AskMode;
 use haft_contract::{Plan, ToolDefinition, ToolSource};
 use haft_policy::catalog::Vocabulary;
-use haft_policy::{Caller, Candidate, ConfigEdit, Decision, Policy, PolicySpec, StandardPolicy, StepOutcome, TraceEntry, Verdict};
+use haft_policy::{
+    Advice, Caller, Candidate, ConfigEdit, Decision, Policy, PolicySpec, StandardPolicy, StepOutcome, TraceEntry, Trial, Verdict,
+    edit_caller,
+};
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
 use crate::changes::{added, make};
 use crate::strategies::{caller, entries, plan, rules, spec, tools};
@@ -87,21 +93,100 @@ proptest! {
             prop_assert!(childs.verdict >= parents.verdict, "{:?} became {:?}", parents, childs);
         }
     }
+}
 
-    #[test]
-    fn what_a_refusal_advises_is_enough(spec in spec(), caller in caller(), plan in plan(), which in any::<prop::sample::Index>()) {
+/// A tool, the policy on it, and a call of it.
+#[derive(Debug)]
+struct Case {
+    spec: PolicySpec,
+    caller: Caller,
+    plan: Plan,
+    tool: (ToolDefinition, ToolSource),
+}
+
+impl Case {
+    fn policy(&self) -> StandardPolicy {
         let tools = tools();
-        let at = which.index(tools.len());
-        // What is not offered is advised on before there are effects.
-        let is_offered = decide(&spec, &tools, None, &caller)[at].verdict != Verdict::Deny;
-        let plan = is_offered.then_some(&plan);
-        let before = &decide(&spec, &tools, plan, &caller)[at];
-        let advised: Vec<&ConfigEdit> = before.denials.iter().filter_map(|denial| denial.to_change.as_ref()).collect();
-        let (mut changed, mut changed_caller) = (spec, caller);
-        let made = advised.iter().all(|change| make(change, &mut changed, &mut changed_caller));
-        if made && advised.len() == before.denials.len() {
-            let after = &decide(&changed, &tools, plan, &changed_caller)[at];
-            prop_assert!(after.verdict != Verdict::Deny, "{}: {before:?}, after {advised:?}: {after:?}", tools[at].0.name);
+        let vocabulary = Vocabulary::of_core(haft_builtin::metas()).with(tools.iter().map(|(definition, source)| (definition, source)));
+        StandardPolicy::compile(&self.spec, vocabulary).unwrap()
+    }
+
+    /// The decision with every step, also where an earlier one denies.
+    fn trial(&self, policy: &dyn Policy, caller: &Caller) -> Trial {
+        let tool = Candidate::new(&self.tool.0, &self.tool.1);
+        let decision = policy.permit(policy.offer(&tool, caller), &tool, &self.plan, caller);
+        Trial { rules: policy.persistent_rules(&tool, &self.plan, &decision), decision }
+    }
+
+    fn advice(&self) -> Advice {
+        let policy = self.policy();
+        let retry = |edits: &[ConfigEdit]| {
+            let mut caller = self.caller.clone();
+            for edit in edits {
+                edit_caller(edit, &mut caller);
+            }
+            Some(self.trial(&*policy.edited(edits)?, &caller))
+        };
+        Advice::search(self.trial(&policy, &self.caller), &retry)
+    }
+}
+
+/// What came of advice that was followed to the letter.
+#[derive(Debug, PartialEq, Eq, Hash, Clone, Copy, PartialOrd, Ord)]
+enum Followed {
+    AsPromised,
+    Otherwise,
+    ByHand,
+}
+
+/// Whether a refusal names something that the model can do.
+fn names_a_way(message: &str) -> bool {
+    ["Use ", "Do without", "do without", "sk the user", "tell the user", "nly the user", "sk the owner"]
+        .iter()
+        .any(|way| message.contains(way))
+}
+
+fn follow(case: Case) -> Option<(Followed, String)> {
+    let before = case.trial(&case.policy(), &case.caller).decision;
+    if before.verdict == Verdict::Allow {
+        return None;
+    }
+    for denial in &before.denials {
+        assert!(names_a_way(&denial.message), "{}", denial.message);
+    }
+    let advice = case.advice();
+    if advice.edits.is_empty() {
+        // Nothing is promised: the question stays, or only the user's hand helps.
+        assert_eq!((advice.then, advice.by_hand.is_some()), (before.verdict, true), "{advice:?}");
+        return Some((Followed::ByHand, advice.to_string()));
+    }
+    let mut changed = case;
+    assert!(advice.edits.iter().all(|edit| make(edit, &mut changed.spec, &mut changed.caller)), "{advice:?}");
+    let after = changed.trial(&changed.policy(), &changed.caller).decision;
+    let kept = after.verdict == advice.then && after.verdict < before.verdict;
+    let shown = format!("{}: {before:?}\n  after {advice}: {after:?}", changed.tool.0.name);
+    Some((if kept { Followed::AsPromised } else { Followed::Otherwise }, shown))
+}
+
+#[test]
+fn advice_that_is_followed_gives_what_it_promises() {
+    let mut runner = TestRunner::new_with_rng(ProptestConfig::default(), TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let strategy = (spec(), caller(), plan(), 0..tools().len());
+    let mut counted: BTreeMap<Followed, usize> = BTreeMap::new();
+    let mut broken = Vec::new();
+    while counted.values().sum::<usize>() < 2_300 {
+        let (spec, mut caller, plan, at) = strategy.new_tree(&mut runner).unwrap().current();
+        // Only the program that chose the tools of a session can add to them, which is seldom of interest.
+        caller.tools = caller.tools.filter(|_| at % 16 == 0);
+        let Some((followed, shown)) = follow(Case { spec, caller, plan, tool: tools().swap_remove(at) }) else { continue };
+        *counted.entry(followed).or_default() += 1;
+        if followed == Followed::Otherwise {
+            broken.push(shown);
         }
     }
+    let [as_promised, otherwise, by_hand] =
+        [Followed::AsPromised, Followed::Otherwise, Followed::ByHand].map(|kind| counted.get(&kind).copied().unwrap_or(0));
+    assert!(as_promised >= 2_000, "{counted:?}");
+    assert_eq!(otherwise, 0, "{counted:?}\n{}", broken.join("\n"));
+    assert!(by_hand * 3 <= as_promised, "{counted:?}");
 }

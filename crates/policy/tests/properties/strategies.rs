@@ -6,7 +6,7 @@ use haft_contract::{
     Access, AskMode, Connect, Exec, ExecAsk, ExecHost, ExecNature, ExecSecurity, Location, Plan, Section, ToolDefinition, ToolSource, Zone,
 };
 use haft_policy::catalog::NOT_BUILT_YET;
-use haft_policy::{AgentSpec, AllowList, Caller, ChannelSpec, ExecSpec, ListEntry, PolicySpec, Sender, ToolLists};
+use haft_policy::{AgentSpec, AllowList, Caller, ChannelSpec, ExecSpec, ListEntry, PolicySpec, RuleLists, Sender, ToolLists};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -48,8 +48,35 @@ pub(crate) fn rules() -> impl Strategy<Value = Vec<ListEntry>> {
         "exec(git status)",
         "web_*",
         "catch",
+        "write except write(src/**)",
+        "write(docs/**) except write(docs/a)",
+        "exec(git *) except exec(git status), exec(git log *)",
+        "web_* except web_fetch",
+        "connect except connect(domain:*.example.org)",
     ];
-    proptest::collection::vec(proptest::sample::select(texts.to_vec()).prop_map(ListEntry::from), 0..4)
+    proptest::collection::vec(listed(&texts), 0..4)
+}
+
+/// An entry of these, the user's or a project's.
+fn listed(texts: &[&'static str]) -> impl Strategy<Value = ListEntry> + use<> {
+    let of_project = proptest::bool::weighted(0.2);
+    (proptest::sample::select(texts.to_vec()), of_project).prop_map(|(text, of_project)| ListEntry { of_project, ..text.into() })
+}
+
+/// Lists of the only effects of their kinds: at most one of the user's and one of a project's.
+fn only() -> impl Strategy<Value = Vec<AllowList>> {
+    let texts = ["write(docs/**)", "write(src/**)", "read(src/**)", "connect(domain:*.example.org)", "exec(git status)", "exec(cargo *)"];
+    let entries = proptest::collection::vec(proptest::sample::select(texts.to_vec()).prop_map(ListEntry::from), 1..3);
+    let list = |of_project, sometimes| {
+        proptest::option::weighted(sometimes, entries.clone())
+            .prop_map(move |entries| entries.map(|entries| AllowList { entries, of_project, ..AllowList::default() }))
+    };
+    (list(false, 0.3), list(true, 0.15)).prop_map(|(own, project)| own.into_iter().chain(project).collect())
+}
+
+/// Rules of an agent, beside those for everyone.
+fn agent_rules() -> impl Strategy<Value = RuleLists> {
+    (rules(), rules(), only()).prop_map(|(deny, ask, only)| RuleLists { deny, ask, only, ..RuleLists::default() })
 }
 
 fn ask_mode() -> impl Strategy<Value = AskMode> {
@@ -72,7 +99,11 @@ fn git(word: &str, host: ExecHost) -> Plan {
 
 pub(crate) fn spec() -> impl Strategy<Value = PolicySpec> {
     let channel = (lists(), user_tables()).prop_map(|(tools, sender)| ChannelSpec { tools, senders: vec![("name:Ann".into(), sender)] });
-    let agent = (lists(), user_tables()).prop_map(|(tools, provided)| AgentSpec { tools, by_provider: vec![("p".into(), provided)] });
+    let agent = (lists(), user_tables(), proptest::option::weighted(0.3, agent_rules())).prop_map(|(tools, provided, rules)| AgentSpec {
+        tools,
+        by_provider: vec![("p".into(), provided)],
+        rules: rules.unwrap_or_default(),
+    });
     let tables = (lists(), user_tables(), agent, channel, lists(), lists());
     // Allow rules that are the same as bare tool names with effects must be valid in rules.allow.
     let allowed = proptest::collection::vec(
@@ -80,8 +111,8 @@ pub(crate) fn spec() -> impl Strategy<Value = PolicySpec> {
             .prop_map(ListEntry::from),
         0..3,
     );
-    (tables, entries(), rules(), rules(), allowed, ask_mode(), programs()).prop_map(
-        |((tools, provided, agent, channel, sandbox, subagents), disabled, deny, ask, allow, mode, exec)| {
+    (tables, entries(), (rules(), rules(), allowed, only()), ask_mode(), programs()).prop_map(
+        |((tools, provided, agent, channel, sandbox, subagents), disabled, (deny, ask, allow, only), mode, exec)| {
             let mut spec = PolicySpec::default();
             spec.exec = exec;
             (spec.tools, spec.sandbox, spec.subagents, spec.disabled) = (tools, sandbox, subagents, disabled);
@@ -89,7 +120,7 @@ pub(crate) fn spec() -> impl Strategy<Value = PolicySpec> {
             spec.agents = vec![("main".into(), agent)];
             spec.channels = vec![("c".into(), channel)];
             spec.groups = vec![("mine".into(), vec!["read_file".into(), "cron".into()])];
-            (spec.rules.deny, spec.rules.ask, spec.rules.allow, spec.ask) = (deny, ask, allow, mode);
+            (spec.rules, spec.ask) = (RuleLists { deny, ask, allow, only }, mode);
             spec
         },
     )

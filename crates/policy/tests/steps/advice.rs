@@ -16,7 +16,7 @@ fn an_entry_of_a_file_is_named_with_its_line() {
     let decision = setting.decide();
     let entry = &decision.trace[0];
     assert_eq!((entry.file.as_deref(), entry.line), (Some(&PathBuf::from("config.toml")), Some(7)));
-    let change = decision.denial().and_then(|denial| denial.to_change.clone());
+    let change = decision.denial().and_then(|denial| denial.ways.first()?.first().cloned());
     let owner = Owner { span: line(7), of_project: false };
     assert_eq!(change, Some(ConfigEdit::Remove { key: "tools.deny".into(), entry: "cron".into(), owner }));
 }
@@ -36,11 +36,12 @@ fn advice_on_a_built_in_default_does_not_replace_it() {
     setting.spec.sandbox.also_allow = vec![at("browser")];
     let decision = setting.decide();
     assert_eq!(said(&decision, "sandbox"), [(StepOutcome::Deny, "deny browser (built-in default)".to_owned())]);
-    assert_eq!(advice(&decision), ["set sandbox.tools.deny to your own list"]);
+    assert_eq!(advice(&decision), [r#"set sandbox.tools.deny = ["canvas", "nodes", "cron", "gateway"]"#]);
     setting.spec.sandbox.deny = vec![at("browser")];
-    assert_eq!(advice(&setting.decide()), ["set sandbox.tools.deny to your own list"], "an empty one is the default again");
+    let own = r#"set sandbox.tools.deny = ["canvas", "nodes", "cron", "gateway"] (config.toml:7)"#;
+    assert_eq!(advice(&setting.decide()), [own], "an empty one is the default again");
     setting.spec.sandbox.deny.push(at("canvas"));
-    assert_eq!(advice(&setting.decide()), ["remove 'browser' from sandbox.tools.deny"]);
+    assert_eq!(advice(&setting.decide()), ["remove 'browser' from sandbox.tools.deny (config.toml:7)"]);
 }
 
 #[test]
@@ -50,15 +51,15 @@ fn all_that_is_against_a_tool_is_said_and_whose_file_says_it() {
     setting.spec.tools.allow = [allow(&["exec"]).allow, allow(&["noop"]).allow].concat();
     setting.spec.tools.allow[1].of_project = true;
     setting.spec.disabled = vec![at("cron"), at("group:automation")];
-    let project = "add 'cron' to tools.allow of the project's file config.toml";
+    let project = "add 'cron' to tools.allow of the project's file config.toml:9";
     assert_eq!(
         advice(&setting.decide()),
         [
-            "remove 'cron' from tools.disabled",
-            "remove 'group:automation' from tools.disabled",
-            "remove 'cron' from tools.deny",
-            "remove 'c*' from tools.deny",
-            "add 'cron' to tools.allow",
+            "remove 'cron' from tools.disabled (config.toml:7)",
+            "remove 'group:automation' from tools.disabled (config.toml:7)",
+            "remove 'cron' from tools.deny (config.toml:7)",
+            "remove 'c*' from tools.deny (config.toml:7)",
+            "add 'cron' to tools.allow (config.toml:9)",
             project,
         ]
     );

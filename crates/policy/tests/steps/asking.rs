@@ -47,13 +47,13 @@ fn beyond_the_access_level_only_a_rule_that_says_where_it_holds_can_answer() {
 fn an_answer_for_good_is_one_that_will_hold() {
     let mut setting = Setting::new();
     (setting.spec.ask, setting.caller.access) = (AskMode::Beyond, Access::ReadOnly);
-    setting.definition.name = "todo_write".into();
+    setting.definition.name = "tts".into();
     let policy = StandardPolicy::compile(&setting.spec, Vocabulary::of_core(haft_builtin::metas())).unwrap();
     let candidate = Candidate::new(&setting.definition, &ToolSource::BuiltIn);
     let unknown = Plan::nothing().with(haft_contract::Effect::Unknown { why: "x".into() });
     for (plan, expected) in [
-        (plan(), Ok(vec!["todo_write(/ws/docs/a)".to_owned()])),
-        (unknown, Err("a rule on 'todo_write' as a whole does not answer beyond the access level, so only this once".to_owned())),
+        (plan(), Ok(vec!["tts(/ws/docs/a)".to_owned()])),
+        (unknown, Err("a rule on 'tts' as a whole does not answer beyond the access level, so only this once".to_owned())),
     ] {
         let decision = policy.decide(&candidate, Some(&plan), &setting.caller);
         assert_eq!((decision.verdict, policy.persistent_rules(&candidate, &plan, &decision)), (Verdict::Ask, expected.clone()));
@@ -63,7 +63,7 @@ fn an_answer_for_good_is_one_that_will_hold() {
         let later = StandardPolicy::compile(&spec, Vocabulary::of_core(haft_builtin::metas())).unwrap();
         assert_eq!(later.decide(&candidate, Some(&plan), &setting.caller).verdict, Verdict::Allow);
     }
-    policy.grant(&setting.caller, &candidate, &["todo_write".to_owned()]).unwrap();
+    policy.grant(&setting.caller, &candidate, &["tts".to_owned()]).unwrap();
     assert_eq!(policy.decide(&candidate, Some(&plan()), &setting.caller).verdict, Verdict::Allow, "for this session");
     assert_eq!(policy.decide(&candidate, Some(&Plan::nothing()), &setting.caller).verdict, Verdict::Allow);
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_contract::{Access, ToolDefinition, ToolSource};
+use haft_contract::{Access, ToolDefinition, ToolSource, TurnLimit};
 use haft_policy::{AgentSpec, Caller, Candidate, ChannelSpec, Policy, Sender, StandardPolicy, StepOutcome, Verdict};
 use serde_json::json;
 
@@ -160,4 +160,22 @@ fn an_agent_is_the_same_in_every_case_and_with_blanks_around() {
         setting.caller.agent = agent.into();
         assert_eq!(setting.decide().verdict == Verdict::Deny, denied, "{table:?} {agent:?}");
     }
+}
+
+#[test]
+fn limit_of_a_skill_holds_for_the_turn_and_for_agents_that_it_starts() {
+    let limit = |tools: &[&str]| TurnLimit::new(tools.iter().map(ToString::to_string).collect(), "the skill 'review'");
+    let own = Setting::new();
+    let mut child = Setting::new();
+    child.spec.subagents.also_allow = vec![at("cron")];
+    child.caller.parent = Some(Arc::new(own.caller.clone()));
+    child.caller.inherit();
+    let verdicts = || [own.decide().verdict, child.decide().verdict];
+    assert_eq!(verdicts(), [Verdict::Allow; 2]);
+    own.caller.turn_tools.limit(limit(&["read_file"]));
+    assert_eq!(verdicts(), [Verdict::Deny; 2]);
+    assert!(own.decide().denials[0].message.contains("until the end of this turn"), "{:?}", own.decide());
+    own.caller.turn_tools.begin();
+    own.caller.turn_tools.limit(limit(&["cron"]));
+    assert_eq!(verdicts(), [Verdict::Allow; 2]);
 }

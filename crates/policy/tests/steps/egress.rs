@@ -42,15 +42,17 @@ fn network_access_of_a_sandboxed_command_is_asked_about() {
     }
 }
 
-/// Whether data may go to a host is answered by a rule on that very host, and by nothing wider.
+/// Whether data may go to a host is answered by a rule on that host or on its registered domain, and by nothing wider.
 #[test]
-fn only_a_rule_on_the_host_itself_names_a_destination() {
+fn only_a_rule_on_the_host_or_its_domain_names_a_destination() {
     let (named, other) = ("packages.example.org", "evil.example.org");
     for (rules, host, names) in [
         (&["connect(domain:packages.example.org method:CONNECT)"][..], named, true),
         (&["connect(domain:packages.example.org method:CONNECT)"], other, false),
         (&["connect(domain:packages.example.org)"], named, true),
-        (&["connect(domain:*.example.org method:CONNECT)"], named, false),
+        (&["connect(domain:*.example.org method:CONNECT)"], named, true),
+        (&["connect(domain:*.org method:CONNECT)"], named, false),
+        (&["connect(domain:*.github.io method:CONNECT)"], "ann.github.io", false),
         (&["connect(method:CONNECT)"], named, false),
         (&["connect"], named, false),
         (&["connect(domain:10.0.0.1:443 method:CONNECT)"], "10.0.0.1", true),

@@ -141,7 +141,7 @@ fn a_refusal_teaches_the_rule_that_would_allow_it() {
                 "'exec' may not run 'make': only programs run here that filter their input, or that a rule allows (nothing holds it back \
                  on host:host). Only the user can add the rule 'exec(make all)' to rules.allow. {nobody}"
             ),
-            vec!["add 'exec(make all)' to rules.allow, or set exec.ask = \"smart\"".to_owned()]
+            vec!["add 'exec(make all)' to rules.allow".to_owned()]
         )
     );
     assert_eq!(
@@ -151,14 +151,14 @@ fn a_refusal_teaches_the_rule_that_would_allow_it() {
                 "'exec' may not run 'bash': only programs run here that filter their input, or that a rule allows (exec.security = \
                  \"safe-bin\"), and no rule could say so: 'bash' runs other programs, so only this once. {nobody}"
             ),
-            vec!["set exec.ask = \"smart\"".to_owned()]
+            vec!["set exec.ask = \"smart\" (config.toml:4)".to_owned()]
         )
     );
     assert_eq!(
         told(Some(ExecSecurity::Paranoid), program("ls", SANDBOX)),
         (
             format!("'exec' may not run 'ls': no program runs here without approval (exec.security = \"paranoid\"). {nobody}"),
-            vec!["set exec.ask = \"smart\"".to_owned()]
+            vec!["set exec.ask = \"smart\" (config.toml:4)".to_owned()]
         )
     );
     let taught = decide(&spec(None, ExecAsk::Auto, &["exec(make all)"]), &[program("make all", HOST)]);
@@ -181,8 +181,8 @@ fn an_answer_for_good_answers_what_a_rule_can_answer() {
     assert_eq!(rules, Ok(vec!["exec(make all)".to_owned()]));
     assert_eq!(changes.iter().map(ToString::to_string).collect::<Vec<_>>(), ["set exec.security = \"full\""]);
     for (security, ask, change) in [
-        (Some(ExecSecurity::Paranoid), ExecAsk::Smart, "set exec.security = \"safe-bin\", with which a rule can allow it"),
-        (None, ExecAsk::Always, "set exec.ask = \"smart\""),
+        (Some(ExecSecurity::Paranoid), ExecAsk::Smart, "set exec.security = \"safe-bin\" (config.toml:3)"),
+        (None, ExecAsk::Always, "set exec.ask = \"smart\" (config.toml:4)"),
     ] {
         let (rules, changes) = persistent_rules(security, ask, "make all");
         assert_eq!(rules, Err("an ask rule, a setting or tainted data asks, which only the user can answer each time".into()));

@@ -6,6 +6,7 @@
 )]
 
 mod advice;
+mod agent_rules;
 mod asking;
 mod callers;
 mod egress;

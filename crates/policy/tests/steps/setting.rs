@@ -100,5 +100,5 @@ pub(crate) fn said(decision: &Decision, step: &str) -> Vec<(StepOutcome, String)
 }
 
 pub(crate) fn advice(decision: &Decision) -> Vec<String> {
-    decision.denials.iter().filter_map(|denial| denial.to_change.as_ref()).map(ToString::to_string).collect()
+    decision.denials.iter().filter_map(|denial| denial.ways.first()).flatten().map(ToString::to_string).collect()
 }

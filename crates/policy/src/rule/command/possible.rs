@@ -14,17 +14,18 @@ const COPYING: &[&str] = &["cp", "mv", "ln", "link", "install", "rsync", "dd", "
 const VALUED: &[&str] = &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix"];
 
 impl CommandPattern {
-    /// Whether the rule could speak of a command, of a wrapper of it, or of what it may start.
-    pub(in super::super) fn may_hit(&self, exec: &Exec) -> bool {
+    /// Whether the rule could speak of a command, of a wrapper of it, or of what it may start. What is excepted it does not speak of.
+    pub(in super::super) fn may_hit(&self, exec: &Exec, is_excepted: &dyn Fn(&Exec) -> bool) -> bool {
         if self.host.is_some_and(|host| host != exec.host) {
             return false;
         }
         let wrappers = exec.reach.wrappers.iter().filter_map(|words| called(exec, words));
         let started = exec.reach.commands.iter().filter_map(|words| called(exec, words));
+        let may_be = |exec: &Exec, expands| !is_excepted(exec) && self.may_be(exec, expands);
         exec.reach.is_any
-            || self.may_be(exec, exec.nature == ExecNature::Expanded)
-            || wrappers.into_iter().any(|wrapper| self.may_be(&wrapper, shows_open(&wrapper)))
-            || started.into_iter().any(|started| is_open_program(&started.named) || self.may_be(&started, shows_open(&started)))
+            || may_be(exec, exec.nature == ExecNature::Expanded)
+            || wrappers.into_iter().any(|wrapper| may_be(&wrapper, shows_open(&wrapper)))
+            || started.into_iter().any(|started| is_open_program(&started.named) || may_be(&started, shows_open(&started)))
             || self.copies(exec)
     }
 
@@ -57,6 +58,12 @@ impl CommandPattern {
         };
         exec.arguments.iter().any(is_it)
     }
+}
+
+/// Whether a command starts, or may start, a program that is not among these.
+pub(in super::super) fn starts_other_than(exec: &Exec, is_among: &dyn Fn(&Exec) -> bool) -> bool {
+    let started = exec.reach.commands.iter().filter_map(|words| called(exec, words));
+    exec.reach.is_any || started.into_iter().any(|started| !is_among(&started))
 }
 
 /// A command by its words, where another one runs.

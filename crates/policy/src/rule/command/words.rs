@@ -19,11 +19,12 @@ impl WordPattern {
         matches!(self, Self::One(glob) if glob.matches(argument) && glob.starts_like(argument))
     }
 
-    /// Whether it stands for this word; for an option only if it is written so, or options are free.
-    fn covers(&self, given: &str, guarded: bool) -> bool {
+    /// Whether it stands for this word. `*` alone stands for any words, options too; within a word only what is written begins an
+    /// option. A file of more options (`@file`) is free only where options are.
+    fn covers(&self, given: &str, any_option: bool) -> bool {
         match self {
-            Self::Run => !guarded,
-            Self::One(glob) => glob.matches(given) && (!guarded || glob.starts_like(given)),
+            Self::Run => any_option || !given.starts_with('@'),
+            Self::One(glob) => glob.matches(given) && (any_option || !is_option(given) || glob.starts_like(given)),
         }
     }
 }
@@ -33,12 +34,12 @@ pub(in super::super) fn is_option(word: &str) -> bool {
     word.starts_with(['-', '@'])
 }
 
-/// Whether the words of a pattern stand for exactly the given ones. `*` stands for no options, unless they are free.
+/// Whether the words of a pattern stand for exactly the given ones. Options by which a program runs another one are checked
+/// elsewhere.
 pub(super) fn cover<'a>(words: &[WordPattern], given: impl Iterator<Item = &'a str>, any_option: bool) -> bool {
     let mut positions = closed(words, 1);
     for word in given {
-        let guarded = !any_option && is_option(word);
-        let next = reached(words, positions).filter(|(_, own)| own.covers(word, guarded));
+        let next = reached(words, positions).filter(|(_, own)| own.covers(word, any_option));
         let next = next.fold(0, |next, (position, own)| next | 1 << if *own == WordPattern::Run { position } else { position + 1 });
         positions = closed(words, next);
     }

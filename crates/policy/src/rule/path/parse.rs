@@ -24,7 +24,9 @@ impl PathPattern {
         }
         let open = strip_open_end(&mut segments) || (anchor == Anchor::Floating && segments.is_empty());
         let folder = kind.restricts() && matches!(segments.last(), None | Some(Segment::Name(NameGlob::Literal(_))));
-        Ok(Self { kind, anchor, stretches: segments.contains(&Segment::AnyNames), segments, beneath: open || folder })
+        let beneath = open || folder;
+        let left_out = kind == RuleKind::Deny && (beneath || anchor == Anchor::Floating);
+        Ok(Self { kind, anchor, stretches: segments.contains(&Segment::AnyNames), segments, beneath, left_out })
     }
 }
 

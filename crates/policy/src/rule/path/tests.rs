@@ -2,7 +2,7 @@ use std::path::Path;
 
 use haft_contract::{Effect, Extent, PathEffect};
 
-use super::super::testing::{Fixture, HOME, asked_as, both, file, lists, one, tree};
+use super::super::testing::{Fixture, HOME, WORKSPACE, asked_as, both, file, lists, one, tree};
 use super::super::{RuleKind, RuleSet};
 use crate::catalog::Vocabulary;
 
@@ -110,14 +110,15 @@ fn a_tree_is_forbidden_if_any_of_it_is_and_permitted_if_all_of_it_is() {
     for (pattern, root, read, write) in [
         ("docs/**", "docs", (true, true), (true, true)),
         ("docs/**", "docs/deep", (true, true), (true, true)),
-        ("docs/**", ".", (true, false), (true, false)),
+        // A search leaves out what may not be read.
+        ("docs/**", ".", (false, false), (true, false)),
         ("docs/**", "src", (false, false), (false, false)),
         ("docs/*", "docs", (true, false), (true, false)),
-        ("docs/*/x", "docs/a", (true, false), (true, false)),
+        ("docs/*/x", "docs/a", (false, false), (true, false)),
         ("docs/*/x", "docs/a/b", (false, false), (false, false)),
-        ("docs/**/x", "docs/a/b", (true, false), (true, false)),
+        ("docs/**/x", "docs/a/b", (false, false), (true, false)),
         ("docs", "docs", (true, false), (true, false)),
-        ("~/.ssh/**", "/home", (true, false), (true, false)),
+        ("~/.ssh/**", "/home", (false, false), (true, false)),
         ("~/.ssh/**", ".", (false, false), (false, false)),
         ("**/*.pem", ".", (false, false), (true, false)),
         ("**/keys/**", "keys", (true, true), (true, true)),
@@ -159,7 +160,7 @@ fn the_file_system_is_told_what_it_can_leave_out() {
         &["read(**/allowed)"],
     );
     let set = RuleSet::compile(&rules, &Vocabulary::of_core(haft_builtin::metas()), Some(Path::new(HOME))).unwrap();
-    assert_eq!(set.denied_reads(), ["**/*.pem", "**/.env", "**/a??", "/**", "/home/me/.ssh"]);
+    assert_eq!(set.denied_reads(WORKSPACE), ["**/*.pem", "**/.env", "**/a??", "/**", "/home/me/.ssh", "/home/me/ws/docs"]);
 }
 
 #[test]

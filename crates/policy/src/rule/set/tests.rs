@@ -170,7 +170,7 @@ fn names_that_nothing_has_are_refused_with_what_to_write() {
 fn all_faults_are_said_at_once_with_their_places() {
     let span = |line| SourceSpan { file: Some(Arc::new(PathBuf::from("config.toml"))), line: Some(line) };
     let listed = |pattern: &str, line| ListEntry { span: span(line), ..ListEntry::new(pattern) };
-    let rules = RuleLists { deny: vec![listed("exec(git", 3), listed("noop", 4)], ask: vec![], allow: vec![listed("exec", 7)] };
+    let rules = RuleLists { deny: vec![listed("exec(git", 3), listed("noop", 4)], allow: vec![listed("exec", 7)], ..RuleLists::default() };
     let faults = RuleSet::compile(&rules, &Vocabulary::of_core(haft_builtin::metas()), None).unwrap_err();
     let short: Vec<_> = faults.iter().map(|fault| (fault.rule.as_str(), fault.kind, fault.span.line)).collect();
     assert_eq!(short, [("exec(git", RuleKind::Deny, Some(3)), ("exec", RuleKind::Allow, Some(7))]);
