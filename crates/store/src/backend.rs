@@ -10,4 +10,4 @@ mod sqlite;
 pub use file_blobs::FileBlobs;
 pub use in_memory::InMemoryCallLog;
 pub use in_memory_sessions::InMemorySessionStore;
-pub use sqlite::{OpenedLog, SqliteCallLog, SqliteJobs, SqliteOptions, SqliteSessionStore};
+pub use sqlite::{OpenedLog, SqliteCallLog, SqliteJobs, SqliteOptions, SqliteSessionStore, StorePruner};

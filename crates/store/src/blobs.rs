@@ -27,6 +27,8 @@ pub trait Blobs: Send + Sync {
     fn spill_folder(&self) -> &Path;
     /// Opens a spill with this file extension.
     fn spill(&self, extension: &'static str) -> BoxFuture<'_, Result<Box<dyn BlobWriter>, StoreError>>;
+    /// Replaces the content of a finished spill; if that fails, the spill is removed.
+    fn replace_spill<'a>(&'a self, path: &'a Path, content: &'a [u8]) -> BoxFuture<'a, Result<(), StoreError>>;
     /// Keeps a pre-image's content; resolves when it is safe on disk.
     fn keep(&self, content: Box<dyn Read + Send>) -> BoxFuture<'_, Result<BlobId, StoreError>>;
     /// Keeps several contents, in this order; resolves when all of them are safe on disk.

@@ -131,6 +131,17 @@ pub trait CallLog: Send + Sync {
     fn pre_images<'a>(&'a self, record: &'a str) -> BoxFuture<'a, Result<Vec<PreImageRecord>, StoreError>>;
     /// The pre-images of all calls of a session that are not undone yet, in the order they were kept.
     fn session_images<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<PreImageRecord>, StoreError>>;
+    /// Calls whose process ended without recording an outcome, the oldest first. They are this process's own from now on: no other
+    /// process gets them as long as it lives, and none at all once an outcome is [appended](Self::append) or they are
+    /// [marked as undone](Self::mark_undone).
+    fn take_interrupted(&self) -> BoxFuture<'_, Result<Vec<CallRecord>, StoreError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+    /// Leaves an interrupted call as it is: nothing more is to be done about it.
+    fn settle_interrupted<'a>(&'a self, record: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        let _ = record;
+        Box::pin(async { Ok(()) })
+    }
     /// Marks a call as taken back; resolves when that is safe on disk.
     fn mark_undone<'a>(&'a self, record: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
 }

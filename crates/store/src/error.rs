@@ -1,9 +1,11 @@
 //! What can go wrong with the store, each with what to do about it.
 
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
+use rustix::fs::{Access, StatVfsMountFlags};
 
 use crate::SessionOwner;
 
@@ -27,9 +29,10 @@ pub enum StoreError {
         /// Which file.
         path: PathBuf,
     },
-    /// The database's content makes no sense. On opening it is set aside instead, and a new one started.
+    /// The database's content makes no sense. On opening it is set aside instead, and what can be read goes to a new one.
     #[error(
-        "the database {path} is damaged ({source}): the next start of haft sets it aside and begins a new one; stop every other haft first"
+        "the database {path} is damaged ({source}): the next start of haft sets it aside and recovers what can be read; stop every \
+         other haft first"
     )]
     Damaged {
         /// Which file.
@@ -45,13 +48,22 @@ pub enum StoreError {
         /// What is wrong with it, and what to do.
         problem: String,
     },
+    /// The database was removed or replaced while this process used it.
+    #[error(
+        "the database {path} was removed or replaced while haft was running, so nothing more is recorded: end this haft and start it \
+         again; bring the folder back first if it was moved"
+    )]
+    Vanished {
+        /// Where it was.
+        path: PathBuf,
+    },
     /// The disk or its permissions said no.
-    #[error("{path}: {source}")]
+    #[error("{path}: {source}{}", remedy(source))]
     Io {
         /// Which file.
         path: PathBuf,
         /// What the system said.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// The database said no.
     #[error("the database could not be used: {0}")]
@@ -126,8 +138,23 @@ fn advice(what: &str) -> &'static str {
     }
 }
 
+/// What to do about a failure of the disk.
+fn remedy(source: &io::Error) -> &'static str {
+    match source.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+            ": free some space, then `haft prune` removes old data of haft; or set HAFT_HOME to a folder on another disk"
+        }
+        ErrorKind::ReadOnlyFilesystem => ": make it writable, or set HAFT_HOME to a folder that is",
+        ErrorKind::PermissionDenied => ": give your user access to it (chown, chmod u+rwx), or set HAFT_HOME to a folder of your own",
+        ErrorKind::NotFound => ": the folder is gone; bring it back or start haft again, which makes a new one",
+        // It says what to do itself.
+        ErrorKind::InvalidInput => "",
+        _ => ": check the disk and the owner of the folder, or set HAFT_HOME to another one",
+    }
+}
+
 impl StoreError {
-    pub(crate) fn io(path: &Path, source: impl Into<std::io::Error>) -> Self {
+    pub(crate) fn io(path: &Path, source: impl Into<io::Error>) -> Self {
         Self::Io { path: path.to_owned(), source: source.into() }
     }
 
@@ -158,7 +185,46 @@ impl StoreError {
         match source.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked { path },
             Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => Self::Damaged { path, source },
+            _ if is_moved(&source) => Self::Vanished { path },
+            Some(
+                ErrorCode::DiskFull
+                | ErrorCode::ReadOnly
+                | ErrorCode::CannotOpen
+                | ErrorCode::PermissionDenied
+                | ErrorCode::SystemIoFailure,
+            ) => {
+                let (kind, cause) = disk_state(&path);
+                let source = io::Error::new(kind, format!("{cause} ({source})"));
+                Self::Io { path, source }
+            }
             _ => Self::Database(source),
         }
     }
+}
+
+/// Less free space than this is none: a database needs a few pages.
+const MIN_FREE_BYTES: u64 = 64 << 10;
+
+/// Why a file of the database cannot be used: its own errors hardly say.
+fn disk_state(path: &Path) -> (ErrorKind, &'static str) {
+    let folder = path.parent().unwrap_or(path);
+    let disk = rustix::fs::statvfs(folder);
+    match disk {
+        Err(_) => (ErrorKind::NotFound, "its folder cannot be found"),
+        Ok(disk) if disk.f_flag.contains(StatVfsMountFlags::RDONLY) => (ErrorKind::ReadOnlyFilesystem, "the disk is mounted read-only"),
+        Ok(disk) if disk.f_bavail.saturating_mul(disk.f_frsize) < MIN_FREE_BYTES => (ErrorKind::StorageFull, "the disk is full"),
+        Ok(_) if [folder, path].iter().any(|path| rustix::fs::access(*path, Access::WRITE_OK).is_err()) => {
+            (ErrorKind::PermissionDenied, "it may not be written")
+        }
+        Ok(_) => (ErrorKind::Other, "the disk reports an error"),
+    }
+}
+
+/// The failure of a database whose file is no longer the one that was opened.
+pub(crate) fn moved() -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_READONLY_DBMOVED), None)
+}
+
+fn is_moved(error: &rusqlite::Error) -> bool {
+    matches!(error, rusqlite::Error::SqliteFailure(failure, _) if failure.extended_code == ffi::SQLITE_READONLY_DBMOVED)
 }

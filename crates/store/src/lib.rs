@@ -11,12 +11,12 @@ mod session_store;
 mod short_id;
 
 pub use backend::{
-    FileBlobs, InMemoryCallLog, InMemorySessionStore, OpenedLog, SqliteCallLog, SqliteJobs, SqliteOptions, SqliteSessionStore,
+    FileBlobs, InMemoryCallLog, InMemorySessionStore, OpenedLog, SqliteCallLog, SqliteJobs, SqliteOptions, SqliteSessionStore, StorePruner,
 };
 pub use blobs::{BlobId, BlobWriter, Blobs};
 pub use call_log::{CallFilter, CallLog, CallRecord, CallStatus, PreImageRecord};
 pub use error::StoreError;
 pub use session_store::{
     MessageRecord, NewMessage, NewSession, ReplacedMessage, SessionClaim, SessionFilter, SessionOwner, SessionRecord, SessionStore,
-    UsageRecord, UsageSum,
+    TodoVersion, UsageRecord, UsageSum, new_uuid,
 };

@@ -1,15 +1,19 @@
 //! Sessions: their messages, their owners, and their token usage.
 
 mod claim;
+mod todos;
 mod usage;
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use haft_contract::BoxFuture;
-use uuid::Uuid;
+use haft_contract::ports::SubAgentStatus;
+use uuid::{NoContext, Timestamp, Uuid};
 
 pub use self::claim::{SessionClaim, SessionOwner};
+pub(crate) use self::todos::MAX_VERSIONS;
+pub use self::todos::TodoVersion;
 pub use self::usage::{UsageRecord, UsageSum};
 use crate::StoreError;
 
@@ -71,7 +75,15 @@ impl NewSession {
 }
 
 pub(crate) fn new_id() -> String {
-    Uuid::now_v7().to_string()
+    new_uuid().to_string()
+}
+
+/// A new id, sorted by time. A clock before 1970 counts as 1970.
+pub fn new_uuid() -> Uuid {
+    if SystemTime::now() < SystemTime::UNIX_EPOCH {
+        return Uuid::new_v7(Timestamp::from_unix(NoContext, 0, 0));
+    }
+    Uuid::now_v7()
 }
 
 /// One message of a session.
@@ -127,6 +139,8 @@ pub struct SessionFilter {
     pub agent: Option<String>,
     /// Only those whose title contains this, whatever the case.
     pub title: Option<String>,
+    /// Also those of sub-agents, which are not conversations with a user.
+    pub with_sub_agents: bool,
     /// At most this many; `None` means all.
     pub limit: Option<usize>,
 }
@@ -153,7 +167,7 @@ impl SessionFilter {
 pub trait SessionStore: Send + Sync {
     /// Begins a session without messages. An id that is taken is [`StoreError::Exists`].
     fn create(&self, session: NewSession) -> BoxFuture<'_, Result<SessionRecord, StoreError>>;
-    /// The session with this id, or the one updated last if it is `last`, or else the only one whose id begins or ends
+    /// The session with this id, or the one with a user that was updated last if it is `last`, or else the only one whose id begins or ends
     /// with this (4 characters or more).
     fn open<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<SessionRecord, StoreError>>;
     /// Sessions, the one updated last first.
@@ -192,10 +206,27 @@ pub trait SessionStore: Send + Sync {
     /// [`StoreError::Busy`], in the same process too.
     fn claim<'a>(&'a self, session: &'a str, owner: SessionOwner) -> BoxFuture<'a, Result<SessionClaim, StoreError>>;
 
+    /// Adds a version of the to-do list of a session, or of something else with a name of its own. The oldest of very many versions
+    /// are forgotten, and all of them with their session.
+    fn set_todos<'a>(&'a self, session: &'a str, version: TodoVersion) -> BoxFuture<'a, Result<(), StoreError>>;
+    /// At most `limit` versions of the to-do list of a session, the newest first. A fork begins with the list of its last message.
+    fn todos<'a>(&'a self, session: &'a str, limit: usize) -> BoxFuture<'a, Result<Vec<TodoVersion>, StoreError>>;
+
     /// Counts what one request to a model used.
     fn add_usage(&self, usage: UsageRecord) -> BoxFuture<'_, Result<(), StoreError>>;
     /// What a session used.
     fn session_usage<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<UsageSum, StoreError>>;
     /// What all sessions used on a day, as [`UsageRecord::day`] calls it.
     fn day_usage<'a>(&'a self, day: &'a str) -> BoxFuture<'a, Result<UsageSum, StoreError>>;
+    /// What a session used with all its sub-agents, and theirs.
+    fn tree_usage<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<UsageSum, StoreError>>;
+
+    /// Stores the state of a sub-agent, which replaces the one before. Its session must be there.
+    fn put_sub_agent(&self, status: SubAgentStatus) -> BoxFuture<'_, Result<(), StoreError>>;
+    /// The sub-agent of a session; `None` if it is not one of a sub-agent.
+    fn sub_agent<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Option<SubAgentStatus>, StoreError>>;
+    /// The sub-agents that a session started itself, oldest first.
+    fn sub_agents<'a>(&'a self, parent: &'a str) -> BoxFuture<'a, Result<Vec<SubAgentStatus>, StoreError>>;
+    /// Marks sub-agents as failed whose process has ended, and says how many.
+    fn interrupt_sub_agents(&self) -> BoxFuture<'_, Result<u64, StoreError>>;
 }

@@ -196,3 +196,20 @@ async fn sessions_have_spill_folders_of_their_own_and_pruning_covers_them_all() 
     assert_eq!(one.prune(Duration::ZERO).await.unwrap(), 2);
     assert_eq!(names(&home.path().join("spills")), [""; 0]);
 }
+
+#[tokio::test]
+async fn a_spill_is_replaced_whole_and_nothing_outside_its_folder_is() {
+    let folder = tempdir().unwrap();
+    let blobs = FileBlobs::open(folder.path()).unwrap().of_session("s1").unwrap();
+    let mut spill = blobs.spill("txt").await.unwrap();
+    spill.write(b"a secret").await.unwrap();
+    let path = spill.finish().await.unwrap();
+    blobs.replace_spill(&path, b"nothing").await.unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"nothing");
+    let other = folder.path().join("haft.db");
+    fs::write(&other, "x").unwrap();
+    for foreign in [other.clone(), path.parent().unwrap().join("../../haft.db")] {
+        blobs.replace_spill(&foreign, b"y").await.unwrap_err();
+    }
+    assert_eq!(fs::read(&other).unwrap(), b"x");
+}

@@ -100,6 +100,13 @@ session_store_cases! {
     the_owner_of_a_session_may_do_everything
     usage_is_summed_by_session_and_by_day
     usage_never_overflows
+    a_sub_agent_comes_back_whole_and_its_newest_state_counts
+    sub_agents_are_listed_by_their_parent_and_go_with_their_session
+    usage_of_a_tree_counts_every_session_beneath
+    a_sub_agent_of_this_process_is_not_interrupted
+    todo_lists_keep_their_history_and_end_with_their_session
+    a_fork_has_the_list_of_its_last_message
+    old_versions_of_a_todo_list_are_forgotten
 }
 
 macro_rules! blob_cases {

@@ -11,16 +11,19 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use haft_contract::BoxFuture;
 use uuid::{NoContext, Timestamp, Uuid};
 
+pub(super) use self::file_writer::UNFINISHED;
 use self::file_writer::{FileWriter, Temporary};
 use super::blocking::blocking;
 use super::folder::PrivateFolder;
 use crate::{BlobId, BlobWriter, Blobs, StoreError};
 
+pub(super) const SPILLS: &str = "spills";
+pub(super) const PRE_IMAGES: &str = "pre-images";
 const PIECE: usize = 64 << 10;
 /// Names of session folders; a longer one is shortened.
 const LONGEST_NAME: usize = 80;
@@ -38,8 +41,8 @@ impl FileBlobs {
     /// Opens the folders of blobs in the store's folder, creating them, private to this user.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         let folder = PrivateFolder::open(folder)?;
-        let spills = Arc::new(folder.folder("spills")?);
-        Ok(Self { spills: Arc::clone(&spills), all_spills: spills, pre_images: Arc::new(folder.folder("pre-images")?) })
+        let spills = Arc::new(folder.folder(SPILLS)?);
+        Ok(Self { spills: Arc::clone(&spills), all_spills: spills, pre_images: Arc::new(folder.folder(PRE_IMAGES)?) })
     }
 
     /// With a spill folder of its own for this session: one session must not read the output of another.
@@ -60,6 +63,11 @@ impl Blobs for FileBlobs {
             let name = format!("{}.{}", unpredictable(), checked(extension, &folder)?);
             Ok(Box::new(FileWriter::create(folder, name)?) as Box<dyn BlobWriter>)
         }))
+    }
+
+    fn replace_spill<'a>(&'a self, path: &'a Path, content: &'a [u8]) -> BoxFuture<'a, Result<(), StoreError>> {
+        let (folder, path, content) = (Arc::clone(&self.spills), path.to_owned(), content.to_owned());
+        Box::pin(blocking(move || replace(&folder, &path, &content)))
     }
 
     fn keep(&self, content: Box<dyn Read + Send>) -> BoxFuture<'_, Result<BlobId, StoreError>> {
@@ -88,7 +96,7 @@ impl Blobs for FileBlobs {
 }
 
 /// A session may bear any name; one that is no plain file name is encoded.
-fn folder_name(session: &str) -> String {
+pub(super) fn folder_name(session: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     if !session.is_empty() && session.len() <= LONGEST_NAME && session.bytes().all(is_plain) {
         return session.to_owned();
@@ -98,7 +106,8 @@ fn folder_name(session: &str) -> String {
 
 /// A name that cannot be guessed: all its random bits are fresh, unlike those of ids that count up.
 fn unpredictable() -> Uuid {
-    Uuid::new_v7(Timestamp::now(NoContext))
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Uuid::new_v7(Timestamp::from_unix(NoContext, now.as_secs(), now.subsec_nanos()))
 }
 
 fn checked<'a>(extension: &'a str, folder: &PrivateFolder) -> Result<&'a str, StoreError> {
@@ -107,6 +116,19 @@ fn checked<'a>(extension: &'a str, folder: &PrivateFolder) -> Result<&'a str, St
     }
     let problem = format!("'{extension}' is no file extension: use a-z, A-Z and 0-9, such as 'txt'");
     Err(StoreError::io(folder.path(), io::Error::new(io::ErrorKind::InvalidInput, problem)))
+}
+
+fn replace(folder: &Arc<PrivateFolder>, path: &Path, content: &[u8]) -> Result<(), StoreError> {
+    let name = path.strip_prefix(folder.path()).ok().and_then(Path::to_str).filter(|name| !name.contains('/'));
+    let Some(name) = name else { return Err(StoreError::untrusted(path, "it is no spill of this session")) };
+    let written = Temporary::create(Arc::clone(folder), name.to_owned()).and_then(|(temporary, mut file)| {
+        file.write_all(content).map_err(|error| temporary.failed(error))?;
+        temporary.finish().map(drop)
+    });
+    if written.is_err() {
+        folder.remove(name).map_err(|error| StoreError::io(path, error))?;
+    }
+    written
 }
 
 fn keep(folder: Arc<PrivateFolder>, mut content: Box<dyn Read + Send>) -> Result<BlobId, StoreError> {
@@ -123,6 +145,10 @@ const GROUP: usize = 64;
 
 /// Writes a group before it syncs it: a sync then finds most of the work of the next one done.
 fn keep_all(folder: &Arc<PrivateFolder>, contents: Vec<Box<dyn Read + Send>>) -> Result<Vec<BlobId>, StoreError> {
+    // A sync waits for the disk.
+    if contents.is_empty() {
+        return Ok(Vec::new());
+    }
     let mut ids = Vec::with_capacity(contents.len());
     let mut contents = contents.into_iter().peekable();
     while contents.peek().is_some() {

@@ -1,15 +1,16 @@
 //! Sessions in memory: for tests, and for embedding programs that want no file. They are gone with the process.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use haft_contract::BoxFuture;
+use haft_contract::ports::SubAgentStatus;
 
-use crate::session_store::{LAST, new_id};
+use crate::session_store::{LAST, MAX_VERSIONS, new_id};
 use crate::{
     MessageRecord, NewMessage, NewSession, ReplacedMessage, SessionClaim, SessionFilter, SessionOwner, SessionRecord, SessionStore,
-    StoreError, UsageRecord, UsageSum, short_id,
+    StoreError, TodoVersion, UsageRecord, UsageSum, short_id,
 };
 
 /// A [`SessionStore`] without a file.
@@ -22,6 +23,10 @@ pub struct InMemorySessionStore {
 struct SessionStoreState {
     sessions: BTreeMap<String, SessionData>,
     usage: Vec<UsageRecord>,
+    /// By session.
+    sub_agents: BTreeMap<String, SubAgentStatus>,
+    /// The newest first.
+    todos: BTreeMap<String, VecDeque<TodoVersion>>,
 }
 
 #[derive(Debug)]
@@ -66,7 +71,7 @@ impl SessionStoreState {
             return Ok(data.record.clone());
         }
         if id == LAST {
-            return self.sorted().first().map(|record| (*record).clone()).ok_or_else(|| StoreError::no_session(id));
+            return self.list(&SessionFilter::default()).into_iter().next().ok_or_else(|| StoreError::no_session(id));
         }
         let candidates = self.sessions.keys().rev().filter(|known| short_id::fits(id, known)).take(short_id::MAX_CANDIDATES);
         let only = short_id::only("session", id, candidates.cloned().collect())?;
@@ -76,7 +81,8 @@ impl SessionStoreState {
     fn list(&self, filter: &SessionFilter) -> Vec<SessionRecord> {
         let has_title = filter.title_test();
         let fits = |record: &&SessionRecord| {
-            filter.workspace.as_ref().is_none_or(|workspace| *workspace == record.workspace)
+            (filter.with_sub_agents || !self.sub_agents.contains_key(&record.id))
+                && filter.workspace.as_ref().is_none_or(|workspace| *workspace == record.workspace)
                 && filter.agent.as_ref().is_none_or(|agent| *agent == record.agent)
                 && has_title(record)
         };
@@ -92,8 +98,11 @@ impl SessionStoreState {
         let record =
             SessionRecord { id: id.clone(), created: now, updated: now, parent, closed: false, messages: at, ..data.record.clone() };
         let before = data.messages.iter().filter(|message| message.number < at);
-        let messages = before.map(|message| MessageRecord { session: id.clone(), ..message.clone() }).collect();
+        let messages: Vec<MessageRecord> = before.map(|message| MessageRecord { session: id.clone(), ..message.clone() }).collect();
+        let last = messages_end(&messages);
         self.create(record, messages)?;
+        let todos = self.todos.get(session).and_then(|versions| versions.iter().find(|version| Some(version.at) <= last)).cloned();
+        self.todos.extend(todos.map(|version| (id.clone(), VecDeque::from([version]))));
         Ok(id)
     }
 
@@ -112,11 +121,22 @@ impl SessionStoreState {
         }
     }
 
+    /// Whether a session is this one, or one beneath it.
+    fn is_beneath(&self, session: &str, root: &str) -> bool {
+        let parent = |id: &&str| self.sub_agents.get(*id).map(|status| &*status.parent);
+        std::iter::successors(Some(session), parent).any(|id| id == root)
+    }
+
     fn sum(&self, counts: impl Fn(&UsageRecord) -> bool) -> UsageSum {
         let mut sum = UsageSum::default();
         self.usage.iter().filter(|usage| counts(usage)).for_each(|usage| sum.add(usage));
         sum
     }
+}
+
+/// When the newest message was made.
+fn messages_end(messages: &[MessageRecord]) -> Option<SystemTime> {
+    messages.iter().map(|message| message.created).max()
 }
 
 impl SessionData {
@@ -189,7 +209,12 @@ impl SessionStore for InMemorySessionStore {
     }
 
     fn delete<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { lock(&self.state).sessions.remove(session).map(drop).ok_or_else(|| StoreError::no_session(session)) })
+        Box::pin(async move {
+            let mut state = lock(&self.state);
+            state.sub_agents.remove(session);
+            state.todos.remove(session);
+            state.sessions.remove(session).map(drop).ok_or_else(|| StoreError::no_session(session))
+        })
     }
 
     fn fork<'a>(&'a self, session: &'a str, at: Option<u64>) -> BoxFuture<'a, Result<String, StoreError>> {
@@ -229,6 +254,20 @@ impl SessionStore for InMemorySessionStore {
         })
     }
 
+    fn set_todos<'a>(&'a self, session: &'a str, version: TodoVersion) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let mut state = lock(&self.state);
+            let versions = state.todos.entry(session.to_owned()).or_default();
+            versions.push_front(version);
+            versions.truncate(usize::try_from(MAX_VERSIONS).unwrap_or(usize::MAX));
+            Ok(())
+        })
+    }
+
+    fn todos<'a>(&'a self, session: &'a str, limit: usize) -> BoxFuture<'a, Result<Vec<TodoVersion>, StoreError>> {
+        Box::pin(async move { Ok(lock(&self.state).todos.get(session).into_iter().flatten().take(limit).cloned().collect()) })
+    }
+
     fn add_usage(&self, usage: UsageRecord) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
             lock(&self.state).usage.push(usage);
@@ -242,5 +281,34 @@ impl SessionStore for InMemorySessionStore {
 
     fn day_usage<'a>(&'a self, day: &'a str) -> BoxFuture<'a, Result<UsageSum, StoreError>> {
         Box::pin(async move { Ok(lock(&self.state).sum(|usage| usage.day == day)) })
+    }
+
+    fn tree_usage<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<UsageSum, StoreError>> {
+        Box::pin(async move {
+            let state = lock(&self.state);
+            Ok(state.sum(|usage| state.is_beneath(&usage.session, session)))
+        })
+    }
+
+    fn put_sub_agent(&self, status: SubAgentStatus) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            let mut state = lock(&self.state);
+            state.data(&status.id)?;
+            state.sub_agents.insert(status.id.clone(), status);
+            Ok(())
+        })
+    }
+
+    fn sub_agent<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Option<SubAgentStatus>, StoreError>> {
+        Box::pin(async move { Ok(lock(&self.state).sub_agents.get(session).cloned()) })
+    }
+
+    fn sub_agents<'a>(&'a self, parent: &'a str) -> BoxFuture<'a, Result<Vec<SubAgentStatus>, StoreError>> {
+        Box::pin(async move { Ok(lock(&self.state).sub_agents.values().filter(|status| status.parent == parent).cloned().collect()) })
+    }
+
+    /// They end with this process, as the store does.
+    fn interrupt_sub_agents(&self) -> BoxFuture<'_, Result<u64, StoreError>> {
+        Box::pin(async { Ok(0) })
     }
 }

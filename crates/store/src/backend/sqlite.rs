@@ -33,10 +33,15 @@ mod open;
 mod owners;
 mod queue;
 mod reader;
+mod retention;
 mod rows;
+mod running;
+mod salvage;
 mod session_change;
 mod session_rows;
 mod sessions;
+mod sub_agents;
+mod todos;
 mod usage;
 mod writer;
 
@@ -50,6 +55,7 @@ use rusqlite::Connection;
 use self::database::Database;
 use self::item::StoreChange;
 pub use self::jobs::SqliteJobs;
+pub use self::retention::StorePruner;
 pub use self::sessions::SqliteSessionStore;
 use crate::{CallFilter, CallLog, CallRecord, PreImageRecord, StoreError};
 
@@ -105,6 +111,12 @@ impl SqliteCallLog {
         SqliteSessionStore::new(Arc::clone(&self.database))
     }
 
+    /// Reads the whole database; says what is damaged, if anything. The next start then recovers what can be read.
+    pub async fn find_damage(&self) -> Result<Option<String>, StoreError> {
+        let path = self.path().to_owned();
+        self.ask(move |connection| open::find_damage(connection, &path)).await
+    }
+
     /// The jobs in the same database.
     pub fn jobs(&self) -> SqliteJobs {
         SqliteJobs::new(Arc::clone(&self.database))
@@ -151,7 +163,13 @@ impl CallLog for SqliteCallLog {
     }
 
     fn list(&self, filter: CallFilter) -> BoxFuture<'_, Result<Vec<CallRecord>, StoreError>> {
-        Box::pin(self.ask(move |connection| Ok(reader::list(connection, &filter)?)))
+        Box::pin(async move {
+            let wanted = filter.clone();
+            match self.ask(move |connection| Ok(reader::list(connection, &wanted)?)).await {
+                Err(StoreError::Damaged { .. }) => self.ask(move |connection| Ok(reader::list_readable(connection, &filter)?)).await,
+                calls => calls,
+            }
+        })
     }
 
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<CallRecord, StoreError>> {
@@ -171,6 +189,24 @@ impl CallLog for SqliteCallLog {
     fn session_images<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<PreImageRecord>, StoreError>> {
         let session = session.to_owned();
         Box::pin(self.ask(move |connection| Ok(reader::session_images(connection, &session)?)))
+    }
+
+    fn take_interrupted(&self) -> BoxFuture<'_, Result<Vec<CallRecord>, StoreError>> {
+        Box::pin(async {
+            let owners = Arc::clone(self.database.owners());
+            let interrupted = self.database.read(move |connection| running::interrupted(connection, &owners)).await?;
+            let mut taken = Vec::new();
+            for (record, ended) in interrupted {
+                if self.database.written(StoreChange::TakeInterrupted { record: record.clone(), ended }).await? == 1 {
+                    taken.push(self.get(&record).await?);
+                }
+            }
+            Ok(taken)
+        })
+    }
+
+    fn settle_interrupted<'a>(&'a self, record: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(self.written(StoreChange::SettleInterrupted(record.to_owned())))
     }
 
     fn mark_undone<'a>(&'a self, record: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {

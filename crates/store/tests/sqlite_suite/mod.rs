@@ -2,13 +2,18 @@
 
 mod claims;
 mod crash;
+mod damage;
+mod interrupted;
 mod jobs;
 mod lifetime;
 mod locks;
 mod migration;
 mod private;
 mod queue_limits;
+mod retention;
 mod sessions;
+mod sub_agents;
+mod vanished;
 mod versions;
 
 use std::fs;

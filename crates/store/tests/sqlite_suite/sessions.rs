@@ -102,7 +102,7 @@ async fn damage_says_what_to_do_and_is_set_aside_at_the_next_start() {
         drop(sessions);
         let opened = SqliteCallLog::open(folder.path()).unwrap();
         assert!(opened.notice.unwrap().contains("it was set aside as haft.db.damaged-1"), "{table}");
-        opened.log.sessions().create(new_session("s1")).await.unwrap();
+        opened.log.sessions().create(new_session("s2")).await.unwrap();
     }
 }
 

@@ -27,7 +27,7 @@ async fn a_newer_database_is_refused_and_not_touched() {
         let path = folder.join("haft.db");
         let error = SqliteCallLog::open(folder).unwrap_err();
         let expected = format!(
-            "the database {} has schema version 999, this haft knows up to 4: use a newer haft, or another HAFT_HOME",
+            "the database {} has schema version 999, this haft knows up to 7: use a newer haft, or another HAFT_HOME",
             path.display()
         );
         assert_eq!(error.to_string(), expected);
@@ -92,8 +92,8 @@ async fn damage_that_shows_later_says_what_to_do() {
     damage(folder.path(), "calls");
     let error = open(folder.path()).get("r0001").await.unwrap_err();
     let expected = format!(
-        "the database {} is damaged (database disk image is malformed): the next start of haft sets it aside and begins a new one; \
-         stop every other haft first",
+        "the database {} is damaged (database disk image is malformed): the next start of haft sets it aside and recovers what can be \
+         read; stop every other haft first",
         path.display()
     );
     assert_eq!(error.to_string(), expected);

@@ -7,6 +7,8 @@ mod lookup;
 mod messages;
 mod session_lookup;
 mod sessions;
+mod sub_agents;
+mod todos;
 mod undo;
 mod usage;
 
@@ -17,5 +19,7 @@ pub(crate) use lookup::*;
 pub(crate) use messages::*;
 pub(crate) use session_lookup::*;
 pub(crate) use sessions::*;
+pub(crate) use sub_agents::*;
+pub(crate) use todos::*;
 pub(crate) use undo::*;
 pub(crate) use usage::*;

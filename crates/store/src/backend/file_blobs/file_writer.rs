@@ -12,7 +12,7 @@ use crate::backend::folder::PrivateFolder;
 use crate::{BlobWriter, StoreError};
 
 /// How the name of a blob ends while it is written.
-pub(super) const UNFINISHED: &str = ".part";
+pub(in crate::backend) const UNFINISHED: &str = ".part";
 /// Small writes are gathered: each trip to the disk's thread costs more than it writes.
 const GATHERED: usize = 64 << 10;
 

@@ -1,5 +1,7 @@
 //! Claims of sessions as rows. A row counts only while its owner lives.
 
+use std::collections::HashSet;
+
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::owners::Owners;
@@ -46,6 +48,20 @@ pub(super) fn refuse_others(connection: &Connection, owners: &Owners, session: &
         Some(holder) if !owners.is_mine(&holder.presence) => Err(StoreError::busy(session, holder.owner)),
         _ => Ok(()),
     }
+}
+
+/// The sessions that a living process has claimed.
+pub(super) fn in_use(connection: &Connection, owners: &Owners) -> Result<HashSet<String>, StoreError> {
+    let mut statement = connection.prepare_cached("SELECT session, presence FROM claims")?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;
+    let mut sessions = HashSet::new();
+    for row in rows {
+        let (session, presence) = row?;
+        if owners.is_mine(&presence) || owners.is_alive(&presence)? {
+            sessions.insert(session);
+        }
+    }
+    Ok(sessions)
 }
 
 fn living_holder(connection: &Connection, owners: &Owners, session: &str) -> Result<Option<Holder>, StoreError> {

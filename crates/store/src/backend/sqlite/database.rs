@@ -1,5 +1,6 @@
 //! The open database: one thread that writes, one connection that reads. The history and the sessions share it.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -10,8 +11,31 @@ use super::item::{ChangeAnswer, StoreChange};
 use super::owners::Owners;
 use super::queue::WriteQueue;
 use super::{SqliteOptions, open, writer};
-use crate::StoreError;
 use crate::backend::blocking::blocking;
+use crate::{StoreError, error};
+
+/// The file that was opened: SQLite continues to write to one that is deleted, and nobody would ever read that.
+pub(super) struct DatabaseFile {
+    path: PathBuf,
+    identity: (u64, u64),
+}
+
+impl DatabaseFile {
+    fn new(path: &Path) -> Result<Self, StoreError> {
+        let identity = identity(path).map_err(|error| StoreError::io(path, error))?;
+        Ok(Self { path: path.to_owned(), identity })
+    }
+
+    /// Fails if another file, or none, is in its place.
+    pub(super) fn check(&self) -> rusqlite::Result<()> {
+        if identity(&self.path).is_ok_and(|found| found == self.identity) { Ok(()) } else { Err(error::moved()) }
+    }
+}
+
+fn identity(path: &Path) -> std::io::Result<(u64, u64)> {
+    let metadata = path.symlink_metadata()?;
+    Ok((metadata.dev(), metadata.ino()))
+}
 
 pub(super) struct Database {
     path: PathBuf,
@@ -28,9 +52,10 @@ impl Database {
         let queue = Arc::new(WriteQueue::new(path.clone(), options.append_patience));
         let owners = Arc::new(Owners::new(folder, options.busy_timeout));
         let (for_writer, its_owners) = (Arc::clone(&queue), Arc::clone(&owners));
+        let file = DatabaseFile::new(&path)?;
         let thread = std::thread::Builder::new().name("haft-store".into());
         let writer =
-            thread.spawn(move || writer::run(connection, for_writer, &its_owners)).map_err(|error| StoreError::io(&path, error))?;
+            thread.spawn(move || writer::run(connection, for_writer, &its_owners, &file)).map_err(|error| StoreError::io(&path, error))?;
         Ok((Self { path, queue, owners, reader: Arc::new(Mutex::new(reader)), writer: Some(writer) }, notice))
     }
 

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 
 use super::jobs::JobChange;
 use super::session_change::SessionChange;
-use crate::{CallRecord, PreImageRecord, StoreError};
+use crate::{CallRecord, CallStatus, PreImageRecord, StoreError};
 
 /// Bytes that may wait, the current group included.
 pub(super) const MAX_QUEUED_BYTES: usize = 64 << 20;
@@ -28,6 +28,13 @@ pub(super) enum StoreChange {
         after: Option<String>,
     },
     Undone(String),
+    /// Makes an interrupted call this process's own; `ended` is the process that was cut off.
+    TakeInterrupted {
+        record: String,
+        ended: String,
+    },
+    /// Nothing more is to be done about an interrupted call.
+    SettleInterrupted(String),
     Session(Box<SessionChange>),
     Job(Box<JobChange>),
     /// Nothing; a flush waits for the changes before it.
@@ -35,7 +42,7 @@ pub(super) enum StoreChange {
 }
 
 /// The answer to the waiting caller: the number of the next message after messages were written, the number of a job after it
-/// began, and otherwise 0.
+/// began, 1 if an interrupted call was taken, and otherwise 0.
 pub(super) type ChangeAnswer = Result<u64, StoreError>;
 
 /// A change, and the caller that waits for it.
@@ -53,6 +60,14 @@ impl QueueItem {
         }
         if let StoreChange::Deferred(make) = std::mem::replace(&mut self.change, StoreChange::Nothing) {
             self.change = StoreChange::Record(Box::new(make()));
+        }
+    }
+    /// Whether it notes that this process runs a call.
+    pub(super) fn needs_presence(&self) -> bool {
+        match &self.change {
+            StoreChange::Record(record) => record.status == CallStatus::Begun,
+            StoreChange::TakeInterrupted { .. } => true,
+            _ => false,
         }
     }
     pub(super) fn is_flush(&self) -> bool {

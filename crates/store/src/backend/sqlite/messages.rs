@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use rusqlite::{Connection, Row, params};
 
-use super::rows::{integer, nanoseconds_since_1970, number, time};
+use super::rows::{integer, lossy, nanoseconds_since_1970, number, time};
 use super::session_rows::{message_count, require};
 use crate::{MessageRecord, NewMessage, ReplacedMessage, StoreError};
 
@@ -77,7 +77,13 @@ pub(super) fn replaced(connection: &Connection, session: &str, limit: usize) -> 
     Ok(messages.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Reads `session, number, kind, created, body`.
+/// Reads `session, number, kind, created, body`. One damaged message must not hide the others.
 fn message(row: &Row<'_>) -> rusqlite::Result<MessageRecord> {
-    Ok(MessageRecord { session: row.get(0)?, number: number(row, 1)?, kind: row.get(2)?, created: time(row.get(3)?), body: row.get(4)? })
+    Ok(MessageRecord {
+        session: lossy(row, 0)?,
+        number: number(row, 1)?,
+        kind: lossy(row, 2)?,
+        created: time(row.get(3)?),
+        body: lossy(row, 4)?,
+    })
 }

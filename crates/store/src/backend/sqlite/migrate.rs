@@ -12,6 +12,9 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0002_sessions.sql"),
     include_str!("../migrations/0003_jobs.sql"),
     include_str!("../migrations/0004_job_names.sql"),
+    include_str!("../migrations/0005_running.sql"),
+    include_str!("../migrations/0006_sub_agents.sql"),
+    include_str!("../migrations/0007_todos.sql"),
 ];
 
 /// The version this program knows.

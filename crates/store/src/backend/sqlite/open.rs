@@ -8,6 +8,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::migrate;
+use super::salvage::{self, SalvagedRows};
 use crate::StoreError;
 use crate::backend::folder::PrivateFolder;
 
@@ -44,14 +45,42 @@ pub(super) fn open(folder: &Path, busy_timeout: Duration) -> Result<DatabaseConn
     let ((writer, reader), notice) = match connected {
         Err(StoreError::Damaged { source, .. }) => {
             let aside = set_aside(&folder)?;
-            let notice =
-                format!("the database {} was damaged ({source}); it was set aside as {aside} and a new one started", path.display());
-            (connect(&folder, &path, timeout)?, Some(notice))
+            let mut connections = connect(&folder, &path, timeout)?;
+            // What cannot be opened at all leaves the new one empty.
+            let salvaged = salvage::copy_rows(&folder.path().join(&aside), &mut connections.0).unwrap_or_default();
+            let notice = format!(
+                "the database {} was damaged ({source}); it was set aside as {aside} and a new one started{}",
+                path.display(),
+                recovered(salvaged)
+            );
+            (connections, Some(notice))
         }
         outcome => (outcome?, None),
     };
     drop(lock);
     Ok(DatabaseConnections { writer, reader, folder, path, notice })
+}
+
+fn recovered(salvaged: SalvagedRows) -> String {
+    let SalvagedRows { calls, sessions, lost } = salvaged;
+    if calls + sessions == 0 {
+        return String::new();
+    }
+    let lost = if lost == 0 { String::new() } else { format!("; {lost} rows could not be read") };
+    format!(", with the {calls} calls and {sessions} sessions that could be read{lost}")
+}
+
+/// Reads the whole database; says what is wrong with it, if anything. A damaged one is flagged for the next start.
+pub(super) fn find_damage(reader: &Connection, path: &Path) -> Result<Option<String>, StoreError> {
+    let found: rusqlite::Result<String> = reader.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
+    let found = match found.map_err(|error| StoreError::database(path, error)) {
+        Ok(found) if found == "ok" => return Ok(None),
+        Ok(found) => found.lines().last().unwrap_or_default().to_owned(),
+        Err(StoreError::Damaged { source, .. }) => source.to_string(),
+        Err(error) => return Err(error),
+    };
+    suspect(path);
+    Ok(Some(found))
 }
 
 /// Flags the database as possibly damaged: the next start checks the whole file.
@@ -71,10 +100,9 @@ fn check_suspect(writer: &Connection, path: &Path) -> Result<(), StoreError> {
     if !flag.exists() {
         return Ok(());
     }
-    let found: String =
-        writer.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(|error| StoreError::database(path, error))?;
+    let found = find_damage(writer, path)?;
     std::fs::remove_file(&flag).map_err(|error| StoreError::io(&flag, error))?;
-    if found == "ok" {
+    if found.is_none() {
         return Ok(());
     }
     let corrupt = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);

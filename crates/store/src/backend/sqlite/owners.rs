@@ -42,6 +42,9 @@ impl Owners {
 
     /// Announces this process as alive; returns its id.
     pub(super) fn announce(&self) -> Result<String, StoreError> {
+        if let Some(id) = self.my_id() {
+            return Ok(id.to_owned());
+        }
         // Under the folder's lock: a file that is not locked yet looks like one that was left behind.
         let Some(_lock) = self.folder.lock(self.patience)? else {
             return Err(StoreError::Locked { path: self.folder.path().join("haft.db") });
@@ -73,7 +76,12 @@ impl Owners {
     }
 
     pub(super) fn is_mine(&self, id: &str) -> bool {
-        self.mine.get().is_some_and(|presence| presence.id == id)
+        self.my_id() == Some(id)
+    }
+
+    /// The id of this process, if it is announced.
+    pub(super) fn my_id(&self) -> Option<&str> {
+        self.mine.get().map(|presence| &*presence.id)
     }
 
     pub(super) fn is_alive(&self, id: &str) -> Result<bool, StoreError> {

@@ -3,26 +3,40 @@
 use rusqlite::{Connection, OptionalExtension, ToSql};
 
 use super::rows::{self, CALL_COLUMNS};
+use super::salvage;
 use crate::{CallFilter, CallRecord, PreImageRecord, StoreError, short_id};
 
 pub(super) fn list(connection: &Connection, filter: &CallFilter) -> rusqlite::Result<Vec<CallRecord>> {
-    let mut sql = format!("SELECT {CALL_COLUMNS} FROM calls WHERE true");
-    let mut values: Vec<&dyn ToSql> = Vec::new();
-    if let Some(tool) = &filter.tool {
-        sql += " AND tool = ?";
-        values.push(tool);
-    }
-    if let Some(session) = &filter.session {
-        sql += " AND session = ?";
-        values.push(session);
-    }
-    if filter.failed {
-        sql += " AND status = 'error'";
-    }
-    sql += " ORDER BY id DESC LIMIT ?";
+    let (condition, mut values) = condition(filter);
+    let sql = format!("SELECT {CALL_COLUMNS} FROM calls WHERE {condition} ORDER BY id DESC LIMIT ?");
     let limit = filter.limit.map_or(-1, rows::integer);
     values.push(&limit);
     connection.prepare_cached(&sql)?.query_map(values.as_slice(), rows::call)?.collect()
+}
+
+/// As [`list`], for a database with damaged pages: the calls that can be read.
+pub(super) fn list_readable(connection: &Connection, filter: &CallFilter) -> rusqlite::Result<Vec<CallRecord>> {
+    let (condition, values) = condition(filter);
+    let mut calls = salvage::readable_rows(connection, ("calls", CALL_COLUMNS), &condition, &values, rows::call)?;
+    calls.sort_unstable_by(|one, other| other.id.cmp(&one.id));
+    calls.truncate(filter.limit.unwrap_or(usize::MAX));
+    Ok(calls)
+}
+
+fn condition(filter: &CallFilter) -> (String, Vec<&dyn ToSql>) {
+    let (mut condition, mut values) = ("true".to_owned(), Vec::<&dyn ToSql>::new());
+    if let Some(tool) = &filter.tool {
+        condition += " AND tool = ?";
+        values.push(tool);
+    }
+    if let Some(session) = &filter.session {
+        condition += " AND session = ?";
+        values.push(session);
+    }
+    if filter.failed {
+        condition += " AND status = 'error'";
+    }
+    (condition, values)
 }
 
 pub(super) fn get(connection: &Connection, id: &str) -> Result<CallRecord, StoreError> {

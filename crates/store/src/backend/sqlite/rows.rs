@@ -25,6 +25,9 @@ const PUT_CALL: &str = "INSERT INTO calls (id, call_id, session, agent, tool, st
      decision = excluded.decision, effects = excluded.effects, arguments = excluded.arguments, \
      original_arguments = excluded.original_arguments";
 
+/// The status of a call whose record is damaged.
+const DAMAGED: &str = "damaged_record";
+
 const PUT_IMAGE: &str = "INSERT INTO pre_images (record, path, content, mode, after, created_directories) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 
 const REMOVE_IMAGE: &str = "DELETE FROM pre_images WHERE sequence = \
@@ -57,7 +60,43 @@ pub(super) fn put_call(connection: &Connection, record: &CallRecord) -> rusqlite
     Ok(())
 }
 
+/// A call; of a damaged row, what of it can be read.
 pub(super) fn call(row: &Row<'_>) -> rusqlite::Result<CallRecord> {
+    whole_call(row).or_else(|error| if is_conversion(&error) { damaged_call(row, &error) } else { Err(error) })
+}
+
+/// Whether a value of the row makes no sense, and the others may.
+pub(super) fn is_conversion(error: &rusqlite::Error) -> bool {
+    !matches!(error, rusqlite::Error::SqliteFailure(..))
+}
+
+/// A text, with replacement characters where it is not UTF-8.
+pub(super) fn lossy(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
+    Ok(String::from_utf8_lossy(row.get_ref(column)?.as_bytes_or_null()?.unwrap_or_default()).into_owned())
+}
+
+fn damaged_call(row: &Row<'_>, error: &rusqlite::Error) -> rusqlite::Result<CallRecord> {
+    let parsed = |column| value(row, column).unwrap_or_default();
+    Ok(CallRecord {
+        id: lossy(row, 0)?,
+        call_id: lossy(row, 1)?,
+        session: lossy(row, 2)?,
+        agent: lossy(row, 3)?,
+        tool: lossy(row, 4)?,
+        status: CallStatus::Error(DAMAGED.to_owned()),
+        undone: row.get(7)?,
+        started: time(row.get(8)?),
+        elapsed: Duration::from_nanos(row.get::<_, i64>(9)?.unsigned_abs()),
+        workspace: path(row.get(10)?),
+        summary: format!("Parts of this record are damaged ({error}). {}", lossy(row, 11)?),
+        decision: parsed(12),
+        effects: parsed(13),
+        arguments: parsed(14),
+        original_arguments: None,
+    })
+}
+
+fn whole_call(row: &Row<'_>) -> rusqlite::Result<CallRecord> {
     Ok(CallRecord {
         id: row.get(0)?,
         call_id: row.get(1)?,

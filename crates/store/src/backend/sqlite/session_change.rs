@@ -2,14 +2,15 @@
 
 use std::time::SystemTime;
 
+use haft_contract::ports::SubAgentStatus;
 use rusqlite::Connection;
 
 use super::claims::{self, ClaimRequest};
 use super::failure::is_own;
 use super::item::ChangeAnswer;
 use super::owners::Owners;
-use super::{messages, session_rows, usage};
-use crate::{NewMessage, SessionRecord, StoreError, UsageRecord};
+use super::{messages, session_rows, sub_agents, todos, usage};
+use crate::{NewMessage, SessionRecord, StoreError, TodoVersion, UsageRecord};
 
 /// A change to a session.
 pub(super) enum SessionChange {
@@ -24,6 +25,9 @@ pub(super) enum SessionChange {
     Claim(ClaimRequest),
     Release { token: String },
     Usage(UsageRecord),
+    SubAgent { status: SubAgentStatus, presence: String },
+    InterruptSubAgents { now: SystemTime },
+    Todos { session: String, version: TodoVersion },
 }
 
 /// The outer error is the database's, the inner one this change's own.
@@ -62,5 +66,8 @@ fn make(connection: &Connection, change: &SessionChange, owners: &Owners) -> Cha
         SessionChange::Claim(claiming) => claims::claim(connection, owners, claiming).map(|()| 0),
         SessionChange::Release { token } => claims::release(connection, token).map(|()| 0),
         SessionChange::Usage(record) => usage::add(connection, record).map(|()| 0),
+        SessionChange::SubAgent { status, presence } => sub_agents::put(connection, status, presence).map(|()| 0),
+        SessionChange::InterruptSubAgents { now } => sub_agents::interrupt(connection, owners, *now),
+        SessionChange::Todos { session, version } => todos::add(connection, session, version).map(|()| 0),
     }
 }

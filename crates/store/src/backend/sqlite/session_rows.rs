@@ -5,7 +5,8 @@ use std::time::SystemTime;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
 use super::reader::candidates;
-use super::rows::{bytes, integer, nanoseconds_since_1970, number, path, time};
+use super::rows::{bytes, integer, is_conversion, lossy, nanoseconds_since_1970, number, path, time};
+use super::{salvage, todos};
 use crate::session_store::LAST;
 use crate::{SessionFilter, SessionRecord, StoreError, short_id};
 
@@ -38,7 +39,27 @@ pub(super) fn create(connection: &Connection, record: &SessionRecord) -> Result<
     if created == 0 { Err(StoreError::Exists { what: "session", id: record.id.clone() }) } else { Ok(()) }
 }
 
+/// A session; of a damaged row, what of it can be read.
 fn session(row: &Row<'_>) -> rusqlite::Result<SessionRecord> {
+    whole_session(row).or_else(|error| if is_conversion(&error) { damaged_session(row) } else { Err(error) })
+}
+
+fn damaged_session(row: &Row<'_>) -> rusqlite::Result<SessionRecord> {
+    Ok(SessionRecord {
+        id: lossy(row, 0)?,
+        title: Some(format!("(damaged) {}", lossy(row, 1)?)),
+        agent: lossy(row, 2)?,
+        model: None,
+        workspace: path(row.get(4)?),
+        created: time(row.get(5)?),
+        updated: time(row.get(6)?),
+        parent: None,
+        closed: row.get(9)?,
+        messages: number(row, 10)?,
+    })
+}
+
+fn whole_session(row: &Row<'_>) -> rusqlite::Result<SessionRecord> {
     let parent: Option<String> = row.get(7)?;
     Ok(SessionRecord {
         id: row.get(0)?,
@@ -89,7 +110,7 @@ pub(super) fn fork(connection: &Connection, session: &str, at: Option<u64>, id: 
     }
     connection.prepare_cached(FORK)?.execute(params![session, id, nanoseconds_since_1970(now), integer(at)])?;
     connection.prepare_cached(FORK_MESSAGES)?.execute(params![session, id, integer(at)])?;
-    Ok(())
+    todos::fork(connection, session, id)
 }
 
 fn require_one(changed: usize, session: &str) -> Result<(), StoreError> {
@@ -114,20 +135,38 @@ fn one(connection: &Connection, id: &str) -> rusqlite::Result<Option<SessionReco
 }
 
 pub(super) fn list(connection: &Connection, filter: &SessionFilter) -> rusqlite::Result<Vec<SessionRecord>> {
-    let mut sql = format!("SELECT {SESSION_COLUMNS} FROM sessions WHERE true");
-    let mut values: Vec<&dyn ToSql> = Vec::new();
     let workspace = filter.workspace.as_deref().map(bytes);
-    if let Some(workspace) = &workspace {
-        sql += " AND workspace = ?";
-        values.push(workspace);
-    }
-    if let Some(agent) = &filter.agent {
-        sql += " AND agent = ?";
-        values.push(agent);
-    }
-    sql += " ORDER BY updated DESC, id DESC";
+    let (condition, values) = condition(filter, workspace.as_ref());
+    let sql = format!("SELECT {SESSION_COLUMNS} FROM sessions WHERE {condition} ORDER BY updated DESC, id DESC");
     let has_title = filter.title_test();
     let mut statement = connection.prepare_cached(&sql)?;
     let sessions = statement.query_map(values.as_slice(), session)?;
     sessions.filter(|session| session.as_ref().map_or(true, &has_title)).take(filter.limit.unwrap_or(usize::MAX)).collect()
+}
+
+/// As [`list`], for a database with damaged pages: the sessions that can be read.
+pub(super) fn list_readable(connection: &Connection, filter: &SessionFilter) -> rusqlite::Result<Vec<SessionRecord>> {
+    let workspace = filter.workspace.as_deref().map(bytes);
+    let (condition, values) = condition(filter, workspace.as_ref());
+    let mut sessions = salvage::readable_rows(connection, ("sessions", SESSION_COLUMNS), &condition, &values, session)?;
+    sessions.retain(filter.title_test());
+    sessions.sort_unstable_by(|one, other| (other.updated, &other.id).cmp(&(one.updated, &one.id)));
+    sessions.truncate(filter.limit.unwrap_or(usize::MAX));
+    Ok(sessions)
+}
+
+fn condition<'a>(filter: &'a SessionFilter, workspace: Option<&'a &'a [u8]>) -> (String, Vec<&'a dyn ToSql>) {
+    let (mut condition, mut values) = ("true".to_owned(), Vec::<&dyn ToSql>::new());
+    if let Some(workspace) = workspace {
+        condition += " AND workspace = ?";
+        values.push(workspace);
+    }
+    if !filter.with_sub_agents {
+        condition += " AND NOT EXISTS (SELECT 1 FROM sub_agents WHERE sub_agents.session = sessions.id)";
+    }
+    if let Some(agent) = &filter.agent {
+        condition += " AND agent = ?";
+        values.push(agent);
+    }
+    (condition, values)
 }

@@ -4,17 +4,18 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use haft_contract::BoxFuture;
+use haft_contract::ports::SubAgentStatus;
 
 use super::claims::ClaimRequest;
 use super::database::Database;
 use super::item::{ChangeAnswer, StoreChange};
 use super::session_change::SessionChange;
-use super::{messages, session_rows, usage};
+use super::{messages, session_rows, sub_agents, todos, usage};
 use crate::backend::blocking::blocking;
 use crate::session_store::new_id;
 use crate::{
     MessageRecord, NewMessage, NewSession, ReplacedMessage, SessionClaim, SessionFilter, SessionOwner, SessionRecord, SessionStore,
-    StoreError, UsageRecord, UsageSum,
+    StoreError, TodoVersion, UsageRecord, UsageSum,
 };
 
 /// A [`SessionStore`] in the SQLite file of a [`SqliteCallLog`](crate::SqliteCallLog), which makes it.
@@ -48,9 +49,17 @@ impl SqliteSessionStore {
         Ok(id)
     }
 
-    async fn claim_as(&self, session: &str, owner: SessionOwner) -> Result<SessionClaim, StoreError> {
+    /// Announces this process as alive; returns its id.
+    async fn announce(&self) -> Result<String, StoreError> {
         let owners = Arc::clone(self.database.owners());
-        let presence = blocking(move || owners.announce()).await?;
+        if let Some(id) = owners.my_id() {
+            return Ok(id.to_owned());
+        }
+        blocking(move || owners.announce()).await
+    }
+
+    async fn claim_as(&self, session: &str, owner: SessionOwner) -> Result<SessionClaim, StoreError> {
+        let presence = self.announce().await?;
         let token = new_id();
         // Made before the answer is there: a caller that stops waiting gives up the claim too.
         let claim = self.releasing(session, token.clone());
@@ -84,7 +93,15 @@ impl SessionStore for SqliteSessionStore {
     }
 
     fn list(&self, filter: SessionFilter) -> BoxFuture<'_, Result<Vec<SessionRecord>, StoreError>> {
-        Box::pin(self.database.read(move |connection| Ok(session_rows::list(connection, &filter)?)))
+        Box::pin(async move {
+            let wanted = filter.clone();
+            match self.database.read(move |connection| Ok(session_rows::list(connection, &wanted)?)).await {
+                Err(StoreError::Damaged { .. }) => {
+                    self.database.read(move |connection| Ok(session_rows::list_readable(connection, &filter)?)).await
+                }
+                sessions => sessions,
+            }
+        })
     }
 
     fn rename<'a>(&'a self, session: &'a str, title: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>> {
@@ -136,6 +153,15 @@ impl SessionStore for SqliteSessionStore {
         Box::pin(self.claim_as(session, owner))
     }
 
+    fn set_todos<'a>(&'a self, session: &'a str, version: TodoVersion) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(self.done(SessionChange::Todos { session: session.into(), version }))
+    }
+
+    fn todos<'a>(&'a self, session: &'a str, limit: usize) -> BoxFuture<'a, Result<Vec<TodoVersion>, StoreError>> {
+        let session = session.to_owned();
+        Box::pin(self.database.read(move |connection| todos::newest_first(connection, &session, limit)))
+    }
+
     fn add_usage(&self, usage: UsageRecord) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(self.done(SessionChange::Usage(usage)))
     }
@@ -148,5 +174,38 @@ impl SessionStore for SqliteSessionStore {
     fn day_usage<'a>(&'a self, day: &'a str) -> BoxFuture<'a, Result<UsageSum, StoreError>> {
         let day = day.to_owned();
         Box::pin(self.database.read(move |connection| usage::sum(connection, "day", &day)))
+    }
+
+    fn tree_usage<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<UsageSum, StoreError>> {
+        let session = session.to_owned();
+        Box::pin(self.database.read(move |connection| sub_agents::tree_usage(connection, &session)))
+    }
+
+    fn put_sub_agent(&self, status: SubAgentStatus) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            let presence = self.announce().await?;
+            self.done(SessionChange::SubAgent { status, presence }).await
+        })
+    }
+
+    fn sub_agent<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Option<SubAgentStatus>, StoreError>> {
+        let session = session.to_owned();
+        Box::pin(self.database.read(move |connection| sub_agents::find(connection, &session)))
+    }
+
+    fn sub_agents<'a>(&'a self, parent: &'a str) -> BoxFuture<'a, Result<Vec<SubAgentStatus>, StoreError>> {
+        let parent = parent.to_owned();
+        Box::pin(self.database.read(move |connection| sub_agents::children(connection, &parent)))
+    }
+
+    fn interrupt_sub_agents(&self) -> BoxFuture<'_, Result<u64, StoreError>> {
+        Box::pin(async move {
+            let mine = self.database.owners().my_id().map(str::to_owned);
+            // Nearly always nothing is to be written, and reading does not wait for other writers.
+            if !self.database.read(move |connection| sub_agents::has_foreign(connection, mine.as_deref())).await? {
+                return Ok(0);
+            }
+            self.changed(SessionChange::InterruptSubAgents { now: SystemTime::now() }).await
+        })
     }
 }

@@ -32,7 +32,12 @@ pub(super) fn add(connection: &Connection, usage: &UsageRecord) -> Result<(), St
 
 /// The sums over the rows in which this column has this value.
 pub(super) fn sum(connection: &Connection, column: &'static str, value: &str) -> Result<UsageSum, StoreError> {
-    let sql = format!("SELECT {SUMS} FROM usage WHERE {column} = ?1");
+    sum_where(connection, &format!("{column} = ?1"), value)
+}
+
+/// The sums over the rows for which this condition holds.
+pub(super) fn sum_where(connection: &Connection, condition: &str, value: &str) -> Result<UsageSum, StoreError> {
+    let sql = format!("SELECT {SUMS} FROM usage WHERE {condition}");
     let read = |row: &rusqlite::Row<'_>| {
         Ok(UsageSum {
             requests: number(row, 0)?,

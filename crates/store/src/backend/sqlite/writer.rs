@@ -9,20 +9,21 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, TransactionBehavior};
 
+use super::database::DatabaseFile;
 use super::failure::is_own;
 use super::item::{ChangeAnswer, QueueItem, StoreChange};
 use super::owners::Owners;
 use super::queue::WriteQueue;
-use super::{jobs, rows, session_change};
-use crate::StoreError;
+use super::{jobs, rows, running, session_change};
+use crate::{CallRecord, StoreError};
 
 /// Writes until the queue is closed and empty.
-pub(super) fn run(mut connection: Connection, queue: Arc<WriteQueue>, owners: &Owners) {
+pub(super) fn run(mut connection: Connection, queue: Arc<WriteQueue>, owners: &Owners, file: &DatabaseFile) {
     let closer = QueueCloser(queue);
     let queue = &closer.0;
     let mut held = Vec::new();
     while let Some(group) = queue.next_group(held) {
-        held = match commit(&mut connection, &group, owners) {
+        held = match commit(&mut connection, &group, owners, Some(file)) {
             Ok(answers) => {
                 queue.settle(group, answers);
                 Vec::new()
@@ -45,9 +46,20 @@ impl Drop for QueueCloser {
 }
 
 /// All of a group or nothing of it, but for changes that cannot be written at all: those have their own answer.
-fn commit(connection: &mut Connection, group: &[QueueItem], owners: &Owners) -> rusqlite::Result<Vec<ChangeAnswer>> {
+fn commit(
+    connection: &mut Connection,
+    group: &[QueueItem],
+    owners: &Owners,
+    file: Option<&DatabaseFile>,
+) -> rusqlite::Result<Vec<ChangeAnswer>> {
     if group.iter().all(|item| matches!(item.change, StoreChange::Nothing)) {
         return Ok(group.iter().map(|_| Ok(0)).collect());
+    }
+    file.map_or(Ok(()), DatabaseFile::check)?;
+    if group.iter().any(QueueItem::needs_presence) {
+        // Before the transaction: it waits for the folder's lock, whose holder may wait for the database. Without a presence the call
+        // is recorded all the same; after a kill, the next start then does not find it.
+        owners.announce().ok();
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let answers = group.iter().map(|item| apply(&transaction, &item.change, owners)).collect::<rusqlite::Result<_>>()?;
@@ -60,11 +72,15 @@ fn apply(connection: &Connection, change: &StoreChange, owners: &Owners) -> rusq
     let result = match change {
         StoreChange::Session(change) => return session_change::apply(connection, change, owners),
         StoreChange::Job(change) => return jobs::apply(connection, change),
-        StoreChange::Record(record) => rows::put_call(connection, record).map(|()| true),
+        StoreChange::Record(record) => put_call(connection, record, owners).map(|()| true),
+        StoreChange::TakeInterrupted { record, ended } => {
+            return running::take(connection, owners, record, ended).map(|taken| Ok(u64::from(taken)));
+        }
         StoreChange::Image(image) => rows::put_image(connection, image).map(|()| true),
         StoreChange::Images(images) => images.iter().try_for_each(|image| rows::put_image(connection, image)).map(|()| true),
         StoreChange::Withdrawn { record, path, after } => rows::remove_image(connection, record, path, after.as_deref()).map(|()| true),
-        StoreChange::Undone(record) => rows::mark_undone(connection, record),
+        StoreChange::SettleInterrupted(record) => running::end(connection, record).map(|()| true),
+        StoreChange::Undone(record) => running::end(connection, record).and_then(|()| rows::mark_undone(connection, record)),
         // Made when its group was taken.
         StoreChange::Nothing | StoreChange::Deferred(_) => Ok(true),
     };
@@ -80,6 +96,11 @@ fn apply(connection: &Connection, change: &StoreChange, owners: &Owners) -> rusq
     }
 }
 
+fn put_call(connection: &Connection, record: &CallRecord, owners: &Owners) -> rusqlite::Result<()> {
+    rows::put_call(connection, record)?;
+    running::note(connection, owners, &record.id, &record.status)
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::{Duration, SystemTime};
@@ -90,7 +111,7 @@ mod tests {
     use super::*;
     use crate::backend::sqlite::open;
     use crate::backend::sqlite::session_change::SessionChange;
-    use crate::{CallRecord, CallStatus, NewMessage, NewSession};
+    use crate::{CallStatus, NewMessage, NewSession};
 
     fn item(id: &str, content: usize) -> QueueItem {
         let record = CallRecord {
@@ -141,11 +162,11 @@ mod tests {
         let calls = [item("small", 1), item("large", 1 << 20), item("small too", 1)];
         for (group, table, rows) in [(calls, "calls", 3), (session_items(), "messages", 6)] {
             set_page_limit(&connection, 50);
-            let error = commit(&mut connection, &group, &owners).unwrap_err();
+            let error = commit(&mut connection, &group, &owners, None).unwrap_err();
             assert_eq!(error.sqlite_error_code(), Some(ErrorCode::DiskFull));
             assert_eq!((count(&connection, table), count(&connection, "sessions")), (0, 0));
             set_page_limit(&connection, 10_000);
-            assert!(commit(&mut connection, &group, &owners).unwrap().iter().all(Result::is_ok));
+            assert!(commit(&mut connection, &group, &owners, None).unwrap().iter().all(Result::is_ok));
             assert_eq!(count(&connection, table), rows);
             // So that the next group finds as little space.
             connection.execute_batch("DELETE FROM calls; VACUUM").unwrap();

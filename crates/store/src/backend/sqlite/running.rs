@@ -1,0 +1,55 @@
+//! Calls that run, each with its process: after a kill, the next start finds what was cut off.
+
+use std::collections::HashSet;
+
+use rusqlite::{Connection, params};
+
+use super::owners::Owners;
+use crate::{CallStatus, StoreError};
+
+const PUT: &str = "INSERT OR REPLACE INTO running (record, presence) VALUES (?1, ?2)";
+const TAKE: &str = "UPDATE running SET presence = ?3 WHERE record = ?1 AND presence = ?2";
+
+/// Notes that this process has begun a call, or that the call has its outcome.
+pub(super) fn note(connection: &Connection, owners: &Owners, record: &str, status: &CallStatus) -> rusqlite::Result<()> {
+    match (status, owners.my_id()) {
+        (CallStatus::Begun, Some(presence)) => connection.prepare_cached(PUT)?.execute(params![record, presence]).map(drop),
+        // Without a presence nobody could tell whether the call still runs.
+        (CallStatus::Begun, None) => Ok(()),
+        _ => end(connection, record),
+    }
+}
+
+/// Notes that nothing of a call is left to be done.
+pub(super) fn end(connection: &Connection, record: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached("DELETE FROM running WHERE record = ?1")?.execute([record])?;
+    Ok(())
+}
+
+/// The calls whose process has ended without recording an outcome, each with the id of that process, the oldest first.
+pub(super) fn interrupted(connection: &Connection, owners: &Owners) -> Result<Vec<(String, String)>, StoreError> {
+    let mut statement = connection.prepare_cached("SELECT record, presence FROM running ORDER BY record")?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let mut interrupted = Vec::new();
+    for row in rows {
+        let (record, presence): (String, String) = row?;
+        if !owners.is_mine(&presence) && !owners.is_alive(&presence)? {
+            interrupted.push((record, presence));
+        }
+    }
+    Ok(interrupted)
+}
+
+/// Makes an interrupted call this process's own; says whether no other process was faster.
+pub(super) fn take(connection: &Connection, owners: &Owners, record: &str, ended: &str) -> rusqlite::Result<bool> {
+    let Some(presence) = owners.my_id() else { return Ok(false) };
+    Ok(connection.prepare_cached(TAKE)?.execute(params![record, ended, presence])? > 0)
+}
+
+/// The calls that living processes run.
+pub(super) fn in_use(connection: &Connection, owners: &Owners) -> Result<HashSet<String>, StoreError> {
+    let interrupted: HashSet<String> = interrupted(connection, owners)?.into_iter().map(|(record, _)| record).collect();
+    let mut statement = connection.prepare_cached("SELECT record FROM running")?;
+    let records = statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<HashSet<String>>>()?;
+    Ok(records.difference(&interrupted).cloned().collect())
+}
