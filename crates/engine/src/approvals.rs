@@ -6,6 +6,7 @@
 
 mod ask;
 mod broker;
+mod past;
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,8 +16,9 @@ use haft_contract::BoxFuture;
 use haft_contract::ports::{ApprovalAnswer, ApprovalRequest, Approver};
 use tokio::sync::{Mutex, MutexGuard, watch};
 
-pub(crate) use self::ask::{ApprovalStep, no_approver, other_asks};
+pub(crate) use self::ask::{ApprovalOutcome, ApprovalStep, no_approver, other_asks};
 pub use self::broker::{AnswerError, ApprovalBroker, ApprovalNotice};
+pub(crate) use self::past::PastCalls;
 
 /// Asks several approvers at once: the first answer counts, and the other questions are withdrawn.
 pub struct FirstOf(pub Vec<Arc<dyn Approver>>);

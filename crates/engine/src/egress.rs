@@ -12,11 +12,13 @@ use futures_util::FutureExt;
 use futures_util::future::Shared;
 use haft_contract::{BoxFuture, CallInfo, Connect, Effect, EgressRefusal, ErrorKind, Plan, ShellCommand, ToolError, ports::EgressGate};
 use haft_policy::{Decision, Policy, StepOutcome, Verdict};
+use haft_store::CallLog;
 use haft_text::display;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::approvals::{ApprovalStep, other_asks};
+use crate::approvals::{ApprovalStep, PastCalls, other_asks};
 use crate::events::EventSink;
 use crate::session::SessionLink;
 use crate::stages::permit::{PermitRequest, decide};
@@ -24,7 +26,7 @@ use crate::stages::run::AbortOnDrop;
 use crate::stages::taint::TaintFacts;
 use crate::stop::StopSignal;
 use crate::trail::{CallFacts, RecordedArguments};
-use crate::{CallLimits, Session, ToolEntry};
+use crate::{CallLimits, Registry, Session, ToolEntry};
 
 /// Hosts that one command may ask for; nobody answers more questions.
 const MOST_HOSTS: usize = 100;
@@ -58,6 +60,28 @@ pub(crate) struct EgressFacts {
     pub(crate) program: String,
     pub(crate) events: Option<Arc<dyn EventSink>>,
     pub(crate) limits: CallLimits,
+    pub(crate) log: Arc<dyn CallLog>,
+    /// Holds the tools, so it is a link as well.
+    pub(crate) registry: Weak<Registry>,
+    pub(crate) connections: CallConnections,
+}
+
+/// The connections of a command that were decided on while its call ran, for history.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CallConnections(Arc<Mutex<Vec<Value>>>);
+
+impl CallConnections {
+    /// One object for each: host, port, and why it was refused, if it was.
+    pub(crate) fn recorded(&self) -> Vec<Value> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+    fn add(&self, (host, port): (String, u16), outcome: &Result<(), EgressRefusal>) {
+        let mut connection = json!({ "host": host, "port": port, "made": outcome.is_ok() });
+        if let Err(refusal) = outcome {
+            connection["why"] = Value::String(refusal.reason.clone());
+        }
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+    }
 }
 
 impl CallEgress {
@@ -77,7 +101,7 @@ impl CallEgress {
                 std::future::ready(Err(refusal(why, None))).boxed().shared()
             }
             Entry::Vacant(new) => {
-                let mut task = AbortOnDrop(tokio::spawn(Arc::clone(&self.facts).decide(connect.clone())));
+                let mut task = AbortOnDrop(tokio::spawn(Arc::clone(&self.facts).decide_and_record(connect.clone())));
                 let decided = async move { (&mut task.0).await.unwrap_or_else(|_| Err(refusal("it could not be decided on", None))) };
                 new.insert(decided.boxed().shared()).clone()
             }
@@ -92,7 +116,14 @@ impl EgressGate for CallEgress {
 }
 
 impl EgressFacts {
-    async fn decide(self: Arc<Self>, mut connect: Connect) -> Result<(), EgressRefusal> {
+    async fn decide_and_record(self: Arc<Self>, connect: Connect) -> Result<(), EgressRefusal> {
+        let destination = (connect.host.clone(), connect.port);
+        let outcome = self.decide(connect).await;
+        self.connections.add(destination, &outcome);
+        outcome
+    }
+
+    async fn decide(&self, mut connect: Connect) -> Result<(), EgressRefusal> {
         let (Some(session), Some(entry)) = (self.session.current(), self.entry.upgrade()) else {
             return Err(refusal("its session has ended", None));
         };
@@ -117,11 +148,11 @@ impl EgressFacts {
             (Verdict::Allow, _) => Ok(()),
             (Verdict::Deny, _) => Err(self.refused(&decision, entry, plan)),
             (Verdict::Ask, None) => {
-                let why = other_asks(&decision).fold(String::new(), |all, why| all + why + ", so ");
+                let why = other_asks(&decision).iter().fold(String::new(), |all, why| all + why + ", so ");
                 Err(refusal(format!("{why}it needs approval, and no one can approve here"), self.rule(&decision, entry, plan)))
             }
             (Verdict::Ask, Some(approver)) => {
-                let stop = StopSignal::new(session, None);
+                let (stop, registry) = (StopSignal::new(session, None), self.registry.upgrade());
                 let request = PermitRequest {
                     policy: &*self.policy,
                     limits: &self.limits,
@@ -130,11 +161,12 @@ impl EgressFacts {
                     facts: CallFacts { call: &self.call, arguments: &self.arguments, taint },
                     session,
                     stop: &stop,
+                    past: PastCalls { log: &*self.log, registry: registry.as_deref() },
                 };
                 let offered = Decision::allow();
-                let approval = ApprovalStep { approver: &**approver, request, plan, offered, subject: Some(subject) };
+                let approval = ApprovalStep { approver: &**approver, request, plan, offered, subject: Some(subject), edit_fault: None };
                 let rule = self.rule(&decision, entry, plan);
-                approval.ask(&mut decision).await.map_err(|error| self.unapproved(&error, rule))
+                approval.ask(&mut decision).await.map(drop).map_err(|error| self.unapproved(&error, rule))
             }
         }
     }

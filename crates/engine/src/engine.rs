@@ -8,26 +8,30 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use haft_contract::{Form, Plan, Prepared, ShellCommand, ToolCall, ToolContext, ToolError, ToolOutput, ToolResult};
-use haft_policy::{Policy, StandardPolicy};
+use haft_policy::{Decision, Policy, StandardPolicy, Verdict};
 use haft_store::{Blobs, CallLog};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 pub use self::builder::EngineBuilder;
+use crate::advice::AdviceCase;
+use crate::approvals::PastCalls;
 use crate::egress::{CallEgress, EgressFacts, program_of};
 use crate::events::{Event, EventSink, emit};
+use crate::explain::{is_refusal, unplanned};
 use crate::forms::{CompiledForm, continue_reading};
 use crate::hooks::Hooks;
-use crate::journal::{CallGate, CallJournal, FinalChanges, SpillLimits};
+use crate::journal::{CallGate, CallJournal, CallSpills, FinalChanges, PruneClock, SpillLimits};
 use crate::locks::{Locks, Ticket};
-use crate::stages::arguments::{CheckedArguments, check_as};
+use crate::stages::arguments::{CheckedArguments, check, check_as};
 use crate::stages::bound::{bound, spill};
-use crate::stages::permit::{PermitRequest, permit};
+use crate::stages::permit::{Permission, PermitRequest, PermittedCall, permit};
 use crate::stages::plan::plan;
-use crate::stages::resolve::resolve;
+use crate::stages::resolve::{OfferedTools, refused};
 use crate::stages::rewrite::{RewriteContext, RewriteState, rewrite};
 use crate::stages::run::{cancelled, panic_error, run};
-use crate::stages::settle::{SettleContext, settle};
+use crate::stages::settle::{SettleContext, settle, shorten_stored, show_to_hooks};
+use crate::stages::taint::TaintFacts;
 use crate::stop::StopSignal;
 use crate::trail::{Retention, Trail};
 use crate::workers::Workers;
@@ -49,6 +53,7 @@ pub(crate) struct EngineParts {
     pub(crate) limits: CallLimits,
     pub(crate) locks: Locks,
     pub(crate) workers: Workers,
+    pub(crate) pruning: Arc<PruneClock>,
 }
 
 haft_contract::opaque_debug!(Engine: registry = inner.registry);
@@ -101,6 +106,7 @@ impl Engine {
             limits: CallLimits::default(),
             locks: Locks::default(),
             workers: Workers::default(),
+            pruning: Arc::default(),
         })
     }
 
@@ -141,9 +147,13 @@ impl Engine {
     ) -> Result<PreparedCall, ShortCircuit> {
         let engine = &*self.inner;
         trail.check_loop(session)?;
-        let entry = resolve(&engine.registry, &call.name, session.dialect())?;
+        let entry = self.offered(session).resolve(&call.name)?;
         trail.set_tool(&entry);
-        trail.set_offer(self.offers(&entry, session))?;
+        let offered = self.offers(&entry, session);
+        if offered.verdict == Verdict::Deny {
+            return Err(self.refuse_offer(offered, &entry, call, session, stop, trail).await.into());
+        }
+        trail.set_decision(offered);
         let form = entry.called(&call.name, session.dialect());
         let mut arguments = call.arguments;
         let checked = check_as(&entry, form, &mut arguments, engine.limits.argument_bytes);
@@ -151,10 +161,61 @@ impl Engine {
         let (arguments, prepared) = self.rewritten(&entry, checked, session, stop, trail).await?;
         let prepared = match prepared {
             Some(prepared) => prepared,
-            None => plan(&engine.workers, &entry, arguments, session, stop).await?,
+            None => self.planned(&entry, arguments, session, stop, trail).await?,
         };
         trail.set_plan(prepared.plan(), !engine.hooks.is_empty());
         Ok(PreparedCall { form: form.map(CompiledForm::form), entry, prepared })
+    }
+
+    /// The tools that a session has.
+    pub(crate) fn offered<'a>(&'a self, session: &'a Session) -> OfferedTools<'a> {
+        OfferedTools { registry: &self.inner.registry, policy: &*self.inner.policy, session }
+    }
+
+    /// Refuses a call whose tool is not offered. Everything else against it is found as well, for the advice.
+    async fn refuse_offer(
+        &self,
+        offered: Decision,
+        entry: &Arc<ToolEntry>,
+        call: ToolCall,
+        session: &Session,
+        stop: &StopSignal<'_>,
+        trail: &mut Trail,
+    ) -> ToolError {
+        let (decision, planned) = self.decide_anyway(offered, entry, &call.name, call.arguments, session, stop).await;
+        let (plan, facts) = planned.as_ref().map_or((None, TaintFacts::default()), |(plan, facts)| (Some(plan.plan()), *facts));
+        let advice = AdviceCase { policy: &*self.inner.policy, entry, plan, facts, session }.advise(&decision);
+        let mut error = refused(&decision, &advice);
+        if let Some(denial) = decision.denial() {
+            error = error.with_message(self.offered(session).refusal(denial, entry));
+        }
+        trail.set_decision(decision);
+        error
+    }
+
+    /// The plan of a call. A refusal in planning is a decision, with its trace.
+    async fn planned(
+        &self,
+        entry: &Arc<ToolEntry>,
+        arguments: Value,
+        session: &Session,
+        stop: &StopSignal<'_>,
+        trail: &mut Trail,
+    ) -> Result<Prepared, ToolError> {
+        match plan(&self.inner.workers, entry, arguments, session, stop).await {
+            Err(error) if is_refusal(&error) => Err(self.refuse_plan(&error, entry, session, trail)),
+            prepared => prepared,
+        }
+    }
+
+    /// Refuses a call that its tool refused to plan.
+    fn refuse_plan(&self, error: &ToolError, entry: &ToolEntry, session: &Session, trail: &mut Trail) -> ToolError {
+        let decision = unplanned(trail.take_decision(), error);
+        let facts = TaintFacts::default();
+        let advice = AdviceCase { policy: &*self.inner.policy, entry, plan: None, facts, session }.advise(&decision);
+        let refusal = refused(&decision, &advice);
+        trail.set_decision(decision);
+        refusal
     }
 
     /// The arguments as the hooks left them, and their plan if a hook needed it.
@@ -186,7 +247,7 @@ impl Engine {
         outcome.map(|()| arguments)
     }
 
-    /// guard ▸ permit ▸ run. A batch has drawn its ticket before, to keep call order; a single call draws it after its
+    /// permit, with the taint guard ▸ run. A batch has drawn its ticket before, to keep call order; a single call draws it after its
     /// approval.
     pub(crate) async fn perform(
         &self,
@@ -197,18 +258,10 @@ impl Engine {
         trail: &mut Trail,
     ) -> Result<ToolOutput, ToolError> {
         let engine = &*self.inner;
-        let PreparedCall { entry, form, prepared } = ready;
-        let (facts, decision) = trail.permit_parts();
-        let request = PermitRequest {
-            policy: &*engine.policy,
-            limits: &engine.limits,
-            events: engine.events.as_deref(),
-            entry: &entry,
-            facts,
-            session,
-            stop,
-        };
-        let cleared = permit(request, prepared, decision).await?;
+        let (entry, form) = (Arc::clone(&ready.entry), ready.form);
+        let (cleared, edited) = self.permitted(ready, session, stop, trail).await?;
+        // A ticket is for the plan that it was drawn for.
+        let ticket = ticket.filter(|_| !edited);
         let ticket = ticket.unwrap_or_else(|| engine.locks.queue(cleared.plan()));
         stop.unless(ticket.granted()).await?;
         if stop.is_requested() {
@@ -226,6 +279,76 @@ impl Engine {
             }
             outcome => outcome,
         }
+    }
+
+    /// permit, and again with other arguments if the user edits them; whether they were edited.
+    async fn permitted(
+        &self,
+        ready: PreparedCall,
+        session: &Session,
+        stop: &StopSignal<'_>,
+        trail: &mut Trail,
+    ) -> Result<(PermittedCall, bool), ToolError> {
+        let engine = &*self.inner;
+        let PreparedCall { entry, mut prepared, .. } = ready;
+        let (mut edited, mut fault) = (false, None);
+        loop {
+            let offered = trail.decision().clone();
+            let (facts, decision) = trail.permit_parts();
+            let request = PermitRequest {
+                policy: &*engine.policy,
+                limits: &engine.limits,
+                events: engine.events.as_deref(),
+                entry: &entry,
+                facts,
+                session,
+                stop,
+                past: PastCalls { log: &*engine.log, registry: Some(&engine.registry) },
+            };
+            let (before, arguments) = match permit(request, prepared, decision, fault.take()).await? {
+                Permission::Granted(cleared) => return Ok((cleared, edited)),
+                Permission::Edited(before, arguments) => (before, arguments),
+            };
+            match check(&entry, &mut arguments.into(), engine.limits.argument_bytes) {
+                Ok(checked) => {
+                    prepared = self.prepare_edited(&entry, checked, session, stop, trail).await?;
+                    edited = true;
+                }
+                Err(error) => {
+                    trail.set_decision(offered);
+                    (prepared, fault) = (before, Some(error.message().to_owned()));
+                }
+            }
+        }
+    }
+
+    /// The stages from `available` to `plan`, for arguments that the user edited. The model is told of them.
+    async fn prepare_edited(
+        &self,
+        entry: &Arc<ToolEntry>,
+        checked: CheckedArguments,
+        session: &Session,
+        stop: &StopSignal<'_>,
+        trail: &mut Trail,
+    ) -> Result<Prepared, ToolError> {
+        let before = trail.original_arguments();
+        trail.set_edited(&checked.value);
+        trail.set_decision(self.offers(entry, session));
+        let rewritten = self.rewritten(entry, checked, session, stop, trail).await;
+        trail.set_original(before);
+        let (arguments, prepared) = match rewritten {
+            Ok(rewritten) => rewritten,
+            Err(ShortCircuit::Refused(error)) => return Err(error),
+            Err(ShortCircuit::Answered(_)) => {
+                return Err(ToolError::denied("A hook answers calls with these arguments. Repeat the call with them."));
+            }
+        };
+        let prepared = match prepared {
+            Some(prepared) => prepared,
+            None => self.planned(entry, arguments, session, stop, trail).await?,
+        };
+        trail.set_plan(prepared.plan(), !self.inner.hooks.is_empty());
+        Ok(prepared)
     }
 
     /// Restores the files that a failed call had changed by then.
@@ -250,10 +373,15 @@ impl Engine {
             Arc::clone(session.host()),
             stop.token().clone(),
             Arc::new(gate),
-            Arc::new(CallJournal { is_final: trail.final_changes().clone(), ..self.journal(trail.record_id()) }),
+            Arc::new(CallJournal {
+                is_final: trail.final_changes().clone(),
+                spills: trail.spills().clone(),
+                ..self.journal(trail.record_id())
+            }),
             session.progress().cloned(),
         )
-        .remembering(Arc::clone(session.seen()));
+        .remembering(Arc::clone(session.seen()))
+        .limited_by(Arc::clone(&session.caller().turn_tools));
         match egress {
             Some(gate) => context.with_egress(Arc::new(gate)),
             None => context,
@@ -286,6 +414,9 @@ impl Engine {
             program: program_of(command),
             events: engine.events.clone(),
             limits: engine.limits.clone(),
+            log: Arc::clone(&engine.log),
+            registry: Arc::downgrade(&engine.registry),
+            connections: trail.connections().clone(),
         }))
     }
 
@@ -305,7 +436,7 @@ impl Engine {
         })
     }
 
-    /// bound ▸ settle, for every outcome, wherever it came from: nothing leaves that is too large or holds a known secret.
+    /// hooks ▸ bound ▸ settle, for every outcome, wherever it came from: nothing leaves that is too large or holds a known secret.
     pub(crate) async fn settle(
         &self,
         trail: Trail,
@@ -316,17 +447,19 @@ impl Engine {
         let engine = &*self.inner;
         let limit = engine.limits.output_of(trail.own_output_limit());
         let read_on = |line| continue_reading(&engine.registry, session.dialect(), line);
-        let outcome = bound(outcome, limit, &self.journal(trail.record_id()), &read_on).await;
         let context =
             SettleContext { hooks: &engine.hooks, log: &*engine.log, events: engine.events.as_deref(), limits: &engine.limits, stop };
-        settle(context, trail, outcome, session).await
+        let (outcome, stored) = show_to_hooks(context, &*engine.blobs, &trail, outcome).await;
+        let outcome = bound(outcome, limit, &self.journal(trail.record_id()), &read_on, stored.as_deref()).await;
+        let stored = stored.map(|text| shorten_stored(text, limit));
+        settle(context, trail, outcome, stored, session).await
     }
 
     /// Shortens a result to a context budget below the configured limit: the rest becomes a spill, which the result names.
     pub async fn shorten(&self, result: &mut ToolResult, bytes: usize, session: &Session) {
         let whole = std::mem::replace(&mut result.outcome, Ok(ToolOutput::text("")));
         let read_on = |line| continue_reading(&self.inner.registry, session.dialect(), line);
-        result.outcome = bound(whole, bytes, &self.journal(uuid::Uuid::nil()), &read_on).await;
+        result.outcome = bound(whole, bytes, &self.journal(uuid::Uuid::nil()), &read_on, result.stored.as_deref()).await;
     }
 
     /// Writes a text to a spill, which `read_file` may read; returns its path.
@@ -342,6 +475,8 @@ impl Engine {
             record,
             limits: SpillLimits { bytes: limits.spill_bytes, age: limits.spill_age },
             is_final: FinalChanges::default(),
+            spills: CallSpills::default(),
+            pruning: Arc::clone(&self.inner.pruning),
         }
     }
 

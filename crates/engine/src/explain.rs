@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use haft_contract::{Arguments, CallInfo, Effect, Plan, ToolError};
-use haft_policy::{AskSubject, Decision, STEPS, StepOutcome, TraceEntry, Verdict};
+use haft_contract::{Arguments, CallInfo, ErrorKind, Plan, Prepared, ToolError, ToolSource};
+use haft_policy::{Advice, ConfigEdit, Decision, Denial, STEPS, StepOutcome, TraceEntry, Verdict};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::advice::AdviceCase;
 use crate::engine::Engine;
 use crate::hooks::{HookCall, RegisteredHook};
 use crate::stages::arguments::check_as;
 use crate::stages::permit::decide;
 use crate::stages::plan::plan;
-use crate::stages::resolve::{resolve, to_change, with_spans};
 use crate::stages::taint::{TaintFacts, secret_in};
 use crate::stop::StopSignal;
 use crate::{Session, ToolEntry};
@@ -22,6 +22,8 @@ pub const NOTHING_CONFIGURED: &str = "nothing configured";
 /// Trace entry of a step that evaluates effects, when there are no arguments.
 pub const NOT_YET: &str = "depends on the arguments";
 
+/// The step of a trace for a call that its tool refused to plan.
+pub const PLANNING: &str = "planning";
 /// The step of a trace that names a hook.
 pub const HOOK: &str = "hook";
 
@@ -40,8 +42,10 @@ pub struct Explanation {
     /// The message to the model, if the call is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The smallest change that would give another verdict.
+    /// The smallest change that would give another verdict, in words.
     pub to_change: Option<String>,
+    /// The same, for programs.
+    pub advice: Advice,
 }
 
 impl Engine {
@@ -53,24 +57,60 @@ impl Engine {
     /// Explains a tool, or a call when arguments are given. Fails only where a call would fail before any decision. Hooks are
     /// listed and not run, so the verdict holds unless one of them objects.
     pub async fn explain(&self, tool: &str, arguments: Option<Arguments>, session: &Session) -> Result<Explanation, ToolError> {
-        let entry = resolve(&self.inner.registry, tool, session.dialect())?;
+        let entry = self.offered(session).resolve(tool)?;
         let offered = self.offers(&entry, session);
-        if offered.verdict == Verdict::Deny {
-            return Ok(self.explanation(&entry, None, offered));
-        }
+        let is_refused = offered.verdict == Verdict::Deny;
         let Some(mut arguments) = arguments else {
+            if is_refused {
+                return Ok(self.explanation(&entry, None, TaintFacts::default(), offered, session));
+            }
             let decision = self.inner.policy.decide_without_arguments(offered, &entry.candidate(), session.caller());
             let hooks = self.hook_notes(&entry, &Value::Null, None, session);
-            return Ok(self.explanation(&entry, None, with_hooks(decision, hooks)));
+            return Ok(self.explanation(&entry, None, TaintFacts::default(), with_hooks(decision, hooks), session));
         };
+        let stop = StopSignal::new(session, None);
+        if is_refused {
+            let (decision, planned) = self.decide_anyway(offered, &entry, tool, arguments, session, &stop).await;
+            let (plan, facts) = planned.as_ref().map_or((None, TaintFacts::default()), |(plan, facts)| (Some(plan.plan()), *facts));
+            return Ok(self.explanation(&entry, plan, facts, decision, session));
+        }
         let form = entry.called(tool, session.dialect());
         let checked = check_as(&entry, form, &mut arguments, self.inner.limits.argument_bytes)?;
-        let stop = StopSignal::new(session, None);
-        let prepared = plan(&self.inner.workers, &entry, checked.value.clone(), session, &stop).await?;
         let facts = TaintFacts { secret: secret_in(&checked.value), running: None };
+        let prepared = match plan(&self.inner.workers, &entry, checked.value.clone(), session, &stop).await {
+            Err(error) if is_refusal(&error) => {
+                return Ok(self.explanation(&entry, None, facts, unplanned(offered, &error), session));
+            }
+            prepared => prepared?,
+        };
         let decision = decide(&*self.inner.policy, offered, &entry, prepared.plan(), facts, session);
         let hooks = self.hook_notes(&entry, &checked.value, Some(prepared.plan()), session);
-        Ok(self.explanation(&entry, Some(prepared.plan()), with_hooks(decision, hooks)))
+        Ok(self.explanation(&entry, Some(prepared.plan()), facts, with_hooks(decision, hooks), session))
+    }
+
+    /// Continues with a call whose tool is not offered, so that everything against it is known at once, as far as its arguments
+    /// are right. Foreign code is not run for it.
+    pub(crate) async fn decide_anyway(
+        &self,
+        offered: Decision,
+        entry: &Arc<ToolEntry>,
+        name: &str,
+        mut arguments: Arguments,
+        session: &Session,
+        stop: &StopSignal<'_>,
+    ) -> (Decision, Option<(Prepared, TaintFacts)>) {
+        let form = entry.called(name, session.dialect());
+        let checked = check_as(entry, form, &mut arguments, self.inner.limits.argument_bytes);
+        let Some(checked) = checked.ok().filter(|_| *entry.source() == ToolSource::BuiltIn) else { return (offered, None) };
+        let facts = TaintFacts { secret: secret_in(&checked.value), running: None };
+        match plan(&self.inner.workers, entry, checked.value, session, stop).await {
+            Ok(prepared) => {
+                let decision = decide(&*self.inner.policy, offered, entry, prepared.plan(), facts, session);
+                (decision, Some((prepared, facts)))
+            }
+            Err(error) if is_refusal(&error) => (unplanned(offered, &error), None),
+            Err(_) => (offered, None),
+        }
     }
 
     /// A note on each hook that would run before the call.
@@ -92,46 +132,33 @@ impl Engine {
         self.inner.hooks.iter().filter_map(note).collect()
     }
 
-    fn explanation(&self, entry: &ToolEntry, plan: Option<&Plan>, decision: Decision) -> Explanation {
+    fn explanation(&self, entry: &ToolEntry, plan: Option<&Plan>, facts: TaintFacts, decision: Decision, session: &Session) -> Explanation {
         let effects = plan.map_or_else(|| Value::Array(Vec::new()), |plan| serde_json::to_value(plan.effects()).unwrap_or_default());
-        let to_change = self.smallest_change(entry, plan, &decision);
-        let message = decision.denial().map(|refusal| refusal.message.clone());
+        let advice = AdviceCase { policy: &*self.inner.policy, entry, plan, facts, session }.advise(&decision);
+        let message = decision.denial().map(|denial| self.offered(session).refusal(denial, entry));
         let trace = every_step(decision.trace, plan.is_some());
-        Explanation { verdict: decision.verdict, tool: entry.name().to_owned(), effects, trace, message, to_change }
-    }
-
-    /// The smallest edit that gives another verdict.
-    fn smallest_change(&self, entry: &ToolEntry, plan: Option<&Plan>, decision: &Decision) -> Option<String> {
-        match decision.verdict {
-            Verdict::Deny => to_change(decision),
-            Verdict::Allow => Some(self.to_refuse(entry, plan)),
-            Verdict::Ask => match self.inner.policy.persistent_rules(&entry.candidate(), plan.unwrap_or(&Plan::nothing()), decision) {
-                Ok(rules) => Some(format!("to allow it without asking, add {} to rules.allow", quoted(&rules))),
-                Err(_) if !decision.to_stop_asking.is_empty() => Some(with_spans(&decision.to_stop_asking, decision, StepOutcome::Ask)),
-                Err(why) => Some(format!("it needs approval each time: {why}")),
-            },
-        }
-    }
-
-    /// A deny rule for the first effect that a rule can name, else for the whole tool.
-    fn to_refuse(&self, entry: &ToolEntry, plan: Option<&Plan>) -> String {
-        let effects = plan.map_or(&[][..], Plan::effects);
-        let is_named = |effect: &Effect| !matches!(effect, Effect::Unknown { .. } | Effect::Contained { .. });
-        let rules = effects.iter().enumerate().filter(|(_, effect)| is_named(effect)).find_map(|(index, _)| {
-            let mut about = Decision::allow();
-            about.asks.push(AskSubject::Effect(index));
-            self.inner.policy.persistent_rules(&entry.candidate(), plan?, &about).ok()
-        });
-        match rules {
-            Some(rules) => format!("to refuse it, add {} to rules.deny", quoted(&rules)),
-            None => format!("to refuse it, add '{}' to tools.deny", entry.name()),
+        Explanation {
+            verdict: decision.verdict,
+            tool: entry.name().to_owned(),
+            effects,
+            trace,
+            message,
+            to_change: Some(advice.to_string()),
+            advice,
         }
     }
 }
 
-/// Rules, as part of a sentence.
-pub(crate) fn quoted(rules: &[String]) -> String {
-    rules.iter().map(|rule| format!("'{rule}'")).collect::<Vec<_>>().join(" and ")
+/// Whether planning refused a call, and did not merely fail.
+pub(crate) fn is_refusal(error: &ToolError) -> bool {
+    matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::PathNotAllowed)
+}
+
+/// The decision on a call that its tool refused to plan: no setting changes that, another call may.
+pub(crate) fn unplanned(mut decision: Decision, error: &ToolError) -> Decision {
+    let ways = vec![vec![ConfigEdit::Do("no setting allows it, because the tool refused the call itself: make it in another way".into())]];
+    decision.deny(PLANNING, error.message().to_owned(), Denial { kind: error.kind(), message: error.message().to_owned(), ways });
+    decision
 }
 
 fn with_hooks(mut decision: Decision, hooks: Vec<String>) -> Decision {

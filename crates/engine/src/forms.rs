@@ -35,10 +35,10 @@ impl CompiledForm {
     pub(crate) fn parameters(&self, definition: &ToolDefinition) -> &ParameterTable {
         self.parameters.get_or_init(|| ParameterTable::in_form(definition, &self.form))
     }
-    /// The schema that the model was shown, compiled.
+    /// The schema that the model was shown, with every parameter that a call may use, compiled.
     pub(crate) fn validator(&self, definition: &ToolDefinition) -> Result<&Validator, &str> {
-        let shown = || compiled(&definition.in_form(&self.form).parameters);
-        self.validator.get_or_init(shown).as_ref().map_err(String::as_str)
+        let accepted = || compiled(&definition.accepted_in(&self.form));
+        self.validator.get_or_init(accepted).as_ref().map_err(String::as_str)
     }
 
     /// Translates arguments to canonical ones. They were read already, so every parameter has the name that was shown.

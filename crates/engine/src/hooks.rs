@@ -5,6 +5,7 @@ mod input;
 mod matcher;
 mod registered;
 mod reply;
+mod withheld;
 
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use serde_json::Value;
 
 pub use self::command::{CommandHook, CommandHookSpec};
 pub(crate) use self::registered::{Hooks, RegisteredHook};
+pub use self::withheld::WithheldHook;
 
 /// A call, as a hook sees it.
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +48,7 @@ pub enum HookDecision {
         /// New arguments, as in [`HookDecision::Rewrite`].
         arguments: Option<Value>,
     },
-    /// StopSignal, for this reason.
+    /// Stop, for this reason.
     Block(String),
     /// The tool does not run; this is its output.
     Answer(ToolOutput),
@@ -92,17 +94,18 @@ pub trait Hook: Send + Sync {
         let _ = (call, event);
         true
     }
-    /// HookDecision the call is permitted.
+    /// Before the call is permitted.
     fn before<'a>(&'a self, call: HookCall<'a>) -> BoxFuture<'a, Result<HookDecision, String>> {
         let _ = call;
         Box::pin(async { Ok(HookDecision::Continue) })
     }
-    /// After the call: observes, changes nothing.
+    /// After the call: observes the whole result, also where the model gets a part of it, and changes nothing.
     fn after<'a>(&'a self, call: HookCall<'a>, result: &'a ToolResult) -> BoxFuture<'a, Result<(), String>> {
         let _ = (call, result);
         Box::pin(async { Ok(()) })
     }
-    /// May rewrite or withhold the text that history keeps.
+    /// May rewrite or withhold the text that is stored: in history, in spills, in the transcript of the session. It gets the whole
+    /// text; the model has the original until the session is resumed.
     fn persist<'a>(&'a self, call: HookCall<'a>, stored: &'a str) -> BoxFuture<'a, Result<PersistDecision, String>> {
         let _ = (call, stored);
         Box::pin(async { Ok(PersistDecision::Keep) })

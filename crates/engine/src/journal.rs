@@ -1,8 +1,8 @@
 //! Ports that the engine gives to a running call: a gate for late effects, a journal for pre-images and spills.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use haft_contract::{
@@ -12,11 +12,15 @@ use haft_contract::{
 use haft_policy::{Policy, Verdict};
 use haft_redact::Redactor;
 use haft_store::{BlobWriter, Blobs, CallLog, PreImageRecord, StoreError};
+use tokio::time::Instant;
 
+use crate::advice::AdviceCase;
 use crate::stages::permit::decide;
 use crate::stages::resolve::refused;
 use crate::stages::taint::TaintFacts;
 use crate::{Session, ToolEntry};
+
+const PRUNE_INTERVAL: Duration = Duration::from_mins(10);
 
 /// Decides on effects beyond the plan of a running call.
 pub(crate) struct CallGate {
@@ -32,7 +36,11 @@ impl Gate for CallGate {
         let decision = decide(&*self.policy, offered, &self.entry, &plan, TaintFacts::default(), &self.session);
         match decision.verdict {
             Verdict::Allow => Ok(()),
-            Verdict::Deny => Err(refused(&decision)),
+            Verdict::Deny => {
+                let (policy, facts) = (&*self.policy, TaintFacts::default());
+                let case = AdviceCase { policy, entry: &self.entry, plan: Some(&plan), facts, session: &self.session };
+                Err(refused(&decision, &case.advise(&decision)))
+            }
             Verdict::Ask => Err(ToolError::denied(format!(
                 "'{}' leads to {} '{}', which needs approval. Call it directly, so that the user can be asked.",
                 self.entry.name(),
@@ -50,6 +58,37 @@ pub(crate) struct CallJournal {
     pub(crate) record: uuid::Uuid,
     pub(crate) limits: SpillLimits,
     pub(crate) is_final: FinalChanges,
+    pub(crate) spills: CallSpills,
+    pub(crate) pruning: Arc<PruneClock>,
+}
+
+/// When old spills were removed last. Every command begins a spill, and looking through all of them takes time.
+#[derive(Debug, Default)]
+pub(crate) struct PruneClock(Mutex<Option<Instant>>);
+
+impl PruneClock {
+    /// Whether to look again: at once, then at most every few minutes.
+    fn is_due(&self, age: Duration) -> bool {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = last.is_none_or(|last| last.elapsed() >= PRUNE_INTERVAL.min(age));
+        if is_due {
+            *last = Some(Instant::now());
+        }
+        is_due
+    }
+}
+
+/// The spills that a call has finished.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CallSpills(Arc<Mutex<Vec<PathBuf>>>);
+
+impl CallSpills {
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+    fn add(&self, path: &Path) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
+    }
 }
 
 /// Whether the changes of a call are final: then a failure of the call does not revert them.
@@ -97,10 +136,13 @@ impl Journal for CallJournal {
 
     fn spill(&self, extension: &'static str) -> BoxFuture<'_, Result<Box<dyn SpillWriter>, ToolError>> {
         Box::pin(async move {
-            // Spills are rare, so each may remove the old ones. A failure to do so must not lose this one.
-            self.blobs.prune(self.limits.age).await.ok();
+            if self.pruning.is_due(self.limits.age) {
+                // A failure to remove old ones must not lose this one.
+                self.blobs.prune(self.limits.age).await.ok();
+            }
             let blob = self.blobs.spill(extension).await.map_err(not_spilled)?;
-            let spill = RedactingSpill { blob, redactor: Redactor::default(), bytes: 0, cut: false, limit: self.limits.bytes };
+            let (limit, finished) = (self.limits.bytes, self.spills.clone());
+            let spill = RedactingSpill { blob, redactor: Redactor::default(), bytes: 0, cut: false, limit, finished };
             Ok(Box::new(spill) as Box<dyn SpillWriter>)
         })
     }
@@ -151,6 +193,7 @@ struct RedactingSpill {
     bytes: u64,
     cut: bool,
     limit: u64,
+    finished: CallSpills,
 }
 
 impl RedactingSpill {
@@ -193,6 +236,7 @@ impl SpillWriter for RedactingSpill {
             self.put(&rest).await?;
             let bytes = self.bytes;
             let path: PathBuf = self.blob.finish().await.map_err(not_spilled)?;
+            self.finished.add(&path);
             Ok(SpillFile { path, bytes })
         })
     }

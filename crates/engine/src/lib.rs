@@ -3,6 +3,7 @@
 //! Start with [`Engine::run`]: it reads top to bottom, and the order of its stages is a security property.
 #![warn(missing_docs)]
 
+mod advice;
 mod approvals;
 mod batch;
 mod egress;
@@ -17,6 +18,7 @@ mod limits;
 mod locks;
 mod permissions;
 mod registry;
+mod schema_check;
 mod session;
 mod stages;
 mod stop;
@@ -27,12 +29,14 @@ mod workers;
 pub use approvals::{AnswerError, ApprovalBroker, ApprovalNotice, FirstOf};
 pub use engine::{Engine, EngineBuilder};
 pub use events::{Event, EventSink};
-pub use explain::{Explanation, HOOK, NOT_YET, NOTHING_CONFIGURED};
-pub use hooks::{CommandHook, CommandHookSpec, Hook, HookCall, HookDecision, PersistDecision};
+pub use explain::{Explanation, HOOK, NOT_YET, NOTHING_CONFIGURED, PLANNING};
+pub use hooks::{CommandHook, CommandHookSpec, Hook, HookCall, HookDecision, PersistDecision, WithheldHook};
 pub use limits::CallLimits;
 pub use permissions::{CallbackPermissions, PermissionBroker};
 pub use registry::{RegisterError, Registry, ToolEntry};
-pub use session::{Session, SessionBuilder};
+pub use schema_check::SchemaCheck;
+pub use session::{Session, SessionBuilder, SessionLink};
 pub use stages::bound::WHOLE_IN;
 pub use stages::guard::LoopLimits;
-pub use undo::{OverwrittenCopy, UndoError, UndoneCall, UndoneSession};
+pub use stages::taint::RecordedTaint;
+pub use undo::{OverwrittenCopy, RepairedCall, UndoError, UndoneCall, UndoneSession};

@@ -47,11 +47,11 @@ struct SessionParts {
 
 /// Finds a session, or the one that continues it, without keeping it alive: for what runs on after a call.
 #[derive(Clone, Default)]
-pub(crate) struct SessionLink(Arc<Mutex<Weak<SessionParts>>>);
+pub struct SessionLink(Arc<Mutex<Weak<SessionParts>>>);
 
 impl SessionLink {
     /// The session, unless it has ended.
-    pub(crate) fn current(&self) -> Option<Session> {
+    pub fn current(&self) -> Option<Session> {
         let link = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         link.upgrade().map(|inner| Session { inner })
     }
@@ -60,6 +60,7 @@ impl SessionLink {
     }
 }
 
+haft_contract::opaque_debug!(SessionLink);
 haft_contract::opaque_debug!(Session: id = inner.id, agent = inner.caller.agent);
 
 impl Session {
@@ -115,7 +116,8 @@ impl Session {
     pub(crate) fn questions(&self) -> &QuestionTurns {
         &self.inner.questions
     }
-    pub(crate) fn link(&self) -> &SessionLink {
+    /// Finds this session, or the one that continues it, without keeping it alive.
+    pub fn link(&self) -> &SessionLink {
         &self.inner.link
     }
     pub(crate) fn progress(&self) -> Option<&Arc<dyn ProgressSink>> {
@@ -142,9 +144,11 @@ impl Session {
     pub fn should_stop(&self) -> bool {
         self.loop_guard().should_stop()
     }
-    /// Begins a turn of the user: the loop guard forgets earlier repeats, and a run that it has stopped may begin again.
+    /// Begins a turn of the user: the loop guard forgets earlier repeats, a run that it has stopped may begin again, and limits that
+    /// skills set on tools end.
     pub fn begin_turn(&self) {
         self.loop_guard().forget();
+        self.caller().turn_tools.begin();
     }
 }
 
@@ -160,7 +164,7 @@ impl SessionBuilder {
     fn new(host: Arc<dyn Host>) -> Self {
         Self {
             inner: SessionParts {
-                id: Arc::from(uuid::Uuid::now_v7().to_string()),
+                id: Arc::from(haft_store::new_uuid().to_string()),
                 caller: Caller::default(),
                 dialect: Dialect::default(),
                 host,
@@ -207,6 +211,11 @@ impl SessionBuilder {
         self.inner.caller.access = access;
         self
     }
+    /// Lowers the access level to this one, if it is higher.
+    pub fn access_at_most(mut self, access: Access) -> Self {
+        self.inner.caller.access = self.inner.caller.access.min(access);
+        self
+    }
     /// The model that calls, and its provider.
     pub fn model(mut self, provider: impl Into<String>, model: Option<String>) -> Self {
         (self.inner.caller.provider, self.inner.caller.model) = (Some(provider.into()), model);
@@ -250,15 +259,22 @@ impl SessionBuilder {
     /// Continues another session with another model or access level: its taint, seen files and session grants stay.
     pub fn continuing(mut self, before: &Session) -> Self {
         self.inner.questions = Arc::clone(&before.inner.questions);
+        self.inner.caller.grants = before.caller().grants.clone();
         self.inner.taint = Arc::clone(&before.inner.taint);
         self.inner.id = Arc::clone(&before.inner.id);
         self.inner.seen = Arc::clone(&before.inner.seen);
         self.inner.link = before.inner.link.clone();
+        self.inner.caller.turn_tools = Arc::clone(&before.inner.caller.turn_tools);
         self
     }
     /// Sets where the access level is configured, for explanations.
     pub fn access_from(mut self, place: haft_policy::SourceSpan) -> Self {
         self.inner.caller.access_span = place;
+        self
+    }
+    /// Sets every key that limits the access level, for advice.
+    pub fn access_limits(mut self, limits: Vec<haft_policy::AccessLimit>) -> Self {
+        self.inner.caller.access_limits = limits;
         self
     }
     /// Makes the user a guest, not the owner.

@@ -16,11 +16,11 @@ use uuid::Uuid;
 
 use self::arguments::excerpt;
 pub(crate) use self::arguments::{RecordedArguments, Retention};
+use crate::egress::CallConnections;
 use crate::explain::HOOK;
 use crate::hooks::HookCall;
-use crate::journal::FinalChanges;
+use crate::journal::{CallSpills, FinalChanges};
 use crate::stages::guard::CallSignature;
-use crate::stages::resolve::refused;
 use crate::stages::rewrite::RewriteState;
 use crate::stages::taint::{TaintFacts, secret_in};
 use crate::{Session, ToolEntry};
@@ -45,8 +45,14 @@ pub(crate) struct Trail {
     changes: bool,
     /// Whether a failure reverts what the call changed.
     final_changes: FinalChanges,
+    spills: CallSpills,
+    connections: CallConnections,
     /// The shape of a secret in the arguments.
     secret: Option<&'static str>,
+    /// What the model is told of arguments that the user edited.
+    edited: Option<String>,
+    /// What the user was advised to change, if the call was refused.
+    advice: Option<Value>,
 }
 
 /// What permission and approval read of a call.
@@ -77,7 +83,11 @@ impl Trail {
             signature: session.watches_loops().then(|| CallSignature::new(call)),
             changes: false,
             final_changes: FinalChanges::default(),
+            spills: CallSpills::default(),
+            connections: CallConnections::default(),
             secret: None,
+            edited: None,
+            advice: None,
         }
     }
 
@@ -95,6 +105,14 @@ impl Trail {
     /// Whether the plan changes something.
     pub(crate) fn changes_something(&self) -> bool {
         self.changes
+    }
+    /// The connections of its command.
+    pub(crate) fn connections(&self) -> &CallConnections {
+        &self.connections
+    }
+    /// The spills that the tool itself wrote.
+    pub(crate) fn spills(&self) -> &CallSpills {
+        &self.spills
     }
     pub(crate) fn final_changes(&self) -> &FinalChanges {
         &self.final_changes
@@ -117,10 +135,13 @@ impl Trail {
         self.entry = Some(Arc::clone(entry));
     }
 
-    /// available: the decision on the tool itself.
-    pub(crate) fn set_offer(&mut self, decision: Decision) -> Result<(), ToolError> {
+    /// available, plan: the decision so far.
+    pub(crate) fn set_decision(&mut self, decision: Decision) {
         self.decision = decision;
-        if self.decision.verdict == Verdict::Deny { Err(refused(&self.decision)) } else { Ok(()) }
+    }
+    /// plan: the decision so far, to be continued and set again.
+    pub(crate) fn take_decision(&mut self) -> Decision {
+        std::mem::take(&mut self.decision)
     }
 
     /// arguments: those that were refused, as they came.
@@ -139,6 +160,27 @@ impl Trail {
             self.decision.ask(HOOK, why);
         }
         (checked.value, prepared)
+    }
+
+    /// permit: the user edited the arguments.
+    pub(crate) fn set_edited(&mut self, arguments: &Value) {
+        let shown = arguments::redacted(excerpt(arguments));
+        self.edited = Some(format!("\n[The user changed the arguments of this call to {shown}]"));
+    }
+    /// permit: the arguments that the model gave.
+    pub(crate) fn original_arguments(&self) -> Value {
+        self.original.clone().unwrap_or_else(|| excerpt(&self.arguments()))
+    }
+    /// permit: the arguments that the model gave, before the user edited them.
+    pub(crate) fn set_original(&mut self, arguments: Value) {
+        self.original = Some(arguments);
+    }
+    pub(crate) fn decision(&self) -> &Decision {
+        &self.decision
+    }
+    /// settle: what the model is told of arguments that the user edited.
+    pub(crate) fn edit_note(&self) -> Option<&str> {
+        self.edited.as_deref()
     }
 
     /// plan: the effects.
@@ -165,6 +207,10 @@ impl Trail {
         let signature = self.signature.filter(|_| !uncounted)?;
         session.loop_guard().record(signature, outcome, self.changes, self.started_at)
     }
+    /// settle: what a refusal advised to change, for history.
+    pub(crate) fn set_advice(&mut self, outcome: &Result<ToolOutput, ToolError>) {
+        self.advice = outcome.as_ref().err().and_then(ToolError::details).and_then(|details| details.get("to_change")).cloned();
+    }
     /// settle: warnings about the arguments.
     pub(crate) fn warnings(&self) -> &[String] {
         &self.warnings
@@ -172,7 +218,7 @@ impl Trail {
     /// settle: the result of the call.
     pub(crate) fn result(&self, outcome: Result<ToolOutput, ToolError>) -> ToolResult {
         let tool = self.entry.as_ref().map_or_else(|| Cow::Owned(self.call.tool.clone()), |entry| Cow::from(&**entry));
-        ToolResult { call_id: self.call.id.clone(), tool, outcome, elapsed: self.started.elapsed() }
+        ToolResult { call_id: self.call.id.clone(), tool, outcome, elapsed: self.started.elapsed(), stored: None }
     }
     /// settle: the whole arguments, for hooks.
     pub(crate) fn arguments(&self) -> Value {
@@ -204,7 +250,7 @@ impl Trail {
             arguments: arguments::redacted(self.arguments.into_excerpt()),
             original_arguments: self.original.map(arguments::redacted),
             effects: arguments::redacted(self.effects),
-            decision: arguments::redacted(record::decision(&self.decision, session.caller())),
+            decision: arguments::redacted(record::decision(&self.decision, self.advice, session.caller(), self.connections.recorded())),
             started: self.started_at,
             elapsed,
             status,

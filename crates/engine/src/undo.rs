@@ -11,6 +11,7 @@ mod error;
 mod file_changes;
 mod journal;
 mod pending;
+mod repair;
 
 use std::path::PathBuf;
 
@@ -20,6 +21,7 @@ use haft_store::{CallRecord, PreImageRecord};
 pub use self::error::UndoError;
 use self::journal::UndoJournal;
 use self::pending::{LockedFiles, PendingRestore, UndoScope};
+pub use self::repair::RepairedCall;
 use crate::engine::Engine;
 
 /// An undone call.

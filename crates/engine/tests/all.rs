@@ -11,6 +11,8 @@ mod agreement;
 mod approvals;
 #[path = "suite/approvals_broker.rs"]
 mod approvals_broker;
+#[path = "suite/approvals_edited.rs"]
+mod approvals_edited;
 #[path = "suite/approvals_order.rs"]
 mod approvals_order;
 #[path = "suite/approvals_recorded.rs"]

@@ -5,23 +5,24 @@ use std::time::Duration;
 
 use haft_contract::{
     CallInfo, ErrorKind, Plan, ToolError,
-    ports::{ApprovalAnswer, ApprovalRequest, Approver},
+    ports::{ApprovalAnswer, ApprovalRequest, Approver, GrantWidth},
 };
-use haft_policy::{Decision, StepOutcome, Verdict};
-use serde_json::json;
+use haft_policy::{Advice, Decision, Verdict};
+use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::events::{Event, EventSink, emit};
-use crate::explain::quoted;
 use crate::fingerprint::fingerprint;
 use crate::stages::permit::{PermitRequest, decide};
-use crate::stages::resolve::refused;
+use crate::stages::resolve::{details, refused};
 use crate::stages::run::cancelled;
 use crate::stop::within;
 use crate::trail::CallFacts;
 
 /// How long saving a rule may take; the call waits for it.
 const SAVE_TIMEOUT: Duration = Duration::from_secs(10);
+/// A longer wait is no time limit that anyone would watch.
+const NO_LIMIT: Duration = Duration::from_hours(24);
 
 /// A call that may need approval.
 pub(crate) struct ApprovalStep<'a> {
@@ -32,25 +33,42 @@ pub(crate) struct ApprovalStep<'a> {
     pub(crate) offered: Decision,
     /// The question in words, if it is not about the call as a whole.
     pub(crate) subject: Option<String>,
+    /// Why the last edit of the arguments was not accepted.
+    pub(crate) edit_fault: Option<String>,
+}
+
+/// What becomes of a call that the user was asked about.
+#[derive(Debug)]
+pub(crate) enum ApprovalOutcome {
+    /// It may run.
+    Approved,
+    /// The user wants other arguments.
+    Edited(Value),
 }
 
 impl ApprovalStep<'_> {
     /// Asks when it is this call's turn. The decision is updated, with how the call was allowed.
-    pub(crate) async fn ask(&self, decision: &mut Decision) -> Result<(), ToolError> {
+    pub(crate) async fn ask(&self, decision: &mut Decision) -> Result<ApprovalOutcome, ToolError> {
         let questions = self.request.session.questions();
         let mut granted = questions.granted();
         // Held until the answer has taken effect: the next question must see what it allows.
         let _turn = if self.approver.one_at_a_time() { Some(self.request.stop.unless(questions.turn()).await?) } else { None };
         if !self.must_ask(decision)? {
-            return Ok(());
+            return Ok(ApprovalOutcome::Approved);
         }
-        let question = self.question(decision);
-        let rules = question.rules.clone();
-        if let Some(answer) = self.answer(question, &mut granted, decision).await? {
-            let how = self.allow(answer, rules).await?;
-            decision.pass("approval", how);
+        let question = self.question(decision).await;
+        let (rules, widths) = (question.rules.clone(), question.widths.clone());
+        match self.answer(question, &mut granted, decision).await? {
+            None => {}
+            // A connection of a running command has no arguments of its own.
+            Some(ApprovalAnswer::Edit(_)) if self.subject.is_some() => return Err(ToolError::denied("A connection cannot be edited.")),
+            Some(ApprovalAnswer::Edit(arguments)) => return Ok(ApprovalOutcome::Edited(arguments)),
+            Some(answer) => {
+                let how = self.allow(answer, rules, &widths).await?;
+                decision.pass("approval", how);
+            }
         }
-        Ok(())
+        Ok(ApprovalOutcome::Approved)
     }
 
     /// Decides again, because the answer to another question may have allowed this call.
@@ -61,28 +79,32 @@ impl ApprovalStep<'_> {
             decision.pass("host permission", "granted");
         }
         match decision.verdict {
-            Verdict::Deny => Err(refused(decision)),
+            Verdict::Deny => Err(refused(decision, &self.request.advice(self.plan).advise(decision))),
             verdict => Ok(verdict == Verdict::Ask),
         }
     }
 
-    fn question(&self, decision: &Decision) -> ApprovalRequest {
-        let PermitRequest { policy, entry, facts: CallFacts { call, arguments, .. }, .. } = self.request;
+    async fn question(&self, decision: &Decision) -> ApprovalRequest {
+        let PermitRequest { policy, entry, facts: CallFacts { call, arguments, .. }, limits, past, .. } = self.request;
         let (arguments, effects) = (arguments.clone().into_value(), self.plan.effects().to_vec());
         let fingerprint = fingerprint(entry.name(), &arguments, &effects);
         let rules = policy.persistent_rules(&entry.candidate(), self.plan, decision);
         let mut question = ApprovalRequest::new(call.clone(), arguments, effects, self.reason(decision));
-        question.id = uuid::Uuid::now_v7().to_string();
+        question.id = haft_store::new_uuid().to_string();
         question.fingerprint = fingerprint;
         question.rules = rules.and_then(|rules| if rules.is_empty() { Err("no rule covers it".into()) } else { Ok(rules) });
+        question.widths = policy.grant_widths(&entry.candidate(), self.plan, decision);
+        past.show_covered(policy, &mut question.widths).await;
+        question.time_limit = Some(limits.approval).filter(|limit| *limit < NO_LIMIT);
+        question.edit_fault.clone_from(&self.edit_fault);
         question
     }
 
     /// Why the user is asked. The subject already says what goes beyond the access level.
     fn reason(&self, decision: &Decision) -> String {
         match &self.subject {
-            Some(subject) => std::iter::once(subject.as_str()).chain(other_asks(decision)).collect::<Vec<_>>().join("; "),
-            None => decision.question(),
+            Some(subject) => std::iter::once(subject.clone()).chain(other_asks(decision)).collect::<Vec<_>>().join("; "),
+            None => decision.ask_reasons().join("; "),
         }
     }
 
@@ -112,12 +134,13 @@ impl ApprovalStep<'_> {
     }
 
     /// Applies an answer; describes for history what it allows.
-    async fn allow(&self, answer: ApprovalAnswer, rules: Result<Vec<String>, String>) -> Result<String, ToolError> {
+    async fn allow(&self, answer: ApprovalAnswer, rules: Result<Vec<String>, String>, widths: &[GrantWidth]) -> Result<String, ToolError> {
         match (answer, rules) {
+            (ApprovalAnswer::AlwaysAs(index), Ok(_)) if index < widths.len() => self.grant_always(&widths[index].rules).await,
             (ApprovalAnswer::Session, Ok(rules)) => Ok(self.grant_for_session(&rules)),
             (ApprovalAnswer::Always, Ok(rules)) => self.grant_always(&rules).await,
             // If no rule covers the call, a yes allows this call alone.
-            (ApprovalAnswer::Once | ApprovalAnswer::Session | ApprovalAnswer::Always, _) => Ok("once".into()),
+            (ApprovalAnswer::Once | ApprovalAnswer::Session | ApprovalAnswer::Always | ApprovalAnswer::AlwaysAs(_), _) => Ok("once".into()),
             (ApprovalAnswer::Deny { comment: Some(comment) }, _) => Err(ToolError::denied(format!("The user said no: {comment}"))),
             _ => Err(ToolError::denied("The user said no. Do not repeat the call; ask what they want instead.")),
         }
@@ -163,9 +186,10 @@ impl ApprovalStep<'_> {
 }
 
 /// Why the user is asked, besides the access level.
-pub(crate) fn other_asks(decision: &Decision) -> impl Iterator<Item = &str> {
-    let asks = decision.trace.iter().filter(|entry| entry.outcome == StepOutcome::Ask && entry.step != "access level");
-    asks.map(|entry| &*entry.entry)
+pub(crate) fn other_asks(decision: &Decision) -> Vec<String> {
+    let mut others = Decision::allow();
+    others.trace = decision.trace.iter().filter(|entry| entry.step != "access level").cloned().collect();
+    others.ask_reasons()
 }
 
 /// An open question. Observers are told of its end, however it ends.
@@ -189,18 +213,13 @@ impl Drop for QuestionEvents<'_> {
     }
 }
 
-/// The refusal of a call that no one can approve. `persistent` are the rules that would allow such calls.
-pub(crate) fn no_approver(decision: &Decision, persistent: Result<Vec<String>, String>) -> ToolError {
-    let elsewhere = "call it where someone can answer";
-    let to_change = match persistent {
-        Ok(rules) if !rules.is_empty() => format!("{elsewhere}, or add {} to rules.allow", quoted(&rules)),
-        _ => elsewhere.to_owned(),
-    };
+/// The refusal of a call that no one can approve.
+pub(crate) fn no_approver(decision: &Decision, advice: &Advice) -> ToolError {
     let message = format!(
         "This call needs approval ({}), and no one can approve here. Do without it, or tell the user what you need it for.",
         decision.question()
     );
-    ToolError::denied(message).with_details(json!({ "decision": decision.trace, "to_change": to_change }))
+    ToolError::denied(message).with_details(details(decision, advice))
 }
 
 fn too_late(limit: Duration) -> ToolError {

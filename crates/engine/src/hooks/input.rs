@@ -17,7 +17,7 @@ pub(super) struct HookInput<'a> {
     arguments: &'a Value,
     #[serde(skip_serializing_if = "Option::is_none")]
     effects: Option<&'a [Effect]>,
-    /// `status`, and `result` or `error_type` and `message`: just what the model gets.
+    /// `status`, and `result` or `error_type` and `message`: as the model gets it, but whole.
     #[serde(flatten)]
     result: Option<Envelope<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]

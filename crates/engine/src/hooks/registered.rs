@@ -9,7 +9,6 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use haft_contract::{ErrorKind, ToolError, ToolResult};
 use haft_redact::redact;
-use haft_text::truncate::first_bytes;
 
 use super::{Hook, HookCall, HookDecision, HookEvent, OnFailure, PersistDecision, shorten};
 use crate::events::{Event, EventSink, emit};
@@ -93,26 +92,25 @@ impl RegisteredHook {
         }
     }
 
-    /// Lets it rewrite the stored text, up to `limit` bytes; a hook that could not run withholds it, unless `on_failure` is
+    /// Lets it rewrite the stored text; `None` leaves it as it is. A hook that could not run withholds it, unless `on_failure` is
     /// `continue`.
     pub(crate) async fn persist(
         &self,
         call: HookCall<'_>,
-        stored: String,
-        limit: usize,
+        stored: &str,
         events: Option<&dyn EventSink>,
         deadline: StopDeadline<'_>,
-    ) -> String {
+    ) -> Option<String> {
         let event = HookEvent::ToolResultPersist;
-        match self.invoke(call, event, async { self.hook.persist(call, &stored).await }, deadline).await {
-            Ok(None | Some(PersistDecision::Keep)) => stored,
-            Ok(Some(PersistDecision::Replace(text))) => first_bytes(&redact(&text), limit).to_owned(),
-            Ok(Some(PersistDecision::Withhold(reason))) => format!("[withheld by the hook '{}': {}]", self.name, shorten(&reason)),
+        match self.invoke(call, event, async { self.hook.persist(call, stored).await }, deadline).await {
+            Ok(None | Some(PersistDecision::Keep)) => None,
+            Ok(Some(PersistDecision::Replace(text))) => Some(redact(&text).into_owned()),
+            Ok(Some(PersistDecision::Withhold(reason))) => Some(format!("[withheld by the hook '{}': {}]", self.name, shorten(&reason))),
             Err(why) => {
                 let why = self.report_failure(call, event, &why, events);
                 match self.on_failure[event as usize] {
-                    OnFailure::Continue => stored,
-                    OnFailure::Block => format!("[withheld: the hook '{}' could not run: {why}]", self.name),
+                    OnFailure::Continue => None,
+                    OnFailure::Block => Some(format!("[withheld: the hook '{}' could not run: {why}]", self.name)),
                 }
             }
         }

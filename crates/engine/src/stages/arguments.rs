@@ -110,7 +110,8 @@ fn validate(entry: &ToolEntry, validator: Result<&Validator, &str>, value: &Valu
     Err(ToolError::validation(format!("{message} {signature}")))
 }
 
-fn describe(error: &jsonschema::ValidationError<'_>) -> String {
+/// What is wrong with a value, with its path.
+pub(crate) fn describe(error: &jsonschema::ValidationError<'_>) -> String {
     let path = error.instance_path().to_string();
     let name = path.trim_start_matches('/').replace('/', ".");
     let got = error.instance();

@@ -17,28 +17,47 @@ pub const WHOLE_IN: &str = "All of it is in '";
 /// Tells the model, in its dialect, how to read a file from some line on.
 pub(crate) type ReadOn<'a> = &'a (dyn Fn(usize) -> String + Sync);
 
-/// Redacts and caps an outcome, whatever stage it came from.
+/// Redacts and caps an outcome, whatever stage it came from. A text to be stored in its place is what a spill gets.
 pub(crate) async fn bound(
     outcome: Result<ToolOutput, ToolError>,
     cap: usize,
     journal: &dyn Journal,
     read_on: ReadOn<'_>,
+    stored: Option<&str>,
 ) -> Result<ToolOutput, ToolError> {
     match outcome {
-        Ok(output) => Ok(bound_output(output, cap, journal, read_on).await),
+        Ok(output) => Ok(bound_output(output, cap, journal, read_on, stored).await),
         Err(error) => Err(bound_error(error, cap)),
     }
 }
 
 /// The cap counts all text blocks together; if they are too much, they become one, and the rest one spill.
-async fn bound_output(mut output: ToolOutput, cap: usize, journal: &dyn Journal, read_on: ReadOn<'_>) -> ToolOutput {
+async fn bound_output(mut output: ToolOutput, cap: usize, journal: &dyn Journal, read_on: ReadOn<'_>, stored: Option<&str>) -> ToolOutput {
     let total: usize = output.texts().map(str::len).sum();
     if total > cap + SLACK {
         let whole = joined(&mut output.content);
-        let shown = cut(&whole, cap, journal, read_on).await;
+        let shown = cut(&whole, cap, journal, read_on, stored).await;
         output.content.insert(0, Content::Text(shown));
         return output;
     }
+    redact_texts(&mut output);
+    output
+}
+
+/// Removes known secrets, and cuts nothing.
+pub(crate) fn redact_outcome(outcome: &mut Result<ToolOutput, ToolError>) {
+    match outcome {
+        Ok(output) => redact_texts(output),
+        Err(error) => {
+            if let Cow::Owned(clean) = redact(error.message()) {
+                let old = std::mem::replace(error, ToolError::execution(""));
+                *error = old.with_message(clean);
+            }
+        }
+    }
+}
+
+fn redact_texts(output: &mut ToolOutput) {
     for block in &mut output.content {
         if let Content::Text(text) = block
             && let Cow::Owned(clean) = redact(text)
@@ -46,7 +65,6 @@ async fn bound_output(mut output: ToolOutput, cap: usize, journal: &dyn Journal,
             *text = clean;
         }
     }
-    output
 }
 
 /// Takes the text out of the blocks; pictures stay.
@@ -63,7 +81,7 @@ fn joined(content: &mut Vec<Content>) -> String {
 }
 
 /// Keeps the whole in a spill and the head in the result, with a note that says how to continue.
-async fn cut(text: &str, cap: usize, journal: &dyn Journal, read_on: ReadOn<'_>) -> String {
+async fn cut(text: &str, cap: usize, journal: &dyn Journal, read_on: ReadOn<'_>, stored: Option<&str>) -> String {
     let mut end = text.floor_char_boundary(cap);
     if let Some(line) = text[..end].rfind('\n').filter(|line| *line > end / 2) {
         end = line + 1;
@@ -73,7 +91,8 @@ async fn cut(text: &str, cap: usize, journal: &dyn Journal, read_on: ReadOn<'_>)
     // Only what came from before the cut: the far end of the window may hold the beginning of another secret.
     let shown = first_bytes(&clean, end.min(clean.len().saturating_sub(window.len() - end)));
     let next = shown.bytes().filter(|byte| *byte == b'\n').count() + 1;
-    let note = match spill(text, journal).await {
+    let note = match spill(stored.unwrap_or(text), journal).await {
+        Ok(file) if stored.is_some() => format!("What is stored of it, as a hook rewrote it, is in '{}'.", file.path.display()),
         Ok(file) => format!("{WHOLE_IN}{}': {} continues.", file.path.display(), read_on(next)),
         // The tool has run: a full disk must not turn it into a failure that the model repeats.
         Err(error) => error.message().to_owned(),

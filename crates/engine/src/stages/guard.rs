@@ -78,7 +78,7 @@ impl LoopDetector {
         self.stop = false;
     }
 
-    /// HookDecision a call: refused once it has given the same outcome too often.
+    /// Before a call: refused once it has given the same outcome too often.
     pub(crate) fn check(&mut self, signature: CallSignature, tool: &str, now: SystemTime) -> Result<(), ToolError> {
         let Some(limits) = self.limits else { return Ok(()) };
         let Some(seen) = self.calls.get_mut(&signature.0) else { return Ok(()) };

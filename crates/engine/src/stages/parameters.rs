@@ -7,7 +7,7 @@
 #[cfg(test)]
 mod tests;
 
-use haft_contract::{Form, ParameterHints, ToolDefinition, ToolError, Unit};
+use haft_contract::{Dialect, DialectTool, Form, ParameterHints, ToolDefinition, ToolError, Unit};
 use haft_text::case::snake_case;
 use haft_text::truncate::ellipsize;
 use serde_json::{Map, Number, Value};
@@ -80,7 +80,9 @@ pub(crate) struct ParameterTable {
 
 impl ParameterTable {
     pub(crate) fn new(definition: &ToolDefinition) -> Self {
-        Self::from_schema(&definition.name, &definition.parameters, &definition.parameter_hints)
+        let mut table = Self::from_schema(&definition.name, &definition.parameters, &definition.parameter_hints);
+        table.signature = shown_signature(&definition.in_dialect(Dialect::Haft));
+        table
     }
 
     fn from_schema(name: &str, schema: &Value, hints: &ParameterHints) -> Self {
@@ -97,8 +99,12 @@ impl ParameterTable {
         let name_of = |canonical: &str| form.of(canonical).map_or_else(|| canonical.to_owned(), |parameter| parameter.name.to_owned());
         let verbatim = hints.verbatim.iter().map(|name| name_of(name)).collect();
         let items = hints.items.iter().map(|(name, hints)| (name_of(name), hints.clone())).collect();
-        let mut table =
-            Self::without_aliases(shown.name, &shown.parameters, &ParameterHints { verbatim, items, ..ParameterHints::default() });
+        let mut table = Self::without_aliases(
+            shown.name,
+            &definition.accepted_in(form),
+            &ParameterHints { verbatim, items, ..ParameterHints::default() },
+        );
+        table.signature = shown_signature(&shown);
         for parameter in form.parameters {
             table.add_alias(parameter.canonical, parameter.name, parameter.unit);
         }
@@ -326,7 +332,7 @@ fn number(text: &str, kind: ParameterKind) -> Option<Value> {
 }
 
 /// `5.0` is 5; `5.5` stays, for the schema to refuse.
-#[allow(clippy::cast_possible_truncation)] // catch_panics: no fraction, and well inside i64
+#[allow(clippy::cast_possible_truncation)] // checked above: no fraction, and well inside i64
 fn whole(float: f64) -> Option<Value> {
     (float.fract() == 0.0 && float.abs() < 9e15).then(|| Value::Number((float as i64).into()))
 }
@@ -341,6 +347,11 @@ fn kind_of(schema: &Value) -> ParameterKind {
         Some("object") => ParameterKind::Object,
         _ => ParameterKind::Any,
     }
+}
+
+/// The signature of what a model is shown.
+fn shown_signature(shown: &DialectTool<'_>) -> String {
+    ParameterTable::without_aliases(shown.name, &shown.parameters, &ParameterHints::default()).signature
 }
 
 fn signature(name: &str, parameters: &[ParameterSpec]) -> String {

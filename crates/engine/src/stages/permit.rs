@@ -1,11 +1,13 @@
 //! permit: the policy on the effects, host permissions, approvals. Only a call that passes here may run.
 
-use haft_contract::{Plan, Prepared, ToolError};
-use haft_policy::{Decision, Policy, Verdict};
+use haft_contract::{Plan, Prepared, TaintPolicy, ToolError};
+use haft_policy::{Caller, Decision, Policy, Verdict};
+use serde_json::Value;
 
 use super::resolve::refused;
 use super::taint::{TaintCheck, TaintFacts};
-use crate::approvals::{ApprovalStep, no_approver};
+use crate::advice::AdviceCase;
+use crate::approvals::{ApprovalOutcome, ApprovalStep, PastCalls, no_approver};
 use crate::events::EventSink;
 use crate::stop::StopSignal;
 use crate::trail::CallFacts;
@@ -37,6 +39,21 @@ pub(crate) struct PermitRequest<'a> {
     pub(crate) facts: CallFacts<'a>,
     pub(crate) session: &'a Session,
     pub(crate) stop: &'a StopSignal<'a>,
+    pub(crate) past: PastCalls<'a>,
+}
+
+/// What comes of the stage, if the call is not refused.
+pub(crate) enum Permission {
+    Granted(PermittedCall),
+    /// The user wants other arguments; the call as it was is given back.
+    Edited(Prepared, Value),
+}
+
+impl<'a> PermitRequest<'a> {
+    /// What the user can change about it.
+    pub(crate) fn advice(self, plan: &'a Plan) -> AdviceCase<'a> {
+        AdviceCase { policy: self.policy, entry: self.entry, plan: Some(plan), facts: self.facts.taint, session: self.session }
+    }
 }
 
 /// The decision on a plan, and on a secret in its arguments: the policy's, never looser than what was offered, tightened by the
@@ -49,22 +66,46 @@ pub(crate) fn decide(
     facts: TaintFacts,
     session: &Session,
 ) -> Decision {
+    let (caller, taint_policy) = (session.caller(), session.taint_policy());
+    decide_case(DecisionCase { policy, entry, plan, facts, session, caller, taint_policy }, offered)
+}
+
+/// A plan on which is decided, for a caller who need not be the session's own: advice tries others.
+#[derive(Clone, Copy)]
+pub(crate) struct DecisionCase<'a> {
+    pub(crate) policy: &'a dyn Policy,
+    pub(crate) entry: &'a ToolEntry,
+    pub(crate) plan: &'a Plan,
+    pub(crate) facts: TaintFacts,
+    pub(crate) session: &'a Session,
+    pub(crate) caller: &'a Caller,
+    pub(crate) taint_policy: TaintPolicy,
+}
+
+/// As [`decide`].
+pub(crate) fn decide_case(case: DecisionCase<'_>, offered: Decision) -> Decision {
     let least = offered.verdict;
-    let mut decision = policy.permit(offered, &entry.candidate(), plan, session.caller());
+    let mut decision = case.policy.permit(offered, &case.entry.candidate(), case.plan, case.caller);
     decision.verdict = decision.verdict.max(least);
-    TaintCheck { policy, entry, plan, session, facts }.apply(&mut decision);
-    policy.finalize(decision)
+    TaintCheck { case }.apply(&mut decision);
+    case.policy.finalize(decision)
 }
 
 /// Decides, and asks for approval where the decision needs it. The decision is updated in place, so that history has it
-/// either way.
-pub(crate) async fn permit(request: PermitRequest<'_>, prepared: Prepared, decision: &mut Decision) -> Result<PermittedCall, ToolError> {
+/// either way. `edit_fault` says why the last edit of the arguments was not accepted.
+pub(crate) async fn permit(
+    request: PermitRequest<'_>,
+    prepared: Prepared,
+    decision: &mut Decision,
+    edit_fault: Option<String>,
+) -> Result<Permission, ToolError> {
     let plan = prepared.plan();
     let approver = request.session.approver();
-    let asking = approver.map(|approver| ApprovalStep { approver: &**approver, request, plan, offered: decision.clone(), subject: None });
+    let offered = decision.clone();
+    let asking = approver.map(|approver| ApprovalStep { approver: &**approver, request, plan, offered, subject: None, edit_fault });
     *decision = decide(request.policy, std::mem::take(decision), request.entry, plan, request.facts.taint, request.session);
     if decision.verdict == Verdict::Deny {
-        return Err(refused(decision));
+        return Err(refused(decision, &request.advice(plan).advise(decision)));
     }
     let permissions = &request.entry.definition().permissions;
     if !permissions.is_empty() {
@@ -72,9 +113,10 @@ pub(crate) async fn permit(request: PermitRequest<'_>, prepared: Prepared, decis
         decision.pass("host permission", "granted");
     }
     if decision.verdict == Verdict::Ask {
-        let rules = || request.policy.persistent_rules(&request.entry.candidate(), plan, decision);
-        let asking = asking.ok_or_else(|| no_approver(decision, rules()))?;
-        asking.ask(decision).await?;
+        let asking = asking.ok_or_else(|| no_approver(decision, &request.advice(plan).advise(decision)))?;
+        if let ApprovalOutcome::Edited(arguments) = asking.ask(decision).await? {
+            return Ok(Permission::Edited(prepared, arguments));
+        }
     }
-    Ok(PermittedCall { prepared })
+    Ok(Permission::Granted(PermittedCall { prepared }))
 }

@@ -1,30 +1,91 @@
 //! resolve + available: the name that the model wrote → a tool, and what a refusal says.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use haft_contract::{Dialect, ErrorKind, Meta, ToolError};
 use haft_policy::catalog::NOT_BUILT_YET;
-use haft_policy::{ConfigEdit, Decision, StepOutcome, TraceEntry, folded};
+use haft_policy::{Advice, Decision, Denial, Policy, Verdict, WITHOUT, folded};
 use haft_text::truncate::first_chars;
+use serde_json::{Value, json};
 
-use crate::{Registry, ToolEntry};
+use crate::{Registry, Session, ToolEntry};
 
-/// The tool behind a name; an unknown one is answered with the nearest names, as the session's model was shown them.
-pub(crate) fn resolve(registry: &Registry, name: &str, dialect: Dialect) -> Result<Arc<ToolEntry>, ToolError> {
-    registry.get(name).ok_or_else(|| not_found(registry, name, dialect))
+/// The tools that a session has, to suggest one of them.
+#[derive(Clone, Copy)]
+pub(crate) struct OfferedTools<'a> {
+    pub(crate) registry: &'a Registry,
+    pub(crate) policy: &'a dyn Policy,
+    pub(crate) session: &'a Session,
 }
 
-fn not_found(registry: &Registry, name: &str, dialect: Dialect) -> ToolError {
-    let shown = first_chars(name, 100);
-    let hint = match nearest(registry, name, dialect).as_slice() {
-        [] => {
-            let names: Vec<String> = registry.entries().iter().map(|entry| entry.definition().name_in(dialect).to_owned()).collect();
-            format!("The tools are: {}.", names.join(", "))
+impl OfferedTools<'_> {
+    fn has(self, entry: &ToolEntry) -> bool {
+        self.policy.offer(&entry.candidate(), self.session.caller()).verdict != Verdict::Deny
+    }
+
+    /// The tool behind a name; an unknown one is answered with the nearest names that the session's model was shown.
+    pub(crate) fn resolve(self, name: &str) -> Result<Arc<ToolEntry>, ToolError> {
+        self.registry.get(name).ok_or_else(|| self.not_found(name))
+    }
+
+    fn not_found(self, name: &str) -> ToolError {
+        let (shown, dialect) = (first_chars(name, 100), self.session.dialect());
+        let hint = match self.nearest(name).as_slice() {
+            [] => {
+                let offered = self.registry.entries().into_iter().filter(|entry| self.has(entry));
+                let names: Vec<String> = offered.map(|entry| entry.definition().name_in(dialect).to_owned()).collect();
+                if names.is_empty() {
+                    "There is no tool here: answer without one.".to_owned()
+                } else {
+                    format!("The tools are: {}.", names.join(", "))
+                }
+            }
+            near => format!("Did you mean {}?", near.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(" or ")),
+        };
+        let absent = if is_not_built(name) { " It is known, but this version does not have it yet." } else { "" };
+        ToolError::new(ErrorKind::ToolNotFound, format!("Tool '{shown}' not found.{absent} {hint}"))
+    }
+
+    /// The nearest names of tools that it has, in the dialect of the session.
+    fn nearest(self, name: &str) -> Vec<String> {
+        let dialect = self.session.dialect();
+        let near = self.registry.nearest(name).into_iter();
+        let offered = near.filter_map(|name| self.registry.get(&name).filter(|entry| self.has(entry)).map(|entry| (name, entry)));
+        let in_dialect = |(name, entry): (String, Arc<ToolEntry>)| match dialect {
+            Dialect::Haft => name,
+            dialect => entry.definition().name_in(dialect).to_owned(),
+        };
+        let mut near: Vec<String> = offered.map(in_dialect).collect();
+        near.dedup();
+        near
+    }
+
+    /// What a refusal tells the model: for a tool that it has not, with the most similar one that it has.
+    pub(crate) fn refusal(self, denial: &Denial, entry: &ToolEntry) -> String {
+        match denial.message.strip_suffix(WITHOUT).and_then(|start| Some((start, self.similar(entry)?))) {
+            Some((start, name)) => format!("{start}Use '{name}' if it will do, or ask the user to allow it."),
+            None => denial.message.clone(),
         }
-        near => format!("Did you mean {}?", near.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(" or ")),
-    };
-    let absent = if is_not_built(name) { " It is known, but this version does not have it yet." } else { "" };
-    ToolError::new(ErrorKind::ToolNotFound, format!("Tool '{shown}' not found.{absent} {hint}"))
+    }
+
+    /// A tool of the same section that needs no more access and shares most words with it.
+    fn similar(self, entry: &ToolEntry) -> Option<String> {
+        let wanted = entry.definition();
+        let is_similar = |other: &Arc<ToolEntry>| {
+            let definition = other.definition();
+            definition.name != wanted.name && definition.section == wanted.section && definition.access == wanted.access
+        };
+        let others = self.registry.entries().into_iter().filter(is_similar).filter(|other| self.has(other));
+        let best = others.rev().max_by_key(|other| shared_words(&wanted.description, &other.definition().description))?;
+        Some(best.definition().name_in(self.session.dialect()).to_owned())
+    }
+}
+
+fn shared_words(one: &str, other: &str) -> usize {
+    let words = |text: &str| text.split(|ch: char| !ch.is_alphanumeric()).filter(|word| word.len() > 3).map(str::to_lowercase).collect();
+    let (one, other): (BTreeSet<String>, BTreeSet<String>) = (words(one), words(other));
+    one.intersection(&other).count()
 }
 
 /// Whether a tool of this name is planned: policies may name it, so the model must not think it a typing error.
@@ -33,51 +94,16 @@ fn is_not_built(name: &str) -> bool {
     NOT_BUILT_YET.iter().flat_map(Meta::names).any(|planned| folded(planned) == wanted)
 }
 
-/// The nearest names, in the dialect of the session.
-fn nearest(registry: &Registry, name: &str, dialect: Dialect) -> Vec<String> {
-    let mut near = registry.nearest(name);
-    if dialect != Dialect::Haft {
-        near = near.iter().filter_map(|name| Some(registry.get(name)?.definition().name_in(dialect).to_owned())).collect();
-        near.dedup();
-    }
-    near
-}
-
 /// The error of a decision that denies.
-pub(crate) fn refused(decision: &Decision) -> ToolError {
-    let details = serde_json::json!({
-        "decision": decision.trace,
-        "to_change": to_change(decision),
-    });
+pub(crate) fn refused(decision: &Decision, advice: &Advice) -> ToolError {
+    let details = details(decision, advice);
     match decision.denial() {
         Some(refusal) => ToolError::new(refusal.kind, refusal.message.clone()).with_details(details),
         None => ToolError::denied("The policy refused this call.").with_details(details),
     }
 }
 
-/// All changes that the user would have to make, and where: a tool that several steps removed comes back when none of them
-/// removes it. `None` if no change would help.
-pub(crate) fn to_change(decision: &Decision) -> Option<String> {
-    let changes: Option<Vec<ConfigEdit>> = decision.denials.iter().map(|refusal| refusal.to_change.clone()).collect();
-    let changes = with_spans(&changes.filter(|changes| !changes.is_empty())?, decision, StepOutcome::Deny);
-    Some(if decision.asks.is_empty() { changes } else { format!("{changes}; then it needs approval") })
-}
-
-/// Several changes, each once, with the file and line of the entry that each is about. A decision has one denial, or one
-/// rule or setting for programs that asks, for each of them, in order.
-pub(crate) fn with_spans(changes: &[ConfigEdit], decision: &Decision, outcome: StepOutcome) -> String {
-    let counts = |entry: &&TraceEntry| entry.outcome == outcome && (outcome == StepOutcome::Deny || matches!(entry.step, "rules" | "exec"));
-    let steps = decision.trace.iter().filter(counts);
-    let spans = steps.map(Some).chain(std::iter::repeat(None));
-    let mut texts: Vec<String> = changes.iter().zip(spans).map(|(change, entry)| with_span(change, entry)).collect();
-    texts.dedup();
-    texts.join("; and ")
-}
-
-/// A change, and where it is to be made; one that names the file already gets the line alone.
-fn with_span(change: &ConfigEdit, entry: Option<&TraceEntry>) -> String {
-    let text = change.to_string();
-    let Some((file, entry)) = entry.and_then(|entry| Some((entry.file.as_ref()?.display().to_string(), entry))) else { return text };
-    let span = entry.line.map_or_else(|| file.clone(), |line| format!("{file}:{line}"));
-    if text.contains(&file) { text.replacen(&file, &span, 1) } else { format!("{text} ({span})") }
+/// What the user is told of a refusal, besides its message.
+pub(crate) fn details(decision: &Decision, advice: &Advice) -> Value {
+    json!({ "decision": decision.trace, "to_change": advice.to_string(), "advice": advice })
 }

@@ -1,20 +1,20 @@
 //! guard: the taint of a session, which together with outbound access lets data leak, and secrets in outbound calls.
 //!
 //! The session remembers whether it has read private data and seen untrusted content; a call that could then send data out needs
-//! approval, and so does a redirect to a host that was not planned, unless the user has named that very host in a rule. Reads of the
+//! approval, and so does a redirect to a host that was not planned, unless a rule of the user names the destination. Reads of the
 //! call itself count as well, and a program reads its workspace. A known secret in the arguments of an outbound call needs approval in any session, unless it is where a credential
 //! belongs, as in the header `Authorization`.
 
 use std::borrow::Cow;
 
-use haft_contract::{Effect, ErrorKind, Plan, TaintPolicy, ToolSource};
-use haft_policy::{AskSubject, ConfigEdit, Decision, Denial, Policy};
+use haft_contract::{Connect, Effect, ErrorKind, ExecHost, Plan, TaintPolicy, ToolSource};
+use haft_policy::{AskSubject, ConfigEdit, Decision, Denial};
 use haft_redact::first_secret;
 use haft_text::secrets::names_secret;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::{Session, ToolEntry};
+use super::permit::DecisionCase;
 
 /// What a session has read, as far as it matters for leaks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -87,22 +87,46 @@ fn brings_in(effect: &Effect) -> bool {
     }
 }
 
+/// What a recorded call has brought into its session, by its effects as history keeps them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RecordedTaint {
+    /// It may have read private data.
+    pub private: bool,
+    /// It may have brought untrusted content in.
+    pub untrusted: bool,
+}
+
+impl RecordedTaint {
+    /// As the guard sees the same effects before the call. Connections that a command made while it ran are not among them.
+    pub fn of_effects(effects: &Value) -> Self {
+        let mut taint = Self::default();
+        for effect in effects.as_array().into_iter().flatten() {
+            let host = effect["host"].as_str().unwrap_or_default();
+            let in_sandbox = match effect["effect"].as_str() {
+                Some("read") => true,
+                Some("exec" | "unknown") => host.parse().is_ok_and(ExecHost::is_sandboxed),
+                Some("connect") => Connect::new("", host, 0, effect["method"].as_str().unwrap_or_default()).is_sandbox(),
+                _ => continue,
+            };
+            taint.private |= in_sandbox || effect["effect"] != "connect";
+            taint.untrusted |= !in_sandbox;
+        }
+        taint
+    }
+}
+
 /// A call on which the guard decides.
 #[derive(Clone, Copy)]
 pub(crate) struct TaintCheck<'a> {
-    pub(crate) policy: &'a dyn Policy,
-    pub(crate) entry: &'a ToolEntry,
-    pub(crate) plan: &'a Plan,
-    pub(crate) session: &'a Session,
-    pub(crate) facts: TaintFacts,
+    pub(crate) case: DecisionCase<'a>,
 }
 
 impl TaintCheck<'_> {
     /// Makes an outbound call need approval, or refuses it, if the session has both private data and untrusted content, or if
     /// the arguments hold a secret. A destination that the user has named in a rule is one to which data may go.
     pub(crate) fn apply(self, decision: &mut Decision) {
-        let Self { plan, session, facts, .. } = self;
-        if session.taint_policy() == TaintPolicy::Off || !plan.effects().iter().any(Effect::is_outward) {
+        let DecisionCase { plan, session, facts, taint_policy, .. } = self.case;
+        if taint_policy == TaintPolicy::Off || !plan.effects().iter().any(Effect::is_outward) {
             return;
         }
         let taint = *session.taint();
@@ -111,36 +135,40 @@ impl TaintCheck<'_> {
         }
         if let Some(name) = facts.secret {
             let why = format!("its arguments hold a secret ({name}), and this call could send it out");
-            restrict(session, &[AskSubject::EveryTime], why.into(), "Make it without the secret.", decision);
+            restrict(taint_policy, &[AskSubject::EveryTime], why.into(), "Make it without the secret.", decision);
         }
     }
 
     fn check_destinations(self, decision: &mut Decision) {
-        let (tool, caller) = (self.entry.candidate(), self.session.caller());
-        let outward = self.plan.effects().iter().enumerate().filter(|(_, effect)| effect.is_outward());
-        let unnamed = outward.filter(|(_, effect)| !self.policy.names_destination(&tool, effect, caller));
-        // A rule can answer for a connection, as it names the host; nothing can answer for what may go anywhere.
+        let DecisionCase { policy, entry, plan, caller, .. } = self.case;
+        let tool = entry.candidate();
+        let outward = plan.effects().iter().enumerate().filter(|(_, effect)| effect.is_outward());
+        let unnamed = outward.filter(|(_, effect)| !policy.names_destination(&tool, effect, caller));
+        // A rule can answer for what names its destination; nothing can answer for what may go anywhere.
         let subjects: Vec<AskSubject> = unnamed
-            .map(|(index, effect)| if matches!(effect, Effect::Connect(_)) { AskSubject::Effect(index) } else { AskSubject::EveryTime })
+            .map(|(index, effect)| match effect {
+                Effect::Connect(_) | Effect::Exec(_) | Effect::Send { .. } => AskSubject::Effect(index),
+                _ => AskSubject::EveryTime,
+            })
             .collect();
         if subjects.is_empty() {
             return decision.pass("taint guard", "a rule names the destination");
         }
         let why = "this session has read private data and seen untrusted content; this call could send data out";
-        restrict(self.session, &subjects, why.into(), "Ask the user to make this call in a fresh session.", decision);
+        restrict(self.case.taint_policy, &subjects, why.into(), "Ask the user to make this call in a fresh session.", decision);
     }
 }
 
 /// Applies the taint policy to a call that could send data out.
-fn restrict(session: &Session, subjects: &[AskSubject], why: Cow<'static, str>, instead: &str, decision: &mut Decision) {
-    if session.taint_policy() == TaintPolicy::Ask {
+fn restrict(policy: TaintPolicy, subjects: &[AskSubject], why: Cow<'static, str>, instead: &str, decision: &mut Decision) {
+    if policy == TaintPolicy::Ask {
         let [first, rest @ ..] = subjects else { return };
         decision.ask_about(*first, "taint guard", why);
         decision.asks.extend_from_slice(rest);
     } else {
-        let to_change = Some(ConfigEdit::Set { key: "guards.taint".into(), value: "ask".into() });
+        let ways = vec![vec![ConfigEdit::set("guards.taint", "ask")]];
         let message = format!("Refused by the taint guard: {why}. {instead}");
-        decision.deny("taint guard", why, Denial { kind: ErrorKind::PermissionDenied, message, to_change });
+        decision.deny("taint guard", why, Denial { kind: ErrorKind::PermissionDenied, message, ways });
     }
 }
 
@@ -155,5 +183,41 @@ pub(crate) fn secret_in(arguments: &Value) -> Option<&'static str> {
             others.find_map(|(key, value)| first_secret(key).or_else(|| secret_in(value)))
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_contract::Exec;
+
+    use super::*;
+
+    #[test]
+    fn recorded_effects_taint_as_planned_ones_do() {
+        let exec = |host| {
+            let mut exec = Exec::new("/bin/ls", Vec::new(), "/");
+            exec.host = host;
+            Effect::Exec(exec)
+        };
+        let why = String::new;
+        for effect in [
+            exec(ExecHost::Host),
+            exec(ExecHost::Sandbox),
+            exec(ExecHost::Container),
+            exec(ExecHost::Node),
+            Effect::Connect(Connect::new("https", "example.org", 443, "GET")),
+            Effect::Connect(Connect::new("http", Connect::SANDBOX_HOST, 80, "GET")),
+            Effect::Connect(Connect::tunnel(Connect::SANDBOX_HOST, 80)),
+            Effect::Unknown { why: why() },
+            Effect::Contained { why: why(), read_only: false },
+            Effect::Send { channel: "mail".into(), to: "ann".into(), outward: true },
+            Effect::Spawn { agent: "docs".into() },
+        ] {
+            let expected = RecordedTaint { private: reads_here(&effect), untrusted: brings_in(&effect) };
+            let recorded = serde_json::to_value([&effect]).unwrap();
+            assert_eq!(RecordedTaint::of_effects(&recorded), expected, "{effect:?}");
+        }
+        let read = serde_json::json!([{"effect": "read", "path": "/a"}]);
+        assert_eq!(RecordedTaint::of_effects(&read), RecordedTaint { private: true, untrusted: false });
     }
 }

@@ -8,9 +8,16 @@ use haft_policy::{Caller, Decision, Sender};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-/// A decision, and its caller where that is not the owner in front of the agent: so that it can be evaluated again.
-pub(super) fn decision(decision: &Decision, caller: &Caller) -> Value {
+/// A decision, the advice on it if it was a refusal, the connections of its command, and its caller where that is not the owner in
+/// front of the agent: so that it can be evaluated again.
+pub(super) fn decision(decision: &Decision, advice: Option<Value>, caller: &Caller, connections: Vec<Value>) -> Value {
     let mut value = json!({"verdict": decision.verdict, "trace": decision.trace});
+    if let Some(advice) = advice {
+        value["to_change"] = advice;
+    }
+    if !connections.is_empty() {
+        value["connections"] = Value::Array(connections);
+    }
     let caller = caller_facts(caller);
     if !caller.is_empty() {
         value["caller"] = Value::Object(caller);
@@ -41,7 +48,7 @@ fn caller_facts(caller: &Caller) -> Map<String, Value> {
 pub(super) fn new_id(now: SystemTime) -> Uuid {
     static SEED: OnceLock<[u8; 16]> = OnceLock::new();
     static COUNT: AtomicU32 = AtomicU32::new(0);
-    let seed = SEED.get_or_init(|| Uuid::now_v7().into_bytes());
+    let seed = SEED.get_or_init(|| haft_store::new_uuid().into_bytes());
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     // An odd factor makes neighbouring counts look different, and keeps them distinct.
     let scattered = u32::from_be_bytes([seed[12], seed[13], seed[14], seed[15]]).wrapping_add(count.wrapping_mul(0x9E37_79B1));

@@ -179,20 +179,22 @@ async fn a_question_carries_an_id_of_its_own_and_the_fingerprint_of_the_call() {
     assert_eq!(prints[0].len(), 64);
 }
 
+/// What the user allowed for longer than one call is not asked about again when the session has seen untrusted content; everything
+/// else is.
 #[tokio::test]
-async fn the_taint_guard_is_not_answered_for_good() {
-    let user = ScriptedUser::saying([ApprovalAnswer::Session, ApprovalAnswer::Session]);
+async fn what_was_allowed_for_good_also_answers_the_taint_guard() {
+    let user = ScriptedUser::saying([ApprovalAnswer::Session, ApprovalAnswer::Once]);
     let approver = Arc::clone(&user);
     let harness = setup()
         .built_in(runner())
         .engine(asks_about_changes)
         .session(|builder| unguarded(builder).taint(TaintPolicy::Ask).approver(approver))
         .build();
-    for _ in 0..2 {
-        assert!(harness.call("exec", argv("git status")).await.is_success());
+    for command in ["git status", "git status", "git push origin"] {
+        assert!(harness.call("exec", argv(command)).await.is_success());
     }
-    let rules: Vec<bool> = user.asked().iter().map(|request| request.rules.is_ok()).collect();
-    assert_eq!(rules, [true, false]);
+    let asked: Vec<bool> = user.asked().iter().map(|request| request.reason.contains("untrusted content")).collect();
+    assert_eq!(asked, [false, true], "the second command is the first again; the third is another, and tainted");
 }
 
 #[tokio::test]

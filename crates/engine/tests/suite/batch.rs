@@ -101,7 +101,7 @@ async fn a_read_after_a_write_sees_it_and_other_paths_do_not_wait() {
 async fn a_denied_call_gives_its_place_in_the_queue_back() {
     // The first needs more than the session has; the second waits for the same path.
     let greedy = ScriptedTool::new("greedy").plan(|_, cx| {
-        Ok(haft_contract::Plan::nothing().write(cx.locate("x")?).with(haft_contract::Effect::Spawn { agent: "other".into() }))
+        Ok(haft_contract::Plan::nothing().write(cx.locate("x")?).with(haft_contract::Effect::Unknown { why: "other".into() }))
     });
     let harness = setup().tool(slow_append()).tool(greedy).build();
     let calls = vec![ToolCall::new("1", "greedy", json!({})), ToolCall::new("2", "append", json!({"path": "x", "text": "y", "wait": 0}))];

@@ -57,18 +57,22 @@ async fn a_spill_has_a_limit_of_its_own_and_says_so() {
 
 #[tokio::test]
 async fn old_spills_go_when_a_new_one_comes() {
+    const AGE: Duration = Duration::from_millis(50);
     let harness = setup()
         .tool(ScriptedTool::new("flood").returns_bytes(200_000))
         .engine(|builder| {
             let mut limits = haft_engine::CallLimits::default();
-            limits.spill_age = Duration::from_hours(1);
+            limits.spill_age = AGE;
             builder.limits(limits)
         })
         .build();
     let first = text(&harness.call("flood", json!({"n": 1})).await);
     let second = text(&harness.call("flood", json!({"n": 2})).await);
-    let old = std::fs::File::options().write(true).open(spill_path(&first)).unwrap();
-    old.set_modified(SystemTime::now() - Duration::from_hours(2)).unwrap();
+    let change = |shown: &str, modified| std::fs::File::options().write(true).open(spill_path(shown)).unwrap().set_modified(modified);
+    change(&first, SystemTime::now() - Duration::from_hours(2)).unwrap();
+    change(&second, SystemTime::now() + Duration::from_hours(2)).unwrap();
+    // Old spills are looked for once in that time.
+    tokio::time::sleep(AGE).await;
     let third = text(&harness.call("flood", json!({"n": 3})).await);
     let there = [&first, &second, &third].map(|shown| std::path::Path::new(spill_path(shown)).exists());
     assert_eq!(there, [false, true, true]);

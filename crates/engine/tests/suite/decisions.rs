@@ -28,7 +28,7 @@ async fn a_tool_outside_the_agents_set_is_not_available() {
     let harness = setup().tool(ScriptedTool::new("xyz")).tool(ScriptedTool::new("mine")).session(|builder| builder.tools(["mine"])).build();
     let (kind, message) = failure(&harness.call("xyz", json!({})).await);
     assert_eq!(kind, ErrorKind::ToolNotAvailable);
-    assert_eq!(message, "Tool 'xyz' is not available for this agent (removed by the step 'agent').");
+    assert!(message.starts_with("Tool 'xyz' is not available for this agent (removed by the step 'agent'). "), "{message}");
     assert!(harness.call("mine", json!({})).await.is_success());
 }
 
@@ -45,7 +45,10 @@ async fn a_switched_off_tool_says_so() {
 async fn owner_only_is_refused_with_the_seeds_words_for_anyone_else() {
     let tool = || ScriptedTool::new("cron").define(|definition| definition.owner_only = true);
     let guest = setup().tool(tool()).build();
-    assert_eq!(failure(&guest.call("cron", json!({})).await).1, "Tool restricted to owner senders.");
+    assert_eq!(
+        failure(&guest.call("cron", json!({})).await).1,
+        "Tool restricted to owner senders. Do without it, or ask the owner to send the message."
+    );
     let owner = setup().tool(tool()).session(haft_engine::SessionBuilder::owner).build();
     assert!(owner.call("cron", json!({})).await.is_success());
 }
@@ -175,8 +178,12 @@ async fn the_lists_name_their_file_and_line() {
         json!({
             "verdict": "deny", "tool": "xyz", "effects": [],
             "trace": [{"step": "global", "outcome": "deny", "entry": "deny x*", "file": "/etc/haft.toml", "line": 4}],
-            "message": "Tool 'xyz' is not available for this agent (removed by the step 'global').",
-            "to_change": "remove 'x*' from tools.deny (/etc/haft.toml:4)"
+            "message": "Tool 'xyz' is not available for this agent (removed by the step 'global'). Use 'yes' if it will do, or ask the user to allow it.",
+            "to_change": "remove 'x*' from tools.deny (/etc/haft.toml:4)",
+            "advice": {
+                "edits": [{"edit": "remove", "key": "tools.deny", "entry": "x*", "file": "/etc/haft.toml", "line": 4}],
+                "then": "allow",
+            },
         })
     );
     assert!(harness.call("yes", json!({})).await.is_success());
@@ -253,6 +260,28 @@ async fn change(harness: &Harness, tool: &str) -> (Verdict, Option<String>) {
 }
 
 #[tokio::test]
+async fn a_refusal_names_a_way_that_the_model_can_take() {
+    let told = |deny: &'static [&'static str], tool: &'static str| async move {
+        let mut spec = PolicySpec::default();
+        spec.tools.deny = deny.iter().map(|entry| (*entry).into()).collect();
+        let harness = under(&spec, Access::FullAccess);
+        let (_, called) = failure(&harness.call(tool, json!({"path": "docs/a"})).await);
+        if let Ok(explained) = harness.engine.explain(tool, Some(json!({"path": "docs/a"}).into()), &harness.session).await {
+            assert_eq!(explained.message.as_deref(), Some(called.as_str()), "the same for both");
+        }
+        called
+    };
+    let removed = |tool: &str, way: &str| {
+        format!("Tool '{tool}' is not available for this agent (removed by the step 'global'). {way}, or ask the user to allow it.")
+    };
+    assert_eq!(told(&["noop"], "noop").await, removed("noop", "Use 'write_file' if it will do"));
+    assert_eq!(told(&["*"], "noop").await, removed("noop", "Do without it"));
+    assert_eq!(told(&[], "nop").await, "Tool 'nop' not found. Did you mean 'noop'?");
+    assert_eq!(told(&["noop", "exec"], "nop").await, "Tool 'nop' not found. The tools are: write_file, web_fetch.");
+    assert_eq!(told(&["*"], "nop").await, "Tool 'nop' not found. There is no tool here: answer without one.");
+}
+
+#[tokio::test]
 async fn what_would_refuse_a_call_is_as_small_as_can_be_and_does_it() {
     for (tool, key) in [("write_file", "rules.deny"), ("web_fetch", "rules.deny"), ("noop", "tools.deny")] {
         let mut spec = PolicySpec::default();
@@ -284,22 +313,35 @@ async fn every_file_that_must_change_is_named_and_what_comes_then() {
     asks_then.ask = haft_contract::AskMode::Changes;
     let (verdict, advice) = change(&under(&asks_then, Access::ReadOnly), "exec").await;
     assert_eq!(verdict, Verdict::Deny);
-    assert!(advice.as_deref().is_some_and(|advice| advice.ends_with("; then it needs approval")), "{advice:?}");
+    assert!(advice.as_deref().is_some_and(|advice| advice.ends_with("; then you are asked")), "{advice:?}");
 
     let mut asked = PolicySpec::default();
     asked.rules.ask = vec![at("write(docs/**)", "/home/me.toml", 3)];
-    let advice = "remove 'write(docs/**)' from rules.ask (/home/me.toml:3)";
+    let advice = "to allow it without asking, remove 'write(docs/**)' from rules.ask (/home/me.toml:3)";
     assert_eq!(change(&under(&asked, Access::FullAccess), "write_file").await, (Verdict::Ask, Some(advice.into())));
 }
 
 #[tokio::test]
-async fn what_no_change_helps_has_no_advice() {
+async fn what_no_setting_helps_is_for_the_user_to_do_by_hand() {
     let mut spec = PolicySpec::default();
     spec.rules.deny = vec!["write(guarded)".into()];
     let harness = under(&spec, Access::FullAccess);
     harness.host.files.forbid_write("guarded", "'guarded' is protected");
     let explained = harness.engine.explain("write_file", Some(json!({"path": "guarded"}).into()), &harness.session).await.unwrap();
-    assert_eq!((explained.verdict, explained.to_change), (Verdict::Deny, None));
+    let by_hand = "no setting allows it: only you can change 'guarded', by hand";
+    assert_eq!((explained.verdict, explained.to_change.as_deref()), (Verdict::Deny, Some(by_hand)));
+}
+
+#[tokio::test]
+async fn history_keeps_the_advice_on_a_refusal() {
+    let mut spec = PolicySpec::default();
+    spec.tools.deny = vec![at("noop", "/home/me.toml", 3)];
+    let harness = under(&spec, Access::FullAccess);
+    harness.call("noop", json!({})).await;
+    harness.call("write_file", json!({"path": "docs/a"})).await;
+    let kept: Vec<Option<Value>> = harness.history().await.into_iter().map(|record| record.decision.get("to_change").cloned()).collect();
+    assert!(kept.contains(&Some(json!("remove 'noop' from tools.deny (/home/me.toml:3)"))), "{kept:?}");
+    assert!(kept.contains(&None), "a call that passed has none: {kept:?}");
 }
 
 #[tokio::test]
@@ -365,17 +407,17 @@ async fn explain_says_what_decides_about_programs() {
             Verdict::Ask,
             StepOutcome::Ask,
             3,
-            "set exec.security = \"safe-bin\", with which a rule can allow it (/etc/haft.toml:3)",
+            "to allow it without asking, set exec.security = \"safe-bin\" (/etc/haft.toml:3); and add 'exec(make all)' to rules.allow",
         ),
-        (Some(ExecSecurity::Full), ExecAsk::Always, Verdict::Ask, StepOutcome::Ask, 4, "set exec.ask = \"smart\" (/etc/haft.toml:4)"),
         (
-            Some(ExecSecurity::SafeBin),
-            ExecAsk::Auto,
-            Verdict::Deny,
-            StepOutcome::Deny,
+            Some(ExecSecurity::Full),
+            ExecAsk::Always,
+            Verdict::Ask,
+            StepOutcome::Ask,
             4,
-            "add 'exec(make all)' to rules.allow, or set exec.ask = \"smart\" (/etc/haft.toml:4)",
+            "to allow it without asking, set exec.ask = \"smart\" (/etc/haft.toml:4)",
         ),
+        (Some(ExecSecurity::SafeBin), ExecAsk::Auto, Verdict::Deny, StepOutcome::Deny, 4, "add 'exec(make all)' to rules.allow"),
         (
             Some(ExecSecurity::Full),
             ExecAsk::Smart,

@@ -202,14 +202,15 @@ async fn nobody_is_asked_where_nobody_is_to_be_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn taint_asks_unless_the_user_has_named_the_host() {
-    let wide = "connect(domain:*.example.org method:CONNECT)";
+async fn taint_asks_unless_the_user_has_named_the_host_or_its_domain() {
+    let (domain, wide) = ("connect(domain:*.example.org method:CONNECT)", "connect(domain:*.org method:CONNECT)");
     for (allow, access, taint, seen, allowed) in [
         (&[][..], Access::FullAccess, TaintPolicy::Ask, false, true),
         (&[], Access::FullAccess, TaintPolicy::Ask, true, false),
         (&[RULE], Access::FullAccess, TaintPolicy::Ask, true, true),
         (&[RULE], Access::WorkspaceWrite, TaintPolicy::Ask, true, true),
         (&[RULE], Access::WorkspaceWrite, TaintPolicy::Deny, true, true),
+        (&[domain], Access::WorkspaceWrite, TaintPolicy::Ask, true, true),
         (&[wide], Access::WorkspaceWrite, TaintPolicy::Ask, false, true),
         (&[wide], Access::WorkspaceWrite, TaintPolicy::Ask, true, false),
         (&[wide], Access::WorkspaceWrite, TaintPolicy::Deny, true, false),

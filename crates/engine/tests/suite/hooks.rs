@@ -310,6 +310,33 @@ async fn history_keeps_no_more_of_a_rewritten_text_than_of_any_other() {
 }
 
 #[tokio::test]
+async fn hooks_get_the_whole_result_and_what_they_store_is_what_is_spilled() {
+    let hook = Scripted { persist: |text| Ok(PersistDecision::Replace(format!("{} bytes", text.len()))), ..scripted("audit") };
+    let seen = Arc::clone(&hook.seen);
+    let (harness, _) = engine(vec![ScriptedTool::new("flood").returns_bytes(300_000)], vec![hook]);
+    let result = harness.call("flood", json!({})).await;
+    let shown = text(&result);
+    assert!(
+        shown.len() < 110_000 && shown.contains("What is stored of it, as a hook rewrote it, is in '"),
+        "{}",
+        &shown[shown.len() - 300..]
+    );
+    let spill = shown.rsplit('\'').nth(1).unwrap();
+    assert_eq!(std::fs::read_to_string(spill).unwrap(), "300000 bytes");
+    assert_eq!((result.stored.as_deref(), harness.history().await[0].summary.as_str()), (Some("300000 bytes"), "300000 bytes"));
+    assert_eq!(result.stored_json(), r#"{"status":"success","result":"300000 bytes"}"#);
+    let after = seen.lock().unwrap().iter().find(|line| line.starts_with("audit after")).unwrap().len();
+    assert!(after > 300_000, "the hook saw {after} bytes");
+}
+
+#[tokio::test]
+async fn a_stored_text_is_bounded_as_the_models_is() {
+    let (harness, _) = with(Scripted { persist: |_| Ok(PersistDecision::Replace("x".repeat(1 << 20))), ..scripted("long") });
+    let stored = harness.call("echo", json!({"n": 1})).await.stored.unwrap();
+    assert!(stored.len() < 110_000 && stored.ends_with("of 1048576 bytes.)"), "{}", stored.len());
+}
+
+#[tokio::test]
 async fn hooks_see_calls_that_failed_before_any_tool_was_known() {
     let hook = scripted("audit");
     let seen = Arc::clone(&hook.seen);
@@ -450,7 +477,7 @@ async fn a_hook_can_require_approval_of_any_call() {
                 .into()
         )
     );
-    assert_eq!(result.details().unwrap()["to_change"], "call it where someone can answer");
+    assert_eq!(result.details().unwrap()["to_change"], "it needs approval each time: the hook 'checker' requires approval: sure?");
 }
 
 #[tokio::test]
