@@ -3,13 +3,14 @@
 mod commit;
 mod open_files;
 mod overlay;
+mod repositories;
 mod staging;
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::SystemTime;
 
 use haft_contract::{BoxFuture, ChangeSet, ChangeSets, ChangeSide, ClaimedChanges, FileChange, ToolError};
 use haft_host::LocalFiles;
@@ -17,13 +18,13 @@ use haft_text::display;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::overlay::{change_time, is_opaque_handle, is_whiteout};
+pub(crate) use self::repositories::StagedRepository;
 pub(crate) use self::staging::StagedRun;
 use self::staging::is_abandoned;
 pub(crate) use self::staging::{remove_folder, write_private};
 use crate::ChangeOptions;
+use crate::git::place_repository;
 
-/// Sets expire after this time, as spills do.
-const LIFETIME: Duration = Duration::from_hours(14 * 24);
 /// Above this, the oldest sets are removed.
 const MAX_SETS: usize = 64;
 const SET_FILE: &str = "set.json";
@@ -52,10 +53,25 @@ struct StoredChanges {
 impl StoredChanges {
     /// The staged file of a change: it lies in the layer of the deepest root that contains it.
     fn staged_path(&self, change: &FileChange) -> PathBuf {
-        let beneath = self.layers.iter().filter_map(|(root, upper)| Some((root, upper, change.path.strip_prefix(root).ok()?)));
-        let deepest = beneath.max_by_key(|(root, ..)| root.components().count());
-        deepest.map(|(_, upper, rest)| upper.join(rest)).unwrap_or_default()
+        self.layer_of(&change.path).map(|(_, upper, rest)| upper.join(rest)).unwrap_or_default()
     }
+
+    /// The root of a path, its upper layer, and the path beneath both.
+    fn layer_of<'a>(&'a self, path: &'a Path) -> Option<(&'a Path, &'a Path, &'a Path)> {
+        let beneath = self.layers.iter().filter_map(|(root, upper)| Some((&**root, &**upper, path.strip_prefix(root).ok()?)));
+        beneath.max_by_key(|(root, ..)| root.components().count())
+    }
+
+    fn place(&self, repository: &Path) -> Result<(), String> {
+        let (root, upper, path) = self.layer_of(repository).ok_or("it lies outside of the workspace")?;
+        place_repository(&upper.join(path), root, path).map_err(|error| error.to_string())
+    }
+}
+
+/// When the set in a folder was made, or committed.
+pub(crate) fn set_time(folder: &Path) -> Option<SystemTime> {
+    let modified = |name: &str| fs::metadata(folder.join(name)).and_then(|metadata| metadata.modified()).ok();
+    modified(SET_FILE).or_else(|| modified(COMMITTED_FILE))
 }
 
 impl ChangeStore {
@@ -73,8 +89,7 @@ impl ChangeStore {
     fn prune(&self) {
         let mut sets = Vec::new();
         for folder in self.folders() {
-            let modified = |name: &str| fs::metadata(folder.join(name)).and_then(|metadata| metadata.modified()).ok();
-            match modified(SET_FILE).or_else(|| modified(COMMITTED_FILE)) {
+            match set_time(&folder) {
                 Some(modified) => sets.push((modified, folder)),
                 None if is_abandoned(&folder) => remove_folder(&folder),
                 None => {}
@@ -82,7 +97,7 @@ impl ChangeStore {
         }
         sets.sort_unstable_by(|one, other| other.cmp(one));
         for (index, (modified, folder)) in sets.into_iter().enumerate() {
-            if index >= MAX_SETS || modified.elapsed().is_ok_and(|age| age > LIFETIME) {
+            if index >= MAX_SETS || self.options.retention.is_expired(modified, SystemTime::now()) {
                 remove_folder(&folder);
             }
         }
@@ -124,7 +139,7 @@ impl ChangeStore {
                 ToolError::validation(format!("The change set '{name}' was committed already. Run the command again for a new one."))
             }
             io::ErrorKind::NotFound => ToolError::validation(format!(
-                "There is no change set '{name}'. Names begin with '{ID_PREFIX}'; a dry run says the name of its own, and it is kept for 14 days."
+                "There is no change set '{name}'. Names begin with '{ID_PREFIX}'; a dry run says the name of its own, and it is removed after some days (retention.changes)."
             )),
             _ => ToolError::execution(format!("The change set '{name}' cannot be read: {error}. Run the command again for a new one.")),
         })?;
@@ -186,6 +201,18 @@ impl ChangeSets for ChangeStore {
             )));
         }
         Ok(ClaimedChanges { steps: commit::steps(&stored), set: stored.set, lock: Box::new(lock) })
+    }
+
+    fn place<'a>(&'a self, set: &'a ChangeSet, repositories: &'a [PathBuf]) -> BoxFuture<'a, Vec<(PathBuf, String)>> {
+        let (stored, repositories) = (self.read_cached(&set.id), repositories.to_vec());
+        Box::pin(async move {
+            let place = move |path: PathBuf| {
+                let placed = stored.as_ref().map_err(ToString::to_string).and_then(|stored| stored.place(&path));
+                placed.err().map(|why| (path, why))
+            };
+            let placed = tokio::task::spawn_blocking(move || repositories.into_iter().filter_map(place).collect());
+            placed.await.unwrap_or_default()
+        })
     }
 
     fn retain<'a>(&'a self, set: &'a ChangeSet, changes: &'a [usize]) -> BoxFuture<'a, ()> {

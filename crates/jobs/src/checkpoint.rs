@@ -17,14 +17,16 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use haft_contract::{DirectChanges, ports::PreImage};
+use haft_contract::{DirectChanges, RetentionLimit, ports::PreImage};
 use haft_host::LocalFiles;
 use haft_text::hex;
 use ring::digest::{SHA256, digest};
 
 use self::objects::ObjectStore;
+pub(crate) use self::prune::last_use;
 use self::snapshot::Snapshot;
 use self::walk::Walk;
+use crate::CommandRetention;
 
 /// The limits of a checkpoint.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +49,7 @@ impl CheckpointLimits {
 pub struct CheckpointStore {
     folder: PathBuf,
     limits: CheckpointLimits,
+    retention: RetentionLimit,
     files: Arc<LocalFiles>,
     /// The last known state of each root, so that a session reads its index once.
     known: Mutex<HashMap<PathBuf, Arc<Snapshot>>>,
@@ -78,10 +81,21 @@ pub struct CheckpointChanges {
     pub now: Checkpoint,
 }
 
+/// The name of the folder that holds the state of a root.
+pub(crate) fn store_name(root: &Path) -> String {
+    hex::encode(digest(&SHA256, root.as_os_str().as_encoded_bytes()))[..32].to_owned()
+}
+
 impl CheckpointStore {
     /// A store in this private folder, which may lie in a root: it is never covered itself.
     pub fn new(folder: PathBuf, limits: CheckpointLimits, files: Arc<LocalFiles>) -> Self {
-        Self { folder, limits, files, known: Mutex::default() }
+        Self { folder, limits, retention: CommandRetention::STANDARD.checkpoints, files, known: Mutex::default() }
+    }
+
+    /// With other limits on how long the state of a folder stays in which no command runs.
+    #[must_use]
+    pub fn with_retention(self, retention: RetentionLimit) -> Self {
+        Self { retention, ..self }
     }
 
     /// Takes a checkpoint of these folders. What could not be covered is reported with the changes. Blocks.
@@ -115,13 +129,13 @@ impl CheckpointStore {
         let snapshot = Arc::new(snapshot);
         self.known().insert(root.to_owned(), Arc::clone(&snapshot));
         if before.is_none() {
-            prune::prune_if_due(&self.folder, &folder, &snapshot);
+            prune::prune_if_due(&self.folder, &folder, &snapshot, self.retention);
         }
         Ok(snapshot)
     }
 
     fn folder_of(&self, root: &Path) -> PathBuf {
-        self.folder.join(&hex::encode(digest(&SHA256, root.as_os_str().as_encoded_bytes()))[..32])
+        self.folder.join(store_name(root))
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<Snapshot>>> {

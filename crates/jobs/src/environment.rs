@@ -82,10 +82,14 @@ fn check(name: &str, value: &str) -> Result<(), ToolError> {
         return Err(ToolError::validation(format!("Invalid value of environment variable '{shown}': it holds a NUL byte.")));
     }
     if names_secret(name) || name.to_ascii_uppercase().contains("KEY") {
-        return Err(ToolError::denied(format!("Environment variable '{shown}' may not be passed on: its name says that it is a secret.")));
+        return Err(ToolError::denied(format!(
+            "Environment variable '{shown}' may not be passed on: its name says that it is a secret. Leave it out."
+        )));
     }
     if environment::runs_code(name) {
-        return Err(ToolError::denied(format!("Environment variable '{shown}' may not be set: it can make a program run other code.")));
+        return Err(ToolError::denied(format!(
+            "Environment variable '{shown}' may not be set: it can make a program run other code. Leave it out."
+        )));
     }
     Ok(())
 }
@@ -100,7 +104,7 @@ mod tests {
     fn secrets_and_loader_switches_are_refused() {
         for name in ["OPENAI_API_KEY", "github_token", "MY_SECRET", "DB_PASSWORD", "AWS_CREDENTIALS"] {
             let error = check(name, "x").unwrap_err();
-            let expected = format!("Environment variable '{name}' may not be passed on: its name says that it is a secret.");
+            let expected = format!("Environment variable '{name}' may not be passed on: its name says that it is a secret. Leave it out.");
             assert_eq!((error.kind(), error.message()), (ErrorKind::PermissionDenied, &*expected));
         }
         for name in [
@@ -115,7 +119,7 @@ mod tests {
             "GIT_SSH_COMMAND",
         ] {
             let error = check(name, "x").unwrap_err();
-            let expected = format!("Environment variable '{name}' may not be set: it can make a program run other code.");
+            let expected = format!("Environment variable '{name}' may not be set: it can make a program run other code. Leave it out.");
             assert_eq!((error.kind(), error.message()), (ErrorKind::PermissionDenied, &*expected));
         }
     }

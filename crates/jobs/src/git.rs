@@ -10,6 +10,7 @@ mod evaluate;
 mod index;
 mod layer;
 mod new;
+mod place;
 mod pointer;
 mod refname;
 mod report;
@@ -22,6 +23,7 @@ mod worktree;
 pub(crate) use self::config::normalize;
 pub(crate) use self::layer::GitOverlays;
 pub(crate) use self::new::{NewRepository, sanitize_new};
+pub(crate) use self::place::place_repository;
 pub(crate) use self::pointer::find_git_folders;
 pub(crate) use self::tree::Tree;
 

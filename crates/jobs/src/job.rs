@@ -8,6 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use haft_contract::{BoxFuture, DirectChanges, ExecHost, Job, JobEnd, JobOptions, JobStatus, RunEffects, ToolError};
+use haft_host::QuestionClock;
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe;
 use tokio::sync::watch;
@@ -96,6 +97,8 @@ pub(crate) struct JobShared {
     pub(crate) stop: CancellationToken,
     pub(crate) keeps_all_output: AtomicBool,
     pub(crate) recorder: RunRecorder,
+    /// How long the user was asked about its connections.
+    pub(crate) questions: Arc<QuestionClock>,
 }
 
 #[derive(Debug, Default)]
@@ -141,6 +144,7 @@ impl LocalJob {
             stop: CancellationToken::new(),
             keeps_all_output: AtomicBool::new(false),
             recorder: RunRecorder::new(checkpoint, options.journal),
+            questions: guard.proxy.as_ref().map(|proxy| Arc::clone(proxy.questions())).unwrap_or_default(),
         });
         let output = OutputPump::new(Arc::clone(&shared), streams.output, options.spill);
         let live = LiveJob::new(shared.stop.clone());
@@ -196,6 +200,10 @@ impl Job for LocalJob {
                 drop(updates.changed().await);
             }
         })
+    }
+
+    fn elapse(&self, time: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(self.shared.questions.elapse(time))
     }
 
     fn run_effects(&self) -> Option<Arc<RunEffects>> {

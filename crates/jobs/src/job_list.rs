@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use haft_contract::{
     BoxFuture, Job, JobEnd, JobStatus, RunEffects, ToolError,
@@ -194,6 +195,9 @@ impl ListedJob {
 }
 
 impl Job for ListedJob {
+    fn is_acknowledged(&self) -> bool {
+        self.acknowledged.load(Ordering::Relaxed)
+    }
     fn status(&self) -> JobStatus {
         JobStatus { id: self.id.clone(), session: self.session.clone(), ..self.job.status() }
     }
@@ -210,6 +214,9 @@ impl Job for ListedJob {
             }
             end
         })
+    }
+    fn elapse(&self, time: Duration) -> BoxFuture<'_, ()> {
+        self.job.elapse(time)
     }
     fn head(&self) -> Vec<u8> {
         self.job.head()

@@ -9,6 +9,7 @@ mod changes;
 pub mod checkpoint;
 mod environment;
 mod git;
+mod guarded_paths;
 mod helpers;
 mod ipc;
 mod job;
@@ -23,6 +24,7 @@ mod protection;
 mod quarantine;
 mod recorder;
 mod remote_job;
+mod retention;
 mod run;
 mod run_guard;
 mod sandboxer;
@@ -50,9 +52,10 @@ use self::shell::Shell;
 
 pub use self::job::end_all_jobs;
 pub use self::job_list::Jobs;
-pub use self::options::{ChangeOptions, ShellOptions};
+pub use self::options::{ChangeOptions, GuardedPattern, ShellOptions};
 pub use self::process_group::end_all_processes;
 pub use self::quarantine::{Origin, Quarantine, RestoreError};
+pub use self::retention::{CommandRetention, EntryFolders};
 pub use self::session_networks::SessionNetworks;
 
 /// Runs programs on this machine.

@@ -67,9 +67,9 @@ pub(crate) fn connections(hosts: &[String], http: &dyn HttpClient) -> Result<Vec
     let connect = |entry: &String| {
         let has_port = entry.rsplit_once(':').is_some_and(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
         let authority = if has_port { entry.clone() } else { format!("{entry}:{DEFAULT_PORT}") };
-        let Connect { host, port, refused, .. } = http.locate("GET", &format!("https://{authority}/"))?;
+        let Connect { host, port, refused, causes, .. } = http.locate("GET", &format!("https://{authority}/"))?;
         let mut connect = Connect::tunnel(host, port);
-        connect.refused = refused;
+        (connect.refused, connect.causes) = (refused, causes);
         Ok(Effect::Connect(connect))
     };
     hosts.iter().map(connect).collect()

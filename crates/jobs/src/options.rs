@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use haft_contract::{ChangeMode, CommandLimits, ExecHost, SandboxBackend};
+use haft_contract::{ChangeMode, CommandLimits, ExecHost, RetentionLimit, SandboxBackend};
 use haft_sandbox::{ContainerOptions, Launcher};
 
-use crate::Jobs;
+use crate::{CommandRetention, Jobs};
 
 /// Time between SIGTERM and SIGKILL for commands.
 const GRACE: Duration = Duration::from_secs(2);
@@ -39,6 +39,9 @@ pub struct ShellOptions {
     pub protected: Vec<PathBuf>,
     /// Paths that commands may not see, besides secrets: programs that no rule allows.
     pub hidden: Vec<PathBuf>,
+    /// Globs of what commands may see of the workspace alone, in each list: absolute ones, compared exactly. They are applied to the
+    /// files that are there when a command starts.
+    pub readable: Vec<Vec<String>>,
     /// Time between the request to end a command and SIGKILL.
     pub grace: Duration,
     /// The list of background jobs.
@@ -47,14 +50,23 @@ pub struct ShellOptions {
     pub wait_for_exit: bool,
     /// Settings for file changes of commands.
     pub changes: ChangeOptions,
+    /// How long checkpoints stay in which no command ran.
+    pub checkpoint_retention: RetentionLimit,
+    /// How long entries stay in quarantine.
+    pub quarantine_retention: RetentionLimit,
 }
 
 impl ShellOptions {
     /// The defaults: commands run in the best backend that enforces everything, or not at all. The folder must be private, and
     /// outside the workspace.
     pub fn new(launcher: Launcher, folder: &Path) -> Self {
-        let changes =
-            ChangeOptions { mode: ChangeMode::Direct, folder: folder.join("changes"), guarded: Vec::new(), of_any_session: false };
+        let changes = ChangeOptions {
+            mode: ChangeMode::Direct,
+            folder: folder.join("changes"),
+            guarded: Vec::new(),
+            of_any_session: false,
+            retention: CommandRetention::STANDARD.changes,
+        };
         Self {
             host: ExecHost::Sandbox,
             sandbox: SandboxBackend::Auto,
@@ -68,12 +80,24 @@ impl ShellOptions {
             quarantine: folder.join("quarantine"),
             protected: Vec::new(),
             hidden: Vec::new(),
+            readable: Vec::new(),
             grace: GRACE,
             jobs: Jobs::default(),
             wait_for_exit: false,
             changes,
+            checkpoint_retention: CommandRetention::STANDARD.checkpoints,
+            quarantine_retention: CommandRetention::STANDARD.quarantine,
         }
     }
+}
+
+/// Paths that commands may not change without a look at each change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuardedPattern {
+    /// The paths, in the form of `WorkspaceOptions::deny_read`.
+    pub pattern: String,
+    /// Those that are free all the same: absolute globs, compared exactly.
+    pub except: Vec<String>,
 }
 
 /// Settings for file changes of commands.
@@ -83,9 +107,11 @@ pub struct ChangeOptions {
     pub mode: ChangeMode,
     /// A private folder for staged changes, outside the workspace.
     pub folder: PathBuf,
-    /// Path patterns of rules that deny or ask about changes, in the form of `WorkspaceOptions::deny_read`. Where there are some, direct
-    /// changes are staged; a run that cannot be staged may not change what matches.
-    pub guarded: Vec<String>,
+    /// What rules deny changes of, or ask about. Where there is some, direct changes are staged; a run that cannot be staged may not
+    /// change what matches.
+    pub guarded: Vec<GuardedPattern>,
     /// Whether change sets of other sessions can be committed too. For calls that the user makes.
     pub of_any_session: bool,
+    /// How long staged changes stay.
+    pub retention: RetentionLimit,
 }

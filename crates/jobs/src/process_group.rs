@@ -146,6 +146,11 @@ impl GroupLeader {
         drop(ended.await);
     }
 
+    fn has_ended(&self) -> bool {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        to_pid(self.id()).is_some_and(|pid| matches!(rustix::process::waitid(WaitId::Pid(pid), options), Ok(Some(_))))
+    }
+
     /// Sends SIGTERM to the group, and waits at most this long.
     pub(crate) async fn terminate(&self, grace: Duration) {
         self.group.signal(Signal::TERM);
@@ -159,7 +164,9 @@ impl GroupLeader {
     /// where it is counted. To be called once.
     pub(crate) async fn kill_and_reap(&mut self, peak_memory: Option<u64>) -> (ExitStatus, Option<JobUsage>) {
         self.group.signal(Signal::KILL);
-        self.wait_for_exit().await;
+        if !self.has_ended() {
+            self.wait_for_exit().await;
+        }
         self.group.kill();
         loop {
             match try_wait4_pid(self.id()) {
@@ -173,8 +180,8 @@ impl GroupLeader {
 
 /// Until a child calls exec it is a copy of this process, whose memory is counted as its own: a smaller count says nothing.
 fn usage(counted: ResourceUsage, peak_memory: Option<u64>) -> JobUsage {
-    let credible = (counted.maxrss > own_peak_memory()).then_some(counted.maxrss);
-    let max_memory = peak_memory.map(|peak| peak.min(counted.maxrss)).or(credible);
+    let credible = || (counted.maxrss > own_peak_memory()).then_some(counted.maxrss);
+    let max_memory = peak_memory.map(|peak| peak.min(counted.maxrss)).or_else(credible);
     JobUsage { max_memory, user: counted.utime, system: counted.stime }
 }
 

@@ -1,21 +1,22 @@
 //! Guards on what a run changes directly: repositories are overlays whose changes are checked and applied, and protected names are
 //! looked for while it runs and afterwards.
 
-use std::collections::BTreeSet;
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 use haft_contract::{ErrorKind, GitReport, RefusedChange, ToolError};
-use haft_host::{LocalFiles, SandboxPaths, ScanCache, WorkspaceOptions};
+use haft_host::{LocalFiles, SandboxPaths};
 use haft_sandbox::OverlayLayer;
 use ring::rand::{SecureRandom, SystemRandom};
 
-use crate::changes::remove_folder;
-use crate::git::{GitOverlays, find_git_folders};
-use crate::quarantine::{Guard, Origin, Quarantine, find_existing};
+use crate::changes::{StagedRepository, remove_folder};
+use crate::git::{GitOverlays, NewRepository, find_git_folders, sanitize_new};
+use crate::guarded_paths::GuardedPaths;
+use crate::quarantine::{FolderCache, Guard, Origin, Quarantine, find_existing};
 use crate::sandboxer::{ShellOptions, unavailable};
 
 /// The guards of one run.
@@ -41,37 +42,6 @@ pub(crate) enum GitAccess {
     ReadOnly,
 }
 
-/// Paths that rules on changes name, for a run whose changes are not staged.
-#[derive(Debug)]
-struct GuardedPaths {
-    files: LocalFiles,
-    /// Those that were there: they are read-only for the command.
-    existing: BTreeSet<PathBuf>,
-}
-
-impl GuardedPaths {
-    fn find(files: &LocalFiles, patterns: &[String]) -> Result<Option<Self>, ToolError> {
-        if patterns.is_empty() {
-            return Ok(None);
-        }
-        let mut writable = files.writable();
-        let root = writable.remove(0);
-        let options =
-            WorkspaceOptions { deny_read: patterns.to_vec(), allow_secrets: true, writable_roots: writable, ..WorkspaceOptions::new(root) };
-        let files = LocalFiles::open(options)?;
-        let existing = matching(&files);
-        Ok(Some(Self { files, existing }))
-    }
-
-    fn find_new(&self) -> Vec<PathBuf> {
-        matching(&self.files).into_iter().filter(|path| !self.existing.contains(path)).collect()
-    }
-}
-
-fn matching(files: &LocalFiles) -> BTreeSet<PathBuf> {
-    files.sandbox_paths(&ScanCache::default()).masked.into_iter().collect()
-}
-
 /// A private folder that is removed with the run.
 #[derive(Debug)]
 struct RunFolder(PathBuf);
@@ -90,11 +60,12 @@ impl RunProtection {
         git: GitAccess,
         is_staged: bool,
         options: &ShellOptions,
+        folders: &Arc<FolderCache>,
         origin: Origin,
     ) -> Result<(Self, Vec<OverlayLayer>), ToolError> {
         let folder = RunFolder(new_folder(&options.view_folder).map_err(|error| no_folder(&options.view_folder, error))?);
-        let quarantine = Quarantine::new(&options.quarantine);
-        let existing = find_existing(files);
+        let quarantine = Quarantine::new(&options.quarantine).with_retention(options.quarantine_retention);
+        let existing = find_existing(files, folders);
         let writable = paths.writable.clone();
         let found = find_git_folders(&existing.git, &writable);
         // The pointer of a linked worktree is checked afterwards instead of mounted, so that Git can remove the worktree.
@@ -110,11 +81,15 @@ impl RunProtection {
         paths.repositories.clone_from(&overlaid);
         let read_only = if git == GitAccess::ReadOnly { std::mem::take(&mut overlaid) } else { Vec::new() };
         let guarded = if is_staged { None } else { GuardedPaths::find(files, &options.changes.guarded)? };
-        paths.protected.extend(guarded.iter().flat_map(|guarded| guarded.existing.iter().cloned()));
+        paths.protected.extend(guarded.iter().flat_map(|guarded| guarded.existing().cloned()));
         let layers = prepare_layers(&folder.0, &overlaid)?;
         let pairs = layers.iter().map(|layer| (layer.lower.clone(), layer.upper.clone())).collect();
         let git = GitOverlays::over(pairs, &folder.0).map_err(|error| no_folder(&folder.0, error))?;
-        let guard = Guard::new(&existing.protected, &git).with_mounts(&paths.protected).with_read_only(&read_only);
+        // Some are secrets as well: those are not there for the command, which is a mount too.
+        let hidden = paths.masked.iter().filter(|path| existing.protected.contains(path));
+        let mounted: Vec<PathBuf> = paths.protected.iter().chain(hidden).cloned().collect();
+        let guard = Guard::new(&existing.protected, &git).with_mounts(&mounted).with_read_only(&read_only);
+        let guard = guard.with_folders(Arc::clone(folders));
         let (git, refused) = (Mutex::new(Some(git)), Mutex::default());
         Ok((Self { git, guard, quarantine, origin, files: Arc::clone(files), guarded, refused, folder }, layers))
     }
@@ -133,6 +108,23 @@ impl RunProtection {
         let mut refused = std::mem::take(&mut *self.refused.lock().unwrap_or_else(PoisonError::into_inner));
         refused.extend(found);
         (report, refused, is_complete)
+    }
+
+    /// Takes everything out of staged repositories that Git runs or trusts, for a run that has ended. Blocks.
+    pub(crate) fn clean_staged(&self, repositories: &[StagedRepository], writable: &[PathBuf]) {
+        let (quarantine, origin) = (&self.quarantine, &self.origin);
+        for StagedRepository { staged, path } in repositories {
+            let new = NewRepository {
+                writable,
+                overlaid: &[],
+                since: SystemTime::UNIX_EPOCH,
+                old_config: None,
+                staged: Some((staged, path)),
+                quarantine,
+                origin,
+            };
+            self.refused.lock().unwrap_or_else(PoisonError::into_inner).extend(sanitize_new(staged, &new));
+        }
     }
 
     fn check(&self) -> (Vec<RefusedChange>, bool) {
@@ -173,7 +165,8 @@ fn is_empty(folder: &Path) -> bool {
 
 fn prepare_layers(folder: &Path, overlaid: &[PathBuf]) -> Result<Vec<OverlayLayer>, ToolError> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| no_folder(folder, error))?;
-    let prepare = |(number, lower): (usize, &PathBuf)| OverlayLayer::prepare(&folder.join(number.to_string()), lower);
+    let prepare =
+        |(number, lower): (usize, &PathBuf)| OverlayLayer::prepare(&folder.join(number.to_string()), lower).map(OverlayLayer::without_sync);
     overlaid.iter().enumerate().map(prepare).collect::<Result<_, _>>().map_err(unavailable)
 }
 

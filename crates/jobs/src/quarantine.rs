@@ -10,18 +10,17 @@ use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use haft_contract::{EntryKind, QuarantineRecord};
+use haft_contract::{EntryKind, QuarantineRecord, RetentionLimit};
 use ring::rand::{SecureRandom, SystemRandom};
 
-pub(crate) use self::guard::{Guard, find_existing};
+pub(crate) use self::guard::{FolderCache, Guard, find_existing};
 pub use self::restore::RestoreError;
+use crate::CommandRetention;
 use crate::changes::{remove_folder, write_private};
 use crate::git::Tree;
 
-/// Entries are removed after this time.
-const LIFETIME: Duration = Duration::from_hours(14 * 24);
 /// Above this, the oldest are removed.
 const MAX_ENTRIES: usize = 256;
 const RECORD: &str = "record.json";
@@ -43,12 +42,24 @@ pub struct Origin {
 #[derive(Debug, Clone)]
 pub struct Quarantine {
     folder: PathBuf,
+    retention: RetentionLimit,
 }
 
 impl Quarantine {
     /// In this folder, which is created with the first entry.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into() }
+        Self { folder: folder.into(), retention: CommandRetention::STANDARD.quarantine }
+    }
+
+    /// With other limits on how long entries stay.
+    #[must_use]
+    pub fn with_retention(self, retention: RetentionLimit) -> Self {
+        Self { retention, ..self }
+    }
+
+    /// The folder of an entry.
+    pub(crate) fn folder_of(&self, id: &str) -> PathBuf {
+        self.folder.join(id)
     }
 
     /// The folder that holds this one: Haft's data.
@@ -157,8 +168,9 @@ impl Quarantine {
 
     /// Removes expired and excess entries.
     fn prune(&self) {
+        let now = SystemTime::now();
         for (index, record) in self.list().into_iter().enumerate() {
-            let is_old = record.made.elapsed().is_ok_and(|age| age > LIFETIME);
+            let is_old = self.retention.is_expired(record.made, now);
             // One is about to be added.
             if is_old || index + 1 >= MAX_ENTRIES {
                 self.remove(&record.id);

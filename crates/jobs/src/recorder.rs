@@ -46,7 +46,8 @@ impl RunRecorder {
     /// The same with repositories whose branches changed, which undo does not put back.
     pub(crate) async fn record_with(&self, repositories: Vec<PathBuf>) -> Option<DirectChanges> {
         let RecorderState { checkpoint, journal } = std::mem::take(&mut *self.state());
-        let found = tokio::task::spawn_blocking(move || checkpoint.map(|checkpoint| checkpoint.changes())).await.ok()??;
+        let checkpoint = checkpoint?;
+        let found = tokio::task::spawn_blocking(move || checkpoint.changes()).await.ok()?;
         let CheckpointChanges { mut changes, mut images, now } = found;
         if !repositories.is_empty() {
             changes.uncovered.push("branches of repositories: undo a commit with Git".to_owned());

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use haft_contract::{
     BoxFuture, Job, JobEnd, JobStatus, SpillFile, ToolError,
@@ -173,6 +173,11 @@ impl Job for RemoteJob {
                 self.update().await;
             }
         })
+    }
+
+    /// Another process asks its questions.
+    fn elapse(&self, time: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(tokio::time::sleep(time))
     }
 
     fn head(&self) -> Vec<u8> {

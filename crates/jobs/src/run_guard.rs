@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use haft_contract::{EgressRefusal, NetworkDecision, RunEffects, ports::FileSystem};
+use haft_contract::{ChangeSet, EgressRefusal, NetworkDecision, RunEffects, ports::FileSystem};
 use haft_host::{EgressProxy, LocalFiles};
 use haft_sandbox::SandboxGuard;
 use haft_text::display;
@@ -73,7 +73,7 @@ impl RunGuard {
     /// What the run has changed. Blocks.
     pub(crate) fn run_effects(&self, has_run: bool) -> RunEffects {
         let staged = self.staged.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let changes = staged.filter(|_| has_run).map(StagedRun::read);
+        let changes = staged.filter(|_| has_run).map(|staged| self.read_staged(staged));
         let triggers = match (&changes, &self.triggers) {
             (Some(Ok(set)), _) => triggers::in_change_set(set),
             (None, Some(before)) => TriggerSnapshot::take(&self.root).changed_since(before),
@@ -85,6 +85,13 @@ impl RunGuard {
             self.settle(protection, &mut effects);
         }
         effects
+    }
+
+    fn read_staged(&self, staged: StagedRun) -> Result<Arc<ChangeSet>, String> {
+        let Some(protection) = self.protection.as_ref().filter(|_| !self.is_dry_run) else { return staged.read(&[]) };
+        let repositories = staged.repositories();
+        protection.clean_staged(&repositories, &self.writable);
+        staged.read(&repositories)
     }
 
     /// Looks for protected names while the command runs; whether it must be ended, because it has too many temporary files. Blocks.

@@ -12,6 +12,8 @@ use haft_sandbox::{
 };
 use haft_text::display;
 
+use crate::guarded_paths::paths_outside;
+use crate::quarantine::FolderCache;
 use crate::session_networks::SessionNetworks;
 use crate::view::{RunView, Views};
 use crate::{environment, lookup, orphans};
@@ -30,6 +32,7 @@ pub(crate) struct Sandboxer {
     views: Views,
     networks: Arc<SessionNetworks>,
     scanned: ScanCache,
+    folders: Arc<FolderCache>,
     /// The backends that work here; probing one takes a while.
     selected: Mutex<Vec<(SandboxBackend, Arc<Selection>)>>,
 }
@@ -72,7 +75,8 @@ pub(crate) struct SandboxedCommand {
 impl Sandboxer {
     pub(crate) fn new(options: ShellOptions, files: Arc<LocalFiles>) -> Self {
         let views = Views::new(&options.view_folder, files.root());
-        Self { options, files, views, networks: Arc::default(), scanned: ScanCache::default(), selected: Mutex::default() }
+        let (networks, scanned, folders) = (Arc::default(), ScanCache::default(), Arc::default());
+        Self { options, files, views, networks, scanned, folders, selected: Mutex::default() }
     }
     pub(crate) fn options(&self) -> &ShellOptions {
         &self.options
@@ -100,6 +104,10 @@ impl Sandboxer {
     pub(crate) fn remove_session(&self, session: &str) {
         self.networks.remove(session);
         self.views.remove_session(session);
+    }
+    /// Folders as the guards of runs have seen them.
+    pub(crate) fn folders(&self) -> &Arc<FolderCache> {
+        &self.folders
     }
     /// Searches the roots for what the sandbox protects and hides. Blocks.
     pub(crate) fn paths(&self) -> SandboxPaths {
@@ -176,7 +184,8 @@ impl Sandboxer {
         let RunSetup { session, paths, network, shared_network, overlay, mut layers, .. } = setup;
         let mut view = RunView::default();
         if !sandbox.has_own_root() {
-            view = self.views.for_run(session, &paths).map_err(|error| no_view(&self.options.view_folder, error))?;
+            let view_of_run = self.views.for_run(session, &paths, planned.has_read_only_view());
+            view = view_of_run.map_err(|error| no_view(&self.options.view_folder, error))?;
             layers.append(&mut view.layers);
         }
         let SandboxPaths { mut writable, mut read_only, mut protected, mut masked, repositories, .. } = paths;
@@ -187,6 +196,7 @@ impl Sandboxer {
         let exists = |path: &&PathBuf| path.symlink_metadata().is_ok_and(|metadata| !metadata.is_symlink());
         protected.extend(self.options.protected.iter().filter(exists).cloned());
         masked.extend(self.options.hidden.iter().cloned());
+        masked.extend(self.options.readable.iter().flat_map(|globs| paths_outside(self.files.root(), globs)));
         masked.extend(std::env::home_dir().map(|home| usual_secrets(&home)).unwrap_or_default());
         if planned.has_read_only_view() {
             read_only.append(&mut writable);

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use haft_contract::{
     ChangeMode, CommandRequest, Effect, ExecHost, Job, JobOptions, ShellCommand, ToolError,
@@ -24,7 +24,7 @@ use crate::quarantine::Origin;
 use crate::recorder::CallRecorder;
 use crate::run::spawn_error;
 use crate::run_guard::{ProtectedPathHint, RunGuard};
-use crate::sandboxer::{RunSetup, Sandboxer, ShellOptions};
+use crate::sandboxer::{RunSetup, SandboxedCommand, Sandboxer, ShellOptions};
 use crate::session_networks::SessionNetworks;
 use crate::spawn::on_spawn_thread;
 use crate::temporary_files::TemporaryFiles;
@@ -49,7 +49,8 @@ impl Shell {
     pub(crate) fn new(options: ShellOptions, files: Arc<LocalFiles>, http: Arc<GuardedClient>) -> Self {
         let changes = Arc::new(ChangeStore::new(options.changes.clone(), Arc::clone(&files)));
         let folder = options.changes.folder.with_file_name("checkpoints");
-        let checkpoints = Arc::new(CheckpointStore::new(folder, CheckpointLimits::STANDARD, Arc::clone(&files)));
+        let checkpoints = CheckpointStore::new(folder, CheckpointLimits::STANDARD, Arc::clone(&files));
+        let checkpoints = Arc::new(checkpoints.with_retention(options.checkpoint_retention));
         let sandboxer = Arc::new(Sandboxer::new(options, files));
         http.set_sandbox_dialer(Arc::clone(sandboxer.networks()) as _);
         Self { sandboxer, http, changes, checkpoints, started: AtomicU64::new(0) }
@@ -156,28 +157,24 @@ fn start(
     proxy: Option<CommandProxy>,
     checkpoint: Option<Checkpoint>,
 ) -> Result<LocalJob, ToolError> {
-    let network = match &proxy {
-        Some(CommandProxy { proxy, port }) => NetworkAccess::Proxy { socket: proxy.socket().to_owned(), port: *port },
-        None if command.shell().host.is_sandboxed() => NetworkAccess::Off,
-        None => NetworkAccess::Host,
-    };
     let files = sandboxer.files();
     let staged = match command.change_mode() {
         ChangeMode::Direct => None,
         _ => Some(changes.stage(&options.session, command.text(), &files.writable())?),
     };
     let overlay = staged.as_ref().map(|staged| staged.overlay().clone());
-    let triggers = (staged.is_none() && command.writable_tree().is_some()).then(|| TriggerSnapshot::take(files.root()));
     let is_sandboxed = command.shell().host.is_sandboxed();
     let mut paths = if is_sandboxed { sandboxer.paths() } else { SandboxPaths { writable: files.writable(), ..SandboxPaths::default() } };
     let writable = paths.writable.clone();
     // What is known to change nothing gets nothing to change: then there is nothing to check afterwards either.
     let command = &if is_sandboxed && only_reads(command) { command.clone().with_read_only_view() } else { command.clone() };
+    let writes_directly = staged.is_none() && command.writable_tree().is_some() && !command.has_read_only_view();
+    let triggers = writes_directly.then(|| TriggerSnapshot::take(files.root()));
     let (protection, layers) = prepare_protection(command, &options, sandboxer, &mut paths)?;
     let setup = RunSetup {
         session: &options.session,
         paths,
-        network,
+        network: network_access(command, proxy.as_ref()),
         shared_network: (command.shell().host == ExecHost::Sandbox && !command.is_network_isolated())
             .then(|| sandboxer.session_network(&options.session))
             .flatten(),
@@ -186,17 +183,7 @@ fn start(
         layers,
     };
     let confined = sandboxer.wrap(command, setup)?;
-    let facts = JobFacts {
-        id,
-        command: command.text().to_owned(),
-        directory: command.directory().to_owned(),
-        host: command.shell().host,
-        sandbox: confined.sandbox,
-        terminal: confined.terminal,
-        grace: sandboxer.options().grace,
-        started: SystemTime::now(),
-        cwd_sentinel: command.cwd_sentinel().map(str::to_owned),
-    };
+    let facts = job_facts(id, command, &confined, sandboxer.options().grace);
     let guard = RunGuard {
         sandbox: confined.guard,
         proxy: proxy.map(|proxy| proxy.proxy),
@@ -211,6 +198,30 @@ fn start(
         root: files.root().to_owned(),
     };
     LocalJob::start(confined.command.to_std(), facts, options, guard, checkpoint).map_err(|error| spawn_error(command.shell(), error))
+}
+
+/// How the command reaches the network.
+fn network_access(command: &ShellCommand, proxy: Option<&CommandProxy>) -> NetworkAccess {
+    match proxy {
+        Some(CommandProxy { proxy, port }) => NetworkAccess::Proxy { socket: proxy.socket().to_owned(), port: *port },
+        None if command.shell().host.is_sandboxed() => NetworkAccess::Off,
+        None => NetworkAccess::Host,
+    }
+}
+
+/// What is known of the job when it starts.
+fn job_facts(id: String, command: &ShellCommand, confined: &SandboxedCommand, grace: Duration) -> JobFacts {
+    JobFacts {
+        id,
+        command: command.text().to_owned(),
+        directory: command.directory().to_owned(),
+        host: command.shell().host,
+        sandbox: confined.sandbox.clone(),
+        terminal: confined.terminal,
+        grace,
+        started: SystemTime::now(),
+        cwd_sentinel: command.cwd_sentinel().map(str::to_owned),
+    }
 }
 
 /// The guards of a run that can change something, and the overlays of its repositories.
@@ -228,7 +239,7 @@ fn prepare_protection(
     let git = if is_git_fixed { GitAccess::ReadOnly } else { GitAccess::Overlay };
     let is_staged = command.change_mode() != ChangeMode::Direct;
     let origin = Origin { session: options.session.clone(), call: None, command: command.text().to_owned() };
-    let prepared = RunProtection::prepare(sandboxer.files(), paths, git, is_staged, sandboxer.options(), origin)?;
+    let prepared = RunProtection::prepare(sandboxer.files(), paths, git, is_staged, sandboxer.options(), sandboxer.folders(), origin)?;
     Ok((Some(prepared.0), prepared.1))
 }
 

@@ -67,7 +67,9 @@ impl Supervisor {
 
     async fn end(&mut self, reason: StopReason, status: ExitStatus, usage: Option<JobUsage>) -> JobEnd {
         let is_sandboxed = self.shared.facts.host.is_sandboxed();
-        let not_run = is_sandboxed.then(|| launcher::setup_failure(status.code(), &self.shared.state().output.head()));
+        // A launcher that was ended by a signal also says that it failed.
+        let may_have_failed = is_sandboxed && reason == StopReason::Exited;
+        let not_run = may_have_failed.then(|| launcher::setup_failure(status.code(), &self.shared.state().output.head()));
         let tail = self.shared.state().output.tail(SEARCHED_BYTES);
         for note in self.guard.exit_notes(&tail) {
             self.output.take(format!("[{note}]\n").as_bytes()).await;
@@ -91,7 +93,7 @@ impl Supervisor {
         let Self { shared, leader, output, guard, .. } = self;
         let deadline = async {
             match timeout {
-                Some(timeout) => tokio::time::sleep(timeout).await,
+                Some(timeout) => shared.questions.elapse(timeout).await,
                 None => std::future::pending().await,
             }
         };

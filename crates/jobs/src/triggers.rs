@@ -80,7 +80,7 @@ fn ends_with(path: &str, pattern: &str) -> bool {
 
 /// The triggers that a change set writes.
 pub(crate) fn in_change_set(set: &ChangeSet) -> Vec<Trigger> {
-    let written = set.changes.iter().filter(|change| change.kind != ChangeKind::Deleted);
+    let written = set.changes.iter().filter(|change| change.kind != ChangeKind::Deleted && !change.is_checked);
     written.filter_map(|change| trigger(&set.display(change))).collect()
 }
 

@@ -68,8 +68,8 @@ impl Views {
         Self { folder: folder.join(name.get(..16).unwrap_or(&name)), user: OnceLock::new(), sessions: Mutex::default() }
     }
 
-    /// The view of a command of this session. Creates the folders that are missing.
-    pub(crate) fn for_run(&self, session: &str, paths: &SandboxPaths) -> io::Result<RunView> {
+    /// The view of a command of this session, which may add to the package caches or not. Creates the folders that are missing.
+    pub(crate) fn for_run(&self, session: &str, paths: &SandboxPaths, is_read_only: bool) -> io::Result<RunView> {
         let user = self.user(paths);
         let home = Bind { source: self.folder.join("home"), at: user.home.clone() };
         make_private(&home.source)?;
@@ -82,8 +82,9 @@ impl Views {
         }
         let cache = |(name, lower): &(String, PathBuf)| {
             let folder = self.folder.join("caches").join(name.replace('/', "-"));
+            let layer = if is_read_only { OverlayLayer::read_only_cache } else { OverlayLayer::cache };
             // A cache that cannot be used is not worth an error.
-            OverlayLayer::cache(&folder, lower, &home.at.join(name)).ok()
+            layer(&folder, lower, &home.at.join(name)).ok()
         };
         let layers = user.toolchains.caches.iter().filter_map(cache).collect();
         let tmp = Some(self.session_folder(session)?);

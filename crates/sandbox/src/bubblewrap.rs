@@ -187,6 +187,7 @@ fn inner(policy: &SandboxPolicy, cgroup: Option<&Cgroup>, writable: Vec<PathBuf>
         relay,
         landlock: Some(LandlockRules { read: vec!["/".into()], write, no_tcp: false, required: false }),
         cgroup_files: Vec::new(),
+        moves_folders: policy.overlay.is_some(),
         is_init: true,
         terminal: policy.terminal,
     }

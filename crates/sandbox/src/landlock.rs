@@ -86,6 +86,7 @@ impl Sandbox for Landlock {
             relay: None,
             landlock: Some(rules(policy)?),
             cgroup_files: cgroup.as_ref().map(Cgroup::join_files).unwrap_or_default(),
+            moves_folders: false,
             is_init: false,
             terminal: policy.terminal,
         };

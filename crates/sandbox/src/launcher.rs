@@ -12,6 +12,8 @@ mod holder;
 #[cfg(target_os = "linux")]
 mod inner;
 #[cfg(target_os = "linux")]
+mod mover;
+#[cfg(target_os = "linux")]
 mod outer;
 #[cfg(target_os = "linux")]
 mod relay;

@@ -69,8 +69,9 @@ impl MountPlan {
         }
         plan.add_roots(policy)?;
         for layer in policy.layers.iter().filter(|_| root == RootFolder::Empty) {
-            plan.bind(&Bind { source: layer.mount_point().to_owned(), at: layer.target.clone() }, MountKind::Writable);
-            plan.private.push(layer.target.clone());
+            let kind = if layer.is_writable() { MountKind::Writable } else { MountKind::ReadOnly };
+            plan.bind(&Bind { source: layer.mount_point().to_owned(), at: layer.target.clone() }, kind);
+            plan.private.extend(layer.is_writable().then(|| layer.target.clone()));
         }
         plan.hide(policy);
         for path in programs.iter().filter_map(|path| path.canonicalize().ok()) {

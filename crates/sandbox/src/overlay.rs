@@ -32,12 +32,14 @@ pub struct OverlayLayer {
     pub lower: PathBuf,
     /// New and changed files, and whiteouts for deleted ones.
     pub upper: PathBuf,
-    /// Work folder of the kernel.
-    work: PathBuf,
+    /// Work folder of the kernel; `None` if the command may not write here.
+    work: Option<PathBuf>,
     /// Where the command sees both.
     pub target: PathBuf,
     /// Where the outer step mounts it, if that is not the target.
     staging: Option<PathBuf>,
+    /// Whether nothing is written to the disk early: neither on request of a program, nor when the run ends.
+    is_volatile: bool,
 }
 
 impl Overlay {
@@ -82,10 +84,18 @@ impl OverlayLayer {
     /// The folder cannot be created, or `lower` is no directory.
     pub fn prepare(folder: &Path, lower: &Path) -> Result<Self, SandboxError> {
         let below = directory(lower)?;
-        let layer = Self::in_folder(folder, lower, "work", lower);
-        let created = make_private(folder).and_then(|()| make_private(&layer.work));
+        let work = folder.join("work");
+        let created = make_private(folder).and_then(|()| make_private(&work));
+        let layer = Self::in_folder(folder, lower, Some(work), lower);
         created.and_then(|()| create_like(&layer.upper, &below)).map_err(|error| SandboxError::io("create", folder, error))?;
         Ok(layer)
+    }
+
+    /// The same without writing to the disk early, which takes time: the end of a run waits until the whole file system of the
+    /// upper layer is written otherwise. Who applies the changes must write to the disk what has to be there after a crash.
+    #[must_use]
+    pub fn without_sync(self) -> Self {
+        Self { is_volatile: true, ..self }
     }
 
     /// A cache that stays in this folder: the command sees `lower` and its own additions at `target`. Several runs may use it at
@@ -95,21 +105,33 @@ impl OverlayLayer {
     /// The folder cannot be created, or `lower` is no directory.
     pub fn cache(folder: &Path, lower: &Path, target: &Path) -> Result<Self, SandboxError> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
-        directory(lower)?;
         // The kernel clears the work folder when it mounts, so each run has its own.
-        let work = format!("work-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let layer = Self { staging: Some(folder.join("merged")), ..Self::in_folder(folder, lower, &work, target) };
-        // The others are there after the first run.
-        let others = [folder, &layer.upper, layer.mount_point()];
+        let work = folder.join(format!("work-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
+        let layer = Self::read_only_cache(folder, lower, target)?;
+        make_private(&work).map_err(|error| SandboxError::io("create", folder, error))?;
+        Ok(Self { work: Some(work), ..layer }.without_sync())
+    }
+
+    /// The same for a command that adds nothing to it.
+    ///
+    /// # Errors
+    /// The folder cannot be created, or `lower` is no directory.
+    pub fn read_only_cache(folder: &Path, lower: &Path, target: &Path) -> Result<Self, SandboxError> {
+        directory(lower)?;
+        let merged = folder.join("merged");
+        let layer = Self { staging: Some(merged.clone()), ..Self::in_folder(folder, lower, None, target) };
+        // It is the last that is created, so the others are there after the first run.
+        let others = [folder, &layer.upper, &merged];
         let make_all = || others.iter().try_for_each(|path| DirBuilder::new().mode(0o700).recursive(true).create(path));
-        let made = make_private(&layer.work).or_else(|_| make_all().and_then(|()| make_private(&layer.work)));
-        made.map_err(|error| SandboxError::io("create", folder, error))?;
+        if !merged.is_dir() {
+            make_all().map_err(|error| SandboxError::io("create", folder, error))?;
+        }
         Ok(layer)
     }
 
-    fn in_folder(folder: &Path, lower: &Path, work: &str, target: &Path) -> Self {
+    fn in_folder(folder: &Path, lower: &Path, work: Option<PathBuf>, target: &Path) -> Self {
         let (lower, target) = (lower.to_owned(), target.to_owned());
-        Self { lower, upper: folder.join("upper"), work: folder.join(work), target, staging: None }
+        Self { lower, upper: folder.join("upper"), work, target, staging: None, is_volatile: false }
     }
 
     /// Where the outer step mounts it.
@@ -122,11 +144,20 @@ impl OverlayLayer {
         self.staging.is_some()
     }
 
+    /// Whether the command may change what it sees.
+    pub(crate) fn is_writable(&self) -> bool {
+        self.work.is_some()
+    }
+
     /// Removes the work folder of the kernel, when the run has ended.
     pub fn remove_work_folder(&self) {
-        // The kernel creates it without permissions.
-        fs::set_permissions(self.work.join("work"), Permissions::from_mode(0o700)).ok();
-        fs::remove_dir_all(&self.work).ok();
+        let Some(work) = &self.work else { return };
+        // The kernel creates these without permissions; the inner ones without a sync.
+        let inner = ["work", "work/incompat", "work/incompat/volatile"];
+        for folder in &inner[..if self.is_volatile { inner.len() } else { 1 }] {
+            fs::set_permissions(work.join(folder), Permissions::from_mode(0o700)).ok();
+        }
+        fs::remove_dir_all(work).ok();
     }
 }
 
@@ -172,12 +203,12 @@ mod tests {
             let roots = [root.join(lower)];
             Overlay::prepare(&root.join(folder), &roots).unwrap_err().to_string().replace(&*root.to_string_lossy(), "")
         };
-        fs::create_dir_all(root.join("root/inside")).unwrap();
+        fs::create_dir_all(root.join("project/inside")).unwrap();
         fs::create_dir_all(root.join("changes")).unwrap();
         fs::write(root.join("file"), "x").unwrap();
         assert_eq!(
-            refused("root/inside", "root"),
-            "invalid sandbox policy: the folder for changes, /root/inside, lies in the writable root /root; choose another data folder \
+            refused("project/inside", "project"),
+            "invalid sandbox policy: the folder for changes, /project/inside, lies in the writable root /project; choose another data folder \
              (HAFT_HOME)"
         );
         assert_eq!(refused("changes", "file"), "invalid sandbox policy: /file is a file; an overlay needs a directory");

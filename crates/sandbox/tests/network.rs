@@ -205,6 +205,29 @@ fn session_network_leads_nowhere_but_to_the_proxy() {
     });
 }
 
+/// What the user permitted to one command must not be of use to another.
+#[test]
+fn relay_serves_its_own_command_alone() {
+    let ws = TestWorkspace::new();
+    let session = SessionNetwork::start(&support::launcher()).unwrap();
+    let NetworkAccess::Proxy { socket, .. } = with_proxy(&ws).network else { unreachable!() };
+    let policy = |port| SandboxPolicy { network: NetworkAccess::Proxy { socket: socket.clone(), port }, ..in_session(&ws, &session) };
+    let ready = ws.workspace.join("ready");
+    let first = RunningCommand::start(&bubblewrap(), ws.shell("touch ready; exec sleep 60"), &policy(8083));
+    until("the first command runs", || ready.exists());
+    let ask = |port: u16| format!("(exec 3<>/dev/tcp/127.0.0.1/{port}; echo hello >&3; head -n 1 <&3 || true) 2>/dev/null; echo end;");
+    let script = format!("{} {}", ask(8083), ask(8084));
+    let ran = run(&bubblewrap(), ws.shell(&script), &policy(8084));
+    assert_eq!(ran.stdout, "end\nhello\nend\n", "{}", ran.stderr);
+    let mut answer = String::new();
+    // The holder of the network is no process of the command either.
+    let mut connection = session.connect(8083).unwrap();
+    std::io::Write::write_all(&mut connection, b"hello\n").ok();
+    connection.read_to_string(&mut answer).ok();
+    assert_eq!(answer, "");
+    first.kill();
+}
+
 #[test]
 fn session_network_can_be_joined_with_an_overlay() {
     let ws = TestWorkspace::new();

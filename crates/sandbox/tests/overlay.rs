@@ -171,3 +171,56 @@ fn overlay_mounts_end_with_the_run() {
 fn tests_pass_as_an_unprivileged_user() {
     support::rerun_as_unprivileged_user();
 }
+
+/// The kernel refuses to rename a folder of the lower layer. Python's `os.rename` shows it; `mv` would copy.
+#[test]
+fn folders_can_be_renamed_on_the_overlay() {
+    let ws = TestWorkspace::new();
+    fs::create_dir_all(ws.workspace.join("src/deep/empty")).unwrap();
+    fs::write(ws.workspace.join("src/deep/file"), "text\n").unwrap();
+    fs::write(ws.workspace.join("src/top"), "top\n").unwrap();
+    fs::create_dir_all(ws.workspace.join("full/locked")).unwrap();
+    fs::write(ws.workspace.join("full/x"), "x\n").unwrap();
+    let before = tree(&ws.workspace);
+    let cases = [
+        ("by name", "os.rename('src', 'lib')", "find lib | sort; ls -d src", "0\nlib\nlib/deep\nlib/deep/empty\nlib/deep/file\nlib/top\n"),
+        ("by absolute path", "os.rename(os.getcwd() + '/src', os.getcwd() + '/lib')", "cat lib/deep/file", "0\ntext\n"),
+        (
+            "in an open folder",
+            "d = os.open('src', os.O_RDONLY); os.rename('deep', 'flat', src_dir_fd=d, dst_dir_fd=d)",
+            "cat src/flat/file",
+            "0\ntext\n",
+        ),
+        ("into another folder", "os.rename('src', 'full/src/')", "cat full/src/deep/file full/x", "0\ntext\nx\n"),
+        ("there and back", "os.rename('src', 'lib'); os.rename('lib', 'src')", "cat src/deep/file", "0\ntext\n"),
+        ("over an empty folder", "os.mkdir('new'); os.rename('src', 'new')", "cat new/top", "0\ntop\n"),
+        ("a file", "os.rename('src/top', 'top')", "cat top; ls src", "0\ntop\ndeep\n"),
+        ("over a folder with content", "os.rename('src', 'full')", "cat full/x src/top", "39\nx\ntop\n"),
+        ("into itself", "os.rename('src', 'src/x')", "cat src/top", "22\ntop\n"),
+        ("what is not there", "os.rename('missing', 'src')", "cat src/top", "2\ntop\n"),
+        ("to another file system", "os.rename('src', '/tmp/src')", "ls -d /tmp/src; cat src/top", "18\ntop\n"),
+        ("with a protected folder inside", "os.rename('full', 'moved')", "ls -d moved; ls full; cat full/x", "16\nlocked\nx\nx\n"),
+    ];
+    for (number, (name, code, look, expected)) in cases.into_iter().enumerate() {
+        let mut policy = staged(&ws, &format!("changes{number}"));
+        policy.protected.push(ws.workspace.join("full/locked"));
+        let script = format!("import os\ntry:\n  {code}\n  print(0)\nexcept OSError as error:\n  print(error.errno)\n");
+        let ran = run(&bubblewrap(), ws.shell(&format!("python3 -c \"{script}\"; {look} 2>/dev/null")), &policy);
+        assert_eq!(ran.stdout, expected, "{name}: {}", ran.stderr);
+        assert_eq!(tree(&ws.workspace), before, "{name}");
+    }
+}
+
+#[test]
+fn renames_of_many_processes_are_all_answered() {
+    let ws = TestWorkspace::new();
+    for number in 0..32 {
+        fs::create_dir(ws.workspace.join(format!("from{number}"))).unwrap();
+        fs::write(ws.workspace.join(format!("from{number}/file")), format!("{number}\n")).unwrap();
+    }
+    let policy = staged(&ws, "changes");
+    let script = "for n in $(seq 0 31); do python3 -c \"import os; os.rename('from$n', 'to$n')\" & done; wait; cat to*/file | sort -n | tail -n 1; \
+                  ls -d to* | wc -l; ls -d from* 2>/dev/null | wc -l";
+    let ran = run(&bubblewrap(), ws.shell(script), &policy);
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("31\n32\n0\n", ""));
+}

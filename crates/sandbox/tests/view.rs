@@ -95,6 +95,24 @@ fn caches_of_the_user_are_visible_and_never_changed() {
 }
 
 #[test]
+fn read_only_cache_shows_earlier_additions_and_takes_none() {
+    let homes = Homes::new();
+    let at = homes.home.join(".cache/crates");
+    let folder = homes.ws.folder.path().join("caches/0");
+    let reading = || {
+        let layer = OverlayLayer::read_only_cache(&folder, &at, &at).unwrap();
+        SandboxPolicy { layers: vec![layer], ..homes.policy() }
+    };
+    assert_eq!(homes.run("cat ~/.cache/crates/a; (echo x >~/.cache/crates/x) 2>/dev/null || echo refused", &reading()), "hostrefused\n");
+    fs::write(at.join("gone"), "host").unwrap();
+    let writing = SandboxPolicy { layers: vec![homes.cache()], ..homes.policy() };
+    homes.run("cd ~/.cache/crates; echo new >a; echo b >b; rm gone", &writing);
+    assert_eq!(homes.run("cd ~/.cache/crates; ls; cat a b", &reading()), "a\nb\nnew\nb\n");
+    let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| name == "upper" || name == "merged"), "{left:?}");
+}
+
+#[test]
 fn cache_serves_several_runs_at_once() {
     let homes = Homes::new();
     thread::scope(|scope| {

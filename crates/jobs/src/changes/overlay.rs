@@ -127,7 +127,18 @@ impl OverlayReader<'_> {
         let hidden = self.files.locate_entry(path).map_or(true, |at| at.no_read().is_some());
         let size = if metadata.is_file() { metadata.len() } else { 0 };
         let entry = entry_kind(metadata);
-        FileChange { path: path.to_owned(), kind, entry, size, mode: None, mode_before: None, target: None, before: None, hidden }
+        FileChange {
+            path: path.to_owned(),
+            kind,
+            entry,
+            size,
+            mode: None,
+            mode_before: None,
+            target: None,
+            before: None,
+            hidden,
+            is_checked: false,
+        }
     }
 
     fn push(&mut self, mut change: FileChange, before: Option<String>, lower: Option<&Metadata>) {
@@ -177,7 +188,7 @@ fn lower_names(directory: &Path) -> BTreeSet<OsString> {
 }
 
 /// The names in a directory, even if the command took away its permissions.
-fn names(directory: &Path) -> io::Result<BTreeSet<OsString>> {
+pub(super) fn names(directory: &Path) -> io::Result<BTreeSet<OsString>> {
     let list = || fs::read_dir(directory)?.map(|entry| entry.map(|entry| entry.file_name())).collect();
     match list() {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => with_access(directory, 0o700, list),

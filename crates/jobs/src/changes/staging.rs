@@ -13,6 +13,7 @@ use haft_sandbox::Overlay;
 use ring::rand::{SecureRandom, SystemRandom};
 
 use super::overlay::{OverlayChanges, read_changes};
+use super::repositories::{StagedRepository, find_repositories};
 use super::{ID_PREFIX, SET_FILE, StoredChanges};
 use crate::sandboxer::unavailable;
 
@@ -58,10 +59,19 @@ impl StagedRun {
         &self.overlay
     }
 
-    /// Reads the changes of the run, and stores them as a set. Blocks.
-    pub(crate) fn read(mut self) -> Result<Arc<ChangeSet>, String> {
+    /// The repositories that the run made. Blocks.
+    pub(crate) fn repositories(&self) -> Vec<StagedRepository> {
+        find_repositories(self.overlay.layers())
+    }
+
+    /// Reads the changes of the run, and stores them as a set; those in the Git folders that were cleaned are checked ones. Blocks.
+    pub(crate) fn read(mut self, cleaned: &[StagedRepository]) -> Result<Arc<ChangeSet>, String> {
         self.overlay.remove_work_folders();
-        let OverlayChanges { changes, refused } = read_changes(self.overlay.layers(), &self.files, self.started);
+        let OverlayChanges { mut changes, refused } = read_changes(self.overlay.layers(), &self.files, self.started);
+        let folders: Vec<_> = cleaned.iter().map(|cleaned| &cleaned.path).filter(|path| path.ends_with(".git")).collect();
+        for change in &mut changes {
+            change.is_checked = folders.iter().any(|folder| change.path.starts_with(folder));
+        }
         let set = ChangeSet {
             id: self.id.clone(),
             session: self.session.clone(),

@@ -1,10 +1,11 @@
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use haft_contract::{ChangeKind, ChangeMode, ChangeSets, EntryKind};
 
 use super::*;
+use crate::CommandRetention;
 use haft_host::WorkspaceOptions;
 
 struct World {
@@ -19,7 +20,13 @@ impl World {
         let root = folder.path().canonicalize().unwrap();
         fs::create_dir(root.join("w")).unwrap();
         let files = Arc::new(LocalFiles::open(WorkspaceOptions::new(root.join("w"))).unwrap());
-        let options = ChangeOptions { mode: ChangeMode::Direct, folder: root.join("changes"), guarded: Vec::new(), of_any_session };
+        let options = ChangeOptions {
+            mode: ChangeMode::Direct,
+            folder: root.join("changes"),
+            guarded: Vec::new(),
+            of_any_session,
+            retention: CommandRetention::STANDARD.changes,
+        };
         Self { store: ChangeStore::new(options, files), _folder: folder, root }
     }
 
@@ -27,7 +34,7 @@ impl World {
     fn run(&self) -> Arc<ChangeSet> {
         let pending = self.store.stage("mine", "echo x >x", &[self.root.join("w")]).unwrap();
         fs::write(pending.overlay().layers()[0].upper.join("x"), "x").unwrap();
-        pending.read().unwrap()
+        pending.read(&[]).unwrap()
     }
 
     fn names(&self) -> Vec<String> {
@@ -83,7 +90,7 @@ async fn change_set_of_any_session_is_committed_by_the_user_but_not_in_another_w
 fn staged_run_that_is_not_read_or_changes_nothing_leaves_nothing() {
     let world = World::new(false);
     let begin = || world.store.stage("mine", "x", &[world.root.join("w")]).unwrap();
-    assert_eq!(begin().read().unwrap().changes, []);
+    assert_eq!(begin().read(&[]).unwrap().changes, []);
     drop(begin());
     assert_eq!(world.names(), Vec::<String>::new());
 }
@@ -102,7 +109,7 @@ fn change_store_prunes_the_oldest_sets_and_keeps_running_ones() {
     };
     age(&running.id, 7200);
     let (old, new) = (world.run().id.clone(), world.run().id.clone());
-    age(&old, LIFETIME.as_secs() + 60);
+    age(&old, 14 * 24 * 3600 + 60);
     let last = world.run().id.clone();
     let mut expected = vec![running.id.clone(), new, last];
     expected.sort_unstable();
@@ -126,7 +133,7 @@ fn commit_steps_open_remove_create_write_and_close() {
     fs::set_permissions(upper.join("shut"), fs::Permissions::from_mode(0o500)).unwrap();
     rustix::fs::mknodat(rustix::fs::CWD, upper.join("shut/old"), rustix::fs::FileType::CharacterDevice, rustix::fs::Mode::empty(), 0)
         .unwrap();
-    let id = pending.read().unwrap().id.clone();
+    let id = pending.read(&[]).unwrap().id.clone();
     let claim = world.store.claim("mine", &id).unwrap();
     let summary = |(_, image): &(usize, haft_contract::ports::PreImage)| {
         let path = image.path.strip_prefix(&folder).unwrap().display().to_string();
@@ -174,7 +181,7 @@ async fn retained_changes_are_all_that_is_left_of_a_set() {
     for name in ["a", "b"] {
         fs::write(staged.overlay().layers()[0].upper.join(name), name).unwrap();
     }
-    let set = staged.read().unwrap();
+    let set = staged.read(&[]).unwrap();
     world.store.retain(&set, &[1]).await;
     let left = world.store.find(&set.id).unwrap();
     assert_eq!(left.changes, [set.changes[1].clone()]);

@@ -140,6 +140,7 @@ fn describe(root: &Path, changed: &ChangedPath<'_>, files: &LocalFiles) -> FileC
         before: changed.before.and_then(Entry::state),
         // A path that cannot be resolved is not shown either.
         hidden: files.locate_entry(&path).map_or(true, |at| at.no_read().is_some()),
+        is_checked: false,
         path,
     }
 }

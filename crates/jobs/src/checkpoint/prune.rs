@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use haft_contract::RetentionLimit;
 use haft_text::hex;
 
 use super::snapshot::Snapshot;
@@ -16,13 +17,11 @@ const UNUSED_AGE: Duration = Duration::from_hours(48);
 /// The same for a store with more such content than [`MAX_UNUSED_BYTES`].
 const MIN_UNUSED_AGE: Duration = Duration::from_hours(1);
 const MAX_UNUSED_BYTES: u64 = 1 << 30;
-/// How long a folder may not be worked in until its store goes.
-const STORE_AGE: Duration = Duration::from_hours(14 * 24);
 /// The time of the last pruning.
 const STAMP: &str = "pruned";
 
 /// Prunes a store, and the stores beside it that are abandoned, once a day.
-pub(super) fn prune_if_due(stores: &Path, store: &Path, snapshot: &Snapshot) {
+pub(super) fn prune_if_due(stores: &Path, store: &Path, snapshot: &Snapshot, retention: RetentionLimit) {
     let stamp = store.join(STAMP);
     if age(&stamp).is_some_and(|age| age < INTERVAL) {
         return;
@@ -35,7 +34,7 @@ pub(super) fn prune_if_due(stores: &Path, store: &Path, snapshot: &Snapshot) {
     let Ok(lock) = File::open(&stamp) else { return };
     if lock.try_lock().is_ok() {
         prune_objects(&store.join("objects"), snapshot);
-        prune_stores(stores, store);
+        prune_stores(stores, store, retention);
     }
 }
 
@@ -73,9 +72,16 @@ fn prune_objects(objects: &Path, snapshot: &Snapshot) {
     }
 }
 
-fn prune_stores(stores: &Path, own: &Path) {
+/// When a store was last used.
+pub(crate) fn last_use(store: &Path) -> Option<SystemTime> {
+    let modified = |name: &str| fs::symlink_metadata(store.join(name)).and_then(|metadata| metadata.modified()).ok();
+    modified(STAMP).max(modified("index"))
+}
+
+fn prune_stores(stores: &Path, own: &Path, retention: RetentionLimit) {
+    let now = SystemTime::now();
     for store in fs::read_dir(stores).into_iter().flatten().flatten().map(|entry| entry.path()) {
-        let is_abandoned = store != own && age(&store.join(STAMP)).is_some_and(|age| age > STORE_AGE);
+        let is_abandoned = store != own && last_use(&store).is_some_and(|used| retention.is_expired(used, now));
         if is_abandoned {
             fs::remove_dir_all(store).ok();
         }

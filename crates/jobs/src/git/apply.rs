@@ -1,7 +1,7 @@
 //! Writing to a Git folder as Git does: under its locks, beside the file, then renamed over it.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -11,12 +11,15 @@ use std::time::{Duration, Instant};
 use rustix::fs::{AtFlags, Mode, OFlags, linkat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
-use super::evaluate::{Step, Turn};
+use super::evaluate::Step;
 use super::tree::Tree;
 
 /// How long a lock of another program is waited for.
 const PATIENCE: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(20);
+/// What Git writes to the disk before it names it. It does so for nothing else unless `core.fsync` says so, and the overlay, in
+/// which it runs, does nothing of it.
+const PACKS: &str = "objects/pack";
 
 /// What became of steps that belong together.
 pub(super) enum Applied {
@@ -38,11 +41,14 @@ impl<'a> Applier<'a> {
         Self { upper, lower, deadline: Instant::now() + PATIENCE }
     }
 
-    /// Adds an object or pack, and never replaces one. Git has written it to the disk already, so it is linked where that can be.
+    /// Adds an object or pack, and never replaces one. It is linked where that can be.
     pub(super) fn add_object(&mut self, path: &Path) -> io::Result<()> {
         self.lower.make_parents(path)?;
         let ((from, from_name), (to, to_name)) = (self.upper.parent(path)?, self.lower.parent(path)?);
         let file = self.upper.open_file(path)?;
+        if path.starts_with(PACKS) {
+            file.sync_data()?;
+        }
         let metadata = file.metadata()?;
         let mode = Permissions::from_mode(metadata.mode() & 0o444 | 0o400);
         if metadata.nlink() == 1 && !has_attributes(&file) {
@@ -54,7 +60,8 @@ impl<'a> Applier<'a> {
         }
         let draft = OsString::from(format!("tmp_obj_haft{}", std::process::id()));
         let mut copy = create(&to, &draft)?;
-        let copied = copy_file(&file, &mut copy).and_then(|()| copy.set_permissions(mode)).and_then(|()| copy.sync_all());
+        let copied = copy_file(&file, &mut copy).and_then(|()| copy.set_permissions(mode));
+        let copied = copied.and_then(|()| if path.starts_with(PACKS) { copy.sync_all() } else { Ok(()) });
         let linked = copied.and_then(|()| match linkat(to.as_fd(), &*draft, to.as_fd(), to_name, AtFlags::empty()) {
             Ok(()) | Err(Errno::EXIST) => Ok(()),
             Err(error) => Err(error.into()),
@@ -119,9 +126,6 @@ impl<'a> Applier<'a> {
         };
         let file = self.upper.open_file(&step.path)?;
         copy_file(&file, &mut lock.file)?;
-        if matches!(step.turn, Turn::PackedRefs | Turn::Ref | Turn::Head) {
-            lock.file.sync_data()?;
-        }
         let metadata = file.metadata()?;
         lock.file.set_permissions(Permissions::from_mode(metadata.mode() & 0o666 | 0o600))?;
         lock.file.set_modified(metadata.modified()?)?;
@@ -185,12 +189,12 @@ impl Drop for Lock {
     }
 }
 
-fn create(folder: &Tree, name: &OsString) -> io::Result<File> {
+pub(super) fn create(folder: &Tree, name: &OsStr) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(File::from(openat(folder.as_fd(), &**name, flags, Mode::from_raw_mode(0o600))?))
+    Ok(File::from(openat(folder.as_fd(), name, flags, Mode::from_raw_mode(0o600))?))
 }
 
-fn copy_file(mut from: &File, to: &mut File) -> io::Result<()> {
+pub(super) fn copy_file(mut from: &File, to: &mut File) -> io::Result<()> {
     io::copy(&mut from, to).map(drop)
 }
 

@@ -36,13 +36,15 @@ pub(crate) struct NewRepository<'a> {
     pub(crate) since: SystemTime,
     /// The settings at that time, of a repository that existed.
     pub(crate) old_config: Option<&'a [u8]>,
+    /// Where it is now, and where it belongs, if it is staged.
+    pub(crate) staged: Option<(&'a Path, &'a Path)>,
     pub(crate) quarantine: &'a Quarantine,
     pub(crate) origin: &'a Origin,
 }
 
 /// Cleans a repository: a Git folder, or a `.git` file that names one. What `git init` and `git clone` write stays as it is.
 pub(crate) fn sanitize_new(git: &Path, new: &NewRepository) -> Vec<RefusedChange> {
-    let mut reporter = Reporter::new(new.quarantine, new.origin);
+    let mut reporter = Reporter::new(new.quarantine, new.origin).with_moved(new.staged);
     if let Err(error) = sanitize(git, new, &mut reporter) {
         let why = format!("this repository cannot be looked through ({error})");
         put(git, &why, &mut reporter);

@@ -14,13 +14,25 @@ const MAX_REFUSED: usize = 50;
 pub(super) struct Reporter<'a> {
     pub(super) quarantine: &'a Quarantine,
     pub(super) origin: &'a Origin,
+    /// Where entries are, and where they belong.
+    moved: Option<(&'a Path, &'a Path)>,
     report: GitReport,
     more: usize,
 }
 
 impl<'a> Reporter<'a> {
     pub(super) fn new(quarantine: &'a Quarantine, origin: &'a Origin) -> Self {
-        Self { quarantine, origin, report: GitReport::default(), more: 0 }
+        Self { quarantine, origin, moved: None, report: GitReport::default(), more: 0 }
+    }
+
+    /// Reports entries of one folder under the name of another.
+    pub(super) fn with_moved(self, moved: Option<(&'a Path, &'a Path)>) -> Self {
+        Self { moved, ..self }
+    }
+
+    fn named(&self, path: &Path) -> PathBuf {
+        let moved = self.moved.and_then(|(from, to)| path.strip_prefix(from).ok().map(|inside| to.join(inside)));
+        moved.unwrap_or_else(|| path.to_owned())
     }
 
     pub(super) fn count_applied(&mut self, count: usize) {
@@ -38,11 +50,12 @@ impl<'a> Reporter<'a> {
 
     /// Reports a change without content.
     pub(super) fn refuse(&mut self, path: &Path, why: impl Into<String>) {
-        self.push(RefusedChange { path: path.to_owned(), why: why.into(), quarantined: None });
+        self.push(RefusedChange { path: self.named(path), why: why.into(), quarantined: None });
     }
 
     /// Reports an entry of a tree, and moves it to quarantine. What cannot be moved is said to be there still.
     pub(super) fn quarantine(&mut self, tree: &Tree, entry: &Path, path: &Path, why: &str) {
+        let path = &self.named(path);
         if self.report.refused.len() >= MAX_REFUSED {
             // It stays in a layer that goes; in a new repository it must go too, so it is moved all the same.
             drop(self.quarantine.put_from(tree, entry, path, why, self.origin));

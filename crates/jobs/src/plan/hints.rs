@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use haft_contract::{Zone, ports::FileSystem};
 use haft_host::LocalFiles;
 use haft_shell::{Analysis, Command, Word};
-use haft_text::display;
+use haft_text::{display, paths};
 
 use super::line::{PRIVATE_FOLDERS, SYSTEM_FOLDERS};
 
@@ -85,7 +85,7 @@ fn hint(path: &Path, home: Option<&Path>) -> String {
     let folder = folder(path);
     let shown = display::escape_line(&path.to_string_lossy()).into_owned();
     let start = format!("'{shown}' is not visible in the sandbox.");
-    if home == Some(folder) || folder.parent().and_then(Path::parent).is_none() {
+    if paths::is_wide_folder(folder, home) {
         return format!("{start} Copy it into the workspace, or into a folder of its own that the user opens with workspace.roots.");
     }
     let root = spelled(folder, home);

@@ -1,16 +1,37 @@
 //! What a command wrote and mounts could not prevent: protected names and repositories, found by a walk after the run.
 
+mod folders;
+#[cfg(target_os = "linux")]
+mod replaced;
+/// Without mounts no file is replaced under one.
+#[cfg(not(target_os = "linux"))]
+mod replaced {
+    #[derive(Debug)]
+    pub(super) struct ReplacedFiles;
+
+    impl ReplacedFiles {
+        pub(super) fn watch<'a>(_: impl Iterator<Item = &'a std::path::Path>) -> Option<Self> {
+            None
+        }
+        pub(super) fn take_replaced(&mut self) -> Vec<(std::path::PathBuf, super::KeptFile)> {
+            Vec::new()
+        }
+    }
+}
 mod walk;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use haft_contract::RefusedChange;
 use haft_host::LocalFiles;
 
+pub(crate) use self::folders::FolderCache;
+use self::replaced::ReplacedFiles;
 pub(crate) use self::walk::find_existing;
 use self::walk::find_new;
 use super::moving::replace_file;
@@ -92,6 +113,10 @@ pub(crate) struct Guard {
     overlaid: Vec<PathBuf>,
     /// Inode of each protected file that a mount makes read-only for the command.
     mounted: BTreeMap<PathBuf, u64>,
+    watched: Mutex<Option<ReplacedFiles>>,
+    /// Versions of protected files by which the user has replaced others meanwhile.
+    accepted: Mutex<Snapshot>,
+    folders: Arc<FolderCache>,
 }
 
 impl Guard {
@@ -104,12 +129,22 @@ impl Guard {
             known: git.identities().collect(),
             overlaid,
             mounted: BTreeMap::new(),
+            watched: Mutex::default(),
+            accepted: Mutex::default(),
+            folders: Arc::default(),
         }
+    }
+
+    /// With folders that are known already.
+    pub(crate) fn with_folders(self, folders: Arc<FolderCache>) -> Self {
+        Self { folders, ..self }
     }
 
     /// With protected paths that are read-only mounts: as long as one is the same file, only the user can have changed it. A mount
     /// does not hold when the user replaces the file.
     pub(crate) fn with_mounts(mut self, paths: &[PathBuf]) -> Self {
+        let files = paths.iter().filter(|path| fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file()));
+        self.watched = Mutex::new(ReplacedFiles::watch(files.map(PathBuf::as_path)));
         let inode = |path: &PathBuf| Some((path.clone(), fs::symlink_metadata(path).ok()?.ino()));
         self.mounted = paths.iter().filter_map(inode).collect();
         self
@@ -134,16 +169,36 @@ impl Guard {
     /// Moves what may not be there to quarantine, restores what was there before, and cleans new repositories. The second value
     /// says whether everything was looked at. Blocks.
     pub(crate) fn check(&self, files: &LocalFiles, quarantine: &Quarantine, origin: &Origin) -> (Vec<RefusedChange>, bool) {
+        self.accept_replaced();
         let Findings { protected, deleted, repositories, is_complete } = self.find(files, quarantine.data_folder());
         let mut refused: Vec<_> = protected.into_iter().map(|(path, why)| self.take_back(path, why, quarantine, origin)).collect();
         refused.extend(deleted.into_iter().map(|(path, why)| self.restore(path, format!("its deletion was taken back: {why}"), None)));
         let writable = files.writable();
         for git in repositories {
             let old_config = self.snapshot.bytes(&git.join("config"));
-            let new = NewRepository { writable: &writable, overlaid: &self.overlaid, since: self.started, old_config, quarantine, origin };
+            let new = NewRepository {
+                writable: &writable,
+                overlaid: &self.overlaid,
+                since: self.started,
+                old_config,
+                staged: None,
+                quarantine,
+                origin,
+            };
             refused.extend(sanitize_new(&git, &new));
         }
         (refused, is_complete)
+    }
+
+    /// Notes the files that the user has replaced: they stay as the user left them.
+    fn accept_replaced(&self) {
+        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let replaced = watched.as_mut().map(ReplacedFiles::take_replaced).unwrap_or_default();
+        self.accepted().files.extend(replaced);
+    }
+
+    fn accepted(&self) -> MutexGuard<'_, Snapshot> {
+        self.accepted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn take_back(&self, path: PathBuf, why: String, quarantine: &Quarantine, origin: &Origin) -> RefusedChange {
@@ -155,7 +210,9 @@ impl Guard {
 
     /// Puts a protected file back as it was.
     fn restore(&self, path: PathBuf, why: String, quarantined: Option<String>) -> RefusedChange {
-        let Some(kept) = self.snapshot.files.get(&path) else { return RefusedChange { path, why, quarantined } };
+        let accepted = self.accepted();
+        let kept = accepted.files.get(&path).or_else(|| self.snapshot.files.get(&path));
+        let Some(kept) = kept else { return RefusedChange { path, why, quarantined } };
         let restored = match &kept.bytes {
             Some(bytes) => replace_file(&path, bytes, kept.mode).map_err(|error| error.to_string()),
             None => Err("it was too large to be copied".to_owned()),

@@ -132,7 +132,7 @@ fn old_and_excess_entries_are_removed() {
         .collect();
     let file = place.root.join("data/quarantine").join(&ids[0]).join(RECORD);
     let mut record: QuarantineRecord = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
-    record.made = SystemTime::now() - LIFETIME - Duration::from_mins(1);
+    record.made = SystemTime::now() - std::time::Duration::from_hours(14 * 24 + 1);
     fs::write(&file, serde_json::to_vec(&record).unwrap()).unwrap();
     for number in 0..MAX_ENTRIES {
         fs::write(place.path("x"), "x").unwrap();

@@ -10,7 +10,8 @@ use rustix::process::WaitOptions;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 use serde::{Deserialize, Serialize};
 
-use super::relay::{self, Relay};
+use super::mover;
+use super::relay::{self, Relay, StartedRelay};
 use super::step::{self, StepFailure, drop_descriptors, exec_failure, join_cgroups, settings};
 use super::terminal;
 use crate::environment;
@@ -30,6 +31,8 @@ pub(crate) struct InnerStep {
     pub(crate) landlock: Option<LandlockRules>,
     /// Files of the control groups to join, where no outer step does it.
     pub(crate) cgroup_files: Vec<PathBuf>,
+    /// The command sees an overlay, on which the kernel renames no folders.
+    pub(crate) moves_folders: bool,
     /// This process is the init of its PID namespace and stays; elsewhere it executes the command itself.
     pub(crate) is_init: bool,
     /// Standard input is a terminal, which becomes the controlling terminal of the command.
@@ -48,9 +51,7 @@ pub(super) fn run(arguments: &[OsString]) -> Result<i32, StepFailure> {
         terminal::take()?;
     }
     drop_descriptors();
-    if let Some(relay) = &inner.relay {
-        relay::start(relay)?;
-    }
+    let relay = inner.relay.as_ref().map(relay::start).transpose()?;
     limits::apply(&inner.limits, inner.cgroup_limits)?;
     if !inner.is_init {
         drop_capabilities().map_err(|error| format!("cannot drop capabilities: {error}"))?;
@@ -60,6 +61,11 @@ pub(super) fn run(arguments: &[OsString]) -> Result<i32, StepFailure> {
         landlock::restrict(rules)?;
     }
     seccomp::install(inner.sockets)?;
+    if inner.moves_folders {
+        mover::start()?;
+    }
+    // It starts while the rest is set up.
+    relay.map_or(Ok(()), StartedRelay::wait)?;
     let mut program = step::program(name, arguments, environment::carried(env::vars_os()));
     if !inner.is_init {
         return Err(exec_failure(name, &program.exec()));

@@ -1,5 +1,7 @@
 //! The only network access of a sandbox with a proxy: forwards a port inside to the proxy's Unix socket on the host.
 
+mod client;
+
 use std::env;
 use std::ffi::OsString;
 use std::fs::OpenOptions;
@@ -7,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -31,17 +33,28 @@ pub(crate) struct Relay {
     pub(crate) socket: PathBuf,
 }
 
-/// Starts the relay and waits until it has restricted itself.
-///
-/// The command must not run before that: it has the same user, and could take over an unrestricted relay.
-pub(super) fn start(relay: &Relay) -> Result<(), StepFailure> {
+/// A relay that was started. It may not have restricted itself yet.
+#[must_use = "the command must not run before the relay has restricted itself"]
+pub(super) struct StartedRelay(Option<ChildStdout>);
+
+/// Starts the relay.
+pub(super) fn start(relay: &Relay) -> Result<StartedRelay, StepFailure> {
     let text = serde_json::to_string(relay).map_err(|error| format!("cannot write the settings of the relay: {error}"))?;
     let program = env::current_exe().map_err(|error| format!("cannot find the running program: {error}"))?;
     let started = Command::new(program).arg(RELAY).arg(text).env_clear().stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
     let child = started.map_err(|error| format!("cannot start the relay: {error}"))?;
-    let mut answer = [0];
-    let received = child.stdout.map(|mut stdout| stdout.read_exact(&mut answer));
-    if matches!(received, Some(Ok(()))) && answer == READY { Ok(()) } else { Err("the relay to the proxy did not start".to_owned().into()) }
+    Ok(StartedRelay(child.stdout))
+}
+
+impl StartedRelay {
+    /// Waits until it has restricted itself. The command must not run before that: it has the same user, and could take over an
+    /// unrestricted relay.
+    pub(super) fn wait(self) -> Result<(), StepFailure> {
+        let mut answer = [0];
+        let received = self.0.map(|mut stdout| stdout.read_exact(&mut answer));
+        let is_ready = matches!(received, Some(Ok(()))) && answer == READY;
+        if is_ready { Ok(()) } else { Err("the relay to the proxy did not start".to_owned().into()) }
+    }
 }
 
 /// Runs until the namespace ends.
@@ -59,8 +72,10 @@ pub(super) fn run(arguments: &[OsString]) -> Result<i32, StepFailure> {
         busy.fetch_add(1, Ordering::AcqRel);
         let (socket, count) = (relay.socket.clone(), Arc::clone(&busy));
         let started = thread::Builder::new().spawn(move || {
-            // The client notices a broken connection itself.
-            forward(&client, &socket).ok();
+            // One of another command is closed. The client notices a broken connection itself.
+            if client::is_own(&client).unwrap_or_default() {
+                forward(&client, &socket).ok();
+            }
             count.fetch_sub(1, Ordering::AcqRel);
         });
         // The command may have used up all processes: this connection is closed, and the relay continues.

@@ -1,7 +1,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Once;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -35,11 +35,12 @@ pub struct Cgroup {
 impl Cgroup {
     /// Creates a group with these limits; `None` where this process may not. Then only the rlimits of each process apply.
     pub fn create(limits: &CommandLimits) -> Option<Self> {
-        static SWEPT: Once = Once::new();
-        let hierarchy = Hierarchy::of_this_process()?;
-        SWEPT.call_once(|| sweep(&hierarchy));
+        // Read once, because that takes longer than all the rest, and again if this process was moved.
+        static KNOWN: OnceLock<Option<Hierarchy>> = OnceLock::new();
+        let known = KNOWN.get_or_init(|| Hierarchy::of_this_process().inspect(sweep)).as_ref()?;
         let name = format!("{PREFIX}{}-{}", std::process::id(), next());
-        unified(&hierarchy, &name, limits).or_else(|| separate(&hierarchy, &name, limits))
+        let create = |hierarchy: &Hierarchy| unified(hierarchy, &name, limits).or_else(|| separate(hierarchy, &name, limits));
+        create(known).or_else(|| create(&Hierarchy::of_this_process().filter(|now| now != known)?))
     }
 
     /// The files through which a single-threaded process joins.

@@ -64,7 +64,8 @@ fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
 struct OpenLayer {
     lower: OwnedFd,
     upper: OwnedFd,
-    work: OwnedFd,
+    /// Of a writable layer.
+    work: Option<OwnedFd>,
 }
 
 impl OpenLayer {
@@ -73,25 +74,44 @@ impl OpenLayer {
             rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
                 .map_err(|error| format!("cannot open {} for an overlay: {error}", path.display()))
         };
-        Ok(Self { lower: open(&layer.lower)?, upper: open(&layer.upper)?, work: open(&layer.work)? })
+        let work = layer.work.as_deref().map(open).transpose()?;
+        Ok(Self { lower: open(&layer.lower)?, upper: open(&layer.upper)?, work })
     }
 
     fn mount(&self, layer: &OverlayLayer, is_unprivileged: bool) -> Result<(), String> {
-        let at = |handle: &OwnedFd| format!("/proc/self/fd/{}", handle.as_raw_fd());
-        let (lower, upper, work) = (at(&self.lower), at(&self.upper), at(&self.work));
-        let layers = format!("lowerdir={lower},upperdir={upper},workdir={work}");
-        // A renamed file is deleted and created, and every changed file is complete in the upper layer. Without an index the upper
-        // layer of a cache may be in use by other runs.
-        let kind = if is_unprivileged { ",userxattr" } else { "" };
-        let options = format!("{layers},redirect_dir=nofollow,metacopy=off,xino=off,index=off{kind}");
-        let options = CString::new(options).map_err(|error| error.to_string())?;
-        let mounted = rustix::mount::mount("overlay", layer.mount_point(), "overlay", MountFlags::empty(), &*options);
+        let mount = |options: String| {
+            let options = CString::new(options).map_err(|_| Errno::INVAL)?;
+            rustix::mount::mount("overlay", layer.mount_point(), "overlay", MountFlags::empty(), &*options)
+        };
+        let options = self.options(is_unprivileged);
+        let mounted = if layer.is_volatile {
+            // Older kernels have no such option.
+            mount(format!("{options},volatile")).or_else(|_| mount(options))
+        } else {
+            mount(options)
+        };
         match mounted {
-            Err(_) if layer.is_cache() => rustix::mount::mount_bind(&upper, layer.mount_point())
+            Err(_) if layer.is_cache() => rustix::mount::mount_bind(path(&self.upper), layer.mount_point())
                 .map_err(|error| format!("cannot mount the cache {}: {error}", layer.upper.display())),
             other => other.map_err(|error| refusal(layer, error)),
         }
     }
+
+    fn options(&self, is_unprivileged: bool) -> String {
+        let (lower, upper) = (path(&self.lower), path(&self.upper));
+        let layers = match &self.work {
+            Some(work) => format!("lowerdir={lower},upperdir={upper},workdir={}", path(work)),
+            None => format!("lowerdir={upper}:{lower}"),
+        };
+        // A renamed file is deleted and created, and every changed file is complete in the upper layer. Without an index the upper
+        // layer of a cache may be in use by other runs.
+        let kind = if is_unprivileged { ",userxattr" } else { "" };
+        format!("{layers},redirect_dir=nofollow,metacopy=off,xino=off,index=off{kind}")
+    }
+}
+
+fn path(handle: &OwnedFd) -> String {
+    format!("/proc/self/fd/{}", handle.as_raw_fd())
 }
 
 fn refusal(layer: &OverlayLayer, error: Errno) -> String {

@@ -23,6 +23,7 @@ impl World {
             overlaid: &overlaid,
             since,
             old_config,
+            staged: None,
             quarantine: &quarantine,
             origin: &origin,
         };

@@ -20,9 +20,10 @@ impl Run {
         world.tick();
         let options = WorkspaceOptions { protected: vec![world.root.join("data")], ..WorkspaceOptions::new(&world.work) };
         let files = LocalFiles::open(options).unwrap();
-        let existing = find_existing(&files);
+        let folders = Arc::default();
+        let existing = find_existing(&files, &folders);
         let overlays = world.prepare();
-        let guard = Guard::new(&existing.protected, &overlays);
+        let guard = Guard::new(&existing.protected, &overlays).with_folders(folders);
         Self { world, files, guard, overlays }
     }
 

@@ -1,6 +1,6 @@
 //! The walk through the writable roots. Names are compared first; only those that could be protected are looked at.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::{self, FileType, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use haft_contract::ports::FileSystem;
 use haft_host::{LocalFiles, may_be_protected};
 
+use super::folders::{FolderCache, ListedFolder, is_git};
 use super::{Findings, Guard};
 use crate::changes::change_time;
 
@@ -26,9 +27,9 @@ pub(crate) struct Existing {
 }
 
 /// Looks through the writable roots before a run.
-pub(crate) fn find_existing(files: &LocalFiles) -> Existing {
+pub(crate) fn find_existing(files: &LocalFiles, cache: &FolderCache) -> Existing {
     let mut existing = Existing::default();
-    walk(files, |folder| {
+    walk(files, cache, |folder| {
         if folder.is_bare {
             existing.protected.push(folder.path.join("config"));
         }
@@ -50,7 +51,7 @@ pub(crate) fn find_existing(files: &LocalFiles) -> Existing {
 /// Looks for what is new or changed since a run began.
 pub(super) fn find_new(files: &LocalFiles, guard: &Guard, data: &Path) -> Findings {
     let mut findings = Findings::default();
-    findings.is_complete = walk(files, |folder| {
+    findings.is_complete = walk(files, &guard.folders, |folder| {
         if folder.is_bare && !guard.is_known(folder.path) {
             findings.repositories.push(folder.path.to_owned());
         }
@@ -97,7 +98,8 @@ impl Guard {
 
     fn is_new(&self, path: &Path) -> bool {
         let is_later = |metadata: &Metadata| {
-            change_time(metadata) >= self.started && !self.snapshot.has(path, metadata) && !self.is_held_by_mount(path, metadata)
+            let is_kept = self.snapshot.has(path, metadata) || self.accepted().has(path, metadata);
+            change_time(metadata) >= self.started && !is_kept && !self.is_held_by_mount(path, metadata)
         };
         fs::symlink_metadata(path).is_ok_and(|metadata| is_later(&metadata))
     }
@@ -114,35 +116,24 @@ struct Folder<'a> {
 }
 
 /// Visits the folders of the writable roots, not those of Git, and follows no link. Whether all were visited.
-fn walk(files: &LocalFiles, mut visit: impl FnMut(&Folder)) -> bool {
+fn walk(files: &LocalFiles, cache: &FolderCache, mut visit: impl FnMut(&Folder)) -> bool {
     let mut folders: Vec<_> = files.writable().into_iter().map(|root| (root, false)).collect();
     let mut seen = 0;
     while let Some((path, is_generated)) = folders.pop() {
-        let list = fs::read_dir(&path).into_iter().flatten().flatten();
-        let entries: Vec<_> = list.filter_map(|entry| Some((entry.file_name(), entry.file_type().ok()?))).collect();
-        seen += entries.len();
+        let Some(listed) = cache.list(&path) else { continue };
+        let ListedFolder { count, entries, is_bare, .. } = &*listed;
+        seen += count;
         if seen > MAX_ENTRIES {
             return false;
         }
-        let is_bare = is_bare(&entries);
-        visit(&Folder { path: &path, entries: &entries, is_bare, is_generated });
-        if is_bare {
+        visit(&Folder { path: &path, entries, is_bare: *is_bare, is_generated });
+        if *is_bare {
             continue;
         }
         let inner = entries.iter().filter(|(name, kind)| kind.is_dir() && !is_git(name));
         folders.extend(inner.map(|(name, _)| (path.join(name), is_generated || GENERATED.iter().any(|generated| name == generated))));
     }
     true
-}
-
-/// Whether a folder with these entries is one that Git takes for a repository.
-fn is_bare(entries: &[(OsString, FileType)]) -> bool {
-    let has = |wanted: &str| entries.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
-    has("HEAD") && ((has("objects") && has("refs")) || has("commondir"))
-}
-
-fn is_git(name: &OsStr) -> bool {
-    name.eq_ignore_ascii_case(".git")
 }
 
 /// Why a path is protected.

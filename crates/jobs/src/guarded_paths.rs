@@ -1,0 +1,144 @@
+//! Paths that rules on changes name, for a run whose changes are not staged.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use haft_contract::ToolError;
+use haft_host::{LocalFiles, ScanCache, WorkspaceOptions};
+use haft_pattern::Glob;
+
+use crate::options::GuardedPattern;
+
+/// The guarded paths of a run.
+#[derive(Debug)]
+pub(crate) struct GuardedPaths {
+    guards: Vec<PathGuard>,
+    /// Those that were there: they are read-only for the command.
+    existing: BTreeSet<PathBuf>,
+}
+
+/// Patterns with the same exceptions.
+#[derive(Debug)]
+struct PathGuard {
+    files: LocalFiles,
+    free: FreePaths,
+}
+
+impl GuardedPaths {
+    /// Finds what is guarded and there; nothing if no rule guards anything.
+    pub(crate) fn find(files: &LocalFiles, patterns: &[GuardedPattern]) -> Result<Option<Self>, ToolError> {
+        if patterns.is_empty() {
+            return Ok(None);
+        }
+        let plain: Vec<String> = patterns.iter().filter(|one| one.except.is_empty()).map(|one| one.pattern.clone()).collect();
+        let mut guards = if plain.is_empty() { Vec::new() } else { vec![PathGuard::new(files, plain, &[])?] };
+        for one in patterns.iter().filter(|one| !one.except.is_empty()) {
+            guards.push(PathGuard::new(files, vec![one.pattern.clone()], &one.except)?);
+        }
+        let existing = guards.iter().flat_map(PathGuard::matching).collect();
+        Ok(Some(Self { guards, existing }))
+    }
+
+    pub(crate) fn existing(&self) -> impl Iterator<Item = &PathBuf> {
+        self.existing.iter()
+    }
+
+    /// What is guarded and was not there.
+    pub(crate) fn find_new(&self) -> Vec<PathBuf> {
+        let found: BTreeSet<PathBuf> = self.guards.iter().flat_map(PathGuard::matching).collect();
+        found.into_iter().filter(|path| !self.existing.contains(path)).collect()
+    }
+}
+
+impl PathGuard {
+    fn new(files: &LocalFiles, patterns: Vec<String>, free: &[String]) -> Result<Self, ToolError> {
+        let mut writable = files.writable();
+        let root = writable.remove(0);
+        let options =
+            WorkspaceOptions { deny_read: patterns, allow_secrets: true, writable_roots: writable, ..WorkspaceOptions::new(root) };
+        Ok(Self { files: LocalFiles::open(options)?, free: FreePaths::parse(free) })
+    }
+
+    fn matching(&self) -> BTreeSet<PathBuf> {
+        let masked = self.files.sandbox_paths(&ScanCache::default()).masked;
+        let mut found = BTreeSet::new();
+        for path in masked {
+            self.free.add_rest(path, &mut found);
+        }
+        found
+    }
+}
+
+/// What lies in a folder outside of all that these globs name: absolute ones, compared exactly.
+pub(crate) fn paths_outside(folder: &Path, globs: &[String]) -> BTreeSet<PathBuf> {
+    let (free, mut found) = (FreePaths::parse(globs), BTreeSet::new());
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        free.add_rest(entry.path(), &mut found);
+    }
+    found
+}
+
+/// Paths that are free although a folder above them is not.
+#[derive(Debug)]
+struct FreePaths(Vec<Glob>);
+
+impl FreePaths {
+    /// A glob that cannot be read frees nothing.
+    fn parse(globs: &[String]) -> Self {
+        Self(globs.iter().filter_map(|text| Glob::parse(text).ok()).collect())
+    }
+
+    /// Adds a path; of a folder with something free beneath it, the rest.
+    fn add_rest(&self, path: PathBuf, found: &mut BTreeSet<PathBuf>) {
+        if self.0.iter().any(|glob| glob.matches(&path)) {
+            return;
+        }
+        let is_folder = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        if !is_folder || !self.may_be_beneath(&path) {
+            found.insert(path);
+            return;
+        }
+        for entry in std::fs::read_dir(&path).into_iter().flatten().flatten() {
+            self.add_rest(entry.path(), found);
+        }
+    }
+
+    fn may_be_beneath(&self, folder: &Path) -> bool {
+        let is_near = |glob: &Glob| {
+            let fixed: PathBuf = Path::new(glob.text()).iter().take_while(|name| !name.as_encoded_bytes().contains(&b'*')).collect();
+            fixed.starts_with(folder) || folder.starts_with(&fixed)
+        };
+        self.0.iter().any(is_near)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_excepted_is_free_and_the_rest_is_guarded_also_when_it_is_new() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for path in ["docs/deep", "src", "keys"] {
+            std::fs::create_dir_all(root.join(path)).unwrap();
+        }
+        for path in ["docs/a.md", "docs/deep/b.md", "src/a.rs", "keys/a.key", "top"] {
+            std::fs::write(root.join(path), "").unwrap();
+        }
+        let at = |path: &str| root.join(path);
+        let free = |path: &str| at(path).display().to_string();
+        let guard = |pattern: &str, except: Vec<String>| GuardedPattern { pattern: pattern.to_owned(), except };
+        let files = LocalFiles::open(WorkspaceOptions::new(root.clone())).unwrap();
+        let only = guard("/**", vec![free("docs"), free("docs/**"), free("keys/*")]);
+        let guarded = GuardedPaths::find(&files, &[only, guard("**/b.md", vec![])]).unwrap().unwrap();
+        assert_eq!(guarded.existing().cloned().collect::<Vec<_>>(), [at("docs/deep/b.md"), at("src"), at("top")]);
+        for path in ["docs/new.md", "Docs.md", "keys/b.key"] {
+            std::fs::write(at(path), "").unwrap();
+        }
+        assert_eq!(guarded.find_new(), [at("Docs.md")]);
+        assert!(GuardedPaths::find(&files, &[]).unwrap().is_none());
+        let outside = paths_outside(&root, &[free("docs"), free("docs/**"), free("keys/b.key")]);
+        assert_eq!(outside.into_iter().collect::<Vec<_>>(), [at("Docs.md"), at("keys/a.key"), at("src"), at("top")]);
+    }
+}

@@ -1,0 +1,135 @@
+//! Renames of folders on an overlay. The kernel refuses to rename a folder of the lower layer there (`EXDEV`), and programs such
+//! as `git mv` and `os.rename` give up. A thread of the inner step does it for them, entry by entry.
+//!
+//! The thread has the rights of the command and no more: the system call filter and Landlock apply to it, so that whatever a
+//! command makes it do, the command could do itself.
+
+mod tree;
+
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
+
+use super::step::StepFailure;
+use crate::seccomp::{CallAnswer, CallListener, WaitingCall};
+
+#[cfg(target_arch = "x86_64")]
+const RENAMES: &[i64] = &[libc::SYS_rename, libc::SYS_renameat, libc::SYS_renameat2];
+#[cfg(not(target_arch = "x86_64"))]
+const RENAMES: &[i64] = &[libc::SYS_renameat, libc::SYS_renameat2];
+
+/// As the kernel has it.
+const LONGEST_PATH: usize = 4096;
+const PAGE: u64 = 4096;
+
+/// Answers renames of every process that this thread starts from now on. A kernel without listeners keeps its refusal.
+pub(super) fn start() -> Result<(), StepFailure> {
+    let (sender, receiver) = mpsc::channel::<CallListener>();
+    // Started before this thread listens to itself: its own renames are not asked about.
+    let started = thread::Builder::new().name("mover".into()).spawn(move || receiver.recv().map(|listener| serve(&listener)));
+    started.map_err(|error| format!("cannot start the thread for renames: {error}"))?;
+    if let Ok(listener) = CallListener::install(RENAMES) {
+        sender.send(listener).map_err(|error| format!("the thread for renames has ended: {error}"))?;
+    }
+    Ok(())
+}
+
+fn serve(listener: &CallListener) {
+    while let Ok(call) = listener.next() {
+        let answer = Rename::of(&call).map_or(CallAnswer::Carry, |rename| rename.run());
+        listener.answer(&call, answer);
+    }
+}
+
+/// A rename as a process asked for it.
+struct Rename {
+    from: Place,
+    to: Place,
+    flags: RenameFlags,
+}
+
+/// A path, relative to a folder.
+struct Place {
+    folder: OwnedFd,
+    path: PathBuf,
+}
+
+impl Rename {
+    /// The rename that a call asks for; `None` where its arguments cannot be read, which the kernel then says.
+    fn of(call: &WaitingCall) -> Option<Self> {
+        let [first, second, third, fourth, flags, _] = call.arguments;
+        let here = i64::from(libc::AT_FDCWD).cast_unsigned();
+        let (from, to, flags) = match call.number {
+            libc::SYS_renameat2 => ((first, second), (third, fourth), flags),
+            libc::SYS_renameat => ((first, second), (third, fourth), 0),
+            _ => ((here, first), (here, second), 0),
+        };
+        let place = |(folder, path)| Place::of(call.process, folder, path).ok();
+        let flags = RenameFlags::from_bits(u32::try_from(flags).ok()?)?;
+        Some(Self { from: place(from)?, to: place(to)?, flags })
+    }
+
+    fn run(&self) -> CallAnswer {
+        let Self { from, to, flags } = self;
+        if !from.is_folder() {
+            return CallAnswer::Carry;
+        }
+        let renamed = rustix::fs::renameat_with(&from.folder, &from.path, &to.folder, &to.path, *flags);
+        let is_plain = *flags == RenameFlags::empty() || *flags == RenameFlags::NOREPLACE;
+        CallAnswer::Result(match renamed {
+            Err(Errno::XDEV) if is_plain => tree::move_folder(from.entry(), to.entry(), *flags),
+            other => other,
+        })
+    }
+}
+
+impl Place {
+    fn of(process: u32, folder: u64, address: u64) -> io::Result<Self> {
+        // The kernel reads descriptors as 32 bits.
+        #[expect(clippy::cast_possible_truncation, reason = "as the kernel does")]
+        let descriptor = folder as i32;
+        let folder = match descriptor {
+            libc::AT_FDCWD => format!("/proc/{process}/cwd"),
+            other => format!("/proc/{process}/fd/{other}"),
+        };
+        let path = PathBuf::from(std::ffi::OsStr::from_bytes(&text_at(process, address)?));
+        let folder = if path.is_absolute() { "/".into() } else { folder };
+        let folder = rustix::fs::open(folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        Ok(Self { folder, path })
+    }
+
+    fn is_folder(&self) -> bool {
+        let found = rustix::fs::statat(&self.folder, &self.path, AtFlags::SYMLINK_NOFOLLOW);
+        found.is_ok_and(|found| FileType::from_raw_mode(found.st_mode).is_dir())
+    }
+
+    fn entry(&self) -> (&OwnedFd, &Path) {
+        (&self.folder, &self.path)
+    }
+}
+
+/// The text at an address of a process, up to its zero byte.
+fn text_at(process: u32, address: u64) -> io::Result<Vec<u8>> {
+    let memory = File::open(format!("/proc/{process}/mem"))?;
+    let mut text = Vec::new();
+    while text.len() < LONGEST_PATH {
+        let position = address + text.len() as u64;
+        // The next page may be none.
+        let mut page = vec![0; usize::try_from(PAGE - position % PAGE).unwrap_or(1)];
+        memory.read_exact_at(&mut page, position)?;
+        if let Some(end) = page.iter().position(|byte| *byte == 0) {
+            text.extend_from_slice(&page[..end]);
+            return Ok(text);
+        }
+        text.extend(page);
+    }
+    Err(io::ErrorKind::InvalidFilename.into())
+}
