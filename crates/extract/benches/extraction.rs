@@ -1,9 +1,11 @@
 //! What reading a page costs: 1 MB of an article with its site around it, beside a loop that only leaves out the tags.
 //!
-//! `cargo bench -p haft-extract`. How it compares with other libraries was measured once: docs/WEB.md.
+//! `cargo bench -p haft-extract --features htmd` compares with that library, and with Python's trafilatura where it is installed.
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "a program that prints numbers")]
 
 use std::hint::black_box;
+use std::io::Write;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use haft_extract::{Style, find_passages, read_page};
@@ -19,10 +21,38 @@ fn main() {
     row("tags left out (reference)", fastest(|| strip(&page).len()));
     row("read_page, Markdown", fastest(|| read_page(&page, "https://a.test/", Style::Markdown).content.len()));
     row("read_page, text", fastest(|| read_page(&page, "https://a.test/", Style::Text).content.len()));
+    others(&page, row);
     let text = read_page(&page, "https://a.test/", Style::Markdown).content;
     row("find_passages in its Markdown", fastest(|| find_passages(&text, "Which wood is the wheel made of?", 6000).len()));
     let nested = "<div>".repeat(100_000);
     row("100,000 nested elements (0.5 MB)", fastest(|| read_page(&nested, "https://a.test/", Style::Markdown).content.len()));
+}
+
+/// Other libraries on the same page, and how to get those that are missing.
+fn others(page: &str, row: impl Fn(&str, Duration)) {
+    #[cfg(feature = "htmd")]
+    row("htmd, the whole page", fastest(|| htmd::convert(page).map_or(0, |text| text.len())));
+    #[cfg(not(feature = "htmd"))]
+    println!("{:<44} not compared: give --features htmd", "htmd, the whole page");
+    match trafilatura(page) {
+        Some(time) => row("trafilatura (Python)", time),
+        None => println!("{:<44} not compared: pip install trafilatura", "trafilatura (Python)"),
+    }
+}
+
+/// The fastest of five extractions, timed inside Python.
+fn trafilatura(page: &str) -> Option<Duration> {
+    const SCRIPT: &str = "import sys, time, trafilatura\n\
+        page, times = sys.stdin.read(), []\n\
+        for _ in range(5):\n    start = time.perf_counter(); trafilatura.extract(page); times.append(time.perf_counter() - start)\n\
+        print(min(times))";
+    let mut python = Command::new("python3");
+    python.args(["-c", SCRIPT]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = python.spawn().ok()?;
+    // Without the module it ends before it reads.
+    child.stdin.take()?.write_all(page.as_bytes()).ok();
+    let seconds = String::from_utf8(child.wait_with_output().ok()?.stdout).ok()?;
+    seconds.trim().parse().ok().map(Duration::from_secs_f64)
 }
 
 /// The article with its paragraphs repeated.

@@ -1,9 +1,7 @@
 //! The parts of a text that a question is about, by BM25: no model is needed, and the same question gives the same parts.
 
-use std::collections::HashMap;
+use haft_text::bm25::{Index, words};
 
-const K1: f32 = 1.2;
-const B: f32 = 0.75;
 /// Shorter blocks are joined with the next one.
 const BLOCK_CHARS: usize = 400;
 const MAX_BLOCKS: usize = 20_000;
@@ -87,7 +85,11 @@ pub struct Passage<'a> {
 pub fn find_passages<'a>(text: &'a str, question: &str, budget: usize) -> Vec<Passage<'a>> {
     let blocks = blocks(text);
     let asked: Vec<String> = words(question).filter(|word| !STOP_WORDS.contains(&word.as_str())).collect();
-    let scores = scores(&blocks, &asked);
+    let mut index = Index::default();
+    for block in &blocks {
+        index.add(words(block.text).map(|word| (word, 1.0)));
+    }
+    let scores = index.scores(asked.iter().map(String::as_str));
     let mut ranked: Vec<usize> = (0..blocks.len()).filter(|at| scores[*at] > 0.0).collect();
     ranked.sort_by(|one, other| scores[*other].total_cmp(&scores[*one]).then(one.cmp(other)));
     let mut left = budget;
@@ -130,51 +132,6 @@ fn push<'a>(blocks: &mut Vec<Passage<'a>>, text: &'a str, line: usize) {
     if !trimmed.is_empty() && blocks.len() < MAX_BLOCKS {
         blocks.push(Passage { text: trimmed, line });
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "weights")]
-fn scores(blocks: &[Passage<'_>], asked: &[String]) -> Vec<f32> {
-    let counted: Vec<(HashMap<String, u32>, f32)> = blocks.iter().map(|block| count(block.text)).collect();
-    let average = counted.iter().map(|(_, length)| length).sum::<f32>() / (counted.len().max(1) as f32);
-    let weight = |word: &String| {
-        let holding = counted.iter().filter(|(counts, _)| counts.contains_key(word)).count() as f32;
-        (1.0 + (counted.len() as f32 - holding + 0.5) / (holding + 0.5)).ln()
-    };
-    let weights: Vec<f32> = asked.iter().map(weight).collect();
-    let score = |(counts, length): &(HashMap<String, u32>, f32)| {
-        let points = asked.iter().zip(&weights).map(|(word, weight)| {
-            let count = counts.get(word).copied().unwrap_or(0) as f32;
-            weight * count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * length / average.max(1.0)))
-        });
-        points.sum()
-    };
-    counted.iter().map(score).collect()
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a length")]
-fn count(text: &str) -> (HashMap<String, u32>, f32) {
-    let mut counts = HashMap::new();
-    let mut length = 0_u32;
-    for word in words(text) {
-        *counts.entry(word).or_insert(0) += 1;
-        length += 1;
-    }
-    (counts, length as f32)
-}
-
-/// Words in lower case, without the endings that plurals and verbs have. Scripts without blanks count by character.
-fn words(text: &str) -> impl Iterator<Item = String> + '_ {
-    text.split(|ch: char| !ch.is_alphanumeric()).filter(|word| !word.is_empty()).flat_map(|word| {
-        let ideographic = word.chars().any(|ch| matches!(ch, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}'));
-        if ideographic { word.chars().map(String::from).collect() } else { vec![stem(&word.to_lowercase())] }
-    })
-}
-
-fn stem(word: &str) -> String {
-    let ending = ["ing", "ies", "es", "ed", "s"].into_iter().find(|ending| word.ends_with(ending) && word.len() > ending.len() + 3);
-    let Some(ending) = ending else { return word.to_owned() };
-    let stem = word[..word.len() - ending.len()].to_owned();
-    if ending == "ies" { stem + "y" } else { stem }
 }
 
 #[cfg(test)]

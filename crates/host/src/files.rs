@@ -13,6 +13,7 @@ mod change;
 mod delete;
 mod errors;
 mod fingerprint;
+mod folder_stamp;
 mod git;
 mod location_check;
 mod names;
@@ -34,6 +35,7 @@ mod walk;
 mod write;
 
 pub use self::fingerprint::sha256;
+pub use self::folder_stamp::FolderStamp;
 pub use self::protected::may_be_protected;
 pub use self::sandbox_paths::{SandboxPaths, ScanCache};
 pub use self::special_entry::{directory_state, link_state};
@@ -43,7 +45,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haft_contract::{
-    BoxFuture, FileInfo, FileReader, Location, ToolError, TreeOptions, TreeVisitor, WalkSummary, WriteMode, WriteOutcome,
+    BoxFuture, FileInfo, FileReader, Location, ToolError, TreeOptions, TreeVisitor, WalkSummary, WriteMode, WriteOutcome, Zone,
     ports::{FileSystem, Journal, PreImage},
 };
 
@@ -67,6 +69,8 @@ pub struct WorkspaceOptions {
     /// What may never be read: `*` and `?` within a name, `**` for any number of names. A pattern without a leading
     /// `/` matches at any depth, in every root and outside; each also covers what is beneath. Case does not count.
     pub deny_read: Vec<String>,
+    /// What rules forbid to read, in the same form.
+    pub denied_by_rules: Vec<String>,
     /// What commands in the sandbox may not see besides, in the same form.
     pub hidden: Vec<String>,
     /// Whether files that are most likely secrets may be read: private keys, `.env`, credentials of clouds.
@@ -106,16 +110,17 @@ impl LocalFiles {
     }
 
     fn open_by(options: WorkspaceOptions, way: Way) -> Result<Self, ToolError> {
-        let WorkspaceOptions { root, read_only_roots, writable_roots, mut deny_read, hidden, allow_secrets, protected } = options;
+        let WorkspaceOptions { root, read_only_roots, writable_roots, mut deny_read, denied_by_rules, hidden, allow_secrets, protected } =
+            options;
         let roots = Roots::open(&root, &read_only_roots, &writable_roots, way)?;
-        let mut rules = Rules::new(&deny_read, allow_secrets)?;
+        let mut rules = Rules::new(&deny_read, &denied_by_rules, allow_secrets)?;
         for path in protected {
             let real = resolve(&roots, &rules, &path)?.path;
             rules.protect_own(&real);
         }
         git::protect(&roots, &mut rules);
         deny_read.extend(hidden);
-        let sandbox_rules = Arc::new(Rules::new(&deny_read, allow_secrets)?);
+        let sandbox_rules = Arc::new(Rules::new(&deny_read, &denied_by_rules, allow_secrets)?);
         Ok(Self { roots, rules: Arc::new(rules), sandbox_rules })
     }
 
@@ -136,20 +141,31 @@ impl LocalFiles {
     fn location(&self, path: &Path, mut resolved: Resolved) -> Location {
         let spellings = std::mem::take(&mut resolved.spellings);
         let (display, zone) = (self.display(&resolved.path), resolved.place.root.zone());
-        let Refusals { no_read, no_write } = resolved.refusals.clone();
+        let Refusals { no_read, no_write, read_causes } = resolved.refusals.clone();
         let mut location = Location::new(path.to_owned(), resolved.path.clone(), display, zone, Arc::new(resolved));
         for spelled in spellings {
             let inside = spelled.starts_with(self.roots.main()).then(|| self.display(&spelled));
             location = location.spelled(spelled, inside);
         }
         if let Some(why) = no_read {
-            location = location.refuse_read(why);
+            location = location.refuse_read(why).with_read_causes(read_causes);
         }
         if let Some(why) = no_write {
             location = location.refuse_write(why);
         }
+        if zone == Zone::Outside
+            && let Some(folder) = folder_of(location.path())
+        {
+            location = location.in_folder(folder);
+        }
         location
     }
+}
+
+/// The folder that would have to be a root for a path to lie in one; never the whole machine.
+fn folder_of(path: &Path) -> Option<PathBuf> {
+    let folder = path.ancestors().take(2).find(|folder| folder.is_dir())?;
+    (folder.parent().is_some() && !protected::is_of_the_kernel(folder)).then(|| folder.to_owned())
 }
 
 impl FileSystem for LocalFiles {

@@ -3,7 +3,7 @@
 //! `target` parses a URL once; `guard` checks names and addresses; `resolver` resolves a name once, checks every answer, and connects
 //! only to a checked address, so DNS rebinding has no second lookup to use; each hop of a `redirect` is checked by the guard and by
 //! the session's policy. Public addresses pass, private ones need `network.allow`, metadata services are always refused. Proxies of
-//! the environment are not used.
+//! the environment are not used; `upstream` is the one that the user may configure.
 
 mod address;
 mod client;
@@ -16,11 +16,13 @@ mod rule;
 mod sandbox;
 mod slots;
 mod target;
+mod upstream;
 
 pub use client::{GuardedClient, HttpOptions};
 pub use resolver::{Resolve, SystemResolver};
 pub use rule::{NetworkRuleError, NetworkRules};
 pub use sandbox::SandboxDialer;
+pub use upstream::UpstreamProxy;
 
 pub(crate) use guard::{Guard, Refusal};
 pub(crate) use resolver::checked_addresses;

@@ -11,10 +11,12 @@ mod proxy;
 mod system;
 
 pub use clock::SystemClock;
-pub use files::{LocalFiles, SandboxPaths, ScanCache, WorkspaceOptions, directory_state, link_state, may_be_protected, sha256};
-pub use http::{GuardedClient, HttpOptions, NetworkRuleError, NetworkRules, Resolve, SandboxDialer, SystemResolver};
+pub use files::{
+    FolderStamp, LocalFiles, SandboxPaths, ScanCache, WorkspaceOptions, directory_state, link_state, may_be_protected, sha256,
+};
+pub use http::{GuardedClient, HttpOptions, NetworkRuleError, NetworkRules, Resolve, SandboxDialer, SystemResolver, UpstreamProxy};
 pub use local::{HostParts, LocalHost};
 pub use notifier::{Desktop, LocalNotifier};
 pub use page_cache::FolderPageCache;
-pub use proxy::EgressProxy;
+pub use proxy::{EgressProxy, QuestionClock};
 pub use system::LocalSystem;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
-use haft_contract::ports::{Clock, FileSystem, Host, HttpClient, Notifier, PageCache, ProcessRunner, SystemProbe, WebSettings};
+use haft_contract::ports::{Clock, FileSystem, Host, HttpClient, Notifier, PageCache, ProcessRunner, Services, SystemProbe, WebSettings};
 
 use crate::{FolderPageCache, GuardedClient, LocalNotifier, LocalSystem, SystemClock};
 
@@ -15,6 +15,7 @@ pub struct LocalHost {
     system: LocalSystem,
     web: WebSettings,
     page_cache: Option<FolderPageCache>,
+    services: Services,
 }
 
 /// Parts of a host that most calls do not use.
@@ -48,13 +49,18 @@ impl LocalHost {
             let notifier = LocalNotifier::new(alert_log, Arc::clone(&parts.processes)).avoiding(watched);
             Outward { parts, notifier }
         };
-        let (web, page_cache) = (WebSettings::default(), None);
-        Self { files, outward: LazyLock::new(Box::new(outward)), clock: SystemClock, system: LocalSystem, web, page_cache }
+        let (web, page_cache, services) = (WebSettings::default(), None, Services::default());
+        Self { files, outward: LazyLock::new(Box::new(outward)), clock: SystemClock, system: LocalSystem, web, page_cache, services }
     }
 
     /// With settings of the web tools, and a folder for stored responses, which is created on first use.
     pub fn with_web(self, web: WebSettings, page_cache: PathBuf) -> Self {
         Self { web, page_cache: Some(FolderPageCache::new(page_cache)), ..self }
+    }
+
+    /// With services of a conversation.
+    pub fn with_services(self, services: Services) -> Self {
+        Self { services, ..self }
     }
 }
 
@@ -82,6 +88,9 @@ impl Host for LocalHost {
     }
     fn page_cache(&self) -> Option<&dyn PageCache> {
         self.page_cache.as_ref().map(|cache| cache as _)
+    }
+    fn services(&self) -> &Services {
+        &self.services
     }
 }
 

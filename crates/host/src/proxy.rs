@@ -3,10 +3,12 @@
 //! It speaks what programs speak to proxies: HTTP `CONNECT`, plain HTTP requests, and SOCKS5. Whatever the way, the target is
 //! read once, checked by the address guard, by the command's own list and else by the egress gate, which may ask the user. Only
 //! then its name is resolved, because a lookup already tells someone else; every address is checked, and connected to as checked.
+//! Behind a proxy of the user's network that proxy resolves the name.
 
 mod hello;
 mod http;
 mod plain;
+mod questions;
 mod socks;
 mod target;
 mod tunnel;
@@ -22,8 +24,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::task::{JoinHandle, JoinSet};
 
+pub use self::questions::QuestionClock;
 pub(crate) use self::target::Target;
-use crate::http::{Guard, Refusal, Resolve, checked_addresses};
+use crate::http::{Guard, Refusal, Resolve, UpstreamProxy, checked_addresses};
 
 /// Connections at one time; more wait.
 const MOST: usize = 256;
@@ -45,6 +48,8 @@ pub(crate) struct Reach {
     pub(crate) gate: Option<Arc<dyn EgressGate>>,
     pub(crate) guard: Arc<Guard>,
     pub(crate) resolver: Arc<dyn Resolve>,
+    /// The proxy of the user's network.
+    pub(crate) upstream: Option<UpstreamProxy>,
 }
 
 type Decisions = Arc<Mutex<Vec<NetworkDecision>>>;
@@ -54,12 +59,14 @@ type Decisions = Arc<Mutex<Vec<NetworkDecision>>>;
 pub struct EgressProxy {
     socket: PathBuf,
     decisions: Decisions,
+    questions: Arc<QuestionClock>,
     task: JoinHandle<()>,
 }
 
 struct Shared {
     reach: Reach,
     decisions: Decisions,
+    questions: Arc<QuestionClock>,
 }
 
 impl EgressProxy {
@@ -67,13 +74,18 @@ impl EgressProxy {
     pub(crate) fn start(socket: &Path, reach: Reach) -> io::Result<Self> {
         let listener = UnixListener::bind(socket)?;
         let decisions = Decisions::default();
-        let shared = Arc::new(Shared { reach, decisions: Arc::clone(&decisions) });
+        let questions = Arc::default();
+        let shared = Arc::new(Shared { reach, decisions: Arc::clone(&decisions), questions: Arc::clone(&questions) });
         let task = tokio::spawn(serve(listener, shared));
-        Ok(Self { socket: socket.to_owned(), decisions, task })
+        Ok(Self { socket: socket.to_owned(), decisions, questions, task })
     }
     /// The Unix socket at which it listens.
     pub fn socket(&self) -> &Path {
         &self.socket
+    }
+    /// How long the user has been asked.
+    pub fn questions(&self) -> &Arc<QuestionClock> {
+        &self.questions
     }
     /// What was asked for and what became of it, in order, each host and port once for each verdict.
     pub fn decisions(&self) -> Vec<NetworkDecision> {
@@ -184,13 +196,20 @@ impl Shared {
             return Ok(());
         }
         match gate {
-            Some(gate) => gate.permit(&Connect::tunnel(host, target.port)).await.map_err(Refused::Denied),
+            Some(gate) => {
+                let _open = self.questions.ask();
+                gate.permit(&Connect::tunnel(host, target.port)).await.map_err(Refused::Denied)
+            }
             None => Err(Refused::denied(not_named(allowed))),
         }
     }
 
     async fn connect_permitted(&self, target: &Target) -> Result<TcpStream, Refused> {
-        let Reach { guard, resolver, .. } = &self.reach;
+        let Reach { guard, resolver, upstream, .. } = &self.reach;
+        if let Some(proxy) = upstream.as_ref().filter(|proxy| proxy.leads_to(&target.host, target.port)) {
+            let tunnel = proxy.tunnel(&**resolver, &target.host.to_string(), target.port).await;
+            return tunnel.map_err(|error| unreachable(target, &error));
+        }
         let addresses = match target.address() {
             Some(address) => vec![address],
             None => checked_addresses(guard, &**resolver, &target.host.to_string(), target.port)

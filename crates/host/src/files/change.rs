@@ -8,7 +8,9 @@ use haft_contract::{
 use rustix::io::Errno;
 
 use super::blocking::{Call, Stop, blocking};
-use super::errors;
+use super::errors::{self, FileAction, failed};
+use super::parent::Parent;
+use super::roots::RootedPath;
 
 /// A change that only has to be done.
 pub(super) trait Step: Sized + Send + 'static {
@@ -40,6 +42,34 @@ impl<S> Outcome<S> {
 pub(super) enum Before {
     File,
     Nothing,
+}
+
+/// Makes a change for which directories may have to be made. They are on record before they are there: a process that is killed
+/// between the two leaves no directory of which nobody knows.
+pub(super) async fn change_with_directories<S, P>(
+    at: &Location,
+    journal: &dyn Journal,
+    prepare: P,
+) -> Result<(Before, Option<String>), ToolError>
+where
+    S: Step,
+    P: FnOnce(Stop) -> Result<(S, PreImage), ToolError> + Send + 'static,
+{
+    let there = at.clone();
+    let missing = blocking(move || {
+        let fail = |errno| failed(FileAction::Write, &there, errno);
+        Parent::missing(RootedPath::of(&there)?).map_err(fail)
+    });
+    let created_directories = missing.await?;
+    if created_directories.is_empty() {
+        return change(journal, prepare).await;
+    }
+    let path = at.path().to_owned();
+    journal.keep(PreImage { path, content: None, mode: None, after: None, created_directories, metadata_from: None }).await?;
+    let outcome = change(journal, prepare).await;
+    // The pre-image of the change names the directories that it made itself. One too many is the lesser fault.
+    journal.withdraw(at.path(), None).await.ok();
+    outcome
 }
 
 /// Makes a change: prepared, journalled, done. Says what was there, and the fingerprint of what is there now.

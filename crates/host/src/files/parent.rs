@@ -50,6 +50,19 @@ impl Parent {
         Ok(())
     }
 
+    /// The directories that are missing on the way to a place, outermost first.
+    pub(super) fn missing(place: &RootedPath) -> Result<Vec<PathBuf>, Errno> {
+        let (path, mut missing) = (parent_of(place), Vec::new());
+        let directories = path.ancestors().filter(|directory| !directory.as_os_str().is_empty());
+        for directory in directories {
+            match open_beneath(&place.root, directory, DIRECTORY) {
+                Err(Errno::NOENT) => missing.insert(0, place.root.path().join(directory)),
+                answer => return answer.map(|_| missing),
+            }
+        }
+        Ok(missing)
+    }
+
     fn make(root: &Root, path: &Path) -> Result<Self, Errno> {
         let handle = root.handle().try_clone_to_owned().map_err(|error| errors::number(&error))?;
         let mut parent = Self { handle, way: root.way(), made: Vec::new(), settled: false };

@@ -3,10 +3,12 @@
 //! The rules name paths, not files: a protected file that does not exist yet cannot be created either.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-use haft_contract::ToolError;
+use haft_contract::{RefusalCause, ToolError};
 use haft_pattern::{Glob, NameGlob};
 
 use super::names::{self, Name, Names};
@@ -102,14 +104,19 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 
 /// Whether an entry with this name could be protected, whatever the folders above it. Hardly any is, so a walk asks this first.
 pub fn may_be_protected(name: &OsStr) -> bool {
+    /// The last parts of the names, by their length: it is asked for every file of a workspace.
+    static LAST: LazyLock<BTreeMap<usize, Vec<&[u8]>>> = LazyLock::new(|| {
+        let mut last: BTreeMap<usize, Vec<&[u8]>> = BTreeMap::new();
+        for name in names().filter_map(|name| name.rsplit('/').next()) {
+            last.entry(name.len()).or_default().push(name.as_bytes());
+        }
+        last
+    });
     let bytes = name.as_encoded_bytes();
     let is_odd = |byte: &u8| !byte.is_ascii() || b"~:".contains(byte);
-    let is_last = |listed: &str| {
-        let last = listed.rsplit('/').next().unwrap_or(listed).as_bytes();
-        let end = bytes.iter().rposition(|byte| !b". ".contains(byte)).map_or(0, |at| at + 1);
-        bytes[..end].eq_ignore_ascii_case(last)
-    };
-    bytes.iter().any(is_odd) || names().any(is_last)
+    let end = bytes.iter().rposition(|byte| !b". ".contains(byte)).map_or(0, |at| at + 1);
+    let is_listed = |listed: &Vec<&[u8]>| listed.iter().any(|listed| bytes[..end].eq_ignore_ascii_case(listed));
+    bytes.iter().any(is_odd) || LAST.get(&end).is_some_and(is_listed)
 }
 
 /// What is most likely a secret: keys, passwords and tokens, by the names that their programs give them. Templates such as
@@ -178,12 +185,16 @@ pub(super) fn is_of_the_kernel(path: &Path) -> bool {
 pub(super) struct Refusals {
     pub(super) no_read: Option<Cow<'static, str>>,
     pub(super) no_write: Option<Cow<'static, str>>,
+    /// Everything that refuses to read it, for advice.
+    pub(super) read_causes: Vec<RefusalCause>,
 }
 
 /// The rules of a session.
 #[derive(Debug)]
 pub(super) struct Rules {
     deny_read: Vec<Glob>,
+    /// What rules forbid to read.
+    refused_reads: Vec<Glob>,
     /// What is not read because it is most likely a secret.
     secrets: Vec<Glob>,
     never_written: Vec<(&'static str, Glob)>,
@@ -191,14 +202,16 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// The rules, with the user's own `deny_read`, and with what is likely to be a secret unless they allow it.
-    pub(super) fn new(deny_read: &[String], allow_secrets: bool) -> Result<Self, ToolError> {
+    /// The rules, with the user's own `deny_read`, what rules forbid to read, and what is likely to be a secret unless they
+    /// allow it.
+    pub(super) fn new(deny_read: &[String], refused_reads: &[String], allow_secrets: bool) -> Result<Self, ToolError> {
         let deny_read = deny_read.iter().map(|text| parse(text)).collect::<Result<_, _>>()?;
+        let refused_reads = refused_reads.iter().map(|text| parse(text)).collect::<Result<_, _>>()?;
         let secrets = if allow_secrets { &[][..] } else { SECRETS };
         let secrets = secrets.iter().map(|text| parse(text)).collect::<Result<_, _>>()?;
         let listed = NEVER_WRITTEN.iter().flat_map(|(why, patterns)| patterns.iter().map(move |pattern| (*why, *pattern)));
         let never_written = listed.map(|(why, text)| parse(text).map(|pattern| (why, pattern))).collect::<Result<_, _>>()?;
-        Ok(Self { deny_read, secrets, never_written, own: Vec::new() })
+        Ok(Self { deny_read, refused_reads, secrets, never_written, own: Vec::new() })
     }
 
     /// Protects one of Haft's own folders.
@@ -220,12 +233,12 @@ impl Rules {
     }
     /// Whether the user has rules of their own on what may not be read.
     pub(super) fn has_deny_read(&self) -> bool {
-        !self.deny_read.is_empty()
+        !self.deny_read.is_empty() || !self.refused_reads.is_empty()
     }
     /// Whether the user's own rules forbid to read a path; usual names of secrets do not count.
     pub(super) fn deny_reading_by_user(&self, root: &Path, beneath: &Path) -> bool {
         let names = Names::of(root, beneath);
-        self.deny_read.iter().any(|pattern| names::covers(pattern, &names))
+        self.deny_read.iter().chain(&self.refused_reads).any(|pattern| names::covers(pattern, &names))
     }
 
     /// Adds what the rules say of a path. A refusal that is there already stays: every spelling must pass.
@@ -234,9 +247,14 @@ impl Rules {
         if is_of_the_kernel(&root.join(beneath)) {
             refusals.no_read.get_or_insert_with(|| kernel(requested, "read"));
             refusals.no_write.get_or_insert_with(|| kernel(requested, "written"));
+            refusals.read_causes.push(RefusalCause::Fixed);
         }
-        if refusals.no_read.is_none() {
-            refusals.no_read = self.denied(&names).map(|(why, pattern)| denied(requested, why, pattern));
+        for (why, pattern) in self.denied(&names) {
+            refusals.no_read.get_or_insert_with(|| denied(requested, why, pattern));
+            let cause = why.cause(pattern);
+            if !refusals.read_causes.contains(&cause) {
+                refusals.read_causes.push(cause);
+            }
         }
         if refusals.no_write.is_none() {
             refusals.no_write = self.protected(&names).map(|why| protected(requested, why));
@@ -245,16 +263,18 @@ impl Rules {
 
     /// Whether a path may not be read by `deny_read`.
     pub(super) fn deny_reading(&self, root: &Path, beneath: &Path) -> bool {
-        self.denied(&Names::of(root, beneath)).is_some()
+        self.denied(&Names::of(root, beneath)).next().is_some()
     }
     /// The last names of what may not be read.
     pub(super) fn last_names(&self) -> impl Iterator<Item = Option<&NameGlob>> {
-        self.deny_read.iter().chain(&self.secrets).map(Glob::last_name)
+        self.deny_read.iter().chain(&self.refused_reads).chain(&self.secrets).map(Glob::last_name)
     }
 
-    fn denied(&self, names: &Names) -> Option<(Denied, &Glob)> {
+    fn denied<'a>(&'a self, names: &'a Names) -> impl Iterator<Item = (Denied, &'a Glob)> {
         let own = self.deny_read.iter().map(|pattern| (Denied::Own, pattern));
-        own.chain(self.secrets.iter().map(|pattern| (Denied::Secret, pattern))).find(|(_, glob)| names::covers(glob, names))
+        let refused_reads = self.refused_reads.iter().map(|pattern| (Denied::Rule, pattern));
+        let secrets = self.secrets.iter().map(|pattern| (Denied::Secret, pattern));
+        own.chain(refused_reads).chain(secrets).filter(|(_, glob)| names::covers(glob, names))
     }
     fn protected(&self, names: &Names) -> Option<&'static str> {
         let own = self.own.iter().find(|(_, _, folder)| names.whole().starts_with(folder)).map(|(why, ..)| *why);
@@ -276,13 +296,25 @@ fn kernel(requested: &Path, verb: &str) -> Cow<'static, str> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Denied {
     Own,
+    Rule,
     Secret,
+}
+
+impl Denied {
+    fn cause(self, pattern: &Glob) -> RefusalCause {
+        match self {
+            Self::Own => RefusalCause::Listed { key: "workspace.deny_read", entry: pattern.text().to_owned() },
+            Self::Rule => RefusalCause::Rule(pattern.text().to_owned()),
+            Self::Secret => RefusalCause::Setting { key: "workspace.secrets", value: "allow" },
+        }
+    }
 }
 
 fn denied(requested: &Path, why: Denied, pattern: &Glob) -> Cow<'static, str> {
     let (path, pattern) = (requested.display(), pattern.text());
     let why = match why {
         Denied::Own => format!("workspace.deny_read has '{pattern}'"),
+        Denied::Rule => format!("a rule of rules.deny refuses files like '{pattern}'"),
         Denied::Secret => format!("files like '{pattern}' hold secrets (workspace.secrets = \"allow\" lets tools read them)"),
     };
     Cow::Owned(format!("'{path}' may not be read: {why}. Ask the user for what you need of it."))
@@ -297,7 +329,7 @@ mod tests {
     use super::*;
 
     fn checked(root: &str, beneath: &str) -> Refusals {
-        let mut rules = Rules::new(&["**/*.key".into(), "/etc/shadow".into()], true).unwrap();
+        let mut rules = Rules::new(&["**/*.key".into(), "/etc/shadow".into()], &[], true).unwrap();
         rules.protect_own(Path::new("/home/me/.local/share/haft"));
         let mut refusals = Refusals::default();
         rules.check(Path::new(root), Path::new(beneath), Path::new(beneath), &mut refusals);
@@ -383,7 +415,7 @@ mod tests {
             ("/home/me/.claude/worktrees/ws", "a"),
             ("/home/me/ws", "local/share/haft"),
         ] {
-            let Refusals { no_read, no_write } = checked(root, path);
+            let Refusals { no_read, no_write, .. } = checked(root, path);
             assert_eq!((no_read, no_write), (None, None), "{root}/{path}");
         }
     }
@@ -391,7 +423,7 @@ mod tests {
     #[test]
     fn a13_a14_the_kernels_folders_are_neither_read_nor_written() {
         for path in ["proc/self/mem", "proc", "sys/kernel", "dev/zero", "dev/tcp/x"] {
-            let Refusals { no_read, no_write } = checked("/", path);
+            let Refusals { no_read, no_write, .. } = checked("/", path);
             assert!(no_read.is_some() && no_write.is_some(), "{path}");
         }
         assert!(checked("/", "process/x").no_read.is_none());
@@ -401,7 +433,7 @@ mod tests {
     fn secrets_are_not_read_unless_the_user_says_so() {
         let no_read = |allow: bool, path: &str| {
             let mut refusals = Refusals::default();
-            let rules = Rules::new(&[], allow).unwrap();
+            let rules = Rules::new(&[], &[], allow).unwrap();
             rules.check(Path::new("/home/me/ws"), Path::new(path), Path::new(path), &mut refusals);
             refusals.no_read
         };
@@ -415,6 +447,21 @@ mod tests {
         for path in [".env.example", ".env.sample", "id_rsa.pub", "keys.rs", "environment", "aws/credentials.rs"] {
             assert_eq!(no_read(false, path), None, "{path}");
         }
+    }
+
+    #[test]
+    fn everything_that_refuses_a_read_is_named() {
+        let causes = |path: &str| {
+            let rules = Rules::new(&["**/*.key".into(), "a".into()], &["**/id.key".into()], false).unwrap();
+            let mut refusals = Refusals::default();
+            rules.check(Path::new("/home/me/ws"), Path::new(path), Path::new(path), &mut refusals);
+            refusals.read_causes
+        };
+        let listed = |entry: &str| RefusalCause::Listed { key: "workspace.deny_read", entry: entry.into() };
+        let secret = || RefusalCause::Setting { key: "workspace.secrets", value: "allow" };
+        assert_eq!(causes("a/id.key"), [listed("**/*.key"), listed("a"), RefusalCause::Rule("**/id.key".into()), secret()]);
+        assert_eq!(causes(".env"), [secret()]);
+        assert_eq!(causes("b.rs"), []);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The session's file rules as the paths that a sandbox mounts, protects and hides.
 
+mod hard_links;
 mod repositories;
 mod scan;
 
@@ -53,6 +54,7 @@ impl LocalFiles {
             found.sort_unstable();
             found.dedup();
         }
+        hard_links::hide(&mut paths);
         paths
     }
 

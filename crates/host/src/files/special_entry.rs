@@ -35,7 +35,7 @@ pub fn directory_state(mode: u32) -> Option<String> {
     PreImage::state(Some(PreImage::DIRECTORY | mode & PreImage::PERMISSIONS), None)
 }
 
-/// EntryChange is at a location, in a word.
+/// What is at a location, in a word.
 pub(super) fn state(at: &Location, stop: &Stop) -> Result<Option<String>, ToolError> {
     let fail = |errno| failed(FileAction::Look, at, errno);
     let place = RootedPath::of(at)?;
@@ -63,7 +63,7 @@ fn bits(stat: &Stat) -> u32 {
 
 type EntryContent = Box<dyn Read + Send>;
 
-/// EntryChange is to be there.
+/// What is to be there.
 pub(super) enum RestoredEntry {
     Nothing,
     File(EntryContent, Option<u32>),
@@ -83,7 +83,7 @@ impl RestoredEntry {
 }
 
 impl RestoredEntry {
-    /// EntryChange kind of entry; nothing is as good as a file.
+    /// What kind of entry; nothing is as good as a file.
     pub(super) fn kind(&self) -> EntryKind {
         match self {
             Self::Link(_) => EntryKind::Link,
@@ -196,7 +196,7 @@ impl Entry {
     }
 }
 
-/// EntryChange is there, as it is kept.
+/// What is there, as it is kept.
 fn was(parent: &Parent, name: &OsString) -> Result<(Option<EntryContent>, Option<u32>), Errno> {
     let Some(stat) = parent.status(name)? else { return Ok((None, None)) };
     if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {

@@ -13,7 +13,7 @@ use rustix::fs::Mode;
 use rustix::io::Errno;
 
 use super::blocking::Stop;
-use super::change::{Before, change};
+use super::change::{Before, change_with_directories};
 use super::errors::{self, FileAction, failed};
 use super::fingerprint;
 use super::parent::Parent;
@@ -47,7 +47,9 @@ pub(super) async fn write(
     journal: &dyn Journal,
 ) -> Result<WriteOutcome, ToolError> {
     let bytes = content.len() as u64;
-    let (before, after) = change(journal, move |stop| stage(&at, &content, mode, &expected, &stop)).await?;
+    let there = at.clone();
+    let prepare = move |stop: Stop| stage(&there, &content, mode, &expected, &stop);
+    let (before, after) = change_with_directories(&at, journal, prepare).await?;
     Ok(WriteOutcome { bytes, created: before == Before::Nothing, fingerprint: after.unwrap_or_default() })
 }
 

@@ -14,6 +14,7 @@ use haft_contract::{
 use haft_pattern::HostPattern;
 use reqwest::header::{CONTENT_LENGTH, LOCATION};
 use reqwest::{Method, Response};
+use url::Host;
 
 use super::guard::Guard;
 use super::redirect::{self, Hop};
@@ -22,6 +23,7 @@ use super::rule::NetworkRules;
 use super::sandbox::{self, SandboxDialer};
 use super::slots::{HostSlots, Slot};
 use super::target::Target;
+use super::upstream::{ProxyResolver, UpstreamProxy};
 use super::{failure, headers};
 use crate::proxy::{EgressProxy, Reach};
 
@@ -32,7 +34,7 @@ const MAX_RESPONSE_HEADERS: usize = 200;
 /// HTTP/1 heads are bounded by the client library at about 400 KiB; this is the bound for HTTP/2.
 const MAX_RESPONSE_HEADER_BYTES: u32 = 256 * 1024;
 
-/// How long the client waits.
+/// How the client connects, and how long it waits.
 #[derive(Debug, Clone)]
 pub struct HttpOptions {
     /// For a connection: name lookup, TCP and TLS together.
@@ -41,11 +43,13 @@ pub struct HttpOptions {
     pub idle_timeout: Duration,
     /// How many requests go to one host at the same time.
     pub parallel_per_host: usize,
+    /// The proxy of the user's network.
+    pub proxy: Option<UpstreamProxy>,
 }
 
 impl Default for HttpOptions {
     fn default() -> Self {
-        Self { connect_timeout: Duration::from_secs(10), idle_timeout: Duration::from_secs(30), parallel_per_host: 8 }
+        Self { connect_timeout: Duration::from_secs(10), idle_timeout: Duration::from_secs(30), parallel_per_host: 8, proxy: None }
     }
 }
 
@@ -54,7 +58,8 @@ pub struct GuardedClient {
     guard: Arc<Guard>,
     resolver: Arc<dyn Resolve>,
     options: Arc<HttpOptions>,
-    clients: Mutex<HashMap<(String, u16), reqwest::Client>>,
+    /// By scheme, port, and whether they use the proxy.
+    clients: Mutex<HashMap<(String, u16, bool), reqwest::Client>>,
     sandbox: OnceLock<Arc<dyn SandboxDialer>>,
     slots: HostSlots,
 }
@@ -97,7 +102,8 @@ impl GuardedClient {
     /// Starts a proxy to these hosts, and to those that the gate permits, under the same address guard. It listens at a path that
     /// must not exist yet.
     pub fn proxy(&self, socket: &Path, allowed: Vec<HostPattern>, gate: Option<Arc<dyn EgressGate>>) -> io::Result<EgressProxy> {
-        EgressProxy::start(socket, Reach { allowed, gate, guard: Arc::clone(&self.guard), resolver: Arc::clone(&self.resolver) })
+        let (guard, resolver, upstream) = (Arc::clone(&self.guard), Arc::clone(&self.resolver), self.options.proxy.clone());
+        EgressProxy::start(socket, Reach { allowed, gate, guard, resolver, upstream })
     }
 
     fn target(&self, method: &str, url: &str) -> Result<Target, ToolError> {
@@ -111,6 +117,9 @@ impl GuardedClient {
             return target;
         }
         let refusal = self.guard.screen(&target.host, target.connect.port).err();
+        if refusal.is_some() {
+            target.connect.causes = self.guard.causes(&target.host, target.connect.port);
+        }
         target.connect.refused = refusal.map(|refusal| refusal.to_string());
         target
     }
@@ -151,7 +160,8 @@ impl GuardedClient {
         permitted(connect)?;
         let method = Method::from_bytes(connect.method.as_bytes())
             .map_err(|_| ToolError::validation(format!("Unsupported HTTP method: {}", connect.method)))?;
-        let client = if connect.is_sandbox() { self.sandbox_client(connect, session).await? } else { self.client(connect)? };
+        let upstream = self.upstream(&hop.target);
+        let client = if connect.is_sandbox() { self.sandbox_client(connect, session).await? } else { self.client(connect, upstream)? };
         let mut request = client.request(method, hop.target.url.clone()).headers(hop.headers.clone());
         request = match &hop.body {
             Some(body) if !body.is_empty() => request.body(body.clone()),
@@ -159,17 +169,29 @@ impl GuardedClient {
             _ if matches!(connect.method.as_str(), "POST" | "PUT" | "PATCH") => request.header(CONTENT_LENGTH, 0),
             _ => request,
         };
-        let response = request.send().await.map_err(|error| failure::describe(error, &hop.target, &self.options))?;
-        if !connect.is_sandbox() {
+        let response = request.send().await.map_err(|error| {
+            let error = failure::describe(error, &hop.target, &self.options);
+            let Some(proxy) = upstream else { return error };
+            let message = format!("{} {}", error.message(), proxy.note());
+            error.with_message(message)
+        })?;
+        // The peer of a proxied request is the proxy.
+        if !connect.is_sandbox() && upstream.is_none() {
             self.check_peer(&response, &hop.target)?;
         }
         Ok(response)
     }
 
+    /// The proxy that a request goes through.
+    fn upstream(&self, target: &Target) -> Option<&UpstreamProxy> {
+        let proxy = self.options.proxy.as_ref()?;
+        (!target.connect.is_sandbox() && proxy.leads_to(&target.host, target.connect.port)).then_some(proxy)
+    }
+
     /// A client whose one connection leads to a server in the sandbox of the session.
     async fn sandbox_client(&self, connect: &Connect, session: Option<&str>) -> Result<reqwest::Client, ToolError> {
         let socket = sandbox::relay(self.sandbox.get().cloned(), session, connect.port, self.options.connect_timeout).await?;
-        let builder = self.builder(connect).unix_socket(socket).pool_max_idle_per_host(0);
+        let builder = self.builder(connect, None)?.unix_socket(socket).pool_max_idle_per_host(0);
         builder.build().map_err(|error| not_built(&error))
     }
 
@@ -192,13 +214,13 @@ impl GuardedClient {
     }
 
     /// The client for a scheme and port, made at first use: most calls of most programs never go out.
-    fn client(&self, connect: &Connect) -> Result<reqwest::Client, ToolError> {
-        let key = (connect.scheme.clone(), connect.port);
+    fn client(&self, connect: &Connect, upstream: Option<&UpstreamProxy>) -> Result<reqwest::Client, ToolError> {
+        let key = (connect.scheme.clone(), connect.port, upstream.is_some());
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = clients.get(&key) {
             return Ok(client.clone());
         }
-        let client = self.builder(connect).build().map_err(|error| not_built(&error))?;
+        let client = self.builder(connect, upstream)?.build().map_err(|error| not_built(&error))?;
         if clients.len() >= MAX_CLIENTS {
             clients.clear();
         }
@@ -206,14 +228,13 @@ impl GuardedClient {
         Ok(client)
     }
 
-    fn builder(&self, connect: &Connect) -> reqwest::ClientBuilder {
-        let resolver = CheckingResolver { guard: Arc::clone(&self.guard), resolver: Arc::clone(&self.resolver), port: connect.port };
+    fn builder(&self, connect: &Connect, upstream: Option<&UpstreamProxy>) -> Result<reqwest::ClientBuilder, ToolError> {
+        let resolver = Arc::clone(&self.resolver);
         let builder = reqwest::Client::builder()
             .user_agent(concat!("haft/", env!("CARGO_PKG_VERSION")))
             // A proxy from the environment would resolve names itself, past the guard.
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
-            .dns_resolver(resolver)
             .connect_timeout(self.options.connect_timeout)
             .read_timeout(self.options.idle_timeout)
             .pool_max_idle_per_host(MAX_IDLE_CONNECTIONS)
@@ -221,8 +242,12 @@ impl GuardedClient {
             .http1_max_headers(MAX_RESPONSE_HEADERS)
             .http2_max_header_list_size(MAX_RESPONSE_HEADER_BYTES)
             .tcp_nodelay(true);
+        let builder = match upstream {
+            Some(proxy) => builder.proxy(proxy.for_client().map_err(|error| not_built(&error))?).dns_resolver(ProxyResolver(resolver)),
+            None => builder.dns_resolver(CheckingResolver { guard: Arc::clone(&self.guard), resolver, port: connect.port }),
+        };
         // Plain http must work where no certificates are installed, and need not wait for them to be read.
-        if connect.scheme == "http" { builder.tls_certs_only([]) } else { builder }
+        Ok(if connect.scheme == "http" { builder.tls_certs_only([]) } else { builder })
     }
 }
 
@@ -233,6 +258,10 @@ impl HttpClient for GuardedClient {
 
     fn addresses<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, Result<Vec<ResolvedAddress>, ToolError>> {
         Box::pin(async move {
+            let parsed = Host::parse(host).ok();
+            if let Some(proxy) = self.options.proxy.as_ref().filter(|proxy| parsed.is_some_and(|host| proxy.leads_to(&host, port))) {
+                return Err(network_error(format!("Resolved by the proxy {proxy} (network.proxy): only the name can be checked.")));
+            }
             let found = resolver::addresses_of(&*self.resolver, host).await;
             let found = found.map_err(|error| network_error(format!("Cannot resolve host: {host} ({error}).")))?;
             let evaluated = |address: IpAddr| {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use haft_contract::RefusalCause;
 use haft_pattern::HostPattern;
 use url::Host;
 
@@ -40,6 +41,30 @@ impl Guard {
             Host::Domain(name) if is_loopback_name(name) => self.loopback(name, port).map(drop),
             Host::Domain(name) => self.check_name(name, port),
         }
+    }
+
+    /// Everything that refuses a host before its name is looked up, for advice.
+    pub(crate) fn causes(&self, host: &Host<String>, port: u16) -> Vec<RefusalCause> {
+        let addresses: Vec<IpAddr> = match host {
+            Host::Ipv4(address) => meanings((*address).into()),
+            Host::Ipv6(address) => meanings((*address).into()),
+            Host::Domain(name) if is_loopback_name(name) => vec![Ipv4Addr::LOCALHOST.into()],
+            Host::Domain(_) => Vec::new(),
+        };
+        let name = host.to_string();
+        if is_metadata_name(&name) || addresses.iter().any(|address| is_metadata_address(*address)) {
+            return vec![RefusalCause::Fixed];
+        }
+        let matches = |rule: &&HostPattern| {
+            rule.matches_port(port) && (rule.matches_name(&name) || addresses.iter().any(|address| rule.matches_address(*address)))
+        };
+        let denied = |rule: &HostPattern| RefusalCause::Listed { key: "network.deny", entry: rule.to_string() };
+        let mut causes: Vec<RefusalCause> = self.rules.deny.iter().filter(matches).map(denied).collect();
+        let is_allowed = self.rules.allow.iter().any(|rule| matches(&rule));
+        if let Some(address) = addresses.into_iter().find(|address| special(*address).is_some()).filter(|_| !is_allowed) {
+            causes.push(RefusalCause::Missing { key: "network.allow", entry: entry_for(&name, address, port) });
+        }
+        causes
     }
 
     /// The addresses behind a name of this machine itself. Such names are never looked up (RFC 6761), so that nothing
@@ -110,12 +135,14 @@ fn entry_for(host: &str, address: IpAddr, port: u16) -> String {
 
 fn metadata(subject: &str) -> Refusal {
     Refusal(format!(
-        "Address not allowed: {subject} is a cloud metadata service, which gives away this machine's credentials. No setting opens it to tools."
+        "Address not allowed: {subject} is a cloud metadata service, which gives away this machine's credentials. No setting opens it to tools: do without it."
     ))
 }
 
 fn denied(subject: &str, rule: &HostPattern) -> Refusal {
-    Refusal(format!("Address not allowed: {subject} is denied by \"{rule}\" in `deny` under [network] of the user's config.toml."))
+    Refusal(format!(
+        "Address not allowed: {subject} is denied by \"{rule}\" in `deny` under [network] of the user's config.toml. Use another address, or ask the user."
+    ))
 }
 
 fn not_public(subject: &str, kind: &str, entry: &str) -> Refusal {
@@ -177,7 +204,9 @@ mod tests {
             ))
         };
         let deny = |subject: &str, rule: &str| {
-            Err(format!("Address not allowed: {subject} is denied by \"{rule}\" in `deny` under [network] of the user's config.toml."))
+            Err(format!(
+                "Address not allowed: {subject} is denied by \"{rule}\" in `deny` under [network] of the user's config.toml. Use another address, or ask the user."
+            ))
         };
         for (host, expected) in [
             ("127.0.0.1", open("127.0.0.1", "a loopback address", "127.0.0.1:8080")),
@@ -208,7 +237,7 @@ mod tests {
             "metadata",
         ] {
             let refused = screened(&guard, host, 80).unwrap_err();
-            assert!(refused.ends_with("No setting opens it to tools."), "{host}: {refused}");
+            assert!(refused.ends_with("No setting opens it to tools: do without it."), "{host}: {refused}");
         }
         let named = guard.check("a.example", "169.254.169.254:80".parse().unwrap()).unwrap_err();
         assert!(named.to_string().starts_with("Address not allowed: a.example (169.254.169.254) is a cloud metadata service"));
@@ -231,6 +260,31 @@ mod tests {
             ("[2002:a01:203::]", "[2002:a01:203::]:80", false),
         ] {
             assert_eq!(guard.check(host, address.parse().unwrap()).is_ok(), allowed, "{host} {address}");
+        }
+    }
+
+    #[test]
+    fn everything_that_refuses_a_host_is_named_with_what_would_lift_it() {
+        let listed = |entry: &str| RefusalCause::Listed { key: "network.deny", entry: entry.into() };
+        let missing = |entry: &str| RefusalCause::Missing { key: "network.allow", entry: entry.into() };
+        for (allow, deny, host, expected) in [
+            (&[][..], &[][..], "127.0.0.1", vec![missing("127.0.0.1:80")]),
+            (&[], &["10.0.0.0/8", "10.1.2.3"], "10.1.2.3", vec![listed("10.0.0.0/8"), listed("10.1.2.3"), missing("10.1.2.3:80")]),
+            (&["10.1.2.3"], &["10.0.0.0/8"], "10.1.2.3", vec![listed("10.0.0.0/8")]),
+            (&[], &["*.example.org"], "a.example.org", vec![listed("*.example.org")]),
+            (&[], &["localhost"], "localhost", vec![listed("localhost"), missing("localhost:80")]),
+            (&["169.254.169.254"], &[], "169.254.169.254", vec![RefusalCause::Fixed]),
+        ] {
+            let refuses = guard(allow, deny);
+            let host = Host::parse(host).unwrap();
+            assert_eq!(refuses.causes(&host, 80), expected, "{host}");
+            // What would lift it does.
+            let removed: Vec<&str> = deny.iter().copied().filter(|entry| !expected.contains(&listed(entry))).collect();
+            let added = expected
+                .iter()
+                .filter_map(|cause| if let RefusalCause::Missing { entry, .. } = cause { Some(entry.as_str()) } else { None });
+            let opened = guard(&allow.iter().copied().chain(added).collect::<Vec<_>>(), &removed);
+            assert_eq!(opened.screen(&host, 80).is_ok(), expected != [RefusalCause::Fixed], "{host}");
         }
     }
 

@@ -80,6 +80,7 @@ impl World {
             gate: gate.map(|gate| gate as _),
             guard: Arc::new(Guard::new(NetworkRules::parse(&open, &[]).unwrap())),
             resolver: Arc::clone(&lookups) as _,
+            upstream: None,
         };
         let proxy = EgressProxy::start(&folder.path().join("proxy"), reach).unwrap();
         Self { proxy, lookups, port, _server: server, _folder: folder }

@@ -11,7 +11,7 @@ use haft_contract::{
 };
 use tokio::sync::Notify;
 
-use crate::support::{BOTH, Disk, Kept, Way, names, tree};
+use crate::support::{BOTH, Disk, Image, Kept, Way, names, tree};
 
 #[tokio::test]
 async fn a_journal_that_fails_leaves_everything_as_it_was() {
@@ -32,12 +32,15 @@ async fn a_journal_that_fails_leaves_everything_as_it_was() {
     }
 }
 
-/// A journal that says when it is asked, and never answers.
+/// A journal that says when it is asked about a file, and never answers.
 #[derive(Default)]
 struct Never(Notify);
 
 impl Journal for Never {
-    fn keep(&self, _image: PreImage) -> BoxFuture<'_, Result<(), ToolError>> {
+    fn keep(&self, image: PreImage) -> BoxFuture<'_, Result<(), ToolError>> {
+        if Image::of(image).is_of_directories_alone() {
+            return Box::pin(async { Ok(()) });
+        }
         self.0.notify_one();
         Box::pin(std::future::pending())
     }
@@ -97,6 +100,49 @@ async fn a_directory_that_goes_while_a_write_waits_is_made_again_and_journalled(
         assert_eq!(images[0].created_directories, made);
         files.restore(&at, images[0].clone().back(), &Kept::default()).await.unwrap();
         assert_eq!(names(&disk.ws), Vec::<String>::new(), "{way:?}");
+    }
+}
+
+/// A journal that stores what is kept, with whether the first directory was there by then.
+#[derive(Default)]
+struct Ordered {
+    kept: Mutex<Vec<(Image, bool)>>,
+}
+
+impl Journal for Ordered {
+    fn keep(&self, image: PreImage) -> BoxFuture<'_, Result<(), ToolError>> {
+        let image = Image::of(image);
+        let is_there = image.created_directories[0].exists();
+        self.kept.lock().unwrap().push((image, is_there));
+        Box::pin(async { Ok(()) })
+    }
+    fn withdraw<'a>(&'a self, _path: &'a Path, after: Option<&'a str>) -> BoxFuture<'a, Result<(), ToolError>> {
+        assert_eq!(after, None, "only the record of the directories is superseded");
+        Box::pin(async { Ok(()) })
+    }
+    fn spill(&self, _extension: &'static str) -> BoxFuture<'_, Result<Box<dyn SpillWriter>, ToolError>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test]
+async fn new_directories_are_recorded_before_they_are_made() {
+    for way in BOTH {
+        let disk = Disk::new();
+        let files = disk.files(way);
+        std::fs::create_dir(disk.ws.join("there")).unwrap();
+        let at = files.locate(Path::new("there/a/b/new")).unwrap();
+        let journal = Ordered::default();
+        files.write(&at, "new".into(), WriteMode::Overwrite, &journal).await.unwrap();
+        let kept = journal.kept.into_inner().unwrap();
+        let directories = ["there/a", "there/a/b"].map(|path| disk.ws.join(path));
+        let shown: Vec<_> =
+            kept.iter().map(|(image, is_there)| (image.is_of_directories_alone(), *is_there, &image.created_directories[..])).collect();
+        assert_eq!(shown, [(true, false, &directories[..]), (false, true, &directories[..])]);
+        // Killed before the file was written, the first record alone takes the directories back.
+        std::fs::remove_file(disk.ws.join("there/a/b/new")).unwrap();
+        files.restore(&at, kept[0].0.clone().back(), &Kept::default()).await.unwrap();
+        assert_eq!(names(&disk.ws.join("there")), Vec::<String>::new());
     }
 }
 

@@ -157,6 +157,10 @@ impl Image {
         });
         Self { path, content, mode, after, created_directories }
     }
+    /// Whether it names directories that are about to be made, and no change of a file.
+    pub(crate) fn is_of_directories_alone(&self) -> bool {
+        self.content.is_none() && self.after.is_none()
+    }
     pub(crate) fn back(self) -> PreImage {
         let Self { path, content, mode, after, created_directories } = self;
         let content = content.map(|text| Box::new(std::io::Cursor::new(text)) as Box<dyn Read + Send>);
@@ -187,7 +191,7 @@ impl Journal for Kept<'_> {
     fn keep(&self, image: PreImage) -> BoxFuture<'_, Result<(), ToolError>> {
         Box::pin(async move {
             let image = Image::of(image);
-            if let Some(meanwhile) = &self.meanwhile {
+            if let Some(meanwhile) = self.meanwhile.as_ref().filter(|_| !image.is_of_directories_alone()) {
                 meanwhile(&image)?;
             }
             self.images.lock().unwrap().push(image);

@@ -118,7 +118,7 @@ async fn metadata_behind_a_name_stays_closed_even_if_the_name_is_allowed() {
     assert_eq!(
         error.message(),
         "Address not allowed: intern.example (169.254.169.254) is a cloud metadata service, which gives away this machine's credentials. \
-         No setting opens it to tools."
+         No setting opens it to tools: do without it."
     );
 }
 

@@ -15,7 +15,7 @@ fn sent(server: &Server, lines: &[&str], body: &str) -> Received {
 async fn each_method_is_received_exactly() {
     let server = Server::answering(|_| ok("fine")).await;
     let client = client_for(&server);
-    let common = ["accept: */*", concat!("user-agent: haft/", env!("CARGO_PKG_VERSION")), "accept-encoding: gzip"];
+    let common = ["accept: */*", concat!("user-agent: haft/", env!("CARGO_PKG_VERSION")), "accept-encoding: gzip,br"];
     for (method, body) in
         [("GET", ""), ("HEAD", ""), ("POST", "{\"a\":1}"), ("PUT", "grüße"), ("PATCH", "p"), ("DELETE", ""), ("OPTIONS", "")]
     {

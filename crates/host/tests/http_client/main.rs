@@ -9,4 +9,5 @@ mod redirects;
 mod sandbox;
 mod support;
 mod tls;
+mod upstream;
 mod urls;

@@ -3,19 +3,19 @@
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, FileType, Metadata};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use haft_text::display;
 
+use super::super::folder_stamp::FolderStamp;
 use super::super::protected::{self, Rules};
 use super::super::walk::denied::Denied;
 use super::SandboxPaths;
 
 /// Entries of a root that are searched.
-const MOST_ENTRIES: usize = 200_000;
+pub(super) const MOST_ENTRIES: usize = 200_000;
 /// Repositories with an overlay of their own; each is a mount that every command pays for. Further ones are protected.
 const MOST_REPOSITORIES: usize = 64;
 /// Protected paths that are mounted; those beyond are checked after the run like all others.
@@ -24,10 +24,6 @@ const MOST_PROTECTED: usize = 300;
 /// Only the user's own rules apply in them.
 const GENERATED: &[&str] =
     &[".git", "node_modules", "target", ".venv", "site-packages", "__pycache__", ".tox", ".nox", ".next", ".gradle", ".terraform"];
-/// The clock of a file system is coarser than ours: a folder that changed this shortly before it was read may change again
-/// without another time.
-const SETTLED: Duration = Duration::from_millis(50);
-
 /// Folders in the cache; then it starts anew.
 const MOST_CACHED: usize = 100_000;
 
@@ -40,14 +36,11 @@ type ScannedFolders = [HashMap<PathBuf, Arc<ScannedFolder>>; 2];
 
 #[derive(Debug)]
 struct ScannedFolder {
-    stamp: Stamp,
+    stamp: FolderStamp,
     count: usize,
     /// The entries that matter.
     entries: Vec<(OsString, EntryRole)>,
 }
-
-/// Device, inode and change time of a folder. No program can set the change time.
-type Stamp = (u64, u64, i64, i64);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EntryRole {
@@ -77,9 +70,7 @@ impl<'a> Scan<'a> {
             let Some(scanned) = self.folder(&mut known, &folder, is_generated) else { continue };
             seen += scanned.count;
             if seen > MOST_ENTRIES {
-                let root = display::escape_line(&self.root.to_string_lossy()).into_owned();
-                let what = format!("'{root}' has more than {MOST_ENTRIES} files, and secrets beyond were not looked for");
-                return paths.uncovered.push(what);
+                return paths.uncovered.push(too_large(self.root));
             }
             for (name, role) in &scanned.entries {
                 let path = folder.join(name);
@@ -101,7 +92,7 @@ impl<'a> Scan<'a> {
         let known = &mut known[usize::from(is_generated)];
         let now = SystemTime::now();
         let metadata = fs::symlink_metadata(folder).ok().filter(Metadata::is_dir)?;
-        let stamp = (metadata.dev(), metadata.ino(), metadata.ctime(), metadata.ctime_nsec());
+        let stamp = FolderStamp::of(&metadata);
         if let Some(scanned) = known.get(folder).filter(|scanned| scanned.stamp == stamp) {
             return Some(Arc::clone(scanned));
         }
@@ -120,7 +111,7 @@ impl<'a> Scan<'a> {
         if known.len() >= MOST_CACHED {
             known.clear();
         }
-        if is_settled(&metadata, now) {
+        if stamp.is_settled(now) {
             known.insert(folder.to_owned(), Arc::clone(&scanned));
         }
         Some(scanned)
@@ -145,10 +136,10 @@ impl<'a> Scan<'a> {
     }
 }
 
-fn is_settled(folder: &Metadata, now: SystemTime) -> bool {
-    let seconds = u64::try_from(folder.ctime()).unwrap_or_default();
-    let changed = UNIX_EPOCH + Duration::new(seconds, u32::try_from(folder.ctime_nsec()).unwrap_or_default());
-    now.duration_since(changed).is_ok_and(|age| age > SETTLED)
+/// What is said of a root that is not searched to its end.
+pub(super) fn too_large(root: &Path) -> String {
+    let root = display::escape_line(&root.to_string_lossy()).into_owned();
+    format!("'{root}' has more than {MOST_ENTRIES} files, and secrets beyond were not looked for")
 }
 
 /// Whether a path ends with a protected name.

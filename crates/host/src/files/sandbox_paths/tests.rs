@@ -102,3 +102,26 @@ fn cached_folder_is_searched_again_when_it_changes() {
     fs::rename(root.join("a"), root.join("c")).unwrap();
     assert_eq!(files.sandbox_paths(&cache).masked, [".env", "c/.env", "c/b/.env"].map(|name| root.join(name)));
 }
+
+#[test]
+fn other_names_of_a_hidden_file_are_hidden_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap().join("w");
+    let library = folder.path().canonicalize().unwrap().join("library");
+    for directory in [root.join("a/node_modules/x"), library.clone()] {
+        fs::create_dir_all(directory).unwrap();
+    }
+    for name in [".env", "plain.txt"] {
+        fs::write(root.join(name), "x").unwrap();
+    }
+    for (secret, link) in [(".env", root.join("a/notes.txt")), (".env", root.join("a/node_modules/x/y")), (".env", library.join("z"))] {
+        fs::hard_link(root.join(secret), link).unwrap();
+    }
+    fs::hard_link(root.join("plain.txt"), root.join("a/plain.txt")).unwrap();
+    let options = || WorkspaceOptions { read_only_roots: vec![library.clone()], ..WorkspaceOptions::new(&root) };
+    let hidden = [library.join("z"), root.join(".env"), root.join("a/node_modules/x/y"), root.join("a/notes.txt")];
+    assert_eq!(paths_of(options()).masked, hidden);
+    // A name elsewhere stays to be found, which takes a search of everything and nothing else.
+    fs::hard_link(root.join(".env"), folder.path().join("elsewhere")).unwrap();
+    assert_eq!(paths_of(options()).masked, hidden);
+}

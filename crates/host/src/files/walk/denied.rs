@@ -127,7 +127,7 @@ mod tests {
 
     fn denied(patterns: &[&str]) -> Denied {
         let patterns: Vec<String> = patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
-        Denied::new(Arc::new(Rules::new(&patterns, true).unwrap()), Path::new("/ws"))
+        Denied::new(Arc::new(Rules::new(&patterns, &[], true).unwrap()), Path::new("/ws"))
     }
 
     fn covers(denied: &Denied, path: &str) -> bool {
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn from_the_top_the_kernels_folders_are_covered() {
-        let rules = Denied::new(Arc::new(Rules::new(&[], true).unwrap()), Path::new("/"));
+        let rules = Denied::new(Arc::new(Rules::new(&[], &[], true).unwrap()), Path::new("/"));
         for (path, expected) in [("/proc", true), ("/sys", true), ("/dev", true), ("/home", false), ("/home/proc", false)] {
             assert_eq!(covers(&rules, path), expected, "{path}");
         }
@@ -181,7 +181,7 @@ mod tests {
             patterns in proptest::collection::vec("[aB.*?]{1,4}(/[aB.*?]{1,3})?", 0..4),
             names in proptest::collection::vec(proptest::collection::vec(prop_oneof![Just(b'a'), Just(b'b'), Just(b'B'), Just(b'.'), Just(b'~'), Just(b' '), Just(0xff)], 1..5), 1..4),
         ) {
-            let Ok(rules) = Rules::new(&patterns, true) else { return Ok(()) };
+            let Ok(rules) = Rules::new(&patterns, &[], true) else { return Ok(()) };
             let rules = Denied::new(Arc::new(rules), Path::new("/ws"));
             let mut path = PathBuf::from("/ws");
             for name in names.into_iter().map(OsString::from_vec).filter(|name| name != "." && name != "..") {

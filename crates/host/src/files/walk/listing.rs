@@ -13,7 +13,7 @@ const SOME: usize = 1024;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const BUFFER: usize = 32 * 1024;
 
-/// NameBatch of one directory, with what they are.
+/// Names in one directory, with what they are.
 #[derive(Debug, Default)]
 pub(super) struct NameBatch {
     bytes: Vec<u8>,

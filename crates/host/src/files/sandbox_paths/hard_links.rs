@@ -1,0 +1,58 @@
+//! Other names of hidden files. A hard link is the file itself, so that hiding one name would hide nothing.
+
+use std::collections::HashMap;
+use std::fs;
+use std::os::unix::fs::{DirEntryExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use super::SandboxPaths;
+use super::scan::{MOST_ENTRIES, too_large};
+
+/// Hides the other names in the roots of hidden files that have some. Hardly any has, so the roots are hardly ever searched.
+pub(super) fn hide(paths: &mut SandboxPaths) {
+    let mut missing = names_to_find(&paths.masked);
+    let roots: Vec<PathBuf> = paths.writable.iter().chain(&paths.read_only).cloned().collect();
+    for root in roots {
+        if !missing.is_empty() {
+            search(&root, &mut missing, paths);
+        }
+    }
+    paths.masked.sort_unstable();
+}
+
+/// Inodes of hidden files, with the device of each and how many names of it are not known yet.
+fn names_to_find(hidden: &[PathBuf]) -> HashMap<u64, (u64, u64)> {
+    let mut missing = HashMap::new();
+    for file in hidden.iter().filter_map(|path| fs::symlink_metadata(path).ok()).filter(|found| found.is_file() && found.nlink() > 1) {
+        let (_, count) = missing.entry(file.ino()).or_insert((file.dev(), file.nlink()));
+        *count = count.saturating_sub(1);
+    }
+    missing.retain(|_, (_, count)| *count > 0);
+    missing
+}
+
+fn search(root: &Path, missing: &mut HashMap<u64, (u64, u64)>, paths: &mut SandboxPaths) {
+    let (mut folders, mut seen) = (vec![root.to_owned()], 0);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            seen += 1;
+            if seen > MOST_ENTRIES {
+                return paths.uncovered.push(too_large(root));
+            }
+            let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
+            if kind.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let Some((device, count)) = missing.get_mut(&entry.ino()) else { continue };
+            let is_it = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file() && found.dev() == *device);
+            if is_it && !paths.masked.contains(&path) {
+                paths.masked.push(path);
+                *count -= 1;
+                if *count == 0 {
+                    missing.remove(&entry.ino());
+                }
+            }
+        }
+    }
+}
