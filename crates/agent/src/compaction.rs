@@ -8,6 +8,7 @@ use crate::context_budget::{ContextBudget, TokenCount, TokenScale, stub_old_resu
 use crate::events::TurnEvent;
 use crate::ledger::LedgerEntry;
 use crate::runner::{Runner, text_of};
+use crate::todos::describe;
 use crate::turn::{TurnProgress, TurnStop};
 
 /// The request for a summary.
@@ -17,6 +18,8 @@ pub(crate) const INSTRUCTION: &str = "The conversation has grown too long for yo
     errors; what is unfinished, and the next step. Do not call tools. Do not add anything that was not said.";
 /// Percentage of the budget that stays word for word when the rest is summarized.
 const KEPT_PERCENT: usize = 25;
+/// The heading of the to-do list below a summary.
+const TODOS: &str = "[The to-do list at this point]";
 /// The heading of a summary in the conversation.
 const HEADING: &str = "[Summary of the conversation so far, which was left out to save space]";
 
@@ -68,6 +71,15 @@ impl Runner {
         summarized.map_err(|stopped| stopped.into_end().1.unwrap_or_else(|| "it was cancelled".into()))
     }
 
+    /// The current to-do list, which the summary need not repeat.
+    async fn open_todos(&self) -> String {
+        let Some(todos) = &self.session.host().services().todos else { return String::new() };
+        match todos.list(self.session.id()).await {
+            Ok(todos) if !todos.is_empty() => format!("\n\n{TODOS}{}", describe(&todos)),
+            _ => String::new(),
+        }
+    }
+
     /// Replaces the older part of the conversation by a summary of the model. Without one the conversation stays as it is.
     pub(crate) async fn summarize(&mut self, cancel: &CancellationToken, progress: &mut TurnProgress) -> Result<bool, TurnStop> {
         progress.summaries += 1;
@@ -91,6 +103,7 @@ impl Runner {
             self.watcher.event(&TurnEvent::Notice("the conversation could not be summarized: the model said nothing"));
             return Ok(false);
         }
+        let summary = summary.trim().to_owned() + &self.open_todos().await;
         let (message, kept) = compacted_start(&self.messages, index, &summary);
         self.ledger.keep(&LedgerEntry::Summary { message: message.clone(), kept }).await.map_err(TurnStop::NotKept)?;
         self.messages.splice(..self.messages.len() - kept, [message]);

@@ -22,7 +22,7 @@ const STUB_TARGET: usize = 60;
 const MIN_RESULT_BYTES: usize = 512;
 /// A shorter result is not worth a stub.
 const STUB_TOKENS: usize = 100;
-const BYTES_PER_TOKEN: usize = 4;
+pub(crate) const BYTES_PER_TOKEN: usize = 4;
 
 /// The budget of a model's context window, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,8 +36,7 @@ pub(crate) struct ContextBudget {
 impl ContextBudget {
     pub(crate) fn new(model: &Model, percent: u64, system: &str, tools: &[OfferedTool]) -> Self {
         let window = window(model);
-        let shown = |tool: &OfferedTool| tool.name.len() + tool.description.len() + written_bytes(&tool.parameters);
-        let fixed = (system.len() + tools.iter().map(shown).sum::<usize>()) / BYTES_PER_TOKEN;
+        let fixed = (system.len() + tools.iter().map(shown_bytes).sum::<usize>()) / BYTES_PER_TOKEN;
         // The answer needs space as well.
         let most = window.saturating_sub(usize::try_from(model.max_output).unwrap_or(usize::MAX).min(window / 2));
         Self { fixed, compact_at: (window / 100 * usize::try_from(percent).unwrap_or(100)).min(most) }
@@ -71,6 +70,11 @@ impl TokenCount {
     }
 }
 
+/// About how many bytes a tool takes in a request.
+pub(crate) fn shown_bytes(tool: &OfferedTool) -> usize {
+    tool.name.len() + tool.description.len() + written_bytes(&tool.parameters)
+}
+
 /// About how many bytes a value takes when it is written, without writing it.
 fn written_bytes(value: &Value) -> usize {
     match value {
@@ -98,7 +102,7 @@ impl TokenScale {
         if counted == 0 { Self::default() } else { Self(percent.clamp(50, 300)) }
     }
 
-    fn apply(self, tokens: usize) -> usize {
+    pub(crate) fn apply(self, tokens: usize) -> usize {
         tokens.saturating_mul(self.0) / 100
     }
 }

@@ -32,7 +32,9 @@ pub struct DemoModel {
 
 impl Default for DemoModel {
     fn default() -> Self {
-        Self { model: Model::new("demo", Protocol::OpenAi, "demo") }
+        let mut model = Model::new("demo", Protocol::OpenAi, "demo");
+        model.accepts_pictures = false;
+        Self { model }
     }
 }
 
@@ -73,7 +75,8 @@ fn stream_blocks(blocks: &[Block], each: &mut (dyn FnMut(Delta) + Send)) {
 fn reply(turn: &ModelTurn<'_>) -> ModelReply {
     let blocks = match turn.messages.last() {
         Some(Message { role: Role::User, blocks }) if blocks.iter().any(|block| block.result_id().is_some()) => vec![summary(blocks)],
-        Some(Message { role: Role::User, blocks }) => calls(&text_of(blocks), turn),
+        // The first block is what the user wrote; files that it names follow.
+        Some(Message { role: Role::User, blocks }) => calls(&text_of(&blocks[..blocks.len().min(1)]), turn),
         _ => vec![Block::text(format!("{ANNOUNCEMENT} {HELP}"))],
     };
     let stop = if blocks.iter().any(|block| block.call_id().is_some()) { StopReason::ToolCalls } else { StopReason::EndTurn };
@@ -154,7 +157,7 @@ mod tests {
 
     #[test]
     fn plain_requests_become_calls() {
-        let all = ["get_current_time", "read_file", "write_file", "http_request", "system_info", "notify", "grep_search", "exec"];
+        let all = ["get_current_time", "read_file", "write_file", "http_request", "system_info", "notify", "grep_search", "exec", "agent"];
         for (text, expected) in [
             ("What time is it?", vec![("get_current_time", json!({}))]),
             ("what time is it in Tokyo", vec![("get_current_time", json!({"timezone": "Asia/Tokyo"}))]),
@@ -172,6 +175,10 @@ mod tests {
             ("fetch http://127.0.0.1:8080/a.txt", vec![("http_request", json!({"url": "http://127.0.0.1:8080/a.txt"}))]),
             ("run `cargo test`", vec![("exec", json!({"command": "cargo test"}))]),
             ("search for \"TODO\"", vec![("grep_search", json!({"pattern": "TODO"}))]),
+            (
+                "let an explorer \"read plan.toml\"",
+                vec![("agent", json!({"prompt": "read plan.toml", "description": "read plan.toml", "subagent_type": "explore"}))],
+            ),
             ("how much memory is there?", vec![("system_info", json!({}))]),
             ("tell me a joke", vec![]),
         ] {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use haft_contract::ports::{Todo, UserMessage};
 use haft_contract::{Effect, ToolResult};
 use haft_provider::Usage;
 use serde::ser::SerializeMap;
@@ -29,6 +30,8 @@ pub enum EndReason {
     Budget,
     /// The user stopped it.
     Cancelled,
+    /// The model did not give the structured output that the caller wants.
+    NoOutput,
     /// There was no answer.
     Failed,
 }
@@ -44,6 +47,7 @@ impl EndReason {
             Self::MaxRounds => "max_rounds",
             Self::Budget => "budget",
             Self::Cancelled => "cancelled",
+            Self::NoOutput => "no_output",
             Self::Failed => "failed",
         }
     }
@@ -69,6 +73,8 @@ pub struct TurnEnd {
     pub context: u64,
     /// How long it took.
     pub elapsed: Duration,
+    /// The structured output, where the caller wanted one and the model gave it.
+    pub output: Option<Value>,
     /// What went wrong, if something did: one sentence with what to do next.
     pub error: Option<String>,
 }
@@ -77,7 +83,7 @@ impl TurnEnd {
     /// The end of a turn in which nothing happened yet.
     pub fn new(reason: EndReason) -> Self {
         let (text, usage, elapsed) = (String::new(), Usage::default(), Duration::ZERO);
-        Self { reason, text, rounds: 0, calls: 0, usage, cost: None, context: 0, elapsed, error: None }
+        Self { reason, text, rounds: 0, calls: 0, usage, cost: None, context: 0, elapsed, output: None, error: None }
     }
 }
 
@@ -133,6 +139,10 @@ pub enum TurnEvent<'a> {
     Usage(Usage, Option<Micros>),
     /// A message to the user.
     Notice(&'a str),
+    /// The to-do list has changed, or is shown again.
+    Todos(&'a [Todo]),
+    /// The model has sent the user a message.
+    Message(&'a UserMessage),
     /// The turn is over. Always the last one.
     End(&'a TurnEnd),
 }
@@ -189,6 +199,8 @@ impl Serialize for TurnEvent<'_> {
                 entries(&mut map, "usage", &tokens(*usage))?;
                 map.serialize_entry("cost", &dollars(*cost))?;
             }
+            Self::Todos(todos) => entries(&mut map, "todos", &[("todos", json!(todos))])?,
+            Self::Message(message) => entries(&mut map, "message", &message_fields(message))?,
             Self::Notice(text) => entries(&mut map, "notice", &[("text", json!(text))])?,
             Self::End(end) => turn_end(&mut map, end)?,
         }
@@ -199,6 +211,15 @@ impl Serialize for TurnEvent<'_> {
 fn entries<M: SerializeMap>(map: &mut M, kind: &str, fields: &[(&str, Value)]) -> Result<(), M::Error> {
     map.serialize_entry("type", kind)?;
     fields.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))
+}
+
+fn message_fields(message: &UserMessage) -> [(&'static str, Value); 4] {
+    [
+        ("message", json!(message.message)),
+        ("level", json!(message.level)),
+        ("proactive", json!(message.proactive)),
+        ("attachments", json!(message.attachments)),
+    ]
 }
 
 fn tool_end<M: SerializeMap>(map: &mut M, result: &ToolResult) -> Result<(), M::Error> {
@@ -224,6 +245,7 @@ fn turn_end<M: SerializeMap>(map: &mut M, end: &TurnEnd) -> Result<(), M::Error>
     map.serialize_entry("cost", &dollars(end.cost))?;
     map.serialize_entry("context_tokens", &end.context)?;
     map.serialize_entry("duration_ms", &milliseconds(end.elapsed))?;
+    end.output.iter().try_for_each(|output| map.serialize_entry("output", output))?;
     end.error.iter().try_for_each(|error| map.serialize_entry("error", error))
 }
 

@@ -6,25 +6,42 @@
 
 mod compaction;
 mod context_budget;
+mod context_parts;
 mod cost;
 mod demo;
 mod events;
 mod ledger;
 mod meter;
+mod notice;
 mod partial_answer;
 mod provider;
 mod runner;
+mod small_model;
 mod stored_session;
+mod structured_output;
+mod sub_agents;
+mod todos;
 mod tool_search;
 mod turn;
+mod user_messages;
 
+pub use context_parts::{ContextPart, SystemPart};
 pub use cost::{Micros, Price, Prices};
 pub use demo::DemoModel;
 pub use events::{EndReason, NullWatcher, TurnEnd, TurnEvent, TurnWatcher};
 pub use ledger::{Ledger, LedgerEntry, NullLedger};
 pub use meter::{DenySpending, Meter, NullMeter, SpendingApprover, SpendingBudget, StoredMeter, Today};
+pub use notice::{Notice, NoticeMoment, NoticeSource};
 pub use provider::{HttpProvider, Provider};
 pub use runner::Runner;
+pub use small_model::{FindProvider, SideModel};
 pub use stored_session::{ResumedConversation, StoredSession};
+pub use structured_output::OutputSchema;
+pub use sub_agents::{
+    ChildConversation, ConversationAgents, ConversationSessions, GENERAL_PURPOSE, InheritedMeter, LaneLimits, Lanes, SubAgentFactory,
+    built_in_types, find_type,
+};
+pub use todos::StoredTodos;
 pub use tool_search::{DeferredTools, DisclosedTools, offered_tools, visible_tools};
 pub use turn::Steering;
+pub use user_messages::MessageEvents;

@@ -18,6 +18,8 @@ pub trait Meter: Send + Sync {
     fn permit(&self) -> BoxFuture<'_, Result<(), String>>;
     /// Counts an answer durably; returns its price where that is known.
     fn count<'a>(&'a self, model: &'a str, usage: Usage) -> BoxFuture<'a, Result<Option<Micros>, String>>;
+    /// Adds what a sub-agent has spent to the turn; the store knows it already.
+    fn add_below(&self, _cost: Micros) {}
 }
 
 /// Counts nothing and allows everything.
@@ -85,6 +87,8 @@ pub struct StoredMeter {
     today: Today,
     turn: AtomicU64,
     spent: Mutex<SpendingState>,
+    /// Several sub-agents may reach a limit at once, and the user is asked once.
+    asking: tokio::sync::Mutex<()>,
 }
 
 /// Spending of the current turn, and raised limits: known without the store.
@@ -101,7 +105,17 @@ impl StoredMeter {
     /// Counts for a session; `turns` is how many it has had.
     pub fn new(store: Arc<dyn SessionStore>, session: impl Into<String>, turns: u64, prices: Prices, today: Today) -> Self {
         let (budget, approver) = (SpendingBudget::default(), Arc::new(DenySpending));
-        Self { store, session: session.into(), prices, budget, approver, today, turn: AtomicU64::new(turns), spent: Mutex::default() }
+        Self {
+            store,
+            session: session.into(),
+            prices,
+            budget,
+            approver,
+            today,
+            turn: AtomicU64::new(turns),
+            spent: Mutex::default(),
+            asking: tokio::sync::Mutex::default(),
+        }
     }
 
     /// With a budget, and the approver to ask when it is used up.
@@ -126,7 +140,7 @@ impl StoredMeter {
         };
         let (mut session, mut day) = (UsageSum::default(), UsageSum::default());
         if self.budget.session.is_some() || self.budget.tokens.is_some() {
-            session = self.store.session_usage(&self.session).await.map_err(|error| error.to_string())?;
+            session = self.store.tree_usage(&self.session).await.map_err(|error| error.to_string())?;
         }
         if self.budget.day.is_some() {
             day = self.store.day_usage(&(self.today)().1).await.map_err(|error| error.to_string())?;
@@ -161,6 +175,7 @@ impl Meter for StoredMeter {
             if self.budget == SpendingBudget::default() {
                 return Ok(());
             }
+            let _asking = self.asking.lock().await;
             while let Some((limit, sentence)) = self.reached_limit().await? {
                 if !self.approver.more(&sentence).await {
                     return Err(sentence);
@@ -195,5 +210,10 @@ impl Meter for StoredMeter {
             self.store.add_usage(record).await.map_err(|error| error.to_string())?;
             Ok(cost)
         })
+    }
+
+    fn add_below(&self, cost: Micros) {
+        let mut spent = self.spent();
+        spent.turn = spent.turn.plus(cost);
     }
 }

@@ -1,5 +1,6 @@
 //! The agent loop: ask the model, run its calls while the answer still arrives, send it the results, until it calls nothing.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::Stream;
@@ -16,11 +17,15 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::context_budget::{ContextBudget, TokenCount, TokenScale, cut_to_window};
+use crate::context_parts::SystemPart;
 use crate::events::{EndReason, NullWatcher, TurnEnd, TurnEvent, TurnWatcher};
 use crate::ledger::{Ledger, LedgerEntry};
 use crate::meter::{Meter, NullMeter};
+use crate::notice::{NoticeMoment, NoticeSource};
 use crate::partial_answer::PartialAnswer;
 use crate::provider::Provider;
+use crate::structured_output::{self, OutputSchema};
+use crate::sub_agents::end_notice;
 use crate::tool_search::{DisclosedTools, offered_tools, visible_tools};
 use crate::turn::{RoundOutcome, Steering, TurnProgress, TurnStop};
 
@@ -49,6 +54,10 @@ pub struct Runner {
     pub meter: Arc<dyn Meter>,
     /// The system prompt.
     pub system: String,
+    /// Parts of the system prompt that are counted apart.
+    pub system_parts: Vec<SystemPart>,
+    /// News for the model.
+    pub notice_source: Option<Arc<dyn NoticeSource>>,
     /// More rounds than this end a turn; `None` leaves it to the guards.
     pub max_rounds: Option<u32>,
     /// Percentage of the model's context window at which the conversation is compacted.
@@ -57,8 +66,15 @@ pub struct Runner {
     pub messages: Vec<Message>,
     /// Messages of the user that arrive during a turn.
     pub steering: Steering,
+    /// Whether a turn that is done waits for sub-agents in the background and continues with their answers. In a chat it does not:
+    /// the user may write meanwhile, and the answers come with the next message.
+    pub waits_for_agents: bool,
     /// The tools that `tool_search` has found.
     pub disclosed: DisclosedTools,
+    /// Tokens of the last request and its answer, as the provider counted them.
+    pub(crate) last_tokens: Arc<AtomicU64>,
+    /// The schema of the output that the caller wants of a turn; then its tool must be a service of the session too.
+    pub output: Option<Arc<OutputSchema>>,
     /// Correction of the token estimate for this conversation.
     pub(crate) scale: TokenScale,
 }
@@ -80,11 +96,16 @@ impl Runner {
             watcher: Arc::new(NullWatcher),
             meter: Arc::new(NullMeter),
             system: String::new(),
+            system_parts: Vec::new(),
+            notice_source: None,
             max_rounds: None,
             compact_percent: COMPACT_PERCENT,
             messages: Vec::new(),
             steering: Steering::default(),
+            waits_for_agents: false,
             disclosed: DisclosedTools::default(),
+            last_tokens: Arc::default(),
+            output: None,
             scale: TokenScale::default(),
         }
     }
@@ -98,13 +119,17 @@ impl Runner {
         let mut progress = TurnProgress::begin();
         let ended = self.rounds(input, cancel, &mut progress).await;
         let (reason, error) = ended.map_or_else(TurnStop::into_end, |reason| (reason, None));
-        let end = progress.end(reason, error, self.context());
+        if reason == EndReason::Cancelled {
+            self.end_agents().await;
+        }
+        let mut end = progress.end(reason, error, self.context());
+        end.output = self.output.as_ref().and_then(|output| output.accepted());
         self.watcher.event(&TurnEvent::End(&end));
         end
     }
 
     async fn rounds(&mut self, mut input: Message, cancel: &CancellationToken, progress: &mut TurnProgress) -> Result<EndReason, TurnStop> {
-        input.blocks.extend(self.notices());
+        input.blocks.extend(self.notices(NoticeMoment::TurnStart).await);
         self.add(LedgerEntry::User { message: input.clone() }, input).await?;
         loop {
             if self.max_rounds.is_some_and(|most| progress.rounds >= most) {
@@ -122,8 +147,11 @@ impl Runner {
                 self.watcher.event(&TurnEvent::Notice(&notice));
             }
             let budget = self.fit_context(&tools, cancel, progress).await?;
-            if let RoundOutcome::End(reason) = self.round(&tools, &budget, cancel, progress).await? {
-                return Ok(reason);
+            let outcome = self.round(&tools, &budget, cancel, progress).await?;
+            if let RoundOutcome::End(reason) = self.after_output(outcome, progress).await?
+                && (reason != EndReason::Done || self.has_output() || !self.add_answers_of_agents(cancel).await?)
+            {
+                return Ok(if cancel.is_cancelled() { EndReason::Cancelled } else { reason });
             }
             if cancel.is_cancelled() {
                 return Ok(EndReason::Cancelled);
@@ -190,6 +218,7 @@ impl Runner {
         let cost =
             if usage == Usage::default() { None } else { self.meter.count(&self.model_name(), usage).await.map_err(TurnStop::NotKept)? };
         progress.usage += usage;
+        self.last_tokens.store(usage.input.saturating_add(usage.output), Ordering::Relaxed);
         progress.cost = progress.cost.zip(cost).map(|(sum, cost)| sum.plus(cost));
         self.watcher.event(&TurnEvent::Usage(usage, cost));
         Ok(())
@@ -269,6 +298,7 @@ impl Runner {
     /// Adds an answer and the results of its calls, in this order. Returns whether the user has sent a message meanwhile.
     async fn add_answer(&mut self, reply: ModelReply, results: &[ToolResult]) -> Result<bool, TurnStop> {
         let ModelReply { blocks, stop, usage, .. } = reply;
+        let stored: Vec<Block> = blocks.iter().filter_map(|block| stored_block(block, results)).collect();
         let results: Vec<Block> = blocks.iter().filter_map(|block| result_block(block, results)).collect();
         if !blocks.is_empty() {
             let message = Message::assistant(blocks);
@@ -277,20 +307,62 @@ impl Runner {
         }
         let steered = self.steering.take();
         let is_steered = !steered.is_empty();
-        let mut blocks: Vec<Block> = results.into_iter().chain(steered).collect();
-        if !blocks.is_empty() {
-            blocks.extend(self.notices());
-            let message = Message::results(blocks);
-            self.add(LedgerEntry::Results { message: message.clone() }, message).await?;
+        let mut rest: Vec<Block> = steered.into_iter().collect();
+        if !results.is_empty() || !rest.is_empty() {
+            rest.extend(self.notices(NoticeMoment::Round).await);
+            let message = |results: Vec<Block>| Message::results(results.into_iter().chain(rest.iter().cloned()).collect());
+            self.add(LedgerEntry::Results { message: message(stored) }, message(results)).await?;
         }
         Ok(is_steered)
     }
 
-    /// Notices for the model about background jobs that have ended.
-    fn notices(&self) -> Vec<Block> {
+    fn agent_notices(&self) -> Vec<Block> {
+        let Some(agents) = &self.session.host().services().sub_agents else { return Vec::new() };
+        let notices = agents.end_notices().into_iter().map(|status| end_notice(&status));
+        let notices = notices.inspect(|(line, _)| self.watcher.event(&TurnEvent::Notice(line)));
+        notices.map(|(_, text)| Block::text(text)).collect()
+    }
+
+    /// Waits for a sub-agent in the background, and adds its answer to the conversation. Returns whether there is something to answer.
+    async fn add_answers_of_agents(&mut self, cancel: &CancellationToken) -> Result<bool, TurnStop> {
+        let host = Arc::clone(self.session.host());
+        let Some(agents) = host.services().sub_agents.as_ref().filter(|_| self.waits_for_agents) else { return Ok(false) };
+        let has_ended = tokio::select! {
+            biased;
+            () = cancel.cancelled() => false,
+            has_ended = agents.next_end() => has_ended,
+        };
+        if !has_ended {
+            return Ok(false);
+        }
+        let message = Message::results(self.agent_notices());
+        self.add(LedgerEntry::User { message: message.clone() }, message).await?;
+        Ok(true)
+    }
+
+    /// A turn that was stopped leaves no sub-agent behind.
+    async fn end_agents(&self) {
+        let Some(agents) = &self.session.host().services().sub_agents else { return };
+        let Ok(all) = agents.list().await else { return };
+        let active: Vec<String> = all.into_iter().filter(|status| status.state.is_active()).map(|status| status.id).collect();
+        // One that runs in another process ends with that.
+        agents.kill(&active, "the turn of its parent was stopped").await.ok();
+    }
+
+    /// Notices for the model: background jobs and sub-agents that have ended, and news.
+    async fn notices(&self, moment: NoticeMoment) -> Vec<Block> {
         let ended = self.session.host().processes().end_notices(self.session.id());
         let notices = ended.iter().filter_map(ended_job).inspect(|notice| self.watcher.event(&TurnEvent::Notice(notice)));
-        notices.map(|notice| Block::text(format!("[{notice}; process with action=poll shows its output]"))).collect()
+        let mut blocks: Vec<Block> =
+            notices.map(|notice| Block::text(format!("[{notice}; process with action=poll shows its output]"))).collect();
+        blocks.extend(self.agent_notices());
+        if let Some(source) = &self.notice_source {
+            for notice in source.notices(moment).await {
+                self.watcher.event(&TurnEvent::Notice(&notice.summary));
+                blocks.push(Block::text(notice.text));
+            }
+        }
+        blocks
     }
 
     async fn add(&mut self, entry: LedgerEntry, message: Message) -> Result<(), TurnStop> {
@@ -299,10 +371,46 @@ impl Runner {
         Ok(())
     }
 
+    fn has_output(&self) -> bool {
+        self.output.as_ref().is_some_and(|output| output.is_accepted())
+    }
+
+    /// Ends the turn with structured output. A model that is done without it is asked again, some times.
+    async fn after_output(&mut self, outcome: RoundOutcome, progress: &mut TurnProgress) -> Result<RoundOutcome, TurnStop> {
+        let Some(output) = &self.output else { return Ok(outcome) };
+        if output.is_accepted() {
+            return Ok(RoundOutcome::End(EndReason::Done));
+        }
+        let (invalid, fault) = output.faults();
+        if invalid >= structured_output::MAX_INVALID {
+            let fault = fault.unwrap_or_default();
+            return Err(TurnStop::NoOutput(format!("{invalid} outputs of the model did not fit the schema. {fault}")));
+        }
+        match outcome {
+            RoundOutcome::End(EndReason::Done) if progress.reminders < structured_output::MAX_REMINDERS => {
+                progress.reminders += 1;
+                let reminder = Message::user(structured_output::REMINDER);
+                self.add(LedgerEntry::User { message: reminder.clone() }, reminder).await?;
+                Ok(RoundOutcome::Continue)
+            }
+            RoundOutcome::End(EndReason::Done) => {
+                let why = "The model answered in text and gave no structured output. Use another model, or say in the prompt what to give.";
+                Err(TurnStop::NoOutput(why.into()))
+            }
+            other => Ok(other),
+        }
+    }
+
     /// The tools that the model is shown, and a warning to the user about the others.
     pub(crate) fn tools(&self) -> (Vec<OfferedTool>, Option<String>) {
-        let offered = offered_tools(&self.engine, &self.session);
-        visible_tools(&offered, self.session.dialect(), self.provider.model(), &self.disclosed)
+        let (mut offered, dialect, model) = (offered_tools(&self.engine, &self.session), self.session.dialect(), self.provider.model());
+        let Some(output) = &self.output else { return visible_tools(&offered, dialect, model, &self.disclosed) };
+        let own = offered.iter().position(|entry| entry.name() == structured_output::NAME).map(|index| offered.remove(index));
+        let mut others = model.clone();
+        others.max_tools = others.max_tools.saturating_sub(usize::from(own.is_some()));
+        let (mut tools, warning) = visible_tools(&offered, dialect, &others, &self.disclosed);
+        tools.extend(own.map(|entry| output.offer(entry.definition().name_in(dialect))));
+        (tools, warning)
     }
 
     fn model_name(&self) -> String {
@@ -336,6 +444,20 @@ fn after_answer(stop: &StopReason, called: bool, progress: &mut TurnProgress) ->
 pub(crate) fn text_of(blocks: &[Block]) -> String {
     let texts = blocks.iter().filter_map(|block| if let Block::Text { text, .. } = block { Some(text.as_str()) } else { None });
     texts.collect::<Vec<_>>().join("\n")
+}
+
+/// The result of a call, as the transcript stores it: a hook may have rewritten it.
+fn stored_block(block: &Block, results: &[ToolResult]) -> Option<Block> {
+    let whole = result_block(block, results)?;
+    let Block::Result { id, name, is_error, .. } = &whole else { return Some(whole) };
+    let result = results.iter().find(|result| result.call_id == *id).filter(|result| result.stored.is_some());
+    let rewritten = |result: &ToolResult| Block::Result {
+        id: id.clone(),
+        name: name.clone(),
+        content: vec![ResultPart::Text { text: result.stored_json() }],
+        is_error: *is_error,
+    };
+    Some(result.map_or_else(|| whole.clone(), rewritten))
 }
 
 /// The result of a call, as the model gets it.

@@ -1,4 +1,4 @@
-//! `tool_search`: finds deferred tools, and discloses them to the model from then on.
+//! The service behind `tool_search`: finds tools, and discloses deferred ones to the model from then on.
 //!
 //! A model takes a limited number of tools, and each costs tokens. So some are deferred: only their names are sent until the
 //! model searches for them. A search finds only tools that the policy offers to the session.
@@ -8,33 +8,33 @@ mod selection;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
 
-use haft_contract::{
-    Access, Category, Dialect, DynTool, Form, Hints, Plan, PlanContext, Prepared, Section, ToolContext, ToolDefinition, ToolError,
-    ToolOutput,
-};
-use haft_engine::{Engine, Session, ToolEntry};
+use haft_contract::ports::ToolIndex;
+use haft_contract::{Dialect, ToolError};
+use haft_engine::{Engine, Registry, Session, ToolEntry};
 use haft_policy::Verdict;
 use haft_provider::Message;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-use self::matching::{MAX_RESULTS, SearchMatches, ToolQuery};
+use self::matching::{MAX_RESULTS, SearchIndex, SearchMatches, ToolQuery};
 pub use self::selection::visible_tools;
+use crate::structured_output;
 
 /// The canonical name.
 pub(crate) const NAME: &str = "tool_search";
-const DESCRIPTION: &str = "Find tools that are not shown to you, by words or by name. Found tools can be called from the next \
-    answer on. Write words to search names and descriptions ('+word' must occur), or 'select:name,other_name' for tools by name.";
-const FORMS: &[Form] = &[Form::new(Dialect::Claw, "ToolSearch")];
 /// How many disclosed tools a session keeps; the newest stay.
 const MAX_DISCLOSED: usize = 64;
-const DEFAULT_RESULTS: usize = 5;
 
 /// The tools of every open session, which `tool_search` searches. Clones share them.
 #[derive(Clone, Default)]
-pub struct DeferredTools(Arc<OpenSessions>);
+pub struct DeferredTools {
+    sessions: Arc<OpenSessions>,
+    /// The newest index, and the registry that it is of.
+    index: Arc<Mutex<Option<RegistryIndex>>>,
+}
+
+/// The index of a registry.
+type RegistryIndex = (Weak<Registry>, Arc<SearchIndex>);
 
 /// By session id.
 type OpenSessions = Mutex<HashMap<Arc<str>, SessionTools>>;
@@ -48,20 +48,15 @@ struct SessionTools {
 
 impl std::fmt::Debug for DeferredTools {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DeferredTools").field("sessions", &lock(&self.0).len()).finish()
+        f.debug_struct("DeferredTools").field("sessions", &lock(&self.sessions).len()).finish_non_exhaustive()
     }
 }
 
 impl DeferredTools {
-    /// The `tool_search` tool, to be registered.
-    pub fn tool(&self) -> Arc<dyn DynTool> {
-        Arc::new(ToolSearch { deferred: self.clone(), definition: definition() })
-    }
-
     /// Opens the tools of a session to `tool_search` until the result is dropped. Tools that the conversation has called
     /// before are disclosed already.
     pub fn disclose(&self, engine: &Engine, session: &Session, messages: &[Message]) -> DisclosedTools {
-        let (sessions, id) = (Arc::downgrade(&self.0), Arc::clone(session.id()));
+        let (sessions, id) = (Arc::downgrade(&self.sessions), Arc::clone(session.id()));
         let disclosed = DisclosedTools(Arc::new(SharedDisclosed { state: Mutex::default(), registration: Some((sessions, id)) }));
         let called = messages.iter().flat_map(|message| &message.blocks).filter_map(|block| match block {
             haft_provider::Block::Call { name, .. } => engine.registry().get(name),
@@ -69,16 +64,32 @@ impl DeferredTools {
         });
         called.for_each(|entry| disclosed.add(entry.name()));
         let opened = SessionTools { engine: engine.clone(), session: session.clone(), disclosed: Arc::downgrade(&disclosed.0) };
-        let before = lock(&self.0).insert(Arc::clone(session.id()), opened);
+        let before = lock(&self.sessions).insert(Arc::clone(session.id()), opened);
         // After the lock: it may be the last to hold an engine, whose tools hold `self`.
         drop(before);
         disclosed
     }
 
     fn find(&self, session: &str) -> Option<(Engine, Session, DisclosedTools)> {
-        let sessions = lock(&self.0);
+        let sessions = lock(&self.sessions);
         let tools = sessions.get(session)?;
         Some((tools.engine.clone(), tools.session.clone(), DisclosedTools(tools.disclosed.upgrade()?)))
+    }
+
+    /// The index of a registry, made again when the registry has changed.
+    fn index(&self, registry: &Arc<Registry>) -> Arc<SearchIndex> {
+        let mut newest = lock(&self.index);
+        let version = registry.version();
+        match &*newest {
+            Some((of, index)) if std::ptr::eq(of.as_ptr(), Arc::as_ptr(registry)) && index.version == version => Arc::clone(index),
+            _ => {
+                let mut entries = registry.entries();
+                entries.retain(|entry| entry.name() != NAME);
+                let index = Arc::new(SearchIndex::new(version, entries));
+                *newest = Some((Arc::downgrade(registry), Arc::clone(&index)));
+                index
+            }
+        }
     }
 }
 
@@ -99,6 +110,8 @@ struct DisclosedState {
     found: Vec<String>,
     /// Canonical names of the tools that the model was last shown.
     shown: HashSet<String>,
+    /// How many tools the session may use and the model was not shown.
+    hidden: usize,
 }
 
 impl std::fmt::Debug for DisclosedTools {
@@ -121,12 +134,9 @@ impl DisclosedTools {
         found.drain(..beyond);
     }
 
-    fn set_shown(&self, names: HashSet<String>) {
-        lock(&self.0.state).shown = names;
-    }
-
-    fn is_shown(&self, name: &str) -> bool {
-        lock(&self.0.state).shown.contains(name)
+    fn set_shown(&self, names: HashSet<String>, hidden: usize) {
+        let mut state = lock(&self.0.state);
+        (state.shown, state.hidden) = (names, hidden);
     }
 }
 
@@ -149,47 +159,32 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-struct ToolSearch {
-    deferred: DeferredTools,
-    definition: ToolDefinition,
-}
-
-#[derive(Deserialize)]
-struct Params {
-    query: String,
-    max_results: Option<usize>,
-}
-
-impl DynTool for ToolSearch {
-    fn definition(&self) -> &ToolDefinition {
-        &self.definition
+impl ToolIndex for DeferredTools {
+    fn search(&self, session: &str, query: &str, most: usize) -> Result<Value, ToolError> {
+        let Some((engine, session, disclosed)) = self.find(session) else {
+            return Err(ToolError::execution("tool_search works only in a conversation with a model. `haft tools` lists all tools."));
+        };
+        let query = ToolQuery::read(query)?;
+        let found = query.search(&self.index(engine.registry()), most.clamp(1, MAX_RESULTS), |entry| is_offered(&engine, &session, entry));
+        let report = describe(&query, &found, &disclosed, session.dialect());
+        // The best is kept longest.
+        found.tools.iter().rev().for_each(|entry| disclosed.add(entry.name()));
+        Ok(report)
     }
 
-    fn prepare(&self, arguments: Value, _cx: &PlanContext<'_>) -> Result<Prepared, ToolError> {
-        let Params { query, max_results } =
-            serde_json::from_value(arguments).map_err(|error| ToolError::validation(format!("The arguments do not fit: {error}.")))?;
-        let query = ToolQuery::read(&query)?;
-        let (deferred, most) = (self.deferred.clone(), max_results.unwrap_or(DEFAULT_RESULTS).min(MAX_RESULTS));
-        Ok(Prepared::new(Plan::nothing(), move |cx| Box::pin(async move { search(&deferred, &query, most, &cx) })))
+    fn check(&self, query: &str) -> Result<(), ToolError> {
+        ToolQuery::read(query).map(drop)
     }
 }
 
-fn search(deferred: &DeferredTools, query: &ToolQuery, most: usize, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-    let Some((engine, session, disclosed)) = deferred.find(&cx.call().session) else {
-        return Err(ToolError::execution("tool_search works only in a conversation with a model. `haft tools` lists all tools."));
-    };
-    let offered: Vec<Arc<ToolEntry>> = offered_tools(&engine, &session).into_iter().filter(|entry| entry.name() != NAME).collect();
-    let found = query.search(&offered, most);
-    // The best is kept longest.
-    found.tools.iter().rev().for_each(|entry| disclosed.add(entry.name()));
-    let hidden = offered.iter().filter(|entry| !disclosed.is_shown(entry.name())).count();
-    let report = describe(query, &found, hidden, session.dialect());
-    Ok(ToolOutput::text(report.to_string()).with_details(report))
-}
-
-fn describe(query: &ToolQuery, found: &SearchMatches, hidden: usize, dialect: Dialect) -> Value {
+fn describe(query: &ToolQuery, found: &SearchMatches, disclosed: &DisclosedTools, dialect: Dialect) -> Value {
     let tools: Vec<_> = found.tools.iter().map(|entry| entry.definition().in_dialect(dialect)).collect();
     let names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
+    let (hidden, shown) = {
+        let state = lock(&disclosed.0.state);
+        let shown = found.tools.iter().zip(&names).filter(|(entry, _)| state.shown.contains(entry.name()));
+        (state.hidden, shown.map(|(_, name)| *name).collect::<Vec<_>>())
+    };
     let mut report = json!({
         "matches": names,
         "query": query.text(),
@@ -200,8 +195,13 @@ fn describe(query: &ToolQuery, found: &SearchMatches, hidden: usize, dialect: Di
     if !found.missing.is_empty() {
         report["not_found"] = json!(found.missing);
     }
+    if !shown.is_empty() {
+        report["already_shown"] = json!(shown);
+    }
     if found.tools.is_empty() {
         report["note"] = json!("No tool that you may use matches. Use other or fewer words, or do without.");
+    } else if shown.len() == found.tools.len() {
+        report["note"] = json!("You are shown all of these already: call them.");
     }
     report
 }
@@ -209,26 +209,12 @@ fn describe(query: &ToolQuery, found: &SearchMatches, hidden: usize, dialect: Di
 /// Every tool that the policy offers to a session, in the order of registration.
 pub fn offered_tools(engine: &Engine, session: &Session) -> Vec<Arc<ToolEntry>> {
     let mut entries = engine.registry().entries();
-    entries.retain(|entry| engine.offers(entry, session).verdict != Verdict::Deny);
+    entries.retain(|entry| is_offered(engine, session, entry));
     entries
 }
 
-fn definition() -> ToolDefinition {
-    let parameters = json!({
-        "type": "object",
-        "properties": {
-            "query": {"type": "string", "minLength": 1, "description": "Words, '+word' for one that must occur, or 'select:name,other_name'."},
-            "max_results": {"type": "integer", "minimum": 1, "maximum": MAX_RESULTS, "default": DEFAULT_RESULTS, "description": "How many tools to show at most."},
-        },
-        "required": ["query"],
-    });
-    let mut definition = ToolDefinition::new(NAME, DESCRIPTION, parameters);
-    definition.label = "Find tools".into();
-    (definition.section, definition.category, definition.access) = (Section::Planning, Category::System, Access::ReadOnly);
-    definition.timeout = Duration::from_secs(10);
-    definition.profiles = vec!["coding".into()];
-    definition.aliases = vec!["ToolSearch".into()];
-    definition.forms = FORMS.into();
-    definition.hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
-    definition
+/// Whether the policy offers a tool to a session, and somebody waits for its output where it gives output.
+fn is_offered(engine: &Engine, session: &Session, entry: &ToolEntry) -> bool {
+    let has_receiver = entry.name() != structured_output::NAME || session.host().services().output.is_some();
+    has_receiver && engine.offers(entry, session).verdict != Verdict::Deny
 }

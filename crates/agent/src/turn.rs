@@ -1,31 +1,68 @@
 //! The state of a turn: its progress, its end, and messages that arrive meanwhile.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use haft_contract::BoxFuture;
+use haft_contract::ports::{WakeReason, WakeSource};
 use haft_provider::transcript::ValidatedPrefix;
 use haft_provider::{Block, ProviderError, ProviderErrorKind, Usage};
+use tokio::sync::Notify;
 
 use crate::context_budget::TokenCount;
 use crate::cost::Micros;
 use crate::events::{EndReason, TurnEnd};
 
-/// Messages of the user that arrive during a turn; they are delivered with the next results.
+/// Messages of the user that arrive during a turn; they are delivered with the next results, and wake a call that waits.
 #[derive(Debug, Clone, Default)]
-pub struct Steering(Arc<Mutex<Vec<String>>>);
+pub struct Steering(Arc<SteeringState>);
+
+#[derive(Debug, Default)]
+struct SteeringState {
+    messages: Mutex<Vec<String>>,
+    arrived: Notify,
+}
 
 impl Steering {
     /// Queues a message for the model.
     pub fn say(&self, text: impl Into<String>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(text.into());
+        self.messages().push(text.into());
+        self.0.arrived.notify_waiters();
     }
     /// Removes the last message, unless it is delivered already.
     pub fn take_back(&self) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()
+        self.messages().pop()
+    }
+    /// Takes all messages.
+    pub(crate) fn texts(&self) -> Vec<String> {
+        std::mem::take(&mut *self.messages())
     }
     pub(crate) fn take(&self) -> Vec<Block> {
-        let texts = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        texts.into_iter().map(Block::text).collect()
+        self.texts().into_iter().map(Block::text).collect()
+    }
+    fn messages(&self) -> MutexGuard<'_, Vec<String>> {
+        self.0.messages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// Resolves when there is a message that is not delivered yet.
+    async fn arrived(&self) {
+        loop {
+            // Registered before the look, so that a message in between is not missed.
+            let mut arrived = std::pin::pin!(self.0.arrived.notified());
+            arrived.as_mut().enable();
+            if !self.messages().is_empty() {
+                return;
+            }
+            arrived.await;
+        }
+    }
+}
+
+impl WakeSource for Steering {
+    fn wake<'a>(&'a self, _: &'a str) -> BoxFuture<'a, WakeReason> {
+        Box::pin(async {
+            self.arrived().await;
+            WakeReason::Message
+        })
     }
 }
 
@@ -37,6 +74,8 @@ pub(crate) struct TurnProgress {
     pub(crate) calls: u32,
     pub(crate) breaks: u32,
     pub(crate) pauses: u32,
+    /// How often the model was told to give structured output.
+    pub(crate) reminders: u32,
     /// How often the conversation was summarized.
     pub(crate) summaries: u32,
     /// How far the conversation is known to be well-formed.
@@ -57,6 +96,7 @@ impl TurnProgress {
             calls: 0,
             breaks: 0,
             pauses: 0,
+            reminders: 0,
             summaries: 0,
             checked: ValidatedPrefix::default(),
             tokens: TokenCount::default(),
@@ -69,7 +109,7 @@ impl TurnProgress {
     pub(crate) fn end(self, reason: EndReason, error: Option<String>, context: usize) -> TurnEnd {
         let Self { began, rounds, calls, usage, text, .. } = self;
         let cost = self.cost.filter(|_| usage != Usage::default());
-        TurnEnd { reason, text, rounds, calls, usage, cost, context: context as u64, elapsed: began.elapsed(), error }
+        TurnEnd { reason, text, rounds, calls, usage, cost, context: context as u64, elapsed: began.elapsed(), output: None, error }
     }
 }
 
@@ -78,6 +118,7 @@ pub(crate) enum TurnStop {
     Provider(ProviderError),
     NotKept(String),
     Budget(String),
+    NoOutput(String),
 }
 
 impl TurnStop {
@@ -86,6 +127,7 @@ impl TurnStop {
             Self::Provider(error) if error.kind == ProviderErrorKind::Cancelled => (EndReason::Cancelled, None),
             Self::Provider(error) => (EndReason::Failed, Some(error.message)),
             Self::NotKept(why) => (EndReason::Failed, Some(format!("The turn stops, because the conversation could not be stored: {why}"))),
+            Self::NoOutput(why) => (EndReason::NoOutput, Some(why)),
             Self::Budget(why) => (EndReason::Budget, Some(format!("The budget is used up: {why}."))),
         }
     }
@@ -95,4 +137,26 @@ impl TurnStop {
 pub(crate) enum RoundOutcome {
     Continue,
     End(EndReason),
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_message_wakes_a_call_that_waits_until_it_is_delivered() {
+        let steering = Steering::default();
+        let wait = || tokio::time::timeout(Duration::from_secs(9), steering.wake("s"));
+        assert!(wait().await.is_err(), "nothing was said");
+        let (woken, ()) = tokio::join!(wait(), async {
+            tokio::task::yield_now().await;
+            steering.say("stop");
+        });
+        assert_eq!(woken, Ok(WakeReason::Message));
+        assert_eq!(wait().await, Ok(WakeReason::Message), "it was said before");
+        assert_eq!(steering.take(), [Block::text("stop")]);
+        assert!(wait().await.is_err(), "it is delivered");
+    }
 }

@@ -4,7 +4,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use haft_agent::{EndReason, Ledger, LedgerEntry, Provider, Runner, TurnEnd, TurnEvent, TurnWatcher};
+use haft_agent::{EndReason, Ledger, LedgerEntry, NullWatcher, Provider, Runner, StoredTodos, TurnEnd, TurnEvent, TurnWatcher};
+use haft_contract::ports::{Services, Todo, TodoStatus, TodoStore};
 use haft_contract::{BoxFuture, ToolOutput, ToolSource};
 use haft_engine::{Engine, Registry, Session};
 use haft_provider::transcript::validate;
@@ -12,7 +13,7 @@ use haft_provider::{
     Block, Completion, Delta, Message, Model, ModelReply, ModelTurn, Protocol, ProviderError, ProviderErrorKind, ResultPart, StopReason,
     Usage,
 };
-use haft_store::{FileBlobs, InMemoryCallLog};
+use haft_store::{FileBlobs, InMemoryCallLog, InMemorySessionStore};
 use haft_testkit::{FakeHost, ScriptedTool};
 use tokio_util::sync::CancellationToken;
 
@@ -229,6 +230,23 @@ async fn without_a_summary_the_conversation_stays_as_it_is() {
         assert_eq!(world.runner.messages.len(), before + 1);
         assert!(world.notices().iter().any(|notice| notice.contains("could not be summarized")), "{:?}", world.notices());
     }
+}
+
+#[tokio::test]
+async fn a_summary_ends_with_the_todo_list() {
+    let (host, mut services) = (FakeHost::new(), Services::default());
+    let todos = Arc::new(StoredTodos::new(Arc::new(InMemorySessionStore::default()), Arc::new(NullWatcher)));
+    services.todos = Some(Arc::clone(&todos) as _);
+    assert!(host.services.set(services).is_ok());
+    let mut world = world(1_000_000, 0, vec![says("they talked"), says("and again")]);
+    world.runner.session = Session::builder(host as _).id("s").build();
+    let todo = |content: &str, status| Todo { content: content.into(), active_form: None, status, id: None };
+    let list = [todo("a", TodoStatus::Completed), todo("b", TodoStatus::InProgress), todo("c", TodoStatus::Pending)];
+    todos.replace("s", "c1", &list).await.unwrap();
+    world.runner.messages = conversation(3, 100);
+    assert_eq!(world.runner.compact(&CancellationToken::new()).await, Ok(true));
+    let summary = text(&world.runner.messages[0], 0);
+    assert!(summary.ends_with("they talked\n\n[The to-do list at this point]\n[x] a\n[in progress] b\n[ ] c"), "{summary}");
 }
 
 #[tokio::test]

@@ -4,7 +4,8 @@
 use std::sync::{Arc, Weak};
 
 use haft_agent::{DeferredTools, DisclosedTools, offered_tools, visible_tools};
-use haft_contract::{Dialect, ToolCall, ToolResult, ToolSource};
+use haft_contract::ports::Services;
+use haft_contract::{Dialect, DynTool, Form, ToolCall, ToolOutput, ToolResult, ToolSource};
 use haft_engine::{Engine, Registry, Session};
 use haft_policy::catalog::Vocabulary;
 use haft_policy::{PolicySpec, StandardPolicy};
@@ -31,7 +32,7 @@ fn world(count: usize, hidden: &[usize], denied: &[&str]) -> World {
         });
         registry.register(tool.shared(), ToolSource::BuiltIn).unwrap();
     }
-    registry.register(deferred.tool(), ToolSource::BuiltIn).unwrap();
+    registry.register(search_tool(), ToolSource::BuiltIn).unwrap();
     let mut spec = PolicySpec::default();
     spec.tools.deny = denied.iter().map(|name| (*name).into()).collect();
     let entries = registry.entries();
@@ -40,8 +41,33 @@ fn world(count: usize, hidden: &[usize], denied: &[&str]) -> World {
     let folder = tempfile::tempdir().unwrap();
     let blobs = Arc::new(FileBlobs::open(folder.path()).unwrap());
     let engine = Engine::builder(Arc::new(registry), Arc::new(InMemoryCallLog::default()), blobs).policy(Arc::new(policy)).build();
-    let session = Session::builder(FakeHost::new() as _).id("s").build();
+    let session = Session::builder(host(&deferred) as _).id("s").build();
     World { engine, session, deferred, model: Model::new("acme", Protocol::OpenAi, "m"), _folder: folder }
+}
+
+const FORMS: &[Form] = &[Form::new(Dialect::Claw, "ToolSearch")];
+
+/// What the built-in tool does with the index.
+fn search_tool() -> Arc<dyn DynTool> {
+    let tool = ScriptedTool::new("tool_search").define(|definition| {
+        definition.description = "Find tools.".into();
+        definition.parameters = json!({"type": "object", "properties": {"query": {"type": "string"}, "max_results": {"type": "integer"}}});
+        definition.forms = FORMS.into();
+    });
+    let tool = tool.body(|arguments, cx| async move {
+        let most = arguments["max_results"].as_u64().unwrap_or(5);
+        let report = cx.planning().search_tools(arguments["query"].as_str().unwrap(), usize::try_from(most).unwrap())?;
+        Ok(ToolOutput::text(report.to_string()))
+    });
+    tool.shared()
+}
+
+/// A machine whose tools are found in this index.
+fn host(deferred: &DeferredTools) -> Arc<FakeHost> {
+    let (host, mut services) = (FakeHost::new(), Services::default());
+    services.tools = Some(Arc::new(deferred.clone()));
+    assert!(host.services.set(services).is_ok());
+    host
 }
 
 impl World {
@@ -171,9 +197,23 @@ async fn an_empty_search_says_what_to_write() {
 }
 
 #[tokio::test]
+async fn tools_that_are_shown_already_are_found_and_said_to_be_shown() {
+    let world = world(3, &[2], &[]);
+    let disclosed = world.open(&[]);
+    world.shown(&disclosed);
+    let found = world.search("number1").await;
+    assert_eq!((&found["matches"], &found["already_shown"]), (&json!(["tool_1"]), &json!(["tool_1"])), "{found}");
+    assert_eq!(found["note"], json!("You are shown all of these already: call them."));
+    let found = world.search("select:tool_1,tool_2").await;
+    assert_eq!((&found["already_shown"], &found["note"], &found["total_deferred_tools"]), (&json!(["tool_1"]), &Value::Null, &json!(1)));
+    world.engine.registry().register(ScriptedTool::new("late").shared(), ToolSource::BuiltIn).unwrap();
+    assert_eq!(world.search("late").await["matches"], json!(["late"]), "a tool that was registered later");
+}
+
+#[tokio::test]
 async fn a_model_reads_and_writes_the_names_of_its_dialect() {
     let mut world = world(3, &[2], &[]);
-    world.session = Session::builder(FakeHost::new() as _).id("s").dialect(Dialect::Claw).build();
+    world.session = Session::builder(host(&world.deferred) as _).id("s").dialect(Dialect::Claw).build();
     let disclosed = world.open(&[]);
     assert_eq!(world.names(&disclosed), ["tool_0", "tool_1", "ToolSearch"]);
     let result = world.engine.run(ToolCall::new("1", "ToolSearch", r#"{"query":"number2","max_results":1}"#), &world.session).await;

@@ -63,6 +63,8 @@ pub struct Model {
     /// Chat Completions: whether the model requires reasoning with every replayed call, also with those of other models. For its
     /// own answers the conversation shows it.
     pub needs_reasoning: bool,
+    /// Whether it takes pictures.
+    pub accepts_pictures: bool,
 }
 
 impl Model {
@@ -80,6 +82,7 @@ impl Model {
             version: None,
             id_form: IdForm::Any,
             needs_reasoning: false,
+            accepts_pictures: true,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use haft_contract::{
     BoxFuture, SystemFacts, WebSettings,
-    ports::{Clock, FileSystem, Host, HttpClient, Notifier, PageCache, ProcessRunner, SystemProbe},
+    ports::{Clock, FileSystem, Host, HttpClient, Notifier, PageCache, ProcessRunner, Services, SystemProbe},
 };
 
 use crate::sync::lock;
@@ -32,6 +32,8 @@ pub struct FakeHost {
     pub web: OnceLock<WebSettings>,
     /// Stored responses.
     pub page_cache: FakePageCache,
+    /// Services of the conversation, if a test sets them.
+    pub services: OnceLock<Services>,
 }
 
 impl FakeHost {
@@ -48,6 +50,7 @@ impl FakeHost {
             system: FakeSystem::default(),
             web: OnceLock::new(),
             page_cache: FakePageCache::default(),
+            services: OnceLock::new(),
         })
     }
 }
@@ -81,6 +84,9 @@ impl Host for FakeHost {
     }
     fn page_cache(&self) -> Option<&dyn PageCache> {
         Some(&self.page_cache)
+    }
+    fn services(&self) -> &Services {
+        self.services.get_or_init(Services::default)
     }
 }
 

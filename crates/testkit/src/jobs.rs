@@ -272,6 +272,10 @@ impl Job for ScriptedJob {
         })
     }
 
+    fn elapse(&self, time: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(tokio::time::sleep(time))
+    }
+
     fn head(&self) -> Vec<u8> {
         let state = lock(&self.core.state);
         state.output[..state.output.len().min(self.core.keeps.0)].to_vec()

@@ -18,6 +18,7 @@ mod processes;
 mod progress;
 mod request_faults;
 mod scripted;
+mod sub_agents;
 mod sync;
 mod trial;
 #[cfg(unix)]
@@ -36,6 +37,7 @@ pub use processes::FakeProcesses;
 pub use progress::ProgressRecorder;
 pub use request_faults::request_faults;
 pub use scripted::{RunLog, ScriptedTool};
+pub use sub_agents::sub_agent_status;
 pub use trial::{AllowAll, DenyAll, Trial, context_for, expect_error, expect_text, run_tool};
 #[cfg(unix)]
 pub use unprivileged::again_as_an_ordinary_user;

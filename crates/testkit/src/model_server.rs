@@ -97,7 +97,8 @@ pub struct ModelServer {
 #[derive(Debug)]
 struct Shared {
     models: Vec<String>,
-    rounds: Mutex<std::vec::IntoIter<Round>>,
+    /// Each with the text by which requests of its conversation are known.
+    rounds: Mutex<Vec<(String, std::vec::IntoIter<Round>)>>,
     asked: Mutex<Vec<Asked>>,
     listed: Mutex<Vec<Asked>>,
     open: Mutex<HashMap<usize, TcpStream>>,
@@ -112,12 +113,22 @@ impl ModelServer {
 
     /// A server that names these models when it is asked which it has.
     pub fn with_models(models: &[&str], rounds: Vec<Round>) -> std::io::Result<Self> {
+        Self::serve(models, vec![(String::new(), rounds)])
+    }
+
+    /// A server for several conversations at a time: a request gets the next round of the first one whose text is in its body.
+    pub fn for_conversations(conversations: Vec<(&str, Vec<Round>)>) -> std::io::Result<Self> {
+        Self::serve(&["m1"], conversations.into_iter().map(|(text, rounds)| (text.to_owned(), rounds)).collect())
+    }
+
+    fn serve(models: &[&str], conversations: Vec<(String, Vec<Round>)>) -> std::io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
-        let holds = rounds.iter().filter_map(Round::hold).cloned().collect();
+        let holds = conversations.iter().flat_map(|(_, rounds)| rounds).filter_map(Round::hold).cloned().collect();
+        let rounds = conversations.into_iter().map(|(text, rounds)| (text, rounds.into_iter())).collect();
         let shared = Arc::new(Shared {
             models: models.iter().map(ToString::to_string).collect(),
-            rounds: Mutex::new(rounds.into_iter()),
+            rounds: Mutex::new(rounds),
             asked: Mutex::default(),
             listed: Mutex::default(),
             open: Mutex::default(),
@@ -192,6 +203,11 @@ impl Shared {
         ending.end(connection);
     }
 
+    fn next(&self, body: &Value) -> Option<Round> {
+        let body = body.to_string();
+        lock(&self.rounds).iter_mut().find(|(text, _)| body.contains(text.as_str())).and_then(|(_, rounds)| rounds.next())
+    }
+
     fn exchange(&self, connection: &TcpStream) -> std::io::Result<answer::Ending> {
         let (method, asked) = request::read(connection)?;
         if method == "GET" {
@@ -199,7 +215,7 @@ impl Shared {
             lock(&self.listed).push(asked);
             return answer::document(&list).send(connection);
         }
-        let round = lock(&self.rounds).next().unwrap_or_else(|| Round::Text("nothing left".into()));
+        let round = self.next(&asked.body).unwrap_or_else(|| Round::Text("nothing left".into()));
         let answer = answer::of(&asked, round);
         lock(&self.asked).push(asked);
         answer.send(connection)

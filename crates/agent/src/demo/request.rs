@@ -13,6 +13,7 @@ pub(super) enum DemoRequest {
     Run { command: String },
     Machine,
     Notify { message: String },
+    Delegate { task: String },
 }
 
 impl DemoRequest {
@@ -27,6 +28,7 @@ impl DemoRequest {
             Self::Run { .. } => &["exec", "bash"],
             Self::Machine => &["system_info"],
             Self::Notify { .. } => &["notify"],
+            Self::Delegate { .. } => &["agent", "Agent"],
         }
     }
 
@@ -40,6 +42,7 @@ impl DemoRequest {
             Self::Search { pattern } => json!({ "pattern": pattern }),
             Self::Run { command } => json!({ "command": command }),
             Self::Notify { message } => json!({ "message": message }),
+            Self::Delegate { task } => json!({ "prompt": task, "description": task, "subagent_type": "explore" }),
         }
     }
 }
@@ -121,6 +124,11 @@ fn request(clause: &[RequestWord]) -> Vec<DemoRequest> {
     let has = |wanted: &[&str]| clause.iter().any(|word| word.is(wanted));
     let quoted = || clause.iter().find(|word| word.quoted).map(|word| word.text.clone());
     let path = || clause.iter().rev().find(|word| word.is_path()).map(|word| word.bare().to_owned());
+    if has(&["explorer", "sub-agent", "subagent"])
+        && let Some(task) = quoted()
+    {
+        return vec![DemoRequest::Delegate { task }];
+    }
     if let Some(url) = clause.iter().find(|word| word.is_url()) {
         return vec![DemoRequest::Fetch { url: url.bare().to_owned() }];
     }

@@ -1,16 +1,23 @@
 //! Matches tools with a query.
 
-use std::cmp::Reverse;
 use std::sync::Arc;
 
 use haft_contract::ToolError;
 use haft_engine::ToolEntry;
+use haft_text::bm25::{Index, words};
 
 /// How many tools one search gives at most.
 pub(super) const MAX_RESULTS: usize = 20;
 /// How long a query may be.
 const MAX_CHARS: usize = 500;
+/// Shorter parts of words are in too many words.
+const MIN_PART: usize = 3;
 const SELECT: &str = "select:";
+/// More than any sum of words, so that a name finds its tool first.
+const NAME_SCORE: f32 = 1_000.0;
+/// A word in a name says more about a tool than one in its description.
+const NAME_WEIGHT: f32 = 4.0;
+const LABEL_WEIGHT: f32 = 2.0;
 
 /// The query of a model.
 pub(super) struct ToolQuery {
@@ -26,6 +33,7 @@ enum Terms {
 }
 
 /// The result of a search.
+#[derive(Default)]
 pub(super) struct SearchMatches {
     /// The best first.
     pub(super) tools: Vec<Arc<ToolEntry>>,
@@ -40,8 +48,8 @@ impl ToolQuery {
             return Err(ToolError::validation(format!("The argument 'query' is longer than {MAX_CHARS} characters: use a few words.")));
         }
         let terms = match text.get(..SELECT.len()).filter(|start| start.eq_ignore_ascii_case(SELECT)) {
-            Some(_) => Terms::Names(words(&text[SELECT.len()..]).map(str::to_owned).collect()),
-            None => Terms::Words(words(text).filter_map(word).collect()),
+            Some(_) => Terms::Names(parts(&text[SELECT.len()..]).map(str::to_owned).collect()),
+            None => Terms::Words(parts(text).filter_map(word).collect()),
         };
         let is_empty = match &terms {
             Terms::Names(names) => names.is_empty(),
@@ -66,21 +74,25 @@ impl ToolQuery {
         terms.join(" ")
     }
 
-    pub(super) fn search(&self, tools: &[Arc<ToolEntry>], most: usize) -> SearchMatches {
+    /// The tools that match and that `is_offered` lets the session use; it is asked only about those that match.
+    pub(super) fn search(&self, tools: &SearchIndex, most: usize, is_offered: impl Fn(&ToolEntry) -> bool) -> SearchMatches {
         match &self.terms {
-            Terms::Names(names) => select(names, tools),
-            Terms::Words(words) => SearchMatches { tools: rank(words, tools, most), missing: Vec::new() },
+            Terms::Names(names) => tools.select(names, is_offered),
+            Terms::Words(words) => {
+                let ranked = tools.rank(words).into_iter().filter(|entry| is_offered(entry));
+                SearchMatches { tools: ranked.take(most).cloned().collect(), missing: Vec::new() }
+            }
         }
     }
 }
 
-fn words(text: &str) -> impl Iterator<Item = &str> {
+fn parts(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| c == ',' || c.is_whitespace()).filter(|word| !word.is_empty())
 }
 
 fn word(text: &str) -> Option<(String, bool)> {
-    let bare = text.trim_start_matches('+').to_lowercase();
-    (!bare.is_empty()).then(|| (bare, text.starts_with('+')))
+    let bare = text.trim_start_matches('+');
+    (!bare.is_empty()).then(|| (bare.to_owned(), text.starts_with('+')))
 }
 
 /// Alphanumeric characters in lower case, without a trailing "tool": the form in which names are compared.
@@ -92,59 +104,119 @@ fn plain(name: &str) -> String {
     }
 }
 
-fn select(names: &[String], tools: &[Arc<ToolEntry>]) -> SearchMatches {
-    let mut found = SearchMatches { tools: Vec::new(), missing: Vec::new() };
-    for name in names.iter().take(MAX_RESULTS) {
-        let wanted = plain(name);
-        let matches = |entry: &&Arc<ToolEntry>| entry.definition().names().iter().any(|known| plain(known) == wanted);
-        match tools.iter().find(matches) {
-            Some(entry) if found.tools.iter().all(|known| known.name() != entry.name()) => found.tools.push(Arc::clone(entry)),
-            Some(_) => {}
-            None => found.missing.push(name.clone()),
-        }
-    }
-    found
+/// All tools of a registry, indexed by the words of their names, labels, descriptions and parameters.
+pub(super) struct SearchIndex {
+    /// The version of the registry.
+    pub(super) version: u64,
+    index: Index,
+    tools: Vec<IndexedTool>,
 }
 
-fn rank(words: &[(String, bool)], tools: &[Arc<ToolEntry>], most: usize) -> Vec<Arc<ToolEntry>> {
-    let scored = tools.iter().map(|entry| (SearchText::new(entry).score(words), entry));
-    let mut scored: Vec<_> = scored.filter(|(score, _)| *score > 0).collect();
-    scored.sort_by_key(|(score, entry)| (Reverse(*score), entry.name().to_owned()));
-    scored.into_iter().take(most).map(|(_, entry)| Arc::clone(entry)).collect()
-}
-
-/// The names and the text of a tool, as they are compared.
-struct SearchText {
+struct IndexedTool {
+    entry: Arc<ToolEntry>,
+    /// Its names, as they are compared.
     names: Vec<String>,
+    /// All of its text, for words that must occur: in lower case, and as names are compared.
     text: String,
+    plain_text: String,
 }
 
-impl SearchText {
-    fn new(entry: &ToolEntry) -> Self {
-        let definition = entry.definition();
-        let names: Vec<String> = definition.names().iter().map(|name| name.to_lowercase()).collect();
-        let text = format!("{} {} {}", names.join(" "), definition.label, definition.description).to_lowercase();
-        Self { names, text }
+impl SearchIndex {
+    pub(super) fn new(version: u64, entries: Vec<Arc<ToolEntry>>) -> Self {
+        let mut index = Index::default();
+        let tools = entries.into_iter().map(|entry| {
+            index.add(weighted_words(&entry));
+            let definition = entry.definition();
+            let names = definition.names();
+            let text = format!("{} {} {}", names.join(" "), definition.label, definition.description).to_lowercase();
+            let (names, plain_text) = (names.iter().map(|name| plain(name)).collect(), plain(&text));
+            IndexedTool { entry, names, text, plain_text }
+        });
+        let tools = tools.collect();
+        Self { version, index, tools }
     }
 
-    /// How well it matches; 0 if it does not, or if a required word is missing.
-    fn score(&self, words: &[(String, bool)]) -> u32 {
-        let plain_text = plain(&self.text);
-        if words.iter().any(|(word, must)| *must && !self.text.contains(word) && !plain_text.contains(&plain(word))) {
-            return 0;
+    fn select(&self, names: &[String], is_offered: impl Fn(&ToolEntry) -> bool) -> SearchMatches {
+        let mut found = SearchMatches::default();
+        for name in names.iter().take(MAX_RESULTS) {
+            let wanted = plain(name);
+            let tool = self.tools.iter().find(|tool| tool.names.contains(&wanted) && is_offered(&tool.entry));
+            match tool.map(|tool| &tool.entry) {
+                Some(entry) if found.tools.iter().all(|known| known.name() != entry.name()) => found.tools.push(Arc::clone(entry)),
+                Some(_) => {}
+                None => found.missing.push(name.clone()),
+            }
         }
-        words.iter().map(|(word, _)| self.word_score(word, &plain_text)).sum()
+        found
     }
 
-    fn word_score(&self, word: &str, plain_text: &str) -> u32 {
-        let bare = plain(word);
-        let points = |fits: bool, points: u32| if fits { points } else { 0 };
-        points(self.text.contains(word), 2)
-            + points(self.names.iter().any(|name| name == word), 8)
-            + points(self.names.iter().any(|name| name.contains(word)), 4)
-            + points(self.names.iter().any(|name| !bare.is_empty() && plain(name) == bare), 12)
-            + points(!bare.is_empty() && plain_text.contains(&bare), 3)
+    /// The tools that have a word of these and all that must occur, the best first.
+    fn rank(&self, asked: &[(String, bool)]) -> Vec<&Arc<ToolEntry>> {
+        let terms: Vec<String> = asked.iter().flat_map(|(word, _)| self.terms(word)).collect();
+        let mut scores = self.index.scores(terms.iter().map(String::as_str));
+        let plain_words: Vec<String> = asked.iter().map(|(word, _)| plain(word)).collect();
+        for (tool, score) in self.tools.iter().zip(&mut scores) {
+            if plain_words.iter().any(|word| tool.names.contains(word)) {
+                *score += NAME_SCORE;
+            }
+        }
+        let mut ranked: Vec<usize> = (0..scores.len()).filter(|at| scores[*at] > 0.0 && self.tools[*at].has_required(asked)).collect();
+        let name = |at: usize| self.tools[at].entry.name();
+        ranked.sort_by(|one, other| scores[*other].total_cmp(&scores[*one]).then_with(|| name(*one).cmp(name(*other))));
+        ranked.into_iter().map(|at| &self.tools[at].entry).collect()
     }
+
+    /// The indexed words for one of a query: itself, or those that contain it.
+    fn terms(&self, word: &str) -> Vec<String> {
+        let split = split_case(word);
+        let all = words(&split).flat_map(|word| {
+            if self.index.knows(&word) {
+                return vec![word];
+            }
+            let parts = if word.len() < MIN_PART { Vec::new() } else { self.index.containing(&word) };
+            parts.into_iter().map(str::to_owned).collect()
+        });
+        all.collect()
+    }
+}
+
+impl IndexedTool {
+    fn has_required(&self, asked: &[(String, bool)]) -> bool {
+        let occurs = |word: &str| self.text.contains(&word.to_lowercase()) || self.plain_text.contains(&plain(word));
+        asked.iter().filter(|(_, must)| *must).all(|(word, _)| occurs(word))
+    }
+}
+
+/// The words of a tool, each with its weight.
+fn weighted_words(entry: &ToolEntry) -> Vec<(String, f32)> {
+    let definition = entry.definition();
+    let mut weighted = Vec::new();
+    let mut add = |text: &str, weight: f32| weighted.extend(words(text).map(|word| (word, weight)));
+    for name in definition.names() {
+        add(&split_case(name), NAME_WEIGHT);
+        // "readfile" finds read_file.
+        add(&plain(name), 1.0);
+    }
+    add(&definition.label, LABEL_WEIGHT);
+    add(&definition.description, 1.0);
+    for parameter in definition.parameters["properties"].as_object().into_iter().flat_map(serde_json::Map::keys) {
+        add(&split_case(parameter), 1.0);
+    }
+    weighted
+}
+
+/// `WebFetch` as "Web Fetch".
+fn split_case(name: &str) -> String {
+    let mut split = String::with_capacity(name.len() + 4);
+    let mut was_lower = false;
+    for ch in name.chars() {
+        if was_lower && ch.is_uppercase() {
+            split.push(' ');
+        }
+        was_lower = ch.is_lowercase() || ch.is_numeric();
+        split.push(ch);
+    }
+    split
 }
 
 #[cfg(test)]
@@ -155,7 +227,7 @@ mod tests {
 
     use super::*;
 
-    fn tools() -> Vec<Arc<ToolEntry>> {
+    fn tools() -> SearchIndex {
         let registry = Registry::new();
         for (name, description, alias) in [
             ("read_file", "Read a text file from the workspace.", Some("read")),
@@ -169,25 +241,29 @@ mod tests {
             });
             registry.register(tool.shared(), ToolSource::BuiltIn).unwrap();
         }
-        registry.entries()
+        SearchIndex::new(registry.version(), registry.entries())
     }
 
     fn found(query: &str, most: usize) -> (Vec<String>, Vec<String>) {
-        let found = ToolQuery::read(query).unwrap().search(&tools(), most);
+        let found = ToolQuery::read(query).unwrap().search(&tools(), most, |entry| entry.name() != "gone");
         (found.tools.iter().map(|entry| entry.name().to_owned()).collect(), found.missing)
     }
 
     #[test]
     fn words_find_the_best_first_and_names_find_themselves() {
         for (query, most, names, missing) in [
-            ("file", 5, vec!["read_file", "write_file"], vec![]),
-            ("text file", 1, vec!["read_file"], vec![]),
-            ("write_file", 5, vec!["write_file"], vec![]),
+            ("file", 5, vec!["write_file", "read_file"], vec![]),
+            ("file", 1, vec!["write_file"], vec![]),
+            ("read a file", 5, vec!["read_file", "write_file", "calendar_events", "web_fetch"], vec![]),
+            ("write_file", 5, vec!["write_file", "read_file"], vec![]),
             ("WEB page", 5, vec!["web_fetch"], vec![]),
+            ("WebFetch", 1, vec!["web_fetch"], vec![]),
             ("file +workspace", 5, vec!["read_file"], vec![]),
+            ("file +workspa", 5, vec!["read_file"], vec![]),
             ("+file +page", 5, vec![], vec![]),
             ("+nothing file", 5, vec![], vec![]),
-            ("planned day", 5, vec!["calendar_events"], vec![]),
+            ("planning days", 5, vec!["calendar_events"], vec![]),
+            ("calend", 5, vec!["calendar_events"], vec![]),
             ("readfile", 5, vec!["read_file"], vec![]),
             ("xylophone", 5, vec![], vec![]),
             ("select:web_fetch,read", 1, vec!["web_fetch", "read_file"], vec![]),
@@ -195,6 +271,15 @@ mod tests {
         ] {
             let expected = (names.iter().map(ToString::to_string).collect(), missing.iter().map(ToString::to_string).collect());
             assert_eq!(found(query, most), expected, "{query}");
+        }
+    }
+
+    #[test]
+    fn a_tool_that_is_not_offered_leaves_its_place_to_the_next() {
+        let index = tools();
+        for (query, expected) in [("file", vec!["read_file"]), ("select:write_file", vec![])] {
+            let found = ToolQuery::read(query).unwrap().search(&index, 1, |entry| entry.name() != "write_file");
+            assert_eq!(found.tools.iter().map(|entry| entry.name()).collect::<Vec<_>>(), expected, "{query}");
         }
     }
 

@@ -24,7 +24,7 @@ pub fn visible_tools(
     disclosed: &DisclosedTools,
 ) -> (Vec<OfferedTool>, Option<String>) {
     let selection = ToolSelection::make(offered, model.max_tools, &disclosed.names());
-    disclosed.set_shown(selection.shown.iter().map(|entry| entry.name().to_owned()).collect());
+    disclosed.set_shown(selection.shown.iter().map(|entry| entry.name().to_owned()).collect(), selection.hidden.len());
     let warning = selection.warning(model);
     let specs =
         selection.shown.iter().map(|entry| if entry.name() == NAME { selection.search_spec(entry, dialect) } else { spec(entry, dialect) });

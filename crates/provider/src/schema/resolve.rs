@@ -139,7 +139,7 @@ impl<'a> SchemaResolver<'a> {
         if self.following.contains(&reference) {
             return Err(self.fault(&format!("its schema refers to itself through '{reference}'")));
         }
-        let target = reference.strip_prefix('#').and_then(|pointer| self.root.pointer(&percent_decoded(pointer)));
+        let target = reference.strip_prefix('#').and_then(|pointer| self.root.pointer(&haft_text::percent::decode(pointer)));
         let Some(target) = target else { return Err(self.fault(&format!("'{reference}' is not found in its schema"))) };
         self.following.push(reference);
         let schema = self.below("$ref", target);
@@ -182,21 +182,4 @@ fn is_well_formed(keyword: &str, value: &Value) -> bool {
         "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" => value.is_u64(),
         _ => false,
     }
-}
-
-/// Decodes the pointer of a reference: `#/$defs/List%3CText%3E`.
-fn percent_decoded(pointer: &str) -> String {
-    let mut decoded = Vec::with_capacity(pointer.len());
-    let mut rest = pointer.as_bytes();
-    while let [first, after @ ..] = rest {
-        let code = after.get(..2).filter(|_| *first == b'%').and_then(|hex| std::str::from_utf8(hex).ok());
-        if let Some(byte) = code.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            decoded.push(byte);
-            rest = &after[2..];
-        } else {
-            decoded.push(*first);
-            rest = after;
-        }
-    }
-    String::from_utf8_lossy(&decoded).into_owned()
 }

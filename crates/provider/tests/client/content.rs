@@ -100,7 +100,7 @@ async fn compressed_answers_are_read() {
     let script = answer(200, "content-type: text/event-stream\r\ncontent-encoding: gzip\r\n", gzip(WHOLE.as_bytes()));
     let (outcome, server) = play(vec![script], quick(0)).await;
     assert_eq!(outcome.answer.unwrap().reply, reply("Hello", 0));
-    assert!(server.received()[0].contains("\r\naccept-encoding: gzip\r\n"), "{:?}", server.received());
+    assert!(server.received()[0].contains("\r\naccept-encoding: gzip,br\r\n"), "{:?}", server.received());
 
     let script = answer(400, "content-encoding: gzip\r\n", gzip(b"no"));
     assert_eq!(play(vec![script], quick(0)).await.0.error(), (ProviderErrorKind::BadRequest, "refused with 400: no"));

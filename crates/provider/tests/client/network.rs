@@ -25,7 +25,7 @@ async fn request_has_key_protocol_headers_and_configured_headers() {
     let (host, key) = (format!("host: {}", server.address), format!("x-plain-key: Key {KEY}"));
     let agent = concat!("user-agent: haft/", env!("CARGO_PKG_VERSION"));
     let expected = [
-        "accept-encoding: gzip",
+        "accept-encoding: gzip,br",
         "accept: text/event-stream",
         "content-length: 37",
         "content-type: application/json",

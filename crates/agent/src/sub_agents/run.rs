@@ -1,0 +1,242 @@
+//! One sub-agent, from its request to its last state.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use haft_contract::{AgentType, BoxFuture, KnownAgent, SubAgentState, ToolError};
+use haft_engine::Session;
+use haft_provider::Message;
+use haft_store::SessionRecord;
+use tokio_util::sync::CancellationToken;
+
+use super::conversation::ConversationAgents;
+use super::lanes::{Lanes, LiveAgent};
+use super::meter::InheritedMeter;
+use crate::cost::Micros;
+use crate::events::{EndReason, TurnEnd, TurnWatcher};
+use crate::meter::Meter;
+use crate::provider::Provider;
+use crate::runner::Runner;
+
+/// What the conversation of a sub-agent is built from.
+#[non_exhaustive]
+pub struct ChildConversation {
+    /// The session of its parent, which must start it.
+    pub parent: Session,
+    /// The model of its parent.
+    pub provider: Arc<dyn Provider>,
+    /// The name of the model, if it is another one.
+    pub model: Option<String>,
+    /// Its stored session.
+    pub record: SessionRecord,
+    /// Its name for people.
+    pub label: String,
+    /// The configured agent that it runs as.
+    pub agent: String,
+    /// Its type.
+    pub agent_type: AgentType,
+    /// The receiver of its events.
+    pub watcher: Arc<dyn TurnWatcher>,
+    /// Its own sub-agents, for the services of its conversation.
+    pub agents: Arc<ConversationAgents>,
+}
+
+haft_contract::opaque_debug!(ChildConversation: label = label);
+
+/// Builds the conversations of sub-agents: the program that holds the concrete types.
+pub trait SubAgentFactory: Send + Sync {
+    /// The types that can be started.
+    fn types(&self) -> Vec<AgentType>;
+    /// The agents of the configuration.
+    fn agents(&self) -> Vec<KnownAgent>;
+    /// Refuses a model that does not exist.
+    fn check_model(&self, name: &str) -> Result<(), ToolError>;
+    /// Builds a conversation. Its session must be started by the parent.
+    fn build(&self, child: ChildConversation) -> BoxFuture<'_, Result<Runner, ToolError>>;
+}
+
+/// A sub-agent that is to run.
+pub(super) struct RunTask {
+    pub(super) lanes: Arc<Lanes>,
+    pub(super) factory: Arc<dyn SubAgentFactory>,
+    pub(super) live: Arc<LiveAgent>,
+    pub(super) child: ChildConversation,
+    /// The budget that it spends from.
+    pub(super) meter: Arc<dyn Meter>,
+    pub(super) max_rounds: Option<u32>,
+    pub(super) timeout: Option<Duration>,
+    /// Stops it, if it is not in the background.
+    pub(super) call: Option<CancellationToken>,
+    /// Whether its session is removed after a report.
+    pub(super) forget: bool,
+}
+
+impl RunTask {
+    /// Runs it in a task of its own: a panic in it, too, leaves a truthful state.
+    pub(super) fn start(self) {
+        let (lanes, live, forget) = (Arc::clone(&self.lanes), Arc::clone(&self.live), self.forget);
+        let (depth, call) = (live.status().depth, self.call.clone());
+        tokio::spawn(async move {
+            let waiting = lanes.lane(depth);
+            let lane = tokio::select! {
+                biased;
+                () = live.stop_token().cancelled() => None,
+                () = stopped(call.as_ref()) => None,
+                lane = waiting => lane,
+            };
+            let outcome = match lane {
+                Some(_lane) => {
+                    live.change(|status| (status.state, status.started) = (SubAgentState::Running, Some(SystemTime::now())));
+                    store(&lanes, &live).await;
+                    tokio::spawn(self.work()).await.unwrap_or_else(|panic| Outcome::failed(format!("it broke off: {panic}")))
+                }
+                None => Outcome::stopped(&live, String::new()),
+            };
+            finish(&lanes, &live, outcome, forget).await;
+        });
+    }
+
+    async fn work(self) -> Outcome {
+        let Self { factory, live, child, meter, max_rounds, timeout, call, .. } = self;
+        let agents = Arc::clone(&child.agents);
+        let mut runner = match factory.build(child).await {
+            Ok(runner) => runner,
+            Err(error) => return Outcome::failed(error.message().to_owned()),
+        };
+        runner.meter = Arc::new(InheritedMeter::new(Arc::clone(&runner.meter), meter));
+        runner.max_rounds = max_rounds;
+        runner.steering = live.steering.clone();
+        runner.waits_for_agents = true;
+        agents.attach(&runner, live.stop_token().clone());
+        let limits = async {
+            tokio::select! {
+                () = stopped(call.as_ref()) => live.stop(SubAgentState::Killed, "the call that started it was stopped"),
+                () = time_is_up(timeout) => live.stop(SubAgentState::TimedOut, &over_time(timeout)),
+            }
+        };
+        let turns = turns(&mut runner, &live);
+        tokio::pin!(turns);
+        tokio::select! {
+            outcome = &mut turns => return outcome,
+            () = limits => {}
+        }
+        // It was stopped, and ends with a whole conversation.
+        turns.await
+    }
+}
+
+async fn stopped(call: Option<&CancellationToken>) {
+    match call {
+        Some(call) => call.cancelled().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn time_is_up(timeout: Option<Duration>) {
+    match timeout {
+        Some(timeout) => tokio::time::sleep(timeout).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn over_time(timeout: Option<Duration>) -> String {
+    format!("it took longer than {} seconds", timeout.unwrap_or_default().as_secs())
+}
+
+/// The task, and then messages that arrived after the last answer.
+async fn turns(runner: &mut Runner, live: &LiveAgent) -> Outcome {
+    let mut input = live.status().task;
+    let mut outcome = Outcome::default();
+    loop {
+        let end = runner.turn(Message::user(input), live.stop_token()).await;
+        let is_done = end.reason == EndReason::Done;
+        outcome.add(end, live);
+        match live.unread().filter(|_| is_done) {
+            Some(unread) => input = unread,
+            None => return outcome,
+        }
+    }
+}
+
+/// How a sub-agent ended.
+struct Outcome {
+    state: SubAgentState,
+    error: Option<String>,
+    answer: String,
+    rounds: u32,
+    calls: u32,
+    input: u64,
+    output: u64,
+    cost: Option<Micros>,
+}
+
+impl Default for Outcome {
+    fn default() -> Self {
+        let (error, answer, cost) = (None, String::new(), Some(Micros::default()));
+        Self { state: SubAgentState::Done, error, answer, rounds: 0, calls: 0, input: 0, output: 0, cost }
+    }
+}
+
+impl Outcome {
+    fn failed(error: String) -> Self {
+        Self { state: SubAgentState::Failed, error: Some(error), ..Self::default() }
+    }
+
+    fn stopped(live: &LiveAgent, answer: String) -> Self {
+        let (state, why) = live.stop_reason();
+        Self { state, error: Some(why), answer, ..Self::default() }
+    }
+
+    fn add(&mut self, end: TurnEnd, live: &LiveAgent) {
+        (self.state, self.error) = ended(&end, live);
+        if !end.text.trim().is_empty() {
+            self.answer = end.text;
+        }
+        self.rounds += end.rounds;
+        self.calls += end.calls;
+        self.input += end.usage.input;
+        self.output += end.usage.output;
+        self.cost = self.cost.zip(end.cost).map(|(sum, cost)| sum.plus(cost));
+    }
+}
+
+fn ended(end: &TurnEnd, live: &LiveAgent) -> (SubAgentState, Option<String>) {
+    let failed = |why: &str| (SubAgentState::Failed, Some(end.error.clone().unwrap_or_else(|| why.to_owned())));
+    match end.reason {
+        EndReason::Done => (SubAgentState::Done, None),
+        EndReason::MaxTokens => (SubAgentState::Done, Some("its last answer was cut at the limit of its model".to_owned())),
+        EndReason::Refused => failed("its model refused to answer"),
+        EndReason::Loop => failed("the loop guard stopped it: it repeated itself"),
+        EndReason::MaxRounds => failed(&format!("it used all of its {} rounds", end.rounds)),
+        EndReason::Budget => failed("the budget is used up"),
+        EndReason::Cancelled => {
+            let (state, why) = live.stop_reason();
+            (state, Some(why))
+        }
+        EndReason::Failed | EndReason::NoOutput => failed("its model did not answer"),
+    }
+}
+
+/// Stores the last state, and reports it.
+async fn finish(lanes: &Lanes, live: &LiveAgent, outcome: Outcome, forget: bool) {
+    live.close();
+    let Outcome { state, error, answer, rounds, calls, input, output, cost } = outcome;
+    let mut status = live.status();
+    (status.state, status.error, status.ended) = (state, error, Some(SystemTime::now()));
+    (status.rounds, status.calls, status.input, status.output) = (rounds, calls, input, output);
+    status.cost_micros = cost.filter(|_| rounds > 0).map(|cost| cost.0);
+    status.answer = Some(answer).filter(|answer| !answer.is_empty());
+    status.reported = !status.background;
+    // A store that fails has said so in the conversation of the sub-agent; its parent still gets the answer.
+    lanes.store.put_sub_agent(status.clone()).await.ok();
+    if forget && state == SubAgentState::Done {
+        lanes.store.delete(&status.id).await.ok();
+    }
+    lanes.remove(status.clone());
+    live.change(|last| *last = status);
+}
+
+pub(super) async fn store(lanes: &Lanes, live: &LiveAgent) {
+    let status = live.status();
+    lanes.store.put_sub_agent(status).await.ok();
+}
