@@ -37,8 +37,29 @@ tools! {
         web_fetch => WebFetch,
         web_search => WebSearch,
     }
+    sessions {
+        agent => Agent,
+        sessions_spawn => SessionsSpawn,
+        subagents => Subagents,
+        sessions_list => SessionsList,
+        sessions_history => SessionsHistory,
+        sessions_send => SessionsSend,
+        session_status => SessionStatus,
+    }
+    agents {
+        agents_list => AgentsList,
+    }
     messaging {
         notify => Notify,
+        send_user_message => SendUserMessage,
+    }
+    planning {
+        tool_search => ToolSearch,
+        todo_write => TodoWrite,
+        sleep => Sleep,
+        structured_output => StructuredOutput,
+        config => Config,
+        skill => SkillTool,
     }
     system {
         get_current_time => GetCurrentTime,

@@ -9,6 +9,7 @@ pub(crate) mod polite;
 pub(crate) mod read_all;
 pub(crate) mod seen;
 pub(crate) mod spill_buffer;
+pub(crate) mod sub_agents;
 pub(crate) mod text_file;
 pub(crate) mod tree_search;
 pub(crate) mod untrusted;

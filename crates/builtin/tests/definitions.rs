@@ -79,7 +79,7 @@ fn each_dialect_is_shown_its_own_names_and_units() {
         ("repl", Dialect::Claw, &["is REPL"]),
         ("read_file", Dialect::OpenClaw, &["is read"]),
         ("write_file", Dialect::OpenClaw, &["is write"]),
-        ("edit_file", Dialect::OpenClaw, &["is edit"]),
+        ("edit_file", Dialect::OpenClaw, &["is edit", "oldText", "newText"]),
         ("exec", Dialect::OpenClaw, &["yieldMs"]),
         ("process", Dialect::OpenClaw, &["sessionId", "timeout"]),
         ("noop", Dialect::OpenClaw, &[]),
@@ -137,6 +137,24 @@ fn hints_and_access_do_not_contradict_each_other() {
         let hints = definition.hints;
         assert!(!(hints.read_only && hints.destructive), "{} only reads and destroys", definition.name);
         assert!(definition.timeout.as_secs() >= 5, "{} has hardly any time", definition.name);
+    }
+}
+
+/// What a model of each dialect is shown: its own names and parameters, and nothing of another dialect.
+#[test]
+fn each_dialect_is_that_of_its_golden_file() {
+    for dialect in Dialect::ALL {
+        let shown: serde_json::Map<_, _> = definitions()
+            .iter()
+            .map(|definition| {
+                let tool = definition.in_dialect(*dialect);
+                let parameters = tool.parameters["properties"].as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(", ");
+                let required = tool.parameters["required"].as_array().cloned().unwrap_or_default();
+                let text = json!({"parameters": parameters, "required": required, "description": tool.description});
+                (tool.name.to_owned(), text)
+            })
+            .collect();
+        insta::assert_json_snapshot!(format!("dialect_{dialect}"), shown);
     }
 }
 

@@ -42,7 +42,7 @@ const LARGEST: usize = 256 * 1024 * 1024;
 )]
 pub(crate) struct ApplyPatch;
 
-const FORMS: &[Form] = &[Form::new(Dialect::OpenClaw, "apply_patch")];
+const FORMS: &[Form] = &[Form::new(Dialect::OpenClaw, "apply_patch").shown(&["input"])];
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {

@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use haft_contract::{Dialect, ErrorKind, Form, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput};
+use haft_contract::{Dialect, ErrorKind, Form, FormParameter, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput};
 use haft_macros::ToolMeta;
 use haft_patch::{Edit, EditedFile, FuzzyLevel, edit};
 use schemars::JsonSchema;
@@ -34,7 +34,15 @@ const LARGE: usize = 256 * 1024;
 )]
 pub(crate) struct EditFile;
 
-const FORMS: &[Form] = &[Form::new(Dialect::OpenClaw, "edit")];
+const FORMS: &[Form] = &[
+    Form::new(Dialect::Claw, "edit_file")
+        .shown(&["path", "old_string", "new_string", "replace_all"])
+        .required(&["old_string", "new_string"]),
+    Form::new(Dialect::OpenClaw, "edit")
+        .shown(&["path", "old_string", "new_string"])
+        .required(&["old_string", "new_string"])
+        .parameters(&[FormParameter::new("oldText", "old_string"), FormParameter::new("newText", "new_string")]),
+];
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {

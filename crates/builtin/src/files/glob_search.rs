@@ -4,7 +4,9 @@ mod visitor;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use haft_contract::{ErrorKind, FileKind, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput, TreeOptions, WalkSummary};
+use haft_contract::{
+    Dialect, ErrorKind, FileKind, Form, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput, TreeOptions, WalkSummary,
+};
 use haft_macros::ToolMeta;
 use haft_text::numbers::group_digits;
 use schemars::JsonSchema;
@@ -36,11 +38,14 @@ const FURTHEST: usize = 50_000;
     rules = Read,
     max_output = 262_144,
     aliases = ["glob"],
+    forms = FORMS,
     profiles = ["coding"],
     read_only,
     idempotent
 )]
 pub(crate) struct GlobSearch;
+
+const FORMS: &[Form] = &[Form::new(Dialect::Claw, "glob_search").shown(&["pattern", "path"])];
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {

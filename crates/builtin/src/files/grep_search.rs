@@ -40,7 +40,7 @@ use crate::shared::tree_search::planned_location;
 )]
 pub(crate) struct GrepSearch;
 
-const FORMS: &[Form] = &[Form::new(Dialect::Claw, "grep_search").parameters(&[
+const FORMS: &[Form] = &[Form::new(Dialect::Claw, "grep_search").shown(CLAW).parameters(&[
     FormParameter::new("-i", "case_insensitive"),
     FormParameter::new("-n", "line_numbers"),
     FormParameter::new("-B", "before"),
@@ -48,6 +48,22 @@ const FORMS: &[Form] = &[Form::new(Dialect::Claw, "grep_search").parameters(&[
     FormParameter::new("-C", "context"),
     FormParameter::new("-o", "only_matching"),
 ])];
+const CLAW: &[&str] = &[
+    "pattern",
+    "path",
+    "glob",
+    "type",
+    "output_mode",
+    "case_insensitive",
+    "line_numbers",
+    "before",
+    "after",
+    "context",
+    "multiline",
+    "only_matching",
+    "head_limit",
+    "offset",
+];
 
 impl Tool for GrepSearch {
     type Params = Params;

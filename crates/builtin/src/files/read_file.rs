@@ -42,10 +42,10 @@ use crate::shared::text_file::CHUNK;
 pub(crate) struct ReadFile;
 
 pub(crate) const FORMS: &[Form] = &[
-    Form::new(Dialect::Claw, "read_file").parameters(&[FormParameter::new("offset", "offset")
+    Form::new(Dialect::Claw, "read_file").shown(&["path", "offset", "limit"]).parameters(&[FormParameter::new("offset", "offset")
         .unit(Unit::FromZero)
         .description("How many lines to skip before the first one to return. Defaults to 0.")]),
-    Form::new(Dialect::OpenClaw, "read"),
+    Form::new(Dialect::OpenClaw, "read").shown(&["path", "offset", "limit"]),
 ];
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -33,7 +33,10 @@ const LONGEST_BOM: usize = 3;
 )]
 pub(crate) struct WriteFile;
 
-const FORMS: &[Form] = &[Form::new(Dialect::OpenClaw, "write")];
+const FORMS: &[Form] = &[
+    Form::new(Dialect::Claw, "write_file").shown(&["path", "content"]),
+    Form::new(Dialect::OpenClaw, "write").shown(&["path", "content"]),
+];
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {

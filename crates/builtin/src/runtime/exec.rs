@@ -12,8 +12,8 @@ pub(crate) use self::shells::NamedShell;
 use self::shells::NamedShells;
 use crate::command::run::CommandRun;
 
-/// Run a shell command, such as 'cargo test' or 'ls | wc -l', in the workspace. By default it runs in a sandbox: it can change
-/// files of the workspace, and reach only the hosts in 'allow_host'. Returns its standard output and standard error in one
+/// Run a shell command, such as 'cargo test' or 'ls | wc -l', in the workspace. It runs in a sandbox, where it can change files
+/// of the workspace; the user is asked when it connects to a host that is not allowed yet. Returns its standard output and standard error in one
 /// text, and its exit code; of more than 30 KB the beginning and the end, with all of it in a file. A command that takes
 /// longer than 10 seconds continues in the background: follow it with process. Each command starts a new shell: variables do
 /// not persist, and the directory persists only with 'shell'. 'dry_run' shows what the command would change and changes
@@ -44,7 +44,7 @@ impl ExecTool {
 }
 
 const FORMS: &[Form] = &[
-    Form::new(Dialect::Claw, "bash").parameters(&[
+    Form::new(Dialect::Claw, "bash").description(BRIEF).shown(CLAW).required(&["command"]).parameters(&[
         FormParameter::new("timeout", "timeout")
             .unit(Unit::Milliseconds)
             .description("Timeout in milliseconds. Defaults to 1800000, or to none in the background."),
@@ -55,8 +55,32 @@ const FORMS: &[Form] = &[
         FormParameter::new("filesystemMode", "filesystem_mode"),
         FormParameter::new("allowedMounts", "allowed_mounts"),
     ]),
-    Form::new(Dialect::OpenClaw, "exec").parameters(&[FormParameter::new("yieldMs", "yield_ms")]),
+    Form::new(Dialect::OpenClaw, "exec")
+        .description(BRIEF)
+        .shown(OPENCLAW)
+        .required(&["command"])
+        .parameters(&[FormParameter::new("yieldMs", "yield_ms")]),
 ];
+const CLAW: &[&str] = &[
+    "command",
+    "description",
+    "background",
+    "timeout",
+    "dangerously_disable_sandbox",
+    "namespace_restrictions",
+    "isolate_network",
+    "filesystem_mode",
+    "allowed_mounts",
+];
+const OPENCLAW: &[&str] =
+    &["command", "workdir", "env", "yield_ms", "background", "timeout", "pty", "host", "node", "security", "ask", "elevated"];
+/// Without the parameters that only Haft has.
+const BRIEF: &str = "Run a shell command, such as 'cargo test' or 'ls | wc -l', in the workspace. It runs in a sandbox, where it can \
+                     change files of the workspace; the user is asked when it connects to a host that is not allowed yet. Returns \
+                     its standard output and standard error in one text, and its exit code; of more than 30 KB the beginning and \
+                     the end, with all of it in a file. A command that takes longer than 10 seconds continues in the background: \
+                     follow it with process. Each command starts a new shell in the workspace. Not for reading, searching or \
+                     changing files: use the tools for that.";
 
 impl Tool for ExecTool {
     type Params = Params;

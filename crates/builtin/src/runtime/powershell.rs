@@ -31,7 +31,7 @@ use crate::command::run::{self, CommandRun};
 )]
 pub(crate) struct Powershell;
 
-const FORMS: &[Form] = &[Form::new(Dialect::Claw, "PowerShell").parameters(&[
+const FORMS: &[Form] = &[Form::new(Dialect::Claw, "PowerShell").shown(&["command", "description", "background", "timeout"]).parameters(&[
     FormParameter::new("timeout", "timeout")
         .unit(Unit::Milliseconds)
         .description("Timeout in milliseconds. Defaults to 1800000, or to none in the background."),

@@ -19,7 +19,8 @@ const RESERVED: &[&str] = &["host", "content-length", "transfer-encoding", "conn
 
 /// Make an HTTP request to a URL. For APIs and plain files: returns the status, the content type and the body, the first 100
 /// KB of it, with all of it in a file; an error status is a result like any other. A body is sent as JSON unless a
-/// Content-Type header says otherwise. Addresses of this machine and its local network are refused unless they are allowed.
+/// Content-Type header says otherwise. A server that a command of this session runs answers at
+/// http://sandbox.localhost:PORT; other addresses of this machine and its local network are refused unless they are allowed.
 /// To read web pages use web_fetch.
 #[derive(Debug, ToolMeta)]
 #[tool(

@@ -1,11 +1,11 @@
 mod bounded;
 mod cache;
 mod download;
+mod prompt;
 mod reading;
 mod robots;
 
 use haft_contract::{Content, Dialect, ErrorKind, Form, FormParameter, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput};
-use haft_extract::find_passages;
 use haft_macros::ToolMeta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,15 +13,14 @@ use serde_json::{Value, json};
 
 use self::bounded::BoundedText;
 use self::download::Download;
+use self::prompt::PromptAnswer;
 use self::reading::{PageText, Reading};
-use crate::shared::{brief, untrusted};
+use crate::shared::untrusted;
 
 const DEFAULT_CHARS: usize = 50_000;
 const MOST_CHARS: usize = 100_000;
 /// Of the page that comes with an error status.
 const ERROR_CHARS: usize = 4_000;
-/// Of the passages that answer a prompt.
-const PASSAGE_CHARS: usize = 6_000;
 
 /// Fetch a web page and read it. Returns the main content as Markdown with absolute links, without navigation, scripts and hidden
 /// text. JSON is indented, feeds are listed by item, pictures are shown, PDF documents are returned as text. What the page says is
@@ -34,7 +33,7 @@ const PASSAGE_CHARS: usize = 6_000;
     section = Web,
     category = Network,
     access = ReadOnly,
-    timeout_secs = 30,
+    timeout_secs = 75,
     rules = Connect,
     max_output = 524_288,
     forms = FORMS,
@@ -44,8 +43,8 @@ const PASSAGE_CHARS: usize = 6_000;
 pub(crate) struct WebFetch;
 
 const FORMS: &[Form] = &[
-    Form::new(Dialect::Claw, "WebFetch"),
-    Form::new(Dialect::OpenClaw, "web_fetch").parameters(&[
+    Form::new(Dialect::Claw, "WebFetch").shown(&["url", "prompt"]).required(&["prompt"]),
+    Form::new(Dialect::OpenClaw, "web_fetch").shown(&["url", "mode", "max_chars"]).parameters(&[
         FormParameter::new("extractMode", "mode").description("How to show a page: markdown or text. Defaults to markdown."),
         FormParameter::new("maxChars", "max_chars").description("How many characters to return at most. Defaults to 50000."),
     ]),
@@ -61,7 +60,7 @@ pub(crate) struct Params {
     /// How many characters to return at most; the rest is in a file. Defaults to 50000.
     #[schemars(range(min = 100, max = MOST_CHARS))]
     max_chars: Option<usize>,
-    /// What to find out from the page (optional): only the passages about it are returned.
+    /// What to find out from the page (optional): only the answer, or the passages about it, are returned.
     prompt: Option<String>,
 }
 
@@ -134,22 +133,23 @@ fn shown_age(seconds: u64) -> String {
 async fn show(params: &Params, facts: Facts, page: PageText, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
     let Facts { head, mut details } = facts;
     let most = params.max_chars.unwrap_or(DEFAULT_CHARS).clamp(1, MOST_CHARS);
-    let answer = params.prompt.as_deref().and_then(|prompt| answer(&page, prompt));
-    let (shown, how) = match &answer {
-        Some(passages) => (passages, "the passages about your prompt, found by their words (no model is configured for this)"),
-        None => (&page.text, page.extractor.describe()),
+    let PromptAnswer { text: answer, how, by, model, note } = match &params.prompt {
+        Some(prompt) => prompt::answer(&page, prompt, cx).await,
+        None => PromptAnswer::of_page(&page),
     };
+    let shown = answer.as_deref().unwrap_or(&page.text);
     let bounded = BoundedText::new(shown, &page.text, most, &head, cx).await?;
     let title = page.title.as_ref().map(|title| format!("Title: {title}\n\n")).unwrap_or_default();
     let wrapped = untrusted::wrap("from the web page", &format!("{title}{}", bounded.shown));
     let mut text = format!("{head}\nContent: {how}, {} characters.\n\n{wrapped}", bounded.length);
-    for note in page.notes.iter().chain(&bounded.note).chain(&unanswered(params, answer.is_some())) {
+    for note in page.notes.iter().chain(&bounded.note).chain(&note) {
         text.extend(["\n\n(", note, ")"]);
     }
     for (name, value) in [
         ("title", json!(page.title)),
         ("extractor", json!(page.extractor.as_str())),
-        ("answered_by", json!(answer.is_some().then_some("passages"))),
+        ("answered_by", json!(by)),
+        ("model", json!(model)),
         ("length", json!(bounded.length)),
         ("truncated", json!(bounded.note.is_some())),
         ("spill", json!(bounded.spill)),
@@ -157,19 +157,6 @@ async fn show(params: &Params, facts: Facts, page: PageText, cx: &ToolContext) -
         details[name] = value;
     }
     Ok(ToolOutput::text(text).with_details(details))
-}
-
-/// The passages of a page that a prompt is about.
-fn answer(page: &PageText, prompt: &str) -> Option<String> {
-    let passages = find_passages(&page.text, prompt, PASSAGE_CHARS);
-    let parts: Vec<_> = passages.iter().map(|passage| passage.text).collect();
-    // All of a short page is its own best answer.
-    (!parts.is_empty() && page.text.len() > PASSAGE_CHARS).then(|| parts.join("\n\n[…]\n\n"))
-}
-
-fn unanswered(params: &Params, answered: bool) -> Option<String> {
-    let prompt = params.prompt.as_deref().filter(|_| !answered)?;
-    Some(format!("No model is configured for prompts of web_fetch, so the page itself is above. Your prompt: {}", brief(prompt)))
 }
 
 fn with_facts(mut output: ToolOutput, facts: Facts) -> ToolOutput {

@@ -35,7 +35,10 @@ const ERROR_CHARS: usize = 500;
 )]
 pub(crate) struct WebSearch;
 
-const FORMS: &[Form] = &[Form::new(Dialect::Claw, "WebSearch")];
+const FORMS: &[Form] = &[
+    Form::new(Dialect::Claw, "WebSearch").shown(&["query", "allowed_domains", "blocked_domains"]),
+    Form::new(Dialect::OpenClaw, "web_search").shown(&["query", "count", "country", "search_lang", "ui_lang", "freshness"]),
+];
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub(crate) struct Params {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use haft_contract::{ChangeKind, ChangeSet, ChangeSide, EntryKind, FileChange, SpillFile, ToolContext, ToolError, Trigger};
+use haft_contract::{AppliedChanges, ChangeKind, ChangeSet, ChangeSide, EntryKind, FileChange, SpillFile, ToolContext, ToolError, Trigger};
 use haft_patch::diff::{counts, unified};
 use haft_text::display;
 use haft_text::numbers;
@@ -14,6 +14,8 @@ use crate::shared::file_change::shorten_diff;
 /// How many paths are listed in the text, and in the details; the rest is in a file.
 const LISTED: usize = 40;
 const LISTED_DETAILS: usize = 1_000;
+/// How many refusals are explained, each in a sentence or two.
+const LISTED_REFUSALS: usize = 10;
 /// How many files are compared, and how large each may be.
 const COMPARED: usize = 200;
 const LARGEST: usize = 256 * 1024;
@@ -60,6 +62,15 @@ impl<'a> ChangeReport<'a> {
     /// How many paths, of which kind.
     pub(super) fn counted(&self) -> String {
         counted(self.set)
+    }
+
+    /// What of the set was applied.
+    pub(super) fn applied(&self, refused: &[(usize, String)]) -> String {
+        match self.set.changes.len() - refused.len() {
+            0 => "Changed nothing.".to_owned(),
+            _ if refused.is_empty() => format!("Changed {}.", self.counted()),
+            applied => format!("Changed {applied} of {} paths.", self.set.changes.len()),
+        }
     }
 
     /// The list, and the diffs after it.
@@ -109,16 +120,38 @@ pub(crate) fn counted(set: &ChangeSet) -> String {
     format!("{} {paths} ({})", set.changes.len(), parts.join(", "))
 }
 
-/// The changes that no rule let through: which, and why.
+/// The changes that no rule let through: which, and why. A folder stands for what is in it.
 pub(super) fn refused_changes(set: &ChangeSet, refused: &[(usize, String)]) -> Vec<String> {
-    let line = |(index, why): &(usize, String)| {
-        let path = set.changes.get(*index).map(|change| set.display(change).into_owned()).unwrap_or_default();
-        format!("Not changed: '{}'. {why}", display::escape_line(&path))
+    let mut folders: Vec<(&FileChange, &str, usize)> = Vec::new();
+    for (index, why) in refused {
+        let Some(change) = set.changes.get(*index) else { continue };
+        match folders.last_mut() {
+            // The changes of a set are in the order of their paths.
+            Some((folder, _, inside)) if change.path.starts_with(&folder.path) => *inside += 1,
+            _ => folders.push((change, why, 0)),
+        }
+    }
+    let line = |(change, why, inside): &(&FileChange, &str, usize)| {
+        let more = if *inside > 0 { format!(" and {inside} paths in it") } else { String::new() };
+        format!("Not changed: '{}'{more}. {why}", display::escape_line(&set.display(change)))
     };
-    let left = refused.len().saturating_sub(LISTED);
+    let left = folders.len().saturating_sub(LISTED_REFUSALS);
     let more = (left > 0).then(|| format!("{left} more paths were not changed."));
     let advice = (!refused.is_empty()).then(|| format!("What was not changed is staged: commit={} asks the user for it.", set.id));
-    refused.iter().take(LISTED).map(line).chain(more).chain(advice).collect()
+    folders.iter().take(LISTED_REFUSALS).map(line).chain(more).chain(advice).collect()
+}
+
+/// What undo does not cover of new repositories, and those that could not be put in their places.
+pub(super) fn repository_remarks(applied: &AppliedChanges) -> Vec<String> {
+    let AppliedChanges { set, refused, misplaced } = applied;
+    let is_applied = |(index, change): &(usize, &FileChange)| {
+        refused.iter().all(|(other, _)| other != index) && misplaced.iter().all(|(path, _)| *path != change.path)
+    };
+    let new = set.changes.iter().enumerate().filter(|(_, change)| change.checked_repository() == Some(&*change.path));
+    let new: Vec<String> = new.filter(is_applied).map(|(_, change)| format!("'{}'", display::escape_line(&set.display(change)))).collect();
+    let uncovered = (!new.is_empty()).then(|| format!("Undo does not cover new repositories: {}.", new.join(", ")));
+    let misplaced = misplaced.iter().map(|(path, why)| format!("Not changed: '{}'. {why}.", display::escape_line(&path.to_string_lossy())));
+    misplaced.chain(uncovered).collect()
 }
 
 /// Warnings about files that other programs run.

@@ -22,14 +22,14 @@ pub(super) async fn wait_for_end(job: &dyn Job, patience: Option<Duration>, cx: 
             Err(ToolError::new(ErrorKind::Cancelled, "The call was cancelled, and its command ended."))
         }
         _ = job.wait() => Ok(true),
-        () = sleep(patience) => Ok(job.status().end.is_some()),
+        () = elapse(job, patience) => Ok(job.status().end.is_some()),
         never = report_progress(job, cx) => match never {},
     }
 }
 
-async fn sleep(patience: Option<Duration>) {
+async fn elapse(job: &dyn Job, patience: Option<Duration>) {
     match patience {
-        Some(patience) => tokio::time::sleep(patience).await,
+        Some(patience) => job.elapse(patience).await,
         None => std::future::pending().await,
     }
 }

@@ -81,7 +81,8 @@ impl<'a> CommandReport<'a> {
         let text = if is_applied {
             let applied = self.cx.process().apply(set).await.map_err(|error| not_applied(&error, set, job))?;
             self.remarks.extend(change_report::refused_changes(set, &applied.refused));
-            format!("Changed {}.", report.counted())
+            self.remarks.extend(change_report::repository_remarks(&applied));
+            report.applied(&applied.refused)
         } else {
             not_applied_note(&report, set)
         };

@@ -18,9 +18,9 @@ const LONGEST_NAME: usize = 64;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {
-    /// The shell command to run, as typed; it may have several lines. Required, unless 'commit' is given.
+    /// The shell command to run, as typed; it may have several lines. Empty with 'commit'.
     #[serde(default)]
-    #[schemars(extend("x-verbatim" = true, "x-aliases" = ["cmd", "script"]))]
+    #[schemars(extend("x-verbatim" = true, "x-shown-required" = true, "x-aliases" = ["cmd", "script"]))]
     pub(super) command: String,
     /// Purpose of the command in a few words; shown to the user.
     pub(super) description: Option<String>,
@@ -48,32 +48,41 @@ pub(crate) struct Params {
     cpu_seconds: Option<u64>,
     /// Limit on processes and threads below the configured one; at least 8.
     processes: Option<u64>,
-    /// Hosts that it may reach, such as 'packages.example.org' or 'example.org:8443'. Defaults to none.
+    /// Hosts to ask the user about before it runs, such as 'example.org:8443'. Rarely needed: a connection asks by itself.
     #[schemars(extend("x-aliases" = ["allow_hosts"]))]
     allow_host: Option<Vec<String>>,
     /// Where to run it. Defaults to the configured place; 'host', outside the sandbox, needs approval.
     host: Option<ExecPlace>,
     /// The paired machine to run it on; only for host 'node'.
+    #[schemars(extend("x-foreign" = true))]
     node: Option<String>,
     /// Ask for approval of more programs than configured: 'safe-bin' of all but harmless ones, 'paranoid' of all.
+    #[schemars(extend("x-foreign" = true))]
     security: Option<RequestedSecurity>,
     /// Ask for approval more often than configured: 'always'.
+    #[schemars(extend("x-foreign" = true))]
     ask: Option<RequestedAsk>,
     /// Not supported: only the user can grant more.
+    #[schemars(extend("x-foreign" = true))]
     elevated: Option<bool>,
     /// Run it on a throw-away copy of the workspace, and show what it would change. Defaults to false.
     dry_run: Option<bool>,
     /// Instead of a command: apply the changes that a dry run has shown, by their name, such as 'chg-1f2e…'.
     pub(super) commit: Option<String>,
     /// Ask for approval to run it outside the sandbox, as with host 'host'.
+    #[schemars(extend("x-foreign" = true))]
     dangerously_disable_sandbox: Option<bool>,
     /// Whether it has namespaces of its own; only the user can turn them off.
+    #[schemars(extend("x-foreign" = true))]
     namespace_restrictions: Option<bool>,
     /// Whether it has no network, whatever 'allow_host' says.
+    #[schemars(extend("x-foreign" = true))]
     isolate_network: Option<bool>,
     /// Files that it reaches; only the user can open more than the workspace.
+    #[schemars(extend("x-foreign" = true))]
     filesystem_mode: Option<FilesystemMode>,
     /// Further directories that it reaches; only the user can open them.
+    #[schemars(extend("x-foreign" = true))]
     allowed_mounts: Option<Vec<String>>,
 }
 

@@ -350,8 +350,8 @@ mod tests {
     async fn an_encoding_that_is_not_decoded_is_named() {
         let host = FakeHost::new();
         let reply = |encoding| Reply::ok("text/html", &b"\x0b\x02\x80text\x03"[..]).header("Content-Encoding", encoding);
-        let (text, details) = receive(&host, reply("br")).await.unwrap();
-        let expected = "(Binary response, not shown: text/html, encoded as br, which this client does not decode, 8 bytes. \
+        let (text, details) = receive(&host, reply("zstd")).await.unwrap();
+        let expected = "(Binary response, not shown: text/html, encoded as zstd, which this client does not decode, 8 bytes. \
                         It is kept in /spills/1.html.)";
         assert_eq!((text.as_str(), &details["spill"]), (expected, &json!("/spills/1.html")));
         assert!(receive(&host, reply("Identity")).await.unwrap().0.contains("text"));

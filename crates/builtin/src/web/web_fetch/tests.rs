@@ -1,7 +1,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_contract::{DynTool, Erased, WebSettings};
+use haft_contract::ports::{Services, SmallModel};
+use haft_contract::{BoxFuture, DynTool, Erased, WebSettings};
 use haft_testkit::{DenyAll, FakeHost, Reply, Trial, expect_error, run_tool};
 
 use super::*;
@@ -48,7 +49,7 @@ async fn a_page_is_its_main_content_between_markers() {
     let details = json!({
         "url": URL, "redirected_from": [], "status": 200, "content_type": "text/html; charset=utf-8", "mode": "markdown",
         "raw_length": PAGE.len(), "complete": true, "cached": false, "untrusted": true, "title": "An axe", "extractor": "article",
-        "answered_by": null, "length": 51, "truncated": false, "spill": null,
+        "answered_by": null, "model": null, "length": 51, "truncated": false, "spill": null,
     });
     assert_eq!(output.details, Some(details));
     let sent = &host.http.requests()[0];
@@ -161,6 +162,52 @@ async fn a_prompt_gives_the_passages_about_it_and_says_so() {
         let (_, around) = parts(&fetch(&host, json!({"prompt": prompt})).await.unwrap());
         assert!(around.ends_with(&format!("so the page itself is above. Your prompt: {prompt})")), "{around}");
     }
+}
+
+/// Answers with what it was asked, or not at all.
+struct ScriptedModel(Result<(), &'static str>);
+
+impl SmallModel for ScriptedModel {
+    fn name(&self) -> String {
+        "work/small".into()
+    }
+    fn answer<'a>(&'a self, question: &'a str, text: &'a str) -> BoxFuture<'a, Result<String, ToolError>> {
+        let answer = self.0.map(|()| format!("{question} -> {} characters", text.chars().count())).map_err(ToolError::execution);
+        Box::pin(async { answer })
+    }
+}
+
+fn with_model(host: &FakeHost, answer: Result<(), &'static str>) {
+    let mut services = Services::default();
+    services.small_model = Some(Arc::new(ScriptedModel(answer)));
+    host.services.set(services).unwrap();
+}
+
+#[tokio::test]
+async fn a_prompt_is_answered_by_the_small_model_where_one_is_configured() {
+    let host = answering(Reply::ok("text/html", PAGE));
+    with_model(&host, Ok(()));
+    let output = fetch(&host, json!({"prompt": "What is it about?"})).await.unwrap();
+    let (inside, around) = parts(&output);
+    assert_eq!(inside, "Title: An axe\n\nWhat is it about? -> 51 characters");
+    assert!(around.contains("Content: the answer of work/small to your prompt"), "{around}");
+    let details = output.details.unwrap();
+    assert_eq!((&details["answered_by"], &details["model"]), (&json!("model"), &json!("work/small")));
+}
+
+#[tokio::test]
+async fn a_small_model_that_fails_is_replaced_by_the_page_and_the_result_says_so() {
+    let host = answering(Reply::ok("text/html", PAGE));
+    with_model(&host, Err("It is overloaded."));
+    let output = fetch(&host, json!({"prompt": "What is it about?"})).await.unwrap();
+    let (inside, around) = parts(&output);
+    assert!(inside.contains("An axe has a [haft]"), "{inside}");
+    assert!(
+        around.ends_with(
+            "(work/small did not answer your prompt: It is overloaded. The page itself is above. Your prompt: What is it about?)"
+        ),
+        "{around}"
+    );
 }
 
 #[tokio::test]

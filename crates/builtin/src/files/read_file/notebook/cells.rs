@@ -1,4 +1,4 @@
-//! CellPage, as they are shown.
+//! Cells, as they are shown.
 
 use haft_contract::ToolContext;
 
