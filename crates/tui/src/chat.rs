@@ -4,13 +4,13 @@ mod backend;
 mod chat_session;
 mod commands;
 mod completion;
+mod context_use;
 mod cost;
 mod editor;
 mod footer;
 mod input;
 mod input_buffer;
 mod input_history;
-mod key_reader;
 mod lifecycle;
 mod line_reader;
 mod live_input;
@@ -28,7 +28,7 @@ use haft_store::SessionStore;
 use haft_text::display;
 use tokio::sync::mpsc;
 
-pub use self::backend::{ChatBackend, ChatOptions, Configure, ModelChoice};
+pub use self::backend::{ChatBackend, ChatOptions, CommandChoice, Configure, ModelChoice, NamedFiles, Prompt};
 use self::chat_session::{AfterTurn, ChatSession, dim, ends_chat};
 use self::commands::NextStep;
 use self::editor::InputEvent;
@@ -41,8 +41,8 @@ use crate::output::{Output, note};
 use crate::signals::Signals;
 use crate::terminal::Terminal;
 
-/// How many answers wait for a question.
-const WAITING: usize = 4;
+/// How many key presses wait for a question.
+const WAITING: usize = 256;
 
 /// What `haft chat` was asked for.
 #[derive(Debug, Clone, Default)]
@@ -67,6 +67,11 @@ pub struct ChatContext<'a> {
 }
 
 haft_contract::opaque_debug!(ChatContext<'_>: workspace = workspace);
+
+/// Names of the commands of a conversation, which no command of the user takes over.
+pub fn command_names() -> Vec<&'static str> {
+    slash::COMMANDS.iter().map(|known| known.name).collect()
+}
 
 /// Holds a conversation until the user ends it.
 pub async fn run(request: ChatRequest, context: ChatContext<'_>, output: &Output) -> Result<Exit, Failure> {
@@ -148,9 +153,12 @@ impl ChatLoop<'_> {
 
     /// Sends a message or runs a command; returns the exit if that ends the conversation.
     async fn handle(&mut self, line: &str, input: &mut ChatInput) -> Result<Option<Exit>, Failure> {
-        let after = match slash::parse(line)? {
+        if line.trim_start().starts_with('/') {
+            self.chat.read_commands().await;
+        }
+        let after = match slash::parse(line, &self.chat.commands)? {
             ChatLine::Empty => return Ok(None),
-            ChatLine::Message(text) => self.send(&text, input).await?,
+            ChatLine::Message(text) => self.send(&Prompt::typed(text), input).await?,
             ChatLine::Command(command) => match self.chat.run_command(command, &self.typed, input, &mut self.signals).await? {
                 NextStep::Prompt => return Ok(None),
                 NextStep::After(after) => after,
@@ -167,8 +175,8 @@ impl ChatLoop<'_> {
         Ok(exit)
     }
 
-    async fn send(&mut self, text: &str, input: &mut ChatInput) -> Result<AfterTurn, Failure> {
-        let after = self.chat.send(text, &self.typed, input, &mut self.signals).await?;
+    async fn send(&mut self, prompt: &Prompt, input: &mut ChatInput) -> Result<AfterTurn, Failure> {
+        let after = self.chat.send(prompt, &self.typed, input, &mut self.signals).await?;
         self.failed |= !self.chat.went_well();
         if input.is_plain() {
             dim(&self.chat.status().await?.in_words());

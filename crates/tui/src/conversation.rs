@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use haft_agent::Runner;
+use haft_agent::{ConversationAgents, Runner};
 use haft_store::{CallLog, SessionRecord, SessionStore};
 use haft_text::truncate::first_chars;
 
@@ -22,11 +22,18 @@ pub struct Conversation {
     pub reason: String,
     /// Background jobs of the session, in a type that only the binary knows. Dropping it ends them.
     pub jobs: Box<dyn Any + Send + Sync>,
+    /// The sub-agents of the conversation.
+    pub agents: Arc<ConversationAgents>,
 }
 
 haft_contract::opaque_debug!(Conversation: record = record);
 
 impl Conversation {
+    /// Ends what still works for the conversation, and waits until that is stored.
+    pub async fn finish(&self) {
+        self.agents.lanes().shut_down("the conversation was closed").await;
+    }
+
     /// Titles the session with the first line of this message, unless it has a title.
     pub async fn title_from(&mut self, message: &str) -> Result<(), Failure> {
         if self.record.title.is_none() {

@@ -33,6 +33,26 @@ pub struct Output {
     target: OutputTarget,
 }
 
+/// Whether the to-do list and the usage of a turn are shown, as configured.
+static SHOWS_TODOS: AtomicBool = AtomicBool::new(true);
+static SHOWS_USAGE: AtomicBool = AtomicBool::new(true);
+
+/// Sets what is shown of a turn.
+pub fn configure_display(todos: bool, usage: bool) {
+    SHOWS_TODOS.store(todos, Ordering::Relaxed);
+    SHOWS_USAGE.store(usage, Ordering::Relaxed);
+}
+
+/// Whether the to-do list is shown when it changes.
+pub(crate) fn shows_todos() -> bool {
+    SHOWS_TODOS.load(Ordering::Relaxed)
+}
+
+/// Whether the usage of a turn is shown at its end.
+pub(crate) fn shows_usage() -> bool {
+    SHOWS_USAGE.load(Ordering::Relaxed)
+}
+
 /// Whether `--plain` was given.
 static PLAIN_FLAG: AtomicBool = AtomicBool::new(false);
 

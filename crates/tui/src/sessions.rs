@@ -42,11 +42,18 @@ pub async fn find_sessions(
 /// A session with what it used.
 pub async fn facts(store: &Arc<dyn SessionStore>, session: &SessionRecord) -> Result<Value, Failure> {
     let usage = store.session_usage(&session.id).await?;
-    Ok(json!({
+    let mut facts = json!({
         "id": session.id, "title": session.title, "agent": session.agent, "model": session.model,
         "workspace": session.workspace.to_string_lossy(), "messages": session.messages,
         "created": timestamp(session.created), "updated": timestamp(session.updated), "usage": usage_json(&usage),
-    }))
+    });
+    if let Some(status) = store.sub_agent(&session.id).await? {
+        facts["sub_agent"] = json!({
+            "parent": status.parent, "type": status.agent_type, "state": status.state, "task": status.task, "calls": status.calls,
+            "error": status.error,
+        });
+    }
+    Ok(facts)
 }
 
 /// The cost is null unless every answer has a price.

@@ -7,6 +7,7 @@ use haft_text::display;
 use haft_text::truncate::ellipsize_to_width;
 use unicode_width::UnicodeWidthStr;
 
+pub(crate) use self::text::break_line;
 pub use self::text::{wrap, wrap_hard};
 use crate::output::{DIM, PLAIN};
 

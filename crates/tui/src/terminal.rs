@@ -1,27 +1,34 @@
 //! The terminal: asks the user about calls, permissions and spending, and shows turns.
 
+mod answer_line;
+mod approval_screen;
 mod approver;
 mod dialogue;
+mod external_editor;
 mod introduction;
 mod json_lines;
+mod key_reader;
 mod modes;
 mod permissions;
+mod proposed_change;
 mod question;
 mod screen;
 mod spending_prompt;
 mod turn;
 mod turn_events;
+mod typed;
 mod wait_line;
 
 use std::io::{self, IsTerminal};
 use std::sync::{Arc, OnceLock};
 
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::{Mutex, MutexGuard, mpsc};
 
 pub use self::approver::TerminalApprover;
 use self::dialogue::Dialogue;
 pub use self::introduction::introduce;
 pub use self::json_lines::JsonLines;
+pub(crate) use self::key_reader::{KeyPress, KeyReader};
 pub(crate) use self::modes::{TerminalModes, restore};
 pub use self::permissions::TerminalPermissions;
 pub(crate) use self::screen::Screen;
@@ -29,16 +36,13 @@ pub use self::spending_prompt::SpendingPrompt;
 pub use self::turn::TurnPrinter;
 pub(crate) use self::turn::short;
 pub use self::turn_events::{ProgressEvents, ReportingApprover, TerminalProgress};
+pub use self::typed::Typed;
+use self::typed::TypedSource;
 pub use self::wait_line::{show_waiting, stop_waiting, write_note};
-
-/// How many lines are read ahead.
-const WAITING: usize = 4;
 
 /// The terminal of the user. One question at a time.
 pub struct Terminal {
-    open: fn() -> mpsc::Receiver<String>,
-    /// Absent until the first question: input before it belongs to the shell.
-    lines: Mutex<Option<mpsc::Receiver<String>>>,
+    typed: Mutex<TypedSource>,
 }
 
 haft_contract::opaque_debug!(Terminal);
@@ -52,22 +56,29 @@ impl Terminal {
     /// The terminal of this process. It is shared, because two readers would take each other's answers.
     pub fn standard() -> Arc<Self> {
         static STANDARD: OnceLock<Arc<Terminal>> = OnceLock::new();
-        Arc::clone(STANDARD.get_or_init(|| Arc::new(Self { open: standard_lines, lines: Mutex::default() })))
+        Arc::clone(STANDARD.get_or_init(|| Arc::new(Self { typed: Mutex::default() })))
     }
 
     /// Takes answers from this channel, because the caller reads the keyboard.
-    pub async fn answered_by(&self, lines: mpsc::Receiver<String>) {
-        *self.lines.lock().await = Some(lines);
+    pub async fn answered_by(&self, typed: mpsc::Receiver<Typed>) {
+        *self.typed.lock().await = TypedSource::Channel(typed);
     }
 
-    /// Starts a dialogue. Other questions wait until it is dropped.
-    async fn dialogue(&self) -> Dialogue<'_> {
-        Dialogue::begin(self.lines.lock().await, self.open)
+    /// Where a dialogue reads from. Other questions wait until it is released.
+    async fn source(&self) -> MutexGuard<'_, TypedSource> {
+        self.typed.lock().await
     }
 
-    /// Shows text, and prompts until the answer parses. `None` when the input ends.
+    /// Shows text, and prompts until the line parses. `None` when the input ends.
     async fn ask<T>(&self, text: &str, prompt: &str, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
-        self.dialogue().await.ask(text, prompt, parse).await
+        let mut source = self.source().await;
+        Dialogue::begin(&mut source).ask(text, prompt, parse).await
+    }
+
+    /// Asks a question that one key answers. `None` when the input ends.
+    async fn confirm(&self, text: &str, prompt: &str) -> Option<bool> {
+        let mut source = self.source().await;
+        Dialogue::begin(&mut source).choose(text, prompt, yes_or_no).await
     }
 }
 
@@ -80,29 +91,20 @@ pub fn yes_or_no(line: &str) -> Option<bool> {
     }
 }
 
-/// Reads lines on a separate thread that may block forever.
-fn standard_lines() -> mpsc::Receiver<String> {
-    let (sender, lines) = mpsc::channel(WAITING);
-    let forward = move || io::stdin().lines().map_while(Result::ok).try_for_each(|line| sender.blocking_send(line).ok());
-    // Without the thread the channel is closed, which is the end of input.
-    std::thread::Builder::new().name("haft-terminal".into()).spawn(forward).ok();
-    lines
-}
-
 #[cfg(test)]
 impl Terminal {
     /// A user who types each line that is sent; dropping the sender ends the input.
-    pub fn listening() -> (Self, mpsc::Sender<String>) {
+    pub fn listening() -> (Self, mpsc::Sender<Typed>) {
         let (sender, receiver) = mpsc::channel(1);
-        (Self { open: || unreachable!("it is open"), lines: Mutex::new(Some(receiver)) }, sender)
+        (Self { typed: Mutex::new(TypedSource::Channel(receiver)) }, sender)
     }
     /// A user who typed these lines before any question.
     pub fn typing(lines: &[&str]) -> Self {
         let (sender, receiver) = mpsc::channel(lines.len().max(1));
         for line in lines {
-            sender.try_send((*line).to_owned()).unwrap();
+            sender.try_send(Typed::Line((*line).to_owned())).unwrap();
         }
-        Self { open: || unreachable!("it is open"), lines: Mutex::new(Some(receiver)) }
+        Self { typed: Mutex::new(TypedSource::Channel(receiver)) }
     }
 }
 
@@ -119,7 +121,7 @@ mod tests {
         let (terminal, sender) = Terminal::listening();
         let user = async {
             for line in ["what?", " yes \n"] {
-                sender.send(line.to_owned()).await.unwrap();
+                sender.send(Typed::Line(line.to_owned())).await.unwrap();
             }
         };
         assert_eq!(tokio::join!(terminal.ask("", "", parse), user).0.as_deref(), Some("yes"));

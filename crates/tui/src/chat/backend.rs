@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haft_agent::{Price, Provider, TurnWatcher};
-use haft_contract::{Access, BoxFuture};
+use haft_contract::{Access, BoxFuture, TurnLimit};
 use haft_policy::SourceSpan;
+use haft_provider::{Message, Model};
 use haft_store::{CallLog, CallRecord, SessionRecord};
 use haft_text::display;
 
@@ -44,6 +45,47 @@ pub struct ModelChoice {
     pub price: Option<Price>,
 }
 
+/// A command of the user, for help and completion.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandChoice {
+    pub name: String,
+    /// What it takes, such as `[issue]`.
+    pub takes: String,
+    pub about: String,
+}
+
+/// Which files are attached to a prompt that names them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NamedFiles {
+    /// All: the user named them.
+    Anywhere,
+    /// Those that the agent may read: a project's command named them.
+    Readable,
+    /// None: a program wrote the text.
+    None,
+}
+
+/// A prompt to send.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompt {
+    pub text: String,
+    /// Which files that it names are attached.
+    pub files: NamedFiles,
+    /// The tools that the turn has at most.
+    pub limit: Option<TurnLimit>,
+}
+
+impl Prompt {
+    /// What the user typed.
+    pub fn typed(text: impl Into<String>) -> Self {
+        Self { text: text.into(), files: NamedFiles::Anywhere, limit: None }
+    }
+    /// Text that a program wrote: nothing in it has a meaning for us.
+    pub fn data(text: impl Into<String>) -> Self {
+        Self { text: text.into(), files: NamedFiles::None, limit: None }
+    }
+}
+
 /// Resolves a configuration.
 pub type Configure<'a> = dyn Fn(&ChatOptions) -> Result<Box<dyn ChatBackend>, Failure> + 'a;
 
@@ -52,9 +94,9 @@ pub trait ChatBackend: Send + Sync {
     fn workspace(&self) -> &Path;
     /// Name of the configured agent.
     fn agent(&self) -> &str;
-    /// CompletionNames of all agents.
+    /// Names of all agents.
     fn agents(&self) -> Vec<String>;
-    /// CompletionNames of all tools.
+    /// Names of all tools.
     fn tools(&self) -> Vec<String>;
     /// The access level that the configuration gives, and where it is set.
     fn access(&self) -> Result<(Access, SourceSpan), Failure>;
@@ -70,7 +112,13 @@ pub trait ChatBackend: Send + Sync {
         watcher: Arc<dyn TurnWatcher>,
     ) -> BoxFuture<'a, Result<Conversation, Failure>>;
     /// Gives a conversation an engine and a session with this configuration. Grants and disclosed tools stay.
-    fn rewire(&self, conversation: &mut Conversation) -> Result<(), Failure>;
+    fn rewire<'a>(&'a self, conversation: &'a mut Conversation) -> BoxFuture<'a, Result<(), Failure>>;
+    /// Commands of the user, by name.
+    fn commands(&self) -> BoxFuture<'_, Vec<CommandChoice>>;
+    /// The prompt of a command of the user with these arguments.
+    fn expand<'a>(&'a self, name: &'a str, arguments: &'a str) -> BoxFuture<'a, Result<Prompt, Failure>>;
+    /// The message of a prompt, with the files that it names.
+    fn message<'a>(&'a self, prompt: &'a Prompt, model: &'a Model) -> BoxFuture<'a, Result<Message, Failure>>;
     /// Prints the tools, or one of them in full.
     fn show_tools(&self, name: Option<String>) -> Result<(), Failure>;
     /// Prints why a tool or a call is allowed or denied.

@@ -4,18 +4,16 @@ use std::sync::Arc;
 
 use haft_agent::{EndReason, TurnEnd, TurnWatcher};
 use haft_contract::Access;
-use haft_provider::Message;
 use haft_store::SessionRecord;
 use haft_text::display;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::backend::{ChatBackend, ChatOptions, Configure};
+use super::backend::{ChatBackend, ChatOptions, CommandChoice, Configure, Prompt};
 use super::completion::CompletionNames;
 use super::input::ChatInput;
 use super::lifecycle::{close_conversation, open_conversation};
 use super::live_input::{LiveInput, LiveResult, print_resume_command, run_with_input};
-use super::mention;
 use super::session_choice::last_exchange;
 use super::status::ChatStatus;
 use crate::conversation::Conversation;
@@ -23,7 +21,7 @@ use crate::failure::{Exit, Failure};
 use crate::output::{DIM, Output, note, note_columns, warn};
 use crate::signals::Signals;
 use crate::table::wrap;
-use crate::terminal::{JsonLines, TurnPrinter};
+use crate::terminal::{JsonLines, TurnPrinter, Typed};
 
 /// How much of the last exchange is shown when a conversation is resumed.
 const SHOWN_CHARACTERS: usize = 240;
@@ -63,12 +61,14 @@ pub(super) struct ChatSession<'a> {
     pub(super) model: Option<String>,
     pub(super) backend: Box<dyn ChatBackend>,
     pub(super) conversation: Conversation,
+    /// Commands of the user.
+    pub(super) commands: Vec<CommandChoice>,
     pub(super) display: TurnDisplay,
     pub(super) last: Option<TurnEnd>,
     /// The access level of the command line, which nothing raises.
     pub(super) ceiling: Option<Access>,
     /// Answers to questions.
-    pub(super) answers: mpsc::Sender<String>,
+    pub(super) answers: mpsc::Sender<Typed>,
 }
 
 /// What a turn leaves.
@@ -82,7 +82,7 @@ impl<'a> ChatSession<'a> {
         model: Option<String>,
         session: Option<&SessionRecord>,
         output: &'a Output,
-        answers: mpsc::Sender<String>,
+        answers: mpsc::Sender<Typed>,
     ) -> Result<Self, Failure> {
         let options = match session {
             Some(session) => options.for_session(session),
@@ -90,7 +90,8 @@ impl<'a> ChatSession<'a> {
         };
         let (backend, display, ceiling) = (configure(&options)?, TurnDisplay::new(output), options.access);
         let conversation = open_conversation(&*backend, model.as_deref(), session, Arc::clone(&display.watcher)).await?;
-        Ok(Self { configure, options, output, model, backend, conversation, display, last: None, ceiling, answers })
+        let commands = backend.commands().await;
+        Ok(Self { configure, options, output, model, backend, conversation, commands, display, last: None, ceiling, answers })
     }
 
     /// Replaces the conversation. The old one is kept if it has messages.
@@ -107,19 +108,28 @@ impl<'a> ChatSession<'a> {
         }
         let before = std::mem::replace(&mut self.conversation, opened?);
         self.last = None;
+        self.read_commands().await;
         close_conversation(before).await
+    }
+
+    /// Reads the commands of the user again: files may be new.
+    pub(super) async fn read_commands(&mut self) {
+        self.commands = self.backend.commands().await;
     }
 
     /// Sends a message to the model, and waits for the end of the turn.
     pub(super) async fn send(
         &mut self,
-        text: &str,
+        prompt: &Prompt,
         typed: &str,
         input: &mut ChatInput,
         signals: &mut Signals,
     ) -> Result<AfterTurn, Failure> {
-        let message = Message::user(mention::resolve_mentions(text, self.backend.workspace()));
-        self.conversation.title_from(text).await?;
+        let message = self.backend.message(prompt, self.conversation.runner.provider.model()).await?;
+        self.conversation.title_from(&prompt.text).await?;
+        if let Some(limit) = prompt.limit.clone() {
+            self.conversation.runner.session.caller().turn_tools.limit_next(limit);
+        }
         let cancel = CancellationToken::new();
         let Conversation { runner, record, log, .. } = &mut self.conversation;
         let (steering, details) = (runner.steering.clone(), &|all| self.display.details(all));
@@ -175,7 +185,7 @@ impl<'a> ChatSession<'a> {
 
     pub(super) fn names(&self) -> CompletionNames {
         let (tools, agents) = (self.backend.tools(), self.backend.agents());
-        CompletionNames { workspace: self.backend.workspace().to_owned(), tools, agents }
+        CompletionNames { workspace: self.backend.workspace().to_owned(), tools, agents, commands: self.commands.clone() }
     }
 
     /// Prints the model, and the last exchange of a resumed conversation.

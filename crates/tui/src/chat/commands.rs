@@ -11,6 +11,7 @@ use haft_text::display;
 
 use super::backend::{ChatOptions, ModelChoice};
 use super::chat_session::{AfterTurn, ChatSession};
+use super::context_use::ContextSummary;
 use super::cost::{CostSummary, turn_usage};
 use super::input::ChatInput;
 use super::lifecycle::change_model;
@@ -46,7 +47,7 @@ impl ChatSession<'_> {
         signals: &mut Signals,
     ) -> Result<NextStep, Failure> {
         match command {
-            SlashCommand::Help => print(&slash::help(self.output.width))?,
+            SlashCommand::Help => print(&slash::help(&self.commands, self.output.width))?,
             SlashCommand::Model(name) => self.change_model(name, input).await?,
             SlashCommand::Agent(name) => self.change_agent(name, input).await?,
             SlashCommand::Tools(name) => self.backend.show_tools(name)?,
@@ -57,6 +58,11 @@ impl ChatSession<'_> {
             SlashCommand::Sessions => self.sessions().await?,
             SlashCommand::Resume(wanted) => self.resume(wanted.as_deref(), input).await?,
             SlashCommand::Cost => self.cost().await?,
+            SlashCommand::Context => self.context()?,
+            SlashCommand::User { name, arguments } => {
+                let prompt = self.backend.expand(&name, &arguments).await?;
+                return Ok(NextStep::After(self.send(&prompt, typed, input, signals).await?));
+            }
             SlashCommand::Compact => return Ok(NextStep::After(self.compact(typed, input, signals).await?)),
             SlashCommand::Clear => self.clear().await?,
             SlashCommand::Details { all } => self.display.details(all),
@@ -141,7 +147,7 @@ impl ChatSession<'_> {
                 return Ok(());
             }
         }
-        backend.rewire(&mut self.conversation)?;
+        backend.rewire(&mut self.conversation).await?;
         (self.options, self.backend) = (options, backend);
         note(&format!("the access level is {level} now: {}", permits(level)));
         Ok(())
@@ -209,6 +215,13 @@ impl ChatSession<'_> {
             today: store.day_usage(&local_time(SystemTime::now(), DAY)).await?,
         };
         if self.output.json { self.output.data(&cost.to_json()) } else { print(&cost.table().render(self.output.width)) }
+    }
+
+    /// Prints what fills the context window.
+    fn context(&self) -> Result<(), Failure> {
+        let runner = &self.conversation.runner;
+        let summary = ContextSummary { parts: runner.context_parts(), window: runner.provider.model().context_window };
+        if self.output.json { self.output.data(&summary.to_json()) } else { print(&summary.table().render(self.output.width)) }
     }
 
     async fn clear(&mut self) -> Result<(), Failure> {

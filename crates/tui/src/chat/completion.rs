@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use reedline::{Completer, CompletionResult, Hinter, History, Span, Suggestion};
 
+use super::backend::CommandChoice;
 use super::mention;
-use super::slash::{COMMANDS, CommandInfo};
+use super::slash::COMMANDS;
 
 const LEVELS: [&str; 3] = ["read-only", "workspace-write", "full-access"];
 
@@ -15,6 +16,8 @@ pub(super) struct CompletionNames {
     pub(super) workspace: PathBuf,
     pub(super) tools: Vec<String>,
     pub(super) agents: Vec<String>,
+    /// Commands of the user.
+    pub(super) commands: Vec<CommandChoice>,
 }
 
 /// Completes the word before the cursor.
@@ -36,8 +39,8 @@ impl ChatCompleter {
         }
         match before.strip_prefix('/').map(|rest| rest.split_once(' ')) {
             Some(None) => {
-                let known = matching_commands(&before[1..]);
-                known.map(|known| suggestion(format!("/{}", known.name), Some(known.about), 0, position)).collect()
+                let known = matching_commands(&before[1..], &self.0.commands).into_iter();
+                known.map(|(name, about)| suggestion(format!("/{name}"), Some(about), 0, position)).collect()
             }
             Some(Some((command, word))) if !word.contains(' ') => self.words(command, word, position),
             _ => Vec::new(),
@@ -60,12 +63,13 @@ impl ChatCompleter {
 }
 
 /// Commands with this prefix first, then those with these characters in order.
-fn matching_commands(typed: &str) -> impl Iterator<Item = &'static CommandInfo> {
+fn matching_commands<'a>(typed: &str, users: &'a [CommandChoice]) -> Vec<(&'a str, &'a str)> {
     let typed = typed.to_lowercase();
-    let begins = |known: &&CommandInfo| known.name.starts_with(&typed);
-    let (first, rest): (Vec<&CommandInfo>, Vec<&CommandInfo>) = COMMANDS.iter().partition(begins);
-    let rest: Vec<&CommandInfo> = rest.into_iter().filter(|known| mention::has_chars_in_order(known.name, &typed)).collect();
-    first.into_iter().chain(rest)
+    let known = COMMANDS.iter().map(|known| (known.name, known.about));
+    let all = known.chain(users.iter().map(|known| (known.name.as_str(), known.about.as_str())));
+    let (mut first, rest): (Vec<_>, Vec<_>) = all.partition(|(name, _)| name.starts_with(&typed));
+    first.extend(rest.into_iter().filter(|(name, _)| mention::has_chars_in_order(name, &typed)));
+    first
 }
 
 fn suggestion(value: String, about: Option<&str>, start: usize, end: usize) -> Suggestion {
@@ -115,9 +119,9 @@ mod tests {
             std::fs::write(folder.path().join(name), "").unwrap();
         }
         let (tools, agents) = (vec!["read_file".into(), "write_file".into()], vec!["main".into(), "coder".into()]);
-        let completion = ChatCompleter(CompletionNames { workspace: folder.path().into(), tools, agents });
+        let completion = ChatCompleter(CompletionNames { workspace: folder.path().into(), tools, agents, commands: Vec::new() });
         for (line, expected) in [
-            ("/co", &["/cost", "/compact"][..]),
+            ("/co", &["/cost", "/context", "/compact"][..]),
             ("/cpt", &["/compact"]),
             ("/access w", &["workspace-write"]),
             ("/agent ", &["main", "coder"]),

@@ -1,9 +1,8 @@
-//! Text typed while a turn runs: the next message, and the answer to a question.
+//! The message that is typed while a turn runs.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use haft_text::display;
 use haft_text::truncate::ellipsize_start_to_width;
-use unicode_width::UnicodeWidthStr;
 
 /// The longest input.
 const MOST_BYTES: usize = 1024 * 1024;
@@ -101,39 +100,6 @@ fn word_start(text: &str) -> usize {
     text[..end].rfind(char::is_whitespace).map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8))
 }
 
-/// The answer that is typed after the prompt of a question.
-#[derive(Debug, Default)]
-pub(super) struct AnswerBuffer(String);
-
-impl AnswerBuffer {
-    /// The echo of a key, and the answer once it is complete. Escape gives an empty answer, which means no.
-    pub(super) fn key(&mut self, key: KeyEvent) -> (String, Option<String>) {
-        let control = key.modifiers.contains(KeyModifiers::CONTROL);
-        match key.code {
-            _ if key.kind == KeyEventKind::Release => (String::new(), None),
-            KeyCode::Enter => ("\n".into(), Some(std::mem::take(&mut self.0))),
-            KeyCode::Esc => self.give_up(),
-            KeyCode::Char('d') if control && self.0.is_empty() => self.give_up(),
-            KeyCode::Char('u') if control => (erase(&std::mem::take(&mut self.0)), None),
-            KeyCode::Backspace => (self.0.pop().map(|ch| erase(&ch.to_string())).unwrap_or_default(), None),
-            KeyCode::Char(ch) if !control && !display::is_hidden(ch) && self.0.len() < MOST_BYTES => {
-                self.0.push(ch);
-                (ch.to_string(), None)
-            }
-            _ => (String::new(), None),
-        }
-    }
-
-    fn give_up(&mut self) -> (String, Option<String>) {
-        self.0.clear();
-        ("\n".into(), Some(String::new()))
-    }
-}
-
-fn erase(text: &str) -> String {
-    "\u{8} \u{8}".repeat(text.width())
-}
-
 #[cfg(test)]
 impl InputBuffer {
     pub(super) fn of(text: &str) -> Self {
@@ -143,6 +109,8 @@ impl InputBuffer {
 
 #[cfg(test)]
 mod tests {
+    use unicode_width::UnicodeWidthStr;
+
     use super::*;
 
     const PLAIN: KeyModifiers = KeyModifiers::NONE;
@@ -209,29 +177,6 @@ mod tests {
             let tail = InputBuffer::of(text).tail(columns);
             assert_eq!(tail, expected);
             assert!(tail.width() <= columns);
-        }
-    }
-
-    #[test]
-    fn answer_is_echoed_and_escape_gives_an_empty_one() {
-        let mut answer = AnswerBuffer::default();
-        for (code, modifiers, echo, line) in [
-            (KeyCode::Char('y'), PLAIN, "y", None),
-            (KeyCode::Char('漢'), PLAIN, "漢", None),
-            (KeyCode::Backspace, PLAIN, "\u{8} \u{8}\u{8} \u{8}", None),
-            (KeyCode::Enter, PLAIN, "\n", Some("y")),
-            (KeyCode::Backspace, PLAIN, "", None),
-            (KeyCode::Char('d'), KeyModifiers::CONTROL, "\n", Some("")),
-            (KeyCode::Char('y'), PLAIN, "y", None),
-            (KeyCode::Char('d'), KeyModifiers::CONTROL, "", None),
-            (KeyCode::Esc, PLAIN, "\n", Some("")),
-            (KeyCode::Char('a'), PLAIN, "a", None),
-            (KeyCode::Char('b'), PLAIN, "b", None),
-            (KeyCode::Char('u'), KeyModifiers::CONTROL, "\u{8} \u{8}\u{8} \u{8}", None),
-            (KeyCode::Char('\u{202e}'), PLAIN, "", None),
-            (KeyCode::Enter, PLAIN, "\n", Some("")),
-        ] {
-            assert_eq!(answer.key(key(code, modifiers)), (echo.to_owned(), line.map(str::to_owned)), "{code:?}");
         }
     }
 }

@@ -38,7 +38,7 @@ pub(super) async fn change_model(
     let name = format!("{}/{}", provider.model().provider, provider.model().name);
     conversation.sessions.set_model(&conversation.record.id, Some(&name)).await?;
     conversation.runner.provider = provider;
-    backend.rewire(conversation)
+    backend.rewire(conversation).await
 }
 
 /// The model that a session used last, if it can still be used.
@@ -56,6 +56,7 @@ async fn usable_model<'m>(backend: &dyn ChatBackend, stored: &'m str) -> Option<
 
 /// Releases the session, and deletes it if it has no messages.
 pub(super) async fn close_conversation(conversation: Conversation) -> Result<(), Failure> {
+    conversation.finish().await;
     let Conversation { runner, record, sessions, .. } = conversation;
     let is_empty = runner.messages.is_empty() && record.messages == 0;
     // The runner holds the claim on the session.

@@ -12,15 +12,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::footer::Footer;
 use super::input::ChatInput;
-use super::input_buffer::{AnswerBuffer, InputBuffer, KeyAction};
-use super::key_reader::{KeyPress, KeyReader};
+use super::input_buffer::{InputBuffer, KeyAction};
 use super::line_reader::LineReader;
 use super::message_queue::MessageQueue;
 use crate::failure::Exit;
 use crate::interrupt::leave;
 use crate::output::{DIM, note};
 use crate::signals::Signals;
-use crate::terminal::Screen;
+use crate::terminal::{KeyPress, KeyReader, Screen, Typed};
 
 /// How much of a queued message is shown.
 const SHOWN_CHARACTERS: usize = 200;
@@ -42,7 +41,7 @@ pub(super) struct LiveInput<'a> {
     pub(super) input: &'a mut ChatInput,
     pub(super) signals: &'a mut Signals,
     /// Answers to questions.
-    pub(super) answers: &'a mpsc::Sender<String>,
+    pub(super) answers: &'a mpsc::Sender<Typed>,
     /// The session id.
     pub(super) session: &'a str,
     pub(super) steering: Steering,
@@ -86,7 +85,7 @@ pub(super) async fn run_with_input<T>(running: impl Future<Output = T>, live: Li
 struct InputHandler<'a> {
     screen: Arc<Screen>,
     queue: MessageQueue,
-    answers: &'a mpsc::Sender<String>,
+    answers: &'a mpsc::Sender<Typed>,
     session: &'a str,
     cancel: CancellationToken,
     details: &'a dyn Fn(bool),
@@ -99,17 +98,17 @@ struct InputHandler<'a> {
 impl InputHandler<'_> {
     async fn read_keys<T>(mut self, running: impl Future<Output = T>, mut keys: KeyReader, signals: &mut Signals) -> LiveResult<T> {
         let mut running = std::pin::pin!(running);
-        let (mut footer, mut answer) = (Footer::begin(Arc::clone(&self.screen)), AnswerBuffer::default());
+        let mut footer = Footer::begin(Arc::clone(&self.screen));
         footer.show(&self.buffer);
         let done = loop {
             tokio::select! {
                 done = &mut running => break done,
                 exit = signals.next() => self.handle_signal(exit),
-                Some(press) = keys.next() => self.handle_key(press, &mut answer, &mut footer),
+                Some(press) = keys.next() => self.handle_key(press, &mut footer),
             }
         };
         for press in keys.end().await {
-            self.handle_key(press, &mut answer, &mut footer);
+            self.handle_key(press, &mut footer);
         }
         footer.end();
         self.finish(done)
@@ -124,7 +123,7 @@ impl InputHandler<'_> {
                 Ok(Some((at, line))) = lines.next() => {
                     if self.screen.asked_at().is_some_and(|asked| at >= asked) {
                         // Fails only if the question is gone.
-                        self.answers.try_send(line).ok();
+                        self.answers.try_send(Typed::Line(line)).ok();
                     } else if !line.trim().is_empty() {
                         let later = line.trim_start().starts_with(['/', '!']);
                         self.queue_message(line, later);
@@ -174,11 +173,10 @@ impl InputHandler<'_> {
         note("cancelling; press Ctrl-C again to end at once");
     }
 
-    fn handle_key(&mut self, (at, event): KeyPress, answer: &mut AnswerBuffer, footer: &mut Footer) {
+    fn handle_key(&mut self, (at, event): KeyPress, footer: &mut Footer) {
         if self.screen.asked_at().is_some_and(|asked| at >= asked) && !matches!(event, Event::Resize(..)) {
-            return self.type_answer(&event, answer);
+            return self.type_answer(event);
         }
-        *answer = AnswerBuffer::default();
         let action = match event {
             Event::Key(key) => self.buffer.key(key),
             Event::Paste(text) => self.buffer.insert(&text),
@@ -202,13 +200,10 @@ impl InputHandler<'_> {
         footer.show(&self.buffer);
     }
 
-    fn type_answer(&self, event: &Event, answer: &mut AnswerBuffer) {
-        let Event::Key(key) = event else { return };
-        let (echo, line) = answer.key(*key);
-        self.screen.draw(&echo);
-        if let Some(line) = line {
+    fn type_answer(&self, event: Event) {
+        if let Some(typed) = Typed::of(event) {
             // Fails only if the question is gone.
-            self.answers.try_send(line).ok();
+            self.answers.try_send(typed).ok();
         }
     }
 

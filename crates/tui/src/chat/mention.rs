@@ -1,4 +1,4 @@
-//! Files named with `@` in a message: completed while typing, and passed to the model as plain paths.
+//! Files named with `@` in a message: completed while typing.
 
 use std::path::Path;
 
@@ -48,17 +48,6 @@ fn files(folder: &Path) -> Vec<String> {
     files.filter_map(|entry| entry.path().strip_prefix(folder).ok()?.to_str().map(str::to_owned)).collect()
 }
 
-/// Removes the `@` from names of existing files.
-pub(super) fn resolve_mentions(message: &str, folder: &Path) -> String {
-    message.split_inclusive(char::is_whitespace).map(|word| without_sign(word, folder)).collect()
-}
-
-fn without_sign<'a>(word: &'a str, folder: &Path) -> &'a str {
-    let Some(path) = word.strip_prefix('@') else { return word };
-    let bare = path.trim_end().trim_end_matches([',', '.', ';', ':', '?', '!', ')']);
-    if bare.is_empty() || !folder.join(bare).exists() { word } else { path }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -104,19 +93,6 @@ mod tests {
             ("", 0, None),
         ] {
             assert_eq!(find_mention(line, position), expected, "{line:?} {position}");
-        }
-    }
-
-    #[test]
-    fn mention_of_a_missing_file_keeps_its_sign() {
-        let folder = tree();
-        for (message, expected) in [
-            ("what does @README.md say?", "what does README.md say?"),
-            ("compare @src/main.rs,\n@src/model.rs.", "compare src/main.rs,\nsrc/model.rs."),
-            ("ask @ann, ann@example.org and @", "ask @ann, ann@example.org and @"),
-            ("@missing.md  @src", "@missing.md  src"),
-        ] {
-            assert_eq!(resolve_mentions(message, folder.path()), expected);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use haft_contract::Access;
 
+use super::backend::CommandChoice;
 use crate::failure::Failure;
 use crate::output::{DIM, STRONG};
 use crate::table::{ColumnFit, Table, TableCell};
@@ -27,6 +28,7 @@ pub(super) const COMMANDS: &[CommandInfo] = &[
     CommandInfo { name: "sessions", takes: "", about: "the conversations of this folder; as haft sessions list" },
     CommandInfo { name: "resume", takes: "[ID]", about: "resume another conversation; as --resume" },
     CommandInfo { name: "cost", takes: "", about: "tokens and money: last turn, session, today" },
+    CommandInfo { name: "context", takes: "", about: "what fills the context window, in tokens" },
     CommandInfo { name: "compact", takes: "", about: "let the model summarize the conversation" },
     CommandInfo { name: "clear", takes: "", about: "begin a new conversation; this one is kept" },
     CommandInfo { name: "details", takes: "[all]", about: "arguments and result of the last call, or of every call" },
@@ -41,16 +43,27 @@ pub(super) enum SlashCommand {
     Agent(Option<String>),
     Tools(Option<String>),
     Access(Option<Access>),
-    Explain { tool: String, arguments: Option<String> },
+    Explain {
+        tool: String,
+        arguments: Option<String>,
+    },
     Undo(Option<String>),
     History,
     Sessions,
     Resume(Option<String>),
     Cost,
+    Context,
     Compact,
     Clear,
-    Details { all: bool },
+    Details {
+        all: bool,
+    },
     Quit,
+    /// A command of the user.
+    User {
+        name: String,
+        arguments: String,
+    },
 }
 
 /// A parsed line.
@@ -62,7 +75,7 @@ pub(super) enum ChatLine {
 }
 
 /// Parses a line. A path has more than one slash and is part of a message.
-pub(super) fn parse(line: &str) -> Result<ChatLine, Failure> {
+pub(super) fn parse(line: &str, users: &[CommandChoice]) -> Result<ChatLine, Failure> {
     let text = line.trim();
     if text.is_empty() {
         return Ok(ChatLine::Empty);
@@ -76,13 +89,16 @@ pub(super) fn parse(line: &str) -> Result<ChatLine, Failure> {
     if name.contains('/') {
         return Ok(ChatLine::Message(text.to_owned()));
     }
-    command(name, rest.trim()).map(ChatLine::Command)
+    command(name, rest.trim(), users).map(ChatLine::Command)
 }
 
-fn command(name: &str, rest: &str) -> Result<SlashCommand, Failure> {
+fn command(name: &str, rest: &str, users: &[CommandChoice]) -> Result<SlashCommand, Failure> {
     let known = match COMMANDS.iter().find(|known| known.name == name) {
         None if name.is_empty() => return Ok(SlashCommand::Help),
-        None => return Err(unknown(name)),
+        None if users.iter().any(|known| known.name == name) => {
+            return Ok(SlashCommand::User { name: name.to_owned(), arguments: rest.to_owned() });
+        }
+        None => return Err(unknown(name, users)),
         Some(known) => known,
     };
     if known.takes.is_empty() && !rest.is_empty() {
@@ -100,6 +116,7 @@ fn command(name: &str, rest: &str) -> Result<SlashCommand, Failure> {
         "sessions" => SlashCommand::Sessions,
         "resume" => SlashCommand::Resume(value),
         "cost" => SlashCommand::Cost,
+        "context" => SlashCommand::Context,
         "compact" => SlashCommand::Compact,
         "clear" => SlashCommand::Clear,
         "details" => details(rest)?,
@@ -125,18 +142,23 @@ fn details(rest: &str) -> Result<SlashCommand, Failure> {
     }
 }
 
-fn unknown(name: &str) -> Failure {
-    let near = haft_text::suggest::nearest(name, COMMANDS.iter().map(|known| known.name));
+fn unknown(name: &str, users: &[CommandChoice]) -> Failure {
+    let known = COMMANDS.iter().map(|known| known.name).chain(users.iter().map(|known| known.name.as_str()));
+    let near = haft_text::suggest::nearest(name, known);
     let near: Vec<String> = near.iter().map(|name| format!("/{name}")).collect();
     let meant = if near.is_empty() { String::new() } else { format!("did you mean {}? ", near.join(" or ")) };
     Failure::usage(format!("there is no command '/{name}'")).help(format!("{meant}/help lists them; nothing was sent to the model"))
 }
 
 /// Help: every command and key.
-pub(super) fn help(width: Option<usize>) -> String {
+pub(super) fn help(users: &[CommandChoice], width: Option<usize>) -> String {
     let mut table = Table::new(&[("", ColumnFit::Keep), ("", ColumnFit::Wrap)]);
     for known in COMMANDS {
         table.row(vec![TableCell::styled(&usage(known), STRONG), TableCell::new(known.about)]);
+    }
+    for known in users {
+        let usage = format!("/{} {}", known.name, known.takes);
+        table.row(vec![TableCell::styled(usage.trim_end(), STRONG), TableCell::new(&known.about)]);
     }
     for (key, about) in KEYS {
         table.row(vec![TableCell::styled(key, DIM), TableCell::new(about)]);
@@ -149,7 +171,7 @@ fn usage(known: &CommandInfo) -> String {
 }
 
 const KEYS: &[(&str, &str)] = &[
-    ("@path", "name a file; Tab completes it"),
+    ("@path", "attach a file or picture; Tab completes it"),
     ("Enter", "send; while the model works: sent after the running calls"),
     ("Alt-Enter", "a new line, as \\ at the end of one; while the model works: sent after the turn"),
     ("Up", "earlier input; while the model works: take a queued message back"),
@@ -163,7 +185,17 @@ mod tests {
     use super::*;
 
     fn parsed(line: &str) -> ChatLine {
-        parse(line).unwrap_or_else(|failure| panic!("{line}: {failure:?}"))
+        parse(line, &[]).unwrap_or_else(|failure| panic!("{line}: {failure:?}"))
+    }
+
+    #[test]
+    fn command_of_the_user_is_parsed_listed_and_suggested() {
+        let users = [CommandChoice { name: "fix".into(), takes: "[issue]".into(), about: "Fixes it (user)".into() }];
+        let expected = SlashCommand::User { name: "fix".into(), arguments: "12 fast".into() };
+        assert_eq!(parse("/fix 12 fast", &users).unwrap(), ChatLine::Command(expected));
+        assert!(parse("/fixx", &users).unwrap_err().help.as_deref().unwrap_or_default().contains("did you mean /fix?"));
+        let help = anstream::adapter::strip_str(&help(&users, Some(100))).to_string();
+        assert!(help.lines().any(|line| line.starts_with("/fix [issue]") && line.ends_with("Fixes it (user)")), "{help}");
     }
 
     #[test]
@@ -177,6 +209,7 @@ mod tests {
             ("/agent coder", SlashCommand::Agent(text("coder"))),
             ("/tools", SlashCommand::Tools(None)),
             ("/tools read_file", SlashCommand::Tools(text("read_file"))),
+            ("/context", SlashCommand::Context),
             ("/access", SlashCommand::Access(None)),
             ("/access read-only", SlashCommand::Access(Some(Access::ReadOnly))),
             ("/explain noop", SlashCommand::Explain { tool: "noop".into(), arguments: None }),
@@ -200,7 +233,7 @@ mod tests {
 
     #[test]
     fn listed_commands_parse_and_have_a_line_in_the_help() {
-        let help = anstream::adapter::strip_str(&help(Some(100))).to_string();
+        let help = anstream::adapter::strip_str(&help(&[], Some(100))).to_string();
         for known in COMMANDS {
             let line = if known.takes.starts_with("TOOL") { format!("/{} noop", known.name) } else { format!("/{}", known.name) };
             assert!(matches!(parsed(&line), ChatLine::Command(_)), "{line}");
@@ -228,9 +261,9 @@ mod tests {
                 "run it in another terminal; nothing was sent to the model",
             ),
         ] {
-            let failure = parse(line).unwrap_err();
+            let failure = parse(line, &[]).unwrap_err();
             assert_eq!((failure.message.as_str(), failure.help.as_deref()), (message, Some(help)), "{line}");
         }
-        assert!(parse("/access root").unwrap_err().message.contains("use read-only, workspace-write or full-access"));
+        assert!(parse("/access root", &[]).unwrap_err().message.contains("use read-only, workspace-write or full-access"));
     }
 }

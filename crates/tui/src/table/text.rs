@@ -26,7 +26,8 @@ pub fn wrap_hard(text: &str, columns: usize) -> Vec<String> {
     wrap(text, columns).iter().flat_map(|line| break_line(line, columns)).collect()
 }
 
-fn break_line(text: &str, columns: usize) -> Vec<String> {
+/// Breaks one line at this width, with its blanks as they are.
+pub(crate) fn break_line(text: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     let mut used = 0;

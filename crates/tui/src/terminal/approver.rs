@@ -1,17 +1,29 @@
 //! Asks the user at the terminal to approve a call.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use haft_contract::{
     BoxFuture,
     ports::{ApprovalAnswer, ApprovalRequest, Approver},
 };
+use serde_json::Value;
 
-use super::question::{confirmation, question, why};
-use super::{Terminal, yes_or_no};
+use super::Terminal;
+use super::approval_screen::{ApprovalScreen, KeyHint};
+use super::dialogue::Dialogue;
+use super::external_editor::EditableText;
+use super::question::details;
+use crate::output::{live_columns, note_columns};
 
-const CONFIRM: &str = "Save it? [y/n] ";
+/// Wider than this, nothing reads better.
+const WIDEST: usize = 120;
+const PROMPT: &str = "> ";
+/// Where keys are not read one by one.
+const LINE_PROMPT: &str = "answer, then Enter: ";
+const WIDTH_PROMPT: &str = "which? n: none > ";
+const COMMENT_PROMPT: &str = "to the model: ";
+const EDIT_PROMPT: &str = "edit: ";
 
 /// Approves calls at the terminal.
 #[derive(Debug)]
@@ -28,23 +40,36 @@ impl TerminalApprover {
 
     /// `None` when the input ends.
     async fn answer(&self, request: &ApprovalRequest) -> Option<ApprovalAnswer> {
-        let file = self.rules_file.as_deref();
-        let (scope, mut text) = (GrantScope::of(request, file), question(request, file));
-        let mut dialogue = self.terminal.dialogue().await;
+        let columns = note_columns().unwrap_or(WIDEST).min(WIDEST);
+        let screen = ApprovalScreen { request, rules_file: self.rules_file.as_deref(), columns };
+        let (keys, mut text) = (screen.keys(), screen.render());
+        let prompt = if live_columns().is_some() { PROMPT } else { LINE_PROMPT };
+        let mut source = self.terminal.source().await;
+        let mut dialogue = Dialogue::begin(&mut source);
+        dialogue.count_down(request.time_limit);
         loop {
-            let answer = match dialogue.ask(&text, scope.prompt(), |line| parse_reply(line, scope)).await? {
-                ApprovalReply::Answer(answer) => answer,
-                ApprovalReply::Why => {
-                    text = why(request);
-                    continue;
-                }
-            };
-            let (ApprovalAnswer::Always, Ok(rules), Some(file)) = (&answer, &request.rules, file) else { return Some(answer) };
-            if dialogue.ask(&confirmation(rules, file), CONFIRM, yes_or_no).await? {
-                return Some(answer);
-            }
-            // The question is still visible above; only the prompt is shown again.
+            let reply = dialogue.choose(&text, prompt, |typed| parse_reply(typed, &keys)).await?;
+            // What is asked is still visible above; only the prompt is shown again.
             text.clear();
+            match reply {
+                ApprovalReply::Answer(answer) => return Some(answer),
+                ApprovalReply::Details => text = details(request, &keys),
+                ApprovalReply::Comment => {
+                    if let Some(comment) = dialogue.line("", COMMENT_PROMPT, "").await {
+                        return Some(ApprovalAnswer::Deny { comment: Some(comment.trim().to_owned()).filter(|text| !text.is_empty()) });
+                    }
+                }
+                ApprovalReply::Always => {
+                    if let Some(answer) = choose_width(&screen, &mut dialogue).await? {
+                        return Some(answer);
+                    }
+                }
+                ApprovalReply::Edit => match edited(request, &mut dialogue).await {
+                    Some(Ok(arguments)) => return Some(ApprovalAnswer::Edit(arguments)),
+                    Some(Err(fault)) => text = format!("{fault}\n"),
+                    None => {}
+                },
+            }
         }
     }
 }
@@ -55,154 +80,178 @@ impl Approver for TerminalApprover {
     }
 }
 
-/// The widest grant that is offered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum GrantScope {
-    Once,
-    Session,
-    Always,
-}
-
-impl GrantScope {
-    fn of(request: &ApprovalRequest, rules_file: Option<&Path>) -> Self {
-        match (&request.rules, rules_file) {
-            (Err(_), _) => Self::Once,
-            (Ok(_), None) => Self::Session,
-            (Ok(_), Some(_)) => Self::Always,
-        }
-    }
-
-    fn prompt(self) -> &'static str {
-        match self {
-            Self::Once => "[y]es once, [?] why, [n]o (or n and what to tell the model): ",
-            Self::Session => "[y]es once, [s]ession, [?] why, [n]o (or n and what to tell the model): ",
-            Self::Always => "[y]es once, [s]ession, [a]lways, [?] why, [n]o (or n and what to tell the model): ",
-        }
-    }
-}
-
 /// A reply to the question.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum ApprovalReply {
     Answer(ApprovalAnswer),
+    /// Save a rule, of a width that is chosen next.
+    Always,
+    Edit,
+    /// Deny, with a comment that is typed next.
+    Comment,
     /// The user wants to know more first.
-    Why,
+    Details,
 }
 
-fn parse_reply(line: &str, scope: GrantScope) -> Option<ApprovalReply> {
-    if line == "?" { Some(ApprovalReply::Why) } else { parse_answer(line, scope).map(ApprovalReply::Answer) }
-}
-
-/// Only a plain word that was offered allows the call.
-fn parse_answer(line: &str, scope: GrantScope) -> Option<ApprovalAnswer> {
-    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+/// Only a key or a plain word that was offered allows the call. On a line, text after `n` is a comment.
+fn parse_reply(typed: &str, keys: &[KeyHint]) -> Option<ApprovalReply> {
+    let (word, rest) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
     let comment = Some(rest.trim().to_owned()).filter(|comment| !comment.is_empty());
-    match (word.to_lowercase().as_str(), &comment) {
-        ("y" | "yes", None) => Some(ApprovalAnswer::Once),
-        ("s" | "session", None) if scope >= GrantScope::Session => Some(ApprovalAnswer::Session),
-        ("a" | "always", None) if scope >= GrantScope::Always => Some(ApprovalAnswer::Always),
-        ("n" | "no", _) => Some(ApprovalAnswer::Deny { comment }),
-        ("", _) => Some(ApprovalAnswer::Deny { comment: None }),
+    let word = word.to_lowercase();
+    let is_offered = |key: &str| keys.iter().any(|(offered, _)| *offered == key);
+    match (word.as_str(), &comment) {
+        ("", _) => Some(ApprovalReply::Answer(ApprovalAnswer::Deny { comment: None })),
+        ("n" | "no", _) => Some(ApprovalReply::Answer(ApprovalAnswer::Deny { comment })),
+        ("y" | "yes", None) => Some(ApprovalReply::Answer(ApprovalAnswer::Once)),
+        ("s" | "session", None) if is_offered("s") => Some(ApprovalReply::Answer(ApprovalAnswer::Session)),
+        ("a" | "always", None) if is_offered("a") => Some(ApprovalReply::Always),
+        ("e" | "edit", None) if is_offered("e") => Some(ApprovalReply::Edit),
+        ("c" | "comment", None) => Some(ApprovalReply::Comment),
+        ("?", None) => Some(ApprovalReply::Details),
         _ => None,
     }
 }
 
+/// The chosen width; `Some(None)` if the user goes back, `None` when the input ends.
+async fn choose_width(screen: &ApprovalScreen<'_>, dialogue: &mut Dialogue<'_>) -> Option<Option<ApprovalAnswer>> {
+    let (Some(file), count) = (screen.rules_file, screen.request.widths.len()) else { return Some(None) };
+    let parse = |typed: &str| match typed.parse::<usize>() {
+        Ok(number) if (1..=count).contains(&number) => Some(Some(ApprovalAnswer::AlwaysAs(number - 1))),
+        _ if matches!(typed, "" | "n" | "N") => Some(None),
+        _ => None,
+    };
+    dialogue.choose(&screen.render_widths(file), WIDTH_PROMPT, parse).await
+}
+
+/// The arguments as the user edited them: several lines in their editor, a command as text, everything else as JSON. `None` if the user
+/// gives up.
+async fn edited(request: &ApprovalRequest, dialogue: &mut Dialogue<'_>) -> Option<Result<Value, String>> {
+    if let Some(text) = EditableText::of(&request.arguments) {
+        return match text.edit().await {
+            Ok(edited) => text.applied(&edited, &request.arguments),
+            Err(fault) => Some(Err(fault)),
+        };
+    }
+    if let Some(command) = request.arguments["command"].as_str() {
+        let typed = dialogue.line("", EDIT_PROMPT, command).await.filter(|typed| !typed.trim().is_empty())?;
+        let mut arguments = request.arguments.clone();
+        arguments["command"] = Value::String(typed);
+        return Some(Ok(arguments));
+    }
+    let typed = dialogue.line("", EDIT_PROMPT, &request.arguments.to_string()).await.filter(|typed| !typed.trim().is_empty())?;
+    Some(serde_json::from_str(&typed).map_err(|error| format!("Not accepted: the arguments are not JSON ({error}).")))
+}
+
 #[cfg(test)]
 mod tests {
-    use haft_contract::CallInfo;
+    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+    use haft_contract::{CallInfo, ports::GrantWidth};
     use serde_json::json;
 
+    use super::super::Typed;
     use super::*;
 
     fn request(rules: Result<&str, &str>) -> ApprovalRequest {
         let call = CallInfo { id: "1".into(), tool: "exec".into(), session: "s".into(), agent: "main".into() };
-        let mut request = ApprovalRequest::new(call, json!({}), Vec::new(), String::new());
+        let mut request = ApprovalRequest::new(call, json!({"command": "git push"}), Vec::new(), String::new());
+        request.widths = rules.iter().map(|rule| GrantWidth::new("exactly this", vec![(*rule).to_owned()])).collect();
         request.rules = rules.map(|rule| vec![rule.to_owned()]).map_err(str::to_owned);
         request
     }
 
-    #[test]
-    fn approval_needs_a_plain_word_that_was_offered() {
-        let deny = |comment: Option<&str>| Some(ApprovalAnswer::Deny { comment: comment.map(str::to_owned) });
-        for (line, once, session, always) in [
-            ("y", Some(ApprovalAnswer::Once), Some(ApprovalAnswer::Once), Some(ApprovalAnswer::Once)),
-            ("YES", Some(ApprovalAnswer::Once), Some(ApprovalAnswer::Once), Some(ApprovalAnswer::Once)),
-            ("s", None, Some(ApprovalAnswer::Session), Some(ApprovalAnswer::Session)),
-            ("Session", None, Some(ApprovalAnswer::Session), Some(ApprovalAnswer::Session)),
-            ("a", None, None, Some(ApprovalAnswer::Always)),
-            ("always", None, None, Some(ApprovalAnswer::Always)),
-            ("n", deny(None), deny(None), deny(None)),
-            (
-                "no  use the other file",
-                deny(Some("use the other file")),
-                deny(Some("use the other file")),
-                deny(Some("use the other file")),
-            ),
-            ("", deny(None), deny(None), deny(None)),
-            ("y but only once", None, None, None),
-            ("a lot", None, None, None),
-            ("yn", None, None, None),
-            ("maybe", None, None, None),
-        ] {
-            let answers = [GrantScope::Once, GrantScope::Session, GrantScope::Always].map(|scope| parse_answer(line, scope));
-            assert_eq!(answers, [once, session, always], "{line:?}");
-        }
+    fn deny(comment: Option<&str>) -> ApprovalAnswer {
+        ApprovalAnswer::Deny { comment: comment.map(str::to_owned) }
     }
 
     #[test]
-    fn approval_prompt_lists_the_possible_answers() {
-        let prompt = |request: &ApprovalRequest, file: Option<&str>| GrantScope::of(request, file.map(Path::new)).prompt();
+    fn approval_needs_a_key_or_a_plain_word_that_was_offered() {
         let (rule, none) = (request(Ok("exec(git push *)")), request(Err("no rule covers it")));
-        for (request, file, expected) in [
-            (&rule, Some("/rules"), "[y]es once, [s]ession, [a]lways, [?] why, [n]o (or n and what to tell the model): "),
-            (&rule, None, "[y]es once, [s]ession, [?] why, [n]o (or n and what to tell the model): "),
-            (&none, Some("/rules"), "[y]es once, [?] why, [n]o (or n and what to tell the model): "),
-            (&none, None, "[y]es once, [?] why, [n]o (or n and what to tell the model): "),
+        let keys = |request: &ApprovalRequest, file: Option<&str>| {
+            ApprovalScreen { request, rules_file: file.map(std::path::Path::new), columns: 80 }.keys()
+        };
+        let [once, session, always] = [keys(&none, Some("/rules")), keys(&rule, None), keys(&rule, Some("/rules"))];
+        let letters = |keys: &[KeyHint]| keys.iter().map(|(key, _)| *key).collect::<String>();
+        assert_eq!([letters(&once), letters(&session), letters(&always)], ["yenc?", "ysenc?", "ysaenc?"]);
+        let answer = |answer| Some(ApprovalReply::Answer(answer));
+        for (typed, expected) in [
+            ("y", [answer(ApprovalAnswer::Once), answer(ApprovalAnswer::Once), answer(ApprovalAnswer::Once)]),
+            ("YES", [answer(ApprovalAnswer::Once), answer(ApprovalAnswer::Once), answer(ApprovalAnswer::Once)]),
+            ("s", [None, answer(ApprovalAnswer::Session), answer(ApprovalAnswer::Session)]),
+            ("a", [None, None, Some(ApprovalReply::Always)]),
+            ("n", [answer(deny(None)), answer(deny(None)), answer(deny(None))]),
+            ("", [answer(deny(None)), answer(deny(None)), answer(deny(None))]),
+            ("no  Use make", [answer(deny(Some("Use make"))), answer(deny(Some("Use make"))), answer(deny(Some("Use make")))]),
+            ("y but only once", [None, None, None]),
+            ("yn", [None, None, None]),
+            ("x", [None, None, None]),
         ] {
-            assert_eq!(prompt(request, file), expected);
+            assert_eq!([&once, &session, &always].map(|keys| parse_reply(typed, keys)), expected, "{typed:?}");
         }
     }
 
-    /// The answer of a user who types these lines.
-    async fn typed(lines: &[&str], rules: Result<&str, &str>) -> ApprovalAnswer {
+    /// The answer to a user who types this.
+    async fn typed(input: Vec<Typed>, rules: Result<&str, &str>) -> ApprovalAnswer {
         let (terminal, keyboard) = Terminal::listening();
         let approver = TerminalApprover::new(Arc::new(terminal), Some("/rules".into()));
         let user = async move {
-            for line in lines {
+            for one in input {
                 // The approver stops reading once it has an answer.
-                if keyboard.send((*line).to_owned()).await.is_err() {
+                if keyboard.send(one).await.is_err() {
                     return;
                 }
+                tokio::task::yield_now().await;
             }
         };
         tokio::join!(approver.ask(request(rules)), user).0
     }
 
+    fn key(code: KeyCode) -> Typed {
+        Typed::Key(KeyEvent::new(code, KeyModifiers::NONE))
+    }
+
     #[tokio::test]
-    async fn rule_is_saved_only_after_confirmation() {
+    async fn one_key_answers_and_lines_do_where_keys_are_not_read() {
         let (rule, none) = (Ok("exec(git push *)"), Err("no rule covers it"));
-        let deny = |comment: Option<&str>| ApprovalAnswer::Deny { comment: comment.map(str::to_owned) };
+        let edit = |command: &str| ApprovalAnswer::Edit(json!({"command": command}));
+        for (keys, rules, answer) in [
+            ("y", rule, ApprovalAnswer::Once),
+            ("??y", rule, ApprovalAnswer::Once),
+            ("xqs", rule, ApprovalAnswer::Session),
+            ("a1", rule, ApprovalAnswer::AlwaysAs(0)),
+            ("a9n\u{1b}", rule, deny(None)),
+            ("sa\ny", none, ApprovalAnswer::Once),
+            ("cuse make\n", rule, deny(Some("use make"))),
+            ("c\u{1b}y", rule, ApprovalAnswer::Once),
+            ("e --force\n", rule, edit("git push --force")),
+            ("e\u{1b}n", rule, deny(None)),
+            ("\u{1b}", rule, deny(None)),
+            ("?", rule, deny(None)),
+        ] {
+            let code = |ch| match ch {
+                '\n' => KeyCode::Enter,
+                '\u{1b}' => KeyCode::Esc,
+                ch => KeyCode::Char(ch),
+            };
+            assert_eq!(typed(keys.chars().map(|ch| key(code(ch))).collect(), rules).await, answer, "{keys:?}");
+        }
         for (lines, rules, answer) in [
             (&["y"][..], rule, ApprovalAnswer::Once),
-            (&["?", "?", "y"], rule, ApprovalAnswer::Once),
-            (&["?"], rule, deny(None)),
-            (&["s"], rule, ApprovalAnswer::Session),
-            (&["a", "y"], rule, ApprovalAnswer::Always),
-            (&["a", "what?", "yes"], rule, ApprovalAnswer::Always),
+            (&["a", "what?", "1"], rule, ApprovalAnswer::AlwaysAs(0)),
             (&["a", "n", "s"], rule, ApprovalAnswer::Session),
             (&["a", "", "n too wide"], rule, deny(Some("too wide"))),
-            (&["a", "n", "a", "y"], rule, ApprovalAnswer::Always),
+            (&["e", "git push x"], rule, edit("git push x")),
+            (&["e", "", ""], rule, deny(None)),
             (&["a"], rule, deny(None)),
-            (&["s", "a", "y"], none, ApprovalAnswer::Once),
             (&[], rule, deny(None)),
         ] {
-            assert_eq!(typed(lines, rules).await, answer, "{lines:?}");
+            let input = lines.iter().map(|line| Typed::Line((*line).to_owned())).collect();
+            assert_eq!(typed(input, rules).await, answer, "{lines:?}");
         }
     }
 
     #[tokio::test]
     async fn approval_ignores_input_before_the_question() {
         let approver = TerminalApprover::new(Arc::new(Terminal::typing(&["y"])), None);
-        assert_eq!(approver.ask(request(Ok("exec"))).await, ApprovalAnswer::Deny { comment: None });
+        assert_eq!(approver.ask(request(Ok("exec"))).await, deny(None));
     }
 }

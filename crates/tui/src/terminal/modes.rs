@@ -32,25 +32,42 @@ impl TerminalModes {
 
     /// Delivers keys one by one, without echo. Output modes and Ctrl-C stay; Ctrl-Z and Ctrl-\ are disabled.
     pub(crate) fn key_by_key(&self) -> io::Result<()> {
-        let mut termios = self.before.clone();
-        termios.local_modes -= LocalModes::ICANON | LocalModes::ECHO | LocalModes::IEXTEN;
-        termios.input_modes -= InputModes::ICRNL;
-        for (code, value) in [
-            (SpecialCodeIndex::VMIN, 1),
-            (SpecialCodeIndex::VTIME, 0),
-            (SpecialCodeIndex::VSUSP, NO_KEY),
-            (SpecialCodeIndex::VQUIT, NO_KEY),
-        ] {
-            termios.special_codes[code] = value;
-        }
-        Ok(tcsetattr(io::stdin(), OptionalActions::Now, &termios)?)
+        set_key_by_key(&self.before)
     }
+}
+
+fn set_key_by_key(before: &Termios) -> io::Result<()> {
+    let mut termios = before.clone();
+    termios.local_modes -= LocalModes::ICANON | LocalModes::ECHO | LocalModes::IEXTEN;
+    termios.input_modes -= InputModes::ICRNL;
+    for (code, value) in
+        [(SpecialCodeIndex::VMIN, 1), (SpecialCodeIndex::VTIME, 0), (SpecialCodeIndex::VSUSP, NO_KEY), (SpecialCodeIndex::VQUIT, NO_KEY)]
+    {
+        termios.special_codes[code] = value;
+    }
+    Ok(tcsetattr(io::stdin(), OptionalActions::Now, &termios)?)
 }
 
 impl Drop for TerminalModes {
     fn drop(&mut self) {
         restore();
         *before() = None;
+    }
+}
+
+/// Gives the terminal to another program as it was before, without a change of the screen.
+pub(super) fn suspend() {
+    if let Some(termios) = before().as_ref() {
+        tcsetattr(io::stdin(), OptionalActions::Now, termios).ok();
+        io::stderr().write_all(b"\x1b[?2004l\x1b[?25h").ok();
+    }
+}
+
+/// Takes the terminal back.
+pub(super) fn resume() {
+    if let Some(termios) = before().as_ref() {
+        set_key_by_key(termios).ok();
+        io::stderr().write_all(b"\x1b[?2004h").ok();
     }
 }
 

@@ -1,10 +1,13 @@
-//! The text of an approval: every effect, never truncated, with hidden characters escaped.
+//! Everything about an approval: every effect, never truncated, with hidden characters escaped.
 
 use std::path::Path;
 
 use haft_contract::{Effect, Exec, ExecHost, Extent, PathEffect, Zone, ports::ApprovalRequest};
 use haft_text::display;
 
+use super::approval_screen::KeyHint;
+use super::proposed_change::proposed_change;
+use crate::diff;
 use crate::effects::quote_word;
 use crate::output::{CAUTION, STRONG};
 use crate::text_builder::TextBuilder;
@@ -12,49 +15,59 @@ use crate::text_builder::TextBuilder;
 /// Longer arguments are not repeated in a command.
 const COPIED_BYTES: usize = 2_000;
 
-/// The question. Persistent rules are saved in `rules_file`.
-pub(super) fn question(request: &ApprovalRequest, rules_file: Option<&Path>) -> String {
+/// Everything about a question, and what each key means.
+pub(super) fn details(request: &ApprovalRequest, keys: &[KeyHint]) -> String {
     let mut page = TextBuilder::default();
     let (tool, agent) = (display::escape_line(&request.call.tool), display::escape_line(&request.call.agent));
-    page.line(format_args!("\n{CAUTION}{tool}{CAUTION:#} of agent {agent} wants to run."));
-    if request.arguments.as_object().is_some_and(|arguments| !arguments.is_empty()) {
-        page.line(format_args!("With: {}", display::escape_line(&request.arguments.to_string())));
-    }
-    page.line(format_args!("Asked because: {}", display::escape_line(&request.reason)));
-    show_rule_offer(request, rules_file, &mut page);
-    // Last, right above the prompt: arguments may be long.
-    page.line("It would:");
+    page.line(format_args!("{CAUTION}{tool}{CAUTION:#} of agent {agent} would:"));
     if request.effects.is_empty() {
         page.line("  do something that it does not declare");
     }
     for effect in &request.effects {
         show_effect(effect, &mut page);
     }
+    if let Some(change) = proposed_change(request) {
+        let lines: Vec<String> = change.lines().map(|line| display::escape_line(line).into_owned()).collect();
+        for line in diff::style_lines(&lines) {
+            page.line(format_args!("  {line}"));
+        }
+    }
+    if request.arguments.as_object().is_some_and(|arguments| !arguments.is_empty()) {
+        page.line(format_args!("With: {}", display::escape_line(&request.arguments.to_string())));
+    }
+    page.line(format_args!("Asked because: {}", display::escape_line(&request.reason)));
+    page.line(format_args!("`{}` shows every step.", explain_command(request)));
+    show_keys(request, keys, &mut page);
     page.finish()
 }
 
-/// Why the user is asked, and what each answer means.
-pub(super) fn why(request: &ApprovalRequest) -> String {
+fn explain_command(request: &ApprovalRequest) -> String {
     let arguments = request.arguments.to_string();
     let arguments = if arguments.len() <= COPIED_BYTES { quote_word(&arguments) } else { "'{…}'".to_owned() };
-    let mut page = TextBuilder::default();
-    page.line(format_args!("Asked because: {}", display::escape_line(&request.reason)));
-    page.line(format_args!(
-        "haft explain {} {} shows every step.",
-        display::escape_line(&request.call.tool),
-        display::escape_line(&arguments)
-    ));
-    page.line("y allows this call; s allows what the rules above match until the session ends; a saves those rules;");
-    page.line("n denies, and text after it is sent to the model.");
-    page.finish()
+    display::escape_line(&format!("haft explain {} {arguments}", request.call.tool)).into_owned()
 }
 
-/// Asks before a rule is saved.
-pub(super) fn confirmation(rules: &[String], file: &Path) -> String {
-    let mut page = TextBuilder::default();
-    page.line(format_args!("This would be saved to {}:", path_text(file)));
-    show_rules(rules, &mut page);
-    page.finish()
+fn show_keys(request: &ApprovalRequest, keys: &[KeyHint], page: &mut TextBuilder) {
+    for (key, _) in keys {
+        let meaning = match (*key, &request.rules) {
+            ("y", _) => "allows this call".to_owned(),
+            ("s", Ok(rules)) => format!("allows {} until the session ends", display::escape_line(&rules.join(", "))),
+            ("a", _) => "saves a rule: you choose how wide".to_owned(),
+            ("e", _) => "changes the arguments; the call is decided on again".to_owned(),
+            ("n", _) => "denies; so does Esc".to_owned(),
+            ("c", _) => "denies, and tells the model what you type".to_owned(),
+            _ => continue,
+        };
+        page.line(format_args!("{STRONG}[{key}]{STRONG:#} {meaning}"));
+    }
+    if let Err(why) = &request.rules
+        && !why.is_empty()
+    {
+        page.line(format_args!("\"Session\" and \"always\" are off because {}", display::escape_line(why)));
+    }
+    if let Some(limit) = request.time_limit {
+        page.line(format_args!("Without an answer within {} s the call is denied.", limit.as_secs()));
+    }
 }
 
 fn show_effect(effect: &Effect, page: &mut TextBuilder) {
@@ -96,27 +109,6 @@ fn show_exec_context(exec: &Exec, page: &mut TextBuilder) {
     }
 }
 
-fn show_rule_offer(request: &ApprovalRequest, rules_file: Option<&Path>, page: &mut TextBuilder) {
-    match (&request.rules, rules_file) {
-        (Ok(rules), Some(file)) => {
-            page.line(format_args!("s allows this until the session ends, a saves it to {}:", path_text(file)));
-            show_rules(rules, page);
-        }
-        (Ok(rules), None) => {
-            page.line("s allows this until the session ends:");
-            show_rules(rules, page);
-        }
-        (Err(why), _) if why.is_empty() => {}
-        (Err(why), _) => page.line(format_args!("\"Session\" and \"always\" are off because {}", display::escape_line(why))),
-    }
-}
-
-fn show_rules(rules: &[String], page: &mut TextBuilder) {
-    for rule in rules {
-        page.line(format_args!("  {STRONG}allow{STRONG:#} {}", display::escape_line(rule)));
-    }
-}
-
 fn path_text(path: &Path) -> String {
     display::escape_line(&path.to_string_lossy()).into_owned()
 }
@@ -130,17 +122,19 @@ mod tests {
 
     use super::*;
 
+    const KEYS: &[KeyHint] = &[("y", ""), ("s", ""), ("a", ""), ("e", ""), ("n", ""), ("c", ""), ("?", "")];
+
     fn request(plan: &Plan, reason: &str) -> ApprovalRequest {
         let call = CallInfo { id: "1".into(), tool: "exec".into(), session: "s".into(), agent: "main".into() };
         ApprovalRequest::new(call, json!({}), plan.effects().to_vec(), reason.into())
     }
 
-    fn question_text(request: &ApprovalRequest, file: Option<&str>) -> String {
-        anstream::adapter::strip_str(&question(request, file.map(Path::new))).to_string()
+    fn text(request: &ApprovalRequest, keys: &[KeyHint]) -> String {
+        anstream::adapter::strip_str(&details(request, keys)).to_string()
     }
 
     #[test]
-    fn approval_shows_every_effect_whole_with_nothing_hidden() {
+    fn details_show_every_effect_whole_with_nothing_hidden() {
         let long = "long ".repeat(1000);
         let mut exec = Exec::new("/bin/rm", vec!["-rf".into(), "x\u{202e}\ny".into(), long.clone(), String::new()], "/w\u{1b}[2J");
         exec.environment = vec!["LANG".into(), "PA\u{200b}TH".into()];
@@ -151,73 +145,55 @@ mod tests {
         request.arguments = json!({"command": "a\u{2066}b; rm -rf ~"});
         request.rules = Err("'rm' is never\u{7} allowed for good".into());
         let expected = format!(
-            "\nex\\u{{202e}}ec of agent ma\\rin wants to run.\n\
-             With: {{\"command\":\"a\\u{{2066}}b; rm -rf ~\"}}\n\
-             Asked because: rule \\u{{1b}}[2J\n\
-             \"Session\" and \"always\" are off because 'rm' is never\\u{{7}} allowed for good\n\
-             It would:\n  \
+            "ex\\u{{202e}}ec of agent ma\\rin would:\n  \
              exec     /bin/rm -rf 'x\\u{{202e}}\\ny' '{long}' ''\n           \
              in /w\\u{{1b}}[2J, on this machine, without a sandbox\n           \
              with LANG, PA\\u{{200b}}TH\n  \
              send     mail to a@example.org, off this machine\n  \
-             send     desktop to me\n"
+             send     desktop to me\n\
+             With: {{\"command\":\"a\\u{{2066}}b; rm -rf ~\"}}\n\
+             Asked because: rule \\u{{1b}}[2J\n\
+             `haft explain ex\\u{{202e}}ec '{{\"command\":\"a\\u{{2066}}b; rm -rf ~\"}}'` shows every step.\n\
+             [y] allows this call\n\
+             \"Session\" and \"always\" are off because 'rm' is never\\u{{7}} allowed for good\n"
         );
-        assert_eq!(question_text(&request, Some("/home/me/rules")), expected);
+        assert_eq!(text(&request, &[("y", "")]), expected);
     }
 
     #[test]
-    fn approval_says_how_far_paths_reach() {
+    fn details_say_how_far_paths_reach_and_what_keys_mean() {
         let at = |path: &str, zone| Location::new(path.into(), path.into(), path.into(), zone, Arc::new(()));
         let plan = Plan::nothing()
             .read_tree(at("src", Zone::Workspace))
-            .write(at("a b", Zone::Workspace))
             .delete(at("/etc/passwd", Zone::Outside))
             .connect(Connect::new("https", "example.org", 443, "POST"))
             .with(Effect::Unknown { why: "who knows".into() });
-        let expected = "\nexec of agent main wants to run.\nAsked because: why not\nIt would:\n  \
+        let mut request = request(&plan, "why not");
+        request.rules = Ok(vec!["exec(git push *)".into(), "write_file(a\u{202e}b)".into()]);
+        request.time_limit = Some(std::time::Duration::from_mins(2));
+        let expected = "exec of agent main would:\n  \
              read     src and everything below it\n  \
-             write    a b\n  \
              delete   /etc/passwd (outside the workspace)\n  \
              connect  POST https://example.org:443\n  \
-             unknown  who knows\n";
-        assert_eq!(question_text(&request(&plan, "why not"), None), expected);
-        let nothing = "\nexec of agent main wants to run.\nAsked because: why not\nIt would:\n  do something that it does not declare\n";
-        assert_eq!(question_text(&request(&Plan::nothing(), "why not"), None), nothing);
-    }
-
-    #[test]
-    fn approval_shows_the_exact_rules() {
-        let mut request = request(&Plan::nothing(), "why not");
-        request.rules = Ok(vec!["exec(git push *)".into(), "write_file(a\u{202e}b)".into()]);
-        let before = "\nexec of agent main wants to run.\nAsked because: why not\n";
-        let behind = "It would:\n  do something that it does not declare\n";
-        let rules = "  allow exec(git push *)\n  allow write_file(a\\u{202e}b)\n";
-        assert_eq!(
-            question_text(&request, Some("/home/me/config.toml")),
-            format!("{before}s allows this until the session ends, a saves it to /home/me/config.toml:\n{rules}{behind}")
-        );
-        assert_eq!(question_text(&request, None), format!("{before}s allows this until the session ends:\n{rules}{behind}"));
-        let confirmation = confirmation(&request.rules.unwrap(), Path::new("/home/me/config.toml"));
-        assert_eq!(
-            anstream::adapter::strip_str(&confirmation).to_string(),
-            format!("This would be saved to /home/me/config.toml:\n{rules}")
-        );
-    }
-
-    #[test]
-    fn approval_explains_why_on_request() {
-        let mut request = request(&Plan::nothing(), "rule 7\u{7}");
-        request.arguments = json!({"path": "it's\u{202e}"});
-        let keys = "y allows this call; s allows what the rules above match until the session ends; a saves those rules;\n\
-                    n denies, and text after it is sent to the model.\n";
-        let command = "haft explain exec '{\"path\":\"it'\\''s\\u{202e}\"}' shows every step.\n";
-        assert_eq!(why(&request), format!("Asked because: rule 7\\u{{7}}\n{command}{keys}"));
+             unknown  who knows\n\
+             Asked because: why not\n\
+             `haft explain exec '{}'` shows every step.\n\
+             [y] allows this call\n\
+             [s] allows exec(git push *), write_file(a\\u{202e}b) until the session ends\n\
+             [a] saves a rule: you choose how wide\n\
+             [e] changes the arguments; the call is decided on again\n\
+             [n] denies; so does Esc\n\
+             [c] denies, and tells the model what you type\n\
+             Without an answer within 120 s the call is denied.\n";
+        assert_eq!(text(&request, KEYS), expected);
+        request.effects.clear();
         request.arguments = json!({"content": "x".repeat(5_000)});
-        assert_eq!(why(&request), format!("Asked because: rule 7\\u{{7}}\nhaft explain exec '{{…}}' shows every step.\n{keys}"));
+        let brief = text(&request, &[]);
+        assert!(brief.contains("do something that it does not declare") && brief.contains("`haft explain exec '{…}'` shows"), "{brief}");
     }
 
     #[test]
-    fn approval_says_where_a_program_runs() {
+    fn details_say_where_a_program_runs() {
         for (host, words) in [
             (ExecHost::Host, "on this machine, without a sandbox"),
             (ExecHost::Sandbox, "on this machine, in a sandbox"),
@@ -226,10 +202,8 @@ mod tests {
         ] {
             let mut exec = Exec::new("/bin/true", Vec::new(), "/w");
             exec.host = host;
-            let expected = format!(
-                "\nexec of agent main wants to run.\nAsked because: x\nIt would:\n  exec     /bin/true\n           in /w, {words}\n"
-            );
-            assert_eq!(question_text(&request(&Plan::nothing().exec(exec), "x"), None), expected);
+            let shown = text(&request(&Plan::nothing().exec(exec), "x"), &[]);
+            assert!(shown.contains(&format!("  exec     /bin/true\n           in /w, {words}\n")), "{shown}");
         }
     }
 }

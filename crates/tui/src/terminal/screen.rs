@@ -153,6 +153,15 @@ impl Screen {
         (state.line, state.asked) = (LastLine::Question(QuestionCursor::Prompt), Some(asked));
     }
 
+    /// Draws the prompt of the open question again, in its own row.
+    pub(super) fn redraw_prompt(&self, text: &str) {
+        let mut state = self.state();
+        if state.line == LastLine::Question(QuestionCursor::Prompt) {
+            let text = format!("\r\x1b[2K{text}");
+            state.write_err(&text);
+        }
+    }
+
     /// The user ended the line of the answer.
     pub(super) fn end_answer(&self) {
         self.state().line = LastLine::Question(QuestionCursor::LineStart);

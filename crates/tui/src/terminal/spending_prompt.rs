@@ -8,7 +8,7 @@ use haft_contract::BoxFuture;
 use haft_text::display;
 use tokio::time::timeout;
 
-use super::{Terminal, yes_or_no};
+use super::Terminal;
 use crate::output::CAUTION;
 
 const PROMPT: &str = "Spend as much again? [y]es, [n]o: ";
@@ -31,7 +31,7 @@ impl SpendingApprover for SpendingPrompt {
     fn more<'a>(&'a self, question: &'a str) -> BoxFuture<'a, bool> {
         Box::pin(async move {
             let text = format!("\n{CAUTION}The budget is used up{CAUTION:#}: {}.\n", display::escape_line(question));
-            let answer = timeout(self.patience, self.terminal.ask(&text, PROMPT, yes_or_no)).await;
+            let answer = timeout(self.patience, self.terminal.confirm(&text, PROMPT)).await;
             matches!(answer, Ok(Some(true)))
         })
     }
@@ -39,6 +39,7 @@ impl SpendingApprover for SpendingPrompt {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Typed;
     use super::*;
 
     #[tokio::test]
@@ -48,7 +49,7 @@ mod tests {
             let prompt = SpendingPrompt::new(Arc::new(terminal), Duration::from_mins(2));
             let user = async move {
                 for line in lines {
-                    keyboard.send((*line).to_owned()).await.unwrap();
+                    keyboard.send(Typed::Line((*line).to_owned())).await.unwrap();
                 }
             };
             assert_eq!(tokio::join!(prompt.more("$1 of $1 are spent"), user).0, expected, "{lines:?}");

@@ -7,6 +7,8 @@ mod outcome;
 mod status;
 mod style;
 mod thoughts;
+mod todos;
+mod user_message;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +25,7 @@ pub(crate) use self::status::short;
 use self::style::TurnStyle;
 use self::thoughts::ThinkingLines;
 use super::Screen;
-use crate::output::{CAUTION, DIM, Output, error_text};
+use crate::output::{self, CAUTION, DIM, Output, error_text};
 
 /// How many calls of a turn `/details` can show.
 const DETAIL_CALLS: usize = 100;
@@ -132,6 +134,8 @@ impl TurnView {
             }
             TurnEvent::ToolUpdate { call_id, tool, message } => self.update_call(&mut state, call_id, tool, message),
             TurnEvent::ToolEnd(result) => self.end_call(&mut state, result),
+            TurnEvent::Todos(todos) if output::shows_todos() => self.write(&todos::render(todos, &self.style)),
+            TurnEvent::Message(message) => self.write(&user_message::render(message, &self.style)),
             TurnEvent::Notice(text) => self.note(&display::escape_line(text)),
             TurnEvent::End(end) => self.end_turn(&mut state, end),
             _ => {}
@@ -139,8 +143,13 @@ impl TurnView {
     }
 
     fn note(&self, text: &str) {
+        self.write(&format!("{text}\n"));
+    }
+
+    /// Writes whole lines.
+    fn write(&self, lines: &str) {
         self.screen.end_model_line();
-        self.screen.write_note(&format!("{text}\n"));
+        self.screen.write_note(lines);
     }
 
     fn add_thinking(&self, state: &mut TurnState, text: &str, now: Instant) {
@@ -196,6 +205,9 @@ impl TurnView {
                 EndReason::Cancelled => format!("{DIM}{sentence}{DIM:#}"),
                 _ => format!("{CAUTION}warning{CAUTION:#}: {sentence}"),
             });
+        }
+        if !output::shows_usage() {
+            return;
         }
         let columns = (self.style.columns)();
         for line in style::join_facts(&status::facts(end, self.style.symbols), self.style.symbols, columns) {

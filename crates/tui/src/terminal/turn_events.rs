@@ -96,7 +96,8 @@ fn answer_name(answer: &ApprovalAnswer) -> &'static str {
     match answer {
         ApprovalAnswer::Once => "once",
         ApprovalAnswer::Session => "session",
-        ApprovalAnswer::Always => "always",
+        ApprovalAnswer::Always | ApprovalAnswer::AlwaysAs(_) => "always",
+        ApprovalAnswer::Edit(_) => "edit",
         _ => "deny",
     }
 }

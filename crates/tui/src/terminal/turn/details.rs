@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     fn shown(arguments: &str, outcome: Result<ToolOutput, ToolError>, diff: Option<&str>) -> String {
-        let result = ToolResult { call_id: "call_1".into(), tool: "t".into(), outcome, elapsed: Duration::ZERO };
+        let result = ToolResult { call_id: "call_1".into(), tool: "t".into(), outcome, elapsed: Duration::ZERO, stored: None };
         anstream::adapter::strip_str(&CallDetails::new("call_1", arguments, &result, diff).render()).to_string()
     }
 

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use haft_agent::Micros;
+use haft_contract::ports::{Attachment, MessageLevel, Todo, TodoStatus, UserMessage};
 use haft_contract::{ErrorKind, ToolError, ToolOutput};
 use serde_json::{Value, json};
 
@@ -45,7 +46,7 @@ impl TestTurn {
         self.tell(&TurnEvent::ToolStart { call_id: id, tool, arguments: &arguments.to_string() });
     }
     fn ends(&self, id: &str, tool: &'static str, outcome: Result<ToolOutput, ToolError>) {
-        let result = ToolResult { call_id: id.into(), tool: tool.into(), outcome, elapsed: Duration::from_millis(12) };
+        let result = ToolResult { call_id: id.into(), tool: tool.into(), outcome, elapsed: Duration::from_millis(12), stored: None };
         self.tell(&TurnEvent::ToolEnd(&result));
     }
     fn is_over(&self, reason: EndReason, error: Option<&str>) {
@@ -305,4 +306,87 @@ fn wait_line_does_not_touch_a_question() {
     drop(question);
     turn.at(4);
     assert_eq!(turn.output.read(), "Yes? \r◐ exec make 4 s");
+}
+
+fn todo(content: &str, active: Option<&str>, status: TodoStatus) -> Todo {
+    Todo { content: content.into(), active_form: active.map(str::to_owned), status, id: None }
+}
+
+#[test]
+fn todo_list_fits_every_terminal() {
+    let todos = [
+        todo("Read the code", None, TodoStatus::Completed),
+        todo("Write tests for the parser", Some("Writing tests for the parser and the other parts"), TodoStatus::InProgress),
+        todo("Fix \u{1b}[2J what fails", Some("Fixing"), TodoStatus::Pending),
+    ];
+    for (style, expected) in [
+        (
+            LIVE,
+            "To-do · 1 of 3 done\n  ✓ Read the code\n  ▸ Writing tests for the parser and the other parts\n  ○ Fix \\u{1b}[2J what fails\n",
+        ),
+        (NARROW, "To-do · 1 of 3 done\n  ✓ Read the code\n  ▸ Writing tests for the parser and th…\n  ○ Fix \\u{1b}[2J what fails\n"),
+        (
+            PLAIN,
+            "To-do, 1 of 3 done\n  done: Read the code\n  now: Writing tests for the parser and the other parts\n  open: Fix \\u{1b}[2J what fails\n",
+        ),
+        (
+            PIPE,
+            "To-do, 1 of 3 done\n  done: Read the code\n  now: Writing tests for the parser and the other parts\n  open: Fix \\u{1b}[2J what fails\n",
+        ),
+    ] {
+        let turn = TestTurn::on_terminal(style);
+        turn.tell(&TurnEvent::Todos(&todos));
+        assert_eq!(turn.output.read(), expected, "{style:?}");
+    }
+}
+
+#[test]
+fn long_todo_list_shows_what_is_open() {
+    let status = |number: usize| match number {
+        0..10 => TodoStatus::Completed,
+        10 => TodoStatus::InProgress,
+        _ => TodoStatus::Pending,
+    };
+    let todos: Vec<Todo> = (0..50).map(|number| todo(&format!("Step {number}"), None, status(number))).collect();
+    let turn = TestTurn::on_terminal(NARROW);
+    turn.tell(&TurnEvent::Todos(&todos));
+    let output = turn.output.read();
+    let lines: Vec<&str> = output.lines().collect();
+    assert_eq!(lines.len(), 23, "{output}");
+    assert_eq!(
+        (lines[0], lines[1], lines[20], lines[21], lines[22]),
+        ("To-do · 10 of 50 done", "  ▸ Step 10", "  ○ Step 29", "  (20 items more)", "  (10 items completed)")
+    );
+}
+
+#[test]
+fn message_of_the_model_is_shown_with_its_attachments() {
+    let attachment = |path: &str, size: u64, is_image: bool| Attachment { path: path.into(), size, is_image };
+    let message = |level: MessageLevel| UserMessage {
+        message: "The build takes about ten minutes more.\nShall I continue?".into(),
+        level,
+        proactive: false,
+        attachments: vec![attachment("out/plot.png", 2_048, true), attachment("log\u{7}.txt", 12, false)],
+    };
+    for (style, level, expected) in [
+        (
+            LIVE,
+            MessageLevel::Question,
+            "? The build takes about ten minutes more.\n  Shall I continue?\n  out/plot.png · image, 2.0 KB\n  log\\u{7}.txt · file, 12 bytes\n",
+        ),
+        (
+            NARROW,
+            MessageLevel::Info,
+            "• The build takes about ten minutes\n  more.\n  Shall I continue?\n  out/plot.png · image, 2.0 KB\n  log\\u{7}.txt · file, 12 bytes\n",
+        ),
+        (
+            PLAIN,
+            MessageLevel::Warning,
+            "warning: The build takes about ten minutes more.\n  Shall I continue?\n  out/plot.png, image, 2.0 KB\n  log\\u{7}.txt, file, 12 bytes\n",
+        ),
+    ] {
+        let turn = TestTurn::on_terminal(style);
+        turn.tell(&TurnEvent::Message(&message(level)));
+        assert_eq!(turn.output.read(), expected, "{style:?}");
+    }
 }
