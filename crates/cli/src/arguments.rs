@@ -1,6 +1,8 @@
 //! The command line: what can be typed.
 
 mod agents;
+mod caller;
+mod skills;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,6 +13,8 @@ use haft_contract::{Access, Dialect};
 use haft_tui::chat::ChatOptions;
 
 pub(crate) use self::agents::{AgentsCommand, EditAgentArgs, KEYS as AGENT_KEYS};
+pub(crate) use self::caller::{ActingArgs, CallerArgs};
+pub(crate) use self::skills::SkillsCommand;
 use crate::failure::Failure;
 use crate::help;
 use crate::output::Output;
@@ -42,9 +46,12 @@ pub(crate) struct Common {
     /// The tools to start from: minimal, messaging, coding or full
     #[arg(long, global = true, value_name = "NAME", hide_short_help = true)]
     pub(crate) profile: Option<String>,
-    /// Ready-made settings: ask, auto, readonly or full
+    /// Ready-made settings: careful, default, auto or trusted; `haft config preset` lists all
     #[arg(long, global = true, value_name = "NAME", hide_short_help = true)]
     pub(crate) preset: Option<String>,
+    /// Tool names and parameters as this family of models knows them: haft, claw or openclaw
+    #[arg(long, global = true, value_name = "NAME", hide_short_help = true)]
+    pub(crate) dialect: Option<Dialect>,
     /// A configuration file in place of your own
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub(crate) config: Option<PathBuf>,
@@ -85,48 +92,11 @@ impl Common {
             agent: later.agent.or(self.agent),
             profile: later.profile.or(self.profile),
             preset: later.preset.or(self.preset),
+            dialect: later.dialect.or(self.dialect),
             config: later.config.or(self.config),
             json: later.json || self.json,
             verbose: later.verbose || self.verbose,
             plain: later.plain || self.plain,
-        }
-    }
-}
-
-/// The caller of a policy question; by default you and the agent that you talk to.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
-#[command(next_help_heading = "As if")]
-pub(crate) struct CallerArgs {
-    /// As if this provider, or provider/model, called
-    #[arg(long, value_name = "PROVIDER[/MODEL]")]
-    pub(crate) provider: Option<String>,
-    /// As if the message came from this channel: telegram, or telegram:-100 for one group of it
-    #[arg(long, value_name = "CHANNEL")]
-    pub(crate) channel: Option<String>,
-    /// As if this user had sent it: id:42, e164:+49…, username:ann or name:Ann
-    #[arg(long, value_name = "SENDER")]
-    pub(crate) sender: Option<String>,
-    /// As if this many sub-agents were between you and the caller
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) depth: u32,
-    /// As if the session ran in a sandbox
-    #[arg(long)]
-    pub(crate) sandboxed: bool,
-    /// As if someone who is not the owner had asked
-    #[arg(long)]
-    pub(crate) guest: bool,
-}
-
-impl CallerArgs {
-    /// Later flags win.
-    pub(crate) fn then(self, later: Self) -> Self {
-        Self {
-            provider: later.provider.or(self.provider),
-            channel: later.channel.or(self.channel),
-            sender: later.sender.or(self.sender),
-            depth: if later.depth > 0 { later.depth } else { self.depth },
-            sandboxed: later.sandboxed || self.sandboxed,
-            guest: later.guest || self.guest,
         }
     }
 }
@@ -143,7 +113,7 @@ pub(crate) enum CliCommand {
     /// Call one tool, without a model
     #[command(long_about = help::CALL, after_long_help = help::CALL_EXAMPLES, override_usage = help::CALL_USAGE)]
     #[command(disable_help_subcommand = true)]
-    Call(ToolWords),
+    Call(CallArgs),
     /// List the tools and who may use them
     #[command(long_about = help::TOOLS, after_long_help = help::TOOLS_EXAMPLES)]
     Tools(ToolsArgs),
@@ -156,6 +126,12 @@ pub(crate) enum CliCommand {
     Agents {
         #[command(subcommand)]
         command: AgentsCommand,
+    },
+    /// List, show, create and check skills: instructions that a model loads
+    #[command(long_about = help::SKILLS, after_long_help = help::SKILLS_EXAMPLES, disable_help_subcommand = true)]
+    Skills {
+        #[command(subcommand)]
+        command: SkillsCommand,
     },
     /// List, show, resume, copy and delete conversations
     #[command(long_about = help::SESSIONS, after_long_help = help::SESSIONS_EXAMPLES, disable_help_subcommand = true)]
@@ -178,13 +154,16 @@ pub(crate) enum CliCommand {
         #[command(subcommand)]
         command: Option<QuarantineCommand>,
     },
+    /// Remove old data: list what exceeds its limits, then remove it with --yes
+    #[command(long_about = help::PRUNE, after_long_help = help::PRUNE_EXAMPLES)]
+    Prune(PruneArgs),
     /// Try a policy: against examples, or against what was called before
     #[command(long_about = help::POLICY, after_long_help = help::POLICY_EXAMPLES, disable_help_subcommand = true)]
     Policy {
         #[command(subcommand)]
         command: PolicyCommand,
     },
-    /// Trust the hooks of the project's configuration file
+    /// Trust a project: the hooks of its file, its skills and commands
     #[command(long_about = help::TRUST, after_long_help = help::TRUST_EXAMPLES)]
     Trust(TrustArgs),
     /// Check and show the configuration
@@ -233,6 +212,14 @@ impl ToolWords {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct CallArgs {
+    #[command(flatten)]
+    pub(crate) acting: ActingArgs,
+    #[command(flatten)]
+    pub(crate) words: ToolWords,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     /// The message to the model, or - to read it from standard input
     pub(crate) prompt: String,
@@ -242,9 +229,15 @@ pub(crate) struct RunArgs {
     /// Resume this session: its id, 4 or more characters of it, or `last`
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
+    /// Attach a file or picture, as @PATH in the message; may be given several times
+    #[arg(long = "file", value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
     /// End the turn after this many rounds
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_rounds: Option<u32>,
+    /// Print JSON that fits the JSON Schema in this file, and nothing else
+    #[arg(long, value_name = "FILE")]
+    pub(crate) schema: Option<PathBuf>,
 }
 
 #[derive(Debug, Default, Args)]
@@ -267,9 +260,14 @@ pub(crate) struct ExplainArgs {
     /// Every tool in a table: its verdict, and what decided it
     #[arg(long)]
     pub(crate) all: bool,
-    /// Look up the hosts that a call connects to, and evaluate each address
+    /// Do not look up the hosts that a call connects to; as HAFT_NO_RESOLVE=1
     #[arg(long)]
-    pub(crate) resolve: bool,
+    pub(crate) no_resolve: bool,
+    /// A past session: what the user granted, what has tainted it, which tools it found; its id, 4 or more characters, or `last`
+    #[arg(long, value_name = "ID", conflicts_with_all = ["all", "no_resolve"])]
+    pub(crate) session: Option<String>,
+    #[command(flatten)]
+    pub(crate) acting: ActingArgs,
     #[command(flatten)]
     pub(crate) who: CallerArgs,
     #[command(flatten)]
@@ -283,9 +281,6 @@ pub(crate) struct ToolsArgs {
     /// With --json: also the tools that are not offered, each with the reason
     #[arg(long)]
     pub(crate) all: bool,
-    /// Show names and parameters as a model of this family knows them: haft, claw or openclaw
-    #[arg(long, value_name = "DIALECT", default_value = "haft")]
-    pub(crate) dialect: Dialect,
     #[command(flatten)]
     pub(crate) who: CallerArgs,
 }
@@ -297,6 +292,9 @@ pub(crate) enum SessionsCommand {
         /// Sessions of every workspace
         #[arg(long)]
         all: bool,
+        /// Also the sessions of sub-agents
+        #[arg(long)]
+        sub_agents: bool,
         /// Only sessions with this text, in any case: in titles, messages, calls and results
         #[arg(long, value_name = "TEXT")]
         search: Option<String>,
@@ -401,6 +399,13 @@ pub(crate) struct UndoArgs {
     pub(crate) force: bool,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct PruneArgs {
+    /// Remove it; without this nothing is removed
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum QuarantineCommand {
     /// Show an entry: where it was, why it was moved, which command wrote it, and its content
@@ -430,7 +435,7 @@ pub(crate) enum QuarantineCommand {
     },
 }
 
-#[derive(Debug, Clone, Copy, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub(crate) enum ConfigCommand {
     /// Check every file, variable and flag; exit code 2 if anything is wrong
     #[command(after_long_help = help::CONFIG_EXAMPLES)]
@@ -441,6 +446,15 @@ pub(crate) enum ConfigCommand {
     /// Write the JSON Schema of the file, for editors
     #[command(after_long_help = help::CONFIG_EXAMPLES)]
     Schema,
+    /// List the presets, or put one into your own file
+    #[command(after_long_help = help::PRESET_EXAMPLES)]
+    Preset {
+        /// The preset: careful, default, auto, trusted, readonly or full
+        name: Option<String>,
+        /// Show the change and write nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// Show where the files and the data are
     #[command(after_long_help = help::CONFIG_EXAMPLES)]
     Path,

@@ -12,9 +12,11 @@ mod history;
 mod man;
 mod models;
 mod policy;
+mod prune;
 mod quarantine;
 mod run;
 mod sessions;
+mod skills;
 mod tools;
 mod trust;
 mod undo;
@@ -39,10 +41,12 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         CliCommand::Tools(request) => tools::run(&common, &request, &output()),
         CliCommand::Agents { command } => agents::run(&common, &command, &output()),
         CliCommand::Sessions { command } => sessions::run(&common, &command, &output()),
+        CliCommand::Skills { command } => skills::run(&common, &command, &output()),
         CliCommand::Models(request) => models::run(&common, request, &output()),
         CliCommand::History(request) => history::run(request, &output()),
         CliCommand::Undo(request) => undo::run(&common, &request, &output()),
         CliCommand::Quarantine { command } => quarantine::run(command.as_ref(), &output()),
+        CliCommand::Prune(request) => prune::run(&common, &request, &output()),
         CliCommand::Policy { command } => policy::run(&common, &command, &output()),
         CliCommand::Trust(request) => trust::run(&common, request, &output()),
         CliCommand::Config { command } => config::run(&common, command, &output()),

@@ -1,24 +1,22 @@
 //! Opens a conversation for `run` and `chat`: stored session, model, tools, budget.
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
-use haft_agent::{DenySpending, Micros, Runner, SpendingApprover, SpendingBudget, StoredMeter, StoredSession, TurnWatcher};
+use haft_agent::{
+    DenySpending, Meter, Micros, OutputSchema, Runner, SpendingApprover, SpendingBudget, Steering, StoredMeter, StoredSession, TurnEvent,
+    TurnWatcher,
+};
 use haft_config::BudgetThen;
 use haft_contract::ports::JobScope;
 use haft_provider::Role;
 use haft_store::{CallLog, NewSession, SessionStore};
 use haft_tui::conversation::Conversation;
-use haft_tui::time::local_time;
 
 use crate::failure::Failure;
 use crate::output::{note, warn};
-use crate::system_prompt::system_prompt;
+use crate::system_prompt;
 use crate::wire::models::{self, ChosenModel};
-use crate::wire::{self, JobSettings, SessionStart, UserPrompts, Wire};
-
-/// Format of a day.
-const DAY: &str = "%Y-%m-%d";
+use crate::wire::{self, ConversationParts, JobSettings, SessionStart, UserPrompts, Wire};
 
 /// How to open a conversation.
 pub(crate) struct ConversationStart<'a> {
@@ -28,14 +26,23 @@ pub(crate) struct ConversationStart<'a> {
     pub(crate) model: Option<&'a str>,
     /// Whether the user may be asked about calls and money.
     pub(crate) prompts: UserPrompts,
+    /// More rounds than this end a turn.
+    pub(crate) max_rounds: Option<u32>,
+    /// Whether a turn waits for sub-agents in the background.
+    pub(crate) waits_for_agents: bool,
+    /// The schema of the output that the caller wants.
+    pub(crate) output: Option<Arc<OutputSchema>>,
 }
 
 /// Opens a conversation, and prints what had to be repaired.
-pub(crate) async fn open(wire: &Wire, start: ConversationStart<'_>, watcher: Arc<dyn TurnWatcher>) -> Result<Conversation, Failure> {
+pub(crate) async fn open(wire: &Arc<Wire>, start: ConversationStart<'_>, watcher: Arc<dyn TurnWatcher>) -> Result<Conversation, Failure> {
     let ChosenModel { provider, reason } = models::choose(&wire.settings, start.model).await?;
     let store = wire::store(&wire.settings.data_folder)?;
     let jobs = wire.recorded_jobs(&store)();
+    let agents = wire::conversation_agents(wire, &store, start.prompts);
     let (sessions, log): (Arc<dyn SessionStore>, Arc<dyn CallLog>) = (Arc::new(store.sessions()), store);
+    wire.repair_interrupted(&log).await;
+    wire.clean_in_background();
     let record = match start.session {
         Some(id) => sessions.open(id).await?,
         None => sessions.create(NewSession::new(wire.settings.agent.as_str(), &wire.settings.workspace)).await?,
@@ -44,46 +51,62 @@ pub(crate) async fn open(wire: &Wire, start: ConversationStart<'_>, watcher: Arc
     for flaw in &resumed.flaws {
         note(&format!("the session was interrupted: {}", flaw.sentence));
     }
-    let wired =
-        wire.conversing(Arc::clone(&log), jobs.clone(), start.prompts, SessionStart::New(&record.id), provider.model(), &watcher)?;
+    let steering = Steering::default();
+    let mut services = wire::conversation_services(wire, &agents);
+    wire::add_planning(&mut services, Arc::clone(&sessions), &watcher, &steering);
+    services.output = start.output.clone().map(|output| output as _);
+    let turns = resumed.messages.iter().filter(|message| message.role == Role::User).count() as u64;
+    let meter: Arc<dyn Meter> = Arc::new(meter(wire, Arc::clone(&sessions), &record.id, turns, start.prompts));
+    services.small_model = wire::small_model(wire, Arc::clone(&meter));
+    let parts = ConversationParts { log: Arc::clone(&log), jobs: jobs.clone(), prompts: start.prompts, services };
+    let wired = wire.conversing(parts, SessionStart::New(&record.id), provider.model(), &watcher)?;
     let adopted = wired.session.host().processes().adopt(&record.id, JobScope::Session(record.id.clone())).await;
     adopted.unwrap_or_else(|error| warn(error.message()));
-    let turns = resumed.messages.iter().filter(|message| message.role == Role::User).count() as u64;
-    let meter = meter(wire, Arc::clone(&sessions), &record.id, turns, start.prompts);
     let mut runner = Runner::new(wired.engine, wired.session, provider, Arc::new(stored));
-    runner.watcher = watcher;
-    runner.meter = Arc::new(meter);
-    runner.system = system_prompt(wire, runner.session.caller().access);
+    (runner.watcher, runner.steering) = (watcher, steering);
+    runner.meter = meter;
+    system_prompt::give(wire, &mut runner, None).await?;
     runner.compact_percent = u64::from(wire.settings.config.context.compact_percent);
     runner.messages = resumed.messages;
+    runner.output = start.output;
     runner.disclosed = wire::disclose_tools(&runner);
-    Ok(Conversation { runner, record, sessions, log, reason, jobs: Box::new(jobs) })
+    runner.max_rounds = start.max_rounds;
+    runner.waits_for_agents = start.waits_for_agents;
+    agents.attach(&runner, runner.session.cancellation().clone());
+    agents.recover().await?;
+    if start.session.is_some() {
+        show_todos(&runner).await;
+    }
+    Ok(Conversation { runner, record, sessions, log, reason, jobs: Box::new(jobs), agents })
+}
+
+/// Shows the to-do list of a resumed session again.
+async fn show_todos(runner: &Runner) {
+    let Some(todos) = &runner.session.host().services().todos else { return };
+    match todos.list(runner.session.id()).await {
+        Ok(todos) if !todos.is_empty() => runner.watcher.event(&TurnEvent::Todos(&todos)),
+        Ok(_) => {}
+        Err(error) => warn(error.message()),
+    }
 }
 
 /// Continues with other settings, such as another access level. Session grants and what was read stay.
-pub(crate) fn rewire(wire: &Wire, conversation: &mut Conversation) -> Result<(), Failure> {
+pub(crate) async fn rewire(wire: &Wire, conversation: &mut Conversation) -> Result<(), Failure> {
     let Runner { session, provider, watcher, .. } = &conversation.runner;
     let jobs = conversation.jobs.downcast_ref::<JobSettings>().cloned().unwrap_or_default();
-    let wired = wire.conversing(
-        Arc::clone(&conversation.log),
-        jobs,
-        UserPrompts::Allowed,
-        SessionStart::Resume(session),
-        provider.model(),
-        watcher,
-    )?;
+    let mut services = wire::conversation_services(wire, &conversation.agents);
+    wire::add_planning(&mut services, Arc::clone(&conversation.sessions), watcher, &conversation.runner.steering);
+    services.small_model.clone_from(&session.host().services().small_model);
+    let parts = ConversationParts { log: Arc::clone(&conversation.log), jobs, prompts: UserPrompts::Allowed, services };
+    let wired = wire.conversing(parts, SessionStart::Resume(session), provider.model(), watcher)?;
     let runner = &mut conversation.runner;
     (runner.engine, runner.session) = (wired.engine, wired.session);
+    conversation.agents.attach(runner, runner.session.cancellation().clone());
     runner.disclosed = wire::disclose_tools(runner);
-    runner.system = system_prompt(wire, runner.session.caller().access);
-    Ok(())
+    system_prompt::give(wire, runner, None).await
 }
 
 fn meter(wire: &Wire, sessions: Arc<dyn SessionStore>, id: &str, turns: u64, prompts: UserPrompts) -> StoredMeter {
-    let today = || {
-        let now = SystemTime::now();
-        (now, local_time(now, DAY))
-    };
     let settings = &wire.settings.config.budget;
     let micros = |amount: Option<i64>| amount.map(Micros);
     let budget = SpendingBudget {
@@ -96,5 +119,5 @@ fn meter(wire: &Wire, sessions: Arc<dyn SessionStore>, id: &str, turns: u64, pro
         BudgetThen::Ask => wire.spending_approver(prompts),
         BudgetThen::Stop => Arc::new(DenySpending),
     };
-    StoredMeter::new(sessions, id, turns, models::prices(&wire.settings), Arc::new(today)).with_budget(budget, approver)
+    StoredMeter::new(sessions, id, turns, models::prices(&wire.settings), Arc::new(wire::today)).with_budget(budget, approver)
 }

@@ -51,6 +51,7 @@ Examples:
   haft run \"What time is it in Tokyo, and what does README.md say?\"
   haft run --model anthropic/claude-sonnet-4-5 \"Fix the failing test\"
   haft run --session last \"and now in London?\"
+  haft run \"What is wrong in @src/main.rs?\" --file screenshot.png
   git diff | haft run -";
 
 pub(crate) const CHAT: &str = "\
@@ -105,16 +106,20 @@ Explain why a tool, or a call when arguments are given, is allowed, needs approv
 with its file and line, and what to change. Nothing is run.
 
 The arguments are given as for `haft call`. --all lists every tool. The caller can be any agent, provider, channel, \
-sender and depth of sub-agents. The exit code is 0 whatever the verdict.";
+sender and depth of sub-agents. The exit code is 0 whatever the verdict.
 
-pub(crate) const EXPLAIN_USAGE: &str = "haft explain [OPTIONS] <TOOL> [JSON] [--PARAMETER VALUE]...";
+In place of a tool, the id of a past call, 8 or more characters of it, as `haft history` lists it: the decision of then, from \
+the record, and the decision of now, on the same call with the configuration of today.";
+
+pub(crate) const EXPLAIN_USAGE: &str = "haft explain [OPTIONS] <TOOL> [JSON] [--PARAMETER VALUE]...\n       haft explain [OPTIONS] <CALL-ID>\n       haft explain --session <ID>";
 
 pub(crate) const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   haft explain http_request
   haft explain --all --agent coder
-  haft explain --resolve web_fetch '{\"url\":\"https://example.org/\"}'
+  haft explain web_fetch '{\"url\":\"https://example.org/\"}'
   haft explain notify --provider gemini --depth 1
+  haft explain --session last
   haft explain write_file '{\"path\":\"../outside.txt\",\"content\":\"x\"}'";
 
 pub(crate) const MODELS: &str = "\
@@ -152,13 +157,29 @@ A case:
 pub(crate) const TRUST: &str = "\
 A project's file can always make things stricter. What it would start (hooks, and later MCP servers and providers) does not run \
 until you trust it. Trust is bound to the content of the file: when it changes, trust it again. A trusted file still cannot \
-widen access.";
+widen access.
+
+Skills, commands and types of agents of a project count once you have trusted its folder. They are text without rights, so they \
+stay trusted when they change; --revoke ends that, too.";
 
 pub(crate) const TRUST_EXAMPLES: &str = "\
 Examples:
   haft trust --show
   haft trust
   haft trust --revoke";
+
+pub(crate) const SKILLS: &str = "\
+Skills are folders with a SKILL.md: instructions that a model loads when a task needs them. Yours are in the folder 'skills' beside \
+your configuration, in ~/.agents/skills and in ~/.claude/skills; those of a project in .haft/skills, .agents/skills and \
+.claude/skills, once you trust it (`haft trust`). Of two with one name yours counts. A skill grants no rights: its allowed-tools \
+only take tools away until the end of the turn.";
+
+pub(crate) const SKILLS_EXAMPLES: &str = "\
+Examples:
+  haft skills new release-notes --description \"Writes release notes. Use when asked for a changelog\"
+  haft skills list
+  haft skills show release-notes
+  haft skills check";
 
 pub(crate) const SESSIONS: &str = "\
 Conversations with models. Each message, call and result is stored before the next step; an interrupted session is repaired when \
@@ -194,6 +215,7 @@ Examples:
 pub(crate) const AGENTS_SHOW_EXAMPLES: &str = "\
 Examples:
   haft agents show main
+  haft agents show main --prompt
   haft agents show coder --json | jq '.tools[] | select(.offered | not)'";
 
 pub(crate) const AGENTS_EDIT: &str = "\
@@ -231,7 +253,7 @@ Examples:
 
 pub(crate) const QUARANTINE: &str = "\
 List what commands wrote and could not stay where it was: protected files such as .envrc, Git hooks and settings that run programs. \
-Each entry was moved here when its command ended, and is kept for 14 days.
+Each entry was moved here when its command ended, and stays for 14 days (retention.quarantine).
 
 Look at an entry before you restore it: other programs run or trust what is in it.";
 
@@ -242,6 +264,18 @@ Examples:
   haft quarantine restore q-3f9c
   haft quarantine remove --all";
 
+pub(crate) const PRUNE: &str = "\
+List the stored data that exceeds the limits of [retention]: how much would go, and how much stays. --yes removes it. What a running \
+process, job or session uses stays. Haft does the same once a day by itself.
+
+Without its old contents a change cannot be undone any more; the history still has the call.";
+
+pub(crate) const PRUNE_EXAMPLES: &str = "\
+Examples:
+  haft prune
+  haft prune --yes
+  HAFT_RETENTION_SESSIONS_DAYS=30 haft prune";
+
 pub(crate) const CONFIG: &str = "\
 Check and show the configuration. Layers, weakest first: built-in, your own file, the project's file \
 (.haft/config.toml), HAFT_… variables, flags. A project's file can only make things stricter.";
@@ -249,7 +283,13 @@ Check and show the configuration. Layers, weakest first: built-in, your own file
 pub(crate) const CONFIG_EXAMPLES: &str = "\
 Examples:
   haft config check
+  haft config preset careful
   haft config show --json";
+
+pub(crate) const PRESET_EXAMPLES: &str = "\
+Examples:
+  haft config preset
+  haft config preset careful --dry-run";
 
 pub(crate) const DOCTOR: &str = "\
 Check what works here: one line for each thing that Haft needs, with a fix for each that does not work. Nothing is sent \

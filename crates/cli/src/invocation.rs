@@ -10,7 +10,7 @@ use haft_contract::{Arguments, Section, ToolDefinition};
 use haft_engine::Registry;
 use serde_json::{Map, Value};
 
-use crate::arguments::{CallerArgs, Cli, Common, ToolWords};
+use crate::arguments::{ActingArgs, CallerArgs, Cli, Common, ToolWords};
 use crate::failure::Failure;
 use crate::help;
 use crate::output::error_text;
@@ -21,10 +21,12 @@ use crate::{parameters, usage};
 pub(crate) struct Invocation {
     pub(crate) tool: String,
     pub(crate) common: Common,
-    /// The caller for `explain`.
+    /// The caller.
     pub(crate) who: CallerArgs,
     /// Whether the tool starts commands, or works with those that run.
     pub(crate) runs_commands: bool,
+    /// Whether the tool works on conversations, and so needs one.
+    pub(crate) needs_conversation: bool,
     text: Option<String>,
     flags: Map<String, Value>,
 }
@@ -51,11 +53,13 @@ impl Invocation {
     ) -> Result<Self, clap::Error> {
         let words = if definition.is_some() { words } else { common_flags(command, words) };
         let matches = grammar(command, &tool, definition).try_get_matches_from(words)?;
+        let flags = if command == EXPLAIN { CallerArgs::from_arg_matches(&matches)? } else { CallerArgs::default() };
         Ok(Self {
             tool,
             common: before.then(Common::from_arg_matches(&matches)?),
-            who: if command == EXPLAIN { CallerArgs::from_arg_matches(&matches)? } else { CallerArgs::default() },
+            who: ActingArgs::from_arg_matches(&matches)?.with(flags),
             runs_commands: definition.is_some_and(|definition| definition.section == Section::Runtime),
+            needs_conversation: definition.is_some_and(|definition| matches!(definition.section, Section::Sessions | Section::Agents)),
             text: matches.get_one("JSON").cloned(),
             flags: definition.map(|definition| parameters::collect(&matches, definition)).unwrap_or_default(),
         })
@@ -117,11 +121,11 @@ fn grammar(command: &'static str, tool: &str, definition: Option<&ToolDefinition
     own_arguments(command, grammar).about(about.to_owned())
 }
 
-/// The command with flags for another caller.
+/// The command with flags for each part of another caller.
 const EXPLAIN: &str = "explain";
 
 fn own_arguments(command: &str, grammar: Command) -> Command {
-    let grammar = Common::augment_args(grammar);
+    let grammar = ActingArgs::augment_args(Common::augment_args(grammar));
     if command == EXPLAIN { CallerArgs::augment_args(grammar) } else { grammar }
 }
 

@@ -1,6 +1,7 @@
 //! The `haft` binary: parse, dispatch, exit code.
 
 mod arguments;
+mod attachments;
 mod commands;
 mod conversation;
 mod help;
@@ -8,6 +9,7 @@ mod invocation;
 mod parameters;
 mod system_prompt;
 mod usage;
+mod user_commands;
 mod wire;
 
 use std::process::ExitCode;
@@ -37,7 +39,9 @@ fn main() -> ExitCode {
         let json = std::env::args_os().any(|word| word == "--json");
         Output::new(json, false, false).failure(&failure)
     };
-    outcome.unwrap_or_else(fail).into()
+    let exit = outcome.unwrap_or_else(fail);
+    wire::finish_cleaning();
+    exit.into()
 }
 
 /// Ends commands without waiting for them; what they left in the workspace is removed.

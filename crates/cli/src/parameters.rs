@@ -19,7 +19,11 @@ pub(crate) struct FlagParameter<'d> {
 
 /// The parameters of a tool, in the order of its schema.
 pub(crate) fn of(definition: &ToolDefinition) -> Vec<FlagParameter<'_>> {
-    let schema = &definition.parameters;
+    in_schema(&definition.parameters)
+}
+
+/// The parameters of a schema, in its order.
+pub(crate) fn in_schema(schema: &Value) -> Vec<FlagParameter<'_>> {
     let is_required = |name: &str| schema["required"].as_array().is_some_and(|names| names.iter().any(|required| required == name));
     let properties = schema["properties"].as_object().into_iter().flatten();
     properties.map(|(name, schema)| FlagParameter { name, required: is_required(name), schema }).collect()

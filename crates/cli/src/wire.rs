@@ -2,43 +2,72 @@
 //!
 //! Each command builds what it needs; parts that most calls do not use (HTTP, commands, jobs) are built on first use.
 
+#[cfg(test)]
+mod advice_tests;
+mod agent_types;
+mod cleaning;
 mod command_rules;
+mod config_lint;
 mod hooks;
 mod host;
 mod jobs;
 mod lint;
 pub(crate) mod models;
 mod policy;
+mod prompts;
+mod repair;
+mod retention;
 mod rule_file;
+mod services;
 mod session;
 mod settings;
+mod settings_access;
 mod shell;
+mod sub_agents;
 mod trust;
 mod web;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
+use std::time::{Duration, SystemTime};
 
 use haft_agent::{DeferredTools, DenySpending, DisclosedTools, Runner, SpendingApprover, TurnWatcher};
 use haft_config::Loaded;
-use haft_contract::ToolSource;
+use haft_contract::ports::Services;
+use haft_contract::{Plan, ToolSource};
 use haft_engine::{CallLimits, Engine, EngineBuilder, Event, EventSink, Registry, Session, SessionBuilder};
 use haft_host::LocalHost;
-use haft_policy::StandardPolicy;
+use haft_policy::{Decision, Policy, StandardPolicy, Verdict};
 use haft_provider::Model;
 use haft_store::{Blobs, CallLog, FileBlobs, InMemoryCallLog, OpenedLog, SqliteCallLog, StoreError};
+use haft_tui::time::local_time;
 
+pub(crate) use self::cleaning::finish as finish_cleaning;
+pub(crate) use self::config_lint::warn_of_settings;
 pub(crate) use self::jobs::JobSettings;
 pub(crate) use self::lint::warn_of_idle_rules;
+pub(crate) use self::prompts::{Prompts, prompt_folders};
+pub(crate) use self::retention::{PruneMode, PrunedKind, QUARANTINE, prune};
+pub(crate) use self::services::{add_planning, small_model};
 pub(crate) use self::settings::{
     Settings, TrustMode, check, check_text, config_file, data_folder, read, refused, report_width, user_file, workspace,
 };
 use self::shell::Calls;
+pub(crate) use self::sub_agents::{conversation_agents, conversation_services};
 pub(crate) use self::trust::TrustedFolders;
 use crate::arguments::{CallerArgs, Common};
 use crate::failure::Failure;
-use crate::output::{Output, warn};
+use crate::output::{Output, configure_display, warn};
 use crate::terminal::{SpendingPrompt, Terminal};
+
+/// Format of a day.
+const DAY: &str = "%Y-%m-%d";
+
+/// The current time, and the date in the time zone of the user.
+pub(crate) fn today() -> (SystemTime, String) {
+    let now = SystemTime::now();
+    (now, local_time(now, DAY))
+}
 
 /// The agent that the user talks to; it needs no configuration.
 pub(crate) const MAIN: &str = "main";
@@ -54,7 +83,7 @@ pub(crate) fn disclose_tools(runner: &Runner) -> DisclosedTools {
 /// Every tool.
 pub(crate) fn registry() -> Result<Arc<Registry>, Failure> {
     let registry = Registry::new();
-    for tool in haft_builtin::all().into_iter().chain([DEFERRED.tool()]) {
+    for tool in haft_builtin::all() {
         registry.register(tool, ToolSource::BuiltIn).map_err(|error| Failure::failed("execution_error", error.to_string()))?;
     }
     Ok(Arc::new(registry))
@@ -95,11 +124,28 @@ pub(crate) enum SessionStart<'a> {
     Resume(&'a Session),
 }
 
+/// What a conversation keeps when its settings change.
+pub(crate) struct ConversationParts {
+    pub(crate) log: Arc<dyn CallLog>,
+    pub(crate) jobs: JobSettings,
+    pub(crate) prompts: UserPrompts,
+    pub(crate) services: Services,
+}
+
 /// What answers calls.
 pub(crate) struct CallSetup {
     pub(crate) engine: Engine,
     pub(crate) session: Session,
     pub(crate) log: Arc<dyn CallLog>,
+    /// Its tools are open to `tool_search` as long as this is.
+    _disclosed: DisclosedTools,
+}
+
+impl CallSetup {
+    pub(crate) fn new(engine: Engine, session: Session, log: Arc<dyn CallLog>) -> Self {
+        let disclosed = DEFERRED.disclose(&engine, &session, &[]);
+        Self { engine, session, log, _disclosed: disclosed }
+    }
 }
 
 /// The loaded configuration, from which the rest is built.
@@ -107,6 +153,7 @@ pub(crate) struct Wire {
     pub(crate) settings: Settings,
     pub(crate) registry: Arc<Registry>,
     pub(crate) policy: Arc<StandardPolicy>,
+    pub(crate) prompts: Arc<Prompts>,
 }
 
 impl Wire {
@@ -127,7 +174,10 @@ impl Wire {
 
     fn with_settings(settings: Settings, registry: Arc<Registry>) -> Result<Self, Failure> {
         let policy = policy::policy(&settings.config, &settings.provenance, &registry)?;
-        let wire = Self { settings, registry, policy };
+        let prompts = Arc::new(Prompts::new(&settings, &policy, &registry));
+        let wire = Self { settings, registry, policy, prompts };
+        let display = wire.settings.config.display;
+        configure_display(display.todos, display.usage);
         wire.known_agent(&wire.settings.agent)?;
         Ok(wire)
     }
@@ -151,8 +201,9 @@ impl Wire {
 
     /// A session that decides and runs nothing.
     pub(crate) fn listing(&self, agent: &str, who: &CallerArgs) -> Result<Session, Failure> {
-        let host = self.host(&self.settings.workspace, None, JobSettings::default, Calls::OfUser)?;
-        Ok(session::as_if(self.session(host, agent, UserPrompts::Never, None), who).build())
+        let host = self.host(agent, &self.settings.workspace, None, JobSettings::default, Calls::OfUser)?;
+        let dialect = self.settings.dialect(agent, who.provider.as_deref());
+        self.session_as_if(|| Ok(self.session(Arc::clone(&host), agent, UserPrompts::Never, None).dialect(dialect)), who)
     }
 
     /// The user's configuration file, or the one named in its place; never the project's.
@@ -163,9 +214,10 @@ impl Wire {
     /// An engine that plans against the real files and records nothing.
     pub(crate) fn explainer(&self) -> Result<Explainer<'_>, Failure> {
         let blobs = open_blobs(&self.settings.data_folder, None)?;
-        let host = self.host(&self.settings.workspace, Some(blobs.spill_folder()), JobSettings::default, Calls::OfUser)?;
+        let spills = blobs.spill_folder().to_owned();
+        let host = self.host(&self.settings.agent, &self.settings.workspace, Some(&spills), JobSettings::default, Calls::OfUser)?;
         let engine = self.engine(Arc::new(InMemoryCallLog::default()), blobs, &self.settings.workspace)?;
-        Ok(Explainer { wire: self, engine, host })
+        Ok(Explainer { wire: self, engine, host, spills })
     }
 
     /// An engine that answers and undoes calls in this folder.
@@ -175,38 +227,73 @@ impl Wire {
         log: Arc<dyn CallLog>,
         jobs: impl FnOnce() -> JobSettings + Send + 'static,
         prompts: UserPrompts,
+        who: &CallerArgs,
+        services: Services,
     ) -> Result<CallSetup, Failure> {
         let blobs = open_blobs(&self.settings.data_folder, None)?;
-        let host = self.host(folder, Some(blobs.spill_folder()), jobs, Calls::OfUser)?;
+        let host = self.host_with(&self.settings.agent, folder, Some(blobs.spill_folder()), jobs, Calls::OfUser, services)?;
         let engine = self.engine(Arc::clone(&log), blobs, folder)?;
-        Ok(CallSetup { engine, session: self.session(host, &self.settings.agent, prompts, None).build(), log })
+        let dialect = self.settings.dialect(&self.settings.agent, who.provider.as_deref());
+        let session = self.session(host, &self.settings.agent, prompts, None).dialect(dialect);
+        Ok(CallSetup::new(engine, session::as_if(session, who).build(), log))
+    }
+
+    /// An engine and a machine that restore files of calls in this folder.
+    pub(crate) fn restoring(&self, folder: &Path, log: Arc<dyn CallLog>) -> Result<CallSetup, Failure> {
+        let (blobs, agent) = (open_blobs(&self.settings.data_folder, None)?, &self.settings.agent);
+        let spills = Some(blobs.spill_folder());
+        let host = self.host_with(agent, folder, spills, JobSettings::default, Calls::Undone, Services::default())?;
+        let engine = self.engine(Arc::clone(&log), blobs, folder)?;
+        Ok(CallSetup::new(engine, self.session(host, agent, UserPrompts::Never, None).build(), log))
     }
 
     /// As [`Wire::calling`], for a conversation with a model, whose events go to the watcher.
     pub(crate) fn conversing(
         &self,
-        log: Arc<dyn CallLog>,
-        jobs: JobSettings,
-        prompts: UserPrompts,
+        ConversationParts { log, jobs, prompts, services }: ConversationParts,
         start: SessionStart<'_>,
         model: &Model,
         watcher: &Arc<dyn TurnWatcher>,
     ) -> Result<CallSetup, Failure> {
-        let folder = &self.settings.workspace;
+        let (folder, agent) = (&self.settings.workspace, &self.settings.agent);
         let id = match start {
             SessionStart::New(id) => id,
             SessionStart::Resume(before) => before.id(),
         };
         let blobs = open_blobs(&self.settings.data_folder, Some(id))?;
-        let host = self.host(folder, Some(blobs.spill_folder()), move || jobs, Calls::OfModel)?;
+        let host = self.host_with(agent, folder, Some(blobs.spill_folder()), move || jobs, Calls::OfModel, services)?;
         let engine = self.engine(Arc::clone(&log), blobs, folder)?;
-        let session = self.session(host, &self.settings.agent, prompts, Some(watcher));
-        let session = session.model(model.provider.as_str(), Some(model.name.clone()));
+        let session = self.session(host, agent, prompts, Some(watcher));
+        let dialect = self.settings.dialect(agent, Some(&format!("{}/{}", model.provider, model.name)));
+        let session = session.model(model.provider.as_str(), Some(model.name.clone())).dialect(dialect);
         let session = match start {
             SessionStart::New(id) => session.id(id),
             SessionStart::Resume(before) => session.continuing(before),
         };
-        Ok(CallSetup { engine, session: session.build(), log })
+        Ok(CallSetup::new(engine, session.build(), log))
+    }
+
+    /// An engine that reads files for the user: in the workspace and its roots, and in the folder that the user named. Lists and rules on
+    /// tools are for models; those on reading hold, because the file system enforces them.
+    pub(crate) fn reading(&self, folder: Option<&Path>) -> Result<CallSetup, Failure> {
+        let blobs = open_blobs(&self.settings.data_folder, None)?;
+        let host = self.reading_host(folder)?;
+        let log: Arc<dyn CallLog> = Arc::new(InMemoryCallLog::default());
+        let engine = Engine::builder(Arc::clone(&self.registry), Arc::clone(&log), blobs).build();
+        let session = Session::builder(host)
+            .owner()
+            .agent(self.settings.agent.as_str())
+            .access(haft_contract::Access::ReadOnly)
+            .workspace(&self.settings.workspace);
+        Ok(CallSetup::new(engine, session.build(), log))
+    }
+
+    /// Why the rules of the agent refuse to read a path, if they do. A question is no refusal: the user named the file.
+    pub(crate) fn denies_reading(&self, path: &Path, session: &Session) -> Option<String> {
+        let location = session.host().files().locate(path).ok()?;
+        let entry = self.registry.get("read_file")?;
+        let decision = self.policy.permit(Decision::allow(), &entry.candidate(), &Plan::nothing().read(location), session.caller());
+        (decision.verdict == Verdict::Deny).then(|| decision.denials.first().map_or_else(String::new, |denial| denial.message.clone()))
     }
 
     /// Asks the user for more money, or refuses.
@@ -228,7 +315,7 @@ impl Wire {
     fn engine(&self, log: Arc<dyn CallLog>, blobs: Arc<dyn Blobs>, folder: &Path) -> Result<Engine, Failure> {
         let engine = Engine::builder(Arc::clone(&self.registry), log, blobs);
         let engine = engine.policy(Arc::clone(&self.policy) as _).limits(self.limits()).events(Arc::new(WarningPrinter));
-        let hooks = hooks::hooks(&self.settings.provenance, &self.policy, folder)?;
+        let hooks = hooks::hooks(&self.settings, &self.policy, folder)?;
         Ok(hooks.into_iter().fold(engine, EngineBuilder::hook).build())
     }
 
@@ -238,6 +325,7 @@ impl Wire {
         limits.output_bytes = config.limits.output_bytes;
         limits.argument_bytes = config.limits.argument_bytes;
         limits.spill_bytes = config.limits.spill_bytes;
+        limits.spill_age = config.retention.spills.age.unwrap_or(Duration::MAX);
         limits.approval = config.approvals.timeout;
         limits.summary_bytes = config.history.summary_bytes;
         limits
@@ -260,19 +348,27 @@ pub(crate) struct Explainer<'a> {
     wire: &'a Wire,
     pub(crate) engine: Engine,
     host: Arc<LocalHost>,
+    spills: PathBuf,
 }
 
 impl Explainer<'_> {
     /// The session of an agent, called by this user.
     pub(crate) fn session(&self, agent: Option<&str>, who: &CallerArgs) -> Result<Session, Failure> {
-        Ok(session::as_if(self.builder(agent)?, who).build())
+        let dialect = self.wire.settings.dialect(agent.unwrap_or(&self.wire.settings.agent), who.provider.as_deref());
+        self.wire.session_as_if(|| Ok(self.builder(agent)?.dialect(dialect)), who)
     }
 
     /// The session of an agent, to be completed.
     pub(crate) fn builder(&self, agent: Option<&str>) -> Result<SessionBuilder, Failure> {
         let agent = agent.map_or_else(|| Ok(self.wire.settings.agent.clone()), haft_config::agent_name).map_err(Failure::usage)?;
         self.wire.known_agent(&agent)?;
-        Ok(self.wire.session(Arc::clone(&self.host), &agent, UserPrompts::Never, None))
+        // Another agent has other rules, and the file system enforces some of them.
+        let host = if agent == self.wire.settings.agent {
+            Arc::clone(&self.host)
+        } else {
+            self.wire.host(&agent, &self.wire.settings.workspace, Some(&self.spills), JobSettings::default, Calls::OfUser)?
+        };
+        Ok(self.wire.session(host, &agent, UserPrompts::Never, None))
     }
 }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
 
 mod suite {
+    mod advice;
     mod agents;
     mod attacks;
     mod backends;
@@ -14,13 +15,18 @@ mod suite {
     mod chat;
     mod chatting;
     mod config;
+    mod config_check;
     mod container;
     mod corpus;
     mod crash;
+    mod dialects;
+    mod disk;
     mod doctor;
+    mod editor;
     mod effects;
     mod exec;
     mod explain;
+    mod explain_past;
     mod faults;
     mod flags;
     mod flows;
@@ -28,6 +34,7 @@ mod suite {
     mod harness;
     mod help;
     mod history;
+    mod hooks;
     mod interpreters;
     mod interrupt;
     mod jobs;
@@ -40,13 +47,24 @@ mod suite {
     mod ordinary;
     #[cfg(feature = "pdf")]
     mod pdf;
+    mod planning;
     mod policy;
+    mod processes;
     mod projects;
+    mod prompts;
     mod pty;
+    mod recipes;
+    mod repair;
+    mod retention;
+    mod rule_language;
     mod run;
     mod sent;
     mod shells;
+    mod skills;
+    mod small_model;
     mod state;
+    mod structured;
+    mod sub_agents;
     mod terminal;
     mod terminals;
     mod tools;

@@ -6,6 +6,9 @@
 #[allow(dead_code, reason = "other tests use the rest of it")]
 #[path = "suite/harness.rs"]
 mod harness;
+#[allow(dead_code, reason = "other tests use the rest of it")]
+#[path = "suite/processes.rs"]
+mod processes;
 
 mod validators {
     mod aimock;

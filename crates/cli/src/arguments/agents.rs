@@ -18,6 +18,9 @@ pub(crate) enum AgentsCommand {
         /// The agent's name
         #[arg(value_parser = haft_config::agent_name)]
         name: String,
+        /// Show the system prompt as the model gets it here, with the tokens of each part
+        #[arg(long)]
+        prompt: bool,
     },
     /// Change an agent in your configuration file, with flags or a list of its tools
     #[command(long_about = help::AGENTS_EDIT, after_long_help = help::AGENTS_EDIT_EXAMPLES)]

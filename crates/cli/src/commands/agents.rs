@@ -6,11 +6,11 @@ mod flags;
 mod lists;
 mod prompt;
 mod show;
+mod system_prompt;
 
 use std::sync::Arc;
 
 use haft_config::Setting;
-use haft_contract::Dialect;
 use haft_engine::Session;
 use haft_policy::Policy;
 use serde_json::json;
@@ -27,7 +27,11 @@ const NOT_SET: &str = "not set";
 pub(crate) fn run(common: &Common, command: &AgentsCommand, output: &Output) -> Result<Exit, Failure> {
     match command {
         AgentsCommand::List => list(&Wire::new(common, output)?, output),
-        AgentsCommand::Show { name } => show::run(&Wire::new(common, output)?, name, output),
+        AgentsCommand::Show { name, prompt: true } => {
+            let common = Common { agent: Some(name.clone()), ..common.clone() };
+            system_prompt::run(&Wire::new(&common, output)?, output)
+        }
+        AgentsCommand::Show { name, prompt: false } => show::run(&Wire::new(common, output)?, name, output),
         AgentsCommand::Edit(request) => edit::run(common, request, output),
     }
 }
@@ -51,7 +55,7 @@ impl<'a> AgentView<'a> {
         let session = wire.listing(name, &who)?;
         let tools = wire.registry.entries().into_iter().map(|entry| ListedTool {
             decision: wire.policy.offer(&entry.candidate(), session.caller()),
-            dialect: Dialect::Haft,
+            dialect: session.dialect(),
             entry: Arc::clone(&entry),
         });
         Ok(Self { name, model, prompt: set(&["agents", name, "prompt"]), tools: tools.collect(), session })

@@ -1,14 +1,18 @@
 //! `haft call`: one call, from the command line to its result.
 
-use std::path::Path;
+mod conversing;
 
+use std::path::Path;
+use std::sync::Arc;
+
+use haft_agent::NullMeter;
 use haft_contract::{Arguments, Content, ErrorKind, ToolCall, ToolError, ToolOutput, ToolResult, ports::JobScope};
 use haft_engine::Session;
-use haft_store::StoreError;
+use haft_store::{CallLog, StoreError};
 use haft_text::base64;
 use serde_json::{Value, json};
 
-use crate::arguments::{Common, ToolWords};
+use crate::arguments::{CallArgs, CallerArgs, Common};
 use crate::commands::background;
 use crate::commands::block_on;
 use crate::commands::interrupt::interruptible;
@@ -18,14 +22,18 @@ use crate::output::{Output, error_text, note, warn};
 use crate::terminal::{show_waiting, stop_waiting};
 use crate::wire::{self, CallSetup, JobSettings, UserPrompts, Wire};
 
-pub(crate) fn run(common: Common, words: ToolWords) -> Result<Exit, Failure> {
+pub(crate) fn run(common: Common, request: CallArgs) -> Result<Exit, Failure> {
+    let CallArgs { acting, words } = request;
     let registry = wire::registry()?;
     let invocation = Invocation::parse("call", words, common, &registry)?;
     let output = invocation.common.output();
-    let wire = Wire::with_registry(registry, &invocation.common, &output)?;
+    let wire = Arc::new(Wire::with_registry(registry, &invocation.common, &output)?);
     let reads_input = invocation.reads_standard_input();
-    let prompts = if reads_input { UserPrompts::Never } else { UserPrompts::Allowed };
-    let (tool, runs_commands) = (invocation.tool.clone(), invocation.runs_commands);
+    let who = acting.with(invocation.who.clone());
+    // Another caller gets no approval of yours.
+    let is_asked = !reads_input && who == CallerArgs::default();
+    let prompts = if is_asked { UserPrompts::Allowed } else { UserPrompts::Never };
+    let (tool, runs_commands, needs_conversation) = (invocation.tool.clone(), invocation.runs_commands, invocation.needs_conversation);
     let arguments = invocation.arguments(wire.settings.config.limits.argument_bytes)?.unwrap_or(Arguments::Text(String::new()));
     let runner_socket = background::runner_socket();
     if runs_commands && runner_socket.is_none() && background::is_requested(&arguments) {
@@ -35,11 +43,19 @@ pub(crate) fn run(common: Common, words: ToolWords) -> Result<Exit, Failure> {
         return background::spawn_runner(&wire.run_folder(), input.as_deref());
     }
     let call = ToolCall::new(call_id(), tool, arguments);
+    if needs_conversation && who == CallerArgs::default() {
+        return conversing::run(&wire, call, prompts, &output);
+    }
     block_on(async {
         let store = wire::store(&wire.settings.data_folder)?;
+        wire.repair_interrupted(&(Arc::clone(&store) as Arc<dyn CallLog>)).await;
+        wire.clean_in_background();
         let jobs = wire.recorded_jobs(&store);
         let jobs = move || JobSettings { wait_for_exit: true, ..jobs() };
-        let setup = wire.calling(&wire.settings.workspace, store, jobs, prompts)?;
+        let mut services = wire.call_services(Arc::new(store.sessions()), &output);
+        // A plain call belongs to no session whose budget could pay.
+        services.small_model = wire::small_model(&wire, Arc::new(NullMeter));
+        let setup = wire.calling(&wire.settings.workspace, store, jobs, prompts, &who, services)?;
         if runs_commands {
             adopt(&setup.session, &wire.settings.workspace).await;
         }
@@ -71,7 +87,7 @@ async fn adopt(session: &Session, workspace: &Path) {
 
 /// A unique id.
 fn call_id() -> String {
-    let id = uuid::Uuid::now_v7().simple().to_string();
+    let id = haft_store::new_uuid().simple().to_string();
     format!("call_{}", &id[16..])
 }
 
@@ -192,7 +208,7 @@ mod tests {
     use super::*;
 
     fn result(outcome: Result<ToolOutput, ToolError>) -> ToolResult {
-        ToolResult { call_id: "c".into(), tool: "t".into(), outcome, elapsed: Duration::from_micros(1234) }
+        ToolResult { call_id: "c".into(), tool: "t".into(), outcome, elapsed: Duration::from_micros(1234), stored: None }
     }
 
     #[test]

@@ -2,19 +2,23 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use haft_agent::{Provider, TurnWatcher};
-use haft_contract::{Access, Arguments, BoxFuture, Dialect};
+use haft_contract::{Access, Arguments, BoxFuture};
 use haft_policy::SourceSpan;
+use haft_provider::{Message, Model};
 use haft_store::{CallLog, CallRecord};
-use haft_tui::chat::{self, ChatBackend, ChatContext, ChatOptions, ChatRequest, ModelChoice};
+use haft_tui::chat::{self, ChatBackend, ChatContext, ChatOptions, ChatRequest, CommandChoice, ModelChoice, Prompt};
 use haft_tui::conversation::Conversation;
 
 use crate::arguments::{CallerArgs, ChatArgs, Common, ToolsArgs};
+use crate::attachments;
 use crate::commands::{block_on, explain, tools, undo};
 use crate::conversation::{self, ConversationStart};
 use crate::failure::{Exit, Failure};
 use crate::output::Output;
+use crate::user_commands;
 use crate::wire::models;
 use crate::wire::{self, UserPrompts, Wire};
 
@@ -22,7 +26,7 @@ pub(crate) fn run(common: &Common, request: &ChatArgs, output: &Output) -> Resul
     let (workspace, data_folder) = (wire::workspace(common)?, wire::data_folder()?);
     let configure = |options: &ChatOptions| {
         let wire = Wire::new(&common.with(options)?, output)?;
-        Ok(Box::new(Backend { wire, output: output.clone() }) as Box<dyn ChatBackend>)
+        Ok(Box::new(Backend { wire: Arc::new(wire), output: output.clone(), has_warned: AtomicBool::new(false) }) as Box<dyn ChatBackend>)
     };
     let request = ChatRequest {
         prompt: request.prompt.clone(),
@@ -39,8 +43,10 @@ pub(crate) fn run(common: &Common, request: &ChatArgs, output: &Output) -> Resul
 }
 
 struct Backend {
-    wire: Wire,
+    wire: Arc<Wire>,
     output: Output,
+    /// Whether problems of command files were printed.
+    has_warned: AtomicBool,
 }
 
 impl ChatBackend for Backend {
@@ -86,20 +92,46 @@ impl ChatBackend for Backend {
         model: Option<&'a str>,
         watcher: Arc<dyn TurnWatcher>,
     ) -> BoxFuture<'a, Result<Conversation, Failure>> {
-        Box::pin(conversation::open(&self.wire, ConversationStart { session, model, prompts: UserPrompts::Allowed }, watcher))
+        let start =
+            ConversationStart { session, model, prompts: UserPrompts::Allowed, max_rounds: None, waits_for_agents: false, output: None };
+        Box::pin(conversation::open(&self.wire, start, watcher))
     }
 
-    fn rewire(&self, conversation: &mut Conversation) -> Result<(), Failure> {
-        conversation::rewire(&self.wire, conversation)
+    fn rewire<'a>(&'a self, conversation: &'a mut Conversation) -> BoxFuture<'a, Result<(), Failure>> {
+        Box::pin(conversation::rewire(&self.wire, conversation))
+    }
+
+    fn commands(&self) -> BoxFuture<'_, Vec<CommandChoice>> {
+        Box::pin(async {
+            let Ok(commands) = user_commands::all(&self.wire).await else { return Vec::new() };
+            if !self.has_warned.swap(true, Ordering::Relaxed) {
+                user_commands::warn_of_problems(&commands);
+            }
+            user_commands::choices(&commands)
+        })
+    }
+
+    fn expand<'a>(&'a self, name: &'a str, arguments: &'a str) -> BoxFuture<'a, Result<Prompt, Failure>> {
+        Box::pin(user_commands::expand(&self.wire, name, arguments))
+    }
+
+    fn message<'a>(&'a self, prompt: &'a Prompt, model: &'a Model) -> BoxFuture<'a, Result<Message, Failure>> {
+        Box::pin(async move {
+            let message = attachments::message(&self.wire, prompt, &[]).await?;
+            attachments::check_pictures(&message, model)?;
+            Ok(message)
+        })
     }
 
     fn show_tools(&self, name: Option<String>) -> Result<(), Failure> {
-        tools::show(&self.wire, &ToolsArgs { name, all: false, dialect: Dialect::Haft, who: CallerArgs::default() }, &self.output)
+        tools::show(&self.wire, &ToolsArgs { name, all: false, who: CallerArgs::default() }, &self.output)
     }
 
     fn explain<'a>(&'a self, tool: &'a str, arguments: Option<String>) -> BoxFuture<'a, Result<(), Failure>> {
         Box::pin(async move {
-            explain::one(&self.wire, tool, arguments.map(Arguments::Text), &CallerArgs::default(), &self.output).await.map(drop)
+            explain::one(&self.wire, tool, arguments.map(Arguments::Text), &CallerArgs::default(), explain::Lookups::Never, &self.output)
+                .await
+                .map(drop)
         })
     }
 

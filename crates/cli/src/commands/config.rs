@@ -1,4 +1,6 @@
-//! `haft config`: check, show, schema, path.
+//! `haft config`: check, show, schema, preset, path.
+
+mod preset;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,6 +21,8 @@ pub(crate) fn run(common: &Common, command: ConfigCommand, output: &Output) -> R
         ConfigCommand::Check => check(common, output),
         ConfigCommand::Show => show(common, output),
         ConfigCommand::Schema => output.data(&haft_config::schema()).map(|()| Exit::Success),
+        ConfigCommand::Preset { name: None, .. } => preset::list(common, output),
+        ConfigCommand::Preset { name: Some(name), dry_run } => preset::choose(common, &name, dry_run, output),
         ConfigCommand::Path => path(common, output),
     }
 }
@@ -31,6 +35,7 @@ fn check(common: &Common, output: &Output) -> Result<Exit, Failure> {
         let wire = Wire::with_config(registry, common, &workspace, &loaded)?;
         warn_of_idle_agents(&wire, &mut loaded)?;
         wire::warn_of_idle_rules(&wire, &mut loaded);
+        wire::warn_of_settings(&wire, &mut loaded);
     }
     if output.json {
         let status = if wrong { "error" } else { "success" };

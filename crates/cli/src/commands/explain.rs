@@ -1,50 +1,83 @@
 //! `haft explain`: why a tool or a call is allowed, needs approval, or is denied.
 
 mod addresses;
+mod past;
+mod session;
+mod trace;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use anstyle::Style;
 use haft_contract::Arguments;
-use haft_engine::{Explanation, HOOK, NOT_YET, NOTHING_CONFIGURED};
+use haft_engine::{Explanation, HOOK};
 use haft_policy::{StepOutcome, TraceEntry, Verdict};
 use haft_text::display;
+use serde_json::Value;
 
+pub(crate) use self::addresses::Lookups;
+use self::trace::{TraceRow, trace_lines};
 use crate::arguments::{CallerArgs, Common, ExplainArgs};
 use crate::commands::block_on;
 use crate::effects;
 use crate::failure::{Exit, Failure};
 use crate::invocation::Invocation;
-use crate::output::{CAUTION, DIM, ERROR, GOOD, Output, STRONG, prose_width};
+use crate::output::{CAUTION, ERROR, GOOD, Output, STRONG, prose_width};
 use crate::table::{ColumnFit, Table, TableCell, wrap};
 use crate::text_builder::{INDENT, TextBuilder};
 use crate::wire::{self, Wire};
 
+/// The variable that forbids lookups.
+const NO_RESOLVE: &str = "HAFT_NO_RESOLVE";
+
 pub(crate) fn run(common: Common, request: ExplainArgs) -> Result<Exit, Failure> {
-    let ExplainArgs { all, resolve, who, words } = request;
+    let ExplainArgs { all, no_resolve, session, acting, who, words } = request;
+    let who = acting.with(who);
+    if let Some(id) = session {
+        return match words.split() {
+            None => session::run(&id, &common.output()),
+            Some((tool, _)) => Err(with_tool(&id, &tool.to_string_lossy())),
+        };
+    }
     let registry = wire::registry()?;
     if all {
         let output = common.output();
         return table(&Wire::with_registry(registry, &common, &output)?, &who, &output);
     }
     let invocation = Invocation::parse("explain", words, common, &registry)?;
+    if registry.get(&invocation.tool).is_none() && past::is_call_id(&invocation.tool) {
+        return past::run(invocation, &who, registry);
+    }
     let output = invocation.common.output();
     let wire = Wire::with_registry(registry, &invocation.common, &output)?;
     let (tool, who) = (invocation.tool.clone(), who.then(invocation.who.clone()));
     let arguments = invocation.arguments(wire.settings.config.limits.argument_bytes)?;
-    if resolve {
-        return block_on(addresses::one(&wire, &tool, arguments, &who, &output));
-    }
-    block_on(one(&wire, &tool, arguments, &who, &output))
+    let lookups = if no_resolve || std::env::var_os(NO_RESOLVE).is_some() { Lookups::Never } else { Lookups::Allowed };
+    block_on(one(&wire, &tool, arguments, &who, lookups, &output))
+}
+
+/// A session and a tool at once: what was granted in a session, and its taint, end with its process.
+fn with_tool(id: &str, tool: &str) -> Failure {
+    let message = format!("--session explains a whole session, so '{tool}' cannot be explained with it");
+    Failure::usage(message).help(format!(
+        "leave out '{tool}': `haft explain --session {id}` names calls of the session, and `haft explain CALL-ID` explains one of them, as of \
+         then and as of now. `haft explain {tool}` explains a new call, without what the session was granted: that ends with its process"
+    ))
 }
 
 /// One tool, or one call of it.
-pub(crate) async fn one(wire: &Wire, tool: &str, arguments: Option<Arguments>, who: &CallerArgs, output: &Output) -> Result<Exit, Failure> {
+pub(crate) async fn one(
+    wire: &Wire,
+    tool: &str,
+    arguments: Option<Arguments>,
+    who: &CallerArgs,
+    lookups: Lookups,
+    output: &Output,
+) -> Result<Exit, Failure> {
     let explainer = wire.explainer()?;
     let session = explainer.session(None, who)?;
     let explanation = explainer.engine.explain(tool, arguments, &session).await?;
-    output.show(|| &explanation, || in_words(&explanation, session.workspace(), output.width))
+    let addresses = addresses::of_hosts(&explanation, lookups, session.host().http()).await;
+    output.show(|| addresses.to_json(&explanation), || in_words(&explanation, session.workspace(), output.width) + &addresses.in_words())
 }
 
 /// Every tool with its verdict and the deciding step.
@@ -105,8 +138,8 @@ fn in_words(explanation: &Explanation, workspace: &Path, width: Option<usize>) -
     let inner = width.map(|width| width.saturating_sub(INDENT.len()));
     let mut page = TextBuilder::default();
     page.line(format_args!("{STRONG}{}{STRONG:#}: {style}{verdict}{style:#}{}", explanation.tool, objections(explanation)));
-    page.section("It would", &effect_lines(explanation, workspace).render(inner));
-    page.section("Because", &trace_lines(&explanation.trace, inner));
+    page.section("It would", &effect_lines(&explanation.effects, workspace).render(inner));
+    page.section("Because", &trace_lines(explanation.trace.iter().map(TraceRow::from), inner));
     page.section("The model is told", &prose(explanation.message.as_deref(), inner));
     page.section("To change it", &prose(explanation.to_change.as_deref(), inner));
     page.finish()
@@ -130,55 +163,14 @@ fn verdict(verdict: Verdict) -> (&'static str, Style) {
     }
 }
 
-fn effect_lines(explanation: &Explanation, workspace: &Path) -> Table {
+fn effect_lines(planned: &Value, workspace: &Path) -> Table {
     // Effects are never truncated.
     let mut table = Table::new(&[("", ColumnFit::Keep), ("", ColumnFit::Wrap)]);
-    for effect in effects::all(&explanation.effects) {
+    for effect in effects::all(planned) {
         let (kind, target) = effects::describe(effect, workspace);
         table.row(vec![TableCell::new(&kind), TableCell::new(&target)]);
     }
     table
-}
-
-/// Steps with an outcome, numbered; below, the steps without one.
-fn trace_lines(trace: &[TraceEntry], width: Option<usize>) -> String {
-    let mut table =
-        Table::new(&[("", ColumnFit::Keep), ("", ColumnFit::Keep), ("", ColumnFit::Keep), ("", ColumnFit::Wrap), ("", ColumnFit::Wrap)]);
-    let mut silent: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (number, entry) in (1..).zip(trace) {
-        if matches!(entry.entry.as_ref(), NOTHING_CONFIGURED | NOT_YET) {
-            silent.entry(&entry.entry).or_default().push(entry.step);
-            continue;
-        }
-        let (outcome, style) = outcome(entry.outcome);
-        let number = format!("{number}.");
-        let source = source(entry).unwrap_or_default();
-        let cells = [
-            TableCell::new(&number),
-            TableCell::styled(outcome, style),
-            TableCell::new(entry.step),
-            TableCell::new(&entry.entry),
-            TableCell::new(&source),
-        ];
-        table.row(cells.into());
-    }
-    let mut page = TextBuilder::default();
-    page.text(&table.render(width));
-    for (what, steps) in silent {
-        let text = format!("{what}: {}", steps.join(", "));
-        for line in wrap(&text, prose_width(width)) {
-            page.line(format_args!("{DIM}{line}{DIM:#}"));
-        }
-    }
-    page.finish()
-}
-
-fn outcome(outcome: StepOutcome) -> (&'static str, Style) {
-    match outcome {
-        StepOutcome::Pass => ("pass", GOOD),
-        StepOutcome::Ask => ("ask", CAUTION),
-        StepOutcome::Deny => ("deny", ERROR),
-    }
 }
 
 /// The file name and line; a project's file keeps its `.haft` folder.

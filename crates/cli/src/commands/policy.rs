@@ -3,6 +3,7 @@
 mod simulate;
 mod test;
 
+pub(crate) use self::simulate::decide_again;
 use crate::arguments::{Common, PolicyCommand};
 use crate::failure::{Exit, Failure};
 use crate::output::Output;

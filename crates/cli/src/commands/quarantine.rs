@@ -13,13 +13,11 @@ use crate::table::{ColumnFit, Table, TableCell};
 use crate::text_builder::TextBuilder;
 use crate::wire;
 
-/// The folder of the entries in that of the data.
-const FOLDER: &str = "quarantine";
 /// Bytes of a file that are shown.
 const MAX_SHOWN: u64 = 64 << 10;
 
 pub(crate) fn run(command: Option<&QuarantineCommand>, output: &Output) -> Result<Exit, Failure> {
-    let quarantine = Quarantine::new(wire::data_folder()?.join(FOLDER));
+    let quarantine = Quarantine::new(wire::data_folder()?.join(wire::QUARANTINE));
     match command {
         None => list(&quarantine, output),
         Some(QuarantineCommand::Show { id }) => show(&quarantine, &find(&quarantine, id)?, output),

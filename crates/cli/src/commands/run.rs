@@ -1,19 +1,24 @@
 //! `haft run`: one turn of a conversation.
 
+mod schema;
+
 use std::io::Read;
 use std::sync::Arc;
 
 use haft_agent::{EndReason, TurnEnd, TurnWatcher};
-use haft_provider::Message;
 use tokio_util::sync::CancellationToken;
 
+use haft_tui::chat::Prompt;
+
 use crate::arguments::{Common, RunArgs};
+use crate::attachments;
 use crate::commands::block_on;
 use crate::commands::interrupt::interruptible;
 use crate::conversation::{self, ConversationStart};
 use crate::failure::{Exit, Failure};
 use crate::output::{DIM, Output, note};
 use crate::terminal::{JsonLines, TurnPrinter, introduce};
+use crate::user_commands;
 use crate::wire::{UserPrompts, Wire, models};
 
 /// The longest prompt.
@@ -21,25 +26,68 @@ const MOST_BYTES: u64 = 4 * 1024 * 1024;
 
 pub(crate) fn run(common: &Common, request: &RunArgs, output: &Output) -> Result<Exit, Failure> {
     let prompt = prompt(request)?;
-    let wire = Wire::new(common, output)?;
+    let schema = request.schema.as_deref().map(schema::read).transpose()?;
+    let wire = Arc::new(Wire::new(common, output)?);
     block_on(async {
-        let watcher: Arc<dyn TurnWatcher> = if output.json { Arc::new(JsonLines::default()) } else { Arc::new(TurnPrinter::new(output)) };
+        let watcher = watcher(output, schema.is_some());
         let prompts = if request.prompt == "-" { UserPrompts::Never } else { UserPrompts::Allowed };
-        let start = ConversationStart { session: request.session.as_deref(), model: request.model.as_deref(), prompts };
+        let start = ConversationStart {
+            session: request.session.as_deref(),
+            model: request.model.as_deref(),
+            prompts,
+            max_rounds: request.max_rounds,
+            waits_for_agents: true,
+            output: schema.clone(),
+        };
+        // Before the session is opened: a command or file that is not there leaves no empty one.
+        let sent = match user_commands::parse(&prompt) {
+            // What a program writes to standard input is data.
+            _ if request.prompt == "-" => Prompt::data(prompt.clone()),
+            Some((name, arguments)) => user_commands::expand(&wire, name, arguments).await?,
+            None => Prompt::typed(prompt.clone()),
+        };
+        let message = attachments::message(&wire, &sent, &request.files).await?;
         let mut conversation = conversation::open(&wire, start, watcher).await?;
+        if let Err(failure) = attachments::check_pictures(&message, conversation.runner.provider.model()) {
+            if request.session.is_none() {
+                conversation.sessions.delete(&conversation.record.id).await?;
+            }
+            return Err(failure);
+        }
+        schema.as_deref().map_or(Ok(()), |schema| schema::check(&conversation.runner, schema))?;
         conversation.title_from(&prompt).await?;
-        conversation.runner.max_rounds = request.max_rounds;
+        if let Some(limit) = sent.limit {
+            conversation.runner.session.caller().turn_tools.limit_next(limit);
+        }
         if !output.json && request.model.is_none() && !models::is_configured(&wire.settings) {
             introduce(conversation.runner.provider.model(), &conversation.reason);
         }
         let cancel = CancellationToken::new();
-        let (end, stopped) = interruptible(conversation.runner.turn(Message::user(prompt), &cancel), &cancel).await?;
+        let (end, stopped) = interruptible(conversation.runner.turn(message, &cancel), &cancel).await?;
+        conversation.finish().await;
         conversation.log.flush().await?;
         if end.reason == EndReason::Cancelled && !output.json {
             note(&format!("{DIM}haft sessions resume {} continues it.{DIM:#}", conversation.record.id));
         }
-        Ok(exit(&end, stopped))
+        if let Some(value) = end.output.as_ref().filter(|_| !output.json) {
+            output.data(value)?;
+        }
+        // Whatever else the model did, without the output the command has failed.
+        let is_missing = schema.is_some() && end.output.is_none();
+        Ok(match exit(&end, stopped) {
+            Exit::Success if is_missing => Exit::Failed,
+            exit => exit,
+        })
     })
+}
+
+/// Shows the turn: as JSON lines, or on the terminal, there without text where the result is structured.
+fn watcher(output: &Output, is_structured: bool) -> Arc<dyn TurnWatcher> {
+    if output.json {
+        return Arc::new(JsonLines::default());
+    }
+    let printer = Arc::new(TurnPrinter::new(output));
+    if is_structured { Arc::new(schema::WithoutText(printer)) } else { printer }
 }
 
 /// The prompt of the command line, or standard input.

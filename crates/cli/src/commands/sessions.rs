@@ -23,9 +23,14 @@ pub(crate) fn run(common: &Common, command: &SessionsCommand, output: &Output) -
     block_on(async {
         let store: Arc<dyn SessionStore> = Arc::new(wire::store(&wire::data_folder()?)?.sessions());
         match command {
-            SessionsCommand::List { all, limit, search: wanted } => {
-                let filter =
-                    SessionFilter { workspace: (!all).then_some(workspace), limit: Some(*limit as usize), ..SessionFilter::default() };
+            SessionsCommand::List { all, limit, sub_agents, search: wanted } => {
+                store.interrupt_sub_agents().await?;
+                let filter = SessionFilter {
+                    workspace: (!all).then_some(workspace),
+                    limit: Some(*limit as usize),
+                    with_sub_agents: *sub_agents,
+                    ..SessionFilter::default()
+                };
                 list(&store, &find_sessions(&store, filter, wanted.as_deref()).await?, output).await
             }
             SessionsCommand::Show { id } => show(&store, id, output).await,
@@ -54,7 +59,8 @@ fn resume(common: &Common, id: &str, prompt: Option<&str>, output: &Output) -> R
         return chat::run(common, &ChatArgs { resume: Some(session.id), ..ChatArgs::default() }, output);
     };
     let common = common.with(&common.chat_options().for_session(&session))?;
-    let request = RunArgs { prompt: prompt.to_owned(), model: None, session: Some(session.id), max_rounds: None };
+    let request =
+        RunArgs { prompt: prompt.to_owned(), model: None, session: Some(session.id), files: Vec::new(), max_rounds: None, schema: None };
     super::run::run(&common, &request, output)
 }
 

@@ -31,7 +31,7 @@ pub(crate) fn show(wire: &Wire, request: &ToolsArgs, output: &Output) -> Result<
     let session = wire.listing(&wire.settings.agent, &request.who)?;
     let listed = |entry: Arc<ToolEntry>| ListedTool {
         decision: wire.policy.offer(&entry.candidate(), session.caller()),
-        dialect: request.dialect,
+        dialect: session.dialect(),
         entry,
     };
     match &request.name {
@@ -71,11 +71,9 @@ impl ListedTool {
         Some(short_source(entry).map_or_else(|| what.clone(), |source| format!("{what}, {source}")))
     }
     fn to_json(&self, with_availability: bool) -> Value {
-        let mut value = json!(self.definition());
+        let (mut value, shown) = (json!(self.definition()), self.definition().in_dialect(self.dialect));
+        (value["name"], value["description"], value["parameters"]) = (json!(shown.name), json!(shown.description), json!(shown.parameters));
         if self.dialect != Dialect::Haft {
-            let dialect = self.definition().in_dialect(self.dialect);
-            (value["name"], value["description"], value["parameters"]) =
-                (json!(dialect.name), json!(dialect.description), json!(dialect.parameters));
             value["canonical"] = json!(self.definition().name);
         }
         if with_availability {
@@ -168,12 +166,13 @@ fn one(tool: &ListedTool, output: &Output) -> Result<(), Failure> {
     let definition = tool.definition();
     let offered =
         if tool.is_offered() { format!("{GOOD}offered{GOOD:#}") } else { format!("not offered ({})", tool.reason().unwrap_or_default()) };
+    let shown = definition.in_dialect(tool.dialect);
     let mut page = TextBuilder::default();
-    page.line(format_args!("{STRONG}{}{STRONG:#} - {} - {offered}\n", definition.name, definition.label));
-    page.line(wrap(&definition.description, prose_width(output.width)).join("\n"));
+    page.line(format_args!("{STRONG}{}{STRONG:#} - {} - {offered}\n", shown.name, definition.label));
+    page.line(wrap(shown.description, prose_width(output.width)).join("\n"));
     page.line("");
     page.text(&facts(definition).render(output.width));
-    page.section("Parameters", &parameter_lines(definition, output.width));
+    page.section("Parameters", &parameter_lines(&shown.parameters, output.width));
     print(&page.finish())
 }
 
@@ -199,10 +198,10 @@ fn facts(definition: &ToolDefinition) -> Table {
 }
 
 /// Name and type on one line, the description below.
-fn parameter_lines(definition: &ToolDefinition, width: Option<usize>) -> String {
+fn parameter_lines(schema: &Value, width: Option<usize>) -> String {
     const DEEPER: usize = 6;
     let mut page = TextBuilder::default();
-    for parameter in parameters::of(definition) {
+    for parameter in parameters::in_schema(schema) {
         let required = if parameter.required { ", required" } else { "" };
         page.line(format_args!("{STRONG}{}{STRONG:#} ({}{required})", display::escape_line(parameter.name), parameter.kind()));
         for line in wrap(&display::escape_lines(&parameter.description()), prose_width(width).saturating_sub(DEEPER)) {

@@ -1,5 +1,7 @@
 //! `haft trust`: shows what a project's file would start, and trusts it.
 
+use std::path::{Path, PathBuf};
+
 use haft_config::{FILES, Loaded, PendingTrust, Problem};
 use haft_text::display;
 use serde_json::{Value, json};
@@ -12,7 +14,9 @@ use crate::wire::{self, TrustMode, TrustedFolders};
 
 pub(crate) fn run(common: &Common, request: TrustArgs, output: &Output) -> Result<Exit, Failure> {
     let workspace = wire::workspace(common)?;
-    let mut trusted = TrustedFolders::read(&wire::data_folder()?)?;
+    let data_folder = wire::data_folder()?;
+    let mut trusted = TrustedFolders::read(&data_folder)?;
+    let offers = offers(&wire::prompt_folders(&workspace, &data_folder).offered_by_project(), &workspace);
     if request.revoke {
         let removed = trusted.remove(&workspace)?;
         let text = if removed { "the project's file is no longer trusted" } else { "the project's file was not trusted" };
@@ -28,21 +32,61 @@ pub(crate) fn run(common: &Common, request: TrustArgs, output: &Output) -> Resul
             .help("let its hooks name fewer and smaller files of the workspace"));
     }
     let Some(fingerprint) = loaded.fingerprint.clone() else {
-        let text = "there is no .haft/config.toml here, so there is nothing to trust\n";
+        if !offers.is_empty() {
+            return trust_folder(&mut trusted, &workspace, &offers, request, output);
+        }
+        let text = "there is no .haft/config.toml here, and there are no skills or commands, so there is nothing to trust\n";
         return output.show(|| json!({ "trusted": false, "changed": false }), || text.to_owned());
     };
     let before = trusted.contains(&workspace, &fingerprint);
     if !request.show {
         trusted.add(&workspace, fingerprint)?;
     }
-    show(&loaded, before, request, output)
+    show(&loaded, &offers, before, request, output)
 }
+
+/// Folders with skills, commands and types of agents, relative to the workspace where they lie in it.
+fn offers(folders: &[PathBuf], workspace: &Path) -> Vec<String> {
+    let shown = |folder: &PathBuf| display::escape_line(&folder.strip_prefix(workspace).unwrap_or(folder).to_string_lossy()).into_owned();
+    folders.iter().map(shown).collect()
+}
+
+/// Trusts a project without a file: it has nothing to start, and its skills and commands are text without rights.
+fn trust_folder(
+    trusted: &mut TrustedFolders,
+    workspace: &Path,
+    offers: &[String],
+    request: TrustArgs,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    let before = trusted.knows(workspace);
+    if !request.show && !before {
+        trusted.add(workspace, String::new())?;
+    }
+    let is_trusted = before || !request.show;
+    let data =
+        || json!({ "trusted": is_trusted, "changed": is_trusted != before, "starts": [], "doubts": [], "ignored": [], "offers": offers });
+    let page = || {
+        let mut page = TextBuilder::default();
+        page.line(if is_trusted {
+            format!("{GOOD}trusted{GOOD:#}: there is no .haft/config.toml, so it starts nothing")
+        } else {
+            format!("{CAUTION}not trusted{CAUTION:#}: its skills and commands do not count")
+        });
+        page.section(if is_trusted { OFFERS } else { WOULD_OFFER }, &offers.join("\n"));
+        page.finish()
+    };
+    output.show(data, page)
+}
+
+const OFFERS: &str = "Skills, commands and types of agents in these folders count";
+const WOULD_OFFER: &str = "Skills, commands and types of agents in these folders would count";
 
 fn of_project(loaded: &Loaded) -> impl Iterator<Item = &Problem> {
     loaded.problems.iter().filter(|problem| problem.source.layer == haft_config::ConfigLayer::Project)
 }
 
-fn show(loaded: &Loaded, before: bool, request: TrustArgs, output: &Output) -> Result<Exit, Failure> {
+fn show(loaded: &Loaded, offers: &[String], before: bool, request: TrustArgs, output: &Output) -> Result<Exit, Failure> {
     let messages = |wanted: fn(&Problem) -> bool| -> Vec<String> {
         of_project(loaded).filter(|problem| wanted(problem)).map(|problem| problem.message.clone()).collect()
     };
@@ -52,7 +96,8 @@ fn show(loaded: &Loaded, before: bool, request: TrustArgs, output: &Output) -> R
     if output.json {
         let starts: Vec<Value> = loaded.untrusted.iter().map(pending_json).collect();
         let changed = trusted != before;
-        let data = json!({ "trusted": trusted, "changed": changed, "starts": starts, "doubts": doubts, "ignored": ignored });
+        let data =
+            json!({ "trusted": trusted, "changed": changed, "starts": starts, "doubts": doubts, "ignored": ignored, "offers": offers });
         output.data(&data)?;
         return Ok(Exit::Success);
     }
@@ -66,6 +111,7 @@ fn show(loaded: &Loaded, before: bool, request: TrustArgs, output: &Output) -> R
     let starts: Vec<String> = loaded.untrusted.iter().flat_map(pending_lines).collect();
     page.section(if trusted { "It starts" } else { "It would start" }, &if starts.is_empty() { "nothing".into() } else { lines(&starts) });
     page.section("Look at this first", &lines(&doubts));
+    page.section(if trusted { OFFERS } else { WOULD_OFFER }, &offers.join("\n"));
     page.section("A project's file cannot widen access, so this is ignored", &lines(&ignored));
     print(&page.finish())?;
     Ok(Exit::Success)

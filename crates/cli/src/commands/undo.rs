@@ -14,7 +14,7 @@ use crate::commands::block_on;
 use crate::failure::{Exit, Failure};
 use crate::output::{Output, note, print};
 use crate::text_builder::TextBuilder;
-use crate::wire::{self, JobSettings, UserPrompts, Wire};
+use crate::wire::{self, Wire};
 
 /// Names the newest call, or the newest session, of this workspace.
 const LAST: &str = "last";
@@ -60,7 +60,7 @@ async fn newest_of(log: &Arc<dyn CallLog>, session: &str) -> Result<Option<CallR
 
 async fn undo_session(wire: &Wire, log: &Arc<dyn CallLog>, session: &str, force: bool) -> Result<UndoneSession, Failure> {
     let call = newest_of(log, session).await?.ok_or_else(|| UndoError::NothingIn(session.to_owned()))?;
-    let setup = wire.calling(folder_of(&call, wire), Arc::clone(log), JobSettings::default, UserPrompts::Never)?;
+    let setup = wire.restoring(folder_of(&call, wire), Arc::clone(log))?;
     Ok(setup.engine.undo_session(session, &**setup.session.host(), force).await?)
 }
 
@@ -82,7 +82,7 @@ pub(crate) async fn undo_call(
     call: &CallRecord,
     force: bool,
 ) -> Result<Result<UndoneCall, UndoError>, Failure> {
-    let setup = wire.calling(folder_of(call, wire), Arc::clone(log), JobSettings::default, UserPrompts::Never)?;
+    let setup = wire.restoring(folder_of(call, wire), Arc::clone(log))?;
     Ok(setup.engine.undo(Some(&call.id), &**setup.session.host(), force).await)
 }
 

@@ -1,10 +1,11 @@
-//! Rules that the sandbox of commands enforces: programs that are not there, folders that cannot be changed, staged changes.
+//! Rules that the sandbox of commands enforces: programs and files that are not there, folders that cannot be changed,
+//! staged changes.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use haft_jobs::ShellOptions;
-use haft_policy::{ChangeRules, StandardPolicy};
+use haft_jobs::{GuardedPattern, ShellOptions};
+use haft_policy::{ChangeRules, GuardedChanges, StandardPolicy};
 
 /// Where programs are, besides the folders of the `PATH`.
 const PROGRAM_FOLDERS: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
@@ -12,29 +13,37 @@ const PROGRAM_FOLDERS: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sb
 /// What the rules of a session mean for its commands.
 pub(super) struct CommandRules {
     hidden: Vec<PathBuf>,
+    readable: Vec<Vec<String>>,
     protected: Vec<PathBuf>,
-    guarded: Vec<String>,
+    guarded: Vec<GuardedPattern>,
 }
 
 impl CommandRules {
-    pub(super) fn new(policy: &StandardPolicy, root: &Path) -> Self {
-        let ChangeRules { denied_folders, needs_staging, .. } = policy.change_rules();
+    pub(super) fn new(policy: &StandardPolicy, agent: &str, root: &Path) -> Self {
+        let ChangeRules { denied_folders, needs_staging, .. } = policy.change_rules(agent);
         let is_staged = |others: &[PathBuf]| needs_staging || others.iter().any(|path| path.starts_with(root));
         let denied = denied_folders.iter().map(|folder| root.join(folder));
         let (protected, others): (Vec<PathBuf>, Vec<PathBuf>) = denied.partition(|path| path != root && is_folder(path));
         Self {
-            hidden: policy.denied_programs().iter().flat_map(|name| program_files(name)).collect(),
+            hidden: policy.denied_programs(agent).iter().flat_map(|name| program_files(name)).collect(),
+            readable: policy.readable_paths(agent, root),
             protected,
-            guarded: if is_staged(&others) { policy.guarded_changes(root) } else { Vec::new() },
+            guarded: if is_staged(&others) { guarded(policy, agent, root) } else { Vec::new() },
         }
     }
 
     pub(super) fn apply(self, mut options: ShellOptions) -> ShellOptions {
         options.hidden.extend(self.hidden);
+        options.readable.extend(self.readable);
         options.protected.extend(self.protected);
         options.changes.guarded = self.guarded;
         options
     }
+}
+
+fn guarded(policy: &StandardPolicy, agent: &str, root: &Path) -> Vec<GuardedPattern> {
+    let guarded = policy.guarded_changes(agent, root).into_iter();
+    guarded.map(|GuardedChanges { pattern, except, .. }| GuardedPattern { pattern, except }).collect()
 }
 
 fn is_folder(path: &Path) -> bool {

@@ -1,37 +1,66 @@
 //! The machine that tools reach, as configured.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haft_contract::Access;
-use haft_host::{GuardedClient, HostParts, HttpOptions, LocalFiles, LocalHost, NetworkRules, SystemResolver, WorkspaceOptions};
+use haft_contract::ports::Services;
+use haft_host::{
+    GuardedClient, HostParts, HttpOptions, LocalFiles, LocalHost, NetworkRules, SystemResolver, UpstreamProxy, WorkspaceOptions,
+};
 use haft_jobs::{LocalProcesses, ShellOptions};
 
 use super::command_rules::CommandRules;
 use super::shell::{self, Calls};
-use super::{JobSettings, Wire, settings, web};
+use super::{JobSettings, Wire, rule_file, settings, web};
 use crate::failure::Failure;
 
 impl Wire {
-    /// Files are opened now; the HTTP client, commands and jobs on first use.
+    /// The machine for calls without a conversation.
     pub(super) fn host(
         &self,
+        agent: &str,
         root: &Path,
         spills: Option<&Path>,
         jobs: impl FnOnce() -> JobSettings + Send + 'static,
         calls: Calls,
     ) -> Result<Arc<LocalHost>, Failure> {
-        let workspace = self.workspace_options(root, spills)?;
+        self.open_host(agent, root, spills, jobs, calls).map(Arc::new)
+    }
+
+    /// As [`Wire::host`], with these services.
+    pub(super) fn host_with(
+        &self,
+        agent: &str,
+        root: &Path,
+        spills: Option<&Path>,
+        jobs: impl FnOnce() -> JobSettings + Send + 'static,
+        calls: Calls,
+        services: Services,
+    ) -> Result<Arc<LocalHost>, Failure> {
+        Ok(Arc::new(self.open_host(agent, root, spills, jobs, calls)?.with_services(services)))
+    }
+
+    /// Files are opened now; the HTTP client, commands and jobs on first use.
+    pub(super) fn open_host(
+        &self,
+        agent: &str,
+        root: &Path,
+        spills: Option<&Path>,
+        jobs: impl FnOnce() -> JobSettings + Send + 'static,
+        calls: Calls,
+    ) -> Result<LocalHost, Failure> {
+        let workspace = self.workspace_options(agent, root, spills, calls)?;
         let data_folder = self.settings.data_folder.clone();
         let page_cache = data_folder.join("cache").join("web");
         let roots = [&workspace.root, &data_folder].into_iter().chain(&workspace.read_only_roots);
         let hidden = roots.chain(&workspace.writable_roots).cloned().collect();
-        let network = self.network_rules()?;
+        let (network, proxy) = (self.network_rules()?, self.upstream_proxy()?);
         let files = Arc::new(LocalFiles::open(workspace).map_err(|error| Failure::config(error.message()))?);
         let (alert_log, config, workspace_files) = (data_folder.join("alerts.log"), Arc::clone(&self.settings.config), Arc::clone(&files));
-        let limits = CommandRules::new(&self.policy, files.root());
+        let limits = CommandRules::new(&self.policy, agent, files.root());
         let parts = move || {
-            let options = HttpOptions { parallel_per_host: config.web.parallel_per_host, ..HttpOptions::default() };
+            let options = HttpOptions { parallel_per_host: config.web.parallel_per_host, proxy, ..HttpOptions::default() };
             let http = Arc::new(GuardedClient::with(network, options, Arc::new(SystemResolver)));
             let processes = match shell::options(&config, &data_folder, calls) {
                 Ok(options) => {
@@ -44,7 +73,19 @@ impl Wire {
             HostParts { http, processes: Arc::new(processes) }
         };
         let web = web::settings(&self.settings.config.web, &|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()));
-        Ok(Arc::new(LocalHost::with_parts(files, alert_log, parts).with_web(web, page_cache)))
+        Ok(LocalHost::with_parts(files, alert_log, parts).with_web(web, page_cache).with_services(self.base_services()))
+    }
+
+    /// A machine of files alone, with one more folder that may be read.
+    pub(super) fn reading_host(&self, folder: Option<&Path>) -> Result<Arc<LocalHost>, Failure> {
+        let mut workspace = self.workspace_options(&self.settings.agent, &self.settings.workspace, None, Calls::OfUser)?;
+        workspace.read_only_roots.extend(folder.filter(|folder| folder.parent().is_some()).map(Path::to_owned));
+        let files = Arc::new(LocalFiles::open(workspace).map_err(|error| Failure::usage(error.message()))?);
+        let parts = || HostParts {
+            http: Arc::new(GuardedClient::with(NetworkRules::default(), HttpOptions::default(), Arc::new(SystemResolver))),
+            processes: Arc::new(LocalProcesses::unavailable("a file is only read here".to_owned())),
+        };
+        Ok(Arc::new(LocalHost::with_parts(files, self.settings.data_folder.join("alerts.log"), parts)))
     }
 
     fn network_rules(&self) -> Result<NetworkRules, Failure> {
@@ -55,27 +96,44 @@ impl Wire {
         NetworkRules::parse(&network.allow, &network.deny).map_err(|error| Failure::config(error.to_string()))
     }
 
+    fn upstream_proxy(&self) -> Result<Option<UpstreamProxy>, Failure> {
+        let network = &self.settings.config.network;
+        let proxy = network.proxy.as_deref().map(|url| UpstreamProxy::parse(url, &network.no_proxy));
+        proxy.transpose().map_err(Failure::config)
+    }
+
     /// How commands run.
     pub(crate) fn shell(&self) -> Result<ShellOptions, Failure> {
         shell::options(&self.settings.config, &self.settings.data_folder, Calls::OfUser)
     }
 
-    fn workspace_options(&self, root: &Path, spills: Option<&Path>) -> Result<WorkspaceOptions, Failure> {
+    fn workspace_options(&self, agent: &str, root: &Path, spills: Option<&Path>, calls: Calls) -> Result<WorkspaceOptions, Failure> {
         let workspace = &self.settings.config.workspace;
+        let real = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         let roots = |access| workspace.roots.iter().filter(move |root| root.access == access).map(|root| root.path.clone());
         Ok(WorkspaceOptions {
             root: root.to_owned(),
             read_only_roots: roots(Access::ReadOnly).chain(spills.map(Path::to_owned)).collect(),
             writable_roots: roots(Access::WorkspaceWrite).collect(),
             allow_secrets: workspace.allow_secrets,
-            deny_read: workspace.deny_read.iter().cloned().chain(self.denied_reads()?).collect(),
-            hidden: self.policy.hidden_reads(&root.canonicalize().unwrap_or_else(|_| root.to_owned())),
-            protected: self.settings.own_paths(),
+            deny_read: workspace.deny_read.clone(),
+            denied_by_rules: self.denied_reads(agent, &real)?,
+            hidden: self.policy.hidden_reads(agent, &real),
+            protected: self.protected_paths(calls),
         })
     }
 
+    /// Haft's own files. An undo may restore the user's configuration: only the tool `config` changes it, and stores what was there.
+    fn protected_paths(&self, calls: Calls) -> Vec<PathBuf> {
+        let own_file = rule_file::own_file(&self.settings).ok().filter(|_| calls == Calls::Undone);
+        let Some(own_file) = own_file else { return self.settings.own_paths() };
+        let folder = own_file.parent().map(Path::to_owned);
+        let others = self.settings.own_paths().into_iter().filter(|path| *path != own_file && Some(path) != folder.as_ref());
+        others.collect()
+    }
+
     /// Patterns of `rules.deny` that forbid reading, so that a search through a tree skips those files too.
-    fn denied_reads(&self) -> Result<Vec<String>, Failure> {
+    fn denied_reads(&self, agent: &str, root: &Path) -> Result<Vec<String>, Failure> {
         let checked = |pattern: String| match settings::glob(&pattern) {
             Ok(()) => Ok(pattern),
             Err(complaint) => {
@@ -83,6 +141,6 @@ impl Wire {
                 Err(Failure::config(message).help("write another pattern in rules.deny, such as \"read(**/*.key)\""))
             }
         };
-        self.policy.denied_reads().into_iter().map(checked).collect()
+        self.policy.denied_reads(agent, root).into_iter().map(checked).collect()
     }
 }

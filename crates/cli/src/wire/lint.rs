@@ -4,35 +4,98 @@ use std::path::Path;
 use std::sync::Arc;
 
 use haft_config::{Loaded, Sourced};
-use haft_contract::{Connect, Effect, Exec, Extent, Location, PathEffect, ToolDefinition, ToolSource, Zone};
+use haft_contract::{Connect, Effect, Exec, Extent, Location, PathEffect, Plan, ToolDefinition, ToolSource, Zone};
 use haft_policy::catalog::Vocabulary;
-use haft_policy::{Candidate, ListEntry, RuleLists, RuleSet};
+use haft_policy::{Candidate, Decision, ListEntry, Policy, RuleLists, RuleSet, StepOutcome};
 use serde_json::json;
 
 use super::policy::{home, vocabulary};
+use crate::arguments::CallerArgs;
 use crate::wire::Wire;
 
 /// The most warnings.
 const MOST: usize = 20;
 
-/// Warns of rules that a stricter one overrides. Equal entries in two lists are reported elsewhere.
+/// Warns of rules that a stricter one overrides, in the rules for everyone and in those of each agent. Equal entries in two lists are
+/// reported elsewhere.
 pub(crate) fn warn_of_idle_rules(wire: &Wire, loaded: &mut Loaded) {
     let vocabulary = vocabulary(&wire.registry);
-    let lists = ["rules.deny", "rules.ask", "rules.allow"].map(|key| (key, loaded.provenance.value(key).entries().to_vec()));
-    let [(_, deny), (_, ask), _] = &lists;
-    let stricter = [
-        RuleLists { deny: listed(deny), ..RuleLists::default() },
-        RuleLists { deny: listed(deny), ask: listed(ask), ..RuleLists::default() },
-    ];
-    let found = lists[1..].iter().zip(&stricter).flat_map(|((key, entries), stricter)| {
-        let linter = RuleLinter { stricter: compiled(stricter, &vocabulary), vocabulary: &vocabulary, workspace: &wire.settings.workspace };
-        entries.iter().filter_map(move |entry| Some((*key, entry, linter.overriding(key, &entry.value)?))).collect::<Vec<_>>()
-    });
-    let found: Vec<_> = found.take(MOST).map(|(key, entry, by)| (key, entry.clone(), by)).collect();
-    for (key, entry, by) in found {
-        let message = format!("'{key}' has '{}', and '{by}' matches the same: the strictest wins", entry.value);
-        loaded.warn_at(entry.source, key, message, "remove one of the two, or narrow the stricter one");
+    let everyone = RuleTable::read(loaded, "rules", &["rules"]);
+    let mut found = everyone.idle(wire, &vocabulary, &RuleTable::default(), &wire.settings.agent);
+    for agent in loaded.provenance.names_beneath(&["agents"]) {
+        let own = RuleTable::read(loaded, &format!("agents.{agent}.rules"), &["agents", &agent, "rules"]);
+        found.extend(own.idle(wire, &vocabulary, &everyone, &agent));
     }
+    for IdleRule { key, entry, message, help } in found.into_iter().take(MOST) {
+        loaded.warn_at(entry.source, &key, message, help);
+    }
+}
+
+/// A rule without effect.
+struct IdleRule {
+    key: String,
+    entry: Sourced<String>,
+    message: String,
+    help: &'static str,
+}
+
+/// The lists of one table of rules.
+#[derive(Default)]
+struct RuleTable {
+    key: String,
+    deny: Vec<Sourced<String>>,
+    ask: Vec<Sourced<String>>,
+    allow: Vec<Sourced<String>>,
+}
+
+impl RuleTable {
+    fn read(loaded: &Loaded, key: &str, path: &[&str]) -> Self {
+        let list = |name: &str| loaded.provenance.value_at(&[path, &[name]].concat()).entries().to_vec();
+        Self { key: key.to_owned(), deny: list("deny"), ask: list("ask"), allow: list("allow") }
+    }
+
+    /// Its rules without effect, because of its own and because of those for everyone.
+    fn idle(&self, wire: &Wire, vocabulary: &Vocabulary, everyone: &Self, agent: &str) -> Vec<IdleRule> {
+        let deny = [listed(&everyone.deny), listed(&self.deny)].concat();
+        let ask = [listed(&everyone.ask), listed(&self.ask)].concat();
+        let denials = RuleLists { deny, ..RuleLists::default() };
+        let stricter = [("ask", &self.ask, denials.clone()), ("allow", &self.allow, RuleLists { ask, ..denials })];
+        let mut found: Vec<IdleRule> = self.beyond_access(wire, vocabulary, agent).collect();
+        for (name, entries, stricter) in stricter {
+            let linter = RuleLinter { stricter: compiled(&stricter, vocabulary), vocabulary, workspace: &wire.settings.workspace };
+            found.extend(entries.iter().filter_map(|entry| {
+                let (key, by) = (format!("{}.{name}", self.key), linter.overriding(name, &entry.value)?);
+                let message = format!("'{key}' has '{}', and '{by}' matches the same: the strictest wins", entry.value);
+                Some(IdleRule { key, entry: entry.clone(), message, help: "remove one of the two, or narrow the stricter one" })
+            }));
+        }
+        found
+    }
+
+    fn beyond_access(&self, wire: &Wire, vocabulary: &Vocabulary, agent: &str) -> impl Iterator<Item = IdleRule> {
+        let refused = self.allow.iter().filter(move |entry| is_beyond_access(wire, vocabulary, &entry.value, agent));
+        refused.map(|entry| {
+            let key = format!("{}.allow", self.key);
+            let message = format!("'{key}' has '{}', which never matches: the access level refuses it before", entry.value);
+            let help = "an allow rule lifts no access level: set ask = \"beyond\", add the folder to workspace.roots, or remove the rule";
+            IdleRule { key, entry: entry.clone(), message, help }
+        })
+    }
+}
+
+/// Whether a rule on files allows what the access level refuses, so that it is never met.
+fn is_beyond_access(wire: &Wire, vocabulary: &Vocabulary, rule: &str, agent: &str) -> bool {
+    let Some((name, content)) = rule.trim().strip_suffix(')').and_then(|rule| rule.split_once('(')) else { return false };
+    let own = compiled(&RuleLists { allow: vec![ListEntry::new(rule.trim())], ..RuleLists::default() }, vocabulary);
+    let definition = ToolDefinition::new(vocabulary.canonical(name).unwrap_or(name).to_owned(), "", json!({"type": "object"}));
+    let tool = Candidate::new(&definition, &ToolSource::BuiltIn);
+    let Ok(session) = wire.listing(agent, &CallerArgs::default()) else { return false };
+    let is_refused = |effect: Effect| {
+        let decision = wire.policy.permit(Decision::allow(), &tool, &Plan::nothing().with(effect), session.caller());
+        decision.trace.iter().any(|entry| entry.step == "access level" && entry.outcome == StepOutcome::Deny)
+    };
+    let of_files = examples(content, &wire.settings.workspace).into_iter().filter(|effect| effect.path().is_some());
+    of_files.filter(|effect| own.on_effect(&tool, effect).is_some()).any(is_refused)
 }
 
 fn listed(entries: &[Sourced<String>]) -> Vec<ListEntry> {
@@ -52,10 +115,10 @@ struct RuleLinter<'a> {
 
 impl RuleLinter<'_> {
     /// The stricter rule that matches an example of this rule.
-    fn overriding(&self, key: &str, rule: &str) -> Option<String> {
+    fn overriding(&self, list: &str, rule: &str) -> Option<String> {
         let (name, content) = rule.trim().strip_suffix(')')?.split_once('(')?;
         let mut own = RuleLists::default();
-        let list = if key == "rules.ask" { &mut own.ask } else { &mut own.allow };
+        let list = if list == "ask" { &mut own.ask } else { &mut own.allow };
         list.push(ListEntry::new(rule.trim()));
         let own = compiled(&own, self.vocabulary);
         let name = self.vocabulary.canonical(name).unwrap_or(name).to_owned();

@@ -3,10 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use haft_config::{Config, ConfigLayer, Provenance, SettingSource, Sourced};
+use haft_config::{Config, ConfigLayer, Provenance, Setting, SettingSource, Sourced, ValueKind};
 use haft_engine::Registry;
 use haft_policy::catalog::Vocabulary;
-use haft_policy::{AgentSpec, AllowList, ChannelSpec, ExecSpec, ListEntry, PolicySpec, RuleLists, SourceSpan, StandardPolicy, ToolLists};
+use haft_policy::{
+    AgentSpec, AllowList, ChannelSpec, ExecSpec, ListEntry, Owner, PolicySpec, RuleLists, SettingPlace, SettingWord, SourceSpan,
+    StandardPolicy, ToolLists,
+};
 
 use crate::failure::Failure;
 
@@ -31,6 +34,7 @@ fn spec(config: &Config, settings: &Provenance) -> PolicySpec {
     spec.agents = named(settings, &["agents"], |name| AgentSpec {
         tools: lists(settings, &["agents", name, "tools"]),
         by_provider: by_provider(settings, &["agents", name, "tools"]),
+        rules: rules(settings, &["agents", name, "rules"]),
     });
     spec.channels = named(settings, &["channels"], |name| ChannelSpec {
         tools: lists(settings, &["channels", name, "tools"]),
@@ -40,15 +44,22 @@ fn spec(config: &Config, settings: &Provenance) -> PolicySpec {
     spec.subagents = lists(settings, &["subagents", "tools"]);
     spec.max_depth = config.subagents.max_depth;
     spec.groups = settings.groups().map(|(name, members)| (name.to_owned(), listed(members))).collect();
-    spec.rules = RuleLists {
-        deny: listed(settings.value_at(&["rules", "deny"]).entries()),
-        ask: listed(settings.value_at(&["rules", "ask"]).entries()),
-        allow: listed(settings.value_at(&["rules", "allow"]).entries()),
-    };
+    spec.rules = rules(settings, &["rules"]);
     spec.ask = config.ask;
     spec.exec = exec(config, settings);
     spec.home = home();
+    spec.places = places(config, settings);
     spec
+}
+
+fn rules(settings: &Provenance, table: &[&str]) -> RuleLists {
+    let value = |name: &'static str| settings.value_at(&[table, &[name]].concat());
+    RuleLists {
+        deny: listed(value("deny").entries()),
+        ask: listed(value("ask").entries()),
+        allow: listed(value("allow").entries()),
+        only: value("only").lists().iter().map(allow_list).collect(),
+    }
 }
 
 fn exec(config: &Config, settings: &Provenance) -> ExecSpec {
@@ -61,6 +72,53 @@ fn exec(config: &Config, settings: &Provenance) -> ExecSpec {
         review: config.exec.changes == haft_contract::ChangeMode::Review,
         review_span: source("exec.changes"),
     }
+}
+
+/// Where settings stand that refuse or ask, and are no entries of lists of the policy.
+fn places(config: &Config, settings: &Provenance) -> Vec<SettingPlace> {
+    let place = |key: &str, entry: Option<String>, source: &SettingSource| SettingPlace {
+        key: key.to_owned(),
+        entry,
+        owner: owner(source),
+        word: None,
+    };
+    let mut places = Vec::new();
+    for key in ["ask", "exec.ask", "exec.security", "exec.changes", "workspace.secrets", "guards.taint"] {
+        // The place that decides comes first, and then those that would hold once it is changed.
+        places.extend(settings.get(key).map(|setting| SettingPlace { word: word(setting), ..place(key, None, &setting.source) }));
+        let others = settings.deciding(&key.split('.').collect::<Vec<_>>());
+        let others = others.into_iter().filter(|setting| setting.source.layer != ConfigLayer::Project || is_comparable(setting));
+        let others = others.filter(|other| settings.get(key).is_none_or(|setting| setting.source != other.source));
+        places.extend(others.map(|setting| SettingPlace { word: word(setting), ..place(key, None, &setting.source) }));
+    }
+    for key in ["workspace.roots", "network.allow"] {
+        places.extend(settings.get(key).map(|setting| place(key, None, &setting.source)));
+    }
+    for key in ["workspace.deny_read", "network.deny"] {
+        places.extend(settings.value(key).entries().iter().map(|entry| place(key, Some(entry.value.clone()), &entry.source)));
+    }
+    let roots = settings.get("workspace.roots").into_iter();
+    places.extend(roots.flat_map(|setting| {
+        let folders = config.workspace.roots.iter().map(|root| root.path.canonicalize().unwrap_or_else(|_| root.path.clone()));
+        folders.map(|folder| place("workspace.roots", Some(folder.display().to_string()), &setting.source)).collect::<Vec<_>>()
+    }));
+    places
+}
+
+/// Whether a project's file can tighten by a word: not by one without questions, which refuses some calls and runs others.
+fn is_comparable(setting: &Setting) -> bool {
+    !matches!(setting.value.as_text(), Some("never" | "auto"))
+}
+
+/// The word of a key that has several.
+fn word(setting: &Setting) -> Option<SettingWord> {
+    let ValueKind::Choice(all) = setting.key.kind else { return None };
+    Some(SettingWord { word: setting.value.as_text()?.to_owned(), all })
+}
+
+/// Whose setting it is, and where it stands.
+pub(super) fn owner(source: &SettingSource) -> Owner {
+    Owner { span: source_span(source), of_project: source.layer == ConfigLayer::Project }
 }
 
 /// The home folder for `~`, with symbolic links resolved.

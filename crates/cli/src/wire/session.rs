@@ -4,15 +4,19 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 
-use haft_agent::TurnWatcher;
-use haft_contract::Access;
+use haft_agent::{TurnWatcher, find_type};
+use haft_config::ConfigLayer;
+use haft_contract::ports::{ApprovalAnswer, ApprovalRequest, Approver};
+use haft_contract::{Access, BoxFuture};
 use haft_engine::{LoopLimits, PermissionBroker, Session, SessionBuilder};
 use haft_host::LocalHost;
-use haft_policy::{Sender, SourceSpan};
+use haft_policy::{AccessLimit, Owner, Sender, SourceSpan};
 
 use super::rule_file::RuleFile;
-use super::{UserPrompts, Wire, policy};
+use super::sub_agents::restricted;
+use super::{UserPrompts, Wire, agent_types, policy};
 use crate::arguments::CallerArgs;
+use crate::failure::Failure;
 use crate::terminal::{ProgressEvents, ReportingApprover, Terminal, TerminalApprover, TerminalPermissions, TerminalProgress};
 
 impl Wire {
@@ -25,12 +29,43 @@ impl Wire {
         (own.and_then(|setting| setting.value.as_access()).unwrap_or(self.settings.config.access), place)
     }
 
+    /// Every key that limits the access of an agent, in every file that has it.
+    fn access_limits(&self, agent: &str) -> Vec<AccessLimit> {
+        let settings = &self.settings.provenance;
+        let limits = |key: String, path: &[&str]| {
+            let deciding = settings.deciding(path);
+            let deciding = if deciding.is_empty() { settings.get_at(path).into_iter().collect() } else { deciding };
+            let limit = |setting: &&haft_config::Setting| {
+                Some(AccessLimit { key: key.clone(), access: setting.value.as_access()?, owner: policy::owner(&setting.source) })
+            };
+            // A project's file cannot raise the default: that is for the user's.
+            let of_project_alone = deciding.iter().all(|setting| setting.source.layer == ConfigLayer::Project);
+            let default = deciding.first().filter(|_| of_project_alone).and_then(|setting| setting.key.default.as_access());
+            let default = default.map(|access| AccessLimit { key: key.clone(), access, owner: Owner::default() });
+            default.into_iter().chain(deciding.iter().filter_map(limit)).collect::<Vec<_>>()
+        };
+        let own = limits(format!("agents.{agent}.access"), &["agents", agent, "access"]);
+        limits("access".to_owned(), &["access"]).into_iter().chain(own).collect()
+    }
+
     pub(super) fn session(
         &self,
         host: Arc<LocalHost>,
         agent: &str,
         prompts: UserPrompts,
         watcher: Option<&Arc<dyn TurnWatcher>>,
+    ) -> SessionBuilder {
+        self.labelled_session(host, agent, prompts, watcher, None)
+    }
+
+    /// The session of a sub-agent says in its questions who asks.
+    pub(super) fn labelled_session(
+        &self,
+        host: Arc<LocalHost>,
+        agent: &str,
+        prompts: UserPrompts,
+        watcher: Option<&Arc<dyn TurnWatcher>>,
+        label: Option<&str>,
     ) -> SessionBuilder {
         let config = &self.settings.config;
         let (access, access_span) = self.access_of(agent);
@@ -40,7 +75,9 @@ impl Wire {
             .agent(agent)
             .access(access)
             .access_from(access_span)
+            .access_limits(self.access_limits(agent))
             .workspace(&self.settings.workspace)
+            .dialect(self.settings.dialect(agent, None))
             .taint(config.guards.taint)
             .loop_limits(loops);
         if prompts == UserPrompts::Allowed && Terminal::is_there() {
@@ -50,6 +87,7 @@ impl Wire {
             let rules = RuleFile::new(&self.settings);
             let approver = TerminalApprover::new(terminal, rules.file().map(Path::to_owned));
             session = session.permissions(permissions).rule_store(Arc::new(rules));
+            let approver = LabellingApprover { approver, label: label.map(str::to_owned) };
             session = match watcher {
                 Some(watcher) => session.approver(Arc::new(ReportingApprover::new(approver, Arc::clone(watcher)))),
                 None => session.approver(Arc::new(approver)),
@@ -60,6 +98,40 @@ impl Wire {
             None if std::io::stderr().is_terminal() => session.progress(Arc::new(TerminalProgress)),
             None => session,
         }
+    }
+}
+
+impl Wire {
+    /// A session with another caller, or with a sub-agent that this caller starts.
+    pub(super) fn session_as_if(
+        &self,
+        builder: impl Fn() -> Result<SessionBuilder, Failure>,
+        who: &CallerArgs,
+    ) -> Result<Session, Failure> {
+        let parent = as_if(builder()?, who).build();
+        let Some(name) = &who.as_subagent else { return Ok(parent) };
+        let types = agent_types::load(&self.settings);
+        let agent_type = find_type(&types, name).map_err(|error| Failure::usage(error.message().to_owned()))?;
+        Ok(restricted(builder()?, agent_type, &parent).build())
+    }
+}
+
+/// Names the sub-agent that asks.
+struct LabellingApprover<A> {
+    approver: A,
+    label: Option<String>,
+}
+
+impl<A: Approver> Approver for LabellingApprover<A> {
+    fn ask(&self, mut request: ApprovalRequest) -> BoxFuture<'_, ApprovalAnswer> {
+        if let Some(label) = &self.label {
+            request.reason = format!("the sub-agent '{label}' asks: {}", request.reason);
+        }
+        self.approver.ask(request)
+    }
+
+    fn one_at_a_time(&self) -> bool {
+        self.approver.one_at_a_time()
     }
 }
 

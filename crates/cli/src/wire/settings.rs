@@ -4,8 +4,10 @@ use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use haft_config::{Config, ConfigLayer, EntryFault, FlagValue, ListKind, LoadRequest, Loaded, Problem, Provenance, ReportStyle};
-use haft_contract::Effect;
+use haft_config::{
+    Config, ConfigLayer, EntryFault, FlagValue, HookSettings, ListKind, LoadRequest, Loaded, Problem, Provenance, ReportStyle,
+};
+use haft_contract::{Dialect, Effect};
 use haft_engine::Registry;
 use haft_host::{LocalFiles, NetworkRules, WorkspaceOptions};
 use haft_pattern::{Glob, GlobError, HOST_FORMS};
@@ -26,15 +28,27 @@ pub(crate) struct Settings {
     pub(crate) data_folder: PathBuf,
     pub(crate) workspace: PathBuf,
     pub(crate) agent: String,
+    /// The dialect of the command line.
+    dialect: Option<Dialect>,
     /// Files of the workspace that hooks name; a tool that writes one would change the hook.
     hook_files: Vec<PathBuf>,
+    /// Hooks of the project that do not run, because the user has not trusted them.
+    pub(super) withheld_hooks: Vec<HookSettings>,
     /// A file in place of the user's own.
     named_file: Option<PathBuf>,
+    /// The flags that they were loaded with.
+    pub(super) common: Common,
 }
 
 impl Settings {
     pub(super) fn named_file(&self) -> Option<&Path> {
         self.named_file.as_deref()
+    }
+    /// The dialect of an agent with a model, as `provider/model`: of the command line, the agent, or the model.
+    pub(crate) fn dialect(&self, agent: &str, model: Option<&str>) -> Dialect {
+        let at = |path: &[&str]| self.provenance.value_at(path).as_text().and_then(|name| name.parse().ok());
+        let of_model = || model.and_then(|model| at(&["models", model, "dialect"]));
+        self.dialect.or_else(|| at(&["agents", agent, "dialect"])).or_else(of_model).unwrap_or_default()
     }
     /// Paths that no tool may write: Haft's data and configuration, and files of hooks.
     pub(super) fn own_paths(&self) -> Vec<PathBuf> {
@@ -63,7 +77,18 @@ pub(super) fn load(common: &Common, registry: &Registry, output: &Output) -> Res
 pub(super) fn of(common: &Common, workspace: PathBuf, loaded: &Loaded) -> Result<Settings, Failure> {
     let agent = common.agent.clone().unwrap_or_else(|| super::MAIN.into());
     let (config, provenance, hook_files) = (Arc::new(loaded.config.clone()), loaded.provenance.clone(), loaded.hook_files.clone());
-    Ok(Settings { config, provenance, data_folder: data_folder()?, workspace, agent, hook_files, named_file: config_file(common) })
+    Ok(Settings {
+        config,
+        provenance,
+        data_folder: data_folder()?,
+        workspace,
+        agent,
+        dialect: common.dialect,
+        hook_files,
+        withheld_hooks: loaded.withheld_hooks.clone(),
+        named_file: config_file(common),
+        common: common.clone(),
+    })
 }
 
 fn print_problem(problem: &Problem) {
@@ -172,12 +197,13 @@ pub(crate) fn report_width(output: &Output) -> usize {
 }
 
 /// Checks an entry of a list against tools, rules, hosts and folders.
-fn check_entry(list: ListKind, entry: &str, vocabulary: &Vocabulary) -> Result<(), EntryFault> {
+pub(super) fn check_entry(list: ListKind, entry: &str, vocabulary: &Vocabulary) -> Result<(), EntryFault> {
     match list {
         ListKind::Tools => tool(entry, vocabulary),
         ListKind::Matchers => matcher(entry, vocabulary),
         ListKind::Profiles => profile(entry),
         ListKind::RulesDeny => rule(RuleKind::Deny, entry, vocabulary),
+        ListKind::RulesOnly => rule(RuleKind::Only, entry, vocabulary),
         ListKind::RulesAsk => rule(RuleKind::Ask, entry, vocabulary),
         ListKind::RulesAllow => rule(RuleKind::Allow, entry, vocabulary),
         ListKind::Hosts => {

@@ -18,6 +18,8 @@ const LAUNCHER: &str = "haft-launcher";
 pub(crate) enum Calls {
     OfUser,
     OfModel,
+    /// Calls that are undone.
+    Undone,
 }
 
 /// What the host needs to know of commands. Sockets of running ones lie in the data folder.
@@ -33,7 +35,14 @@ pub(super) fn options(config: &Config, data_folder: &Path, calls: Calls) -> Resu
         container: containers(&sandbox.container),
         limits: exec.limits,
         folder: data_folder.join(RUN),
-        changes: ChangeOptions { mode: exec.changes, of_any_session: calls == Calls::OfUser, ..usual.changes },
+        changes: ChangeOptions {
+            mode: exec.changes,
+            of_any_session: calls != Calls::OfModel,
+            retention: config.retention.changes,
+            ..usual.changes
+        },
+        checkpoint_retention: config.retention.checkpoints,
+        quarantine_retention: config.retention.quarantine,
         ..usual
     })
 }

@@ -34,6 +34,11 @@ impl TrustedFolders {
         self.folders.get(&key(workspace)).is_some_and(|known| known == fingerprint)
     }
 
+    /// Whether the user trusted a file of this folder once, whatever it holds now.
+    pub(crate) fn knows(&self, workspace: &Path) -> bool {
+        self.folders.contains_key(&key(workspace))
+    }
+
     pub(crate) fn add(&mut self, workspace: &Path, fingerprint: String) -> Result<(), Failure> {
         self.folders.insert(key(workspace), fingerprint);
         self.write()

@@ -80,8 +80,7 @@ fn an_agent_is_shown_with_its_sources_and_why_a_tool_is_not_there() {
         list.join("\n")
     );
     assert_eq!((ran.code, ran.stdout), (0, expected));
-    let notify =
-        "  [ ] notify           - Show a notification to the user at this machine\n                         (removed by the step 'profile'";
+    let notify = "  [ ] notify            - Show a notification to the user at this machine\n                          (removed by the step 'profile'";
     assert!(list.join("\n").contains(notify), "{list:?}");
     let shown = world.run(&["agents", "show", "coder", "--json"]).json();
     let source =

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::harness::World;
 use super::model::{Talk, done};
 use super::network::server;
+use super::processes::wait_for_processes_in;
 
 /// A user who lets a few programs run without approval, beyond the access level.
 const CONFIG: &str = "access = 'full-access'\n[exec]\nsecurity = 'safe-bin'\n[rules]\n\
@@ -91,7 +92,7 @@ const OTHERWISE: &[(&str, &[&str])] = &[
     ("B14", &["crates/jobs/tests/commands/running.rs::b14_script_edited_after_planning_is_not_run"]),
     ("B15", &["crates/engine/tests/suite/approvals.rs::once_is_used_once", "crates/engine/tests/suite/approvals.rs::what_is_asked_is_what_runs", "crates/engine/tests/suite/approvals.rs::for_the_session_means_the_same_and_similar_calls_and_no_others", "crates/engine/tests/suite/approvals_broker.rs::of_many_answers_at_once_exactly_one_counts", "crates/engine/tests/suite/approvals_order.rs::an_answer_that_comes_too_late_changes_nothing"]),
     ("B16", &["crates/shell/tests/suite/differential.rs::b16_bash_does_what_is_said_of_lines_that_are_thrown_together", "crates/shell/tests/suite/differential.rs::b16_bash_does_what_is_said_of_lines_that_are_built", "crates/shell/tests/suite/differential.rs::b16_dash_does_the_same_where_bash_is_not_needed"]),
-    ("B18", &["crates/shell/tests/suite/bounds.rs::b18_whatever_is_repeated_ends", "crates/shell/tests/suite/bounds.rs::b18_nothing_panics_and_what_is_found_is_bounded", "crates/tui/src/terminal/question.rs::approval_shows_every_effect_whole_with_nothing_hidden"]),
+    ("B18", &["crates/shell/tests/suite/bounds.rs::b18_whatever_is_repeated_ends", "crates/shell/tests/suite/bounds.rs::b18_nothing_panics_and_what_is_found_is_bounded", "crates/tui/src/terminal/question.rs::details_show_every_effect_whole_with_nothing_hidden"]),
     ("B19", &["crates/cli/tests/suite/attacks.rs::b19_b20_a_broken_or_foreign_policy_never_widens"]),
     ("B20", &["crates/cli/tests/suite/attacks.rs::b19_b20_a_broken_or_foreign_policy_never_widens"]),
     ("B22", &["crates/policy/tests/steps/callers.rs::a_sub_agent_has_nothing_that_its_parent_has_not", "crates/policy/tests/steps/callers.rs::a_child_takes_over_the_narrower_of_everything", "crates/engine/tests/suite/hooks.rs::a_rewrite_is_validated_and_the_original_is_kept", "tests/hooks.rs::after_a_call_a_command_changes_nothing_and_its_failure_is_told"]),
@@ -231,24 +232,8 @@ fn c12_every_way_to_start_a_command_has_the_same_sandbox() {
         assert!(world.file("done").exists() || is_in_background, "{more}: {result}");
         assert!(!world.path("escaped").exists() && !world.file("connected").exists(), "{more}: {result}");
         assert_eq!(fs::read_to_string(world.file("stolen")).unwrap_or_default(), "", "{more}: {result}");
-        nobody_is_left_in(world.path("x").parent().unwrap());
+        wait_for_processes_in(&world.path(""));
     }
-}
-
-/// The background runner of a job records how it ended, and so must be gone before the folder is.
-fn nobody_is_left_in(folder: &std::path::Path) {
-    let folder = folder.to_str().unwrap().as_bytes();
-    let works_there = |entry: fs::DirEntry| {
-        let variables = fs::read(entry.path().join("environ")).unwrap_or_default();
-        variables.windows(folder.len()).any(|part| part == folder)
-    };
-    for _ in 0..600 {
-        if !fs::read_dir("/proc").unwrap().flatten().any(works_there) {
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
-    panic!("someone still works there after 30 seconds");
 }
 
 /// D13: what a page says may be an order to send data to where the user lets commands connect.

@@ -7,7 +7,8 @@ use haft_contract::{CommandLimits, ExecHost, JobOptions};
 use serde_json::json;
 
 use super::harness::{World, is_root};
-use super::jobs::{Shop, ended, marker, processes_with, text, until};
+use super::jobs::{Shop, ended, marker, text, until};
+use super::processes::processes_with;
 
 const MIB: u64 = 1 << 20;
 
@@ -95,7 +96,7 @@ async fn each_has_its_outcome_and_leaves_nothing() {
         };
         let alone = bad.alone.filter(|_| !is_root()).map(|(code, said)| (Some(code), said));
         assert!(is((*code, bad.said)) || alone.is_some_and(is), "{name}: {end:?}: {shown}");
-        assert_eq!(processes_with(&marker) + processes_with("bad.py"), 0, "{name}");
+        assert_eq!([processes_with(&marker), processes_with("bad.py")].concat(), Vec::<String>::new(), "{name}");
     }
 }
 
@@ -133,13 +134,13 @@ async fn one_that_never_reads_holds_nobody_up() {
     let marker = marker();
     let options = JobOptions { input: true, ..JobOptions::default() };
     let job = shop.start(&format!("sleep {marker}"), ExecHost::Sandbox, options).await;
-    until("it sleeps", || processes_with(&marker) == 1).await;
+    until("it sleeps", || processes_with(&marker).len() == 1).await;
     let began = Instant::now();
     let refused = job.write(&vec![b'x'; 8 << 20], false).await.unwrap_err();
     assert!(refused.message().contains("does not read its input"), "{}", refused.message());
     assert!(began.elapsed() < Duration::from_secs(20));
     job.kill().await;
-    assert_eq!(processes_with(&marker), 0);
+    assert_eq!(processes_with(&marker), Vec::<String>::new());
 }
 
 #[tokio::test]

@@ -238,6 +238,66 @@ fn staged_changes_are_checked_by_the_rules_path_by_path_and_keep_their_times() {
 }
 
 #[test]
+fn folders_can_be_renamed_while_changes_are_staged() {
+    let world = World::with_config("exec.changes = 'staged'\n");
+    world.write("src/deep/a.rs", "fn a() {}\n");
+    let identity = "-c user.name=a -c user.email=a@example.org";
+    let line = format!("git init -q && git add . && git {identity} commit -qm one && git mv src lib && git {identity} commit -qm two");
+    let (code, result) = world.call("exec", &json!({"command": line}));
+    assert_eq!((code, world.read("lib/deep/a.rs")), (0, "fn a() {}\n".into()), "{result}");
+    assert!(!world.file("src").exists(), "{result}");
+    // The last one ran on an overlay of its own: here `src` is a folder of the lower layer.
+    let (code, result) = world.call("exec", &json!({"command": "python3 -c \"import os; os.rename('lib', 'src')\" && git status --short"}));
+    assert_eq!((code, world.read("src/deep/a.rs")), (0, "fn a() {}\n".into()), "{result}");
+    assert!(!world.file("lib").exists(), "{result}");
+}
+
+/// A staged run may make repositories, and what Git runs or trusts stays behind.
+#[test]
+fn new_repositories_are_applied_without_what_git_runs() {
+    let world = World::with_config("rules.ask = ['delete(**)']\nrules.deny = ['write(docs/**)']\n");
+    world.write("a.txt", "one\n");
+    world.write("docs/x", "x\n");
+    let marker = world.file("marker");
+    let hook = format!("printf '#!/bin/sh\\ntouch {0}\\n' > .git/hooks/pre-commit && chmod +x .git/hooks/pre-commit", marker.display());
+    let setting = format!("git config core.fsmonitor 'touch {0}'; git config alias.st '!touch {0}'", marker.display());
+    let identity = "-c user.name=a -c user.email=a@example.org";
+    let line = format!(
+        "git init -q . && git add a.txt && git {identity} commit -qm one && {hook} && {setting}; git init -q docs/inner; git init -q --bare b.git; \
+         git -C b.git config core.pager 'touch {}'",
+        marker.display()
+    );
+    // In a file, which nobody reads beforehand.
+    world.write("run.sh", &line);
+    let (code, result) = world.call("exec", &json!({"command": "sh run.sh"}));
+    assert_eq!(code, 0, "{result}");
+    assert!(!world.file("docs/inner").exists(), "{result}");
+    assert!(!world.file(".git/hooks/pre-commit").exists() && world.file(".git/HEAD").is_file(), "{result}");
+    for config in [".git/config", "b.git/config"] {
+        assert!(!world.read(config).contains("touch"), "{config}: {}", world.read(config));
+    }
+    // As the user would, outside.
+    fs::remove_file(&marker).ok();
+    let git = |arguments: &[&str]| {
+        let identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"];
+        let ran = std::process::Command::new("git").args(identity).args(arguments).current_dir(world.file("")).output().unwrap();
+        assert!(ran.status.success(), "{arguments:?}: {ran:?}");
+        String::from_utf8(ran.stdout).unwrap()
+    };
+    assert_eq!(git(&["log", "--format=%s"]), "one\n");
+    git(&["status"]);
+    git(&["commit", "--allow-empty", "-qm", "two"]);
+    assert!(!marker.exists());
+    let text = result["result"].as_str().unwrap();
+    assert!(text.lines().count() < 30, "{text}");
+    // The repository is there for the next command.
+    let (code, result) = world.call("exec", &json!({"command": "git log --format=%s | wc -l; git init -q other"}));
+    assert!(code == 0 && result["result"].as_str().unwrap().starts_with("2\n"), "{result}");
+    assert!(world.file("other/.git/HEAD").is_file(), "{result}");
+    assert!(result["result"].as_str().unwrap().ends_with("(Undo does not cover new repositories: 'other/.git'.)"), "{result}");
+}
+
+#[test]
 fn changes_under_review_need_approval() {
     let world = World::with_config("exec.changes = 'review'\naccess = 'full-access'\n");
     world.write("a.txt", "one\n");
@@ -248,9 +308,9 @@ fn changes_under_review_need_approval() {
     let unasked = commit(&world, &id);
     assert_eq!((unasked.code, tree(&world.file(""), true)), (1, before), "{unasked:?}");
     assert!(unasked.stderr.contains("exec.changes = \"review\""), "{unasked:?}");
-    for (answer, expected) in [("n\r", "one\n"), ("y\r", "one\ntwo\n")] {
+    for (answer, expected) in [("n", "one\n"), ("y", "one\ntwo\n")] {
         let mut pty = Pty::start(world.command(&["call", "exec", "--commit", &id]), 120);
-        let asked = pty.waits_for("[y]es");
+        let asked = pty.waits_for("[y] once");
         assert!(asked.contains("a.txt"), "{asked}");
         pty.types(answer);
         let (_, shown) = pty.ends();

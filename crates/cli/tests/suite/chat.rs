@@ -51,7 +51,12 @@ fn every_line_is_a_turn_of_one_conversation_and_the_end_says_how_to_resume() {
     let ran = chat(&talk, "first\nsee @a.txt, @b.txt\\\nand more\n\n", &["zeroth"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "one\ntwo\nthree\n"), "{ran:?}");
     let asked = talk.server.asked();
-    assert_eq!(said(&asked[2].body), ["zeroth", "first", "see a.txt, @b.txt\nand more"], "{}", asked[2].body);
+    assert_eq!(
+        said(&asked[2].body),
+        ["zeroth", "first", "see a.txt, @b.txt\nand more\n\n<file path=\"a.txt\">\n(The file is empty.)\n</file>"],
+        "{}",
+        asked[2].body
+    );
     let sessions = talk.world.run(&["sessions", "list", "--json"]).json();
     assert_eq!((sessions.as_array().map(Vec::len), &sessions[0]["title"]), (Some(1), &json!("zeroth")), "{sessions}");
     assert_eq!(json!(session_of(&ran)), sessions[0]["id"]);

@@ -7,7 +7,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::harness::{World, processes_with};
+use super::harness::World;
+use super::processes::processes_with;
 
 const APPLETS: &[&str] =
     &["sh", "cat", "ls", "id", "sleep", "echo", "env", "touch", "pwd", "wc", "mkdir", "rm", "mv", "grep", "kill", "tr", "setsid", "true"];

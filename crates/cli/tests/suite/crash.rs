@@ -15,6 +15,9 @@ use super::model::{RunningTurn, Talk, done, in_every_protocol, mark};
 const UNKNOWN: &str =
     "The call was interrupted before its outcome was known. It may or may not have had an effect; check before repeating it.";
 
+/// What the model is told of a call whose changes are complete.
+const FINISHED: &str = "All changes were made. The process ended before the result was recorded.";
+
 const WROTE: &str = "Successfully wrote 1 bytes to marks.txt (mode: append)";
 const NOTHING: &str = "noop executed with 1 params";
 
@@ -152,7 +155,8 @@ fn after_the_effect_and_before_its_result() {
         let going = talk.begin(&["begin here"]);
         let alive = gate.reached();
         assert_eq!(talk.history(), [("write_file".to_owned(), "unfinished".to_owned())], "{protocol}");
-        let left = Left { kinds: &["user", "begun"], results: &[("write_file", UNKNOWN)], marks: 1 };
+        // The next start compares the file with what the call would have left.
+        let left = Left { kinds: &["user", "begun"], results: &[("write_file", FINISHED)], marks: 1 };
         let _talk = killed_and_resumed(talk, going, &left);
         gate.open(alive);
     });

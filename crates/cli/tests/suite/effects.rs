@@ -10,7 +10,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 use haft_testkit::{ModelServer, Round};
 use serde_json::{Value, json};
@@ -20,14 +19,13 @@ pub(crate) use self::server::{Answer, Server};
 pub(crate) use self::toolchain::link_toolchain;
 pub(crate) use self::trees::{Entry, Tree, base64, restore, reveals, tree, tree_reveals};
 use super::harness::{haft, is_root};
+use super::processes::{end_processes_in, wait_for_processes_in};
 use super::sent::results;
 
 /// Every secret of a test begins with this, so that one search finds each of them.
 pub(crate) const CANARY: &str = "CANARY-7f3a91";
 /// Folders of programs that every Linux has.
 const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// No call of a table takes longer, on a busy machine either.
-const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A user's home with an identity for Git and with secrets; below it their projects, one of which is the workspace; and a folder that
 /// nobody opened. For root it is below `/home`, because a sandbox hides `/tmp` anyway. Each call is a process of its own.
@@ -92,7 +90,12 @@ impl Scene {
     pub(crate) fn program(&self, name: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(name);
         command.current_dir(self.file("")).env_clear().stdin(Stdio::null());
-        command.env("HOME", self.path("home")).env("PATH", search_path(self)).env("LANG", "C.UTF-8").env("TZ", "UTC");
+        command
+            .env("HOME", self.path("home"))
+            .env("PATH", search_path(self))
+            .env("LANG", "C.UTF-8")
+            .env("TZ", "UTC")
+            .env("HAFT_NO_RESOLVE", "1");
         command
     }
 
@@ -110,6 +113,12 @@ impl Scene {
             all.extend(tree(&self.path(name), &[]).into_iter().map(|(path, content)| (Path::new(name).join(path), content)));
         }
         all
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        end_processes_in(self.folder.path());
     }
 }
 
@@ -164,22 +173,8 @@ pub(crate) fn run_line(scene: &Scene, line: &str) -> CallResult {
 /// Runs a line as a job in the background, and waits until the job has ended.
 pub(crate) fn run_in_background(scene: &Scene, line: &str) -> CallResult {
     let result = call(scene, "exec", &json!({ "command": line, "timeout": 60, "background": true }));
-    wait_for_jobs(scene);
+    wait_for_processes_in(&scene.path(""));
     result
-}
-
-/// Waits until no process that knows this scene is left.
-pub(crate) fn wait_for_jobs(scene: &Scene) {
-    let folder = scene.path("").to_string_lossy().trim_end_matches('/').as_bytes().to_owned();
-    let has = |entry: &fs::DirEntry| {
-        let variables = fs::read(entry.path().join("environ")).unwrap_or_default();
-        variables.windows(folder.len()).any(|part| part == folder)
-    };
-    let began = Instant::now();
-    while fs::read_dir("/proc").unwrap().flatten().any(|entry| has(&entry)) {
-        assert!(began.elapsed() < PATIENCE, "a job does not end");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 /// One session in which a model makes these calls one after the other; what came of each. More can be in the configuration.

@@ -4,7 +4,8 @@ use std::fs;
 
 use serde_json::json;
 
-use super::harness::{World, is_root, processes_with};
+use super::harness::{World, is_root};
+use super::processes::processes_with;
 
 /// What a line gives, and how it ended.
 fn ran(world: &World, line: &str) -> (String, serde_json::Value) {

@@ -15,8 +15,8 @@ fn in_words() {
         world.run(&["explain", "nothing_like_it"]),
         world.run(&["explain", "read_file", "{}"]),
     ];
-    let all: Vec<&str> = haft_builtin::metas().map(|meta| meta.name).collect();
-    insta::assert_snapshot!("explain", runs.map(|ran| ran.all()).join("\n").replace(&all.join(", "), "[every built-in tool]"));
+    let all: Vec<&str> = haft_builtin::metas().map(|meta| meta.name).filter(|name| *name != "http_request").collect();
+    insta::assert_snapshot!("explain", runs.map(|ran| ran.all()).join("\n").replace(&all.join(", "), "[every tool that is offered]"));
 }
 
 #[test]
@@ -57,7 +57,14 @@ fn as_data() {
             {"step": "access level", "outcome": "deny", "entry": "write needs full-access, the session has workspace-write"},
         ],
         "message": "Access denied: path is outside the workspace: '[world]/x'. Use a path inside the workspace; only the user can grant full-access.",
-        "to_change": "run with --access full-access, or set access = \"full-access\"",
+        "to_change": "set ask = \"beyond\"; and add 'write_file([world]/x)' to rules.allow",
+        "advice": {
+            "edits": [
+                {"edit": "set", "key": "ask", "value": "beyond"},
+                {"edit": "add", "key": "rules.allow", "entry": "write_file([world]/x)"},
+            ],
+            "then": "allow",
+        },
     });
     let mut explained = ran.json();
     let steps: Vec<Value> = explained["trace"].as_array().unwrap().iter().map(|entry| entry["step"].clone()).collect();

@@ -15,8 +15,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::effects::{CallResult, Scene, call, on_threads, run_line, run_unsandboxed, user_git, user_git_text, wait_for_jobs};
+use super::effects::{CallResult, Scene, call, on_threads, run_line, run_unsandboxed, user_git, user_git_text};
 use super::harness::{HAFT, haft};
+use super::processes::wait_for_processes_in;
 use rows::{ATTACKS, NOT_CODE};
 
 /// What is in the workspace before the attack.
@@ -226,7 +227,7 @@ impl<'a> Running<'a> {
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         call(self.scene, "process", &json!({ "action": "kill", "job": self.job }));
-        wait_for_jobs(self.scene);
+        wait_for_processes_in(&self.scene.path(""));
     }
 }
 

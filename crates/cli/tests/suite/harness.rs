@@ -9,6 +9,8 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::processes::end_processes_in;
+
 /// Set where the tests run again as an ordinary user, who may not reach the folder of the build.
 pub(crate) const HAFT: &str = "HAFT_TEST_BINARY";
 
@@ -96,6 +98,8 @@ impl World {
             command.env(name, value);
         }
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("TZ", "UTC").env("LANG", "C.UTF-8");
+        // Names that tests write are not looked up: nothing of a test leaves the machine.
+        command.env("HAFT_NO_RESOLVE", "1");
         command
     }
 
@@ -138,6 +142,12 @@ impl World {
     }
 }
 
+impl Drop for World {
+    fn drop(&mut self) {
+        end_processes_in(self.folder.path());
+    }
+}
+
 /// What a run left.
 #[derive(Debug)]
 pub(crate) struct Ran {
@@ -169,12 +179,4 @@ pub(crate) fn said(explanation: &Value) -> Vec<Value> {
 pub(crate) fn mode(path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt;
     fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
-}
-
-/// The processes of the machine that live and have this word among their arguments.
-pub(crate) fn processes_with(word: &str) -> Vec<String> {
-    let entries = fs::read_dir("/proc").unwrap().flatten().filter(|entry| entry.file_name().to_string_lossy().parse::<u32>().is_ok());
-    let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
-    let named = lines.filter(|line| line.split(|byte| *byte == 0).any(|argument| argument == word.as_bytes()));
-    named.map(|line| String::from_utf8_lossy(&line).replace('\0', " ")).collect()
 }

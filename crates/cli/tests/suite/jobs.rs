@@ -13,6 +13,7 @@ use haft_sandbox::Launcher;
 use tempfile::TempDir;
 
 use super::harness::haft;
+use super::processes::processes_with;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 const GRACE: Duration = Duration::from_secs(1);
@@ -89,13 +90,6 @@ pub(crate) fn marker() -> String {
     format!("{}.{}", 100_000 + std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// How many processes of the machine have this word among their arguments.
-pub(crate) fn processes_with(word: &str) -> usize {
-    let numbers = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
-    let lines = numbers.map(|pid| fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default());
-    lines.filter(|line| line.split(|byte| *byte == 0).any(|argument| argument == word.as_bytes())).count()
-}
-
 /// Those that have become `sleep` with this word and nothing else.
 fn sleeping(word: &str) -> usize {
     let wanted = format!("sleep\0{word}\0");
@@ -147,10 +141,10 @@ async fn ending_a_job_ends_all_of_it() {
                 Ends::Killed => job.kill().await,
                 Ends::Dropped => {
                     drop(job);
-                    until(&format!("{case}: it ends"), || processes_with(&marker) == 0).await;
+                    until(&format!("{case}: it ends"), || processes_with(&marker).is_empty()).await;
                 }
             }
-            assert_eq!(processes_with(&marker), 0, "{case}");
+            assert_eq!(processes_with(&marker), Vec::<String>::new(), "{case}");
         }
     }
 }
@@ -252,7 +246,7 @@ async fn c11_a_helper_that_is_killed_at_any_moment_leaves_no_command_outside() {
         ended(&job).await;
         before += usize::from(!ran.exists());
         assert!(!escaped.exists(), "step {step}");
-        until("nothing of it is left", || processes_with(&marker) == 0).await;
+        until("nothing of it is left", || processes_with(&marker).is_empty()).await;
     }
     assert!(before > 0, "none was killed before it ran");
 }

@@ -10,7 +10,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::container;
-use super::harness::{World, is_root, processes_with};
+use super::harness::{World, is_root};
+use super::processes::{processes_in, processes_with};
 
 /// What the commands of these tests leave on purpose.
 const OURS: &[&str] = &["begun", "work"];
@@ -79,7 +80,7 @@ impl<'a> Runs<'a> {
     fn left(&self) -> Vec<String> {
         let place = self.world.path("").canonicalize().unwrap();
         let mut left = processes_with(self.marker);
-        left.extend(processes_in(&place));
+        left.extend(processes_in(&place).into_iter().map(|process| process.line));
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
         left.extend(mounts.lines().filter(|line| line.contains(&*place.to_string_lossy())).map(|line| format!("mount {line}")));
         let of_a_host = |name: &str| self.hosts.iter().any(|host| name.contains(&format!("haft-{host}-")));
@@ -132,17 +133,6 @@ fn until(complaint: &str, mut is_so: impl FnMut() -> bool) {
 fn names_in(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
-}
-
-/// The processes that were started in a world: its path is in their environment.
-fn processes_in(place: &Path) -> Vec<String> {
-    let place = place.to_string_lossy();
-    let numbers = names_in(Path::new("/proc")).into_iter().filter(|name| name.parse::<u32>().is_ok());
-    let of = |number: &String, file: &str| {
-        fs::read(format!("/proc/{number}/{file}")).map(|text| String::from_utf8_lossy(&text).replace('\0', " "))
-    };
-    let ours = numbers.filter(|number| of(number, "environ").is_ok_and(|text| text.contains(&*place)));
-    ours.map(|number| format!("process {number} {}", of(&number, "cmdline").unwrap_or_default())).collect()
 }
 
 /// By name. An ordinary user makes none here, and podman would leave a process behind that was only asked.

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::harness::World;
 
-/// A server that answers every connection with one text, and counts them.
-pub(crate) fn server(text: &'static str) -> (u16, Arc<AtomicUsize>) {
+/// A server that answers every connection with one body, and counts them.
+pub(crate) fn server(body: impl AsRef<[u8]> + Send + 'static) -> (u16, Arc<AtomicUsize>) {
     // Not 127.0.0.1, which is the sandbox itself to a command.
     let listener = TcpListener::bind("127.0.0.2:0").unwrap();
     let (port, count) = (listener.local_addr().unwrap().port(), Arc::new(AtomicUsize::new(0)));
@@ -22,7 +22,9 @@ pub(crate) fn server(text: &'static str) -> (u16, Arc<AtomicUsize>) {
             let mut heard = [0; 4096];
             // A client that says nothing gets no answer.
             if stream.read(&mut heard).is_ok_and(|bytes| bytes > 0) {
-                write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{text}", text.len()).ok();
+                let body = body.as_ref();
+                write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len()).ok();
+                stream.write_all(body).ok();
             }
         }
     });

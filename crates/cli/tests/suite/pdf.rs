@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::backends::{MOUNTS, run_spoiled};
 use super::harness::World;
+use super::network::server;
 
 /// A document that nests deeper than any stack.
 fn deeply_nested(pages: &[&[&str]]) -> Vec<u8> {
@@ -27,6 +28,20 @@ fn pdf_text_is_read_by_pages() {
     let ran = world.run(&["call", "read_file", "--path", "a.pdf", "--pages", "2"]);
     let page = "--- Page 2 of 3 ---\nsecond page\nits end\n\n(Showing pages 2-2 of 3. Continue with pages=\"3-3\".)\n";
     assert_eq!((ran.code, ran.stdout.as_str()), (0, page), "{ran:?}");
+}
+
+#[test]
+fn pdf_of_the_web_is_read_and_its_other_pages_can_be() {
+    let (port, _) = server(pdf_document(&[&["first page"], &["second page"]], ""));
+    let world = World::with_config(&format!("network.allow = ['127.0.0.2:{port}']\nweb.respect_robots = 'off'\n"));
+    let (code, result) = world.call("web_fetch", &json!({"url": format!("http://127.0.0.2:{port}/a.pdf")}));
+    let text = result["result"].as_str().unwrap_or_default();
+    assert!(code == 0 && text.contains("--- Page 1 of 2 ---\nfirst page\n\n--- Page 2 of 2 ---\nsecond page"), "{result}");
+    assert_eq!((&result["details"]["extractor"], &result["details"]["untrusted"]), (&json!("pdf"), &json!(true)), "{result}");
+    let (_, stored) = text.split_once("The document is stored in ").unwrap();
+    let stored = stored.split(": read its other pages").next().unwrap().replace("[world]", world.path("").to_str().unwrap());
+    let ran = world.run(&["call", "read_file", "--path", &stored, "--pages", "2"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "--- Page 2 of 2 ---\nsecond page\n"), "{ran:?}");
 }
 
 #[test]

@@ -42,9 +42,15 @@ fn presets_set_access_and_asking_and_flags_win_over_them() {
     let world = World::new();
     let writing = ["write_file", "--path", "a", "--content", "b"];
     let outside = ["read_file", "--path", "../x"];
-    for (preset, writes, reads_outside) in
-        [("ask", "ask", "deny"), ("auto", "allow", "ask"), ("readonly", "deny", "deny"), ("full", "allow", "allow")]
-    {
+    for (preset, writes, reads_outside) in [
+        ("careful", "ask", "deny"),
+        ("ask", "ask", "deny"),
+        ("default", "allow", "deny"),
+        ("auto", "allow", "ask"),
+        ("trusted", "allow", "deny"),
+        ("readonly", "deny", "deny"),
+        ("full", "allow", "allow"),
+    ] {
         assert_eq!(verdict(&world, &[&writing[..], &["--preset", preset]].concat()), writes, "{preset}");
         assert_eq!(verdict(&world, &[&outside[..], &["--preset", preset]].concat()), reads_outside, "{preset}");
     }

@@ -249,13 +249,13 @@ fn host_is_asked_about_once() {
     let scene = Scene::with_config(&format!("network.allow = ['{}']\n", server.host));
     let line = format!("for i in 1 2 3; do curl -s -m 60 http://{}/; done", server.host);
     let mut terminal = Pty::start(scene.haft(&["call", "exec", "--command", &line]), 160);
-    let asked = terminal.waits_for("[y]es");
+    let asked = terminal.waits_for("[y] once");
     assert!(asked.contains(&server.host), "{asked}");
     assert_eq!(server.connections(), 0, "before the answer");
-    terminal.types("s\r");
+    terminal.types("s");
     let (status, all) = terminal.ends();
     assert!(status.success(), "{all}");
-    assert_eq!((all.matches("[y]es").count(), server.connections()), (1, 3), "{all}");
+    assert_eq!((all.matches("[y] once").count(), server.connections()), (1, 3), "{all}");
     assert_eq!(all.lines().filter(|line| line.trim() == "answered").count(), 3, "{all}");
 }
 
@@ -265,8 +265,8 @@ fn host_that_the_user_denies_is_not_reached() {
     let scene = Scene::with_config(&format!("network.allow = ['{}']\n", server.host));
     let line = format!("curl -s -m 60 http://{}/ || echo failed", server.host);
     let mut terminal = Pty::start(scene.haft(&["call", "exec", "--command", &line]), 160);
-    terminal.waits_for("[y]es");
-    terminal.types("n\r");
+    terminal.waits_for("[y] once");
+    terminal.types("n");
     let (_, all) = terminal.ends();
     assert!(all.contains("failed") && server.connections() == 0, "{all}");
 }

@@ -89,24 +89,26 @@ impl Screen {
     }
 }
 
-pub(crate) const PROMPT: &str = "what to tell the model): ";
+pub(crate) const PROMPT: &str = " s left > ";
 
 #[test]
 fn output_after_an_unanswered_question_starts_on_its_own_line() {
     let world = World::with_config("ask = \"always\"\n");
     let words = ["call", "write_file", "--path", "a", "--content", &"long ".repeat(1000)];
     let plain = [("NO_COLOR", "1")];
-    let left = shown_to(&world, 80, &plain, &words, |screen, _| {
+    // Without what restores the modes of the terminal.
+    let steady = |text: String| anstream::adapter::strip_str(&text).to_string();
+    let left = steady(shown_to(&world, 80, &plain, &words, |screen, _| {
         screen.wait_for(PROMPT);
         screen.types("\x04");
-    });
+    }));
     assert!(left.contains(&format!("{PROMPT}\nerror: ")), "{left}");
-    let effects = left.split("It would:\n").nth(1).unwrap();
-    assert!(effects.starts_with("  write    a\n[y]es once"), "right above the prompt: {left}");
-    let stopped = shown_to(&world, 80, &plain, &words, |screen, child| {
+    let screen = "\nwrite_file: write a\n  @@ -0,0 +1 @@\n  +long long ";
+    assert!(left.starts_with(screen) && left.contains("\nwhy: every call is asked about") && left.contains("\n[y] once  "), "{left}");
+    let stopped = steady(shown_to(&world, 80, &plain, &words, |screen, child| {
         screen.wait_for(PROMPT);
         kill_process(Pid::from_child(child), Signal::INT).unwrap();
-    });
+    }));
     assert!(stopped.contains(&format!("{PROMPT}\ncancelling; ")), "{stopped}");
     assert!(stopped.contains("\n(No answer is needed any more") && !stopped.contains("\n\n(No answer"), "{stopped}");
 }
@@ -129,7 +131,7 @@ fn symbols_and_colours_beside_words() {
 fn the_width_is_the_terminals() {
     let world = World::new();
     let text = shown(&world, 40, &[("NO_COLOR", "1")], &["tools"]);
-    assert!(text.contains("[x] read_file        - Read the content…\n"), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("[x] read_file ") && line.contains(" - Read the ") && line.ends_with('…')), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
 }
 

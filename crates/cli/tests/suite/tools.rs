@@ -42,7 +42,7 @@ fn names(tools: &Value) -> Vec<&str> {
 
 #[test]
 fn json_has_the_offered_ones_and_with_all_the_others_too() {
-    let all: Vec<&str> = haft_builtin::metas().map(|meta| meta.name).chain(["tool_search"]).collect();
+    let all: Vec<&str> = haft_builtin::metas().map(|meta| meta.name).collect();
     let plain = World::new().run(&["tools", "--json"]).json();
     assert_eq!(names(&plain), all);
     assert!(plain[0].get("available").is_none());

@@ -135,9 +135,9 @@ fn asked(answer: &'static str) -> (String, Vec<Value>) {
 
 #[test]
 fn program_reads_the_question_and_the_answer() {
-    for (typed, word, status) in [("y\n", "once", "success"), ("n\n", "deny", "error")] {
+    for (typed, word, status) in [("y", "once", "success"), ("n", "deny", "error")] {
         let (shown, events) = asked(typed);
-        assert!(shown.contains("write_file of agent main wants to run.") && !shown.contains("\"type\""), "{shown}");
+        assert!(shown.contains("\nwrite_file: write ") && !shown.contains("\"type\""), "{shown}");
         let approvals: Vec<&Value> = events.iter().filter(|event| event["type"] == "approval").collect();
         let [question, answer] = approvals.as_slice() else { panic!("{events:?}") };
         assert_eq!((&question["call_id"], &question["tool"]), (&json!("c1"), &json!("write_file")));
@@ -156,8 +156,8 @@ fn program_reads_the_question_and_the_answer() {
 #[test]
 fn spending_question_is_decided_by_the_user() {
     for (typed, ended) in [
-        ("y\n", "\nIt is done.\n↑14 ↓6 · 1 tool · N ms\n"),
-        ("n\n", "\nwarning: The budget is used up: 10 of the 10 tokens for this session are used (budget.tokens).\n↑7 ↓3 · 1 tool · "),
+        ("y", "\nIt is done.\n↑14 ↓6 · 1 tool · N ms\n"),
+        ("n", "\nwarning: The budget is used up: 10 of the 10 tokens for this session are used (budget.tokens).\n↑7 ↓3 · 1 tool · "),
     ] {
         let rounds = vec![Round::call("c1", "noop", json!({})), Round::Text("It is done.".into())];
         let talk = Talk::with("openai", "[budget]\ntokens = 10\n", rounds);

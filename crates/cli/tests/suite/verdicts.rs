@@ -18,7 +18,9 @@ fn where_every_call_is_asked_about_a_tool_without_arguments_is_too_and_is_listed
     let explained = |tool: &str| world.run(&["explain", tool, "--json"]).json();
     let noop = explained("noop");
     let asking = noop["trace"].as_array().unwrap().iter().find(|entry| entry["step"] == "asking").unwrap();
-    let expected = json!({"step": "asking", "outcome": "ask", "entry": "every call is asked about (ask = \"always\"): noop"});
+    let file = "[world]/config/haft/config.toml";
+    let entry = "every call is asked about (ask = \"always\"): noop";
+    let expected = json!({"step": "asking", "outcome": "ask", "entry": entry, "file": file, "line": 1});
     assert_eq!((&noop["verdict"], asking), (&json!("ask"), &expected));
     assert_eq!(noop["to_change"], "to allow it without asking, add 'noop' to rules.allow");
     assert_eq!(explained("notify")["verdict"], "allow", "a rule answers for the whole tool");

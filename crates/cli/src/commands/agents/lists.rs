@@ -73,7 +73,7 @@ impl AgentDraft<'_> {
     fn lift(&self, tool: &str, (listed, refusal): &(ListedTool, Denial)) -> Result<AgentEdit, Failure> {
         let own = format!("agents.{}.", self.agent());
         let entry = || tool.to_owned();
-        match &refusal.to_change {
+        match refusal.ways.first().and_then(|way| way.first()) {
             // The agent's own entries count for the profile, wherever that is set.
             Some(ConfigEdit::Add { key, owner, .. }) if !owner.of_project && key.ends_with(".also_allow") => {
                 Ok(AgentEdit::Add { key: ALSO_ALLOW, entry: entry() })

@@ -34,6 +34,11 @@ async fn database(folder: &Path) -> DoctorCheck {
         Err(error) => return DoctorCheck::error(NAME, error.to_string(), fix(&error)),
     };
     let file = opened.log.path().display().to_string();
+    match opened.log.find_damage().await {
+        Ok(None) => {}
+        Ok(Some(damage)) => return DoctorCheck::error(NAME, format!("the database {file} is damaged: {damage}"), DAMAGED),
+        Err(error) => return DoctorCheck::error(NAME, error.to_string(), fix(&error)),
+    }
     match (check_access(&opened.log).await, opened.notice) {
         (Err(error), _) => DoctorCheck::error(NAME, error.to_string(), fix(&error)),
         (Ok(()), Some(notice)) => DoctorCheck::warning(NAME, notice, "nothing to do; the old file can be removed"),
@@ -47,10 +52,13 @@ async fn check_access(log: &impl CallLog) -> Result<(), StoreError> {
     log.withdraw("", Path::new(""), None).await
 }
 
+const DAMAGED: &str = "stop every other haft and run any haft command: it sets the file aside and recovers what can be read";
+
 fn fix(error: &StoreError) -> &'static str {
     match error {
         StoreError::Newer { .. } => "use the newer haft, or set HAFT_HOME to another folder",
         StoreError::Locked { .. } => "find the process that holds it (`fuser haft.db` in the data folder), and stop it",
+        StoreError::Damaged { .. } => DAMAGED,
         _ => "check free disk space and the owner of the folder, or set HAFT_HOME to another one",
     }
 }

@@ -1,35 +1,37 @@
-//! `haft explain --resolve`: the addresses behind the hosts that a call connects to, each evaluated.
+//! The addresses behind the hosts that a call connects to, each evaluated.
 
 use std::time::Duration;
 
-use haft_contract::Arguments;
 use haft_contract::ports::{HttpClient, ResolvedAddress};
 use haft_engine::Explanation;
+use haft_policy::Verdict;
 use serde_json::{Value, json};
-
-use super::in_words;
-use crate::arguments::CallerArgs;
-use crate::failure::{Exit, Failure};
-use crate::output::Output;
-use crate::wire::Wire;
 
 /// A resolver that does not answer must not hold up the explanation.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// One call, and what its hosts resolve to now.
-pub(super) async fn one(wire: &Wire, tool: &str, arguments: Option<Arguments>, who: &CallerArgs, output: &Output) -> Result<Exit, Failure> {
-    let explainer = wire.explainer()?;
-    let session = explainer.session(None, who)?;
-    let explanation = explainer.engine.explain(tool, arguments, &session).await?;
-    let mut found = Vec::new();
-    for (host, port) in hosts(&explanation) {
-        found.push((host.clone(), look_up(session.host().http(), &host, port).await));
-    }
-    let words = || format!("{}\n\nAddresses\n{}", in_words(&explanation, session.workspace(), output.width).trim_end(), lines(&found));
-    output.show(|| to_json(&explanation, &found), words)
+/// Whether names may be looked up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lookups {
+    Allowed,
+    Never,
 }
 
-type Found = Result<Vec<ResolvedAddress>, String>;
+/// What the hosts of a call resolve to now; none for a call that is denied anyway: its names may hold what must not leave the machine.
+pub(super) async fn of_hosts(explanation: &Explanation, lookups: Lookups, http: &dyn HttpClient) -> HostAddresses {
+    if lookups == Lookups::Never || explanation.verdict == Verdict::Deny {
+        return HostAddresses(Vec::new());
+    }
+    let mut addresses = Vec::new();
+    for (host, port) in hosts(explanation) {
+        let found = look_up(http, &host, port).await;
+        addresses.push((host, found));
+    }
+    HostAddresses(addresses)
+}
+
+/// The addresses of each host, or why they are not known.
+pub(super) struct HostAddresses(Vec<(String, Result<Vec<ResolvedAddress>, String>)>);
 
 /// Hosts and ports of the connections, each once.
 fn hosts(explanation: &Explanation) -> Vec<(String, u16)> {
@@ -45,7 +47,7 @@ fn hosts(explanation: &Explanation) -> Vec<(String, u16)> {
     hosts
 }
 
-async fn look_up(http: &dyn HttpClient, host: &str, port: u16) -> Found {
+async fn look_up(http: &dyn HttpClient, host: &str, port: u16) -> Result<Vec<ResolvedAddress>, String> {
     match tokio::time::timeout(PATIENCE, http.addresses(host, port)).await {
         Ok(Ok(found)) => Ok(found),
         Ok(Err(error)) => Err(error.message().to_owned()),
@@ -53,27 +55,31 @@ async fn look_up(http: &dyn HttpClient, host: &str, port: u16) -> Found {
     }
 }
 
-fn lines(found: &[(String, Found)]) -> String {
-    let verdict = |found: &ResolvedAddress| format!("{}  {}", found.address, found.refused.as_deref().unwrap_or("may be connected to"));
-    let mut lines = Vec::new();
-    for (host, addresses) in found {
-        match addresses {
-            Ok(addresses) => lines.extend(addresses.iter().map(|found| format!("  {host}  {}\n", verdict(found)))),
-            Err(why) => lines.push(format!("  {host}  {why}\n")),
+impl HostAddresses {
+    /// A section of the explanation; nothing for a call without connections.
+    pub(super) fn in_words(&self) -> String {
+        let verdict = |found: &ResolvedAddress| format!("{}  {}", found.address, found.refused.as_deref().unwrap_or("may be connected to"));
+        let mut lines = Vec::new();
+        for (host, addresses) in &self.0 {
+            match addresses {
+                Ok(addresses) => lines.extend(addresses.iter().map(|found| format!("  {host}  {}\n", verdict(found)))),
+                Err(why) => lines.push(format!("  {host}  {why}\n")),
+            }
         }
+        if lines.is_empty() { String::new() } else { format!("\nAddresses\n{}", lines.concat()) }
     }
-    if lines.is_empty() { "  the call connects to none\n".to_owned() } else { lines.concat() }
-}
 
-fn to_json(explanation: &Explanation, found: &[(String, Found)]) -> Value {
-    let mut value = serde_json::to_value(explanation).unwrap_or_default();
-    let address = |found: &ResolvedAddress| json!({"address": found.address.to_string(), "refused": found.refused});
-    value["addresses"] = found
-        .iter()
-        .map(|(host, addresses)| match addresses {
+    /// The explanation with its addresses.
+    pub(super) fn to_json(&self, explanation: &Explanation) -> Value {
+        let mut value = serde_json::to_value(explanation).unwrap_or_default();
+        let address = |found: &ResolvedAddress| json!({"address": found.address.to_string(), "refused": found.refused});
+        let entry = |(host, addresses): &(String, Result<Vec<ResolvedAddress>, String>)| match addresses {
             Ok(addresses) => json!({"host": host, "addresses": addresses.iter().map(address).collect::<Vec<_>>()}),
             Err(why) => json!({"host": host, "error": why}),
-        })
-        .collect();
-    value
+        };
+        if !self.0.is_empty() {
+            value["addresses"] = self.0.iter().map(entry).collect();
+        }
+        value
+    }
 }

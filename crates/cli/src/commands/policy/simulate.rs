@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use haft_contract::Arguments;
-use haft_engine::{HOOK, Session};
+use haft_engine::{Explanation, HOOK, Session};
 use haft_policy::{Sender, Verdict};
 use haft_store::{CallFilter, CallLog, CallRecord};
 use haft_text::display;
@@ -77,11 +77,19 @@ fn recorded_verdict(decision: &Value) -> Option<&'static str> {
     Some(rest.into_iter().filter(|entry| !denied_question(entry)).map(outcome).max().unwrap_or(Verdict::Allow).as_str())
 }
 
-/// The session of a recorded call; `None` if its agent is gone.
-fn recorded_session(explainer: &Explainer<'_>, record: &CallRecord) -> Option<Session> {
+/// Decides a recorded call again, for the caller that it had. Fails if its tool or its agent is gone.
+pub(crate) async fn decide_again(explainer: &Explainer<'_>, record: &CallRecord) -> Result<Explanation, Failure> {
+    let session = recorded_session(explainer, record)?;
+    // A tool that was not offered has no recorded arguments.
+    let arguments = Some(&record.arguments).filter(|arguments| !arguments.is_null()).cloned().map(Arguments::Json);
+    Ok(explainer.engine.explain(&record.tool, arguments, &session).await?)
+}
+
+/// The session of a recorded call; an error if its agent is gone.
+fn recorded_session(explainer: &Explainer<'_>, record: &CallRecord) -> Result<Session, Failure> {
     let caller = &record.decision["caller"];
     let text = |name: &str| caller[name].as_str().map(str::to_owned);
-    let mut session = explainer.builder(Some(&record.agent)).ok()?;
+    let mut session = explainer.builder(Some(&record.agent))?;
     session = session.depth(caller["depth"].as_u64().and_then(|depth| u32::try_from(depth).ok()).unwrap_or_default());
     if let Some(provider) = text("provider") {
         session = session.model(provider, text("model"));
@@ -94,18 +102,12 @@ fn recorded_session(explainer: &Explainer<'_>, record: &CallRecord) -> Option<Se
         session = session.sender(Sender { id: part("id"), e164: part("e164"), username: part("username"), name: part("name") });
     }
     session = if caller["sandboxed"] == true { session.sandboxed() } else { session };
-    Some(if caller["owner"] == false { session.guest() } else { session }.build())
+    Ok(if caller["owner"] == false { session.guest() } else { session }.build())
 }
 
 impl Simulation {
     async fn add(&mut self, explainer: &Explainer<'_>, record: &CallRecord, wire: &Wire) {
-        let (Some(was), Some(session)) = (recorded_verdict(&record.decision), recorded_session(explainer, record)) else {
-            self.unknown += 1;
-            return;
-        };
-        // A tool that was not offered has no recorded arguments.
-        let arguments = Some(&record.arguments).filter(|arguments| !arguments.is_null()).cloned().map(Arguments::Json);
-        let Ok(explanation) = explainer.engine.explain(&record.tool, arguments, &session).await else {
+        let (Some(was), Ok(explanation)) = (recorded_verdict(&record.decision), decide_again(explainer, record).await) else {
             self.unknown += 1;
             return;
         };

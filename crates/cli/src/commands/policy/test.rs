@@ -100,6 +100,7 @@ async fn check(explainer: &Explainer<'_>, case: &PolicyCase) -> Result<CaseResul
         channel: case.channel.clone(),
         sender: case.sender.clone(),
         depth: case.depth,
+        as_subagent: None,
         sandboxed: case.sandboxed,
         guest: case.guest,
     };

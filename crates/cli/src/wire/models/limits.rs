@@ -33,6 +33,7 @@ fn apply(settings: &Settings, model: &mut Model) {
     }
     let flag = |key| settings.value_at(&at(key)).is_true();
     (model.legacy_schema, model.needs_reasoning) = (flag("legacy_schema"), flag("needs_reasoning"));
+    model.accepts_pictures &= !flag("no_pictures");
     if let Some(form) = text_at(settings, &at("call_ids")).and_then(|form| form.parse().ok()) {
         model.id_form = form;
     }

@@ -108,6 +108,43 @@ fn replace(path: &Path, text: &str) {
     fs::rename(new, path).unwrap();
 }
 
+/// A job that leaves protected files alone is no reason to take the user's changes back.
+#[test]
+fn file_that_the_user_replaces_while_a_job_runs_stays_as_the_user_left_it() {
+    let scene = start(Start::Repository);
+    for name in [".npmrc", "pkg/.envrc"] {
+        scene.write(name, "first\n");
+    }
+    scene.write("work.sh", "while :; do echo x >> log; touch pkg/other; sleep 0.05; done");
+    let running = Running::start(&scene, "bash work.sh &").unwrap_or_else(|refused| panic!("{}", refused.brief()));
+    for name in [".npmrc", "pkg/.envrc"] {
+        replace(&scene.file(name), "second, the user's\n");
+    }
+    std::thread::sleep(TWO_LOOKS);
+    for name in [".npmrc", "pkg/.envrc"] {
+        assert_eq!(scene.read(name), "second, the user's\n", "{name}, while the job runs");
+    }
+    drop(running);
+    for name in [".npmrc", "pkg/.envrc"] {
+        assert_eq!(scene.read(name), "second, the user's\n", "{name}, after the job");
+    }
+}
+
+/// What the job writes into the new file is taken back to what the user left, if that was seen before.
+#[test]
+fn job_cannot_change_the_file_that_the_user_left() {
+    let scene = start(Start::Files);
+    scene.write(".npmrc", "first\n");
+    scene.write("work.sh", "while [ ! -e go ]; do sleep 0.05; done; while :; do echo '# planted' >> .npmrc; sleep 0.05; done");
+    let running = Running::start(&scene, "bash work.sh 2>/dev/null &").unwrap_or_else(|refused| panic!("{}", refused.brief()));
+    replace(&scene.file(".npmrc"), "second, the user's\n");
+    std::thread::sleep(TWO_LOOKS);
+    scene.write("go", "");
+    std::thread::sleep(TWO_LOOKS);
+    drop(running);
+    assert_eq!(scene.read(".npmrc"), "second, the user's\n");
+}
+
 /// A mount on a file detaches when the user replaces the file: a job that continues writing must not get through.
 #[test]
 fn file_that_the_user_replaces_while_a_job_runs_stays_protected() {

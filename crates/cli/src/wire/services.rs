@@ -1,0 +1,55 @@
+//! The services of calls and conversations.
+
+use std::sync::Arc;
+
+use haft_agent::{FindProvider, MessageEvents, Meter, SideModel, Steering, StoredTodos, TurnWatcher};
+use haft_contract::ports::{Services, SmallModel};
+use haft_store::SessionStore;
+
+use super::prompts::SkillService;
+use super::settings_access::ModelSettings;
+use super::{DEFERRED, Wire, models};
+use crate::output::Output;
+use crate::terminal::TurnPrinter;
+
+impl Wire {
+    /// Services that every call has, with a conversation or without.
+    pub(super) fn base_services(&self) -> Services {
+        let mut services = Services::default();
+        services.tools = Some(Arc::new(DEFERRED.clone()));
+        services.settings = Some(Arc::new(ModelSettings::new(self)));
+        services.skills = Some(Arc::new(SkillService::new(Arc::clone(&self.prompts))));
+        services
+    }
+
+    /// Services of calls that the user makes: they share a to-do list for each workspace, because each is a session of its own.
+    pub(crate) fn call_services(&self, sessions: Arc<dyn SessionStore>, output: &Output) -> Services {
+        let key = format!("workspace:{}", self.settings.workspace.display());
+        let watcher: Arc<dyn TurnWatcher> = Arc::new(TurnPrinter::new(output));
+        let mut services = self.base_services();
+        services.messages = Some(Arc::new(MessageEvents(Arc::clone(&watcher))));
+        services.todos = Some(Arc::new(StoredTodos::new(sessions, watcher).shared_as(key)));
+        services
+    }
+}
+
+/// Adds the services with which a conversation plans.
+pub(crate) fn add_planning(services: &mut Services, sessions: Arc<dyn SessionStore>, watcher: &Arc<dyn TurnWatcher>, steering: &Steering) {
+    services.todos = Some(Arc::new(StoredTodos::new(sessions, Arc::clone(watcher))));
+    services.messages = Some(Arc::new(MessageEvents(Arc::clone(watcher))));
+    services.wakes = Some(Arc::new(steering.clone()));
+}
+
+/// The small model, if one is configured.
+pub(crate) fn small_model(wire: &Arc<Wire>, meter: Arc<dyn Meter>) -> Option<Arc<dyn SmallModel>> {
+    let name = wire.settings.provenance.value("small_model").as_text()?.to_owned();
+    let (wire, named) = (Arc::clone(wire), name.clone());
+    let find: FindProvider = Box::new(move || {
+        let (wire, named) = (Arc::clone(&wire), named.clone());
+        Box::pin(async move {
+            let found = models::provider(&wire.settings, Some(&named)).await;
+            found.map_err(|failure| format!("small_model cannot be used: {}.", failure.message))
+        })
+    });
+    Some(Arc::new(SideModel::new(name, find, meter)))
+}

@@ -1,0 +1,370 @@
+//! The settings that the tool `config` reads, and the few that it sets.
+
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use haft_config::{ConfigKey, KEYS, Loaded, ModelSetting, OwnFile, Provenance, SaveError, model_key};
+use haft_contract::ports::{Journal, PreImage, SettingChange, SettingReport, SettingsAccess};
+use haft_contract::{BoxFuture, ToolError};
+use haft_engine::Registry;
+use haft_patch::diff::unified;
+use haft_text::suggest::nearest;
+use serde_json::{Value, json};
+
+use super::settings::{Settings, check_text};
+use super::{Wire, rule_file};
+use crate::arguments::Common;
+
+/// Lines of the file around a change.
+const DIFF_CONTEXT: usize = 2;
+const NOT_SHOWN: &str = "(not shown)";
+
+/// The settings of this process.
+pub(super) struct ModelSettings {
+    provenance: Provenance,
+    common: Common,
+    workspace: PathBuf,
+    registry: Arc<Registry>,
+    /// The user's file, or why there is none.
+    file: Result<PathBuf, String>,
+}
+
+impl ModelSettings {
+    pub(super) fn new(wire: &Wire) -> Self {
+        let Settings { provenance, common, workspace, .. } = &wire.settings;
+        Self {
+            provenance: provenance.clone(),
+            common: common.clone(),
+            workspace: workspace.clone(),
+            registry: Arc::clone(&wire.registry),
+            file: rule_file::own_file(&wire.settings),
+        }
+    }
+
+    fn load(&self, text: &str) -> Loaded {
+        check_text(&self.common, &self.workspace, &self.registry, text)
+    }
+
+    /// The file after a change, and everything that the change must not break checked.
+    fn draft(&self, key: &'static ConfigKey, value: &Value) -> Result<SettingDraft, ToolError> {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let setting = ModelSetting::read(key, &text).map_err(|why| ToolError::validation(format!("{why}; '{text}' is not that.")))?;
+        let file = self.file.clone().map_err(|why| ToolError::execution(format!("The setting cannot be saved: {why}.")))?;
+        let own = OwnFile::read(&file).map_err(|error| unsaved(&error))?;
+        let text = own.with_setting(&setting).map_err(|error| unsaved(&error))?;
+        self.check_draft(key, &own, &text)?;
+        Ok(SettingDraft { own, text })
+    }
+
+    /// Refuses a file with errors, and one in which anything but the key differs: whatever was written, the result counts.
+    fn check_draft(&self, key: &ConfigKey, own: &OwnFile, text: &str) -> Result<(), ToolError> {
+        let (before, after) = (self.load(own.text()), self.load(text));
+        if let Some(problem) = after.errors().next() {
+            return Err(ToolError::execution(format!("The setting is not saved, because the file has an error: {}.", problem.message)));
+        }
+        let others = |loaded: &Loaded| -> Vec<(String, String)> {
+            let rows = loaded.provenance.rows().into_iter().filter(|row| row.path != key.path);
+            rows.map(|row| (row.path, row.value)).collect()
+        };
+        if others(&before) != others(&after) {
+            return Err(ToolError::denied(
+                "The setting is not saved, because other settings would change with it. Ask the user to set it.",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The user's file, and its text after a change.
+struct SettingDraft {
+    own: OwnFile,
+    text: String,
+}
+
+impl SettingsAccess for ModelSettings {
+    fn read(&self, key: &str) -> Result<Vec<SettingReport>, ToolError> {
+        let wanted = plain(key);
+        let is_beneath = |path: &str| {
+            let path = plain(path);
+            wanted.is_empty() || path == wanted || path.strip_prefix(&wanted).is_some_and(|rest| rest.starts_with(['.', '[']))
+        };
+        let rows = self.provenance.rows().into_iter().zip(values(&self.provenance)).filter(|(row, _)| is_beneath(&row.path));
+        let reports: Vec<SettingReport> = rows
+            .map(|(row, value)| SettingReport {
+                is_settable: model_key(&row.path).is_some(),
+                value: if is_secret(row.key) { json!(NOT_SHOWN) } else { without_credentials(value) },
+                key: row.path,
+                source: row.source,
+            })
+            .collect();
+        if reports.is_empty() { Err(unknown(key)) } else { Ok(reports) }
+    }
+
+    fn check(&self, key: &str, value: &Value) -> Result<SettingChange, ToolError> {
+        let key = model_key(key).ok_or_else(|| not_settable(key))?;
+        let draft = self.draft(key, value)?;
+        let at = |loaded: &Loaded| values_at(&loaded.provenance, key.path);
+        let (before, value) = (at(&self.load(draft.own.text())), at(&self.load(&draft.text)));
+        Ok(SettingChange { key: key.path.to_owned(), before, value, file: draft.own.path().to_owned() })
+    }
+
+    fn write<'a>(&'a self, change: &'a SettingChange, journal: &'a dyn Journal) -> BoxFuture<'a, Result<String, ToolError>> {
+        Box::pin(async move {
+            let key = model_key(&change.key).ok_or_else(|| not_settable(&change.key))?;
+            let SettingDraft { own, text } = self.draft(key, &change.value)?;
+            if own.text() == text {
+                return Ok("(nothing changes: the file says so already)".into());
+            }
+            let (path, before) = (own.path().to_owned(), own.text().to_owned());
+            journal.keep(pre_image(&own, &text)?).await?;
+            let after = text.clone();
+            let written = tokio::task::spawn_blocking(move || own.replace(text).map(drop));
+            let written = written.await.map_err(|error| ToolError::execution(format!("Saving was cut short: {error}.")))?;
+            if let Err(error) = written {
+                journal.withdraw(&path, Some(&hash(&after)?)).await?;
+                return Err(unsaved(&error));
+            }
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            Ok(unified(before.as_bytes(), after.as_bytes(), &name, DIFF_CONTEXT))
+        })
+    }
+}
+
+fn pre_image(own: &OwnFile, after: &str) -> Result<PreImage, ToolError> {
+    let content = own.exists().then(|| Box::new(Cursor::new(own.text().as_bytes().to_vec())) as Box<_>);
+    let mode = if own.exists() { file_mode(own.path()) } else { None };
+    Ok(PreImage {
+        path: own.path().to_owned(),
+        content,
+        mode,
+        after: Some(hash(after)?),
+        created_directories: Vec::new(),
+        metadata_from: None,
+    })
+}
+
+fn file_mode(path: &Path) -> Option<u32> {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().ok().map(|metadata| metadata.permissions().mode() & 0o7777)
+}
+
+fn hash(text: &str) -> Result<String, ToolError> {
+    haft_host::sha256(text.as_bytes(), || Ok(())).map_err(|error| ToolError::execution(error.to_string()))
+}
+
+/// The values of all settings, in the order of their rows.
+fn values(provenance: &Provenance) -> Vec<Value> {
+    let Value::Array(settings) = provenance.to_json() else { return Vec::new() };
+    settings.into_iter().map(|mut setting| setting["value"].take()).collect()
+}
+
+fn values_at(provenance: &Provenance, path: &str) -> Value {
+    let at = provenance.rows().iter().position(|row| row.path == path);
+    at.and_then(|at| values(provenance).into_iter().nth(at)).unwrap_or_default()
+}
+
+/// A key as it is compared where it is only read: in lower case, without blanks and a dot at its end.
+fn plain(key: &str) -> String {
+    key.trim().trim_end_matches(['.', '*']).trim_end_matches('.').to_lowercase()
+}
+
+/// Keys whose values can hold a secret.
+fn is_secret(key: &str) -> bool {
+    key.ends_with("api_key_command") || key.starts_with("hooks[]")
+}
+
+/// The user and password of an address are not shown.
+fn without_credentials(value: Value) -> Value {
+    let Some(text) = value.as_str() else { return value };
+    let Some((scheme, rest)) = text.split_once("://") else { return value };
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    match host.rsplit_once('@') {
+        Some((_, host)) => json!(format!("{scheme}://{NOT_SHOWN}@{host}{path}")),
+        None => value,
+    }
+}
+
+fn unsaved(error: &SaveError) -> ToolError {
+    ToolError::execution(error.to_string())
+}
+
+fn unknown(key: &str) -> ToolError {
+    let near = nearest(&plain(key), KEYS.iter().map(|key| key.path));
+    let meant = near.first().map(|near| format!("Did you mean '{near}'? ")).unwrap_or_default();
+    ToolError::validation(format!("There is no setting '{key}'. {meant}A part of a key, such as 'display', reads all beneath it."))
+}
+
+/// What a model may set, for one that tried something else.
+fn not_settable(key: &str) -> ToolError {
+    let all: Vec<&str> = KEYS.iter().filter(|key| key.model_may_set).map(|key| key.path).collect();
+    ToolError::denied(format!(
+        "A model cannot set '{key}': what it may do, where data goes and what is spent is for the user to decide, in the configuration \
+         file. It can set: {}, written exactly so.",
+        all.join(", ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_contract::ErrorKind;
+    use haft_testkit::FakeHost;
+
+    use super::*;
+    use crate::output::Output;
+
+    const FILE: &str = "# mine\naccess = \"read-only\" # stays\n\n[display]\ntodo_list = true\n";
+
+    struct World {
+        folder: tempfile::TempDir,
+        access: ModelSettings,
+    }
+
+    impl World {
+        fn new(text: &str) -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("config.toml");
+            std::fs::write(&file, text).unwrap();
+            let common = Common { workspace: Some(folder.path().to_owned()), config: Some(file), ..Common::default() };
+            let wire = Wire::new(&common, &Output::new(false, false, false)).map_err(|failure| failure.message.clone()).unwrap();
+            Self { access: ModelSettings::new(&wire), folder }
+        }
+
+        fn text(&self) -> String {
+            std::fs::read_to_string(self.folder.path().join("config.toml")).unwrap()
+        }
+
+        async fn set(&self, key: &str, value: Value) -> Result<String, ToolError> {
+            let change = self.access.check(key, &value)?;
+            self.access.write(&change, &*FakeHost::new().journal).await
+        }
+    }
+
+    /// Ways to write a key that somebody may try.
+    fn spellings(path: &str) -> Vec<String> {
+        let named = path.replace('*', "main");
+        let first = named.replace("[]", "[0]");
+        let parts: Vec<String> = first.split('.').map(|part| format!("\"{part}\"")).collect();
+        let mut spellings = vec![
+            path.to_owned(),
+            first.to_uppercase(),
+            format!("{first}."),
+            format!(".{first}"),
+            format!(" {first} "),
+            format!("{first}[0]"),
+            format!("{first}.display.todo_list"),
+            format!("display.todo_list\n{first}"),
+            format!("display.todo_list = true\n{first}"),
+            first.replace('_', "-"),
+            first.replace('.', "/"),
+            parts.join("."),
+            path.split('.').next().unwrap_or_default().to_owned(),
+            named,
+            first,
+        ];
+        spellings.retain(|spelling| model_key(spelling).is_none());
+        spellings
+    }
+
+    #[tokio::test]
+    async fn every_key_that_is_not_for_models_is_refused_in_every_spelling() {
+        let world = World::new(FILE);
+        let values = [json!("full-access"), json!("off"), json!(true), json!(1), json!(["*"]), json!({"todos": false}), Value::Null];
+        let forbidden: Vec<&ConfigKey> = KEYS.iter().filter(|key| !key.model_may_set).collect();
+        assert!(forbidden.len() > 100, "{}", forbidden.len());
+        for spelling in forbidden.iter().flat_map(|key| spellings(key.path)) {
+            for value in &values {
+                let error = world.set(&spelling, value.clone()).await.unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{spelling:?} {value}");
+                // A change that was not checked is refused as well.
+                let file = world.folder.path().join("config.toml");
+                let forged = SettingChange { key: spelling.clone(), before: Value::Null, value: value.clone(), file };
+                assert!(world.access.write(&forged, &*FakeHost::new().journal).await.is_err(), "{spelling:?} {value}");
+            }
+        }
+        assert_eq!(world.text(), FILE, "the file is as it was");
+    }
+
+    #[test]
+    fn no_key_about_rights_data_or_money_is_for_models() {
+        let never = [
+            "access",
+            "ask",
+            "preset",
+            "tools",
+            "groups",
+            "rules",
+            "network",
+            "web",
+            "workspace",
+            "guards",
+            "limits",
+            "approvals",
+            "history",
+            "retention",
+            "agents",
+            "subagents",
+            "sandbox",
+            "channels",
+            "model",
+            "sessions",
+            "small_model",
+            "models",
+            "providers",
+            "prices",
+            "budget",
+            "hooks",
+            "exec",
+        ];
+        let first = |key: &ConfigKey| key.path.split(['.', '[']).next().unwrap_or_default().to_owned();
+        let settable: Vec<&str> = KEYS.iter().filter(|key| key.model_may_set).map(|key| key.path).collect();
+        assert_eq!(settable, ["context.compact_percent", "display.todo_list", "display.usage"]);
+        for key in KEYS.iter().filter(|key| never.contains(&first(key).as_str())) {
+            assert!(!key.model_may_set, "{}", key.path);
+        }
+        // A new part of the configuration is forbidden or for models, on purpose.
+        let unknown: Vec<String> = KEYS.iter().map(first).filter(|name| !never.contains(&name.as_str())).collect();
+        assert!(unknown.iter().all(|name| ["context", "display"].contains(&name.as_str())), "{unknown:?}");
+    }
+
+    #[tokio::test]
+    async fn a_key_for_models_is_set_with_a_diff_and_a_pre_image() {
+        let world = World::new(FILE);
+        let host = FakeHost::new();
+        let change = world.access.check("display.todo_list", &json!("false")).unwrap();
+        assert_eq!((&change.before, &change.value), (&json!(true), &json!(false)));
+        let diff = world.access.write(&change, &*host.journal).await.unwrap();
+        assert!(diff.contains("-todo_list = true\n+todo_list = false\n"), "{diff}");
+        assert_eq!(world.text(), FILE.replace("todo_list = true", "todo_list = false"));
+        assert_eq!(host.journal.kept().len(), 1);
+        assert_eq!(world.set("display.todo_list", json!("false")).await.unwrap(), "(nothing changes: the file says so already)");
+        for (key, value, words) in [
+            ("display.todo_list", json!("maybe"), "takes true or false"),
+            ("display.todo_list", json!({"a": 1}), "takes true or false"),
+            ("context.compact_percent", json!("5"), "from 20 to 95"),
+        ] {
+            let error = world.set(key, value).await.unwrap_err();
+            assert!(error.kind() == ErrorKind::ValidationError && error.message().contains(words), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn settings_are_read_with_their_source_and_without_secrets() {
+        let world = World::new(
+            "access = \"read-only\"\n[providers.work]\nprotocol = \"openai\"\nbase_url = \"https://me:pass@host/v1\"\n\
+             api_key_command = \"print-key tok-123\"\n[[hooks]]\nevent = \"before_tool_call\"\ncommand = \"./hook --token tok-123\"\n",
+        );
+        let read = |key: &str| world.access.read(key).unwrap();
+        let access = &read(" Access. ")[0];
+        assert_eq!((access.key.as_str(), &access.value, access.is_settable), ("access", &json!("read-only"), false));
+        assert!(access.source.ends_with("config.toml:1:10"), "{}", access.source);
+        let all = read("*").iter().map(|setting| format!("{} {}", setting.key, setting.value)).collect::<Vec<_>>().join("\n");
+        assert!(
+            all.contains("providers.work.base_url \"https://(not shown)@host/v1\"") && !all.contains("tok-123") && !all.contains("pass@"),
+            "{all}"
+        );
+        assert_eq!(read("display").len(), 2);
+        let error = world.access.read("displya.todo_list").unwrap_err();
+        assert!(error.message().contains("Did you mean 'display.todo_list'?"), "{error:?}");
+    }
+}

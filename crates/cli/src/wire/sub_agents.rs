@@ -1,0 +1,143 @@
+//! Builds the conversations of sub-agents.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use haft_agent::{
+    ChildConversation, ConversationAgents, ConversationSessions, LaneLimits, Lanes, Provider, Runner, Steering, StoredMeter, StoredSession,
+    SubAgentFactory,
+};
+use haft_contract::ports::Services;
+use haft_contract::{AgentType, BoxFuture, KnownAgent, ToolError};
+use haft_store::{CallLog, SessionStore, SqliteCallLog};
+
+use super::models;
+use super::shell::Calls;
+use super::{UserPrompts, Wire, add_planning, agent_types, disclose_tools, open_blobs};
+use crate::failure::Failure;
+use crate::system_prompt;
+
+/// The sub-agents of a conversation with the user.
+pub(crate) fn conversation_agents(wire: &Arc<Wire>, store: &Arc<SqliteCallLog>, prompts: UserPrompts) -> Arc<ConversationAgents> {
+    let settings = &wire.settings.config.subagents;
+    let limits = LaneLimits {
+        max_depth: settings.max_depth,
+        max_children: settings.max_children,
+        concurrency: settings.concurrency,
+        timeout: settings.timeout,
+    };
+    let lanes = Arc::new(Lanes::new(Arc::new(store.sessions()), limits));
+    let types = agent_types::load(&wire.settings);
+    let factory = Factory { wire: Arc::clone(wire), store: Arc::clone(store), prompts, types };
+    Arc::new(ConversationAgents::new(lanes, Arc::new(factory)))
+}
+
+/// What a conversation offers to its tools.
+pub(crate) fn conversation_services(wire: &Wire, agents: &Arc<ConversationAgents>) -> Services {
+    let mut services = wire.base_services();
+    services.sessions = Some(Arc::new(ConversationSessions::new(Arc::clone(agents), wire.settings.config.visibility)));
+    services.sub_agents = Some(Arc::clone(agents) as _);
+    services
+}
+
+/// Builds conversations of sub-agents with the configuration of the process.
+struct Factory {
+    wire: Arc<Wire>,
+    store: Arc<SqliteCallLog>,
+    prompts: UserPrompts,
+    types: Vec<AgentType>,
+}
+
+impl SubAgentFactory for Factory {
+    fn types(&self) -> Vec<AgentType> {
+        self.types.clone()
+    }
+
+    fn agents(&self) -> Vec<KnownAgent> {
+        let configured = self.wire.settings.provenance.names_beneath(&["agents"]);
+        self.wire.agents().into_iter().map(|id| KnownAgent { configured: configured.contains(&id), id }).collect()
+    }
+
+    fn check_model(&self, name: &str) -> Result<(), ToolError> {
+        models::check_name(&self.wire.settings, name).map_err(|failure| refused(&failure))
+    }
+
+    fn build(&self, child: ChildConversation) -> BoxFuture<'_, Result<Runner, ToolError>> {
+        Box::pin(async move { self.conversation(child).await.map_err(|failure| refused(&failure)) })
+    }
+}
+
+/// A failure of the program as the error of a call.
+fn refused(failure: &Failure) -> ToolError {
+    let help = failure.help.as_ref().map(|help| format!(" ({help})")).unwrap_or_default();
+    ToolError::validation(format!("{}{help}.", failure.message))
+}
+
+impl Factory {
+    async fn conversation(&self, child: ChildConversation) -> Result<Runner, Failure> {
+        let provider = self.provider(&child).await?;
+        let sessions: Arc<dyn SessionStore> = Arc::new(self.store.sessions());
+        let log: Arc<dyn CallLog> = Arc::clone(&self.store) as _;
+        let (stored, resumed) = StoredSession::open(Arc::clone(&sessions), &*log, child.record.clone()).await?;
+        let (engine, session) = self.session(&child, &provider, log)?;
+        // Its budget is that of its parent.
+        let meter = StoredMeter::new(sessions, child.record.id.as_str(), 0, models::prices(&self.wire.settings), Arc::new(super::today));
+        let mut runner = Runner::new(engine, session, provider, Arc::new(stored));
+        runner.watcher = Arc::clone(&child.watcher);
+        runner.meter = Arc::new(meter);
+        system_prompt::give(&self.wire, &mut runner, Some(&child.agent_type.prompt)).await?;
+        runner.compact_percent = u64::from(self.wire.settings.config.context.compact_percent);
+        runner.messages = resumed.messages;
+        runner.disclosed = disclose_tools(&runner);
+        Ok(runner)
+    }
+
+    /// The model that the request or the type names, or that of the agent it runs as, or that of its parent.
+    async fn provider(&self, child: &ChildConversation) -> Result<Arc<dyn Provider>, Failure> {
+        let of_agent = || self.wire.settings.provenance.value_at(&["agents", &child.agent, "model"]).as_text();
+        let is_other = *child.agent != **child.parent.agent();
+        match child.model.as_deref().or_else(|| of_agent().filter(|_| is_other)) {
+            Some(name) => models::provider(&self.wire.settings, Some(name)).await,
+            None => Ok(Arc::clone(&child.provider)),
+        }
+    }
+
+    /// The session, started by its parent: it has at most the rights of its parent and of its type.
+    fn session(
+        &self,
+        child: &ChildConversation,
+        provider: &Arc<dyn Provider>,
+        log: Arc<dyn CallLog>,
+    ) -> Result<(haft_engine::Engine, haft_engine::Session), Failure> {
+        let (wire, agent, folder) = (&self.wire, child.agent.as_str(), Path::new(child.parent.workspace()));
+        let blobs = open_blobs(&wire.settings.data_folder, Some(&child.record.id))?;
+        let host = wire.open_host(agent, folder, Some(blobs.spill_folder()), wire.recorded_jobs(&self.store), Calls::OfModel)?;
+        let mut services = conversation_services(wire, &child.agents);
+        add_planning(&mut services, Arc::new(self.store.sessions()), &child.watcher, &Steering::default());
+        services.small_model.clone_from(&child.parent.host().services().small_model);
+        let host = Arc::new(host.with_services(services));
+        let engine = wire.engine(log, blobs, folder)?;
+        let model = provider.model();
+        let dialect = wire.settings.dialect(agent, Some(&format!("{}/{}", model.provider, model.name)));
+        let session = wire.labelled_session(host, agent, self.prompts, Some(&child.watcher), Some(&child.label));
+        let session = session.model(model.provider.as_str(), Some(model.name.clone())).dialect(dialect).id(child.record.id.as_str());
+        Ok((engine, restricted(session, &child.agent_type, &child.parent).build()))
+    }
+}
+
+/// A session that a parent starts: with the tools and the access of a type at most.
+pub(super) fn restricted(
+    session: haft_engine::SessionBuilder,
+    agent_type: &AgentType,
+    parent: &haft_engine::Session,
+) -> haft_engine::SessionBuilder {
+    let session = match &agent_type.tools {
+        Some(tools) => session.tools(tools.iter().cloned()),
+        None => session,
+    };
+    let session = match agent_type.access {
+        Some(access) => session.access_at_most(access),
+        None => session,
+    };
+    session.started_by(parent)
+}

@@ -1,0 +1,109 @@
+//! Skills: the command, and the tool in a conversation.
+
+use haft_testkit::Round;
+use serde_json::{Value, json};
+
+use super::harness::World;
+use super::model::{Talk, done, in_every_protocol};
+
+fn skill(name: &str, more: &str, body: &str) -> String {
+    format!("---\nname: {name}\ndescription: About {name}\n{more}---\n{body}\n")
+}
+
+fn put(world: &World, path: &str, text: &str) {
+    let path = world.path(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+fn call(tool: &str, arguments: Value) -> Round {
+    Round::call(&format!("c-{tool}"), tool, arguments)
+}
+
+#[test]
+fn skills_are_created_listed_shown_and_checked() {
+    let world = World::new();
+    let none = world.run(&["skills", "list"]);
+    let hint = "there are no skills: `haft skills new NAME` creates one; skills of this project count after `haft trust`";
+    assert_eq!((none.code, none.stderr.trim()), (0, hint));
+    let new = world.run(&["skills", "new", "release-notes", "--description", "Writes release notes"]);
+    assert_eq!((new.code, new.stdout.as_str()), (0, "[world]/config/haft/skills/release-notes/SKILL.md\n"), "{new:?}");
+    let again = world.run(&["skills", "new", "release-notes"]);
+    assert_eq!((again.code, again.stderr.contains("is there already")), (2, true), "{again:?}");
+    assert_eq!(world.run(&["skills", "new", "Bad Name"]).code, 2);
+    let listed = world.run(&["skills", "list", "--json"]).json();
+    assert_eq!((&listed[0]["name"], &listed[0]["from"]), (&json!("release-notes"), &json!("user")), "{listed}");
+    let shown = world.run(&["skills", "show", "release-notes", "--json"]).json();
+    assert!(shown["instructions"].as_str().unwrap().contains("# Release Notes"), "{shown}");
+    assert_eq!(world.run(&["skills", "check"]).stdout, "1 skill can be used\n");
+    put(&world, "config/haft/skills/broken/SKILL.md", "---\nname: broken\n");
+    put(&world, "config/haft/skills/odd/SKILL.md", &skill("odd", "allowed-tools: Read, Nope, Bash(git:*)\n", "x"));
+    let checked = world.run(&["skills", "check"]);
+    insta::assert_snapshot!("skills_check", checked.all());
+    let missing = world.run(&["skills", "show", "broken"]);
+    assert_eq!((missing.code, missing.stderr.contains("the front matter has no end")), (1, true), "{missing:?}");
+    let folder = world.path("config/haft/skills/release-notes");
+    assert_eq!(world.run(&["skills", "check", folder.to_str().unwrap()]).code, 0);
+}
+
+#[test]
+fn skills_of_a_project_count_after_trust() {
+    let world = World::new();
+    world.write(".claude/skills/ours/SKILL.md", skill("ours", "", "Do it."));
+    assert_eq!(world.run(&["skills", "list", "--json"]).json(), json!([]));
+    let shown = world.run(&["trust", "--show"]);
+    insta::assert_snapshot!("trust_show_without_a_file", shown.all());
+    assert_eq!(world.run(&["trust", "--json"]).json()["changed"], true);
+    assert_eq!(world.run(&["skills", "list", "--json"]).json()[0]["name"], "ours");
+    // A file that comes later is not trusted with the folder.
+    world.write(".haft/config.toml", "[[hooks]]\nevent = \"before_tool_call\"\ncommand = \"true\"\n");
+    assert_eq!(world.run(&["trust", "--show", "--json"]).json()["trusted"], false);
+    assert_eq!(world.run(&["trust", "--revoke", "--json"]).json()["changed"], true);
+    assert_eq!(world.run(&["skills", "list", "--json"]).json(), json!([]));
+}
+
+#[test]
+fn skill_is_loaded_with_arguments_and_its_files_and_limits_the_turn_in_every_protocol() {
+    in_every_protocol(|protocol| {
+        let rounds = vec![
+            call("skill", json!({"skill": "review", "args": "main.rs"})),
+            call("write_file", json!({"path": "a.txt", "content": "x"})),
+            call("skill", json!({"skill": "review", "file": "list.md"})),
+            done(),
+            call("write_file", json!({"path": "b.txt", "content": "x"})),
+            done(),
+        ];
+        let talk = Talk::new(protocol, rounds);
+        put(
+            &talk.world,
+            "home/.claude/skills/review/SKILL.md",
+            &skill("review", "allowed-tools: Read, Grep\n", "Review $ARGUMENTS. See list.md."),
+        );
+        put(&talk.world, "home/.claude/skills/review/list.md", "1. names\n");
+        let first = talk.turn(&["review it"]);
+        assert_eq!(first.outcomes(), ["success", "tool_not_available", "success"], "{protocol}: {first:?}");
+        let results = talk.results();
+        let text = |index: usize| results[index].1.to_string();
+        assert!(text(0).contains("Review main.rs. See list.md.") && text(0).contains("Until the end of this turn"), "{}", text(0));
+        assert!(text(1).contains("not among the allowed-tools of the skill 'review'"), "{}", text(1));
+        assert!(text(2).contains("1. names"), "{}", text(2));
+        assert!(!talk.world.file("a.txt").exists());
+        let asked = talk.server.asked();
+        assert!(asked[0].body.to_string().contains("- review: About review"), "{protocol}: the prompt lists it");
+        let second = talk.turn(&["write", "--session", "last"]);
+        assert_eq!(second.outcomes(), ["success"], "{protocol}: the limit ended with the turn: {second:?}");
+        assert!(talk.world.file("b.txt").exists());
+    });
+}
+
+#[test]
+fn skill_cannot_read_beyond_its_folder() {
+    let files = ["../../../../workspace/private.txt", "/etc/hostname", "link.txt"];
+    let calls =
+        files.iter().enumerate().map(|(index, file)| (format!("c{index}"), "skill".to_owned(), json!({"skill": "a", "file": file})));
+    let talk = Talk::new("openai", vec![Round::Calls(calls.collect()), done()]);
+    put(&talk.world, "home/.claude/skills/a/SKILL.md", &skill("a", "", "x"));
+    std::os::unix::fs::symlink("/etc/hostname", talk.world.path("home/.claude/skills/a/link.txt")).unwrap();
+    talk.world.write("private.txt", "private");
+    assert_eq!(talk.turn(&["go"]).outcomes(), ["path_not_allowed"; 3]);
+}
