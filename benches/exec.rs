@@ -1,8 +1,7 @@
 //! What running commands costs, each beside a plain way to do the same in the same run, because machines are noisy.
 //!
 //! `cargo bench --bench exec` starts commands in the sandbox and beside it, and prints medians of five rounds and the ratio;
-//! `-- output` runs only that part. Commands start from this very program, as they start from `haft`. Nothing here fails a test
-//! run.
+//! `-- output` runs only that part. Commands start with the small launcher, which is built first. Nothing here fails a test run.
 #![allow(clippy::expect_used, clippy::print_stdout, reason = "a program that prints numbers")]
 
 #[path = "exec/bare.rs"]
@@ -69,7 +68,7 @@ async fn in_turn(mut ours: impl AsyncFnMut(), mut reference: impl FnMut()) -> (D
 }
 
 async fn start(bench: &Bench) {
-    let bare = Bare::new(&bench.workspace);
+    let bare = Bare::new(bench.bubblewrap().await, "true");
     let bubblewrap = || (0..STARTS).for_each(|_| bare.run());
     let plain = || (0..STARTS).for_each(|_| bare::shell("true"));
     let ours = async |host| {
@@ -97,7 +96,7 @@ fn plan(bench: &Bench) {
 }
 
 async fn many(bench: &Bench) {
-    let bare = Bare::new(&bench.workspace);
+    let bare = Bare::new(bench.bubblewrap().await, "true");
     let together = async || {
         let started = (0..AT_ONCE).map(|_| bench.run("true", ExecHost::Sandbox));
         futures_util::future::join_all(started).await;
@@ -108,22 +107,26 @@ async fn many(bench: &Bench) {
 
 /// What it costs that changes are found and can be undone, and that repositories are applied from overlays.
 async fn changes() {
+    let empty = Bench::new(USUAL_SPILL);
     let bench = Bench::new(USUAL_SPILL);
     for folder in 0..100 {
         let folder = bench.workspace.join(format!("folder-{folder}"));
         std::fs::create_dir(&folder).expect("a folder");
         (0..100).for_each(|file| std::fs::write(folder.join(format!("{file}.txt")), "text\n").expect("a file"));
     }
-    let bare = Bare::with_line(&bench.workspace, "touch x");
+    let bare = Bare::new(bench.bubblewrap().await, "touch x");
     bench.call("touch x").await;
     let times = in_turn(async || bench.call("touch x").await, || bare.run()).await;
     row("a change beside 10,000 unchanged files", times.0, times.1, "bwrap with the same mounts");
+    empty.call("touch x").await;
+    let alone = in_turn(async || empty.call("touch x").await, || ()).await.0;
+    println!("  and {:.1} ms more than in an empty workspace", times.0.saturating_sub(alone).as_secs_f64() * 1000.0);
 
     let bench = Bench::new(USUAL_SPILL);
     let commit = "git -c user.name=a -c user.email=a@example.org commit -q --allow-empty -m x";
     let init = std::process::Command::new("git").args(["init", "-q"]).current_dir(&bench.workspace).status();
     assert!(init.is_ok_and(|status| status.success()), "git init");
-    let bare = Bare::with_line(&bench.workspace, commit);
+    let bare = Bare::new(bench.bubblewrap().await, commit);
     let times = in_turn(async || bench.call(commit).await, || bare.run()).await;
     row("git commit", times.0, times.1, "bwrap with the same mounts");
 }

@@ -7,6 +7,8 @@ mod measure;
 mod sessions;
 #[path = "models/streams.rs"]
 mod streams;
+#[path = "models/sub_agents.rs"]
+mod sub_agents;
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -48,6 +50,10 @@ fn main() {
         }
         if runs("memory") {
             memory().await;
+        }
+        if runs("sub-agents") {
+            Box::pin(sub_agents::hundred()).await;
+            Box::pin(sub_agents::idle()).await;
         }
     });
 }

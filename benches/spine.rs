@@ -109,7 +109,7 @@ async fn floor(validator: &jsonschema::Validator, text: &str) -> String {
         Ok(ToolOutput::text(ping(params.word, params.number).await.expect("an answer")))
     });
     let outcome = tokio::time::timeout(Duration::from_secs(5), task).await.expect("in time").expect("no panic");
-    ToolResult { call_id: "call".into(), tool: "ping".into(), outcome, elapsed: Duration::ZERO }.to_json()
+    ToolResult { call_id: "call".into(), tool: "ping".into(), outcome, elapsed: Duration::ZERO, stored: None }.to_json()
 }
 
 /// Does next to nothing, with typed parameters: what is left is the engine.
@@ -192,7 +192,8 @@ fn serialisation() {
     let text: String =
         (0..100 * 1024).map(|n| if n % 80 == 79 { '\n' } else { char::from(b'a' + u8::try_from(n % 26).expect("small")) }).collect();
     let value = json!({"status": "success", "result": text});
-    let result = ToolResult { call_id: "1".into(), tool: "t".into(), outcome: Ok(ToolOutput::text(text)), elapsed: Duration::ZERO };
+    let result =
+        ToolResult { call_id: "1".into(), tool: "t".into(), outcome: Ok(ToolOutput::text(text)), elapsed: Duration::ZERO, stored: None };
     let reference = median(|| time(2000, || drop(black_box(serde_json::to_string(&value).expect("JSON")))));
     let ours = median(|| time(2000, || drop(black_box(result.to_json()))));
     row("result of 100 KB to JSON", ours, reference, "serde_json of the same value");

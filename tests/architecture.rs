@@ -10,7 +10,7 @@ use serde_json::Value;
 const ARROWS: &[(&str, &[&str])] = &[
     ("text", &[]),
     ("redact", &[]),
-    ("extract", &[]),
+    ("extract", &["text"]),
     ("contract", &["text"]),
     ("macros", &["text"]),
     ("patch", &["text"]),
@@ -22,19 +22,20 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("policy", &["contract", "pattern", "programs", "text"]),
     ("engine", &["contract", "policy", "redact", "store", "text"]),
     ("provider", &["contract", "redact", "text"]),
-    ("agent", &["contract", "engine", "pattern", "policy", "provider", "store", "text"]),
+    ("agent", &["contract", "engine", "pattern", "policy", "provider", "redact", "store", "text"]),
     ("builtin", &["contract", "extract", "macros", "patch", "pattern", "text"]),
     ("host", &["contract", "pattern", "text"]),
     ("jobs", &["contract", "host", "pattern", "programs", "sandbox", "shell", "text"]),
     ("config", &["contract", "programs", "text"]),
+    ("prompts", &["config", "contract", "text"]),
     ("compat", &["contract", "text"]),
     ("testkit", &["contract", "text"]),
-    ("tui", &["agent", "contract", "engine", "policy", "provider", "redact", "store", "text"]),
+    ("tui", &["agent", "contract", "engine", "patch", "policy", "provider", "redact", "store", "text"]),
     (
         "cli",
         &[
-            "agent", "builtin", "config", "contract", "engine", "host", "jobs", "patch", "pattern", "policy", "provider", "redact",
-            "sandbox", "store", "text", "tui",
+            "agent", "builtin", "config", "contract", "engine", "host", "jobs", "patch", "pattern", "policy", "prompts", "provider",
+            "redact", "sandbox", "store", "text", "tui",
         ],
     ),
     ("haft", &["builtin", "compat", "contract", "engine", "host", "jobs", "macros", "policy", "sandbox", "store"]),
@@ -52,6 +53,14 @@ fn packages() -> Vec<Value> {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo metadata is JSON");
     metadata["packages"].as_array().expect("a list of packages").clone()
+}
+
+/// `cargo run` in README names no binary, and there are two.
+#[test]
+fn cargo_run_starts_haft() {
+    let packages = packages();
+    let cli = packages.iter().find(|package| package["name"] == "haft-cli").expect("the package of the binary");
+    assert_eq!(cli["default_run"], "haft");
 }
 
 fn short(name: &str) -> &str {
@@ -136,6 +145,8 @@ fn nothing_that_ships_depends_on_the_testkit() {
             "policy" | "engine" => &["builtin"],
             // Which lines run without a question is tried with the real decision.
             "jobs" => &["builtin", "policy"],
+            // Links and roots are tried on real files.
+            "prompts" => &["host"],
             _ => &[],
         };
         let allowed: BTreeSet<String> = ["contract", "testkit", "engine", "store"].iter().chain(more).map(ToString::to_string).collect();

@@ -119,8 +119,7 @@ fn canonical(names: &[&str]) -> BTreeSet<String> {
 
 /// Every tool that comes with Haft, by its own definition, and every tool that is not built yet.
 fn catalog() -> Vec<ToolDefinition> {
-    let mut built: Vec<ToolDefinition> = haft::builtin::all().iter().map(|tool| tool.definition().clone()).collect();
-    built.push(haft_agent::DeferredTools::default().tool().definition().clone());
+    let built: Vec<ToolDefinition> = haft::builtin::all().iter().map(|tool| tool.definition().clone()).collect();
     let planned = NOT_BUILT_YET.iter().map(|meta| ToolDefinition::from_meta(meta, json!({})));
     built.into_iter().chain(planned).collect()
 }

@@ -1,7 +1,7 @@
 //! `docs/tools.md` is written from the tools themselves: `UPDATE_DOCS=1 cargo test --test tool_docs` writes it anew.
 #![allow(clippy::expect_used, reason = "a test that cannot continue has failed")]
 
-use haft::{ToolDefinition, Unit, schema};
+use haft::{Dialect, ToolDefinition, Unit, schema};
 use serde_json::Value;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/tools.md");
@@ -76,11 +76,13 @@ fn parameters(tool: &ToolDefinition) -> String {
     let Some(properties) = tool.parameters["properties"].as_object().filter(|properties| !properties.is_empty()) else {
         return "It has no parameters of its own.\n".to_owned();
     };
-    let required: Vec<&str> = tool.parameters["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let shown = tool.in_dialect(Dialect::Haft).parameters;
+    let required: Vec<&str> = shown["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let rows = properties.iter().map(|(name, schema)| {
         let must = if required.contains(&name.as_str()) { "yes" } else { "" };
         let others: Vec<&str> = tool.parameter_hints.aliases.iter().filter(|(_, of)| of == name).map(|(alias, _)| alias.as_str()).collect();
-        let description = schema["description"].as_str().unwrap_or_default().replace('|', "\\|");
+        let foreign = if shown["properties"].get(name).is_none() { "Only other dialects are shown it. " } else { "" };
+        let description = format!("{foreign}{}", schema["description"].as_str().unwrap_or_default().replace('|', "\\|"));
         format!("| `{name}` | {} | {must} | {} | {} | {description} |\n", kind(schema), default(schema), code(&others))
     });
     let rows: String = rows.collect::<Vec<_>>().concat();

@@ -1,13 +1,20 @@
 //! A workspace with a shell, and the tool that uses it.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::process::Command;
+use std::sync::{Arc, OnceLock};
 
 use haft::host::{LocalFiles, LocalHost, LocalProcesses, ShellOptions, WorkspaceOptions};
 use haft::store::{FileBlobs, InMemoryCallLog};
 use haft::{Access, CommandRequest, Engine, ExecHost, JobOptions, Registry, SandboxBackend, Session, ToolCall, ToolSource, ports::Host};
 use haft_sandbox::Launcher;
 use tempfile::TempDir;
+
+/// The same code as `haft-launcher`, without the rest of its package.
+const SMALL: &str = "haft-test-launcher";
+const SOURCES: &str = env!("CARGO_MANIFEST_DIR");
 
 pub(crate) struct Bench {
     host: Arc<LocalHost>,
@@ -48,6 +55,24 @@ impl Bench {
         assert_eq!(job.wait().await.code, Some(0), "{}", String::from_utf8_lossy(&job.head()));
     }
 
+    /// The arguments of bubblewrap for a line like this one, as the system shows them while it runs.
+    pub(crate) async fn bubblewrap(&self) -> Vec<OsString> {
+        let request = CommandRequest { command: "sleep 1; touch x".into(), host: Some(ExecHost::Sandbox), ..CommandRequest::default() };
+        let planned = self.host.processes().plan(&request).expect("a plan");
+        let job = self.host.processes().start(&planned, JobOptions::default()).await.expect("it starts");
+        let path = format!("/proc/{}/cmdline", job.status().pid.expect("a process"));
+        let words = loop {
+            let line = std::fs::read(&path).expect("it runs for a second");
+            let words: Vec<OsString> = line.split(|byte| *byte == 0).map(|word| OsString::from_vec(word.to_vec())).collect();
+            if words[0].as_encoded_bytes().ends_with(b"/bwrap") {
+                break words;
+            }
+            tokio::task::yield_now().await;
+        };
+        job.wait().await;
+        words
+    }
+
     /// One line as a model has it run.
     pub(crate) async fn call(&self, line: &str) {
         let arguments = serde_json::json!({ "command": line }).to_string();
@@ -68,8 +93,24 @@ fn engine(folder: &Path, spill_bytes: u64) -> Engine {
 }
 
 fn shell(folder: &Path) -> ShellOptions {
-    let launcher = Launcher::current().expect("this program");
-    ShellOptions { sandbox: SandboxBackend::Bubblewrap, wait_for_exit: true, ..ShellOptions::new(launcher, folder) }
+    ShellOptions { sandbox: SandboxBackend::Bubblewrap, wait_for_exit: true, ..ShellOptions::new(launcher(), folder) }
+}
+
+/// The small launcher, as it is installed beside `haft`: a large program such as this one costs milliseconds at each start. It is
+/// built now, so that it is never one of another version.
+fn launcher() -> Launcher {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let path = BUILT.get_or_init(|| {
+        let own = Launcher::current().expect("this program");
+        // Of `<target>/release/deps/exec-…`.
+        let release = own.path().ancestors().nth(2).expect("a folder of builds").to_owned();
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let arguments = ["build", "--quiet", "--release", "--package", "haft-sandbox", "--bin", SMALL, "--target-dir"];
+        let built = Command::new(cargo).args(arguments).arg(release.parent().expect("a target folder")).current_dir(SOURCES).status();
+        assert!(built.is_ok_and(|status| status.success()), "the launcher is built");
+        release.join(SMALL)
+    });
+    Launcher::at(path)
 }
 
 /// The most memory that this process had at a time, in kilobytes.

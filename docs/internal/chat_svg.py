@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws docs/chat.svg from a real session: runs `haft chat` with the demo model in tmux and renders the pane.
+"""Draws docs/chat.svg and docs/approval.svg from real sessions: runs `haft chat` with the demo model in tmux and renders the pane.
 
 Usage: docs/internal/chat_svg.py path/to/haft   (needs tmux and bwrap; the home folder is shown as /home/ann)
 """
@@ -12,27 +12,54 @@ import sys
 import tempfile
 import time
 
-COLUMNS, ROWS, CHAR, LINE = 100, 36, 8.4, 18
+ROWS, CHAR, LINE = 40, 8.4, 18
 COLOURS = {"31": "#f47067", "32": "#57ab5a", "33": "#daaa3f", "36": "#39c5cf", "37": "#cdd9e5"}
-KEYS = [(4, "write 'sharpen the axe' to notes.txt"), (1, "Enter"), (3, "y"), (1, "Enter"), (4, "C-o"), (3, "")]
+# The file, its columns, its title, the keys with the seconds before each, and the text of the first line that is drawn.
+PICTURES = [
+    (
+        "chat.svg",
+        100,
+        "haft chat: the demo model wants to write a file, the user approves, and the diff is shown",
+        [(4, "write 'sharpen the axe' to notes.txt"), (1, "Enter"), (3, "y"), (4, "C-o"), (3, "")],
+        "",
+    ),
+    (
+        "approval.svg",
+        80,
+        "an approval: what, why, the keys, and the widths of always with the past calls that each would have covered",
+        [
+            (4, "write 'buy an axe' to docs/plan.txt"),
+            (1, "Enter"),
+            (3, "y"),
+            (3, "write 'sharpen the axe' to docs/notes.txt"),
+            (1, "Enter"),
+            (3, "y"),
+            (3, "write 'oil the axe' to docs/notes.txt"),
+            (1, "Enter"),
+            (3, "a"),
+            (2, ""),
+        ],
+        "write 'oil",
+    ),
+]
 
 
 def tmux(*words):
     return subprocess.run(["tmux", "-L", "haft-svg", "-f", "/dev/null", *words], check=True, capture_output=True, text=True).stdout
 
 
-def record(binary):
+def record(binary, columns, keys):
     with tempfile.TemporaryDirectory() as folder:
         home = pathlib.Path(folder)
         (home / "work").mkdir()
         (home / "work/notes.txt").write_text("buy an axe\ncut the wood\n")
         (home / ".config/haft").mkdir(parents=True)
-        (home / ".config/haft/config.toml").write_text('preset = "ask"\n')
+        (home / ".config/haft/config.toml").write_text('ask = "changes"\n')
         environment = ["env", "-i", "HOME=/home/ann", "PATH=/usr/bin:/bin", "TERM=xterm-256color", "LANG=C.UTF-8", "HAFT_LOCAL_MODELS="]
         mounts = ["bwrap", "--dev-bind", "/", "/", "--tmpfs", "/home", "--bind", folder, "/home/ann", "--chdir", "/home/ann/work"]
-        tmux("new-session", "-d", "-x", str(COLUMNS), "-y", str(ROWS), *mounts, *environment, binary, "chat")
+        tmux("new-session", "-d", "-x", str(columns), "-y", str(ROWS), *mounts, *environment, binary, "chat")
         try:
-            for seconds, key in KEYS:
+            for seconds, key in keys:
                 time.sleep(seconds)
                 if key:
                     tmux("send-keys", *(["-l"] if " " in key else []), key)
@@ -58,10 +85,10 @@ def spans(line, style):
             yield part, dict(style)
 
 
-def draw(lines):
+def draw(lines, columns, title):
     height = len(lines) * LINE + 32
-    yield f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {COLUMNS * CHAR + 32:.0f} {height}" role="img">'
-    yield "<title>haft chat: the demo model wants to write a file, the user approves, and the diff is shown</title>"
+    yield f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {columns * CHAR + 32:.0f} {height}" role="img">'
+    yield f"<title>{html.escape(title)}</title>"
     yield "<style>text{font:14px ui-monospace,Menlo,Consolas,monospace;fill:#adbac7;white-space:pre}.bold{font-weight:bold}.dim{opacity:.65}</style>"
     yield f'<rect width="100%" height="{height}" rx="8" fill="#1c2128"/>'
     style, column = {}, 0
@@ -77,5 +104,9 @@ def draw(lines):
 
 
 if __name__ == "__main__":
-    target = pathlib.Path(__file__).parent.parent / "chat.svg"
-    target.write_text("\n".join(draw(record(str(pathlib.Path(sys.argv[1]).resolve())))) + "\n")
+    binary = str(pathlib.Path(sys.argv[1]).resolve())
+    for name, columns, title, keys, first in PICTURES:
+        lines = record(binary, columns, keys)
+        start = next(number for number, line in enumerate(lines) if first in line)
+        target = pathlib.Path(__file__).parent.parent / name
+        target.write_text("\n".join(draw(lines[start:], columns, title)) + "\n")

@@ -48,8 +48,6 @@ async fn every_dialect_writes_and_history_keeps_the_canonical_call() {
 async fn a_wrong_call_is_answered_with_the_name_that_was_shown() {
     let (kind, message) = failure(&world(Dialect::OpenClaw).call("read", json!({})).await);
     assert_eq!(kind, ErrorKind::ValidationError);
-    let expected = "Missing required parameter: 'path'. \
-                    Expected: read(path: string, encoding?: string, offset?: integer, limit?: integer, column?: integer, \
-                    line_numbers?: boolean, pages?: string, raw?: boolean, again?: boolean).";
+    let expected = "Missing required parameter: 'path'. Expected: read(path: string, offset?: integer, limit?: integer).";
     assert_eq!(message, expected);
 }

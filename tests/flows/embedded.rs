@@ -26,21 +26,21 @@ impl Approver for RecordingApprover {
 /// The example of seed 001.
 fn executor() -> claw::StaticToolExecutor {
     claw::StaticToolExecutor::new()
-        .register("Agent", |_input| Ok("output".to_string()))
-        .register("Skill", |input| if input.contains("none") { Err(claw::ToolError::new("no such skill")) } else { Ok(input.to_string()) })
+        .register("Launch", |_input| Ok("output".to_string()))
+        .register("Recipe", |input| if input.contains("none") { Err(claw::ToolError::new("no such skill")) } else { Ok(input.to_string()) })
 }
 
 fn specs() -> Vec<claw::ToolSpec> {
     let input_schema = |name: &str| json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]});
     vec![
         claw::ToolSpec {
-            name: "Agent",
+            name: "Launch",
             description: "Launch a sub-agent",
             input_schema: input_schema("prompt"),
             required_permission: claw::PermissionMode::DangerFullAccess,
         },
         claw::ToolSpec {
-            name: "Skill",
+            name: "Recipe",
             description: "Load a local skill definition",
             input_schema: input_schema("skill"),
             required_permission: claw::PermissionMode::ReadOnly,
@@ -56,19 +56,19 @@ async fn the_executor_of_seed_001_answers_calls() {
     for tool in claw::adapt(executor(), specs()) {
         world.toolbox.add_dyn(tool).unwrap();
     }
-    assert_eq!(text(&world.call("Agent", json!({"prompt": "ls"})).await), "output");
-    assert_eq!(text(&world.call("Skill", json!({"skill": "sharpen"})).await), r#"{"skill":"sharpen"}"#);
-    let (kind, message) = failure(&world.call("skill", json!({"skill": "none"})).await);
+    assert_eq!(text(&world.call("Launch", json!({"prompt": "ls"})).await), "output");
+    assert_eq!(text(&world.call("Recipe", json!({"skill": "sharpen"})).await), r#"{"skill":"sharpen"}"#);
+    let (kind, message) = failure(&world.call("recipe", json!({"skill": "none"})).await);
     assert!(kind == ErrorKind::ExecutionError && message.contains("no such skill"), "{message}");
-    assert_eq!(failure(&world.call("Agent", json!({})).await).0, ErrorKind::ValidationError);
-    assert_eq!(*recorder.0.lock().unwrap(), ["agent", "skill", "skill"], "what cannot be planned is asked about");
+    assert_eq!(failure(&world.call("Launch", json!({})).await).0, ErrorKind::ValidationError);
+    assert_eq!(*recorder.0.lock().unwrap(), ["launch", "recipe", "recipe"], "what cannot be planned is asked about");
 
     let careful = World::new();
     for tool in claw::adapt_trusted(executor(), specs()) {
         careful.toolbox.add_dyn(tool).unwrap();
     }
-    assert_eq!(text(&careful.call("skill", json!({"skill": "x"})).await), r#"{"skill":"x"}"#);
-    assert_eq!(failure(&careful.call("Agent", json!({"prompt": "ls"})).await).0, ErrorKind::PermissionDenied);
+    assert_eq!(text(&careful.call("recipe", json!({"skill": "x"})).await), r#"{"skill":"x"}"#);
+    assert_eq!(failure(&careful.call("Launch", json!({"prompt": "ls"})).await).0, ErrorKind::PermissionDenied);
 }
 
 /// The example of seed 003, with state behind a lock.

@@ -47,7 +47,7 @@ async fn a_call_costs_less_than_10_ms_beside_its_work() {
 #[test]
 fn a_result_of_100_kb_is_written_within_10_ms() {
     let outcome = Ok(ToolOutput::text("a line of \"text\"\n".repeat(6000)));
-    let result = ToolResult { call_id: "1".into(), tool: "t".into(), outcome, elapsed: Duration::ZERO };
+    let result = ToolResult { call_id: "1".into(), tool: "t".into(), outcome, elapsed: Duration::ZERO, stored: None };
     assert!(result.to_json().len() > 100 * 1024);
     let took = best(|| drop(black_box(result.to_json())));
     assert!(took < allowed(10), "{took:?}");

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
+use haft::{SearchEndpoint, SearchFields, SearchProvider, ports::ApiKey};
 use serde_json::json;
 
 use crate::dns::DnsServer;
-use crate::server::{Answers, Server, page, redirect};
+use crate::server::{Answers, Server, answer, page, redirect};
 use crate::world::{Setup, TOOLS, reach};
 
 const NOT_ALLOWED: &str = "network_error: Address not allowed: ";
 const INVALID: &str = "validation_error: Invalid URL: ";
 const WRONG_PROVIDER: &str = "execution_error: The address of the search provider is wrong: ";
-const NEVER: &str = "No setting opens it to tools.";
+const NEVER: &str = "No setting opens it to tools: do without it.";
 
 /// Attack, address (`PORT` is that of a server which must not be reached), what every tool answers.
 const REFUSED: &[(&str, &str, &str)] = &[
@@ -208,4 +209,30 @@ async fn d11_credentials_stay_with_their_origin() {
     assert!(server.asked()[0].to_ascii_lowercase().contains("authorization: bearer abc"));
     let hop = other.asked()[0].to_ascii_lowercase();
     assert!(hop.contains("accept: text/plain") && !hop.contains("authorization") && !hop.contains("cookie"), "{hop}");
+}
+
+#[tokio::test]
+async fn d11_key_of_a_search_provider_is_not_sent_to_where_it_redirects() {
+    let other = Server::start(Answers::from([("/", page("application/json", r#"{"results": []}"#))])).await;
+    let to: &'static str = Box::leak(other.url("/").into_boxed_str());
+    let server = Server::start(Answers::from([("/", redirect(to))])).await;
+    let (url, key) = (server.url("/?q={query}"), Some(ApiKey("k-123".into())));
+    let search = SearchEndpoint { provider: SearchProvider::Json, url, key, fields: SearchFields::default() };
+    let setup = Setup { search: Some(search), ..Setup::allowing([server.address, other.address]) };
+    let outcome = setup.open().text("web_search", json!({"query": "axe"})).await;
+    assert!(outcome.starts_with("network_error: The search provider json answered HTTP 302."), "{outcome}");
+    assert!(server.asked()[0].contains("k-123"), "{:?}", server.asked());
+    assert_eq!(other.asked(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn d11_cookies_of_one_page_are_not_sent_with_the_next() {
+    let setting = answer(200, "Content-Type: text/plain\r\nSet-Cookie: id=42; Path=/\r\n", b"one");
+    let server = Server::start(Answers::from([("/one", setting), ("/two", page("text/plain", "two"))])).await;
+    let world = Setup::allowing([server.address]).open();
+    for (tool, path) in [("web_fetch", "/one"), ("web_fetch", "/two"), ("http_request", "/one"), ("http_request", "/two")] {
+        world.text(tool, json!({"url": server.url(path)})).await;
+    }
+    assert_eq!(server.asked().len(), 4);
+    assert!(server.asked().iter().all(|request| !request.to_ascii_lowercase().contains("cookie:")), "{:?}", server.asked());
 }

@@ -110,20 +110,18 @@ async fn broken_answers_are_errors_or_say_what_is_missing() {
 }
 
 #[tokio::test]
-async fn a_gzip_bomb_ends_at_the_limit() {
-    // 60 MB of one letter, 60 KB compressed.
-    let bomb = include_bytes!("data/bomb.gz");
-    let headers = "Content-Type: text/plain\r\nContent-Encoding: gzip\r\n";
-    let server = Server::start(Answers::from([("/", answer(200, headers, bomb))])).await;
-    for (tool, expected) in [("http_request", "stopped at 50MB"), ("web_fetch", "larger than 10.0 MB")] {
-        let outcome = reach(tool, &server.url("/"), Setup::allowing([server.address])).await;
-        assert!(outcome.contains(expected), "{tool}: …{}", &outcome[outcome.len().saturating_sub(300)..]);
+async fn d12_compression_bombs_end_at_the_limit() {
+    // 60 MB of one letter each.
+    let bombs: [(&str, &[u8]); 2] = [("gzip", include_bytes!("data/bomb.gz")), ("br", include_bytes!("data/bomb.br"))];
+    for (encoding, bomb) in bombs {
+        let headers = format!("Content-Type: text/plain\r\nContent-Encoding: {encoding}\r\n");
+        let server = Server::start(Answers::from([("/", answer(200, &headers, bomb))])).await;
+        for (tool, expected) in [("http_request", "stopped at 50MB"), ("web_fetch", "larger than 10.0 MB")] {
+            let outcome = reach(tool, &server.url("/"), Setup::allowing([server.address])).await;
+            assert!(outcome.contains(expected), "{tool} {encoding}: …{}", &outcome[outcome.len().saturating_sub(300)..]);
+            assert!(outcome.contains("aaaaaaaaaa"), "{tool} {encoding}");
+        }
     }
-    let brotli =
-        Server::start(Answers::from([("/", answer(200, "Content-Type: text/plain\r\nContent-Encoding: br\r\n", b"\x0b\x02\x80text\x03"))]))
-            .await;
-    let outcome = reach("http_request", &brotli.url("/"), Setup::allowing([brotli.address])).await;
-    assert!(outcome.contains("encoded as br, which this client does not decode"), "{outcome}");
 }
 
 #[tokio::test]
