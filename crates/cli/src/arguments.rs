@@ -2,6 +2,7 @@
 
 mod agents;
 mod caller;
+pub(crate) mod shortcut;
 mod skills;
 
 use std::ffi::OsString;
@@ -22,7 +23,7 @@ use crate::output::Output;
 /// The tool system for AI agents: everything between "the model asked for a tool" and "the model has its result".
 #[derive(Debug, Parser)]
 #[command(name = "haft", version, about = help::ABOUT, long_about = help::LONG_ABOUT, after_long_help = help::AFTER)]
-#[command(subcommand_value_name = "COMMAND")]
+#[command(subcommand_value_name = "COMMAND", override_usage = help::USAGE)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: CliCommand,
@@ -182,7 +183,7 @@ pub(crate) enum CliCommand {
         shell: Shell,
     },
     /// Write the manual page of haft, or of one command
-    #[command(hide = true)]
+    #[command(after_long_help = help::MAN_EXAMPLES)]
     Man {
         /// A command, such as `call`, or `config show`
         command: Vec<String>,
@@ -388,8 +389,7 @@ pub(crate) struct HistoryArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct UndoArgs {
-    /// The call's id as `haft history` lists it, or `last`: the newest call in this workspace that is not undone yet
-    #[arg(required_unless_present = "session")]
+    /// The call's id as `haft history` lists it, or `last`: the newest call in this workspace that is not undone yet [default: last]
     pub(crate) id: Option<String>,
     /// Undo every call of a session: its id, 4 or more characters of it, or no value for the newest in this workspace
     #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "last", conflicts_with = "id")]

@@ -60,7 +60,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Runs one future to its end, on this thread: a single call needs no more.
-fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -8,6 +8,8 @@ The tool system for AI agents: everything between \"the model asked for a tool\"
 Every call goes through the same stages: its arguments are checked, its effects are planned, the policy decides on the plan, \
 and only then it runs. Calls are recorded, and changes to files can be undone.";
 
+pub(crate) const USAGE: &str = "haft [OPTIONS] <COMMAND>\n       haft [OPTIONS] \"PROMPT\"     as `haft run`; also haft -p PROMPT\n       haft [OPTIONS]              as `haft chat`";
+
 pub(crate) const AFTER: &str = "\
 Examples:
   haft run \"What time is it in Tokyo, and what does README.md say?\"
@@ -76,7 +78,7 @@ pub(crate) const CALL: &str = "\
 Call one tool, without a model.
 
 The arguments are a JSON object, or - to read one from standard input, or flags named after the tool's parameters, or \
-both: a flag wins over the same key of the object. `haft call TOOL --help` lists the parameters of a tool.
+both: a flag wins over the same key of the object. The value of a tool's one required parameter can stand alone. `haft call TOOL --help` lists the parameters of a tool.
 
 The call goes through every stage that a model's call goes through: what the policy denies is denied here too. The \
 result is written to standard output. Ctrl-C cancels the call; a second one ends haft at once.";
@@ -85,7 +87,8 @@ pub(crate) const CALL_USAGE: &str = "haft call [OPTIONS] <TOOL> [JSON] [--PARAME
 
 pub(crate) const CALL_EXAMPLES: &str = "\
 Examples:
-  haft call read_file --path README.md --limit 20
+  haft call read_file README.md --limit 20
+  haft call exec 'git status'
   haft call get_current_time '{\"timezone\":\"Asia/Tokyo\"}' --json
   echo '{\"path\":\"notes.txt\",\"content\":\"hello\"}' | haft call write_file -";
 
@@ -246,7 +249,7 @@ effects, such as programs that ran, are not undone.";
 
 pub(crate) const UNDO_EXAMPLES: &str = "\
 Examples:
-  haft undo last
+  haft undo
   haft undo 3f9c21ab --force
   haft undo --session
   haft undo --session 8d07e4b2";
@@ -300,9 +303,17 @@ Examples:
   haft doctor
   haft doctor --json";
 
-pub(crate) const COMPLETIONS: &str = "Write a completion script for a shell to standard output.";
+pub(crate) const COMPLETIONS: &str = "\
+Write a completion script for a shell to standard output. It completes commands, flags and values: tools, their parameters, agents, \
+models, sessions, calls.";
 
 pub(crate) const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
   haft completions bash > ~/.local/share/bash-completion/completions/haft
+  haft completions zsh > ~/.zfunc/_haft     # a folder of your fpath
   haft completions fish > ~/.config/fish/completions/haft.fish";
+
+pub(crate) const MAN_EXAMPLES: &str = "\
+Examples:
+  haft man | man -l -
+  haft man call > haft-call.1";

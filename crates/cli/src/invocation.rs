@@ -54,14 +54,16 @@ impl Invocation {
         let words = if definition.is_some() { words } else { common_flags(command, words) };
         let matches = grammar(command, &tool, definition).try_get_matches_from(words)?;
         let flags = if command == EXPLAIN { CallerArgs::from_arg_matches(&matches)? } else { CallerArgs::default() };
+        let mut flags_of_tool = definition.map(|definition| parameters::collect(&matches, definition)).unwrap_or_default();
+        let text = matches.get_one("JSON").cloned().and_then(|text| alone(text, definition, &mut flags_of_tool));
         Ok(Self {
             tool,
             common: before.then(Common::from_arg_matches(&matches)?),
             who: ActingArgs::from_arg_matches(&matches)?.with(flags),
             runs_commands: definition.is_some_and(|definition| definition.section == Section::Runtime),
             needs_conversation: definition.is_some_and(|definition| matches!(definition.section, Section::Sessions | Section::Agents)),
-            text: matches.get_one("JSON").cloned(),
-            flags: definition.map(|definition| parameters::collect(&matches, definition)).unwrap_or_default(),
+            text,
+            flags: flags_of_tool,
         })
     }
 
@@ -77,6 +79,18 @@ impl Invocation {
     /// Whether the arguments come from standard input, so that the user cannot be asked there.
     pub(crate) fn reads_standard_input(&self) -> bool {
         self.text.as_deref() == Some("-")
+    }
+}
+
+/// Takes text that is no JSON object as the value of the tool's one required parameter, unless a flag gives that; returns all other text.
+fn alone(text: String, definition: Option<&ToolDefinition>, flags: &mut Map<String, Value>) -> Option<String> {
+    let parameter = definition.and_then(parameters::only_required_text);
+    match parameter {
+        Some(name) if text != "-" && !text.trim_start().starts_with('{') && !text.trim().is_empty() => {
+            flags.entry(name).or_insert(Value::String(text));
+            None
+        }
+        _ => Some(text),
     }
 }
 
@@ -105,12 +119,20 @@ fn no_such_help(command: &str, tool: &str, registry: &Registry) -> Failure {
     Failure::usage(message).help(advice).report(report)
 }
 
-fn grammar(command: &'static str, tool: &str, definition: Option<&ToolDefinition>) -> Command {
+pub(crate) fn grammar(command: &str, tool: &str, definition: Option<&ToolDefinition>) -> Command {
     let name = definition.map_or(tool, |definition| &definition.name);
-    let json = Arg::new("JSON").help("The arguments as a JSON object, or - to read it from standard input").allow_negative_numbers(true);
+    let required = definition.and_then(parameters::only_required_text);
+    let (words, help) = match required {
+        Some(name) => (
+            format!("{}|JSON", name.to_uppercase()),
+            format!("The {name}, or all arguments as a JSON object, or - to read it from standard input"),
+        ),
+        None => ("JSON".to_owned(), "The arguments as a JSON object, or - to read it from standard input".to_owned()),
+    };
+    let json = Arg::new("JSON").value_name(words.clone()).help(help).allow_negative_numbers(true);
     let grammar = Command::new(format!("haft {command} {name}"))
         .no_binary_name(true)
-        .override_usage(format!("haft {command} {name} [JSON] [--PARAMETER VALUE]... [OPTIONS]"))
+        .override_usage(format!("haft {command} {name} [{words}] [--PARAMETER VALUE]... [OPTIONS]"))
         .arg(json);
     // Parameters come first in the help.
     let grammar = match definition {
@@ -224,6 +246,23 @@ mod tests {
             (&["-5"], Some(Arguments::Text("-5".into()))),
         ] {
             assert_eq!(read(Some(&definition()), words).arguments(100).unwrap(), expected, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn one_required_text_is_taken_alone_and_an_object_stays_an_object() {
+        let mut definition = definition();
+        definition.parameters["required"] = json!(["path"]);
+        for (words, expected) in [
+            (&["a b.txt"][..], Arguments::Json(json!({"path": "a b.txt"}))),
+            (&["a", "--n", "3"], Arguments::Json(json!({"path": "a", "n": "3"}))),
+            (&["a", "--path", "b"], Arguments::Json(json!({"path": "b"}))),
+            (&["[1]"], Arguments::Json(json!({"path": "[1]"}))),
+            (&[" {\"path\":\"a\"}"], Arguments::Text(" {\"path\":\"a\"}".into())),
+            (&["{"], Arguments::Text("{".into())),
+            (&[""], Arguments::Text(String::new())),
+        ] {
+            assert_eq!(read(Some(&definition), words).arguments(100).unwrap(), Some(expected), "{words:?}");
         }
     }
 

@@ -3,6 +3,7 @@
 mod arguments;
 mod attachments;
 mod commands;
+mod completion;
 mod conversation;
 mod help;
 mod invocation;
@@ -12,13 +13,14 @@ mod usage;
 mod user_commands;
 mod wire;
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
 use haft_tui::{effects, failure, output, signals, table, terminal, text_builder};
 
-use crate::arguments::Cli;
+use crate::arguments::{Cli, shortcut};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -29,10 +31,15 @@ fn main() -> ExitCode {
     // Started again by itself, it is a stage of a sandbox or of a tool, and nothing else.
     haft_sandbox::launcher::main_if_asked();
     haft_builtin::helpers::main_if_asked();
+    if completion::answer_if_asked() {
+        return ExitCode::SUCCESS;
+    }
     haft_tui::prepare(end_processes);
-    let outcome = match Cli::try_parse() {
+    let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    let words = shortcut::complete(std::env::args_os().collect(), is_terminal);
+    let outcome = match Cli::try_parse_from(words) {
         Ok(cli) => commands::run(cli),
-        Err(error) => Err(usage::refused(&error)),
+        Err(error) => Err(usage::refused(&shortcut::with_advice(error))),
     };
     let fail = |failure: Failure| {
         // A program that asks for JSON gets JSON, whatever is wrong with the other arguments.

@@ -29,6 +29,14 @@ pub(crate) fn in_schema(schema: &Value) -> Vec<FlagParameter<'_>> {
     properties.map(|(name, schema)| FlagParameter { name, required: is_required(name), schema }).collect()
 }
 
+/// The tool's required parameter, if it has exactly one and that is a text. One that models are shown as required counts too.
+pub(crate) fn only_required_text(definition: &ToolDefinition) -> Option<&str> {
+    let is_shown = |name: &str| definition.parameter_hints.shown_required.iter().any(|shown| shown == name);
+    let mut required = of(definition).into_iter().filter(|parameter| parameter.required || is_shown(parameter.name));
+    let only = required.next().filter(|parameter| type_of(parameter.schema) == "string")?;
+    required.next().is_none().then_some(only.name)
+}
+
 impl FlagParameter<'_> {
     /// The type in words.
     pub(crate) fn kind(&self) -> String {
@@ -43,14 +51,24 @@ impl FlagParameter<'_> {
     /// The description with choices and default.
     pub(crate) fn description(&self) -> String {
         let text = self.schema["description"].as_str().map(str::to_owned);
-        let choices = self.schema["enum"].as_array().map(|choices| choices.iter().map(plain).collect::<Vec<_>>().join(", "));
+        let choices = enumerated(self.schema);
+        let choices = (!choices.is_empty()).then(|| choices.join(", "));
         let default = self.schema.get("default").filter(|default| !default.is_null()).map(plain);
         let parts = [text, choices.map(|choices| format!("[one of: {choices}]")), default.map(|default| format!("[default: {default}]"))];
         parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
+    /// The values that it can have, if they are few.
+    pub(crate) fn choices(&self) -> Vec<String> {
+        match type_of(self.schema) {
+            "boolean" => vec!["true".to_owned(), "false".to_owned()],
+            "array" => enumerated(&self.schema["items"]),
+            _ => enumerated(self.schema),
+        }
+    }
+
     /// Prefixed, so that it differs from the ids of haft's own flags.
-    fn id(&self) -> String {
+    pub(crate) fn id(&self) -> String {
         format!("parameter.{}", self.name)
     }
 
@@ -126,6 +144,11 @@ pub(crate) fn collect(matches: &ArgMatches, definition: &ToolDefinition) -> Map<
         }
     }
     arguments
+}
+
+/// The values of an enumeration; none, if it is another type.
+fn enumerated(schema: &Value) -> Vec<String> {
+    schema["enum"].as_array().into_iter().flatten().map(plain).collect()
 }
 
 fn type_of(schema: &Value) -> &str {
@@ -232,6 +255,17 @@ mod tests {
             (&["--extra", "word"], json!({"extra": "word"})),
         ] {
             assert_eq!(read(words), arguments, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn one_required_text_can_stand_alone() {
+        let with = |schema| ToolDefinition::new("try", "Tries.", schema);
+        let two = json!({"type": "object", "required": ["a", "b"], "properties": {"a": {"type": "string"}, "b": {"type": "string"}}});
+        let number = json!({"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}}});
+        let shown = json!({"type": "object", "properties": {"a": {"type": "string", "x-shown-required": true}, "b": {"type": "string"}}});
+        for (definition, expected) in [(definition(), Some("path")), (with(two), None), (with(number), None), (with(shown), Some("a"))] {
+            assert_eq!(only_required_text(&definition), expected, "{}", definition.parameters);
         }
     }
 

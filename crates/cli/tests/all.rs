@@ -14,6 +14,7 @@ mod suite {
     mod changes;
     mod chat;
     mod chatting;
+    mod completion;
     mod config;
     mod config_check;
     mod container;

@@ -15,7 +15,7 @@ use haft_agent::{DemoModel, HttpProvider, Provider};
 pub(crate) use self::key::KeySource;
 use self::known::KNOWN;
 use self::limits::model;
-pub(crate) use self::list::{ListedModel, ModelStatus, list};
+pub(crate) use self::list::{ListedModel, ModelStatus, list, names_without_asking};
 pub(super) use self::local::LOCAL_VARIABLE;
 use self::local::LocalModels;
 pub(crate) use self::prices::prices;

@@ -92,8 +92,15 @@ impl World {
 
     /// A command with nothing of the surrounding environment.
     pub(crate) fn command<S: AsRef<OsStr>>(&self, words: &[S]) -> Command {
-        let mut command = Command::new(haft());
-        command.args(words).current_dir(self.path("workspace")).env_clear().stdin(Stdio::null());
+        let mut command = self.program(haft());
+        command.args(words);
+        command
+    }
+
+    /// Any program, as `command` runs the one that is tested.
+    pub(crate) fn program(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(self.path("workspace")).env_clear().stdin(Stdio::null());
         for (name, value) in [("HOME", self.path("home")), ("HAFT_HOME", self.state()), ("XDG_CONFIG_HOME", self.path("config"))] {
             command.env(name, value);
         }

@@ -72,6 +72,14 @@ pub(crate) async fn list(settings: &Settings, ask_all: bool) -> Vec<ListedModel>
     listed
 }
 
+/// The names of all models that are known without asking a server.
+pub(crate) fn names_without_asking(settings: &Settings) -> Vec<String> {
+    let chosen = configured_or_keyed(settings).unwrap_or_else(|| local_or_demo(&[]));
+    let mut names = names(settings, &chosen);
+    push(&mut names, DEMO.to_owned());
+    names
+}
+
 /// Configured models, and default models of providers with a key; each once.
 fn names(settings: &Settings, chosen: &ModelName) -> Vec<String> {
     let provenance = &settings.provenance;
