@@ -175,7 +175,7 @@ pub(crate) enum CliCommand {
     },
     /// Check what works here, and how to fix what does not
     #[command(long_about = help::DOCTOR, after_long_help = help::DOCTOR_EXAMPLES)]
-    Doctor,
+    Doctor(DoctorArgs),
     /// Write a completion script for a shell
     #[command(long_about = help::COMPLETIONS, after_long_help = help::COMPLETIONS_EXAMPLES)]
     Completions {
@@ -187,6 +187,9 @@ pub(crate) enum CliCommand {
     Man {
         /// A command, such as `call`, or `config show`
         command: Vec<String>,
+        /// Write the pages of all commands to this folder
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "command")]
+        folder: Option<PathBuf>,
     },
 }
 
@@ -335,6 +338,13 @@ pub(crate) enum SessionsCommand {
         /// Its id, 4 or more characters of it, or `last`
         id: String,
     },
+}
+
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct DoctorArgs {
+    /// Print the one command that installs what is missing here, and nothing else; it is not run
+    #[arg(long)]
+    pub(crate) fix: bool,
 }
 
 #[derive(Debug, Clone, Copy, Args)]

@@ -296,11 +296,12 @@ Examples:
 
 pub(crate) const DOCTOR: &str = "\
 Check what works here: one line for each thing that Haft needs, with a fix for each that does not work. Nothing is sent \
-anywhere. The exit code is 1 if anything is broken.";
+anywhere. The exit code is 1 if anything is broken. --fix prints the one command that installs what is missing; it installs nothing.";
 
 pub(crate) const DOCTOR_EXAMPLES: &str = "\
 Examples:
   haft doctor
+  haft doctor --fix
   haft doctor --json";
 
 pub(crate) const COMPLETIONS: &str = "\
@@ -316,4 +317,5 @@ Examples:
 pub(crate) const MAN_EXAMPLES: &str = "\
 Examples:
   haft man | man -l -
-  haft man call > haft-call.1";
+  haft man call > haft-call.1
+  haft man --folder ~/.local/share/man/man1";

@@ -1,6 +1,7 @@
 //! `haft doctor`: checks what works here, and says how to fix the rest. It sends nothing.
 
 mod machine;
+mod packages;
 mod sandbox;
 mod state;
 
@@ -10,7 +11,8 @@ use haft_engine::Registry;
 use haft_text::display;
 use serde_json::{Value, json};
 
-use crate::arguments::{CallerArgs, Common};
+use self::packages::Package;
+use crate::arguments::{CallerArgs, Common, DoctorArgs};
 use crate::commands::block_on;
 use crate::failure::{Exit, Failure};
 use crate::output::{CAUTION, DIM, ERROR, GOOD, Output, PLAIN};
@@ -33,6 +35,8 @@ struct DoctorCheck {
     state: CheckState,
     message: String,
     fix: Option<String>,
+    /// What to install.
+    package: Option<Package>,
     /// More lines of text.
     more: Vec<String>,
     /// More JSON.
@@ -41,7 +45,7 @@ struct DoctorCheck {
 
 impl DoctorCheck {
     fn good(name: &'static str, message: impl Into<String>) -> Self {
-        Self { name, state: CheckState::Good, message: message.into(), fix: None, more: Vec::new(), details: None }
+        Self { name, state: CheckState::Good, message: message.into(), fix: None, package: None, more: Vec::new(), details: None }
     }
     fn warning(name: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { state: CheckState::Warning, fix: Some(fix.into()), ..Self::good(name, message) }
@@ -49,10 +53,18 @@ impl DoctorCheck {
     fn error(name: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { state: CheckState::Error, fix: Some(fix.into()), ..Self::good(name, message) }
     }
+    /// What is installed to fix it.
+    fn install(self, package: Package) -> Self {
+        Self { package: Some(package), ..self }
+    }
 }
 
-pub(crate) fn run(common: &Common, output: &Output) -> Result<Exit, Failure> {
+pub(crate) fn run(common: &Common, request: DoctorArgs, output: &Output) -> Result<Exit, Failure> {
     let checks = block_on(async { Ok(all(common, output).await) })?;
+    if request.fix {
+        let missing: Vec<Package> = checks.iter().filter_map(|check| check.package).collect();
+        return packages::print(&missing, output);
+    }
     output.show(|| checks.iter().map(to_json).collect::<Vec<_>>(), || checks.iter().map(|check| lines(check, output)).collect())?;
     let broken = checks.iter().any(|check| check.state == CheckState::Error);
     Ok(if broken { Exit::Failed } else { Exit::Success })

@@ -1,5 +1,7 @@
 //! `haft man`: the manual page, made from the same texts as the help.
 
+use std::path::Path;
+
 use clap::CommandFactory;
 
 use crate::arguments::Cli;
@@ -14,8 +16,18 @@ pub(crate) fn run(path: &[String], output: &Output) -> Result<Exit, Failure> {
         command = inner.ok_or_else(|| Failure::usage(format!("there is no command '{name}'")).help("`haft --help` lists the commands"))?;
     }
     let mut page = Vec::new();
-    let unwritten = |error| Failure::failed("execution_error", format!("the page cannot be written: {error}"));
-    clap_mangen::Man::new(command).render(&mut page).map_err(unwritten)?;
+    clap_mangen::Man::new(command).render(&mut page).map_err(|error| unwritten(&error))?;
     output.tool_text(&String::from_utf8_lossy(&page))?;
     Ok(Exit::Success)
+}
+
+/// Writes the pages of all commands to an existing folder: `haft.1`, `haft-call.1`, ….
+pub(crate) fn write_all(folder: &Path) -> Result<Exit, Failure> {
+    clap_mangen::generate_to(Cli::command(), folder)
+        .map_err(|error| unwritten(&error).help("give an existing folder that you may write"))?;
+    Ok(Exit::Success)
+}
+
+fn unwritten(error: &std::io::Error) -> Failure {
+    Failure::failed("execution_error", format!("the manual cannot be written: {error}"))
 }

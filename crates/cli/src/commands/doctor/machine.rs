@@ -6,6 +6,7 @@ use haft_host::Desktop;
 use jiff::tz::{self, TimeZone};
 
 use super::DoctorCheck;
+use super::packages::Package;
 
 pub(super) fn checks() -> Vec<DoctorCheck> {
     vec![paths(), time_zones(), notifications(), certificates()]
@@ -36,7 +37,7 @@ fn paths() -> DoctorCheck {
 fn time_zones() -> DoctorCheck {
     const NAME: &str = "time zones";
     if let Err(error) = tz::db().get("America/New_York") {
-        return DoctorCheck::error(NAME, format!("there is no time zone data: {error}"), "install tzdata");
+        return DoctorCheck::error(NAME, format!("there is no time zone data: {error}"), "install tzdata").install(Package::TimeZones);
     }
     match TimeZone::try_system() {
         Ok(zone) => DoctorCheck::good(
@@ -59,7 +60,8 @@ fn notifications() -> DoctorCheck {
             NAME,
             format!("written to the alert log, because {program} is not installed"),
             "install libnotify-bin (Debian) or libnotify",
-        ),
+        )
+        .install(Package::Notices),
     }
 }
 
@@ -81,7 +83,8 @@ fn certificates() -> DoctorCheck {
     let named = ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
     match named.chain(CERTIFICATES.map(PathBuf::from)).find(|path| has_content(path)) {
         Some(path) => DoctorCheck::good(NAME, format!("HTTPS is checked with {}", path.display())),
-        None => DoctorCheck::warning(NAME, "none found: HTTPS requests will fail", "install ca-certificates, or set SSL_CERT_FILE"),
+        None => DoctorCheck::warning(NAME, "none found: HTTPS requests will fail", "install ca-certificates, or set SSL_CERT_FILE")
+            .install(Package::Certificates),
     }
 }
 

@@ -9,6 +9,7 @@ use haft_sandbox::{SandboxPolicy, Selection, SelectionRequest, select};
 use serde_json::{Value, json};
 
 use super::DoctorCheck;
+use super::packages::Package;
 
 const NAME: &str = "sandbox";
 const INSTALL: &str = "install bubblewrap (for example: sudo apt-get install bubblewrap)";
@@ -30,7 +31,7 @@ fn chosen(options: &ShellOptions) -> DoctorCheck {
     let tried = tried.and_then(|picked| Ok((probe::run(&*picked.sandbox, &options.launcher, &private(options))?, picked)));
     match tried {
         Ok((findings, picked)) => evaluate(NAME, &picked, &findings),
-        Err(error) => DoctorCheck::error(NAME, format!("commands do not run: {error}"), INSTALL),
+        Err(error) => DoctorCheck::error(NAME, format!("commands do not run: {error}"), INSTALL).install(Package::Bubblewrap),
     }
 }
 
@@ -52,7 +53,7 @@ fn others(options: &ShellOptions, used: &str) -> Vec<DoctorCheck> {
         let tried = picked.and_then(|picked| Ok((probe::run(&*picked.sandbox, &options.launcher, &private(options))?, picked)));
         match tried {
             Ok((findings, picked)) => {
-                DoctorCheck { state: super::CheckState::Good, fix: None, ..evaluate("also here", &picked, &findings) }
+                DoctorCheck { state: super::CheckState::Good, fix: None, package: None, ..evaluate("also here", &picked, &findings) }
             }
             Err(error) => DoctorCheck::good("not here", format!("{name}: {error}")),
         }
@@ -73,7 +74,7 @@ fn evaluate(check: &'static str, picked: &Selection, findings: &[Finding]) -> Do
     }
     let made = match (escaped.is_empty(), lacks.is_empty()) {
         (true, true) => DoctorCheck::good(check, message),
-        (true, false) => DoctorCheck::warning(check, message, INSTALL),
+        (true, false) => DoctorCheck::warning(check, message, INSTALL).install(Package::Bubblewrap),
         (false, _) => DoctorCheck::error(check, format!("{message}; not blocked: {}", escaped.join("; ")), INSTALL),
     };
     let names = |wanted: ProbeOutcome| with(wanted).map(|finding| finding.probe.clone()).collect::<Vec<_>>();
