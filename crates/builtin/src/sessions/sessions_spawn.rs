@@ -144,8 +144,14 @@ impl Tool for SessionsSpawn {
         if !attachments.is_empty() {
             details["attachments"] = attachments.iter().map(receipt).collect();
         }
-        Ok(ToolOutput::text(started_text(&status) + stays).with_details(details))
+        let files: Vec<String> = attachments.iter().map(in_words).collect();
+        let files = if files.is_empty() { String::new() } else { format!(" It can read: {}.", files.join(", ")) };
+        Ok(ToolOutput::text(started_text(&status) + stays + &files).with_details(details))
     }
+}
+
+fn in_words(file: &StoredAttachment) -> String {
+    format!("{} ({} bytes, sha256 {})", file.name, file.bytes, file.sha256)
 }
 
 /// What was stored of an attachment.

@@ -107,3 +107,64 @@ fn skill_cannot_read_beyond_its_folder() {
     talk.world.write("private.txt", "private");
     assert_eq!(talk.turn(&["go"]).outcomes(), ["path_not_allowed"; 3]);
 }
+
+#[test]
+fn contents_of_allowed_tools_leave_the_calls_that_they_cover() {
+    let lines = ["git --version", "git --version; ls", "ls", "git status | xargs rm", "$(echo ls)", "git --version > out.txt", "make"];
+    let calls = lines.iter().enumerate().map(|(index, line)| (format!("c{index}"), "exec".to_owned(), json!({"command": line})));
+    let reads = ["docs/a.md", "b.md"].map(|path| (path.to_owned(), "read_file".to_owned(), json!({"path": path})));
+    let rounds = vec![
+        call("skill", json!({"skill": "commit"})),
+        Round::Calls(calls.chain(reads).collect()),
+        done(),
+        call("exec", json!({"command": "ls"})),
+        done(),
+    ];
+    let talk = Talk::new("openai", rounds);
+    talk.world.write("docs/a.md", "a");
+    talk.world.write("b.md", "b");
+    let entries = "allowed-tools: Bash(git:*), Bash(make), Read(docs/**)\n";
+    put(&talk.world, "home/.claude/skills/commit/SKILL.md", &skill("commit", entries, "Commit it."));
+    let first = talk.turn(&["commit"]);
+    let results = talk.results();
+    let is_denied: Vec<bool> = results.iter().map(|(_, result)| result.to_string().contains("permission_denied")).collect();
+    // Where the output of a command goes is for other rules.
+    assert_eq!(is_denied, [false, false, true, true, true, true, false, false, false, true], "{first:?}");
+    let told = talk.results()[2].1.to_string();
+    assert!(
+        told.contains("is not covered by the allowed-tools of the skill 'commit'") && told.contains("exec(git *), exec(make)"),
+        "{told}"
+    );
+    assert_eq!(talk.turn(&["list", "--session", "last"]).outcomes(), ["success"], "the limit ended with the turn");
+}
+
+#[test]
+fn scripts_of_a_loaded_skill_run_and_cannot_be_changed() {
+    let folder = "home/.claude/skills/greet";
+    let exec = |id: &str, line: &str| (id.to_owned(), "exec".to_owned(), json!({"command": line}));
+    let talk = Talk::new("openai", Vec::new());
+    let script = talk.world.path(folder).join("scripts/hello.sh");
+    let run = format!("sh {}", script.display());
+    let change = format!("echo 'echo changed' > {}", script.display());
+    let rounds = vec![
+        Round::Calls(vec![exec("c1", &run)]),
+        call("skill", json!({"skill": "greet"})),
+        Round::Calls(vec![
+            exec("c2", &run),
+            exec("c3", &format!("{change}; true")),
+            exec("c4", &format!("ls {}/..", talk.world.path(folder).display())),
+        ]),
+        done(),
+    ];
+    let talk = talk.next(rounds);
+    put(&talk.world, &format!("{folder}/SKILL.md"), &skill("greet", "", "Run scripts/hello.sh."));
+    put(&talk.world, &format!("{folder}/scripts/hello.sh"), "echo greetings from a skill\n");
+    put(&talk.world, "home/.claude/skills/other/SKILL.md", &skill("other", "", "Never loaded."));
+    talk.turn(&["greet"]);
+    let results: Vec<String> = talk.results().iter().map(|(_, result)| result.to_string()).collect();
+    assert!(!results[0].contains("greetings from a skill"), "not before it is loaded: {}", results[0]);
+    assert!(results[1].contains("which commands can read and not change"), "{}", results[1]);
+    assert!(results[2].contains("greetings from a skill"), "{}", results[2]);
+    assert_eq!(std::fs::read_to_string(&script).unwrap(), "echo greetings from a skill\n", "{}", results[3]);
+    assert!(!results[4].contains("other"), "{}", results[4]);
+}
