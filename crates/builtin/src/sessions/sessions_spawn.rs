@@ -3,8 +3,8 @@ mod attachment;
 use std::time::Duration;
 
 use haft_contract::{
-    AgentAttachment, Dialect, Form, FormParameter, Plan, PlanContext, SandboxDemand, StartedAgent, StoredAttachment, SubAgentRequest, Tool,
-    ToolContext, ToolError, ToolOutput,
+    Dialect, Form, FormParameter, Plan, PlanContext, SandboxDemand, StartedAgent, StoredAttachment, SubAgentRequest, Tool, ToolContext,
+    ToolError, ToolOutput,
 };
 use haft_macros::ToolMeta;
 use schemars::JsonSchema;
@@ -90,8 +90,7 @@ pub(crate) struct Params {
     #[serde(default)]
     sandbox: Sandbox,
     /// Files that it can read, at most 50, each of 1 MiB, and 5 MiB together. Files of the workspace it can read anyway.
-    #[serde(default)]
-    attachments: Vec<Attachment>,
+    attachments: Option<Vec<Attachment>>,
 }
 
 impl Params {
@@ -118,12 +117,8 @@ impl Params {
             forget: self.cleanup == Cleanup::Delete && !is_open,
             is_open,
             sandbox: if self.sandbox == Sandbox::Require { SandboxDemand::Require } else { SandboxDemand::Inherit },
-            attachments: self.files()?,
+            attachments: attachment::decode_all(self.attachments.as_deref().unwrap_or_default())?,
         })
-    }
-
-    fn files(&self) -> Result<Vec<AgentAttachment>, ToolError> {
-        attachment::decode_all(&self.attachments)
     }
 }
 

@@ -3,6 +3,7 @@
 use haft_testkit::Round;
 use serde_json::{Value, json};
 
+use super::family::{children, family, transcript};
 use super::harness::World;
 use super::model::{Talk, done, in_every_protocol};
 
@@ -37,7 +38,7 @@ fn skills_are_created_listed_shown_and_checked() {
     assert!(shown["instructions"].as_str().unwrap().contains("# Release Notes"), "{shown}");
     assert_eq!(world.run(&["skills", "check"]).stdout, "1 skill can be used\n");
     put(&world, "config/haft/skills/broken/SKILL.md", "---\nname: broken\n");
-    put(&world, "config/haft/skills/odd/SKILL.md", &skill("odd", "allowed-tools: Read, Nope, Bash(git:*)\n", "x"));
+    put(&world, "config/haft/skills/odd/SKILL.md", &skill("odd", "allowed-tools: Read, Nope, Bash(git:*), noop(x)\n", "x"));
     let checked = world.run(&["skills", "check"]);
     insta::assert_snapshot!("skills_check", checked.all());
     let missing = world.run(&["skills", "show", "broken"]);
@@ -136,6 +137,19 @@ fn contents_of_allowed_tools_leave_the_calls_that_they_cover() {
         "{told}"
     );
     assert_eq!(talk.turn(&["list", "--session", "last"]).outcomes(), ["success"], "the limit ended with the turn");
+}
+
+#[test]
+fn contents_of_allowed_tools_hold_for_sub_agents_of_the_turn() {
+    let run = |id: &str, line: &str| (id.to_owned(), "exec".to_owned(), json!({"command": line}));
+    let parent = vec![call("skill", json!({"skill": "commit"})), call("agent", json!({"prompt": "Run it."})), done()];
+    let child = vec![Round::Calls(vec![run("c1", "git --version"), run("c2", "ls")]), done()];
+    let talk = family("openai", "", vec![("PARENT", parent), ("Run it.", child)]);
+    put(&talk.world, "home/.claude/skills/commit/SKILL.md", &skill("commit", "allowed-tools: Bash(git:*), Agent\n", "Commit it."));
+    talk.turn(&["PARENT"]);
+    let lines = transcript(&talk, children(&talk)[0]["id"].as_str().unwrap()).join("\n");
+    assert!(lines.contains("result exec success: git version"), "{lines}");
+    assert!(lines.contains("result exec error: 'exec /usr/bin/ls' is not covered by the allowed-tools of the skill 'commit'"), "{lines}");
 }
 
 #[test]
