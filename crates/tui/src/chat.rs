@@ -42,7 +42,7 @@ use crate::output::{Output, note};
 use crate::signals::Signals;
 use crate::terminal::Terminal;
 
-/// How many turns in a row begin without a message of the user: sub-agents whose answers start others must not go on for ever.
+/// How many turns in a row begin without a message of the user: sub-agents whose answers start others must not continue for ever.
 const MOST_UNASKED: u32 = 8;
 /// How many key presses wait for a question.
 const WAITING: usize = 256;

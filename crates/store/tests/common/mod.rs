@@ -86,7 +86,7 @@ pub(crate) fn sub_agent(id: &str, parent: &str, state: SubAgentState) -> SubAgen
         answer: None,
         error: None,
         reported: false,
-        is_open: false,
-        sandbox: SandboxDemand::Inherit,
+        is_open: true,
+        sandbox: SandboxDemand::Require,
     }
 }
