@@ -9,7 +9,7 @@ use super::family::{asks, call, children, explorer, family, result, states, text
 use super::model::Talk;
 use super::network::server;
 
-fn spawn(task: &str, more: Value) -> Round {
+fn spawn(task: &str, more: &Value) -> Round {
     let mut arguments = json!({"task": task});
     arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     Round::call(&format!("s-{task}"), "sessions_spawn", arguments)
@@ -38,7 +38,7 @@ fn sleep_of_a_parent_ends_with_its_sub_agent() {
 #[test]
 fn sleep_of_a_sub_agent_ends_with_a_message_of_its_parent() {
     let steer = json!({"action": "steer", "target": "last", "message": "Stop waiting."});
-    let parent = vec![spawn("Work.", json!({})), Round::call("p2", "subagents", steer), text("I wait."), text("Over.")];
+    let parent = vec![spawn("Work.", &json!({})), Round::call("p2", "subagents", steer), text("I wait."), text("Over.")];
     let child = vec![Round::call("c1", "sleep", json!({"duration": 290})), text("Stopped.")];
     let talk = family("openai", "", vec![("PARENT", parent), ("Work.", child)]);
     assert_eq!(talk.turn(&["PARENT"]).ended(), ("done", "Over."));
@@ -87,7 +87,7 @@ fn sub_agent_whose_type_is_gone_is_not_resumed_with_other_rights() {
 #[test]
 fn open_sub_agent_is_continued_by_messages_and_each_answer_comes_back() {
     let parent = vec![
-        spawn("Count.", json!({"label": "counter", "thread": true})),
+        spawn("Count.", &json!({"label": "counter", "thread": true})),
         text("I wait."),
         Round::call("m1", "sessions_send", json!({"label": "counter", "message": "And now?"})),
         Round::call("m2", "subagents", json!({"action": "steer", "target": "counter", "message": "Once more."})),
@@ -131,7 +131,7 @@ fn required_sandbox_holds_for_commands_that_want_out_of_it() {
         call(id, "exec", arguments)
     };
     let child = vec![Round::Calls(vec![run("c1", json!({"host": "host"})), run("c2", json!({}))]), text("Tried.")];
-    let parent = vec![spawn("Run it.", json!({"sandbox": "require"})), text("I wait."), text("Over.")];
+    let parent = vec![spawn("Run it.", &json!({"sandbox": "require"})), text("I wait."), text("Over.")];
     let config = "[rules]\nallow = [\"exec(host:host echo *)\"]\n";
     let talk = family("openai", config, vec![("PARENT", parent), ("Run it.", child)]);
     talk.turn(&["PARENT", "--access", "full-access"]);
@@ -150,7 +150,7 @@ fn reads_attachment(body: &Value) -> Round {
 #[test]
 fn attachments_are_private_files_that_the_sub_agent_reads() {
     let files = json!([{"name": "data.csv", "content": "axe,saw\n"}, {"name": "b.bin", "content": "AP8=", "encoding": "base64"}]);
-    let parent = vec![spawn("Read it.", json!({"attachments": files})), text("I wait."), text("Over.")];
+    let parent = vec![spawn("Read it.", &json!({"attachments": files})), text("I wait."), text("Over.")];
     let talk = family("openai", "", vec![("PARENT", parent), ("Read it.", vec![Round::Made(reads_attachment), text("Read.")])]);
     // Not even a session that may write nothing needs a right for it.
     let happened = talk.turn(&["PARENT", "--access", "read-only"]);
@@ -176,7 +176,7 @@ fn what_the_parent_may_not_read_is_not_found_by_another_agent() {
         ]),
         text("Tried."),
     ];
-    let parent = vec![spawn("Find it.", json!({"agent_id": "other"})), text("I wait."), text("Over.")];
+    let parent = vec![spawn("Find it.", &json!({"agent_id": "other"})), text("I wait."), text("Over.")];
     let talk = family("openai", config, vec![("PARENT", parent), ("Find it.", child)]);
     talk.world.write("private/key.txt", "hunter2 is the word\n");
     talk.world.write("public.txt", "hunters\n");
