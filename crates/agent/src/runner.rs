@@ -11,6 +11,7 @@ use haft_provider::transcript::{ValidatedPrefix, repair};
 use haft_provider::{
     Block, Completion, Delta, Message, ModelReply, ModelTurn, OfferedTool, ProviderError, ProviderErrorKind, ResultPart, StopReason, Usage,
 };
+use haft_store::StoreError;
 use haft_text::base64;
 use haft_text::display;
 use tokio::sync::mpsc;
@@ -25,7 +26,7 @@ use crate::notice::{NoticeMoment, NoticeSource};
 use crate::partial_answer::PartialAnswer;
 use crate::provider::Provider;
 use crate::structured_output::{self, OutputSchema};
-use crate::sub_agents::end_notice;
+use crate::sub_agents::{ResumedAgent, end_notice};
 use crate::tool_search::{DisclosedTools, offered_tools, visible_tools};
 use crate::turn::{RoundOutcome, Steering, TurnProgress, TurnStop};
 
@@ -69,6 +70,8 @@ pub struct Runner {
     /// Whether a turn that is done waits for sub-agents in the background and continues with their answers. In a chat it does not:
     /// the user may write meanwhile, and the answers come with the next message.
     pub waits_for_agents: bool,
+    /// Its state as a sub-agent, where the user continues the conversation of one.
+    pub resumed: Option<ResumedAgent>,
     /// The tools that `tool_search` has found.
     pub disclosed: DisclosedTools,
     /// Tokens of the last request and its answer, as the provider counted them.
@@ -103,6 +106,7 @@ impl Runner {
             messages: Vec::new(),
             steering: Steering::default(),
             waits_for_agents: false,
+            resumed: None,
             disclosed: DisclosedTools::default(),
             last_tokens: Arc::default(),
             output: None,
@@ -116,6 +120,9 @@ impl Runner {
         self.watcher.event(&TurnEvent::Start { session: self.session.id(), model: &model });
         self.meter.begin();
         self.session.begin_turn();
+        if let Some(resumed) = &self.resumed {
+            self.note_unstored(resumed.begin().await);
+        }
         let mut progress = TurnProgress::begin();
         let ended = self.rounds(input, cancel, &mut progress).await;
         let (reason, error) = ended.map_or_else(TurnStop::into_end, |reason| (reason, None));
@@ -124,6 +131,9 @@ impl Runner {
         }
         let mut end = progress.end(reason, error, self.context());
         end.output = self.output.as_ref().and_then(|output| output.accepted());
+        if let Some(resumed) = &self.resumed {
+            self.note_unstored(resumed.end(&end).await);
+        }
         self.watcher.event(&TurnEvent::End(&end));
         end
     }
@@ -323,6 +333,11 @@ impl Runner {
         notices.map(|(_, text)| Block::text(text)).collect()
     }
 
+    /// Messages that arrived between two turns, to begin one with; the turn adds notices.
+    pub fn waiting_messages(&self) -> Message {
+        Message::results(self.steering.take())
+    }
+
     /// Waits for a sub-agent in the background, and adds its answer to the conversation. Returns whether there is something to answer.
     async fn add_answers_of_agents(&mut self, cancel: &CancellationToken) -> Result<bool, TurnStop> {
         let host = Arc::clone(self.session.host());
@@ -369,6 +384,12 @@ impl Runner {
         self.ledger.keep(&entry).await.map_err(TurnStop::NotKept)?;
         self.messages.push(message);
         Ok(())
+    }
+
+    fn note_unstored(&self, stored: Result<(), StoreError>) {
+        if let Err(error) = stored {
+            self.watcher.event(&TurnEvent::Notice(&format!("the state of this sub-agent is not stored: {error}")));
+        }
     }
 
     fn has_output(&self) -> bool {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use haft_agent::{
-    DenySpending, Meter, Micros, OutputSchema, Runner, SpendingApprover, SpendingBudget, Steering, StoredMeter, StoredSession, TurnEvent,
-    TurnWatcher,
+    DenySpending, Meter, Micros, OutputSchema, ResumedAgent, Runner, SpendingApprover, SpendingBudget, Steering, StoredMeter,
+    StoredSession, TurnEvent, TurnWatcher,
 };
 use haft_config::BudgetThen;
 use haft_contract::ports::JobScope;
@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::output::{note, warn};
 use crate::system_prompt;
 use crate::wire::models::{self, ChosenModel};
-use crate::wire::{self, ConversationParts, JobSettings, SessionStart, UserPrompts, Wire};
+use crate::wire::{self, ConversationParts, JobSettings, Lineage, SessionStart, UserPrompts, Wire};
 
 /// How to open a conversation.
 pub(crate) struct ConversationStart<'a> {
@@ -39,14 +39,16 @@ pub(crate) async fn open(wire: &Arc<Wire>, start: ConversationStart<'_>, watcher
     let ChosenModel { provider, reason } = models::choose(&wire.settings, start.model).await?;
     let store = wire::store(&wire.settings.data_folder)?;
     let jobs = wire.recorded_jobs(&store)();
-    let agents = wire::conversation_agents(wire, &store, start.prompts);
-    let (sessions, log): (Arc<dyn SessionStore>, Arc<dyn CallLog>) = (Arc::new(store.sessions()), store);
+    let (sessions, log): (Arc<dyn SessionStore>, Arc<dyn CallLog>) = (Arc::new(store.sessions()), Arc::clone(&store) as _);
     wire.repair_interrupted(&log).await;
     wire.clean_in_background();
     let record = match start.session {
         Some(id) => sessions.open(id).await?,
         None => sessions.create(NewSession::new(wire.settings.agent.as_str(), &wire.settings.workspace)).await?,
     };
+    let lineage = Lineage::find(wire, &*sessions, &record.id).await?;
+    let sandbox = lineage.as_ref().map(Lineage::sandbox).unwrap_or_default();
+    let agents = wire::conversation_agents(wire, &store, start.prompts, sandbox);
     let (stored, resumed) = StoredSession::open(Arc::clone(&sessions), &*log, record.clone()).await?;
     for flaw in &resumed.flaws {
         note(&format!("the session was interrupted: {}", flaw.sentence));
@@ -58,14 +60,16 @@ pub(crate) async fn open(wire: &Arc<Wire>, start: ConversationStart<'_>, watcher
     let turns = resumed.messages.iter().filter(|message| message.role == Role::User).count() as u64;
     let meter: Arc<dyn Meter> = Arc::new(meter(wire, Arc::clone(&sessions), &record.id, turns, start.prompts));
     services.small_model = wire::small_model(wire, Arc::clone(&meter));
-    let parts = ConversationParts { log: Arc::clone(&log), jobs: jobs.clone(), prompts: start.prompts, services };
+    let prompt = lineage.as_ref().and_then(Lineage::prompt).map(str::to_owned);
+    let resumed_agent = lineage.as_ref().map(|lineage| ResumedAgent::new(Arc::clone(&sessions), lineage.status().clone()));
+    let parts = ConversationParts { log: Arc::clone(&log), jobs: jobs.clone(), prompts: start.prompts, services, lineage };
     let wired = wire.conversing(parts, SessionStart::New(&record.id), provider.model(), &watcher)?;
     let adopted = wired.session.host().processes().adopt(&record.id, JobScope::Session(record.id.clone())).await;
     adopted.unwrap_or_else(|error| warn(error.message()));
     let mut runner = Runner::new(wired.engine, wired.session, provider, Arc::new(stored));
     (runner.watcher, runner.steering) = (watcher, steering);
-    runner.meter = meter;
-    system_prompt::give(wire, &mut runner, None).await?;
+    (runner.meter, runner.resumed) = (meter, resumed_agent);
+    system_prompt::give(wire, &mut runner, prompt.as_deref()).await?;
     runner.compact_percent = u64::from(wire.settings.config.context.compact_percent);
     runner.messages = resumed.messages;
     runner.output = start.output;
@@ -97,13 +101,15 @@ pub(crate) async fn rewire(wire: &Wire, conversation: &mut Conversation) -> Resu
     let mut services = wire::conversation_services(wire, &conversation.agents);
     wire::add_planning(&mut services, Arc::clone(&conversation.sessions), watcher, &conversation.runner.steering);
     services.small_model.clone_from(&session.host().services().small_model);
-    let parts = ConversationParts { log: Arc::clone(&conversation.log), jobs, prompts: UserPrompts::Allowed, services };
+    let lineage = Lineage::find(wire, &*conversation.sessions, &conversation.record.id).await?;
+    let prompt = lineage.as_ref().and_then(Lineage::prompt).map(str::to_owned);
+    let parts = ConversationParts { log: Arc::clone(&conversation.log), jobs, prompts: UserPrompts::Allowed, services, lineage };
     let wired = wire.conversing(parts, SessionStart::Resume(session), provider.model(), watcher)?;
     let runner = &mut conversation.runner;
     (runner.engine, runner.session) = (wired.engine, wired.session);
     conversation.agents.attach(runner, runner.session.cancellation().clone());
     runner.disclosed = wire::disclose_tools(runner);
-    system_prompt::give(wire, runner, None).await
+    system_prompt::give(wire, runner, prompt.as_deref()).await
 }
 
 fn meter(wire: &Wire, sessions: Arc<dyn SessionStore>, id: &str, turns: u64, prompts: UserPrompts) -> StoredMeter {

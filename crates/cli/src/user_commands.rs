@@ -44,6 +44,7 @@ pub(crate) async fn expand(wire: &Wire, name: &str, arguments: &str) -> Result<P
         text: command.prompt(arguments),
         files: if command.origin == PromptOrigin::User { NamedFiles::Anywhere } else { NamedFiles::Readable },
         limit: limit.map(|tools| TurnLimit::new(tools, format!("the command '/{name}'"))),
+        folder: command.folder.clone(),
     })
 }
 

@@ -5,12 +5,14 @@
 #[cfg(test)]
 mod advice_tests;
 mod agent_types;
+mod attachment_files;
 mod cleaning;
 mod command_rules;
 mod config_lint;
 mod hooks;
 mod host;
 mod jobs;
+mod lineage;
 mod lint;
 pub(crate) mod models;
 mod policy;
@@ -45,6 +47,7 @@ use haft_tui::time::local_time;
 pub(crate) use self::cleaning::finish as finish_cleaning;
 pub(crate) use self::config_lint::warn_of_settings;
 pub(crate) use self::jobs::JobSettings;
+pub(crate) use self::lineage::Lineage;
 pub(crate) use self::lint::warn_of_idle_rules;
 pub(crate) use self::prompts::{Prompts, prompt_folders};
 pub(crate) use self::retention::{PruneMode, PrunedKind, QUARANTINE, prune};
@@ -130,6 +133,8 @@ pub(crate) struct ConversationParts {
     pub(crate) jobs: JobSettings,
     pub(crate) prompts: UserPrompts,
     pub(crate) services: Services,
+    /// Where it is the conversation of a sub-agent: what it comes from.
+    pub(crate) lineage: Option<Lineage>,
 }
 
 /// What answers calls.
@@ -231,7 +236,7 @@ impl Wire {
         services: Services,
     ) -> Result<CallSetup, Failure> {
         let blobs = open_blobs(&self.settings.data_folder, None)?;
-        let host = self.host_with(&self.settings.agent, folder, Some(blobs.spill_folder()), jobs, Calls::OfUser, services)?;
+        let host = self.host_with(self.settings.agent.as_str(), folder, Some(blobs.spill_folder()), jobs, Calls::OfUser, services)?;
         let engine = self.engine(Arc::clone(&log), blobs, folder)?;
         let dialect = self.settings.dialect(&self.settings.agent, who.provider.as_deref());
         let session = self.session(host, &self.settings.agent, prompts, None).dialect(dialect);
@@ -242,7 +247,7 @@ impl Wire {
     pub(crate) fn restoring(&self, folder: &Path, log: Arc<dyn CallLog>) -> Result<CallSetup, Failure> {
         let (blobs, agent) = (open_blobs(&self.settings.data_folder, None)?, &self.settings.agent);
         let spills = Some(blobs.spill_folder());
-        let host = self.host_with(agent, folder, spills, JobSettings::default, Calls::Undone, Services::default())?;
+        let host = self.host_with(agent.as_str(), folder, spills, JobSettings::default, Calls::Undone, Services::default())?;
         let engine = self.engine(Arc::clone(&log), blobs, folder)?;
         Ok(CallSetup::new(engine, self.session(host, agent, UserPrompts::Never, None).build(), log))
     }
@@ -250,7 +255,7 @@ impl Wire {
     /// As [`Wire::calling`], for a conversation with a model, whose events go to the watcher.
     pub(crate) fn conversing(
         &self,
-        ConversationParts { log, jobs, prompts, services }: ConversationParts,
+        ConversationParts { log, jobs, prompts, services, lineage }: ConversationParts,
         start: SessionStart<'_>,
         model: &Model,
         watcher: &Arc<dyn TurnWatcher>,
@@ -261,14 +266,19 @@ impl Wire {
             SessionStart::Resume(before) => before.id(),
         };
         let blobs = open_blobs(&self.settings.data_folder, Some(id))?;
-        let host = self.host_with(agent, folder, Some(blobs.spill_folder()), move || jobs, Calls::OfModel, services)?;
+        let owner = lineage.as_ref().map_or_else(|| agent.as_str().into(), |lineage| lineage.owner(agent));
+        let host = self.host_with(owner, folder, Some(blobs.spill_folder()), move || jobs, Calls::OfModel, services)?;
         let engine = self.engine(Arc::clone(&log), blobs, folder)?;
-        let session = self.session(host, agent, prompts, Some(watcher));
+        let session = self.session(Arc::clone(&host), agent, prompts, Some(watcher));
         let dialect = self.settings.dialect(agent, Some(&format!("{}/{}", model.provider, model.name)));
         let session = session.model(model.provider.as_str(), Some(model.name.clone())).dialect(dialect);
         let session = match start {
             SessionStart::New(id) => session.id(id),
             SessionStart::Resume(before) => session.continuing(before),
+        };
+        let session = match &lineage {
+            Some(lineage) => lineage.restrict(self, &host, start, session),
+            None => session,
         };
         Ok(CallSetup::new(engine, session.build(), log))
     }

@@ -28,6 +28,7 @@ mod suite {
     mod exec;
     mod explain;
     mod explain_past;
+    mod family;
     mod faults;
     mod flags;
     mod flows;
@@ -65,6 +66,8 @@ mod suite {
     mod small_model;
     mod state;
     mod structured;
+    mod sub_agent_lives;
+    mod sub_agent_talks;
     mod sub_agents;
     mod terminal;
     mod terminals;

@@ -7,7 +7,7 @@ use std::task::Poll;
 use serde_json::Value;
 
 use crate::capability::{alive, unplanned};
-use crate::ports::{Services, SettingChange, SettingReport, SkillContent, SkillSummary, Todo, UserMessage, WakeReason};
+use crate::ports::{Services, SettingChange, SettingReport, SkillContent, SkillSummary, SubAgents, Todo, UserMessage, WakeReason};
 use crate::{BoxFuture, Job, ToolContext, ToolError, TurnLimit};
 
 fn absent(what: &str) -> ToolError {
@@ -78,13 +78,16 @@ impl SkillCapability<'_> {
         Ok(found(self.cx.host().services().skills.as_ref(), "skills")?.list())
     }
     /// Reads the planned instructions of a skill, or a planned file of its folder. Tools that the skill does not allow are gone for the
-    /// rest of the turn.
+    /// rest of the turn; commands of the session can read its folder.
     pub async fn read(&self, skill: &str, file: Option<&str>) -> Result<SkillContent, ToolError> {
         alive(self.cx)?;
         let library = found(self.cx.host().services().skills.as_ref(), "skills")?;
         let location = library.locate(skill, file)?;
         let planned = self.cx.plan().readable(location.requested()).ok_or_else(|| unplanned("read", location.display()))?;
         let content = library.read(skill, file, planned).await?;
+        if let Some(folder) = &content.folder {
+            self.cx.host().files().show_folder(folder)?;
+        }
         if let Some(tools) = &content.allowed_tools {
             self.cx.turn_tools().limit(TurnLimit::new(tools.clone(), format!("the skill '{skill}'")));
         }
@@ -95,6 +98,11 @@ impl SkillCapability<'_> {
 async fn job_end(job: Arc<dyn Job>) -> WakeReason {
     let end = job.wait().await;
     WakeReason::Ended(format!("job '{}' has ended: {end}", job.status().id))
+}
+
+async fn agent_end(agents: &dyn SubAgents) -> WakeReason {
+    let status = agents.unreported_end().await;
+    WakeReason::Ended(format!("the sub-agent '{}' has ended: {}", status.label, status.state))
 }
 
 /// The plans of the conversation: its to-do list, its tools, its output, and what wakes a call that waits.
@@ -122,12 +130,13 @@ impl PlanningCapability<'_> {
         found(self.services()?.output.as_ref(), "caller that wants output")?.accept(value);
         Ok(())
     }
-    /// Resolves when the session has an event for which a waiting call should return: the end of one of its jobs, or what the
-    /// conversation tells of; at once if the model does not know of one yet. Without any it never resolves.
+    /// Resolves when the session has an event for which a waiting call should return: the end of one of its jobs or sub-agents, or
+    /// what the conversation tells of; at once if the model does not know of one yet. Without any it never resolves.
     pub async fn wake(&self) -> WakeReason {
         let (host, session) = (self.cx.host(), &self.cx.call().session);
         let jobs = host.processes().jobs(session).into_iter().filter(|job| job.status().end.is_none() || !job.is_acknowledged());
         let mut events: Vec<BoxFuture<'_, WakeReason>> = jobs.map(|job| Box::pin(job_end(job)) as _).collect();
+        events.extend(host.services().sub_agents.iter().map(|agents| Box::pin(agent_end(&**agents)) as _));
         events.extend(host.services().wakes.iter().map(|wakes| wakes.wake(session)));
         poll_fn(|task| {
             let first = events.iter_mut().find_map(|event| match event.as_mut().poll(task) {

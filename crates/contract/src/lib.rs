@@ -54,10 +54,11 @@ pub use location::{Location, PathSpelling, RefusalCause, Zone};
 pub use output::{Content, IntoToolOutput, Json, ToolOutput};
 pub use plan::Plan;
 pub use ports::{
-    AgentType, Body, CommandSpec, EgressRefusal, FileInfo, FileKind, FileReader, HelperLimits, HelperOutput, HttpRequest, HttpResponse,
-    KnownAgent, LocalOffset, NetworkDecision, NetworkVerdict, Notice, ProcessOutput, SearchEndpoint, SearchFields, SearchProvider,
-    SessionDelivery, SessionKind, SessionMessage, SessionPage, SessionQuery, SessionState, SessionSummary, SessionVisibility, SpillFile,
-    SpillWriter, SubAgentRequest, SubAgentState, SubAgentStatus, SystemFacts, WebSettings, WriteMode, WriteOutcome,
+    AgentAttachment, AgentType, Body, CommandSpec, EgressRefusal, FileInfo, FileKind, FileReader, HelperLimits, HelperOutput, HttpRequest,
+    HttpResponse, KnownAgent, LocalOffset, NetworkDecision, NetworkVerdict, Notice, ProcessOutput, SandboxDemand, SearchEndpoint,
+    SearchFields, SearchProvider, SessionDelivery, SessionKind, SessionMessage, SessionPage, SessionQuery, SessionState, SessionSummary,
+    SessionVisibility, SpillFile, SpillWriter, StartedAgent, StoredAttachment, SubAgentRequest, SubAgentState, SubAgentStatus, SystemFacts,
+    WebSettings, WriteMode, WriteOutcome,
 };
 pub use retention::{Prunable, PruneSummary, RetentionLimit, StoredEntry};
 pub use seen::SeenFiles;

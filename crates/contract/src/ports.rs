@@ -45,7 +45,10 @@ pub use sessions::{
 pub use settings_access::{SettingChange, SettingReport, SettingsAccess};
 pub use skills::{SkillContent, SkillLibrary, SkillSummary};
 pub use small_model::SmallModel;
-pub use sub_agents::{AgentType, KnownAgent, SubAgentRequest, SubAgentState, SubAgentStatus, SubAgents};
+pub use sub_agents::{
+    AgentAttachment, AgentType, KnownAgent, SandboxDemand, StartedAgent, StoredAttachment, SubAgentRequest, SubAgentState, SubAgentStatus,
+    SubAgents,
+};
 pub use system::{SystemFacts, SystemProbe};
 pub use user_messages::{Attachment, MessageLevel, UserMessage, UserMessages};
 pub use web::{ApiKey, NO_SEARCH_PROVIDER, PageCache, SearchEndpoint, SearchFields, SearchProvider, WebSettings};

@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::capability::{alive, unplanned};
 use crate::ports::{SessionDirectory, SubAgents};
 use crate::{
-    AgentType, ErrorKind, KnownAgent, SessionDelivery, SessionPage, SessionQuery, SessionState, SessionSummary, SubAgentRequest,
-    SubAgentStatus, ToolContext, ToolError,
+    AgentType, ErrorKind, KnownAgent, SessionDelivery, SessionPage, SessionQuery, SessionState, SessionSummary, StartedAgent,
+    SubAgentRequest, SubAgentStatus, ToolContext, ToolError,
 };
 
 /// The error where no conversation provides sub-agents.
@@ -59,7 +59,7 @@ impl<'a> SubAgentUse<'a> {
         self.readable().map(|port| port.agents())
     }
     /// Starts a planned sub-agent. One that is not in the background ends with the call.
-    pub async fn spawn(&self, request: SubAgentRequest) -> Result<SubAgentStatus, ToolError> {
+    pub async fn spawn(&self, request: SubAgentRequest) -> Result<StartedAgent, ToolError> {
         let port = self.port()?;
         if let Some(name) = port.check(&request)?.iter().find(|name| !self.cx.plan().permits_spawn(name)) {
             return Err(unplanned("start", name));

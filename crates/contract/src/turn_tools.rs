@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The tools that a turn has at most, and because of what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnLimit {
-    /// Canonical names.
+    /// Canonical names; with a rule's content in parentheses, only calls that it covers: `exec(git *)`.
     pub tools: Vec<String>,
     /// What limits them, such as `the skill 'review'`.
     pub because: String,
@@ -18,11 +18,10 @@ impl TurnLimit {
         Self { tools, because: because.into() }
     }
 
-    /// What both allow.
-    fn and(self, other: &Self) -> Self {
-        let tools = self.tools.into_iter().filter(|tool| other.tools.contains(tool)).collect();
-        let because = if self.because == other.because { self.because } else { format!("{} and {}", other.because, self.because) };
-        Self { tools, because }
+    /// The entries that name a tool which has these names.
+    fn entries<'a>(&'a self, names: &'a [String]) -> impl Iterator<Item = &'a String> {
+        let is_named = |entry: &&String| names.iter().any(|name| name == entry.split('(').next().unwrap_or_default());
+        self.tools.iter().filter(is_named)
     }
 }
 
@@ -36,7 +35,8 @@ pub struct TurnTools {
 
 #[derive(Debug, Default)]
 struct Limits {
-    current: Option<TurnLimit>,
+    /// Each of them holds.
+    current: Vec<TurnLimit>,
     next: Option<TurnLimit>,
 }
 
@@ -45,16 +45,14 @@ impl TurnTools {
         self.limits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Leaves the rest of this turn what the limit allows of what it has; returns what that is.
-    pub fn limit(&self, limit: TurnLimit) -> TurnLimit {
+    /// Leaves the rest of this turn what the limit allows of what it has.
+    pub fn limit(&self, limit: TurnLimit) {
         let mut limits = self.limits();
-        let left = match limits.current.take() {
-            Some(before) => limit.and(&before),
-            None => limit,
-        };
-        limits.current = Some(left.clone());
+        // A skill that is loaded twice limits once.
+        if !limits.current.contains(&limit) {
+            limits.current.push(limit);
+        }
         self.any.store(true, Ordering::Release);
-        left
     }
 
     /// Limits the next turn, from its beginning.
@@ -65,8 +63,8 @@ impl TurnTools {
     /// Begins a turn: earlier limits end.
     pub fn begin(&self) {
         let mut limits = self.limits();
-        limits.current = limits.next.take();
-        self.any.store(limits.current.is_some(), Ordering::Release);
+        limits.current = limits.next.take().into_iter().collect();
+        self.any.store(!limits.current.is_empty(), Ordering::Release);
     }
 
     /// What limits a tool that has these names, if it is not among those that are left.
@@ -75,8 +73,19 @@ impl TurnTools {
             return None;
         }
         let limits = self.limits();
-        let limit = limits.current.as_ref()?;
-        (!limit.tools.iter().any(|tool| names.contains(tool))).then(|| limit.because.clone())
+        let excluding = limits.current.iter().find(|limit| limit.entries(names).next().is_none());
+        excluding.map(|limit| limit.because.clone())
+    }
+
+    /// The limits that leave a tool which has these names some calls only, each with the entries of which one must cover a call.
+    pub fn narrowing(&self, names: &[String]) -> Vec<TurnLimit> {
+        if !self.any.load(Ordering::Acquire) {
+            return Vec::new();
+        }
+        let entries = |limit: &TurnLimit| limit.entries(names).cloned().collect::<Vec<_>>();
+        let limits = self.limits();
+        let narrowed = limits.current.iter().map(|limit| TurnLimit::new(entries(limit), limit.because.clone()));
+        narrowed.filter(|limit| !limit.tools.is_empty() && limit.tools.iter().all(|entry| entry.contains('('))).collect()
     }
 }
 
@@ -95,8 +104,8 @@ mod tests {
         assert_eq!(excluded("exec"), None);
         turn.limit(limit(&["read_file", "exec"], "a"));
         assert_eq!((excluded("exec"), excluded("write_file")), (None, Some("a".into())));
-        assert_eq!(turn.limit(limit(&["read_file", "write_file"], "b")), limit(&["read_file"], "a and b"));
-        assert_eq!((excluded("read_file"), excluded("write_file")), (None, Some("a and b".into())));
+        turn.limit(limit(&["read_file", "write_file"], "b"));
+        assert_eq!(["read_file", "write_file", "exec"].map(excluded), [None, Some("a".into()), Some("b".into())]);
         turn.begin();
         assert_eq!(excluded("write_file"), None);
         turn.limit_next(limit(&["read_file"], "the command"));
@@ -105,5 +114,19 @@ mod tests {
         assert_eq!(excluded("write_file"), Some("the command".into()));
         turn.begin();
         assert_eq!(excluded("write_file"), None);
+    }
+
+    #[test]
+    fn entries_with_contents_narrow_a_tool_unless_it_is_named_as_a_whole() {
+        let turn = TurnTools::default();
+        let narrowing = |tool: &str| turn.narrowing(&[tool.to_owned()]);
+        turn.limit(limit(&["exec(git *)", "read_file", "exec(make)", "read_file(docs/**)"], "a"));
+        assert_eq!(narrowing("exec"), [limit(&["exec(git *)", "exec(make)"], "a")]);
+        assert_eq!((narrowing("read_file"), narrowing("write_file")), (Vec::new(), Vec::new()));
+        assert_eq!(turn.excludes(&["exec".into()]), None);
+        turn.limit(limit(&["exec(git log)"], "b"));
+        assert_eq!(narrowing("exec"), [limit(&["exec(git *)", "exec(make)"], "a"), limit(&["exec(git log)"], "b")]);
+        turn.begin();
+        assert_eq!(narrowing("exec"), Vec::new());
     }
 }

@@ -42,7 +42,7 @@ pub use self::special_entry::{directory_state, link_state};
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use haft_contract::{
     BoxFuture, FileInfo, FileReader, Location, ToolError, TreeOptions, TreeVisitor, WalkSummary, WriteMode, WriteOutcome, Zone,
@@ -90,7 +90,11 @@ impl WorkspaceOptions {
 /// The disk of this machine, as far as a session may reach it.
 #[derive(Debug)]
 pub struct LocalFiles {
-    roots: Roots,
+    /// The workspace's path when it was opened, free of links.
+    main: PathBuf,
+    /// Folders may be added for reading.
+    roots: RwLock<Arc<Roots>>,
+    way: Way,
     rules: Arc<Rules>,
     /// The rules on reading in the sandbox of commands, which has no other check.
     sandbox_rules: Arc<Rules>,
@@ -121,17 +125,21 @@ impl LocalFiles {
         git::protect(&roots, &mut rules);
         deny_read.extend(hidden);
         let sandbox_rules = Arc::new(Rules::new(&deny_read, &denied_by_rules, allow_secrets)?);
-        Ok(Self { roots, rules: Arc::new(rules), sandbox_rules })
+        Ok(Self { main: roots.main().to_owned(), roots: RwLock::new(Arc::new(roots)), way, rules: Arc::new(rules), sandbox_rules })
+    }
+
+    fn roots(&self) -> Arc<Roots> {
+        Arc::clone(&self.roots.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The workspace's path when it was opened, free of links.
     pub fn root(&self) -> &Path {
-        self.roots.main()
+        &self.main
     }
 
     /// How to name a path: relative to the workspace where it lies in it.
     fn display(&self, path: &Path) -> String {
-        match path.strip_prefix(self.roots.main()) {
+        match path.strip_prefix(&self.main) {
             Ok(rest) if rest.as_os_str().is_empty() => ".".to_owned(),
             Ok(rest) => rest.to_string_lossy().into_owned(),
             Err(_) => path.to_string_lossy().into_owned(),
@@ -144,7 +152,7 @@ impl LocalFiles {
         let Refusals { no_read, no_write, read_causes } = resolved.refusals.clone();
         let mut location = Location::new(path.to_owned(), resolved.path.clone(), display, zone, Arc::new(resolved));
         for spelled in spellings {
-            let inside = spelled.starts_with(self.roots.main()).then(|| self.display(&spelled));
+            let inside = spelled.starts_with(&self.main).then(|| self.display(&spelled));
             location = location.spelled(spelled, inside);
         }
         if let Some(why) = no_read {
@@ -171,12 +179,20 @@ fn folder_of(path: &Path) -> Option<PathBuf> {
 impl FileSystem for LocalFiles {
     fn locate(&self, path: &Path) -> Result<Location, ToolError> {
         spelling::check(path)?;
-        Ok(self.location(path, resolve(&self.roots, &self.rules, path)?))
+        Ok(self.location(path, resolve(&self.roots(), &self.rules, path)?))
     }
 
     fn locate_entry(&self, path: &Path) -> Result<Location, ToolError> {
         spelling::check(path)?;
-        Ok(self.location(path, resolve_entry(&self.roots, &self.rules, path)?))
+        Ok(self.location(path, resolve_entry(&self.roots(), &self.rules, path)?))
+    }
+
+    fn show_folder(&self, folder: &Path) -> Result<(), ToolError> {
+        let mut roots = self.roots.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(with_folder) = roots.with_read_only(folder, self.way)? {
+            *roots = Arc::new(with_folder);
+        }
+        Ok(())
     }
 
     fn state<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<Option<String>, ToolError>> {

@@ -27,6 +27,10 @@ pub(crate) fn exec_host(sandboxer: &Sandboxer, requested: Option<ExecHost>) -> R
             let advice = "Leave 'host' out, or set exec.host to 'sandbox' if it is the configuration that says so";
             Err(ToolError::validation(format!("There is no paired machine to run it on (host 'node'). {advice}.")))
         }
+        host if sandboxer.options().sandbox_only && !host.is_sandboxed() => Err(ToolError::denied(format!(
+            "Commands of this agent run in the sandbox alone, because it was started with sandbox=require, and this one would run on the \
+             {host}. Leave 'host' out, or do without it."
+        ))),
         host => Ok(host),
     }
 }

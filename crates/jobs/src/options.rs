@@ -20,6 +20,8 @@ pub struct ShellOptions {
     pub sandbox: SandboxBackend,
     /// Whether a backend that cannot enforce everything is refused.
     pub required: bool,
+    /// Whether a command that would run outside a sandbox is refused.
+    pub sandbox_only: bool,
     /// The program that sets up a sandbox: its `main` begins with
     /// [`launcher::main_if_asked`](haft_sandbox::launcher::main_if_asked).
     pub launcher: Launcher,
@@ -71,6 +73,7 @@ impl ShellOptions {
             host: ExecHost::Sandbox,
             sandbox: SandboxBackend::Auto,
             required: true,
+            sandbox_only: false,
             program: launcher.clone(),
             launcher,
             container: ContainerOptions::default(),

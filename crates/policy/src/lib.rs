@@ -20,6 +20,7 @@ mod rule;
 mod spec;
 mod standard;
 mod steps;
+mod turn_limits;
 
 pub use advice::{Advice, Trial};
 pub use apply::to_caller as edit_caller;

@@ -62,6 +62,7 @@ use self::exception::Exception;
 pub use self::grants::SessionGrants;
 pub use self::guards::{ChangeRules, GuardedChanges};
 use self::matcher::Matcher;
+pub(crate) use self::only::of_tool as rest_of_tool;
 pub use self::problem::RuleFault;
 use self::scope::Kinds;
 pub use self::set::RuleSet;

@@ -21,7 +21,7 @@ use crate::rule::widths;
 use crate::steps::{ByProvider, Channels, Lists, Overrides, Profiles, SubAgents, owner_only, profile, sandbox, selection, unavailable};
 use crate::{
     AgentSpec, Caller, Candidate, ChangeRules, ConfigEdit, Decision, Denial, ExecSpec, GuardedChanges, PolicySpec, RuleFault, RuleKind,
-    RuleSet, SessionGrants, StepOutcome, ToolLists, Verdict, canonical, effects,
+    RuleSet, SessionGrants, StepOutcome, ToolLists, Verdict, canonical, effects, turn_limits,
 };
 
 /// Decides. Steps run in order, and each can only tighten.
@@ -170,30 +170,31 @@ impl StandardPolicy {
         }
     }
 
-    /// Path patterns that no tool of the agent may read, also in the middle of a search: for the file system of this workspace.
-    pub fn denied_reads(&self, agent: &str, root: &Path) -> Vec<String> {
-        self.rules_of(agent).denied_reads(&root.to_string_lossy())
+    /// Path patterns that no tool of the agent may read, also in the middle of a search: for the file system of this workspace. An agent
+    /// is named with those that started it, here and below: what restricts them restricts it as well.
+    pub fn denied_reads(&self, agents: &[&str], root: &Path) -> Vec<String> {
+        self.rules_of(agents).denied_reads(&root.to_string_lossy())
     }
     /// Programs that may not run with any arguments, which a sandbox need not show: names in lower case, or whole paths. The
     /// shells that run commands are never among them.
-    pub fn denied_programs(&self, agent: &str) -> Vec<String> {
-        self.rules_of(agent).denied_programs()
+    pub fn denied_programs(&self, agents: &[&str]) -> Vec<String> {
+        self.rules_of(agents).denied_programs()
     }
     /// Path patterns that commands in the sandbox of this workspace must not see.
-    pub fn hidden_reads(&self, agent: &str, root: &Path) -> Vec<String> {
-        self.rules_of(agent).hidden_reads(&root.to_string_lossy())
+    pub fn hidden_reads(&self, agents: &[&str], root: &Path) -> Vec<String> {
+        self.rules_of(agents).hidden_reads(&root.to_string_lossy())
     }
     /// Globs of what commands in the sandbox of this workspace may see alone, one list for each rule that denies reading everything else.
-    pub fn readable_paths(&self, agent: &str, root: &Path) -> Vec<Vec<String>> {
-        self.rules_of(agent).readable_paths(&root.to_string_lossy())
+    pub fn readable_paths(&self, agents: &[&str], root: &Path) -> Vec<Vec<String>> {
+        self.rules_of(agents).readable_paths(&root.to_string_lossy())
     }
     /// What all rules deny changes of, or ask about.
-    pub fn guarded_changes(&self, agent: &str, root: &Path) -> Vec<GuardedChanges> {
-        self.rules_of(agent).guarded_changes(&root.to_string_lossy())
+    pub fn guarded_changes(&self, agents: &[&str], root: &Path) -> Vec<GuardedChanges> {
+        self.rules_of(agents).guarded_changes(&root.to_string_lossy())
     }
     /// What rules say about changes of files, for a sandbox that makes folders read-only, or stages changes.
-    pub fn change_rules(&self, agent: &str) -> ChangeRules {
-        self.rules_of(agent).change_rules(self.home.as_deref())
+    pub fn change_rules(&self, agents: &[&str]) -> ChangeRules {
+        self.rules_of(agents).change_rules(self.home.as_deref())
     }
     /// Every name that it knows.
     pub fn vocabulary(&self) -> &Vocabulary {
@@ -255,6 +256,7 @@ impl Policy for StandardPolicy {
     }
 
     fn permit(&self, mut decision: Decision, tool: &Candidate<'_>, plan: &Plan, caller: &Caller) -> Decision {
+        turn_limits::apply(&mut decision, tool, plan, caller, &self.vocabulary, self.home.as_deref());
         effects::evaluate(&mut decision, self.case(tool, plan, caller, &self.rules_for(caller)));
         self.finalize(decision)
     }
@@ -336,19 +338,29 @@ impl StandardPolicy {
         if self.agents.is_empty() { None } else { self.agents.get(&agent_key(&caller.agent)) }
     }
 
-    /// The rules for everyone, and those of an agent.
-    fn rules_of(&self, agent: &str) -> &RuleSet {
-        self.agents.get(&agent_key(agent)).map_or(&self.rules, |agent| &agent.rules)
+    /// The rules for everyone, those of an agent, and what restricts the agents that started it: else one could let another do what it
+    /// may not do itself.
+    fn rules_of(&self, agents: &[&str]) -> Cow<'_, RuleSet> {
+        let Some((agent, above)) = agents.split_first() else { return Cow::Borrowed(&self.rules) };
+        self.restricted_rules(agent, above.iter().copied())
     }
 
-    /// The rules of the caller. What restricts the agents that started it restricts it as well: else one could let another do what
-    /// it may not do itself.
+    /// The rules of the caller, as [`Self::rules_of`].
     fn rules_for(&self, caller: &Caller) -> Cow<'_, RuleSet> {
-        let mut rules = Cow::Borrowed(self.agent(caller).map_or(&self.rules, |agent| &agent.rules));
-        for parent in std::iter::successors(caller.parent.as_deref(), |parent| parent.parent.as_deref()) {
-            let own = self.agent(parent).filter(|_| agent_key(&parent.agent) != agent_key(&caller.agent)).map(|agent| &agent.own_rules);
-            if let Some(own) = own.filter(|own| !own.is_empty()) {
-                rules = Cow::Owned(rules.joined(own, true));
+        let above = std::iter::successors(caller.parent.as_deref(), |parent| parent.parent.as_deref());
+        self.restricted_rules(&caller.agent, above.map(|parent| &*parent.agent))
+    }
+
+    fn restricted_rules<'c>(&self, agent: &str, above: impl Iterator<Item = &'c str>) -> Cow<'_, RuleSet> {
+        // Most have none, and need no spelling.
+        if self.agents.is_empty() {
+            return Cow::Borrowed(&self.rules);
+        }
+        let key = agent_key(agent);
+        let mut rules = Cow::Borrowed(self.agents.get(&key).map_or(&self.rules, |agent| &agent.rules));
+        for parent in above.map(agent_key).filter(|parent| *parent != key) {
+            if let Some(parent) = self.agents.get(&parent).filter(|parent| !parent.own_rules.is_empty()) {
+                rules = Cow::Owned(rules.joined(&parent.own_rules, true));
             }
         }
         rules

@@ -32,6 +32,8 @@ pub struct UserCommand {
     pub path: PathBuf,
     /// Tools that the turn has at most, as they are written; `None` leaves all.
     pub allowed_tools: Option<Vec<String>>,
+    /// The folder of its skill, if it is one.
+    pub folder: Option<PathBuf>,
     body: String,
 }
 
@@ -41,7 +43,7 @@ impl UserCommand {
         arguments::substitute(&self.body, given).trim().to_owned()
     }
 
-    /// Canonical names of the tools that the turn has at most; `canonical` knows the names of tools.
+    /// The tools that the turn has at most, by canonical names and rules; `canonical` knows the names of tools.
     pub fn limit(&self, canonical: &dyn Fn(&str) -> Option<String>) -> Option<Vec<String>> {
         limit(self.allowed_tools.as_deref(), canonical)
     }
@@ -79,6 +81,7 @@ impl UserCommands {
                     origin: skill.origin,
                     path: skill.folder.join(crate::SKILL_FILE),
                     allowed_tools: skill.allowed_tools.clone(),
+                    folder: Some(skill.folder.clone()),
                     body: skill.body.clone(),
                 });
             }
@@ -148,6 +151,7 @@ fn parse(text: &str, name: String, origin: PromptOrigin, path: PathBuf) -> Resul
         origin,
         path,
         allowed_tools,
+        folder: None,
         body: matter.body.to_owned(),
     })
 }

@@ -26,7 +26,7 @@ pub use files::{PromptFileError, PromptFiles};
 pub use folders::{PromptFolders, PromptOrigin};
 pub use git::{GitState, repository_root};
 pub use instructions::{InstructionFile, Instructions};
-pub use library::{FolderSkills, files_of as skill_files, unknown_tools};
+pub use library::{FolderSkills, content_rules, files_of as skill_files, unknown_tools};
 pub use mention::{Mention, mentions, without_sign};
 pub use skill::{SKILL_FILE, Skill, skill_template, valid_skill_name};
 pub use skills::{PromptProblem, Skills};

@@ -74,36 +74,57 @@ impl FolderSkills {
     }
 }
 
-/// Canonical names of the tools of a list such as `Read, Bash(git:*)`, and entries that name none.
-pub(crate) fn canonical_tools(entries: &[String], canonical: &dyn Fn(&str) -> Option<String>) -> (Vec<String>, Vec<String>) {
+/// The entries of a list such as `Read, Bash(git:*)` with canonical names, `read_file`, `exec(git *)`; and entries that name no tool.
+fn canonical_entries(entries: &[String], canonical: &dyn Fn(&str) -> Option<String>) -> (Vec<String>, Vec<String>) {
     let (mut known, mut unknown) = (Vec::new(), Vec::new());
     for entry in entries {
-        let name = entry.split_once('(').map_or(entry.as_str(), |(name, _)| name).trim();
-        match canonical(name) {
-            Some(name) if known.contains(&name) => {}
-            Some(name) => known.push(name),
-            None => unknown.push(name.to_owned()),
+        let (name, content) = entry.split_once('(').map_or((entry.as_str(), None), |(name, rest)| (name, Some(rest)));
+        let Some(name) = canonical(name.trim()) else {
+            unknown.push(name.trim().to_owned());
+            continue;
+        };
+        let entry = match content.map(|content| rule_content(content.trim_end().strip_suffix(')').unwrap_or(content))) {
+            // Everything of a tool is the tool.
+            None => name,
+            Some(content) if content == "*" => name,
+            Some(content) => format!("{name}({content})"),
+        };
+        if !known.contains(&entry) {
+            known.push(entry);
         }
     }
     (known, unknown)
 }
 
-/// Remarks on the `allowed-tools` of a skill: names of no tool, and contents that are not enforced.
-pub fn unknown_tools(skill: &Skill, canonical: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
-    let entries = skill.allowed_tools.as_deref().unwrap_or_default();
-    let (_, unknown) = canonical_tools(entries, canonical);
-    let unknown = unknown.into_iter().filter(|name| name != "*");
-    let mut remarks: Vec<String> = unknown.map(|name| format!("allowed-tools names '{name}', and there is no such tool")).collect();
-    if let Some(entry) = entries.iter().find(|entry| entry.contains('(')) {
-        remarks.push(format!("allowed-tools has '{entry}': the tool is limited by its name alone, not by what is in parentheses"));
+/// The content of a rule: other agents write `git:*` for `git *`, and `//` before a path from the top of the machine.
+fn rule_content(content: &str) -> String {
+    const KEYS: [&str; 5] = ["domain", "method", "channel", "to", "host"];
+    let content = content.trim();
+    let content = content.strip_prefix("./").unwrap_or(content);
+    let content = if content.starts_with("//") { &content[1..] } else { content };
+    match content.strip_suffix(":*") {
+        Some(start) if !KEYS.contains(&start) => format!("{start} *"),
+        _ => content.to_owned(),
     }
-    remarks
 }
 
-/// The tools that a limit leaves; `None` if it leaves all.
+/// Remarks on the `allowed-tools` of a skill: names of no tool.
+pub fn unknown_tools(skill: &Skill, canonical: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
+    let (_, unknown) = canonical_entries(skill.allowed_tools.as_deref().unwrap_or_default(), canonical);
+    let unknown = unknown.into_iter().filter(|name| name != "*");
+    unknown.map(|name| format!("allowed-tools names '{name}', and there is no such tool")).collect()
+}
+
+/// The entries of a skill's `allowed-tools` that leave some calls of a tool, as rules with canonical names.
+pub fn content_rules(skill: &Skill, canonical: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
+    let (known, _) = canonical_entries(skill.allowed_tools.as_deref().unwrap_or_default(), canonical);
+    known.into_iter().filter(|entry| entry.contains('(')).collect()
+}
+
+/// The tools that a limit leaves, some of them for calls that a rule covers; `None` if it leaves all.
 pub(crate) fn limit(entries: Option<&[String]>, canonical: &dyn Fn(&str) -> Option<String>) -> Option<Vec<String>> {
     let entries = entries.filter(|entries| !entries.iter().any(|entry| entry == "*"))?;
-    let (mut tools, _) = canonical_tools(entries, canonical);
+    let (mut tools, _) = canonical_entries(entries, canonical);
     tools.extend(ALWAYS.iter().filter(|name| !tools.iter().any(|tool| tool == *name)).map(ToString::to_string).collect::<Vec<_>>());
     Some(tools)
 }
@@ -135,6 +156,7 @@ impl SkillLibrary for FolderSkills {
                 ToolError::validation(format!("The skill '{name}' cannot be used: {error}. Do without, and tell the user."))
             })?;
             content.files = files_of(&skill.folder);
+            content.folder = (!content.files.is_empty()).then(|| skill.folder.clone());
             content.allowed_tools = limit(skill.allowed_tools.as_deref(), &*self.canonical);
             content.text = skill.body;
             Ok(content)

@@ -183,14 +183,24 @@ async fn files_of_a_skill_are_read_and_nothing_beyond() {
 #[tokio::test]
 async fn allowed_tools_become_canonical_names() {
     let machine = Machine::new();
-    for (name, tools) in [("some", "Bash(git:*), nope"), ("all", "\"*\""), ("none", "")] {
+    for (name, tools) in [
+        ("some", "Bash(git:*), nope"),
+        ("more", "Bash(git log:*), Bash(make), read_file, read_file(./docs/**), exec(//srv/x), exec(domain:*), exec(*)"),
+        ("all", "\"*\""),
+        ("none", ""),
+    ] {
         let text = format!("---\nname: {name}\ndescription: d\nallowed-tools: {tools}\n---\nbody\n");
         machine.put(&format!("home/.claude/skills/{name}/SKILL.md"), &text);
     }
     let library = machine.library().await;
-    for (name, expected) in
-        [("some", Some(&["exec", "skill", "structured_output"][..])), ("all", None), ("none", Some(&["skill", "structured_output"]))]
-    {
+    let rules = ["exec(git log *)", "exec(make)", "read_file", "read_file(docs/**)", "exec(/srv/x)", "exec(domain:*)", "exec"];
+    let more = [&rules[..], &["skill", "structured_output"]].concat();
+    for (name, expected) in [
+        ("some", Some(&["exec(git *)", "skill", "structured_output"][..])),
+        ("more", Some(&more)),
+        ("all", None),
+        ("none", Some(&["skill", "structured_output"])),
+    ] {
         let content = library.read(name, None, &library.locate(name, None).unwrap()).await.unwrap();
         assert_eq!(content.allowed_tools, expected.map(|tools| tools.iter().map(ToString::to_string).collect()), "{name}");
     }

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use haft_contract::{SubAgentState, SubAgentStatus};
+use haft_contract::{SandboxDemand, SubAgentState, SubAgentStatus};
 
 /// A sub-agent of the session `session-1`.
 pub fn sub_agent_status(id: &str, state: SubAgentState) -> SubAgentStatus {
@@ -28,5 +28,7 @@ pub fn sub_agent_status(id: &str, state: SubAgentState) -> SubAgentStatus {
         answer: None,
         error: None,
         reported: false,
+        is_open: false,
+        sandbox: SandboxDemand::Inherit,
     }
 }

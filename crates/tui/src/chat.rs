@@ -21,6 +21,7 @@ mod slash;
 mod status;
 
 use std::collections::VecDeque;
+use std::future::pending;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -41,6 +42,8 @@ use crate::output::{Output, note};
 use crate::signals::Signals;
 use crate::terminal::Terminal;
 
+/// How many turns in a row begin without a message of the user: sub-agents whose answers start others must not continue for ever.
+const MOST_UNASKED: u32 = 8;
 /// How many key presses wait for a question.
 const WAITING: usize = 256;
 
@@ -85,7 +88,7 @@ pub async fn run(request: ChatRequest, context: ChatContext<'_>, output: &Output
     Terminal::standard().answered_by(lines).await;
     let chat = ChatSession::open(context.configure, request.options, request.model, session.as_deref(), output, answers).await?;
     let queued = VecDeque::from_iter(request.prompt);
-    let mut chat_loop = ChatLoop { chat, signals: listen()?, queued, typed: String::new(), failed: false };
+    let mut chat_loop = ChatLoop { chat, signals: listen()?, queued, typed: String::new(), unasked: 0, failed: false };
     input.complete_names(chat_loop.chat.names());
     if input.is_attended() {
         chat_loop.chat.introduce();
@@ -105,6 +108,8 @@ struct ChatLoop<'a> {
     queued: VecDeque<String>,
     /// Typed and not sent.
     typed: String,
+    /// Turns since the last message of the user.
+    unasked: u32,
     failed: bool,
 }
 
@@ -113,8 +118,11 @@ impl ChatLoop<'_> {
     async fn run(&mut self, input: &mut ChatInput) -> Result<Exit, Failure> {
         let mut details_shown = false;
         loop {
-            let line = match self.next(input).await? {
-                InputEvent::Message(line) => line,
+            let event = self.next(input).await?;
+            self.unasked = if matches!(event, InputEvent::News(_)) { self.unasked + 1 } else { 0 };
+            let handled = match event {
+                InputEvent::Message(line) => self.handle(&line, input).await,
+                InputEvent::News(typed) => self.tell_news(typed, input).await,
                 InputEvent::End => return Ok(Exit::Success),
                 InputEvent::Stopped(exit) => return Ok(exit),
                 InputEvent::Details => {
@@ -124,7 +132,7 @@ impl ChatLoop<'_> {
                 }
             };
             details_shown = false;
-            match self.handle(&line, input).await {
+            match handled {
                 Ok(None) => {}
                 Ok(Some(exit)) => return Ok(exit),
                 // One failure does not end the conversation.
@@ -148,7 +156,8 @@ impl ChatLoop<'_> {
             dim(&self.chat.status().await?.with_symbols());
         }
         let typed = std::mem::take(&mut self.typed);
-        input.read(&typed, &mut self.signals).await
+        let mut news = if self.unasked < MOST_UNASKED { self.chat.news() } else { Box::pin(pending()) };
+        input.read(&typed, &mut self.signals, &mut news).await
     }
 
     /// Sends a message or runs a command; returns the exit if that ends the conversation.
@@ -165,6 +174,22 @@ impl ChatLoop<'_> {
                 NextStep::Leave => return Ok(Some(Exit::Success)),
             },
         };
+        Ok(self.settle(after, input))
+    }
+
+    /// Begins a turn on what sub-agents answered, and keeps what the user was typing.
+    async fn tell_news(&mut self, typed: String, input: &mut ChatInput) -> Result<Option<Exit>, Failure> {
+        self.typed = typed;
+        if self.unasked == MOST_UNASKED {
+            note("further sub-agents that end are reported with your next message");
+        }
+        let after = self.chat.tell_news(&self.typed, input, &mut self.signals).await?;
+        self.failed |= !self.chat.went_well();
+        Ok(self.settle(after, input))
+    }
+
+    /// Keeps what a turn left; returns the exit if it ends the conversation.
+    fn settle(&mut self, after: AfterTurn, input: &ChatInput) -> Option<Exit> {
         let exit = ends_chat(after.stopped, input);
         match input {
             ChatInput::Editor(_) => self.typed = after.typed,
@@ -172,7 +197,7 @@ impl ChatLoop<'_> {
             ChatInput::Lines(_) => note(&format!("not sent: {}", display::escape_line(&after.typed))),
         }
         self.queued.extend(after.later);
-        Ok(exit)
+        exit
     }
 
     async fn send(&mut self, prompt: &Prompt, input: &mut ChatInput) -> Result<AfterTurn, Failure> {

@@ -4,31 +4,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use haft_contract::ports::SubAgents;
-use haft_contract::{AgentType, BoxFuture, ErrorKind, KnownAgent, SubAgentRequest, SubAgentState, SubAgentStatus, ToolError};
+use haft_contract::{
+    AgentType, BoxFuture, ErrorKind, KnownAgent, SandboxDemand, StartedAgent, SubAgentRequest, SubAgentState, SubAgentStatus, ToolError,
+};
 use haft_engine::{Session, SessionLink};
-use haft_store::{NewSession, StoreError};
-use haft_text::display;
-use haft_text::suggest;
+use haft_store::StoreError;
 use tokio_util::sync::CancellationToken;
 
 use super::lanes::{Lanes, LiveAgent};
-use super::run::{ChildConversation, RunTask, SubAgentFactory};
-use super::types::{GENERAL_PURPOSE, find_type};
-use super::watcher::ChildWatcher;
+use super::run::SubAgentFactory;
 use crate::events::TurnWatcher;
 use crate::meter::Meter;
 use crate::provider::Provider;
 use crate::runner::Runner;
 
-/// How many characters of a task become its label.
-const LABEL_CHARACTERS: usize = 48;
-/// The longest label that a request may name.
-const MAX_LABEL: usize = 100;
-
 /// Starts and manages the sub-agents of one conversation.
 pub struct ConversationAgents {
-    lanes: Arc<Lanes>,
-    factory: Arc<dyn SubAgentFactory>,
+    pub(super) lanes: Arc<Lanes>,
+    pub(super) factory: Arc<dyn SubAgentFactory>,
+    /// Where the commands of the conversation run, and so those of its sub-agents.
+    pub(super) sandbox: SandboxDemand,
     attached: Mutex<Option<Attached>>,
 }
 
@@ -36,29 +31,27 @@ haft_contract::opaque_debug!(ConversationAgents: lanes = lanes);
 
 /// What its sub-agents inherit of a conversation.
 #[derive(Clone)]
-struct Attached {
+pub(super) struct Attached {
     id: Arc<str>,
     session: SessionLink,
-    provider: Arc<dyn Provider>,
-    meter: Arc<dyn Meter>,
-    watcher: Arc<dyn TurnWatcher>,
-    max_rounds: Option<u32>,
-    stop: CancellationToken,
+    pub(super) provider: Arc<dyn Provider>,
+    pub(super) meter: Arc<dyn Meter>,
+    pub(super) watcher: Arc<dyn TurnWatcher>,
+    pub(super) max_rounds: Option<u32>,
+    pub(super) stop: CancellationToken,
     last_tokens: Arc<AtomicU64>,
-}
-
-/// A request that was checked.
-struct CheckedRequest {
-    agent_type: AgentType,
-    agent: String,
-    is_other_agent: bool,
-    label: String,
 }
 
 impl ConversationAgents {
     /// For a conversation that is attached when it is built.
     pub fn new(lanes: Arc<Lanes>, factory: Arc<dyn SubAgentFactory>) -> Self {
-        Self { lanes, factory, attached: Mutex::default() }
+        Self { lanes, factory, sandbox: SandboxDemand::Inherit, attached: Mutex::default() }
+    }
+
+    /// Says where the commands of its sub-agents run.
+    #[must_use]
+    pub fn with_sandbox(self, sandbox: SandboxDemand) -> Self {
+        Self { sandbox, ..self }
     }
 
     /// Gives its sub-agents the rights, the model and the limits of a conversation; `stop` ends them. Again after every change of them.
@@ -73,9 +66,8 @@ impl ConversationAgents {
             stop,
             last_tokens: Arc::clone(&runner.last_tokens),
         };
-        if runner.session.caller().depth == 0 {
-            self.lanes.set_root(&attached.id, runner.steering.clone());
-        }
+        // The first one is the conversation with the user, also where that is with a sub-agent.
+        self.lanes.set_root(&attached.id, runner.steering.clone());
         *self.attached.lock().unwrap_or_else(PoisonError::into_inner) = Some(attached);
     }
 
@@ -96,7 +88,7 @@ impl ConversationAgents {
         &self.lanes
     }
 
-    fn attached(&self) -> Result<Attached, ToolError> {
+    pub(super) fn attached(&self) -> Result<Attached, ToolError> {
         let attached = self.attached.lock().unwrap_or_else(PoisonError::into_inner).clone();
         attached.ok_or_else(|| ToolError::execution("The conversation is not ready yet. Try again."))
     }
@@ -123,94 +115,6 @@ impl ConversationAgents {
         let attached = self.attached()?;
         let used = attached.last_tokens.load(Ordering::Relaxed);
         Ok((used > 0).then(|| (used, attached.provider.model().context_window)))
-    }
-
-    fn checked(&self, request: &SubAgentRequest) -> Result<CheckedRequest, ToolError> {
-        if request.task.trim().is_empty() {
-            return Err(ToolError::validation("The task is empty. Say what the sub-agent is to do: it knows nothing else."));
-        }
-        let types = self.factory.types();
-        let agent_type = find_type(&types, request.agent_type.as_deref().unwrap_or(GENERAL_PURPOSE))?.clone();
-        let session = self.session()?;
-        let (agent, is_other_agent) = self.agent(request.agent.as_deref(), &session)?;
-        if let Some(model) = &request.model {
-            self.factory.check_model(model)?;
-        }
-        self.refuse_depth(session.caller().depth)?;
-        self.lanes.refuse_children(self.lanes.children(session.id()).len())?;
-        Ok(CheckedRequest { agent_type, agent, is_other_agent, label: label(request)? })
-    }
-
-    fn agent(&self, wanted: Option<&str>, session: &Session) -> Result<(String, bool), ToolError> {
-        let own = session.agent().to_string();
-        let Some(wanted) = wanted.map(str::trim).filter(|wanted| !wanted.eq_ignore_ascii_case(&own)) else { return Ok((own, false)) };
-        let known = self.factory.agents();
-        if let Some(agent) = known.iter().find(|agent| agent.id.eq_ignore_ascii_case(wanted)) {
-            return Ok((agent.id.clone(), true));
-        }
-        let names: Vec<&str> = known.iter().map(|agent| agent.id.as_str()).collect();
-        let meant = suggest::nearest(wanted, names.iter().copied()).first().map(|near| format!(" Did you mean '{near}'?"));
-        let (meant, names) = (meant.unwrap_or_default(), names.join(", "));
-        Err(ToolError::validation(format!("There is no agent '{wanted}' in the configuration.{meant} Agents are: {names}.")))
-    }
-
-    fn refuse_depth(&self, depth: u32) -> Result<(), ToolError> {
-        let most = self.lanes.limits.max_depth;
-        if depth < most {
-            return Ok(());
-        }
-        let why = if most == 0 { "no agent may start others here" } else { "an agent this deep may not start others" };
-        Err(ToolError::denied(format!(
-            "The sub-agent is not started: {why} (subagents.max_depth = {most}). Do the work yourself, or end with what is left to do."
-        )))
-    }
-
-    async fn start(&self, request: SubAgentRequest, call: CancellationToken) -> Result<SubAgentStatus, ToolError> {
-        let CheckedRequest { agent_type, agent, label, .. } = self.checked(&request)?;
-        let (attached, parent) = (self.attached()?, self.session()?);
-        let mut new = NewSession::new(agent.as_str(), parent.workspace());
-        new.title = Some(label.clone());
-        let model = request.model.clone().or_else(|| agent_type.model.clone());
-        let shown = match &model {
-            Some(model) => model.clone(),
-            None => self.model()?,
-        };
-        new.model = Some(shown.clone());
-        let status = new_status(&request, &new, &parent, &agent_type, shown);
-        let live = self.lanes.add(status.clone(), attached.stop.child_token())?;
-        let record =
-            self.create(new, &live).await.inspect_err(|_| self.lanes.remove(SubAgentStatus { background: false, ..status.clone() }))?;
-        let child = ChildConversation {
-            parent,
-            provider: attached.provider,
-            model,
-            record,
-            label,
-            agent,
-            agent_type,
-            watcher: Arc::new(ChildWatcher { live: Arc::clone(&live), parent: attached.watcher }),
-            agents: Arc::new(Self::new(Arc::clone(&self.lanes), Arc::clone(&self.factory))),
-        };
-        let task = RunTask {
-            lanes: Arc::clone(&self.lanes),
-            factory: Arc::clone(&self.factory),
-            live,
-            child,
-            meter: attached.meter,
-            max_rounds: attached.max_rounds,
-            timeout: [request.timeout, self.lanes.limits.timeout].into_iter().flatten().min(),
-            call: (!request.background).then_some(call),
-            forget: request.forget,
-        };
-        task.start();
-        Ok(status)
-    }
-
-    /// The session is there before anything runs in it.
-    async fn create(&self, new: NewSession, live: &LiveAgent) -> Result<haft_store::SessionRecord, ToolError> {
-        let record = self.lanes.store.create(new).await.map_err(not_stored)?;
-        self.lanes.store.put_sub_agent(live.status()).await.map_err(not_stored)?;
-        Ok(record)
     }
 
     /// A sub-agent of this conversation, or one beneath it, that has not ended; else what is stored of it.
@@ -244,6 +148,23 @@ impl ConversationAgents {
         Ok(false)
     }
 
+    /// Gives a message to a sub-agent that runs, or continues an open one of this conversation with it.
+    pub(super) async fn tell(&self, found: Result<Arc<LiveAgent>, SubAgentStatus>, message: &str) -> Result<Arc<LiveAgent>, ToolError> {
+        let status = match found {
+            Ok(live) if live.say(message) => return Ok(live),
+            Ok(live) => {
+                live.ended().await;
+                live.status()
+            }
+            Err(status) if status.state.is_active() => return Err(elsewhere(&status)),
+            Err(status) => status,
+        };
+        if !status.is_open || *status.parent != *self.id()? {
+            return Err(has_ended(&status));
+        }
+        self.continue_open(status, message).await
+    }
+
     async fn end(&self, ids: &[String], why: &str) -> Result<Vec<SubAgentStatus>, ToolError> {
         let mut ended: Vec<Arc<LiveAgent>> = Vec::new();
         for id in ids {
@@ -268,12 +189,16 @@ impl ConversationAgents {
         Ok(statuses)
     }
 
-    fn mark_reported(&self, status: &SubAgentStatus) {
+    pub(super) fn mark_reported(&self, status: &SubAgentStatus) {
         self.lanes.forget_unreported(&status.parent, &status.id);
         if !status.reported && !status.state.is_active() {
-            let (store, status) = (Arc::clone(&self.lanes.store), SubAgentStatus { reported: true, ..status.clone() });
-            // If it is not stored, it is reported once more after a restart.
-            tokio::spawn(async move { store.put_sub_agent(status).await.ok() });
+            let (lanes, status) = (Arc::clone(&self.lanes), SubAgentStatus { reported: true, ..status.clone() });
+            tokio::spawn(async move {
+                // One that was continued meanwhile has another state. If it is not stored, it is reported once more after a restart.
+                if lanes.find(&status.id).is_none() {
+                    lanes.store.put_sub_agent(status).await.ok();
+                }
+            });
         }
     }
 }
@@ -291,11 +216,10 @@ impl SubAgents for ConversationAgents {
     }
 
     fn check(&self, request: &SubAgentRequest) -> Result<Vec<String>, ToolError> {
-        let CheckedRequest { agent_type, agent, is_other_agent, .. } = self.checked(request)?;
-        Ok(std::iter::once(agent_type.name).chain(is_other_agent.then_some(agent)).collect())
+        self.names(request)
     }
 
-    fn spawn(&self, request: SubAgentRequest, call: CancellationToken) -> BoxFuture<'_, Result<SubAgentStatus, ToolError>> {
+    fn spawn(&self, request: SubAgentRequest, call: CancellationToken) -> BoxFuture<'_, Result<StartedAgent, ToolError>> {
         Box::pin(self.start(request, call))
     }
 
@@ -333,14 +257,7 @@ impl SubAgents for ConversationAgents {
     }
 
     fn steer<'a>(&'a self, id: &'a str, message: &'a str) -> BoxFuture<'a, Result<SubAgentStatus, ToolError>> {
-        Box::pin(async move {
-            match self.find(id).await? {
-                Ok(live) if live.say(message) => Ok(live.status()),
-                Ok(live) => Err(has_ended(&live.status())),
-                Err(status) if status.state.is_active() => Err(elsewhere(&status)),
-                Err(status) => Err(has_ended(&status)),
-            }
-        })
+        Box::pin(async move { Ok(self.tell(self.find(id).await?, message).await?.status()) })
     }
 
     fn kill<'a>(&'a self, ids: &'a [String], why: &'a str) -> BoxFuture<'a, Result<Vec<SubAgentStatus>, ToolError>> {
@@ -372,6 +289,22 @@ impl SubAgents for ConversationAgents {
             }
         })
     }
+
+    fn unreported_end(&self) -> BoxFuture<'_, SubAgentStatus> {
+        Box::pin(async move {
+            let mut ends = self.lanes.ends();
+            loop {
+                ends.borrow_and_update();
+                if let Some(status) = self.id().ok().and_then(|own| self.lanes.first_unreported(&own)) {
+                    return status;
+                }
+                if ends.changed().await.is_err() {
+                    // Without lanes nothing ends any more.
+                    return std::future::pending().await;
+                }
+            }
+        })
+    }
 }
 
 /// What one conversation does when it ends its turn early.
@@ -385,46 +318,7 @@ impl ConversationAgents {
     }
 }
 
-fn new_status(request: &SubAgentRequest, new: &NewSession, parent: &Session, agent_type: &AgentType, model: String) -> SubAgentStatus {
-    SubAgentStatus {
-        id: new.id.clone(),
-        parent: parent.id().to_string(),
-        depth: parent.caller().depth + 1,
-        label: new.title.clone().unwrap_or_default(),
-        agent: new.agent.clone(),
-        agent_type: agent_type.name.clone(),
-        task: request.task.clone(),
-        model,
-        state: SubAgentState::Pending,
-        background: request.background,
-        created: new.created,
-        started: None,
-        ended: None,
-        rounds: 0,
-        calls: 0,
-        input: 0,
-        output: 0,
-        cost_micros: None,
-        answer: None,
-        error: None,
-        reported: false,
-    }
-}
-
-fn label(request: &SubAgentRequest) -> Result<String, ToolError> {
-    let wanted = request.label.as_deref().map(str::trim).filter(|label| !label.is_empty());
-    let text = wanted.unwrap_or_else(|| request.task.trim());
-    let length = text.chars().count();
-    if wanted.is_some() && length > MAX_LABEL {
-        return Err(ToolError::validation(format!(
-            "The label has {length} characters, and {MAX_LABEL} are the most. Say more in the task."
-        )));
-    }
-    let line = text.lines().next().unwrap_or_default();
-    Ok(if wanted.is_some() { line.to_owned() } else { display::shorten(line, LABEL_CHARACTERS).into_owned() })
-}
-
-fn not_stored(error: StoreError) -> ToolError {
+pub(super) fn not_stored(error: StoreError) -> ToolError {
     ToolError::new(ErrorKind::ExecutionError, format!("The store of sub-agents cannot be used: {error}.")).with_source(error)
 }
 

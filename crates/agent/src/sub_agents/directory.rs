@@ -233,18 +233,20 @@ impl ConversationSessions {
             steering.say(message);
             return Ok(SessionDelivery::Delivered { id: record.id, when: "with its next results" });
         }
-        if let Some(live) = lanes.find(&record.id) {
-            if !live.say(&message) {
-                return Err(self.ended(&record.id).await);
-            }
-            let mut watch = live.watch();
+        let found = match lanes.find(&record.id) {
+            Some(live) => Some(Ok(live)),
+            None => self.sub_agent(&record.id).await?.map(Err),
+        };
+        if let Some(found) = found {
+            let mut watch = self.agents.tell(found, &message).await?.watch();
             let ended = tokio::time::timeout(wait, watch.wait_for(|status| !status.state.is_active())).await;
-            let reply = ended.ok().and_then(Result::ok).and_then(|status| status.answer.clone());
-            let delivered = SessionDelivery::Delivered { id: record.id.clone(), when: "with its next results" };
-            return Ok(reply.map_or(delivered, |reply| SessionDelivery::Answered { id: record.id, reply }));
-        }
-        if self.sub_agent(&record.id).await?.is_some() {
-            return Err(self.ended(&record.id).await);
+            let ended = ended.ok().and_then(Result::ok).map(|status| status.clone());
+            let Some((ended, reply)) = ended.and_then(|status| status.answer.clone().map(|reply| (status, reply))) else {
+                return Ok(SessionDelivery::Delivered { id: record.id, when: "with its next results" });
+            };
+            // The caller has the answer: a notice would say it again.
+            self.agents.mark_reported(&ended);
+            return Ok(SessionDelivery::Answered { id: record.id, reply });
         }
         let entry = LedgerEntry::User { message: Message::user(message) };
         let body = serde_json::to_string(&entry).unwrap_or_default();
@@ -256,14 +258,6 @@ impl ConversationSessions {
             ))),
             Err(error) => Err(not_read(error)),
         }
-    }
-
-    async fn ended(&self, id: &str) -> ToolError {
-        let state = self.sub_agent(id).await.ok().flatten().map_or("ended", |status| status.state.as_str());
-        ToolError::validation(format!(
-            "Session '{id}' is one of a sub-agent that has ended ({state}), so nobody reads the message. sessions_history shows what it said; \
-             start another sub-agent for more work."
-        ))
     }
 }
 

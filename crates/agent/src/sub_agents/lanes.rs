@@ -148,10 +148,12 @@ impl Lanes {
         self.ends.send_modify(|count| *count += 1);
     }
 
+    /// Reports an end to the parent when it asks for such next.
     pub(super) fn report_later(&self, status: SubAgentStatus) {
         let mut unreported = lock(&self.unreported);
         let of_parent = unreported.entry(status.parent.clone()).or_default();
-        of_parent.retain(|known| known.id != status.id);
+        // An open one may end twice before its parent is told.
+        of_parent.retain(|known| known.id != status.id || known.ended != status.ended);
         of_parent.push(status);
     }
 
@@ -169,6 +171,11 @@ impl Lanes {
 
     pub(super) fn has_unreported(&self, parent: &str) -> bool {
         lock(&self.unreported).get(parent).is_some_and(|unreported| !unreported.is_empty())
+    }
+
+    /// The one that ended first of those that are to be reported; it stays among them.
+    pub(super) fn first_unreported(&self, parent: &str) -> Option<SubAgentStatus> {
+        lock(&self.unreported).get(parent)?.first().cloned()
     }
 
     pub(super) fn ends(&self) -> watch::Receiver<u64> {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use haft_contract::{AgentType, BoxFuture, KnownAgent, SubAgentState, ToolError};
+use haft_contract::{
+    AgentAttachment, AgentType, BoxFuture, KnownAgent, SandboxDemand, StoredAttachment, SubAgentState, SubAgentStatus, ToolError,
+};
 use haft_engine::Session;
 use haft_provider::Message;
 use haft_store::SessionRecord;
@@ -17,6 +19,7 @@ use crate::events::{EndReason, TurnEnd, TurnWatcher};
 use crate::meter::Meter;
 use crate::provider::Provider;
 use crate::runner::Runner;
+use crate::turn::Steering;
 
 /// What the conversation of a sub-agent is built from.
 #[non_exhaustive]
@@ -35,6 +38,10 @@ pub struct ChildConversation {
     pub agent: String,
     /// Its type.
     pub agent_type: AgentType,
+    /// Where its commands run.
+    pub sandbox: SandboxDemand,
+    /// Messages that arrive while it works, which wake its calls that wait.
+    pub steering: Steering,
     /// The receiver of its events.
     pub watcher: Arc<dyn TurnWatcher>,
     /// Its own sub-agents, for the services of its conversation.
@@ -51,6 +58,10 @@ pub trait SubAgentFactory: Send + Sync {
     fn agents(&self) -> Vec<KnownAgent>;
     /// Refuses a model that does not exist.
     fn check_model(&self, name: &str) -> Result<(), ToolError>;
+    /// Refuses where commands cannot run in a sandbox.
+    fn check_sandbox(&self) -> Result<(), ToolError>;
+    /// Stores files where the sub-agent of this session can read them.
+    fn attach<'a>(&'a self, session: &'a str, files: Vec<AgentAttachment>) -> BoxFuture<'a, Result<Vec<StoredAttachment>, ToolError>>;
     /// Builds a conversation. Its session must be started by the parent.
     fn build(&self, child: ChildConversation) -> BoxFuture<'_, Result<Runner, ToolError>>;
 }
@@ -61,6 +72,8 @@ pub(super) struct RunTask {
     pub(super) factory: Arc<dyn SubAgentFactory>,
     pub(super) live: Arc<LiveAgent>,
     pub(super) child: ChildConversation,
+    /// Its first message.
+    pub(super) input: String,
     /// The budget that it spends from.
     pub(super) meter: Arc<dyn Meter>,
     pub(super) max_rounds: Option<u32>,
@@ -75,9 +88,9 @@ impl RunTask {
     /// Runs it in a task of its own: a panic in it, too, leaves a truthful state.
     pub(super) fn start(self) {
         let (lanes, live, forget) = (Arc::clone(&self.lanes), Arc::clone(&self.live), self.forget);
-        let (depth, call) = (live.status().depth, self.call.clone());
+        let (before, call) = (live.status(), self.call.clone());
         tokio::spawn(async move {
-            let waiting = lanes.lane(depth);
+            let waiting = lanes.lane(before.depth);
             let lane = tokio::select! {
                 biased;
                 () = live.stop_token().cancelled() => None,
@@ -92,12 +105,12 @@ impl RunTask {
                 }
                 None => Outcome::stopped(&live, String::new()),
             };
-            finish(&lanes, &live, outcome, forget).await;
+            finish(&lanes, &live, outcome.after(&before), forget).await;
         });
     }
 
     async fn work(self) -> Outcome {
-        let Self { factory, live, child, meter, max_rounds, timeout, call, .. } = self;
+        let Self { factory, live, child, input, meter, max_rounds, timeout, call, .. } = self;
         let agents = Arc::clone(&child.agents);
         let mut runner = match factory.build(child).await {
             Ok(runner) => runner,
@@ -114,7 +127,7 @@ impl RunTask {
                 () = time_is_up(timeout) => live.stop(SubAgentState::TimedOut, &over_time(timeout)),
             }
         };
-        let turns = turns(&mut runner, &live);
+        let turns = turns(&mut runner, &live, input);
         tokio::pin!(turns);
         tokio::select! {
             outcome = &mut turns => return outcome,
@@ -144,8 +157,7 @@ fn over_time(timeout: Option<Duration>) -> String {
 }
 
 /// The task, and then messages that arrived after the last answer.
-async fn turns(runner: &mut Runner, live: &LiveAgent) -> Outcome {
-    let mut input = live.status().task;
+async fn turns(runner: &mut Runner, live: &LiveAgent, mut input: String) -> Outcome {
     let mut outcome = Outcome::default();
     loop {
         let end = runner.turn(Message::user(input), live.stop_token()).await;
@@ -187,8 +199,20 @@ impl Outcome {
         Self { state, error: Some(why), answer, ..Self::default() }
     }
 
+    /// With what earlier runs of an open sub-agent used.
+    fn after(self, before: &SubAgentStatus) -> Self {
+        Self {
+            rounds: self.rounds + before.rounds,
+            calls: self.calls + before.calls,
+            input: self.input + before.input,
+            output: self.output + before.output,
+            cost: self.cost.map(|cost| cost.plus(Micros(before.cost_micros.unwrap_or_default()))),
+            ..self
+        }
+    }
+
     fn add(&mut self, end: TurnEnd, live: &LiveAgent) {
-        (self.state, self.error) = ended(&end, live);
+        (self.state, self.error) = end_state(&end, || live.stop_reason());
         if !end.text.trim().is_empty() {
             self.answer = end.text;
         }
@@ -200,7 +224,8 @@ impl Outcome {
     }
 }
 
-fn ended(end: &TurnEnd, live: &LiveAgent) -> (SubAgentState, Option<String>) {
+/// The state that a turn leaves a sub-agent in, and why it has no answer; `stopped` says why it was stopped, if it was.
+pub(super) fn end_state(end: &TurnEnd, stopped: impl FnOnce() -> (SubAgentState, String)) -> (SubAgentState, Option<String>) {
     let failed = |why: &str| (SubAgentState::Failed, Some(end.error.clone().unwrap_or_else(|| why.to_owned())));
     match end.reason {
         EndReason::Done => (SubAgentState::Done, None),
@@ -210,7 +235,7 @@ fn ended(end: &TurnEnd, live: &LiveAgent) -> (SubAgentState, Option<String>) {
         EndReason::MaxRounds => failed(&format!("it used all of its {} rounds", end.rounds)),
         EndReason::Budget => failed("the budget is used up"),
         EndReason::Cancelled => {
-            let (state, why) = live.stop_reason();
+            let (state, why) = stopped();
             (state, Some(why))
         }
         EndReason::Failed | EndReason::NoOutput => failed("its model did not answer"),

@@ -160,7 +160,9 @@ impl SearchIndex {
                 *score += NAME_SCORE;
             }
         }
-        let mut ranked: Vec<usize> = (0..scores.len()).filter(|at| scores[*at] > 0.0 && self.tools[*at].has_required(asked)).collect();
+        let required: Vec<(String, String)> =
+            asked.iter().filter(|(_, must)| *must).map(|(word, _)| (word.to_lowercase(), plain(word))).collect();
+        let mut ranked: Vec<usize> = (0..scores.len()).filter(|at| scores[*at] > 0.0 && self.tools[*at].has_all(&required)).collect();
         let name = |at: usize| self.tools[at].entry.name();
         ranked.sort_by(|one, other| scores[*other].total_cmp(&scores[*one]).then_with(|| name(*one).cmp(name(*other))));
         ranked.into_iter().map(|at| &self.tools[at].entry).collect()
@@ -181,9 +183,9 @@ impl SearchIndex {
 }
 
 impl IndexedTool {
-    fn has_required(&self, asked: &[(String, bool)]) -> bool {
-        let occurs = |word: &str| self.text.contains(&word.to_lowercase()) || self.plain_text.contains(&plain(word));
-        asked.iter().filter(|(_, must)| *must).all(|(word, _)| occurs(word))
+    /// Whether all of these words occur, each in lower case and as names are compared.
+    fn has_all(&self, words: &[(String, String)]) -> bool {
+        words.iter().all(|(word, plain)| self.text.contains(word) || self.plain_text.contains(plain))
     }
 }
 

@@ -85,6 +85,9 @@ fn instructions(name: &str, body: &str, content: &SkillContent) -> String {
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         lines.push(format!("Files of this skill, to be read with 'file' where its instructions name them: {}{more}", listed.join(", ")));
     }
+    if let Some(folder) = &content.folder {
+        lines.push(format!("They are in {}, which commands can read and not change.", display::escape_line(&folder.display().to_string())));
+    }
     if let Some(tools) = &content.allowed_tools {
         lines.push(format!("Until the end of this turn you have these tools at most: {}", tools.join(", ")));
     }

@@ -12,8 +12,8 @@ const FORMS: &[Form] = &[Form::new(Dialect::Claw, "Sleep").parameters(&[FormPara
     .unit(Unit::Milliseconds)
     .description("How long to wait at most, in milliseconds.")])];
 
-/// Wait for something that takes time, at most 5 minutes. It ends early when the user sends a message or when a background job of this
-/// session ends. Use it instead of a shell's sleep, which blocks; not for a job that 'process' with action=poll can wait for.
+/// Wait for something that takes time, at most 5 minutes. It ends early when a message arrives, or when a background job or a
+/// sub-agent of this session ends. Use it instead of a shell's sleep, which blocks; not for a job that 'process' with action=poll can wait for.
 #[derive(Debug, ToolMeta)]
 #[tool(
     name = "sleep",
@@ -70,7 +70,7 @@ fn seconds(time: Duration) -> String {
 fn reason_text(reason: Option<&WakeReason>) -> String {
     match reason {
         None => String::new(),
-        Some(WakeReason::Message) => "; woken early by a message of the user".into(),
+        Some(WakeReason::Message) => "; woken early by a message, which follows".into(),
         Some(WakeReason::Ended(what)) => format!("; woken early because {what}"),
         Some(_) => "; woken early".into(),
     }
@@ -141,9 +141,9 @@ mod tests {
             bell.notify_one();
         };
         let (slept, ()) = tokio::join!(sleep(&host, 300.0), ringing);
-        assert_eq!(slept, output("Waited 20 s; woken early by a message of the user.", 20_000, "message"));
+        assert_eq!(slept, output("Waited 20 s; woken early by a message, which follows.", 20_000, "message"));
         bell.notify_one();
-        assert_eq!(sleep(&host, 300.0).await, output("Waited 0 s; woken early by a message of the user.", 0, "message"));
+        assert_eq!(sleep(&host, 300.0).await, output("Waited 0 s; woken early by a message, which follows.", 0, "message"));
     }
 
     #[tokio::test(start_paused = true)]

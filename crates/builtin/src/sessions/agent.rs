@@ -71,11 +71,10 @@ impl Params {
             task: self.prompt.clone(),
             label: self.name.clone().or_else(|| self.description.clone()),
             agent_type: self.subagent_type.clone(),
-            agent: None,
             model: self.model.clone(),
             timeout: seconds.map(Duration::from_secs),
             background,
-            forget: false,
+            ..SubAgentRequest::default()
         })
     }
 }
@@ -91,9 +90,10 @@ impl Tool for Agent {
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let request = params.request()?;
         let background = request.background;
-        let started = cx.sub_agents().spawn(request).await?;
+        let started = cx.sub_agents().spawn(request).await?.status;
         if background {
-            return Ok(in_background(&started, cx));
+            let details = sub_agents::details(&started, cx.clock().now());
+            return Ok(ToolOutput::text(started_text(&started)).with_details(details));
         }
         let status = ended(started, cx).await?;
         let now = cx.clock().now();
@@ -102,13 +102,12 @@ impl Tool for Agent {
 }
 
 /// What a call says that does not wait.
-pub(crate) fn in_background(started: &SubAgentStatus, cx: &ToolContext) -> ToolOutput {
+pub(crate) fn started_text(started: &SubAgentStatus) -> String {
     let SubAgentStatus { id, label, agent_type, .. } = started;
-    let text = format!(
+    format!(
         "The sub-agent '{label}' ({agent_type}) has been started, in session {id}. Its answer comes to you as a message when it is done: do \
          not poll for it. subagents with action=steer or kill reaches it meanwhile."
-    );
-    ToolOutput::text(text).with_details(sub_agents::details(started, cx.clock().now()))
+    )
 }
 
 /// Waits for the end, and shows progress meanwhile.

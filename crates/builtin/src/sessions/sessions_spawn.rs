@@ -1,11 +1,19 @@
+mod attachment;
+
 use std::time::Duration;
 
-use haft_contract::{Dialect, Form, FormParameter, Plan, PlanContext, SubAgentRequest, Tool, ToolContext, ToolError, ToolOutput};
+use haft_contract::{
+    Dialect, Form, FormParameter, Plan, PlanContext, SandboxDemand, StartedAgent, StoredAttachment, SubAgentRequest, Tool, ToolContext,
+    ToolError, ToolOutput,
+};
 use haft_macros::ToolMeta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use super::agent::in_background;
+use self::attachment::Attachment;
+use super::agent::started_text;
+use crate::shared::sub_agents;
 
 /// Start a sub-agent in the background. The call returns at once; its answer comes to you as a message when it is there, so do not
 /// poll for it. It works in a conversation of its own with at most your rights, and knows only what 'task' says. 'subagents' lists,
@@ -38,6 +46,21 @@ enum Cleanup {
     Delete,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum SpawnMode {
+    Run,
+    Session,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Sandbox {
+    #[default]
+    Inherit,
+    Require,
+}
+
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {
     /// The task, with everything that the sub-agent must know: it sees nothing of this conversation.
@@ -55,14 +78,35 @@ pub(crate) struct Params {
     /// How many seconds it may take; 0 for as long as the user configured. Defaults to 0.
     #[schemars(extend("x-aliases" = ["timeout_seconds"]))]
     run_timeout_seconds: Option<u64>,
-    /// 'keep' (the default) keeps its conversation; 'delete' removes it when it is done.
+    /// Keep it open after its answer: a message with sessions_send or subagents (action=steer) continues it. Defaults to false.
+    #[serde(default)]
+    thread: bool,
+    /// 'run' answers once; 'session' stays open and needs thread=true. Defaults to 'session' with thread=true, else to 'run'.
+    mode: Option<SpawnMode>,
+    /// 'keep' (the default) keeps its conversation; 'delete' removes it when it is done, unless it stays open.
     #[serde(default)]
     cleanup: Cleanup,
+    /// 'require' runs its commands in the sandbox or not at all. Defaults to 'inherit': as yours.
+    #[serde(default)]
+    sandbox: Sandbox,
+    /// Files that it can read, at most 50, each of 1 MiB, and 5 MiB together. Files of the workspace it can read anyway.
+    attachments: Option<Vec<Attachment>>,
 }
 
 impl Params {
-    fn request(&self) -> SubAgentRequest {
-        SubAgentRequest {
+    fn mode(&self) -> Result<SpawnMode, ToolError> {
+        match self.mode {
+            Some(SpawnMode::Session) if !self.thread => Err(ToolError::validation(
+                "mode='session' needs thread=true, because messages continue such a sub-agent. Add it, or leave 'mode' out.",
+            )),
+            Some(mode) => Ok(mode),
+            None => Ok(if self.thread { SpawnMode::Session } else { SpawnMode::Run }),
+        }
+    }
+
+    fn request(&self) -> Result<SubAgentRequest, ToolError> {
+        let is_open = self.mode()? == SpawnMode::Session;
+        Ok(SubAgentRequest {
             task: self.task.clone(),
             label: self.label.clone(),
             agent_type: self.agent_type.clone(),
@@ -70,8 +114,11 @@ impl Params {
             model: self.model.clone(),
             timeout: self.run_timeout_seconds.filter(|seconds| *seconds > 0).map(Duration::from_secs),
             background: true,
-            forget: self.cleanup == Cleanup::Delete,
-        }
+            forget: self.cleanup == Cleanup::Delete && !is_open,
+            is_open,
+            sandbox: if self.sandbox == Sandbox::Require { SandboxDemand::Require } else { SandboxDemand::Inherit },
+            attachments: attachment::decode_all(self.attachments.as_deref().unwrap_or_default())?,
+        })
     }
 }
 
@@ -80,11 +127,29 @@ impl Tool for SessionsSpawn {
     type Output = ToolOutput;
 
     fn plan(&self, params: &Params, cx: &PlanContext<'_>) -> Result<Plan, ToolError> {
-        cx.sub_agent(&params.request())
+        cx.sub_agent(&params.request()?)
     }
 
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let started = cx.sub_agents().spawn(params.request()).await?;
-        Ok(in_background(&started, cx))
+        let mode = params.mode()?;
+        let StartedAgent { status, attachments } = cx.sub_agents().spawn(params.request()?).await?;
+        let stays = if mode == SpawnMode::Session { " After its answer it stays open: a message continues it." } else { "" };
+        let mut details = sub_agents::details(&status, cx.clock().now());
+        details["mode"] = json!(mode);
+        if !attachments.is_empty() {
+            details["attachments"] = attachments.iter().map(receipt).collect();
+        }
+        let files: Vec<String> = attachments.iter().map(in_words).collect();
+        let files = if files.is_empty() { String::new() } else { format!(" It can read: {}.", files.join(", ")) };
+        Ok(ToolOutput::text(started_text(&status) + stays + &files).with_details(details))
     }
+}
+
+fn in_words(file: &StoredAttachment) -> String {
+    format!("{} ({} bytes, sha256 {})", file.name, file.bytes, file.sha256)
+}
+
+/// What was stored of an attachment.
+fn receipt(file: &StoredAttachment) -> Value {
+    json!({"name": file.name, "bytes": file.bytes, "sha256": file.sha256})
 }

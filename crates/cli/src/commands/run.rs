@@ -56,9 +56,7 @@ pub(crate) fn run(common: &Common, request: &RunArgs, output: &Output) -> Result
         }
         schema.as_deref().map_or(Ok(()), |schema| schema::check(&conversation.runner, schema))?;
         conversation.title_from(&prompt).await?;
-        if let Some(limit) = sent.limit {
-            conversation.runner.session.caller().turn_tools.limit_next(limit);
-        }
+        sent.prepare(&conversation.runner.session)?;
         if !output.json && request.model.is_none() && !models::is_configured(&wire.settings) {
             introduce(conversation.runner.provider.model(), &conversation.reason);
         }

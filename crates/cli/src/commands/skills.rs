@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use haft_prompts::{PromptFiles, PromptProblem, SKILL_FILE, Skill, Skills, skill_template, unknown_tools, valid_skill_name};
+use haft_policy::{RuleKind, RuleSet};
+use haft_prompts::{PromptFiles, PromptProblem, SKILL_FILE, Skill, Skills, content_rules, skill_template, unknown_tools, valid_skill_name};
 use haft_text::display;
 use serde_json::{Value, json};
 
@@ -115,7 +116,12 @@ fn check(wire: &Wire, folder: Option<&Path>, output: &Output) -> Result<Exit, Fa
     let mut problems = found.problems.clone();
     for skill in &found.skills {
         let unknown = unknown_tools(skill, &|name| wire.prompts.canonical(name));
-        problems.extend(unknown.into_iter().map(|message| PromptProblem::remark(skill.folder.join(SKILL_FILE), message)));
+        let unread = content_rules(skill, &|name| wire.prompts.canonical(name)).into_iter().filter_map(|rule| {
+            let fault = RuleSet::check(RuleKind::Only, &rule, wire.policy.vocabulary(), None).err()?;
+            Some(format!("allowed-tools has '{rule}', which leaves nothing of the tool: {fault}"))
+        });
+        let remarks = unknown.into_iter().chain(unread);
+        problems.extend(remarks.map(|message| PromptProblem::remark(skill.folder.join(SKILL_FILE), message)));
     }
     let has_errors = problems.iter().any(|problem| problem.is_error);
     let rows = || problems.iter().map(|problem| json!({ "path": problem.path, "message": problem.message, "error": problem.is_error }));

@@ -19,16 +19,16 @@ pub(super) struct CommandRules {
 }
 
 impl CommandRules {
-    pub(super) fn new(policy: &StandardPolicy, agent: &str, root: &Path) -> Self {
-        let ChangeRules { denied_folders, needs_staging, .. } = policy.change_rules(agent);
+    pub(super) fn new(policy: &StandardPolicy, agents: &[&str], root: &Path) -> Self {
+        let ChangeRules { denied_folders, needs_staging, .. } = policy.change_rules(agents);
         let is_staged = |others: &[PathBuf]| needs_staging || others.iter().any(|path| path.starts_with(root));
         let denied = denied_folders.iter().map(|folder| root.join(folder));
         let (protected, others): (Vec<PathBuf>, Vec<PathBuf>) = denied.partition(|path| path != root && is_folder(path));
         Self {
-            hidden: policy.denied_programs(agent).iter().flat_map(|name| program_files(name)).collect(),
-            readable: policy.readable_paths(agent, root),
+            hidden: policy.denied_programs(agents).iter().flat_map(|name| program_files(name)).collect(),
+            readable: policy.readable_paths(agents, root),
             protected,
-            guarded: if is_staged(&others) { guarded(policy, agent, root) } else { Vec::new() },
+            guarded: if is_staged(&others) { guarded(policy, agents, root) } else { Vec::new() },
         }
     }
 
@@ -41,8 +41,8 @@ impl CommandRules {
     }
 }
 
-fn guarded(policy: &StandardPolicy, agent: &str, root: &Path) -> Vec<GuardedPattern> {
-    let guarded = policy.guarded_changes(agent, root).into_iter();
+fn guarded(policy: &StandardPolicy, agents: &[&str], root: &Path) -> Vec<GuardedPattern> {
+    let guarded = policy.guarded_changes(agents, root).into_iter();
     guarded.map(|GuardedChanges { pattern, except, .. }| GuardedPattern { pattern, except }).collect()
 }
 

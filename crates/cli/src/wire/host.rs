@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use haft_contract::Access;
 use haft_contract::ports::Services;
+use haft_contract::{Access, SandboxDemand};
 use haft_host::{
     GuardedClient, HostParts, HttpOptions, LocalFiles, LocalHost, NetworkRules, SystemResolver, UpstreamProxy, WorkspaceOptions,
 };
@@ -14,6 +14,22 @@ use super::command_rules::CommandRules;
 use super::shell::{self, Calls};
 use super::{JobSettings, Wire, rule_file, settings, web};
 use crate::failure::Failure;
+
+/// The agent that a machine is for.
+#[derive(Debug, Clone)]
+pub(super) struct HostOwner<'a> {
+    /// The agent, and those that started it: what restricts them restricts it.
+    pub(super) agents: Vec<&'a str>,
+    /// Where its commands run.
+    pub(super) sandbox: SandboxDemand,
+}
+
+impl<'a> From<&'a str> for HostOwner<'a> {
+    /// An agent that the user started.
+    fn from(agent: &'a str) -> Self {
+        Self { agents: vec![agent], sandbox: SandboxDemand::Inherit }
+    }
+}
 
 impl Wire {
     /// The machine for calls without a conversation.
@@ -29,28 +45,29 @@ impl Wire {
     }
 
     /// As [`Wire::host`], with these services.
-    pub(super) fn host_with(
+    pub(super) fn host_with<'a>(
         &self,
-        agent: &str,
+        owner: impl Into<HostOwner<'a>>,
         root: &Path,
         spills: Option<&Path>,
         jobs: impl FnOnce() -> JobSettings + Send + 'static,
         calls: Calls,
         services: Services,
     ) -> Result<Arc<LocalHost>, Failure> {
-        Ok(Arc::new(self.open_host(agent, root, spills, jobs, calls)?.with_services(services)))
+        Ok(Arc::new(self.open_host(owner, root, spills, jobs, calls)?.with_services(services)))
     }
 
     /// Files are opened now; the HTTP client, commands and jobs on first use.
-    pub(super) fn open_host(
+    pub(super) fn open_host<'a>(
         &self,
-        agent: &str,
+        owner: impl Into<HostOwner<'a>>,
         root: &Path,
         spills: Option<&Path>,
         jobs: impl FnOnce() -> JobSettings + Send + 'static,
         calls: Calls,
     ) -> Result<LocalHost, Failure> {
-        let workspace = self.workspace_options(agent, root, spills, calls)?;
+        let HostOwner { agents, sandbox } = owner.into();
+        let workspace = self.workspace_options(&agents, root, spills, calls)?;
         let data_folder = self.settings.data_folder.clone();
         let page_cache = data_folder.join("cache").join("web");
         let roots = [&workspace.root, &data_folder].into_iter().chain(&workspace.read_only_roots);
@@ -58,14 +75,14 @@ impl Wire {
         let (network, proxy) = (self.network_rules()?, self.upstream_proxy()?);
         let files = Arc::new(LocalFiles::open(workspace).map_err(|error| Failure::config(error.message()))?);
         let (alert_log, config, workspace_files) = (data_folder.join("alerts.log"), Arc::clone(&self.settings.config), Arc::clone(&files));
-        let limits = CommandRules::new(&self.policy, agent, files.root());
+        let limits = CommandRules::new(&self.policy, &agents, files.root());
         let parts = move || {
             let options = HttpOptions { parallel_per_host: config.web.parallel_per_host, proxy, ..HttpOptions::default() };
             let http = Arc::new(GuardedClient::with(network, options, Arc::new(SystemResolver)));
             let processes = match shell::options(&config, &data_folder, calls) {
                 Ok(options) => {
                     let JobSettings { jobs, wait_for_exit } = jobs();
-                    let options = limits.apply(ShellOptions { jobs, wait_for_exit, ..options });
+                    let options = limits.apply(shell::demanded(ShellOptions { jobs, wait_for_exit, ..options }, sandbox));
                     LocalProcesses::default().with_helpers(&options, hidden).with_shell(options, workspace_files, Arc::clone(&http))
                 }
                 Err(failure) => LocalProcesses::unavailable(failure.message.clone()),
@@ -78,7 +95,7 @@ impl Wire {
 
     /// A machine of files alone, with one more folder that may be read.
     pub(super) fn reading_host(&self, folder: Option<&Path>) -> Result<Arc<LocalHost>, Failure> {
-        let mut workspace = self.workspace_options(&self.settings.agent, &self.settings.workspace, None, Calls::OfUser)?;
+        let mut workspace = self.workspace_options(&[&self.settings.agent], &self.settings.workspace, None, Calls::OfUser)?;
         workspace.read_only_roots.extend(folder.filter(|folder| folder.parent().is_some()).map(Path::to_owned));
         let files = Arc::new(LocalFiles::open(workspace).map_err(|error| Failure::usage(error.message()))?);
         let parts = || HostParts {
@@ -107,7 +124,7 @@ impl Wire {
         shell::options(&self.settings.config, &self.settings.data_folder, Calls::OfUser)
     }
 
-    fn workspace_options(&self, agent: &str, root: &Path, spills: Option<&Path>, calls: Calls) -> Result<WorkspaceOptions, Failure> {
+    fn workspace_options(&self, agents: &[&str], root: &Path, spills: Option<&Path>, calls: Calls) -> Result<WorkspaceOptions, Failure> {
         let workspace = &self.settings.config.workspace;
         let real = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         let roots = |access| workspace.roots.iter().filter(move |root| root.access == access).map(|root| root.path.clone());
@@ -117,8 +134,8 @@ impl Wire {
             writable_roots: roots(Access::WorkspaceWrite).collect(),
             allow_secrets: workspace.allow_secrets,
             deny_read: workspace.deny_read.clone(),
-            denied_by_rules: self.denied_reads(agent, &real)?,
-            hidden: self.policy.hidden_reads(agent, &real),
+            denied_by_rules: self.denied_reads(agents, &real)?,
+            hidden: self.policy.hidden_reads(agents, &real),
             protected: self.protected_paths(calls),
         })
     }
@@ -133,7 +150,7 @@ impl Wire {
     }
 
     /// Patterns of `rules.deny` that forbid reading, so that a search through a tree skips those files too.
-    fn denied_reads(&self, agent: &str, root: &Path) -> Result<Vec<String>, Failure> {
+    fn denied_reads(&self, agents: &[&str], root: &Path) -> Result<Vec<String>, Failure> {
         let checked = |pattern: String| match settings::glob(&pattern) {
             Ok(()) => Ok(pattern),
             Err(complaint) => {
@@ -141,6 +158,6 @@ impl Wire {
                 Err(Failure::config(message).help("write another pattern in rules.deny, such as \"read(**/*.key)\""))
             }
         };
-        self.policy.denied_reads(agent, root).into_iter().map(checked).collect()
+        self.policy.denied_reads(agents, root).into_iter().map(checked).collect()
     }
 }

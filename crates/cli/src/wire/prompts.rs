@@ -57,7 +57,7 @@ impl Prompts {
             root: self.workspace.clone(),
             read_only_roots: folders.roots(),
             deny_read: workspace.deny_read.clone(),
-            denied_by_rules: self.policy.denied_reads(&self.agent, &self.workspace),
+            denied_by_rules: self.policy.denied_reads(&[&self.agent], &self.workspace),
             allow_secrets: workspace.allow_secrets,
             ..WorkspaceOptions::default()
         });

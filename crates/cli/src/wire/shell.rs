@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use haft_config::{Config, ContainerSettings};
-use haft_contract::{SandboxBackend, SandboxMode};
+use haft_contract::{ExecHost, SandboxBackend, SandboxDemand, SandboxMode};
 use haft_jobs::{ChangeOptions, ShellOptions};
 use haft_sandbox::{ContainerImage, ContainerOptions, Launcher};
 
@@ -45,6 +45,17 @@ pub(super) fn options(config: &Config, data_folder: &Path, calls: Calls) -> Resu
         quarantine_retention: config.retention.quarantine,
         ..usual
     })
+}
+
+/// The options of an agent whose commands run in the sandbox or not at all.
+pub(super) fn demanded(options: ShellOptions, sandbox: SandboxDemand) -> ShellOptions {
+    match sandbox {
+        SandboxDemand::Inherit => options,
+        SandboxDemand::Require => {
+            let host = if options.host.is_sandboxed() { options.host } else { ExecHost::Sandbox };
+            ShellOptions { host, required: true, sandbox_only: true, ..options }
+        }
+    }
 }
 
 fn containers(settings: &ContainerSettings) -> ContainerOptions {

@@ -4,21 +4,28 @@ use std::path::Path;
 use std::sync::Arc;
 
 use haft_agent::{
-    ChildConversation, ConversationAgents, ConversationSessions, LaneLimits, Lanes, Provider, Runner, Steering, StoredMeter, StoredSession,
+    ChildConversation, ConversationAgents, ConversationSessions, LaneLimits, Lanes, Provider, Runner, StoredMeter, StoredSession,
     SubAgentFactory,
 };
 use haft_contract::ports::Services;
-use haft_contract::{AgentType, BoxFuture, KnownAgent, ToolError};
+use haft_contract::{
+    AgentAttachment, AgentType, BoxFuture, KnownAgent, SandboxBackend, SandboxDemand, SandboxMode, StoredAttachment, ToolError,
+};
 use haft_store::{CallLog, SessionStore, SqliteCallLog};
 
-use super::models;
+use super::host::HostOwner;
 use super::shell::Calls;
-use super::{UserPrompts, Wire, add_planning, agent_types, disclose_tools, open_blobs};
+use super::{UserPrompts, Wire, add_planning, agent_types, attachment_files, disclose_tools, models, open_blobs};
 use crate::failure::Failure;
 use crate::system_prompt;
 
 /// The sub-agents of a conversation with the user.
-pub(crate) fn conversation_agents(wire: &Arc<Wire>, store: &Arc<SqliteCallLog>, prompts: UserPrompts) -> Arc<ConversationAgents> {
+pub(crate) fn conversation_agents(
+    wire: &Arc<Wire>,
+    store: &Arc<SqliteCallLog>,
+    prompts: UserPrompts,
+    sandbox: SandboxDemand,
+) -> Arc<ConversationAgents> {
     let settings = &wire.settings.config.subagents;
     let limits = LaneLimits {
         max_depth: settings.max_depth,
@@ -29,7 +36,7 @@ pub(crate) fn conversation_agents(wire: &Arc<Wire>, store: &Arc<SqliteCallLog>, 
     let lanes = Arc::new(Lanes::new(Arc::new(store.sessions()), limits));
     let types = agent_types::load(&wire.settings);
     let factory = Factory { wire: Arc::clone(wire), store: Arc::clone(store), prompts, types };
-    Arc::new(ConversationAgents::new(lanes, Arc::new(factory)))
+    Arc::new(ConversationAgents::new(lanes, Arc::new(factory)).with_sandbox(sandbox))
 }
 
 /// What a conversation offers to its tools.
@@ -60,6 +67,26 @@ impl SubAgentFactory for Factory {
 
     fn check_model(&self, name: &str) -> Result<(), ToolError> {
         models::check_name(&self.wire.settings, name).map_err(|failure| refused(&failure))
+    }
+
+    fn check_sandbox(&self) -> Result<(), ToolError> {
+        let sandbox = &self.wire.settings.config.sandbox;
+        if sandbox.mode != SandboxMode::Off && sandbox.backend != SandboxBackend::None {
+            return Ok(());
+        }
+        Err(ToolError::validation(
+            "The sub-agent is not started: sandbox=require wants its commands in the sandbox, which is off here (sandbox.mode, \
+             sandbox.backend). Leave 'sandbox' out, or ask the user to switch it on.",
+        ))
+    }
+
+    fn attach<'a>(&'a self, session: &'a str, files: Vec<AgentAttachment>) -> BoxFuture<'a, Result<Vec<StoredAttachment>, ToolError>> {
+        Box::pin(async move {
+            let blobs = open_blobs(&self.wire.settings.data_folder, Some(session)).map_err(|error| refused(&error.into()))?;
+            let folder = blobs.spill_folder().to_owned();
+            let stored = tokio::task::spawn_blocking(move || attachment_files::store(&folder, files)).await;
+            stored.unwrap_or_else(|panic| Err(ToolError::execution(format!("The attachments are not stored: {panic}."))))
+        })
     }
 
     fn build(&self, child: ChildConversation) -> BoxFuture<'_, Result<Runner, ToolError>> {
@@ -111,9 +138,12 @@ impl Factory {
     ) -> Result<(haft_engine::Engine, haft_engine::Session), Failure> {
         let (wire, agent, folder) = (&self.wire, child.agent.as_str(), Path::new(child.parent.workspace()));
         let blobs = open_blobs(&wire.settings.data_folder, Some(&child.record.id))?;
-        let host = wire.open_host(agent, folder, Some(blobs.spill_folder()), wire.recorded_jobs(&self.store), Calls::OfModel)?;
+        let parents = std::iter::successors(Some(child.parent.caller()), |caller| caller.parent.as_deref());
+        let agents = std::iter::once(agent).chain(parents.map(|caller| &*caller.agent)).collect();
+        let owner = HostOwner { agents, sandbox: child.sandbox };
+        let host = wire.open_host(owner, folder, Some(blobs.spill_folder()), wire.recorded_jobs(&self.store), Calls::OfModel)?;
         let mut services = conversation_services(wire, &child.agents);
-        add_planning(&mut services, Arc::new(self.store.sessions()), &child.watcher, &Steering::default());
+        add_planning(&mut services, Arc::new(self.store.sessions()), &child.watcher, &child.steering);
         services.small_model.clone_from(&child.parent.host().services().small_model);
         let host = Arc::new(host.with_services(services));
         let engine = wire.engine(log, blobs, folder)?;

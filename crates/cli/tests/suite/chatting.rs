@@ -10,20 +10,20 @@ use super::model::{KEY, Talk};
 use super::pty::Pty;
 
 /// What stands before everything that is typed at the prompt.
-const PROMPT: &str = "· workspace-write\n> ";
+pub(crate) const PROMPT: &str = "· workspace-write\n> ";
 
 fn says(text: &str) -> Round {
     Round::Text(text.into())
 }
 
-fn begins(talk: &Talk, variables: &[(&str, &str)], words: &[&str]) -> Pty {
+pub(crate) fn begins(talk: &Talk, variables: &[(&str, &str)], words: &[&str]) -> Pty {
     let mut command = talk.world.command(&[&["chat"], words].concat());
     command.env("TERM", "xterm").env(KEY.0, KEY.1).envs(variables.iter().copied());
     Pty::start(command, 100)
 }
 
 /// A conversation whose prompt has come.
-fn at_the_prompt(talk: &Talk) -> Pty {
+pub(crate) fn at_the_prompt(talk: &Talk) -> Pty {
     let mut pty = begins(talk, &[], &[]);
     pty.waits_for("work/m1 answers; /model changes that, /help lists the commands\n");
     pty.waits_for(PROMPT);
@@ -31,7 +31,7 @@ fn at_the_prompt(talk: &Talk) -> Pty {
 }
 
 /// Leaves with Ctrl-D, and sees how to resume.
-fn leaves(mut pty: Pty, talk: &Talk) {
+pub(crate) fn leaves(mut pty: Pty, talk: &Talk) {
     pty.types("\x04");
     pty.waits_for("haft chat --resume ");
     let (status, _) = pty.ends();

@@ -3,6 +3,7 @@
 use haft_testkit::Round;
 use serde_json::{Value, json};
 
+use super::family::{children, family, transcript};
 use super::harness::World;
 use super::model::{Talk, done, in_every_protocol};
 
@@ -37,7 +38,7 @@ fn skills_are_created_listed_shown_and_checked() {
     assert!(shown["instructions"].as_str().unwrap().contains("# Release Notes"), "{shown}");
     assert_eq!(world.run(&["skills", "check"]).stdout, "1 skill can be used\n");
     put(&world, "config/haft/skills/broken/SKILL.md", "---\nname: broken\n");
-    put(&world, "config/haft/skills/odd/SKILL.md", &skill("odd", "allowed-tools: Read, Nope, Bash(git:*)\n", "x"));
+    put(&world, "config/haft/skills/odd/SKILL.md", &skill("odd", "allowed-tools: Read, Nope, Bash(git:*), noop(x)\n", "x"));
     let checked = world.run(&["skills", "check"]);
     insta::assert_snapshot!("skills_check", checked.all());
     let missing = world.run(&["skills", "show", "broken"]);
@@ -106,4 +107,78 @@ fn skill_cannot_read_beyond_its_folder() {
     std::os::unix::fs::symlink("/etc/hostname", talk.world.path("home/.claude/skills/a/link.txt")).unwrap();
     talk.world.write("private.txt", "private");
     assert_eq!(talk.turn(&["go"]).outcomes(), ["path_not_allowed"; 3]);
+}
+
+#[test]
+fn contents_of_allowed_tools_leave_the_calls_that_they_cover() {
+    let lines = ["git --version", "git --version; ls", "ls", "git status | xargs rm", "$(echo ls)", "git --version > out.txt", "make"];
+    let calls = lines.iter().enumerate().map(|(index, line)| (format!("c{index}"), "exec".to_owned(), json!({"command": line})));
+    let reads = ["docs/a.md", "b.md"].map(|path| (path.to_owned(), "read_file".to_owned(), json!({"path": path})));
+    let rounds = vec![
+        call("skill", json!({"skill": "commit"})),
+        Round::Calls(calls.chain(reads).collect()),
+        done(),
+        call("exec", json!({"command": "ls"})),
+        done(),
+    ];
+    let talk = Talk::new("openai", rounds);
+    talk.world.write("docs/a.md", "a");
+    talk.world.write("b.md", "b");
+    let entries = "allowed-tools: Bash(git:*), Bash(make), Read(docs/**)\n";
+    put(&talk.world, "home/.claude/skills/commit/SKILL.md", &skill("commit", entries, "Commit it."));
+    let first = talk.turn(&["commit"]);
+    let results = talk.results();
+    let is_denied: Vec<bool> = results.iter().map(|(_, result)| result.to_string().contains("permission_denied")).collect();
+    // Where the output of a command goes is for other rules.
+    assert_eq!(is_denied, [false, false, true, true, true, true, false, false, false, true], "{first:?}");
+    let told = talk.results()[2].1.to_string();
+    assert!(
+        told.contains("is not covered by the allowed-tools of the skill 'commit'") && told.contains("exec(git *), exec(make)"),
+        "{told}"
+    );
+    assert_eq!(talk.turn(&["list", "--session", "last"]).outcomes(), ["success"], "the limit ended with the turn");
+}
+
+#[test]
+fn contents_of_allowed_tools_hold_for_sub_agents_of_the_turn() {
+    let run = |id: &str, line: &str| (id.to_owned(), "exec".to_owned(), json!({"command": line}));
+    let parent = vec![call("skill", json!({"skill": "commit"})), call("agent", json!({"prompt": "Run it."})), done()];
+    let child = vec![Round::Calls(vec![run("c1", "git --version"), run("c2", "ls")]), done()];
+    let talk = family("openai", "", vec![("PARENT", parent), ("Run it.", child)]);
+    put(&talk.world, "home/.claude/skills/commit/SKILL.md", &skill("commit", "allowed-tools: Bash(git:*), Agent\n", "Commit it."));
+    talk.turn(&["PARENT"]);
+    let lines = transcript(&talk, children(&talk)[0]["id"].as_str().unwrap()).join("\n");
+    assert!(lines.contains("result exec success: git version"), "{lines}");
+    assert!(lines.contains("result exec error: 'exec /usr/bin/ls' is not covered by the allowed-tools of the skill 'commit'"), "{lines}");
+}
+
+#[test]
+fn scripts_of_a_loaded_skill_run_and_cannot_be_changed() {
+    let folder = "home/.claude/skills/greet";
+    let exec = |id: &str, line: &str| (id.to_owned(), "exec".to_owned(), json!({"command": line}));
+    let talk = Talk::new("openai", Vec::new());
+    let script = talk.world.path(folder).join("scripts/hello.sh");
+    let run = format!("sh {}", script.display());
+    let change = format!("echo 'echo changed' > {}", script.display());
+    let rounds = vec![
+        Round::Calls(vec![exec("c1", &run)]),
+        call("skill", json!({"skill": "greet"})),
+        Round::Calls(vec![
+            exec("c2", &run),
+            exec("c3", &format!("{change}; true")),
+            exec("c4", &format!("ls {}/..", talk.world.path(folder).display())),
+        ]),
+        done(),
+    ];
+    let talk = talk.next(rounds);
+    put(&talk.world, &format!("{folder}/SKILL.md"), &skill("greet", "", "Run scripts/hello.sh."));
+    put(&talk.world, &format!("{folder}/scripts/hello.sh"), "echo greetings from a skill\n");
+    put(&talk.world, "home/.claude/skills/other/SKILL.md", &skill("other", "", "Never loaded."));
+    talk.turn(&["greet"]);
+    let results: Vec<String> = talk.results().iter().map(|(_, result)| result.to_string()).collect();
+    assert!(!results[0].contains("greetings from a skill"), "not before it is loaded: {}", results[0]);
+    assert!(results[1].contains("which commands can read and not change"), "{}", results[1]);
+    assert!(results[2].contains("greetings from a skill"), "{}", results[2]);
+    assert_eq!(std::fs::read_to_string(&script).unwrap(), "echo greetings from a skill\n", "{}", results[3]);
+    assert!(!results[4].contains("other"), "{}", results[4]);
 }

@@ -119,6 +119,10 @@ pub trait FileSystem: Send + Sync {
     fn locate_entry(&self, path: &Path) -> Result<Location, ToolError> {
         self.locate(path)
     }
+    /// Lets the session and its commands read a folder of the user that is none of its roots. Without roots there is nothing to do.
+    fn show_folder(&self, _folder: &Path) -> Result<(), ToolError> {
+        Ok(())
+    }
     /// A text that changes with the entry at a location: the [`fingerprint`](Self::fingerprint) of a file, a prefixed text for
     /// a link or directory; `None` if nothing is there.
     fn state<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<Option<String>, ToolError>> {

@@ -1,5 +1,7 @@
 //! Port for skills: folders of instructions that a model loads when it needs them.
 
+use std::path::PathBuf;
+
 use crate::{BoxFuture, Location, ToolError};
 
 /// A skill in a listing.
@@ -27,7 +29,9 @@ pub struct SkillContent {
     pub text: String,
     /// Other files of the skill, as paths in its folder; only with the instructions.
     pub files: Vec<String>,
-    /// Canonical names of the tools that the turn has at most from now on; `None` leaves it all.
+    /// The folder of the skill, where it has other files, which commands may read from now on.
+    pub folder: Option<PathBuf>,
+    /// The tools that the turn has at most from now on, as in [`TurnLimit`](crate::TurnLimit); `None` leaves it all.
     pub allowed_tools: Option<Vec<String>>,
 }
 

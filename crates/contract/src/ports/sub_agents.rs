@@ -77,6 +77,53 @@ pub struct SubAgentStatus {
     pub error: Option<String>,
     /// Whether its end was reported to its parent.
     pub reported: bool,
+    /// Whether a message of its parent after its end continues it.
+    pub is_open: bool,
+    /// Where its commands run.
+    pub sandbox: SandboxDemand,
+}
+
+named_enum! {
+    /// Where the commands of a sub-agent run.
+    #[derive(Default)]
+    SandboxDemand {
+        /// Where those of its parent run.
+        #[default]
+        Inherit = "inherit",
+        /// In the sandbox, or not at all.
+        Require = "require",
+    }
+}
+
+/// A file that a sub-agent gets with its task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentAttachment {
+    /// Its file name.
+    pub name: String,
+    /// Its content.
+    pub content: Vec<u8>,
+}
+
+/// A file that a sub-agent got with its task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredAttachment {
+    /// Its file name.
+    pub name: String,
+    /// Where the sub-agent reads it.
+    pub path: std::path::PathBuf,
+    /// Its size in bytes.
+    pub bytes: usize,
+    /// SHA-256 of its content, in hexadecimal digits.
+    pub sha256: String,
+}
+
+/// A sub-agent that was started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StartedAgent {
+    /// Its state.
+    pub status: SubAgentStatus,
+    /// The files that it got.
+    pub attachments: Vec<StoredAttachment>,
 }
 
 /// A sub-agent that is to be started.
@@ -98,6 +145,12 @@ pub struct SubAgentRequest {
     pub background: bool,
     /// Whether its session is removed when its end was reported.
     pub forget: bool,
+    /// Whether a message after its end continues it.
+    pub is_open: bool,
+    /// Where its commands run.
+    pub sandbox: SandboxDemand,
+    /// Files that it gets with its task.
+    pub attachments: Vec<AgentAttachment>,
 }
 
 /// A kind of sub-agent.
@@ -147,12 +200,13 @@ pub trait SubAgents: Send + Sync {
     /// agent if it runs as another one than its parent.
     fn check(&self, request: &SubAgentRequest) -> Result<Vec<String>, ToolError>;
     /// Starts a sub-agent; it continues without the caller. One that is not in the background ends with `call`.
-    fn spawn(&self, request: SubAgentRequest, call: CancellationToken) -> BoxFuture<'_, Result<SubAgentStatus, ToolError>>;
+    fn spawn(&self, request: SubAgentRequest, call: CancellationToken) -> BoxFuture<'_, Result<StartedAgent, ToolError>>;
     /// Waits until a sub-agent of this conversation has ended, or is not any more as it was `seen`.
     fn wait<'a>(&'a self, id: &'a str, seen: Option<&'a SubAgentStatus>) -> BoxFuture<'a, Result<SubAgentStatus, ToolError>>;
     /// The sub-agents of this conversation, oldest first.
     fn list(&self) -> BoxFuture<'_, Result<Vec<SubAgentStatus>, ToolError>>;
-    /// Sends a message to a running sub-agent of this conversation; it reads it with its next results.
+    /// Sends a message to a running sub-agent of this conversation, which reads it with its next results; or continues one with it that
+    /// has ended and is open.
     fn steer<'a>(&'a self, id: &'a str, message: &'a str) -> BoxFuture<'a, Result<SubAgentStatus, ToolError>>;
     /// Ends sub-agents of this conversation with all that they started; returns those that had not ended before.
     fn kill<'a>(&'a self, ids: &'a [String], why: &'a str) -> BoxFuture<'a, Result<Vec<SubAgentStatus>, ToolError>>;
@@ -160,4 +214,6 @@ pub trait SubAgents: Send + Sync {
     fn end_notices(&self) -> Vec<SubAgentStatus>;
     /// Waits until the end of a background sub-agent can be reported; `false` if none runs and none is to be reported.
     fn next_end(&self) -> BoxFuture<'_, bool>;
+    /// Resolves when a background sub-agent has ended and its end was not reported yet; without one it never resolves.
+    fn unreported_end(&self) -> BoxFuture<'_, SubAgentStatus>;
 }

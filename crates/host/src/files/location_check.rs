@@ -13,7 +13,7 @@ impl LocalFiles {
     /// The location itself, if it is this file system's.
     pub(super) fn check_own(&self, at: &Location) -> Result<Location, ToolError> {
         let resolved = Resolved::of(at)?;
-        let is_own = self.roots.hold(&resolved.place.root) && resolved.agrees(at) && self.display(&resolved.path) == at.display();
+        let is_own = self.roots().hold(&resolved.place.root) && resolved.agrees(at) && self.display(&resolved.path) == at.display();
         if is_own { Ok(at.clone()) } else { Err(not_own(at)) }
     }
 }
@@ -64,7 +64,7 @@ mod tests {
         options.deny_read = vec!["secret".into()];
         let files = LocalFiles::open(options).unwrap();
         let forge = |requested: &str, path: &Path, display: &str, zone: Zone| {
-            let handle = Arc::new(resolve(&files.roots, &files.rules, requested.as_ref()).unwrap());
+            let handle = Arc::new(resolve(&files.roots(), &files.rules, requested.as_ref()).unwrap());
             Location::new(requested.into(), path.into(), display.into(), zone, handle)
         };
         let (file, secret) = (files.root().join("file"), files.root().join("secret"));

@@ -85,6 +85,19 @@ impl Roots {
         Ok(Self { main: path, all: all.into_iter().map(Arc::new).collect() })
     }
 
+    /// The same, and this folder for reading; `None` if it lies in a root already, or the workspace lies in it.
+    pub(super) fn with_read_only(&self, folder: &Path, way: Way) -> Result<Option<Self>, ToolError> {
+        let root = Root::open(folder, Zone::ReadOnlyRoot, way)?;
+        let is_shown = self.holding(&root.path).is_some_and(|(holding, _)| holding.zone != Zone::Outside);
+        if is_shown || self.main.starts_with(&root.path) || protected::is_of_the_kernel(&root.path) {
+            return Ok(None);
+        }
+        let mut all = self.all.clone();
+        all.push(Arc::new(root));
+        all.sort_by_key(|root| std::cmp::Reverse(root.path.components().count()));
+        Ok(Some(Self { main: self.main.clone(), all }))
+    }
+
     /// The path of the workspace.
     pub(super) fn main(&self) -> &Path {
         &self.main
@@ -101,10 +114,10 @@ impl Roots {
     pub(super) fn hold(&self, root: &Arc<Root>) -> bool {
         self.all.iter().any(|own| Arc::ptr_eq(own, root))
     }
-    /// Those in which files may be written.
     pub(super) fn all(&self) -> impl Iterator<Item = &Arc<Root>> {
         self.all.iter()
     }
+    /// Those in which files may be written.
     pub(super) fn writable(&self) -> impl Iterator<Item = &Arc<Root>> {
         self.all.iter().filter(|root| root.zone == Zone::Workspace)
     }

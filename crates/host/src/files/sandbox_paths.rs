@@ -33,14 +33,14 @@ pub struct SandboxPaths {
 impl LocalFiles {
     /// The roots in which files may be written.
     pub fn writable(&self) -> Vec<PathBuf> {
-        self.roots.writable().map(|root| root.path().to_owned()).collect()
+        self.roots().writable().map(|root| root.path().to_owned()).collect()
     }
 
     /// Searches the roots for secrets, protected names and repositories. Folders that have not changed since the last search are
     /// taken from the cache.
     pub fn sandbox_paths(&self, cache: &ScanCache) -> SandboxPaths {
         let mut paths = SandboxPaths::default();
-        for root in self.roots.all() {
+        for root in self.roots().all() {
             let is_writable = match root.zone() {
                 Zone::Workspace => true,
                 Zone::ReadOnlyRoot => false,

@@ -3,14 +3,29 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use haft_pattern::NameGlob;
+
 use super::compile::Compiler;
 use super::exception::Exception;
 use super::matcher::Matcher;
 use super::problem::RuleFault;
 use super::scope::Kinds;
-use super::{Rule, RuleEffects, RuleKind};
-use crate::AllowList;
+use super::{Rule, RuleEffects, RuleKind, RuleSet};
 use crate::catalog::Vocabulary;
+use crate::name::folded;
+use crate::{AllowList, ListEntry};
+
+/// What a turn leaves of a tool: a denial of all that it does of the kinds that the entries name, except what they name.
+pub(crate) fn of_tool(tool: &str, entries: &[String], vocabulary: &Vocabulary, home: Option<&Path>) -> Result<RuleSet, Vec<RuleFault>> {
+    let list = AllowList { entries: entries.iter().map(|entry| ListEntry::new(entry.as_str())).collect(), ..AllowList::default() };
+    let mut rules = compile(&list, &Arc::from("allowed-tools"), vocabulary, home)?;
+    for rule in &mut rules {
+        if let Some(effects) = &mut rule.effects {
+            effects.by = Some(NameGlob::Literal(folded(tool)));
+        }
+    }
+    Ok(RuleSet::of(rules))
+}
 
 /// The rules of one list: one for each group of kinds that its entries name. What is wrong with an entry is said, all at once.
 pub(super) fn compile(list: &AllowList, key: &Arc<str>, vocabulary: &Vocabulary, home: Option<&Path>) -> Result<Vec<Rule>, Vec<RuleFault>> {
@@ -49,10 +64,9 @@ fn rest_of(group: Kinds, entries: &[Rule], list: &AllowList) -> Option<Rule> {
 mod tests {
     use haft_contract::{Connect, Effect};
 
-    use super::super::RuleSet;
     use super::super::testing::{Fixture, HOME, exec, file, tree};
     use super::*;
-    use crate::{ListEntry, RuleLists};
+    use crate::RuleLists;
 
     fn compiled(only: &[&str], deny: &[&str], ask: &[&str]) -> Result<RuleSet, Vec<RuleFault>> {
         let list = |rules: &[&str]| rules.iter().map(|rule| ListEntry::new(*rule)).collect::<Vec<_>>();

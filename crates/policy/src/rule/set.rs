@@ -70,7 +70,7 @@ impl RuleSet {
         Self::of(self.rules.iter().chain(others).cloned().collect())
     }
 
-    fn of(mut rules: Vec<Rule>) -> Self {
+    pub(super) fn of(mut rules: Vec<Rule>) -> Self {
         rules.sort_by_key(Rule::kind);
         let mut set = Self::default();
         for rule in rules {

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use haft_contract::ports::{SubAgentState, SubAgentStatus};
+use haft_contract::ports::{SandboxDemand, SubAgentState, SubAgentStatus};
 use haft_store::{CallFilter, CallLog, CallRecord, CallStatus, MessageRecord, NewMessage, NewSession, SessionStore};
 use serde_json::json;
 
@@ -86,5 +86,7 @@ pub(crate) fn sub_agent(id: &str, parent: &str, state: SubAgentState) -> SubAgen
         answer: None,
         error: None,
         reported: false,
+        is_open: true,
+        sandbox: SandboxDemand::Require,
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use haft_agent::{Price, Provider, TurnWatcher};
 use haft_contract::{Access, BoxFuture, TurnLimit};
+use haft_engine::Session;
 use haft_policy::SourceSpan;
 use haft_provider::{Message, Model};
 use haft_store::{CallLog, CallRecord, SessionRecord};
@@ -73,16 +74,28 @@ pub struct Prompt {
     pub files: NamedFiles,
     /// The tools that the turn has at most.
     pub limit: Option<TurnLimit>,
+    /// The folder of a skill that it is of, which commands may read.
+    pub folder: Option<PathBuf>,
 }
 
 impl Prompt {
     /// What the user typed.
     pub fn typed(text: impl Into<String>) -> Self {
-        Self { text: text.into(), files: NamedFiles::Anywhere, limit: None }
+        Self { text: text.into(), files: NamedFiles::Anywhere, limit: None, folder: None }
+    }
+    /// Prepares the session for the turn that it begins.
+    pub fn prepare(&self, session: &Session) -> Result<(), Failure> {
+        if let Some(folder) = &self.folder {
+            session.host().files().show_folder(folder).map_err(|error| Failure::failed("execution_error", error.message()))?;
+        }
+        if let Some(limit) = &self.limit {
+            session.caller().turn_tools.limit_next(limit.clone());
+        }
+        Ok(())
     }
     /// Text that a program wrote: nothing in it has a meaning for us.
     pub fn data(text: impl Into<String>) -> Self {
-        Self { text: text.into(), files: NamedFiles::None, limit: None }
+        Self { text: text.into(), files: NamedFiles::None, limit: None, folder: None }
     }
 }
 

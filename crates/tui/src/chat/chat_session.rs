@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use haft_agent::{EndReason, TurnEnd, TurnWatcher};
 use haft_contract::Access;
+use haft_contract::ports::{SubAgents, WakeSource};
+use haft_provider::Message;
 use haft_store::SessionRecord;
 use haft_text::display;
 use tokio::sync::mpsc;
@@ -11,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::backend::{ChatBackend, ChatOptions, CommandChoice, Configure, Prompt};
 use super::completion::CompletionNames;
+use super::editor::News;
 use super::input::ChatInput;
 use super::lifecycle::{close_conversation, open_conversation};
 use super::live_input::{LiveInput, LiveResult, print_resume_command, run_with_input};
@@ -127,9 +130,28 @@ impl<'a> ChatSession<'a> {
     ) -> Result<AfterTurn, Failure> {
         let message = self.backend.message(prompt, self.conversation.runner.provider.model()).await?;
         self.conversation.title_from(&prompt.text).await?;
-        if let Some(limit) = prompt.limit.clone() {
-            self.conversation.runner.session.caller().turn_tools.limit_next(limit);
-        }
+        prompt.prepare(&self.conversation.runner.session)?;
+        self.turn(message, typed, input, signals).await
+    }
+
+    /// Resolves when a sub-agent in the background has ended, or a message came that the user did not write.
+    pub(super) fn news(&self) -> News {
+        let (agents, steering) = (Arc::clone(&self.conversation.agents), self.conversation.runner.steering.clone());
+        Box::pin(async move {
+            tokio::select! {
+                _ = agents.unreported_end() => {}
+                _ = steering.wake("") => {}
+            }
+        })
+    }
+
+    /// A turn on what sub-agents answered and sent meanwhile.
+    pub(super) async fn tell_news(&mut self, typed: &str, input: &mut ChatInput, signals: &mut Signals) -> Result<AfterTurn, Failure> {
+        let message = self.conversation.runner.waiting_messages();
+        self.turn(message, typed, input, signals).await
+    }
+
+    async fn turn(&mut self, message: Message, typed: &str, input: &mut ChatInput, signals: &mut Signals) -> Result<AfterTurn, Failure> {
         let cancel = CancellationToken::new();
         let Conversation { runner, record, log, .. } = &mut self.conversation;
         let (steering, details) = (runner.steering.clone(), &|all| self.display.details(all));

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -36,6 +37,18 @@ pub(super) enum InputEvent {
     End,
     /// A signal ends the process.
     Stopped(Exit),
+    /// There is something for the model that the user did not write; this is what was typed.
+    News(String),
+}
+
+/// Resolves when there is something for the model that the user did not write, such as the answer of a sub-agent.
+pub(super) type News = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// How the editor ended.
+enum EditorEnd {
+    Signal(Signal),
+    Stopped(Exit),
+    News(String),
 }
 
 /// The editor; `line` is absent while a thread reads.
@@ -71,17 +84,22 @@ impl LineEditor {
     }
 
     /// Reads a message, starting with what was typed before.
-    pub(super) async fn read(&mut self, typed: &str, signals: &mut Signals) -> Result<InputEvent, Failure> {
+    pub(super) async fn read(&mut self, typed: &str, signals: &mut Signals, news: &mut News) -> Result<InputEvent, Failure> {
         if let Some(line) = self.line.as_mut().filter(|_| !typed.is_empty()) {
             line.run_edit_commands(&[EditCommand::InsertString(typed.to_owned())]);
         }
         let mut warned = false;
         loop {
-            let signal = match self.signal(signals).await? {
-                Ok(signal) => signal,
+            let signal = match self.signal(signals, news).await? {
+                EditorEnd::Signal(signal) => signal,
                 // Between two lines the terminal turns Ctrl-C into a signal.
-                Err(Exit::Interrupted) if self.line.is_some() => Signal::CtrlC,
-                Err(exit) => return Ok(InputEvent::Stopped(exit)),
+                EditorEnd::Stopped(Exit::Interrupted) if self.line.is_some() => Signal::CtrlC,
+                EditorEnd::Stopped(exit) => return Ok(InputEvent::Stopped(exit)),
+                EditorEnd::News(typed) => {
+                    self.clear();
+                    Screen::standard().draw("\n");
+                    return Ok(InputEvent::News(typed));
+                }
             };
             match signal {
                 Signal::Success(text) => return Ok(InputEvent::Message(join_lines(&text))),
@@ -110,8 +128,8 @@ impl LineEditor {
         true
     }
 
-    /// Reads a line on another thread; a signal stops it.
-    async fn signal(&mut self, signals: &mut Signals) -> Result<Result<Signal, Exit>, Failure> {
+    /// Reads a line on another thread; a signal and news stop it.
+    async fn signal(&mut self, signals: &mut Signals, news: &mut News) -> Result<EditorEnd, Failure> {
         let Some(mut line) = self.line.take() else { return Err(unreadable("its reader is gone")) };
         let mut reading = tokio::task::spawn_blocking(move || {
             let signal = line.read_line(&ChatPrompt);
@@ -127,12 +145,22 @@ impl LineEditor {
                 if let Ok(Ok((line, _))) = timeout(PATIENCE, reading).await {
                     self.line = Some(line);
                 }
-                return Ok(Err(exit));
+                return Ok(EditorEnd::Stopped(exit));
+            }
+            () = news => {
+                self.breaks.store(true, Ordering::Relaxed);
+                let read = timeout(PATIENCE, reading).await;
+                self.breaks.store(false, Ordering::Relaxed);
+                read.map_err(|_| unreadable("its reader does not stop"))?
             }
         };
         let (line, signal) = read.map_err(|error| unreadable(&error.to_string()))?;
         self.line = Some(line);
-        signal.map(Ok).map_err(|error| unreadable(&error.to_string()))
+        match signal.map_err(|error| unreadable(&error.to_string()))? {
+            Signal::ExternalBreak(typed) => Ok(EditorEnd::News(typed)),
+            // The user was faster: the news are told with the message.
+            signal => Ok(EditorEnd::Signal(signal)),
+        }
     }
 }
 

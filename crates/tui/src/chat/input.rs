@@ -7,7 +7,7 @@ use std::path::Path;
 use inquire::{Confirm, InquireError, Select};
 
 use super::completion::CompletionNames;
-use super::editor::{InputEvent, LineEditor};
+use super::editor::{InputEvent, LineEditor, News};
 use super::line_reader::LineReader;
 use super::mention::has_chars_in_order;
 use crate::failure::Failure;
@@ -53,10 +53,11 @@ impl ChatInput {
         }
     }
 
-    pub(super) async fn read(&mut self, typed: &str, signals: &mut Signals) -> Result<InputEvent, Failure> {
+    /// Reads a message; news end it, if a user types.
+    pub(super) async fn read(&mut self, typed: &str, signals: &mut Signals, news: &mut News) -> Result<InputEvent, Failure> {
         match self {
-            Self::Editor(editor) => editor.read(typed, signals).await,
-            Self::Lines(lines) => lines.read(signals).await,
+            Self::Editor(editor) => editor.read(typed, signals, news).await,
+            Self::Lines(lines) => lines.read(signals, news).await,
         }
     }
 

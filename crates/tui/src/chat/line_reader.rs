@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use tokio::sync::mpsc;
 
-use super::editor::{AGAIN, InputEvent};
+use super::editor::{AGAIN, InputEvent, News};
 use crate::failure::{Exit, Failure};
 use crate::signals::Signals;
 use crate::terminal::Screen;
@@ -50,12 +50,17 @@ impl LineReader {
     }
 
     /// The next message, with continued lines.
-    pub(super) async fn read(&mut self, signals: &mut Signals) -> Result<InputEvent, Failure> {
+    pub(super) async fn read(&mut self, signals: &mut Signals, news: &mut News) -> Result<InputEvent, Failure> {
         let (mut text, mut warned) = (String::new(), false);
         self.ask(PROMPT);
         loop {
             let line = tokio::select! {
                 line = self.next() => line?,
+                // A script has the order of its lines; a message that is begun is finished first.
+                () = &mut *news, if self.attended && text.is_empty() => {
+                    self.ask("\n");
+                    return Ok(InputEvent::News(String::new()));
+                }
                 exit = signals.next() => match exit {
                     Exit::Interrupted if self.attended && !warned => {
                         (text, warned) = (String::new(), true);
@@ -113,13 +118,18 @@ fn line(from: &mut impl BufRead) -> Result<Option<String>, String> {
 mod tests {
     use super::*;
 
+    /// Nothing ever happens.
+    fn no_news() -> News {
+        Box::pin(std::future::pending())
+    }
+
     async fn all(input: &[u8]) -> Vec<Result<InputEvent, String>> {
         let input = input.to_vec();
         let mut lines = LineReader::of(move || io::Cursor::new(input), false);
         let mut signals = Signals::listen().unwrap();
         let mut all = Vec::new();
         loop {
-            let read = lines.read(&mut signals).await.map_err(|failure| failure.message.clone());
+            let read = lines.read(&mut signals, &mut no_news()).await.map_err(|failure| failure.message.clone());
             let ends = matches!(read, Ok(InputEvent::End) | Err(_));
             all.push(read);
             if ends {
@@ -143,5 +153,19 @@ mod tests {
         }
         let long = all(&vec![b'x'; MOST_BYTES + 1]).await;
         assert_eq!(long, [Err(format!("a line of standard input is longer than {MOST_BYTES} bytes"))]);
+    }
+
+    #[tokio::test]
+    async fn news_end_the_input_of_a_user_and_leave_that_of_a_script() {
+        for (attended, expected) in [(true, InputEvent::News(String::new())), (false, InputEvent::End)] {
+            let (reader, writer) = io::pipe().unwrap();
+            let mut lines = LineReader::of(move || io::BufReader::new(reader), attended);
+            let mut signals = Signals::listen().unwrap();
+            let mut news: News = Box::pin(async {});
+            let read = lines.read(&mut signals, &mut news);
+            // A script's input ends when its writer does.
+            let read = async { if attended { read.await } else { tokio::join!(read, async { drop(writer) }).0 } };
+            assert_eq!(read.await.map_err(|failure| failure.message.clone()), Ok(expected), "{attended}");
+        }
     }
 }

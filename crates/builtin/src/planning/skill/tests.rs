@@ -28,6 +28,7 @@ impl SkillLibrary for TwoSkills {
             content.text = String::from_utf8(bytes).unwrap();
             if file.is_none() && skill == "review" {
                 content.files = vec!["list.md".into()];
+                content.folder = Some("/skills/review".into());
                 content.allowed_tools = Some(vec!["read_file".into(), "skill".into()]);
             }
             Ok(content)
@@ -62,7 +63,7 @@ async fn instructions_come_with_arguments_files_and_limits() {
         (
             json!({"skill": "review"}),
             "<skill name=\"review\">\nReview it.\n</skill>\nFiles of this skill, to be read with 'file' where its instructions name \
-             them: list.md\nUntil the end of this turn you have these tools at most: read_file, skill\n",
+             them: list.md\nThey are in /skills/review, which commands can read and not change.\nUntil the end of this turn you have these tools at most: read_file, skill\n",
             json!({"skill": "review", "args": "", "files": ["list.md"], "allowed_tools": ["read_file", "skill"]}),
         ),
         (json!({"skill": "review", "file": "list.md"}), "1. names\n", json!({"skill": "review", "file": "list.md"})),

@@ -15,6 +15,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0005_running.sql"),
     include_str!("../migrations/0006_sub_agents.sql"),
     include_str!("../migrations/0007_todos.sql"),
+    include_str!("../migrations/0008_open_sub_agents.sql"),
 ];
 
 /// The version this program knows.

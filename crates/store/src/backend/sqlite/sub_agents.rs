@@ -11,11 +11,11 @@ use super::rows::{integer, nanoseconds_since_1970, number, time};
 use crate::{StoreError, UsageSum};
 
 const COLUMNS: &str = "session, parent, depth, label, agent, agent_type, task, model, state, background, created, started, ended, rounds, \
-     calls, input, output, cost_micros, answer, error, reported";
+     calls, input, output, cost_micros, answer, error, reported, is_open, sandbox";
 
 const PUT: &str = "INSERT OR REPLACE INTO sub_agents (session, parent, depth, label, agent, agent_type, task, model, state, background, \
-     created, started, ended, rounds, calls, input, output, cost_micros, answer, error, reported, presence) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)";
+     created, started, ended, rounds, calls, input, output, cost_micros, answer, error, reported, presence, is_open, \
+     sandbox) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)";
 
 const ACTIVE: &str = "SELECT session, presence FROM sub_agents WHERE presence IS NOT NULL";
 
@@ -54,6 +54,8 @@ pub(super) fn put(connection: &Connection, status: &SubAgentStatus, presence: &s
         status.error,
         status.reported,
         presence,
+        status.is_open,
+        status.sandbox.as_str(),
     ])?;
     Ok(())
 }
@@ -97,7 +99,8 @@ pub(super) fn tree_usage(connection: &Connection, session: &str) -> Result<Usage
 
 fn status(row: &Row<'_>) -> rusqlite::Result<SubAgentStatus> {
     let state: String = row.get(8)?;
-    let state = state.parse().map_err(|error: String| rusqlite::Error::FromSqlConversionFailure(8, Type::Text, error.into()))?;
+    let sandbox: String = row.get(22)?;
+    let unknown = |column| move |error: String| rusqlite::Error::FromSqlConversionFailure(column, Type::Text, error.into());
     let moment = |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(time));
     Ok(SubAgentStatus {
         id: row.get(0)?,
@@ -108,7 +111,7 @@ fn status(row: &Row<'_>) -> rusqlite::Result<SubAgentStatus> {
         agent_type: row.get(5)?,
         task: row.get(6)?,
         model: row.get(7)?,
-        state,
+        state: state.parse().map_err(unknown(8))?,
         background: row.get(9)?,
         created: time(row.get(10)?),
         started: moment(11)?,
@@ -121,5 +124,7 @@ fn status(row: &Row<'_>) -> rusqlite::Result<SubAgentStatus> {
         answer: row.get(18)?,
         error: row.get(19)?,
         reported: row.get(20)?,
+        is_open: row.get(21)?,
+        sandbox: sandbox.parse().map_err(unknown(22))?,
     })
 }

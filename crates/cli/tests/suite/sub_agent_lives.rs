@@ -1,0 +1,218 @@
+//! What sub-agents live through: waits, messages after their answer, the user who resumes them, files, the sandbox.
+
+use std::os::unix::fs::PermissionsExt;
+
+use haft_testkit::{Hold, ModelServer, Moment, Round};
+use serde_json::{Value, json};
+
+use super::family::{asks, call, children, explorer, family, result, states, text, transcript};
+use super::model::Talk;
+use super::network::server;
+
+fn spawn(task: &str, more: &Value) -> Round {
+    let mut arguments = json!({"task": task});
+    arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    Round::call(&format!("s-{task}"), "sessions_spawn", arguments)
+}
+
+fn id_of_child(talk: &Talk) -> String {
+    children(talk)[0]["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn sleep_of_a_parent_ends_with_its_sub_agent() {
+    let work = json!({"task": "Work.", "label": "worker"});
+    let parent = vec![
+        // Both at once: it need not run when the wait begins.
+        Round::Calls(vec![call("p1", "sleep", json!({"duration": 290})), call("p2", "sessions_spawn", work)]),
+        text("I know."),
+    ];
+    let talk = family("openai", "", vec![("PARENT", parent), ("Work.", vec![text("Worked.")])]);
+    let happened = talk.turn(&["PARENT"]);
+    assert_eq!(happened.ended(), ("done", "I know."));
+    let lines = transcript(&talk, "last").join("\n");
+    assert!(lines.contains("woken early because the sub-agent 'worker' has ended: done."), "{lines}");
+    assert_eq!(lines.matches("Its answer:\nWorked.").count(), 1, "the answer comes with the result: {lines}");
+}
+
+#[test]
+fn sleep_of_a_sub_agent_ends_with_a_message_of_its_parent() {
+    let steer = json!({"action": "steer", "target": "last", "message": "Stop waiting."});
+    let parent = vec![spawn("Work.", &json!({})), Round::call("p2", "subagents", steer), text("I wait."), text("Over.")];
+    let child = vec![Round::call("c1", "sleep", json!({"duration": 290})), text("Stopped.")];
+    let talk = family("openai", "", vec![("PARENT", parent), ("Work.", child)]);
+    assert_eq!(talk.turn(&["PARENT"]).ended(), ("done", "Over."));
+    let lines = transcript(&talk, &id_of_child(&talk));
+    assert!(lines[2].contains("woken early by a message, which follows"), "{lines:?}");
+    assert_eq!(lines[3..], ["results: Stop waiting.", "assistant: Stopped."]);
+}
+
+#[test]
+fn resumed_sub_agent_has_the_rights_of_its_type_and_a_truthful_state() {
+    let talk = family("openai", "", vec![("PARENT", asks(explorer("Look."))), ("Look.", vec![text("Looked.")])]);
+    talk.turn(&["PARENT"]);
+    let id = id_of_child(&talk);
+    let write = || Round::call("w", "write_file", json!({"path": "made.txt", "content": "x"}));
+    let last = Hold::default();
+    let talk = talk.next(vec![write(), text("Tried."), text("never").held(Moment::Start, &last)]);
+    let resumed = talk.turn(&["write it", "--session", &id, "--access", "full-access"]);
+    assert_eq!((resumed.ended(), resumed.outcomes()), (("done", "Tried."), vec!["tool_not_available"]), "{resumed:?}");
+    assert!(!talk.world.file("made.txt").exists());
+    let asked = talk.server.asked()[0].body.to_string();
+    assert!(asked.contains("You search and read, and change nothing.") && !asked.contains("\"write_file\""), "{asked}");
+    assert_eq!(states(&talk), ["Look. done"]);
+    assert_eq!(children(&talk)[0]["sub_agent"]["calls"], json!(1), "{:?}", children(&talk));
+
+    let turn = talk.begin(&["again", "--session", &id]);
+    assert!(last.reached());
+    assert_eq!(states(&talk), ["Look. running"]);
+    turn.kill();
+    assert_eq!(states(&talk), ["Look. failed"]);
+}
+
+#[test]
+fn sub_agent_whose_type_is_gone_is_not_resumed_with_other_rights() {
+    let request = json!({"prompt": "Look.", "subagent_type": "critic"});
+    let talk = family("openai", "", vec![("PARENT", asks(request)), ("Look.", vec![text("Looked.")])]);
+    let types = talk.world.path("config/haft/agents");
+    std::fs::create_dir_all(&types).unwrap();
+    std::fs::write(types.join("critic.md"), "---\ndescription: Reviews\ntools: read_file\n---\nBe strict.\n").unwrap();
+    talk.turn(&["PARENT"]);
+    std::fs::remove_file(types.join("critic.md")).unwrap();
+    let ran = talk.says(&["write it", "--session", &id_of_child(&talk)]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stderr.contains("cannot be resumed with the rights that it had: There is no agent type 'critic'"), "{ran:?}");
+}
+
+#[test]
+fn open_sub_agent_is_continued_by_messages_and_each_answer_comes_back() {
+    let parent = vec![
+        spawn("Count.", &json!({"label": "counter", "thread": true})),
+        text("I wait."),
+        Round::call("m1", "sessions_send", json!({"label": "counter", "message": "And now?"})),
+        Round::call("m2", "subagents", json!({"action": "steer", "target": "counter", "message": "Once more."})),
+        text("I wait again."),
+        text("Three."),
+    ];
+    let talk = family("openai", "", vec![("PARENT", parent), ("Count.", vec![text("One."), text("Two."), text("Three!")])]);
+    let happened = talk.turn(&["PARENT"]);
+    assert_eq!(happened.ended(), ("done", "Three."), "{happened:?}");
+    let lines = transcript(&talk, "last").join("\n");
+    assert!(lines.contains("After its answer it stays open") && lines.contains("answers:\nTwo."), "{lines}");
+    assert_eq!(["One.", "Two.", "Three!"].map(|said| lines.matches(&format!("Its answer:\n{said}")).count()), [1, 0, 1], "{lines}");
+    let child = transcript(&talk, &id_of_child(&talk)).join("\n");
+    assert!(child.contains("user: Count.") && child.contains("And now?") && child.ends_with("assistant: Three!"), "{child}");
+    assert_eq!((states(&talk), children(&talk).len()), (vec!["counter done".to_owned()], 1));
+}
+
+#[test]
+fn modes_that_do_not_fit_and_a_missing_sandbox_are_refused() {
+    let calls = vec![
+        call("b1", "sessions_spawn", json!({"task": "CHILD", "mode": "session"})),
+        call("b2", "sessions_spawn", json!({"task": "CHILD", "sandbox": "require"})),
+        call("b3", "sessions_spawn", json!({"task": "CHILD", "attachments": [{"name": "../x", "content": "x"}]})),
+        call("b4", "sessions_spawn", json!({"task": "CHILD", "sandbox": "maybe"})),
+    ];
+    let talk = family("openai", "[sandbox]\nmode = \"off\"\n", vec![("PARENT", vec![Round::Calls(calls), text("Over.")])]);
+    let happened = talk.turn(&["PARENT"]);
+    assert_eq!(happened.outcomes(), ["validation_error"; 4]);
+    let said = talk.results().iter().map(|(_, result)| result.to_string()).collect::<Vec<_>>().join("\n");
+    for expected in ["mode='session' needs thread=true", "which is off here", "'../x' is no name for an attachment", "sandbox"] {
+        assert!(said.contains(expected), "{expected}\n{said}");
+    }
+    assert_eq!(children(&talk).len(), 0);
+}
+
+#[test]
+fn required_sandbox_holds_for_commands_that_want_out_of_it() {
+    let run = |id: &str, more: Value| {
+        let mut arguments = json!({"command": "echo $((20 + 22))"});
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        call(id, "exec", arguments)
+    };
+    let child = vec![Round::Calls(vec![run("c1", json!({"host": "host"})), run("c2", json!({}))]), text("Tried.")];
+    let parent = vec![spawn("Run it.", &json!({"sandbox": "require"})), text("I wait."), text("Over.")];
+    let config = "[rules]\nallow = [\"exec(host:host echo *)\"]\n";
+    let talk = family("openai", config, vec![("PARENT", parent), ("Run it.", child)]);
+    talk.turn(&["PARENT", "--access", "full-access"]);
+    let lines = transcript(&talk, &id_of_child(&talk)).join("\n");
+    assert!(lines.contains("run in the sandbox alone, because it was started with sandbox=require"), "{lines}");
+    assert_eq!(lines.matches("42").count(), 1, "{lines}");
+}
+
+/// A call that reads the attachment which the task names.
+fn reads_attachment(body: &Value) -> Round {
+    let sent = body["messages"].to_string();
+    let path = sent.split_once("data.csv (8 bytes): ").and_then(|(_, rest)| rest.split_once("\\n")).map(|(path, _)| path.to_owned());
+    Round::call("r1", "read_file", json!({"path": path.unwrap()}))
+}
+
+#[test]
+fn attachments_are_private_files_that_the_sub_agent_reads() {
+    let files = json!([{"name": "data.csv", "content": "axe,saw\n"}, {"name": "b.bin", "content": "AP8=", "encoding": "base64"}]);
+    let parent = vec![spawn("Read it.", &json!({"attachments": files})), text("I wait."), text("Over.")];
+    let talk = family("openai", "", vec![("PARENT", parent), ("Read it.", vec![Round::Made(reads_attachment), text("Read.")])]);
+    // Not even a session that may write nothing needs a right for it.
+    let happened = talk.turn(&["PARENT", "--access", "read-only"]);
+    let id = id_of_child(&talk);
+    let lines = transcript(&talk, &id).join("\n");
+    assert!(lines.contains("result read_file success") && lines.contains("axe,saw"), "{lines}");
+    let stored = talk.world.state().join("spills").join(&id).join("b.bin");
+    assert_eq!(std::fs::read(&stored).unwrap(), [0, 255]);
+    assert_eq!(stored.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let receipt = "b.bin (2 bytes, sha256 06eb7d6a69ee19e5fbdf749018d3d2abfa04bcbd1365db312eb86dc7169389b8)";
+    assert!(result(&happened).contains(receipt), "{happened:?}");
+}
+
+/// What restricts the parent's agent restricts one of another name, also where files are not named: in a search, and in the sandbox.
+#[test]
+fn what_the_parent_may_not_read_is_not_found_by_another_agent() {
+    let config = "[agents.main.rules]\ndeny = [\"read(private/**)\"]\n[agents.other]\nprompt = \"You are another.\"\n";
+    let child = vec![
+        Round::Calls(vec![
+            call("c1", "grep_search", json!({"pattern": "hunter", "path": "."})),
+            call("c2", "exec", json!({"command": "cat p*/*; true"})),
+            call("c3", "read_file", json!({"path": "private/key.txt"})),
+        ]),
+        text("Tried."),
+    ];
+    let parent = vec![spawn("Find it.", &json!({"agent_id": "other"})), text("I wait."), text("Over.")];
+    let talk = family("openai", config, vec![("PARENT", parent), ("Find it.", child)]);
+    talk.world.write("private/key.txt", "hunter2 is the word\n");
+    talk.world.write("public.txt", "hunters\n");
+    let happened = talk.turn(&["PARENT"]);
+    let lines = transcript(&talk, &id_of_child(&talk)).join("\n");
+    assert!(lines.contains("success: public.txt"), "it searched: {happened:?}\n{lines}");
+    assert!(!lines.contains("is the word"), "{lines}");
+}
+
+#[test]
+fn message_to_an_idle_session_is_read_when_it_is_resumed() {
+    let older = Talk::new("openai", vec![text("Hello.")]);
+    older.turn(&["an older conversation"]);
+    let id = older.world.run(&["sessions", "list", "--json"]).json()[0]["id"].as_str().unwrap().to_owned();
+    let send = Round::call("s1", "sessions_send", json!({"session": id, "message": "The build is red."}));
+    let talk = Talk { server: ModelServer::start(vec![send, text("Sent."), text("I see.")]).unwrap(), ..older };
+    talk.configure("[sessions]\nvisibility = \"agent\"\n");
+    let happened = talk.turn(&["tell it"]);
+    assert!(result(&happened).ends_with("reads the message when the user resumes it; no answer yet."), "{happened:?}");
+    assert_eq!(talk.turn(&["what is new?", "--session", &id]).ended(), ("done", "I see."));
+    let told = talk.server.asked().last().unwrap().body.to_string();
+    assert!(told.contains("of agent 'main', not from the user]\\nThe build is red."), "{told}");
+    assert!(told.find("The build is red.").unwrap() < told.find("what is new?").unwrap(), "{told}");
+}
+
+/// Untrusted content that a sub-agent saw, and private data that it read, count for its parent.
+#[test]
+fn what_a_sub_agent_saw_taints_its_parent() {
+    let (page, _) = server("an untrusted page");
+    let url = format!("http://127.0.0.2:{page}/");
+    let fetch = |id: &str| call(id, "web_fetch", json!({"url": url}));
+    let parent = vec![Round::call("p1", "agent", json!({"prompt": "Look."})), Round::Calls(vec![fetch("p2")]), text("Over.")];
+    let child = vec![Round::Calls(vec![fetch("c1"), call("c2", "read_file", json!({"path": "a.txt"}))]), text("Looked.")];
+    let talk = family("openai", &format!("[network]\nallow = ['127.0.0.2:{page}']\n"), vec![("PARENT", parent), ("Look.", child)]);
+    talk.world.write("a.txt", "private\n");
+    let happened = talk.turn(&["PARENT", "--access", "full-access"]);
+    assert_eq!(happened.outcomes(), ["success", "permission_denied"], "{happened:?}");
+    assert!(talk.results().last().unwrap().1.to_string().contains("seen untrusted content"), "{:?}", talk.results());
+}
