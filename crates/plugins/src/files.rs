@@ -44,7 +44,7 @@ impl PluginFiles {
         let opened = rustix::fs::open(folder, flags, Mode::empty());
         let opened = opened.map_err(|error| PluginFault::new(format!("'{shown}' cannot be opened as a folder: {error}")))?;
         let mut files = Self::default();
-        files.add_folder(opened, "", 0)?;
+        files.add_folder(&opened, "", 0)?;
         if files.files.contains_key(MANIFEST_FILE) {
             Ok(files)
         } else {
@@ -52,19 +52,19 @@ impl PluginFiles {
         }
     }
 
-    fn add_folder(&mut self, folder: OwnedFd, prefix: &str, depth: usize) -> Result<(), PluginFault> {
+    fn add_folder(&mut self, folder: &OwnedFd, prefix: &str, depth: usize) -> Result<(), PluginFault> {
         let failed = |error: rustix::io::Errno| PluginFault::new(format!("the folder '{prefix}' cannot be read: {error}"));
         if depth > DEEPEST {
             return Err(PluginFault::new(format!("the folder '{prefix}' lies deeper than {DEEPEST} levels")));
         }
-        for entry in Dir::read_from(&folder).map_err(failed)? {
+        for entry in Dir::read_from(folder).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             let name = entry.file_name().to_str().map_err(|_| PluginFault::new(format!("a file name in '{prefix}' is not UTF-8")))?;
             if matches!(name, "." | "..") || SKIPPED.contains(&name) {
                 continue;
             }
             let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
-            self.add_entry(&folder, entry.file_type(), name, path, depth)?;
+            self.add_entry(folder, entry.file_type(), name, path, depth)?;
         }
         Ok(())
     }
@@ -86,7 +86,7 @@ impl PluginFiles {
         })?;
         let state = fstat(&opened).map_err(failed)?;
         match FileType::from_raw_mode(state.st_mode) {
-            FileType::Directory => self.add_folder(opened, &path, depth + 1),
+            FileType::Directory => self.add_folder(&opened, &path, depth + 1),
             FileType::RegularFile => self.add_file(File::from(opened), path, state.st_mode & 0o111 != 0),
             _ => Err(refuse("a pipe, socket or device")),
         }

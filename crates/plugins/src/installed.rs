@@ -22,8 +22,10 @@ pub struct InstalledPlugin {
 impl PluginStore {
     /// The plugins that count in a workspace, each compared with its fingerprint.
     pub fn installed(&self, workspace: Option<&Path>) -> Result<Vec<InstalledPlugin>, PluginFault> {
-        let records = self.records()?.into_iter().filter(|record| record.origin.counts_in(workspace));
-        Ok(records.map(|record| self.compare(record)).collect())
+        let mut records: Vec<PluginRecord> = self.records()?.into_iter().filter(|record| record.origin.counts_in(workspace)).collect();
+        // Of two that have a name in common the first counts: the user's own.
+        records.sort_by_key(|record| matches!(record.origin, PluginOrigin::Project(_)));
+        Ok(records.into_iter().map(|record| self.compare(record)).collect())
     }
 
     fn compare(&self, record: PluginRecord) -> InstalledPlugin {

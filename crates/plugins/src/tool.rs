@@ -135,7 +135,7 @@ impl PluginCall<'_> {
             ..JobOptions::default()
         };
         let job = self.cx.process().start(options).await?;
-        let input = self.input(&job, arguments, context);
+        let input = self.input(&job, &arguments, context);
         let end = self.wait(&job, &input, &streams).await?;
         let remarks = changes::settle(&job, &end, self.cx).await?;
         let details = json!({ "plugin": self.program.name, "version": self.program.version, "sandbox": job.status().sandbox });
@@ -149,7 +149,7 @@ impl PluginCall<'_> {
     }
 
     /// The call as the command reads it.
-    fn input(&self, job: &JobHandle, arguments: Value, mut context: Value) -> Vec<u8> {
+    fn input(&self, job: &JobHandle, arguments: &Value, mut context: Value) -> Vec<u8> {
         let call = self.cx.call();
         let status = job.status();
         context["workspace"] = json!(status.directory.to_string_lossy());

@@ -116,7 +116,8 @@ fn list(common: &Common, output: &Output) -> Result<Exit, Failure> {
     if rows.is_empty() {
         note("there are no plugins: `haft plugins add FOLDER` adds one");
     }
-    output.show(|| rows.iter().map(PluginRow::to_json).collect::<Vec<_>>(), || table.render(output.width))
+    let text = || if rows.is_empty() { String::new() } else { table.render(output.width) };
+    output.show(|| rows.iter().map(PluginRow::to_json).collect::<Vec<_>>(), text)
 }
 
 /// A folder that holds together, and whose tools fit among the others.
@@ -142,10 +143,14 @@ fn read(common: &Common, folder: &Path) -> Result<CheckedFolder, Failure> {
     let registry = wire::registry_in(common.workspace.as_deref())?;
     registry.unregister_source(&ToolSource::Plugin(manifest.name.clone()));
     let tried = InstalledPlugin::tried(&files, &folder).map_err(|fault| faulty(&fault))?;
-    wire::register_plugin(&registry, &tried).map_err(|why| {
+    let unusable = |why: String| {
         Failure::failed("plugin_error", format!("the plugin '{}' cannot be used: {why}", manifest.name))
             .help("change its manifest, and try again")
-    })?;
+    };
+    wire::register_plugin(&registry, &tried).map_err(unusable)?;
+    for entry in manifest.tools.iter().filter_map(|tool| registry.get(&tool.name)) {
+        entry.compile().map_err(|why| unusable(format!("the parameters of '{}' are no JSON Schema: {why}", entry.name())))?;
+    }
     Ok(CheckedFolder { folder, files, manifest, before })
 }
 

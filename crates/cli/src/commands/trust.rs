@@ -82,7 +82,8 @@ fn trust_folder(
     let page = || {
         let mut page = TextBuilder::default();
         page.line(if is_trusted {
-            format!("{GOOD}trusted{GOOD:#}: there is no .haft/config.toml, so it starts nothing")
+            let until = if plugins.is_empty() { "there is no .haft/config.toml, so it starts nothing" } else { PLUGINS_RUN };
+            format!("{GOOD}trusted{GOOD:#}: {until}")
         } else {
             let what = if offers.is_empty() { "its plugins" } else { "its skills and commands" };
             format!("{CAUTION}not trusted{CAUTION:#}: {what} do not count")
@@ -94,6 +95,7 @@ fn trust_folder(
     output.show(data, page)
 }
 
+const PLUGINS_RUN: &str = "its plugins run until one of their files changes";
 const OFFERS: &str = "Skills, commands and types of agents in these folders count";
 const WOULD_OFFER: &str = "Skills, commands and types of agents in these folders would count";
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use haft_contract::ToolSource;
 use haft_engine::Registry;
 use haft_plugins::{InstalledPlugin, PROJECT_FOLDER, PluginFault, PluginFiles, PluginManifest, PluginStore};
+use haft_policy::catalog::group_names;
 
 use super::{data_folder, registry};
 use crate::failure::Failure;
@@ -28,7 +29,7 @@ pub(crate) fn registry_in(workspace: Option<&Path>) -> Result<Arc<Registry>, Fai
     });
     for plugin in &installed {
         if let Err(why) = register_plugin(&registry, plugin) {
-            warn(&format!("the plugin '{}' is left out: {why}", plugin.record.name));
+            warn(&format!("the plugin '{}' is left out: {why} (`haft plugins list` lists all)", plugin.record.name));
         }
     }
     Ok(registry)
@@ -37,19 +38,16 @@ pub(crate) fn registry_in(workspace: Option<&Path>) -> Result<Arc<Registry>, Fai
 /// Registers the tools of a plugin, all or none.
 pub(crate) fn register_plugin(registry: &Registry, plugin: &InstalledPlugin) -> Result<(), String> {
     let source = ToolSource::Plugin(plugin.record.name.clone());
+    if group_names().any(|group| group == plugin.record.name) {
+        return Err(format!("'{}' is the name of a group of tools: choose another", plugin.record.name));
+    }
     if registry.entries().iter().any(|entry| *entry.source() == source) {
         return Err("another plugin has its name".to_owned());
     }
     for tool in plugin.tools() {
-        let name = tool.definition().name.to_string();
-        let registered = registry.register(tool, source.clone()).map_err(|error| error.to_string());
-        let compiled = registered.and_then(|()| match registry.get(&name) {
-            Some(entry) => entry.compile().map_err(|why| format!("the parameters of '{name}' are no JSON Schema: {why}")),
-            None => Ok(()),
-        });
-        if let Err(why) = compiled {
+        if let Err(error) = registry.register(tool, source.clone()) {
             registry.unregister_source(&source);
-            return Err(why);
+            return Err(error.to_string());
         }
     }
     Ok(())

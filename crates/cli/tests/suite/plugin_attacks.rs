@@ -15,7 +15,9 @@ fn answer(world: &World, more: &str, script: &str) -> Value {
     let more = format!("{more}[tools.parameters]\ntype = 'object'\nproperties.x.type = 'string'\n");
     let added = add(world, &write_plugin(world, "p", "do_it", &more, script));
     assert_eq!(added.code, 0, "{added:?}");
-    world.call("do_it", &json!({"x": "y".repeat(200_000)})).1
+    // More than a pipe holds: the command need not read it.
+    let arguments = json!({"x": "y".repeat(200_000)}).to_string();
+    world.run_fed(arguments.as_bytes(), &["call", "do_it", "-", "--json"]).json()
 }
 
 #[test]
@@ -134,6 +136,7 @@ fn plugins_that_do_not_fit_are_not_added() {
         ("second", "read_file", "Tool 'read_file' is already registered"),
         ("second", "bash", "'exec' answers to it"),
         ("second", "Do It", "'name' of tool 1 must be a-z"),
+        ("plugins", "do_that", "'plugins' is the name of a group of tools"),
         ("../second", "do_that", "'name' of plugin.toml must be lower-case"),
     ] {
         let folder = world.path("plugins/second");
@@ -144,6 +147,9 @@ fn plugins_that_do_not_fit_are_not_added() {
         let refused = add(&world, &folder);
         assert!(refused.code == 1 && refused.stderr.contains(message), "{tool}: {refused:?}");
     }
+    let no_schema =
+        write_plugin(&world, "schema", "do_more", "[tools.parameters]\ntype = 'object'\nproperties.x.minimum = 'low'\n", "true");
+    assert!(add(&world, &no_schema).stderr.contains("the parameters of 'do_more' are no JSON Schema"), "{:?}", add(&world, &no_schema));
     let linked = write_plugin(&world, "linked", "do_more", "", "true");
     symlink("/etc/passwd", linked.join("passwd")).unwrap();
     assert!(add(&world, &linked).stderr.contains("'passwd' is a symbolic link"));

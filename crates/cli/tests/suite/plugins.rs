@@ -49,7 +49,7 @@ fn python_example_counts_words_and_its_optional_tool_waits_for_the_user() {
     insta::assert_snapshot!("plugins_list", world.run(&["plugins", "list"]).all());
     let (code, called) = world.call("word_count", &json!({"path": "notes.txt"}));
     let counts = json!({"words": 4, "lines": 2, "characters": 18});
-    assert_eq!((code, &called["details"]["result"], &called["details"]["plugin"]), (0, &counts, &json!("word-count")), "{called}");
+    assert_eq!((code, &called["details"]["result"], &called["details"]["plugin"]), (0, &counts, &json!("wordcount")), "{called}");
     let reading = world.run(&["call", "word_count", "--path", "notes.txt", "--access", "read-only"]);
     assert_eq!((reading.code, reading.stdout.contains("\"words\": 4")), (0, true), "{reading:?}");
     let missing = world.run(&["call", "word_count", "--path", "absent.txt"]);
@@ -62,7 +62,7 @@ fn python_example_counts_words_and_its_optional_tool_waits_for_the_user() {
     assert_eq!((off.0, &off.1["error_type"]), (1, &json!("tool_not_available")), "{off:?}");
     let explained = world.run(&["explain", "word_frequencies"]);
     assert!(explained.stdout.contains("optional, and not in tools.also_allow"), "{explained:?}");
-    for entry in ["word_frequencies", "word-count", "group:plugins", "group:word-count"] {
+    for entry in ["word_frequencies", "wordcount", "group:plugins", "group:wordcount"] {
         world.configure(&format!("tools.also_allow = ['{entry}']\n"));
         fs::remove_file(world.file("words.csv")).ok();
         let (code, on) = world.call("word_frequencies", &write);
@@ -73,12 +73,12 @@ fn python_example_counts_words_and_its_optional_tool_waits_for_the_user() {
     assert_eq!((refused.code, &refused.json()["error_type"]), (1, &json!("permission_denied")), "{refused:?}");
     let undone = world.run(&["undo", "last"]);
     assert!(undone.code == 0 && !world.file("words.csv").exists(), "{undone:?}");
-    let removed = world.run(&["plugins", "remove", "word-count"]);
-    assert_eq!((removed.code, removed.stdout.as_str()), (0, "removed: word-count\n"));
+    let removed = world.run(&["plugins", "remove", "wordcount"]);
+    assert_eq!((removed.code, removed.stdout.as_str()), (0, "removed: wordcount\n"));
     world.configure("");
     assert_eq!(world.call("word_count", &json!({"path": "notes.txt"})).1["error_type"], "tool_not_found");
-    let again = world.run(&["plugins", "remove", "word-count"]);
-    assert!(again.code == 1 && again.stderr.contains("you have added no plugin 'word-count'"), "{again:?}");
+    let again = world.run(&["plugins", "remove", "wordcount"]);
+    assert!(again.code == 1 && again.stderr.contains("you have added no plugin 'wordcount'"), "{again:?}");
 }
 
 #[test]
@@ -127,13 +127,13 @@ fn plugin_is_added_after_a_question() {
     let nobody = world.run(&words);
     assert!(nobody.code == 2 && nobody.stderr.contains("nobody can be asked here"), "{nobody:?}");
     assert_eq!(world.run(&["plugins", "list", "--json"]).json(), json!([]));
-    let no = shown_to(&world, 100, &[], &words, |screen, _| {
+    let no = shown_to(&world, 100, &[("NO_COLOR", "1")], &words, |screen, _| {
         screen.wait_for("Add it?");
         screen.types("n");
     });
     assert!(no.contains("Tool do_it") && no.contains("not added"), "{no}");
     assert_eq!(world.run(&["plugins", "list", "--json"]).json(), json!([]));
-    let yes = shown_to(&world, 100, &[], &words, |screen, _| {
+    let yes = shown_to(&world, 100, &[("NO_COLOR", "1")], &words, |screen, _| {
         screen.wait_for("Add it?");
         screen.types("y");
     });
@@ -183,7 +183,7 @@ fn policy_hooks_and_history_hold_for_plugin_tools() {
         ("tools.deny = ['group:p']\n", "tool_not_available"),
         ("tools.disabled = ['do_it']\n", "tool_globally_disabled"),
         ("rules.deny = ['exec(*)']\n", "permission_denied"),
-        ("[[hooks]]\nevent = 'before_tool_call'\nmatches = ['do_it']\ncommand = 'echo no >&2; exit 2'\n", "blocked"),
+        ("[[hooks]]\nevent = 'before_tool_call'\nmatch = ['do_it']\ncommand = 'echo no >&2; exit 2'\n", "blocked"),
     ] {
         world.configure(config);
         let (_, answer) = world.call("do_it", &json!({}));
