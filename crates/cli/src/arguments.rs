@@ -171,7 +171,7 @@ pub(crate) enum CliCommand {
         #[command(subcommand)]
         command: PolicyCommand,
     },
-    /// Trust a project: the hooks of its file, its skills and commands
+    /// Trust a project: the hooks of its file, its skills, commands and plugins
     #[command(long_about = help::TRUST, after_long_help = help::TRUST_EXAMPLES)]
     Trust(TrustArgs),
     /// Check and show the configuration

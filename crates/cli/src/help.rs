@@ -160,7 +160,9 @@ until you trust it. Trust is bound to the content of the file: when it changes, 
 widen access.
 
 Skills, commands and types of agents of a project count once you have trusted its folder. They are text without rights, so they \
-stay trusted when they change; --revoke ends that, too.";
+stay trusted when they change; --revoke ends that, too.
+
+Plugins of a project (.haft/plugins) run, in the sandbox, once you have trusted it, and until one of their files changes.";
 
 pub(crate) const TRUST_EXAMPLES: &str = "\
 Examples:

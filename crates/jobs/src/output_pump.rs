@@ -132,7 +132,7 @@ impl OutputPump {
         }
     }
 
-    /// Adds a note of ours, to where a person reads: never into output that a program parses.
+    /// Adds a note of ours to standard error where that is separate: a program parses the output.
     pub(crate) async fn note(&mut self, note: &str) {
         let note = format!("[{note}]\n");
         match &mut self.errors {

@@ -187,7 +187,7 @@ impl PluginCall<'_> {
     }
 }
 
-/// Text stays text; anything else is JSON that a person can read.
+/// Text stays text; anything else is indented JSON.
 fn report(result: Value, remarks: &[String], details: Value) -> ToolOutput {
     let (text, details) = match result {
         Value::String(text) => (text, details),

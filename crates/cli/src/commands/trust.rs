@@ -39,7 +39,7 @@ pub(crate) fn run(common: &Common, request: TrustArgs, output: &Output) -> Resul
         if !offers.is_empty() || !plugins.is_empty() {
             return trust_folder(&mut trusted, &workspace, &offers, &plugins, request, output);
         }
-        let text = "there is no .haft/config.toml here, and there are no skills or commands, so there is nothing to trust\n";
+        let text = "there is no .haft/config.toml here, and there are no skills, commands or plugins, so there is nothing to trust\n";
         return output.show(|| json!({ "trusted": false, "changed": false }), || text.to_owned());
     };
     let before = trusted.contains(&workspace, &fingerprint) && plugins.are_approved();

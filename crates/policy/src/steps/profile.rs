@@ -46,13 +46,16 @@ pub(crate) fn optional<'a>(decision: &mut Decision, tool: &Candidate<'_>, tables
     if !tool.definition.optional {
         return;
     }
-    let named = tables.into_iter().find_map(|lists| lists.also_allow().find(tool).map(|entry| (lists.key(), entry)));
-    let Some((key, entry)) = named else {
-        let change = ConfigEdit::add("tools.also_allow".to_owned(), tool.name());
-        return decision.deny(STEP, "optional, and not in tools.also_allow", unavailable(tool, STEP, vec![change]));
-    };
-    decision.pass(STEP, format!("optional, and {key}.also_allow has {}", entry.pattern));
-    decision.set_span(&entry.span);
+    let tables: Vec<&Lists> = tables.collect();
+    if let Some((key, entry)) = tables.iter().find_map(|lists| Some((lists.key(), lists.also_allow().find(tool)?))) {
+        decision.pass(STEP, format!("optional, and {key}.also_allow has {}", entry.pattern));
+        return decision.set_span(&entry.span);
+    }
+    if let Some(lists) = tables.iter().find(|lists| lists.lifts(tool.name())) {
+        return decision.pass(STEP, format!("optional, and {}.allow names it", lists.key()));
+    }
+    let change = ConfigEdit::add("tools.also_allow".to_owned(), tool.name());
+    decision.deny(STEP, "optional, and not in tools.also_allow", unavailable(tool, STEP, vec![change]));
 }
 
 impl Profiles {
