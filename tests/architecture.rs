@@ -28,14 +28,15 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("jobs", &["contract", "host", "pattern", "programs", "sandbox", "shell", "text"]),
     ("config", &["contract", "programs", "text"]),
     ("prompts", &["config", "contract", "text"]),
+    ("plugins", &["contract", "text"]),
     ("compat", &["contract", "text"]),
     ("testkit", &["contract", "text"]),
     ("tui", &["agent", "contract", "engine", "patch", "policy", "provider", "redact", "store", "text"]),
     (
         "cli",
         &[
-            "agent", "builtin", "config", "contract", "engine", "host", "jobs", "patch", "pattern", "policy", "prompts", "provider",
-            "redact", "sandbox", "store", "text", "tui",
+            "agent", "builtin", "config", "contract", "engine", "host", "jobs", "patch", "pattern", "plugins", "policy", "prompts",
+            "provider", "redact", "sandbox", "store", "text", "tui",
         ],
     ),
     ("haft", &["builtin", "compat", "contract", "engine", "host", "jobs", "macros", "policy", "sandbox", "store"]),

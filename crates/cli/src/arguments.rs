@@ -3,6 +3,7 @@
 mod agents;
 mod caller;
 pub(crate) mod shortcut;
+mod plugins;
 mod skills;
 
 use std::ffi::OsString;
@@ -15,6 +16,7 @@ use haft_tui::chat::ChatOptions;
 
 pub(crate) use self::agents::{AgentsCommand, EditAgentArgs, KEYS as AGENT_KEYS};
 pub(crate) use self::caller::{ActingArgs, CallerArgs};
+pub(crate) use self::plugins::{AddPluginArgs, PluginsCommand};
 pub(crate) use self::skills::SkillsCommand;
 use crate::failure::Failure;
 use crate::help;
@@ -134,6 +136,12 @@ pub(crate) enum CliCommand {
         #[command(subcommand)]
         command: SkillsCommand,
     },
+    /// List, add, check and remove plugins: tools of your own, as commands in the sandbox
+    #[command(long_about = help::PLUGINS, after_long_help = help::PLUGINS_EXAMPLES, disable_help_subcommand = true)]
+    Plugins {
+        #[command(subcommand)]
+        command: PluginsCommand,
+    },
     /// List, show, resume, copy and delete conversations
     #[command(long_about = help::SESSIONS, after_long_help = help::SESSIONS_EXAMPLES, disable_help_subcommand = true)]
     Sessions {
@@ -164,7 +172,7 @@ pub(crate) enum CliCommand {
         #[command(subcommand)]
         command: PolicyCommand,
     },
-    /// Trust a project: the hooks of its file, its skills and commands
+    /// Trust a project: the hooks of its file, its skills, commands and plugins
     #[command(long_about = help::TRUST, after_long_help = help::TRUST_EXAMPLES)]
     Trust(TrustArgs),
     /// Check and show the configuration
@@ -212,6 +220,15 @@ impl ToolWords {
         let Some(ToolWordList::All(words)) = self.tool else { return None };
         let mut words = words.into_iter();
         words.next().map(|name| (name, words.collect()))
+    }
+
+    /// The workspace that a flag after the tool names. The words are parsed with the tool's parameters, and a tool of the
+    /// workspace must be known before that.
+    pub(crate) fn workspace(&self) -> Option<PathBuf> {
+        let Some(ToolWordList::All(words)) = &self.tool else { return None };
+        let at = words.iter().position(|word| word == "--workspace").and_then(|at| words.get(at + 1)).map(PathBuf::from);
+        let joined = words.iter().find_map(|word| word.to_str()?.strip_prefix("--workspace=").map(PathBuf::from));
+        at.or(joined)
     }
 }
 

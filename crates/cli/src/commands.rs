@@ -11,6 +11,7 @@ mod explain;
 mod history;
 mod man;
 mod models;
+mod plugins;
 mod policy;
 mod prune;
 mod quarantine;
@@ -42,6 +43,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         CliCommand::Agents { command } => agents::run(&common, &command, &output()),
         CliCommand::Sessions { command } => sessions::run(&common, &command, &output()),
         CliCommand::Skills { command } => skills::run(&common, &command, &output()),
+        CliCommand::Plugins { command } => plugins::run(&common, &command, &output()),
         CliCommand::Models(request) => models::run(&common, request, &output()),
         CliCommand::History(request) => history::run(request, &output()),
         CliCommand::Undo(request) => undo::run(&common, &request, &output()),

@@ -163,7 +163,9 @@ until you trust it. Trust is bound to the content of the file: when it changes, 
 widen access.
 
 Skills, commands and types of agents of a project count once you have trusted its folder. They are text without rights, so they \
-stay trusted when they change; --revoke ends that, too.";
+stay trusted when they change; --revoke ends that, too.
+
+Plugins of a project (.haft/plugins) run, in the sandbox, once you have trusted it, and until one of their files changes.";
 
 pub(crate) const TRUST_EXAMPLES: &str = "\
 Examples:
@@ -183,6 +185,19 @@ Examples:
   haft skills list
   haft skills show release-notes
   haft skills check";
+
+pub(crate) const PLUGINS: &str = "\
+Plugins are folders with a plugin.toml: tools of your own, each call one run of a command that reads JSON and writes JSON. The command \
+runs in the sandbox, and every call is checked like one of a built-in tool. `haft plugins add` shows what a folder declares, asks, and \
+copies it: what runs is the copy that you looked at. Plugins of a project are in .haft/plugins, and count once you trust it \
+(`haft trust`). A tool that is optional is offered once you name it in tools.also_allow.";
+
+pub(crate) const PLUGINS_EXAMPLES: &str = "\
+Examples:
+  haft plugins check ./word-count
+  haft plugins add ./word-count
+  haft plugins list
+  haft plugins remove word-count";
 
 pub(crate) const SESSIONS: &str = "\
 Conversations with models. Each message, call and result is stored before the next step; an interrupted session is repaired when \

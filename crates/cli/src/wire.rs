@@ -15,6 +15,7 @@ mod jobs;
 mod lineage;
 mod lint;
 pub(crate) mod models;
+mod plugins;
 mod policy;
 mod prompts;
 mod repair;
@@ -49,6 +50,7 @@ pub(crate) use self::config_lint::warn_of_settings;
 pub(crate) use self::jobs::JobSettings;
 pub(crate) use self::lineage::Lineage;
 pub(crate) use self::lint::warn_of_idle_rules;
+pub(crate) use self::plugins::{ProjectPlugin, plugin_store, project_plugins, register_plugin, registry_in};
 pub(crate) use self::prompts::{Prompts, prompt_folders};
 pub(crate) use self::retention::{PruneMode, PrunedKind, QUARANTINE, prune};
 pub(crate) use self::services::{add_planning, small_model};
@@ -83,7 +85,7 @@ pub(crate) fn disclose_tools(runner: &Runner) -> DisclosedTools {
     DEFERRED.disclose(&runner.engine, &runner.session, &runner.messages)
 }
 
-/// Every tool.
+/// Every tool of Haft.
 pub(crate) fn registry() -> Result<Arc<Registry>, Failure> {
     let registry = Registry::new();
     for tool in haft_builtin::all() {
@@ -164,7 +166,7 @@ pub(crate) struct Wire {
 impl Wire {
     /// Loads the configuration; an error in it ends the command.
     pub(crate) fn new(common: &Common, output: &Output) -> Result<Self, Failure> {
-        Self::with_registry(registry()?, common, output)
+        Self::with_registry(registry_in(common.workspace.as_deref())?, common, output)
     }
 
     /// As [`Wire::new`], with these tools.

@@ -50,6 +50,8 @@ mod suite {
     #[cfg(feature = "pdf")]
     mod pdf;
     mod planning;
+    mod plugin_attacks;
+    mod plugins;
     mod policy;
     mod processes;
     mod projects;

@@ -1,7 +1,7 @@
 //! Every command that a document shows in a `console` block is run, in order, and must do what the block says.
 //!
 //! A `toml` block whose first line is a comment with a path (`# ~/.config/haft/config.toml`) is written there first, and so is a
-//! `markdown` block that has a path after that word.
+//! `markdown` or `python` block that has a path after that word.
 //! A line that begins with `$ ` is a command; what follows is its output, standard output and error together. A line `…`
 //! stands for any lines, a word `…` for any word. Output that begins with `error:` comes with exit code 1, all other with 0.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-const DOCUMENTS: [&str; 13] = [
+const DOCUMENTS: [&str; 14] = [
     "README.md",
     "CONTRIBUTING.md",
     "docs/ADDING_A_TOOL.md",
@@ -23,6 +23,7 @@ const DOCUMENTS: [&str; 13] = [
     "docs/FILES.md",
     "docs/MODELS.md",
     "docs/PLANNING.md",
+    "docs/PLUGINS.md",
     "docs/POLICY.md",
     "docs/SKILLS.md",
     "docs/TOUR.md",
@@ -84,9 +85,10 @@ fn steps(document: &str) -> Vec<Step> {
     while let Some(line) = lines.next() {
         match (inside, line) {
             (false, "```console") => inside = true,
-            (false, fence) if fence.starts_with("```markdown ") => {
+            (false, fence) if fence.starts_with("```markdown ") || fence.starts_with("```python ") => {
                 let text: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
-                files.push((fence["```markdown ".len()..].to_owned(), format!("{}\n", text.join("\n"))));
+                let path = fence.split_once(' ').map_or("", |(_, path)| path);
+                files.push((path.to_owned(), format!("{}\n", text.join("\n"))));
             }
             (false, "```toml") => files.extend(file(lines.by_ref().take_while(|line| *line != "```"))),
             (true, "```") => inside = false,

@@ -15,6 +15,8 @@ pub struct CommandRequest {
     pub command: String,
     /// Interpreter for the code; the default is the shell.
     pub interpreter: Option<InterpreterSpec>,
+    /// A program that runs without a shell, in place of the command.
+    pub program: Option<ProgramSpec>,
     /// Working directory; the default is the workspace.
     pub directory: Option<PathBuf>,
     /// Variables beyond the clean environment.
@@ -35,6 +37,15 @@ pub struct CommandRequest {
     pub track_cwd: bool,
     /// Whether the sandbox lets it change nothing of the workspace. Outside a sandbox it has no effect.
     pub read_only: bool,
+}
+
+/// A program in a folder of its own, such as that of a plugin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProgramSpec {
+    /// The program and its arguments: a bare name is looked up among the installed programs, anything else is a path.
+    pub words: Vec<String>,
+    /// The folder, which its sandbox shows read-only. The host accepts only those that it keeps for programs.
+    pub folder: PathBuf,
 }
 
 /// An interpreter that is started without a shell.
@@ -75,6 +86,7 @@ pub struct ShellCommand {
     limits: CommandLimits,
     cwd_sentinel: Option<String>,
     network_isolated: bool,
+    program_folder: Option<PathBuf>,
 }
 
 impl ShellCommand {
@@ -94,6 +106,7 @@ impl ShellCommand {
             limits: CommandLimits::default(),
             cwd_sentinel: None,
             network_isolated: false,
+            program_folder: None,
         }
     }
     /// In a sandbox that lets it change this tree and nothing else.
@@ -146,6 +159,15 @@ impl ShellCommand {
     pub fn with_isolated_network(mut self) -> Self {
         self.network_isolated = true;
         self
+    }
+    /// With the folder of its program, which its sandbox shows read-only.
+    pub fn with_program_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.program_folder = Some(folder.into());
+        self
+    }
+    /// The folder of its program besides the roots, if it has one.
+    pub fn program_folder(&self) -> Option<&Path> {
+        self.program_folder.as_deref()
     }
     /// Whether it has no network, also if a connection could be approved.
     pub fn is_network_isolated(&self) -> bool {

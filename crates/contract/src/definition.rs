@@ -279,6 +279,9 @@ pub struct ToolDefinition {
     /// Text it may give the model in bytes, if it bounds itself above the engine's own cap.
     #[serde(skip)]
     pub max_output: usize,
+    /// Not offered until the user names it in `tools.also_allow`.
+    #[serde(skip)]
+    pub optional: bool,
 }
 
 impl ToolDefinition {
@@ -314,6 +317,7 @@ impl ToolDefinition {
             deferred: meta.deferred,
             hints: meta.hints,
             max_output: meta.max_output,
+            optional: false,
         }
     }
 

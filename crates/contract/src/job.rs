@@ -22,6 +22,8 @@ pub struct JobOptions {
     pub input: bool,
     /// Receives all of its output.
     pub spill: Option<Box<dyn SpillWriter>>,
+    /// Receives its standard error, which is not part of its output then. A job with a terminal has no such stream.
+    pub error_output: Option<Box<dyn SpillWriter>>,
     /// Decides on connections that the plan does not name; without it, they are refused.
     pub egress: Option<Arc<dyn EgressGate>>,
     /// Whether it is meant to continue after its call: then repositories are read-only for it.

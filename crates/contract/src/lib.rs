@@ -41,7 +41,7 @@ pub use changes::{
     AppliedChanges, ChangeKind, ChangeMode, ChangeSet, ChangeSets, ChangeSide, ClaimedChanges, DirectChanges, EntryKind, FileChange,
     GitReport, QuarantineRecord, RefusedChange, RunEffects, Trigger,
 };
-pub use command::{CodeInput, CommandRequest, InterpreterSpec, ShellCommand};
+pub use command::{CodeInput, CommandRequest, InterpreterSpec, ProgramSpec, ShellCommand};
 pub use context::{CallInfo, PlanContext, Progress, ToolContext};
 pub use conversation::{PlanningCapability, SettingsCapability, SkillCapability, UserCapability};
 pub use definition::{Access, Category, Hints, Meta, ParameterHints, RuleTarget, Section, ToolDefinition, ToolSource};

@@ -16,11 +16,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::checkpoint::Checkpoint;
 use crate::output::OutputBuffer;
+use crate::output_pump::{ErrorPump, OutputPump};
 use crate::process_group::GroupLeader;
 use crate::recorder::RunRecorder;
 use crate::run_guard::RunGuard;
-use crate::spawn;
-use crate::supervisor::{OutputPump, Supervisor};
+use crate::spawn::{self, ErrorStream};
+use crate::supervisor::Supervisor;
 
 /// Ctrl-D: ends the input of a terminal at the start of a line.
 const END_OF_TRANSMISSION: u8 = 4;
@@ -129,7 +130,8 @@ impl LocalJob {
     ) -> io::Result<Self> {
         let streams = match options.terminal.filter(|_| facts.terminal) {
             Some(size) => spawn::connect_terminal(&mut command, size)?,
-            None => spawn::connect_pipes(&mut command, options.input)?,
+            None if options.error_output.is_some() => spawn::connect_pipes(&mut command, options.input, ErrorStream::Separate)?,
+            None => spawn::connect_pipes(&mut command, options.input, ErrorStream::Joined)?,
         };
         let leader = GroupLeader::spawn(&mut command)?;
         // It holds the write ends: while it lives, our reads do not end.
@@ -146,7 +148,8 @@ impl LocalJob {
             recorder: RunRecorder::new(checkpoint, options.journal),
             questions: guard.proxy.as_ref().map(|proxy| Arc::clone(proxy.questions())).unwrap_or_default(),
         });
-        let output = OutputPump::new(Arc::clone(&shared), streams.output, options.spill);
+        let errors = streams.errors.zip(options.error_output).map(|(stream, writer)| ErrorPump::new(stream, writer));
+        let output = OutputPump::new(Arc::clone(&shared), streams.output, options.spill, errors);
         let live = LiveJob::new(shared.stop.clone());
         let supervisor = Supervisor { shared: Arc::clone(&shared), leader, output, guard: Arc::new(guard), _live: live };
         tokio::spawn(supervisor.supervise(options.timeout));

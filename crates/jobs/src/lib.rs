@@ -18,6 +18,7 @@ mod lookup;
 mod options;
 mod orphans;
 mod output;
+mod output_pump;
 mod plan;
 mod process_group;
 mod protection;

@@ -61,7 +61,7 @@ pub(crate) fn program(sandboxer: &Sandboxer, name: &str) -> Option<PathBuf> {
     folders.map(|folder| folder.join(name)).find(|path| is_executable(path))
 }
 
-fn is_executable(path: &Path) -> bool {
+pub(crate) fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }

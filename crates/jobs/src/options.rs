@@ -35,6 +35,8 @@ pub struct ShellOptions {
     pub folder: PathBuf,
     /// A private folder for the homes and temporary folders of sandboxed commands, which stay between runs.
     pub view_folder: PathBuf,
+    /// The folder with the folders of programs: only these are shown to a command besides the roots.
+    pub program_folder: PathBuf,
     /// A private folder for what commands wrote and may not stay where it was.
     pub quarantine: PathBuf,
     /// Paths that commands may read and not change, besides the protected ones: folders under `deny write(...)`.
@@ -80,6 +82,7 @@ impl ShellOptions {
             limits: CommandLimits::STANDARD,
             folder: folder.join("run"),
             view_folder: folder.join("sandbox"),
+            program_folder: folder.join("plugins").join("content"),
             quarantine: folder.join("quarantine"),
             protected: Vec::new(),
             hidden: Vec::new(),

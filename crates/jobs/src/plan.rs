@@ -2,6 +2,7 @@
 
 mod hints;
 mod line;
+mod program;
 mod syntax;
 
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use haft_shell::{Analysis, analyse};
 use haft_text::display;
 
 use self::line::LinePlanner;
+pub(crate) use self::program::{in_container, plan_program};
 use crate::sandboxer::Sandboxer;
 use crate::{environment, lookup};
 

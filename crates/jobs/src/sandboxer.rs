@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use haft_contract::{CommandLimits, Effect, ErrorKind, ExecHost, SandboxBackend, ShellCommand, ToolError};
 use haft_host::{LocalFiles, SandboxPaths, ScanCache};
 use haft_sandbox::{
-    ConfinedCommand, NetworkAccess, NetworkNamespace, Overlay, OverlayLayer, ProcessSpec, Sandbox, SandboxError, SandboxGuard,
+    Bind, ConfinedCommand, NetworkAccess, NetworkNamespace, Overlay, OverlayLayer, ProcessSpec, Sandbox, SandboxError, SandboxGuard,
     SandboxPolicy, Selection, SelectionRequest, check_gaps, usual_secrets,
 };
 use haft_text::display;
 
 use crate::guarded_paths::paths_outside;
+use crate::plan::in_container;
 use crate::quarantine::FolderCache;
 use crate::session_networks::SessionNetworks;
 use crate::view::{RunView, Views};
@@ -134,6 +135,9 @@ impl Sandboxer {
         let base = SandboxPolicy { network: setup.network.clone(), ..SandboxPolicy::default() };
         let selected = self.select(choice, self.options.required, &base).map_err(unavailable)?;
         let Selection { sandbox, skipped, .. } = &*selected;
+        if sandbox.has_own_root() && planned.program_folder().is_some() {
+            return Err(in_container());
+        }
         let (mut policy, variables) = self.policy(&**sandbox, planned, setup)?;
         policy.terminal = terminal && sandbox.supports_terminals();
         // The proxy that decides on every connection cannot be offered: the command has no network. It is refused only if it needs one.
@@ -187,6 +191,7 @@ impl Sandboxer {
             let view_of_run = self.views.for_run(session, &paths, planned.has_read_only_view());
             view = view_of_run.map_err(|error| no_view(&self.options.view_folder, error))?;
             layers.append(&mut view.layers);
+            view.view.read_only.extend(planned.program_folder().map(Bind::same));
         }
         let SandboxPaths { mut writable, mut read_only, mut protected, mut masked, repositories, .. } = paths;
         for git in repositories.into_iter().filter(|git| layers.iter().all(|layer| layer.lower != *git)) {

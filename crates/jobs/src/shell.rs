@@ -72,6 +72,9 @@ impl Shell {
     }
 
     pub(crate) fn plan(&self, request: &CommandRequest) -> Result<ShellCommand, ToolError> {
+        if let Some(program) = &request.program {
+            return plan::plan_program(request, program, &self.sandboxer, &*self.http);
+        }
         match &request.interpreter {
             Some(interpreter) => plan::plan_interpreter(request, interpreter, &self.sandboxer, &*self.http),
             None => plan::plan_shell(request, &self.sandboxer, &*self.http),

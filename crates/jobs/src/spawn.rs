@@ -51,20 +51,42 @@ fn spawn_thread() -> io::Result<&'static Mutex<mpsc::Sender<SpawnTask>>> {
 #[derive(Debug)]
 pub(crate) struct JobStreams {
     pub(crate) output: pipe::Receiver,
+    /// Standard error, where it is not part of the output.
+    pub(crate) errors: Option<pipe::Receiver>,
     pub(crate) input: Option<pipe::Sender>,
 }
 
-/// Connects a command to pipes. Both output streams are one pipe, so that their order is kept.
-pub(crate) fn connect_pipes(command: &mut Command, input: bool) -> io::Result<JobStreams> {
+/// Where the standard error of a command goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ErrorStream {
+    /// Into the output, so that the order of both is kept.
+    Joined,
+    /// Into a pipe of its own.
+    Separate,
+}
+
+/// Connects a command to pipes.
+pub(crate) fn connect_pipes(command: &mut Command, input: bool, errors: ErrorStream) -> io::Result<JobStreams> {
     let (reader, writer) = io::pipe()?;
-    command.stdout(writer.try_clone()?).stderr(writer).stdin(Stdio::null());
+    command.stdout(writer.try_clone()?).stdin(Stdio::null());
     let output = pipe::Receiver::from_owned_fd(reader.into())?;
+    let errors = match errors {
+        ErrorStream::Joined => {
+            command.stderr(writer);
+            None
+        }
+        ErrorStream::Separate => {
+            let (reader, writer) = io::pipe()?;
+            command.stderr(writer);
+            Some(pipe::Receiver::from_owned_fd(reader.into())?)
+        }
+    };
     if !input {
-        return Ok(JobStreams { output, input: None });
+        return Ok(JobStreams { output, errors, input: None });
     }
     let (reader, writer) = io::pipe()?;
     command.stdin(reader);
-    Ok(JobStreams { output, input: Some(pipe::Sender::from_owned_fd(writer.into())?) })
+    Ok(JobStreams { output, errors, input: Some(pipe::Sender::from_owned_fd(writer.into())?) })
 }
 
 /// Connects a command to a new terminal of this size, which becomes its controlling terminal when it starts.
@@ -78,7 +100,7 @@ pub(crate) fn connect_terminal(command: &mut Command, (columns, rows): (u16, u16
     let flags = rustix::fs::fcntl_getfl(&ours)?;
     rustix::fs::fcntl_setfl(&ours, flags | OFlags::NONBLOCK)?;
     let input = pipe::Sender::from_owned_fd_unchecked(ours.try_clone()?)?;
-    Ok(JobStreams { output: pipe::Receiver::from_owned_fd_unchecked(ours)?, input: Some(input) })
+    Ok(JobStreams { output: pipe::Receiver::from_owned_fd_unchecked(ours)?, errors: None, input: Some(input) })
 }
 
 #[cfg(target_os = "linux")]

@@ -1,30 +1,22 @@
 //! The supervisor of a job: reads its output, waits for its end, and cleans up after it.
 
-use std::future::Future;
 use std::os::unix::process::ExitStatusExt;
-use std::pin::pin;
 use std::process::ExitStatus;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
-use haft_contract::{JobEnd, JobUsage, RunEffects, SpillFile, SpillWriter};
+use haft_contract::{JobEnd, JobUsage, RunEffects};
 use haft_sandbox::launcher;
-use tokio::io::AsyncReadExt;
-use tokio::net::unix::pipe;
 
 use crate::job::{JobShared, LiveJob};
 use crate::orphans::Descendants;
-use crate::output::CwdTracker;
+use crate::output_pump::OutputPump;
 use crate::process_group::GroupLeader;
 use crate::run::{DRAIN_TIME, StopReason};
 use crate::run_guard::RunGuard;
 
 /// How often protected names are looked for while a command runs.
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);
-const CHUNK_BYTES: usize = 64 * 1024;
-/// Output up to this size is shown whole, and needs no spill.
-const MIN_SPILL_BYTES: u64 = 16 * 1024;
 /// How much of the end of the output is searched for the reason of a failure.
 const SEARCHED_BYTES: usize = 16 * 1024;
 
@@ -69,11 +61,11 @@ impl Supervisor {
         let is_sandboxed = self.shared.facts.host.is_sandboxed();
         // A launcher that was ended by a signal also says that it failed.
         let may_have_failed = is_sandboxed && reason == StopReason::Exited;
-        let not_run = may_have_failed.then(|| launcher::setup_failure(status.code(), &self.shared.state().output.head()));
-        let tail = self.shared.state().output.tail(SEARCHED_BYTES);
-        for note in self.guard.exit_notes(&tail) {
-            self.output.take(format!("[{note}]\n").as_bytes()).await;
+        let not_run = may_have_failed.then(|| launcher::setup_failure(status.code(), &self.output.first_errors()));
+        for note in self.guard.exit_notes(&self.output.last_errors(SEARCHED_BYTES)) {
+            self.output.note(&note).await;
         }
+        self.output.finish_errors().await;
         JobEnd {
             code: status.code(),
             signal: status.signal(),
@@ -83,7 +75,7 @@ impl Supervisor {
             at: SystemTime::now(),
             not_run: not_run.flatten(),
             usage,
-            cut: self.output.spill.as_ref().is_some_and(|spill| spill.is_cut()),
+            cut: self.output.is_cut(),
             spill: self.output.finish_spill().await,
         }
     }
@@ -143,81 +135,5 @@ async fn terminate_group(leader: &GroupLeader, grace: Duration) {
     leader.terminate(grace).await;
     if let Ok(Some(descendants)) = descendants {
         drop(tokio::task::spawn_blocking(move || descendants.kill()).await);
-    }
-}
-
-/// Moves the output of a job into its buffer and its spill.
-pub(crate) struct OutputPump {
-    shared: Arc<JobShared>,
-    stream: pipe::Receiver,
-    spill: Option<Box<dyn SpillWriter>>,
-    cwd_tracker: Option<CwdTracker>,
-    open: bool,
-}
-
-impl OutputPump {
-    pub(crate) fn new(shared: Arc<JobShared>, stream: pipe::Receiver, spill: Option<Box<dyn SpillWriter>>) -> Self {
-        let cwd_tracker = shared.facts.cwd_sentinel.as_deref().map(CwdTracker::new);
-        Self { shared, stream, spill, cwd_tracker, open: true }
-    }
-
-    /// Reads output while a future is waited for. The future is polled first: a process left behind may write for ever.
-    async fn pump_while<T>(&mut self, future: impl Future<Output = T>) -> T {
-        let (mut future, mut chunk) = (pin!(future), vec![0; CHUNK_BYTES]);
-        loop {
-            tokio::select! {
-                biased;
-                done = &mut future => return done,
-                read = self.stream.read(&mut chunk), if self.open => match read {
-                    Ok(count @ 1..) => self.take(&chunk[..count]).await,
-                    // A program may close its output and continue.
-                    _ => self.open = false,
-                },
-            }
-        }
-    }
-
-    /// Reads the output that is still in the pipe, for a limited time because its writer may never end.
-    async fn drain(&mut self) {
-        let closed = async {
-            let mut chunk = vec![0; CHUNK_BYTES];
-            while let Ok(count @ 1..) = self.stream.read(&mut chunk).await {
-                self.take(&chunk[..count]).await;
-            }
-        };
-        drop(tokio::time::timeout(DRAIN_TIME, closed).await);
-    }
-
-    async fn take(&mut self, chunk: &[u8]) {
-        match self.cwd_tracker.as_mut().map(|tracker| tracker.filter(chunk)) {
-            None => self.store(chunk).await,
-            Some(output) if output.is_empty() => {}
-            Some(output) => self.store(&output).await,
-        }
-    }
-
-    async fn finish_cwd_tracking(&mut self) {
-        let Some(mut tracker) = self.cwd_tracker.take() else { return };
-        self.shared.state().final_cwd = tracker.directory.take();
-        self.store(&tracker.take_pending()).await;
-    }
-
-    async fn store(&mut self, chunk: &[u8]) {
-        if let Some(writer) = &mut self.spill
-            && writer.write(chunk).await.is_err()
-        {
-            // A full disk must not stop the program; the result says that its output is not stored.
-            self.spill = None;
-        }
-        self.shared.state().output.push(chunk);
-        self.shared.notify();
-    }
-
-    /// The whole output as a file, if it is larger than what is shown, or is read after the call.
-    async fn finish_spill(&mut self) -> Option<SpillFile> {
-        let writer = self.spill.take()?;
-        let total = self.shared.state().output.total();
-        let is_needed = total > MIN_SPILL_BYTES || (total > 0 && self.shared.keeps_all_output.load(Ordering::Relaxed));
-        if is_needed { writer.finish().await.ok() } else { None }
     }
 }

@@ -18,7 +18,9 @@ use crate::effects::PlanCase;
 use crate::list::{Groups, List};
 use crate::name::folded;
 use crate::rule::widths;
-use crate::steps::{ByProvider, Channels, Lists, Overrides, Profiles, SubAgents, owner_only, profile, sandbox, selection, unavailable};
+use crate::steps::{
+    ByProvider, Channels, Lists, Overrides, Profiles, SubAgents, optional, owner_only, profile, sandbox, selection, unavailable,
+};
 use crate::{
     AgentSpec, Caller, Candidate, ChangeRules, ConfigEdit, Decision, Denial, ExecSpec, GuardedChanges, PolicySpec, RuleFault, RuleKind,
     RuleSet, SessionGrants, StepOutcome, ToolLists, Verdict, canonical, effects, turn_limits,
@@ -235,6 +237,8 @@ impl Policy for StandardPolicy {
         let agent_provided = agent.map(|agent| agent.by_provider.find(caller)).unwrap_or_default();
         self.switched_off(&mut decision, tool);
         self.profiles(&mut decision, tool, agent, &provided, &agent_provided);
+        let tables = agent.iter().map(|agent| &agent.table).chain(provided.iter().chain(&agent_provided).copied());
+        optional(&mut decision, tool, tables.map(|table| &table.lists).chain([&self.tools]));
         self.tools.apply(&mut decision, "global", tool);
         for table in &provided {
             table.lists.apply(&mut decision, "global per provider", tool);

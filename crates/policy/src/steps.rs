@@ -11,7 +11,7 @@ use haft_contract::ErrorKind;
 
 pub(crate) use self::channel::Channels;
 pub(crate) use self::lists::{ByProvider, Lists, Overrides};
-pub(crate) use self::profile::{Profiles, profile};
+pub(crate) use self::profile::{Profiles, optional, profile};
 pub(crate) use self::sandbox::compile as sandbox;
 pub(crate) use self::subagent::SubAgents;
 use crate::catalog::NOT_BUILT_YET;

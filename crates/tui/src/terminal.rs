@@ -76,7 +76,7 @@ impl Terminal {
     }
 
     /// Asks a question that one key answers. `None` when the input ends.
-    async fn confirm(&self, text: &str, prompt: &str) -> Option<bool> {
+    pub async fn confirm(&self, text: &str, prompt: &str) -> Option<bool> {
         let mut source = self.source().await;
         Dialogue::begin(&mut source).choose(text, prompt, yes_or_no).await
     }

@@ -24,7 +24,7 @@ use crate::wire::{self, CallSetup, JobSettings, UserPrompts, Wire};
 
 pub(crate) fn run(common: Common, request: CallArgs) -> Result<Exit, Failure> {
     let CallArgs { acting, words } = request;
-    let registry = wire::registry()?;
+    let registry = wire::registry_in(words.workspace().as_deref().or(common.workspace.as_deref()))?;
     let invocation = Invocation::parse("call", words, common, &registry)?;
     let output = invocation.common.output();
     let wire = Arc::new(Wire::with_registry(registry, &invocation.common, &output)?);

@@ -28,7 +28,7 @@ pub(crate) fn run(common: &Common, command: ConfigCommand, output: &Output) -> R
 }
 
 fn check(common: &Common, output: &Output) -> Result<Exit, Failure> {
-    let (workspace, registry) = (wire::workspace(common)?, wire::registry()?);
+    let (workspace, registry) = (wire::workspace(common)?, wire::registry_in(common.workspace.as_deref())?);
     let mut loaded = wire::check(common, &workspace, &registry);
     let wrong = loaded.errors().next().is_some();
     if !wrong {

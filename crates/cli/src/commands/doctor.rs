@@ -72,7 +72,7 @@ pub(crate) fn run(common: &Common, request: DoctorArgs, output: &Output) -> Resu
 
 async fn all(common: &Common, output: &Output) -> Vec<DoctorCheck> {
     let mut checks = Vec::new();
-    match wire::registry() {
+    match wire::registry_in(common.workspace.as_deref()) {
         Ok(registry) => {
             checks.extend(configuration(common, &registry, output));
             checks.push(tools(&registry));

@@ -38,7 +38,7 @@ pub(crate) fn run(common: Common, request: ExplainArgs) -> Result<Exit, Failure>
             Some((tool, _)) => Err(with_tool(&id, &tool.to_string_lossy())),
         };
     }
-    let registry = wire::registry()?;
+    let registry = wire::registry_in(words.workspace().as_deref().or(common.workspace.as_deref()))?;
     if all {
         let output = common.output();
         return table(&Wire::with_registry(registry, &common, &output)?, &who, &output);

@@ -248,3 +248,35 @@ fn only_tighter_limits_are_enforced_and_only_in_the_sandbox() {
     let code = CommandRequest { limits: less, ..code(CodeInput::Argument, Some(ExecHost::Container)) };
     assert_eq!(world.plan(&code).unwrap().limits(), less);
 }
+
+/// A program of a plugin runs from the folder that the host keeps for programs, and from no other: no call chooses what it sees.
+#[test]
+fn program_runs_from_a_kept_folder_alone() {
+    use haft_contract::ProgramSpec;
+    let world = World::new();
+    let kept = world.root().parent().unwrap().join("plugins/content/abc");
+    std::fs::create_dir_all(&kept).unwrap();
+    std::fs::copy("/bin/true", kept.join("run")).unwrap();
+    std::fs::write(kept.join("data"), "").unwrap();
+    std::os::unix::fs::symlink("/etc", kept.parent().unwrap().join("etc")).unwrap();
+    let own = kept.join("run").to_string_lossy().into_owned();
+    let plan = |word: &str, folder: PathBuf| {
+        let program = Some(ProgramSpec { words: vec![word.to_owned(), "-x".to_owned()], folder });
+        world.plan(&CommandRequest { program, host: Some(ExecHost::Sandbox), read_only: true, ..request("run") })
+    };
+    for word in ["sh", &own] {
+        let command = plan(word, kept.clone()).unwrap();
+        let [Effect::Exec(exec)] = command.effects() else { panic!("{:?}", command.effects()) };
+        assert_eq!((exec.named.as_str(), exec.host, exec.read_only_view), (word, ExecHost::Sandbox, true));
+        assert_eq!((command.program_folder(), command.shell().arguments.as_slice()), (Some(&*kept), &["-x".to_owned()][..]));
+    }
+    let refused = |word: &str, folder: PathBuf| plan(word, folder).unwrap_err().message().to_owned();
+    let (above, linked) = (kept.parent().unwrap().to_owned(), kept.parent().unwrap().join("etc"));
+    for folder in ["/etc".into(), world.root(), above, linked, kept.join("absent"), kept.join("..")] {
+        let message = refused("sh", folder.clone());
+        assert!(message.contains("is not a folder that is kept for programs"), "{folder:?}: {message}");
+    }
+    for word in ["/bin/true", "./run", &kept.join("data").to_string_lossy(), &kept.join("gone").to_string_lossy(), "no-such-program"] {
+        assert!(refused(word, kept.clone()).starts_with("The program was not run: "), "{word}");
+    }
+}

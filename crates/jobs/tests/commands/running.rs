@@ -42,6 +42,34 @@ async fn job_output_keeps_the_order_of_both_streams() {
     assert_eq!((status.directory, status.sandbox.as_str()), (world.root(), "none"));
 }
 
+/// Takes what is written, and notes its end.
+struct Receiver(Arc<std::sync::Mutex<String>>);
+
+impl haft_contract::SpillWriter for Receiver {
+    fn write<'a>(&'a mut self, bytes: &'a [u8]) -> haft_contract::BoxFuture<'a, Result<(), haft_contract::ToolError>> {
+        self.0.lock().unwrap().push_str(&String::from_utf8_lossy(bytes));
+        Box::pin(std::future::ready(Ok(())))
+    }
+    fn finish(self: Box<Self>) -> haft_contract::BoxFuture<'static, Result<haft_contract::SpillFile, haft_contract::ToolError>> {
+        self.0.lock().unwrap().push_str("(end)");
+        Box::pin(std::future::ready(Err(haft_contract::ToolError::execution("no file"))))
+    }
+}
+
+#[tokio::test]
+async fn standard_error_goes_to_its_own_receiver() {
+    let world = World::new();
+    let errors = Arc::new(std::sync::Mutex::new(String::new()));
+    let options = JobOptions { error_output: Some(Box::new(Receiver(Arc::clone(&errors)))), ..JobOptions::default() };
+    let job = start(&world, "echo one; echo two >&2; echo three; printf four >&2", options).await;
+    assert_eq!(wait(&job).await.code, Some(0));
+    assert_eq!((text(&job).as_str(), errors.lock().unwrap().as_str()), ("one\nthree\n", "two\nfour(end)"));
+    let many = Arc::new(std::sync::Mutex::new(String::new()));
+    let options = JobOptions { error_output: Some(Box::new(Receiver(Arc::clone(&many)))), ..JobOptions::default() };
+    let job = start(&world, "head -c 300000 /dev/zero >&2; head -c 300000 /dev/zero; echo done", options).await;
+    assert_eq!((wait(&job).await.code, job.status().bytes, many.lock().unwrap().len()), (Some(0), 300_005, 300_005));
+}
+
 #[tokio::test]
 async fn environment_of_a_job_is_clean() {
     let world = World::new();

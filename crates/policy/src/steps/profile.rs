@@ -2,7 +2,7 @@
 
 use crate::catalog::in_profile;
 use crate::list::List;
-use crate::steps::unavailable;
+use crate::steps::{Lists, unavailable};
 use crate::{Candidate, ConfigEdit, Decision, ListEntry, ToolLists};
 
 /// The profiles that one table asks for.
@@ -38,6 +38,24 @@ pub(crate) fn profile(
             profiles.require(profile, decision, step, tool, also_allow);
         }
     }
+}
+
+/// A tool that its plugin calls optional is in no profile: the user must name it, its plugin or their group.
+pub(crate) fn optional<'a>(decision: &mut Decision, tool: &Candidate<'_>, tables: impl Iterator<Item = &'a Lists>) {
+    const STEP: &str = "profile";
+    if !tool.definition.optional {
+        return;
+    }
+    let tables: Vec<&Lists> = tables.collect();
+    if let Some((key, entry)) = tables.iter().find_map(|lists| Some((lists.key(), lists.also_allow().find(tool)?))) {
+        decision.pass(STEP, format!("optional, and {key}.also_allow has {}", entry.pattern));
+        return decision.set_span(&entry.span);
+    }
+    if let Some(lists) = tables.iter().find(|lists| lists.lifts(tool.name())) {
+        return decision.pass(STEP, format!("optional, and {}.allow names it", lists.key()));
+    }
+    let change = ConfigEdit::add("tools.also_allow".to_owned(), tool.name());
+    decision.deny(STEP, "optional, and not in tools.also_allow", unavailable(tool, STEP, vec![change]));
 }
 
 impl Profiles {

@@ -43,6 +43,31 @@ fn also_allow_adds_to_the_users_own_lists_alone() {
 }
 
 #[test]
+fn optional_tool_is_offered_once_the_user_names_it() {
+    let mut setting = Setting::new();
+    setting.definition.optional = true;
+    let decision = setting.decide();
+    assert_eq!((decision.verdict, &*decision.trace[0].entry), (Verdict::Deny, "optional, and not in tools.also_allow"));
+    let agent = |tools: ToolLists| vec![("main".to_owned(), AgentSpec { tools, ..AgentSpec::default() })];
+    let also = |entry: &str| ToolLists { also_allow: vec![at(entry)], ..ToolLists::default() };
+    for (tools, of_agent, verdict) in [
+        (also("cron"), ToolLists::default(), Verdict::Allow),
+        (also("group:automation"), ToolLists::default(), Verdict::Allow),
+        (also("exec"), ToolLists::default(), Verdict::Deny),
+        (ToolLists::default(), also("cron"), Verdict::Allow),
+        (allow(&["cron"]), ToolLists::default(), Verdict::Allow),
+        (allow(&["*"]), ToolLists::default(), Verdict::Deny),
+        (profile("coding"), ToolLists::default(), Verdict::Deny),
+    ] {
+        (setting.spec.tools, setting.spec.agents) = (tools, agent(of_agent));
+        assert_eq!(setting.decide().verdict, verdict, "{:?}", setting.spec.tools);
+    }
+    setting.spec.tools = also("cron");
+    setting.spec.tools.deny = vec![at("cron")];
+    assert_eq!(setting.decide().verdict, Verdict::Deny);
+}
+
+#[test]
 fn an_empty_allow_list_allows_nothing_and_none_at_all_everything() {
     let mut setting = Setting::new();
     assert_eq!(setting.decide().verdict, Verdict::Allow);

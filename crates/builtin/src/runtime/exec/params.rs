@@ -186,6 +186,7 @@ impl Params {
             environment: self.env.iter().flatten().map(|(name, value)| variable(name, value)).collect::<Result<_, _>>()?,
             host: self.host(),
             interpreter: None,
+            program: None,
             allow_hosts: if self.isolate_network == Some(true) { Vec::new() } else { self.hosts().to_vec() },
             isolate_network: self.isolate_network == Some(true),
             dry_run: self.is_dry_run(),

@@ -35,7 +35,7 @@ struct DraftState {
 impl<'a> AgentDraft<'a> {
     /// The file as it is.
     pub(super) fn begin(common: &'a Common, output: &'a Output, agent: &'a str) -> Result<Self, Failure> {
-        let (workspace, registry) = (wire::workspace(common)?, wire::registry()?);
+        let (workspace, registry) = (wire::workspace(common)?, wire::registry_in(common.workspace.as_deref())?);
         let wire = Wire::with_registry(Arc::clone(&registry), common, output)?;
         let loaded = wire::check(common, &workspace, &registry);
         let file = wire.own_file()?;

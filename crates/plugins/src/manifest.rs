@@ -1,0 +1,176 @@
+//! The manifest of a plugin: who it is, its command, and the tools that it answers for.
+
+use std::time::Duration;
+
+use haft_contract::{Access, ToolDefinition, schema};
+use serde_json::Value;
+
+use crate::PluginFault;
+use crate::table::ManifestTable;
+
+/// The largest manifest, in bytes.
+pub(crate) const LARGEST: usize = 256 * 1024;
+/// Most tools of a plugin.
+const MOST_TOOLS: usize = 64;
+const LONGEST_NAME: usize = 64;
+const LONGEST_DESCRIPTION: usize = 8_000;
+/// Seconds that a call has, and can have.
+const TIMEOUT: u64 = 30;
+const LONGEST_TIMEOUT: u64 = 1_800;
+/// Stands for the folder of the plugin in its command.
+pub(crate) const FOLDER: &str = "{plugin}";
+
+const KEYS: &[&str] = &["name", "version", "description", "command", "tools"];
+const TOOL_KEYS: &[&str] = &["name", "description", "parameters", "effects", "hosts", "timeout", "optional"];
+
+haft_contract::named_enum! {
+    /// What the calls of a tool may do, as its manifest declares.
+    #[derive(Default)]
+    DeclaredEffects {
+        /// Read the workspace: its sandbox lets it change nothing.
+        ReadOnly = "read-only",
+        /// Change files of the workspace.
+        #[default]
+        WorkspaceWrite = "workspace-write",
+    }
+}
+
+impl DeclaredEffects {
+    /// The access that a call needs.
+    pub const fn access(self) -> Access {
+        match self {
+            Self::ReadOnly => Access::ReadOnly,
+            Self::WorkspaceWrite => Access::WorkspaceWrite,
+        }
+    }
+}
+
+/// A manifest that holds together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PluginManifest {
+    /// The name of the plugin.
+    pub name: String,
+    /// Its version, as its author writes it.
+    pub version: String,
+    /// What it is for.
+    pub description: String,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// The tools.
+    pub tools: Vec<PluginToolSpec>,
+}
+
+/// A tool of a manifest.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PluginToolSpec {
+    /// Its name.
+    pub name: String,
+    /// What the model reads.
+    pub description: String,
+    /// The parameters: a flat JSON Schema object.
+    pub parameters: Value,
+    /// What its calls may do.
+    pub effects: DeclaredEffects,
+    /// Hosts that it connects to.
+    pub hosts: Vec<String>,
+    /// How long a call may take.
+    pub timeout: Duration,
+    /// Not offered until the user names it.
+    pub optional: bool,
+}
+
+impl PluginManifest {
+    /// Reads a manifest; every fault names its key.
+    pub fn parse(text: &str) -> Result<Self, PluginFault> {
+        if text.len() > LARGEST {
+            return Err(PluginFault::new(format!("plugin.toml has {} bytes, and {LARGEST} are the most", text.len())));
+        }
+        let table: toml::Table =
+            text.parse().map_err(|error: toml::de::Error| PluginFault::new(format!("plugin.toml is not TOML: {}", one_line(&error))))?;
+        let keys = ManifestTable::new(&table, "plugin.toml", KEYS)?;
+        let name = keys.text("name")?;
+        if !is_plugin_name(&name) {
+            return Err(keys.fault("name", "must be lower-case letters, digits and single hyphens, such as 'word-count'"));
+        }
+        let command = keys.texts("command")?;
+        if command.is_empty() {
+            return Err(keys.fault("command", format!("is missing: a list such as [\"python3\", \"{FOLDER}/main.py\"]")));
+        }
+        let (version, description) = (keys.text("version")?, keys.description("description", LONGEST_DESCRIPTION)?);
+        Ok(Self { name, version, description, command, tools: tools(&keys)? })
+    }
+
+    /// The command with the folder of the plugin in place: a program with a path lies in it.
+    pub(crate) fn words(&self, folder: &str) -> Vec<String> {
+        let word = |(index, word): (usize, &String)| {
+            let word = word.replace(FOLDER, folder);
+            let is_inside = index == 0 && word.contains('/') && !word.starts_with('/');
+            if is_inside { format!("{folder}/{}", word.trim_start_matches("./")) } else { word }
+        };
+        self.command.iter().enumerate().map(word).collect()
+    }
+}
+
+fn tools(keys: &ManifestTable<'_>) -> Result<Vec<PluginToolSpec>, PluginFault> {
+    let entries = keys.get("tools").and_then(toml::Value::as_array).filter(|entries| !entries.is_empty() && entries.len() <= MOST_TOOLS);
+    let entries = entries.ok_or_else(|| keys.fault("tools", format!("must be 1 to {MOST_TOOLS} tables: [[tools]]")))?;
+    let tools: Vec<PluginToolSpec> = entries.iter().enumerate().map(|(index, entry)| tool(keys, index, entry)).collect::<Result<_, _>>()?;
+    for (index, tool) in tools.iter().enumerate() {
+        if tools[..index].iter().any(|other| other.name == tool.name) {
+            return Err(keys.fault("tools", format!("has two tools named '{}'", tool.name)));
+        }
+    }
+    Ok(tools)
+}
+
+fn tool(keys: &ManifestTable<'_>, index: usize, entry: &toml::Value) -> Result<PluginToolSpec, PluginFault> {
+    let table = entry.as_table().ok_or_else(|| keys.fault("tools", "must be tables: [[tools]]"))?;
+    let named = table.get("name").and_then(toml::Value::as_str).filter(|name| is_tool_name(name));
+    let at = named.map_or_else(|| format!("tool {}", index + 1), |name| format!("tool '{name}'"));
+    let keys = ManifestTable::new(table, at, TOOL_KEYS)?;
+    let name = keys.text("name")?;
+    if !is_tool_name(&name) {
+        return Err(keys.fault("name", "must be a-z, digits and '_', start with a-z, and have at most 64 characters"));
+    }
+    let effects = match keys.get("effects").map(|value| value.as_str().unwrap_or_default().parse::<DeclaredEffects>()) {
+        None => DeclaredEffects::default(),
+        Some(parsed) => parsed.map_err(|problem| keys.fault("effects", format!("is not known: {problem}")))?,
+    };
+    let description = keys.description("description", LONGEST_DESCRIPTION)?;
+    let parameters = parameters(&keys, &name, &description)?;
+    let (hosts, optional) = (keys.texts("hosts")?, keys.flag("optional")?);
+    let timeout = keys.seconds("timeout", TIMEOUT, LONGEST_TIMEOUT)?;
+    Ok(PluginToolSpec { name, description, parameters, effects, hosts, timeout, optional })
+}
+
+/// The parameters as JSON Schema that every provider takes.
+fn parameters(keys: &ManifestTable<'_>, name: &str, description: &str) -> Result<Value, PluginFault> {
+    let written = match keys.get("parameters") {
+        None => serde_json::json!({ "type": "object", "properties": {} }),
+        Some(value) => serde_json::to_value(value).map_err(|error| keys.fault("parameters", format!("cannot be read: {error}")))?,
+    };
+    let mut linted = ToolDefinition::new(name.to_owned(), description.to_owned(), written).parameters;
+    let normalised = linted.clone();
+    schema::lint(&mut linted).map_err(|faults| {
+        let faults = faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        keys.fault("parameters", format!("is a schema that not every model provider takes: {faults}"))
+    })?;
+    Ok(normalised)
+}
+
+fn is_plugin_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    name.len() <= LONGEST_NAME && name.split('-').all(|part| !part.is_empty() && part.bytes().all(is_plain))
+}
+
+fn is_tool_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    name.len() <= LONGEST_NAME && name.starts_with(|first: char| first.is_ascii_lowercase()) && name.bytes().all(is_plain)
+}
+
+fn one_line(error: &toml::de::Error) -> String {
+    haft_text::display::shorten(&error.to_string(), 300).into_owned()
+}
+
+#[cfg(test)]
+mod tests;
