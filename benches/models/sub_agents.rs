@@ -8,7 +8,7 @@ use haft_agent::{
     ChildConversation, ConversationAgents, LaneLimits, Lanes, NullLedger, Provider, Runner, StoredSession, SubAgentFactory, built_in_types,
 };
 use haft_contract::ports::SubAgents;
-use haft_contract::{AgentType, KnownAgent, SubAgentRequest, SubAgentState};
+use haft_contract::{AgentAttachment, AgentType, KnownAgent, StoredAttachment, SubAgentRequest, SubAgentState};
 use haft_provider::{Completion, Delta, Model, ModelTurn, ProviderError, ProviderErrorKind};
 use haft_testkit::FakeHost;
 use tokio_util::sync::CancellationToken;
@@ -34,6 +34,12 @@ impl SubAgentFactory for Factory {
     }
     fn check_model(&self, _: &str) -> Result<(), ToolError> {
         Ok(())
+    }
+    fn check_sandbox(&self) -> Result<(), ToolError> {
+        Ok(())
+    }
+    fn attach<'a>(&'a self, _: &'a str, _: Vec<AgentAttachment>) -> BoxFuture<'a, Result<Vec<StoredAttachment>, ToolError>> {
+        Box::pin(async { Ok(Vec::new()) })
     }
     fn build(&self, child: ChildConversation) -> BoxFuture<'_, Result<Runner, ToolError>> {
         Box::pin(async move {
@@ -65,8 +71,8 @@ async fn all_done(agents: &ConversationAgents) {
     for _ in 0..AGENTS {
         started.push(agents.spawn(request(), CancellationToken::new()).await.expect("it starts"));
     }
-    for status in started {
-        let ended = agents.wait(&status.id, None).await.expect("it ends");
+    for agent in started {
+        let ended = agents.wait(&agent.status.id, None).await.expect("it ends");
         assert_eq!((ended.state, ended.calls), (SubAgentState::Done, ROUNDS_EACH), "{:?}", ended.error);
     }
 }

@@ -10,7 +10,7 @@ use clap_complete::CompleteEnv;
 use clap_complete::env::Shells;
 
 use crate::arguments::Cli;
-use crate::{invocation, wire};
+use crate::invocation;
 
 /// Names the shell when a completion script asks.
 const VARIABLE: &str = "HAFT_COMPLETE";
@@ -41,7 +41,7 @@ fn command() -> Command {
 }
 
 fn with_tools(cli: Command, name: &'static str) -> Command {
-    let Ok(registry) = wire::registry() else { return cli };
+    let Some(registry) = values::registry() else { return cli };
     let tools = registry.entries().into_iter().map(|entry| {
         let definition = entry.definition();
         let short = definition.description.split_inclusive(". ").next().unwrap_or_default().trim().to_owned();

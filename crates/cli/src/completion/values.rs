@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clap::{Arg, Command, ValueHint};
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use haft_contract::{Dialect, ToolDefinition};
+use haft_engine::Registry;
 use haft_policy::catalog::PROFILES;
 use haft_store::{CallFilter, CallLog, SessionFilter, SessionStore, SqliteCallLog};
 
@@ -117,8 +118,13 @@ fn dialects() -> Vec<CompletionCandidate> {
 }
 
 fn tools() -> Vec<CompletionCandidate> {
-    let registry = wire::registry().ok();
+    let registry = registry();
     candidates(registry.iter().flat_map(|registry| registry.entries()).map(|entry| entry.name().to_owned()))
+}
+
+/// The tools of this folder.
+pub(super) fn registry() -> Option<Arc<Registry>> {
+    wire::registry_in(None).ok()
 }
 
 fn agents() -> Vec<CompletionCandidate> {
