@@ -2,8 +2,8 @@
 
 mod agents;
 mod caller;
-pub(crate) mod shortcut;
 mod plugins;
+pub(crate) mod shortcut;
 mod skills;
 
 use std::ffi::OsString;
