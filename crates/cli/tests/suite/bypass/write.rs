@@ -11,7 +11,7 @@ use super::{
 
 const FOLDERS: [&str; 4] = ["docs", "memo", "DOCS", "MEMO"];
 
-const TABLE: Table = Table {
+pub(super) const TABLE: Table = Table {
     rules: |_| "rules.deny = ['write(docs/**)']\n".to_owned(),
     fixture,
     denied: |scene| folder_names(scene, "docs"),
