@@ -112,7 +112,6 @@ pub(super) const ATTACKS: &[Attack] = &[
     ("config with a byte order mark", Repository, "printf '\\357\\273\\277[core]\\n\\trepositoryformatversion = 0\\n\\tfsmonitor = \"@RUN@\"\\n' > .git/config", "", ""),
     ("hook by a template of a clone", Repository, "mkdir -p t/hooks && cp evil.sh t/hooks/post-checkout && git clone -q --template=t . new", "new", ""),
     ("trailer command", Repository, "git config trailer.x.command '@RUN@'; git config trailer.x.ifmissing add", "", "git commit -q --allow-empty -m x --trailer y=z; git interpret-trailers --trailer x=1 < /dev/null"),
-    ("interactive diff filter", Repository, "git config interactive.diffFilter '@RUN@'", "", "script -qec 'echo q | git add -p' /dev/null"),
     ("uploadpack of a remote by its url", Repository, "git config core.gitProxy '@EVIL@'; git remote add r git://127.0.0.1:1/x", "", "git fetch -q r"),
     ("submodule update command", Submodule, "git config submodule.sub.update '!@RUN@'", "", "git -C sub checkout -q --detach && git -C sub -c user.name=a commit -q --allow-empty -m x; git submodule update -q"),
 ];
