@@ -325,7 +325,7 @@ async fn connections_after_the_call_are_added_to_its_record() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), both).await.unwrap();
+    tokio::time::timeout(Duration::from_mins(1), both).await.unwrap();
     let record = recorded().await;
     let connections: Vec<(&str, bool)> = record.decision["connections"]
         .as_array()
