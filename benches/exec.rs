@@ -25,6 +25,9 @@ const AT_ONCE: usize = 64;
 const GIGABYTE: u64 = 1_000_000_000;
 /// Spills are cut here unless someone says otherwise.
 const USUAL_SPILL: u64 = 64 << 20;
+const COMMIT: &str = "git -c user.name=a -c user.email=a@example.org commit -q --allow-empty -m x";
+/// A build: 5,000 files that Git ignores, in 50 folders, anew each time.
+const BUILD: &str = "rm -rf out; for d in {1..50}; do mkdir -p out/$d; for f in {1..100}; do echo object > out/$d/$f.o; done; done";
 /// Of about 200 characters, as a model writes them.
 const LINE: &str = "cd src && timeout 60 git log --oneline --since=yesterday | grep -v merge | sort | uniq -c > ../log.txt; \
                     cargo test --workspace 2>&1 | tail -n 40 && head -n 20 ../log.txt | cut -d ' ' -f 1 | sort -rn | uniq";
@@ -47,6 +50,9 @@ fn main() {
     }
     if runs("changes") {
         runtime.block_on(changes());
+    }
+    if runs("repository") {
+        runtime.block_on(repository());
     }
     if runs("output") {
         runtime.block_on(output());
@@ -105,7 +111,7 @@ async fn many(bench: &Bench) {
     row(&format!("{AT_ONCE} sandboxed at once"), times.0, times.1, "as many of bwrap");
 }
 
-/// What it costs that changes are found and can be undone, and that repositories are applied from overlays.
+/// What it costs that changes are found and can be undone.
 async fn changes() {
     let empty = Bench::new(USUAL_SPILL);
     let bench = Bench::new(USUAL_SPILL);
@@ -117,18 +123,30 @@ async fn changes() {
     let bare = Bare::new(bench.bubblewrap().await, "touch x");
     bench.call("touch x").await;
     let times = in_turn(async || bench.call("touch x").await, || bare.run()).await;
-    row("a change beside 10,000 unchanged files", times.0, times.1, "bwrap with the same mounts");
+    print_beside("a change beside 10,000 unchanged files", times);
     empty.call("touch x").await;
     let alone = in_turn(async || empty.call("touch x").await, || ()).await.0;
     println!("  and {:.1} ms more than in an empty workspace", times.0.saturating_sub(alone).as_secs_f64() * 1000.0);
+}
 
+/// What a repository costs: its `.git` is an overlay, and what it ignores is not recorded.
+async fn repository() {
     let bench = Bench::new(USUAL_SPILL);
-    let commit = "git -c user.name=a -c user.email=a@example.org commit -q --allow-empty -m x";
     let init = std::process::Command::new("git").args(["init", "-q"]).current_dir(&bench.workspace).status();
     assert!(init.is_ok_and(|status| status.success()), "git init");
-    let bare = Bare::new(bench.bubblewrap().await, commit);
-    let times = in_turn(async || bench.call(commit).await, || bare.run()).await;
-    row("git commit", times.0, times.1, "bwrap with the same mounts");
+    std::fs::write(bench.workspace.join(".gitignore"), "out\n").expect("a file");
+    let in_repository = async |what: &str, line: &str| {
+        let bare = Bare::new(bench.bubblewrap().await, line);
+        bench.call(line).await;
+        print_beside(&format!("A/A: bwrap, {what}"), in_turn(async || bare.run(), || bare.run()).await);
+        print_beside(what, in_turn(async || bench.call(line).await, || bare.run()).await);
+    };
+    in_repository("git commit", COMMIT).await;
+    in_repository("5,000 ignored files", BUILD).await;
+}
+
+fn print_beside(what: &str, (took, reference): (Duration, Duration)) {
+    row(what, took, reference, "bwrap with the same mounts");
 }
 
 async fn output() {

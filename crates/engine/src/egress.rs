@@ -4,6 +4,8 @@
 //! remembered, "session" and "always" become rules as for any other approval. A command in the background may connect after its
 //! call has ended, so a gate finds the session by a link.
 
+mod connections;
+
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -14,10 +16,10 @@ use haft_contract::{BoxFuture, CallInfo, Connect, Effect, EgressRefusal, ErrorKi
 use haft_policy::{Decision, Policy, StepOutcome, Verdict};
 use haft_store::CallLog;
 use haft_text::display;
-use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+pub(crate) use self::connections::CallConnections;
 use crate::approvals::{ApprovalStep, PastCalls, other_asks};
 use crate::events::EventSink;
 use crate::session::SessionLink;
@@ -66,24 +68,6 @@ pub(crate) struct EgressFacts {
     pub(crate) connections: CallConnections,
 }
 
-/// The connections of a command that were decided on while its call ran, for history.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct CallConnections(Arc<Mutex<Vec<Value>>>);
-
-impl CallConnections {
-    /// One object for each: host, port, and why it was refused, if it was.
-    pub(crate) fn recorded(&self) -> Vec<Value> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-    fn add(&self, (host, port): (String, u16), outcome: &Result<(), EgressRefusal>) {
-        let mut connection = json!({ "host": host, "port": port, "made": outcome.is_ok() });
-        if let Err(refusal) = outcome {
-            connection["why"] = Value::String(refusal.reason.clone());
-        }
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
-    }
-}
-
 impl CallEgress {
     pub(crate) fn new(facts: EgressFacts) -> Self {
         Self { facts: Arc::new(facts), decisions: Mutex::default() }
@@ -120,6 +104,11 @@ impl EgressFacts {
         let destination = (connect.host.clone(), connect.port);
         let outcome = self.decide(connect).await;
         self.connections.add(destination, &outcome);
+        if self.call_end.is_cancelled() {
+            // The command does not wait for history.
+            let (connections, log, record) = (self.connections.clone(), Arc::clone(&self.log), self.record);
+            tokio::spawn(async move { connections.amend(&*log, record).await });
+        }
         outcome
     }
 

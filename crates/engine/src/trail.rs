@@ -15,7 +15,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use self::arguments::excerpt;
-pub(crate) use self::arguments::{RecordedArguments, Retention};
+pub(crate) use self::arguments::{RecordedArguments, Retention, redacted};
 use crate::egress::CallConnections;
 use crate::explain::HOOK;
 use crate::hooks::HookCall;

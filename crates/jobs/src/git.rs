@@ -21,7 +21,7 @@ mod upper;
 mod worktree;
 
 pub(crate) use self::config::normalize;
-pub(crate) use self::layer::GitOverlays;
+pub(crate) use self::layer::{GitOverlays, RemovedRepository};
 pub(crate) use self::new::{NewRepository, sanitize_new};
 pub(crate) use self::place::place_repository;
 pub(crate) use self::pointer::find_git_folders;

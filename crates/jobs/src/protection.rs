@@ -10,11 +10,11 @@ use std::time::SystemTime;
 
 use haft_contract::{ErrorKind, GitReport, RefusedChange, ToolError};
 use haft_host::{LocalFiles, SandboxPaths};
-use haft_sandbox::OverlayLayer;
+use haft_sandbox::{OverlayLayer, RemovalServer, RunActivity};
 use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::changes::{StagedRepository, remove_folder};
-use crate::git::{GitOverlays, NewRepository, find_git_folders, sanitize_new};
+use crate::git::{GitOverlays, NewRepository, RemovedRepository, find_git_folders, sanitize_new};
 use crate::guarded_paths::GuardedPaths;
 use crate::quarantine::{FolderCache, Guard, Origin, Quarantine, find_existing};
 use crate::sandboxer::{ShellOptions, unavailable};
@@ -22,7 +22,10 @@ use crate::sandboxer::{ShellOptions, unavailable};
 /// The guards of one run.
 #[derive(Debug)]
 pub(crate) struct RunProtection {
-    git: Mutex<Option<GitOverlays>>,
+    git: Arc<Mutex<Option<GitOverlays>>>,
+    /// Repositories that the command removed.
+    removed: Arc<Mutex<Vec<RemovedRepository>>>,
+    removals: Option<RemovalServer>,
     guard: Guard,
     quarantine: Quarantine,
     origin: Origin,
@@ -90,11 +93,28 @@ impl RunProtection {
         let mounted: Vec<PathBuf> = paths.protected.iter().chain(hidden).cloned().collect();
         let guard = Guard::new(&existing.protected, &git).with_mounts(&mounted).with_read_only(&read_only);
         let guard = guard.with_folders(Arc::clone(folders));
-        let (git, refused) = (Mutex::new(Some(git)), Mutex::default());
-        Ok((Self { git, guard, quarantine, origin, files: Arc::clone(files), guarded, refused, folder }, layers))
+        let (git, removed) = (Arc::new(Mutex::new(Some(git))), Arc::default());
+        let removals = if is_staged { None } else { serve_removals(&git, &removed, &writable, &quarantine, &origin, &options.folder) };
+        let (files, refused) = (Arc::clone(files), Mutex::default());
+        Ok((Self { git, removed, removals, guard, quarantine, origin, files, guarded, refused, folder }, layers))
     }
 
-    /// Looks for protected names while the command runs. Blocks.
+    /// The socket at which removals of repositories are asked for; `None` if there are none that can be removed.
+    pub(crate) fn removals(&self) -> Option<&Path> {
+        self.removals.as_ref().map(RemovalServer::socket)
+    }
+
+    /// Whether it matters what the command does from moment to moment: protected files are mounts that detach.
+    pub(crate) fn watches_files(&self) -> bool {
+        self.guard.watches_files()
+    }
+
+    /// Notes what the user does with protected files. Blocks.
+    pub(crate) fn accept_changes(&self, activity: impl FnOnce() -> Option<RunActivity>) {
+        self.guard.accept_changes(activity);
+    }
+
+    /// Looks for protected names while the command runs, after a look at the changes of the user. Blocks.
     pub(crate) fn watch(&self) {
         let (found, _) = self.check();
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
@@ -103,7 +123,10 @@ impl RunProtection {
     /// Applies what may be applied of repositories, and takes protected names back. For a run that has ended. Blocks.
     pub(crate) fn settle(&self, writable: &[PathBuf]) -> (GitReport, Vec<RefusedChange>, bool) {
         let git = self.git.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let report = git.map(|git| git.settle(writable, &self.quarantine, &self.origin)).unwrap_or_default();
+        let mut report = git.map(|git| git.settle(writable, &self.quarantine, &self.origin)).unwrap_or_default();
+        report.refused.extend(self.removed.lock().unwrap_or_else(PoisonError::into_inner).iter().map(removal));
+        // Whatever came last may be the command's.
+        self.guard.accept_changes(|| None);
         let (found, is_complete) = self.check();
         let mut refused = std::mem::take(&mut *self.refused.lock().unwrap_or_else(PoisonError::into_inner));
         refused.extend(found);
@@ -152,11 +175,51 @@ impl Drop for RunProtection {
     }
 }
 
+/// Answers the removals of repositories below the roots; `None` if there are none, or if it cannot be done: then a removal fails.
+fn serve_removals(
+    git: &Arc<Mutex<Option<GitOverlays>>>,
+    removed: &Arc<Mutex<Vec<RemovedRepository>>>,
+    roots: &[PathBuf],
+    quarantine: &Quarantine,
+    origin: &Origin,
+    folder: &Path,
+) -> Option<RemovalServer> {
+    let overlays = git.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_below = |path: &Path| roots.iter().all(|root| path.parent() != Some(root));
+    if !overlays.iter().flat_map(GitOverlays::pairs).any(|(path, _)| is_below(path)) {
+        return None;
+    }
+    let (git, removed, roots) = (Arc::clone(git), Arc::clone(removed), roots.to_vec());
+    let (quarantine, origin) = (quarantine.clone(), origin.clone());
+    let remove = move |path: &Path| {
+        // Held until it is done: settling waits for it.
+        let mut git = git.lock().unwrap_or_else(PoisonError::into_inner);
+        let repository = git.as_mut().and_then(|git| git.remove(path, &roots, &quarantine, &origin));
+        let is_removed = repository.is_some();
+        removed.lock().unwrap_or_else(PoisonError::into_inner).extend(repository);
+        is_removed
+    };
+    std::fs::create_dir_all(folder).ok()?;
+    let socket = folder.join(format!("{}-{}.rm", std::process::id(), random_name().ok()?));
+    RemovalServer::start(&socket, remove).ok()
+}
+
+/// What is said of a repository that the command removed.
+fn removal(repository: &RemovedRepository) -> RefusedChange {
+    let RemovedRepository { path, quarantined, .. } = repository;
+    let why = "the command removed this repository, and undo restores its files without the history".to_owned();
+    RefusedChange { path: path.clone(), why, quarantined: Some(quarantined.clone()) }
+}
+
 /// A folder name that no other run uses.
 fn new_folder(parent: &Path) -> io::Result<PathBuf> {
+    Ok(parent.join("git").join(random_name()?))
+}
+
+fn random_name() -> io::Result<String> {
     let mut random = [0; 10];
     SystemRandom::new().fill(&mut random).map_err(|_| io::Error::other("the machine has no random numbers"))?;
-    Ok(parent.join("git").join(haft_text::hex::encode(random)))
+    Ok(haft_text::hex::encode(random))
 }
 
 fn is_empty(folder: &Path) -> bool {

@@ -94,6 +94,16 @@ impl RunGuard {
         staged.read(&repositories)
     }
 
+    /// Whether it matters what the command does from moment to moment.
+    pub(crate) fn watches_files(&self) -> bool {
+        self.protection.as_ref().is_some_and(RunProtection::watches_files)
+    }
+
+    /// Notes what the user does with protected files, given the spawned process. Blocks.
+    pub(crate) fn accept_changes(&self, process: u32) {
+        self.protection.iter().for_each(|protection| protection.accept_changes(|| self.sandbox.activity(process)));
+    }
+
     /// Looks for protected names while the command runs; whether it must be ended, because it has too many temporary files. Blocks.
     pub(crate) fn watch(&self) -> bool {
         self.protection.iter().filter(|_| !self.is_dry_run).for_each(RunProtection::watch);

@@ -52,6 +52,8 @@ pub(crate) struct RunSetup<'a> {
     pub(crate) overlay: Option<Overlay>,
     /// Overlays of repositories. Those without one are read-only.
     pub(crate) layers: Vec<OverlayLayer>,
+    /// The socket at which removals of repositories are asked for.
+    pub(crate) removals: Option<PathBuf>,
 }
 
 haft_contract::opaque_debug!(Sandboxer: options = options);
@@ -185,7 +187,7 @@ impl Sandboxer {
         planned: &ShellCommand,
         setup: RunSetup<'_>,
     ) -> Result<(SandboxPolicy, Vec<(OsString, OsString)>), ToolError> {
-        let RunSetup { session, paths, network, shared_network, overlay, mut layers, .. } = setup;
+        let RunSetup { session, paths, network, shared_network, overlay, mut layers, removals, .. } = setup;
         let mut view = RunView::default();
         if !sandbox.has_own_root() {
             let view_of_run = self.views.for_run(session, &paths, planned.has_read_only_view());
@@ -219,6 +221,7 @@ impl Sandboxer {
             overlay,
             layers,
             view: view.view,
+            removals,
             shared_network,
         };
         Ok((policy, view.variables))

@@ -184,6 +184,7 @@ fn start(
         terminal: options.terminal.is_some(),
         overlay,
         layers,
+        removals: protection.as_ref().and_then(RunProtection::removals).map(Path::to_owned),
     };
     let confined = sandboxer.wrap(command, setup)?;
     let facts = job_facts(id, command, &confined, sandboxer.options().grace);

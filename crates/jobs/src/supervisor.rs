@@ -17,6 +17,8 @@ use crate::run_guard::RunGuard;
 
 /// How often protected names are looked for while a command runs.
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);
+/// How often in that time the user's changes of protected files are told from those of the command.
+const LOOKS: u32 = 5;
 /// How much of the end of the output is searched for the reason of a failure.
 const SEARCHED_BYTES: usize = 16 * 1024;
 
@@ -83,6 +85,7 @@ impl Supervisor {
     /// Reads output until the program ends, its timeout is over, or it is stopped.
     async fn run(&mut self, timeout: Option<Duration>) -> StopReason {
         let Self { shared, leader, output, guard, .. } = self;
+        let pid = leader.id();
         let deadline = async {
             match timeout {
                 Some(timeout) => shared.questions.elapse(timeout).await,
@@ -95,7 +98,7 @@ impl Supervisor {
                 () = shared.stop.cancelled() => StopReason::Stopped,
                 () = deadline => StopReason::TimedOut,
                 () = leader.wait_for_exit() => StopReason::Exited,
-                () = watch(guard) => StopReason::Stopped,
+                () = watch(guard, pid) => StopReason::Stopped,
             }
         };
         output.pump_while(end).await
@@ -117,9 +120,18 @@ impl Supervisor {
 }
 
 /// Looks at a command while it runs: a background job may run for days. Returns if it must be ended.
-async fn watch(guard: &Arc<RunGuard>) {
+async fn watch(guard: &Arc<RunGuard>, process: u32) {
     loop {
-        tokio::time::sleep(WATCH_INTERVAL).await;
+        if guard.watches_files() {
+            for _ in 0..LOOKS {
+                tokio::time::sleep(WATCH_INTERVAL / LOOKS).await;
+                let guard = Arc::clone(guard);
+                // Of a failed look, the next one finds as much.
+                drop(tokio::task::spawn_blocking(move || guard.accept_changes(process)).await);
+            }
+        } else {
+            tokio::time::sleep(WATCH_INTERVAL).await;
+        }
         let guard = Arc::clone(guard);
         // A failed look is made again.
         if tokio::task::spawn_blocking(move || guard.watch()).await.unwrap_or_default() {

@@ -27,6 +27,7 @@ const INSTALL_PATHS: &[&str] = &["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin
 /// Paths inside, in the private `/run`.
 const LAUNCHER: &str = "/run/haft/launcher";
 const PROXY: &str = "/run/haft/proxy";
+const REMOVALS: &str = "/run/haft/removals";
 const NAMESPACES: &[&str] = &[
     "--unshare-user",
     "--unshare-pid",
@@ -121,6 +122,9 @@ impl Bubblewrap {
         if let NetworkAccess::Proxy { socket, .. } = &policy.network {
             arguments.extend(["--ro-bind".into(), socket.into(), PROXY.into()]);
         }
+        if let Some(socket) = &policy.removals {
+            arguments.extend(["--ro-bind".into(), socket.into(), REMOVALS.into()]);
+        }
         arguments.extend(last);
         let directory = command.directory.canonicalize().map_err(|error| SandboxError::io("start in", &command.directory, error))?;
         if !plan.shows(&directory) {
@@ -188,6 +192,7 @@ fn inner(policy: &SandboxPolicy, cgroup: Option<&Cgroup>, writable: Vec<PathBuf>
         landlock: Some(LandlockRules { read: vec!["/".into()], write, no_tcp: false, required: false }),
         cgroup_files: Vec::new(),
         moves_folders: policy.overlay.is_some(),
+        removals: policy.removals.is_some().then(|| REMOVALS.into()),
         is_init: true,
         terminal: policy.terminal,
     }

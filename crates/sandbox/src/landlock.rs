@@ -87,6 +87,7 @@ impl Sandbox for Landlock {
             landlock: Some(rules(policy)?),
             cgroup_files: cgroup.as_ref().map(Cgroup::join_files).unwrap_or_default(),
             moves_folders: false,
+            removals: None,
             is_init: false,
             terminal: policy.terminal,
         };

@@ -25,6 +25,8 @@ pub mod probe;
 pub mod seatbelt;
 
 #[cfg(target_os = "linux")]
+mod activity;
+#[cfg(target_os = "linux")]
 mod bubblewrap;
 mod command;
 mod container;
@@ -35,6 +37,7 @@ mod landlock;
 mod mounts;
 mod overlay;
 mod policy;
+mod removals;
 mod sandbox;
 #[cfg(target_os = "linux")]
 mod seccomp;
@@ -43,6 +46,8 @@ mod session_network;
 #[cfg(target_os = "linux")]
 mod termination;
 
+#[cfg(target_os = "linux")]
+pub use activity::RunActivity;
 #[cfg(target_os = "linux")]
 pub use bubblewrap::Bubblewrap;
 pub use command::ProcessSpec;
@@ -55,6 +60,9 @@ pub use launcher::Launcher;
 pub use mounts::is_system_path;
 pub use overlay::{Overlay, OverlayLayer};
 pub use policy::{Bind, NetworkAccess, SandboxPolicy, SandboxView, usual_secrets};
+pub use removals::RemovalServer;
+#[cfg(not(target_os = "linux"))]
+pub use sandbox::RunActivity;
 pub use sandbox::{ConfinedCommand, Sandbox, SandboxGuard, Unconfined};
 pub use seatbelt::Seatbelt;
 pub use selection::{Selection, SelectionRequest, check_gaps, select};

@@ -30,6 +30,8 @@ pub struct SandboxPolicy {
     pub layers: Vec<OverlayLayer>,
     /// Its home, temporary folders and toolchains, for backends that can mount them.
     pub view: SandboxView,
+    /// The socket at which the host is asked to remove repositories, for backends that mount them.
+    pub removals: Option<PathBuf>,
     /// The network namespace that it shares with other commands; without, it has its own. Not with `NetworkAccess::Host`.
     pub shared_network: Option<NetworkNamespace>,
 }
@@ -48,6 +50,7 @@ impl Default for SandboxPolicy {
             overlay: None,
             layers: Vec::new(),
             view: SandboxView::default(),
+            removals: None,
             shared_network: None,
         }
     }

@@ -1,6 +1,8 @@
 use std::io;
 use std::time::Duration;
 
+#[cfg(target_os = "linux")]
+use crate::activity::RunActivity;
 use crate::command::ProcessSpec;
 use crate::container::ContainerRun;
 use crate::error::SandboxError;
@@ -126,6 +128,18 @@ impl SandboxGuard {
         return kill_alone(process);
     }
 
+    /// What all processes of the run have done so far, given the spawned process; `None` while one of them runs, or where that
+    /// cannot be told.
+    pub fn activity(&self, process: u32) -> Option<RunActivity> {
+        #[cfg(target_os = "linux")]
+        return self.namespace.then(|| RunActivity::of(process)).flatten();
+        #[cfg(not(target_os = "linux"))]
+        {
+            let _ = process;
+            None
+        }
+    }
+
     /// Peak memory of the run, page cache included, where it is counted.
     pub fn peak_memory(&self) -> Option<u64> {
         #[cfg(target_os = "linux")]
@@ -142,6 +156,11 @@ impl SandboxGuard {
         return Vec::new();
     }
 }
+
+/// Nothing tells here.
+#[cfg(not(target_os = "linux"))]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunActivity;
 
 /// Without PID namespaces only the process itself can be killed.
 #[cfg(not(target_os = "linux"))]

@@ -14,7 +14,7 @@ use seccompiler::{
 };
 use serde::{Deserialize, Serialize};
 
-pub(crate) use notification::{CallAnswer, CallListener, WaitingCall};
+pub(crate) use notification::{CallAnswer, CallListener, ListenedCall, WaitingCall};
 pub(crate) use profile::profile;
 
 /// System calls with their names, which the profiles of container engines need.

@@ -22,7 +22,7 @@ impl CommandRules {
     pub(super) fn new(policy: &StandardPolicy, agents: &[&str], root: &Path) -> Self {
         let ChangeRules { denied_folders, needs_staging, .. } = policy.change_rules(agents);
         let is_staged = |others: &[PathBuf]| needs_staging || others.iter().any(|path| path.starts_with(root));
-        let denied = denied_folders.iter().map(|folder| root.join(folder));
+        let denied = denied_folders.iter().flat_map(|folder| spellings(root, Path::new(folder)));
         let (protected, others): (Vec<PathBuf>, Vec<PathBuf>) = denied.partition(|path| path != root && is_folder(path));
         Self {
             hidden: policy.denied_programs(agents).iter().flat_map(|name| program_files(name)).collect(),
@@ -46,6 +46,18 @@ fn guarded(policy: &StandardPolicy, agents: &[&str], root: &Path) -> Vec<Guarded
     guarded.map(|GuardedChanges { pattern, except, .. }| GuardedPattern { pattern, except }).collect()
 }
 
+/// A folder of a rule, and those that differ from it by capitals alone: rules compare without regard to them.
+fn spellings(root: &Path, folder: &Path) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::from([root.to_owned()]);
+    for name in folder.iter().map(|name| name.to_string_lossy().to_lowercase()) {
+        let entries = found.iter().filter_map(|above| std::fs::read_dir(above).ok()).flatten().flatten();
+        found = entries.filter(|entry| entry.file_name().to_string_lossy().to_lowercase() == name).map(|entry| entry.path()).collect();
+    }
+    found.retain(|path| is_folder(path));
+    found.insert(root.join(folder));
+    found
+}
+
 fn is_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
 }
@@ -67,6 +79,20 @@ fn program_files(name: &str) -> BTreeSet<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folder_of_a_rule_has_all_spellings_that_are_there() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["docs/api", "Docs/API", "DOCS", "docs2"] {
+            std::fs::create_dir_all(folder.path().join(name)).unwrap();
+        }
+        std::fs::write(folder.path().join("dOCS"), "").unwrap();
+        let found = |name: &str| spellings(folder.path(), Path::new(name)).into_iter().collect::<Vec<_>>();
+        let at = |names: &[&str]| names.iter().map(|name| folder.path().join(name)).collect::<Vec<_>>();
+        assert_eq!(found("docs"), at(&["DOCS", "Docs", "docs"]));
+        assert_eq!(found("docs/api"), at(&["Docs/API", "docs/api"]));
+        assert_eq!(found("missing"), at(&["missing"]));
+    }
 
     #[test]
     fn program_is_found_by_name_and_path_and_what_is_another_program_is_not() {

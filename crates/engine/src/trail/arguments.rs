@@ -94,7 +94,7 @@ pub(super) fn excerpt(value: &Value) -> Value {
 }
 
 /// The value without secrets in any of its strings.
-pub(super) fn redacted(mut value: Value) -> Value {
+pub(crate) fn redacted(mut value: Value) -> Value {
     match &mut value {
         Value::String(text) => {
             if let Cow::Owned(clean) = redact(text) {

@@ -10,6 +10,7 @@ use haft_contract::{
 use haft_engine::SessionBuilder;
 use haft_policy::catalog::Vocabulary;
 use haft_policy::{PolicySpec, StandardPolicy};
+use haft_store::{CallFilter, CallLog as _, CallStatus};
 use haft_testkit::{Script, ScriptedTool};
 use serde_json::json;
 
@@ -309,6 +310,30 @@ async fn gate_follows_its_session_and_ends_with_it() {
     drop(session);
     assert_eq!(permit(&gate, "late.example.org").await, refused("its session has ended", None));
     drop(engine);
+}
+
+/// A background command connects after its call: history has it all the same.
+#[tokio::test(start_paused = true)]
+async fn connections_after_the_call_are_added_to_its_record() {
+    let (harness, _, gate) = asking([ApprovalAnswer::Once, ApprovalAnswer::Deny { comment: None }]).await;
+    let recorded = async || harness.log.list(CallFilter::default()).await.unwrap().remove(0);
+    assert_eq!((recorded().await.status, recorded().await.decision.get("connections")), (CallStatus::Success, None));
+    permit(&gate, HOST).await.unwrap();
+    permit(&gate, "other.example.org").await.unwrap_err();
+    let both = async {
+        while recorded().await.decision["connections"].as_array().map_or(0, Vec::len) < 2 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_mins(1), both).await.unwrap();
+    let record = recorded().await;
+    let connections: Vec<(&str, bool)> = record.decision["connections"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|connection| (connection["host"].as_str().unwrap(), connection["made"] == true))
+        .collect();
+    assert_eq!((record.status, connections), (CallStatus::Success, vec![(HOST, true), ("other.example.org", false)]));
 }
 
 #[tokio::test(start_paused = true)]

@@ -49,12 +49,13 @@ impl LocalFiles {
             if is_writable { &mut paths.writable } else { &mut paths.read_only }.push(root.path().to_owned());
             Scan::new(&self.sandbox_rules, root.path(), is_writable).run(cache, &mut paths);
         }
+        // Before Haft's own: those are no secrets, and share files with repositories.
+        hard_links::hide(&mut paths);
         self.add_own_paths(&mut paths);
         for found in [&mut paths.protected, &mut paths.masked, &mut paths.repositories] {
             found.sort_unstable();
             found.dedup();
         }
-        hard_links::hide(&mut paths);
         paths
     }
 

@@ -1,5 +1,6 @@
 //! The overlays of a run, one for each Git folder.
 
+use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -11,7 +12,7 @@ use haft_contract::GitReport;
 use super::report::Reporter;
 use super::settle::settle;
 use super::tree::Tree;
-use crate::changes::{change_time, write_private};
+use crate::changes::{change_time, is_whiteout, write_private};
 use crate::quarantine::{Origin, Quarantine};
 
 /// The index is copied if it cannot be linked and is not larger.
@@ -27,6 +28,15 @@ pub(super) type Version = Option<(u64, u64, u64, i64, i64, i64, i64)>;
 pub(crate) struct GitOverlays {
     layers: Vec<GitLayer>,
     started: SystemTime,
+}
+
+/// A repository that a command removed.
+#[derive(Debug)]
+pub(crate) struct RemovedRepository {
+    pub(crate) path: PathBuf,
+    pub(crate) quarantined: String,
+    /// Its open handle: as long as it is there, no new folder has the same identity.
+    _layer: GitLayer,
 }
 
 /// One Git folder, and the folder for its changes.
@@ -66,6 +76,16 @@ impl GitOverlays {
         self.layers.iter().filter_map(|layer| layer.lower.metadata().ok()).map(|metadata| (metadata.dev(), metadata.ino()))
     }
 
+    /// Takes the repository at a path away, if the command has emptied its Git folder, and it is not that of a root. The folder goes to
+    /// quarantine as it was. Blocks.
+    pub(crate) fn remove(&mut self, path: &Path, roots: &[PathBuf], quarantine: &Quarantine, origin: &Origin) -> Option<RemovedRepository> {
+        let is_below_root = roots.iter().any(|root| path.starts_with(root) && path.parent() != Some(root));
+        let is_it = |layer: &GitLayer| is_below_root && layer.lower.path().as_deref() == Some(path) && layer.is_emptied();
+        let at = self.layers.iter().position(is_it)?;
+        let quarantined = quarantine.put(path, "the command removed this repository", origin).ok()?;
+        Some(RemovedRepository { path: path.to_owned(), quarantined, _layer: self.layers.remove(at) })
+    }
+
     /// Applies what the command changed, when all its processes have ended. Blocks.
     ///
     /// The layers stay where they are; the caller removes their folder.
@@ -91,6 +111,14 @@ impl GitLayer {
         let index = keep_index(&lower, &path, &upper);
         let versions = KNOWN.map(|name| version(&lower, Path::new(name)));
         Ok(Self { path, upper, lower, versions, index })
+    }
+
+    /// Whether nothing of the folder is left for the command.
+    fn is_emptied(&self) -> bool {
+        let Ok(upper) = Tree::open(&self.upper) else { return false };
+        let (Ok(deleted), Ok(below)) = (upper.names(Path::new("")), self.lower.names(Path::new(""))) else { return false };
+        let is_deleted = |name: &OsString| upper.entry(Path::new(name)).is_ok_and(|entry| entry.is_some_and(|entry| is_whiteout(&entry)));
+        deleted.iter().all(is_deleted) && below.iter().all(|name| deleted.contains(name))
     }
 
     /// Whether another program changed, created or deleted a file since the start; `None` if only its times tell.

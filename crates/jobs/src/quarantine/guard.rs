@@ -9,12 +9,18 @@ mod replaced {
     #[derive(Debug)]
     pub(super) struct ReplacedFiles;
 
+    #[derive(Debug, Default)]
+    pub(super) struct UserChanges {
+        pub(super) replaced: Vec<(std::path::PathBuf, super::KeptFile)>,
+        pub(super) removed: Vec<std::path::PathBuf>,
+    }
+
     impl ReplacedFiles {
         pub(super) fn watch<'a>(_: impl Iterator<Item = &'a std::path::Path>) -> Option<Self> {
             None
         }
-        pub(super) fn take_replaced(&mut self) -> Vec<(std::path::PathBuf, super::KeptFile)> {
-            Vec::new()
+        pub(super) fn take_changes(&mut self, _: impl FnOnce() -> Option<haft_sandbox::RunActivity>) -> UserChanges {
+            UserChanges::default()
         }
     }
 }
@@ -29,9 +35,10 @@ use std::time::SystemTime;
 
 use haft_contract::RefusedChange;
 use haft_host::LocalFiles;
+use haft_sandbox::RunActivity;
 
 pub(crate) use self::folders::FolderCache;
-use self::replaced::ReplacedFiles;
+use self::replaced::{ReplacedFiles, UserChanges};
 pub(crate) use self::walk::find_existing;
 use self::walk::find_new;
 use super::moving::replace_file;
@@ -116,6 +123,8 @@ pub(crate) struct Guard {
     watched: Mutex<Option<ReplacedFiles>>,
     /// Versions of protected files by which the user has replaced others meanwhile.
     accepted: Mutex<Snapshot>,
+    /// Protected files that the user has removed meanwhile.
+    removed: Mutex<HashSet<PathBuf>>,
     folders: Arc<FolderCache>,
 }
 
@@ -131,6 +140,7 @@ impl Guard {
             mounted: BTreeMap::new(),
             watched: Mutex::default(),
             accepted: Mutex::default(),
+            removed: Mutex::default(),
             folders: Arc::default(),
         }
     }
@@ -166,10 +176,9 @@ impl Guard {
         find_new(files, self, data)
     }
 
-    /// Moves what may not be there to quarantine, restores what was there before, and cleans new repositories. The second value
-    /// says whether everything was looked at. Blocks.
+    /// Moves what may not be there to quarantine, restores what was there before, and cleans new repositories. The changes of the user
+    /// were accepted before. The second value says whether everything was looked at. Blocks.
     pub(crate) fn check(&self, files: &LocalFiles, quarantine: &Quarantine, origin: &Origin) -> (Vec<RefusedChange>, bool) {
-        self.accept_replaced();
         let Findings { protected, deleted, repositories, is_complete } = self.find(files, quarantine.data_folder());
         let mut refused: Vec<_> = protected.into_iter().map(|(path, why)| self.take_back(path, why, quarantine, origin)).collect();
         refused.extend(deleted.into_iter().map(|(path, why)| self.restore(path, format!("its deletion was taken back: {why}"), None)));
@@ -190,11 +199,25 @@ impl Guard {
         (refused, is_complete)
     }
 
-    /// Notes the files that the user has replaced: they stay as the user left them.
-    fn accept_replaced(&self) {
+    /// Whether it matters what the command does from moment to moment.
+    pub(crate) fn watches_files(&self) -> bool {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// Notes the files that the user has replaced or removed: they stay as the user left them. `activity` tells what the command has
+    /// done so far.
+    pub(crate) fn accept_changes(&self, activity: impl FnOnce() -> Option<RunActivity>) {
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        let replaced = watched.as_mut().map(ReplacedFiles::take_replaced).unwrap_or_default();
+        let UserChanges { replaced, removed } = watched.as_mut().map(|watched| watched.take_changes(activity)).unwrap_or_default();
+        let mut gone = self.removed.lock().unwrap_or_else(PoisonError::into_inner);
+        gone.retain(|path| replaced.iter().all(|(other, _)| other != path));
+        gone.extend(removed);
         self.accepted().files.extend(replaced);
+    }
+
+    /// Whether the user has removed a protected file.
+    fn is_removed_by_user(&self, path: &Path) -> bool {
+        self.removed.lock().unwrap_or_else(PoisonError::into_inner).contains(path)
     }
 
     fn accepted(&self) -> MutexGuard<'_, Snapshot> {

@@ -1,5 +1,6 @@
 use std::env;
 use std::ffi::OsString;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 
@@ -10,7 +11,7 @@ use rustix::process::WaitOptions;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 use serde::{Deserialize, Serialize};
 
-use super::mover;
+use super::mover::{self, FolderCalls};
 use super::relay::{self, Relay, StartedRelay};
 use super::step::{self, StepFailure, drop_descriptors, exec_failure, join_cgroups, settings};
 use super::terminal;
@@ -33,6 +34,8 @@ pub(crate) struct InnerStep {
     pub(crate) cgroup_files: Vec<PathBuf>,
     /// The command sees an overlay, on which the kernel renames no folders.
     pub(crate) moves_folders: bool,
+    /// The socket at which the host is asked to remove repositories.
+    pub(crate) removals: Option<PathBuf>,
     /// This process is the init of its PID namespace and stays; elsewhere it executes the command itself.
     pub(crate) is_init: bool,
     /// Standard input is a terminal, which becomes the controlling terminal of the command.
@@ -52,6 +55,8 @@ pub(super) fn run(arguments: &[OsString]) -> Result<i32, StepFailure> {
     }
     drop_descriptors();
     let relay = inner.relay.as_ref().map(relay::start).transpose()?;
+    let removals = inner.removals.as_ref().map(UnixStream::connect).transpose();
+    let removals = removals.map_err(|error| format!("cannot reach the host for removals: {error}"))?;
     limits::apply(&inner.limits, inner.cgroup_limits)?;
     if !inner.is_init {
         drop_capabilities().map_err(|error| format!("cannot drop capabilities: {error}"))?;
@@ -61,9 +66,7 @@ pub(super) fn run(arguments: &[OsString]) -> Result<i32, StepFailure> {
         landlock::restrict(rules)?;
     }
     seccomp::install(inner.sockets)?;
-    if inner.moves_folders {
-        mover::start()?;
-    }
+    mover::start(FolderCalls { renames: inner.moves_folders, removals })?;
     // It starts while the rest is set up.
     relay.map_or(Ok(()), StartedRelay::wait)?;
     let mut program = step::program(name, arguments, environment::carried(env::vars_os()));

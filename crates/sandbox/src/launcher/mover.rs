@@ -1,9 +1,11 @@
-//! Renames of folders on an overlay. The kernel refuses to rename a folder of the lower layer there (`EXDEV`), and programs such
-//! as `git mv` and `os.rename` give up. A thread of the inner step does it for them, entry by entry.
+//! Changes of folders that the kernel refuses because of a mount. It renames no folder of the lower layer of an overlay (`EXDEV`),
+//! and programs such as `git mv` and `os.rename` give up: a thread of the inner step does it for them, entry by entry. And it removes
+//! no folder that is a mount point (`EBUSY`), such as the `.git` of a repository in `rm -rf library`: the thread asks the host.
 //!
 //! The thread has the rights of the command and no more: the system call filter and Landlock apply to it, so that whatever a
 //! command makes it do, the command could do itself.
 
+mod removal;
 mod tree;
 
 use std::fs::File;
@@ -11,6 +13,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread;
@@ -19,7 +22,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::step::StepFailure;
-use crate::seccomp::{CallAnswer, CallListener, WaitingCall};
+use crate::seccomp::{CallAnswer, CallListener, ListenedCall, WaitingCall};
 
 #[cfg(target_arch = "x86_64")]
 const RENAMES: &[i64] = &[libc::SYS_rename, libc::SYS_renameat, libc::SYS_renameat2];
@@ -30,21 +33,46 @@ const RENAMES: &[i64] = &[libc::SYS_renameat, libc::SYS_renameat2];
 const LONGEST_PATH: usize = 4096;
 const PAGE: u64 = 4096;
 
-/// Answers renames of every process that this thread starts from now on. A kernel without listeners keeps its refusal.
-pub(super) fn start() -> Result<(), StepFailure> {
+/// What the thread answers.
+#[derive(Debug, Default)]
+pub(super) struct FolderCalls {
+    /// Renames of folders, where the command sees an overlay.
+    pub(super) renames: bool,
+    /// The host, which is asked to remove repositories.
+    pub(super) removals: Option<UnixStream>,
+}
+
+impl FolderCalls {
+    fn listened(&self) -> Vec<ListenedCall> {
+        let renames = RENAMES.iter().filter(|_| self.renames).map(|number| ListenedCall { number: *number, only_with: None });
+        let removals = removal::CALLS.iter().filter(|_| self.removals.is_some()).copied();
+        renames.chain(removals).collect()
+    }
+}
+
+/// Answers these calls of every process that this thread starts from now on. A kernel without listeners keeps its refusal.
+pub(super) fn start(calls: FolderCalls) -> Result<(), StepFailure> {
+    let listened = calls.listened();
+    if listened.is_empty() {
+        return Ok(());
+    }
     let (sender, receiver) = mpsc::channel::<CallListener>();
-    // Started before this thread listens to itself: its own renames are not asked about.
-    let started = thread::Builder::new().name("mover".into()).spawn(move || receiver.recv().map(|listener| serve(&listener)));
-    started.map_err(|error| format!("cannot start the thread for renames: {error}"))?;
-    if let Ok(listener) = CallListener::install(RENAMES) {
-        sender.send(listener).map_err(|error| format!("the thread for renames has ended: {error}"))?;
+    // Started before this thread listens to itself: its own calls are not asked about.
+    let serve = move || receiver.recv().map(|listener| serve(&listener, calls.removals));
+    let started = thread::Builder::new().name("mover".into()).spawn(serve);
+    started.map_err(|error| format!("cannot start the thread for folders: {error}"))?;
+    if let Ok(listener) = CallListener::install(&listened) {
+        sender.send(listener).map_err(|_| "the thread for folders has ended".to_owned())?;
     }
     Ok(())
 }
 
-fn serve(listener: &CallListener) {
+fn serve(listener: &CallListener, mut removals: Option<UnixStream>) {
     while let Ok(call) = listener.next() {
-        let answer = Rename::of(&call).map_or(CallAnswer::Carry, |rename| rename.run());
+        let answer = match &mut removals {
+            Some(host) if removal::is_one(&call) => removal::answer(&call, host),
+            _ => Rename::of(&call).map_or(CallAnswer::Carry, |rename| rename.run()),
+        };
         listener.answer(&call, answer);
     }
 }

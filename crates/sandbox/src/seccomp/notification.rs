@@ -16,6 +16,14 @@ const SEND: Opcode = opcode::read_write::<seccomp_notif_resp>(b'!', 1);
 #[derive(Debug)]
 pub(crate) struct CallListener(OwnedFd);
 
+/// A system call that is asked about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ListenedCall {
+    pub(crate) number: i64,
+    /// Only where these bits of an argument are set: the number of the argument, and the bits.
+    pub(crate) only_with: Option<(u8, u32)>,
+}
+
 /// A call that waits for its answer.
 #[derive(Debug)]
 pub(crate) struct WaitingCall {
@@ -39,7 +47,7 @@ impl CallListener {
     ///
     /// # Errors
     /// The kernel has no listeners, or another one listens already.
-    pub(crate) fn install(calls: &[i64]) -> rustix::io::Result<Self> {
+    pub(crate) fn install(calls: &[ListenedCall]) -> rustix::io::Result<Self> {
         let mut steps = program(calls);
         let length = u16::try_from(steps.len()).map_err(|_| Errno::INVAL)?;
         let filter = sock_fprog { len: length, filter: steps.as_mut_ptr() };
@@ -93,15 +101,25 @@ fn install(flags: c_ulong, filter: &sock_fprog) -> rustix::io::Result<OwnedFd> {
 }
 
 /// Asks about these calls and allows the others. The other filter kills callers of foreign call tables.
-fn program(calls: &[i64]) -> Vec<sock_filter> {
-    const LOAD_NUMBER: u16 = 0x20;
+fn program(calls: &[ListenedCall]) -> Vec<sock_filter> {
+    const LOAD: u16 = 0x20;
     const SKIP_UNLESS_EQUAL: u16 = 0x15;
+    const SKIP_UNLESS_SET: u16 = 0x45;
     const RETURN: u16 = 0x06;
-    let step = |code, k| sock_filter { code, jt: 0, jf: u8::from(code == SKIP_UNLESS_EQUAL), k };
-    let asked = calls.iter().filter_map(|call| u32::try_from(*call).ok());
-    let asked = asked.flat_map(|call| [step(SKIP_UNLESS_EQUAL, call), step(RETURN, libc::SECCOMP_RET_USER_NOTIF)]);
-    let mut steps = vec![step(LOAD_NUMBER, 0)];
-    steps.extend(asked);
-    steps.push(step(RETURN, libc::SECCOMP_RET_ALLOW));
+    let step = |code, jf, k| sock_filter { code, jt: 0, jf, k };
+    let (ask, allow) = (step(RETURN, 0, libc::SECCOMP_RET_USER_NOTIF), step(RETURN, 0, libc::SECCOMP_RET_ALLOW));
+    let mut steps = vec![step(LOAD, 0, 0)];
+    for ListenedCall { number, only_with } in calls {
+        let Ok(number) = u32::try_from(*number) else { continue };
+        match only_with {
+            None => steps.extend([step(SKIP_UNLESS_EQUAL, 1, number), ask]),
+            // The lower half of an argument, behind the number, the architecture and the address of the caller.
+            Some((argument, bits)) => {
+                let load = step(LOAD, 0, 16 + 8 * u32::from(*argument));
+                steps.extend([step(SKIP_UNLESS_EQUAL, 4, number), load, step(SKIP_UNLESS_SET, 1, *bits), ask, allow]);
+            }
+        }
+    }
+    steps.push(allow);
     steps
 }

@@ -16,8 +16,8 @@ use crate::text_builder::{INDENT, TextBuilder};
 use crate::wire;
 
 /// What the records cannot tell.
-const NOT_RECORDED: &str = "From the recorded calls. Not recorded: connections that a command in the background made after its call, and \
-                            which tools were shown from the start. Grants for the session and taint end with the process: a resumed session begins without.";
+const NOT_RECORDED: &str = "From the recorded calls. Not recorded: which tools were shown from the start. Grants for the session and \
+                            taint end with the process: a resumed session begins without.";
 
 pub(super) fn run(id: &str, output: &Output) -> Result<Exit, Failure> {
     let (session, calls) = block_on(async {

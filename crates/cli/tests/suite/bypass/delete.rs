@@ -5,7 +5,7 @@ use super::{
     Background, BashRepl, Exec, NodeRepl, Pty, PythonRepl, Row, Table, Target, commit_all, folder_names, try_rows, try_rows_unsandboxed,
 };
 
-const TABLE: Table = Table {
+pub(super) const TABLE: Table = Table {
     rules: |_| "rules.deny = ['delete(keep/**)']\n".to_owned(),
     fixture,
     denied: |scene| folder_names(scene, "keep"),

@@ -1,5 +1,6 @@
 //! `deny read(secret/**)`, and all ways to read.
 
+use std::fs::hard_link;
 use std::os::unix::fs::symlink;
 
 use super::super::effects::{CANARY, Scene, base64, reveals, tree, tree_reveals};
@@ -11,14 +12,15 @@ use super::{
 /// What is in files that may be read.
 const OPEN: &str = "PUBLIC-5d21c7";
 
-const TABLE: Table = Table { rules, fixture, denied: |scene| names(scene, "secret"), permitted: |scene| names(scene, "public"), happened };
+pub(super) const TABLE: Table =
+    Table { rules, fixture, denied: |scene| names(scene, "secret"), permitted: |scene| names(scene, "public"), happened };
 
 fn rules(_: &Scene) -> String {
     "rules.deny = ['read(secret/**)']\n".to_owned()
 }
 
 fn fixture(scene: &Scene) {
-    scene.write(".gitignore", "secret\npublic\nSECRET\nPUBLIC\nlink-*\nloot\n");
+    scene.write(".gitignore", "secret\npublic\nSECRET\nPUBLIC\nlink-*\nhard-*\nloot\n");
     scene.write("show.sh", "cat \"$1/key.txt\"\n");
     scene.write("Makefile", "show:\n\t@cat $(D)/key.txt\n");
     scene.write("package.json", "{\"name\": \"x\", \"scripts\": {\"show\": \"cat $D/key.txt\"}}\n");
@@ -27,6 +29,9 @@ fn fixture(scene: &Scene) {
         scene.write(&format!("{folder}/key.txt"), format!("{text}-of-{folder}\n"));
         scene.write(&format!("{folder}/deep/er/key.txt"), format!("{text}-deep\n"));
         symlink(format!("{folder}/key.txt"), scene.file(&format!("link-{folder}"))).unwrap();
+        symlink(folder, scene.file(&format!("link-folder-{folder}"))).unwrap();
+        hard_link(scene.file(&format!("{folder}/key.txt")), scene.file(&format!("hard-{folder}"))).unwrap();
+        hard_link(scene.file(&format!("{folder}/deep/er/key.txt")), scene.file(&format!("hard-deep-{folder}"))).unwrap();
     }
 }
 
@@ -42,7 +47,10 @@ fn happened(scene: &Scene, printed: &[u8], target: Target) -> bool {
         Target::Denied => (CANARY, ["secret", "SECRET"]),
         Target::Permitted => (OPEN, ["public", "PUBLIC"]),
     };
-    reveals(printed, content) || tree_reveals(&tree(&scene.file(""), &[folders[0], folders[1], ".git"]), content)
+    let is_hard_link = |path: &std::path::Path| path.to_str().is_some_and(|name| name.starts_with("hard-"));
+    let mut left = tree(&scene.file(""), &[folders[0], folders[1], ".git"]);
+    left.retain(|path, _| !is_hard_link(path));
+    reveals(printed, content) || tree_reveals(&left, content)
 }
 
 #[rustfmt::skip] // one row a line

@@ -3,7 +3,7 @@
 use super::super::effects::{Scene, run_line, user_git_text};
 use super::{Background, BashRepl, Exec, Names, NodeRepl, Pty, PythonRepl, Row, Table, Target, commit_all, try_rows, try_rows_unsandboxed};
 
-const TABLE: Table = Table {
+pub(super) const TABLE: Table = Table {
     rules: |_| "rules.deny = ['exec(curl *)']\n".to_owned(),
     fixture: |scene| {
         scene.write("Makefile", "version:\n\t@$(P) --version\n");

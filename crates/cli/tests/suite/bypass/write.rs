@@ -11,7 +11,7 @@ use super::{
 
 const FOLDERS: [&str; 4] = ["docs", "memo", "DOCS", "MEMO"];
 
-const TABLE: Table = Table {
+pub(super) const TABLE: Table = Table {
     rules: |_| "rules.deny = ['write(docs/**)']\n".to_owned(),
     fixture,
     denied: |scene| folder_names(scene, "docs"),
@@ -97,6 +97,7 @@ pub(super) const ROWS: &[Row] = &[
     ("loop over a pattern", Exec, "for f in @start@*/guide.md; do echo EVIL > \"$f\"; done"),
     ("printf", Exec, "echo EVIL > \"$(printf '@hex@')/guide.md\""),
     ("capitals", Exec, "echo EVIL > @upper@/guide.md"),
+    ("capitals in a variable", Exec, "f=@upper@; echo EVIL > $f/guide.md"),
     ("cd", Exec, "cd @d@ && echo EVIL > guide.md"),
     ("cd up", Exec, "cd .. && echo EVIL > workspace/@d@/guide.md"),
     ("absolute", Exec, "echo EVIL > @absolute@/guide.md"),

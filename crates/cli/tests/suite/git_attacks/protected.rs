@@ -130,6 +130,33 @@ fn file_that_the_user_replaces_while_a_job_runs_stays_as_the_user_left_it() {
     }
 }
 
+/// As some editors save: the file is renamed away or removed, and created anew. The job sleeps, so it cannot have been the job.
+#[test]
+fn file_that_the_user_removes_and_creates_anew_stays_as_the_user_left_it() {
+    let scene = start(Start::Files);
+    for name in [".npmrc", "pkg/.envrc", "pkg/.mcp.json"] {
+        scene.write(name, "first\n");
+    }
+    let running = Running::start(&scene, "true").unwrap_or_else(|refused| panic!("{}", refused.brief()));
+    std::thread::sleep(TWO_LOOKS);
+    fs::rename(scene.file(".npmrc"), scene.file(".npmrc~")).unwrap();
+    scene.write(".npmrc", "second, the user's\n");
+    fs::remove_file(scene.file(".npmrc~")).unwrap();
+    fs::remove_file(scene.file("pkg/.envrc")).unwrap();
+    scene.write("pkg/.envrc", "second, the user's\n");
+    fs::remove_file(scene.file("pkg/.mcp.json")).unwrap();
+    std::thread::sleep(TWO_LOOKS);
+    let check = |when: &str| {
+        for name in [".npmrc", "pkg/.envrc"] {
+            assert_eq!(scene.read(name), "second, the user's\n", "{name}, {when}");
+        }
+        assert!(!scene.file("pkg/.mcp.json").exists(), "{when}");
+    };
+    check("while the job runs");
+    drop(running);
+    check("after the job");
+}
+
 /// What the job writes into the new file is taken back to what the user left, if that was seen before.
 #[test]
 fn job_cannot_change_the_file_that_the_user_left() {

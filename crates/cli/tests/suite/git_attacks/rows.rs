@@ -99,6 +99,20 @@ pub(super) const ATTACKS: &[Attack] = &[
     ("submodule settings seen from the top", Submodule, "git config -f .git/modules/sub/config core.fsmonitor '@RUN@'", "", ""),
     ("submodule hook", Submodule, "cp evil.sh .git/modules/sub/hooks/pre-commit", "sub", ""),
     ("submodule git file", Submodule, "cp -r .git/modules/sub evil; git config -f evil/config core.fsmonitor '@RUN@'; git config -f evil/config core.worktree ../sub; echo 'gitdir: ../evil' > sub/.git", "sub", ""),
+    // A repository that the command removed, and made anew.
+    ("nested removed and made", Nested, "rm -rf libs/one/.git; git init -q libs/one && git -C libs/one config core.fsmonitor '@RUN@'", "libs/one", ""),
+    ("nested removed and moved in", Nested, "git init -q x && git -C x config core.fsmonitor '@RUN@' && rm -rf libs/one/.git && mv x/.git libs/one/.git", "libs/one", ""),
+    ("nested removed and a git file", Nested, "git init -q x && git -C x config core.fsmonitor '@RUN@' && rm -rf libs/one/.git && echo 'gitdir: ../../x/.git' > libs/one/.git", "libs/one", ""),
+    ("nested removed by python", Nested, "python3 -c \"import shutil; shutil.rmtree('libs/one')\"; git clone -q . libs/one; cp evil.sh libs/one/.git/hooks/pre-commit", "libs/one", ""),
+    ("nested emptied and filled", Nested, "find libs/one/.git -mindepth 1 -delete; cp -r .git/. libs/one/.git/; git -C libs/one config core.fsmonitor '@RUN@'", "libs/one", ""),
+    // Further settings and ways to them.
+    ("config by an editor", Repository, "printf 'git config -f \"$1\" core.fsmonitor \"@RUN@\"' > e.sh; GIT_EDITOR='sh e.sh' git config --edit", "", ""),
+    ("setting in capitals", Repository, "git config CORE.FSMONITOR '@RUN@'", "", ""),
+    ("setting by rename-section", Repository, "git config x.fsmonitor '@RUN@'; git config --rename-section x core2; sed -i 's/core2/core/' .git/config", "", ""),
+    ("config with a byte order mark", Repository, "printf '\\357\\273\\277[core]\\n\\trepositoryformatversion = 0\\n\\tfsmonitor = \"@RUN@\"\\n' > .git/config", "", ""),
+    ("hook by a template of a clone", Repository, "mkdir -p t/hooks && cp evil.sh t/hooks/post-checkout && git clone -q --template=t . new", "new", ""),
+    ("trailer command", Repository, "git config trailer.x.command '@RUN@'; git config trailer.x.ifmissing add", "", "git commit -q --allow-empty -m x --trailer y=z; git interpret-trailers --trailer x=1 < /dev/null"),
+    ("uploadpack of a remote by its url", Repository, "git config core.gitProxy '@EVIL@'; git remote add r git://127.0.0.1:1/x", "", "git fetch -q r"),
     ("submodule update command", Submodule, "git config submodule.sub.update '!@RUN@'", "", "git -C sub checkout -q --detach && git -C sub -c user.name=a commit -q --allow-empty -m x; git submodule update -q"),
 ];
 

@@ -8,9 +8,17 @@ use std::path::{Path, PathBuf};
 use super::SandboxPaths;
 use super::scan::{MOST_ENTRIES, too_large};
 
-/// Hides the other names in the roots of hidden files that have some. Hardly any has, so the roots are hardly ever searched.
+/// Hides the other names in the roots of hidden files, and of those in hidden folders. Hardly any has some, so the roots are hardly
+/// ever searched.
 pub(super) fn hide(paths: &mut SandboxPaths) {
-    let mut missing = names_to_find(&paths.masked);
+    let (mut hidden, mut missing) = (paths.masked.clone(), HashMap::new());
+    hidden.sort_unstable();
+    // Each name counts once.
+    hidden.dedup_by(|deeper, above| deeper.starts_with(above));
+    for path in &hidden {
+        count_names(path, &mut missing, paths);
+    }
+    missing.retain(|_, (_, count)| *count > 0);
     let roots: Vec<PathBuf> = paths.writable.iter().chain(&paths.read_only).cloned().collect();
     for root in roots {
         if !missing.is_empty() {
@@ -20,15 +28,26 @@ pub(super) fn hide(paths: &mut SandboxPaths) {
     paths.masked.sort_unstable();
 }
 
-/// Inodes of hidden files, with the device of each and how many names of it are not known yet.
-fn names_to_find(hidden: &[PathBuf]) -> HashMap<u64, (u64, u64)> {
-    let mut missing = HashMap::new();
-    for file in hidden.iter().filter_map(|path| fs::symlink_metadata(path).ok()).filter(|found| found.is_file() && found.nlink() > 1) {
-        let (_, count) = missing.entry(file.ino()).or_insert((file.dev(), file.nlink()));
-        *count = count.saturating_sub(1);
+/// Adds the inodes of hidden files, with the device of each and how many names of it are not known yet.
+fn count_names(hidden: &Path, missing: &mut HashMap<u64, (u64, u64)>, paths: &mut SandboxPaths) {
+    let (mut left, mut seen) = (vec![hidden.to_owned()], 0);
+    while let Some(path) = left.pop() {
+        let Ok(found) = fs::symlink_metadata(&path) else { continue };
+        if found.is_file() && found.nlink() > 1 {
+            let (_, count) = missing.entry(found.ino()).or_insert((found.dev(), found.nlink()));
+            *count = count.saturating_sub(1);
+        }
+        if !found.is_dir() {
+            continue;
+        }
+        for entry in fs::read_dir(&path).into_iter().flatten().flatten() {
+            seen += 1;
+            left.push(entry.path());
+        }
+        if seen > MOST_ENTRIES {
+            return paths.uncovered.push(too_large(hidden));
+        }
     }
-    missing.retain(|_, (_, count)| *count > 0);
-    missing
 }
 
 fn search(root: &Path, missing: &mut HashMap<u64, (u64, u64)>, paths: &mut SandboxPaths) {
@@ -46,7 +65,7 @@ fn search(root: &Path, missing: &mut HashMap<u64, (u64, u64)>, paths: &mut Sandb
             }
             let Some((device, count)) = missing.get_mut(&entry.ino()) else { continue };
             let is_it = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file() && found.dev() == *device);
-            if is_it && !paths.masked.contains(&path) {
+            if is_it && !is_hidden(&path, paths) {
                 paths.masked.push(path);
                 *count -= 1;
                 if *count == 0 {
@@ -55,4 +74,8 @@ fn search(root: &Path, missing: &mut HashMap<u64, (u64, u64)>, paths: &mut Sandb
             }
         }
     }
+}
+
+fn is_hidden(path: &Path, paths: &SandboxPaths) -> bool {
+    path.ancestors().any(|above| paths.masked.iter().any(|masked| masked == above))
 }

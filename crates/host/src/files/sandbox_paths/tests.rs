@@ -125,3 +125,21 @@ fn other_names_of_a_hidden_file_are_hidden_too() {
     fs::hard_link(root.join(".env"), folder.path().join("elsewhere")).unwrap();
     assert_eq!(paths_of(options()).masked, hidden);
 }
+
+#[test]
+fn other_names_of_files_in_hidden_folders_are_hidden_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap().join("w");
+    fs::create_dir_all(root.join("vault/deep")).unwrap();
+    fs::create_dir_all(root.join("open")).unwrap();
+    for name in ["vault/one", "vault/deep/two", "open/three"] {
+        fs::write(root.join(name), "x").unwrap();
+    }
+    for (secret, link) in [("vault/one", "open/a"), ("vault/deep/two", "b"), ("vault/one", "vault/deep/c"), ("open/three", "open/d")] {
+        fs::hard_link(root.join(secret), root.join(link)).unwrap();
+    }
+    let options = || WorkspaceOptions { deny_read: vec!["vault/**".into()], ..WorkspaceOptions::new(&root) };
+    let paths = paths_of(options());
+    let beside: Vec<_> = paths.masked.iter().filter(|path| !path.starts_with(root.join("vault"))).cloned().collect();
+    assert_eq!(beside, [root.join("b"), root.join("open/a")]);
+}

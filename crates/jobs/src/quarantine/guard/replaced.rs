@@ -1,10 +1,10 @@
 //! Protected files that the user replaces while a command runs.
 //!
-//! A mount makes the file read-only for the command, until the user renames another over it: then the mount detaches, and the
-//! command can write the new one. The kernel reports what happens to the name, in order. While the mount holds, a rename can only
-//! be the user's; what comes after it may be the command's.
+//! A mount makes the file read-only for the command, until the user renames another over it or removes it: then the mount detaches,
+//! and the command can write the new one. The kernel reports what happens to the name, in order. While the mount holds, a rename or a
+//! removal can only be the user's; what comes after it may be the command's, unless no process of the command ran meanwhile.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,8 +14,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use haft_sandbox::RunActivity;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, statat};
+use rustix::io::Errno;
 
 use super::{KeptFile, MAX_COPY, version};
 
@@ -31,6 +33,8 @@ enum FileState {
     Mounted,
     /// Another file was renamed over it, and nothing else happened since.
     Replaced,
+    /// The user has removed it, and nothing else happened since.
+    Removed,
     /// Anything else.
     Unknown,
 }
@@ -42,6 +46,19 @@ pub(super) struct ReplacedFiles {
     /// The folders by their watch, with a handle: a command can rename them.
     folders: HashMap<i32, (PathBuf, OwnedFd)>,
     files: BTreeMap<(i32, OsString), FileState>,
+    /// Files of which an event came since the last look.
+    touched: BTreeSet<(i32, OsString)>,
+    /// The command as it slept at the last look; no event came after that until the look was over.
+    at_rest: Option<RunActivity>,
+}
+
+/// What the user has done since the last look.
+#[derive(Debug, Default)]
+pub(super) struct UserChanges {
+    /// The files as the user left them.
+    pub(super) replaced: Vec<(PathBuf, KeptFile)>,
+    /// Files that are gone.
+    pub(super) removed: Vec<PathBuf>,
 }
 
 impl ReplacedFiles {
@@ -61,7 +78,7 @@ impl ReplacedFiles {
 
     fn new() -> io::Result<Self> {
         let events = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
-        Ok(Self { events, folders: HashMap::new(), files: BTreeMap::new() })
+        Ok(Self { events, folders: HashMap::new(), files: BTreeMap::new(), touched: BTreeSet::new(), at_rest: None })
     }
 
     fn add(&mut self, folder: &Path, name: &OsStr) -> io::Result<()> {
@@ -80,23 +97,41 @@ impl ReplacedFiles {
         Ok(())
     }
 
-    /// The files that the user has replaced since the last time, as the user left them.
-    pub(super) fn take_replaced(&mut self) -> Vec<(PathBuf, KeptFile)> {
+    /// What the user has changed since the last look. `activity` tells what the command has done.
+    pub(super) fn take_changes(&mut self, activity: impl FnOnce() -> Option<RunActivity>) -> UserChanges {
         self.read_events();
-        let replaced: Vec<_> =
-            self.files.iter().filter(|(_, state)| **state == FileState::Replaced).map(|(file, _)| file.clone()).collect();
-        let found: Vec<_> = replaced.into_iter().filter_map(|file| Some((self.read(&file)?, file))).collect();
-        // What was written while it was read may be the command's.
+        let touched = std::mem::take(&mut self.touched);
+        let found: Vec<_> = touched.iter().map(|file| (file.clone(), self.read(file))).collect();
+        let now = activity();
+        // Then all of it was the user, also what was read.
+        let is_users = now.is_some() && now == self.at_rest;
+        // What was written while it was looked at may be the command's.
         self.read_events();
-        let mut kept = Vec::new();
-        for (file, at) in found {
-            if self.files.insert(at.clone(), FileState::Unknown) == Some(FileState::Replaced)
-                && let Some((folder, _)) = self.folders.get(&at.0)
-            {
-                kept.push((folder.join(&at.1), file));
+        self.at_rest = now.filter(|_| self.touched.is_empty());
+        let mut changes = UserChanges::default();
+        for (file, kept) in found {
+            if !self.touched.contains(&file) {
+                self.settle(&file, kept, is_users, &mut changes);
             }
         }
-        kept
+        changes
+    }
+
+    fn settle(&mut self, file: &(i32, OsString), kept: Option<KeptFile>, is_users: bool, changes: &mut UserChanges) {
+        let (Some((folder, handle)), Some(state)) = (self.folders.get(&file.0), self.files.get_mut(file)) else { return };
+        let path = folder.join(&file.1);
+        let is_gone = matches!(statat(handle, file.1.as_os_str(), AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT));
+        match (*state, kept) {
+            (FileState::Mounted, _) => {}
+            (FileState::Replaced, Some(kept)) => {
+                changes.replaced.push((path, kept));
+                *state = FileState::Unknown;
+            }
+            (_, Some(kept)) if is_users => changes.replaced.push((path, kept)),
+            (FileState::Removed, None) if is_gone => changes.removed.push(path),
+            (_, None) if is_users && is_gone => changes.removed.push(path),
+            _ => {}
+        }
     }
 
     /// Reads a file by the handle of its folder: another folder may be at its path by now. One with a second name could be
@@ -112,20 +147,23 @@ impl ReplacedFiles {
     }
 
     fn read_events(&mut self) {
-        let Self { events, files, .. } = self;
+        let Self { events, files, touched, .. } = self;
         let mut buffer = [MaybeUninit::uninit(); BUFFER];
         let mut reader = inotify::Reader::new(&*events, &mut buffer);
         while let Ok(event) = reader.next() {
             let kinds = event.events();
             if kinds.contains(ReadFlags::QUEUE_OVERFLOW) {
-                for state in files.values_mut() {
+                for (file, state) in files.iter_mut() {
                     *state = FileState::Unknown;
+                    touched.insert(file.clone());
                 }
                 continue;
             }
             let Some(name) = event.file_name() else { continue };
-            if let Some(state) = files.get_mut(&(event.wd(), OsStr::from_bytes(name.to_bytes()).to_owned())) {
+            let file = (event.wd(), OsStr::from_bytes(name.to_bytes()).to_owned());
+            if let Some(state) = files.get_mut(&file) {
                 *state = state.after(kinds);
+                touched.insert(file);
             }
         }
     }
@@ -135,8 +173,9 @@ impl FileState {
     fn after(self, kinds: ReadFlags) -> Self {
         match self {
             Self::Mounted if kinds.contains(ReadFlags::MOVED_TO) => Self::Replaced,
+            Self::Mounted if kinds.intersects(ReadFlags::DELETE | ReadFlags::MOVED_FROM) => Self::Removed,
             // The user writes it in its place: for the command it is read-only.
-            Self::Mounted if !kinds.intersects(ReadFlags::CREATE | ReadFlags::DELETE | ReadFlags::MOVED_FROM) => Self::Mounted,
+            Self::Mounted if !kinds.contains(ReadFlags::CREATE) => Self::Mounted,
             _ => Self::Unknown,
         }
     }
@@ -148,8 +187,14 @@ mod tests {
 
     use super::*;
 
-    /// What is taken for the user's version of `d/file` after these changes.
+    /// What is taken for the user's version of `d/file` after these changes, while the command works.
     fn after(changes: impl FnOnce(&Path)) -> Option<String> {
+        let changes = changed(changes, || None);
+        let text = |(_, kept): (PathBuf, KeptFile)| String::from_utf8(kept.bytes.unwrap()).unwrap();
+        changes.replaced.into_iter().next().map(text)
+    }
+
+    fn changed(changes: impl FnOnce(&Path), activity: impl Fn() -> Option<RunActivity>) -> UserChanges {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("d");
         fs::create_dir(&folder).unwrap();
@@ -157,11 +202,13 @@ mod tests {
         fs::write(folder.join("new"), "new").unwrap();
         let file = folder.join("file");
         let mut watched = ReplacedFiles::watch([file.as_path()].into_iter()).unwrap();
+        assert!(watched.take_changes(&activity).replaced.is_empty());
         changes(&folder);
-        let replaced = watched.take_replaced();
-        assert_eq!(watched.take_replaced().len(), 0, "each is taken once");
-        assert!(replaced.iter().all(|(path, _)| *path == file));
-        replaced.into_iter().next().map(|(_, kept)| String::from_utf8(kept.bytes.unwrap()).unwrap())
+        let found = watched.take_changes(&activity);
+        let again = watched.take_changes(&activity);
+        assert!(again.replaced.is_empty() && again.removed.is_empty(), "each is taken once");
+        assert!(found.replaced.iter().map(|(path, _)| path).chain(&found.removed).all(|path| *path == file));
+        found
     }
 
     #[test]
@@ -204,5 +251,37 @@ mod tests {
             write(folder, "planted");
         };
         assert_eq!(after(folder_exchanged).as_deref(), Some("new"));
+    }
+
+    /// A process that sleeps until it is dropped.
+    struct Sleeper(std::process::Child);
+
+    impl Drop for Sleeper {
+        fn drop(&mut self) {
+            self.0.kill().ok();
+            self.0.wait().ok();
+        }
+    }
+
+    #[test]
+    fn while_the_command_sleeps_every_change_is_the_users() {
+        let sleeper = Sleeper(std::process::Command::new("sleep").arg("600").spawn().unwrap());
+        let at_rest = || {
+            (0..1000).find_map(|_| {
+                let first = RunActivity::of(sleeper.0.id());
+                std::thread::sleep(std::time::Duration::from_millis(5));
+                first.filter(|first| RunActivity::of(sleeper.0.id()).as_ref() == Some(first))
+            })
+        };
+        let vim = |folder: &Path| {
+            fs::rename(folder.join("file"), folder.join("file~")).unwrap();
+            fs::write(folder.join("file"), "by an editor").unwrap();
+            fs::remove_file(folder.join("file~")).unwrap();
+        };
+        let found = changed(vim, at_rest);
+        assert_eq!(found.replaced[0].1.bytes.as_deref(), Some(&b"by an editor"[..]));
+        assert_eq!(changed(vim, || None).replaced.len(), 0, "it may be the command's");
+        let remove = |folder: &Path| fs::remove_file(folder.join("file")).unwrap();
+        assert_eq!(changed(remove, || None).removed.len(), 1, "while the mount holds only the user removes it");
     }
 }

@@ -83,7 +83,7 @@ pub(super) fn find_new(files: &LocalFiles, guard: &Guard, data: &Path) -> Findin
         let parent = path.parent().and_then(|parent| fs::symlink_metadata(parent).ok());
         fs::symlink_metadata(path).is_err() && parent.is_some_and(|parent| parent.is_dir())
     };
-    let gone = guard.snapshot.files.iter().filter(|(path, kept)| kept.bytes.is_some() && is_gone(path));
+    let gone = guard.snapshot.files.iter().filter(|(path, kept)| kept.bytes.is_some() && is_gone(path) && !guard.is_removed_by_user(path));
     let gone = gone.filter_map(|(path, _)| reason(files, path).map(|why| (path.clone(), why)));
     findings.deleted.extend(gone);
     findings
