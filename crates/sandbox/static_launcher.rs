@@ -2,7 +2,7 @@
 // from it, and loading shared libraries takes most of the time of such a short process.
 //
 // Cargo has no such setting for one program of a package. The shared libraries that rustc names are linker scripts here, which name the
-// archives. Where one is missing, the launcher is linked as any other program.
+// archives. Where one is missing, or an empty program linked so does not run, the launcher is linked as any other program.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,7 +21,7 @@ fn link_statically(binary: &str) {
     if !is("CARGO_CFG_TARGET_OS", "linux") || !is("CARGO_CFG_TARGET_ENV", "gnu") || !is_native || is_static {
         return;
     }
-    if let Some(folder) = write_scripts() {
+    if let Some(folder) = write_scripts().filter(|folder| links_and_runs(folder)) {
         println!("cargo:rustc-link-arg-bin={binary}=-L{}", folder.display());
         println!("cargo:rustc-link-arg-bin={binary}=-static-pie");
     }
@@ -44,6 +44,23 @@ fn write_scripts() -> Option<PathBuf> {
     fs::write(folder.join("libgcc_s.so"), format!("GROUP ( {UNWINDING} )\n")).ok()?;
     fs::write(folder.join("libc.so"), format!("GROUP ( -l:libc.a {UNWINDING} )\n")).ok()?;
     Some(folder)
+}
+
+/// Whether an empty program can be linked so, and runs: linkers differ.
+fn links_and_runs(folder: &Path) -> bool {
+    let (source, program) = (folder.join("empty.rs"), folder.join("empty"));
+    if fs::write(&source, "fn main() {}\n").is_err() {
+        return false;
+    }
+    let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    if let Some(linker) = env::var_os("RUSTC_LINKER") {
+        let mut option = std::ffi::OsString::from("-Clinker=");
+        option.push(linker);
+        rustc.arg(option);
+    }
+    rustc.arg("--edition=2024").arg(&source).arg("-o").arg(&program);
+    rustc.arg(format!("-Clink-arg=-L{}", folder.display())).arg("-Clink-arg=-static-pie");
+    rustc.output().is_ok_and(|made| made.status.success()) && Command::new(&program).status().is_ok_and(|status| status.success())
 }
 
 /// Whether the linker finds a file: it prints the whole path of one that it has.
