@@ -1,0 +1,1 @@
+//! Our tools for any MCP client.
