@@ -3,4 +3,5 @@
 //! Only this crate names `rmcp`, which moves fast.
 
 pub mod client;
+mod convert;
 pub mod server;
