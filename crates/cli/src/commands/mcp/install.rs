@@ -118,7 +118,7 @@ fn read(file: &Path) -> Result<Option<String>, Failure> {
 impl FileChange {
     fn diff(&self) -> String {
         let before = self.before.as_deref().unwrap_or_default();
-        let diff = unified(before.as_bytes(), self.after.as_bytes(), &self.file.to_string_lossy(), CONTEXT);
+        let diff = unified(before.as_bytes(), self.after.as_bytes(), self.file.to_string_lossy().trim_start_matches('/'), CONTEXT);
         display::escape_lines(&diff).into_owned()
     }
 
