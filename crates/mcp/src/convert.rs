@@ -158,10 +158,10 @@ mod tests {
 
     #[test]
     fn error_has_its_kind_and_advice_for_the_user() {
-        let error = ToolError::new(ErrorKind::PolicyDenied, "No.").with_details(json!({"to_change": "add a rule"}));
+        let error = ToolError::new(ErrorKind::PermissionDenied, "No.").with_details(json!({"to_change": "add a rule"}));
         let failed = converted(Err(error), ResultShape::Structured);
         assert_eq!(failed["isError"], true);
-        assert_eq!(failed["_meta"][ERROR_TYPE], "policy_denied");
+        assert_eq!(failed["_meta"][ERROR_TYPE], "permission_denied");
         assert_eq!(failed["content"][0]["text"], "No.");
         assert_eq!(
             failed["content"][1],

@@ -1,6 +1,6 @@
 //! Our tools for any MCP client.
 //!
-//! A [`Backend`] gives the tools, and an agent session for each client. [`serve_stdio`] answers one client, [`HttpServer`] several,
+//! A [`ToolBackend`] gives the tools, and an agent session for each client. [`serve_stdio`] answers one client, [`HttpServer`] several,
 //! each with its own session. Every call passes the whole pipeline of the engine: policy, hooks, history, limits.
 
 mod approvals;
@@ -22,9 +22,9 @@ mod routes;
 mod sampling;
 mod stdio;
 
-pub use backend::{Agent, Backend, ClientPorts};
+pub use backend::{ClientAgent, ClientPorts, ToolBackend};
 pub use handler::McpServer;
-pub use http::{HttpError, HttpOptions, HttpServer, Reach, Token};
+pub use http::{BearerToken, HttpError, HttpReach, HttpServer, McpHttpOptions};
 pub use prompts::{PromptFault, PromptListing, PromptParameter, PromptSource, SkillPrompts};
 pub use resources::{ResourceFault, ResourceListing, ResourcePage, ResourceSource, ResourceTemplateListing, SessionResources};
 pub use stdio::{ServeError, serve, serve_stdio};

@@ -7,7 +7,7 @@ use haft_agent::{NullMeter, NullWatcher, StoredTodos};
 use haft_contract::ports::{ApprovalRequest, JobScope};
 use haft_contract::{BoxFuture, Dialect, Section};
 use haft_engine::{Session, ToolEntry};
-use haft_mcp::server::{Agent, Backend, ClientPorts, SessionResources, SkillPrompts};
+use haft_mcp::server::{ClientAgent, ClientPorts, SessionResources, SkillPrompts, ToolBackend};
 use haft_policy::{Policy, Verdict};
 use haft_store::{CallLog, SqliteCallLog};
 use haft_text::display;
@@ -52,7 +52,7 @@ impl McpBackend {
         self.store.get_or_try_init(open).await.cloned()
     }
 
-    async fn agent(&self, client: ClientPorts) -> Result<Agent, Failure> {
+    async fn agent(&self, client: ClientPorts) -> Result<ClientAgent, Failure> {
         let wire = match &client.roots {
             Some(roots) => self.wire.narrowed_to(roots)?,
             None => Arc::clone(&self.wire),
@@ -83,7 +83,7 @@ impl McpBackend {
         adopted.unwrap_or_else(|error| warn(error.message()));
         let resources = SessionResources::new(engine.clone(), session.clone(), spills);
         let guard = SessionEnd(session.clone());
-        let agent = Agent::new(engine, session).with_resources(Arc::new(resources)).with_guard(guard);
+        let agent = ClientAgent::new(engine, session).with_resources(Arc::new(resources)).with_guard(guard);
         Ok(skills.into_iter().fold(agent, |agent, skills| agent.with_prompts(Arc::new(SkillPrompts(skills)))))
     }
 }
@@ -97,7 +97,7 @@ impl Drop for SessionEnd {
     }
 }
 
-impl Backend for McpBackend {
+impl ToolBackend for McpBackend {
     fn tools(&self) -> Vec<Arc<ToolEntry>> {
         let mut entries = self.wire.registry.entries();
         let caller = self.listing.get().map(Session::caller);
@@ -117,7 +117,7 @@ impl Backend for McpBackend {
         self.wire.registry.changes()
     }
 
-    fn open(&self, client: ClientPorts) -> BoxFuture<'_, Result<Agent, String>> {
+    fn open(&self, client: ClientPorts) -> BoxFuture<'_, Result<ClientAgent, String>> {
         Box::pin(async move { self.agent(client).await.map_err(|failure| sentence(&failure)) })
     }
 

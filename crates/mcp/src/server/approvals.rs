@@ -8,8 +8,8 @@ use rmcp::model::{ClientCapabilities, ElicitRequestParams, ElicitResult, Elicita
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::backend::Backend;
-use super::input_required::OpenQuestion;
+use super::backend::ToolBackend;
+use super::input_required::FormQuestion;
 use super::routes::{CallRoutes, Questions};
 
 const DECISION: &str = "decision";
@@ -28,7 +28,7 @@ pub(super) fn can_ask(capabilities: Option<&ClientCapabilities>) -> bool {
 /// Asks by a form of the client.
 pub(super) struct ElicitingApprover {
     pub(super) routes: Arc<CallRoutes>,
-    pub(super) backend: Arc<dyn Backend>,
+    pub(super) backend: Arc<dyn ToolBackend>,
 }
 
 impl ElicitingApprover {
@@ -38,7 +38,7 @@ impl ElicitingApprover {
             Questions::Elicit(peer) => peer.create_elicitation_with_timeout(form, request.time_limit).await.ok(),
             Questions::InputRequired(sender) => {
                 let (answer, receiver) = oneshot::channel();
-                sender.send(OpenQuestion { form, answer }).await.ok()?;
+                sender.send(FormQuestion { form, answer }).await.ok()?;
                 receiver.await.ok()
             }
             Questions::Nobody => None,

@@ -14,7 +14,7 @@ use super::prompts::PromptSource;
 use super::resources::ResourceSource;
 
 /// Gives the server its tools, and builds the agent of each client.
-pub trait Backend: Send + Sync + 'static {
+pub trait ToolBackend: Send + Sync + 'static {
     /// The tools that every client is offered.
     fn tools(&self) -> Vec<Arc<ToolEntry>>;
     /// The names and parameters that tools have for clients.
@@ -22,7 +22,7 @@ pub trait Backend: Send + Sync + 'static {
     /// Reports a new version whenever the tools change.
     fn changes(&self) -> watch::Receiver<u64>;
     /// Builds the agent of a client. The error says why that is not possible, and what to do.
-    fn open(&self, client: ClientPorts) -> BoxFuture<'_, Result<Agent, String>>;
+    fn open(&self, client: ClientPorts) -> BoxFuture<'_, Result<ClientAgent, String>>;
     /// What the user of a client is asked before a call, in full.
     fn describe(&self, request: &ApprovalRequest) -> String;
 }
@@ -48,7 +48,7 @@ haft_contract::opaque_debug!(ClientPorts);
 
 /// The agent of a client.
 #[non_exhaustive]
-pub struct Agent {
+pub struct ClientAgent {
     /// What answers its calls.
     pub engine: Engine,
     /// Its session.
@@ -61,9 +61,9 @@ pub struct Agent {
     guard: Box<dyn Any + Send + Sync>,
 }
 
-haft_contract::opaque_debug!(Agent: session = session);
+haft_contract::opaque_debug!(ClientAgent: session = session);
 
-impl Agent {
+impl ClientAgent {
     /// An agent without resources and prompts.
     pub fn new(engine: Engine, session: Session) -> Self {
         Self { engine, session, resources: Vec::new(), prompts: Vec::new(), guard: Box::new(()) }

@@ -16,14 +16,16 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::approvals::can_ask;
-use super::backend::Agent;
+use super::backend::ClientAgent;
 use super::client_session::{ClientSession, is_stateless};
 use super::input_required::DetachedCall;
-use super::log::{ClientLog, Severity};
+use super::log::{ClientLog, LogSeverity};
 use super::resources;
 use super::routes::{CallMessage, Questions, level_of};
 use crate::convert::{self, ResultShape};
 
+/// The name under which messages are logged that belong to no call.
+const SERVER: &str = "haft";
 /// How long the last messages of a call may take to reach the client.
 const LAST_MESSAGES: Duration = Duration::from_secs(1);
 
@@ -43,7 +45,7 @@ impl ClientSession {
         let stateless = is_stateless(&context);
         if let Some(state) = request.request_state.as_deref().filter(|_| stateless) {
             let call = self.waiting.resume(&request, state)?;
-            return self.waiting.advance(&request, call).await;
+            return self.waiting.advance(&request, call, &context.ct).await;
         }
         let slot = Arc::clone(&self.slots).try_acquire_owned();
         let slot = slot.map_err(|_| ErrorData::internal_error("Too many calls run at once: wait for some of them first.", None))?;
@@ -51,18 +53,18 @@ impl ClientSession {
         let asks = can_ask(context.client_capabilities().as_ref());
         let run = CallRun { client: Arc::clone(self), agent, shape, peer: context.peer.clone(), token: context.meta.get_progress_token() };
         if !(stateless && asks) {
-            let questions = if asks { Questions::Elicit(context.peer) } else { Questions::Nobody };
+            let questions = if asks { Questions::Elicit(context.peer.clone()) } else { Questions::Nobody };
             return run.answer(&request, questions, &context.ct, stateless).await.map(CallToolResponse::from);
         }
         let call = run.detach(&request, slot);
-        self.waiting.advance(&request, call).await
+        self.waiting.advance(&request, call, &context.ct).await
     }
 }
 
 /// A call with everything that it needs.
 struct CallRun {
     client: Arc<ClientSession>,
-    agent: Arc<Agent>,
+    agent: Arc<ClientAgent>,
     shape: ResultShape,
     peer: Peer<RoleServer>,
     token: Option<ProgressToken>,
@@ -111,7 +113,7 @@ impl CallRun {
         while let Some(message) = messages.recv().await {
             match message {
                 CallMessage::Progress(progress) => notifier.send(progress, tool).await,
-                CallMessage::Notice(notice) => self.client.log.send(&self.peer, level_of(&notice), tool, notice.message).await,
+                CallMessage::Notice(notice) => self.client.log.send(&self.peer, level_of(&notice), SERVER, notice.message).await,
             }
         }
     }
@@ -165,7 +167,7 @@ impl ProgressNotifier<'_> {
             update.total = given.and_then(|_| number("total"));
             self.peer.notify_progress(update).await.ok();
         }
-        self.log.send(self.peer, Severity::Info, tool, progress.message).await;
+        self.log.send(self.peer, LogSeverity::Info, tool, progress.message).await;
     }
 }
 

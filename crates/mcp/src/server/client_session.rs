@@ -12,7 +12,7 @@ use tokio::sync::{OnceCell, Semaphore};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::approvals::{ElicitingApprover, can_ask};
-use super::backend::{Agent, Backend, ClientPorts};
+use super::backend::{ClientAgent, ClientPorts, ToolBackend};
 use super::input_required::WaitingCalls;
 use super::log::ClientLog;
 use super::roots;
@@ -27,13 +27,13 @@ const MOST_SUBSCRIPTIONS: usize = 1000;
 /// The agents of a client: its capabilities may differ from request to request, and an agent that cannot ask must not wait for answers.
 #[derive(Default)]
 struct AgentCells {
-    asking: OnceCell<Arc<Agent>>,
-    silent: OnceCell<Arc<Agent>>,
+    asking: OnceCell<Arc<ClientAgent>>,
+    silent: OnceCell<Arc<ClientAgent>>,
 }
 
 /// One client.
 pub(super) struct ClientSession {
-    pub(super) backend: Arc<dyn Backend>,
+    pub(super) backend: Arc<dyn ToolBackend>,
     pub(super) routes: Arc<CallRoutes>,
     pub(super) log: Arc<ClientLog>,
     pub(super) waiting: WaitingCalls,
@@ -47,7 +47,7 @@ pub(super) struct ClientSession {
 
 impl ClientSession {
     /// A client of this server; its calls end with the token.
-    pub(super) fn new(backend: Arc<dyn Backend>, closing: &CancellationToken) -> Self {
+    pub(super) fn new(backend: Arc<dyn ToolBackend>, closing: &CancellationToken) -> Self {
         let closing = closing.child_token();
         Self {
             backend,
@@ -69,7 +69,7 @@ impl ClientSession {
     }
 
     /// The agent for a request, built by the first one that needs it.
-    pub(super) async fn agent(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Agent>, ErrorData> {
+    pub(super) async fn agent(&self, context: &RequestContext<RoleServer>) -> Result<Arc<ClientAgent>, ErrorData> {
         let capabilities = context.client_capabilities();
         let cells = Arc::clone(&self.agents.lock().unwrap_or_else(PoisonError::into_inner));
         let asks = can_ask(capabilities.as_ref());
@@ -82,7 +82,7 @@ impl ClientSession {
         context: &RequestContext<RoleServer>,
         capabilities: Option<&ClientCapabilities>,
         asks: bool,
-    ) -> Result<Arc<Agent>, ErrorData> {
+    ) -> Result<Arc<ClientAgent>, ErrorData> {
         let can_request = !is_stateless(context);
         let roots = if can_request && lists_roots(capabilities) { roots::fetch(&context.peer).await } else { None };
         self.roots.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&roots);

@@ -2,10 +2,10 @@
 
 use rmcp::model::{ArgumentInfo, CompleteResult, CompletionInfo, Reference};
 
-use super::backend::Agent;
+use super::backend::ClientAgent;
 
 /// Values that begin like what was typed.
-pub(super) fn complete(agent: &Agent, reference: &Reference, argument: &ArgumentInfo) -> CompleteResult {
+pub(super) fn complete(agent: &ClientAgent, reference: &Reference, argument: &ArgumentInfo) -> CompleteResult {
     let values = match reference {
         Reference::Resource(template) => names(agent, &template.uri),
         _ => Vec::new(),
@@ -21,7 +21,7 @@ pub(super) fn complete(agent: &Agent, reference: &Reference, argument: &Argument
 }
 
 /// The names of resources that a template stands for: what follows its fixed part in their addresses.
-fn names(agent: &Agent, template: &str) -> Vec<String> {
+fn names(agent: &ClientAgent, template: &str) -> Vec<String> {
     let fixed = template.split('{').next().unwrap_or_default();
     let listed = agent.resources.iter().flat_map(|source| source.list());
     listed.filter(|listing| listing.uri.starts_with(fixed)).map(|listing| listing.name).collect()

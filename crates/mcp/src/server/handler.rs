@@ -14,7 +14,7 @@ use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::CancellationToken;
 
-use super::backend::Backend;
+use super::backend::ToolBackend;
 use super::client_session::ClientSession;
 use super::{completion, paging, prompts, resources};
 use crate::convert::{self, ResultShape};
@@ -34,7 +34,7 @@ haft_contract::opaque_debug!(McpServer);
 
 /// What all clients of a server share.
 struct SharedParts {
-    backend: Arc<dyn Backend>,
+    backend: Arc<dyn ToolBackend>,
     closing: CancellationToken,
     /// Serves requests that stand alone: they come from clients that have the same rights.
     stateless: OnceLock<Arc<ClientSession>>,
@@ -50,7 +50,7 @@ struct ToolListing {
 
 impl McpServer {
     /// A server of these tools. Cancelling the token ends every call.
-    pub fn new(backend: Arc<dyn Backend>, closing: CancellationToken) -> Self {
+    pub fn new(backend: Arc<dyn ToolBackend>, closing: CancellationToken) -> Self {
         let shared = SharedParts { backend, closing, stateless: OnceLock::new(), listing: Mutex::default() };
         Self { shared: Arc::new(shared), own: Arc::default() }
     }
@@ -103,7 +103,7 @@ fn capabilities() -> ServerCapabilities {
 }
 
 type Context = RequestContext<RoleServer>;
-type Listed<T> = Result<T, ErrorData>;
+type Paged<T> = Result<T, ErrorData>;
 
 impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
@@ -117,11 +117,13 @@ impl ServerHandler for McpServer {
         self.negotiate_initialize(&request)
     }
 
-    /// Tells the client of every change of the tools, until it has gone.
+    /// Tells the client of every change of the tools, until it has gone. The task holds nothing of the session, which ends it.
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let (mut changes, closing) = (self.shared.backend.changes(), self.client().closing().clone());
-        let told = async { while changes.changed().await.is_ok() && context.peer.notify_tool_list_changed().await.is_ok() {} };
-        closing.run_until_cancelled(told).await;
+        tokio::spawn(async move {
+            let told = async { while changes.changed().await.is_ok() && context.peer.notify_tool_list_changed().await.is_ok() {} };
+            closing.run_until_cancelled(told).await;
+        });
     }
 
     async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
@@ -133,7 +135,7 @@ impl ServerHandler for McpServer {
         Ok(())
     }
 
-    async fn list_tools(&self, request: Option<PaginatedRequestParams>, _: Context) -> Listed<ListToolsResult> {
+    async fn list_tools(&self, request: Option<PaginatedRequestParams>, _: Context) -> Paged<ListToolsResult> {
         let page = paging::page(self.listing().tools.clone(), request)?;
         Ok(ListToolsResult { next_cursor: page.next, ..ListToolsResult::with_all_items(page.items) })
     }
@@ -148,7 +150,7 @@ impl ServerHandler for McpServer {
         Box::pin(self.client().call(request, shape, context)).await
     }
 
-    async fn list_resources(&self, request: Option<PaginatedRequestParams>, context: Context) -> Listed<ListResourcesResult> {
+    async fn list_resources(&self, request: Option<PaginatedRequestParams>, context: Context) -> Paged<ListResourcesResult> {
         let page = paging::page(resources::list(&*self.client().agent(&context).await?), request)?;
         Ok(ListResourcesResult { next_cursor: page.next, ..ListResourcesResult::with_all_items(page.items) })
     }
@@ -157,7 +159,7 @@ impl ServerHandler for McpServer {
         &self,
         request: Option<PaginatedRequestParams>,
         context: Context,
-    ) -> Listed<ListResourceTemplatesResult> {
+    ) -> Paged<ListResourceTemplatesResult> {
         let page = paging::page(resources::templates(&*self.client().agent(&context).await?), request)?;
         Ok(ListResourceTemplatesResult { next_cursor: page.next, ..ListResourceTemplatesResult::with_all_items(page.items) })
     }
@@ -195,7 +197,7 @@ impl ServerHandler for McpServer {
         Ok(())
     }
 
-    async fn list_prompts(&self, request: Option<PaginatedRequestParams>, context: Context) -> Listed<ListPromptsResult> {
+    async fn list_prompts(&self, request: Option<PaginatedRequestParams>, context: Context) -> Paged<ListPromptsResult> {
         let page = paging::page(prompts::list(&*self.client().agent(&context).await?), request)?;
         Ok(ListPromptsResult { next_cursor: page.next, ..ListPromptsResult::with_all_items(page.items) })
     }

@@ -15,10 +15,10 @@ use tokio_util::sync::CancellationToken;
 
 use self::connections::BoundedListener;
 use self::guard::HttpGuard;
-use super::backend::Backend;
+use super::backend::ToolBackend;
 use super::handler::McpServer;
 
-pub use self::guard::Token;
+pub use self::guard::BearerToken;
 
 /// The path of the endpoint.
 pub(super) const PATH: &str = "/mcp";
@@ -47,30 +47,30 @@ pub enum HttpError {
 /// How the server is reached.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct HttpOptions {
+pub struct McpHttpOptions {
     /// Where to listen.
     pub address: SocketAddr,
     /// What clients must present; `None` takes every client, for tests on loopback.
-    pub token: Option<Token>,
+    pub token: Option<BearerToken>,
     /// Whether other machines may reach it.
-    pub reach: Reach,
+    pub reach: HttpReach,
     /// Names of this server that clients on other machines use.
     pub hosts: Vec<String>,
 }
 
 /// Who can reach the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum HttpReach {
     /// This machine alone.
     Loopback,
     /// Other machines as well.
     Network,
 }
 
-impl HttpOptions {
+impl McpHttpOptions {
     /// A server for this machine alone.
-    pub fn new(address: SocketAddr, token: Option<Token>) -> Self {
-        Self { address, token, reach: Reach::Loopback, hosts: Vec::new() }
+    pub fn new(address: SocketAddr, token: Option<BearerToken>) -> Self {
+        Self { address, token, reach: HttpReach::Loopback, hosts: Vec::new() }
     }
 }
 
@@ -78,17 +78,17 @@ impl HttpOptions {
 pub struct HttpServer {
     listener: TcpListener,
     address: SocketAddr,
-    options: HttpOptions,
-    backend: Arc<dyn Backend>,
+    options: McpHttpOptions,
+    backend: Arc<dyn ToolBackend>,
 }
 
 haft_contract::opaque_debug!(HttpServer: address = address);
 
 impl HttpServer {
     /// Listens; answers nothing yet.
-    pub async fn bind(backend: Arc<dyn Backend>, options: HttpOptions) -> Result<Self, HttpError> {
+    pub async fn bind(backend: Arc<dyn ToolBackend>, options: McpHttpOptions) -> Result<Self, HttpError> {
         let address = options.address;
-        if !address.ip().is_loopback() && options.reach == Reach::Loopback {
+        if !address.ip().is_loopback() && options.reach == HttpReach::Loopback {
             return Err(HttpError::NotLoopback(address));
         }
         let listener = TcpListener::bind(address).await.map_err(|error| HttpError::Address(address, error))?;
@@ -125,7 +125,7 @@ fn session_manager() -> LocalSessionManager {
 }
 
 /// Only names of this server are taken as its host, and only pages of it as an origin: a page that was rebound to this address is neither.
-fn config(address: SocketAddr, options: &HttpOptions, stop: &CancellationToken) -> StreamableHttpServerConfig {
+fn config(address: SocketAddr, options: &McpHttpOptions, stop: &CancellationToken) -> StreamableHttpServerConfig {
     let names = ["localhost".to_owned(), "127.0.0.1".to_owned(), "[::1]".to_owned(), host(address)];
     let names: Vec<String> = names.into_iter().chain(options.hosts.iter().cloned()).collect();
     let origins = names.iter().map(|name| format!("http://{name}:{}", address.port()));

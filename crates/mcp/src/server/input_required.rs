@@ -13,7 +13,7 @@ use rmcp::model::{
     InputRequiredResult, JsonObject,
 };
 use tokio::sync::{mpsc, oneshot};
-use tokio_util::sync::DropGuard;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::random::random_text;
 
@@ -24,11 +24,11 @@ const LONGEST: Duration = Duration::from_mins(10);
 /// The name of the question in the result.
 const APPROVAL: &str = "approval";
 
-pub(super) type QuestionSender = mpsc::Sender<OpenQuestion>;
+pub(super) type QuestionSender = mpsc::Sender<FormQuestion>;
 
 /// A question to the user about a running call.
 #[derive(Debug)]
-pub(super) struct OpenQuestion {
+pub(super) struct FormQuestion {
     pub(super) form: ElicitRequestParams,
     pub(super) answer: oneshot::Sender<ElicitResult>,
 }
@@ -36,11 +36,11 @@ pub(super) struct OpenQuestion {
 /// A call that runs on a task of its own. Dropping it cancels the call.
 pub(super) struct DetachedCall {
     pub(super) result: oneshot::Receiver<CallToolResult>,
-    pub(super) questions: mpsc::Receiver<OpenQuestion>,
+    pub(super) questions: mpsc::Receiver<FormQuestion>,
     pub(super) guard: DropGuard,
 }
 
-struct WaitingCall {
+struct ParkedCall {
     name: String,
     arguments: Option<JsonObject>,
     answer: oneshot::Sender<ElicitResult>,
@@ -51,18 +51,24 @@ struct WaitingCall {
 /// The calls of a client that wait for an answer.
 #[derive(Default)]
 pub(super) struct WaitingCalls {
-    calls: Mutex<HashMap<String, WaitingCall>>,
+    calls: Mutex<HashMap<String, ParkedCall>>,
 }
 
 impl WaitingCalls {
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, WaitingCall>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, ParkedCall>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the result of a call, or for its next question.
-    pub(super) async fn advance(&self, request: &CallToolRequestParams, mut call: DetachedCall) -> Result<CallToolResponse, ErrorData> {
+    /// Waits for the result of a call, or for its next question. A request that is cancelled meanwhile ends the call.
+    pub(super) async fn advance(
+        &self,
+        request: &CallToolRequestParams,
+        mut call: DetachedCall,
+        cancel: &CancellationToken,
+    ) -> Result<CallToolResponse, ErrorData> {
         tokio::select! {
             biased;
+            () = cancel.cancelled() => Err(ErrorData::internal_error("The request was cancelled.", None)),
             result = &mut call.result => {
                 call.guard.disarm();
                 result.map(CallToolResponse::from).map_err(|_| ErrorData::internal_error("The call ended without a result.", None))
@@ -71,10 +77,10 @@ impl WaitingCalls {
         }
     }
 
-    fn wait(&self, request: &CallToolRequestParams, question: OpenQuestion, call: DetachedCall) -> Result<InputRequiredResult, ErrorData> {
+    fn wait(&self, request: &CallToolRequestParams, question: FormQuestion, call: DetachedCall) -> Result<InputRequiredResult, ErrorData> {
         let state = random_text().ok_or_else(|| ErrorData::internal_error("This machine gives no random numbers.", None))?;
         let (name, arguments) = (request.name.clone().into_owned(), request.arguments.clone());
-        let waiting = WaitingCall { name, arguments, answer: question.answer, call, since: Instant::now() };
+        let waiting = ParkedCall { name, arguments, answer: question.answer, call, since: Instant::now() };
         let mut calls = self.lock();
         calls.retain(|_, waiting| waiting.since.elapsed() < LONGEST && !waiting.answer.is_closed());
         if calls.len() >= MOST {

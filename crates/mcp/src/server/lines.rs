@@ -17,7 +17,7 @@ pub(super) enum LineRead {
 
 /// Reads lines and keeps no more than one bounded line in memory.
 #[derive(Debug)]
-pub(super) struct LineReader<R> {
+pub(super) struct BoundedLines<R> {
     reader: R,
     line: Vec<u8>,
     longest: usize,
@@ -27,7 +27,7 @@ pub(super) struct LineReader<R> {
     is_complete: bool,
 }
 
-impl<R: AsyncBufRead + Unpin> LineReader<R> {
+impl<R: AsyncBufRead + Unpin> BoundedLines<R> {
     pub(super) fn new(reader: R, longest: usize) -> Self {
         Self { reader, line: Vec::new(), longest, skips: false, is_complete: false }
     }
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     async fn all(input: &[u8], longest: usize, buffer: usize) -> Vec<Option<String>> {
-        let mut reader = LineReader::new(BufReader::with_capacity(buffer, input), longest);
+        let mut reader = BoundedLines::new(BufReader::with_capacity(buffer, input), longest);
         let mut read = Vec::new();
         loop {
             match reader.read().await.unwrap() {
@@ -102,7 +102,7 @@ mod tests {
     #[tokio::test]
     async fn long_line_is_skipped_and_never_kept() {
         let input = [vec![b'x'; 8 << 20], b"\nok\n".to_vec()].concat();
-        let mut reader = LineReader::new(BufReader::new(&input[..]), 1024);
+        let mut reader = BoundedLines::new(BufReader::new(&input[..]), 1024);
         assert_eq!(reader.read().await.unwrap(), LineRead::TooLong);
         assert_eq!(reader.read().await.unwrap(), LineRead::Line);
         assert_eq!(reader.line(), b"ok");

@@ -9,13 +9,13 @@ use serde_json::Value;
 
 /// How severe a message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Severity {
+pub(super) enum LogSeverity {
     Info = 1,
     Notice = 2,
     Warning = 3,
 }
 
-impl Severity {
+impl LogSeverity {
     fn level(self) -> LoggingLevel {
         match self {
             Self::Info => LoggingLevel::Info,
@@ -47,7 +47,7 @@ impl ClientLog {
     }
 
     /// Sends a message, if the client wants it.
-    pub(super) async fn send(&self, peer: &Peer<RoleServer>, severity: Severity, tool: &str, text: String) {
+    pub(super) async fn send(&self, peer: &Peer<RoleServer>, severity: LogSeverity, tool: &str, text: String) {
         if severity as u8 >= self.least.load(Ordering::Relaxed) {
             let message = LoggingMessageNotificationParam::new(severity.level(), Value::from(text)).with_logger(tool);
             // A client that has gone needs no messages.
@@ -72,10 +72,10 @@ mod tests {
 
     #[test]
     fn ranks_follow_the_severities() {
-        for severity in [Severity::Info, Severity::Notice, Severity::Warning] {
+        for severity in [LogSeverity::Info, LogSeverity::Notice, LogSeverity::Warning] {
             assert_eq!(rank(severity.level()), severity as u8);
         }
-        assert!(rank(LoggingLevel::Debug) < Severity::Info as u8);
-        assert!(rank(LoggingLevel::Error) > Severity::Warning as u8);
+        assert!(rank(LoggingLevel::Debug) < LogSeverity::Info as u8);
+        assert!(rank(LoggingLevel::Error) > LogSeverity::Warning as u8);
     }
 }

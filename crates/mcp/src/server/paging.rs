@@ -10,17 +10,17 @@ const PREFIX: &str = "at:";
 
 /// A part of a list, and the cursor of the next one.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Page<T> {
+pub(super) struct ListPage<T> {
     pub(super) items: Vec<T>,
     pub(super) next: Option<String>,
 }
 
 /// The page that a request asks for.
-pub(super) fn page<T>(items: Vec<T>, request: Option<PaginatedRequestParams>) -> Result<Page<T>, ErrorData> {
+pub(super) fn page<T>(items: Vec<T>, request: Option<PaginatedRequestParams>) -> Result<ListPage<T>, ErrorData> {
     cut(items, request.and_then(|request| request.cursor).as_deref(), PAGE)
 }
 
-fn cut<T>(items: Vec<T>, cursor: Option<&str>, size: usize) -> Result<Page<T>, ErrorData> {
+fn cut<T>(items: Vec<T>, cursor: Option<&str>, size: usize) -> Result<ListPage<T>, ErrorData> {
     let start = match cursor {
         None => 0,
         Some(cursor) => position(cursor, items.len())
@@ -28,7 +28,7 @@ fn cut<T>(items: Vec<T>, cursor: Option<&str>, size: usize) -> Result<Page<T>, E
     };
     let end = items.len().min(start + size);
     let next = (end < items.len()).then(|| format!("{PREFIX}{end}"));
-    Ok(Page { items: items.into_iter().skip(start).take(size).collect(), next })
+    Ok(ListPage { items: items.into_iter().skip(start).take(size).collect(), next })
 }
 
 fn position(cursor: &str, length: usize) -> Option<usize> {
@@ -59,6 +59,6 @@ mod tests {
         for cursor in ["", "2", "at:", "at:0", "at:-1", "at:9", "at:99999999999999999999999", "at:1\u{202e}"] {
             assert!(cut(vec![1, 2, 3], Some(cursor), 2).is_err(), "{cursor:?}");
         }
-        assert_eq!(cut(vec![1, 2, 3], Some("at:3"), 2).unwrap(), Page { items: Vec::new(), next: None });
+        assert_eq!(cut(vec![1, 2, 3], Some("at:3"), 2).unwrap(), ListPage { items: Vec::new(), next: None });
     }
 }

@@ -9,7 +9,7 @@ use rmcp::ErrorData;
 use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
 use serde_json::Value;
 
-use super::backend::Agent;
+use super::backend::ClientAgent;
 use crate::convert;
 
 /// A prompt in a listing.
@@ -82,7 +82,7 @@ impl PromptSource for SkillPrompts {
 }
 
 /// Every prompt of an agent.
-pub(super) fn list(agent: &Agent) -> Vec<Prompt> {
+pub(super) fn list(agent: &ClientAgent) -> Vec<Prompt> {
     agent.prompts.iter().flat_map(|source| source.list()).map(listed).collect()
 }
 
@@ -95,7 +95,7 @@ fn listed(listing: PromptListing) -> Prompt {
 }
 
 /// The prompt of the first source that has it.
-pub(super) async fn get(agent: &Agent, name: &str, arguments: Option<JsonObject>) -> Result<GetPromptResult, ErrorData> {
+pub(super) async fn get(agent: &ClientAgent, name: &str, arguments: Option<JsonObject>) -> Result<GetPromptResult, ErrorData> {
     let arguments = texts(arguments.unwrap_or_default())?;
     for source in &agent.prompts {
         match source.get(name, &arguments).await {

@@ -9,7 +9,7 @@ use rmcp::ErrorData;
 use rmcp::model::{JsonObject, MetaObject, ReadResourceResult, Resource, ResourceTemplate};
 use serde_json::{Value, json};
 
-use super::backend::Agent;
+use super::backend::ClientAgent;
 use crate::convert;
 
 pub use self::session::SessionResources;
@@ -79,7 +79,7 @@ pub trait ResourceSource: Send + Sync {
 }
 
 /// Every resource of an agent.
-pub(super) fn list(agent: &Agent) -> Vec<Resource> {
+pub(super) fn list(agent: &ClientAgent) -> Vec<Resource> {
     agent.resources.iter().flat_map(|source| source.list()).map(listed).collect()
 }
 
@@ -92,13 +92,13 @@ pub(super) fn listed(listing: ResourceListing) -> Resource {
 }
 
 /// Every template of an agent.
-pub(super) fn templates(agent: &Agent) -> Vec<ResourceTemplate> {
+pub(super) fn templates(agent: &ClientAgent) -> Vec<ResourceTemplate> {
     let templates = agent.resources.iter().flat_map(|source| source.templates());
     templates.map(|template| ResourceTemplate::new(template.uri_template, template.name).with_description(template.description)).collect()
 }
 
 /// Reads a resource of the first source that has it.
-pub(super) async fn read(agent: &Agent, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+pub(super) async fn read(agent: &ClientAgent, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     for source in &agent.resources {
         match source.read(uri).await {
             Ok(page) => return Ok(ReadResourceResult::new(vec![contents(page)])),

@@ -67,7 +67,7 @@ impl CallRoutes {
         }
     }
 
-    /// Sends a message that belongs to no call of its own: to the newest one.
+    /// Sends a message that belongs to the session: with the messages of some call that runs.
     fn send_to_any(&self, message: CallMessage) {
         let route = self.lock().values().next().cloned();
         if let Some(route) = route {
@@ -102,10 +102,10 @@ impl UserMessages for CallRoutes {
 }
 
 /// The protocol's level of a message to the user.
-pub(super) fn level_of(message: &UserMessage) -> super::log::Severity {
+pub(super) fn level_of(message: &UserMessage) -> super::log::LogSeverity {
     match message.level {
-        MessageLevel::Info => super::log::Severity::Info,
-        MessageLevel::Warning => super::log::Severity::Warning,
-        MessageLevel::Question => super::log::Severity::Notice,
+        MessageLevel::Info => super::log::LogSeverity::Info,
+        MessageLevel::Warning => super::log::LogSeverity::Warning,
+        MessageLevel::Question => super::log::LogSeverity::Notice,
     }
 }

@@ -18,10 +18,10 @@ use tokio::sync::{Mutex, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use self::pending::{PendingRequests, Refusal};
-use super::backend::Backend;
+use self::pending::{PendingRequests, RequestRefusal};
+use super::backend::ToolBackend;
 use super::handler::McpServer;
-use super::lines::{LineRead, LineReader};
+use super::lines::{BoundedLines, LineRead};
 
 /// The longest message: the largest arguments of a call, and what is around them.
 const LONGEST_LINE: usize = 32 << 20;
@@ -45,13 +45,13 @@ pub enum ServeError {
 }
 
 /// Answers the client on standard input and output, until its input ends or the token is cancelled.
-pub async fn serve_stdio(backend: Arc<dyn Backend>, stop: &CancellationToken) -> Result<(), ServeError> {
+pub async fn serve_stdio(backend: Arc<dyn ToolBackend>, stop: &CancellationToken) -> Result<(), ServeError> {
     let (input, output) = rmcp::transport::stdio_pipes();
     serve(backend, input, output, stop).await
 }
 
 /// As [`serve_stdio`], on any pair of streams.
-pub async fn serve<R, W>(backend: Arc<dyn Backend>, input: R, output: W, stop: &CancellationToken) -> Result<(), ServeError>
+pub async fn serve<R, W>(backend: Arc<dyn ToolBackend>, input: R, output: W, stop: &CancellationToken) -> Result<(), ServeError>
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
@@ -72,7 +72,7 @@ where
 
 /// Reads and writes messages. Nothing that a client sends is kept beyond one bounded line.
 struct LineTransport<R, W> {
-    lines: LineReader<BufReader<R>>,
+    lines: BoundedLines<BufReader<R>>,
     output: Arc<MessageWriter<W>>,
     pending: Arc<PendingRequests>,
     closing: CancellationToken,
@@ -105,7 +105,7 @@ impl<W: AsyncWrite + Unpin> MessageWriter<W> {
 impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTransport<R, W> {
     fn new(input: R, output: W, closing: CancellationToken) -> Self {
         Self {
-            lines: LineReader::new(BufReader::new(input), LONGEST_LINE),
+            lines: BoundedLines::new(BufReader::new(input), LONGEST_LINE),
             output: Arc::new(MessageWriter { writer: Mutex::new(Some(output)), closing: closing.clone() }),
             pending: Arc::default(),
             closing,
@@ -140,12 +140,12 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTransport
         match &message {
             JsonRpcMessage::Request(request) => match self.pending.begin(&request.id) {
                 Ok(()) => {}
-                Err(Refusal::InUse) => {
+                Err(RequestRefusal::InUse) => {
                     let text = format!("The id {} belongs to a request that is still running: use another one.", request.id);
                     self.refuse(None, ErrorData::invalid_request(text, None))?;
                     return Some(None);
                 }
-                Err(Refusal::TooMany) => {
+                Err(RequestRefusal::TooMany) => {
                     self.refuse(Some(request.id.clone()), ErrorData::internal_error("Too many requests are open.", None))?;
                     return Some(None);
                 }

@@ -8,8 +8,8 @@ use haft_contract::ports::{ApprovalRequest, Services};
 use haft_contract::{BoxFuture, Content, Dialect, EmbeddedDocument, ErrorKind, Progress, ToolContext, ToolError, ToolOutput, ToolSource};
 use haft_engine::{Engine, Registry, Session, ToolEntry};
 use haft_mcp::server::{
-    Agent, Backend, ClientPorts, PromptFault, PromptListing, PromptParameter, PromptSource, ResourceFault, ResourceListing, ResourcePage,
-    ResourceSource, ResourceTemplateListing, SessionResources,
+    ClientAgent, ClientPorts, PromptFault, PromptListing, PromptParameter, PromptSource, ResourceFault, ResourceListing, ResourcePage,
+    ResourceSource, ResourceTemplateListing, SessionResources, ToolBackend,
 };
 use haft_policy::{PolicySpec, RuleLists, StandardPolicy};
 use haft_store::{Blobs, CallLog, FileBlobs, InMemoryCallLog};
@@ -50,7 +50,17 @@ impl FixtureBackend {
         })
     }
 
-    fn agent(&self, client: ClientPorts) -> Agent {
+    /// Waits until so many sessions have ended.
+    pub(crate) async fn wait_for_ends(&self, count: usize) {
+        until(|| *self.ended.lock().unwrap() == count).await;
+    }
+
+    /// Waits until so many sessions were opened.
+    pub(crate) async fn wait_for_opened(&self, count: usize) {
+        until(|| self.opened.lock().unwrap().len() == count).await;
+    }
+
+    fn agent(&self, client: ClientPorts) -> ClientAgent {
         let host = FakeHost::new();
         let mut services = Services::default();
         services.small_model = client.model;
@@ -71,12 +81,21 @@ impl FixtureBackend {
         let engine = Engine::builder(Arc::clone(&self.registry), log, Arc::new(blobs)).policy(Arc::new(policy.unwrap())).build();
         self.opened.lock().unwrap().push(session.id().to_string());
         let resources = SessionResources::new(engine.clone(), session.clone(), spills);
-        Agent::new(engine, session)
+        ClientAgent::new(engine, session)
             .with_resources(Arc::new(resources))
             .with_resources(Arc::new(FixtureResources))
             .with_prompts(Arc::new(FixturePrompts))
             .with_guard(Ended(Arc::clone(&self.ended)))
     }
+}
+
+async fn until(is_so: impl Fn() -> bool) {
+    let polling = async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), polling).await.expect("it happens in time");
 }
 
 struct Ended(Arc<Mutex<usize>>);
@@ -87,7 +106,7 @@ impl Drop for Ended {
     }
 }
 
-impl Backend for FixtureBackend {
+impl ToolBackend for FixtureBackend {
     fn tools(&self) -> Vec<Arc<ToolEntry>> {
         self.registry.entries()
     }
@@ -97,7 +116,7 @@ impl Backend for FixtureBackend {
     fn changes(&self) -> watch::Receiver<u64> {
         self.registry.changes()
     }
-    fn open(&self, client: ClientPorts) -> BoxFuture<'_, Result<Agent, String>> {
+    fn open(&self, client: ClientPorts) -> BoxFuture<'_, Result<ClientAgent, String>> {
         Box::pin(std::future::ready(Ok(self.agent(client))))
     }
     fn describe(&self, request: &ApprovalRequest) -> String {

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use haft_mcp::server::{HttpError, HttpOptions, HttpServer, Token};
+use haft_mcp::server::{BearerToken, HttpError, HttpServer, McpHttpOptions};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -16,15 +16,15 @@ use super::fixtures::FixtureBackend;
 pub(crate) struct TestServer {
     pub(crate) url: String,
     pub(crate) backend: Arc<FixtureBackend>,
-    token: Option<Token>,
+    token: Option<BearerToken>,
     stop: CancellationToken,
     serving: JoinHandle<Result<(), HttpError>>,
 }
 
 impl TestServer {
-    pub(crate) async fn start(token: Option<Token>) -> Self {
+    pub(crate) async fn start(token: Option<BearerToken>) -> Self {
         let backend = FixtureBackend::new();
-        let options = HttpOptions::new("127.0.0.1:0".parse().unwrap(), token.clone());
+        let options = McpHttpOptions::new("127.0.0.1:0".parse().unwrap(), token.clone());
         let server = HttpServer::bind(Arc::clone(&backend) as _, options).await.unwrap();
         let (url, stop) = (server.url(), CancellationToken::new());
         let cancel = stop.clone();
@@ -110,8 +110,8 @@ impl Reply {
     }
 }
 
-fn token() -> Option<Token> {
-    Some(Token::random().unwrap())
+fn token() -> Option<BearerToken> {
+    Some(BearerToken::random().unwrap())
 }
 
 #[tokio::test]
@@ -155,16 +155,24 @@ async fn each_client_has_its_own_session_which_ends_with_it() {
     let deleted = server.send("DELETE", &[("Mcp-Session-Id", &one)], "").await.status();
     assert!((200..300).contains(&deleted), "{deleted}");
     assert_eq!(server.call(&one, "test_simple_text").await.status(), 404);
+    server.backend.wait_for_ends(1).await;
     assert_eq!(server.call(&other, "test_simple_text").await.status(), 200);
     let backend = Arc::clone(&server.backend);
     server.end().await;
-    for _ in 0..100 {
-        if *backend.ended.lock().unwrap() == 2 {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    }
-    panic!("the sessions did not end");
+    backend.wait_for_ends(2).await;
+}
+
+#[tokio::test]
+async fn call_ends_with_its_session() {
+    let server = TestServer::start(token()).await;
+    let session = server.open().await;
+    let (calling, deleting) = (server.call(&session, "wait_for_cancel"), async {
+        server.backend.wait_for_opened(1).await;
+        server.send("DELETE", &[("Mcp-Session-Id", &session)], "").await
+    });
+    tokio::join!(calling, deleting);
+    server.backend.wait_for_ends(1).await;
+    server.end().await;
 }
 
 #[tokio::test]
@@ -173,7 +181,8 @@ async fn stream_can_be_resumed() {
     let session = server.open().await;
     let reply = server.call(&session, "test_simple_text").await;
     let first = reply.0.lines().find_map(|line| line.strip_prefix("id: ")).unwrap_or_else(|| panic!("{}", reply.0)).to_owned();
-    let stream = server.send("GET", &[("Mcp-Session-Id", &session), ("Last-Event-ID", &first), ("Accept", "text/event-stream")], "");
+    let headers = [("Mcp-Session-Id", session.as_str()), ("Last-Event-ID", first.as_str()), ("Accept", "text/event-stream")];
+    let stream = server.send("GET", &headers, "");
     let again = tokio::time::timeout(std::time::Duration::from_secs(20), stream).await.unwrap();
     assert_eq!(again.events().last().unwrap()["result"]["isError"], false, "{}", again.0);
     server.end().await;
@@ -200,10 +209,10 @@ async fn what_is_no_message_is_refused_and_bodies_are_bounded() {
 
 #[tokio::test]
 async fn other_machines_need_a_flag() {
-    let options = HttpOptions::new("0.0.0.0:0".parse().unwrap(), token());
+    let options = McpHttpOptions::new("0.0.0.0:0".parse().unwrap(), token());
     let refused = HttpServer::bind(FixtureBackend::new() as _, options.clone()).await;
     assert!(matches!(refused, Err(HttpError::NotLoopback(_))), "{refused:?}");
     let mut options = options;
-    options.reach = haft_mcp::server::Reach::Network;
+    options.reach = haft_mcp::server::HttpReach::Network;
     assert!(HttpServer::bind(FixtureBackend::new() as _, options).await.is_ok());
 }

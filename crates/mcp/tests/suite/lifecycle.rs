@@ -41,7 +41,7 @@ async fn request_of_2026_needs_no_handshake() {
     // Without a way to ask, the call is denied.
     let denied = json!({"name": "test_elicitation", "arguments": {"message": "m"}, "_meta": meta(json!({}))});
     let denied = client.request(2, "tools/call", denied).await;
-    assert_eq!((&denied["result"]["isError"], &denied["result"]["_meta"]["haft/error_type"]), (&json!(true), &json!("policy_denied")));
+    assert_eq!((&denied["result"]["isError"], &denied["result"]["_meta"]["haft/error_type"]), (&json!(true), &json!("permission_denied")));
     // With one, the result is the question; the answer comes with the repeated call.
     let asked = client.request(3, "tools/call", call(json!({"message": "m"}), json!({}))).await["result"].clone();
     assert_eq!(asked["resultType"], "input_required", "{asked}");

@@ -22,7 +22,7 @@ const CONTEXT: usize = 3;
 const MOST_COPIES: u32 = 100;
 
 /// A change of a client's file.
-struct FileChange {
+struct ClientFileChange {
     file: PathBuf,
     /// `None` if there is no file yet.
     before: Option<String>,
@@ -61,7 +61,7 @@ fn confirm(question: &str) -> bool {
     line.is_some_and(|line| yes_or_no(line.trim()) == Some(true))
 }
 
-fn change(common: &Common, request: &McpInstallArgs) -> Result<FileChange, Failure> {
+fn change(common: &Common, request: &McpInstallArgs) -> Result<ClientFileChange, Failure> {
     let client = request.client;
     if request.name.is_empty() || request.name.chars().any(char::is_control) {
         return Err(Failure::usage("this is no name for a server").help("use letters and digits, such as 'haft'"));
@@ -75,7 +75,7 @@ fn change(common: &Common, request: &McpInstallArgs) -> Result<FileChange, Failu
         let help = format!("fix it, or add this to '{}' by hand: {}", client.section(), json!({ request.name.as_str(): entry }));
         Failure::failed("execution_error", format!("{} cannot be changed: {why}", file.display())).help(help)
     })?;
-    Ok(FileChange { file, before, after })
+    Ok(ClientFileChange { file, before, after })
 }
 
 /// The arguments of `haft` in the client's file: the flags of this command, with the folder that the tools work in.
@@ -115,7 +115,7 @@ fn read(file: &Path) -> Result<Option<String>, Failure> {
     fs::read_to_string(file).map(Some).map_err(|error| refused(error.to_string()))
 }
 
-impl FileChange {
+impl ClientFileChange {
     fn diff(&self) -> String {
         let before = self.before.as_deref().unwrap_or_default();
         let diff = unified(before.as_bytes(), self.after.as_bytes(), self.file.to_string_lossy().trim_start_matches('/'), CONTEXT);

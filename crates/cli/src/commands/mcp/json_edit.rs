@@ -85,21 +85,21 @@ fn edit(text: &str, section: &str, name: &str, value: &Value) -> Result<String, 
 }
 
 /// A member of an object: where its key begins, and where its value is.
-struct Member {
+struct ScannedMember {
     name: String,
     key: usize,
     value: Range<usize>,
 }
 
 /// An object in the text.
-struct Object {
+struct ScannedObject {
     open: usize,
-    members: Vec<Member>,
+    members: Vec<ScannedMember>,
     has_last_comma: bool,
 }
 
-impl Object {
-    fn find(&self, name: &str) -> Option<&Member> {
+impl ScannedObject {
+    fn find(&self, name: &str) -> Option<&ScannedMember> {
         self.members.iter().find(|member| member.name == name)
     }
 
@@ -127,7 +127,7 @@ impl Object {
     }
 
     /// The distance to the end of the comma behind the last member.
-    fn comma_length(&self, text: &str, last: &Member) -> usize {
+    fn comma_length(&self, text: &str, last: &ScannedMember) -> usize {
         if !self.has_last_comma {
             return 0;
         }
@@ -195,13 +195,13 @@ impl Scanner<'_> {
         serde_json::from_str(quoted).map_err(|error| format!("it is not JSON: {error}"))
     }
 
-    fn object(&mut self, depth: usize) -> Result<Object, String> {
+    fn object(&mut self, depth: usize) -> Result<ScannedObject, String> {
         let open = self.at;
         if self.peek() != Some(b'{') || depth > DEEPEST {
             return Err("it is not a JSON object".to_owned());
         }
         self.at += 1;
-        let mut object = Object { open, members: Vec::new(), has_last_comma: false };
+        let mut object = ScannedObject { open, members: Vec::new(), has_last_comma: false };
         loop {
             self.blank();
             match self.peek() {
@@ -214,7 +214,7 @@ impl Scanner<'_> {
                     let name = self.string()?;
                     self.expect(b':')?;
                     let value = self.value(depth)?;
-                    object.members.push(Member { name, key, value });
+                    object.members.push(ScannedMember { name, key, value });
                     object.has_last_comma = self.comma();
                 }
                 _ => return Err("it is not JSON".to_owned()),

@@ -24,9 +24,9 @@ const SESSION: &str = "mcp-session-id";
 
 /// A secret that clients present.
 #[derive(Clone)]
-pub struct Token(Arc<str>);
+pub struct BearerToken(Arc<str>);
 
-impl Token {
+impl BearerToken {
     /// A new one; `None` if the machine gives no random numbers.
     pub fn random() -> Option<Self> {
         random_text().map(|text| Self(text.into()))
@@ -56,16 +56,16 @@ impl Token {
     }
 }
 
-impl fmt::Debug for Token {
+impl fmt::Debug for BearerToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token")
+        f.write_str("BearerToken")
     }
 }
 
 /// Checks requests before anything else looks at them.
 #[derive(Clone)]
 pub(super) struct HttpGuard {
-    token: Option<Token>,
+    token: Option<BearerToken>,
     sessions: Arc<LocalSessionManager>,
     failures: Arc<Mutex<Failures>>,
 }
@@ -76,7 +76,7 @@ struct Failures {
 }
 
 impl HttpGuard {
-    pub(super) fn new(token: Option<Token>, sessions: Arc<LocalSessionManager>) -> Self {
+    pub(super) fn new(token: Option<BearerToken>, sessions: Arc<LocalSessionManager>) -> Self {
         Self { token, sessions, failures: Arc::new(Mutex::new(Failures { since: Instant::now(), count: 0 })) }
     }
 
@@ -130,13 +130,15 @@ mod tests {
 
     fn status(guard: &HttpGuard, values: &[&str]) -> u16 {
         let mut headers = HeaderMap::new();
-        values.iter().for_each(|value| drop(headers.append(header::AUTHORIZATION, HeaderValue::from_str(value).unwrap())));
+        for value in values {
+            headers.append(header::AUTHORIZATION, HeaderValue::from_str(value).unwrap());
+        }
         guard.refusal(&headers).map_or(200, |response| response.status().as_u16())
     }
 
     #[test]
     fn only_the_whole_token_passes() {
-        let token = Token::parse("0123456789abcdef0123456789abcdef").unwrap();
+        let token = BearerToken::parse("0123456789abcdef0123456789abcdef").unwrap();
         let guard = || HttpGuard::new(Some(token.clone()), Arc::default());
         let right = format!("Bearer {}", token.reveal());
         for (values, expected) in [
@@ -156,7 +158,7 @@ mod tests {
 
     #[test]
     fn guesses_are_limited() {
-        let token = Token::random().unwrap();
+        let token = BearerToken::random().unwrap();
         let guard = HttpGuard::new(Some(token.clone()), Arc::default());
         let guesses: Vec<u16> = (0..=MOST_FAILURES).map(|_| status(&guard, &["Bearer x"])).collect();
         assert_eq!((guesses[0], guesses[guesses.len() - 1]), (401, 429));
@@ -166,11 +168,11 @@ mod tests {
     #[test]
     fn tokens_are_long_and_not_printed() {
         for text in ["", "short", "0123456789abcdef 123456789abcdef", "0123456789abcdef0123456789abcdeä"] {
-            assert!(Token::parse(text).is_err(), "{text}");
+            assert!(BearerToken::parse(text).is_err(), "{text}");
         }
-        let (one, other) = (Token::random().unwrap(), Token::random().unwrap());
+        let (one, other) = (BearerToken::random().unwrap(), BearerToken::random().unwrap());
         assert_ne!(one.reveal(), other.reveal());
-        assert!(Token::parse(one.reveal()).is_ok());
-        assert_eq!(format!("{one:?}"), "Token");
+        assert!(BearerToken::parse(one.reveal()).is_ok());
+        assert_eq!(format!("{one:?}"), "BearerToken");
     }
 }

@@ -52,23 +52,23 @@ impl SessionResources {
         listed
     }
 
-    fn seen(&self) -> Vec<ResourceListing> {
-        let paths = self.session.seen().paths();
-        let listed = paths.iter().filter(|path| !path.starts_with(&self.spills)).filter_map(|path| self.file(path));
-        listed.take(MOST).collect()
-    }
-
-    fn file(&self, path: &Path) -> Option<ResourceListing> {
+    /// Paths in the workspace of the files that were read or written.
+    fn seen(&self) -> Vec<String> {
         let workspace = self.session.workspace();
         let workspace = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
-        let name = path.strip_prefix(&workspace).or_else(|_| path.strip_prefix(self.session.workspace())).ok()?.to_str()?;
-        Some(ResourceListing {
-            uri: format!("{FILE}{}", percent::encode(name)),
-            name: name.to_owned(),
+        let paths = self.session.seen().paths();
+        let inside = paths.iter().filter_map(|path| if path.is_absolute() { path.strip_prefix(&workspace).ok() } else { Some(path) });
+        inside.filter_map(Path::to_str).filter(|name| !name.is_empty()).map(str::to_owned).take(MOST).collect()
+    }
+
+    fn file(&self, name: String) -> ResourceListing {
+        ResourceListing {
+            uri: format!("{FILE}{}", percent::encode(&name)),
+            size: self.session.workspace().join(&name).metadata().ok().map(|found| found.len()),
+            name,
             description: "A file that this session has read or written".to_owned(),
             mime: "text/plain".to_owned(),
-            size: path.metadata().ok().map(|found| found.len()),
-        })
+        }
     }
 
     /// The path of an address; `None` if it is none of this session.
@@ -79,8 +79,7 @@ impl SessionResources {
             return plain.then(|| self.spills.join(name)).filter(|path| path.exists());
         }
         let name = percent::decode(uri.strip_prefix(FILE)?);
-        let listed = self.seen().into_iter().any(|listing| listing.name == name);
-        listed.then(|| PathBuf::from(name))
+        self.seen().contains(&name).then(|| PathBuf::from(name))
     }
 
     async fn page(&self, uri: &str) -> Result<ResourcePage, ResourceFault> {
@@ -101,7 +100,7 @@ impl SessionResources {
 impl ResourceSource for SessionResources {
     fn list(&self) -> Vec<ResourceListing> {
         let mut listed = self.spilled();
-        listed.extend(self.seen());
+        listed.extend(self.seen().into_iter().map(|name| self.file(name)));
         listed
     }
 

@@ -11,7 +11,7 @@ const MOST: usize = 1024;
 
 /// Why a request is not taken.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum RequestRefusal {
     /// Its id belongs to another one that is still open.
     InUse,
     /// Too many are open.
@@ -29,13 +29,13 @@ impl PendingRequests {
         self.ids.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn begin(&self, id: &RequestId) -> Result<(), Refusal> {
+    pub(super) fn begin(&self, id: &RequestId) -> Result<(), RequestRefusal> {
         let mut ids = self.lock();
         if ids.contains(id) {
-            return Err(Refusal::InUse);
+            return Err(RequestRefusal::InUse);
         }
         if ids.len() >= MOST {
-            return Err(Refusal::TooMany);
+            return Err(RequestRefusal::TooMany);
         }
         ids.insert(id.clone());
         Ok(())
@@ -70,14 +70,14 @@ mod tests {
         let pending = PendingRequests::default();
         let id = |number| RequestId::Number(number);
         assert_eq!(pending.begin(&id(1)), Ok(()));
-        assert_eq!(pending.begin(&id(1)), Err(Refusal::InUse));
+        assert_eq!(pending.begin(&id(1)), Err(RequestRefusal::InUse));
         pending.end(&id(1));
         pending.end(&id(1));
         assert_eq!(pending.begin(&id(1)), Ok(()));
         for number in 2..=MOST {
             assert_eq!(pending.begin(&id(i64::try_from(number).unwrap())), Ok(()));
         }
-        assert_eq!(pending.begin(&id(-1)), Err(Refusal::TooMany));
+        assert_eq!(pending.begin(&id(-1)), Err(RequestRefusal::TooMany));
         for number in 1..=MOST {
             pending.end(&id(i64::try_from(number).unwrap()));
         }
