@@ -135,7 +135,7 @@ impl HttpDriver {
         let mut driver = Self { server, stream: BufReader::new(stream), head };
         let answer = driver.send(&hello());
         let session = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap().to_owned();
-        driver.head += &format!("Mcp-Session-Id: {session}\r\n");
+        driver.head.push_str(&["Mcp-Session-Id: ", &session, "\r\n"].concat());
         driver.send(&initialized());
         driver
     }

@@ -51,10 +51,12 @@ impl ClientSession {
         let slot = slot.map_err(|_| ErrorData::internal_error("Too many calls run at once: wait for some of them first.", None))?;
         let agent = self.agent(&context).await?;
         let asks = can_ask(context.client_capabilities().as_ref());
-        let run = CallRun { client: Arc::clone(self), agent, shape, peer: context.peer.clone(), token: context.meta.get_progress_token() };
+        let log = if stateless { Arc::new(ClientLog::of_request(context.meta.log_level())) } else { Arc::clone(&self.log) };
+        let run =
+            CallRun { client: Arc::clone(self), agent, shape, peer: context.peer.clone(), token: context.meta.get_progress_token(), log };
         if !(stateless && asks) {
             let questions = if asks { Questions::Elicit(context.peer.clone()) } else { Questions::Nobody };
-            return run.answer(&request, questions, &context.ct, stateless).await.map(CallToolResponse::from);
+            return Box::pin(run.answer(&request, questions, &context.ct, stateless)).await.map(CallToolResponse::from);
         }
         let call = run.detach(&request, slot);
         self.waiting.advance(&request, call, &context.ct).await
@@ -68,6 +70,7 @@ struct CallRun {
     shape: ResultShape,
     peer: Peer<RoleServer>,
     token: Option<ProgressToken>,
+    log: Arc<ClientLog>,
 }
 
 impl CallRun {
@@ -78,7 +81,7 @@ impl CallRun {
         cancel: &CancellationToken,
         stateless: bool,
     ) -> Result<CallToolResult, ErrorData> {
-        let result = self.run(request, questions, cancel).await;
+        let result = Box::pin(self.run(request, questions, cancel)).await;
         if let Err(error) = &result.outcome
             && error.kind() == ErrorKind::ToolNotFound
         {
@@ -109,11 +112,11 @@ impl CallRun {
     }
 
     async fn forward(&self, mut messages: mpsc::Receiver<CallMessage>, tool: &str) {
-        let mut notifier = ProgressNotifier { peer: &self.peer, log: &self.client.log, token: self.token.as_ref(), last: -1.0 };
+        let mut notifier = ProgressNotifier { peer: &self.peer, log: &self.log, token: self.token.as_ref(), last: -1.0 };
         while let Some(message) = messages.recv().await {
             match message {
                 CallMessage::Progress(progress) => notifier.send(progress, tool).await,
-                CallMessage::Notice(notice) => self.client.log.send(&self.peer, level_of(&notice), SERVER, notice.message).await,
+                CallMessage::Notice(notice) => self.log.send(&self.peer, level_of(&notice), SERVER, notice.message).await,
             }
         }
     }
@@ -125,7 +128,7 @@ impl CallRun {
         let cancel = self.client.closing().child_token();
         let (request, token) = (request.clone(), cancel.clone());
         tokio::spawn(async move {
-            let answer = self.answer(&request, Questions::InputRequired(sender), &token, true).await;
+            let answer = Box::pin(self.answer(&request, Questions::InputRequired(sender), &token, true)).await;
             let failed = |error: ErrorData| CallToolResult::error(vec![rmcp::model::ContentBlock::text(error.message)]);
             done.send(answer.unwrap_or_else(failed)).ok();
             drop(slot);

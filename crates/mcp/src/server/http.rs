@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
@@ -107,14 +108,25 @@ impl HttpServer {
         let server = McpServer::new(self.backend, stop.child_token());
         let config = config(self.address, &self.options, stop);
         let service = StreamableHttpService::new(move || Ok(server.for_next_client()), Arc::clone(&sessions), config);
-        let guard = HttpGuard::new(self.options.token, sessions);
+        let guard = HttpGuard::new(self.options.token, Arc::clone(&sessions));
         let app = Router::new().route_service(PATH, service).layer(axum::middleware::from_fn_with_state(guard, guard::check));
         let listener = BoundedListener::new(self.listener);
         let serving = axum::serve(listener, app).with_graceful_shutdown(stop.clone().cancelled_owned());
-        tokio::select! {
-            served = serving.into_future() => served.map_err(HttpError::Failed),
+        let outcome = tokio::select! {
+            ended = serving.into_future() => ended.map_err(HttpError::Failed),
             () = async { stop.cancelled().await; tokio::time::sleep(GRACE).await } => Ok(()),
-        }
+        };
+        close_all(&sessions).await;
+        outcome
+    }
+}
+
+/// Ends the sessions of all clients.
+async fn close_all(sessions: &LocalSessionManager) {
+    let ids: Vec<_> = sessions.sessions.read().await.keys().cloned().collect();
+    for id in ids {
+        // One that has ended meanwhile needs no end.
+        sessions.close_session(&id).await.ok();
     }
 }
 

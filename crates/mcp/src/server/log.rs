@@ -41,6 +41,11 @@ impl Default for ClientLog {
 }
 
 impl ClientLog {
+    /// The log of one request, which says itself what it wants.
+    pub(super) fn of_request(level: Option<LoggingLevel>) -> Self {
+        Self { least: AtomicU8::new(level.map_or(OFF, rank)) }
+    }
+
     /// Sends messages from this level on.
     pub(super) fn set(&self, level: LoggingLevel) {
         self.least.store(rank(level), Ordering::Relaxed);

@@ -135,29 +135,29 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTransport
         self.refuse(fault.id, fault.error)
     }
 
-    /// A message to be answered, or nothing if it was refused here.
-    fn accept(&mut self, message: ClientJsonRpcMessage) -> Option<Option<ClientJsonRpcMessage>> {
+    /// Takes a message, or refuses it here.
+    fn accept(&self, message: ClientJsonRpcMessage) -> AcceptedMessage {
+        let refused = |refused: Option<()>| if refused.is_some() { AcceptedMessage::Refused } else { AcceptedMessage::Overrun };
         match &message {
             JsonRpcMessage::Request(request) => match self.pending.begin(&request.id) {
                 Ok(()) => {}
                 Err(RequestRefusal::InUse) => {
-                    let text = format!("The id {} belongs to a request that is still running: use another one.", request.id);
-                    self.refuse(None, ErrorData::invalid_request(text, None))?;
-                    return Some(None);
+                    let text = format!("The id {} belongs to another request, which runs or was cancelled: use a new one.", request.id);
+                    return refused(self.refuse(None, ErrorData::invalid_request(text, None)));
                 }
                 Err(RequestRefusal::TooMany) => {
-                    self.refuse(Some(request.id.clone()), ErrorData::internal_error("Too many requests are open.", None))?;
-                    return Some(None);
+                    let error = ErrorData::internal_error("Too many requests are open: wait for answers first.", None);
+                    return refused(self.refuse(Some(request.id.clone()), error));
                 }
             },
             JsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification {
-                    cancelled.params.request_id.iter().for_each(|id| self.pending.end(id));
+                    cancelled.params.request_id.iter().for_each(|id| self.pending.cancel(id));
                 }
             }
             _ => {}
         }
-        Some(Some(message))
+        AcceptedMessage::Taken(Box::new(message))
     }
 
     /// Lets running calls end, then ends them.
@@ -194,13 +194,13 @@ where
             match self.lines.read().await {
                 Ok(LineRead::Line) if self.lines.line().trim_ascii().is_empty() => {}
                 Ok(LineRead::Line) => match parse(self.lines.line()) {
-                    Ok(Some(message)) => {
-                        if let Some(message) = self.accept(message)? {
-                            return Some(message);
-                        }
-                    }
+                    Ok(Some(message)) => match self.accept(message) {
+                        AcceptedMessage::Taken(message) => return Some(*message),
+                        AcceptedMessage::Refused => {}
+                        AcceptedMessage::Overrun => return None,
+                    },
                     Ok(None) => {}
-                    Err(fault) => self.fault(fault)?,
+                    Err(fault) => self.fault(*fault)?,
                 },
                 Ok(LineRead::TooLong) => {
                     let text = format!("The message is longer than {LONGEST_LINE} bytes: send less, or write it to a file first.");
@@ -220,6 +220,16 @@ where
     }
 }
 
+/// What became of a message.
+enum AcceptedMessage {
+    /// It is answered by the server.
+    Taken(Box<ClientJsonRpcMessage>),
+    /// It was refused.
+    Refused,
+    /// The client reads no refusals any more.
+    Overrun,
+}
+
 /// A line that is no message.
 struct MessageFault {
     id: Option<RequestId>,
@@ -227,8 +237,8 @@ struct MessageFault {
 }
 
 /// Parses a message; `None` for a notification that is not known.
-fn parse(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, MessageFault> {
-    let fault = |id, code, text: String| MessageFault { id, error: ErrorData::new(code, text, None) };
+fn parse(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Box<MessageFault>> {
+    let fault = |id, code, text: String| Box::new(MessageFault { id, error: ErrorData::new(code, text, None) });
     let text = std::str::from_utf8(line).map_err(|_| fault(None, ErrorCode::PARSE_ERROR, "The message is not UTF-8.".to_owned()))?;
     let value = match parse_strict(text) {
         Ok(value) => value,

@@ -52,12 +52,12 @@ impl FixtureBackend {
 
     /// Waits until so many sessions have ended.
     pub(crate) async fn wait_for_ends(&self, count: usize) {
-        until(|| *self.ended.lock().unwrap() == count).await;
+        until(|| *self.ended.lock().unwrap() >= count).await;
     }
 
     /// Waits until so many sessions were opened.
     pub(crate) async fn wait_for_opened(&self, count: usize) {
-        until(|| self.opened.lock().unwrap().len() == count).await;
+        until(|| self.opened.lock().unwrap().len() >= count).await;
     }
 
     fn agent(&self, client: ClientPorts) -> ClientAgent {
@@ -67,7 +67,7 @@ impl FixtureBackend {
         services.messages = Some(client.messages);
         host.services.set(services).ok();
         let session = Session::builder(host as _).loop_limits(None).progress(client.progress).cancellation(client.cancel);
-        let session = client.approver.into_iter().fold(session, |session, approver| session.approver(approver)).build();
+        let session = client.approver.into_iter().fold(session, haft_engine::SessionBuilder::approver).build();
         let blobs = FileBlobs::open(self.folder.path()).unwrap().of_session(session.id()).unwrap();
         let spills = blobs.spill_folder().to_owned();
         let mut spec = PolicySpec::default();
@@ -140,6 +140,7 @@ fn tools() -> Vec<ScriptedTool> {
         ScriptedTool::new("test_reconnection").sleeps(Duration::from_millis(200)),
         ScriptedTool::new("large_output").body(|_, _| std::future::ready(Ok(ToolOutput::text("0123456789abcde\n".repeat(20_000))))),
         ScriptedTool::new("wait_for_cancel").timeout(Duration::from_mins(5)).waits_for_cancel(),
+        ScriptedTool::new("with_header").schema(header_schema()).returns("The header fits."),
         structured(),
         reader(),
     ]
@@ -151,6 +152,11 @@ fn example() -> Content {
 
 fn text_schema(name: &str) -> Value {
     json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]})
+}
+
+/// A parameter that clients repeat in a header, so that proxies can route by it.
+fn header_schema() -> Value {
+    json!({"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}})
 }
 
 fn structured() -> ScriptedTool {

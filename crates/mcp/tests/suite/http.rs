@@ -36,8 +36,14 @@ impl TestServer {
         self.url.trim_start_matches("http://").trim_end_matches("/mcp").parse().unwrap()
     }
 
-    /// Sends a request with these headers besides the usual ones; a header without a value is left out.
     async fn send(&self, method: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+        let mut reply = Vec::new();
+        self.connect(method, headers, body).await.read_to_end(&mut reply).await.ok();
+        Reply(String::from_utf8(reply).unwrap())
+    }
+
+    /// Sends a request with these headers besides the usual ones; a header without a value is left out.
+    async fn connect(&self, method: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
         let host = self.address().to_string();
         let bearer = self.token.as_ref().map(|token| format!("Bearer {}", token.reveal()));
         let usual = [
@@ -49,15 +55,13 @@ impl TestServer {
         ];
         let usual = usual.iter().filter(|(name, _)| !headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name)));
         let lines: String =
-            usual.chain(headers).filter(|(_, value)| !value.is_empty()).map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+            usual.chain(headers).filter(|(_, value)| !value.is_empty()).flat_map(|(name, value)| [*name, ": ", *value, "\r\n"]).collect();
         let mut stream = TcpStream::connect(self.address()).await.unwrap();
         let head = format!("{method} /mcp HTTP/1.1\r\n{lines}Content-Length: {}\r\n\r\n", body.len());
         stream.write_all(head.as_bytes()).await.unwrap();
         // A server that refuses the head need not read the body.
         stream.write_all(body.as_bytes()).await.ok();
-        let mut reply = Vec::new();
-        stream.read_to_end(&mut reply).await.ok();
-        Reply(String::from_utf8(reply).unwrap())
+        stream
     }
 
     async fn post(&self, headers: &[(&str, &str)], message: &Value) -> Reply {
@@ -110,13 +114,13 @@ impl Reply {
     }
 }
 
-fn token() -> Option<BearerToken> {
-    Some(BearerToken::random().unwrap())
+fn token() -> BearerToken {
+    BearerToken::random().unwrap()
 }
 
 #[tokio::test]
 async fn only_the_token_opens_and_only_names_of_this_machine_are_hosts() {
-    let server = TestServer::start(token()).await;
+    let server = TestServer::start(Some(token())).await;
     let own = format!("http://{}", server.address());
     let port = server.address().port();
     let (local, other_port) = (format!("localhost:{port}"), format!("http://localhost:{}", port ^ 1));
@@ -142,7 +146,7 @@ async fn only_the_token_opens_and_only_names_of_this_machine_are_hosts() {
 
 #[tokio::test]
 async fn each_client_has_its_own_session_which_ends_with_it() {
-    let server = TestServer::start(token()).await;
+    let server = TestServer::start(Some(token())).await;
     let (one, other) = (server.open().await, server.open().await);
     assert_ne!(one, other);
     for session in [&one, &other] {
@@ -164,7 +168,7 @@ async fn each_client_has_its_own_session_which_ends_with_it() {
 
 #[tokio::test]
 async fn call_ends_with_its_session() {
-    let server = TestServer::start(token()).await;
+    let server = TestServer::start(Some(token())).await;
     let session = server.open().await;
     let (calling, deleting) = (server.call(&session, "wait_for_cancel"), async {
         server.backend.wait_for_opened(1).await;
@@ -176,21 +180,29 @@ async fn call_ends_with_its_session() {
 }
 
 #[tokio::test]
-async fn stream_can_be_resumed() {
-    let server = TestServer::start(token()).await;
+async fn stream_that_was_cut_can_be_resumed() {
+    let server = TestServer::start(Some(token())).await;
     let session = server.open().await;
-    let reply = server.call(&session, "test_simple_text").await;
-    let first = reply.0.lines().find_map(|line| line.strip_prefix("id: ")).unwrap_or_else(|| panic!("{}", reply.0)).to_owned();
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "test_reconnection"}}).to_string();
+    let mut cut = server.connect("POST", &[("Mcp-Session-Id", &session)], &call).await;
+    let mut head = String::new();
+    while !head.contains("retry: ") {
+        head.push(char::from(cut.read_u8().await.unwrap()));
+    }
+    drop(cut);
+    let first = head.lines().find_map(|line| line.strip_prefix("id: ")).unwrap().to_owned();
     let headers = [("Mcp-Session-Id", session.as_str()), ("Last-Event-ID", first.as_str()), ("Accept", "text/event-stream")];
-    let stream = server.send("GET", &headers, "");
-    let again = tokio::time::timeout(std::time::Duration::from_secs(20), stream).await.unwrap();
-    assert_eq!(again.events().last().unwrap()["result"]["isError"], false, "{}", again.0);
+    let mut resumed = server.connect("GET", &headers, "").await;
+    let mut text = String::new();
+    while !text.contains("slept") {
+        text.push(char::from(resumed.read_u8().await.unwrap()));
+    }
     server.end().await;
 }
 
 #[tokio::test]
 async fn what_is_no_message_is_refused_and_bodies_are_bounded() {
-    let server = TestServer::start(token()).await;
+    let server = TestServer::start(Some(token())).await;
     for (body, headers, statuses) in [
         ("garbage".to_owned(), &[][..], 400..=499),
         ("[]".to_owned(), &[], 400..=499),
@@ -209,7 +221,7 @@ async fn what_is_no_message_is_refused_and_bodies_are_bounded() {
 
 #[tokio::test]
 async fn other_machines_need_a_flag() {
-    let options = McpHttpOptions::new("0.0.0.0:0".parse().unwrap(), token());
+    let options = McpHttpOptions::new("0.0.0.0:0".parse().unwrap(), Some(token()));
     let refused = HttpServer::bind(FixtureBackend::new() as _, options.clone()).await;
     assert!(matches!(refused, Err(HttpError::NotLoopback(_))), "{refused:?}");
     let mut options = options;

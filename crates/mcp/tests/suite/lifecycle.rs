@@ -172,7 +172,7 @@ async fn structured_results_follow_their_schema_and_unknown_tools_are_errors() {
     let unknown = client.call(3, "test_simple_txt", json!({})).await;
     assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
     assert!(unknown["error"]["message"].as_str().unwrap().contains("test_simple_text"), "{unknown}");
-    let invalid = client.call(4, "test_sampling", json!({"prompt": 5})).await;
+    let invalid = client.call(4, "test_sampling", json!({})).await;
     assert_eq!(invalid["result"]["_meta"]["haft/error_type"], "validation_error", "{invalid}");
     client.close().await.unwrap();
 }

@@ -28,14 +28,12 @@ async fn garbage_is_answered_and_the_connection_stays() {
 #[tokio::test]
 async fn storm_of_garbage_ends_the_connection() {
     let mut client = WireClient::plain().await;
-    for _ in 0..200 {
-        client.write(b"garbage\n").await;
-    }
+    client.try_write("garbage\n".repeat(200).as_bytes()).await;
     let mut answers = 0;
     while client.next().await.is_some() {
         answers += 1;
     }
-    assert!((1..=100).contains(&answers), "{answers}");
+    assert!(answers <= 100, "{answers}");
     client.close().await.unwrap();
 }
 
@@ -55,14 +53,18 @@ async fn line_that_is_too_long_is_refused_and_not_kept() {
 }
 
 #[tokio::test]
-async fn id_in_use_is_refused_and_free_after_the_answer() {
+async fn id_of_a_running_or_cancelled_request_is_refused() {
     let mut client = WireClient::plain().await;
     client.send(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "wait_for_cancel"}})).await;
     client.send(json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})).await;
     let refused = client.next().await.unwrap();
     assert_eq!((&refused["error"]["code"], refused.get("id")), (&json!(-32600), None), "{refused}");
     client.notify("notifications/cancelled", json!({"requestId": 1, "reason": "enough"})).await;
-    assert_eq!(client.request(1, "ping", json!({})).await["result"], json!({}));
+    client.send(json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})).await;
+    assert_eq!(client.next().await.unwrap()["error"]["code"], -32600);
+    for _ in 0..2 {
+        assert_eq!(client.request(2, "ping", json!({})).await["result"], json!({}));
+    }
     client.close().await.unwrap();
 }
 
@@ -90,9 +92,9 @@ async fn call_in_flight_ends_when_the_client_goes() {
         client.request(2, "ping", json!({})).await;
         let backend = std::sync::Arc::clone(&client.backend);
         if vanishes {
-            client.vanish().await.unwrap()
+            client.vanish().await.unwrap();
         } else {
-            client.close().await.unwrap()
+            client.close().await.unwrap();
         }
         assert_eq!((backend.opened.lock().unwrap().len(), *backend.ended.lock().unwrap()), (1, 1), "vanishes: {vanishes}");
     }

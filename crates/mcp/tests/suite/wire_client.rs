@@ -29,8 +29,8 @@ impl WireClient {
         let (reader, writer) = tokio::io::split(near);
         let (input, output) = tokio::io::split(far);
         let (backend, stop) = (FixtureBackend::new(), CancellationToken::new());
-        let (served, token) = (Arc::clone(&backend), stop.clone());
-        let server = tokio::spawn(async move { serve(served, input, output, &token).await });
+        let (shared, token) = (Arc::clone(&backend), stop.clone());
+        let server = tokio::spawn(async move { serve(shared, input, output, &token).await });
         Self { writer: Some(writer), lines: BufReader::new(reader).lines(), backend, stop, server }
     }
 
@@ -49,6 +49,11 @@ impl WireClient {
 
     pub(crate) async fn write(&mut self, bytes: &[u8]) {
         self.writer.as_mut().unwrap().write_all(bytes).await.unwrap();
+    }
+
+    /// Writes as much as the server reads.
+    pub(crate) async fn try_write(&mut self, bytes: &[u8]) {
+        self.writer.as_mut().unwrap().write_all(bytes).await.ok();
     }
 
     pub(crate) async fn send(&mut self, message: Value) {

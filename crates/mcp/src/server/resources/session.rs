@@ -33,21 +33,9 @@ impl SessionResources {
         Self { engine, session, spills }
     }
 
-    fn spill(&self, path: &Path) -> Option<ResourceListing> {
-        let name = path.file_name()?.to_str()?;
-        let size = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?.len();
-        Some(ResourceListing {
-            uri: format!("{SPILL}{}", percent::encode(name)),
-            name: name.to_owned(),
-            description: "The whole of an output that was cut".to_owned(),
-            mime: "text/plain".to_owned(),
-            size: Some(size),
-        })
-    }
-
     fn spilled(&self) -> Vec<ResourceListing> {
         let entries = std::fs::read_dir(&self.spills).into_iter().flatten().flatten().take(MOST);
-        let mut listed: Vec<_> = entries.filter_map(|entry| self.spill(&entry.path())).collect();
+        let mut listed: Vec<_> = entries.filter_map(|entry| spill(&entry.path())).collect();
         listed.sort_by(|one, other| one.name.cmp(&other.name));
         listed
     }
@@ -121,8 +109,20 @@ impl ResourceSource for SessionResources {
     }
 
     fn of_path(&self, path: &Path) -> Option<ResourceListing> {
-        if path.parent() == Some(&self.spills) { self.spill(path) } else { None }
+        if path.parent() == Some(&self.spills) { spill(path) } else { None }
     }
+}
+
+fn spill(path: &Path) -> Option<ResourceListing> {
+    let name = path.file_name()?.to_str()?;
+    let size = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?.len();
+    Some(ResourceListing {
+        uri: format!("{SPILL}{}", percent::encode(name)),
+        name: name.to_owned(),
+        description: "The whole of an output that was cut".to_owned(),
+        mime: "text/plain".to_owned(),
+        size: Some(size),
+    })
 }
 
 /// Where a page begins, counted from 1.
@@ -154,13 +154,12 @@ fn of_result(result: ToolResult, uri: &str, address: &str) -> Result<ResourcePag
     let column = number("next_column").map(|column| format!("&column={column}"));
     let next = number("next_offset").map(|line| format!("{address}?line={line}{}", column.clone().unwrap_or_default()));
     let is_part = next.is_some() || number("first_line").is_some_and(|line| line > 1);
-    let document = match picture(&output) {
-        Some((mime, data)) => EmbeddedDocument::bytes(uri, mime, data),
-        None => {
-            let text = output.texts().collect::<Vec<_>>().join("\n");
-            let text = if is_part { without_note(&text, column.is_some()) } else { &text };
-            EmbeddedDocument::text(uri, "text/plain", text)
-        }
+    let document = if let Some((mime, data)) = picture(&output) {
+        EmbeddedDocument::bytes(uri, mime, data)
+    } else {
+        let text = output.texts().collect::<Vec<_>>().join("\n");
+        let text = if is_part { without_note(&text, column.is_some()) } else { &text };
+        EmbeddedDocument::text(uri, "text/plain", text)
     };
     Ok(ResourcePage { document, next })
 }
