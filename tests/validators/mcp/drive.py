@@ -5,6 +5,7 @@ Arguments: the mode of the connection, then `--url URL TOKEN`, or the command of
 
 import asyncio
 import json
+import os
 import sys
 
 import httpx2
@@ -58,7 +59,7 @@ async def main(mode, words):
         http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {words[2]}"})
         server = streamable_http_client(words[1], http_client=http)
     else:
-        server = StdioServerParameters(command=words[0], args=words[1:])
+        server = StdioServerParameters(command=words[0], args=words[1:], env=dict(os.environ))
     async with Client(server, mode=mode, elicitation_callback=approve) as client:
         print(json.dumps(await drive(client)))
 
