@@ -40,6 +40,8 @@ const COMMANDS: [&[&str]; 37] = [
     &["trust"],
     &["completions"],
     &["call", "write_file"],
+    &["mcp"],
+    &["mcp", "install"],
 ];
 
 #[test]

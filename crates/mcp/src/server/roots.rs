@@ -15,7 +15,8 @@ const MOST: usize = 64;
 /// The folders of a client; `None` if it does not say.
 pub(super) async fn fetch(peer: &Peer<RoleServer>) -> Option<Vec<PathBuf>> {
     let listed = tokio::time::timeout(PATIENCE, peer.list_roots()).await.ok()?.ok()?;
-    Some(listed.roots.iter().take(MOST).filter_map(|root| folder(&root.uri)).collect())
+    // An editor without an open folder has none to name.
+    (!listed.roots.is_empty()).then(|| listed.roots.iter().take(MOST).filter_map(|root| folder(&root.uri)).collect())
 }
 
 /// The path of a `file:` address of this machine.
