@@ -2,7 +2,7 @@
 
 use super::harness::World;
 
-const COMMANDS: [&[&str]; 37] = [
+const COMMANDS: [&[&str]; 39] = [
     &[],
     &["call"],
     &["chat"],
