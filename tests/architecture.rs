@@ -32,10 +32,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("compat", &["contract", "text"]),
     ("testkit", &["contract", "text"]),
     ("tui", &["agent", "contract", "engine", "patch", "policy", "provider", "redact", "store", "text"]),
+    ("mcp", &["contract", "engine", "text"]),
     (
         "cli",
         &[
-            "agent", "builtin", "config", "contract", "engine", "host", "jobs", "patch", "pattern", "plugins", "policy", "prompts",
+            "agent", "builtin", "config", "contract", "engine", "host", "jobs", "mcp", "patch", "pattern", "plugins", "policy", "prompts",
             "provider", "redact", "sandbox", "store", "text", "tui",
         ],
     ),
@@ -146,6 +147,8 @@ fn nothing_that_ships_depends_on_the_testkit() {
             "policy" | "engine" => &["builtin"],
             // Which lines run without a question is tried with the real decision.
             "jobs" => &["builtin", "policy"],
+            // A call that needs approval is tried with the real decision.
+            "mcp" => &["policy"],
             // Links and roots are tried on real files.
             "prompts" => &["host"],
             _ => &[],

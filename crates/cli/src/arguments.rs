@@ -2,6 +2,7 @@
 
 mod agents;
 mod caller;
+mod mcp;
 mod plugins;
 pub(crate) mod shortcut;
 mod skills;
@@ -16,6 +17,7 @@ use haft_tui::chat::ChatOptions;
 
 pub(crate) use self::agents::{AgentsCommand, EditAgentArgs, KEYS as AGENT_KEYS};
 pub(crate) use self::caller::{ActingArgs, CallerArgs};
+pub(crate) use self::mcp::{McpArgs, McpClient, McpCommand, McpInstallArgs};
 pub(crate) use self::plugins::{AddPluginArgs, PluginsCommand};
 pub(crate) use self::skills::SkillsCommand;
 use crate::failure::Failure;
@@ -142,6 +144,9 @@ pub(crate) enum CliCommand {
         #[command(subcommand)]
         command: PluginsCommand,
     },
+    /// Offer the tools to an MCP client, such as an editor or a desktop assistant
+    #[command(long_about = help::MCP, after_long_help = help::MCP_EXAMPLES, disable_help_subcommand = true)]
+    Mcp(McpArgs),
     /// List, show, resume, copy and delete conversations
     #[command(long_about = help::SESSIONS, after_long_help = help::SESSIONS_EXAMPLES, disable_help_subcommand = true)]
     Sessions {

@@ -10,6 +10,7 @@ mod doctor;
 mod explain;
 mod history;
 mod man;
+mod mcp;
 mod models;
 mod plugins;
 mod policy;
@@ -44,6 +45,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         CliCommand::Sessions { command } => sessions::run(&common, &command, &output()),
         CliCommand::Skills { command } => skills::run(&common, &command, &output()),
         CliCommand::Plugins { command } => plugins::run(&common, &command, &output()),
+        CliCommand::Mcp(request) => mcp::run(&common, &request, &output()),
         CliCommand::Models(request) => models::run(&common, request, &output()),
         CliCommand::History(request) => history::run(request, &output()),
         CliCommand::Undo(request) => undo::run(&common, &request, &output()),

@@ -199,6 +199,32 @@ Examples:
   haft plugins list
   haft plugins remove word-count";
 
+pub(crate) const MCP: &str = "\
+Offers the tools to a client of the Model Context Protocol: on standard input and output, or over HTTP with --http. Every call passes \
+the policy, the hooks and the history, as `haft call` does. A client that can ask its user (elicitation) asks for approvals; for other \
+clients, calls that need approval are denied, and the result says what to configure. Folders that the client names (roots) narrow the \
+workspace.
+
+`haft mcp install CLIENT` adds Haft to the configuration of a client.
+
+Environment:
+  HAFT_MCP_TOKEN   the token of --http, 32 or more characters [a new one at each start]";
+
+pub(crate) const MCP_EXAMPLES: &str = "\
+Examples:
+  haft mcp
+  haft mcp --workspace ~/project --access read-only
+  haft mcp --http 127.0.0.1:7333
+  haft mcp install claude-desktop
+  haft mcp install cursor --print";
+
+pub(crate) const MCP_INSTALL_EXAMPLES: &str = "\
+Examples:
+  haft mcp install vscode
+  haft mcp install claude-desktop --workspace ~/project
+  haft mcp install zed --print
+  haft mcp install cursor --yes";
+
 pub(crate) const SESSIONS: &str = "\
 Conversations with models. Each message, call and result is stored before the next step; an interrupted session is repaired when \
 it is resumed: `haft sessions resume ID`.";

@@ -14,6 +14,7 @@ mod host;
 mod jobs;
 mod lineage;
 mod lint;
+mod mcp;
 pub(crate) mod models;
 mod plugins;
 mod policy;
@@ -50,6 +51,7 @@ pub(crate) use self::config_lint::warn_of_settings;
 pub(crate) use self::jobs::JobSettings;
 pub(crate) use self::lineage::Lineage;
 pub(crate) use self::lint::warn_of_idle_rules;
+pub(crate) use self::mcp::McpBackend;
 pub(crate) use self::plugins::{ProjectPlugin, plugin_store, project_plugins, register_plugin, registry_in};
 pub(crate) use self::prompts::{Prompts, prompt_folders};
 pub(crate) use self::retention::{PruneMode, PrunedKind, QUARANTINE, prune};
@@ -180,13 +182,21 @@ impl Wire {
     }
 
     fn with_settings(settings: Settings, registry: Arc<Registry>) -> Result<Self, Failure> {
-        let policy = policy::policy(&settings.config, &settings.provenance, &registry)?;
+        let policy = policy::policy(&settings.config, &settings.provenance, &registry, Vec::new())?;
         let prompts = Arc::new(Prompts::new(&settings, &policy, &registry));
         let wire = Self { settings, registry, policy, prompts };
         let display = wire.settings.config.display;
         configure_display(display.todos, display.usage);
         wire.known_agent(&wire.settings.agent)?;
         Ok(wire)
+    }
+
+    /// The same, with a list of rules more of which one must match.
+    fn with_only(&self, rules: Vec<String>) -> Result<Self, Failure> {
+        let settings = self.settings.clone();
+        let policy = policy::policy(&settings.config, &settings.provenance, &self.registry, rules)?;
+        let prompts = Arc::new(Prompts::new(&settings, &policy, &self.registry));
+        Ok(Self { settings, registry: Arc::clone(&self.registry), policy, prompts })
     }
 
     /// Names of all agents.

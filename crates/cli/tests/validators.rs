@@ -16,6 +16,7 @@ mod validators {
     mod goldens;
     mod installed;
     mod loops;
+    mod mcp;
     mod sdks;
     mod simulation;
     mod tap;

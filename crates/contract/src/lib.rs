@@ -51,7 +51,7 @@ pub use error::{ErrorKind, ToolError};
 pub use job::{Job, JobEnd, JobOptions, JobStatus, JobUsage};
 pub use job_handle::{JobAccess, JobHandle, JobUse};
 pub use location::{Location, PathSpelling, RefusalCause, Zone};
-pub use output::{Content, IntoToolOutput, Json, ToolOutput};
+pub use output::{Content, DocumentBody, EmbeddedDocument, IntoToolOutput, Json, ToolOutput};
 pub use plan::Plan;
 pub use ports::{
     AgentAttachment, AgentType, Body, CommandSpec, EgressRefusal, FileInfo, FileKind, FileReader, HelperLimits, HelperOutput, HttpRequest,

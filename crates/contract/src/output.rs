@@ -19,6 +19,63 @@ pub enum Content {
         /// The encoded picture.
         data: Vec<u8>,
     },
+    /// A sound.
+    Audio {
+        /// The media type, such as `audio/wav`.
+        mime: String,
+        /// The encoded sound.
+        data: Vec<u8>,
+    },
+    /// A document with an address of its own.
+    Document(EmbeddedDocument),
+}
+
+/// A document inside a result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EmbeddedDocument {
+    /// Its address.
+    pub uri: String,
+    /// The media type, if it is known.
+    pub mime: Option<String>,
+    /// What is in it.
+    pub body: DocumentBody,
+}
+
+/// What is in a document.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DocumentBody {
+    /// Text.
+    Text(String),
+    /// Anything else.
+    Bytes(Vec<u8>),
+}
+
+impl EmbeddedDocument {
+    /// A document of text.
+    pub fn text(uri: impl Into<String>, mime: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { uri: uri.into(), mime: Some(mime.into()), body: DocumentBody::Text(text.into()) }
+    }
+    /// A document of bytes.
+    pub fn bytes(uri: impl Into<String>, mime: impl Into<String>, bytes: Vec<u8>) -> Self {
+        Self { uri: uri.into(), mime: Some(mime.into()), body: DocumentBody::Bytes(bytes) }
+    }
+}
+
+impl Content {
+    /// The text of the block, of a document too.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) | Self::Document(EmbeddedDocument { body: DocumentBody::Text(text), .. }) => Some(text),
+            _ => None,
+        }
+    }
+    /// The same, to be changed.
+    pub fn as_text_mut(&mut self) -> Option<&mut String> {
+        match self {
+            Self::Text(text) | Self::Document(EmbeddedDocument { body: DocumentBody::Text(text), .. }) => Some(text),
+            _ => None,
+        }
+    }
 }
 
 /// The outcome of a call that worked.
@@ -46,12 +103,14 @@ impl ToolOutput {
         self.content.push(Content::Image { mime: mime.into(), data });
         self
     }
-    /// All text blocks, as borrowed pieces.
+    /// Adds a block.
+    pub fn with(mut self, block: Content) -> Self {
+        self.content.push(block);
+        self
+    }
+    /// All text, as borrowed pieces.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
-        self.content.iter().filter_map(|block| match block {
-            Content::Text(text) => Some(text.as_str()),
-            Content::Image { .. } => None,
-        })
+        self.content.iter().filter_map(Content::as_text)
     }
 }
 

@@ -38,6 +38,13 @@ impl SeenFiles {
         }
     }
 
+    /// The files, by path.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        let mut paths: Vec<PathBuf> = self.files().keys().cloned().collect();
+        paths.sort();
+        paths
+    }
+
     /// What the file was when the session saw it last.
     pub fn fingerprint(&self, path: &Path) -> Option<String> {
         self.files().get(path).map(|seen| seen.fingerprint.clone())

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use haft_contract::schema::{self, SchemaFault};
@@ -10,6 +10,7 @@ use haft_contract::{Dialect, DynTool, ToolDefinition, ToolSource};
 use haft_text::suggest::nearest;
 use jsonschema::Validator;
 use serde_json::Value;
+use tokio::sync::watch;
 
 use haft_policy::{Candidate, folded, names};
 
@@ -140,7 +141,7 @@ pub(crate) fn compiled(schema: &Value) -> Result<Validator, String> {
 #[derive(Debug, Default)]
 pub struct Registry {
     state: RwLock<RegistryState>,
-    version: AtomicU64,
+    version: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -181,7 +182,7 @@ impl Registry {
         let (forms, disabled) = (ToolForms::new(&definition), AtomicBool::new(switched_off));
         let (parameters, validator) = (OnceLock::new(), OnceLock::new());
         state.entries.push(Arc::new(ToolEntry { tool, definition, names, forms, source, disabled, parameters, validator }));
-        self.version.fetch_add(1, Ordering::Release);
+        self.version.send_modify(|version| *version += 1);
         Ok(())
     }
 
@@ -202,7 +203,7 @@ impl Registry {
         let changed = state.entries.len() != before;
         if changed {
             state.index();
-            self.version.fetch_add(1, Ordering::Release);
+            self.version.send_modify(|version| *version += 1);
         }
         changed
     }
@@ -218,7 +219,7 @@ impl Registry {
         }
         let changed = if disabled { state.disabled.insert(name) } else { state.disabled.remove(&name) };
         if changed {
-            self.version.fetch_add(1, Ordering::Release);
+            self.version.send_modify(|version| *version += 1);
         }
     }
 
@@ -264,7 +265,12 @@ impl Registry {
 
     /// Goes up with every change.
     pub fn version(&self) -> u64 {
-        self.version.load(Ordering::Acquire)
+        *self.version.borrow()
+    }
+
+    /// Reports the version after every change.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.version.subscribe()
     }
 
     /// Names that look like this one, best first.

@@ -13,6 +13,21 @@ pub fn decode(text: &str) -> String {
     String::from_utf8_lossy(&decoded).into_owned()
 }
 
+/// Encodes everything but letters, digits, `/` and `-._~`.
+pub fn encode(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => encoded.push(char::from(byte)),
+            _ => {
+                encoded.push('%');
+                encoded.push_str(&crate::hex::encode([byte]).to_ascii_uppercase());
+            }
+        }
+    }
+    encoded
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -22,6 +37,13 @@ mod tests {
         for (text, expected) in [("/List%3CText%3e", "/List<Text>"), ("100%", "100%"), ("%+1%zz%4", "%+1%zz%4"), ("%C3%A4", "ä"), ("", "")]
         {
             assert_eq!(decode(text), expected);
+        }
+    }
+
+    #[test]
+    fn encoded_text_decodes_to_itself() {
+        for (text, encoded) in [("src/a-b_c.rs", "src/a-b_c.rs"), ("a b?#%ä", "a%20b%3F%23%25%C3%A4"), ("", "")] {
+            assert_eq!((encode(text).as_str(), decode(encoded).as_str()), (encoded, text));
         }
     }
 }

@@ -19,9 +19,18 @@ pub(crate) fn vocabulary(registry: &Registry) -> Vocabulary {
     Vocabulary::default().with(entries.iter().map(|entry| (entry.definition(), entry.source())))
 }
 
-/// The policy of these settings.
-pub(super) fn policy(config: &Config, settings: &Provenance, registry: &Registry) -> Result<Arc<StandardPolicy>, Failure> {
-    let compiled = StandardPolicy::compile(&spec(config, settings), vocabulary(registry));
+/// The policy of these settings, and an `only` list besides, if it has entries.
+pub(super) fn policy(
+    config: &Config,
+    settings: &Provenance,
+    registry: &Registry,
+    only: Vec<String>,
+) -> Result<Arc<StandardPolicy>, Failure> {
+    let mut spec = spec(config, settings);
+    if !only.is_empty() {
+        spec.rules.only.push(AllowList { entries: only.into_iter().map(ListEntry::new).collect(), ..AllowList::default() });
+    }
+    let compiled = StandardPolicy::compile(&spec, vocabulary(registry));
     // Rules were checked when they were loaded; still, nothing runs if they do not compile.
     compiled.map(Arc::new).map_err(|faults| Failure::config(faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")))
 }

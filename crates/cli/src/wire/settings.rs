@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::output::{Output, note, warn};
 
 /// The loaded configuration.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Settings {
     pub(crate) config: Arc<Config>,
     pub(crate) provenance: Provenance,

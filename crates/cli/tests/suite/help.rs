@@ -2,7 +2,7 @@
 
 use super::harness::World;
 
-const COMMANDS: [&[&str]; 38] = [
+const COMMANDS: &[&[&str]] = &[
     &[],
     &["call"],
     &["chat"],
@@ -41,6 +41,8 @@ const COMMANDS: [&[&str]; 38] = [
     &["completions"],
     &["man"],
     &["call", "write_file"],
+    &["mcp"],
+    &["mcp", "install"],
 ];
 
 #[test]

@@ -58,24 +58,22 @@ pub(crate) fn redact_outcome(outcome: &mut Result<ToolOutput, ToolError>) {
 }
 
 fn redact_texts(output: &mut ToolOutput) {
-    for block in &mut output.content {
-        if let Content::Text(text) = block
-            && let Cow::Owned(clean) = redact(text)
-        {
+    for text in output.content.iter_mut().filter_map(Content::as_text_mut) {
+        if let Cow::Owned(clean) = redact(text) {
             *text = clean;
         }
     }
 }
 
-/// Takes the text out of the blocks; pictures stay.
+/// Takes the text out of the blocks, also out of documents; pictures stay.
 fn joined(content: &mut Vec<Content>) -> String {
     let mut texts = Vec::new();
-    content.retain_mut(|block| match block {
-        Content::Text(text) => {
+    content.retain_mut(|block| match block.as_text_mut() {
+        Some(text) => {
             texts.push(std::mem::take(text));
             false
         }
-        _ => true,
+        None => true,
     });
     if texts.len() == 1 { texts.swap_remove(0) } else { texts.join("\n") }
 }

@@ -1,0 +1,59 @@
+//! Arguments of `haft mcp`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+
+use crate::help;
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct McpArgs {
+    /// Listen for HTTP at this address, such as 127.0.0.1:7333, and print the token that clients need
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) http: Option<SocketAddr>,
+    /// With --http: let other machines reach it, without encryption
+    #[arg(long, requires = "http", hide_short_help = true)]
+    pub(crate) allow_remote: bool,
+    /// With --http: a name that clients reach this machine by; may be given several times
+    #[arg(long = "host", value_name = "NAME", requires = "http", hide_short_help = true)]
+    pub(crate) hosts: Vec<String>,
+    #[command(subcommand)]
+    pub(crate) command: Option<McpCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum McpCommand {
+    /// Add Haft to the configuration of an MCP client: shows the change, asks, and keeps a copy of the file
+    #[command(after_long_help = help::MCP_INSTALL_EXAMPLES)]
+    Install(McpInstallArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct McpInstallArgs {
+    /// The client
+    #[arg(value_enum)]
+    pub(crate) client: McpClient,
+    /// The name of the server in the client
+    #[arg(long, value_name = "NAME", default_value = "haft")]
+    pub(crate) name: String,
+    /// The client's configuration file, if it is elsewhere
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: Option<PathBuf>,
+    /// Print the change, and write nothing
+    #[arg(long, conflicts_with = "yes")]
+    pub(crate) print: bool,
+    /// Write without asking
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+/// A client whose configuration file is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum McpClient {
+    ClaudeDesktop,
+    Vscode,
+    Cursor,
+    Zed,
+}

@@ -1,0 +1,151 @@
+//! `haft mcp` as a client sees it: folders, processes, the end, and the files of clients.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+use serde_json::{Value, json};
+
+use super::harness::World;
+
+/// A client on the pipes of the server; the server ends with it.
+struct PipeClient {
+    server: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    roots: Vec<String>,
+    next: i64,
+}
+
+impl PipeClient {
+    /// A client that works in these folders of the world.
+    fn start(world: &World, roots: &[&str]) -> Self {
+        let mut server = world.command(&["mcp"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let (input, output) = (server.stdin.take(), BufReader::new(server.stdout.take().unwrap()));
+        let roots = roots.iter().map(|root| format!("file://{}", world.path(root).display())).collect();
+        let mut client = Self { server, input, output, roots, next: 0 };
+        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {"roots": {}}, "clientInfo": {"name": "t", "version": "1"}});
+        client.request("initialize", &hello);
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        client
+    }
+
+    fn send(&mut self, message: &Value) {
+        writeln!(self.input.as_mut().unwrap(), "{message}").unwrap();
+    }
+
+    fn request(&mut self, method: &str, params: &Value) -> Value {
+        self.next += 1;
+        self.send(&json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params}));
+        loop {
+            let mut line = String::new();
+            assert!(self.output.read_line(&mut line).unwrap() > 0, "the server has ended");
+            let message: Value = serde_json::from_str(&line).unwrap();
+            if message["method"] == "roots/list" {
+                let roots: Vec<Value> = self.roots.iter().map(|uri| json!({ "uri": uri })).collect();
+                self.send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": {"roots": roots}}));
+            } else if message["id"] == self.next {
+                return message;
+            }
+        }
+    }
+
+    /// The text of a result, or of an error.
+    fn call(&mut self, tool: &str, arguments: &Value) -> String {
+        let answer = self.request("tools/call", &json!({"name": tool, "arguments": arguments}));
+        let text = answer["error"]["message"].as_str().or_else(|| answer["result"]["content"][0]["text"].as_str());
+        text.unwrap_or_else(|| panic!("{answer}")).to_owned()
+    }
+
+    fn end(mut self) -> Option<i32> {
+        drop(self.input.take());
+        self.server.wait().unwrap().code()
+    }
+}
+
+impl Drop for PipeClient {
+    fn drop(&mut self) {
+        self.server.kill().ok();
+        self.server.wait().ok();
+    }
+}
+
+fn world() -> World {
+    let world = World::new();
+    world.write("sub/in.txt", "inside\n");
+    world.write("out.txt", "outside\n");
+    world
+}
+
+#[test]
+fn roots_narrow_the_workspace_and_never_widen_it() {
+    for (roots, reads_outer, reads_inner) in [
+        (&["workspace/sub"][..], false, true),
+        (&["workspace"], true, true),
+        (&["", "workspace/sub"], true, true),
+        (&["home"], false, false),
+        (&["workspace/missing"], false, false),
+        (&[], true, true),
+    ] {
+        let world = world();
+        fs::write(world.path("home/other.txt"), "other\n").unwrap();
+        let mut client = PipeClient::start(&world, roots);
+        assert_eq!(client.call("read_file", &json!({"path": "out.txt"})) == "outside\n", reads_outer, "{roots:?}");
+        assert_eq!(client.call("read_file", &json!({"path": "sub/in.txt"})) == "inside\n", reads_inner, "{roots:?}");
+        client.call("write_file", &json!({"path": "new.txt", "content": "x"}));
+        assert_eq!(world.file("new.txt").exists(), reads_outer, "{roots:?}");
+        client.call("write_file", &json!({"path": "sub/new.txt", "content": "x"}));
+        assert_eq!(world.file("sub/new.txt").exists(), reads_inner, "{roots:?}");
+        let other = world.path("home/other.txt");
+        assert_ne!(client.call("read_file", &json!({"path": other})), "other\n", "{roots:?}");
+        assert_eq!(client.end(), Some(0));
+    }
+}
+
+#[test]
+fn calls_are_in_the_history_and_can_be_undone() {
+    let world = world();
+    let mut client = PipeClient::start(&world, &[]);
+    client.call("write_file", &json!({"path": "out.txt", "content": "changed"}));
+    assert_eq!(client.end(), Some(0));
+    let calls = world.run(&["history", "--json"]).json();
+    assert_eq!((&calls[0]["tool"], calls.as_array().unwrap().len()), (&json!("write_file"), 1), "{calls}");
+    let id = calls[0]["id"].as_str().unwrap();
+    assert_eq!(world.run(&["undo", id]).code, 0);
+    assert_eq!(world.read("out.txt"), "outside\n");
+}
+
+#[test]
+fn entry_of_a_client_is_shown_asked_about_and_written_with_a_copy() {
+    let world = World::new();
+    let file = world.path("config/zed/settings.json");
+    let printed = world.run(&["mcp", "install", "zed", "--print", "--access", "read-only"]);
+    assert_eq!(printed.code, 0, "{printed:?}");
+    assert!(printed.stdout.contains("+    \"haft\": {") && printed.stdout.contains("read-only"), "{printed:?}");
+    assert!(!file.exists());
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let before = "{\n  // mine\n  \"theme\": \"dark\",\n}\n";
+    fs::write(&file, before).unwrap();
+    for (answer, code, is_written) in [("n\n", 1, false), ("", 1, false), ("y\n", 0, true)] {
+        let ran = world.run_fed(answer.as_bytes(), &["mcp", "install", "zed"]);
+        assert_eq!((ran.code, fs::read_to_string(&file).unwrap() != before), (code, is_written), "{answer:?}: {ran:?}");
+    }
+    let after = fs::read_to_string(&file).unwrap();
+    assert!(after.contains("// mine") && after.contains("\"context_servers\""), "{after}");
+    assert_eq!(fs::read_to_string(file.with_added_extension("backup-1")).unwrap(), before);
+    let again = world.run(&["mcp", "install", "zed", "--yes"]);
+    assert!(again.code == 0 && again.stdout.contains("has this entry already"), "{again:?}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), after);
+    fs::write(&file, "[]").unwrap();
+    let refused = world.run(&["mcp", "install", "zed", "--yes"]);
+    assert_eq!((refused.code, fs::read_to_string(&file).unwrap().as_str()), (1, "[]"), "{refused:?}");
+}
+
+#[test]
+fn addresses_of_other_machines_and_short_tokens_are_refused() {
+    let world = World::new();
+    let refused = world.run(&["mcp", "--http", "0.0.0.0:0"]);
+    assert!(refused.code == 2 && refused.stderr.contains("--allow-remote"), "{refused:?}");
+    let refused = world.run_with(&[("HAFT_MCP_TOKEN", "short")], &["mcp", "--http", "127.0.0.1:0"]);
+    assert!(refused.code == 2 && refused.stderr.contains("HAFT_MCP_TOKEN"), "{refused:?}");
+}

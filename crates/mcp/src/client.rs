@@ -1,0 +1,1 @@
+//! Any MCP server as tools of ours.

@@ -1,0 +1,192 @@
+//! `tools/call`: a call through the engine, its progress on the way, and its result.
+
+use std::path::PathBuf;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use haft_contract::{Arguments, ErrorKind, Progress, ToolCall, ToolResult};
+use haft_engine::WHOLE_IN;
+use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ProgressNotificationParam, ProgressToken, Resource};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, Peer, RoleServer};
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use super::approvals::can_ask;
+use super::backend::ClientAgent;
+use super::client_session::{ClientSession, is_stateless};
+use super::input_required::DetachedCall;
+use super::log::{ClientLog, LogSeverity};
+use super::resources;
+use super::routes::{CallMessage, Questions, level_of};
+use crate::convert::{self, ResultShape};
+
+/// The name under which messages are logged that belong to no call.
+const SERVER: &str = "haft";
+/// How long the last messages of a call may take to reach the client.
+const LAST_MESSAGES: Duration = Duration::from_secs(1);
+
+/// A unique id for a call: clients reuse theirs.
+pub(super) fn call_id() -> String {
+    format!("mcp_{}", uuid::Uuid::now_v7().simple())
+}
+
+impl ClientSession {
+    /// Answers a call.
+    pub(super) async fn call(
+        self: &Arc<Self>,
+        request: CallToolRequestParams,
+        shape: ResultShape,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let stateless = is_stateless(&context);
+        if let Some(state) = request.request_state.as_deref().filter(|_| stateless) {
+            let call = self.waiting.resume(&request, state)?;
+            return self.waiting.advance(&request, call, &context.ct).await;
+        }
+        let slot = Arc::clone(&self.slots).try_acquire_owned();
+        let slot = slot.map_err(|_| ErrorData::internal_error("Too many calls run at once: wait for some of them first.", None))?;
+        let agent = self.agent(&context).await?;
+        let asks = can_ask(context.client_capabilities().as_ref());
+        let log = if stateless { Arc::new(ClientLog::of_request(context.meta.log_level())) } else { Arc::clone(&self.log) };
+        let run =
+            CallRun { client: Arc::clone(self), agent, shape, peer: context.peer.clone(), token: context.meta.get_progress_token(), log };
+        if !(stateless && asks) {
+            let questions = if asks { Questions::Elicit(context.peer.clone()) } else { Questions::Nobody };
+            return Box::pin(run.answer(&request, questions, &context.ct, stateless)).await.map(CallToolResponse::from);
+        }
+        let call = run.detach(&request, slot);
+        self.waiting.advance(&request, call, &context.ct).await
+    }
+}
+
+/// A call with everything that it needs.
+struct CallRun {
+    client: Arc<ClientSession>,
+    agent: Arc<ClientAgent>,
+    shape: ResultShape,
+    peer: Peer<RoleServer>,
+    token: Option<ProgressToken>,
+    log: Arc<ClientLog>,
+}
+
+impl CallRun {
+    async fn answer(
+        self,
+        request: &CallToolRequestParams,
+        questions: Questions,
+        cancel: &CancellationToken,
+        stateless: bool,
+    ) -> Result<CallToolResult, ErrorData> {
+        let result = Box::pin(self.run(request, questions, cancel)).await;
+        if let Err(error) = &result.outcome
+            && error.kind() == ErrorKind::ToolNotFound
+        {
+            return Err(ErrorData::invalid_params(error.message().to_owned(), None));
+        }
+        let links = self.links(&result);
+        if !links.is_empty() && !stateless {
+            self.peer.notify_resource_list_changed().await.ok();
+        }
+        Ok(convert::call_result(result, self.shape, links))
+    }
+
+    /// Runs the call; its messages reach the client before its result.
+    async fn run(&self, request: &CallToolRequestParams, questions: Questions, cancel: &CancellationToken) -> ToolResult {
+        let arguments = Arguments::Json(Value::Object(request.arguments.clone().unwrap_or_default()));
+        let call = ToolCall::new(call_id(), request.name.as_ref(), arguments);
+        let (route, messages) = self.client.routes.add(&call.id, questions);
+        let mut forwarding = pin!(self.forward(messages, &request.name).fuse());
+        let mut running = pin!(self.agent.engine.run_until(call, &self.agent.session, cancel));
+        let result = tokio::select! {
+            biased;
+            result = &mut running => result,
+            () = &mut forwarding => running.await,
+        };
+        drop(route);
+        tokio::time::timeout(LAST_MESSAGES, forwarding).await.ok();
+        result
+    }
+
+    async fn forward(&self, mut messages: mpsc::Receiver<CallMessage>, tool: &str) {
+        let mut notifier = ProgressNotifier { peer: &self.peer, log: &self.log, token: self.token.as_ref(), last: -1.0 };
+        while let Some(message) = messages.recv().await {
+            match message {
+                CallMessage::Progress(progress) => notifier.send(progress, tool).await,
+                CallMessage::Notice(notice) => self.log.send(&self.peer, level_of(&notice), SERVER, notice.message).await,
+            }
+        }
+    }
+
+    /// Runs the call on a task of its own, because it may outlast the request.
+    fn detach(self, request: &CallToolRequestParams, slot: tokio::sync::OwnedSemaphorePermit) -> DetachedCall {
+        let (sender, questions) = mpsc::channel(1);
+        let (done, result) = oneshot::channel();
+        let cancel = self.client.closing().child_token();
+        let (request, token) = (request.clone(), cancel.clone());
+        tokio::spawn(async move {
+            let answer = Box::pin(self.answer(&request, Questions::InputRequired(sender), &token, true)).await;
+            let failed = |error: ErrorData| CallToolResult::error(vec![rmcp::model::ContentBlock::text(error.message)]);
+            done.send(answer.unwrap_or_else(failed)).ok();
+            drop(slot);
+        });
+        DetachedCall { result, questions, guard: cancel.drop_guard() }
+    }
+
+    /// Resources with what was cut from the result.
+    fn links(&self, result: &ToolResult) -> Vec<Resource> {
+        let Ok(output) = &result.outcome else { return Vec::new() };
+        let paths = output.texts().filter_map(spill_path);
+        let listing = |path: PathBuf| self.agent.resources.iter().find_map(|source| source.of_path(&path));
+        paths.filter_map(listing).map(resources::listed).collect()
+    }
+}
+
+/// The path of the spill that a shortened text names at its end.
+fn spill_path(text: &str) -> Option<PathBuf> {
+    let (_, rest) = text.rsplit_once(WHOLE_IN)?;
+    rest.split_once('\'').map(|(path, _)| PathBuf::from(path))
+}
+
+/// Sends the progress of one call.
+struct ProgressNotifier<'a> {
+    peer: &'a Peer<RoleServer>,
+    log: &'a ClientLog,
+    token: Option<&'a ProgressToken>,
+    /// The protocol wants every number larger than the one before.
+    last: f64,
+}
+
+impl ProgressNotifier<'_> {
+    async fn send(&mut self, progress: Progress, tool: &str) {
+        if let Some(token) = self.token {
+            let number = |key: &str| progress.details.as_ref().and_then(|details| details[key].as_f64());
+            let given = number("progress").filter(|progress| *progress > self.last);
+            self.last = given.unwrap_or(self.last + 1.0);
+            let mut update = ProgressNotificationParam::new(token.clone(), self.last).with_message(progress.message.clone());
+            update.total = given.and_then(|_| number("total"));
+            self.peer.notify_progress(update).await.ok();
+        }
+        self.log.send(self.peer, LogSeverity::Info, tool, progress.message).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spill_is_found_at_the_end_of_a_shortened_text() {
+        let text = format!("x {WHOLE_IN}/fake' y\n\n(Output truncated. {WHOLE_IN}/data/spills/1.txt': read_file continues.)");
+        assert_eq!(spill_path(&text), Some(PathBuf::from("/data/spills/1.txt")));
+        assert_eq!(spill_path("nothing"), None);
+    }
+
+    #[test]
+    fn call_ids_differ() {
+        assert_ne!(call_id(), call_id());
+    }
+}

@@ -1,0 +1,143 @@
+//! What the server holds for one client: its agent, its running calls, its subscriptions.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use haft_contract::ports::{Approver, SmallModel};
+use rmcp::model::{ClientCapabilities, ProtocolVersion};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, Peer, RoleServer};
+use tokio::sync::{OnceCell, Semaphore};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::approvals::{ElicitingApprover, can_ask};
+use super::backend::{ClientAgent, ClientPorts, ToolBackend};
+use super::input_required::WaitingCalls;
+use super::log::ClientLog;
+use super::roots;
+use super::routes::CallRoutes;
+use super::sampling::ClientModel;
+
+/// Calls of a client that run at once. More are refused, not queued.
+const MOST_CALLS: usize = 256;
+/// Subscriptions of a client.
+const MOST_SUBSCRIPTIONS: usize = 1000;
+
+/// The agents of a client: its capabilities may differ from request to request, and an agent that cannot ask must not wait for answers.
+#[derive(Default)]
+struct AgentCells {
+    asking: OnceCell<Arc<ClientAgent>>,
+    silent: OnceCell<Arc<ClientAgent>>,
+}
+
+/// One client.
+pub(super) struct ClientSession {
+    pub(super) backend: Arc<dyn ToolBackend>,
+    pub(super) routes: Arc<CallRoutes>,
+    pub(super) log: Arc<ClientLog>,
+    pub(super) waiting: WaitingCalls,
+    pub(super) slots: Arc<Semaphore>,
+    subscriptions: Mutex<BTreeSet<String>>,
+    agents: Mutex<Arc<AgentCells>>,
+    roots: Mutex<Option<Vec<PathBuf>>>,
+    closing: CancellationToken,
+    _end: DropGuard,
+}
+
+impl ClientSession {
+    /// A client of this server; its calls end with the token.
+    pub(super) fn new(backend: Arc<dyn ToolBackend>, closing: &CancellationToken) -> Self {
+        let closing = closing.child_token();
+        Self {
+            backend,
+            routes: Arc::default(),
+            log: Arc::default(),
+            waiting: WaitingCalls::default(),
+            slots: Arc::new(Semaphore::new(MOST_CALLS)),
+            subscriptions: Mutex::default(),
+            agents: Mutex::default(),
+            roots: Mutex::default(),
+            _end: closing.clone().drop_guard(),
+            closing,
+        }
+    }
+
+    /// Ends when the client has gone.
+    pub(super) fn closing(&self) -> &CancellationToken {
+        &self.closing
+    }
+
+    /// The agent for a request, built by the first one that needs it.
+    pub(super) async fn agent(&self, context: &RequestContext<RoleServer>) -> Result<Arc<ClientAgent>, ErrorData> {
+        let capabilities = context.client_capabilities();
+        let cells = Arc::clone(&self.agents.lock().unwrap_or_else(PoisonError::into_inner));
+        let asks = can_ask(capabilities.as_ref());
+        let cell = if asks { &cells.asking } else { &cells.silent };
+        cell.get_or_try_init(|| self.open(context, capabilities.as_ref(), asks)).await.cloned()
+    }
+
+    async fn open(
+        &self,
+        context: &RequestContext<RoleServer>,
+        capabilities: Option<&ClientCapabilities>,
+        asks: bool,
+    ) -> Result<Arc<ClientAgent>, ErrorData> {
+        let can_request = !is_stateless(context);
+        let roots = if can_request && lists_roots(capabilities) { roots::fetch(&context.peer).await } else { None };
+        self.roots.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&roots);
+        let approver = asks.then(|| self.approver());
+        let model = (can_request && lends_model(capabilities)).then(|| Arc::new(ClientModel(context.peer.clone())) as Arc<dyn SmallModel>);
+        let ports = ClientPorts {
+            approver,
+            progress: Arc::clone(&self.routes) as _,
+            messages: Arc::clone(&self.routes) as _,
+            model,
+            roots,
+            cancel: self.closing.child_token(),
+        };
+        self.backend.open(ports).await.map(Arc::new).map_err(|why| ErrorData::internal_error(why, None))
+    }
+
+    fn approver(&self) -> Arc<dyn Approver> {
+        Arc::new(ElicitingApprover { routes: Arc::clone(&self.routes), backend: Arc::clone(&self.backend) })
+    }
+
+    /// Takes up new folders of the client: later calls have an agent with them.
+    pub(super) async fn update_roots(&self, peer: &Peer<RoleServer>) {
+        let Some(roots) = roots::fetch(peer).await else { return };
+        let before = self.roots.lock().unwrap_or_else(PoisonError::into_inner).replace(roots.clone());
+        if before != Some(roots) {
+            *self.agents.lock().unwrap_or_else(PoisonError::into_inner) = Arc::default();
+        }
+    }
+
+    /// Adds a subscription to a resource.
+    pub(super) fn subscribe(&self, uri: String) -> Result<(), ErrorData> {
+        let mut subscriptions = self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner);
+        if subscriptions.len() >= MOST_SUBSCRIPTIONS {
+            let message = format!("There are {MOST_SUBSCRIPTIONS} subscriptions already: unsubscribe from some first.");
+            return Err(ErrorData::invalid_request(message, None));
+        }
+        subscriptions.insert(uri);
+        Ok(())
+    }
+
+    /// Removes a subscription to a resource.
+    pub(super) fn unsubscribe(&self, uri: &str) {
+        self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner).remove(uri);
+    }
+}
+
+/// Whether the request is of a version in which servers send no requests and each request stands alone.
+pub(super) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
+}
+
+fn lists_roots(capabilities: Option<&ClientCapabilities>) -> bool {
+    capabilities.is_some_and(|capabilities| capabilities.roots.is_some())
+}
+
+fn lends_model(capabilities: Option<&ClientCapabilities>) -> bool {
+    capabilities.is_some_and(|capabilities| capabilities.sampling.is_some())
+}

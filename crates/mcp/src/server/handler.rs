@@ -1,0 +1,212 @@
+//! The methods of the protocol, each handed to the part that answers it.
+#![expect(deprecated, reason = "clients of earlier versions use logging, roots and subscriptions")]
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, GetPromptRequestParams, GetPromptResponse,
+    Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+};
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use tokio_util::sync::CancellationToken;
+
+use super::backend::ToolBackend;
+use super::client_session::ClientSession;
+use super::{completion, paging, prompts, resources};
+use crate::convert::{self, ResultShape};
+
+/// What clients are told about the server.
+const INSTRUCTIONS: &str = "The tools of Haft. Every call passes the policy of its user: a refusal says why, and repeating the call does \
+    not help. Output that was cut names a haft:// resource with the whole of it.";
+
+/// Answers one client, or requests that stand alone. Cheap to clone.
+#[derive(Clone)]
+pub struct McpServer {
+    shared: Arc<SharedParts>,
+    own: Arc<OnceLock<Arc<ClientSession>>>,
+}
+
+haft_contract::opaque_debug!(McpServer);
+
+/// What all clients of a server share.
+struct SharedParts {
+    backend: Arc<dyn ToolBackend>,
+    closing: CancellationToken,
+    /// Serves requests that stand alone: they come from clients that have the same rights.
+    stateless: OnceLock<Arc<ClientSession>>,
+    listing: Mutex<Option<Arc<ToolListing>>>,
+}
+
+/// The tools as clients are shown them.
+struct ToolListing {
+    version: u64,
+    tools: Vec<Tool>,
+    places: HashMap<String, usize>,
+}
+
+impl McpServer {
+    /// A server of these tools. Cancelling the token ends every call.
+    pub fn new(backend: Arc<dyn ToolBackend>, closing: CancellationToken) -> Self {
+        let shared = SharedParts { backend, closing, stateless: OnceLock::new(), listing: Mutex::default() };
+        Self { shared: Arc::new(shared), own: Arc::default() }
+    }
+
+    /// A server of the same tools for another client.
+    pub(super) fn for_next_client(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared), own: Arc::default() }
+    }
+
+    fn client(&self) -> &Arc<ClientSession> {
+        self.own.get().unwrap_or_else(|| self.shared.stateless.get_or_init(|| self.new_client()))
+    }
+
+    fn new_client(&self) -> Arc<ClientSession> {
+        Arc::new(ClientSession::new(Arc::clone(&self.shared.backend), &self.shared.closing))
+    }
+
+    fn listing(&self) -> Arc<ToolListing> {
+        let version = *self.shared.backend.changes().borrow();
+        let mut listing = self.shared.listing.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(current) = listing.as_ref().filter(|listing| listing.version == version) {
+            return Arc::clone(current);
+        }
+        let (entries, dialect) = (self.shared.backend.tools(), self.shared.backend.dialect());
+        let tools: Vec<Tool> = entries.iter().map(|entry| convert::tool(entry.definition(), dialect)).collect();
+        let places = tools.iter().enumerate().map(|(place, tool)| (tool.name.clone().into_owned(), place)).collect();
+        let current = Arc::new(ToolListing { version, tools, places });
+        *listing = Some(Arc::clone(&current));
+        current
+    }
+}
+
+impl ToolListing {
+    fn get(&self, name: &str) -> Option<&Tool> {
+        self.places.get(name).map(|place| &self.tools[*place])
+    }
+}
+
+fn capabilities() -> ServerCapabilities {
+    ServerCapabilities::builder()
+        .enable_logging()
+        .enable_completions()
+        .enable_prompts()
+        .enable_resources()
+        .enable_resources_list_changed()
+        .enable_resources_subscribe()
+        .enable_tools()
+        .enable_tool_list_changed()
+        .build()
+}
+
+type Context = RequestContext<RoleServer>;
+type Paged<T> = Result<T, ErrorData>;
+
+impl ServerHandler for McpServer {
+    fn get_info(&self) -> ServerConfig {
+        let server = Implementation::new("haft", env!("CARGO_PKG_VERSION")).with_title("Haft");
+        ServerConfig::new(capabilities()).with_server_info(server).with_instructions(INSTRUCTIONS)
+    }
+
+    async fn initialize(&self, request: InitializeRequestParams, context: Context) -> Result<InitializeResult, ErrorData> {
+        self.own.get_or_init(|| self.new_client());
+        context.peer.set_peer_info(request.clone());
+        self.negotiate_initialize(&request)
+    }
+
+    /// Tells the client of every change of the tools, until it has gone. The task holds nothing of the session, which ends it.
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let (mut changes, closing) = (self.shared.backend.changes(), self.client().closing().clone());
+        tokio::spawn(async move {
+            let told = async { while changes.changed().await.is_ok() && context.peer.notify_tool_list_changed().await.is_ok() {} };
+            closing.run_until_cancelled(told).await;
+        });
+    }
+
+    async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
+        self.client().update_roots(&context.peer).await;
+    }
+
+    async fn set_level(&self, request: SetLevelRequestParams, _: Context) -> Result<(), ErrorData> {
+        self.client().log.set(request.level);
+        Ok(())
+    }
+
+    async fn list_tools(&self, request: Option<PaginatedRequestParams>, _: Context) -> Paged<ListToolsResult> {
+        let page = paging::page(self.listing().tools.clone(), request)?;
+        Ok(ListToolsResult { next_cursor: page.next, ..ListToolsResult::with_all_items(page.items) })
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.listing().get(name).cloned()
+    }
+
+    async fn call_tool(&self, request: CallToolRequestParams, context: Context) -> Result<CallToolResponse, ErrorData> {
+        let structured = self.listing().get(&request.name).is_some_and(|tool| tool.output_schema.is_some());
+        let shape = if structured { ResultShape::Structured } else { ResultShape::Plain };
+        Box::pin(self.client().call(request, shape, context)).await
+    }
+
+    async fn list_resources(&self, request: Option<PaginatedRequestParams>, context: Context) -> Paged<ListResourcesResult> {
+        let page = paging::page(resources::list(&*self.client().agent(&context).await?), request)?;
+        Ok(ListResourcesResult { next_cursor: page.next, ..ListResourcesResult::with_all_items(page.items) })
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: Context,
+    ) -> Paged<ListResourceTemplatesResult> {
+        let page = paging::page(resources::templates(&*self.client().agent(&context).await?), request)?;
+        Ok(ListResourceTemplatesResult { next_cursor: page.next, ..ListResourceTemplatesResult::with_all_items(page.items) })
+    }
+
+    async fn read_resource(&self, request: ReadResourceRequestParams, context: Context) -> Result<ReadResourceResponse, ErrorData> {
+        resources::read(&*self.client().agent(&context).await?, &request.uri).await.map(Into::into)
+    }
+
+    async fn subscribe(&self, request: SubscribeRequestParams, _: Context) -> Result<(), ErrorData> {
+        self.client().subscribe(request.uri)
+    }
+
+    async fn unsubscribe(&self, request: UnsubscribeRequestParams, _: Context) -> Result<(), ErrorData> {
+        self.client().unsubscribe(&request.uri);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut changes = self.shared.backend.changes();
+        let told = async {
+            while changes.changed().await.is_ok() {
+                // A client that did not ask for it is told nothing.
+                context.sink().notify_tool_list_changed().await.ok();
+            }
+        };
+        tokio::select! {
+            () = context.cancelled() => {}
+            () = self.shared.closing.cancelled() => {}
+            () = told => {}
+        }
+        Ok(())
+    }
+
+    async fn list_prompts(&self, request: Option<PaginatedRequestParams>, context: Context) -> Paged<ListPromptsResult> {
+        let page = paging::page(prompts::list(&*self.client().agent(&context).await?), request)?;
+        Ok(ListPromptsResult { next_cursor: page.next, ..ListPromptsResult::with_all_items(page.items) })
+    }
+
+    async fn get_prompt(&self, request: GetPromptRequestParams, context: Context) -> Result<GetPromptResponse, ErrorData> {
+        prompts::get(&*self.client().agent(&context).await?, &request.name, request.arguments).await.map(Into::into)
+    }
+
+    async fn complete(&self, request: CompleteRequestParams, context: Context) -> Result<CompleteResult, ErrorData> {
+        Ok(completion::complete(&*self.client().agent(&context).await?, &request.r#ref, &request.argument))
+    }
+}

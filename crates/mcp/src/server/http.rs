@@ -1,0 +1,158 @@
+//! Several clients over streamable HTTP, each with its own session.
+
+mod connections;
+mod guard;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use rmcp::transport::streamable_http_server::session::SessionManager;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use self::connections::BoundedListener;
+use self::guard::HttpGuard;
+use super::backend::ToolBackend;
+use super::handler::McpServer;
+
+pub use self::guard::BearerToken;
+
+/// The path of the endpoint.
+pub(super) const PATH: &str = "/mcp";
+/// The largest body: the largest arguments of a call, and what is around them.
+const MOST_BYTES: usize = 32 << 20;
+/// A session that nobody uses ends after this time.
+const IDLE_SESSION: Duration = Duration::from_mins(30);
+/// What runs when the server stops has this long to end.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Why there is no HTTP server.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HttpError {
+    /// Everybody in the network could reach it.
+    #[error("{0} can be reached from other machines")]
+    NotLoopback(SocketAddr),
+    /// The address is taken, or not one of this machine.
+    #[error("{0} cannot be listened on: {1}")]
+    Address(SocketAddr, std::io::Error),
+    /// The connection failed.
+    #[error("the HTTP server failed: {0}")]
+    Failed(std::io::Error),
+}
+
+/// How the server is reached.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct McpHttpOptions {
+    /// Where to listen.
+    pub address: SocketAddr,
+    /// What clients must present; `None` takes every client, for tests on loopback.
+    pub token: Option<BearerToken>,
+    /// Whether other machines may reach it.
+    pub reach: HttpReach,
+    /// Names of this server that clients on other machines use.
+    pub hosts: Vec<String>,
+}
+
+/// Who can reach the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HttpReach {
+    /// This machine alone.
+    Loopback,
+    /// Other machines as well.
+    Network,
+}
+
+impl McpHttpOptions {
+    /// A server for this machine alone.
+    pub fn new(address: SocketAddr, token: Option<BearerToken>) -> Self {
+        Self { address, token, reach: HttpReach::Loopback, hosts: Vec::new() }
+    }
+}
+
+/// A server that listens.
+pub struct HttpServer {
+    listener: TcpListener,
+    address: SocketAddr,
+    options: McpHttpOptions,
+    backend: Arc<dyn ToolBackend>,
+}
+
+haft_contract::opaque_debug!(HttpServer: address = address);
+
+impl HttpServer {
+    /// Listens; answers nothing yet.
+    pub async fn bind(backend: Arc<dyn ToolBackend>, options: McpHttpOptions) -> Result<Self, HttpError> {
+        let address = options.address;
+        if !address.ip().is_loopback() && options.reach == HttpReach::Loopback {
+            return Err(HttpError::NotLoopback(address));
+        }
+        let listener = TcpListener::bind(address).await.map_err(|error| HttpError::Address(address, error))?;
+        let address = listener.local_addr().map_err(|error| HttpError::Address(address, error))?;
+        Ok(Self { listener, address, options, backend })
+    }
+
+    /// The address of the endpoint.
+    pub fn url(&self) -> String {
+        format!("http://{}{PATH}", self.address)
+    }
+
+    /// Answers clients until the token is cancelled.
+    pub async fn serve(self, stop: &CancellationToken) -> Result<(), HttpError> {
+        let sessions = Arc::new(session_manager());
+        let server = McpServer::new(self.backend, stop.child_token());
+        let config = config(self.address, &self.options, stop);
+        let service = StreamableHttpService::new(move || Ok(server.for_next_client()), Arc::clone(&sessions), config);
+        let guard = HttpGuard::new(self.options.token, Arc::clone(&sessions));
+        let app = Router::new().route_service(PATH, service).layer(axum::middleware::from_fn_with_state(guard, guard::check));
+        let listener = BoundedListener::new(self.listener);
+        let serving = axum::serve(listener, app).with_graceful_shutdown(stop.clone().cancelled_owned());
+        let outcome = tokio::select! {
+            ended = serving.into_future() => ended.map_err(HttpError::Failed),
+            () = async { stop.cancelled().await; tokio::time::sleep(GRACE).await } => Ok(()),
+        };
+        close_all(&sessions).await;
+        outcome
+    }
+}
+
+/// Ends the sessions of all clients.
+async fn close_all(sessions: &LocalSessionManager) {
+    let ids: Vec<_> = sessions.sessions.read().await.keys().cloned().collect();
+    for id in ids {
+        // One that has ended meanwhile needs no end.
+        sessions.close_session(&id).await.ok();
+    }
+}
+
+fn session_manager() -> LocalSessionManager {
+    let mut sessions = LocalSessionManager::default();
+    sessions.session_config.keep_alive = Some(IDLE_SESSION);
+    sessions
+}
+
+/// Only names of this server are taken as its host, and only pages of it as an origin: a page that was rebound to this address is neither.
+fn config(address: SocketAddr, options: &McpHttpOptions, stop: &CancellationToken) -> StreamableHttpServerConfig {
+    let names = ["localhost".to_owned(), "127.0.0.1".to_owned(), "[::1]".to_owned(), host(address)];
+    let names: Vec<String> = names.into_iter().chain(options.hosts.iter().cloned()).collect();
+    let origins = names.iter().map(|name| format!("http://{name}:{}", address.port()));
+    StreamableHttpServerConfig::default()
+        .with_allowed_origins(origins)
+        .enforce_origin_validation()
+        .with_allowed_hosts(names.iter().map(|name| name.trim_matches(['[', ']']).to_owned()))
+        .with_max_request_body_bytes(MOST_BYTES)
+        .with_json_response(true)
+        .with_cancellation_token(stop.child_token())
+}
+
+fn host(address: SocketAddr) -> String {
+    match address {
+        SocketAddr::V4(address) => address.ip().to_string(),
+        SocketAddr::V6(address) => format!("[{}]", address.ip()),
+    }
+}

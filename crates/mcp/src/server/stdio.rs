@@ -1,0 +1,292 @@
+//! One client on standard input and output: one JSON message a line.
+
+mod pending;
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_contract::json::parse_strict;
+use haft_text::display;
+use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ErrorCode, ErrorData, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
+use rmcp::service::ServerInitializeError;
+use rmcp::transport::Transport;
+use rmcp::{RoleServer, ServiceExt};
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::{Mutex, Semaphore};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use self::pending::{PendingRequests, RequestRefusal};
+use super::backend::ToolBackend;
+use super::handler::McpServer;
+use super::lines::{BoundedLines, LineRead};
+
+/// The longest message: the largest arguments of a call, and what is around them.
+const LONGEST_LINE: usize = 32 << 20;
+/// After this many messages that are none, the connection ends.
+const MOST_FAULTS: usize = 100;
+/// Refusals that wait for the client to read.
+const MOST_REFUSALS: usize = 64;
+/// After the end of the input, running calls have this long to end by themselves.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Why the client could not be served.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The client does not speak the protocol.
+    #[error("the client did not begin with 'initialize': {0}")]
+    Handshake(String),
+    /// The connection failed.
+    #[error("the connection to the client failed: {0}")]
+    Connection(String),
+}
+
+/// Answers the client on standard input and output, until its input ends or the token is cancelled.
+pub async fn serve_stdio(backend: Arc<dyn ToolBackend>, stop: &CancellationToken) -> Result<(), ServeError> {
+    let (input, output) = rmcp::transport::stdio_pipes();
+    serve(backend, input, output, stop).await
+}
+
+/// As [`serve_stdio`], on any pair of streams.
+pub async fn serve<R, W>(backend: Arc<dyn ToolBackend>, input: R, output: W, stop: &CancellationToken) -> Result<(), ServeError>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let closing = stop.child_token();
+    let server = McpServer::new(backend, closing.clone());
+    let transport = LineTransport::new(input, output, closing.clone());
+    let running = match server.serve_with_ct(transport, stop.clone()).await {
+        Ok(running) => running,
+        Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
+        Err(error @ ServerInitializeError::TransportError { .. }) => return Err(ServeError::Connection(error.to_string())),
+        Err(error) => return Err(ServeError::Handshake(display::escape_line(&error.to_string()).into_owned())),
+    };
+    let ended = running.waiting().await;
+    closing.cancel();
+    ended.map(drop).map_err(|error| ServeError::Connection(error.to_string()))
+}
+
+/// Reads and writes messages. Nothing that a client sends is kept beyond one bounded line.
+struct LineTransport<R, W> {
+    lines: BoundedLines<BufReader<R>>,
+    output: Arc<MessageWriter<W>>,
+    pending: Arc<PendingRequests>,
+    closing: CancellationToken,
+    refusals: Arc<Semaphore>,
+    faults: usize,
+    /// When to stop waiting for running calls, once the input has ended.
+    ends_at: Option<Instant>,
+}
+
+struct MessageWriter<W> {
+    writer: Mutex<Option<W>>,
+    closing: CancellationToken,
+}
+
+impl<W: AsyncWrite + Unpin> MessageWriter<W> {
+    async fn write(&self, message: &ServerJsonRpcMessage) -> io::Result<()> {
+        let mut text = serde_json::to_vec(message)?;
+        text.push(b'\n');
+        let mut writer = self.writer.lock().await;
+        let writer = writer.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        let written = async {
+            writer.write_all(&text).await?;
+            writer.flush().await
+        };
+        // A client that reads nothing any more has gone.
+        written.await.inspect_err(|_| self.closing.cancel())
+    }
+}
+
+impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTransport<R, W> {
+    fn new(input: R, output: W, closing: CancellationToken) -> Self {
+        Self {
+            lines: BoundedLines::new(BufReader::new(input), LONGEST_LINE),
+            output: Arc::new(MessageWriter { writer: Mutex::new(Some(output)), closing: closing.clone() }),
+            pending: Arc::default(),
+            closing,
+            refusals: Arc::new(Semaphore::new(MOST_REFUSALS)),
+            faults: 0,
+            ends_at: None,
+        }
+    }
+
+    /// Answers what is no request that can be run. Written by a task of its own: a message must not be cut because the read that
+    /// found it was cancelled. `None` ends the connection.
+    fn refuse(&self, id: Option<RequestId>, error: ErrorData) -> Option<()> {
+        let permit = Arc::clone(&self.refusals).try_acquire_owned().ok()?;
+        let output = Arc::clone(&self.output);
+        tokio::spawn(async move {
+            output.write(&ServerJsonRpcMessage::error(error, id)).await.ok();
+            drop(permit);
+        });
+        Some(())
+    }
+
+    fn fault(&mut self, fault: MessageFault) -> Option<()> {
+        self.faults += 1;
+        if self.faults > MOST_FAULTS {
+            return None;
+        }
+        self.refuse(fault.id, fault.error)
+    }
+
+    /// Takes a message, or refuses it here.
+    fn accept(&self, message: ClientJsonRpcMessage) -> AcceptedMessage {
+        let refused = |refused: Option<()>| if refused.is_some() { AcceptedMessage::Refused } else { AcceptedMessage::Overrun };
+        match &message {
+            JsonRpcMessage::Request(request) => match self.pending.begin(&request.id) {
+                Ok(()) => {}
+                Err(RequestRefusal::InUse) => {
+                    let text = format!("The id {} belongs to another request, which runs or was cancelled: use a new one.", request.id);
+                    return refused(self.refuse(None, ErrorData::invalid_request(text, None)));
+                }
+                Err(RequestRefusal::TooMany) => {
+                    let error = ErrorData::internal_error("Too many requests are open: wait for answers first.", None);
+                    return refused(self.refuse(Some(request.id.clone()), error));
+                }
+            },
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification {
+                    cancelled.params.request_id.iter().for_each(|id| self.pending.cancel(id));
+                }
+            }
+            _ => {}
+        }
+        AcceptedMessage::Taken(Box::new(message))
+    }
+
+    /// Lets running calls end, then ends them.
+    async fn end(&mut self) {
+        let ends_at = *self.ends_at.get_or_insert_with(|| Instant::now() + GRACE);
+        tokio::select! {
+            () = self.pending.all_ended() => {}
+            () = self.closing.cancelled() => {}
+            () = tokio::time::sleep_until(ends_at) => {}
+        }
+        self.closing.cancel();
+    }
+}
+
+impl<R, W> Transport<RoleServer> for LineTransport<R, W>
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = io::Error;
+
+    fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        match &message {
+            JsonRpcMessage::Response(response) => self.pending.end(&response.id),
+            JsonRpcMessage::Error(error) => error.id.iter().for_each(|id| self.pending.end(id)),
+            _ => {}
+        }
+        let output = Arc::clone(&self.output);
+        async move { output.write(&message).await }
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            match self.lines.read().await {
+                Ok(LineRead::Line) if self.lines.line().trim_ascii().is_empty() => {}
+                Ok(LineRead::Line) => match parse(self.lines.line()) {
+                    Ok(Some(message)) => match self.accept(message) {
+                        AcceptedMessage::Taken(message) => return Some(*message),
+                        AcceptedMessage::Refused => {}
+                        AcceptedMessage::Overrun => return None,
+                    },
+                    Ok(None) => {}
+                    Err(fault) => self.fault(*fault)?,
+                },
+                Ok(LineRead::TooLong) => {
+                    let text = format!("The message is longer than {LONGEST_LINE} bytes: send less, or write it to a file first.");
+                    self.fault(MessageFault { id: None, error: ErrorData::invalid_request(text, None) })?;
+                }
+                Ok(LineRead::End) | Err(_) => {
+                    self.end().await;
+                    return None;
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        drop(self.output.writer.lock().await.take());
+        Ok(())
+    }
+}
+
+/// What became of a message.
+enum AcceptedMessage {
+    /// It is answered by the server.
+    Taken(Box<ClientJsonRpcMessage>),
+    /// It was refused.
+    Refused,
+    /// The client reads no refusals any more.
+    Overrun,
+}
+
+/// A line that is no message.
+struct MessageFault {
+    id: Option<RequestId>,
+    error: ErrorData,
+}
+
+/// Parses a message; `None` for a notification that is not known.
+fn parse(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Box<MessageFault>> {
+    let fault = |id, code, text: String| Box::new(MessageFault { id, error: ErrorData::new(code, text, None) });
+    let text = std::str::from_utf8(line).map_err(|_| fault(None, ErrorCode::PARSE_ERROR, "The message is not UTF-8.".to_owned()))?;
+    let value = match parse_strict(text) {
+        Ok(value) => value,
+        Err(error) => {
+            let id = serde_json::from_str(text).ok().and_then(|value: Value| id_of(&value));
+            return Err(fault(id, ErrorCode::PARSE_ERROR, format!("The message is not JSON: {error}.")));
+        }
+    };
+    if value.is_array() {
+        return Err(fault(None, ErrorCode::INVALID_REQUEST, "Batches are not supported: send one message a line.".to_owned()));
+    }
+    let (id, is_notification) = (id_of(&value), value.get("method").is_some() && value.get("id").is_none());
+    match serde_json::from_value(value) {
+        Ok(message) => Ok(Some(message)),
+        Err(_) if is_notification => Ok(None),
+        Err(_) => Err(fault(id, ErrorCode::INVALID_REQUEST, "This is not a message of JSON-RPC 2.0 that MCP knows.".to_owned())),
+    }
+}
+
+fn id_of(value: &Value) -> Option<RequestId> {
+    value.get("id").and_then(|id| serde_json::from_value(id.clone()).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(line: &str) -> Option<i32> {
+        parse(line.as_bytes()).err().map(|fault| fault.error.code.0)
+    }
+
+    #[test]
+    fn what_is_no_message_has_its_error() {
+        let deep = "[".repeat(10_000);
+        for (line, expected) in [
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, None),
+            (r#"{"jsonrpc":"2.0","method":"notifications/unheard_of","params":{}}"#, None),
+            ("garbage", Some(-32700)),
+            (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, Some(-32700)),
+            (r#"{"jsonrpc":"2.0","id":1e999,"method":"ping"}"#, Some(-32700)),
+            (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, Some(-32600)),
+            (r#"{"id":1,"method":"ping"}"#, Some(-32600)),
+            (r#"{"jsonrpc":"2.0","id":1}"#, Some(-32600)),
+            ("\"text\"", Some(-32600)),
+            (deep.as_str(), Some(-32700)),
+        ] {
+            assert_eq!(code(line), expected, "{}", &line[..line.len().min(80)]);
+        }
+        assert_eq!(parse(b"\"\xff\"").err().map(|fault| fault.error.code.0), Some(-32700));
+    }
+}

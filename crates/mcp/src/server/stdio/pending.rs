@@ -1,0 +1,123 @@
+//! Requests of a client that have no answer yet.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rmcp::model::RequestId;
+use tokio::sync::Notify;
+
+/// Requests that may be open at once.
+const MOST: usize = 1024;
+/// Cancelled requests whose ids are remembered.
+const MOST_CANCELLED: usize = 1024;
+
+/// Why a request is not taken.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum RequestRefusal {
+    /// Its id belongs to another one that is still open.
+    InUse,
+    /// Too many are open.
+    TooMany,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct PendingRequests {
+    ids: Mutex<RequestIds>,
+    ended: Notify,
+}
+
+#[derive(Debug, Default)]
+struct RequestIds {
+    open: HashSet<RequestId>,
+    /// A cancelled call may end later: under the same id its result would answer another request.
+    cancelled: VecDeque<RequestId>,
+}
+
+impl PendingRequests {
+    fn lock(&self) -> MutexGuard<'_, RequestIds> {
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn begin(&self, id: &RequestId) -> Result<(), RequestRefusal> {
+        let mut ids = self.lock();
+        if ids.open.contains(id) || ids.cancelled.contains(id) {
+            return Err(RequestRefusal::InUse);
+        }
+        if ids.open.len() >= MOST {
+            return Err(RequestRefusal::TooMany);
+        }
+        ids.open.insert(id.clone());
+        Ok(())
+    }
+
+    /// Ends a request that gets no answer; unless it had one already.
+    pub(super) fn cancel(&self, id: &RequestId) {
+        let mut ids = self.lock();
+        if ids.open.contains(id) {
+            if ids.cancelled.len() >= MOST_CANCELLED {
+                ids.cancelled.pop_front();
+            }
+            ids.cancelled.push_back(id.clone());
+        }
+        drop(ids);
+        self.end(id);
+    }
+
+    pub(super) fn end(&self, id: &RequestId) {
+        let mut ids = self.lock();
+        ids.open.remove(id);
+        if ids.open.is_empty() {
+            self.ended.notify_waiters();
+        }
+    }
+
+    /// Waits until none is open.
+    pub(super) async fn all_ended(&self) {
+        loop {
+            let ended = self.ended.notified();
+            if self.lock().open.is_empty() {
+                return;
+            }
+            ended.await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn ids_are_free_again_after_their_end() {
+        let pending = PendingRequests::default();
+        let id = |number| RequestId::Number(number);
+        assert_eq!(pending.begin(&id(1)), Ok(()));
+        assert_eq!(pending.begin(&id(1)), Err(RequestRefusal::InUse));
+        pending.end(&id(1));
+        pending.end(&id(1));
+        assert_eq!(pending.begin(&id(1)), Ok(()));
+        for number in 2..=MOST {
+            assert_eq!(pending.begin(&id(i64::try_from(number).unwrap())), Ok(()));
+        }
+        assert_eq!(pending.begin(&id(-1)), Err(RequestRefusal::TooMany));
+        for number in 1..=MOST {
+            pending.end(&id(i64::try_from(number).unwrap()));
+        }
+        pending.all_ended().await;
+    }
+
+    #[test]
+    fn id_of_a_cancelled_request_is_not_free_again() {
+        let (pending, id) = (PendingRequests::default(), RequestId::Number(1));
+        // One that has ended cannot be cancelled any more.
+        pending.cancel(&id);
+        assert_eq!(pending.begin(&id), Ok(()));
+        pending.cancel(&id);
+        assert_eq!(pending.begin(&id), Err(RequestRefusal::InUse));
+        for number in 2..1000 + i64::try_from(MOST_CANCELLED).unwrap() {
+            pending.begin(&RequestId::Number(number)).unwrap();
+            pending.cancel(&RequestId::Number(number));
+        }
+        assert_eq!(pending.lock().cancelled.len(), MOST_CANCELLED);
+    }
+}

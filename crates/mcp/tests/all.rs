@@ -1,0 +1,11 @@
+//! The MCP server, driven as clients drive it.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
+
+mod suite {
+    mod conformance;
+    mod fixtures;
+    mod http;
+    mod lifecycle;
+    mod stdio;
+    mod wire_client;
+}
