@@ -30,11 +30,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("prompts", &["config", "contract", "text"]),
     ("compat", &["contract", "text"]),
     ("testkit", &["contract", "text"]),
+    ("mcp", &["contract", "engine", "pattern", "text"]),
     ("tui", &["agent", "contract", "engine", "patch", "policy", "provider", "redact", "store", "text"]),
     (
         "cli",
         &[
-            "agent", "builtin", "config", "contract", "engine", "host", "jobs", "patch", "pattern", "policy", "prompts", "provider",
+            "agent", "builtin", "config", "contract", "engine", "host", "jobs", "mcp", "patch", "pattern", "policy", "prompts", "provider",
             "redact", "sandbox", "store", "text", "tui",
         ],
     ),

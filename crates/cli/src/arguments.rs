@@ -2,6 +2,8 @@
 
 mod agents;
 mod caller;
+mod mcp;
+mod mcp_servers;
 mod skills;
 
 use std::ffi::OsString;
@@ -14,6 +16,8 @@ use haft_tui::chat::ChatOptions;
 
 pub(crate) use self::agents::{AgentsCommand, EditAgentArgs, KEYS as AGENT_KEYS};
 pub(crate) use self::caller::{ActingArgs, CallerArgs};
+pub(crate) use self::mcp::McpCommand;
+pub(crate) use self::mcp_servers::{AddServerArgs, ServersCommand};
 pub(crate) use self::skills::SkillsCommand;
 use crate::failure::Failure;
 use crate::help;
@@ -142,6 +146,12 @@ pub(crate) enum CliCommand {
     /// List the models: keys, prices, and which one answers
     #[command(long_about = help::MODELS, after_long_help = help::MODELS_EXAMPLES)]
     Models(ModelsArgs),
+    /// Use MCP servers: add, list, test, trust and remove them
+    #[command(long_about = help::MCP_SERVERS, after_long_help = help::MCP_SERVERS_EXAMPLES, disable_help_subcommand = true)]
+    Mcp {
+        #[command(subcommand)]
+        command: McpCommand,
+    },
     /// List past calls, or show one in full
     #[command(long_about = help::HISTORY, after_long_help = help::HISTORY_EXAMPLES)]
     History(HistoryArgs),
@@ -190,13 +200,13 @@ pub(crate) enum CliCommand {
 }
 
 /// A tool and its arguments, parsed once the tool's parameters are known.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct ToolWords {
     #[command(subcommand)]
     tool: Option<ToolWordList>,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 enum ToolWordList {
     #[command(external_subcommand)]
     All(Vec<OsString>),
@@ -281,6 +291,9 @@ pub(crate) struct ToolsArgs {
     /// With --json: also the tools that are not offered, each with the reason
     #[arg(long)]
     pub(crate) all: bool,
+    /// Print about how many tokens each tool and server takes in every request
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) cost: bool,
     #[command(flatten)]
     pub(crate) who: CallerArgs,
 }

@@ -10,6 +10,7 @@ mod doctor;
 mod explain;
 mod history;
 mod man;
+mod mcp;
 mod models;
 mod policy;
 mod prune;
@@ -43,6 +44,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         CliCommand::Sessions { command } => sessions::run(&common, &command, &output()),
         CliCommand::Skills { command } => skills::run(&common, &command, &output()),
         CliCommand::Models(request) => models::run(&common, request, &output()),
+        CliCommand::Mcp { command } => mcp::run(&common, &command, &output()),
         CliCommand::History(request) => history::run(request, &output()),
         CliCommand::Undo(request) => undo::run(&common, &request, &output()),
         CliCommand::Quarantine { command } => quarantine::run(command.as_ref(), &output()),
@@ -60,12 +62,13 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Runs one future to its end, on this thread: a single call needs no more.
-fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::failed("execution_error", format!("the runtime cannot be started: {error}")))?;
     let outcome = runtime.block_on(future);
+    runtime.block_on(crate::wire::close_servers());
     // What commands leave behind is cleared away by tasks of this runtime, so it must not end before them.
     runtime.block_on(async { drop(tokio::task::spawn_blocking(|| haft_jobs::end_all_jobs(crate::LAST_GRACE)).await) });
     runtime.shutdown_timeout(GRACE);

@@ -12,6 +12,8 @@ mod hooks;
 mod host;
 mod jobs;
 mod lint;
+mod mcp;
+mod mcp_questions;
 pub(crate) mod models;
 mod policy;
 mod prompts;
@@ -37,6 +39,7 @@ use haft_contract::ports::Services;
 use haft_contract::{Plan, ToolSource};
 use haft_engine::{CallLimits, Engine, EngineBuilder, Event, EventSink, Registry, Session, SessionBuilder};
 use haft_host::LocalHost;
+use haft_mcp::client::McpServers;
 use haft_policy::{Decision, Policy, StandardPolicy, Verdict};
 use haft_provider::Model;
 use haft_store::{Blobs, CallLog, FileBlobs, InMemoryCallLog, OpenedLog, SqliteCallLog, StoreError};
@@ -46,6 +49,7 @@ pub(crate) use self::cleaning::finish as finish_cleaning;
 pub(crate) use self::config_lint::warn_of_settings;
 pub(crate) use self::jobs::JobSettings;
 pub(crate) use self::lint::warn_of_idle_rules;
+pub(crate) use self::mcp::{close_servers, learn_server};
 pub(crate) use self::prompts::{Prompts, prompt_folders};
 pub(crate) use self::retention::{PruneMode, PrunedKind, QUARANTINE, prune};
 pub(crate) use self::services::{add_planning, small_model};
@@ -78,6 +82,13 @@ static DEFERRED: LazyLock<DeferredTools> = LazyLock::new(DeferredTools::default)
 /// Opens the tools of a conversation to `tool_search`.
 pub(crate) fn disclose_tools(runner: &Runner) -> DisclosedTools {
     DEFERRED.disclose(&runner.engine, &runner.session, &runner.messages)
+}
+
+impl Wire {
+    /// The part of the model's window that descriptions of tools may take, in percent.
+    pub(crate) fn tool_budget_percent(&self) -> u64 {
+        self.settings.provenance.value("tools.budget_percent").as_count().unwrap_or(10)
+    }
 }
 
 /// Every tool.
@@ -154,6 +165,7 @@ pub(crate) struct Wire {
     pub(crate) registry: Arc<Registry>,
     pub(crate) policy: Arc<StandardPolicy>,
     pub(crate) prompts: Arc<Prompts>,
+    pub(crate) mcp: Arc<McpServers>,
 }
 
 impl Wire {
@@ -175,7 +187,8 @@ impl Wire {
     fn with_settings(settings: Settings, registry: Arc<Registry>) -> Result<Self, Failure> {
         let policy = policy::policy(&settings.config, &settings.provenance, &registry)?;
         let prompts = Arc::new(Prompts::new(&settings, &policy, &registry));
-        let wire = Self { settings, registry, policy, prompts };
+        let mut wire = Self { settings, registry, policy, prompts, mcp: Arc::default() };
+        wire.mcp = wire.configured_servers()?;
         let display = wire.settings.config.display;
         configure_display(display.todos, display.usage);
         wire.known_agent(&wire.settings.agent)?;
@@ -255,6 +268,8 @@ impl Wire {
         model: &Model,
         watcher: &Arc<dyn TurnWatcher>,
     ) -> Result<CallSetup, Failure> {
+        // In the background: the first answer does not wait for them.
+        self.mcp.start_unknown();
         let (folder, agent) = (&self.settings.workspace, &self.settings.agent);
         let id = match start {
             SessionStart::New(id) => id,

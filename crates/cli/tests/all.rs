@@ -40,6 +40,7 @@ mod suite {
     mod jobs;
     mod later_calls;
     mod leftovers;
+    mod mcp;
     mod model;
     mod models;
     mod network;

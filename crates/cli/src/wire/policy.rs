@@ -14,14 +14,15 @@ use haft_policy::{
 use crate::failure::Failure;
 
 /// Names that a policy can use.
-pub(crate) fn vocabulary(registry: &Registry) -> Vocabulary {
+pub(crate) fn vocabulary(registry: &Registry, servers: &[String]) -> Vocabulary {
     let entries = registry.entries();
-    Vocabulary::default().with(entries.iter().map(|entry| (entry.definition(), entry.source())))
+    Vocabulary::default().with(entries.iter().map(|entry| (entry.definition(), entry.source()))).with_servers(servers)
 }
 
 /// The policy of these settings.
 pub(super) fn policy(config: &Config, settings: &Provenance, registry: &Registry) -> Result<Arc<StandardPolicy>, Failure> {
-    let compiled = StandardPolicy::compile(&spec(config, settings), vocabulary(registry));
+    let servers = settings.names_beneath(&["mcp", "servers"]);
+    let compiled = StandardPolicy::compile(&spec(config, settings), vocabulary(registry, &servers));
     // Rules were checked when they were loaded; still, nothing runs if they do not compile.
     compiled.map(Arc::new).map_err(|faults| Failure::config(faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")))
 }
