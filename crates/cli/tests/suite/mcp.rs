@@ -81,10 +81,14 @@ fn annotations_decide_and_what_is_not_said_needs_approval() {
     assert_eq!(refused["error_type"], "permission_denied", "{refused}");
     let (code, looked) = world.call("mcp__hub__look", &json!({}));
     assert!(code == 0 && text(&looked).contains("look was called"), "{looked}");
-    let allowed = world.run(&["call", "mcp__hub__change", "{}", "--access", "full-access", "--json"]);
-    assert!(text(&allowed.json()).contains("change was called"), "{allowed:?}");
+    let asked = world.run(&["call", "mcp__hub__change", "{}", "--access", "full-access", "--json"]);
+    assert_eq!(asked.json()["error_type"], "permission_denied", "with full access it still asks: {asked:?}");
     let explained = world.run(&["explain", "mcp__hub__change", "{}", "--json"]).json();
     assert_eq!((&explained["verdict"], &explained["effects"][0]["effect"]), (&json!("ask"), &json!("unknown")), "{explained}");
+    // The advice works.
+    world.configure(&format!("access = \"full-access\"\nrules.allow = [\"mcp__hub__change\"]\n{}", table(&world, "open", "")));
+    let (code, allowed) = world.call("mcp__hub__change", &json!({}));
+    assert!(code == 0 && text(&allowed).contains("change was called"), "{allowed}");
 }
 
 #[test]
