@@ -307,10 +307,9 @@ Examples:
   haft completions bash > ~/.local/share/bash-completion/completions/haft
   haft completions fish > ~/.config/fish/completions/haft.fish";
 
-pub(crate) const MCP_SERVERS: &str = "\
-Use the tools of any MCP server as if they were Haft's own: behind the same policy, approvals and history. Servers stand in
-[mcp.servers.NAME] of the configuration; they are started when they are first needed, and end with Haft. Their tools are called
-mcp__SERVER__TOOL. Tools that change after you have added a server wait until you have looked at them.";
+pub(crate) const MCP_SERVERS: &str = "Use the tools of any MCP server as if they were Haft's own: behind the same policy, approvals and \
+    history. Servers are configured in [mcp.servers.NAME]; they are started when they are first needed, and end with Haft. Their tools are \
+    called mcp__SERVER__TOOL. Tools that change after you have added a server wait until you have looked at them.";
 
 pub(crate) const MCP_SERVERS_EXAMPLES: &str = "\
 Examples:

@@ -29,9 +29,9 @@ fn servers(common: &Common, command: &ServersCommand, output: &Output) -> Result
         ServersCommand::Test { name } => test::run(&Wire::new(common, output)?, name, output),
         ServersCommand::Trust { name, yes, show } => {
             let answer = match (yes, show) {
-                (true, _) => trust::Answer::Yes,
-                (_, true) => trust::Answer::No,
-                _ => trust::Answer::Ask,
+                (true, _) => trust::TrustAnswer::Yes,
+                (_, true) => trust::TrustAnswer::No,
+                _ => trust::TrustAnswer::Ask,
             };
             trust::run(&Wire::new(common, output)?, name, answer, output)
         }

@@ -50,7 +50,7 @@ pub(crate) fn learn_server(wire: &Arc<Wire>, tool: &str) -> Result<bool, Failure
 impl Wire {
     /// Every server that is configured and switched on. Its tools are registered as far as they are known.
     pub(super) fn configured_servers(&self) -> Result<Arc<McpServers>, Failure> {
-        let settings = server_settings(&self.settings)?;
+        let settings = server_settings(&self.settings);
         if settings.is_empty() {
             return Ok(Arc::default());
         }
@@ -90,18 +90,19 @@ impl Wire {
     }
 }
 
-/// The settings of every server that is switched on; a project's server that is not trusted has none.
-pub(crate) fn server_settings(settings: &Settings) -> Result<Vec<ServerSettings>, Failure> {
+/// The settings of every server that is switched on; a project's server that is not trusted has none. One that cannot be used is left
+/// out with a warning: everything else works without it.
+fn server_settings(settings: &Settings) -> Vec<ServerSettings> {
     let names = settings.provenance.names_beneath(&["mcp", "servers"]);
     let tables = names.iter().map(|name| ServerTable { settings, name });
     let used = tables.filter(|table| table.is_configured() && table.flag("enabled") != Some(false));
-    used.map(|table| table.settings()).collect()
+    used.filter_map(|table| table.settings().map_err(|failure| warn(&failure.message)).ok()).collect()
 }
 
 /// The table of a server.
-pub(crate) struct ServerTable<'a> {
-    pub(crate) settings: &'a Settings,
-    pub(crate) name: &'a str,
+struct ServerTable<'a> {
+    settings: &'a Settings,
+    name: &'a str,
 }
 
 impl ServerTable<'_> {
@@ -111,7 +112,7 @@ impl ServerTable<'_> {
     fn text(&self, key: &str) -> Option<&str> {
         self.value(key).as_text()
     }
-    pub(crate) fn flag(&self, key: &str) -> Option<bool> {
+    fn flag(&self, key: &str) -> Option<bool> {
         match self.value(key) {
             ConfigValue::Flag(flag) => Some(*flag),
             _ => None,
@@ -136,11 +137,11 @@ impl ServerTable<'_> {
     }
 
     /// Whether it says how the server is reached.
-    pub(crate) fn is_configured(&self) -> bool {
+    fn is_configured(&self) -> bool {
         self.text("command").or_else(|| self.text("url")).is_some()
     }
 
-    pub(crate) fn settings(&self) -> Result<ServerSettings, Failure> {
+    fn settings(&self) -> Result<ServerSettings, Failure> {
         let refused = |why: String| Failure::config(format!("[mcp.servers.{}]: {why}", self.name));
         let name = server_name(self.name).map_err(refused)?;
         let transport = match self.text("url") {
@@ -177,8 +178,8 @@ impl ServerTable<'_> {
         let token = match self.text("token_env") {
             Some(variable) => {
                 let missing = || {
-                    let message = format!("the MCP server '{}' needs a token, and the variable {variable} is not set", self.name);
-                    Failure::config(message).help(format!("set {variable}, or remove token_env from [mcp.servers.{}]", self.name))
+                    let what = format!("the MCP server '{}' is left out: the variable {variable} is not set", self.name);
+                    Failure::config(format!("{what}; set it to the token, or remove token_env from [mcp.servers.{}]", self.name))
                 };
                 Some(BearerToken(std::env::var(variable).ok().filter(|token| !token.trim().is_empty()).ok_or_else(missing)?))
             }
@@ -235,7 +236,7 @@ impl ServerLauncher for LocalLauncher {
                     input: Box::new(input),
                     output: Box::new(output),
                     errors: Box::new(errors),
-                    process: Box::new(LocalServer(child)),
+                    process: Box::new(ServerChildProcess(child)),
                 }),
                 _ => Err("its streams cannot be opened".to_owned()),
             }
@@ -243,9 +244,9 @@ impl ServerLauncher for LocalLauncher {
     }
 }
 
-struct LocalServer(ServerChild);
+struct ServerChildProcess(ServerChild);
 
-impl ServerProcess for LocalServer {
+impl ServerProcess for ServerChildProcess {
     fn ended(&mut self) -> BoxFuture<'_, String> {
         Box::pin(async {
             match self.0.wait().await {

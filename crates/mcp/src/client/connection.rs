@@ -59,7 +59,7 @@ pub trait ServerLauncher: Send + Sync {
 }
 
 /// An open connection.
-pub(crate) struct Connection {
+pub(crate) struct ServerConnection {
     name: String,
     running: RunningService<RoleClient, ConnectionHandler>,
     handler: Arc<HandlerState>,
@@ -68,14 +68,14 @@ pub(crate) struct Connection {
 }
 
 /// How long a call may take, and who hears of its progress.
-pub(crate) struct CallLimits<'a> {
+pub(crate) struct RemoteCallLimits<'a> {
     pub(crate) idle: Duration,
     pub(crate) total: Duration,
     pub(crate) cancel: &'a CancellationToken,
     pub(crate) progress: ProgressLine,
 }
 
-impl Connection {
+impl ServerConnection {
     /// Starts or reaches the server, and greets it.
     pub(crate) async fn open(
         settings: &ServerSettings,
@@ -129,7 +129,7 @@ impl Connection {
             Ok(running) => Ok(Self { name, running, handler, state, process }),
             Err(error) => {
                 if let Some(mut process) = process {
-                    // Its last words come with its end; one that stays is ended by the drop.
+                    // How it ended tells most; one that does not end is ended by the drop.
                     if let Ok(end) = tokio::time::timeout(Duration::from_millis(500), process.ended()).await {
                         state.fail(end);
                     }
@@ -239,7 +239,7 @@ impl Connection {
         &self,
         tool: &str,
         arguments: Map<String, Value>,
-        limits: CallLimits<'_>,
+        limits: RemoteCallLimits<'_>,
     ) -> Result<CallToolResult, ToolError> {
         let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         for _ in 0..MAX_ROUNDS {
@@ -255,7 +255,7 @@ impl Connection {
         Err(self.call_failure(&format!("it wanted input more than {MAX_ROUNDS} times")))
     }
 
-    async fn call_once(&self, params: CallToolRequestParams, limits: &CallLimits<'_>) -> Result<ServerResult, ToolError> {
+    async fn call_once(&self, params: CallToolRequestParams, limits: &RemoteCallLimits<'_>) -> Result<ServerResult, ToolError> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let options = PeerRequestOptions::with_timeout(limits.idle).reset_timeout_on_progress().with_max_total_timeout(limits.total);
         let handle = self.running.send_request_with_option(request, options).await.map_err(|error| self.call_error(&error, limits))?;
@@ -293,7 +293,7 @@ impl Connection {
         Ok(responses)
     }
 
-    fn call_error(&self, error: &ServiceError, limits: &CallLimits<'_>) -> ToolError {
+    fn call_error(&self, error: &ServiceError, limits: &RemoteCallLimits<'_>) -> ToolError {
         match error {
             ServiceError::TransportClosed | ServiceError::TransportSend(_) => self.call_failure(&self.reason()),
             ServiceError::Timeout { timeout } => {
@@ -326,7 +326,7 @@ impl Connection {
     }
 }
 
-impl Drop for Connection {
+impl Drop for ServerConnection {
     fn drop(&mut self) {
         self.handler.ended.cancel();
     }

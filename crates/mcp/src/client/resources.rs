@@ -27,7 +27,7 @@ pub(crate) struct McpResources {
 }
 
 /// What is asked for.
-enum Reading {
+enum ResourceQuery {
     Resources,
     Resource(String),
     Prompts,
@@ -87,28 +87,28 @@ impl DynTool for McpResources {
     }
 }
 
-fn reading(arguments: &Value) -> Result<Reading, ToolError> {
+fn reading(arguments: &Value) -> Result<ResourceQuery, ToolError> {
     let text = |key: &str| arguments[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     let missing = |key: &str| ToolError::validation(format!("Missing required parameter: '{key}'"));
     match arguments["action"].as_str().unwrap_or("list_resources") {
-        "read_resource" => text("uri").map(Reading::Resource).ok_or_else(|| missing("uri")),
-        "list_prompts" => Ok(Reading::Prompts),
+        "read_resource" => text("uri").map(ResourceQuery::Resource).ok_or_else(|| missing("uri")),
+        "list_prompts" => Ok(ResourceQuery::Prompts),
         "get_prompt" => {
             let values = arguments["arguments"].as_object().cloned().unwrap_or_default();
-            text("prompt").map(|name| Reading::Prompt(name, values)).ok_or_else(|| missing("prompt"))
+            text("prompt").map(|name| ResourceQuery::Prompt(name, values)).ok_or_else(|| missing("prompt"))
         }
         _ if arguments["uri"].is_string() && arguments["action"].is_null() => {
-            text("uri").map(Reading::Resource).ok_or_else(|| missing("uri"))
+            text("uri").map(ResourceQuery::Resource).ok_or_else(|| missing("uri"))
         }
-        _ => Ok(Reading::Resources),
+        _ => Ok(ResourceQuery::Resources),
     }
 }
 
-async fn read(server: &Arc<McpServer>, reading: Reading) -> Result<ToolOutput, ServerFailure> {
+async fn read(server: &Arc<McpServer>, reading: ResourceQuery) -> Result<ToolOutput, ServerFailure> {
     let connection = server.connect().await?;
     let (name, timeout) = (server.settings().name.as_str(), server.settings().timeouts.idle);
     Ok(match reading {
-        Reading::Resources => {
+        ResourceQuery::Resources => {
             let all = connection.resources(timeout).await?;
             content::of_list(
                 name,
@@ -116,12 +116,14 @@ async fn read(server: &Arc<McpServer>, reading: Reading) -> Result<ToolOutput, S
                 json!(all.iter().map(resource_data).collect::<Vec<_>>()),
             )
         }
-        Reading::Resource(uri) => content::of_resource(name, &uri, connection.read_resource(&uri, timeout).await?),
-        Reading::Prompts => {
+        ResourceQuery::Resource(uri) => content::of_resource(name, &uri, connection.read_resource(&uri, timeout).await?),
+        ResourceQuery::Prompts => {
             let all = connection.prompts(timeout).await?;
             content::of_list(name, &all.iter().map(prompt_line).collect::<Vec<_>>(), json!(all))
         }
-        Reading::Prompt(prompt, arguments) => content::of_prompt(name, &prompt, connection.prompt(&prompt, arguments, timeout).await?),
+        ResourceQuery::Prompt(prompt, arguments) => {
+            content::of_prompt(name, &prompt, connection.prompt(&prompt, arguments, timeout).await?)
+        }
     })
 }
 

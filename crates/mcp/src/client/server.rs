@@ -11,7 +11,7 @@ use haft_pattern::NameGlob;
 use rmcp::model::Tool;
 use serde_json::{Map, Value};
 
-use super::connection::{CallLimits, Connection, ServerLauncher};
+use super::connection::{RemoteCallLimits, ServerConnection, ServerLauncher};
 use super::failure::{ConnectionState, ServerFailure};
 use super::handler::{Elicitor, HandlerState};
 use super::record::{self, QuarantinedTool, Review, ServerRecord};
@@ -59,7 +59,7 @@ haft_contract::opaque_debug!(McpServer: settings = settings);
 /// The connection, and what became of those before it.
 #[derive(Default)]
 struct Link {
-    connection: Option<Arc<Connection>>,
+    connection: Option<Arc<ServerConnection>>,
     since: Option<Instant>,
     failures: u32,
     retry_at: Option<Instant>,
@@ -151,7 +151,7 @@ impl McpServer {
     }
 
     /// The open connection; a new one if there is none.
-    pub(crate) async fn connect(self: &Arc<Self>) -> Result<Arc<Connection>, ServerFailure> {
+    pub(crate) async fn connect(self: &Arc<Self>) -> Result<Arc<ServerConnection>, ServerFailure> {
         let mut link = self.link.lock().await;
         if let Some(connection) = link.open() {
             return Ok(connection);
@@ -169,20 +169,20 @@ impl McpServer {
         }
     }
 
-    async fn open(self: &Arc<Self>) -> Result<Arc<Connection>, ServerFailure> {
+    async fn open(self: &Arc<Self>) -> Result<Arc<ServerConnection>, ServerFailure> {
         let name = &self.settings.name;
         // Without the folder there is no log, which is no reason to fail.
         drop(record::make_folder(&self.parts.data_folder));
         let state = Arc::new(ConnectionState::new(Some(record::log_path(&self.parts.data_folder, name))));
         let handler = Arc::new(HandlerState::new(name, self.settings.requests, self.parts.elicitor.clone()));
-        let connection = Arc::new(Connection::open(&self.settings, &*self.parts.launcher, handler, state).await?);
+        let connection = Arc::new(ServerConnection::open(&self.settings, &*self.parts.launcher, handler, state).await?);
         self.refresh(&connection).await?;
         tokio::spawn(watch(Arc::downgrade(self), Arc::downgrade(&connection), Arc::clone(connection.handler())));
         Ok(connection)
     }
 
     /// Asks for the tools, and uses those that are approved.
-    async fn refresh(self: &Arc<Self>, connection: &Connection) -> Result<(), ServerFailure> {
+    async fn refresh(self: &Arc<Self>, connection: &ServerConnection) -> Result<(), ServerFailure> {
         let has_tools = connection.info().is_none_or(|info| info.capabilities.tools.is_some());
         let mut tools = if has_tools { connection.tools(self.settings.timeouts.start).await? } else { Vec::new() };
         tools.retain(|tool| self.is_wanted(tool));
@@ -261,7 +261,7 @@ impl McpServer {
             return Err(self.not_usable(tool));
         }
         let (context, timeouts) = (cx.clone(), self.settings.timeouts);
-        let limits = CallLimits {
+        let limits = RemoteCallLimits {
             idle: timeouts.idle,
             total: timeouts.total,
             cancel: cx.cancellation(),
@@ -288,7 +288,7 @@ impl McpServer {
 
 impl Link {
     /// The connection, if it is open. One that has ended is noted as a failure.
-    fn open(&mut self) -> Option<Arc<Connection>> {
+    fn open(&mut self) -> Option<Arc<ServerConnection>> {
         let connection = self.connection.take()?;
         if connection.is_closed() {
             if self.since.is_some_and(|since| since.elapsed() > STABLE) {
@@ -321,7 +321,7 @@ impl Link {
 }
 
 /// Asks for the tools again whenever the server says that they have changed, until the connection ends.
-async fn watch(server: Weak<McpServer>, connection: Weak<Connection>, handler: Arc<HandlerState>) {
+async fn watch(server: Weak<McpServer>, connection: Weak<ServerConnection>, handler: Arc<HandlerState>) {
     loop {
         tokio::select! {
             () = handler.tools_changed.notified() => {}

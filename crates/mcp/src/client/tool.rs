@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use haft_contract::{DynTool, PlanContext, Prepared, Section, ToolDefinition, ToolError};
+use haft_text::display;
 use haft_text::truncate::first_bytes;
 use rmcp::model::Tool;
 use serde_json::Value;
@@ -13,6 +14,8 @@ use super::server::McpServer;
 
 /// A longer description is cut: every request to a model would carry it.
 const MAX_DESCRIPTION: usize = 4 * 1024;
+/// Characters of a title.
+const MAX_LABEL: usize = 80;
 /// Time for the end of a call after the server's own time is up.
 const MARGIN: std::time::Duration = std::time::Duration::from_secs(5);
 
@@ -30,15 +33,16 @@ impl McpTool {
     pub(crate) fn new(server: &Arc<McpServer>, name: String, tool: &Tool) -> Option<Self> {
         let settings = server.settings();
         let effects = ToolEffects::new(settings, tool.annotations.as_ref());
-        let description = tool.description.as_deref().unwrap_or_default().trim();
-        let description = match first_bytes(description, MAX_DESCRIPTION) {
+        // A user may have approved hidden characters; nobody reads them unseen.
+        let description = display::escape_lines(tool.description.as_deref().unwrap_or_default().trim());
+        let description = match first_bytes(&description, MAX_DESCRIPTION) {
             "" => format!("The tool {} of the MCP server {}.", tool.name, settings.name),
             cut if cut.len() < description.len() => format!("{cut}…"),
             whole => whole.to_owned(),
         };
         let mut definition = ToolDefinition::new(name, description, parameters::loosened(&tool.input_schema)?);
         if let Some(title) = tool.title.clone().or_else(|| tool.annotations.as_ref()?.title.clone()) {
-            definition.label = title.into();
+            definition.label = display::shorten(&title, MAX_LABEL).into_owned().into();
         }
         definition.output = tool.output_schema.as_ref().map(|schema| Value::Object(schema.as_ref().clone()));
         (definition.access, definition.hints) = (effects.access, effects.hints);

@@ -166,6 +166,9 @@ def main():
             greet(request)
         elif method == "tools/list":
             answer(request, {"tools": tools()})
+            if MODE == "changes" and not (FOLDER / "changed").exists():
+                (FOLDER / "changed").touch()
+                send({"method": "notifications/tools/list_changed"})
         elif method == "tools/call":
             if MODE == "batch":
                 OUT.write(json.dumps([{"jsonrpc": "2.0", "id": request["id"], "result": text("from a batch")}]).encode() + b"\n")
@@ -174,9 +177,6 @@ def main():
                 call(request)
         elif method == "notifications/cancelled":
             (FOLDER / "cancelled").touch()
-        elif method == "notifications/initialized" and MODE == "changes":
-            (FOLDER / "changed").touch()
-            send({"method": "notifications/tools/list_changed"})
     while MODE == "stubborn":
         time.sleep(1)
 

@@ -18,7 +18,7 @@ pub(super) fn run(wire: &Wire, written: &str, output: &Output) -> Result<Exit, F
     let Some(text) = changed else {
         let shown = display::shorten(written, 80);
         let message = format!("there is no MCP server '{shown}' in {}", display::escape_line(&file.path().to_string_lossy()));
-        return Err(Failure::failed("not_found", message).help("`haft mcp list` lists them; one of a project stands in .haft/config.toml"));
+        return Err(Failure::failed("not_found", message).help("`haft mcp list` lists them; one of a project is in .haft/config.toml"));
     };
     let path = file.path().display().to_string();
     drop(file.replace(text).map_err(|error| Failure::config(error.to_string()))?);

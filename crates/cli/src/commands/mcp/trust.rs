@@ -18,13 +18,13 @@ const CONTEXT: usize = 2;
 
 /// Whether the changes are approved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum TrustAnswer {
     Yes,
     No,
     Ask,
 }
 
-pub(super) fn run(wire: &Wire, name: &str, answer: Answer, output: &Output) -> Result<Exit, Failure> {
+pub(super) fn run(wire: &Wire, name: &str, answer: TrustAnswer, output: &Output) -> Result<Exit, Failure> {
     let server = super::find(wire, name)?;
     let name = server.settings().name.clone();
     // As it is now, not as it was when it was last started.
@@ -42,18 +42,18 @@ pub(super) fn run(wire: &Wire, name: &str, answer: Answer, output: &Output) -> R
         print(&differences(&waiting))?;
     }
     let approved = match answer {
-        Answer::Yes => true,
-        Answer::Ask if Terminal::is_there() && !output.json => {
+        TrustAnswer::Yes => true,
+        TrustAnswer::Ask if Terminal::is_there() && !output.json => {
             match confirm(&format!("Let models use these tools of '{name}'?"), EnterMeans::No)? {
                 PromptResult::Given(approved) => approved,
                 PromptResult::Left(exit) => return Ok(exit),
             }
         }
-        Answer::No | Answer::Ask => false,
+        TrustAnswer::No | TrustAnswer::Ask => false,
     };
     if approved {
         server.approve().map_err(|failure| Failure::failed("execution_error", failure.to_string()))?;
-    } else if answer == Answer::Ask {
+    } else if answer == TrustAnswer::Ask {
         note(&format!("nothing was approved; `haft mcp trust {name} --yes` approves it"));
     }
     let changes: Vec<Value> = waiting.iter().map(change).collect();
