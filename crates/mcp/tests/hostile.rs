@@ -65,8 +65,11 @@ impl Setup {
         let mut settings = ServerSettings::new("hub", ServerTransport::Stdio(server));
         // Python may take seconds to start on a busy machine.
         settings.timeouts = ServerTimeouts { start: Duration::from_secs(20), idle: Duration::from_secs(1), total: Duration::from_secs(4) };
-        if mode == "never" {
-            settings.timeouts.start = Duration::from_secs(1);
+        match mode {
+            "never" => settings.timeouts.start = Duration::from_secs(1),
+            // A busy machine must have time to read so many messages.
+            "flood" => (settings.timeouts.idle, settings.timeouts.total) = (Duration::from_secs(60), Duration::from_secs(60)),
+            _ => {}
         }
         let (registry, warnings) = (Arc::new(Registry::new()), Arc::new(Mutex::new(Vec::new())));
         let heard = Arc::clone(&warnings);
@@ -139,7 +142,7 @@ async fn every_call_gets_one_answer_whatever_the_server_does() {
         setup.server().start().await.unwrap_or_else(|failure| panic!("{mode}: {failure}"));
         let began = Instant::now();
         let answer = setup.call("mcp__hub__work", json!({"n": 1})).await;
-        assert!(began.elapsed() < Duration::from_secs(15), "{mode} took {:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(50), "{mode} took {:?}", began.elapsed());
         match (&answer, expected) {
             (Ok(text), Ok(wanted)) => assert!(text.contains(wanted) && !text.contains("second"), "{mode}: {text}"),
             (Err(error), Err((kind, wanted))) => {

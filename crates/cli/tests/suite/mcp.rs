@@ -83,7 +83,7 @@ fn annotations_decide_and_what_is_not_said_needs_approval() {
     assert!(code == 0 && text(&looked).contains("look was called"), "{looked}");
     let asked = world.run(&["call", "mcp__hub__change", "{}", "--access", "full-access", "--json"]);
     assert_eq!(asked.json()["error_type"], "permission_denied", "with full access it still asks: {asked:?}");
-    let explained = world.run(&["explain", "mcp__hub__change", "{}", "--json"]).json();
+    let explained = world.run(&["explain", "mcp__hub__change", "{}", "--access", "full-access", "--json"]).json();
     assert_eq!((&explained["verdict"], &explained["effects"][0]["effect"]), (&json!("ask"), &json!("unknown")), "{explained}");
     // The advice works.
     world.configure(&format!("access = \"full-access\"\nrules.allow = [\"mcp__hub__change\"]\n{}", table(&world, "open", "")));
@@ -206,8 +206,10 @@ fn sandboxed_server_reads_the_workspace_and_writes_named_folders_alone() {
     ];
     let paths: Vec<&String> = cases.iter().map(|(path, _)| path).collect();
     let (_, result) = world.call("mcp__hub__work", &json!({ "paths": paths }));
+    let folder = world.path("").display().to_string();
     for (path, expected) in &cases {
-        let wanted = format!("{}: {}", json!(path), json!(expected));
+        let shown = path.replace(folder.trim_end_matches('/'), "[world]");
+        let wanted = format!("{}: {}", json!(shown), json!(expected));
         assert!(text(&result).contains(&wanted), "{path} should be {expected}: {result}");
     }
     assert!(world.file("out/new.txt").exists() && !world.file("new.txt").exists());
