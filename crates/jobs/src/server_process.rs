@@ -109,17 +109,14 @@ impl Shell {
 
 /// Starts the process. Blocks.
 fn start(server: &ServerCommand, sandboxer: &Sandboxer, socket: Option<PathBuf>) -> Result<(Child, Option<SandboxGuard>), ToolError> {
-    let (command, guard) = match &server.sandbox {
-        Some(access) => {
-            let network = socket.map_or(NetworkAccess::Off, |socket| NetworkAccess::Proxy { socket, port: PROXY_PORT });
-            let (command, guard) = sandboxer.wrap_server(server, &access.folders, network)?;
-            (command, Some(guard))
-        }
-        None => {
-            let mut command = ProcessSpec::new(&server.program, &server.directory).arguments(&server.arguments);
-            command.environment = environment::clean(&server.environment, false);
-            (command, None)
-        }
+    let (command, guard) = if let Some(access) = &server.sandbox {
+        let network = socket.map_or(NetworkAccess::Off, |socket| NetworkAccess::Proxy { socket, port: PROXY_PORT });
+        let (command, guard) = sandboxer.wrap_server(server, &access.folders, network)?;
+        (command, Some(guard))
+    } else {
+        let mut command = ProcessSpec::new(&server.program, &server.directory).arguments(&server.arguments);
+        command.environment = environment::clean(&server.environment, false);
+        (command, None)
     };
     let command = sandboxer.options().launcher.with_guard(command);
     let mut command = tokio::process::Command::from(command.to_std());

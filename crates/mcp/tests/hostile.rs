@@ -68,7 +68,7 @@ impl Setup {
         match mode {
             "never" => settings.timeouts.start = Duration::from_secs(1),
             // A busy machine must have time to read so many messages.
-            "flood" => (settings.timeouts.idle, settings.timeouts.total) = (Duration::from_secs(60), Duration::from_secs(60)),
+            "flood" => (settings.timeouts.idle, settings.timeouts.total) = (Duration::from_mins(1), Duration::from_mins(1)),
             _ => {}
         }
         let (registry, warnings) = (Arc::new(Registry::new()), Arc::new(Mutex::new(Vec::new())));

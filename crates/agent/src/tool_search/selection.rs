@@ -44,7 +44,7 @@ pub fn tool_tokens(entry: &ToolEntry, dialect: Dialect) -> usize {
 }
 
 /// The tools for which the budget has no space: those that come with Haft are counted first, and always shown.
-fn beyond_budget<'a>(offered: &'a [Arc<ToolEntry>], dialect: Dialect, budget: usize) -> HashSet<&'a str> {
+fn beyond_budget(offered: &[Arc<ToolEntry>], dialect: Dialect, budget: usize) -> HashSet<&str> {
     let (core, others): (Vec<&ToolEntry>, Vec<&ToolEntry>) =
         offered.iter().map(|entry| &**entry).partition(|entry| *entry.source() == ToolSource::BuiltIn);
     if others.is_empty() {

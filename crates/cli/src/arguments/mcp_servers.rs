@@ -10,7 +10,7 @@ use crate::help;
 pub(crate) enum ServersCommand {
     /// Add a server: start it once, list its tools, and write it to your configuration
     #[command(after_long_help = help::MCP_SERVERS_EXAMPLES)]
-    Add(AddServerArgs),
+    Add(Box<AddServerArgs>),
     /// List the configured servers, their tools, and what waits for you
     #[command(after_long_help = help::MCP_SERVERS_EXAMPLES)]
     List,

@@ -2,7 +2,7 @@
 
 use super::harness::World;
 
-const COMMANDS: [&[&str]; 37] = [
+const COMMANDS: [&[&str]; 43] = [
     &[],
     &["call"],
     &["chat"],
@@ -22,6 +22,12 @@ const COMMANDS: [&[&str]; 37] = [
     &["agents", "show"],
     &["agents", "edit"],
     &["sessions", "resume"],
+    &["mcp"],
+    &["mcp", "add"],
+    &["mcp", "list"],
+    &["mcp", "test"],
+    &["mcp", "trust"],
+    &["mcp", "remove"],
     &["models"],
     &["prune"],
     &["skills"],

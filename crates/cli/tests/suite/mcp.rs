@@ -15,16 +15,16 @@ fn script() -> String {
 }
 
 /// The table of a server in this mode, with a folder of its own.
-fn table(world: &World, mode: &str, more: &str) -> String {
+fn table(world: &World, mode: &str, keys: &str) -> String {
     let folder = world.path(&format!("servers/{mode}"));
     fs::create_dir_all(&folder).unwrap();
     let (script, folder) = (script(), folder.display().to_string());
-    format!("[mcp.servers.hub]\ncommand = \"/usr/bin/python3\"\nargs = [\"-B\", {script:?}, {mode:?}, {folder:?}]\n{more}")
+    format!("[mcp.servers.hub]\ncommand = \"/usr/bin/python3\"\nargs = [\"-B\", {script:?}, {mode:?}, {folder:?}]\n{keys}")
 }
 
-fn world(mode: &str, more: &str) -> World {
+fn world(mode: &str, keys: &str) -> World {
     let world = World::new();
-    world.configure(&table(&world, mode, more));
+    world.configure(&table(&world, mode, keys));
     world
 }
 

@@ -59,7 +59,7 @@ pub(crate) fn of_prompt(server: &str, name: &str, result: GetPromptResult) -> To
 }
 
 /// A list, as text and as data.
-pub(crate) fn of_list(server: &str, lines: &[String], data: Value) -> ToolOutput {
+pub(crate) fn of_list(server: &str, lines: &[String], data: &Value) -> ToolOutput {
     let text = if lines.is_empty() { "nothing".to_owned() } else { lines.join("\n") };
     ToolOutput::text(wrap(server, "a list of", &text)).with_details(json!({ "server": server, "list": data, "untrusted": true }))
 }

@@ -105,8 +105,8 @@ mod tests {
         ServerSettings::new("hub", ServerTransport::Http(server))
     }
 
-    fn said(read_only: Option<bool>, open_world: Option<bool>) -> Option<ToolAnnotations> {
-        Some(ToolAnnotations::from_raw(None, read_only, None, None, open_world))
+    fn said(read_only: Option<bool>, open_world: Option<bool>) -> ToolAnnotations {
+        ToolAnnotations::from_raw(None, read_only, None, None, open_world)
     }
 
     #[test]
@@ -116,10 +116,15 @@ mod tests {
         };
         for (server, annotations, access, effects) in [
             (stdio(None), None, Access::FullAccess, vec!["unknown what the MCP server 'hub' does is not known before"]),
-            (stdio(None), said(None, Some(false)), Access::FullAccess, vec!["unknown what the MCP server 'hub' does is not known before"]),
-            (stdio(None), said(Some(true), None), Access::ReadOnly, vec!["connect GET mcp://hub:0"]),
-            (stdio(None), said(Some(true), Some(false)), Access::ReadOnly, vec![]),
-            (http(), said(Some(true), Some(false)), Access::ReadOnly, vec!["connect GET https://mcp.example.org:443"]),
+            (
+                stdio(None),
+                Some(said(None, Some(false))),
+                Access::FullAccess,
+                vec!["unknown what the MCP server 'hub' does is not known before"],
+            ),
+            (stdio(None), Some(said(Some(true), None)), Access::ReadOnly, vec!["connect GET mcp://hub:0"]),
+            (stdio(None), Some(said(Some(true), Some(false))), Access::ReadOnly, vec![]),
+            (http(), Some(said(Some(true), Some(false))), Access::ReadOnly, vec!["connect GET https://mcp.example.org:443"]),
             (http(), None, Access::FullAccess, vec!["unknown what the MCP server 'hub' does is not known before"]),
             (
                 stdio(Some(ServerSandbox::default())),

@@ -46,7 +46,8 @@ impl McpServers {
 
     /// Starts the servers whose tools are not known yet, in the background, each by itself. Needs a runtime.
     pub fn start_unknown(&self) {
-        for server in self.servers.iter().filter(|server| !server.is_known()).cloned() {
+        for server in self.servers.iter().filter(|server| !server.is_known()) {
+            let server = Arc::clone(server);
             tokio::spawn(async move {
                 if let Err(failure) = server.start().await {
                     server.warn(&failure.to_string());

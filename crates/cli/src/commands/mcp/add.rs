@@ -60,7 +60,9 @@ fn page(name: &str, path: &str, tools: &[String], waiting: usize, untested: bool
         page.line(format_args!("its tools are learned when it is first started: haft mcp test {name}"));
     } else {
         page.line(format_args!("it has {}:", numbers::count(tools.len(), "tool")));
-        tools.iter().for_each(|tool| page.line(format_args!("  {tool}")));
+        for tool in tools {
+            page.line(format_args!("  {tool}"));
+        }
     }
     if waiting > 0 {
         page.line(format_args!("{} cannot be used before you have looked: haft mcp trust {name}", numbers::count(waiting, "tool")));
@@ -71,7 +73,7 @@ fn page(name: &str, path: &str, tools: &[String], waiting: usize, untested: bool
 fn edits(request: &AddServerArgs) -> Vec<ServerEdit> {
     let mut edits = Vec::new();
     let text = |edits: &mut Vec<ServerEdit>, key: &'static str, value: Option<String>| {
-        edits.extend(value.map(|value| ServerEdit::Text(key, value)))
+        edits.extend(value.map(|value| ServerEdit::Text(key, value)));
     };
     text(&mut edits, "command", request.command.first().cloned());
     let list = |edits: &mut Vec<ServerEdit>, key: &'static str, entries: &[String]| {

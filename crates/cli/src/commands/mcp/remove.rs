@@ -32,7 +32,8 @@ fn forget(wire: &Wire, name: &str) {
     let Ok(entries) = wire.settings.data_folder.join(FOLDER).read_dir() else { return };
     for entry in entries.flatten() {
         let file = entry.file_name().to_string_lossy().into_owned();
-        let is_record = file.strip_prefix(name).is_some_and(|rest| rest == ".log" || (rest.starts_with('-') && rest.ends_with(".json")));
+        let is_of = |rest: &str| rest == ".log" || rest.strip_suffix(".json").is_some_and(|hash| hash.starts_with('-'));
+        let is_record = file.strip_prefix(name).is_some_and(is_of);
         if is_record && !name.is_empty() {
             drop(std::fs::remove_file(entry.path()));
         }

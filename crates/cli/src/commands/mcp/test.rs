@@ -33,7 +33,9 @@ pub(super) fn run(wire: &Wire, name: &str, output: &Output) -> Result<Exit, Fail
         let version = format!("{} {}", text("/serverInfo/name"), text("/serverInfo/version"));
         page.line(format_args!("{GOOD}works{GOOD:#}: '{name}' is {version}, protocol {}", text("/protocolVersion")));
         page.line(format_args!("it has {}:", numbers::count(tools.len(), "tool")));
-        tools.iter().for_each(|tool| page.line(format_args!("  {tool}")));
+        for tool in &tools {
+            page.line(format_args!("  {tool}"));
+        }
         for tool in &waiting {
             page.line(format_args!(
                 "  {} cannot be used: {}; see `haft mcp trust {name}`",

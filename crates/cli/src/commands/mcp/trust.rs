@@ -74,7 +74,9 @@ fn differences(waiting: &[QuarantinedTool]) -> String {
         page.line(format_args!("{CAUTION}{}{CAUTION:#}: {}", display::shorten(&tool.name, 100), tool.why.as_str()));
         let diff = haft_patch::diff::unified(tool.before.as_bytes(), tool.now.as_bytes(), "tool", CONTEXT);
         let lines: Vec<String> = diff.lines().skip(2).map(|line| display::escape_line(line).into_owned()).collect();
-        style_lines(&lines).iter().for_each(|line| page.line(line));
+        for line in style_lines(&lines) {
+            page.line(line);
+        }
     }
     page.finish()
 }
