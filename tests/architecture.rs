@@ -31,8 +31,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("plugins", &["contract", "text"]),
     ("compat", &["contract", "text"]),
     ("testkit", &["contract", "text"]),
+    ("mcp", &["contract", "engine", "pattern", "text"]),
     ("tui", &["agent", "contract", "engine", "patch", "policy", "provider", "redact", "store", "text"]),
-    ("mcp", &["contract", "engine", "text"]),
     (
         "cli",
         &[

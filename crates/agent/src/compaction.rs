@@ -103,7 +103,7 @@ impl Runner {
             self.watcher.event(&TurnEvent::Notice("the conversation could not be summarized: the model said nothing"));
             return Ok(false);
         }
-        let summary = summary.trim().to_owned() + &self.open_todos().await;
+        let summary = summary.trim().to_owned() + &self.open_todos().await + &self.disclosed.remember();
         let (message, kept) = compacted_start(&self.messages, index, &summary);
         self.ledger.keep(&LedgerEntry::Summary { message: message.clone(), kept }).await.map_err(TurnStop::NotKept)?;
         self.messages.splice(..self.messages.len() - kept, [message]);

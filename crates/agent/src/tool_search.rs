@@ -4,6 +4,7 @@
 //! model searches for them. A search finds only tools that the policy offers to the session.
 
 mod matching;
+mod memory;
 mod selection;
 
 use std::collections::{HashMap, HashSet};
@@ -17,11 +18,13 @@ use haft_provider::Message;
 use serde_json::{Value, json};
 
 use self::matching::{MAX_RESULTS, SearchIndex, SearchMatches, ToolQuery};
-pub use self::selection::visible_tools;
+pub use self::selection::{tool_tokens, visible_tools};
 use crate::structured_output;
 
 /// The canonical name.
 pub(crate) const NAME: &str = "tool_search";
+/// Percentage of the model's window that descriptions of tools may take, unless it is configured.
+const BUDGET_PERCENT: u64 = 10;
 /// How many disclosed tools a session keeps; the newest stay.
 const MAX_DISCLOSED: usize = 64;
 
@@ -53,16 +56,13 @@ impl std::fmt::Debug for DeferredTools {
 }
 
 impl DeferredTools {
-    /// Opens the tools of a session to `tool_search` until the result is dropped. Tools that the conversation has called
-    /// before are disclosed already.
+    /// Opens the tools of a session to `tool_search` until the result is dropped. Tools that the conversation has called or found
+    /// before, also in a part that was summarized, are disclosed already.
     pub fn disclose(&self, engine: &Engine, session: &Session, messages: &[Message]) -> DisclosedTools {
         let (sessions, id) = (Arc::downgrade(&self.sessions), Arc::clone(session.id()));
         let disclosed = DisclosedTools(Arc::new(SharedDisclosed { state: Mutex::default(), registration: Some((sessions, id)) }));
-        let called = messages.iter().flat_map(|message| &message.blocks).filter_map(|block| match block {
-            haft_provider::Block::Call { name, .. } => engine.registry().get(name),
-            _ => None,
-        });
-        called.for_each(|entry| disclosed.add(entry.name()));
+        let named = messages.iter().flat_map(|message| &message.blocks).flat_map(memory::names_in);
+        named.filter_map(|name| engine.registry().get(&name)).for_each(|entry| disclosed.add(entry.name()));
         let opened = SessionTools { engine: engine.clone(), session: session.clone(), disclosed: Arc::downgrade(&disclosed.0) };
         let before = lock(&self.sessions).insert(Arc::clone(session.id()), opened);
         // After the lock: it may be the last to hold an engine, whose tools hold `self`.
@@ -112,6 +112,8 @@ struct DisclosedState {
     shown: HashSet<String>,
     /// How many tools the session may use and the model was not shown.
     hidden: usize,
+    /// Percentage of the model's window for descriptions of tools.
+    budget_percent: Option<u64>,
 }
 
 impl std::fmt::Debug for DisclosedTools {
@@ -124,6 +126,20 @@ impl DisclosedTools {
     /// Canonical names of found tools, oldest first.
     pub fn names(&self) -> Vec<String> {
         lock(&self.0.state).found.clone()
+    }
+
+    /// Descriptions of tools that do not come with Haft are shown as long as all take at most this percentage of the model's window.
+    pub fn set_budget(&self, percent: u64) {
+        lock(&self.0.state).budget_percent = Some(percent);
+    }
+
+    fn budget_percent(&self) -> u64 {
+        lock(&self.0.state).budget_percent.unwrap_or(BUDGET_PERCENT)
+    }
+
+    /// A line that names them, for a summary; empty if there are none.
+    pub(crate) fn remember(&self) -> String {
+        memory::line(&self.names())
     }
 
     fn add(&self, name: &str) {

@@ -233,3 +233,35 @@ async fn a_session_that_is_over_is_forgotten() {
     drop(world);
     assert_eq!(registry.strong_count(), 0, "nothing holds the tools any more");
 }
+
+#[tokio::test]
+async fn tools_of_servers_beyond_the_token_budget_are_found_by_search_and_stay_found() {
+    let mut world = world(3, &[], &[]);
+    for number in 0..5 {
+        let tool = ScriptedTool::new(format!("mcp__hub__t{number}")).define(|definition| {
+            definition.description = format!("Speaks of subject{number}. {}", "More words. ".repeat(100)).into();
+        });
+        world.engine.registry().register(tool.shared(), ToolSource::Mcp("hub".into())).unwrap();
+    }
+    // About 320 tokens each: two of them fit beside the tools of Haft.
+    world.model.context_window = 10_000;
+    let disclosed = world.open(&[]);
+    let of_haft = || vec!["tool_0".to_owned(), "tool_1".into(), "tool_2".into(), "tool_search".into()];
+    let expected = [of_haft(), vec!["mcp__hub__t0".into(), "mcp__hub__t1".into()]].concat();
+    let (tools, warning) = world.shown(&disclosed);
+    assert_eq!((tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>(), warning), (expected.clone(), None));
+    let search = tools.iter().find(|tool| tool.name == "tool_search").unwrap();
+    assert!(search.description.contains("mcp__hub__t4: Speaks of subject4."), "known by name and one line: {}", search.description);
+    assert_eq!(world.search("subject4").await["matches"], json!(["mcp__hub__t4"]));
+    let with_found = [expected, vec!["mcp__hub__t4".into()]].concat();
+    assert_eq!(world.names(&disclosed), with_found);
+    // Another model has another window.
+    world.model.context_window = 1_000_000;
+    assert_eq!(world.names(&disclosed).len(), 9);
+    world.model.context_window = 10_000;
+    disclosed.set_budget(100);
+    assert_eq!(world.names(&disclosed).len(), 9);
+    drop(disclosed);
+    let summary = Message::user("[Summary]\nIt was done.\n\n[Tools that tool_search has found: mcp__hub__t4, mcp__hub__gone]");
+    assert_eq!(world.names(&world.open(&[summary])), with_found, "a summary remembers what was found");
+}

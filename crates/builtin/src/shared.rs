@@ -12,7 +12,7 @@ pub(crate) mod spill_buffer;
 pub(crate) mod sub_agents;
 pub(crate) mod text_file;
 pub(crate) mod tree_search;
-pub(crate) mod untrusted;
+pub(crate) use haft_text::untrusted;
 pub(crate) mod utf16;
 pub(crate) mod worker;
 

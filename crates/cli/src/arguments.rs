@@ -3,6 +3,7 @@
 mod agents;
 mod caller;
 mod mcp;
+mod mcp_servers;
 mod plugins;
 pub(crate) mod shortcut;
 mod skills;
@@ -18,6 +19,7 @@ use haft_tui::chat::ChatOptions;
 pub(crate) use self::agents::{AgentsCommand, EditAgentArgs, KEYS as AGENT_KEYS};
 pub(crate) use self::caller::{ActingArgs, CallerArgs};
 pub(crate) use self::mcp::{McpArgs, McpClient, McpCommand, McpInstallArgs};
+pub(crate) use self::mcp_servers::{AddServerArgs, ServersCommand};
 pub(crate) use self::plugins::{AddPluginArgs, PluginsCommand};
 pub(crate) use self::skills::SkillsCommand;
 use crate::failure::Failure;
@@ -144,7 +146,7 @@ pub(crate) enum CliCommand {
         #[command(subcommand)]
         command: PluginsCommand,
     },
-    /// Offer the tools to an MCP client, such as an editor or a desktop assistant
+    /// Offer the tools to an MCP client, such as an editor; use the tools of MCP servers
     #[command(long_about = help::MCP, after_long_help = help::MCP_EXAMPLES, disable_help_subcommand = true)]
     Mcp(McpArgs),
     /// List, show, resume, copy and delete conversations
@@ -207,13 +209,13 @@ pub(crate) enum CliCommand {
 }
 
 /// A tool and its arguments, parsed once the tool's parameters are known.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct ToolWords {
     #[command(subcommand)]
     tool: Option<ToolWordList>,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 enum ToolWordList {
     #[command(external_subcommand)]
     All(Vec<OsString>),
@@ -307,6 +309,9 @@ pub(crate) struct ToolsArgs {
     /// With --json: also the tools that are not offered, each with the reason
     #[arg(long)]
     pub(crate) all: bool,
+    /// Print about how many tokens each tool and server takes in every request
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) cost: bool,
     #[command(flatten)]
     pub(crate) who: CallerArgs,
 }

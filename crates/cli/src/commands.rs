@@ -71,6 +71,7 @@ pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> R
         .build()
         .map_err(|error| Failure::failed("execution_error", format!("the runtime cannot be started: {error}")))?;
     let outcome = runtime.block_on(future);
+    runtime.block_on(crate::wire::close_servers());
     // What commands leave behind is cleared away by tasks of this runtime, so it must not end before them.
     runtime.block_on(async { drop(tokio::task::spawn_blocking(|| haft_jobs::end_all_jobs(crate::LAST_GRACE)).await) });
     runtime.shutdown_timeout(GRACE);

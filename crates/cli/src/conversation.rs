@@ -74,6 +74,7 @@ pub(crate) async fn open(wire: &Arc<Wire>, start: ConversationStart<'_>, watcher
     runner.messages = resumed.messages;
     runner.output = start.output;
     runner.disclosed = wire::disclose_tools(&runner);
+    runner.disclosed.set_budget(wire.tool_budget_percent());
     runner.max_rounds = start.max_rounds;
     runner.waits_for_agents = start.waits_for_agents;
     agents.attach(&runner, runner.session.cancellation().clone());
@@ -109,6 +110,7 @@ pub(crate) async fn rewire(wire: &Wire, conversation: &mut Conversation) -> Resu
     (runner.engine, runner.session) = (wired.engine, wired.session);
     conversation.agents.attach(runner, runner.session.cancellation().clone());
     runner.disclosed = wire::disclose_tools(runner);
+    runner.disclosed.set_budget(wire.tool_budget_percent());
     system_prompt::give(wire, runner, prompt.as_deref()).await
 }
 

@@ -360,3 +360,17 @@ Examples:
   haft man | man -l -
   haft man call > haft-call.1
   haft man --folder ~/.local/share/man/man1";
+
+pub(crate) const MCP_SERVERS: &str = "Use the tools of any MCP server as if they were Haft's own: behind the same policy, approvals and \
+    history. Servers are configured in [mcp.servers.NAME]; they are started when they are first needed, and end with Haft. Their tools are \
+    called mcp__SERVER__TOOL. Tools that change after you have added a server wait until you have looked at them.";
+
+pub(crate) const MCP_SERVERS_EXAMPLES: &str = "\
+Examples:
+  haft mcp add files -- npx -y @modelcontextprotocol/server-filesystem .   add a server that is a program
+  haft mcp add hub --url https://mcp.example.org/v1 --token-env HUB_TOKEN  add a server at an address
+  haft mcp add notes --sandbox --folder ~/notes -- notes-server            run it in the sandbox
+  haft mcp list                                                            what is configured, and what waits for you
+  haft mcp test files                                                      start it, and list what it offers
+  haft mcp trust files                                                     show what has changed, and approve it
+  haft mcp remove files";

@@ -15,6 +15,8 @@ mod jobs;
 mod lineage;
 mod lint;
 mod mcp;
+mod mcp_questions;
+mod mcp_servers;
 pub(crate) mod models;
 mod plugins;
 mod policy;
@@ -41,6 +43,7 @@ use haft_contract::ports::Services;
 use haft_contract::{Plan, ToolSource};
 use haft_engine::{CallLimits, Engine, EngineBuilder, Event, EventSink, Registry, Session, SessionBuilder};
 use haft_host::LocalHost;
+use haft_mcp::client::McpServers;
 use haft_policy::{Decision, Policy, StandardPolicy, Verdict};
 use haft_provider::Model;
 use haft_store::{Blobs, CallLog, FileBlobs, InMemoryCallLog, OpenedLog, SqliteCallLog, StoreError};
@@ -52,6 +55,7 @@ pub(crate) use self::jobs::JobSettings;
 pub(crate) use self::lineage::Lineage;
 pub(crate) use self::lint::warn_of_idle_rules;
 pub(crate) use self::mcp::McpBackend;
+pub(crate) use self::mcp_servers::{close_servers, learn_server};
 pub(crate) use self::plugins::{ProjectPlugin, plugin_store, project_plugins, register_plugin, registry_in};
 pub(crate) use self::prompts::{Prompts, prompt_folders};
 pub(crate) use self::retention::{PruneMode, PrunedKind, QUARANTINE, prune};
@@ -163,6 +167,7 @@ pub(crate) struct Wire {
     pub(crate) registry: Arc<Registry>,
     pub(crate) policy: Arc<StandardPolicy>,
     pub(crate) prompts: Arc<Prompts>,
+    pub(crate) mcp: Arc<McpServers>,
 }
 
 impl Wire {
@@ -184,7 +189,8 @@ impl Wire {
     fn with_settings(settings: Settings, registry: Arc<Registry>) -> Result<Self, Failure> {
         let policy = policy::policy(&settings.config, &settings.provenance, &registry, Vec::new())?;
         let prompts = Arc::new(Prompts::new(&settings, &policy, &registry));
-        let wire = Self { settings, registry, policy, prompts };
+        let mut wire = Self { settings, registry, policy, prompts, mcp: Arc::default() };
+        wire.mcp = wire.configured_servers()?;
         let display = wire.settings.config.display;
         configure_display(display.todos, display.usage);
         wire.known_agent(&wire.settings.agent)?;
@@ -196,7 +202,12 @@ impl Wire {
         let settings = self.settings.clone();
         let policy = policy::policy(&settings.config, &settings.provenance, &self.registry, rules)?;
         let prompts = Arc::new(Prompts::new(&settings, &policy, &self.registry));
-        Ok(Self { settings, registry: Arc::clone(&self.registry), policy, prompts })
+        Ok(Self { settings, registry: Arc::clone(&self.registry), policy, prompts, mcp: Arc::clone(&self.mcp) })
+    }
+
+    /// The part of the model's window that descriptions of tools may take, in percent.
+    pub(crate) fn tool_budget_percent(&self) -> u64 {
+        self.settings.provenance.value("tools.budget_percent").as_count().unwrap_or(10)
     }
 
     /// Names of all agents.
@@ -272,6 +283,8 @@ impl Wire {
         model: &Model,
         watcher: &Arc<dyn TurnWatcher>,
     ) -> Result<CallSetup, Failure> {
+        // In the background: the first answer does not wait for them.
+        self.mcp.start_unknown();
         let (folder, agent) = (&self.settings.workspace, &self.settings.agent);
         let id = match start {
             SessionStart::New(id) => id,

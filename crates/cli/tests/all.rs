@@ -43,6 +43,7 @@ mod suite {
     mod later_calls;
     mod leftovers;
     mod mcp;
+    mod mcp_servers;
     mod model;
     mod models;
     mod network;

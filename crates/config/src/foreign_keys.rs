@@ -23,7 +23,7 @@ pub(crate) const HELP: &[(&str, &str)] = &[
     ("networkaccess", "allow hosts in rules.allow, such as \"connect(domain:*.example.org)\", or list the only ones in rules.only"),
     (
         "mcpservers",
-        "Haft starts no MCP servers from its file; a program that embeds Haft adds their tools, which rules name as mcp__SERVER__TOOL",
+        "describe each in [mcp.servers.NAME] with command and args, or run `haft mcp add`; rules name its tools as mcp__SERVER__TOOL",
     ),
     ("modelprovider", "name the provider with the model, such as model = \"work/qwen3\", and describe it in [providers.work]"),
     ("modelproviders", "describe each in [providers.NAME] with protocol, base_url and api_key_env"),

@@ -77,6 +77,8 @@ pub enum MergeRule {
     UserOnly,
     /// Authority: entries of all the user's layers count together; any could widen, so a project file cannot add one.
     UserUnion,
+    /// Authority: it starts something. A project's value counts when the user trusts the folder, and for a name that the user has not.
+    Trusted,
 }
 
 impl MergeRule {

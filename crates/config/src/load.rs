@@ -10,12 +10,13 @@ use crate::hooks::HookSettings;
 use crate::merge::merge;
 use crate::paths::{self, Environment, absolute};
 use crate::problem::{Problem, Problems, Severity, quoted, sentence};
-use crate::provenance::Provenance;
+use crate::provenance::{Provenance, Setting};
+use crate::servers;
 use crate::source_text::SourceText;
 use crate::trust::{fingerprint, not_run, report_unprotected};
 use crate::{
-    Config, ConfigLayer, FlagValue, ListKind, PendingTrust, RootSetting, SettingSource, Sourced, document, groups, lint, models, presets,
-    read, variables,
+    Config, ConfigLayer, FlagValue, ListKind, MergeRule, PendingTrust, RootSetting, SettingSource, Sourced, document, groups, lint, models,
+    presets, read, variables,
 };
 
 /// The files, variables and flags to load.
@@ -166,7 +167,10 @@ impl LayerLoader<'_> {
         let bytes = text.as_ref().ok().and_then(Clone::clone);
         self.file(ConfigLayer::Project, path, text, IfMissing::Fine);
         let of_project = || self.contents.hooks.iter().filter(|hook| hook.source.layer == ConfigLayer::Project);
-        self.fingerprint = bytes.map(|text| fingerprint(&text, of_project()));
+        let servers = servers::started(&self.contents.settings, self.request.workspace, self.request.home().as_deref());
+        let of_servers = servers.iter().filter(|server| server.layer == ConfigLayer::Project).flat_map(|server| &server.files);
+        let files = of_project().flat_map(|hook| hook.files.iter().chain(&hook.missing)).chain(of_servers);
+        self.fingerprint = bytes.map(|text| fingerprint(&text, files));
         if let Some(Err(why)) = &self.fingerprint {
             let source = of_project().next().map_or(SettingSource::BUILT_IN, |hook| hook.source.clone());
             let problem = Problem::warning(source, format!("the project's file cannot be trusted: {why}"));
@@ -213,7 +217,10 @@ impl LayerLoader<'_> {
 
     fn finish(mut self) -> Loaded {
         let uses = GroupUses::new(&self.contents);
-        let hook_files = self.contents.hooks.iter().flat_map(|hook| hook.files.iter().chain(&hook.missing)).cloned().collect();
+        let servers = servers::started(&self.contents.settings, self.request.workspace, self.request.home().as_deref());
+        let of_servers = servers.into_iter().flat_map(|server| server.files);
+        let of_hooks = self.contents.hooks.iter().flat_map(|hook| hook.files.iter().chain(&hook.missing)).cloned();
+        let hook_files = of_hooks.chain(of_servers).collect();
         let (untrusted, withheld_hooks) = self.withhold();
         let check = self.request.check;
         let (mut errors, mut widenings, mut oddities) = (Problems::default(), Problems::default(), Problems::default());
@@ -222,6 +229,7 @@ impl LayerLoader<'_> {
         groups::check(&provenance, check, &mut errors);
         check_loop_guard(&provenance, &mut errors);
         models::check(&provenance, &mut errors);
+        servers::check(&provenance, &mut errors);
         lint::lint(&provenance, self.request.spelling, &mut oddities);
         self.problems.extend(errors.finish(SettingSource::BUILT_IN));
         self.problems.extend(widenings.finish_warnings().into_iter().chain(oddities.finish_warnings()));
@@ -245,7 +253,7 @@ impl LayerLoader<'_> {
         }
     }
 
-    /// Removes the hooks of an untrusted project, and reports them.
+    /// Removes the hooks and servers of an untrusted project, and reports them.
     fn withhold(&mut self) -> (Vec<PendingTrust>, Vec<HookSettings>) {
         if self.is_trusted() {
             return Default::default();
@@ -254,7 +262,11 @@ impl LayerLoader<'_> {
         let withheld: Vec<HookSettings> = self.contents.hooks.extract_if(.., is_project).collect();
         self.problems.extend(withheld.iter().map(not_run));
         let workspace = self.request.workspace;
-        (withheld.iter().map(|hook| PendingTrust::hook(hook, workspace)).collect(), withheld)
+        let is_server = |setting: &mut Setting| setting.source.layer == ConfigLayer::Project && setting.key.merge == MergeRule::Trusted;
+        let servers: Vec<Setting> = self.contents.settings.extract_if(.., is_server).collect();
+        let pending = servers::pending(&servers);
+        self.problems.extend(pending.iter().map(servers::not_started));
+        (withheld.iter().map(|hook| PendingTrust::hook(hook, workspace)).chain(pending).collect(), withheld)
     }
 
     /// Whether the user trusts the content that was read.

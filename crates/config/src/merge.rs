@@ -69,7 +69,7 @@ impl LayerMerge {
                 }
             }
             (MergeRule::Union | MergeRule::UserUnion, _) => unite(current, found),
-            (MergeRule::Replace | MergeRule::Strictest | MergeRule::UserOnly, _) => current.clone_from(found),
+            (MergeRule::Replace | MergeRule::Strictest | MergeRule::UserOnly | MergeRule::Trusted, _) => current.clone_from(found),
         }
     }
 

@@ -3,11 +3,11 @@
 
 use std::collections::HashSet;
 
-use crate::ConfigLayer;
 use crate::document::{LayerContents, NamedTable};
 use crate::key_path::chosen;
 use crate::provenance::Setting;
 use crate::table_names::folded;
+use crate::{ConfigLayer, MergeRule};
 
 /// The tables with chosen names in the user's own layers.
 pub(crate) struct UserTables<'s> {
@@ -40,6 +40,10 @@ impl<'s> UserTables<'s> {
         // A key that only the user can set is refused anyway, with a better message.
         if setting.source.layer != ConfigLayer::Project || setting.key.merge.is_user_only() {
             return None;
+        }
+        if setting.key.merge == MergeRule::Trusted {
+            let table = &setting.path[..=chosen(setting.key).next()?];
+            return self.has(table).then(|| table.to_vec());
         }
         chosen(setting.key).find_map(|at| self.overridden_at(&setting.path, at))
     }

@@ -14,11 +14,13 @@ mod edit;
 mod file;
 mod own;
 mod rules;
+mod server;
 mod setting;
 mod tables;
 
 pub use self::agent::AgentEdit;
 pub use self::own::{OwnFile, Replaced};
+pub use self::server::ServerEdit;
 pub use self::setting::{ModelSetting, model_key};
 
 /// The result of saving.

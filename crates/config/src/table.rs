@@ -5,7 +5,7 @@ use haft_contract::{
     SessionVisibility, TaintPolicy,
 };
 
-use crate::MergeRule::{Intersect, Strictest, Union, UserOnly, UserUnion};
+use crate::MergeRule::{Intersect, Strictest, Trusted, Union, UserOnly, UserUnion};
 use crate::ValueKind::{Choice, Count, Flag, List, Money, Profile, Roots, Signed, Size, Text};
 use crate::{ConfigKey, ConfigValue, ListKind, MergeRule, ValueKind, presets};
 
@@ -167,6 +167,26 @@ pub static KEYS: &[ConfigKey] = &[
     key("agents.*.model", Text, UNSET, UserOnly, "The agent's model."),
     key("agents.*.dialect", DIALECTS, UNSET, UserOnly, "The names of tools and parameters that the agent's model knows; before that of the model."),
     key("agents.*.prompt", Text, UNSET, UserOnly, "The agent's instructions."),
+    key("mcp.servers.*.enabled", Flag, ConfigValue::Flag(true), Trusted, "Whether the server is used."),
+    key("mcp.servers.*.command", Text, UNSET, Trusted, "The program that is the server, by name or path; it speaks over its standard input and output."),
+    key("mcp.servers.*.args", TEXTS, NO_LIST, Trusted, "The arguments of the program."),
+    key("mcp.servers.*.cwd", Text, UNSET, Trusted, "The folder that the program runs in; the workspace, if absent."),
+    key("mcp.servers.*.env.*", Text, UNSET, Trusted, "A variable of the program."),
+    key("mcp.servers.*.pass_env", TEXTS, NO_LIST, UserOnly, "Variables of your environment that the program gets; it gets no others but PATH, HOME, LANG, TERM and TZ."),
+    key("mcp.servers.*.url", Text, UNSET, Trusted, "Where the server is, instead of a command."),
+    key("mcp.servers.*.headers.*", Text, UNSET, Trusted, "A header of every request to the address."),
+    key("mcp.servers.*.token_env", Text, UNSET, UserOnly, "The variable that holds the bearer token for the address."),
+    key("mcp.servers.*.start_seconds", Count(1, 600), ConfigValue::Count(30), Trusted, "How long the server may take to start and to list its tools."),
+    key("mcp.servers.*.idle_seconds", Count(1, 3600), ConfigValue::Count(60), Trusted, "How long a call may take without a result or progress."),
+    key("mcp.servers.*.total_seconds", Count(1, 86_400), ConfigValue::Count(600), Trusted, "How long a call may take in all, whatever progress it reports."),
+    key("mcp.servers.*.sandbox", Flag, ConfigValue::Flag(false), Trusted, "Whether the program runs in the sandbox of commands: it reads the workspace, and reaches the hosts and changes the folders that are listed."),
+    key("mcp.servers.*.hosts", HOSTS, NO_LIST, UserOnly, "Hosts that a server in the sandbox may reach."),
+    key("mcp.servers.*.folders", TEXTS, NO_LIST, UserOnly, "Folders that a server in the sandbox may change: absolute, beneath ~, or relative to the workspace."),
+    key("mcp.servers.*.allow", TEXTS, NO_LIST, Trusted, "The only tools of the server that are used, as patterns on its own names; absent means all."),
+    key("mcp.servers.*.deny", TEXTS, NO_LIST, Trusted, "Tools of the server that are never used, as patterns on its own names."),
+    key("mcp.servers.*.elicitation", Choice(&["ask", "defaults", "off"]), ConfigValue::Choice("off"), UserOnly, "What becomes of questions that the server asks you: off (they are declined), defaults (answered with the values that the server proposes), ask (you are asked, at most 20 times)."),
+    key("mcp.servers.*.protocol", Choice(&["auto", "2026-07-28", "initialize"]), ConfigValue::Choice("initialize"), Trusted, "How a connection begins: initialize (the handshake of all versions up to 2025-11-25), 2026-07-28 (discovery), or auto (discovery, then the handshake)."),
+    key("tools.budget_percent", Count(1, 100), ConfigValue::Count(10), UserOnly, "The part of the model's window that descriptions of tools may take, in percent; tools beyond it are found by tool_search."),
     key("hooks[].name", Text, UNSET, UserOnly, "What the hook is called in messages."),
     key("hooks[].event", Choice(HookEvent::NAMES), UNSET, UserOnly, "When the hook runs."),
     key("hooks[].match", List(ListKind::Matchers), UNSET, UserOnly, "The tools or effects the hook runs for; absent means all."),

@@ -35,7 +35,8 @@ pub(crate) fn has_few(decoder: &mut Decoder<'_>, path: &[String], table: &DeTabl
 
 /// Reports names that differ in spelling only: one would silently override the other.
 pub(crate) fn report_duplicates(decoder: &mut Decoder<'_>, path: &[String], names: &[&Spanned<DeString<'_>>]) {
-    let Some(table) = path.last().filter(|table| matches!(table.as_str(), "agents" | "by_provider" | "channels" | "senders" | "groups"))
+    let Some(table) =
+        path.last().filter(|table| matches!(table.as_str(), "agents" | "by_provider" | "channels" | "senders" | "groups" | "servers"))
     else {
         return;
     };

@@ -80,10 +80,10 @@ const MAX_FILE_BYTES: u64 = 16 << 20;
 /// More files are not trusted.
 const MAX_FILES: usize = 64;
 
-/// The SHA-256, in hexadecimal digits, of a project's file and of the files that its hooks name, or why there is none.
-pub(crate) fn fingerprint<'h>(text: &str, hooks: impl Iterator<Item = &'h HookSettings>) -> Result<String, String> {
+/// The SHA-256, in hexadecimal digits, of a project's file and of the files that its hooks and servers name, or why there is none.
+pub(crate) fn fingerprint<'f>(text: &str, files: impl Iterator<Item = &'f PathBuf>) -> Result<String, String> {
     let own = digest(&SHA256, text.as_bytes());
-    let mut files: Vec<&PathBuf> = hooks.flat_map(|hook| hook.files.iter().chain(&hook.missing)).collect();
+    let mut files: Vec<&PathBuf> = files.collect();
     files.sort_unstable();
     files.dedup();
     if files.is_empty() {

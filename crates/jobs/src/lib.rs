@@ -29,6 +29,7 @@ mod retention;
 mod run;
 mod run_guard;
 mod sandboxer;
+mod server_process;
 mod session_networks;
 mod shell;
 mod spawn;
@@ -57,6 +58,7 @@ pub use self::options::{ChangeOptions, GuardedPattern, ShellOptions};
 pub use self::process_group::end_all_processes;
 pub use self::quarantine::{Origin, Quarantine, RestoreError};
 pub use self::retention::{CommandRetention, EntryFolders};
+pub use self::server_process::{ServerAccess, ServerChild, ServerCommand};
 pub use self::session_networks::SessionNetworks;
 
 /// Runs programs on this machine.
@@ -86,6 +88,10 @@ impl LocalProcesses {
     /// The networks of sessions, which reach servers that commands have started; `None` without a shell.
     pub fn session_networks(&self) -> Option<Arc<SessionNetworks>> {
         self.shell.as_ref().map(|shell| Arc::clone(shell.networks()))
+    }
+    /// Starts a server that runs beside the calls.
+    pub async fn start_server(&self, server: ServerCommand) -> Result<ServerChild, ToolError> {
+        self.shell()?.start_server(server).await
     }
     fn shell(&self) -> Result<&Shell, ToolError> {
         self.shell.as_deref().ok_or_else(|| {

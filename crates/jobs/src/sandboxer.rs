@@ -1,5 +1,7 @@
 //! The sandbox of a command, by the user's settings and the session's file rules.
 
+mod server;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,6 +38,16 @@ pub(crate) struct Sandboxer {
     folders: Arc<FolderCache>,
     /// The backends that work here; probing one takes a while.
     selected: Mutex<Vec<(SandboxBackend, Arc<Selection>)>>,
+}
+
+/// What a plan says of the view of a command.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ViewLimits<'a> {
+    /// Whether it may change nothing of the roots.
+    pub(crate) read_only: bool,
+    pub(crate) limits: CommandLimits,
+    /// The folder of the program, if the host keeps it for programs alone.
+    pub(crate) program_folder: Option<&'a Path>,
 }
 
 /// What a command gets besides its plan.
@@ -140,7 +152,9 @@ impl Sandboxer {
         if sandbox.has_own_root() && planned.program_folder().is_some() {
             return Err(in_container());
         }
-        let (mut policy, variables) = self.policy(&**sandbox, planned, setup)?;
+        let view =
+            ViewLimits { read_only: planned.has_read_only_view(), limits: planned.limits(), program_folder: planned.program_folder() };
+        let (mut policy, variables) = self.policy(&**sandbox, view, setup)?;
         policy.terminal = terminal && sandbox.supports_terminals();
         // The proxy that decides on every connection cannot be offered: the command has no network. It is refused only if it needs one.
         let plans_hosts = planned.effects().iter().any(|effect| matches!(effect, Effect::Connect(_)));
@@ -184,16 +198,16 @@ impl Sandboxer {
     fn policy(
         &self,
         sandbox: &dyn Sandbox,
-        planned: &ShellCommand,
+        run: ViewLimits<'_>,
         setup: RunSetup<'_>,
     ) -> Result<(SandboxPolicy, Vec<(OsString, OsString)>), ToolError> {
         let RunSetup { session, paths, network, shared_network, overlay, mut layers, removals, .. } = setup;
         let mut view = RunView::default();
         if !sandbox.has_own_root() {
-            let view_of_run = self.views.for_run(session, &paths, planned.has_read_only_view());
+            let view_of_run = self.views.for_run(session, &paths, run.read_only);
             view = view_of_run.map_err(|error| no_view(&self.options.view_folder, error))?;
             layers.append(&mut view.layers);
-            view.view.read_only.extend(planned.program_folder().map(Bind::same));
+            view.view.read_only.extend(run.program_folder.map(Bind::same));
         }
         let SandboxPaths { mut writable, mut read_only, mut protected, mut masked, repositories, .. } = paths;
         for git in repositories.into_iter().filter(|git| layers.iter().all(|layer| layer.lower != *git)) {
@@ -205,11 +219,11 @@ impl Sandboxer {
         masked.extend(self.options.hidden.iter().cloned());
         masked.extend(self.options.readable.iter().flat_map(|globs| paths_outside(self.files.root(), globs)));
         masked.extend(std::env::home_dir().map(|home| usual_secrets(&home)).unwrap_or_default());
-        if planned.has_read_only_view() {
+        if run.read_only {
             read_only.append(&mut writable);
             protected.clear();
         }
-        let limits = self.options.limits.tightest(planned.limits());
+        let limits = self.options.limits.tightest(run.limits);
         let policy = SandboxPolicy {
             writable,
             read_only,

@@ -55,6 +55,12 @@ impl Shell {
         http.set_sandbox_dialer(Arc::clone(sandboxer.networks()) as _);
         Self { sandboxer, http, changes, checkpoints, started: AtomicU64::new(0) }
     }
+    pub(crate) fn sandboxer(&self) -> &Arc<Sandboxer> {
+        &self.sandboxer
+    }
+    pub(crate) fn http(&self) -> &GuardedClient {
+        &self.http
+    }
     pub(crate) fn changes(&self) -> &ChangeStore {
         &self.changes
     }

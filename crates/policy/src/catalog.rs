@@ -118,6 +118,17 @@ impl Vocabulary {
         self
     }
 
+    /// Adds MCP servers that are configured, whether or not they run.
+    #[must_use]
+    pub fn with_servers<S: AsRef<str>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        for name in names {
+            if !self.has_source(name.as_ref()) {
+                self.sources.push(name.as_ref().to_owned());
+            }
+        }
+        self
+    }
+
     /// The same and this tool, which may have been registered after the policy was made.
     pub(crate) fn including(&self, tool: &Candidate<'_>) -> Self {
         self.clone().with([(tool.definition, tool.source)])
@@ -202,14 +213,20 @@ impl Vocabulary {
     }
 
     fn check_pattern(&self, pattern: &str) -> Result<(), (String, String)> {
-        if self.matches_any(&folded(pattern)) {
+        if self.matches_any(&folded(pattern)) || self.names_server(pattern) {
             return Ok(());
         }
         Err(("it matches no tool".into(), "`haft tools` lists the tools; correct the pattern, or remove it".into()))
     }
 
+    /// Whether it names tools of a configured server, which may not run.
+    fn names_server(&self, entry: &str) -> bool {
+        let entry = folded(entry);
+        entry.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")).is_some_and(|(server, _)| self.has_source(server))
+    }
+
     fn check_tool(&self, name: &str) -> Result<(), (String, String)> {
-        if self.canonical(name).is_some() || self.has_source(name) {
+        if self.canonical(name).is_some() || self.has_source(name) || self.names_server(name) {
             return Ok(());
         }
         let help = match self.nearest(name).as_slice() {
@@ -230,6 +247,11 @@ mod tests {
         let evaluated = |entry: &str| vocabulary.check_entry(entry, &["mine"]).err();
         for fine in ["exec", "Read", "WebFetch", "web_*", "*", "group:fs", "group:openclaw", "group:mine", "group:plugins", "group:mcp"] {
             assert_eq!(evaluated(fine), None, "{fine}");
+        }
+        let with_server = vocabulary.clone().with_servers(["hub-1"]);
+        for named in ["mcp__hub_1__*", "mcp__hub_1__read", "group:hub-1", "hub_1"] {
+            assert_eq!(with_server.check_entry(named, &[]), Ok(()), "{named}");
+            assert!(evaluated(named).is_some(), "{named}");
         }
         let refused = |message: &str, help: &str| Some((message.to_owned(), help.to_owned()));
         assert_eq!(evaluated("write_fil"), refused("there is no tool 'write_fil'", "did you mean write_file or write?"));

@@ -8,6 +8,8 @@
 //! be seen outside. So when the run has ended, everything that it started has.
 
 #[cfg(target_os = "linux")]
+mod guard;
+#[cfg(target_os = "linux")]
 mod holder;
 #[cfg(target_os = "linux")]
 mod inner;
@@ -87,6 +89,22 @@ impl Launcher {
     /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The command with a guard that ends it, and everything that it started, when its standard input is closed; the command itself
+    /// where that is not supported.
+    pub fn with_guard(&self, command: ProcessSpec) -> ProcessSpec {
+        #[cfg(target_os = "linux")]
+        {
+            let mut arguments = vec![step::GUARD.into(), command.program.into_os_string()];
+            arguments.extend(command.arguments);
+            let environment = crate::environment::carry(command.environment);
+            ProcessSpec { program: self.path.clone(), arguments, directory: command.directory, environment }
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            command
+        }
     }
 
     /// The command with the terminal on standard input as its controlling terminal, for unconfined commands; `None` where that

@@ -15,3 +15,4 @@ pub mod secrets;
 #[cfg(feature = "suggest")]
 pub mod suggest;
 pub mod truncate;
+pub mod untrusted;

@@ -3,14 +3,18 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use haft_contract::Dialect;
+use haft_contract::{Dialect, ToolSource};
 use haft_engine::ToolEntry;
 use haft_provider::{Model, OfferedTool};
+use haft_text::truncate::ellipsize;
 
 use super::{DisclosedTools, NAME};
+use crate::context_budget::{BYTES_PER_TOKEN, shown_bytes};
 
 /// How many tools a warning names before it only counts.
 const LISTED_NAMES: usize = 5;
+/// Characters of the line on a tool that is not shown.
+const LINE_CHARS: usize = 60;
 /// Older gateways refuse longer descriptions.
 const MAX_DESCRIPTION: usize = 1_024;
 
@@ -23,7 +27,10 @@ pub fn visible_tools(
     model: &Model,
     disclosed: &DisclosedTools,
 ) -> (Vec<OfferedTool>, Option<String>) {
-    let selection = ToolSelection::make(offered, model.max_tools, &disclosed.names());
+    let window = usize::try_from(model.context_window).unwrap_or(usize::MAX);
+    let budget = window / 100 * usize::try_from(disclosed.budget_percent()).unwrap_or(100);
+    let beyond = beyond_budget(offered, dialect, budget);
+    let selection = ToolSelection::make(offered, model.max_tools, &disclosed.names(), &beyond);
     disclosed.set_shown(selection.shown.iter().map(|entry| entry.name().to_owned()).collect(), selection.hidden.len());
     let warning = selection.warning(model);
     let specs =
@@ -31,33 +38,55 @@ pub fn visible_tools(
     (specs.collect(), warning)
 }
 
+/// About how many tokens the description of a tool takes in every request.
+pub fn tool_tokens(entry: &ToolEntry, dialect: Dialect) -> usize {
+    shown_bytes(&spec(entry, dialect)).div_ceil(BYTES_PER_TOKEN)
+}
+
+/// The tools for which the budget has no space: those that come with Haft are counted first, and always shown.
+fn beyond_budget(offered: &[Arc<ToolEntry>], dialect: Dialect, budget: usize) -> HashSet<&str> {
+    let (core, others): (Vec<&ToolEntry>, Vec<&ToolEntry>) =
+        offered.iter().map(|entry| &**entry).partition(|entry| *entry.source() == ToolSource::BuiltIn);
+    if others.is_empty() {
+        return HashSet::new();
+    }
+    let mut used: usize = core.iter().filter(|entry| !entry.definition().deferred).map(|entry| tool_tokens(entry, dialect)).sum();
+    let mut fits = |entry: &&ToolEntry| {
+        used = used.saturating_add(tool_tokens(entry, dialect));
+        used <= budget
+    };
+    others.into_iter().filter(|entry| !fits(entry)).map(ToolEntry::name).collect()
+}
+
 /// The tools that are shown, and those that are not.
 struct ToolSelection<'a> {
     shown: Vec<&'a ToolEntry>,
     hidden: Vec<&'a ToolEntry>,
     can_search: bool,
+    /// Tools for which the budget has no space.
+    beyond: &'a HashSet<&'a str>,
 }
 
 impl<'a> ToolSelection<'a> {
-    fn make(offered: &'a [Arc<ToolEntry>], most: usize, found: &[String]) -> Self {
+    fn make(offered: &'a [Arc<ToolEntry>], most: usize, found: &[String], beyond: &'a HashSet<&'a str>) -> Self {
         let (search, others): (Vec<&ToolEntry>, Vec<&ToolEntry>) =
             offered.iter().map(|entry| &**entry).partition(|entry| entry.name() == NAME);
-        let chosen = chosen(&others, most, found);
+        let chosen = chosen(&others, most, found, beyond);
         // All fit, so there is nothing to search for.
         if chosen.len() == others.len() {
-            return Self { shown: in_order(&others, &chosen, found), hidden: Vec::new(), can_search: !search.is_empty() };
+            return Self { shown: in_order(&others, &chosen, found, beyond), hidden: Vec::new(), can_search: !search.is_empty(), beyond };
         }
-        let chosen = self::chosen(&others, most.saturating_sub(search.len()), found);
+        let chosen = self::chosen(&others, most.saturating_sub(search.len()), found, beyond);
         let with_search: HashSet<&str> = chosen.iter().copied().chain(search.iter().map(|entry| entry.name())).collect();
         let all: Vec<&ToolEntry> = offered.iter().map(|entry| &**entry).collect();
-        let mut shown = in_order(&all, &with_search, found);
+        let mut shown = in_order(&all, &with_search, found, beyond);
         shown.truncate(most);
         let hidden = others.into_iter().filter(|entry| !chosen.contains(entry.name())).collect();
-        Self { shown, hidden, can_search: !search.is_empty() && most > 0 }
+        Self { shown, hidden, can_search: !search.is_empty() && most > 0, beyond }
     }
 
     fn warning(&self, model: &Model) -> Option<String> {
-        let omitted: Vec<&str> = self.hidden.iter().filter(|entry| !entry.definition().deferred).map(|entry| entry.name()).collect();
+        let omitted: Vec<&str> = self.hidden.iter().filter(|entry| !is_deferred(entry, self.beyond)).map(|entry| entry.name()).collect();
         let (count, deferred) = (omitted.len(), self.hidden.len() - omitted.len());
         let search = if self.can_search { "tool_search finds them" } else { "allow tool_search, and the model can find them" };
         if count > 0 {
@@ -72,6 +101,18 @@ impl<'a> ToolSelection<'a> {
     /// `tool_search` names the hidden tools, as far as its description has space.
     fn search_spec(&self, entry: &ToolEntry, dialect: Dialect) -> OfferedTool {
         let mut spec = spec(entry, dialect);
+        if self.hidden.iter().any(|hidden| self.beyond.contains(hidden.name())) {
+            let lines = self.hidden.iter().map(|hidden| {
+                let about = hidden.definition().description.lines().next().unwrap_or_default();
+                format!("\n{}: {}", hidden.definition().name_in(dialect), ellipsize(about, LINE_CHARS))
+            });
+            let lines: String = lines.collect();
+            if spec.description.len() + lines.len() + 16 < MAX_DESCRIPTION {
+                spec.description.push_str(" Not shown:");
+                spec.description.push_str(&lines);
+                return spec;
+            }
+        }
         spec.description.push_str(" Not shown: ");
         for (index, hidden) in self.hidden.iter().enumerate() {
             let (name, comma) = (hidden.definition().name_in(dialect), if index == 0 { "" } else { ", " });
@@ -89,9 +130,9 @@ impl<'a> ToolSelection<'a> {
 }
 
 /// The names of the tools that fit: disclosed ones, the newest first, then the others in the order of registration.
-fn chosen<'a>(tools: &[&'a ToolEntry], most: usize, found: &[String]) -> HashSet<&'a str> {
+fn chosen<'a>(tools: &[&'a ToolEntry], most: usize, found: &[String], beyond: &HashSet<&str>) -> HashSet<&'a str> {
     let found = found.iter().rev().filter_map(|name| tools.iter().find(|entry| entry.name() == name));
-    let others = tools.iter().filter(|entry| !entry.definition().deferred);
+    let others = tools.iter().filter(|entry| !is_deferred(entry, beyond));
     let mut chosen = HashSet::new();
     for entry in found.chain(others) {
         if chosen.len() == most {
@@ -103,11 +144,16 @@ fn chosen<'a>(tools: &[&'a ToolEntry], most: usize, found: &[String]) -> HashSet
 }
 
 /// The tools in the order of the request. A new one comes last, so that a provider's cache of the others stays valid.
-fn in_order<'a>(tools: &[&'a ToolEntry], chosen: &HashSet<&str>, found: &[String]) -> Vec<&'a ToolEntry> {
+fn in_order<'a>(tools: &[&'a ToolEntry], chosen: &HashSet<&str>, found: &[String], beyond: &HashSet<&str>) -> Vec<&'a ToolEntry> {
     let (deferred, others): (Vec<&ToolEntry>, Vec<&ToolEntry>) =
-        tools.iter().filter(|entry| chosen.contains(entry.name())).partition(|entry| entry.definition().deferred);
+        tools.iter().filter(|entry| chosen.contains(entry.name())).partition(|entry| is_deferred(entry, beyond));
     let found = found.iter().filter_map(|name| deferred.iter().find(|entry| entry.name() == name));
     others.into_iter().chain(found.copied()).collect()
+}
+
+/// Whether a tool is shown only when it was searched for.
+fn is_deferred(entry: &ToolEntry, beyond: &HashSet<&str>) -> bool {
+    entry.definition().deferred || beyond.contains(entry.name())
 }
 
 fn spec(entry: &ToolEntry, dialect: Dialect) -> OfferedTool {

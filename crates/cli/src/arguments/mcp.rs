@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
+use super::ServersCommand;
 use crate::help;
 
 #[derive(Debug, Args)]
@@ -28,6 +29,8 @@ pub(crate) enum McpCommand {
     /// Add Haft to the configuration of an MCP client: shows the change, asks, and keeps a copy of the file
     #[command(after_long_help = help::MCP_INSTALL_EXAMPLES)]
     Install(McpInstallArgs),
+    #[command(flatten)]
+    Servers(ServersCommand),
 }
 
 #[derive(Debug, Args)]

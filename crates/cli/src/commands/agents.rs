@@ -4,7 +4,7 @@ mod draft;
 mod edit;
 mod flags;
 mod lists;
-mod prompt;
+pub(crate) mod prompt;
 mod show;
 mod system_prompt;
 

@@ -25,9 +25,12 @@ use crate::wire::{self, CallSetup, JobSettings, UserPrompts, Wire};
 pub(crate) fn run(common: Common, request: CallArgs) -> Result<Exit, Failure> {
     let CallArgs { acting, words } = request;
     let registry = wire::registry_in(words.workspace().as_deref().or(common.workspace.as_deref()))?;
-    let invocation = Invocation::parse("call", words, common, &registry)?;
-    let output = invocation.common.output();
-    let wire = Arc::new(Wire::with_registry(registry, &invocation.common, &output)?);
+    let first = Invocation::parse("call", words.clone(), common.clone(), &registry)?;
+    let output = first.common.output();
+    let wire = Arc::new(Wire::with_registry(registry, &first.common, &output)?);
+    // The parameters of a server's tool are known only now.
+    let invocation =
+        if wire::learn_server(&wire, &first.tool)? { Invocation::parse("call", words, common, &wire.registry)? } else { first };
     let reads_input = invocation.reads_standard_input();
     let who = acting.with(invocation.who.clone());
     // Another caller gets no approval of yours.

@@ -124,7 +124,7 @@ impl ChatBackend for Backend {
     }
 
     fn show_tools(&self, name: Option<String>) -> Result<(), Failure> {
-        tools::show(&self.wire, &ToolsArgs { name, all: false, who: CallerArgs::default() }, &self.output)
+        tools::show(&self.wire, &ToolsArgs { name, all: false, cost: false, who: CallerArgs::default() }, &self.output)
     }
 
     fn explain<'a>(&'a self, tool: &'a str, arguments: Option<String>) -> BoxFuture<'a, Result<(), Failure>> {

@@ -1,5 +1,7 @@
 //! `haft tools`: lists the tools, and which ones the agent is offered.
 
+mod cost;
+
 use std::sync::Arc;
 
 use haft_contract::{Dialect, ToolDefinition};
@@ -36,6 +38,7 @@ pub(crate) fn show(wire: &Wire, request: &ToolsArgs, output: &Output) -> Result<
     };
     match &request.name {
         Some(name) => one(&listed(find(wire, name)?), output),
+        None if request.cost => cost::show(&wire.registry.entries().into_iter().map(listed).collect::<Vec<_>>(), output),
         None => all(&wire.registry.entries().into_iter().map(listed).collect::<Vec<_>>(), request.all, output),
     }
 }

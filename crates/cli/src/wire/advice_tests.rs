@@ -90,7 +90,7 @@ impl World {
             name => layers.variables.get(name).map(OsString::from),
         };
         let flags = layers.flags();
-        let vocabulary = super::policy::vocabulary(&self.registry);
+        let vocabulary = super::policy::vocabulary(&self.registry, &[]);
         let check = |list: haft_config::ListKind, entry: &str| super::settings::check_entry(list, entry, &vocabulary);
         let mut request = LoadRequest::new(&workspace, &environment);
         request.check = Some(&check);

@@ -105,7 +105,7 @@ impl Wire {
         Ok(Arc::new(LocalHost::with_parts(files, self.settings.data_folder.join("alerts.log"), parts)))
     }
 
-    fn network_rules(&self) -> Result<NetworkRules, Failure> {
+    pub(super) fn network_rules(&self) -> Result<NetworkRules, Failure> {
         let network = &self.settings.config.network;
         if network.allow.is_empty() && network.deny.is_empty() {
             return Ok(NetworkRules::default());
@@ -113,7 +113,7 @@ impl Wire {
         NetworkRules::parse(&network.allow, &network.deny).map_err(|error| Failure::config(error.to_string()))
     }
 
-    fn upstream_proxy(&self) -> Result<Option<UpstreamProxy>, Failure> {
+    pub(super) fn upstream_proxy(&self) -> Result<Option<UpstreamProxy>, Failure> {
         let network = &self.settings.config.network;
         let proxy = network.proxy.as_deref().map(|url| UpstreamProxy::parse(url, &network.no_proxy));
         proxy.transpose().map_err(Failure::config)
@@ -124,7 +124,13 @@ impl Wire {
         shell::options(&self.settings.config, &self.settings.data_folder, Calls::OfUser)
     }
 
-    fn workspace_options(&self, agents: &[&str], root: &Path, spills: Option<&Path>, calls: Calls) -> Result<WorkspaceOptions, Failure> {
+    pub(super) fn workspace_options(
+        &self,
+        agents: &[&str],
+        root: &Path,
+        spills: Option<&Path>,
+        calls: Calls,
+    ) -> Result<WorkspaceOptions, Failure> {
         let workspace = &self.settings.config.workspace;
         let real = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         let roots = |access| workspace.roots.iter().filter(move |root| root.access == access).map(|root| root.path.clone());

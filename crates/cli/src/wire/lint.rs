@@ -19,7 +19,7 @@ const MOST: usize = 20;
 /// Warns of rules that a stricter one overrides, in the rules for everyone and in those of each agent. Equal entries in two lists are
 /// reported elsewhere.
 pub(crate) fn warn_of_idle_rules(wire: &Wire, loaded: &mut Loaded) {
-    let vocabulary = vocabulary(&wire.registry);
+    let vocabulary = vocabulary(&wire.registry, &wire.settings.provenance.names_beneath(&["mcp", "servers"]));
     let everyone = RuleTable::read(loaded, "rules", &["rules"]);
     let mut found = everyone.idle(wire, &vocabulary, &RuleTable::default(), &wire.settings.agent);
     for agent in loaded.provenance.names_beneath(&["agents"]) {

@@ -14,9 +14,9 @@ use haft_policy::{
 use crate::failure::Failure;
 
 /// Names that a policy can use.
-pub(crate) fn vocabulary(registry: &Registry) -> Vocabulary {
+pub(crate) fn vocabulary(registry: &Registry, servers: &[String]) -> Vocabulary {
     let entries = registry.entries();
-    Vocabulary::default().with(entries.iter().map(|entry| (entry.definition(), entry.source())))
+    Vocabulary::default().with(entries.iter().map(|entry| (entry.definition(), entry.source()))).with_servers(servers)
 }
 
 /// The policy of these settings, and an `only` list besides, if it has entries.
@@ -30,7 +30,8 @@ pub(super) fn policy(
     if !only.is_empty() {
         spec.rules.only.push(AllowList { entries: only.into_iter().map(ListEntry::new).collect(), ..AllowList::default() });
     }
-    let compiled = StandardPolicy::compile(&spec, vocabulary(registry));
+    let servers = settings.names_beneath(&["mcp", "servers"]);
+    let compiled = StandardPolicy::compile(&spec, vocabulary(registry, &servers));
     // Rules were checked when they were loaded; still, nothing runs if they do not compile.
     compiled.map(Arc::new).map_err(|faults| Failure::config(faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")))
 }

@@ -88,7 +88,7 @@ impl Prompts {
     }
 
     fn vocabulary(&self) -> &Arc<Vocabulary> {
-        self.vocabulary.get_or_init(|| Arc::new(vocabulary(&self.registry)))
+        self.vocabulary.get_or_init(|| Arc::new(vocabulary(&self.registry, &[])))
     }
 }
 

@@ -127,7 +127,8 @@ pub(crate) fn check_text(common: &Common, workspace: &Path, registry: &Registry,
 fn read_with(common: &Common, workspace: &Path, registry: &Registry, trust: TrustMode, own_text: Option<&str>) -> Loaded {
     let environment = |name: &str| std::env::var_os(name);
     let flags = flags(common);
-    let vocabulary = LazyCell::new(|| vocabulary(registry));
+    let servers = || haft_config::configured_servers(workspace, config_file(common).as_deref(), own_text, &environment);
+    let vocabulary = LazyCell::new(|| vocabulary(registry, &servers()));
     let check = |list: ListKind, entry: &str| check_entry(list, entry, &vocabulary);
     let mut request = LoadRequest::new(workspace, &environment);
     request.config_file = config_file(common);

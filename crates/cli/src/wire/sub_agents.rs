@@ -116,6 +116,7 @@ impl Factory {
         runner.compact_percent = u64::from(self.wire.settings.config.context.compact_percent);
         runner.messages = resumed.messages;
         runner.disclosed = disclose_tools(&runner);
+        runner.disclosed.set_budget(self.wire.tool_budget_percent());
         Ok(runner)
     }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::agent::{AgentEdit, with_agent};
 use super::edit::edited;
+use super::server::{self, ServerEdit};
 use super::setting::ModelSetting;
 use super::{LOCK_TIMEOUT, SaveError, file};
 
@@ -52,6 +53,16 @@ impl OwnFile {
     /// The text with one key set. Comments, order and formatting of the rest stay.
     pub fn with_setting(&self, setting: &ModelSetting) -> Result<String, SaveError> {
         edited(&self.target, self.text(), |document| setting.put(&self.target, document))
+    }
+
+    /// The text with the table of an MCP server, in place of the one that it has.
+    pub fn with_server(&self, name: &str, edits: &[ServerEdit]) -> Result<String, SaveError> {
+        server::with_server(&self.target, self.text(), name, edits)
+    }
+
+    /// The text without the table of an MCP server; `None` if it has none.
+    pub fn without_server(&self, name: &str) -> Result<Option<String>, SaveError> {
+        server::without_server(&self.target, self.text(), name)
     }
 
     /// The file itself, with a link followed.

@@ -10,7 +10,7 @@ use std::process;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{FAILED, NOT_EXECUTABLE, NOT_FOUND, PREFIX, holder, inner, outer, relay, supervisor, terminal};
+use super::{FAILED, NOT_EXECUTABLE, NOT_FOUND, PREFIX, guard, holder, inner, outer, relay, supervisor, terminal};
 use crate::error::SandboxError;
 use crate::probe;
 
@@ -22,6 +22,7 @@ pub(crate) const INNER: &str = "__haft_sandbox_inner";
 pub(crate) const SUPERVISOR: &str = "__haft_sandbox_supervisor";
 pub(super) const CLIENT: &str = "__haft_sandbox_client";
 pub(super) const RELAY: &str = "__haft_sandbox_relay";
+pub(super) const GUARD: &str = "__haft_sandbox_guard";
 pub(crate) const PROBE: &str = "__haft_sandbox_probe";
 
 /// Arguments that start a step with its settings; the command to run is appended.
@@ -57,6 +58,7 @@ pub(super) fn run_if_asked() {
         Some(SUPERVISOR) => supervisor::run,
         Some(CLIENT) => supervisor::run_client,
         Some(RELAY) => relay::run,
+        Some(GUARD) => guard::run,
         Some(PROBE) => |rest| Ok(probe::attempt(rest)),
         _ => return,
     };

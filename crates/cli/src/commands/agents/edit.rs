@@ -7,7 +7,7 @@ use haft_tui::diff::style_lines;
 use serde_json::json;
 
 use super::draft::AgentDraft;
-use super::prompt::{PromptResult, ToolChoice, confirm, tick};
+use super::prompt::{EnterMeans, PromptResult, ToolChoice, confirm, tick};
 use super::{flags, text};
 use crate::arguments::{Common, EditAgentArgs};
 use crate::commands::tools::first_sentence;
@@ -43,7 +43,7 @@ fn apply_changes(draft: &mut AgentDraft<'_>, request: &EditAgentArgs, is_new: bo
             return Err(not_there(draft));
         }
         let question = format!("There is no agent '{}' yet. Create it?", display::escape_line(draft.agent()));
-        match confirm(&question)? {
+        match confirm(&question, EnterMeans::Yes)? {
             PromptResult::Given(true) => {}
             PromptResult::Given(false) => return Ok(PromptResult::Left(Exit::Success)),
             PromptResult::Left(exit) => return Ok(PromptResult::Left(exit)),

@@ -15,7 +15,7 @@ use crate::output::{live_columns, note};
 use crate::terminal::{write_note, yes_or_no};
 
 /// The result of a prompt.
-pub(super) enum PromptResult<T> {
+pub(crate) enum PromptResult<T> {
     Given(T),
     /// The user left; the process ends with this exit code.
     Left(Exit),
@@ -53,10 +53,17 @@ pub(super) fn tick(title: &str, choices: Vec<ToolChoice>) -> Result<PromptResult
     }
 }
 
+/// The answer of the enter key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EnterMeans {
+    Yes,
+    No,
+}
+
 /// Asks yes or no.
-pub(super) fn confirm(question: &str) -> Result<PromptResult<bool>, Failure> {
+pub(crate) fn confirm(question: &str, enter: EnterMeans) -> Result<PromptResult<bool>, Failure> {
     if live_columns().is_some() {
-        return result(Confirm::new(question).with_default(true).prompt());
+        return result(Confirm::new(question).with_default(enter == EnterMeans::Yes).prompt());
     }
     write_note(&format!("{question} [y/n] "));
     match io::stdin().lines().next().and_then(Result::ok) {

@@ -37,7 +37,8 @@ pub(super) struct HostAddresses(Vec<(String, Result<Vec<ResolvedAddress>, String
 fn hosts(explanation: &Explanation) -> Vec<(String, u16)> {
     let mut hosts = Vec::new();
     for effect in explanation.effects.as_array().into_iter().flatten().filter(|effect| effect["effect"] == "connect") {
-        let port = effect["port"].as_u64().and_then(|port| u16::try_from(port).ok());
+        // Port 0 is no address of a network: an MCP server on this machine is meant.
+        let port = effect["port"].as_u64().and_then(|port| u16::try_from(port).ok()).filter(|port| *port != 0);
         if let (Some(host), Some(port)) = (effect["host"].as_str(), port)
             && !hosts.contains(&(host.to_owned(), port))
         {

@@ -12,7 +12,7 @@ const REPLACED: &str = "[marker removed]";
 const REACH: usize = 12;
 
 /// Puts content between markers. `source` says where it is from.
-pub(crate) fn wrap(source: &str, content: &str) -> String {
+pub fn wrap(source: &str, content: &str) -> String {
     let id = format!("{:016x}", RandomState::new().hash_one(content.len()));
     let content = neutralize(content);
     format!(
@@ -22,7 +22,7 @@ pub(crate) fn wrap(source: &str, content: &str) -> String {
 }
 
 /// Replaces what looks like a marker.
-pub(crate) fn neutralize(text: &str) -> String {
+pub fn neutralize(text: &str) -> String {
     let mut replaced = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         if line.contains('<') || !line.is_ascii() { replaced += &neutralize_line(line) } else { replaced.push_str(line) }

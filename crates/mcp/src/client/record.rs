@@ -1,0 +1,249 @@
+//! What the user has approved of a server: its list of tools as it was then.
+//!
+//! The first list is approved when it is first seen, because the user has configured the server. From then on a tool that is new or
+//! has changed waits until the user has looked at it: a server that was harmless yesterday may not be today. Tools whose text holds
+//! hidden characters are never approved by themselves.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use haft_text::{display, hex};
+use ring::digest::{SHA256, digest};
+use rmcp::model::Tool;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::settings::ServerSettings;
+
+/// The folder in the data folder.
+pub const FOLDER: &str = "mcp";
+/// The form of the file; another is not read.
+const VERSION: u32 = 1;
+/// A larger file is not one of ours.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
+
+/// What is stored of a server.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct ServerRecord {
+    version: u32,
+    /// The tools that are approved, as they were then.
+    pub(crate) approved: Vec<Tool>,
+    /// The tools as they were last seen.
+    pub(crate) seen: Vec<Tool>,
+}
+
+/// A tool that waits for the user.
+#[derive(Debug, Clone)]
+pub struct QuarantinedTool {
+    /// The server's name of it.
+    pub name: String,
+    /// Why it waits, as part of a sentence.
+    pub why: QuarantineReason,
+    /// The tool as it was approved, as pretty JSON; empty for a new one.
+    pub before: String,
+    /// The tool as it is now, as pretty JSON.
+    pub now: String,
+}
+
+/// Why a tool waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QuarantineReason {
+    /// It was not in the approved list.
+    New,
+    /// Its description, parameters or annotations have changed.
+    Changed,
+    /// Its text holds characters that no reader sees.
+    HiddenCharacters,
+}
+
+impl QuarantineReason {
+    /// As part of a sentence.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::New => "it is new since you approved the server",
+            Self::Changed => "it has changed since you approved the server",
+            Self::HiddenCharacters => "its text holds hidden characters",
+        }
+    }
+}
+
+/// A list of tools, divided.
+#[derive(Debug, Default)]
+pub(crate) struct Review {
+    pub(crate) usable: Vec<Tool>,
+    pub(crate) quarantined: Vec<QuarantinedTool>,
+}
+
+impl ServerRecord {
+    /// The stored record; `None` if there is none, or none that can be read.
+    pub(crate) fn read(data_folder: &Path, server: &ServerSettings) -> Option<Self> {
+        let path = path(data_folder, server);
+        if path.metadata().ok()?.len() > MAX_BYTES {
+            return None;
+        }
+        let record: Self = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+        (record.version == VERSION).then_some(record)
+    }
+
+    /// The record after these tools were seen: the first list is approved, but for hidden characters.
+    pub(crate) fn after(before: Option<Self>, seen: &[Tool]) -> Self {
+        let approved = match before {
+            Some(before) => before.approved,
+            None => seen.iter().filter(|tool| !has_hidden_characters(tool)).cloned().collect(),
+        };
+        Self { version: VERSION, approved, seen: seen.to_vec() }
+    }
+
+    /// Everything that was last seen is approved: the user has looked at it.
+    pub(crate) fn approve(&mut self) {
+        self.approved.clone_from(&self.seen);
+    }
+
+    /// Which of the tools that were last seen may be used.
+    pub(crate) fn review(&self) -> Review {
+        let mut review = Review::default();
+        for tool in &self.seen {
+            let known = self.approved.iter().find(|known| known.name == tool.name);
+            let why = match known {
+                Some(known) if fingerprint(known) == fingerprint(tool) => {
+                    review.usable.push(tool.clone());
+                    continue;
+                }
+                _ if has_hidden_characters(tool) => QuarantineReason::HiddenCharacters,
+                Some(_) => QuarantineReason::Changed,
+                None => QuarantineReason::New,
+            };
+            let before = known.map(pretty).unwrap_or_default();
+            review.quarantined.push(QuarantinedTool { name: tool.name.to_string(), why, before, now: pretty(tool) });
+        }
+        review
+    }
+
+    /// Writes a temporary file and renames it, so that a reader sees the old record or the new one.
+    pub(crate) fn write(&self, data_folder: &Path, server: &ServerSettings) -> std::io::Result<()> {
+        let path = path(data_folder, server);
+        make_folder(data_folder)?;
+        let draft = path.with_extension(format!("json.{}", std::process::id()));
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(&draft)?.write_all(&serde_json::to_vec(self)?)?;
+        std::fs::rename(&draft, &path)
+    }
+}
+
+/// Makes the folder, private to the user.
+pub(crate) fn make_folder(data_folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(data_folder.join(FOLDER))
+}
+
+/// Where the output of a server is kept.
+pub fn log_path(data_folder: &Path, server: &str) -> PathBuf {
+    data_folder.join(FOLDER).join(format!("{server}.log"))
+}
+
+/// Another program or address under the same name has a record of its own.
+fn path(data_folder: &Path, server: &ServerSettings) -> PathBuf {
+    data_folder.join(FOLDER).join(format!("{}-{}.json", server.name, &server.identity()[..12]))
+}
+
+/// Everything that decides what a model reads of a tool, and what a call of it needs.
+fn facts(tool: &Tool) -> Value {
+    sorted(json!({
+        "name": tool.name, "title": tool.title, "description": tool.description, "inputSchema": tool.input_schema,
+        "outputSchema": tool.output_schema, "annotations": tool.annotations,
+    }))
+}
+
+/// Some servers list the keys of an object in any order.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let mut entries: Vec<(String, Value)> = map.into_iter().filter(|(_, value)| !value.is_null()).collect();
+            entries.sort_by(|one, other| one.0.cmp(&other.0));
+            entries.into_iter().map(|(key, value)| (key, sorted(value))).collect::<serde_json::Map<_, _>>().into()
+        }
+        Value::Array(values) => values.into_iter().map(sorted).collect(),
+        other => other,
+    }
+}
+
+/// The SHA-256 of the facts of a tool.
+pub(crate) fn fingerprint(tool: &Tool) -> String {
+    hex::encode(digest(&SHA256, facts(tool).to_string().as_bytes()))
+}
+
+fn pretty(tool: &Tool) -> String {
+    format!("{:#}", facts(tool))
+}
+
+/// Whether any text of a tool holds characters that no reader sees.
+fn has_hidden_characters(tool: &Tool) -> bool {
+    fn is_hidden(ch: char) -> bool {
+        display::is_hidden(ch) && !matches!(ch, '\n' | '\r' | '\t' | '\u{a0}' | '\u{3000}' | '\u{fe0e}' | '\u{fe0f}')
+    }
+    fn any(value: &Value) -> bool {
+        match value {
+            Value::String(text) => text.contains(is_hidden),
+            Value::Array(values) => values.iter().any(any),
+            Value::Object(map) => map.iter().any(|(key, value)| key.contains(is_hidden) || any(value)),
+            _ => false,
+        }
+    }
+    any(&facts(tool))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool(name: &str, description: &str) -> Tool {
+        serde_json::from_value(json!({"name": name, "description": description, "inputSchema": {"type": "object", "a": 1, "b": 2}}))
+            .unwrap()
+    }
+
+    fn names(review: &Review) -> (Vec<&str>, Vec<(&str, QuarantineReason)>) {
+        let usable = review.usable.iter().map(|tool| &*tool.name).collect();
+        (usable, review.quarantined.iter().map(|tool| (tool.name.as_str(), tool.why)).collect())
+    }
+
+    #[test]
+    fn first_list_is_approved_and_later_changes_wait() {
+        let record = ServerRecord::after(None, &[tool("a", "x"), tool("b", "y")]);
+        assert_eq!(names(&record.review()), (vec!["a", "b"], vec![]));
+        let mut record = ServerRecord::after(Some(record), &[tool("a", "x"), tool("b", "other"), tool("c", "z")]);
+        let expected = vec![("b", QuarantineReason::Changed), ("c", QuarantineReason::New)];
+        assert_eq!(names(&record.review()), (vec!["a"], expected));
+        record.approve();
+        assert_eq!(names(&record.review()), (vec!["a", "b", "c"], vec![]));
+        let record = ServerRecord::after(Some(record), &[tool("b", "other")]);
+        assert_eq!(names(&record.review()), (vec!["b"], vec![]), "a tool that is gone changes nothing");
+    }
+
+    #[test]
+    fn hidden_characters_are_never_approved_by_themselves() {
+        let hidden = ["ig\u{200b}nore", "\u{e0041}\u{e0042}", "\u{202e}txt", "\u{1b}[8m", "soft\u{ad}hyphen"];
+        for description in hidden {
+            let record = ServerRecord::after(None, &[tool("a", description)]);
+            assert_eq!(names(&record.review()), (vec![], vec![("a", QuarantineReason::HiddenCharacters)]), "{description:?}");
+        }
+        for description in ["two\nlines\tand a tab", "日本語", "emoji ⚠\u{fe0f}"] {
+            assert_eq!(names(&ServerRecord::after(None, &[tool("a", description)]).review()).0, ["a"], "{description:?}");
+        }
+    }
+
+    #[test]
+    fn order_of_keys_is_no_change_and_annotations_are() {
+        let reordered: Tool =
+            serde_json::from_value(json!({"inputSchema": {"b": 2, "a": 1, "type": "object"}, "description": "x", "name": "a"})).unwrap();
+        assert_eq!(fingerprint(&tool("a", "x")), fingerprint(&reordered));
+        let mut annotated = tool("a", "x");
+        annotated.annotations = Some(rmcp::model::ToolAnnotations::new().read_only(true));
+        assert_ne!(fingerprint(&tool("a", "x")), fingerprint(&annotated));
+    }
+}
