@@ -108,22 +108,15 @@ impl ScannedObject {
         let outer = indent_at(text, self.open);
         let indent = self.members.first().map_or_else(|| format!("{outer}  "), |member| indent_at(text, member.key));
         let member = format!("{}: {}", Value::from(name), pretty(value, &indent));
-        match self.members.last() {
-            Some(last) => {
-                let comma = if self.has_last_comma { "" } else { "," };
-                let at = last.value.end + self.comma_length(text, last);
-                format!("{}{comma}\n{indent}{member}{}", &text[..at], &text[at..])
-            }
-            None => {
-                let (before, after) = text.split_at(self.open + 1);
-                let end = if after.trim_start().starts_with('}') && !after[..after.find('}').unwrap_or(0)].contains('\n') {
-                    format!("\n{outer}")
-                } else {
-                    String::new()
-                };
-                format!("{before}\n{indent}{member}{end}{}", after.trim_start_matches([' ', '\t']))
-            }
+        if let Some(last) = self.members.last() {
+            let comma = if self.has_last_comma { "" } else { "," };
+            let at = last.value.end + self.comma_length(text, last);
+            return format!("{}{comma}\n{indent}{member}{}", &text[..at], &text[at..]);
         }
+        let (before, after) = text.split_at(self.open + 1);
+        let is_on_one_line = after.trim_start().starts_with('}') && !after[..after.find('}').unwrap_or(0)].contains('\n');
+        let end = if is_on_one_line { format!("\n{outer}") } else { String::new() };
+        format!("{before}\n{indent}{member}{end}{}", after.trim_start_matches([' ', '\t']))
     }
 
     /// The distance to the end of the comma behind the last member.

@@ -36,7 +36,7 @@ pub(super) fn run(common: &Common, request: &McpArgs, output: &Output) -> Result
             }
         };
         // To be stopped is how a server ends: no failure.
-        let (served, _) = interruptible(serving, &stop).await?;
+        let (served, _) = Box::pin(interruptible(serving, &stop)).await?;
         served.map(|()| Exit::Success)
     })
 }
@@ -57,14 +57,14 @@ fn options(address: SocketAddr, request: &McpArgs) -> Result<McpHttpOptions, Fai
 
 async fn serve_http(backend: Arc<McpBackend>, options: McpHttpOptions, stop: &CancellationToken, output: &Output) -> Result<(), Failure> {
     let token = options.token.clone();
-    let server = HttpServer::bind(backend, options).await.map_err(failure)?;
+    let server = HttpServer::bind(backend, options).await.map_err(|error| failure(&error))?;
     let (url, token) = (server.url(), token.as_ref().map_or("", BearerToken::reveal));
     output.show(|| json!({ "url": url, "token": token }), || format!("Listening on {url}\nToken: {token}\n"))?;
     note("Clients send the token as 'Authorization: Bearer TOKEN'. It is not shown again. Ctrl-C ends the server.");
-    server.serve(stop).await.map_err(failure)
+    server.serve(stop).await.map_err(|error| failure(&error))
 }
 
-fn failure(error: HttpError) -> Failure {
+fn failure(error: &HttpError) -> Failure {
     let failure = Failure::failed("execution_error", error.to_string());
     match error {
         HttpError::NotLoopback(_) => Failure::usage(error.to_string())
