@@ -19,6 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("shell", &["programs", "text"]),
     ("sandbox", &["contract", "text"]),
     ("store", &["contract"]),
+    ("memory", &["contract", "patch", "store", "text"]),
     ("policy", &["contract", "pattern", "programs", "text"]),
     ("engine", &["contract", "policy", "redact", "store", "text"]),
     ("provider", &["contract", "redact", "text"]),
@@ -34,8 +35,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "agent", "builtin", "config", "contract", "engine", "host", "jobs", "patch", "pattern", "policy", "prompts", "provider",
-            "redact", "sandbox", "store", "text", "tui",
+            "agent", "builtin", "config", "contract", "engine", "host", "jobs", "memory", "patch", "pattern", "policy", "prompts",
+            "provider", "redact", "sandbox", "store", "text", "tui",
         ],
     ),
     ("haft", &["builtin", "compat", "contract", "engine", "host", "jobs", "macros", "policy", "sandbox", "store"]),

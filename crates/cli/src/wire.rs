@@ -12,6 +12,7 @@ mod hooks;
 mod host;
 mod jobs;
 mod lint;
+mod memory;
 pub(crate) mod models;
 mod policy;
 mod prompts;
@@ -28,7 +29,7 @@ mod trust;
 mod web;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use haft_agent::{DeferredTools, DenySpending, DisclosedTools, Runner, SpendingApprover, TurnWatcher};
@@ -37,6 +38,7 @@ use haft_contract::ports::Services;
 use haft_contract::{Plan, ToolSource};
 use haft_engine::{CallLimits, Engine, EngineBuilder, Event, EventSink, Registry, Session, SessionBuilder};
 use haft_host::LocalHost;
+use haft_memory::MemoryService;
 use haft_policy::{Decision, Policy, StandardPolicy, Verdict};
 use haft_provider::Model;
 use haft_store::{Blobs, CallLog, FileBlobs, InMemoryCallLog, OpenedLog, SqliteCallLog, StoreError};
@@ -154,6 +156,7 @@ pub(crate) struct Wire {
     pub(crate) registry: Arc<Registry>,
     pub(crate) policy: Arc<StandardPolicy>,
     pub(crate) prompts: Arc<Prompts>,
+    memory: OnceLock<Arc<MemoryService>>,
 }
 
 impl Wire {
@@ -175,7 +178,7 @@ impl Wire {
     fn with_settings(settings: Settings, registry: Arc<Registry>) -> Result<Self, Failure> {
         let policy = policy::policy(&settings.config, &settings.provenance, &registry)?;
         let prompts = Arc::new(Prompts::new(&settings, &policy, &registry));
-        let wire = Self { settings, registry, policy, prompts };
+        let wire = Self { settings, registry, policy, prompts, memory: OnceLock::new() };
         let display = wire.settings.config.display;
         configure_display(display.todos, display.usage);
         wire.known_agent(&wire.settings.agent)?;

@@ -1,7 +1,7 @@
 //! The trail of a call: every stage writes its result here, and history, hooks and the result are made of it at the end.
 
 mod arguments;
-mod record;
+pub(crate) mod record;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::hooks::HookCall;
 use crate::journal::{CallSpills, FinalChanges};
 use crate::stages::guard::CallSignature;
 use crate::stages::rewrite::RewriteState;
-use crate::stages::taint::{TaintFacts, secret_in};
+use crate::stages::taint::{SessionTaint, TaintFacts, secret_in};
 use crate::{Session, ToolEntry};
 
 /// Everything that history and hooks need of a call, as far as it has come.
@@ -235,11 +235,18 @@ impl Trail {
 
     /// The record of a call that is about to run.
     pub(crate) fn to_intent(&self, session: &Session) -> CallRecord {
-        self.clone().into_record(session, CallStatus::Begun, String::new(), self.started.elapsed())
+        self.clone().into_record(session, *session.taint(), CallStatus::Begun, String::new(), self.started.elapsed())
     }
 
     /// The record of the call. Redaction happens here, on the store's own thread where there is one.
-    pub(crate) fn into_record(self, session: &Session, status: CallStatus, summary: String, elapsed: Duration) -> CallRecord {
+    pub(crate) fn into_record(
+        self,
+        session: &Session,
+        taint: SessionTaint,
+        status: CallStatus,
+        summary: String,
+        elapsed: Duration,
+    ) -> CallRecord {
         CallRecord {
             id: self.record.to_string(),
             call_id: self.call.id.clone(),
@@ -250,7 +257,13 @@ impl Trail {
             arguments: arguments::redacted(self.arguments.into_excerpt()),
             original_arguments: self.original.map(arguments::redacted),
             effects: arguments::redacted(self.effects),
-            decision: arguments::redacted(record::decision(&self.decision, self.advice, session.caller(), self.connections.recorded())),
+            decision: arguments::redacted(record::decision(
+                &self.decision,
+                self.advice,
+                session.caller(),
+                self.connections.recorded(),
+                taint,
+            )),
             started: self.started_at,
             elapsed,
             status,
