@@ -2,6 +2,7 @@
 
 mod agents;
 mod caller;
+mod memory;
 mod skills;
 
 use std::ffi::OsString;
@@ -14,6 +15,7 @@ use haft_tui::chat::ChatOptions;
 
 pub(crate) use self::agents::{AgentsCommand, EditAgentArgs, KEYS as AGENT_KEYS};
 pub(crate) use self::caller::{ActingArgs, CallerArgs};
+pub(crate) use self::memory::MemoryCommand;
 pub(crate) use self::skills::SkillsCommand;
 use crate::failure::Failure;
 use crate::help;
@@ -132,6 +134,12 @@ pub(crate) enum CliCommand {
     Skills {
         #[command(subcommand)]
         command: SkillsCommand,
+    },
+    /// Add, search, list, remove and check notes that outlast a conversation
+    #[command(long_about = help::MEMORY, after_long_help = help::MEMORY_EXAMPLES, disable_help_subcommand = true)]
+    Memory {
+        #[command(subcommand)]
+        command: MemoryCommand,
     },
     /// List, show, resume, copy and delete conversations
     #[command(long_about = help::SESSIONS, after_long_help = help::SESSIONS_EXAMPLES, disable_help_subcommand = true)]

@@ -10,6 +10,7 @@ mod doctor;
 mod explain;
 mod history;
 mod man;
+mod memory;
 mod models;
 mod policy;
 mod prune;
@@ -42,6 +43,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         CliCommand::Agents { command } => agents::run(&common, &command, &output()),
         CliCommand::Sessions { command } => sessions::run(&common, &command, &output()),
         CliCommand::Skills { command } => skills::run(&common, &command, &output()),
+        CliCommand::Memory { command } => memory::run(&common, &command, &output()),
         CliCommand::Models(request) => models::run(&common, request, &output()),
         CliCommand::History(request) => history::run(request, &output()),
         CliCommand::Undo(request) => undo::run(&common, &request, &output()),

@@ -40,6 +40,7 @@ mod suite {
     mod jobs;
     mod later_calls;
     mod leftovers;
+    mod memory;
     mod model;
     mod models;
     mod network;

@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-const DOCUMENTS: [&str; 13] = [
+const DOCUMENTS: [&str; 14] = [
     "README.md",
     "CONTRIBUTING.md",
     "docs/ADDING_A_TOOL.md",
@@ -21,6 +21,7 @@ const DOCUMENTS: [&str; 13] = [
     "docs/CHAT.md",
     "docs/COMMANDS.md",
     "docs/FILES.md",
+    "docs/MEMORY.md",
     "docs/MODELS.md",
     "docs/PLANNING.md",
     "docs/POLICY.md",

@@ -1,5 +1,7 @@
 //! Words of the index that were probably meant by a word that it does not have.
 
+use crate::words::stem;
+
 /// Shorter words are not corrected: too many others are near.
 const SHORTEST: usize = 4;
 /// Words that were meant, at most.
@@ -32,7 +34,7 @@ pub(crate) fn gram_expression(word: &str) -> Option<(String, std::ops::RangeIncl
     let parts: Vec<String> =
         if chars.len() >= 8 { grams.windows(2).map(|pair| format!("({} AND {})", pair[0], pair[1])).collect() } else { grams };
     let reach = if chars.len() >= 8 { 2 } else { 1 };
-    Some((parts.join(" OR "), chars.len().saturating_sub(reach)..=chars.len() * 2))
+    Some((parts.join(" OR "), chars.len().saturating_sub(reach)..=chars.len() * 3))
 }
 
 /// The best of the candidates: those with few typing errors, then those that contain the word.
@@ -41,7 +43,8 @@ pub(crate) fn corrections(word: &str, candidates: &[String]) -> Vec<Correction> 
     let allowed = if length >= 8 { 2 } else { 1 };
     let mut found: Vec<(usize, Correction)> = Vec::new();
     for candidate in candidates {
-        let distance = strsim::osa_distance(word, candidate);
+        // Other endings are no typing errors.
+        let distance = strsim::osa_distance(word, candidate).min(strsim::osa_distance(stem(word), stem(candidate)).max(1));
         if distance <= allowed && distance > 0 {
             let weight = if distance == 1 { 0.9 } else { 0.75 };
             found.push((distance, Correction { word: candidate.clone(), weight }));
@@ -71,7 +74,8 @@ mod tests {
 
     #[test]
     fn near_words_come_before_those_that_contain_the_word() {
-        assert_eq!(best("databse", &["database", "databases", "data"]), ["database"]);
+        assert_eq!(best("databse", &["database", "databases", "data"]), ["database", "databases"]);
+        assert_eq!(best("relase", &["releases", "phase"]), ["releases"]);
         assert_eq!(best("postgers", &["postgres", "progress"]), ["postgres"]);
         assert_eq!(best("konfig", &["konfiguration", "xyz"]), ["konfiguration"]);
         assert_eq!(best("abcd", &["wxyz"]), Vec::<String>::new());

@@ -16,6 +16,9 @@ const MOST_BYTES: usize = 4_096;
 const MOST_WORDS: usize = 32;
 /// Words that were looked at as corrections, at most.
 const CANDIDATES: usize = 4_000;
+/// Two letters that change places in so short a word leave no trigram as it was.
+const SHORT: usize = 7;
+const SHORT_CANDIDATES: usize = 50_000;
 /// Words that are corrected, at most: each takes a search.
 const CORRECTED: usize = 6;
 
@@ -116,7 +119,13 @@ fn weight(frequency: u64, chunks: u64) -> f64 {
 
 fn meant(word: &str, database: &MemoryDatabase) -> Result<Vec<Correction>, StoreError> {
     let Some((grams, characters)) = fuzzy::gram_expression(word) else { return Ok(Vec::new()) };
-    let candidates = database.terms(&grams, characters, CANDIDATES)?;
+    let mut candidates = database.terms(&grams, characters, CANDIDATES)?;
+    let length = word.chars().count();
+    if let Some(first) = word.chars().next().filter(|_| length <= SHORT) {
+        candidates.extend(database.terms_like(first, length - 1..=length + 3, SHORT_CANDIDATES)?);
+        candidates.sort();
+        candidates.dedup();
+    }
     let mut found = fuzzy::corrections(word, &candidates);
     // Words of files that are gone are still known.
     let mut present = Vec::new();

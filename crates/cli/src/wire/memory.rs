@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use haft_contract::BoxFuture;
-use haft_contract::ports::{MemoryWriter, PreImage};
+use haft_contract::ports::{Host, MemoryWriter, PreImage, Services};
 use haft_engine::RecordedTaint;
 use haft_memory::{Embedder, FileVersion, MAX_FILE_BYTES, MemoryService, MemorySettings, WriterSource, system_calendar};
 use haft_policy::Verdict;
@@ -17,6 +17,7 @@ use haft_store::{Blobs, CallFilter, CallLog, CallRecord, PreImageRecord, Session
 use super::models::ProviderEmbedder;
 use super::policy::home;
 use super::{Wire, open_blobs, open_store};
+use crate::failure::Failure;
 use crate::output::warn;
 
 /// The files of memory in every workspace.
@@ -51,6 +52,20 @@ impl Wire {
             }
         });
         MemoryService::new(settings, Some(Arc::new(CallWriters::new(&self.settings.data_folder))), embedder)
+    }
+
+    /// A machine of files alone that knows memory, for commands of the user.
+    pub(crate) fn memory_host(&self) -> Result<Arc<dyn Host>, Failure> {
+        let host = self.reading_host(None)?;
+        let host = Arc::try_unwrap(host).map_err(|_| Failure::failed("execution_error", "the files are in use"))?;
+        Ok(Arc::new(host.with_services(self.memory_services())))
+    }
+
+    /// Services of calls that change memory.
+    pub(crate) fn memory_services(&self) -> Services {
+        let mut services = Services::default();
+        services.memory = Some(self.memory());
+        services
     }
 
     /// A name for the index: what may be read differs, so what is indexed does.

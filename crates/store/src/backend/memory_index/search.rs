@@ -46,6 +46,21 @@ impl MemoryDatabase {
         find().map_err(|error| self.failed(error))
     }
 
+    /// Words of the index with this first character that have so many characters: a short word may share no trigram with its correction.
+    pub fn terms_like(&self, first: char, characters: std::ops::RangeInclusive<usize>, limit: usize) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT term FROM terms WHERE term >= ?1 AND term < ?2 AND length(term) BETWEEN ?3 AND ?4 LIMIT ?5";
+        let whole = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+        let (start, end) = (first.to_string(), char::from_u32(u32::from(first) + 1).unwrap_or(char::MAX).to_string());
+        let connection = self.connection();
+        let find = || {
+            let mut statement = connection.prepare_cached(sql)?;
+            let bounds = params![start, end, whole(*characters.start()), whole(*characters.end()), whole(limit)];
+            let rows = statement.query_map(bounds, |row| row.get(0))?;
+            rows.collect::<rusqlite::Result<_>>()
+        };
+        find().map_err(|error| self.failed(error))
+    }
+
     /// A chunk by its number.
     pub fn chunk(&self, id: i64) -> Result<Option<ChunkRow>, StoreError> {
         let sql = "SELECT chunks.id, files.path, files.modified, first, last, heading, text, writer FROM chunks \
