@@ -5,7 +5,6 @@ mod builder;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::FutureExt;
 use haft_contract::{Form, Plan, Prepared, ShellCommand, ToolCall, ToolContext, ToolError, ToolOutput, ToolResult};
@@ -271,13 +270,9 @@ impl Engine {
         self.record_intent(trail, session).await?;
         session.taint().record(cleared.plan(), entry.source(), trail.record_id());
         emit(engine.events.as_deref(), &Event::Started { call: trail.call() });
-        let untrusted = Arc::<AtomicBool>::default();
-        let flag = Arc::clone(&untrusted);
-        let context = |plan| self.context(plan, &entry, session, stop, trail).called_as(session.dialect(), form).reporting_untrusted(flag);
+        let context = |plan| self.context(plan, &entry, session, stop, trail).called_as(session.dialect(), form);
         let outcome = run(&engine.workers, cleared, &entry, context, stop).await;
-        if untrusted.load(Ordering::Acquire) {
-            session.taint().record_untrusted(trail.record_id());
-        }
+        trail.report_untrusted(session);
         match outcome {
             // The locks are still held, so the files are this call's own.
             Err(error) if trail.changes_something() && !trail.final_changes().get() => {
@@ -387,7 +382,8 @@ impl Engine {
             session.progress().cloned(),
         )
         .remembering(Arc::clone(session.seen()))
-        .limited_by(Arc::clone(&session.caller().turn_tools));
+        .limited_by(Arc::clone(&session.caller().turn_tools))
+        .reporting_untrusted(Arc::clone(trail.untrusted()));
         match egress {
             Some(gate) => context.with_egress(Arc::new(gate)),
             None => context,

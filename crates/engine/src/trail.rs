@@ -5,6 +5,7 @@ pub(crate) mod record;
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use haft_contract::{Arguments, CallInfo, Effect, ErrorKind, Plan, Prepared, ToolCall, ToolError, ToolOutput, ToolResult};
@@ -53,6 +54,8 @@ pub(crate) struct Trail {
     edited: Option<String>,
     /// What the user was advised to change, if the call was refused.
     advice: Option<Value>,
+    /// Set when the tool brings untrusted content in that its plan does not show.
+    untrusted: Arc<AtomicBool>,
 }
 
 /// What permission and approval read of a call.
@@ -88,6 +91,7 @@ impl Trail {
             secret: None,
             edited: None,
             advice: None,
+            untrusted: Arc::default(),
         }
     }
 
@@ -191,6 +195,16 @@ impl Trail {
         self.planned = for_hooks.then(|| plan.effects().to_vec());
     }
 
+    /// run: for the context of the tool.
+    pub(crate) fn untrusted(&self) -> &Arc<AtomicBool> {
+        &self.untrusted
+    }
+    /// run: taints the session, if the tool brought untrusted content in.
+    pub(crate) fn report_untrusted(&self, session: &Session) {
+        if self.untrusted.load(Ordering::Acquire) {
+            session.taint().record_untrusted(self.record);
+        }
+    }
     /// permit: what the stage reads, and the decision that it updates in place.
     pub(crate) fn permit_parts(&mut self) -> (CallFacts<'_>, &mut Decision) {
         let taint = TaintFacts { secret: self.secret, running: None };

@@ -49,7 +49,7 @@ impl WordGroup {
 
 /// A question that was understood.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Question {
+pub(crate) struct ParsedQuestion {
     pub(crate) groups: Vec<WordGroup>,
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn question_words(text: &str, today: Date) -> Vec<String> {
     chosen
 }
 
-impl Question {
+impl ParsedQuestion {
     /// Reads a question: how common its words are, and what was meant by those that no chunk has.
     pub(crate) fn read(text: &str, today: Date, database: &MemoryDatabase, chunks: u64) -> Result<Self, StoreError> {
         let mut groups = Vec::new();

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use haft_store::ChunkRow;
 
-use crate::question::Question;
+use crate::question::ParsedQuestion;
 use crate::words::{stem, words};
 
 /// The constant of reciprocal rank fusion: how little the very first places count more than the next.
@@ -14,7 +14,7 @@ const COVERAGE: f64 = 0.75;
 
 /// A chunk on its way to the answer.
 #[derive(Debug, Clone)]
-pub(crate) struct Candidate {
+pub(crate) struct RankedChunk {
     pub(crate) row: ChunkRow,
     /// How well it fits by words, from 0 to 1.
     pub(crate) text: f64,
@@ -26,7 +26,7 @@ pub(crate) struct Candidate {
     pub(crate) stems: HashSet<String>,
 }
 
-impl Candidate {
+impl RankedChunk {
     pub(crate) fn new(row: ChunkRow) -> Self {
         let all = [row.path.as_str(), row.heading.as_str(), row.text.as_str()];
         let stems = all.into_iter().flat_map(words).map(|word| stem(&word).to_owned()).collect();
@@ -39,7 +39,7 @@ impl Candidate {
     }
 
     /// Scores it by its words; `share` is its BM25 value as a share of the best.
-    pub(crate) fn score_text(&mut self, question: &Question, share: f64) {
+    pub(crate) fn score_text(&mut self, question: &ParsedQuestion, share: f64) {
         let (mut met, mut all) = (0.0, 0.0);
         for group in &question.groups {
             let best = group.spellings().filter(|(word, _)| self.stems.contains(stem(word))).map(|(_, weight)| weight).fold(0.0, f64::max);
@@ -52,7 +52,7 @@ impl Candidate {
 }
 
 /// Orders by words alone, or by words and vectors together.
-pub(crate) fn order(candidates: &mut [Candidate], by_vectors: &[i64]) {
+pub(crate) fn order(candidates: &mut [RankedChunk], by_vectors: &[i64]) {
     candidates.sort_by(|one, other| other.text.total_cmp(&one.text).then(one.row.id.cmp(&other.row.id)));
     if by_vectors.is_empty() {
         candidates.iter_mut().for_each(|candidate| candidate.order = candidate.text);
@@ -66,7 +66,7 @@ pub(crate) fn order(candidates: &mut [Candidate], by_vectors: &[i64]) {
     sort_by_order(candidates);
 }
 
-fn sort_by_order(candidates: &mut [Candidate]) {
+fn sort_by_order(candidates: &mut [RankedChunk]) {
     candidates.sort_by(|one, other| {
         let order = other.order.total_cmp(&one.order).then(other.score().total_cmp(&one.score()));
         order.then(one.row.id.cmp(&other.row.id))
@@ -86,7 +86,7 @@ fn fuse(lists: &[&[i64]]) -> HashMap<i64, f64> {
 }
 
 /// Lets old notes count less: half as much after so many days.
-pub(crate) fn decay(candidates: &mut [Candidate], half_life_days: f64, now: std::time::SystemTime) {
+pub(crate) fn decay(candidates: &mut [RankedChunk], half_life_days: f64, now: std::time::SystemTime) {
     if half_life_days <= 0.0 {
         return;
     }
@@ -101,15 +101,15 @@ pub(crate) fn decay(candidates: &mut [Candidate], half_life_days: f64, now: std:
 }
 
 /// Chooses so many, the best first; with diversity (0 to 1) one that repeats what was chosen comes later.
-pub(crate) fn choose(mut candidates: Vec<Candidate>, most: usize, diversity: f64) -> Vec<Candidate> {
+pub(crate) fn choose(mut candidates: Vec<RankedChunk>, most: usize, diversity: f64) -> Vec<RankedChunk> {
     if diversity <= 0.0 {
         candidates.truncate(most);
         return candidates;
     }
     let best = candidates.first().map_or(1.0, |first| first.order).max(f64::MIN_POSITIVE);
-    let mut chosen: Vec<Candidate> = Vec::new();
+    let mut chosen: Vec<RankedChunk> = Vec::new();
     while chosen.len() < most && !candidates.is_empty() {
-        let value = |candidate: &Candidate| {
+        let value = |candidate: &RankedChunk| {
             let repeated = chosen.iter().map(|other| similarity(&candidate.stems, &other.stems)).fold(0.0, f64::max);
             (1.0 - diversity) * candidate.order / best - diversity * repeated
         };
@@ -134,7 +134,7 @@ mod tests {
 
     use super::*;
 
-    fn candidate(id: i64, text: &str, score: f64, modified: SystemTime) -> Candidate {
+    fn candidate(id: i64, text: &str, score: f64, modified: SystemTime) -> RankedChunk {
         let row = ChunkRow {
             id,
             path: "memory/a.md".into(),
@@ -145,10 +145,10 @@ mod tests {
             text: text.into(),
             writer: None,
         };
-        Candidate { text: score, order: score, ..Candidate::new(row) }
+        RankedChunk { text: score, order: score, ..RankedChunk::new(row) }
     }
 
-    fn ids(candidates: &[Candidate]) -> Vec<i64> {
+    fn ids(candidates: &[RankedChunk]) -> Vec<i64> {
         candidates.iter().map(|candidate| candidate.row.id).collect()
     }
 

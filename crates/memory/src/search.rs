@@ -7,8 +7,8 @@ use haft_contract::ports::{MemoryHit, MemoryQuery, MemorySource, MemoryWriter};
 use haft_store::{MemoryDatabase, StoreError};
 use jiff::civil::Date;
 
-use crate::question::Question;
-use crate::rank::{self, Candidate};
+use crate::question::ParsedQuestion;
+use crate::rank::{self, RankedChunk};
 use crate::snippet::snippet;
 
 /// Chunks that are ranked, at most.
@@ -37,7 +37,7 @@ pub(crate) fn search(
     settings: SearchSettings,
 ) -> Result<Vec<MemoryHit>, StoreError> {
     let chunks = database.count()?;
-    let question = Question::read(&query.query, settings.today, database, chunks)?;
+    let question = ParsedQuestion::read(&query.query, settings.today, database, chunks)?;
     let found = find(database, &question, chunks)?;
     let best = found.iter().map(|(_, value)| *value).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
     let values: HashMap<i64, f64> = found.iter().copied().collect();
@@ -46,7 +46,7 @@ pub(crate) fn search(
     let mut seen = HashSet::new();
     for id in found.iter().map(|(id, _)| *id).chain(near.iter().map(|(id, _)| *id)).filter(|id| seen.insert(*id)) {
         let Some(row) = database.chunk(id)?.filter(|row| visible.contains(&row.path)) else { continue };
-        let mut candidate = Candidate::new(row);
+        let mut candidate = RankedChunk::new(row);
         candidate.score_text(&question, values.get(&id).copied().unwrap_or_default() / best);
         candidate.cosine = cosines.get(&id).copied().unwrap_or_default();
         candidates.push(candidate);
@@ -60,7 +60,7 @@ pub(crate) fn search(
 }
 
 /// Chunks with all words; if those are few, also chunks with some.
-fn find(database: &MemoryDatabase, question: &Question, chunks: u64) -> Result<Vec<(i64, f64)>, StoreError> {
+fn find(database: &MemoryDatabase, question: &ParsedQuestion, chunks: u64) -> Result<Vec<(i64, f64)>, StoreError> {
     let mut found = match question.every_word() {
         Some(expression) => database.find(&expression, CANDIDATES)?,
         None => Vec::new(),
@@ -74,7 +74,7 @@ fn find(database: &MemoryDatabase, question: &Question, chunks: u64) -> Result<V
     Ok(found)
 }
 
-fn hit(candidate: &Candidate, question: &Question) -> MemoryHit {
+fn hit(candidate: &RankedChunk, question: &ParsedQuestion) -> MemoryHit {
     let row = &candidate.row;
     MemoryHit {
         path: row.path.clone(),

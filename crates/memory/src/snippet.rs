@@ -1,13 +1,13 @@
 //! The part of a chunk that is shown.
 
-use crate::question::Question;
+use crate::question::ParsedQuestion;
 use crate::words::{stem, words};
 
 /// Characters of a snippet, about.
 const MOST: usize = 700;
 
 /// The lines of a chunk with most of the question, as much as is shown. Nothing is said of the rest: the citation names all lines.
-pub(crate) fn snippet(text: &str, question: &Question) -> String {
+pub(crate) fn snippet(text: &str, question: &ParsedQuestion) -> String {
     if text.chars().count() <= MOST {
         return text.to_owned();
     }
@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn a_snippet_shows_the_lines_that_were_asked_for() {
         let group = WordGroup { word: "needle".into(), corrections: vec![], weight: 1.0, frequency: 1 };
-        let question = Question { groups: vec![group] };
+        let question = ParsedQuestion { groups: vec![group] };
         let text = format!("{}the needles are here\n{}", "hay hay hay hay\n".repeat(80), "straw\n".repeat(80));
         let shown = snippet(&text, &question);
         assert!(shown.contains("the needles are here") && shown.chars().count() <= MOST + 3, "{shown}");

@@ -10,6 +10,7 @@ use std::time::{Instant, SystemTime};
 use haft_contract::ports::FileSystem;
 use haft_contract::{ErrorKind, FileKind, Location, ToolError, TreeEntry, TreeOptions, TreeVisitor, Visit};
 use haft_store::{FileStamp, KnownFile};
+use haft_text::display::escape_line;
 
 use crate::refresh::{FileReading, read_note};
 
@@ -43,7 +44,7 @@ pub(crate) struct WalkParts {
 
 /// Walks through all roots.
 pub(crate) async fn walk(files: &dyn FileSystem, roots: &[Location], parts: WalkParts) -> Result<Walked, ToolError> {
-    let shared = Arc::new(Shared { parts, found: Mutex::default(), count: AtomicUsize::new(0), pending: AtomicUsize::new(0) });
+    let shared = Arc::new(WalkState { parts, found: Mutex::default(), count: AtomicUsize::new(0), pending: AtomicUsize::new(0) });
     let mut walked = Walked { is_complete: true, ..Walked::default() };
     for root in roots {
         let is_file = match files.info(root).await {
@@ -78,7 +79,7 @@ pub(crate) async fn walk(files: &dyn FileSystem, roots: &[Location], parts: Walk
     Ok(walked)
 }
 
-struct Shared {
+struct WalkState {
     parts: WalkParts,
     found: Mutex<HashSet<String>>,
     count: AtomicUsize,
@@ -86,7 +87,7 @@ struct Shared {
 }
 
 struct Visitor {
-    shared: Arc<Shared>,
+    shared: Arc<WalkState>,
     root: PathBuf,
     display: String,
     is_file: bool,
@@ -101,8 +102,8 @@ impl TreeVisitor for Visitor {
         if self.shared.count.fetch_add(1, Ordering::Relaxed) >= MOST_FILES {
             return Visit::Enough;
         }
-        // A name that is not text could not be cited.
-        let Some(name) = path.to_str() else { return Visit::On };
+        // A name that is not plain text could not be cited, or would say something of its own where it is.
+        let Some(name) = path.to_str().filter(|name| *escape_line(name) == **name) else { return Visit::On };
         let Ok((size, modified)) = entry.facts() else { return Visit::On };
         self.shared.found.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
         let stamp = FileStamp { size, modified };
