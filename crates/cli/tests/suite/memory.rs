@@ -48,7 +48,7 @@ fn wrong_uses_are_refused_with_what_to_do() {
     world.write("MEMORY.md", "one\n");
     for (words, said) in [
         (&["memory", "add", " "][..], "the note is empty"),
-        (&["memory", "add", "key sk-ant-REDACTED"], "holds a secret"),
+        (&["memory", "add", "the key is AKIA2E0A8F3B244C9986"], "holds a secret"),
         (&["memory", "add", "x", "--file", "notes.md"], "'notes.md' is not a memory file"),
         (&["memory", "add", "x", "--file", "../MEMORY.md"], "is not a memory file"),
         (&["memory", "forget", "notes.md#L1"], "'notes.md' is not a memory file"),
