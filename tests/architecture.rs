@@ -141,13 +141,13 @@ fn nothing_that_ships_depends_on_the_testkit() {
     for (from, to) in arrows(true) {
         // The benchmarks of the whole measure all of it.
         let more: &[&str] = match from.as_str() {
-            "haft" => &["agent", "provider", "shell"],
+            "haft" => &["agent", "memory", "provider", "shell"],
             // Rules and lists are tried on the names of the real tools.
             "policy" | "engine" => &["builtin"],
             // Which lines run without a question is tried with the real decision.
             "jobs" => &["builtin", "policy"],
             // Links and roots are tried on real files.
-            "prompts" => &["host"],
+            "prompts" | "memory" => &["host"],
             _ => &[],
         };
         let allowed: BTreeSet<String> = ["contract", "testkit", "engine", "store"].iter().chain(more).map(ToString::to_string).collect();

@@ -88,7 +88,7 @@ fn rules_on_reading_and_links_hold_for_memory() {
     for path in ["memory/secret/a.md", "memory/private.md"] {
         let (code, result) = world.call("memory_get", &json!({"path": path}));
         assert!(code == 1 && !result.to_string().contains("the word is"), "{result}");
-        assert_eq!(world.run(&["memory", "why", path]).code == 0, false, "{path}");
+        assert_ne!(world.run(&["memory", "why", path]).code, 0, "{path}");
     }
     let world = World::new();
     std::fs::create_dir(world.path("outside")).unwrap();

@@ -89,9 +89,9 @@ fn notes() -> Vec<(String, String)> {
             let date = day(at * 8 + visit);
             let (choice, reason) = (CHOICES[(at + visit * 3) % CHOICES.len()], REASONS[(at * 2 + visit) % REASONS.len()]);
             let mut text = format!("# Notes of the day\n\nMeeting about the {name} service with {owner}.\n\n");
-            write!(text, "We decided to move {name} to {choice} {reason}. The work starts next week and takes {} days.\n", 3 + visit)
+            writeln!(text, "We decided to move {name} to {choice} {reason}. The work starts next week and takes {} days.", 3 + visit)
                 .unwrap();
-            write!(text, "\nOpen question: who updates the documentation of {name}?\n").unwrap();
+            writeln!(text, "\nOpen question: who updates the documentation of {name}?").unwrap();
             notes.push((format!("memory/{date}.md"), text));
         }
     }
