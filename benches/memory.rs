@@ -1,6 +1,12 @@
 //! What memory costs: the first index of 10,000 files with 100 MB, a search, a change of one file; beside `rg` and bare FTS5 in the same
 //! run. `cargo bench --bench memory -- 1000` does it with fewer files. Nothing here fails a test run.
-#![allow(clippy::expect_used, clippy::print_stdout, clippy::cast_precision_loss, reason = "a program that prints numbers")]
+#![allow(
+    clippy::expect_used,
+    clippy::print_stdout,
+    clippy::cast_precision_loss,
+    clippy::format_push_string,
+    reason = "a program that prints numbers"
+)]
 
 mod measure;
 

@@ -79,7 +79,7 @@ fn output(path: &str, text: &str, (first, last): (usize, usize), all: usize, wri
     let is_tainted = writers.iter().any(|part| part.writer.is_tainted);
     let mut shown = if is_tainted { wrap(TAINTED, text) } else { text.to_owned() };
     if !text.is_empty() && (first > 1 || last < all) {
-        shown += &format!("\n[{} of {all}]", numbers::line_range((first, last)));
+        shown = format!("{shown}\n[{} of {all}]", numbers::line_range((first, last)));
     }
     if text.is_empty() && all > 0 {
         shown = format!("[{path} has {}; 'from' is {first}.]", numbers::count(all, "line"));
