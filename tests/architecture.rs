@@ -19,6 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("shell", &["programs", "text"]),
     ("sandbox", &["contract", "text"]),
     ("store", &["contract"]),
+    ("memory", &["contract", "patch", "store", "text"]),
     ("policy", &["contract", "pattern", "programs", "text"]),
     ("engine", &["contract", "policy", "redact", "store", "text"]),
     ("provider", &["contract", "redact", "text"]),
@@ -36,7 +37,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "agent", "builtin", "config", "contract", "engine", "host", "jobs", "mcp", "patch", "pattern", "plugins", "policy", "prompts",
+            "agent", "builtin", "config", "contract", "engine", "host", "jobs", "mcp", "memory", "patch", "pattern", "plugins", "policy",
+            "prompts",
             "provider", "redact", "sandbox", "store", "text", "tui",
         ],
     ),
@@ -142,7 +144,7 @@ fn nothing_that_ships_depends_on_the_testkit() {
     for (from, to) in arrows(true) {
         // The benchmarks of the whole measure all of it.
         let more: &[&str] = match from.as_str() {
-            "haft" => &["agent", "provider", "shell"],
+            "haft" => &["agent", "memory", "provider", "shell"],
             // Rules and lists are tried on the names of the real tools.
             "policy" | "engine" => &["builtin"],
             // Which lines run without a question is tried with the real decision.
@@ -150,7 +152,7 @@ fn nothing_that_ships_depends_on_the_testkit() {
             // A call that needs approval is tried with the real decision.
             "mcp" => &["policy"],
             // Links and roots are tried on real files.
-            "prompts" => &["host"],
+            "prompts" | "memory" => &["host"],
             _ => &[],
         };
         let allowed: BTreeSet<String> = ["contract", "testkit", "engine", "store"].iter().chain(more).map(ToString::to_string).collect();

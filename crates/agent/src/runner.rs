@@ -21,6 +21,7 @@ use crate::context_budget::{ContextBudget, TokenCount, TokenScale, cut_to_window
 use crate::context_parts::SystemPart;
 use crate::events::{EndReason, NullWatcher, TurnEnd, TurnEvent, TurnWatcher};
 use crate::ledger::{Ledger, LedgerEntry};
+use crate::memory_saving::MemorySaving;
 use crate::meter::{Meter, NullMeter};
 use crate::notice::{NoticeMoment, NoticeSource};
 use crate::partial_answer::PartialAnswer;
@@ -78,6 +79,8 @@ pub struct Runner {
     pub(crate) last_tokens: Arc<AtomicU64>,
     /// The schema of the output that the caller wants of a turn; then its tool must be a service of the session too.
     pub output: Option<Arc<OutputSchema>>,
+    /// Lets the model save to memory before a conversation is summarized.
+    pub memory_saving: Option<MemorySaving>,
     /// Correction of the token estimate for this conversation.
     pub(crate) scale: TokenScale,
 }
@@ -110,6 +113,7 @@ impl Runner {
             disclosed: DisclosedTools::default(),
             last_tokens: Arc::default(),
             output: None,
+            memory_saving: None,
             scale: TokenScale::default(),
         }
     }
@@ -482,7 +486,7 @@ fn stored_block(block: &Block, results: &[ToolResult]) -> Option<Block> {
 }
 
 /// The result of a call, as the model gets it.
-fn result_block(block: &Block, results: &[ToolResult]) -> Option<Block> {
+pub(crate) fn result_block(block: &Block, results: &[ToolResult]) -> Option<Block> {
     let Block::Call { id, name, .. } = block else { return None };
     let result = results.iter().find(|result| result.call_id == *id)?;
     let mut content = vec![ResultPart::Text { text: result.to_json() }];

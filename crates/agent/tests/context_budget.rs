@@ -4,7 +4,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use haft_agent::{EndReason, Ledger, LedgerEntry, NullWatcher, Provider, Runner, StoredTodos, TurnEnd, TurnEvent, TurnWatcher};
+use haft_agent::{
+    EndReason, Ledger, LedgerEntry, MemorySaving, NullWatcher, Provider, Runner, StoredTodos, TurnEnd, TurnEvent, TurnWatcher,
+};
 use haft_contract::ports::{Services, Todo, TodoStatus, TodoStore};
 use haft_contract::{BoxFuture, ToolOutput, ToolSource};
 use haft_engine::{Engine, Registry, Session};
@@ -258,4 +260,28 @@ async fn compact_summarizes_on_request() {
     assert_eq!(validate(&world.runner.messages), []);
     world.runner.messages = vec![Message::user("only this")];
     assert_eq!(world.runner.compact(&CancellationToken::new()).await, Ok(false));
+}
+
+#[tokio::test]
+async fn a_model_saves_to_memory_before_messages_are_summarized() {
+    let other = Block::Call { id: "9".into(), name: "other".into(), arguments: "{}".into(), opaque: None };
+    let answers = vec![Ok((vec![call(1), other], 0)), says("nothing more"), says("SUMMARY"), says("done")];
+    let mut world = world(2_000, 10, answers);
+    world.runner.memory_saving = Some(MemorySaving { instruction: "Save what must last.".into(), tools: vec!["talk".into()] });
+    let turns =
+        (0..40).flat_map(|number| [Message::user(format!("{number} {}", "z".repeat(200))), Message::assistant(vec![Block::text("ok")])]);
+    world.runner.messages = turns.collect();
+    assert_eq!(world.turn().await.reason, EndReason::Done);
+    let (asked, again, summary, last) = (world.sent(0), world.sent(1), world.sent(2), world.sent(3));
+    assert_eq!(asked.last().and_then(|message| message.blocks.last()), Some(&Block::text("Save what must last.")));
+    let results: Vec<String> = (0..2).map(|block| text(again.last().unwrap(), block)).collect();
+    assert!(
+        results[0].contains("success") && results[1].contains("Only these tools can be called while you save to memory"),
+        "{results:?}"
+    );
+    assert_eq!((validate(&again), validate(&summary), validate(&last)), (vec![], vec![], vec![]));
+    assert!(!format!("{last:?}").contains("Save what must last"), "the turn is no part of the conversation");
+    assert!(world.notices().iter().any(|notice| notice.starts_with("memory: nothing was saved before the conversation is summarized")));
+    let kinds: Vec<bool> = world.seen.entries.lock().unwrap().iter().map(|entry| matches!(entry, LedgerEntry::Begun { .. })).collect();
+    assert!(!kinds.contains(&true), "its calls are in the history, not in the transcript");
 }

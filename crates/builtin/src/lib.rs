@@ -37,6 +37,10 @@ tools! {
         web_fetch => WebFetch,
         web_search => WebSearch,
     }
+    memory {
+        memory_search => MemorySearch,
+        memory_get => MemoryGet,
+    }
     sessions {
         agent => Agent,
         sessions_spawn => SessionsSpawn,

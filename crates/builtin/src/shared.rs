@@ -3,6 +3,7 @@
 pub(crate) mod binary;
 pub(crate) mod file_change;
 pub(crate) mod media_type;
+pub(crate) mod memory;
 pub(crate) mod notebook;
 pub(crate) mod pager;
 pub(crate) mod polite;

@@ -6,6 +6,7 @@ mod mcp;
 mod mcp_servers;
 mod plugins;
 pub(crate) mod shortcut;
+mod memory;
 mod skills;
 
 use std::ffi::OsString;
@@ -21,6 +22,7 @@ pub(crate) use self::caller::{ActingArgs, CallerArgs};
 pub(crate) use self::mcp::{McpArgs, McpClient, McpCommand, McpInstallArgs};
 pub(crate) use self::mcp_servers::{AddServerArgs, ServersCommand};
 pub(crate) use self::plugins::{AddPluginArgs, PluginsCommand};
+pub(crate) use self::memory::MemoryCommand;
 pub(crate) use self::skills::SkillsCommand;
 use crate::failure::Failure;
 use crate::help;
@@ -149,6 +151,12 @@ pub(crate) enum CliCommand {
     /// Offer the tools to an MCP client, such as an editor; use the tools of MCP servers
     #[command(long_about = help::MCP, after_long_help = help::MCP_EXAMPLES, disable_help_subcommand = true)]
     Mcp(McpArgs),
+    /// Add, search, list, remove and check notes that outlast a conversation
+    #[command(long_about = help::MEMORY, after_long_help = help::MEMORY_EXAMPLES, disable_help_subcommand = true)]
+    Memory {
+        #[command(subcommand)]
+        command: MemoryCommand,
+    },
     /// List, show, resume, copy and delete conversations
     #[command(long_about = help::SESSIONS, after_long_help = help::SESSIONS_EXAMPLES, disable_help_subcommand = true)]
     Sessions {

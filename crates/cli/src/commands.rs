@@ -11,6 +11,7 @@ mod explain;
 mod history;
 mod man;
 mod mcp;
+mod memory;
 mod models;
 mod plugins;
 mod policy;
@@ -46,6 +47,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         CliCommand::Skills { command } => skills::run(&common, &command, &output()),
         CliCommand::Plugins { command } => plugins::run(&common, &command, &output()),
         CliCommand::Mcp(request) => mcp::run(&common, &request, &output()),
+        CliCommand::Memory { command } => memory::run(&common, &command, &output()),
         CliCommand::Models(request) => models::run(&common, request, &output()),
         CliCommand::History(request) => history::run(request, &output()),
         CliCommand::Undo(request) => undo::run(&common, &request, &output()),

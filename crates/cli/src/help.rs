@@ -173,6 +173,19 @@ Examples:
   haft trust
   haft trust --revoke";
 
+pub(crate) const MEMORY: &str = "\
+Add, search, list, remove and check notes that outlast a conversation: MEMORY.md and memory/*.md in the workspace, and the paths \
+of memory.paths. They are plain Markdown: edit and commit them as you like. The head of MEMORY.md is in the system prompt, and \
+models search the rest with memory_search. Every note knows who wrote it.";
+
+pub(crate) const MEMORY_EXAMPLES: &str = "\
+Examples:
+  haft memory add \"Releases are on Fridays\"
+  haft memory search \"release day\"
+  haft memory why MEMORY.md#L3
+  haft memory forget MEMORY.md#L3
+  haft memory check";
+
 pub(crate) const SKILLS: &str = "\
 Skills are folders with a SKILL.md: instructions that a model loads when a task needs them. Yours are in the folder 'skills' beside \
 your configuration, in ~/.agents/skills and in ~/.claude/skills; those of a project in .haft/skills, .agents/skills and \

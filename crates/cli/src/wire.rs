@@ -17,6 +17,7 @@ mod lint;
 mod mcp;
 mod mcp_questions;
 mod mcp_servers;
+mod memory;
 pub(crate) mod models;
 mod plugins;
 mod policy;
@@ -34,7 +35,7 @@ mod trust;
 mod web;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use haft_agent::{DeferredTools, DenySpending, DisclosedTools, Runner, SpendingApprover, TurnWatcher};
@@ -44,6 +45,7 @@ use haft_contract::{Plan, ToolSource};
 use haft_engine::{CallLimits, Engine, EngineBuilder, Event, EventSink, Registry, Session, SessionBuilder};
 use haft_host::LocalHost;
 use haft_mcp::client::McpServers;
+use haft_memory::MemoryService;
 use haft_policy::{Decision, Policy, StandardPolicy, Verdict};
 use haft_provider::Model;
 use haft_store::{Blobs, CallLog, FileBlobs, InMemoryCallLog, OpenedLog, SqliteCallLog, StoreError};
@@ -168,6 +170,7 @@ pub(crate) struct Wire {
     pub(crate) policy: Arc<StandardPolicy>,
     pub(crate) prompts: Arc<Prompts>,
     pub(crate) mcp: Arc<McpServers>,
+    memory: OnceLock<Arc<MemoryService>>,
 }
 
 impl Wire {
@@ -189,7 +192,7 @@ impl Wire {
     fn with_settings(settings: Settings, registry: Arc<Registry>) -> Result<Self, Failure> {
         let policy = policy::policy(&settings.config, &settings.provenance, &registry, Vec::new())?;
         let prompts = Arc::new(Prompts::new(&settings, &policy, &registry));
-        let mut wire = Self { settings, registry, policy, prompts, mcp: Arc::default() };
+        let mut wire = Self { settings, registry, policy, prompts, mcp: Arc::default(), memory: OnceLock::new() };
         wire.mcp = wire.configured_servers()?;
         let display = wire.settings.config.display;
         configure_display(display.todos, display.usage);
@@ -202,7 +205,7 @@ impl Wire {
         let settings = self.settings.clone();
         let policy = policy::policy(&settings.config, &settings.provenance, &self.registry, rules)?;
         let prompts = Arc::new(Prompts::new(&settings, &policy, &self.registry));
-        Ok(Self { settings, registry: Arc::clone(&self.registry), policy, prompts, mcp: Arc::clone(&self.mcp) })
+        Ok(Self { settings, registry: Arc::clone(&self.registry), policy, prompts, mcp: Arc::clone(&self.mcp), memory: OnceLock::new() })
     }
 
     /// The part of the model's window that descriptions of tools may take, in percent.

@@ -44,6 +44,7 @@ mod suite {
     mod leftovers;
     mod mcp;
     mod mcp_servers;
+    mod memory;
     mod model;
     mod models;
     mod network;

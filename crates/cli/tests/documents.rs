@@ -21,6 +21,7 @@ const DOCUMENTS: [&str; 14] = [
     "docs/CHAT.md",
     "docs/COMMANDS.md",
     "docs/FILES.md",
+    "docs/MEMORY.md",
     "docs/MODELS.md",
     "docs/PLANNING.md",
     "docs/PLUGINS.md",

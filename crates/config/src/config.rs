@@ -6,6 +6,7 @@ use std::time::Duration;
 use haft_contract::{Access, AskMode, SessionVisibility, TaintPolicy};
 
 use crate::document::LayerContents;
+use crate::memory::MemoryConfig;
 use crate::merge::merge;
 use crate::problem::Problems;
 use crate::provenance::Provenance;
@@ -143,6 +144,8 @@ pub struct Config {
     pub network: NetworkSettings,
     /// How the web tools behave.
     pub web: WebConfig,
+    /// How memory behaves.
+    pub memory: MemoryConfig,
     /// Which files tools may use.
     pub workspace: WorkspaceSettings,
     /// The guards.
@@ -187,6 +190,7 @@ impl From<&Provenance> for Config {
                 no_proxy: texts("network.no_proxy"),
             },
             web: WebConfig::from(settings),
+            memory: MemoryConfig::from(settings),
             workspace: WorkspaceSettings {
                 roots: values(settings.value("workspace.roots").roots()),
                 deny_read: texts("workspace.deny_read"),

@@ -20,6 +20,7 @@ mod key;
 mod key_path;
 mod lint;
 mod load;
+mod memory;
 mod merge;
 mod models;
 mod money;
@@ -74,4 +75,5 @@ pub use value::{ConfigValue, RootSetting};
 pub use variables::FlagValue;
 
 pub use load::load;
+pub use memory::MemoryConfig;
 pub use web::WebConfig;

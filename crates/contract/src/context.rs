@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -9,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::capability::{Clocks, Files, Http, Notices, Processes, Spills};
 use crate::commit::no_change_sets;
 use crate::conversation::{PlanningCapability, SettingsCapability, SkillCapability, UserCapability};
+use crate::memory_use::MemoryUse;
 use crate::ports::{EgressGate, Gate, Host, Journal, PageCache, ProgressSink, Services, SmallModel};
 use crate::session_use::{SessionUse, SubAgentUse, no_sub_agents};
 use crate::{
@@ -146,6 +148,7 @@ struct ContextParts {
     seen: Arc<SeenFiles>,
     turn_tools: Arc<TurnTools>,
     egress: Option<Arc<dyn EgressGate>>,
+    untrusted: Arc<AtomicBool>,
 }
 
 crate::opaque_debug!(ToolContext: call = inner.call);
@@ -176,6 +179,7 @@ impl ToolContext {
                 seen,
                 turn_tools,
                 egress,
+                untrusted: Arc::default(),
             }),
         }
     }
@@ -198,6 +202,11 @@ impl ToolContext {
     /// For the engine: what decides on connections of the planned command that its plan does not name.
     pub fn with_egress(mut self, gate: Arc<dyn EgressGate>) -> Self {
         Arc::make_mut(&mut self.inner).egress = Some(gate);
+        self
+    }
+    /// For the engine: set when the call brings untrusted content in that its plan does not show.
+    pub fn reporting_untrusted(mut self, flag: Arc<AtomicBool>) -> Self {
+        Arc::make_mut(&mut self.inner).untrusted = flag;
         self
     }
     /// What the session has seen of files.
@@ -273,6 +282,10 @@ impl ToolContext {
     pub fn skills(&self) -> SkillCapability<'_> {
         SkillCapability { cx: self }
     }
+    /// The memory of the workspace, as planned.
+    pub fn memory(&self) -> MemoryUse<'_> {
+        MemoryUse { cx: self }
+    }
     /// Where responses are stored for later calls; what is in it came from the web, and holds no state of the session.
     pub fn page_cache(&self) -> Option<&dyn PageCache> {
         self.inner.host.page_cache()
@@ -300,6 +313,9 @@ impl ToolContext {
         }
     }
 
+    pub(crate) fn mark_untrusted(&self) {
+        self.inner.untrusted.store(true, Ordering::Release);
+    }
     pub(crate) fn turn_tools(&self) -> &TurnTools {
         &self.inner.turn_tools
     }

@@ -21,6 +21,7 @@ mod job;
 mod job_handle;
 pub mod json;
 mod location;
+mod memory_use;
 mod opaque_debug;
 mod output;
 mod plan;
@@ -51,6 +52,7 @@ pub use error::{ErrorKind, ToolError};
 pub use job::{Job, JobEnd, JobOptions, JobStatus, JobUsage};
 pub use job_handle::{JobAccess, JobHandle, JobUse};
 pub use location::{Location, PathSpelling, RefusalCause, Zone};
+pub use memory_use::MemoryUse;
 pub use output::{Content, DocumentBody, EmbeddedDocument, IntoToolOutput, Json, ToolOutput};
 pub use plan::Plan;
 pub use ports::{

@@ -10,6 +10,7 @@ mod gate;
 mod http;
 mod job_registry;
 mod journal;
+mod memory;
 mod notifier;
 mod permissions;
 mod planning;
@@ -32,6 +33,7 @@ pub use gate::{EgressGate, EgressRefusal, Gate, NetworkDecision, NetworkVerdict}
 pub use http::{Body, HttpClient, HttpRequest, HttpResponse, RedirectCheck, ResolvedAddress};
 pub use job_registry::{JobRecord, JobRegistry, JobScope};
 pub use journal::{Journal, SpillFile, SpillWriter};
+pub use memory::{MemoryAnswer, MemoryAuthor, MemoryHit, MemoryIndex, MemoryLines, MemoryQuery, MemoryScope, MemorySource, MemoryWriter};
 pub use notifier::{Notice, Notifier};
 pub use permissions::{PermissionAnswer, PermissionHost, PermissionState};
 pub use planning::{OutputSink, Todo, TodoStatus, TodoStore, ToolIndex, WakeReason, WakeSource};

@@ -272,6 +272,7 @@ impl Engine {
         emit(engine.events.as_deref(), &Event::Started { call: trail.call() });
         let context = |plan| self.context(plan, &entry, session, stop, trail).called_as(session.dialect(), form);
         let outcome = run(&engine.workers, cleared, &entry, context, stop).await;
+        trail.report_untrusted(session);
         match outcome {
             // The locks are still held, so the files are this call's own.
             Err(error) if trail.changes_something() && !trail.final_changes().get() => {
@@ -381,7 +382,8 @@ impl Engine {
             session.progress().cloned(),
         )
         .remembering(Arc::clone(session.seen()))
-        .limited_by(Arc::clone(&session.caller().turn_tools));
+        .limited_by(Arc::clone(&session.caller().turn_tools))
+        .reporting_untrusted(Arc::clone(trail.untrusted()));
         match egress {
             Some(gate) => context.with_egress(Arc::new(gate)),
             None => context,

@@ -1,10 +1,11 @@
 //! The trail of a call: every stage writes its result here, and history, hooks and the result are made of it at the end.
 
 mod arguments;
-mod record;
+pub(crate) mod record;
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use haft_contract::{Arguments, CallInfo, Effect, ErrorKind, Plan, Prepared, ToolCall, ToolError, ToolOutput, ToolResult};
@@ -22,7 +23,7 @@ use crate::hooks::HookCall;
 use crate::journal::{CallSpills, FinalChanges};
 use crate::stages::guard::CallSignature;
 use crate::stages::rewrite::RewriteState;
-use crate::stages::taint::{TaintFacts, secret_in};
+use crate::stages::taint::{SessionTaint, TaintFacts, secret_in};
 use crate::{Session, ToolEntry};
 
 /// Everything that history and hooks need of a call, as far as it has come.
@@ -53,6 +54,8 @@ pub(crate) struct Trail {
     edited: Option<String>,
     /// What the user was advised to change, if the call was refused.
     advice: Option<Value>,
+    /// Set when the tool brings untrusted content in that its plan does not show.
+    untrusted: Arc<AtomicBool>,
 }
 
 /// What permission and approval read of a call.
@@ -88,6 +91,7 @@ impl Trail {
             secret: None,
             edited: None,
             advice: None,
+            untrusted: Arc::default(),
         }
     }
 
@@ -191,6 +195,16 @@ impl Trail {
         self.planned = for_hooks.then(|| plan.effects().to_vec());
     }
 
+    /// run: for the context of the tool.
+    pub(crate) fn untrusted(&self) -> &Arc<AtomicBool> {
+        &self.untrusted
+    }
+    /// run: taints the session, if the tool brought untrusted content in.
+    pub(crate) fn report_untrusted(&self, session: &Session) {
+        if self.untrusted.load(Ordering::Acquire) {
+            session.taint().record_untrusted(self.record);
+        }
+    }
     /// permit: what the stage reads, and the decision that it updates in place.
     pub(crate) fn permit_parts(&mut self) -> (CallFacts<'_>, &mut Decision) {
         let taint = TaintFacts { secret: self.secret, running: None };
@@ -235,11 +249,18 @@ impl Trail {
 
     /// The record of a call that is about to run.
     pub(crate) fn to_intent(&self, session: &Session) -> CallRecord {
-        self.clone().into_record(session, CallStatus::Begun, String::new(), self.started.elapsed())
+        self.clone().into_record(session, *session.taint(), CallStatus::Begun, String::new(), self.started.elapsed())
     }
 
     /// The record of the call. Redaction happens here, on the store's own thread where there is one.
-    pub(crate) fn into_record(self, session: &Session, status: CallStatus, summary: String, elapsed: Duration) -> CallRecord {
+    pub(crate) fn into_record(
+        self,
+        session: &Session,
+        taint: SessionTaint,
+        status: CallStatus,
+        summary: String,
+        elapsed: Duration,
+    ) -> CallRecord {
         CallRecord {
             id: self.record.to_string(),
             call_id: self.call.id.clone(),
@@ -250,7 +271,13 @@ impl Trail {
             arguments: arguments::redacted(self.arguments.into_excerpt()),
             original_arguments: self.original.map(arguments::redacted),
             effects: arguments::redacted(self.effects),
-            decision: arguments::redacted(record::decision(&self.decision, self.advice, session.caller(), self.connections.recorded())),
+            decision: arguments::redacted(record::decision(
+                &self.decision,
+                self.advice,
+                session.caller(),
+                self.connections.recorded(),
+                taint,
+            )),
             started: self.started_at,
             elapsed,
             status,

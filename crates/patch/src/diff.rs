@@ -18,6 +18,13 @@ pub fn unified(old: &[u8], new: &[u8], path: &str, context: usize) -> String {
     render::render(&ChangedLines::between(old, new), path, context)
 }
 
+/// The runs of lines that differ, in order: those of the old version and those of the new one, counted from 0.
+pub fn changed_lines(old: &[u8], new: &[u8]) -> Vec<(std::ops::Range<usize>, std::ops::Range<usize>)> {
+    let changed = ChangedLines::between(old, new);
+    let lines = |span: &compare::LineSpan| span.start.line..span.end.line;
+    changed.runs().iter().map(|run| (lines(&run.old), lines(&run.new))).collect()
+}
+
 /// How many lines were added, and how many removed.
 pub fn counts(old: &[u8], new: &[u8]) -> (usize, usize) {
     let changed = ChangedLines::between(old, new);

@@ -3,7 +3,7 @@
 use haft_contract::ports::SkillSummary;
 use haft_text::truncate;
 
-use crate::{EnvironmentFacts, InstructionFile, Instructions, PromptOrigin, tool_advice};
+use crate::{EnvironmentFacts, InstructionFile, Instructions, MemoryHead, PromptOrigin, tool_advice};
 
 /// Instructions of agents without their own.
 const SYSTEM: &str = "You are an assistant with tools on the user's own machine. Use them when they help, several at once where they do \
@@ -27,6 +27,8 @@ pub struct SystemPromptParts {
     pub sandbox: Option<String>,
     /// Skills that the model may load.
     pub skills: Vec<SkillSummary>,
+    /// The head of memory.
+    pub memory: MemoryHead,
     /// Instructions of the user and the project.
     pub instructions: Instructions,
     /// Whether the user trusts the project.
@@ -37,7 +39,7 @@ pub struct SystemPromptParts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PromptPart {
-    /// `system`, `environment`, `sandbox`, `tools`, `skills` or `instructions`.
+    /// `system`, `environment`, `sandbox`, `tools`, `skills`, `memory` or `instructions`.
     pub kind: &'static str,
     /// The text.
     pub text: String,
@@ -69,6 +71,7 @@ impl SystemPrompt {
             parts.sandbox.clone().map(|text| part("sandbox", format!("# Sandbox\n{text}"))),
             tool_advice::text(shown).map(|text| part("tools", text)),
             skills.map(|text| part("skills", text)),
+            parts.memory.text(parts.is_trusted, shown).map(|text| part("memory", text)),
             instructions(&parts.instructions, parts.is_trusted).map(|text| part("instructions", text)),
         ];
         Self { parts: all.into_iter().flatten().collect() }

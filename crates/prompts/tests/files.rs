@@ -316,6 +316,7 @@ async fn system_prompt_has_every_part_and_labels_what_is_not_trusted() {
             },
             sandbox: Some("Commands run in a sandbox.".into()),
             skills: machine.library().await.list(),
+            memory: haft_prompts::MemoryHead::default(),
             instructions: machine.instructions().await,
             is_trusted,
             agent: None,

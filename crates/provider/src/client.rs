@@ -2,6 +2,7 @@
 
 mod body;
 mod connections;
+mod embeddings;
 mod endpoint;
 mod failure;
 mod key;

@@ -5,9 +5,11 @@ mod file_blobs;
 mod folder;
 mod in_memory;
 mod in_memory_sessions;
+mod memory_index;
 mod sqlite;
 
 pub use file_blobs::FileBlobs;
 pub use in_memory::InMemoryCallLog;
 pub use in_memory_sessions::InMemorySessionStore;
+pub use memory_index::{ChunkRow, FileStamp, KnownFile, MemoryDatabase, NewChunk, NewFile, OpenedMemory, VectorRow, VectorTask};
 pub use sqlite::{OpenedLog, SqliteCallLog, SqliteJobs, SqliteOptions, SqliteSessionStore, StorePruner};

@@ -1,5 +1,6 @@
 //! The history of calls, and what is needed to take one back.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -131,6 +132,15 @@ pub trait CallLog: Send + Sync {
     fn pre_images<'a>(&'a self, record: &'a str) -> BoxFuture<'a, Result<Vec<PreImageRecord>, StoreError>>;
     /// The pre-images of all calls of a session that are not undone yet, in the order they were kept.
     fn session_images<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<PreImageRecord>, StoreError>>;
+    /// The pre-images of one path by all calls, those that are undone too, in the order they were kept.
+    fn path_images<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<Vec<PreImageRecord>, StoreError>> {
+        let _ = path;
+        Box::pin(async { Ok(Vec::new()) })
+    }
+    /// Every path that has a pre-image.
+    fn changed_paths(&self) -> BoxFuture<'_, Result<HashSet<PathBuf>, StoreError>> {
+        Box::pin(async { Ok(HashSet::new()) })
+    }
     /// Calls whose process ended without recording an outcome, the oldest first. They are this process's own from now on: no other
     /// process gets them as long as it lives, and none at all once an outcome is [appended](Self::append) or they are
     /// [marked as undone](Self::mark_undone).

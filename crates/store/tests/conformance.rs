@@ -46,6 +46,7 @@ call_log_cases! {
     a_pre_image_that_is_withdrawn_is_gone_and_no_other
     of_calls_that_ran_at_once_the_last_change_is_the_newest
     a_session_has_the_pre_images_of_its_calls_in_the_order_they_were_kept
+    a_path_has_the_pre_images_of_all_calls_in_order
     the_newest_undoable_call_has_pre_images_and_is_not_undone
     what_is_undone_stays_so
     a_call_that_is_not_there_cannot_be_undone

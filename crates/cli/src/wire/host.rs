@@ -136,7 +136,7 @@ impl Wire {
         let roots = |access| workspace.roots.iter().filter(move |root| root.access == access).map(|root| root.path.clone());
         Ok(WorkspaceOptions {
             root: root.to_owned(),
-            read_only_roots: roots(Access::ReadOnly).chain(spills.map(Path::to_owned)).collect(),
+            read_only_roots: roots(Access::ReadOnly).chain(self.memory_folders()).chain(spills.map(Path::to_owned)).collect(),
             writable_roots: roots(Access::WorkspaceWrite).collect(),
             allow_secrets: workspace.allow_secrets,
             deny_read: workspace.deny_read.clone(),

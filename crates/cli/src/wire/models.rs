@@ -1,5 +1,6 @@
 //! Chooses the model: the named one, or else a configured one, one whose key is set, one on this machine, or the demo model.
 
+mod embeddings;
 mod key;
 mod known;
 mod limits;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 
 use haft_agent::{DemoModel, HttpProvider, Provider};
 
+pub(crate) use self::embeddings::ProviderEmbedder;
 pub(crate) use self::key::KeySource;
 use self::known::KNOWN;
 use self::limits::model;

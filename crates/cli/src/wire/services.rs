@@ -18,6 +18,7 @@ impl Wire {
         let mut services = Services::default();
         services.tools = Some(Arc::new(DEFERRED.clone()));
         services.settings = Some(Arc::new(ModelSettings::new(self)));
+        services.memory = Some(self.memory());
         services.skills = Some(Arc::new(SkillService::new(Arc::clone(&self.prompts))));
         services
     }

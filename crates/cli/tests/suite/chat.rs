@@ -11,7 +11,7 @@ fn alone(world: &World, input: &str, words: &[&str]) -> Ran {
     fed(world, world.command(words).env("HAFT_LOCAL_MODELS", ""), input)
 }
 
-fn fed(world: &World, command: &mut std::process::Command, input: &str) -> Ran {
+pub(crate) fn fed(world: &World, command: &mut std::process::Command, input: &str) -> Ran {
     use std::io::Write;
     use std::process::Stdio;
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -258,10 +258,10 @@ fn the_demo_model_talks_too() {
 
 #[test]
 fn conversation_is_summarized_when_asked() {
-    let talk = Talk::new("openai", vec![says("one"), says("SUMMARY"), says("three")]);
+    let talk = Talk::new("openai", vec![says("one"), says("nothing"), says("SUMMARY"), says("three")]);
     let ran = chat(&talk, "first\n/compact\nthird\n", &[]);
     assert!(ran.stderr.contains("the conversation is summarized; every message is kept"), "{ran:?}");
-    let last = said(&talk.server.asked()[2].body).join("\n");
+    let last = said(&talk.server.asked()[3].body).join("\n");
     assert!(last.contains("SUMMARY") && last.ends_with("third"), "{last}");
 }
 

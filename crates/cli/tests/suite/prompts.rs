@@ -43,7 +43,7 @@ fn prompt_of_an_agent_is_shown_with_the_tokens_of_each_part() {
     put(&world, "config/haft/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Reads PDF\n---\nx\n");
     let shown = world.run(&["agents", "show", "main", "--prompt", "--json"]).json();
     let kinds: Vec<&str> = shown["parts"].as_array().unwrap().iter().map(|part| part["part"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["system", "environment", "sandbox", "tools", "skills", "instructions"]);
+    assert_eq!(kinds, ["system", "environment", "sandbox", "tools", "skills", "memory", "instructions"]);
     let text = world.run(&["agents", "show", "main", "--prompt"]);
     for expected in
         ["- Folder: [world]/workspace", "- pdf: Reads PDF", "from=\"the project, not trusted\">\nRun the tests.", "Answer briefly."]

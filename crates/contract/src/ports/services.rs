@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    OutputSink, SessionDirectory, SettingsAccess, SkillLibrary, SmallModel, SubAgents, TodoStore, ToolIndex, UserMessages, WakeSource,
+    MemoryIndex, OutputSink, SessionDirectory, SettingsAccess, SkillLibrary, SmallModel, SubAgents, TodoStore, ToolIndex, UserMessages,
+    WakeSource,
 };
 
 /// What a conversation offers to its tools beyond the machine: its sub-agents, its plans, its skills. A service is absent where nobody
@@ -31,6 +32,8 @@ pub struct Services {
     pub sessions: Option<Arc<dyn SessionDirectory>>,
     /// The skills.
     pub skills: Option<Arc<dyn SkillLibrary>>,
+    /// The memory of the workspace.
+    pub memory: Option<Arc<dyn MemoryIndex>>,
 }
 
 impl Services {
@@ -47,6 +50,7 @@ impl Services {
             sub_agents: None,
             sessions: None,
             skills: None,
+            memory: None,
         }
     }
 }

@@ -53,7 +53,9 @@ pub(crate) async fn settle(
     };
     let call = Arc::clone(trail.call());
     let (session, elapsed) = (session.clone(), result.elapsed);
-    let written = engine.log.append_with(Box::new(move || trail.into_record(&session, status, summary, elapsed)));
+    // As it is now: the record may be made later.
+    let taint = *session.taint();
+    let written = engine.log.append_with(Box::new(move || trail.into_record(&session, taint, status, summary, elapsed)));
     if let Err(error) = written {
         let why = error.to_string();
         add_warnings(&[format!("this call is not in the history: {why}")], &mut result.outcome);

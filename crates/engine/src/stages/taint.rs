@@ -15,6 +15,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::permit::DecisionCase;
+use crate::trail::record::UNTRUSTED;
 
 /// What a session has read, as far as it matters for leaks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -47,12 +48,22 @@ impl SessionTaint {
     pub(crate) fn record(&mut self, plan: &Plan, source: &ToolSource, record: Uuid) {
         self.private |= plan.effects().iter().any(reads_here);
         if matches!(source, ToolSource::Mcp(_)) || plan.effects().iter().any(brings_in) {
-            self.untrusted = match self.untrusted {
-                UntrustedContent::None => UntrustedContent::One(record),
-                UntrustedContent::One(one) if one == record => UntrustedContent::One(record),
-                _ => UntrustedContent::Several,
-            };
+            self.record_untrusted(record);
         }
+    }
+
+    /// Remembers that a call has brought untrusted content in.
+    pub(crate) fn record_untrusted(&mut self, record: Uuid) {
+        self.untrusted = match self.untrusted {
+            UntrustedContent::None => UntrustedContent::One(record),
+            UntrustedContent::One(one) if one == record => UntrustedContent::One(record),
+            _ => UntrustedContent::Several,
+        };
+    }
+
+    /// Whether the session has seen untrusted content.
+    pub(crate) fn has_untrusted(self) -> bool {
+        self.untrusted != UntrustedContent::None
     }
 
     /// Whether data of this session could be sent out by order of untrusted content.
@@ -112,6 +123,11 @@ impl RecordedTaint {
             taint.untrusted |= !in_sandbox;
         }
         taint
+    }
+
+    /// Whether the session had seen untrusted content by the end of a call, by the decision as history keeps it.
+    pub fn seen_by(decision: &Value) -> bool {
+        decision[UNTRUSTED] == true
     }
 }
 

@@ -8,10 +8,18 @@ use haft_policy::{Caller, Decision, Sender};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use crate::stages::taint::SessionTaint;
+
+/// The key that says of a recorded decision that the session had seen untrusted content by the end of the call.
+pub(crate) const UNTRUSTED: &str = "untrusted";
+
 /// A decision, the advice on it if it was a refusal, the connections of its command, and its caller where that is not the owner in
 /// front of the agent: so that it can be evaluated again.
-pub(super) fn decision(decision: &Decision, advice: Option<Value>, caller: &Caller, connections: Vec<Value>) -> Value {
+pub(super) fn decision(decision: &Decision, advice: Option<Value>, caller: &Caller, connections: Vec<Value>, taint: SessionTaint) -> Value {
     let mut value = json!({"verdict": decision.verdict, "trace": decision.trace});
+    if taint.has_untrusted() {
+        value[UNTRUSTED] = json!(true);
+    }
     if let Some(advice) = advice {
         value["to_change"] = advice;
     }

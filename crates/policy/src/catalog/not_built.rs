@@ -1,6 +1,6 @@
 //! The tools of the design that are not built yet: policies may name them already. A tool that is built leaves this list.
 
-use haft_contract::Section::{Automation, Media, Memory, Messaging, Nodes, Ui};
+use haft_contract::Section::{Automation, Media, Messaging, Nodes, Ui};
 use haft_contract::{Meta, RuleTarget, Section};
 
 const CODING: &[&str] = &["coding"];
@@ -26,8 +26,6 @@ const CONFIGURE: Option<RuleTarget> = Some(RuleTarget::Configure);
 /// Name, section, profiles, rule target, aliases.
 #[rustfmt::skip] // one tool a line
 pub static NOT_BUILT_YET: &[Meta] = &[
-    tool("memory_search", Memory, CODING, None),
-    tool("memory_get", Memory, CODING, READ),
     tool("browser", Ui, &[], CONNECT),
     tool("canvas", Ui, &[], None),
     tool("message", Messaging, MESSAGING, SEND),

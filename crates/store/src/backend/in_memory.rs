@@ -1,7 +1,7 @@
 //! The history in memory: for tests, and for embedding programs that want no file. It is gone with the process.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use haft_contract::BoxFuture;
@@ -127,6 +127,14 @@ impl CallLog for InMemoryCallLog {
 
     fn session_images<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<PreImageRecord>, StoreError>> {
         Box::pin(async move { Ok(self.state().images_of_session(session)) })
+    }
+
+    fn path_images<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<Vec<PreImageRecord>, StoreError>> {
+        Box::pin(async move { Ok(self.state().images.iter().filter(|image| image.path == path).cloned().collect()) })
+    }
+
+    fn changed_paths(&self) -> BoxFuture<'_, Result<HashSet<PathBuf>, StoreError>> {
+        Box::pin(async { Ok(self.state().images.iter().map(|image| image.path.clone()).collect()) })
     }
 
     fn mark_undone<'a>(&'a self, record: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {

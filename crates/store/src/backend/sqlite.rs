@@ -45,7 +45,8 @@ mod todos;
 mod usage;
 mod writer;
 
-use std::path::Path;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -56,6 +57,7 @@ use self::database::Database;
 use self::item::StoreChange;
 pub use self::jobs::SqliteJobs;
 pub use self::retention::StorePruner;
+pub(super) use self::rows::{nanoseconds_since_1970, time};
 pub use self::sessions::SqliteSessionStore;
 use crate::{CallFilter, CallLog, CallRecord, PreImageRecord, StoreError};
 
@@ -189,6 +191,15 @@ impl CallLog for SqliteCallLog {
     fn session_images<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<PreImageRecord>, StoreError>> {
         let session = session.to_owned();
         Box::pin(self.ask(move |connection| Ok(reader::session_images(connection, &session)?)))
+    }
+
+    fn path_images<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<Vec<PreImageRecord>, StoreError>> {
+        let path = path.to_owned();
+        Box::pin(self.ask(move |connection| Ok(reader::path_images(connection, &path)?)))
+    }
+
+    fn changed_paths(&self) -> BoxFuture<'_, Result<HashSet<PathBuf>, StoreError>> {
+        Box::pin(self.ask(|connection| Ok(reader::changed_paths(connection)?)))
     }
 
     fn take_interrupted(&self) -> BoxFuture<'_, Result<Vec<CallRecord>, StoreError>> {

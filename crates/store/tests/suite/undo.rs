@@ -143,3 +143,16 @@ pub(crate) async fn a_call_that_is_not_there_cannot_be_undone(log: &dyn CallLog)
     let error = log.mark_undone("r1").await.unwrap_err();
     assert!(error.to_string().starts_with("no call 'r1': "), "{error}");
 }
+
+pub(crate) async fn a_path_has_the_pre_images_of_all_calls_in_order(log: &dyn CallLog) {
+    log.append(record("r2")).unwrap();
+    log.append(record("r1")).unwrap();
+    let odd = PreImageRecord { path: not_text(b"/w/\xff"), ..image("r1", "") };
+    for image in [image("r2", "/w/a"), image("r1", "/w/a"), image("r1", "/w/b"), odd.clone()] {
+        log.keep(image).await.unwrap();
+    }
+    log.mark_undone("r2").await.unwrap();
+    assert_eq!(log.path_images(Path::new("/w/a")).await.unwrap(), [image("r2", "/w/a"), image("r1", "/w/a")]);
+    assert_eq!(log.path_images(Path::new("/w")).await.unwrap(), []);
+    assert_eq!(log.changed_paths().await.unwrap(), ["/w/a".into(), "/w/b".into(), odd.path].into());
+}

@@ -1,5 +1,8 @@
 //! Queries of the history.
 
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
 use rusqlite::{Connection, OptionalExtension, ToSql};
 
 use super::rows::{self, CALL_COLUMNS};
@@ -87,4 +90,14 @@ pub(super) fn session_images(connection: &Connection, session: &str) -> rusqlite
     let sql = "SELECT record, path, content, mode, after, created_directories FROM calls JOIN pre_images ON record = calls.id \
                WHERE session = ?1 AND NOT undone ORDER BY sequence";
     connection.prepare_cached(sql)?.query_map([session], rows::image)?.collect()
+}
+
+pub(super) fn path_images(connection: &Connection, path: &Path) -> rusqlite::Result<Vec<PreImageRecord>> {
+    let sql = "SELECT record, path, content, mode, after, created_directories FROM pre_images WHERE path = ?1 ORDER BY sequence";
+    connection.prepare_cached(sql)?.query_map([rows::bytes(path)], rows::image)?.collect()
+}
+
+pub(super) fn changed_paths(connection: &Connection) -> rusqlite::Result<HashSet<PathBuf>> {
+    let mut statement = connection.prepare_cached("SELECT DISTINCT path FROM pre_images")?;
+    statement.query_map([], |row| Ok(rows::path(row.get(0)?)))?.collect()
 }

@@ -192,14 +192,14 @@ fn nanoseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
 }
 
-pub(super) fn nanoseconds_since_1970(time: SystemTime) -> i64 {
+pub(in crate::backend) fn nanoseconds_since_1970(time: SystemTime) -> i64 {
     match time.duration_since(SystemTime::UNIX_EPOCH) {
         Ok(after) => nanoseconds(after),
         Err(before) => -nanoseconds(before.duration()),
     }
 }
 
-pub(super) fn time(nanoseconds: i64) -> SystemTime {
+pub(in crate::backend) fn time(nanoseconds: i64) -> SystemTime {
     let distance = Duration::from_nanos(nanoseconds.unsigned_abs());
     if nanoseconds < 0 { SystemTime::UNIX_EPOCH - distance } else { SystemTime::UNIX_EPOCH + distance }
 }

@@ -1,0 +1,63 @@
+//! Embeddings: vectors of texts, from a service that the user names. Without one, or while it fails, full text is searched alone.
+
+use haft_contract::BoxFuture;
+use haft_store::MemoryDatabase;
+
+use crate::vectors::normalized;
+
+/// Texts of one request.
+const BATCH: usize = 64;
+
+/// Why there are no embeddings, as a sentence without its full stop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EmbedderError(pub String);
+
+/// A service that turns texts into vectors.
+pub trait Embedder: Send + Sync {
+    /// The model, as `provider/model`: vectors of different models are not compared.
+    fn model(&self) -> &str;
+    /// The vectors of texts, in order. It ends in bounded time.
+    fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedderError>>;
+}
+
+/// Vectors of length 1, as many as texts and all of one dimension.
+pub(crate) async fn vectors_of(embedder: &dyn Embedder, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedderError> {
+    let wrong = |what: String| EmbedderError(format!("{} {what}", embedder.model()));
+    let vectors = embedder.embed(texts).await?;
+    if vectors.len() != texts.len() {
+        return Err(wrong(format!("answered with {} vectors for {} texts", vectors.len(), texts.len())));
+    }
+    let normal: Option<Vec<Vec<f32>>> = vectors.into_iter().map(normalized).collect();
+    let normal = normal.ok_or_else(|| wrong("answered with a vector that is zero or not a number".to_owned()))?;
+    let dimension = normal.first().map_or(0, Vec::len);
+    if normal.iter().any(|vector| vector.len() != dimension) {
+        return Err(wrong("answered with vectors of different dimensions".to_owned()));
+    }
+    Ok(normal)
+}
+
+/// Adds the vectors that are missing, until the deadline. Returns how many are still missing.
+pub(crate) async fn add_missing(
+    embedder: &dyn Embedder,
+    database: &std::sync::Arc<MemoryDatabase>,
+    deadline: tokio::time::Instant,
+) -> Result<u64, EmbedderError> {
+    let failed = |error: haft_store::StoreError| EmbedderError(error.to_string());
+    let stopped = |_| EmbedderError("the work was stopped".to_owned());
+    loop {
+        let (reading, model) = (std::sync::Arc::clone(database), embedder.model().to_owned());
+        let missing = tokio::task::spawn_blocking(move || reading.missing_vectors(&model, BATCH));
+        let (tasks, missing) = missing.await.map_err(stopped)?.map_err(failed)?;
+        if tasks.is_empty() || tokio::time::Instant::now() >= deadline {
+            return Ok(missing);
+        }
+        let texts: Vec<String> = tasks.iter().map(|task| task.text.clone()).collect();
+        let vectors = match tokio::time::timeout_at(deadline, vectors_of(embedder, &texts)).await {
+            Ok(vectors) => vectors?,
+            Err(_) => return Ok(missing),
+        };
+        let rows: Vec<_> = tasks.into_iter().map(|task| task.digest).zip(vectors).collect();
+        let (writing, model) = (std::sync::Arc::clone(database), embedder.model().to_owned());
+        tokio::task::spawn_blocking(move || writing.put_vectors(&model, &rows)).await.map_err(stopped)?.map_err(failed)?;
+    }
+}

@@ -1,0 +1,120 @@
+//! Vectors in memory: one byte for each number to find the nearest, which are then compared exactly.
+
+use haft_store::{MemoryDatabase, StoreError, VectorRow};
+
+/// How many of the nearest are compared exactly.
+const COMPARED: usize = 200;
+
+/// The vectors of one model.
+#[derive(Debug, Default)]
+pub(crate) struct VectorSet {
+    dimension: usize,
+    chunks: Vec<i64>,
+    numbers: Vec<i8>,
+    /// What one step of a vector's numbers is worth.
+    steps: Vec<f32>,
+    /// Whether some vectors have another dimension than the rest.
+    pub(crate) is_mixed: bool,
+}
+
+impl VectorSet {
+    pub(crate) fn load(database: &MemoryDatabase, model: &str) -> Result<Self, StoreError> {
+        let mut set = Self::default();
+        database.each_vector(model, |row| set.add(&row))?;
+        Ok(set)
+    }
+
+    fn add(&mut self, row: &VectorRow<'_>) {
+        let dimension = row.bytes.len() / 4;
+        if self.dimension == 0 {
+            self.dimension = dimension;
+        }
+        if dimension != self.dimension || dimension == 0 {
+            self.is_mixed = true;
+            return;
+        }
+        let numbers = || row.bytes.chunks_exact(4).map(|part| f32::from_le_bytes([part[0], part[1], part[2], part[3]]));
+        let largest = numbers().fold(0.0_f32, |largest, number| largest.max(number.abs()));
+        let step = if largest > 0.0 { largest / 127.0 } else { 1.0 };
+        self.numbers.extend(numbers().map(|number| small(number / step)));
+        self.steps.push(step);
+        self.chunks.push(row.chunk);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.chunks.is_empty()
+    }
+
+    pub(crate) fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// The chunks nearest to a vector of length 1, with their cosines, the nearest first.
+    pub(crate) fn nearest(
+        &self,
+        query: &[f32],
+        most: usize,
+        database: &MemoryDatabase,
+        model: &str,
+    ) -> Result<Vec<(i64, f64)>, StoreError> {
+        if query.len() != self.dimension || self.is_empty() {
+            return Ok(Vec::new());
+        }
+        let largest = query.iter().fold(0.0_f32, |largest, number| largest.max(number.abs())).max(f32::MIN_POSITIVE);
+        let coarse: Vec<i8> = query.iter().map(|number| small(number / largest * 127.0)).collect();
+        let mut scores: Vec<(f32, usize)> = self
+            .numbers
+            .chunks_exact(self.dimension)
+            .zip(&self.steps)
+            .enumerate()
+            .map(|(at, (numbers, step))| (product(numbers, &coarse) * step, at))
+            .collect();
+        let compared = COMPARED.max(most).min(scores.len());
+        scores.select_nth_unstable_by(compared - 1, |one, other| other.0.total_cmp(&one.0));
+        let mut exact = Vec::with_capacity(compared);
+        for (_, at) in &scores[..compared] {
+            let chunk = self.chunks[*at];
+            if let Some(vector) = database.vector(model, chunk)? {
+                exact.push((chunk, f64::from(vector.iter().zip(query).map(|(one, other)| one * other).sum::<f32>())));
+            }
+        }
+        exact.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
+        exact.truncate(most);
+        Ok(exact)
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the value is within the bounds")]
+fn small(number: f32) -> i8 {
+    number.round().clamp(-127.0, 127.0) as i8
+}
+
+#[expect(clippy::cast_precision_loss, reason = "it is for finding the nearest, which are compared exactly")]
+fn product(one: &[i8], other: &[i8]) -> f32 {
+    one.iter().zip(other).map(|(one, other)| i32::from(*one) * i32::from(*other)).sum::<i32>() as f32
+}
+
+/// The vector with length 1; absent if it has no direction or is no vector at all.
+pub(crate) fn normalized(mut vector: Vec<f32>) -> Option<Vec<f32>> {
+    let length = vector.iter().map(|number| f64::from(*number).powi(2)).sum::<f64>().sqrt();
+    if !length.is_finite() || length <= 0.0 {
+        return None;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "a vector has such numbers")]
+    vector.iter_mut().for_each(|number| *number = (f64::from(*number) / length) as f32);
+    Some(vector)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_without_a_direction_are_none() {
+        assert_eq!(normalized(vec![3.0, 4.0]), Some(vec![0.6, 0.8]));
+        for bad in [vec![], vec![0.0, 0.0], vec![f32::NAN, 1.0], vec![f32::INFINITY, 1.0]] {
+            assert_eq!(normalized(bad.clone()), None, "{bad:?}");
+        }
+        assert_eq!(normalized(vec![f32::MAX, 0.0]), Some(vec![1.0, 0.0]));
+    }
+}

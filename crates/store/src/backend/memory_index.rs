@@ -1,0 +1,230 @@
+//! The index of memory files: SQLite FTS5, derived from the files alone. It can be deleted at any time; what is damaged or of another
+//! version is replaced by an empty one, which the next search fills again.
+
+mod files;
+mod search;
+mod vectors;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use rusqlite::{Connection, OpenFlags};
+
+pub use self::vectors::{VectorRow, VectorTask};
+use super::folder::PrivateFolder;
+use crate::StoreError;
+
+/// The folder of the indexes in the data folder.
+const FOLDER: &str = "memory";
+/// The version of the schema and of how texts are cut and split into words: another one starts anew.
+const VERSION: i64 = 1;
+/// How long another process may hold the index.
+const PATIENCE: Duration = Duration::from_secs(2);
+const STATEMENTS: usize = 32;
+/// Pages that SQLite may hold in memory, in KiB.
+const CACHE_KIB: i64 = 8 * 1024;
+const WAL_KEPT: i64 = 4 << 20;
+const COMPANIONS: [&str; 3] = ["", "-wal", "-shm"];
+
+/// `words` has the words of each chunk as they are searched, `terms` each different word once, for words with typing errors.
+const SCHEMA: &str = "
+CREATE TABLE files (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, modified INTEGER, \
+    checked INTEGER NOT NULL, digest BLOB NOT NULL, note TEXT);
+CREATE TABLE chunks (id INTEGER PRIMARY KEY, file INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, \
+    heading TEXT NOT NULL, text TEXT NOT NULL, digest BLOB NOT NULL, writer TEXT);
+CREATE INDEX chunks_of_files ON chunks (file);
+CREATE INDEX chunks_of_digests ON chunks (digest);
+CREATE VIRTUAL TABLE words USING fts5(body, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2');
+CREATE TABLE terms (id INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE);
+CREATE VIRTUAL TABLE grams USING fts5(term, content='', detail=none, columnsize=0, tokenize='trigram');
+CREATE TABLE vectors (digest BLOB NOT NULL, model TEXT NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (digest, model)) WITHOUT ROWID;
+";
+
+/// What of a file tells that it has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileStamp {
+    /// Its bytes.
+    pub size: u64,
+    /// When it was changed last.
+    pub modified: Option<SystemTime>,
+}
+
+/// A file as the index knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownFile {
+    /// Its stamp when it was read.
+    pub stamp: FileStamp,
+    /// When it was read, in nanoseconds since 1970. A change within the same tick of the clock may have left the stamp as it was.
+    pub checked: i64,
+    /// A hash of what was read.
+    pub digest: [u8; 16],
+    /// What of it was left out, in words.
+    pub note: Option<String>,
+}
+
+/// A part of a file, to be indexed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewChunk {
+    /// Its first line, counted from 1.
+    pub first: usize,
+    /// Its last line.
+    pub last: usize,
+    /// The headings that it stands under.
+    pub heading: String,
+    /// Its text.
+    pub text: String,
+    /// The words that find it, separated by blanks.
+    pub words: String,
+    /// A hash of the text, by which its vector is known.
+    pub digest: [u8; 16],
+    /// Who wrote it, as JSON; absent means the user.
+    pub writer: Option<String>,
+}
+
+/// A file, to be indexed in place of what the index has of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewFile {
+    /// Its name.
+    pub path: String,
+    /// What tells that it has changed.
+    pub known: KnownFile,
+    /// Its parts.
+    pub chunks: Vec<NewChunk>,
+}
+
+/// A part of a file that a search found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChunkRow {
+    /// Its number in the index.
+    pub id: i64,
+    /// The name of its file.
+    pub path: String,
+    /// When the file was changed last.
+    pub modified: Option<SystemTime>,
+    /// Its first line, counted from 1.
+    pub first: usize,
+    /// Its last line.
+    pub last: usize,
+    /// The headings that it stands under.
+    pub heading: String,
+    /// Its text.
+    pub text: String,
+    /// Who wrote it, as JSON.
+    pub writer: Option<String>,
+}
+
+/// An open index.
+pub struct MemoryDatabase {
+    connection: Mutex<Connection>,
+    path: PathBuf,
+}
+
+haft_contract::opaque_debug!(MemoryDatabase: path = path);
+
+/// An index that was opened, and what had to be done for it.
+#[derive(Debug)]
+pub struct OpenedMemory {
+    /// The index.
+    pub database: MemoryDatabase,
+    /// That it is a new one in place of one that could not be used.
+    pub notice: Option<String>,
+}
+
+impl MemoryDatabase {
+    /// Opens the index of this name in the data folder, and creates it. One that is damaged or of another version is replaced.
+    pub fn open(data_folder: &Path, name: &str) -> Result<OpenedMemory, StoreError> {
+        let folder = PrivateFolder::open(data_folder)?.folder(FOLDER)?;
+        let file = format!("{name}.db");
+        let path = folder.path().join(&file);
+        let Some(_lock) = folder.lock(PATIENCE)? else { return Err(StoreError::Locked { path }) };
+        let reason = match connect(&folder, &file, &path) {
+            Ok(connection) => return Ok(OpenedMemory { database: Self { connection: Mutex::new(connection), path }, notice: None }),
+            Err(error @ StoreError::Damaged { .. }) => format!("the index of memory was damaged and is built anew ({error})"),
+            Err(StoreError::Newer { .. }) => "the index of memory is of another version of haft and is built anew".to_owned(),
+            Err(error) => return Err(error),
+        };
+        remove(&folder, &file)?;
+        let connection = connect(&folder, &file, &path)?;
+        Ok(OpenedMemory { database: Self { connection: Mutex::new(connection), path }, notice: Some(reason) })
+    }
+
+    /// An index in memory, which is gone with the process: for when none can be opened.
+    pub fn temporary() -> Result<Self, StoreError> {
+        let path = PathBuf::from(":memory:");
+        let failed = |error| StoreError::database(&path, error);
+        let mut connection = Connection::open_in_memory().map_err(failed)?;
+        prepare(&mut connection).map_err(failed)?;
+        Ok(Self { connection: Mutex::new(connection), path })
+    }
+
+    /// Removes an index that turned out to be damaged. It is derived, so nothing is lost; what cannot be removed is replaced when it is
+    /// opened.
+    pub fn discard(path: &Path) {
+        for end in COMPANIONS {
+            let mut name = path.as_os_str().to_owned();
+            name.push(end);
+            std::fs::remove_file(PathBuf::from(name)).ok();
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn connection(&self) -> MutexGuard<'_, Connection> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn failed(&self, error: rusqlite::Error) -> StoreError {
+        StoreError::database(&self.path, error)
+    }
+}
+
+/// Removes an index that cannot be used: the files that it was made of are still there.
+fn remove(folder: &PrivateFolder, file: &str) -> Result<(), StoreError> {
+    for end in COMPANIONS {
+        let name = format!("{file}{end}");
+        let failed = |error| StoreError::io(&folder.path().join(&name), error);
+        if folder.stat(&name).map_err(failed)?.is_some() {
+            folder.remove(&name).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+fn connect(folder: &PrivateFolder, file: &str, path: &Path) -> Result<Connection, StoreError> {
+    let failed = |error| StoreError::io(path, error);
+    if folder.stat(file).map_err(failed)?.is_none() {
+        folder.create(file).map_err(failed)?;
+    }
+    COMPANIONS.iter().try_for_each(|end| folder.narrow(&format!("{file}{end}")))?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let mut connection = Connection::open_with_flags(path, flags).map_err(|error| StoreError::database(path, error))?;
+    let version = prepare(&mut connection).map_err(|error| StoreError::database(path, error))?;
+    if version != VERSION {
+        return Err(StoreError::Newer { path: path.to_owned(), found: version, known: VERSION });
+    }
+    Ok(connection)
+}
+
+/// Settings and schema; returns the version that the index has now. It is derived, so a commit need not be on disk when it returns.
+fn prepare(connection: &mut Connection) -> rusqlite::Result<i64> {
+    connection.busy_timeout(PATIENCE)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
+    connection.pragma_update_and_check(None, "journal_size_limit", WAL_KEPT, |_| Ok(()))?;
+    if tables == 0 {
+        let transaction = connection.transaction()?;
+        transaction.execute_batch(SCHEMA)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
+        transaction.commit()?;
+    }
+    // A damaged schema or page shows in what every search reads.
+    connection.query_row("SELECT count(*) FROM words WHERE words MATCH 'x'", [], |_| Ok(()))?;
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}

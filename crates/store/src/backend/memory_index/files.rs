@@ -1,0 +1,139 @@
+//! What the index holds of files.
+
+use std::collections::{BTreeSet, HashMap};
+
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+
+use super::{FileStamp, KnownFile, MemoryDatabase, NewFile};
+use crate::StoreError;
+use crate::backend::sqlite::{nanoseconds_since_1970, time};
+
+/// Words longer than this are no words.
+const LONGEST_TERM: usize = 40;
+
+impl MemoryDatabase {
+    /// A number that changes whenever another connection has changed the index.
+    pub fn data_version(&self) -> Result<i64, StoreError> {
+        let connection = self.connection();
+        connection.pragma_query_value(None, "data_version", |row| row.get(0)).map_err(|error| self.failed(error))
+    }
+
+    /// A number that changes whenever the index has changed, by this connection or another.
+    pub fn changes(&self) -> Result<i64, StoreError> {
+        let version = self.data_version()?;
+        Ok(version.wrapping_mul(1 << 32).wrapping_add(i64::try_from(self.connection().total_changes()).unwrap_or(0)))
+    }
+
+    /// Every file that the index has.
+    pub fn files(&self) -> Result<HashMap<String, KnownFile>, StoreError> {
+        let connection = self.connection();
+        let read = || -> rusqlite::Result<_> {
+            let mut statement = connection.prepare_cached("SELECT path, size, modified, checked, digest, note FROM files")?;
+            let rows = statement.query_map([], |row| {
+                let size = u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0);
+                let stamp = FileStamp { size, modified: row.get::<_, Option<i64>>(2)?.map(time) };
+                Ok((row.get(0)?, KnownFile { stamp, checked: row.get(3)?, digest: row.get(4)?, note: row.get(5)? }))
+            })?;
+            rows.collect::<rusqlite::Result<_>>()
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
+    /// How many chunks the index has.
+    pub fn count(&self) -> Result<u64, StoreError> {
+        let counted = self.connection().query_row("SELECT count(*) FROM chunks", [], |row| row.get::<_, i64>(0));
+        counted.map(i64::unsigned_abs).map_err(|error| self.failed(error))
+    }
+
+    /// Indexes files in place of what the index has of them, all or none.
+    pub fn put(&self, files: &[NewFile]) -> Result<(), StoreError> {
+        self.write(|connection| {
+            let mut terms = BTreeSet::new();
+            for file in files {
+                let writers = writers_of(connection, &file.path)?;
+                remove_file(connection, &file.path)?;
+                put_file(connection, file, &writers)?;
+                let words = file.chunks.iter().flat_map(|chunk| chunk.words.split(' '));
+                terms.extend(words.filter(|word| !word.is_empty() && word.len() <= LONGEST_TERM));
+            }
+            put_terms(connection, &terms)
+        })
+    }
+
+    /// Records that a file was read again and is as it was.
+    pub fn touch(&self, path: &str, known: &KnownFile) -> Result<(), StoreError> {
+        self.write(|connection| {
+            let modified = known.stamp.modified.map(nanoseconds_since_1970);
+            let size = i64::try_from(known.stamp.size).unwrap_or(i64::MAX);
+            let sql = "UPDATE files SET size = ?2, modified = ?3, checked = ?4 WHERE path = ?1";
+            connection.prepare_cached(sql)?.execute(params![path, size, modified, known.checked])?;
+            Ok(())
+        })
+    }
+
+    /// Removes files that are gone.
+    pub fn remove<'a>(&self, paths: impl IntoIterator<Item = &'a str>) -> Result<(), StoreError> {
+        self.write(|connection| paths.into_iter().try_for_each(|path| remove_file(connection, path)))
+    }
+
+    pub(super) fn write(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<()>) -> Result<(), StoreError> {
+        let mut connection = self.connection();
+        let write = || {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            work(&transaction)?;
+            transaction.commit()
+        };
+        write().map_err(|error| self.failed(error))
+    }
+}
+
+fn remove_file(connection: &Connection, path: &str) -> rusqlite::Result<()> {
+    let found = connection.prepare_cached("SELECT id FROM files WHERE path = ?1")?.query_row([path], |row| row.get::<_, i64>(0));
+    let Some(id) = found.optional()? else { return Ok(()) };
+    connection.prepare_cached("DELETE FROM words WHERE rowid IN (SELECT id FROM chunks WHERE file = ?1)")?.execute([id])?;
+    connection.prepare_cached("DELETE FROM chunks WHERE file = ?1")?.execute([id])?;
+    connection.prepare_cached("DELETE FROM files WHERE id = ?1")?.execute([id])?;
+    Ok(())
+}
+
+/// The writers of the chunks that a file had: history forgets, and a chunk that did not change still has its writer.
+fn writers_of(connection: &Connection, path: &str) -> rusqlite::Result<HashMap<[u8; 16], String>> {
+    let sql = "SELECT chunks.digest, writer FROM chunks JOIN files ON files.id = file WHERE path = ?1 AND writer IS NOT NULL";
+    connection.prepare_cached(sql)?.query_map([path], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+}
+
+fn put_file(connection: &Connection, file: &NewFile, writers: &HashMap<[u8; 16], String>) -> rusqlite::Result<()> {
+    let KnownFile { stamp, checked, digest, note } = &file.known;
+    let size = i64::try_from(stamp.size).unwrap_or(i64::MAX);
+    let modified = stamp.modified.map(nanoseconds_since_1970);
+    connection
+        .prepare_cached("INSERT INTO files (path, size, modified, checked, digest, note) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
+        .execute(params![file.path, size, modified, checked, digest, note])?;
+    let id = connection.last_insert_rowid();
+    let sql = "INSERT INTO chunks (file, first, last, heading, text, digest, writer) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let mut chunks = connection.prepare_cached(sql)?;
+    let mut words = connection.prepare_cached("INSERT INTO words (rowid, body) VALUES (?1, ?2)")?;
+    for chunk in &file.chunks {
+        let (first, last) = (line(chunk.first), line(chunk.last));
+        let writer = chunk.writer.as_ref().or_else(|| writers.get(&chunk.digest));
+        chunks.execute(params![id, first, last, chunk.heading, chunk.text, chunk.digest, writer])?;
+        words.execute(params![connection.last_insert_rowid(), chunk.words])?;
+    }
+    Ok(())
+}
+
+fn line(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Words of files that are gone stay: they find nothing, and go with the next index.
+fn put_terms(connection: &Connection, terms: &BTreeSet<&str>) -> rusqlite::Result<()> {
+    let mut new = connection.prepare_cached("INSERT OR IGNORE INTO terms (term) VALUES (?1)")?;
+    let mut grams = connection.prepare_cached("INSERT INTO grams (rowid, term) VALUES (?1, ?2)")?;
+    for term in terms {
+        if new.execute([term])? > 0 {
+            grams.execute(params![connection.last_insert_rowid(), term])?;
+        }
+    }
+    Ok(())
+}
