@@ -86,7 +86,8 @@ impl Runner {
         let (tools, _) = self.tools();
         let Some(index) = cut(&self.messages, self.budget(&tools).compact_at / 100 * KEPT_PERCENT) else { return Ok(false) };
         self.watcher.event(&TurnEvent::Notice(&format!("the conversation is long: {index} messages are summarized")));
-        self.save_memory(&self.messages[..index], cancel, progress).await?;
+        // On the heap: it is rare, and every turn would carry its size.
+        Box::pin(self.save_memory(&self.messages[..index], cancel, progress)).await?;
         let request = summary_request(&self.messages[..index]);
         let turn = ModelTurn { model: self.provider.model(), system: &self.system, messages: &request, tools: &tools };
         let summary = match self.provider.answer(turn, cancel, &mut |_| {}).await {

@@ -67,8 +67,7 @@ fn carried(writers: &[MemoryWriter], old: &[u8], new: &[u8], writer: &MemoryWrit
 
 /// As `str::lines` counts them.
 fn count_lines(content: &[u8]) -> usize {
-    let feeds = content.iter().filter(|byte| **byte == b'\n').count();
-    feeds + usize::from(!content.is_empty() && !content.ends_with(b"\n"))
+    content.split_inclusive(|byte| *byte == b'\n').count()
 }
 
 /// Neighbouring lines of one writer as one part.

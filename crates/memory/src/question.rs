@@ -156,7 +156,7 @@ mod tests {
             assert_eq!(question_words(text, today), expected, "{text}");
         }
         assert_eq!(question_words(&"word ".repeat(20_000), today), ["word"]);
-        let many: String = (0..1000).map(|number| format!("w{number} ")).collect();
+        let many = (0..1000).map(|number| format!("w{number}")).collect::<Vec<_>>().join(" ");
         assert_eq!(question_words(&many, today).len(), MOST_WORDS);
     }
 }

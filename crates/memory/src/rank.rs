@@ -55,7 +55,9 @@ impl RankedChunk {
 pub(crate) fn order(candidates: &mut [RankedChunk], by_vectors: &[i64]) {
     candidates.sort_by(|one, other| other.text.total_cmp(&one.text).then(one.row.id.cmp(&other.row.id)));
     if by_vectors.is_empty() {
-        candidates.iter_mut().for_each(|candidate| candidate.order = candidate.text);
+        for candidate in candidates.iter_mut() {
+            candidate.order = candidate.text;
+        }
         return;
     }
     let by_words: Vec<i64> = candidates.iter().filter(|candidate| candidate.text > 0.0).map(|candidate| candidate.row.id).collect();

@@ -202,10 +202,10 @@ impl MemoryService {
         }
         let now = self.known(database).await?;
         let noted = now.iter().filter(|(path, _)| walked.visible.contains(*path));
-        let mut notes: Vec<String> = noted.filter_map(|(path, known)| Some(format!("{path}: {}.", known.note.as_ref()?))).collect();
-        notes.sort();
-        notes.truncate(5);
-        walked.warnings.extend(notes);
+        let mut remarks: Vec<String> = noted.filter_map(|(path, known)| Some(format!("{path}: {}.", known.note.as_ref()?))).collect();
+        remarks.sort();
+        remarks.truncate(5);
+        walked.warnings.extend(remarks);
         Ok(())
     }
 

@@ -100,8 +100,11 @@ pub(crate) fn normalized(mut vector: Vec<f32>) -> Option<Vec<f32>> {
     if !length.is_finite() || length <= 0.0 {
         return None;
     }
-    #[expect(clippy::cast_possible_truncation, reason = "a vector has such numbers")]
-    vector.iter_mut().for_each(|number| *number = (f64::from(*number) / length) as f32);
+    for number in &mut vector {
+        #[expect(clippy::cast_possible_truncation, reason = "a vector has such numbers")]
+        let scaled = (f64::from(*number) / length) as f32;
+        *number = scaled;
+    }
     Some(vector)
 }
 

@@ -70,6 +70,7 @@ impl MemoryHead {
 mod tests {
     use super::*;
 
+    #[allow(clippy::unnecessary_wraps, reason = "not every tool is offered elsewhere")]
     fn all(name: &str) -> Option<String> {
         Some(name.to_owned())
     }
