@@ -38,8 +38,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "cli",
         &[
             "agent", "builtin", "config", "contract", "engine", "host", "jobs", "mcp", "memory", "patch", "pattern", "plugins", "policy",
-            "prompts",
-            "provider", "redact", "sandbox", "store", "text", "tui",
+            "prompts", "provider", "redact", "sandbox", "store", "text", "tui",
         ],
     ),
     ("haft", &["builtin", "compat", "contract", "engine", "host", "jobs", "macros", "policy", "sandbox", "store"]),

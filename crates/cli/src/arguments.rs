@@ -4,9 +4,11 @@ mod agents;
 mod caller;
 mod mcp;
 mod mcp_servers;
-mod plugins;
-pub(crate) mod shortcut;
 mod memory;
+mod past;
+mod plugins;
+mod sessions;
+pub(crate) mod shortcut;
 mod skills;
 
 use std::ffi::OsString;
@@ -21,8 +23,10 @@ pub(crate) use self::agents::{AgentsCommand, EditAgentArgs, KEYS as AGENT_KEYS};
 pub(crate) use self::caller::{ActingArgs, CallerArgs};
 pub(crate) use self::mcp::{McpArgs, McpClient, McpCommand, McpInstallArgs};
 pub(crate) use self::mcp_servers::{AddServerArgs, ServersCommand};
-pub(crate) use self::plugins::{AddPluginArgs, PluginsCommand};
 pub(crate) use self::memory::MemoryCommand;
+pub(crate) use self::past::{HistoryArgs, PruneArgs, QuarantineCommand, UndoArgs};
+pub(crate) use self::plugins::{AddPluginArgs, PluginsCommand};
+pub(crate) use self::sessions::SessionsCommand;
 pub(crate) use self::skills::SkillsCommand;
 use crate::failure::Failure;
 use crate::help;
@@ -324,57 +328,6 @@ pub(crate) struct ToolsArgs {
     pub(crate) who: CallerArgs,
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum SessionsCommand {
-    /// List the sessions of this workspace, newest first
-    List {
-        /// Sessions of every workspace
-        #[arg(long)]
-        all: bool,
-        /// Also the sessions of sub-agents
-        #[arg(long)]
-        sub_agents: bool,
-        /// Only sessions with this text, in any case: in titles, messages, calls and results
-        #[arg(long, value_name = "TEXT")]
-        search: Option<String>,
-        /// List at most this many
-        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-        limit: u32,
-    },
-    /// Show the messages of a session
-    Show {
-        /// Its id, 4 or more characters of it, or `last`
-        id: String,
-    },
-    /// Resume a session: one turn with a prompt, or a chat without one
-    #[command(after_long_help = help::SESSIONS_RESUME_EXAMPLES)]
-    Resume {
-        /// Its id, 4 or more characters of it, or `last`
-        #[arg(default_value = "last")]
-        id: String,
-        /// The message to the model, or - to read it from standard input
-        prompt: Option<String>,
-    },
-    /// Print a session as JSON
-    Export {
-        /// Its id, 4 or more characters of it, or `last`
-        id: String,
-    },
-    /// Copy a session, to continue it in another way
-    Fork {
-        /// Its id, 4 or more characters of it, or `last`
-        id: String,
-        /// Copy the entries before this number only
-        #[arg(long, value_name = "N")]
-        at: Option<u64>,
-    },
-    /// Delete a session
-    Delete {
-        /// Its id, 4 or more characters of it, or `last`
-        id: String,
-    },
-}
-
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct DoctorArgs {
     /// Print the one command that installs what is missing here, and nothing else; it is not run
@@ -415,69 +368,6 @@ pub(crate) struct TrustArgs {
     /// Revoke the trust
     #[arg(long, conflicts_with = "show")]
     pub(crate) revoke: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct HistoryArgs {
-    /// Show this call in full: its id, or 4 or more characters of the beginning or end of it
-    pub(crate) id: Option<String>,
-    /// List at most this many calls
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000), conflicts_with = "id")]
-    pub(crate) limit: u32,
-    /// Only calls of this tool
-    #[arg(long, value_name = "TOOL", conflicts_with = "id")]
-    pub(crate) tool: Option<String>,
-    /// Only calls that failed
-    #[arg(long, conflicts_with = "id")]
-    pub(crate) failed: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct UndoArgs {
-    /// The call's id as `haft history` lists it, or `last`: the newest call in this workspace that is not undone yet [default: last]
-    pub(crate) id: Option<String>,
-    /// Undo every call of a session: its id, 4 or more characters of it, or no value for the newest in this workspace
-    #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "last", conflicts_with = "id")]
-    pub(crate) session: Option<String>,
-    /// Also restore files that something else changed; their content is saved as a copy
-    #[arg(long)]
-    pub(crate) force: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct PruneArgs {
-    /// Remove it; without this nothing is removed
-    #[arg(long)]
-    pub(crate) yes: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum QuarantineCommand {
-    /// Show an entry: where it was, why it was moved, which command wrote it, and its content
-    #[command(after_long_help = help::QUARANTINE_EXAMPLES)]
-    Show {
-        /// Its id, or the beginning of it
-        id: String,
-    },
-    /// Move an entry back to where it was
-    #[command(after_long_help = help::QUARANTINE_EXAMPLES)]
-    Restore {
-        /// Its id, or the beginning of it
-        id: String,
-        /// Replace what is there now; that goes to quarantine
-        #[arg(long)]
-        force: bool,
-    },
-    /// Remove an entry for good
-    #[command(after_long_help = help::QUARANTINE_EXAMPLES)]
-    Remove {
-        /// Its id, or the beginning of it
-        #[arg(required_unless_present = "all")]
-        id: Option<String>,
-        /// Every entry
-        #[arg(long, conflicts_with = "id")]
-        all: bool,
-    },
 }
 
 #[derive(Debug, Clone, Subcommand)]

@@ -220,6 +220,10 @@ workspace.
 
 `haft mcp install CLIENT` adds Haft to the configuration of a client.
 
+The other commands are about servers whose tools Haft uses as if they were its own: behind the same policy, approvals and history. They \
+are configured in [mcp.servers.NAME], started when they are first needed, and end with Haft. Their tools are called mcp__SERVER__TOOL. \
+Tools that change after you have added a server wait until you have looked at them.
+
 Environment:
   HAFT_MCP_TOKEN   the token of --http, 32 or more characters [a new one at each start]";
 
@@ -229,7 +233,8 @@ Examples:
   haft mcp --workspace ~/project --access read-only
   haft mcp --http 127.0.0.1:7333
   haft mcp install claude-desktop
-  haft mcp install cursor --print";
+  haft mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
+  haft mcp list";
 
 pub(crate) const MCP_INSTALL_EXAMPLES: &str = "\
 Examples:
@@ -373,10 +378,6 @@ Examples:
   haft man | man -l -
   haft man call > haft-call.1
   haft man --folder ~/.local/share/man/man1";
-
-pub(crate) const MCP_SERVERS: &str = "Use the tools of any MCP server as if they were Haft's own: behind the same policy, approvals and \
-    history. Servers are configured in [mcp.servers.NAME]; they are started when they are first needed, and end with Haft. Their tools are \
-    called mcp__SERVER__TOOL. Tools that change after you have added a server wait until you have looked at them.";
 
 pub(crate) const MCP_SERVERS_EXAMPLES: &str = "\
 Examples:

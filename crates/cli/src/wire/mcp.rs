@@ -69,7 +69,7 @@ impl McpBackend {
         services.small_model = small_model(&wire, Arc::new(NullMeter)).or(client.model);
         let library = services.skills.clone();
         let jobs = wire.recorded_jobs(&store);
-        let host = wire.host_with(agent, folder, Some(&spills), jobs, Calls::OfModel, services)?;
+        let host = wire.host_with(agent.as_str(), folder, Some(&spills), jobs, Calls::OfModel, services)?;
         let engine = wire.engine(store, blobs, folder)?;
         // The client counts turns, not we: a call that it repeats an hour later is no loop.
         let session = wire.session(host, agent, UserPrompts::Never, None).loop_limits(None);

@@ -76,7 +76,7 @@ impl Wire {
 
     fn server_launcher(&self) -> Result<LocalLauncher, Failure> {
         let (agent, root) = (&self.settings.agent, &self.settings.workspace);
-        let workspace = self.workspace_options(agent, root, None, Calls::OfUser)?;
+        let workspace = self.workspace_options(&[agent.as_str()], root, None, Calls::OfUser)?;
         let (network, proxy) = (self.network_rules()?, self.upstream_proxy()?);
         let (config, data_folder) = (Arc::clone(&self.settings.config), self.settings.data_folder.clone());
         let make = move || {

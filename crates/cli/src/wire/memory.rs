@@ -73,7 +73,7 @@ impl Wire {
         let workspace = &self.settings.config.workspace;
         let mut hasher = DefaultHasher::new();
         (&self.settings.workspace, roots, &workspace.deny_read, workspace.allow_secrets).hash(&mut hasher);
-        self.policy.denied_reads(&self.settings.agent, &self.settings.workspace).hash(&mut hasher);
+        self.policy.denied_reads(&[self.settings.agent.as_str()], &self.settings.workspace).hash(&mut hasher);
         format!("{:016x}", hasher.finish())
     }
 

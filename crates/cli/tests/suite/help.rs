@@ -54,7 +54,7 @@ const COMMANDS: &[&[&str]] = &[
 #[test]
 fn long_help_of_every_command() {
     let world = World::new();
-    for command in COMMANDS {
+    for &command in COMMANDS {
         let ran = world.run_with(&[("COLUMNS", "100")], &[command, &["--help"]].concat());
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{command:?}");
         let name = if command.is_empty() { "haft".to_owned() } else { command.join("_") };

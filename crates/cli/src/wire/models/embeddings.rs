@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(4);
 /// A model that turns texts into vectors. Its address is reached as it is written.
 pub(crate) struct ProviderEmbedder {
     name: String,
-    model: String,
+    name_at_provider: String,
     setup: ProviderSetup,
 }
 
@@ -24,7 +24,7 @@ impl ProviderEmbedder {
     pub(crate) fn configured(settings: &Settings) -> Option<Result<Self, Failure>> {
         let name = settings.config.memory.embeddings.clone()?;
         let found = parts(&name).and_then(|(provider, model)| Ok((model.to_owned(), ProviderSetup::new(settings, provider)?)));
-        Some(found.map(|(model, setup)| Self { name, model, setup }))
+        Some(found.map(|(model, setup)| Self { name, name_at_provider: model, setup }))
     }
 
     async fn vectors(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedderError> {
@@ -33,7 +33,7 @@ impl ProviderEmbedder {
         let timeouts = &mut endpoint.timeouts;
         (timeouts.first_byte, timeouts.idle, timeouts.total) = (PATIENCE, PATIENCE, PATIENCE);
         let client = self.setup.client().map_err(failed)?;
-        let answered = client.embeddings(&endpoint, &self.setup.name, &self.model, texts).await;
+        let answered = client.embeddings(&endpoint, &self.setup.name, &self.name_at_provider, texts).await;
         answered.map_err(|error| EmbedderError(format!("{} failed: {}", self.name, error.message.trim_end_matches('.'))))
     }
 }
