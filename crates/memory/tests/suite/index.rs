@@ -23,11 +23,14 @@ async fn every_change_is_found_by_the_next_search() {
     assert_eq!(world.found("charlie").await, Vec::<String>::new());
 }
 
+/// What happens to an index.
+type Damage = fn(&std::path::Path);
+
 #[tokio::test]
 async fn an_index_that_is_deleted_damaged_or_of_another_version_is_built_anew() {
     let mut world = World::new(&[("MEMORY.md", "alpha\n")]);
     world.search("alpha").await;
-    let damages: [(&str, fn(&std::path::Path)); 4] = [
+    let damages: [(&str, Damage); 4] = [
         ("", |path| std::fs::remove_dir_all(path.parent().unwrap()).unwrap()),
         ("was damaged and is built anew", |path| {
             remove_log(path);
