@@ -24,9 +24,9 @@ const SESSION: &str = "mcp-session-id";
 
 /// A secret that clients present.
 #[derive(Clone)]
-pub struct BearerToken(Arc<str>);
+pub struct AccessToken(Arc<str>);
 
-impl BearerToken {
+impl AccessToken {
     /// A new one; `None` if the machine gives no random numbers.
     pub fn random() -> Option<Self> {
         random_text().map(|text| Self(text.into()))
@@ -56,16 +56,16 @@ impl BearerToken {
     }
 }
 
-impl fmt::Debug for BearerToken {
+impl fmt::Debug for AccessToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("BearerToken")
+        f.write_str("AccessToken")
     }
 }
 
 /// Checks requests before anything else looks at them.
 #[derive(Clone)]
 pub(super) struct HttpGuard {
-    token: Option<BearerToken>,
+    token: Option<AccessToken>,
     sessions: Arc<LocalSessionManager>,
     failures: Arc<Mutex<Failures>>,
 }
@@ -76,7 +76,7 @@ struct Failures {
 }
 
 impl HttpGuard {
-    pub(super) fn new(token: Option<BearerToken>, sessions: Arc<LocalSessionManager>) -> Self {
+    pub(super) fn new(token: Option<AccessToken>, sessions: Arc<LocalSessionManager>) -> Self {
         Self { token, sessions, failures: Arc::new(Mutex::new(Failures { since: Instant::now(), count: 0 })) }
     }
 
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn only_the_whole_token_passes() {
-        let token = BearerToken::parse("0123456789abcdef0123456789abcdef").unwrap();
+        let token = AccessToken::parse("0123456789abcdef0123456789abcdef").unwrap();
         let guard = || HttpGuard::new(Some(token.clone()), Arc::default());
         let right = format!("Bearer {}", token.reveal());
         for (values, expected) in [
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn guesses_are_limited() {
-        let token = BearerToken::random().unwrap();
+        let token = AccessToken::random().unwrap();
         let guard = HttpGuard::new(Some(token.clone()), Arc::default());
         let guesses: Vec<u16> = (0..=MOST_FAILURES).map(|_| status(&guard, &["Bearer x"])).collect();
         assert_eq!((guesses[0], guesses[guesses.len() - 1]), (401, 429));
@@ -168,11 +168,11 @@ mod tests {
     #[test]
     fn tokens_are_long_and_not_printed() {
         for text in ["", "short", "0123456789abcdef 123456789abcdef", "0123456789abcdef0123456789abcdeä"] {
-            assert!(BearerToken::parse(text).is_err(), "{text}");
+            assert!(AccessToken::parse(text).is_err(), "{text}");
         }
-        let (one, other) = (BearerToken::random().unwrap(), BearerToken::random().unwrap());
+        let (one, other) = (AccessToken::random().unwrap(), AccessToken::random().unwrap());
         assert_ne!(one.reveal(), other.reveal());
-        assert!(BearerToken::parse(one.reveal()).is_ok());
-        assert_eq!(format!("{one:?}"), "BearerToken");
+        assert!(AccessToken::parse(one.reveal()).is_ok());
+        assert_eq!(format!("{one:?}"), "AccessToken");
     }
 }
