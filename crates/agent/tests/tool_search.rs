@@ -255,12 +255,12 @@ async fn tools_of_servers_beyond_the_token_budget_are_found_by_search_and_stay_f
     assert_eq!(world.search("subject4").await["matches"], json!(["mcp__hub__t4"]));
     let with_found = [expected, vec!["mcp__hub__t4".into()]].concat();
     assert_eq!(world.names(&disclosed), with_found);
-    // Another model has another window.
+    // Another model has another window: all fit, and there is nothing to search for.
     world.model.context_window = 1_000_000;
-    assert_eq!(world.names(&disclosed).len(), 9);
+    assert_eq!(world.names(&disclosed).len(), 8);
     world.model.context_window = 10_000;
     disclosed.set_budget(100);
-    assert_eq!(world.names(&disclosed).len(), 9);
+    assert_eq!(world.names(&disclosed).len(), 8);
     drop(disclosed);
     let summary = Message::user("[Summary]\nIt was done.\n\n[Tools that tool_search has found: mcp__hub__t4, mcp__hub__gone]");
     assert_eq!(world.names(&world.open(&[summary])), with_found, "a summary remembers what was found");

@@ -86,12 +86,17 @@ impl Invocation {
 fn alone(text: String, definition: Option<&ToolDefinition>, flags: &mut Map<String, Value>) -> Option<String> {
     let parameter = definition.and_then(parameters::only_required_text);
     match parameter {
-        Some(name) if text != "-" && !text.trim_start().starts_with('{') && !text.trim().is_empty() => {
+        Some(name) if text != "-" && !is_json(&text) && !text.trim().is_empty() => {
             flags.entry(name).or_insert(Value::String(text));
             None
         }
         _ => Some(text),
     }
+}
+
+/// Whether a text was meant as JSON. A shell command may begin with `[` as well.
+fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with('{') || parse_strict(text).is_ok_and(|value| value.is_array())
 }
 
 /// The error of a missing tool name.
@@ -257,7 +262,8 @@ mod tests {
             (&["a b.txt"][..], Arguments::Json(json!({"path": "a b.txt"}))),
             (&["a", "--n", "3"], Arguments::Json(json!({"path": "a", "n": "3"}))),
             (&["a", "--path", "b"], Arguments::Json(json!({"path": "b"}))),
-            (&["[1]"], Arguments::Json(json!({"path": "[1]"}))),
+            (&["[ -f a ] && b"], Arguments::Json(json!({"path": "[ -f a ] && b"}))),
+            (&["[1]"], Arguments::Text("[1]".into())),
             (&[" {\"path\":\"a\"}"], Arguments::Text(" {\"path\":\"a\"}".into())),
             (&["{"], Arguments::Text("{".into())),
             (&[""], Arguments::Text(String::new())),

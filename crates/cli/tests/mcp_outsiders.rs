@@ -1,5 +1,5 @@
 //! MCP servers that nobody here wrote, used by the binary, and the conformance suite of the protocol, which drives it as a client.
-//! `tests/mcp/setup` installs them.
+//! `tests/validators/setup mcp` installs them.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the bans are for tools")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
 
@@ -18,19 +18,19 @@ use serde_json::{Value, json};
 
 use harness::{World, haft};
 
-/// A file of `tests/mcp` in the repository.
+/// A file of `tests/validators/mcp` in the repository.
 fn source(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/mcp").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/validators/mcp").join(name)
 }
 
-/// The folder of the servers, from `HAFT_MCP`; installs them if it is not set.
+/// The folder of the servers, from `HAFT_MCP_VALIDATORS`; installs them if it is not set.
 fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
-        std::env::var_os("HAFT_MCP").map_or_else(
+        std::env::var_os("HAFT_MCP_VALIDATORS").map_or_else(
             || {
-                let output = Command::new(source("setup")).stderr(Stdio::inherit()).output().unwrap();
-                assert!(output.status.success(), "the servers cannot be installed; see the output of tests/mcp/setup");
+                let output = Command::new(source("../setup")).arg("mcp").stderr(Stdio::inherit()).output().unwrap();
+                assert!(output.status.success(), "the servers cannot be installed; see the output of tests/validators/setup");
                 PathBuf::from(String::from_utf8(output.stdout).unwrap().trim_end())
             },
             PathBuf::from,
@@ -104,7 +104,7 @@ fn conformance_suite_passes_but_for_the_listed_scenarios() {
             .args(["client", "--command", &format!("{} {haft}", source("client").display()), "--suite", "all"])
             .args(["--spec-version", version, "--timeout", "120000"])
             .arg("--expected-failures")
-            .arg(source(&format!("expected-failures-{version}.yml")))
+            .arg(source(&format!("client-failures-{version}.yaml")))
             .env("PATH", std::env::var_os("PATH").unwrap())
             .output()
             .unwrap();

@@ -4,4 +4,5 @@
 
 pub mod client;
 mod convert;
+mod lines;
 pub mod server;

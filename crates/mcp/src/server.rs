@@ -1,6 +1,6 @@
 //! Our tools for any MCP client.
 //!
-//! A [`ToolBackend`] gives the tools, and an agent session for each client. [`serve_stdio`] answers one client, [`HttpServer`] several,
+//! A [`ToolBackend`] gives the tools, and an agent session for each client. [`serve_stdio`] answers one client, [`HttpListener`] several,
 //! each with its own session. Every call passes the whole pipeline of the engine: policy, hooks, history, limits.
 
 mod approvals;
@@ -11,7 +11,6 @@ mod completion;
 mod handler;
 mod http;
 mod input_required;
-mod lines;
 mod log;
 mod paging;
 mod prompts;
@@ -23,8 +22,8 @@ mod sampling;
 mod stdio;
 
 pub use backend::{ClientAgent, ClientPorts, ToolBackend};
-pub use handler::McpServer;
-pub use http::{BearerToken, HttpError, HttpReach, HttpServer, McpHttpOptions};
+pub use handler::ToolServer;
+pub use http::{AccessToken, HttpListener, HttpReach, ListenError, McpHttpOptions};
 pub use prompts::{PromptFault, PromptListing, PromptParameter, PromptSource, SkillPrompts};
 pub use resources::{ResourceFault, ResourceListing, ResourcePage, ResourceSource, ResourceTemplateListing, SessionResources};
 pub use stdio::{ServeError, serve, serve_stdio};

@@ -44,7 +44,7 @@ pub(crate) struct WalkParts {
 
 /// Walks through all roots.
 pub(crate) async fn walk(files: &dyn FileSystem, roots: &[Location], parts: WalkParts) -> Result<Walked, ToolError> {
-    let shared = Arc::new(WalkState { parts, found: Mutex::default(), count: AtomicUsize::new(0), pending: AtomicUsize::new(0) });
+    let shared = Arc::new(MemoryWalk { parts, found: Mutex::default(), count: AtomicUsize::new(0), pending: AtomicUsize::new(0) });
     let mut walked = Walked { is_complete: true, ..Walked::default() };
     for root in roots {
         let is_file = match files.info(root).await {
@@ -79,7 +79,7 @@ pub(crate) async fn walk(files: &dyn FileSystem, roots: &[Location], parts: Walk
     Ok(walked)
 }
 
-struct WalkState {
+struct MemoryWalk {
     parts: WalkParts,
     found: Mutex<HashSet<String>>,
     count: AtomicUsize,
@@ -87,7 +87,7 @@ struct WalkState {
 }
 
 struct Visitor {
-    shared: Arc<WalkState>,
+    shared: Arc<MemoryWalk>,
     root: PathBuf,
     display: String,
     is_file: bool,

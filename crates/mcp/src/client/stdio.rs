@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use rmcp::RoleClient;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::mpsc;
 
 use super::failure::ConnectionState;
+use crate::lines::{BoundedLines, LineRead};
 
 /// A longer message is refused before it is whole.
 pub(crate) const MAX_MESSAGE: usize = 16 * 1024 * 1024;
@@ -27,10 +28,8 @@ const PERIOD: Duration = Duration::from_secs(10);
 
 /// Our side of the standard input and output of a server.
 pub(crate) struct LineTransport {
-    output: BufReader<Box<dyn AsyncRead + Send + Unpin>>,
+    lines: BoundedLines<BufReader<Box<dyn AsyncRead + Send + Unpin>>>,
     input: Option<mpsc::Sender<Vec<u8>>>,
-    /// The line so far.
-    line: Vec<u8>,
     /// The rest of a batch.
     batch: VecDeque<RxJsonRpcMessage<RoleClient>>,
     stray_lines: usize,
@@ -53,35 +52,25 @@ impl LineTransport {
                 }
             }
         });
-        let output = BufReader::with_capacity(64 * 1024, output);
-        let (line, batch) = (Vec::new(), VecDeque::new());
-        Self { output, input: Some(sender), line, batch, stray_lines: 0, flood: FloodGuard::default(), state }
+        let lines = BoundedLines::new(BufReader::with_capacity(64 * 1024, output), MAX_MESSAGE);
+        Self { lines, input: Some(sender), batch: VecDeque::new(), stray_lines: 0, flood: FloodGuard::default(), state }
     }
 
-    /// The next whole line; `None` at the end, or when it grows too long. Nothing is lost if the future is dropped.
-    async fn next_line(&mut self) -> Option<Vec<u8>> {
-        loop {
-            let chunk = match self.output.fill_buf().await {
-                Ok(chunk) if !chunk.is_empty() => chunk,
-                _ => return None,
-            };
-            let end = chunk.iter().position(|byte| *byte == b'\n');
-            let taken = end.unwrap_or(chunk.len());
-            if self.line.len() + taken > MAX_MESSAGE {
+    /// Reads the next line; false at the end, or when it grows too long.
+    async fn next_line(&mut self) -> bool {
+        match self.lines.read().await {
+            Ok(LineRead::Line) => true,
+            Ok(LineRead::TooLong) => {
                 self.state.fail(format!("it sent a message of more than {} MB", MAX_MESSAGE / 1024 / 1024));
-                return None;
+                false
             }
-            self.line.extend_from_slice(&chunk[..taken]);
-            self.output.consume(taken + usize::from(end.is_some()));
-            if end.is_some() {
-                return Some(std::mem::take(&mut self.line));
-            }
+            Ok(LineRead::End) | Err(_) => false,
         }
     }
 
-    /// The messages of a line; stray output is counted. False ends the connection.
-    fn read_line(&mut self, line: &[u8]) -> bool {
-        let text = line.trim_ascii();
+    /// Takes the messages of the line that was read; stray output is counted. False ends the connection.
+    fn take_line(&mut self) -> bool {
+        let text = self.lines.line().trim_ascii();
         if text.is_empty() {
             return true;
         }
@@ -95,18 +84,18 @@ impl LineTransport {
                 self.batch.extend(messages);
                 true
             }
-            None => self.stray_line(text),
+            None => self.stray_line(&haft_text::display::escape_bytes(text, 200)),
         }
     }
 
-    fn stray_line(&mut self, text: &[u8]) -> bool {
+    fn stray_line(&mut self, text: &str) -> bool {
         self.stray_lines += 1;
-        self.state.log(&format!("not a message: {}", haft_text::display::escape_bytes(text, 200)));
+        self.state.log(&format!("not a message: {text}"));
         let is_fine = self.stray_lines <= MAX_STRAY_LINES;
         if !is_fine {
-            let first = haft_text::display::escape_bytes(text, 80);
+            let last = haft_text::display::shorten(text, 80);
             self.state.fail(format!(
-                "it printed more than {MAX_STRAY_LINES} lines that are no messages to its standard output, such as '{first}'"
+                "it printed more than {MAX_STRAY_LINES} lines that are no messages to its standard output, such as '{last}'"
             ));
         }
         is_fine
@@ -139,8 +128,7 @@ impl Transport<RoleClient> for LineTransport {
                     }
                 }
             }
-            let line = self.next_line().await?;
-            if !self.read_line(&line) {
+            if !self.next_line().await || !self.take_line() {
                 return None;
             }
         }

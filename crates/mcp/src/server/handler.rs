@@ -25,12 +25,12 @@ const INSTRUCTIONS: &str = "The tools of Haft. Every call passes the policy of i
 
 /// Answers one client, or requests that stand alone. Cheap to clone.
 #[derive(Clone)]
-pub struct McpServer {
+pub struct ToolServer {
     shared: Arc<SharedParts>,
     own: Arc<OnceLock<Arc<ClientSession>>>,
 }
 
-haft_contract::opaque_debug!(McpServer);
+haft_contract::opaque_debug!(ToolServer);
 
 /// What all clients of a server share.
 struct SharedParts {
@@ -48,7 +48,7 @@ struct ToolListing {
     places: HashMap<String, usize>,
 }
 
-impl McpServer {
+impl ToolServer {
     /// A server of these tools. Cancelling the token ends every call.
     pub fn new(backend: Arc<dyn ToolBackend>, closing: CancellationToken) -> Self {
         let shared = SharedParts { backend, closing, stateless: OnceLock::new(), listing: Mutex::default() };
@@ -105,7 +105,7 @@ fn capabilities() -> ServerCapabilities {
 type Context = RequestContext<RoleServer>;
 type Paged<T> = Result<T, ErrorData>;
 
-impl ServerHandler for McpServer {
+impl ServerHandler for ToolServer {
     fn get_info(&self) -> ServerConfig {
         let server = Implementation::new("haft", env!("CARGO_PKG_VERSION")).with_title("Haft");
         ServerConfig::new(capabilities()).with_server_info(server).with_instructions(INSTRUCTIONS)

@@ -17,9 +17,9 @@ use tokio_util::sync::CancellationToken;
 use self::connections::BoundedListener;
 use self::guard::HttpGuard;
 use super::backend::ToolBackend;
-use super::handler::McpServer;
+use super::handler::ToolServer;
 
-pub use self::guard::BearerToken;
+pub use self::guard::AccessToken;
 
 /// The path of the endpoint.
 pub(super) const PATH: &str = "/mcp";
@@ -33,7 +33,7 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Why there is no HTTP server.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum HttpError {
+pub enum ListenError {
     /// Everybody in the network could reach it.
     #[error("{0} can be reached from other machines")]
     NotLoopback(SocketAddr),
@@ -52,7 +52,7 @@ pub struct McpHttpOptions {
     /// Where to listen.
     pub address: SocketAddr,
     /// What clients must present; `None` takes every client, for tests on loopback.
-    pub token: Option<BearerToken>,
+    pub token: Option<AccessToken>,
     /// Whether other machines may reach it.
     pub reach: HttpReach,
     /// Names of this server that clients on other machines use.
@@ -70,30 +70,30 @@ pub enum HttpReach {
 
 impl McpHttpOptions {
     /// A server for this machine alone.
-    pub fn new(address: SocketAddr, token: Option<BearerToken>) -> Self {
+    pub fn new(address: SocketAddr, token: Option<AccessToken>) -> Self {
         Self { address, token, reach: HttpReach::Loopback, hosts: Vec::new() }
     }
 }
 
 /// A server that listens.
-pub struct HttpServer {
+pub struct HttpListener {
     listener: TcpListener,
     address: SocketAddr,
     options: McpHttpOptions,
     backend: Arc<dyn ToolBackend>,
 }
 
-haft_contract::opaque_debug!(HttpServer: address = address);
+haft_contract::opaque_debug!(HttpListener: address = address);
 
-impl HttpServer {
+impl HttpListener {
     /// Listens; answers nothing yet.
-    pub async fn bind(backend: Arc<dyn ToolBackend>, options: McpHttpOptions) -> Result<Self, HttpError> {
+    pub async fn bind(backend: Arc<dyn ToolBackend>, options: McpHttpOptions) -> Result<Self, ListenError> {
         let address = options.address;
         if !address.ip().is_loopback() && options.reach == HttpReach::Loopback {
-            return Err(HttpError::NotLoopback(address));
+            return Err(ListenError::NotLoopback(address));
         }
-        let listener = TcpListener::bind(address).await.map_err(|error| HttpError::Address(address, error))?;
-        let address = listener.local_addr().map_err(|error| HttpError::Address(address, error))?;
+        let listener = TcpListener::bind(address).await.map_err(|error| ListenError::Address(address, error))?;
+        let address = listener.local_addr().map_err(|error| ListenError::Address(address, error))?;
         Ok(Self { listener, address, options, backend })
     }
 
@@ -103,9 +103,9 @@ impl HttpServer {
     }
 
     /// Answers clients until the token is cancelled.
-    pub async fn serve(self, stop: &CancellationToken) -> Result<(), HttpError> {
+    pub async fn serve(self, stop: &CancellationToken) -> Result<(), ListenError> {
         let sessions = Arc::new(session_manager());
-        let server = McpServer::new(self.backend, stop.child_token());
+        let server = ToolServer::new(self.backend, stop.child_token());
         let config = config(self.address, &self.options, stop);
         let service = StreamableHttpService::new(move || Ok(server.for_next_client()), Arc::clone(&sessions), config);
         let guard = HttpGuard::new(self.options.token, Arc::clone(&sessions));
@@ -113,7 +113,7 @@ impl HttpServer {
         let listener = BoundedListener::new(self.listener);
         let serving = axum::serve(listener, app).with_graceful_shutdown(stop.clone().cancelled_owned());
         let outcome = tokio::select! {
-            ended = serving.into_future() => ended.map_err(HttpError::Failed),
+            ended = serving.into_future() => ended.map_err(ListenError::Failed),
             () = async { stop.cancelled().await; tokio::time::sleep(GRACE).await } => Ok(()),
         };
         close_all(&sessions).await;

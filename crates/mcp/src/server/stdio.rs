@@ -20,8 +20,8 @@ use tokio_util::sync::CancellationToken;
 
 use self::pending::{PendingRequests, RequestRefusal};
 use super::backend::ToolBackend;
-use super::handler::McpServer;
-use super::lines::{BoundedLines, LineRead};
+use super::handler::ToolServer;
+use crate::lines::{BoundedLines, LineRead};
 
 /// The longest message: the largest arguments of a call, and what is around them.
 const LONGEST_LINE: usize = 32 << 20;
@@ -57,8 +57,8 @@ where
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let closing = stop.child_token();
-    let server = McpServer::new(backend, closing.clone());
-    let transport = LineTransport::new(input, output, closing.clone());
+    let server = ToolServer::new(backend, closing.clone());
+    let transport = StdioTransport::new(input, output, closing.clone());
     let running = match server.serve_with_ct(transport, stop.clone()).await {
         Ok(running) => running,
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
@@ -71,7 +71,7 @@ where
 }
 
 /// Reads and writes messages. Nothing that a client sends is kept beyond one bounded line.
-struct LineTransport<R, W> {
+struct StdioTransport<R, W> {
     lines: BoundedLines<BufReader<R>>,
     output: Arc<MessageWriter<W>>,
     pending: Arc<PendingRequests>,
@@ -102,7 +102,7 @@ impl<W: AsyncWrite + Unpin> MessageWriter<W> {
     }
 }
 
-impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTransport<R, W> {
+impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> StdioTransport<R, W> {
     fn new(input: R, output: W, closing: CancellationToken) -> Self {
         Self {
             lines: BoundedLines::new(BufReader::new(input), LONGEST_LINE),
@@ -172,7 +172,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> LineTransport
     }
 }
 
-impl<R, W> Transport<RoleServer> for LineTransport<R, W>
+impl<R, W> Transport<RoleServer> for StdioTransport<R, W>
 where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin + 'static,

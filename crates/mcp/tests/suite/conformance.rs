@@ -34,7 +34,7 @@ async fn check(version: &str) {
     command
         .arg(folder.join("node_modules/@modelcontextprotocol/conformance/dist/index.js"))
         .args(["server", "--suite", "all", "--spec-version", version, "--url", &server.url, "--expected-failures"])
-        .arg(source(&format!("mcp/expected-failures-{version}.yaml")))
+        .arg(source(&format!("mcp/server-failures-{version}.yaml")))
         .arg("--output-dir")
         .arg(output.path())
         .current_dir(output.path())

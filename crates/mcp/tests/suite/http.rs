@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use haft_mcp::server::{BearerToken, HttpError, HttpServer, McpHttpOptions};
+use haft_mcp::server::{AccessToken, HttpListener, ListenError, McpHttpOptions};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -16,16 +16,16 @@ use super::fixtures::FixtureBackend;
 pub(crate) struct TestServer {
     pub(crate) url: String,
     pub(crate) backend: Arc<FixtureBackend>,
-    token: Option<BearerToken>,
+    token: Option<AccessToken>,
     stop: CancellationToken,
-    serving: JoinHandle<Result<(), HttpError>>,
+    serving: JoinHandle<Result<(), ListenError>>,
 }
 
 impl TestServer {
-    pub(crate) async fn start(token: Option<BearerToken>) -> Self {
+    pub(crate) async fn start(token: Option<AccessToken>) -> Self {
         let backend = FixtureBackend::new();
         let options = McpHttpOptions::new("127.0.0.1:0".parse().unwrap(), token.clone());
-        let server = HttpServer::bind(Arc::clone(&backend) as _, options).await.unwrap();
+        let server = HttpListener::bind(Arc::clone(&backend) as _, options).await.unwrap();
         let (url, stop) = (server.url(), CancellationToken::new());
         let cancel = stop.clone();
         let serving = tokio::spawn(async move { server.serve(&cancel).await });
@@ -114,8 +114,8 @@ impl Reply {
     }
 }
 
-fn token() -> BearerToken {
-    BearerToken::random().unwrap()
+fn token() -> AccessToken {
+    AccessToken::random().unwrap()
 }
 
 #[tokio::test]
@@ -222,9 +222,9 @@ async fn what_is_no_message_is_refused_and_bodies_are_bounded() {
 #[tokio::test]
 async fn other_machines_need_a_flag() {
     let options = McpHttpOptions::new("0.0.0.0:0".parse().unwrap(), Some(token()));
-    let refused = HttpServer::bind(FixtureBackend::new() as _, options.clone()).await;
-    assert!(matches!(refused, Err(HttpError::NotLoopback(_))), "{refused:?}");
+    let refused = HttpListener::bind(FixtureBackend::new() as _, options.clone()).await;
+    assert!(matches!(refused, Err(ListenError::NotLoopback(_))), "{refused:?}");
     let mut options = options;
     options.reach = haft_mcp::server::HttpReach::Network;
-    assert!(HttpServer::bind(FixtureBackend::new() as _, options).await.is_ok());
+    assert!(HttpListener::bind(FixtureBackend::new() as _, options).await.is_ok());
 }

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use haft_mcp::server::{BearerToken, HttpError, HttpReach, HttpServer, McpHttpOptions, serve_stdio};
+use haft_mcp::server::{AccessToken, HttpListener, HttpReach, ListenError, McpHttpOptions, serve_stdio};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -43,8 +43,8 @@ pub(super) fn run(common: &Common, request: &McpArgs, output: &Output) -> Result
 
 fn options(address: SocketAddr, request: &McpArgs) -> Result<McpHttpOptions, Failure> {
     let token = match std::env::var(TOKEN) {
-        Ok(text) => Some(BearerToken::parse(&text).map_err(|why| Failure::usage(format!("{TOKEN} cannot be used: {why}")))?),
-        Err(_) => BearerToken::random(),
+        Ok(text) => Some(AccessToken::parse(&text).map_err(|why| Failure::usage(format!("{TOKEN} cannot be used: {why}")))?),
+        Err(_) => AccessToken::random(),
     };
     if token.is_none() {
         return Err(Failure::failed("execution_error", "this machine gives no random numbers for a token").help(format!("set {TOKEN}")));
@@ -57,19 +57,19 @@ fn options(address: SocketAddr, request: &McpArgs) -> Result<McpHttpOptions, Fai
 
 async fn serve_http(backend: Arc<McpBackend>, options: McpHttpOptions, stop: &CancellationToken, output: &Output) -> Result<(), Failure> {
     let token = options.token.clone();
-    let server = HttpServer::bind(backend, options).await.map_err(|error| failure(&error))?;
-    let (url, token) = (server.url(), token.as_ref().map_or("", BearerToken::reveal));
+    let server = HttpListener::bind(backend, options).await.map_err(|error| failure(&error))?;
+    let (url, token) = (server.url(), token.as_ref().map_or("", AccessToken::reveal));
     output.show(|| json!({ "url": url, "token": token }), || format!("Listening on {url}\nToken: {token}\n"))?;
     note("Clients send the token as 'Authorization: Bearer TOKEN'. It is not shown again. Ctrl-C ends the server.");
     server.serve(stop).await.map_err(|error| failure(&error))
 }
 
-fn failure(error: &HttpError) -> Failure {
+fn failure(error: &ListenError) -> Failure {
     let failure = Failure::failed("execution_error", error.to_string());
     match error {
-        HttpError::NotLoopback(_) => Failure::usage(error.to_string())
+        ListenError::NotLoopback(_) => Failure::usage(error.to_string())
             .help("listen on 127.0.0.1, or add --allow-remote if everybody who can reach it may try its token"),
-        HttpError::Address(..) => failure.help("choose another port, or 0 for any that is free"),
+        ListenError::Address(..) => failure.help("choose another port, or 0 for any that is free"),
         _ => failure,
     }
 }

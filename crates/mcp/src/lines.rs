@@ -6,7 +6,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 
 /// What was read.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum LineRead {
+pub(crate) enum LineRead {
     /// A whole line, without its end.
     Line,
     /// A line that is too long; it is skipped.
@@ -17,7 +17,7 @@ pub(super) enum LineRead {
 
 /// Reads lines and keeps no more than one bounded line in memory.
 #[derive(Debug)]
-pub(super) struct BoundedLines<R> {
+pub(crate) struct BoundedLines<R> {
     reader: R,
     line: Vec<u8>,
     longest: usize,
@@ -28,17 +28,17 @@ pub(super) struct BoundedLines<R> {
 }
 
 impl<R: AsyncBufRead + Unpin> BoundedLines<R> {
-    pub(super) fn new(reader: R, longest: usize) -> Self {
+    pub(crate) fn new(reader: R, longest: usize) -> Self {
         Self { reader, line: Vec::new(), longest, skips: false, is_complete: false }
     }
 
     /// The line that was read last.
-    pub(super) fn line(&self) -> &[u8] {
+    pub(crate) fn line(&self) -> &[u8] {
         self.line.strip_suffix(b"\r").unwrap_or(&self.line)
     }
 
     /// Reads the next line. Dropping the future loses nothing.
-    pub(super) async fn read(&mut self) -> io::Result<LineRead> {
+    pub(crate) async fn read(&mut self) -> io::Result<LineRead> {
         if std::mem::take(&mut self.is_complete) {
             self.line.clear();
             // One large message must not hold its memory for ever.
