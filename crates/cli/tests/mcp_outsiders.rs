@@ -23,11 +23,11 @@ fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/validators/mcp").join(name)
 }
 
-/// The folder of the servers, from `HAFT_MCP_VALIDATORS`; installs them if it is not set.
+/// The folder of the servers, from `HAFT_VALIDATORS_MCP`; installs them if it is not set.
 fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
-        std::env::var_os("HAFT_MCP_VALIDATORS").map_or_else(
+        std::env::var_os("HAFT_VALIDATORS_MCP").map_or_else(
             || {
                 let output = Command::new(source("../setup")).arg("mcp").stderr(Stdio::inherit()).output().unwrap();
                 assert!(output.status.success(), "the servers cannot be installed; see the output of tests/validators/setup");

@@ -171,7 +171,8 @@ fn plain(key: &str) -> String {
 
 /// Keys whose values can hold a secret.
 fn is_secret(key: &str) -> bool {
-    key.ends_with("api_key_command") || key.starts_with("hooks[]")
+    let of_servers = ["mcp.servers.*.env.*", "mcp.servers.*.headers.*", "mcp.servers.*.command", "mcp.servers.*.args"];
+    key.ends_with("api_key_command") || key.starts_with("hooks[]") || of_servers.contains(&key)
 }
 
 /// The user and password of an address are not shown.
@@ -315,6 +316,8 @@ mod tests {
             "budget",
             "hooks",
             "exec",
+            "mcp",
+            "memory",
         ];
         let first = |key: &ConfigKey| key.path.split(['.', '[']).next().unwrap_or_default().to_owned();
         let settable: Vec<&str> = KEYS.iter().filter(|key| key.model_may_set).map(|key| key.path).collect();
@@ -352,7 +355,9 @@ mod tests {
     fn settings_are_read_with_their_source_and_without_secrets() {
         let world = World::new(
             "access = \"read-only\"\n[providers.work]\nprotocol = \"openai\"\nbase_url = \"https://me:pass@host/v1\"\n\
-             api_key_command = \"print-key tok-123\"\n[[hooks]]\nevent = \"before_tool_call\"\ncommand = \"./hook --token tok-123\"\n",
+             api_key_command = \"print-key tok-123\"\n[[hooks]]\nevent = \"before_tool_call\"\ncommand = \"./hook --token tok-123\"\n\
+             [mcp.servers.hub]\ncommand = \"hub-tok-123\"\nargs = [\"--token=tok-123\"]\nenv = { KEY = \"tok-123\" }\n\
+             [mcp.servers.far]\nurl = \"https://me:pass@far/mcp\"\nheaders = { Authorization = \"tok-123\" }\n",
         );
         let read = |key: &str| world.access.read(key).unwrap();
         let access = &read(" Access. ")[0];

@@ -13,7 +13,7 @@ pub(super) fn folder() -> &'static Path {
 /// The folder of the validators of MCP.
 pub(super) fn mcp_folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    FOLDER.get_or_init(|| std::env::var_os("HAFT_MCP_VALIDATORS").map_or_else(|| install(Some("mcp")), PathBuf::from))
+    FOLDER.get_or_init(|| std::env::var_os("HAFT_VALIDATORS_MCP").map_or_else(|| install(Some("mcp")), PathBuf::from))
 }
 
 /// A file of the validators in the repository.

@@ -17,7 +17,7 @@ fn source(name: &str) -> PathBuf {
 
 /// Where the suite is installed; installs it if need be.
 async fn installed() -> PathBuf {
-    if let Some(folder) = std::env::var_os("HAFT_MCP_VALIDATORS") {
+    if let Some(folder) = std::env::var_os("HAFT_VALIDATORS_MCP") {
         return folder.into();
     }
     let output = Command::new(source("setup")).arg("mcp").stderr(Stdio::inherit()).output().await.unwrap();
