@@ -42,7 +42,8 @@ fn exit_codes_and_error_types() {
         ("read_file", "{}", "validation_error"),
         ("read_file", "", "validation_error"),
         ("read_file", "[1]", "validation_error"),
-        ("read_file", "3", "validation_error"),
+        ("read_file", "3", "file_not_found"),
+        ("get_current_time", "3", "validation_error"),
         ("read_file", "{", "validation_error"),
         ("read_fil", r#"{"path":"a"}"#, "tool_not_found"),
         ("", "{}", "tool_not_found"),
@@ -65,7 +66,7 @@ fn errors_look_alike_and_help() {
     let world = World::with_config("[tools]\ndeny = [\"http_*\"]\n");
     let runs = [
         world.run(&["call", "read_file", "--path", "nope.txt"]),
-        world.run(&["call", "read_file", "README.md"]),
+        world.run(&["call", "read_file", "{README.md}"]),
         world.run(&["call", "raed_file", "--path", "x"]),
         world.run(&["call", "write_file", "--path", "../x", "--content", "y"]),
         world.run(&["call", "write_file", "--path", "x", "--content", "y", "--access", "read-only"]),
