@@ -78,7 +78,7 @@ pub(crate) const CALL: &str = "\
 Call one tool, without a model.
 
 The arguments are a JSON object, or - to read one from standard input, or flags named after the tool's parameters, or \
-both: a flag wins over the same key of the object. The value of a tool's one required parameter can stand alone. `haft call TOOL --help` lists the parameters of a tool.
+both: a flag wins over the same key of the object. The value of a tool's one required parameter can stand alone, unless it is JSON itself. `haft call TOOL --help` lists the parameters of a tool.
 
 The call goes through every stage that a model's call goes through: what the policy denies is denied here too. The \
 result is written to standard output. Ctrl-C cancels the call; a second one ends haft at once.";

@@ -94,9 +94,9 @@ fn alone(text: String, definition: Option<&ToolDefinition>, flags: &mut Map<Stri
     }
 }
 
-/// Whether a text was meant as JSON. A shell command may begin with `[` as well.
+/// Whether a text was meant as JSON: arguments that are no object are reported as such. A shell command may begin with `[` as well.
 fn is_json(text: &str) -> bool {
-    text.trim_start().starts_with('{') || parse_strict(text).is_ok_and(|value| value.is_array())
+    text.trim_start().starts_with('{') || parse_strict(text).is_ok()
 }
 
 /// The error of a missing tool name.
@@ -264,6 +264,7 @@ mod tests {
             (&["a", "--path", "b"], Arguments::Json(json!({"path": "b"}))),
             (&["[ -f a ] && b"], Arguments::Json(json!({"path": "[ -f a ] && b"}))),
             (&["[1]"], Arguments::Text("[1]".into())),
+            (&["3"], Arguments::Text("3".into())),
             (&[" {\"path\":\"a\"}"], Arguments::Text(" {\"path\":\"a\"}".into())),
             (&["{"], Arguments::Text("{".into())),
             (&[""], Arguments::Text(String::new())),
