@@ -158,7 +158,7 @@ A case:
   step = \"rules\"           # optional: the step that must decide it";
 
 pub(crate) const TRUST: &str = "\
-A project's file can always make things stricter. What it would start (hooks, and later MCP servers and providers) does not run \
+A project's file can always make things stricter. What it would start (hooks and MCP servers) does not run \
 until you trust it. Trust is bound to the content of the file: when it changes, trust it again. A trusted file still cannot \
 widen access.
 
