@@ -19,11 +19,14 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpPostResponse,
 };
 use sse_stream::Sse;
+use tokio::sync::watch;
 
 use super::settings::{BearerToken, HttpServer};
 use super::stdio::MAX_MESSAGE;
 
 const CONNECT_TIME: Duration = Duration::from_secs(10);
+/// How long the first request of a session waits for the stream on which the server may ask back.
+const LISTEN_TIME: Duration = Duration::from_secs(5);
 const MAX_IDLE_CONNECTIONS: usize = 4;
 const MAX_RESPONSE_HEADERS: usize = 200;
 /// The part of an error's body that is read.
@@ -42,6 +45,8 @@ type HttpError = StreamableHttpError<reqwest::Error>;
 #[derive(Debug, Clone)]
 pub(crate) struct BoundedClient {
     client: Client,
+    /// The session whose stream of the server's own messages is open, or was refused.
+    listening: watch::Sender<Option<Arc<str>>>,
 }
 
 /// The transport to an address.
@@ -56,7 +61,7 @@ pub(crate) fn transport(server: &HttpServer) -> Result<StreamableHttpClientTrans
     if let Some(BearerToken(token)) = &server.token {
         config = config.auth_header(token.clone());
     }
-    Ok(StreamableHttpClientTransport::with_client(BoundedClient { client: client(url.scheme() == "https")? }, config))
+    Ok(StreamableHttpClientTransport::with_client(BoundedClient::new(client(url.scheme() == "https")?), config))
 }
 
 fn headers(configured: &[(String, String)]) -> Result<HashMap<HeaderName, HeaderValue>, String> {
@@ -90,6 +95,21 @@ fn client(secure: bool) -> Result<Client, String> {
     builder.build().map_err(|error| format!("no connection can be set up: {}", haft_contract::causes::innermost(&error)))
 }
 
+impl BoundedClient {
+    fn new(client: Client) -> Self {
+        Self { client, listening: watch::Sender::new(None) }
+    }
+
+    /// Waits until the server can reach us in this session: what it asks before that is lost, and its call never ends.
+    /// A server that does not answer the request for the stream at all delays one request, not each.
+    async fn reachable(&self, session: &Arc<str>) {
+        let mut listening = self.listening.subscribe();
+        if tokio::time::timeout(LISTEN_TIME, listening.wait_for(|open| open.as_ref() == Some(session))).await.is_err() {
+            self.listening.send_replace(Some(Arc::clone(session)));
+        }
+    }
+}
+
 impl StreamableHttpClient for BoundedClient {
     type Error = reqwest::Error;
 
@@ -103,7 +123,9 @@ impl StreamableHttpClient for BoundedClient {
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, HttpError> {
         let request = prepared(self.client.get(uri.as_ref()), session.as_deref(), token, headers).header(ACCEPT, ACCEPTED);
         let request = last_event.into_iter().fold(request, |request, id| request.header(LAST_EVENT, id));
-        let response = request.send().await.map_err(StreamableHttpError::Client)?;
+        let response = request.send().await;
+        self.listening.send_replace(session);
+        let response = response.map_err(StreamableHttpError::Client)?;
         if response.status() == StatusCode::METHOD_NOT_ALLOWED {
             return Err(StreamableHttpError::ServerDoesNotSupportSse);
         }
@@ -134,6 +156,9 @@ impl StreamableHttpClient for BoundedClient {
         token: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<StreamableHttpPostResponse, HttpError> {
+        if let (Some(session), JsonRpcMessage::Request(_)) = (&session, &message) {
+            self.reachable(session).await;
+        }
         let text = serde_json::to_vec(&message)?;
         let request = prepared(self.client.post(uri.as_ref()), session.as_deref(), token, headers);
         let request = request.header(ACCEPT, ACCEPTED).header(CONTENT_TYPE, JSON).body(text);
@@ -232,6 +257,8 @@ fn content_type(response: &Response) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -247,6 +274,53 @@ mod tests {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             let refused = runtime.block_on(async { transport(&server(url, header)).map(drop) });
             assert!(refused.as_ref().is_err_and(|why| why.contains(fault)), "{url} {header}: {refused:?}");
+        }
+    }
+
+    /// A server that answers the request for its stream late, and tells in which order it answered.
+    async fn slow_listener(stream_answer: &'static str) -> (Arc<str>, tokio::sync::mpsc::UnboundedReceiver<&'static str>) {
+        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let uri = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let (answered, order) = tokio::sync::mpsc::unbounded_channel();
+        tokio::spawn(async move {
+            while let Ok((mut connection, _)) = listener.accept().await {
+                let answered = answered.clone();
+                tokio::spawn(async move {
+                    let mut start = [0; 4];
+                    connection.read_exact(&mut start).await.unwrap();
+                    let is_stream = start == *b"GET ";
+                    if is_stream {
+                        tokio::time::sleep(Duration::from_millis(200)).await;
+                    }
+                    answered.send(if is_stream { "stream" } else { "request" }).unwrap();
+                    let answer = if is_stream { stream_answer } else { "202 Accepted" };
+                    let head = format!("HTTP/1.1 {answer}\r\ncontent-type: text/event-stream\r\ncontent-length: 0\r\n\r\n");
+                    drop(connection.write_all(head.as_bytes()).await);
+                });
+            }
+        });
+        (uri.into(), order)
+    }
+
+    #[tokio::test]
+    async fn a_request_waits_until_the_server_can_ask_back() {
+        let session: Arc<str> = "one".into();
+        for (stream_answer, has_session, expected) in [
+            ("200 OK", true, ["stream", "request"]),
+            ("405 Method Not Allowed", true, ["stream", "request"]),
+            ("200 OK", false, ["request", "stream"]),
+        ] {
+            let (uri, mut order) = slow_listener(stream_answer).await;
+            let bounded = BoundedClient::new(client(false).unwrap());
+            let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+            let request: ClientJsonRpcMessage = serde_json::from_value(ping).unwrap();
+            let in_session = has_session.then(|| Arc::clone(&session));
+            let stream = bounded.get_stream(Arc::clone(&uri), Some(Arc::clone(&session)), None, None, HashMap::new());
+            let posted = bounded.post_message(uri, request, in_session, None, HashMap::new());
+            let (_, posted) = tokio::join!(stream, posted);
+            assert!(posted.is_ok(), "{stream_answer}");
+            assert_eq!([order.recv().await.unwrap(), order.recv().await.unwrap()], expected, "{stream_answer}, session: {has_session}");
         }
     }
 }
