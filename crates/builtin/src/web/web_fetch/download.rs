@@ -6,11 +6,17 @@ use haft_contract::{ErrorKind, HttpRequest, HttpResponse, ToolContext, ToolError
 
 use super::cache::{self, StoredPage};
 use super::robots;
+use crate::files::read_file::pdf;
+use crate::files::read_file::picture::PictureFormat;
 use crate::shared::polite::{self, Deadline, header};
 
 const REDIRECTS: u8 = 5;
-/// A page for people is far smaller; the rest of a larger one is not downloaded.
-pub(super) const LARGEST: usize = 10 * 1024 * 1024;
+/// A page for people is smaller, and its tree takes many times its size; the rest of a larger one is not downloaded.
+pub(super) const LARGEST_PAGE: usize = 2 * 1024 * 1024;
+/// Documents and pictures are of no use in part.
+pub(super) const LARGEST_DOCUMENT: usize = 10 * 1024 * 1024;
+/// So many bytes tell what a body is.
+const HEAD: usize = 1024;
 /// Markdown is what most other types are turned into here.
 const ACCEPT: &str = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, application/json;q=0.8, text/plain;q=0.7, */*;q=0.5";
 
@@ -87,13 +93,22 @@ pub(super) async fn get_any(url: &str, deadline: &Deadline, cx: &ToolContext) ->
     Ok(download)
 }
 
+/// How much of a body that begins so is downloaded.
+pub(super) fn most(head: &[u8]) -> usize {
+    if pdf::is_pdf(head) || PictureFormat::of(head).is_some() { LARGEST_DOCUMENT } else { LARGEST_PAGE }
+}
+
 /// Receives up to the limit. A part of a body is a result; an error before the first byte is an error.
 async fn receive(response: &mut HttpResponse, deadline: &Deadline) -> Result<(Vec<u8>, BodyEnd), ToolError> {
-    let mut body = Vec::new();
+    let (mut body, mut most_bytes) = (Vec::new(), LARGEST_PAGE);
     loop {
         match deadline.limit(response.body.chunk()).await {
             Ok(Some(chunk)) => {
-                let space = LARGEST - body.len();
+                if body.len() < HEAD {
+                    let head = [&body, &chunk[..chunk.len().min(HEAD)]].concat();
+                    most_bytes = most(&head);
+                }
+                let space = most_bytes.saturating_sub(body.len());
                 body.extend_from_slice(&chunk[..chunk.len().min(space)]);
                 if chunk.len() > space {
                     return Ok((body, BodyEnd::Stopped));

@@ -6,7 +6,7 @@ use haft_text::numbers;
 use serde_json::Value;
 
 use super::Mode;
-use super::download::{BodyEnd, Download, LARGEST};
+use super::download::{self, BodyEnd, Download};
 use crate::files::read_file::picture::PictureFormat;
 use crate::files::read_file::{image, pdf};
 use crate::shared::media_type::MediaType;
@@ -74,7 +74,7 @@ impl Extractor {
 /// Reads a page by its format, which its first bytes tell before its type does.
 pub(super) async fn read(download: Download, mode: Mode, cx: &ToolContext) -> Result<Reading, ToolError> {
     let media = MediaType::parse(&download.content_type);
-    let notes = notes(&download.ending);
+    let notes = notes(&download);
     if let Some(format) = PictureFormat::of(&download.body) {
         return picture(download, format).await;
     }
@@ -82,17 +82,20 @@ pub(super) async fn read(download: Download, mode: Mode, cx: &ToolContext) -> Re
         return document(download, notes, cx).await;
     }
     if media.is_binary(&download.body) {
-        return binary(&download, &media, cx).await;
+        return binary(&download, &media, notes, cx).await;
     }
     let mut page = READING.run(move || text(&download, &media, mode)).await?;
     page.notes.extend(notes);
     Ok(Reading::Text(page))
 }
 
-fn notes(ending: &BodyEnd) -> Vec<String> {
-    match ending {
+fn notes(download: &Download) -> Vec<String> {
+    match &download.ending {
         BodyEnd::Complete => Vec::new(),
-        BodyEnd::Stopped => vec![format!("The page is larger than {}; the rest was not downloaded.", numbers::size(LARGEST as u64))],
+        BodyEnd::Stopped => {
+            let size = numbers::size(download::most(&download.body) as u64);
+            vec![format!("The page is larger than {size}; the rest was not downloaded. http_request with save_to stores all of it.")]
+        }
         BodyEnd::Broken(why) => vec![format!("The response broke off, so this is only its beginning: {why}.")],
     }
 }
@@ -192,11 +195,15 @@ fn unread(error: ToolError, spill: &str) -> ToolError {
     error.with_message(message)
 }
 
-async fn binary(download: &Download, media: &MediaType, cx: &ToolContext) -> Result<Reading, ToolError> {
+async fn binary(download: &Download, media: &MediaType, notes: Vec<String>, cx: &ToolContext) -> Result<Reading, ToolError> {
     let spill = store(&download.body, media.extension(), cx).await?;
     let named = if media.essence.is_empty() { "of no stated type" } else { &media.essence };
     let size = numbers::size(download.body.len() as u64);
-    Ok(Reading::Other(ToolOutput::text(format!("(Not text, so it is not shown: {named}, {size}. It is stored in {spill}.)"))))
+    let mut text = format!("(Not text, so it is not shown: {named}, {size}. It is stored in {spill}.)");
+    for note in notes {
+        text.extend(["\n\n(", &note, ")"]);
+    }
+    Ok(Reading::Other(ToolOutput::text(text)))
 }
 
 async fn store(body: &[u8], extension: &'static str, cx: &ToolContext) -> Result<String, ToolError> {
