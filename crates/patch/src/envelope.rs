@@ -56,6 +56,18 @@ pub struct FilePatch {
     pub line: usize,
 }
 
+impl FilePatch {
+    /// Whether nothing is left at its path.
+    pub fn is_removed(&self) -> bool {
+        matches!(self.action, PatchAction::Delete | PatchAction::Update { move_to: Some(_), .. })
+    }
+
+    /// Whether the change depends on its content.
+    pub fn is_read(&self) -> bool {
+        matches!(&self.action, PatchAction::Update { hunks, .. } if !hunks.is_empty())
+    }
+}
+
 /// An action on a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PatchAction {

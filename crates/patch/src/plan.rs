@@ -104,8 +104,11 @@ fn plan_file<'a, E>(file: &'a FilePatch, read: &mut FileSource<'_, E>) -> Result
     let mut read = |path: &'a str| read(path).map_err(|error| (path, PatchFault::Unreadable(error)));
     let path = &*file.path;
     match (&file.action, read(path)?) {
-        (PatchAction::Add { .. }, Some(_)) => Err((path, PatchFault::Exists)),
         (PatchAction::Add { text }, None) => Ok(PlannedChange::Add { path: path.to_owned(), bytes: text.clone().into_bytes() }),
+        // Written anew: whether that may be, the rules for changes decide.
+        (PatchAction::Add { text }, Some(before)) => {
+            Ok(PlannedChange::Update { path: path.to_owned(), before, bytes: text.clone().into_bytes(), places: Vec::new() })
+        }
         (PatchAction::Delete | PatchAction::Update { .. }, None) => Err((path, PatchFault::Missing)),
         (PatchAction::Delete, Some(before)) => Ok(PlannedChange::Delete { path: path.to_owned(), before }),
         (PatchAction::Update { move_to, hunks }, Some(before)) => {
@@ -145,7 +148,7 @@ fn named_twice<E>(patch: &Patch) -> Vec<(String, PatchFault<E>)> {
 }
 
 /// A path without `.`, `..` and empty names, as far as that can be told without looking.
-fn lexical(path: &str) -> String {
+pub(crate) fn lexical(path: &str) -> String {
     let mut names: Vec<&str> = Vec::new();
     for name in path.split('/') {
         match name {

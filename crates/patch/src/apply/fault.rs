@@ -42,6 +42,13 @@ pub enum HunkFault {
         /// The nearest text in the file.
         nearest: Option<Box<Nearest>>,
     },
+    /// The lines are in the file several times, and nothing says which are meant.
+    Several {
+        /// Where the first of them begin, counted from 1.
+        lines: Vec<usize>,
+        /// Whether there are no others.
+        is_all: bool,
+    },
     /// The lines are in the file too often.
     TooCommon,
     /// Two hunks change the same lines.
@@ -107,6 +114,12 @@ impl HunkError {
                 writeln!(f, "The lines of {name} are not in the file{after}:")?;
                 quote(f, lines)?;
                 hint(f, nearest.as_deref(), "Give the lines as the file has them: read it again.")
+            }
+            HunkFault::Several { lines, is_all } => {
+                let listed = lines.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+                let more = if *is_all { "" } else { " and more" };
+                write!(f, "The lines of {name} are in the file several times, at lines {listed}{more}. ")?;
+                f.write_str("Add lines around them, or a line above them after `@@`, so that only one place fits.")
             }
             HunkFault::TooCommon => write!(f, "The lines of {name} are in the file too often. Add lines around them that are rarer."),
             HunkFault::Overlap { hunks: (first, second), line } => {

@@ -1,5 +1,6 @@
 //! The position of each hunk.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use memchr::memmem;
@@ -12,6 +13,9 @@ use crate::{FuzzyLevel, Hunk, HunkLine, LineKind, Nearest};
 
 /// Hunks after this many faults are not tried.
 pub(super) const MAX_FAULTS: usize = 3;
+
+/// How many places are listed of lines that are in the file several times.
+const LISTED_PLACES: usize = 10;
 
 /// A hunk and its position.
 #[derive(Debug)]
@@ -39,8 +43,10 @@ impl LocatedHunk<'_> {
 pub(super) fn locate<'h>(index: &LineIndex<'_>, hunks: &'h [Hunk], budget: SearchBudget) -> Result<Vec<LocatedHunk<'h>>, HunkError> {
     let mut locator = Locator { index, budget, after: 0, changed_until: 0 };
     let (mut located, mut faults) = (Vec::with_capacity(hunks.len()), Vec::new());
+    let mut alike = AlikeHunks::new(hunks);
     for (number, hunk) in hunks.iter().enumerate() {
-        match locator.place(hunk) {
+        let to_come = alike.next(hunk);
+        match locator.place(hunk, to_come) {
             Ok(place) => located.push(place),
             Err(fault) => faults.push((Some(number), fault)),
         }
@@ -61,13 +67,14 @@ struct Locator<'a> {
 }
 
 impl Locator<'_> {
-    fn place<'h>(&mut self, hunk: &'h Hunk) -> Result<LocatedHunk<'h>, HunkFault> {
+    /// Places a hunk. With those that follow, so many hunks have the same old lines.
+    fn place<'h>(&mut self, hunk: &'h Hunk, alike: usize) -> Result<LocatedHunk<'h>, HunkFault> {
         let mut lines: Vec<&HunkLine> = hunk.lines.iter().collect();
-        let mut found = self.find(hunk, &lines)?;
+        let mut found = self.find(hunk, &lines, alike)?;
         if found.is_none()
             && let Some(fewer) = without_empty_end(&lines)
         {
-            found = self.find(hunk, &fewer)?;
+            found = self.find(hunk, &fewer, alike)?;
             lines = if found.is_some() { fewer } else { lines };
         }
         let HunkMatch { at, level } = found.ok_or_else(|| self.missing(hunk))?;
@@ -76,9 +83,12 @@ impl Locator<'_> {
         Ok(located)
     }
 
-    fn find(&mut self, hunk: &Hunk, lines: &[&HunkLine]) -> Result<Option<HunkMatch>, HunkFault> {
+    fn find(&mut self, hunk: &Hunk, lines: &[&HunkLine], alike: usize) -> Result<Option<HunkMatch>, HunkFault> {
         let block = HunkBlock::new(lines.iter().filter(|line| line.kind != LineKind::Add).map(|line| &*line.text));
         let found = if hunk.headers.is_empty() { self.find_from(hunk, &block, None) } else { self.find_after_headers(hunk, &block)? };
+        if let Some(found) = found {
+            self.refuse_several(hunk, &block, found, alike)?;
+        }
         // A better match may be in the part that was not searched.
         if self.budget.is_spent() { Err(HunkFault::TooCommon) } else { Ok(found) }
     }
@@ -102,6 +112,24 @@ impl Locator<'_> {
         }
         let near = hunk.near.map(|line| line.saturating_sub(1));
         self.starts(hunk, block, header).into_iter().find_map(|starts| block.find(self.index, starts, near, &mut self.budget))
+    }
+
+    /// Refuses lines that are in the file several times, unless something else chooses the place: a header, a line number, the end of
+    /// the file, the hunk before, or as many hunks as there are places.
+    fn refuse_several(&mut self, hunk: &Hunk, block: &HunkBlock<'_>, found: HunkMatch, alike: usize) -> Result<(), HunkFault> {
+        if block.len() == 0 || !hunk.headers.is_empty() || hunk.near.is_some() {
+            return Ok(());
+        }
+        let range = self.starts(hunk, block, None).into_iter().find(|starts| starts.contains(&found.at)).unwrap_or_default();
+        let most = alike.max(LISTED_PLACES) + 1;
+        let places = block.equal_places(self.index, range, found.level, most, &mut self.budget);
+        if places.len() <= alike {
+            return Ok(());
+        }
+        Err(HunkFault::Several {
+            lines: places.iter().take(LISTED_PLACES).map(|at| at + 1).collect(),
+            is_all: places.len() <= LISTED_PLACES,
+        })
     }
 
     /// The position of a hunk without old lines: after its header or the line it names, or at the end.
@@ -165,6 +193,31 @@ impl Locator<'_> {
     }
 }
 
+/// How many hunks with the same old lines are still to be placed.
+struct AlikeHunks<'h>(HashMap<Vec<&'h str>, usize>);
+
+impl<'h> AlikeHunks<'h> {
+    fn new(hunks: &'h [Hunk]) -> Self {
+        let mut counts = HashMap::new();
+        for hunk in hunks {
+            *counts.entry(Self::key(hunk)).or_default() += 1;
+        }
+        Self(counts)
+    }
+
+    fn key(hunk: &Hunk) -> Vec<&str> {
+        hunk.old_lines().map(|line| &*line.text).collect()
+    }
+
+    /// The number for the next hunk, itself included.
+    fn next(&mut self, hunk: &'h Hunk) -> usize {
+        let Some(count) = self.0.get_mut(&Self::key(hunk)) else { return 1 };
+        let now = *count;
+        *count -= 1;
+        now
+    }
+}
+
 /// The lines without an empty one at the end, which may be mere layout; `None` if nothing would be left.
 fn without_empty_end<'h>(lines: &[&'h HunkLine]) -> Option<Vec<&'h HunkLine>> {
     let last = lines.iter().rposition(|line| line.kind != LineKind::Add)?;
@@ -179,7 +232,7 @@ mod tests {
 
     #[test]
     fn common_lines_end_the_search() {
-        let hunk = Hunk { lines: vec![HunkLine::new(LineKind::Remove, "}")], ..Hunk::default() };
+        let hunk = Hunk { lines: vec![HunkLine::new(LineKind::Remove, "}")], near: Some(1), ..Hunk::default() };
         let file = b" }\n".repeat(10);
         let index = LineIndex::new(&file, std::slice::from_ref(&hunk)).unwrap();
         let found = |budget| locate(&index, std::slice::from_ref(&hunk), SearchBudget(budget)).map(|located| located[0].at);

@@ -61,14 +61,8 @@ impl<'h> HunkBlock<'h> {
         near: Option<usize>,
         budget: &mut SearchBudget,
     ) -> Option<HunkMatch> {
-        let (rarest, places) =
-            (0..).zip(&self.digests).map(|(line, digest)| (line, index.places(*digest))).min_by_key(|(_, at)| at.len())?;
-        let last = (index.lines.len() + 1).checked_sub(self.len())?;
-        let starts = starts.start + rarest..starts.end.min(last) + rarest;
-        let first = places.partition_point(|place| (*place as usize) < starts.start);
-        let inside = places[first..].iter().map(|place| *place as usize).take_while(|place| *place < starts.end);
         let mut best: Option<HunkMatch> = None;
-        for at in inside.map(|place| place - rarest) {
+        for at in self.candidates(index, starts) {
             if budget.is_spent() {
                 break;
             }
@@ -82,6 +76,29 @@ impl<'h> HunkBlock<'h> {
             }
         }
         best
+    }
+
+    /// Where the lines match at a level, or at a lower one: at most so many places.
+    pub(super) fn equal_places(
+        &self,
+        index: &LineIndex<'_>,
+        starts: Range<usize>,
+        level: FuzzyLevel,
+        most: usize,
+        budget: &mut SearchBudget,
+    ) -> Vec<usize> {
+        let candidates = self.candidates(index, starts);
+        candidates.filter(|at| self.compare(index, *at, budget).is_some_and(|found| found <= level)).take(most).collect()
+    }
+
+    /// The starts in a range at which the rarest of the lines is where it should be.
+    fn candidates<'i>(&self, index: &'i LineIndex<'_>, starts: Range<usize>) -> impl Iterator<Item = usize> + use<'i> {
+        let rarest = (0..).zip(&self.digests).map(|(line, digest)| (line, index.places(*digest))).min_by_key(|(_, at)| at.len());
+        let (rarest, places) = rarest.unwrap_or_default();
+        let last = (index.lines.len() + 1).saturating_sub(self.len());
+        let starts = starts.start + rarest..starts.end.min(last) + rarest;
+        let first = places.partition_point(|place| (*place as usize) < starts.start);
+        places[first..].iter().map(|place| *place as usize).take_while(move |place| *place < starts.end).map(move |place| place - rarest)
     }
 
     /// The level at which the lines match at a position.
@@ -148,6 +165,22 @@ mod tests {
             (0..9, Some(0), Some(0)),
         ] {
             assert_eq!(find(file, &["x", "}"], starts.clone(), near).map(|found| found.0), expected, "{starts:?} {near:?}");
+        }
+    }
+
+    #[test]
+    fn equal_places_are_those_of_the_level_or_a_lower_one() {
+        let file = "a\n a\na\nb\n";
+        let index =
+            LineIndex::new(file.as_bytes(), &[Hunk { lines: vec![HunkLine::new(LineKind::Context, "a")], ..Hunk::default() }]).unwrap();
+        let block = HunkBlock::new(std::iter::once("a"));
+        for (starts, level, most, expected) in [
+            (0..9, FuzzyLevel::Exact, 9, &[0, 2][..]),
+            (0..9, FuzzyLevel::Indentation, 9, &[0, 1, 2]),
+            (0..9, FuzzyLevel::Indentation, 2, &[0, 1]),
+            (1..9, FuzzyLevel::Exact, 9, &[2]),
+        ] {
+            assert_eq!(block.equal_places(&index, starts, level, most, &mut SearchBudget::new()), expected);
         }
     }
 

@@ -18,6 +18,11 @@ impl<'a> PatchCursor<'a> {
         self.lines.first().copied()
     }
 
+    /// Every line that is left.
+    pub(super) fn rest(&self) -> impl Iterator<Item = (usize, &'a str)> {
+        self.lines.iter().copied()
+    }
+
     /// The line so many lines ahead.
     pub(super) fn ahead(&self, lines: usize) -> &'a str {
         self.lines.get(lines).map_or("", |(_, line)| line)

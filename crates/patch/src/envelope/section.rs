@@ -1,8 +1,11 @@
 //! The files of a patch, one after the other.
 
+use std::collections::HashMap;
+
 use super::hunks::{self, HunkForm, PatchCursor};
 use super::marker::Marker;
 use super::{FilePatch, MAX_FILES, MAX_HUNKS, ParseError, Patch, PatchAction, unified};
+use crate::plan::lexical;
 
 const NEXT: &str = "`*** Add File: PATH`, `*** Update File: PATH`, `*** Delete File: PATH` or `*** End Patch`";
 
@@ -26,8 +29,8 @@ impl<'a> PatchReader<'a> {
     }
 
     pub(super) fn read(mut self) -> Result<Patch, ParseError> {
-        while let Some((line, text)) = self.cursor.peek() {
-            match Marker::of(text.trim_start()).filter(|marker| text.starts_with("***") || *marker == Marker::Begin) {
+        while let Some((line, text)) = self.cursor.peek().filter(|_| !self.ended) {
+            match Marker::of(text.trim_start()) {
                 Some(marker) => {
                     self.cursor.skip(1);
                     self.section(line, text, marker)?;
@@ -37,14 +40,26 @@ impl<'a> PatchReader<'a> {
                 None => self.other(line, text)?,
             }
         }
+        self.leave_rest();
         self.finish()
+    }
+
+    /// What follows `*** End Patch` is not carried out, whatever it is.
+    fn leave_rest(&mut self) {
+        let Some((line, _)) = self.cursor.rest().find(|(_, text)| !text.trim().is_empty()) else { return };
+        let is_patch = self.cursor.rest().any(|(_, text)| Marker::of(text.trim_start()).is_some());
+        self.note(if is_patch {
+            format!("line {line}: the patch after `*** End Patch` was left out: send it by itself")
+        } else {
+            format!("line {line}: text after the patch was left out")
+        });
     }
 
     fn section(&mut self, line: usize, text: &str, marker: Marker<'a>) -> Result<(), ParseError> {
         self.enveloped |= marker != Marker::End;
         let action = match marker {
             Marker::Begin => {
-                (self.begun, self.ended) = (true, false);
+                self.begun = true;
                 return Ok(());
             }
             Marker::End => {
@@ -69,7 +84,7 @@ impl<'a> PatchReader<'a> {
     fn added(&mut self) -> Result<String, ParseError> {
         let (mut text, mut blank) = (String::new(), 0);
         while let Some((line, next)) = self.cursor.peek() {
-            if Marker::of(next).is_some() {
+            if Marker::of(next.trim_start()).is_some() {
                 break;
             }
             match next.strip_prefix('+') {
@@ -92,7 +107,7 @@ impl<'a> PatchReader<'a> {
     fn update(&mut self, line: usize, text: &str) -> Result<PatchAction, ParseError> {
         let mut move_to = None;
         while let Some((line, next)) = self.cursor.peek() {
-            match Marker::of(next) {
+            match Marker::of(next.trim_start()) {
                 Some(Marker::MoveTo("")) => return Err(ParseError::new(line, next, "the new path of the file after the colon")),
                 Some(Marker::MoveTo(path)) => move_to = Some(path.to_owned()),
                 // The header of a unified diff repeats the path.
@@ -127,13 +142,12 @@ impl<'a> PatchReader<'a> {
         Ok(())
     }
 
-    /// A line that is not structure: around a patch it is skipped.
+    /// A line that is not structure: before a patch it is skipped.
     fn other(&mut self, line: usize, text: &str) -> Result<(), ParseError> {
-        if self.begun && !self.ended {
+        if self.begun {
             return Err(ParseError::new(line, text, NEXT));
         }
-        let where_it_is = if self.ended { "after" } else { "before" };
-        self.note(format!("line {line}: text {where_it_is} the patch was left out"));
+        self.note(format!("line {line}: text before the patch was left out"));
         self.cursor.skip(1);
         Ok(())
     }
@@ -163,6 +177,15 @@ impl<'a> PatchReader<'a> {
         if self.enveloped && !self.ended {
             self.note("`*** End Patch` is missing: the patch may have been cut off".to_owned());
         }
+        self.join_rewrites();
         Ok(self.patch)
+    }
+
+    /// A file that is deleted and then added again is written anew: its deletion goes.
+    fn join_rewrites(&mut self) {
+        let added = |file: &FilePatch| matches!(file.action, PatchAction::Add { .. }).then(|| (lexical(&file.path), file.line));
+        let added: HashMap<String, usize> = self.patch.files.iter().filter_map(added).collect();
+        let is_rewritten = |file: &FilePatch| added.get(&lexical(&file.path)).is_some_and(|line| *line > file.line);
+        self.patch.files.retain(|file| file.action != PatchAction::Delete || !is_rewritten(file));
     }
 }

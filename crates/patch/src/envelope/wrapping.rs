@@ -1,4 +1,4 @@
-//! Removing what models put around a patch: fences, and commands that would feed it to a program.
+//! Removing what models put around a patch: fences, commands that would feed it to a program, and indentation.
 
 use super::marker::Marker;
 
@@ -9,7 +9,8 @@ const DEEPEST: usize = 4;
 pub(super) fn unwrap(text: &str) -> Vec<(usize, &str)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let returns = text.split_inclusive('\n').next().is_some_and(|line| line.ends_with("\r\n"));
-    let numbered = (1..).zip(text.split('\n').map(|line| if returns { line.strip_suffix('\r').unwrap_or(line) } else { line }));
+    let ending = if text.contains('\n') { '\n' } else { '\r' };
+    let numbered = (1..).zip(text.split(ending).map(|line| if returns { line.strip_suffix('\r').unwrap_or(line) } else { line }));
     let mut lines: Vec<(usize, &str)> = numbered.collect();
     for _ in 0..DEEPEST {
         lines.drain(..lines.iter().position(filled).unwrap_or(lines.len()));
@@ -20,7 +21,29 @@ pub(super) fn unwrap(text: &str) -> Vec<(usize, &str)> {
     }
     // A line with a space is an empty line of a hunk, not layout.
     lines.truncate(lines.iter().rposition(|(_, line)| !line.trim_end_matches('\r').is_empty()).map_or(0, |last| last + 1));
+    dedent(&mut lines);
     lines
+}
+
+/// Takes the indentation of `*** Begin Patch` off: off every line if all have it, else off the lines of structure. The last line may
+/// be indented for itself.
+fn dedent(lines: &mut [(usize, &str)]) {
+    let begin = lines.iter().position(|(_, line)| Marker::of(line.trim_start()) == Some(Marker::Begin));
+    if let Some(begin) = begin {
+        let first = lines[begin].1;
+        let indentation = &first[..first.len() - first.trim_start().len()];
+        let patch = &mut lines[begin..];
+        let everywhere = patch.iter().filter(|line| filled(line)).all(|(_, line)| line.starts_with(indentation));
+        for (_, line) in patch.iter_mut().filter(|_| !indentation.is_empty()) {
+            let outer = line.strip_prefix(indentation);
+            *line = outer.filter(|outer| everywhere || Marker::of(outer).is_some()).unwrap_or(line);
+        }
+    }
+    if let Some((_, line)) = lines.last_mut()
+        && Marker::of(line.trim_start()) == Some(Marker::End)
+    {
+        *line = line.trim_start();
+    }
 }
 
 fn filled((_, line): &(usize, &str)) -> bool {
@@ -71,6 +94,10 @@ mod tests {
             "```diff\n*** Begin Patch\n+a\n*** End Patch\n```",
             "````\napply_patch << EOF\n*** Begin Patch\n+a\n*** End Patch\nEOF\n````\n",
             "apply_patch <<'EOF'\n*** Begin Patch\n+a\n*** End Patch",
+            "*** Begin Patch\r+a\r*** End Patch\r",
+            "  *** Begin Patch\n  +a\n  *** End Patch",
+            "\t*** Begin Patch\n+a\n\t*** End Patch",
+            "*** Begin Patch\n+a\n  *** End Patch\n",
         ] {
             let lines: Vec<&str> = unwrap(text).into_iter().map(|(_, line)| line.trim_end_matches('\r')).collect();
             assert_eq!(lines, patch, "{text}");
@@ -83,5 +110,7 @@ mod tests {
         assert_eq!(unwrap("cd x && apply_patch <<EOF\na\nEOF"), [(1, "cd x && apply_patch <<EOF"), (2, "a"), (3, "EOF")]);
         assert_eq!(unwrap(" \n\t\n"), []);
         assert_eq!(unwrap("a\n \n\n"), [(1, "a"), (2, " ")]);
+        let with_context = "*** Begin Patch\n  *** End Patch\n+x\n*** End Patch";
+        assert_eq!(unwrap(with_context)[1], (2, "  *** End Patch"));
     }
 }

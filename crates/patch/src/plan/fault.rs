@@ -20,8 +20,6 @@ pub struct PatchError<E> {
 pub enum PatchFault<E> {
     /// The patch names the file more than once, in these lines.
     NamedTwice(Vec<usize>),
-    /// A file to be created exists.
-    Exists,
     /// A file to be changed or deleted does not exist.
     Missing,
     /// The target of a move exists.
@@ -56,7 +54,6 @@ impl<E: fmt::Display> fmt::Display for PatchFault<E> {
                 let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
                 write!(f, "the patch names it more than once, in lines {}. Put all of its hunks beneath one name.", lines.join(", "))
             }
-            Self::Exists => f.write_str("it exists already. Change it with `*** Update File:`, or choose another name."),
             Self::Missing => f.write_str("there is no such file. Make it with `*** Add File:`, or correct the path."),
             Self::Taken => f.write_str("a file cannot be moved here, because one is here already. Choose another name."),
             Self::Unreadable(error) => write!(f, "{error}"),

@@ -45,13 +45,27 @@ fn files_that_cannot_be_read_are_named_with_the_others() {
     let text = "*** Add File: a\n+x\n*** Delete File: locked\n*** Update File: b\n*** Move to: locked/b\n*** Delete File: c";
     let error = plan(&parse(text).unwrap(), &mut read).unwrap_err();
     let (path, error_text) = ("locked".to_owned(), "it cannot be read".to_owned());
-    let expected = [
-        ("a".to_owned(), PatchFault::Exists),
-        (path, PatchFault::Unreadable(error_text.clone())),
-        ("locked/b".to_owned(), PatchFault::Unreadable(error_text)),
-    ];
+    let expected = [(path, PatchFault::Unreadable(error_text.clone())), ("locked/b".to_owned(), PatchFault::Unreadable(error_text))];
     assert_eq!(error.faults, expected);
-    assert!(error.to_string().contains("\nlocked: it cannot be read\nlocked/b: it cannot be read\nNothing was changed."), "{error}");
+    assert!(error.to_string().contains("locked: it cannot be read\nlocked/b: it cannot be read\nNothing was changed."), "{error}");
+}
+
+#[test]
+fn a_file_that_is_added_again_is_written_anew() {
+    let (line, x) = (b" line\n".to_vec(), b"x\n".to_vec());
+    let rewritten = PlannedChange::Update { path: "a".into(), before: line.clone(), bytes: x.clone(), places: vec![] };
+    let created = PlannedChange::Add { path: "new".into(), bytes: x };
+    let deleted = PlannedChange::Delete { path: "b".into(), before: line };
+    for (text, expected) in [
+        ("*** Add File: a\n+x", vec![rewritten.clone()]),
+        ("*** Delete File: ./a\n*** Delete File: b\n*** Add File: a\n+x", vec![deleted, rewritten]),
+        ("*** Delete File: new\n*** Add File: new\n+x", vec![created]),
+    ] {
+        assert_eq!(plan(&parse(text).unwrap(), &mut read), Ok(expected), "{text}");
+    }
+    let away = "*** Add File: a\n+x\n*** Delete File: a";
+    let error = plan(&parse(away).unwrap(), &mut read).unwrap_err();
+    assert_eq!(error.faults, [("a".to_owned(), PatchFault::NamedTwice(vec![1, 3]))]);
 }
 
 #[test]
