@@ -1,5 +1,7 @@
 //! Which tools there are: names to tools, in a stable order.
 
+mod defaults;
+
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -171,6 +173,10 @@ impl Registry {
         }
         schema::lint(&mut definition.parameters)
             .map_err(|faults| RegisterError::BadSchema { tool: definition.name.clone().into_owned(), faults })?;
+        let faults = defaults::faults(&definition.parameters);
+        if !faults.is_empty() {
+            return Err(RegisterError::BadSchema { tool: definition.name.into_owned(), faults });
+        }
         let mut state = self.write();
         let names = names(&definition);
         if let Some((name, place)) = names.iter().find_map(|name| state.names.get(name).map(|place| (name, *place))) {

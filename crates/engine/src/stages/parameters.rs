@@ -1,8 +1,8 @@
 //! Reading parameters with the tolerance that models need, for every tool alike.
 //!
 //! Keys may be spelled in camelCase or by an alias; strings are trimmed and an empty one is missing; numbers and strings
-//! are converted into each other; one string or object becomes a list of one; enums ignore case. Keys of objects in a list
-//! are read in the same way.
+//! are converted into each other; one string or object becomes a list of one; enums ignore case. Values in lists and objects
+//! are read in the same way, except that their strings stay as they are.
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +21,7 @@ enum ParameterKind {
     Integer,
     Number,
     Boolean,
-    Array { of_strings: bool },
+    Array,
     Object,
     Any,
 }
@@ -34,8 +34,19 @@ struct ParameterSpec {
     default: Option<Value>,
     required: bool,
     verbatim: bool,
-    /// Parameters of the objects in a list.
-    items: Option<ParameterTable>,
+    parts: PartSpec,
+}
+
+/// What a list or an object consists of.
+#[derive(Debug)]
+enum PartSpec {
+    None,
+    /// A list of objects.
+    Objects(ParameterTable),
+    /// A list of other values.
+    Values(Box<ParameterSpec>),
+    /// An object.
+    Fields(ParameterTable),
 }
 
 /// Another spelling of a parameter.
@@ -127,24 +138,14 @@ impl ParameterTable {
             .into_iter()
             .flatten()
             .map(|(name, schema)| ParameterSpec {
-                kind: kind_of(schema),
-                choices: schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect(),
-                default: schema.get("default").cloned(),
                 required: required.contains(&name.as_str()),
                 verbatim: hints.verbatim.contains(name),
-                items: Self::from_items(name, schema, hints),
-                name: name.clone(),
+                ..ParameterSpec::new(name, schema, hints)
             })
             .collect();
         let open = schema.get("additionalProperties").is_some_and(|extra| *extra != Value::Bool(false));
         let signature = signature(name, &parameters);
         Self { parameters, aliases: Vec::new(), open, signature }
-    }
-
-    fn from_items(name: &str, schema: &Value, hints: &ParameterHints) -> Option<Self> {
-        let items = &schema["items"];
-        let hints = hints.items.iter().find(|(list, _)| list == name).map(|(_, hints)| hints.clone()).unwrap_or_default();
-        (schema["type"] == "array" && items["properties"].is_object()).then(|| Self::from_schema(name, items, &hints))
     }
 
     /// Reads arguments in place; reports those that were not understood.
@@ -159,7 +160,7 @@ impl ParameterTable {
                 Coercion::Changed => (given, reading.changed) = (given + 1, true),
                 Coercion::Missing => empty.push(parameter),
             }
-            reading.add(parameter.rename_item_keys(value));
+            reading.add(parameter.read_parts(value));
         }
         reading.changed |= !empty.is_empty();
         for parameter in empty {
@@ -169,6 +170,16 @@ impl ParameterTable {
             reading.changed |= self.fill(map)?;
         }
         Ok(reading)
+    }
+
+    /// Reads an object within the arguments: its keys, and the types of its values.
+    fn read_within(&self, map: &mut Map<String, Value>) -> ReadingReport {
+        let mut reading = self.rename_keys(map);
+        for (key, value) in map.iter_mut() {
+            let Some(parameter) = self.parameters.iter().find(|parameter| parameter.name == *key) else { continue };
+            reading.add(parameter.read_within(value));
+        }
+        reading
     }
 
     /// Fills in defaults; a required parameter that is absent is an error.
@@ -238,13 +249,42 @@ impl ReadingReport {
 }
 
 impl ParameterSpec {
-    /// Renames the keys of objects in a list.
-    fn rename_item_keys(&self, value: &mut Value) -> ReadingReport {
+    fn new(name: &str, schema: &Value, hints: &ParameterHints) -> Self {
+        let choices = schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+        let (kind, default, parts) = (kind_of(schema), schema.get("default").cloned(), PartSpec::new(name, schema, hints));
+        Self { name: name.to_owned(), kind, choices, default, required: false, verbatim: false, parts }
+    }
+
+    /// Reads the parts of a list or an object.
+    fn read_parts(&self, value: &mut Value) -> ReadingReport {
         let mut reading = ReadingReport::default();
-        let (Some(table), Value::Array(items)) = (&self.items, value) else { return reading };
-        for item in items.iter_mut().filter_map(Value::as_object_mut) {
-            reading.add(table.rename_keys(item));
+        match (&self.parts, value) {
+            (PartSpec::Objects(table), Value::Array(items)) => {
+                for item in items {
+                    if let Some(object) = item.as_str().and_then(embedded).filter(Value::is_object) {
+                        (*item, reading.changed) = (object, true);
+                    }
+                    if let Value::Object(map) = item {
+                        reading.add(table.read_within(map));
+                    }
+                }
+            }
+            (PartSpec::Values(spec), Value::Array(items)) => items.iter_mut().for_each(|item| reading.add(spec.read_within(item))),
+            (PartSpec::Fields(table), Value::Object(map)) => reading.add(table.read_within(map)),
+            _ => {}
         }
+        reading
+    }
+
+    /// Converts a value within a list or an object; its text stays as it is.
+    fn read_within(&self, value: &mut Value) -> ReadingReport {
+        let better = self.convert(value);
+        let changed = better.is_some();
+        if let Some(better) = better {
+            *value = better;
+        }
+        let mut reading = self.read_parts(value);
+        reading.changed |= changed;
         reading
     }
 
@@ -282,20 +322,12 @@ impl ParameterSpec {
                 "false" => Some(Value::Bool(false)),
                 _ => None,
             },
-            (ParameterKind::Array { .. }, Value::String(text)) => {
+            (ParameterKind::Array, Value::String(text)) => {
                 embedded(text).filter(Value::is_array).or_else(|| Some(Value::Array(vec![Value::String(text.clone())])))
             }
-            (ParameterKind::Array { of_strings: true }, Value::Array(items))
-                if items.iter().any(|item| item.is_number() || item.is_boolean()) =>
-            {
-                Some(
-                    items
-                        .iter()
-                        .map(|item| if item.is_number() || item.is_boolean() { Value::String(item.to_string()) } else { item.clone() })
-                        .collect(),
-                )
+            (ParameterKind::Array, Value::Object(_)) if matches!(self.parts, PartSpec::Objects(_)) => {
+                Some(Value::Array(vec![value.clone()]))
             }
-            (ParameterKind::Array { .. }, Value::Object(_)) if self.items.is_some() => Some(Value::Array(vec![value.clone()])),
             (ParameterKind::Object, Value::String(text)) => embedded(text).filter(Value::is_object),
             _ => None,
         }
@@ -306,6 +338,21 @@ impl ParameterSpec {
             return None;
         }
         self.choices.iter().find(|choice| choice.eq_ignore_ascii_case(text)).map(|choice| Value::String(choice.clone()))
+    }
+}
+
+impl PartSpec {
+    fn new(name: &str, schema: &Value, hints: &ParameterHints) -> Self {
+        let of_items = || hints.items.iter().find(|(list, _)| list == name).map(|(_, hints)| hints.clone()).unwrap_or_default();
+        let items = &schema["items"];
+        match kind_of(schema) {
+            ParameterKind::Array if items["properties"].is_object() => Self::Objects(ParameterTable::from_schema(name, items, &of_items())),
+            ParameterKind::Array if items.is_object() => Self::Values(Box::new(ParameterSpec::new(name, items, &of_items()))),
+            ParameterKind::Object if schema["properties"].is_object() => {
+                Self::Fields(ParameterTable::from_schema(name, schema, &ParameterHints::default()))
+            }
+            _ => Self::None,
+        }
     }
 }
 
@@ -343,7 +390,7 @@ fn kind_of(schema: &Value) -> ParameterKind {
         Some("integer") => ParameterKind::Integer,
         Some("number") => ParameterKind::Number,
         Some("boolean") => ParameterKind::Boolean,
-        Some("array") => ParameterKind::Array { of_strings: schema["items"]["type"] == "string" },
+        Some("array") => ParameterKind::Array,
         Some("object") => ParameterKind::Object,
         _ => ParameterKind::Any,
     }
@@ -365,7 +412,7 @@ fn signature(name: &str, parameters: &[ParameterSpec]) -> String {
                 ParameterKind::Integer => "integer".into(),
                 ParameterKind::Number => "number".into(),
                 ParameterKind::Boolean => "boolean".into(),
-                ParameterKind::Array { .. } => "array".into(),
+                ParameterKind::Array => "array".into(),
                 ParameterKind::Object => "object".into(),
                 ParameterKind::Any => "any".into(),
             };

@@ -70,6 +70,8 @@ fn the_objects_of_a_list_are_spelled_as_freely() {
         (json!([{"oldText": " a "}, {"before": ""}, "x"]), json!([{"old_text": " a "}, {"old_text": ""}, "x"])),
         (json!({"before": "a", "Deep": true}), json!([{"old_text": "a", "deep": true}])),
         (json!("[{\"before\": \"a\"}]"), json!([{"old_text": "a"}])),
+        (json!([{"before": 5, "deep": "TRUE"}]), json!([{"old_text": "5", "deep": true}])),
+        (json!(["{\"before\": \"a\", \"deep\": \"false\"}"]), json!([{"old_text": "a", "deep": false}])),
     ] {
         assert_eq!(read(json!({"path": "a", "steps": steps})), (json!({"mode": "overwrite", "file_path": "a", "steps": expected}), vec![]));
     }
@@ -121,5 +123,32 @@ fn keys_fold_to_snake_case() {
         ("ÄrgerMich", "ärger_mich"),
     ] {
         assert_eq!(folded_key(key), folded);
+    }
+}
+
+#[test]
+fn values_at_every_depth_have_their_types() {
+    let point =
+        json!({"type": "object", "properties": {"x": {"type": "integer"}, "labels": {"type": "array", "items": {"type": "string"}}}});
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "numbers": {"type": "array", "items": {"type": "integer"}},
+            "point": point,
+            "lines": {"type": "array", "items": {"type": "array", "items": point}}
+        }
+    });
+    let table = ParameterTable::new(&ToolDefinition::new("t", "d", schema));
+    for (arguments, expected) in [
+        (json!({"numbers": ["1", 2.0, 3]}), json!({"numbers": [1, 2, 3]})),
+        (json!({"numbers": "[\"1\"]"}), json!({"numbers": [1]})),
+        (json!({"point": {"x": "7", "labels": [1, true]}}), json!({"point": {"x": 7, "labels": ["1", "true"]}})),
+        (json!({"point": "{\"X\": \"7\"}"}), json!({"point": {"x": 7}})),
+        (json!({"lines": [[{"x": "1"}], [{"x": 2, "labels": " a "}]]}), json!({"lines": [[{"x": 1}], [{"x": 2, "labels": [" a "]}]]})),
+        (json!({"numbers": ["one"]}), json!({"numbers": ["one"]})),
+    ] {
+        let Value::Object(mut map) = arguments.clone() else { panic!("not an object") };
+        let reading = table.read(&mut map).unwrap();
+        assert_eq!((Value::Object(map), reading.changed), (expected.clone(), arguments != expected), "{arguments}");
     }
 }
