@@ -23,6 +23,7 @@ mod suite {
     mod dialects;
     mod disk;
     mod doctor;
+    mod edited_files;
     mod editor;
     mod effects;
     mod exec;

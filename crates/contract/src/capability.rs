@@ -129,6 +129,25 @@ impl<'a> Files<'a> {
         let at = self.deletable(path.as_ref())?;
         self.port().delete(at, &**self.cx.journal()).await
     }
+    /// Removes a link that was planned as such, and keeps its pre-image.
+    pub async fn delete_link(&self, path: impl AsRef<Path>) -> Result<(), ToolError> {
+        let at = self.deletable(path.as_ref())?;
+        self.port().delete_link(at, &**self.cx.journal()).await
+    }
+    /// Makes a link as another one, which is to be removed.
+    pub async fn copy_link(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<(), ToolError> {
+        let (from, to) = (self.deletable(from.as_ref())?, self.writable(to.as_ref())?);
+        self.port().copy_link(from, to, &**self.cx.journal()).await
+    }
+    /// Whether reading a path was planned.
+    pub fn is_read(&self, path: impl AsRef<Path>) -> bool {
+        self.cx.plan().readable(path.as_ref()).is_some()
+    }
+    /// Whether a link is to be removed itself: what was planned to be removed is not what the path leads to.
+    pub fn is_link(&self, path: impl AsRef<Path>) -> bool {
+        let (path, plan) = (path.as_ref(), self.cx.plan());
+        plan.deletable(path).is_some_and(|at| Some(at.path()) != plan.readable(path).map(Location::path))
+    }
 }
 
 /// The network, as planned.

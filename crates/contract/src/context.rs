@@ -93,6 +93,10 @@ impl<'a> PlanContext<'a> {
     pub fn locate_entry(&self, path: impl AsRef<Path>) -> Result<Location, ToolError> {
         self.host.files().locate_entry(path.as_ref())
     }
+    /// The link itself, if the last name of a path is one: to remove or move it.
+    pub fn locate_link(&self, path: impl AsRef<Path>) -> Result<Option<Location>, ToolError> {
+        self.host.files().locate_link(path.as_ref())
+    }
     /// A staged change set, whose changes become part of the plan.
     pub fn change_set(&self, id: &str) -> Result<Arc<ChangeSet>, ToolError> {
         self.host.processes().change_sets().ok_or_else(no_change_sets)?.find(id)

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::conflict::ConcurrentChange;
 use crate::settings::named_enum;
 
 named_enum! {
@@ -113,6 +114,10 @@ impl ToolError {
     pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.inner.source = Some(source.into());
         self
+    }
+    /// Whether another program changed a file meanwhile, so that the same change may work when it is made again.
+    pub fn is_conflict(&self) -> bool {
+        self.inner.source.as_ref().is_some_and(|source| source.is::<ConcurrentChange>())
     }
     /// What kind of failure this is.
     pub fn kind(&self) -> ErrorKind {

@@ -11,6 +11,7 @@ pub mod causes;
 mod changes;
 mod command;
 mod commit;
+mod conflict;
 mod context;
 mod conversation;
 mod definition;
@@ -43,6 +44,7 @@ pub use changes::{
     GitReport, QuarantineRecord, RefusedChange, RunEffects, Trigger,
 };
 pub use command::{CodeInput, CommandRequest, InterpreterSpec, ProgramSpec, ShellCommand};
+pub use conflict::{ConcurrentChange, retry_conflicts};
 pub use context::{CallInfo, PlanContext, Progress, ToolContext};
 pub use conversation::{PlanningCapability, SettingsCapability, SkillCapability, UserCapability};
 pub use definition::{Access, Category, Hints, Meta, ParameterHints, RuleTarget, Section, ToolDefinition, ToolSource};

@@ -150,21 +150,21 @@ impl Journal for CallJournal {
 
 /// Stores the content of a pre-image; returns its record.
 pub(crate) async fn store_image(blobs: &dyn Blobs, record: String, image: PreImage) -> Result<PreImageRecord, StoreError> {
-    let PreImage { path, content, mode, after, created_directories, .. } = image;
+    let PreImage { path, content, mode, after, created_directories, modified, .. } = image;
     let content = match content {
         Some(content) => Some(blobs.keep(content).await?),
         None => None,
     };
-    Ok(PreImageRecord { record, path, content, mode, after, created_directories })
+    Ok(PreImageRecord { record, path, content, mode, after, created_directories, modified })
 }
 
 /// Stores the contents of pre-images at once; returns their records in the same order.
 async fn store_images(blobs: &dyn Blobs, record: &str, images: Vec<PreImage>) -> Result<Vec<PreImageRecord>, StoreError> {
     let (mut contents, mut records) = (Vec::new(), Vec::with_capacity(images.len()));
-    for PreImage { path, content, mode, after, created_directories, .. } in images {
+    for PreImage { path, content, mode, after, created_directories, modified, .. } in images {
         let has_content = content.is_some();
         contents.extend(content);
-        let image = PreImageRecord { record: record.to_owned(), path, content: None, mode, after, created_directories };
+        let image = PreImageRecord { record: record.to_owned(), path, content: None, mode, after, created_directories, modified };
         records.push((image, has_content));
     }
     let mut ids = blobs.keep_all(contents).await?.into_iter();

@@ -160,8 +160,8 @@ impl Engine {
             Some(id) => Some(self.inner.blobs.open(id).await?),
             None => None,
         };
-        let PreImageRecord { path, mode, after, created_directories, .. } = record;
-        Ok(PreImage { path, content, mode, after, created_directories, metadata_from: None })
+        let PreImageRecord { path, mode, after, created_directories, modified, .. } = record;
+        Ok(PreImage { path, content, mode, after, created_directories, metadata_from: None, modified })
     }
 
     /// Copies of the changes of others: between the calls, then after them.

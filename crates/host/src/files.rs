@@ -187,6 +187,19 @@ impl FileSystem for LocalFiles {
         Ok(self.location(path, resolve_entry(&self.roots(), &self.rules, path)?))
     }
 
+    fn locate_link(&self, path: &Path) -> Result<Option<Location>, ToolError> {
+        spelling::check(path)?;
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
+        let roots = self.roots();
+        let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+        let itself = resolve(&roots, &self.rules, parent)?.path.join(name);
+        let is_link = resolve(&roots, &self.rules, &itself)?.path != itself;
+        if !is_link {
+            return Ok(None);
+        }
+        Ok(Some(self.location(path, resolve_entry(&roots, &self.rules, &itself)?)))
+    }
+
     fn show_folder(&self, folder: &Path) -> Result<(), ToolError> {
         let mut roots = self.roots.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(with_folder) = roots.with_read_only(folder, self.way)? {
@@ -262,6 +275,14 @@ impl FileSystem for LocalFiles {
 
     fn delete<'a>(&'a self, at: &'a Location, journal: &'a dyn Journal) -> BoxFuture<'a, Result<(), ToolError>> {
         Box::pin(async move { delete::delete(self.check_own(at)?, journal).await })
+    }
+
+    fn delete_link<'a>(&'a self, at: &'a Location, journal: &'a dyn Journal) -> BoxFuture<'a, Result<(), ToolError>> {
+        Box::pin(async move { special_entry::remove_link(self.check_own(at)?, journal).await })
+    }
+
+    fn copy_link<'a>(&'a self, from: &'a Location, to: &'a Location, journal: &'a dyn Journal) -> BoxFuture<'a, Result<(), ToolError>> {
+        Box::pin(async move { special_entry::copy_link(self.check_own(from)?, self.check_own(to)?, journal).await })
     }
 
     fn fingerprint<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<Option<String>, ToolError>> {

@@ -83,6 +83,8 @@ pub struct PreImageRecord {
     pub after: Option<String>,
     /// Directories the change created, outermost first.
     pub created_directories: Vec<PathBuf>,
+    /// When its content was last changed before.
+    pub modified: Option<SystemTime>,
 }
 
 /// The history of calls.

@@ -31,7 +31,7 @@ impl From<KeptImage> for PreImage {
     fn from(image: KeptImage) -> Self {
         let KeptImage { path, content, mode, after, created_directories } = image;
         let content = content.map(|content| Box::new(std::io::Cursor::new(content)) as Box<dyn std::io::Read + Send>);
-        Self { path, content, mode, after, created_directories, metadata_from: None }
+        Self { path, content, mode, after, created_directories, metadata_from: None, modified: None }
     }
 }
 

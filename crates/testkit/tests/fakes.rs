@@ -72,6 +72,7 @@ async fn a_write_is_journalled_first_and_can_be_taken_back() {
         after: after.clone(),
         created_directories: Vec::new(),
         metadata_from: None,
+        modified: None,
     };
     let first = files.fingerprint_of(Box::new(&b"one"[..])).await.map(Some).unwrap();
     let early = files.restore(&at, back(None, &first), &*host.journal).await;

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use haft_contract::{Dialect, ErrorKind, Form, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput};
+use haft_contract::{Dialect, ErrorKind, Form, Location, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput, retry_conflicts};
 use haft_macros::ToolMeta;
 use haft_patch::{FilePatch, Patch, PatchAction, PatchError, PlannedChange, parse, plan};
 use schemars::JsonSchema;
@@ -69,13 +69,9 @@ impl Tool for ApplyPatch {
         let mut places = HashSet::new();
         let mut planned = Plan::nothing();
         for file in &params.input.files {
-            let at = cx.locate(&file.path)?;
-            let mut all = vec![at.clone()];
-            planned = match &file.action {
-                _ if params.dry_run => planned.read(at),
-                PatchAction::Delete | PatchAction::Update { move_to: Some(_), .. } => planned.read(at.clone()).delete(at),
-                PatchAction::Add { .. } | PatchAction::Update { .. } => planned.read(at.clone()).write(at),
-            };
+            let (at, with_source) = plan_source(file, params.dry_run, planned, cx)?;
+            planned = with_source;
+            let mut all = vec![at];
             if let PatchAction::Update { move_to: Some(to), .. } = &file.action {
                 let to = cx.locate(to)?;
                 all.push(to.clone());
@@ -91,14 +87,41 @@ impl Tool for ApplyPatch {
 
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let Params { input: patch, dry_run } = params;
-        let notes = patch.notes.clone();
-        let (changes, utf16) = plan_changes(patch, cx).await?;
-        let summary = Summary::of(&changes);
-        if !dry_run {
-            commit(encode_changes(changes, &utf16)?, cx).await?;
+        if patch.files.len() == 1 {
+            return retry_conflicts(|| apply(Arc::clone(&patch), dry_run, cx)).await;
         }
-        Ok(summary.output(&notes, dry_run))
+        // Of several files some may be written already: the engine restores them, and the whole call can be made again.
+        apply(patch, dry_run, cx).await
     }
+}
+
+async fn apply(patch: Arc<Patch>, dry_run: bool, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let notes = patch.notes.clone();
+    let (changes, utf16) = plan_changes(patch, cx).await?;
+    let summary = Summary::of(&changes);
+    if !dry_run {
+        commit(encode_changes(changes, &utf16)?, cx).await?;
+    }
+    Ok(summary.output(&notes, dry_run))
+}
+
+/// Adds the effects on the file that a part of a patch is about; returns its place as well.
+fn plan_source(file: &FilePatch, dry_run: bool, planned: Plan, cx: &PlanContext<'_>) -> Result<(Location, Plan), ToolError> {
+    if file.is_removed()
+        && let Some(link) = cx.locate_link(&file.path)?
+    {
+        // A link is removed itself; what it leads to is read only to change it.
+        let planned = if file.is_read() { planned.read(cx.locate(&file.path)?) } else { planned };
+        return Ok((link.clone(), if dry_run { planned } else { planned.delete(link) }));
+    }
+    let at = cx.locate(&file.path)?;
+    let planned = planned.read(at.clone());
+    let planned = match file.is_removed() {
+        _ if dry_run => planned,
+        true => planned.delete(at.clone()),
+        false => planned.write(at.clone()),
+    };
+    Ok((at, planned))
 }
 
 /// UTF-16 files of a patch, which is planned in UTF-8.
@@ -155,6 +178,10 @@ fn paths(file: &FilePatch) -> impl Iterator<Item = &str> {
 }
 
 async fn content(path: &Path, cx: &ToolContext) -> Result<Option<Vec<u8>>, ToolError> {
+    if !cx.fs().is_read(path) {
+        // A link that is removed or moved itself has no lines.
+        return Ok(Some(Vec::new()));
+    }
     match cx.fs().open(path).await {
         Ok(reader) => read_all(&path.display().to_string(), "a file", Vec::new(), &*reader, LARGEST).await.map(Some),
         Err(error) if error.kind() == ErrorKind::FileNotFound => Ok(None),
@@ -169,6 +196,14 @@ async fn commit(changes: Vec<PlannedChange>, cx: &ToolContext) -> Result<(), Too
         match change {
             PlannedChange::Add { path, bytes } => write(&path, bytes, None, cx).await?,
             PlannedChange::Update { path, before, bytes, .. } => write(&path, bytes, Some(before), cx).await?,
+            PlannedChange::Move { from, to, bytes, .. } if cx.fs().is_link(&from) => {
+                if cx.fs().is_read(&from) {
+                    write(&to, bytes, None, cx).await?;
+                } else {
+                    cx.fs().copy_link(&from, &to).await?;
+                }
+                removals.push((from, Vec::new()));
+            }
             PlannedChange::Move { from, to, before, bytes, .. } => {
                 let written = cx.fs().succeed(&to, &from, bytes).await?;
                 remember(Path::new(&to), &written, cx);
@@ -194,6 +229,9 @@ async fn write(path: &str, bytes: Vec<u8>, before: Option<Vec<u8>>, cx: &ToolCon
 }
 
 async fn remove(path: &str, before: Vec<u8>, cx: &ToolContext) -> Result<(), ToolError> {
+    if cx.fs().is_link(path) {
+        return cx.fs().delete_link(path).await;
+    }
     let (expected, now) = (cx.fs().fingerprint_of(before).await?, cx.fs().fingerprint(path).await?);
     if now.is_some_and(|now| now != expected) {
         return Err(ToolError::execution(format!(

@@ -1,6 +1,8 @@
 use std::path::{Path, PathBuf};
 
-use haft_contract::{Dialect, ErrorKind, Form, FormParameter, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput};
+use haft_contract::{
+    Dialect, ErrorKind, Form, FormParameter, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput, retry_conflicts,
+};
 use haft_macros::ToolMeta;
 use haft_patch::{Edit, EditedFile, FuzzyLevel, edit};
 use schemars::JsonSchema;
@@ -113,10 +115,14 @@ impl Tool for EditFile {
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let path = params.path.clone();
         let edits = params.into_edits()?;
-        match OriginalFile::read(&path, cx).await {
-            Err(error) if error.kind() == ErrorKind::FileNotFound => create(&path, edits, error, cx).await,
-            original => change(&path, edits, original?, cx).await,
-        }
+        retry_conflicts(|| attempt(&path, edits.clone(), cx)).await
+    }
+}
+
+async fn attempt(path: &Path, edits: Vec<Edit>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+    match OriginalFile::read(path, cx).await {
+        Err(error) if error.kind() == ErrorKind::FileNotFound => create(path, edits, error, cx).await,
+        original => change(path, edits, original?, cx).await,
     }
 }
 

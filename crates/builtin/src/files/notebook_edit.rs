@@ -5,8 +5,9 @@ mod style;
 mod target;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use haft_contract::{Dialect, Form, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput};
+use haft_contract::{Dialect, Form, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput, retry_conflicts};
 use haft_macros::ToolMeta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -117,26 +118,31 @@ impl Tool for NotebookEdit {
     }
 
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let (path, name, mode) = (params.notebook_path.clone(), params.name(), params.edit_mode);
-        let reader = cx.fs().open(&path).await?;
-        let before = SharedContent::from(read_all(&name, "a notebook", Vec::new(), &*reader, LARGEST).await?);
-        let fingerprint = cx.fs().fingerprint_of(before.clone()).await?;
-        if seen_fingerprint(&path, cx).is_some_and(|seen| seen != fingerprint) {
-            return Err(changed_since(&name));
-        }
-        let seed = cx.fs().fingerprint_of(format!("{:?} {:?}", cx.call(), cx.clock().now())).await?;
-        let change = EDITING.run(move || apply(&before, &params, &seed)).await??;
-        let NotebookChange { content, changed, message, cell, index, kind, language } = change;
-        let details = json!({
-            "path": name, "edit_mode": mode.as_str(), "cell_id": cell, "index": index, "cell_type": kind, "language": language,
-            "changed": changed,
-        });
-        if changed {
-            let written = cx.fs().replace(&path, content, Some(&fingerprint)).await?;
-            remember(&path, &written, cx);
-        }
-        Ok(ToolOutput::text(message).with_details(details))
+        let params = Arc::new(params);
+        retry_conflicts(|| attempt(Arc::clone(&params), cx)).await
     }
+}
+
+async fn attempt(params: Arc<Params>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let (path, name, mode) = (params.notebook_path.clone(), params.name(), params.edit_mode);
+    let reader = cx.fs().open(&path).await?;
+    let before = SharedContent::from(read_all(&name, "a notebook", Vec::new(), &*reader, LARGEST).await?);
+    let fingerprint = cx.fs().fingerprint_of(before.clone()).await?;
+    if seen_fingerprint(&path, cx).is_some_and(|seen| seen != fingerprint) {
+        return Err(changed_since(&name));
+    }
+    let seed = cx.fs().fingerprint_of(format!("{:?} {:?}", cx.call(), cx.clock().now())).await?;
+    let change = EDITING.run(move || apply(&before, &params, &seed)).await??;
+    let NotebookChange { content, changed, message, cell, index, kind, language } = change;
+    let details = json!({
+        "path": name, "edit_mode": mode.as_str(), "cell_id": cell, "index": index, "cell_type": kind, "language": language,
+        "changed": changed,
+    });
+    if changed {
+        let written = cx.fs().replace(&path, content, Some(&fingerprint)).await?;
+        remember(&path, &written, cx);
+    }
+    Ok(ToolOutput::text(message).with_details(details))
 }
 
 impl Params {

@@ -18,6 +18,33 @@ pub(crate) struct TextFile<'a> {
     decoder: Decoder,
     has_bom: bool,
     format: Option<&'static str>,
+    invalid: InvalidBytes,
+}
+
+/// Byte sequences of a page that are not in the encoding.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct InvalidBytes {
+    pub(crate) count: u64,
+    /// Where the first is in the file.
+    pub(crate) first: u64,
+    /// How many bytes were decoded in all.
+    decoded: u64,
+}
+
+impl InvalidBytes {
+    /// One invalid byte in this many is a fault in a text; more of them are another encoding, or no text.
+    const RATIO: u64 = 20;
+
+    fn add(&mut self, at: u64) {
+        if self.count == 0 {
+            self.first = at;
+        }
+        self.count += 1;
+    }
+
+    fn are_too_many(&self) -> bool {
+        self.count > 1 && self.count * Self::RATIO > self.decoded
+    }
 }
 
 impl<'a> TextFile<'a> {
@@ -39,7 +66,7 @@ impl<'a> TextFile<'a> {
         let mut chunks = FileChunks { reader, position: head.len() as u64, ready: None, drained: head.len() < CHUNK };
         chunks.put_back(head, skipped);
         let decoder = encoding.new_decoder_without_bom_handling();
-        Ok(Self { name, chunks, encoding, decoder, has_bom: bom.is_some(), format })
+        Ok(Self { name, chunks, encoding, decoder, has_bom: bom.is_some(), format, invalid: InvalidBytes::default() })
     }
 
     /// The size in bytes.
@@ -57,15 +84,23 @@ impl<'a> TextFile<'a> {
         self.has_bom
     }
 
+    /// What of the pages so far was not in the encoding: it is shown as U+FFFD.
+    pub(crate) fn invalid(&self) -> InvalidBytes {
+        self.invalid
+    }
+
     /// One page of it.
     pub(crate) async fn page(&mut self, window: TextWindow) -> Result<TextPage, ToolError> {
         let mut pager = self.pager_at(window).await?;
         while !pager.is_full() {
             let chunk = self.chunks.next().await?;
-            pager.feed(&self.decode(&chunk)?);
+            pager.feed(&self.decode(&chunk));
             if self.chunks.ended() {
                 break;
             }
+        }
+        if self.invalid.are_too_many() || (self.invalid.count > 0 && self.format.is_some()) {
+            return Err(self.malformed(self.invalid.first));
         }
         let more = pager.has_rest() || !self.chunks.is_exhausted().await?;
         Ok(pager.finish(more))
@@ -80,16 +115,23 @@ impl<'a> TextFile<'a> {
         Ok(TextPager::after(window, lines, begun))
     }
 
-    fn decode(&mut self, bytes: &[u8]) -> Result<String, ToolError> {
+    fn decode(&mut self, bytes: &[u8]) -> String {
         let capacity = self.decoder.max_utf8_buffer_length_without_replacement(bytes.len()).unwrap_or(CHUNK * 3);
-        let mut text = String::with_capacity(capacity);
+        let (mut text, mut rest) = (String::with_capacity(capacity), bytes);
+        self.invalid.decoded += bytes.len() as u64;
         let last = self.chunks.ended();
-        match self.decoder.decode_to_string_without_replacement(bytes, &mut text, last) {
-            (DecoderResult::Malformed(length, after), read) => {
-                let behind = bytes.len() - read + usize::from(length) + usize::from(after);
-                Err(self.malformed(self.chunks.position - behind as u64))
+        loop {
+            let (result, read) = self.decoder.decode_to_string_without_replacement(rest, &mut text, last);
+            rest = &rest[read..];
+            match result {
+                DecoderResult::Malformed(length, after) => {
+                    let behind = rest.len() + usize::from(length) + usize::from(after);
+                    self.invalid.add(self.chunks.position - behind as u64);
+                    text.push(char::REPLACEMENT_CHARACTER);
+                }
+                DecoderResult::OutputFull => text.reserve(rest.len() + CHUNK),
+                DecoderResult::InputEmpty => return text,
             }
-            _ => Ok(text),
         }
     }
 

@@ -141,6 +141,7 @@ fn pre_image(own: &OwnFile, after: &str) -> Result<PreImage, ToolError> {
         after: Some(hash(after)?),
         created_directories: Vec::new(),
         metadata_from: None,
+        modified: None,
     })
 }
 

@@ -65,6 +65,8 @@ pub struct PreImage {
     pub created_directories: Vec<PathBuf>,
     /// A file whose modification time and extended attributes the file gets; for staged changes.
     pub metadata_from: Option<PathBuf>,
+    /// When its content was last changed, if that is to be restored.
+    pub modified: Option<SystemTime>,
 }
 
 impl PreImage {
@@ -81,7 +83,15 @@ impl PreImage {
 
     /// A path that was or may have been changed, and whose former state is not known.
     pub fn unknown(path: PathBuf) -> Self {
-        Self { path, content: None, mode: Some(Self::UNKNOWN), after: None, created_directories: Vec::new(), metadata_from: None }
+        Self {
+            path,
+            content: None,
+            mode: Some(Self::UNKNOWN),
+            after: None,
+            created_directories: Vec::new(),
+            metadata_from: None,
+            modified: None,
+        }
     }
 
     /// The [`state`](FileSystem::state) of a path with this mode and content fingerprint.
@@ -118,6 +128,10 @@ pub trait FileSystem: Send + Sync {
     /// on the way fails.
     fn locate_entry(&self, path: &Path) -> Result<Location, ToolError> {
         self.locate(path)
+    }
+    /// The link itself, if the last name of a path is one; links before it are followed.
+    fn locate_link(&self, _path: &Path) -> Result<Option<Location>, ToolError> {
+        Ok(None)
     }
     /// Lets the session and its commands read a folder of the user that is none of its roots. Without roots there is nothing to do.
     fn show_folder(&self, _folder: &Path) -> Result<(), ToolError> {
@@ -163,6 +177,14 @@ pub trait FileSystem: Send + Sync {
     }
     /// Removes an ordinary file, with the journal as in [`write`](Self::write).
     fn delete<'a>(&'a self, at: &'a Location, journal: &'a dyn Journal) -> BoxFuture<'a, Result<(), ToolError>>;
+    /// Removes a link, not what it leads to, with the journal as in [`write`](Self::write).
+    fn delete_link<'a>(&'a self, at: &'a Location, _journal: &'a dyn Journal) -> BoxFuture<'a, Result<(), ToolError>> {
+        Box::pin(async move { Err(ToolError::execution(format!("'{}' is a link, and links are not kept here.", at.display()))) })
+    }
+    /// Makes a link as the one at `from`, where nothing is, with the journal as in [`write`](Self::write).
+    fn copy_link<'a>(&'a self, from: &'a Location, _to: &'a Location, _journal: &'a dyn Journal) -> BoxFuture<'a, Result<(), ToolError>> {
+        Box::pin(async move { Err(ToolError::execution(format!("'{}' is a link, and links are not kept here.", from.display()))) })
+    }
     /// Visits all readable entries beneath a directory, or a single file. Links are not followed; unreadable entries are
     /// skipped. Resolves when no visitor runs any more; dropped, it stops soon.
     fn walk<'a>(

@@ -3,10 +3,12 @@
 use std::fs::File;
 use std::path::Path;
 
-use rustix::fs::{XattrFlags, fsetxattr, lgetxattr, llistxattr};
+use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr, lgetxattr, llistxattr};
 
 /// Attributes with this prefix belong to the user; the others are the system's.
 const OF_USER: &str = "user.";
+/// The access list of a file, which belongs to its permissions.
+const ACCESS_LIST: &str = "system.posix_acl_access";
 /// Written by the kernel into the upper layer of an overlay.
 const OF_OVERLAY: &str = "user.overlay.";
 /// Longer lists and values are not carried over.
@@ -22,9 +24,30 @@ pub(super) fn copy(from: &Path, to: &File) {
     }
 }
 
+/// The same for an open file, with its access list.
+pub(super) fn copy_open(from: &File, to: &File) {
+    let mut list = vec![0; MOST_BYTES];
+    let Ok(length) = flistxattr(from, &mut list[..]) else { return };
+    let mut value = vec![0; if length > 0 { MOST_BYTES } else { 0 }];
+    for name in named(&list[..length], |name| is_of_user(name) || name == ACCESS_LIST) {
+        if let Ok(length) = fgetxattr(from, &*name, &mut value[..]) {
+            fsetxattr(to, &*name, &value[..length], XattrFlags::empty()).ok();
+        }
+    }
+}
+
 fn names(path: &Path) -> Vec<String> {
     let mut list = vec![0; MOST_BYTES];
     let Ok(length) = llistxattr(path, &mut list[..]) else { return Vec::new() };
-    let names = list[..length].split(|byte| *byte == 0).filter_map(|name| std::str::from_utf8(name).ok());
-    names.filter(|name| name.starts_with(OF_USER) && !name.starts_with(OF_OVERLAY)).map(str::to_owned).collect()
+    named(&list[..length], is_of_user)
+}
+
+fn is_of_user(name: &str) -> bool {
+    name.starts_with(OF_USER) && !name.starts_with(OF_OVERLAY)
+}
+
+/// The wanted ones of a list of names, each ended by a zero byte.
+fn named(list: &[u8], wanted: impl Fn(&str) -> bool) -> Vec<String> {
+    let names = list.split(|byte| *byte == 0).filter_map(|name| std::str::from_utf8(name).ok());
+    names.filter(|name| wanted(name)).map(str::to_owned).collect()
 }

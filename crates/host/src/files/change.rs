@@ -65,7 +65,9 @@ where
         return change(journal, prepare).await;
     }
     let path = at.path().to_owned();
-    journal.keep(PreImage { path, content: None, mode: None, after: None, created_directories, metadata_from: None }).await?;
+    journal
+        .keep(PreImage { path, content: None, mode: None, after: None, created_directories, metadata_from: None, modified: None })
+        .await?;
     let outcome = change(journal, prepare).await;
     // The pre-image of the change names the directories that it made itself. One too many is the lesser fault.
     journal.withdraw(at.path(), None).await.ok();

@@ -1,6 +1,6 @@
 //! What the machine said, in words a model can act on.
 
-use haft_contract::{ErrorKind, Location, ToolError, Zone};
+use haft_contract::{ConcurrentChange, ErrorKind, Location, ToolError, Zone};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
@@ -69,7 +69,7 @@ pub(super) fn became_a_link(at: &Location) -> ToolError {
 pub(super) fn changed_meanwhile(at: &Location) -> ToolError {
     let message =
         format!("'{}' was changed while being written, so nothing was done. Read it again, then retry.", at.requested().display());
-    ToolError::execution(message)
+    ToolError::execution(message).with_source(ConcurrentChange)
 }
 
 /// The file is not what the change left that is taken back.
@@ -120,6 +120,21 @@ pub(super) fn check_writable(at: &Location) -> Result<(), ToolError> {
         return Err(ToolError::new(ErrorKind::PathNotAllowed, format!("'{}' lies in a folder that may only be read.", at.display())));
     }
     Ok(())
+}
+
+/// Whether a path is spelled as that of a folder.
+pub(super) fn names_a_folder(at: &Location) -> bool {
+    let spelled = at.requested().as_os_str().as_encoded_bytes();
+    spelled.ends_with(b"/") || spelled.ends_with(b"/.")
+}
+
+/// Refuses to make a file where the path names a folder.
+pub(super) fn check_file_name(at: &Location) -> Result<(), ToolError> {
+    if !names_a_folder(at) {
+        return Ok(());
+    }
+    let path = at.requested().display();
+    Err(ToolError::validation(format!("'{path}' names a folder: give the name of a file in it, or leave out the '/' at its end.")))
 }
 
 /// The number behind an error of the standard library.

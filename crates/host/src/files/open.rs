@@ -44,6 +44,7 @@ pub(super) fn ordinary(handle: OwnedFd, at: &Location, action: FileAction) -> Re
     let stat = fstat(&handle).map_err(|errno| failed(action, at, errno))?;
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile if is_shown_by_the_kernel(&handle) => Err(errors::of_the_kernel(at)),
+        FileType::RegularFile if errors::names_a_folder(at) => Err(failed(action, at, Errno::NOTDIR)),
         FileType::RegularFile => Ok((File::from(handle), stat)),
         kind => Err(errors::not_a_file(at, kind)),
     }

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use haft_contract::{
     ErrorKind, Location, ToolError,
@@ -26,7 +27,7 @@ use super::temporary_file::TemporaryFile;
 
 /// Puts a file back, if it still is what the change left, and removes the directories that the change made.
 pub(super) async fn restore(at: Location, image: PreImage, journal: &dyn Journal) -> Result<(), ToolError> {
-    let PreImage { content, mode, after, created_directories, metadata_from, .. } = image;
+    let PreImage { content, mode, after, created_directories, metadata_from, modified, .. } = image;
     let there = at.clone();
     let wanted = RestoredEntry::of(content, mode)?;
     let kind = wanted.kind();
@@ -35,7 +36,7 @@ pub(super) async fn restore(at: Location, image: PreImage, journal: &dyn Journal
         RestoredEntry::Link(target) => special_entry::link(there, target, after, journal).await?,
         RestoredEntry::Directory(mode) => special_entry::directory(there, mode, after, journal).await?,
         RestoredEntry::File(content, mode) => {
-            let old = Old { content, mode, metadata_from };
+            let old = Old { content, mode, metadata_from, modified };
             change(journal, move |stop| put_back(&there, old, after.as_deref(), &stop)).await?;
         }
         RestoredEntry::Nothing => take_away(there, after, journal).await?,
@@ -48,6 +49,7 @@ struct Old {
     content: Box<dyn Read + Send>,
     mode: Option<u32>,
     metadata_from: Option<PathBuf>,
+    modified: Option<SystemTime>,
 }
 
 fn put_back(at: &Location, old: Old, after: Option<&str>, stop: &Stop) -> Result<(PendingWrite, PreImage), ToolError> {
@@ -61,8 +63,14 @@ fn put_back(at: &Location, old: Old, after: Option<&str>, stop: &Stop) -> Result
     let mut draft = TemporaryFile::begin(parent, name, stop.clone()).map_err(fail)?;
     copy(old.content, &mut draft, at)?;
     let most = before.as_ref().map_or(Ok(target::PERMISSIONS), |before| draft.inherit(&before.stat)).map_err(fail)?;
+    if let Some(before) = &before {
+        draft.take_attributes(&before.file);
+    }
     if let Some(source) = &old.metadata_from {
         draft.carry_over(source);
+    }
+    if let Some(modified) = old.modified {
+        draft.set_modified(modified);
     }
     let new = draft.finalize(old.mode.map(|mode| permissions(mode) & most)).map_err(fail)?;
     Ok(PendingWrite::new(at, before, draft, new))

@@ -14,7 +14,7 @@ use ring::digest::{SHA256, digest};
 use rustix::fs::{AtFlags, FileType, Mode, RawMode, Stat, chmodat, fstat, mkdirat, readlinkat, symlinkat, unlinkat};
 use rustix::io::Errno;
 
-use super::blocking::Stop;
+use super::blocking::{Stop, blocking};
 use super::change::{Outcome, Step, change};
 use super::errors::{self, FileAction, failed};
 use super::fingerprint;
@@ -116,6 +116,31 @@ pub(super) async fn make_way(
     }
 }
 
+/// Removes a link that is there.
+pub(super) async fn remove_link(at: Location, journal: &dyn Journal) -> Result<(), ToolError> {
+    let there = at.clone();
+    let target = blocking(move || target_of(&there)).await?;
+    remove(at, link_state(&target), journal).await
+}
+
+/// Makes a link as another one, where nothing is.
+pub(super) async fn copy_link(from: Location, to: Location, journal: &dyn Journal) -> Result<(), ToolError> {
+    let target = blocking(move || target_of(&from)).await?;
+    link(to, target, None, journal).await
+}
+
+/// Where a link leads, as it says itself.
+fn target_of(at: &Location) -> Result<PathBuf, ToolError> {
+    let place = RootedPath::of(at)?;
+    let name = target::name_of(place, at)?;
+    let target = Parent::open(place).and_then(|parent| readlinkat(parent.handle(), name, Vec::new()));
+    match target {
+        Ok(target) => Ok(PathBuf::from(OsString::from_vec(target.into_bytes()))),
+        Err(Errno::INVAL) => Err(errors::changed_meanwhile(at)),
+        Err(errno) => Err(failed(FileAction::Look, at, errno)),
+    }
+}
+
 async fn remove(at: Location, after: Option<String>, journal: &dyn Journal) -> Result<(), ToolError> {
     change(journal, move |stop| Entry::prepare(at, EntryChange::Removed, after.as_deref(), stop)).await.map(drop)
 }
@@ -177,6 +202,7 @@ impl Entry {
             after: what.state(),
             created_directories: parent.made(),
             metadata_from: None,
+            modified: None,
         };
         Ok((Self { at, parent, name, what, is_directory, stop }, image))
     }

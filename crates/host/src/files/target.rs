@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use super::beneath::{READ, open_name};
 use super::errors::{self, FileAction, failed};
-use super::open::{is_shown_by_the_kernel, ordinary, size_of};
+use super::open::{is_shown_by_the_kernel, modified, ordinary, size_of};
 use super::parent::Parent;
 use super::roots::RootedPath;
 
@@ -80,12 +80,13 @@ fn is_same(before: &Stat, now: &Stat) -> bool {
 /// What a change of this target must be able to bring back.
 pub(super) fn pre_image(at: &Location, before: Option<ExistingFile>, after: Option<String>, parent: &Parent) -> PreImage {
     let mode = before.as_ref().map(|target| bits(permissions(&target.stat)));
+    let modified = before.as_ref().and_then(|target| modified(&target.stat));
     let content = before.map(|ExistingFile { file, stat }| Box::new(file.take(size_of(&stat))) as Box<dyn Read + Send>);
-    PreImage { path: at.path().to_owned(), content, mode, after, created_directories: parent.made(), metadata_from: None }
+    PreImage { path: at.path().to_owned(), content, mode, after, created_directories: parent.made(), metadata_from: None, modified }
 }
 
-/// The permissions that are kept. Not the bits that lend an owner's power: the kernel drops them on a write as well.
-pub(super) const PERMISSIONS: Mode = Mode::RWXU.union(Mode::RWXG).union(Mode::RWXO);
+/// The permissions that are kept. The bits that lend an owner's power stay only with that owner.
+pub(super) const PERMISSIONS: Mode = Mode::RWXU.union(Mode::RWXG).union(Mode::RWXO).union(Mode::SUID).union(Mode::SGID).union(Mode::SVTX);
 
 /// The permissions of a file.
 pub(super) fn permissions(stat: &Stat) -> Mode {

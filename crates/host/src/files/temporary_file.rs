@@ -7,6 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{File, FileTimes};
 use std::io::Write;
 use std::path::Path;
+use std::time::SystemTime;
 
 use haft_text::hex;
 use ring::digest::{Context, SHA256};
@@ -77,19 +78,29 @@ impl TemporaryFile {
         let own = fstat(&self.file)?;
         let (owner, group) = (Uid::from_raw(old.st_uid), Gid::from_raw(old.st_gid));
         let is_same = (own.st_uid, own.st_gid) == (old.st_uid, old.st_gid);
-        if is_same || fchown(&self.file, Some(owner), Some(group)).is_ok() || fchown(&self.file, None, Some(group)).is_ok() {
+        if is_same || fchown(&self.file, Some(owner), Some(group)).is_ok() {
             return Ok(target::PERMISSIONS);
         }
-        // What the old group was granted is not for another one.
-        Ok(target::PERMISSIONS - Mode::RWXG)
+        // What the old owner or group was granted is not for another one.
+        let of_owner = target::PERMISSIONS - Mode::SUID;
+        Ok(if fchown(&self.file, None, Some(group)).is_ok() { of_owner } else { of_owner - Mode::RWXG - Mode::SGID })
+    }
+
+    /// Takes over the extended attributes of the file that it replaces.
+    pub(super) fn take_attributes(&self, old: &File) {
+        attributes::copy_open(old, &self.file);
+    }
+
+    /// Sets when its content was last changed. Without it the file is only younger than it could be.
+    pub(super) fn set_modified(&self, modified: SystemTime) {
+        self.file.set_times(FileTimes::new().set_modified(modified)).ok();
     }
 
     /// Takes over the modification time and the user's extended attributes of another file, as far as the file system keeps them.
     pub(super) fn carry_over(&self, source: &Path) {
         let modified = source.symlink_metadata().and_then(|metadata| metadata.modified());
         if let Ok(modified) = modified {
-            // Without it the file is only younger than it could be.
-            self.file.set_times(FileTimes::new().set_modified(modified)).ok();
+            self.set_modified(modified);
         }
         attributes::copy(source, &self.file);
     }
@@ -136,6 +147,7 @@ impl TemporaryFile {
         each_piece(&old, 0, &stop, |piece| self.file.write_all(piece).map_err(|error| errors::number(&error)))?;
         let stat = fstat(&old)?;
         let most = self.inherit(&stat)?;
+        self.take_attributes(&old);
         fchmod(&self.file, target::permissions(&stat) & most)?;
         self.file.sync_all().map_err(|error| errors::number(&error))
     }

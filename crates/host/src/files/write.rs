@@ -4,10 +4,12 @@
 //! above 512 MB is not changed, because its pre-image would take too much space.
 
 use std::ffi::OsStr;
+use std::sync::Arc;
 
 use haft_contract::{
     ErrorKind, Location, ToolError, WriteMode, WriteOutcome,
     ports::{Journal, PreImage},
+    retry_conflicts,
 };
 use rustix::fs::Mode;
 use rustix::io::Errno;
@@ -46,15 +48,22 @@ pub(super) async fn write(
     expected: Expected,
     journal: &dyn Journal,
 ) -> Result<WriteOutcome, ToolError> {
-    let bytes = content.len() as u64;
-    let there = at.clone();
-    let prepare = move |stop: Stop| stage(&there, &content, mode, &expected, &stop);
-    let (before, after) = change_with_directories(&at, journal, prepare).await?;
+    let (bytes, content) = (content.len() as u64, Arc::new(content));
+    let attempt = || {
+        let (there, content, expected) = (at.clone(), Arc::clone(&content), expected.clone());
+        change_with_directories(&at, journal, move |stop: Stop| stage(&there, &content, mode, &expected, &stop))
+    };
+    // What another program wrote meanwhile is appended to; it is never replaced unseen.
+    let (before, after) = match mode {
+        WriteMode::Append => retry_conflicts(attempt).await?,
+        WriteMode::Overwrite => attempt().await?,
+    };
     Ok(WriteOutcome { bytes, created: before == Before::Nothing, fingerprint: after.unwrap_or_default() })
 }
 
 fn stage(at: &Location, content: &[u8], mode: WriteMode, expected: &Expected, stop: &Stop) -> Result<(PendingWrite, PreImage), ToolError> {
     errors::check_writable(at)?;
+    errors::check_file_name(at)?;
     for _ in 1..ATTEMPTS {
         match try_stage(at, content, mode, expected, stop) {
             // Another call made the directory and took it back, between our opening it and writing into it.
@@ -120,6 +129,9 @@ fn compose(
     }
     draft.add(content)?;
     let permissions = before.map(|before| draft.inherit(&before.stat).map(|most| target::permissions(&before.stat) & most));
+    if let Some(before) = before {
+        draft.take_attributes(&before.file);
+    }
     let after = draft.finalize(permissions.transpose()?.or(given))?;
     Ok((draft, after))
 }

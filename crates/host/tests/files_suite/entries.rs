@@ -91,6 +91,40 @@ async fn anything_is_put_in_the_place_of_anything_and_taken_back() {
 }
 
 #[tokio::test]
+async fn links_are_removed_and_copied_themselves_and_come_back() {
+    for way in BOTH {
+        let disk = Disk::new();
+        disk.put("a/target", "old");
+        disk.link("target", "a/link");
+        disk.link("a", "folder");
+        disk.link("nowhere", "dangling");
+        let (files, before) = (disk.files(way), tree(&disk.ws));
+        for (path, place) in [("a/link", "a/link"), ("folder/link", "a/link"), ("folder", "folder"), ("dangling", "dangling")] {
+            let at = files.locate_link(Path::new(path)).unwrap().unwrap();
+            assert_eq!((at.path(), at.requested()), (disk.ws.join(place).as_path(), Path::new(path)));
+            let (journal, to) = (Kept::default(), files.locate(Path::new("b/copy")).unwrap());
+            files.copy_link(&at, &to, &journal).await.unwrap();
+            let target = std::fs::read_link(disk.ws.join(place)).unwrap();
+            assert_eq!(std::fs::read_link(disk.ws.join("b/copy")).unwrap(), target);
+            files.delete_link(&at, &journal).await.unwrap();
+            assert!(disk.ws.join(place).symlink_metadata().is_err(), "{path}");
+            assert_eq!(disk.get("a/target"), "old");
+            for image in journal.images().into_iter().rev() {
+                let at = files.locate_entry(&image.path).unwrap();
+                files.restore(&at, image.back(), &Kept::default()).await.unwrap();
+            }
+            assert_eq!(tree(&disk.ws), before, "{path}");
+        }
+        for path in ["a/target", "a", "new", "."] {
+            assert!(files.locate_link(Path::new(path)).unwrap().is_none(), "{path}");
+        }
+        let file = files.locate(Path::new("a/target")).unwrap();
+        files.delete_link(&file, &Kept::default()).await.unwrap_err();
+        assert_eq!(disk.get("a/target"), "old");
+    }
+}
+
+#[tokio::test]
 async fn what_something_else_put_there_stays() {
     for way in BOTH {
         for (before, now) in

@@ -227,6 +227,7 @@ fn putting_back_stops_when_nobody_waits_for_it() {
             after: None,
             created_directories: vec![],
             metadata_from: None,
+            modified: None,
         };
         let journal = Kept::default();
         let mut restoring = files.restore(&at, image, &journal);

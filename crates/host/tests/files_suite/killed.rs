@@ -65,8 +65,15 @@ async fn live(world: &Path, way: Way, moment: Moment, path: &str) {
         Moment::Content => {
             let after = files.fingerprint(&at).await.unwrap();
             let content: Option<Box<dyn Read + Send>> = Some(Box::new(Half(0)));
-            let image =
-                PreImage { path: at.path().to_owned(), content, mode: None, after, created_directories: vec![], metadata_from: None };
+            let image = PreImage {
+                path: at.path().to_owned(),
+                content,
+                mode: None,
+                after,
+                created_directories: vec![],
+                metadata_from: None,
+                modified: None,
+            };
             files.restore(&at, image, &journal).await.unwrap();
         }
         Moment::Journal => drop(files.write(&at, vec![b'x'; 1 << 20], WriteMode::Overwrite, &journal).await.unwrap()),

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::time::SystemTime;
 
 use haft_contract::{
     BoxFuture, ErrorKind, Location, SpillWriter, ToolError, WriteMode, WriteOutcome, Zone,
@@ -138,33 +139,43 @@ pub(crate) fn kind_and_message(error: &ToolError) -> (ErrorKind, &str) {
 }
 
 /// A pre-image with its content read out.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Image {
     pub(crate) path: PathBuf,
     pub(crate) content: Option<String>,
     pub(crate) mode: Option<u32>,
     pub(crate) after: Option<String>,
     pub(crate) created_directories: Vec<PathBuf>,
+    pub(crate) modified: Option<SystemTime>,
+}
+
+/// The time of a file is its own matter in most tests.
+impl PartialEq for Image {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { path, content, mode, after, created_directories, modified: _ } = self;
+        (path, content, mode, after, created_directories)
+            == (&other.path, &other.content, &other.mode, &other.after, &other.created_directories)
+    }
 }
 
 impl Image {
     pub(crate) fn of(image: PreImage) -> Self {
-        let PreImage { path, content, mode, after, created_directories, .. } = image;
+        let PreImage { path, content, mode, after, created_directories, modified, .. } = image;
         let content = content.map(|mut content| {
             let mut text = String::new();
             content.read_to_string(&mut text).unwrap();
             text
         });
-        Self { path, content, mode, after, created_directories }
+        Self { path, content, mode, after, created_directories, modified }
     }
     /// Whether it names directories that are about to be made, and no change of a file.
     pub(crate) fn is_of_directories_alone(&self) -> bool {
         self.content.is_none() && self.after.is_none()
     }
     pub(crate) fn back(self) -> PreImage {
-        let Self { path, content, mode, after, created_directories } = self;
+        let Self { path, content, mode, after, created_directories, modified } = self;
         let content = content.map(|text| Box::new(std::io::Cursor::new(text)) as Box<dyn Read + Send>);
-        PreImage { path, content, mode, after, created_directories, metadata_from: None }
+        PreImage { path, content, mode, after, created_directories, metadata_from: None, modified }
     }
 }
 

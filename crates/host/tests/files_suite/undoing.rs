@@ -1,6 +1,7 @@
 //! Removing, and putting back.
 
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use haft_contract::{
     ErrorKind, WriteMode,
@@ -28,6 +29,7 @@ async fn missing_parents_are_made_named_and_taken_back() {
             mode: None,
             after: Some(HASH_OF_NEW.into()),
             created_directories: vec![disk.ws.join("a/b"), disk.ws.join("a/b/c")],
+            modified: None,
         };
         assert_eq!(journal.images(), std::slice::from_ref(&image));
         assert_eq!(disk.get("a/b/c/file"), "new");
@@ -66,6 +68,7 @@ async fn a_removal_hands_over_the_pre_image_and_can_be_taken_back() {
             mode: Some(0o700),
             after: None,
             created_directories: vec![],
+            modified: None,
         };
         assert_eq!(image, expected);
 
@@ -90,13 +93,14 @@ async fn what_is_replaced_goes_to_the_journal_and_can_be_had_again() {
         let (now, journal) = (files.fingerprint(&at).await.unwrap(), Kept::default());
         let then = Image { content: Some("then".into()), mode: Some(0o4750), after: now.clone(), ..Image::default() };
         files.restore(&at, then.back(), &journal).await.unwrap();
-        assert_eq!((disk.get("file").as_str(), disk.mode("file")), ("then", 0o750));
+        assert_eq!((disk.get("file").as_str(), disk.mode("file")), ("then", 0o4750));
         let expected = |after| Image {
             path: disk.ws.join("file"),
             content: Some("now".into()),
             mode: Some(0o640),
             after,
             created_directories: vec![],
+            modified: None,
         };
         let then = files.fingerprint(&at).await.unwrap();
         assert_eq!(journal.images(), [expected(then)]);
@@ -106,6 +110,26 @@ async fn what_is_replaced_goes_to_the_journal_and_can_be_had_again() {
         let journal = Kept::default();
         files.restore(&at, Image { after: now, ..Image::default() }.back(), &journal).await.unwrap();
         assert_eq!((names(&disk.ws), journal.images()), (vec![], vec![expected(None)]));
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_put_back_is_as_old_as_it_was() {
+    for way in BOTH {
+        let disk = Disk::new();
+        let files = disk.files(way);
+        disk.put("file", "old");
+        let (path, then) = (disk.ws.join("file"), SystemTime::UNIX_EPOCH + Duration::from_secs(1_600_000_000));
+        let modified = || std::fs::metadata(&path).unwrap().modified().unwrap();
+        std::fs::File::options().write(true).open(&path).unwrap().set_modified(then).unwrap();
+        let at = files.locate(Path::new("file")).unwrap();
+        let journal = Kept::default();
+        files.write(&at, "new".into(), WriteMode::Overwrite, &journal).await.unwrap();
+        assert!(modified() > then);
+        let image = journal.images().remove(0);
+        assert_eq!(image.modified, Some(then));
+        files.restore(&at, image.back(), &Kept::default()).await.unwrap();
+        assert_eq!((disk.get("file").as_str(), modified()), ("old", then));
     }
 }
 

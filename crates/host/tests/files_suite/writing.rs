@@ -1,5 +1,6 @@
 //! Writing: whole or not at all, and never without its pre-image.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -31,6 +32,7 @@ async fn a_write_hands_over_the_pre_image_then_replaces_the_file_whole() {
             mode: Some(0o640),
             after: Some(HASH_OF_NEW.into()),
             created_directories: vec![],
+            modified: None,
         };
         assert_eq!(journal.images(), [expected]);
         assert_eq!((disk.get("file").as_str(), disk.mode("file")), ("new", 0o640));
@@ -90,13 +92,66 @@ async fn a_new_file_has_the_permissions_that_new_files_have_here() {
 }
 
 #[tokio::test]
-async fn the_bits_that_lend_power_do_not_survive_new_content() {
-    let disk = Disk::new();
-    let files = disk.files(BOTH[0]);
-    disk.put("program", "old");
-    disk.set_mode("program", 0o4755);
-    write(&files, "program", "new").await.unwrap();
-    assert_eq!(disk.mode("program"), 0o755);
+async fn new_content_keeps_the_owner_the_bits_and_the_attributes_of_the_file() {
+    for way in BOTH {
+        let disk = Disk::new();
+        let files = disk.files(way);
+        disk.put("program", "old");
+        let path = disk.ws.join("program");
+        // Another owner can be given only by root; without that, the owner is the one who runs the test.
+        std::os::unix::fs::chown(&path, Some(4321), Some(4321)).ok();
+        let owner = |path: &Path| std::fs::metadata(path).map(|metadata| (metadata.uid(), metadata.gid())).unwrap();
+        let before = owner(&path);
+        rustix::fs::setxattr(&path, "user.note", b"kept", rustix::fs::XattrFlags::empty()).unwrap();
+        disk.set_mode("program", 0o6755);
+        write(&files, "program", "new").await.unwrap();
+        let mut note = [0; 16];
+        let length = rustix::fs::getxattr(&path, "user.note", &mut note[..]).unwrap();
+        assert_eq!((disk.get("program").as_str(), disk.mode("program"), owner(&path)), ("new", 0o6755, before));
+        assert_eq!(&note[..length], b"kept");
+    }
+}
+
+#[tokio::test]
+async fn an_addition_goes_behind_what_another_program_adds_meanwhile() {
+    for way in BOTH {
+        let disk = Disk::new();
+        let files = disk.files(way);
+        disk.put("log", "one\n");
+        let (times, at) = (AtomicUsize::new(0), files.locate(Path::new("log")).unwrap());
+        let journal = Kept::meanwhile(|_| {
+            if times.fetch_add(1, Ordering::SeqCst) < 2 {
+                let all = disk.get("log") + "theirs\n";
+                disk.put("log", &all);
+            }
+            Ok(())
+        });
+        files.write(&at, "ours\n".into(), WriteMode::Append, &journal).await.unwrap();
+        assert_eq!(disk.get("log"), "one\ntheirs\ntheirs\nours\n");
+        assert_eq!(journal.images().len(), 1, "only the change that was made has a pre-image");
+    }
+}
+
+#[tokio::test]
+async fn a_path_that_ends_in_a_slash_is_no_file() {
+    for way in BOTH {
+        let disk = Disk::new();
+        let files = disk.files(way);
+        disk.put("x", "old");
+        for path in ["x/", "x/."] {
+            let at = files.locate(Path::new(path)).unwrap();
+            let opened = files.open(&at).await.map(drop).unwrap_err();
+            assert_eq!(opened.message(), format!("A part of the path is a file, not a directory: {path}"));
+            for error in [
+                files.write(&at, "new".into(), WriteMode::Overwrite, &Kept::default()).await.unwrap_err(),
+                write(&files, "new/", "new").await.unwrap_err(),
+            ] {
+                assert!(error.kind() == ErrorKind::ValidationError && error.message().contains("names a folder"), "{error}");
+            }
+            files.delete(&at, &Kept::default()).await.unwrap_err();
+        }
+        assert_eq!((names(&disk.ws), disk.get("x").as_str()), (vec!["x".to_owned()], "old"));
+    }
 }
 
 #[tokio::test]

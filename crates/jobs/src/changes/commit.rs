@@ -42,7 +42,15 @@ pub(super) fn steps(stored: &StoredChanges) -> Vec<(usize, PreImage)> {
 }
 
 fn nothing(change: &FileChange) -> PreImage {
-    PreImage { path: change.path.clone(), content: None, mode: None, after: None, created_directories: Vec::new(), metadata_from: None }
+    PreImage {
+        path: change.path.clone(),
+        content: None,
+        mode: None,
+        after: None,
+        created_directories: Vec::new(),
+        metadata_from: None,
+        modified: None,
+    }
 }
 
 fn directory(change: &FileChange, after: Option<String>, mode: u32) -> PreImage {

@@ -208,6 +208,7 @@ impl<'a> ImageWriter<'a> {
             after: Some(after),
             created_directories: above,
             metadata_from: None,
+            modified: None,
         }
     }
 
@@ -231,6 +232,7 @@ impl<'a> ImageWriter<'a> {
             content,
             mode: Some(before.image_mode() | access),
             metadata_from: None,
+            modified: None,
             after: after.flatten(),
             created_directories: Vec::new(),
         }

@@ -102,6 +102,7 @@ async fn old_pre_images_go_and_an_undo_of_them_says_so() {
             mode: Some(0o644),
             after: None,
             created_directories: vec![],
+            modified: None,
         };
         log.keep(image).await.unwrap();
         kept.push(content);

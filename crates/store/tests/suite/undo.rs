@@ -1,6 +1,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
 
 use haft_store::{BlobId, CallLog, CallRecord, PreImageRecord};
 
@@ -14,6 +15,7 @@ fn image(record: &str, path: &str) -> PreImageRecord {
         mode: Some(0o644),
         after: Some("ab12".into()),
         created_directories: Vec::new(),
+        modified: None,
     }
 }
 
@@ -30,7 +32,13 @@ pub(crate) async fn pre_images_come_back_whole_and_in_order(log: &dyn CallLog) {
             ..image("r1", "/w/z")
         },
         PreImageRecord { path: not_text(b"/w/\xf0\x9f"), content: None, mode: None, after: None, ..image("r1", "") },
-        PreImageRecord { mode: Some(u32::MAX), created_directories: vec!["/one".into()], ..image("r1", "/w/a") },
+        PreImageRecord { modified: UNIX_EPOCH.checked_sub(Duration::from_nanos(1)), ..image("r1", "/w/b") },
+        PreImageRecord {
+            mode: Some(u32::MAX),
+            modified: Some(UNIX_EPOCH + Duration::new(1_700_000_000, 5)),
+            created_directories: vec!["/one".into()],
+            ..image("r1", "/w/a")
+        },
         image("r1", "/w/a"),
     ];
     log.keep(images[0].clone()).await.unwrap();
@@ -38,6 +46,7 @@ pub(crate) async fn pre_images_come_back_whole_and_in_order(log: &dyn CallLog) {
     log.keep(image("r2", "/w/other")).await.unwrap();
     log.keep(images[2].clone()).await.unwrap();
     log.keep(images[3].clone()).await.unwrap();
+    log.keep(images[4].clone()).await.unwrap();
     assert_eq!(log.pre_images("r1").await.unwrap(), images);
     assert_eq!(log.pre_images("r2").await.unwrap(), [image("r2", "/w/other")]);
     assert_eq!(log.pre_images("r").await.unwrap(), []);

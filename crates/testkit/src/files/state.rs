@@ -111,7 +111,7 @@ impl State {
         let mode = old.is_some().then_some(0o644);
         let content = old.map(|old| Box::new(Cursor::new(old)) as Box<dyn Read + Send>);
         let created_directories = if after.is_some() { self.missing_parents(at.path()) } else { Vec::new() };
-        PreImage { path: at.path().to_owned(), content, mode, after, created_directories, metadata_from: None }
+        PreImage { path: at.path().to_owned(), content, mode, after, created_directories, metadata_from: None, modified: None }
     }
 
     /// The last step of a change.

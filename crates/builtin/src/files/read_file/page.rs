@@ -46,10 +46,26 @@ pub(super) async fn show(
         "total_lines": page.total_lines,
         "encoding": file.encoding().name(),
         "bom": file.has_bom(),
+        "invalid": file.invalid().count,
     });
-    let note = note(&page, window, file.size(), cx);
+    let notes: Vec<String> = invalid_note(&file).into_iter().chain(note(&page, window, file.size(), cx)).collect();
+    let note = (!notes.is_empty()).then(|| notes.join("\n"));
     let text = if params.line_numbers { numbered(&page.text, window.line) } else { page.text };
     Ok(ToolOutput::text(with_note(text, note)).with_details(details))
+}
+
+/// What is shown otherwise than it is in the file.
+fn invalid_note(file: &TextFile<'_>) -> Option<String> {
+    let invalid = file.invalid();
+    let (are, encoding) = (if invalid.count == 1 { "byte sequence is" } else { "byte sequences are" }, file.encoding().name());
+    let other = if encoding == "UTF-8" { "ISO-8859-1" } else { "UTF-8" };
+    (invalid.count > 0).then(|| {
+        format!(
+            "({} {are} not {encoding}, the first at byte {}: shown as \u{fffd}. If the text has another encoding, name it, e.g. \
+             encoding='{other}'.)",
+            invalid.count, invalid.first
+        )
+    })
 }
 
 /// Each line with its number before it, as `cat -n` shows them.

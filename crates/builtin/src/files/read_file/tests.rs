@@ -181,15 +181,9 @@ async fn what_is_not_text_is_refused_with_advice() {
             "Not UTF-8 text: f (10 bytes) looks like text in UTF-16 without a byte order mark. Try encoding='UTF-16LE'.".into(),
         ),
         (
-            b"caf\xe9 au lait",
+            b"\xe9\xe8\xe0 au lait",
             format!(
-                "Not UTF-8 text: f (12 bytes) has an invalid byte sequence at byte 3. If it is text in another encoding, name that, {latin}"
-            ),
-        ),
-        (
-            b"caf\xc3",
-            format!(
-                "Not UTF-8 text: f (4 bytes) has an invalid byte sequence at byte 3. If it is text in another encoding, name that, {latin}"
+                "Not UTF-8 text: f (11 bytes) has an invalid byte sequence at byte 0. If it is text in another encoding, name that, {latin}"
             ),
         ),
         (
@@ -294,4 +288,33 @@ fn each_dialect_counts_lines_in_its_own_way() {
     {
         assert_eq!(continue_at(dialect, 7), (name, argument.to_owned()));
     }
+}
+
+#[tokio::test]
+async fn invalid_bytes_of_a_text_are_shown_as_such_with_a_note() {
+    let mut long = b"hello\n".repeat(50_000);
+    long.extend_from_slice(b"bad \xff byte\nmore\n");
+    let note = |count: &str, at: usize| {
+        format!(
+            "({count} not UTF-8, the first at byte {at}: shown as \u{fffd}. If the text has another encoding, name it, e.g. encoding='ISO-8859-1'.)"
+        )
+    };
+    for (content, arguments, text, note) in [
+        (b"caf\xe9 au lait".to_vec(), json!({}), "caf\u{fffd} au lait", note("1 byte sequence is", 3)),
+        (b"caf\xc3".to_vec(), json!({}), "caf\u{fffd}", note("1 byte sequence is", 3)),
+        (long.clone(), json!({"offset": 50_001}), "bad \u{fffd} byte\nmore\n", note("1 byte sequence is", 300_004)),
+    ] {
+        let host = FakeHost::new();
+        host.files.put("f", content);
+        let mut arguments = arguments;
+        arguments["path"] = "f".into();
+        let output = run_tool(&Erased::new(ReadFile), arguments, Arc::clone(&host)).await.unwrap();
+        let shown = output.texts().next().unwrap();
+        assert!(shown.starts_with(text) && shown.contains(&note), "{shown}");
+        assert_eq!(output.details.unwrap()["invalid"], 1);
+    }
+    let host = FakeHost::new();
+    host.files.put("f", long);
+    let output = run_tool(&Erased::new(ReadFile), json!({"path": "f", "limit": 2}), Arc::clone(&host)).await.unwrap();
+    assert_eq!(output.details.unwrap()["invalid"], 0, "a page without them has no note");
 }

@@ -82,18 +82,19 @@ pub(super) fn newest_undoable(connection: &Connection) -> rusqlite::Result<Optio
 }
 
 pub(super) fn pre_images(connection: &Connection, record: &str) -> rusqlite::Result<Vec<PreImageRecord>> {
-    let sql = "SELECT record, path, content, mode, after, created_directories FROM pre_images WHERE record = ?1 ORDER BY sequence";
+    let sql =
+        "SELECT record, path, content, mode, after, created_directories, modified FROM pre_images WHERE record = ?1 ORDER BY sequence";
     connection.prepare_cached(sql)?.query_map([record], rows::image)?.collect()
 }
 
 pub(super) fn session_images(connection: &Connection, session: &str) -> rusqlite::Result<Vec<PreImageRecord>> {
-    let sql = "SELECT record, path, content, mode, after, created_directories FROM calls JOIN pre_images ON record = calls.id \
+    let sql = "SELECT record, path, content, mode, after, created_directories, modified FROM calls JOIN pre_images ON record = calls.id \
                WHERE session = ?1 AND NOT undone ORDER BY sequence";
     connection.prepare_cached(sql)?.query_map([session], rows::image)?.collect()
 }
 
 pub(super) fn path_images(connection: &Connection, path: &Path) -> rusqlite::Result<Vec<PreImageRecord>> {
-    let sql = "SELECT record, path, content, mode, after, created_directories FROM pre_images WHERE path = ?1 ORDER BY sequence";
+    let sql = "SELECT record, path, content, mode, after, created_directories, modified FROM pre_images WHERE path = ?1 ORDER BY sequence";
     connection.prepare_cached(sql)?.query_map([rows::bytes(path)], rows::image)?.collect()
 }
 

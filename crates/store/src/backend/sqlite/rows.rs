@@ -28,7 +28,8 @@ const PUT_CALL: &str = "INSERT INTO calls (id, call_id, session, agent, tool, st
 /// The status of a call whose record is damaged.
 const DAMAGED: &str = "damaged_record";
 
-const PUT_IMAGE: &str = "INSERT INTO pre_images (record, path, content, mode, after, created_directories) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+const PUT_IMAGE: &str = "INSERT INTO pre_images (record, path, content, mode, after, created_directories, modified) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 
 const REMOVE_IMAGE: &str = "DELETE FROM pre_images WHERE sequence = \
      (SELECT max(sequence) FROM pre_images WHERE record = ?1 AND path = ?2 AND after IS ?3)";
@@ -137,6 +138,7 @@ pub(super) fn put_image(connection: &Connection, image: &PreImageRecord) -> rusq
         image.mode,
         image.after,
         joined(&image.created_directories),
+        image.modified.map(nanoseconds_since_1970),
     ])?;
     Ok(())
 }
@@ -146,7 +148,7 @@ pub(super) fn remove_image(connection: &Connection, record: &str, path: &Path, a
     Ok(())
 }
 
-/// Reads `record, path, content, mode, after, created_directories`.
+/// Reads `record, path, content, mode, after, created_directories, modified`.
 pub(super) fn image(row: &Row<'_>) -> rusqlite::Result<PreImageRecord> {
     Ok(PreImageRecord {
         record: row.get(0)?,
@@ -155,6 +157,7 @@ pub(super) fn image(row: &Row<'_>) -> rusqlite::Result<PreImageRecord> {
         mode: row.get(3)?,
         after: row.get(4)?,
         created_directories: split(row.get_ref(5)?.as_blob()?),
+        modified: row.get::<_, Option<i64>>(6)?.map(time),
     })
 }
 
