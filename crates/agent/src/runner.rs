@@ -287,6 +287,7 @@ impl Runner {
             Delta::Thinking(text) => self.watcher.event(&TurnEvent::Thinking(&text)),
             // Without a receiver the turn was cut short, and the call does not run.
             Delta::CallReady { call, .. } => drop(calls.send(call)),
+            Delta::Retry(retry) => self.watcher.event(&TurnEvent::Notice(&retry.to_string())),
             _ => {}
         }
     }

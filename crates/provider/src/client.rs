@@ -2,6 +2,7 @@
 
 mod body;
 mod connections;
+mod document;
 mod embeddings;
 mod endpoint;
 mod failure;
@@ -16,6 +17,7 @@ mod retry_after;
 use std::sync::Arc;
 use std::time::Duration;
 
+use reqwest::Url;
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
 
@@ -23,12 +25,13 @@ use self::body::{BodyReader, Deadlines, in_time};
 use self::connections::HttpClients;
 use self::failure::AttemptFailure;
 use self::request::PreparedRequest;
+use self::response::AnswerBody;
 use crate::sse::EventReader;
-use crate::{Adapter, Delta, ModelReply, ModelTurn, ProviderError, ProviderErrorKind, StreamDecoder};
+use crate::{Adapter, Delta, ModelReply, ModelTurn, ProviderError, ProviderErrorKind, Retry, StreamDecoder};
 
 pub use self::endpoint::{Endpoint, Timeouts};
 pub use self::key::ApiKey;
-pub use self::options::{Options, Retry};
+pub use self::options::Options;
 pub use self::proxies::Proxies;
 
 /// A complete answer of a model.
@@ -99,13 +102,20 @@ impl ModelClient {
     /// Retries until there is an answer, or a retry cannot help.
     async fn send_with_retries(&self, attempt: &AttemptContext<'_>, sink: &mut DeltaSink<'_>) -> Result<(ModelReply, u32), ProviderError> {
         let end = in_time(attempt.request.timeouts.total);
-        let mut retries = 0;
+        let (mut retries, mut url) = (0, &attempt.request.url);
         loop {
-            let mut failure = match self.send_once(attempt, end, sink).await {
+            let mut failure = match self.send_once(attempt, url, end, sink).await {
                 Ok(reply) => return Ok((reply, retries)),
                 Err(failure) => failure,
             };
             failure.error.message = attempt.request.scrub(&failure.error.message);
+            if let (Some(404), Some(other)) = (failure.error.status, &attempt.request.other_url) {
+                if url != other {
+                    url = other;
+                    continue;
+                }
+                failure::add(&mut failure.error, "It was tried with and without the version in the address.");
+            }
             if !failure.retry || sink.has_output {
                 return Err(failure.error);
             }
@@ -115,7 +125,9 @@ impl ModelClient {
                 return Err(failure.error);
             }
             retries += 1;
-            (self.options.on_retry)(&Retry { number: retries, wait, error: &failure.error });
+            let retry = Retry { number: retries, most: self.options.retries, wait, reason: failure.error.message };
+            (self.options.on_retry)(&retry);
+            (sink.each)(Delta::Retry(retry));
             sleep(wait).await;
         }
     }
@@ -134,18 +146,27 @@ impl ModelClient {
     }
 
     /// One attempt.
-    async fn send_once(&self, attempt: &AttemptContext<'_>, end: Instant, sink: &mut DeltaSink<'_>) -> Result<ModelReply, AttemptFailure> {
+    async fn send_once(
+        &self,
+        attempt: &AttemptContext<'_>,
+        url: &Url,
+        end: Instant,
+        sink: &mut DeltaSink<'_>,
+    ) -> Result<ModelReply, AttemptFailure> {
         let request = attempt.request;
         let deadlines = Deadlines::new(request, end);
         let client = self.clients.get(request, &self.options)?;
-        let sent = client.post(request.url.clone()).headers(request.headers.clone()).body(request.body.clone()).send();
+        let sent = client.post(url.clone()).headers(request.headers.clone()).body(request.body.clone()).send();
         let response = timeout_at(deadlines.first_byte.min(end), sent).await;
         let response = response.map_err(|_| deadlines.timed_out(request, "did not start to answer", request.timeouts.first_byte))?;
         let response = response.map_err(|error| failure::describe(&error, request))?;
         let content_type = response::content_type(response.headers());
         let body = response::accept(response, attempt, deadlines).await?;
         let mut reading = StreamReading { decoder: attempt.adapter.decoder(attempt.turn), sink, deltas: Vec::new(), events: 0 };
-        reading.read(body, request, &content_type).await
+        match body {
+            AnswerBody::Stream(body) => reading.read(body, request, &content_type).await,
+            AnswerBody::Whole(events) => reading.read_whole(&events),
+        }
     }
 }
 
@@ -184,6 +205,13 @@ impl StreamReading<'_, '_> {
         }
     }
 
+    fn read_whole(&mut self, events: &[String]) -> Result<ModelReply, AttemptFailure> {
+        for data in events {
+            self.event("", data)?;
+        }
+        Ok(self.finish()?)
+    }
+
     fn event(&mut self, name: &str, data: &str) -> Result<(), AttemptFailure> {
         self.events += 1;
         self.decoder.event(name, data, &mut self.deltas)?;
@@ -199,7 +227,7 @@ impl StreamReading<'_, '_> {
 
     fn pass_on(&mut self) {
         for delta in self.deltas.drain(..) {
-            self.sink.has_output |= !matches!(delta, Delta::Usage(_));
+            self.sink.has_output |= !matches!(delta, Delta::Usage(_) | Delta::Retry(_));
             (self.sink.each)(delta);
         }
     }

@@ -26,7 +26,7 @@ pub mod transcript;
 
 pub use adapter::{Adapter, EncodedRequest, ModelTurn, StreamDecoder};
 pub use anthropic::Anthropic;
-pub use client::{ApiKey, Completion, Endpoint, ModelClient, Options, Proxies, Retry, Timeouts};
+pub use client::{ApiKey, Completion, Endpoint, ModelClient, Options, Proxies, Timeouts};
 pub use error::{ProviderError, ProviderErrorKind};
 pub use gemini::Gemini;
 pub use ids::{IdForm, wire_id};
@@ -35,4 +35,4 @@ pub use model::{Model, OfferedTool, Protocol};
 pub use names::NameMap;
 pub use openai_chat::OpenAiChat;
 pub use openai_responses::OpenAiResponses;
-pub use reply::{Delta, ModelReply, StopReason, Usage};
+pub use reply::{Delta, ModelReply, Retry, StopReason, Usage};

@@ -1,6 +1,8 @@
 //! The answer of a model: deltas, and the whole reply.
 
+use std::fmt;
 use std::ops::AddAssign;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -75,6 +77,29 @@ pub enum Delta {
     },
     /// Token counts so far; the last one counts.
     Usage(Usage),
+    /// The request failed and is sent again after a delay.
+    Retry(Retry),
+}
+
+/// A coming retry, reported before the delay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Retry {
+    /// Number of the retry, from 1.
+    pub number: u32,
+    /// How many there are at most.
+    pub most: u32,
+    /// Delay before it.
+    pub wait: Duration,
+    /// The error of the last attempt.
+    pub reason: String,
+}
+
+impl fmt::Display for Retry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { number, most, wait, reason } = self;
+        write!(f, "{reason} Retry {number} of {most} in {:.1} s; Ctrl-C stops it.", wait.as_secs_f64())
+    }
 }
 
 /// A complete answer.

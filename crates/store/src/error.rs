@@ -80,7 +80,7 @@ pub enum StoreError {
     #[error("the store is closed: {0}")]
     Closed(String),
     /// There is no such thing.
-    #[error("no {what} '{id}'{}", advice(what))]
+    #[error("{}", not_found(what, id))]
     Missing {
         /// What was looked for.
         what: &'static str,
@@ -127,6 +127,13 @@ pub enum StoreError {
         /// Since when.
         since: SystemTime,
     },
+}
+
+fn not_found(what: &str, id: &str) -> String {
+    match (what, id) {
+        ("session", "last") => "there is no session yet: `haft run PROMPT` begins one".to_owned(),
+        _ => format!("no {what} '{id}'{}", advice(what)),
+    }
 }
 
 fn advice(what: &str) -> &'static str {

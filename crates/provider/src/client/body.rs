@@ -70,6 +70,19 @@ impl<'a> BodyReader<'a> {
         Ok(chunk)
     }
 
+    /// The whole body; a larger one is an error.
+    pub(super) async fn read_all(mut self, limit: usize) -> Result<Vec<u8>, AttemptFailure> {
+        let mut body = Vec::new();
+        while let Some(chunk) = self.next().await? {
+            if chunk.len() > limit - body.len() {
+                let message = format!("{} sent a document of more than {limit} bytes.", self.request.host);
+                return Err(AttemptFailure::permanent(ProviderErrorKind::Malformed, message));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    }
+
     /// The beginning of the body, up to a limit; a broken connection ends it.
     pub(super) async fn read_prefix(mut self, limit: usize) -> Vec<u8> {
         let mut body = Vec::new();

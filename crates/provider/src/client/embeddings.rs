@@ -27,7 +27,7 @@ impl ModelClient {
         let adapter = model.protocol.adapter();
         let turn = ModelTurn { model: &model, system: "", messages: &[], tools: &[] };
         let mut request = PreparedRequest::new(endpoint, adapter, &turn)?;
-        request.url = endpoint.join("/embeddings")?;
+        (request.url, request.other_url) = endpoint.urls("/embeddings", model.protocol)?;
         request.headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         request.body = Bytes::from(json!({"model": model.name, "input": texts, "encoding_format": "float"}).to_string());
         let attempt = AttemptContext { request: &request, adapter, turn: &turn, options: &self.options };

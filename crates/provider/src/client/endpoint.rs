@@ -7,7 +7,7 @@ use std::time::Duration;
 use reqwest::Url;
 
 use super::key::ApiKey;
-use crate::{ProviderError, ProviderErrorKind};
+use crate::{Protocol, ProviderError, ProviderErrorKind};
 
 #[cfg(test)]
 mod tests;
@@ -60,11 +60,25 @@ impl Endpoint {
         self.base().is_ok_and(|url| is_local(&url))
     }
 
-    /// The URL of a path, which may have a query.
-    pub(super) fn join(&self, path: &str) -> Result<Url, ProviderError> {
+    /// The URLs of a path, the likelier first: a base URL may have the version of the protocol or not, as the documents of providers
+    /// differ.
+    pub(super) fn urls(&self, path: &str, protocol: Protocol) -> Result<(Url, Option<Url>), ProviderError> {
+        let as_given = self.join(path, "")?;
+        let base = self.base()?;
+        let mut names = base.path().split('/').filter(|name| !name.is_empty()).peekable();
+        let is_root = names.peek().is_none();
+        if names.any(is_version) {
+            return Ok((as_given, None));
+        }
+        let with_version = self.join(path, if protocol == Protocol::Gemini { "/v1beta" } else { "/v1" })?;
+        Ok(if is_root { (with_version, Some(as_given)) } else { (as_given, Some(with_version)) })
+    }
+
+    /// The URL of a path, which may have a query, behind a version.
+    fn join(&self, path: &str, version: &str) -> Result<Url, ProviderError> {
         let base = self.base()?;
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
-        let root = base.path().trim_end_matches('/');
+        let root = format!("{}{version}", base.path().trim_end_matches('/'));
         let mut url = base.clone();
         url.set_path(&format!("{root}/{}", path.trim_start_matches('/')));
         // The parser resolves dots, which may lead outside the base.
@@ -93,7 +107,7 @@ impl Endpoint {
             return invalid("contains a '#': remove it and the rest");
         }
         if url.scheme() == "http" && !self.allow_plain && !is_local(&url) {
-            return invalid("would send the key without encryption: use https, or allow plain http for this provider");
+            return invalid("would send the key without encryption: use https, or set allow_plain_http = true for this provider");
         }
         Ok(url)
     }
@@ -110,6 +124,11 @@ impl fmt::Debug for Endpoint {
             .field("allow_plain", &self.allow_plain)
             .finish()
     }
+}
+
+/// `v1`, `v1beta`.
+fn is_version(name: &str) -> bool {
+    name.strip_prefix('v').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
 }
 
 /// Whether the host is this machine.

@@ -1,6 +1,7 @@
 //! Lists the models of a provider: the cheapest request that checks address and key.
 
 use bytes::Bytes;
+use reqwest::Url;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use serde_json::Value;
 use tokio::time::timeout_at;
@@ -20,7 +21,7 @@ impl ModelClient {
         let adapter = model.protocol.adapter();
         let turn = ModelTurn { model, system: "", messages: &[], tools: &[] };
         let mut request = PreparedRequest::new(endpoint, adapter, &turn)?;
-        request.url = endpoint.join(path(model.protocol))?;
+        (request.url, request.other_url) = endpoint.urls(path(model.protocol), model.protocol)?;
         request.headers.remove(CONTENT_TYPE);
         request.headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         request.body = Bytes::new();
@@ -29,9 +30,16 @@ impl ModelClient {
     }
 
     async fn list(&self, attempt: &AttemptContext<'_>) -> Result<Vec<String>, AttemptFailure> {
+        match (self.list_at(attempt, &attempt.request.url).await, &attempt.request.other_url) {
+            (Err(failure), Some(other)) if failure.error.status == Some(404) => self.list_at(attempt, other).await,
+            (outcome, _) => outcome,
+        }
+    }
+
+    async fn list_at(&self, attempt: &AttemptContext<'_>, url: &Url) -> Result<Vec<String>, AttemptFailure> {
         let request = attempt.request;
         let deadlines = Deadlines::new(request, in_time(request.timeouts.total));
-        let sent = self.clients.get(request, &self.options)?.get(request.url.clone()).headers(request.headers.clone()).send();
+        let sent = self.clients.get(request, &self.options)?.get(url.clone()).headers(request.headers.clone()).send();
         let response = timeout_at(deadlines.first_byte.min(deadlines.total), sent).await;
         let response = response.map_err(|_| deadlines.timed_out(request, "did not start to answer", request.timeouts.first_byte))?;
         let response = response.map_err(|error| failure::describe(&error, request))?;

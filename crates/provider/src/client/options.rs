@@ -8,19 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::proxies::Proxies;
-use crate::ProviderError;
-
-/// A coming retry, reported before the client waits.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Retry<'a> {
-    /// Number of the retry, from 1.
-    pub number: u32,
-    /// Delay before it.
-    pub wait: Duration,
-    /// The error of the last attempt.
-    pub error: &'a ProviderError,
-}
+use crate::{ProviderError, Retry};
 
 /// Settings of the client.
 #[derive(Clone)]
@@ -41,14 +29,14 @@ pub struct Options {
     /// Clock, for providers that name a date.
     pub now: Arc<dyn Fn() -> SystemTime + Send + Sync>,
     /// Called before each retry.
-    pub on_retry: Arc<dyn Fn(&Retry<'_>) + Send + Sync>,
+    pub on_retry: Arc<dyn Fn(&Retry) + Send + Sync>,
 }
 
 impl Default for Options {
     /// The defaults, with nothing from the environment.
     fn default() -> Self {
         Self {
-            retries: 8,
+            retries: 4,
             base_delay: Duration::from_secs(1),
             max_delay: Duration::from_mins(1),
             proxies: Proxies::default(),

@@ -15,6 +15,8 @@ const RESERVED: [&str; 5] = ["host", "content-length", "transfer-encoding", "con
 /// A request ready to be sent.
 pub(super) struct PreparedRequest {
     pub(super) url: Url,
+    /// Where else it may be, if nothing is at the first.
+    pub(super) other_url: Option<Url>,
     /// Host, and port if it is not the default, for messages.
     pub(super) host: String,
     /// Whether the host is this machine.
@@ -30,7 +32,7 @@ pub(super) struct PreparedRequest {
 impl PreparedRequest {
     pub(super) fn new(endpoint: &Endpoint, adapter: &dyn Adapter, turn: &ModelTurn<'_>) -> Result<Self, ProviderError> {
         let EncodedRequest { path, headers, body, warnings } = adapter.encode(turn);
-        let url = endpoint.join(&path)?;
+        let (url, other_url) = endpoint.urls(&path, turn.model.protocol)?;
         let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
         Ok(Self {
             host: format!("{}{port}", url.host_str().unwrap_or_default()),
@@ -42,6 +44,7 @@ impl PreparedRequest {
             secrets: secrets(endpoint),
             warnings,
             url,
+            other_url,
         })
     }
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::body::{BodyReader, Deadlines};
+use super::document;
 use super::failure::{self, AttemptFailure};
 use super::request::PreparedRequest;
 use super::{AttemptContext, retry_after};
@@ -19,6 +20,8 @@ const RETRYABLE: [u16; 9] = [408, 409, 429, 500, 502, 503, 504, 524, 529];
 const WITHOUT_QUOTA: [&str; 2] = ["insufficient_quota", "billing_hard_limit_reached"];
 /// Limits for reading a body that is no stream.
 const MAX_ERROR_BYTES: usize = 256 * 1024;
+/// The largest answer that is read whole.
+const MAX_WHOLE_BYTES: usize = 32 * 1024 * 1024;
 const MAX_ERROR_TIME: Duration = Duration::from_secs(10);
 
 /// The response, if its status is a success.
@@ -37,17 +40,24 @@ pub(super) async fn check_status(
     Ok(response)
 }
 
-/// The body of a successful response that is a stream.
+/// The body of a successful response.
+pub(super) enum AnswerBody<'a> {
+    Stream(BodyReader<'a>),
+    /// The events of an answer that came whole.
+    Whole(Vec<String>),
+}
+
+/// The body of a successful response that is an answer.
 pub(super) async fn accept<'a>(
     response: Response,
     attempt: &AttemptContext<'a>,
     deadlines: Deadlines,
-) -> Result<BodyReader<'a>, AttemptFailure> {
+) -> Result<AnswerBody<'a>, AttemptFailure> {
     let response = check_status(response, attempt, deadlines).await?;
     match content_type(response.headers()).as_str() {
         "text/html" | "application/xhtml+xml" => Err(web_page(response, attempt.request, deadlines).await),
-        "application/json" => Err(document(response, attempt, deadlines).await),
-        _ => Ok(BodyReader::new(response, attempt.request, deadlines)),
+        "application/json" => whole(response, attempt, deadlines).await.map(AnswerBody::Whole),
+        _ => Ok(AnswerBody::Stream(BodyReader::new(response, attempt.request, deadlines))),
     }
 }
 
@@ -119,21 +129,28 @@ fn title(page: &str) -> Option<String> {
     (!words.is_empty()).then(|| haft_text::display::shorten(&words, 80).into_owned())
 }
 
-/// A JSON document instead of a stream: an error, or a server that cannot stream.
-async fn document(response: Response, attempt: &AttemptContext<'_>, deadlines: Deadlines) -> AttemptFailure {
-    let status = response.status().as_u16();
-    let body = read_error_body(response, attempt.request, deadlines).await;
+/// A JSON document instead of a stream: an error, or the whole answer of a server that does not stream.
+async fn whole(response: Response, attempt: &AttemptContext<'_>, deadlines: Deadlines) -> Result<Vec<String>, AttemptFailure> {
+    let (status, request) = (response.status().as_u16(), attempt.request);
+    let body = BodyReader::new(response, request, deadlines).read_all(MAX_WHOLE_BYTES).await?;
     if body.is_empty() {
-        return empty(attempt.request);
+        return Err(empty(request));
     }
+    let Ok(document) = serde_json::from_slice::<Value>(&body) else {
+        if let Some(events) = document::streamed(&body) {
+            return Ok(events);
+        }
+        let message =
+            format!("{} sent a broken JSON document instead of a stream. Try again; if it stays so, check the base_url.", request.host);
+        return Err(AttemptFailure::transient(ProviderErrorKind::Malformed, message));
+    };
     if let Some(status) = error_status(&body, status) {
-        return document_error(attempt.adapter, status, &body);
+        return Err(document_error(attempt.adapter, status, &request.scrub_body(body)));
     }
-    let message = format!(
-        "{} sent a JSON document instead of a stream. Use a server (and a proxy) that can stream, or another base_url.",
-        attempt.request.host
-    );
-    AttemptFailure::permanent(ProviderErrorKind::Malformed, message)
+    document::events(attempt.turn.model.protocol, &document).ok_or_else(|| {
+        let message = format!("{} sent a JSON document that is no answer. Check that base_url and protocol belong together.", request.host);
+        AttemptFailure::permanent(ProviderErrorKind::Malformed, message)
+    })
 }
 
 fn document_error(adapter: &dyn Adapter, status: u16, body: &[u8]) -> AttemptFailure {

@@ -13,16 +13,14 @@ async fn response_that_is_no_stream_is_reported_with_advice() {
     let advice = "instead of an answer. Check the base_url, and whether a login page or a proxy is in between.";
     let page = format!("sent a web page ('Sign in — Corp & Co') {advice}");
     let untitled = format!("sent a web page {advice}");
-    let document = "sent a JSON document instead of a stream. Use a server (and a proxy) that can stream, or another base_url.";
+    let document = "sent a JSON document that is no answer. Check that base_url and protocol belong together.";
     let other = "without events. Check that base_url and protocol belong together.";
     for (headers, body, message) in [
         ("content-type: text/html; charset=utf-8\r\n", "<!doctype html><TITLE lang=en>\n Sign in — Corp &\n Co </TITLE>", page),
         ("content-type: TEXT/HTML\r\n", "<html>", untitled.clone()),
         ("content-type: application/xhtml+xml\r\n", "<title></title>", untitled),
-        (JSON, r#"{"choices":[{"message":{"content":"Hello"}}]}"#, document.to_owned()),
         (JSON, r#"{"error":null,"object":"chat.completion"}"#, document.to_owned()),
         (JSON, r#"[{"candidates":[]}]"#, document.to_owned()),
-        (JSON, r#"{"cut":"#, document.to_owned()),
         ("content-type: text/plain\r\n", "Hello", format!("sent 'text/plain' {other}")),
         ("content-type: application/x-ndjson\r\n", "{}\n{}\n", format!("sent 'application/x-ndjson' {other}")),
         ("", "\u{1}\u{2}", format!("sent an answer without a content type {other}")),
@@ -31,6 +29,18 @@ async fn response_that_is_no_stream_is_reported_with_advice() {
         let expected = ProviderError::new(ProviderErrorKind::Malformed, format!("{} {message}", server.address));
         assert_eq!((outcome.answer, server.seen().requests), (Err(expected), 1), "{headers} {body}");
     }
+}
+
+#[tokio::test]
+async fn broken_document_is_sent_again() {
+    let (outcome, server) = play(vec![answer(200, JSON, r#"{"cut":"#), answer(200, JSON, WHOLE)], quick(3)).await;
+    assert_eq!((outcome.answer.unwrap().reply, server.seen().requests), (reply("Hello", 0), 2));
+    let (outcome, server) = play(vec![answer(200, JSON, r#"{"cut":"#)], quick(1)).await;
+    let message = format!(
+        "{} sent a broken JSON document instead of a stream. Try again; if it stays so, check the base_url. It was sent 2 times.",
+        server.address
+    );
+    assert_eq!(outcome.error(), (ProviderErrorKind::Malformed, message.as_str()));
 }
 
 #[tokio::test]

@@ -55,7 +55,12 @@ pub(crate) async fn ask_until(mut options: Options, endpoint: &Endpoint, cancel:
         told(retry);
     });
     let mut deltas = Vec::new();
-    let answer = send(&ModelClient::new(options), endpoint, cancel, &mut |delta| deltas.push(delta)).await;
+    let answer = send(&ModelClient::new(options), endpoint, cancel, &mut |delta| {
+        if !matches!(delta, Delta::Retry(_)) {
+            deltas.push(delta);
+        }
+    })
+    .await;
     let waits = waits.lock().unwrap().clone();
     Outcome { answer, deltas, waits }
 }

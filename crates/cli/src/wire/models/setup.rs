@@ -39,6 +39,7 @@ impl ProviderSetup {
             Failure::config(format!("the provider '{name}' has no address")).help(format!("set base_url in [providers.{name}]"))
         })?;
         table.apply_timeouts(&mut endpoint);
+        endpoint.allow_plain |= settings.provenance.value_at(&["providers", name, "allow_plain_http"]).is_true();
         let retries = table.count("retries").and_then(|retries| u32::try_from(retries).ok());
         Ok(Self { name: name.to_owned(), protocol, key: table.key(known.map(|known| known.key))?, endpoint, retries })
     }

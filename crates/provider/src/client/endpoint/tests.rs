@@ -1,7 +1,7 @@
 use super::*;
 
 fn joined(base: &str, path: &str) -> Result<String, String> {
-    Endpoint::new(base).join(path).map(String::from).map_err(|error| error.message)
+    Endpoint::new(base).join(path, "").map(String::from).map_err(|error| error.message)
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn paths_join_every_form_of_base_url() {
 
 #[test]
 fn invalid_base_url_is_refused_without_its_secrets() {
-    let plain = "would send the key without encryption: use https, or allow plain http for this provider.";
+    let plain = "would send the key without encryption: use https, or set allow_plain_http = true for this provider.";
     for (base, path, message) in [
         ("", "/x", "base_url '' is not a URL: relative URL without a base. Write it as https://api.example.com/v1.".to_owned()),
         (
@@ -92,5 +92,47 @@ fn loopback_hosts_are_recognized() {
         ("nonsense", false),
     ] {
         assert_eq!(Endpoint::new(base).is_local(), local, "{base}");
+    }
+}
+
+#[test]
+fn a_base_url_works_with_and_without_its_version() {
+    let chat = "/chat/completions";
+    for (base, protocol, path, first, other) in [
+        ("https://h.example/v1", Protocol::OpenAi, chat, "https://h.example/v1/chat/completions", None),
+        ("https://h.example/api/v4/", Protocol::OpenAi, chat, "https://h.example/api/v4/chat/completions", None),
+        ("https://h.example", Protocol::OpenAi, chat, "https://h.example/v1/chat/completions", Some("https://h.example/chat/completions")),
+        ("https://h.example/", Protocol::Anthropic, "/messages", "https://h.example/v1/messages", Some("https://h.example/messages")),
+        (
+            "https://h.example",
+            Protocol::OpenAiResponses,
+            "/responses",
+            "https://h.example/v1/responses",
+            Some("https://h.example/responses"),
+        ),
+        (
+            "https://h.example?key=1",
+            Protocol::Gemini,
+            "/models/m:streamGenerateContent?alt=sse",
+            "https://h.example/v1beta/models/m:streamGenerateContent?alt=sse&key=1",
+            Some("https://h.example/models/m:streamGenerateContent?alt=sse&key=1"),
+        ),
+        (
+            "https://h.example/api",
+            Protocol::OpenAi,
+            chat,
+            "https://h.example/api/chat/completions",
+            Some("https://h.example/api/v1/chat/completions"),
+        ),
+        (
+            "https://h.example/video",
+            Protocol::OpenAi,
+            chat,
+            "https://h.example/video/chat/completions",
+            Some("https://h.example/video/v1/chat/completions"),
+        ),
+    ] {
+        let (url, version) = Endpoint::new(base).urls(path, protocol).unwrap();
+        assert_eq!((url.as_str(), version.as_ref().map(Url::as_str)), (first, other), "{base}");
     }
 }
