@@ -10,6 +10,7 @@ mod chunks;
 mod citation;
 mod dates;
 mod embeddings;
+mod follow;
 mod fuzzy;
 mod question;
 mod rank;
@@ -18,7 +19,9 @@ mod search;
 mod service;
 mod sessions;
 mod snippet;
+mod update;
 mod vectors;
+mod view;
 mod walk;
 mod words;
 

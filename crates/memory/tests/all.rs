@@ -4,6 +4,7 @@
 
 mod suite {
     mod bad_files;
+    mod changes;
     mod embedding;
     mod index;
     mod questions;

@@ -61,6 +61,12 @@ impl Wire {
         Ok(Arc::new(host.with_services(self.memory_services())))
     }
 
+    /// Indexes changes of memory soon after they were made, in a command that runs long. What cannot be opened here, a search reports.
+    pub(crate) fn follow_memory(&self) -> Option<MemoryFollower> {
+        let host = self.memory_host().ok()?;
+        Some(MemoryFollower(tokio::spawn(self.memory().follow(host))))
+    }
+
     /// Services of calls that change memory.
     pub(crate) fn memory_services(&self) -> Services {
         let mut services = Services::default();
@@ -82,6 +88,15 @@ impl Wire {
         let paths = self.settings.config.memory.paths.iter().map(|path| expanded(path)).filter(|path| path.is_absolute());
         let is_folder = |path: &PathBuf| path.symlink_metadata().is_ok_and(|facts| facts.is_dir());
         paths.filter(|path| is_folder(path) && path.parent().is_some()).collect()
+    }
+}
+
+/// Changes of memory are indexed until this is dropped.
+pub(crate) struct MemoryFollower(tokio::task::JoinHandle<()>);
+
+impl Drop for MemoryFollower {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 

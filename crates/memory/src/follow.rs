@@ -1,0 +1,51 @@
+//! Keeps the index up to date between searches, in a process that runs long.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_contract::ports::Host;
+use haft_contract::{PlanContext, ToolError, TreeWatch};
+
+use crate::embeddings::add_missing;
+use crate::service::{EMBEDDING_TIME, MemoryService};
+
+/// Changes that follow each other this fast are indexed together: editors write a file in several steps.
+const DEBOUNCE: Duration = Duration::from_millis(1_500);
+/// After a failure, and where changes are not reported, it is looked again after this long; each search looks by itself.
+const PAUSE: Duration = Duration::from_secs(60);
+
+impl MemoryService {
+    /// Indexes changes soon after they were made, so that the next search need not. It begins with the first search of the process: one
+    /// that never searches does no work. It does not end by itself.
+    pub async fn follow(self: Arc<Self>, host: Arc<dyn Host>) {
+        self.searched.notified().await;
+        loop {
+            match self.catch_up(&*host).await {
+                Ok(Some(watch)) => {
+                    watch.wait().await;
+                    tokio::time::sleep(DEBOUNCE).await;
+                }
+                // The next search says what is wrong.
+                Ok(None) | Err(_) => tokio::time::sleep(PAUSE).await,
+            }
+        }
+    }
+
+    /// Indexes all that changed, in steps between which searches have their turn. Returns the watch that tells of further changes.
+    async fn catch_up(&self, host: &dyn Host) -> Result<Option<Arc<dyn TreeWatch>>, ToolError> {
+        let roots = PlanContext::new(host).memory_roots()?;
+        let mut left = usize::MAX;
+        while left > 0 {
+            let pending = self.refresh(host.files(), &roots, self.settings.indexing_time).await?.walked.pending;
+            if pending >= left {
+                break;
+            }
+            left = pending;
+        }
+        if let (Some(embedder), Some(database)) = (&self.embedder, self.database().await) {
+            // What a service does not give now, the next search asks for, and says why.
+            while add_missing(&**embedder, &database, tokio::time::Instant::now() + EMBEDDING_TIME).await.is_ok_and(|left| left > 0) {}
+        }
+        Ok(self.watch_of(host.files(), &roots).await)
+    }
+}
