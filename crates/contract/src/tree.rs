@@ -130,6 +130,8 @@ pub trait TreeWatch: Send + Sync {
     fn add_directory(&self, path: &Path);
     /// Watches a file itself, by whatever name it is changed.
     fn add_file(&self, path: &Path);
+    /// Watches what is at a path, if only that something comes to be there: it is looked at whenever changes are taken.
+    fn add_path(&self, path: &Path);
     /// The changes since it was asked last. After [`TreeChanges::Anything`] it is of no more use.
     fn take(&self) -> TreeChanges;
     /// Resolves when there may be changes to take.

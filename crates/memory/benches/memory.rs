@@ -66,6 +66,7 @@ fn main() {
         timed(|| assert!(runtime.block_on(search(&memory, &local, QUERIES[0])) <= 6))
     };
     row("search in a new process, all files compared", middle((0..11).map(|_| fresh()).collect()), Duration::from_millis(15), "the budget");
+    println!("{:<46} {:>12}", "memory of this process until here", peak());
     write_short_notes(&workspace, files * 4);
     vectors(&runtime, folder.path(), &local);
     println!("{:<46} {:>12}", "memory of this process", peak());

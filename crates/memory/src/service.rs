@@ -1,6 +1,5 @@
 //! The memory of a workspace: keeps its index up to date, and searches it.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -15,7 +14,7 @@ use crate::blame::{WriterSource, parts, writers_of_lines};
 use crate::embeddings::{Embedder, EmbedderError, add_missing, in_store, vectors_of};
 use crate::search::{self, NearChunks, SearchSettings};
 use crate::sessions;
-use crate::update::{IndexTurn, Refreshed, UpdateError};
+use crate::update::{IndexTurn, KnownFiles, Refreshed, UpdateError};
 use crate::vectors::VectorSet;
 
 /// How long the vectors of new chunks may take in one search.
@@ -75,7 +74,7 @@ haft_contract::opaque_debug!(MemoryService: settings = settings);
 /// What was read of the index, and of which state of it.
 #[derive(Default)]
 pub(crate) struct Cache {
-    pub(crate) files: Option<(i64, Arc<HashMap<String, KnownFile>>)>,
+    pub(crate) files: Option<KnownFiles>,
     vectors: Option<(i64, Arc<VectorSet>)>,
 }
 
@@ -155,8 +154,8 @@ impl MemoryService {
     /// The files in the index after it was brought up to date, without a limit of time, and what is not searched.
     pub async fn notes(&self, files: &dyn FileSystem, roots: &[Location]) -> Result<(Vec<IndexedNote>, Vec<String>), ToolError> {
         let Refreshed { database, walked } = self.refresh(files, roots, None).await?;
-        let (_, known) = self.known(&database).await.map_err(UpdateError::into_tool)?;
-        let visible = known.iter().filter(|(path, _)| walked.visible.contains(*path));
+        let known = self.known(&database).await.map_err(UpdateError::into_tool)?;
+        let visible = known.files.iter().filter(|(path, _)| walked.visible.contains(*path));
         let mut notes: Vec<IndexedNote> = visible.map(|(path, known)| IndexedNote { path: path.clone(), known: known.clone() }).collect();
         notes.sort_by(|one, other| one.path.cmp(&other.path));
         Ok((notes, walked.warnings))

@@ -30,8 +30,25 @@ pub(crate) struct Refreshed {
     pub(crate) walked: Walked,
 }
 
-/// The files of an index, and a number that changes when another process changes it.
-pub(crate) type KnownFiles = (i64, Arc<HashMap<String, KnownFile>>);
+/// The files of an index.
+#[derive(Clone)]
+pub(crate) struct KnownFiles {
+    /// Changes when another process changes the index.
+    pub(crate) version: i64,
+    pub(crate) files: Arc<HashMap<String, KnownFile>>,
+    /// What is said of files that are not in the index as they are: name and remark, in order.
+    noted: Arc<Vec<(String, String)>>,
+}
+
+impl KnownFiles {
+    fn read(database: &MemoryDatabase, version: i64) -> Result<Self, StoreError> {
+        let files = database.files()?;
+        let noted = files.iter().filter_map(|(path, known)| Some((path.clone(), known.note.clone()?)));
+        let mut noted: Vec<(String, String)> = noted.collect();
+        noted.sort();
+        Ok(Self { version, files: Arc::new(files), noted: Arc::new(noted) })
+    }
+}
 
 /// A thread that writes what a walk reads.
 struct IndexWriter {
@@ -108,37 +125,38 @@ impl MemoryService {
         roots: &[Location],
         time: Option<Duration>,
     ) -> Result<Walked, UpdateError> {
-        let (version, known) = self.known(database).await?;
+        let known = self.known(database).await?;
         let deadline = time.map(|time| Instant::now() + time);
         let key = ViewKey::of(files, roots);
         if let Some(view) = key.as_ref().and_then(|key| views.take(key))
-            && let Some(changes) = view.changes(version)
+            && let Some(changes) = view.changes(known.version)
         {
-            let IndexWriter { parts, written } = self.start_writer(database, &known, deadline, Some(Arc::clone(&view.watch)));
-            let walk = MemoryWalk::new(files, parts);
-            let walked = walk.compare_changed(roots, &view.folders, &changes, &view.visible).await;
-            let has_written = joined(written).await?;
-            if let Some(mut walked) = walked {
-                let is_current = self.finish_update(database, &mut walked, has_written).await?;
-                if is_current {
+            let walked = if changes.is_empty() {
+                Some((Walked { visible: Arc::clone(&view.visible), is_complete: true, ..Walked::default() }, Ok(false)))
+            } else {
+                let IndexWriter { parts, written } = self.start_writer(database, &known.files, deadline, Some(Arc::clone(&view.watch)));
+                let walk = MemoryWalk::new(files, parts);
+                let walked = walk.compare_changed(roots, &view.folders, &changes, &view.visible).await;
+                walked.zip(Some(joined(written).await?))
+            };
+            if let Some((mut walked, has_written)) = walked {
+                if self.finish_update(database, &mut walked, has_written).await? {
                     views.put(WatchedView { visible: Arc::clone(&walked.visible), ..view });
                 }
-                self.add_remarks(database, &mut walked).await?;
-                return Ok(walked);
+                return self.with_remarks(database, walked).await;
             }
         }
         let watch = key.as_ref().and_then(|_| files.watch());
         let compared = Instant::now();
-        let IndexWriter { parts, written } = self.start_writer(database, &known, deadline, watch.clone());
+        let IndexWriter { parts, written } = self.start_writer(database, &known.files, deadline, watch.clone());
         let mut walked = MemoryWalk::new(files, parts).compare_all(roots).await;
         let has_written = joined(written).await?;
         let is_current = self.finish_update(database, &mut walked, has_written).await?;
         if let Some((key, watch)) = key.zip(watch).filter(|_| is_current) {
             let (visible, folders) = (Arc::clone(&walked.visible), walked.folders.clone());
-            views.put(WatchedView { key, watch, folders, visible, version, compared });
+            views.put(WatchedView { key, watch, folders, visible, version: known.version, compared });
         }
-        self.add_remarks(database, &mut walked).await?;
-        Ok(walked)
+        self.with_remarks(database, walked).await
     }
 
     fn start_writer(
@@ -192,29 +210,25 @@ impl MemoryService {
     }
 
     /// Says what of the files is not in the index.
-    async fn add_remarks(&self, database: &Arc<MemoryDatabase>, walked: &mut Walked) -> Result<(), UpdateError> {
-        let (_, now) = self.known(database).await?;
-        let noted = now.iter().filter_map(|(path, known)| Some((path, known.note.as_ref()?)));
-        let mut remarks: Vec<String> =
-            noted.filter(|(path, _)| walked.visible.contains(*path)).map(|(path, note)| format!("{path}: {note}.")).collect();
-        remarks.sort();
-        remarks.truncate(MOST_REMARKS);
-        walked.warnings.extend(remarks);
-        Ok(())
+    async fn with_remarks(&self, database: &Arc<MemoryDatabase>, mut walked: Walked) -> Result<Walked, UpdateError> {
+        let cached = self.cache().files.clone();
+        let known = match cached {
+            Some(known) => known,
+            None => self.known(database).await?,
+        };
+        let noted = known.noted.iter().filter(|(path, _)| walked.visible.contains(path)).take(MOST_REMARKS);
+        walked.warnings.extend(noted.map(|(path, note)| format!("{path}: {note}.")));
+        Ok(walked)
     }
 
     /// The files that the index has, read again when another process has changed it.
     pub(crate) async fn known(&self, database: &Arc<MemoryDatabase>) -> Result<KnownFiles, UpdateError> {
         let (reading, cached) = (Arc::clone(database), self.cache().files.clone());
-        let known = blocking(move || {
+        let read = blocking(move || {
             let version = reading.data_version()?;
-            match cached.filter(|(known, _)| *known == version) {
-                Some(known) => Ok(known),
-                None => Ok((version, Arc::new(reading.files()?))),
-            }
-        })
-        .await?
-        .map_err(UpdateError::Store)?;
+            cached.filter(|known| known.version == version).map_or_else(|| KnownFiles::read(&reading, version), Ok)
+        });
+        let known = read.await?.map_err(UpdateError::Store)?;
         self.cache().files = Some(known.clone());
         Ok(known)
     }

@@ -47,6 +47,12 @@ impl VectorSet {
     /// Adds the vectors that the index got since this was done last.
     fn add_new(&mut self, database: &MemoryDatabase, model: &str) -> Result<(), StoreError> {
         let after = self.ids.last().copied().unwrap_or(0);
+        if after == 0 {
+            // Most are read at once: a list that grows by itself would take twice as much memory.
+            let vectors = database.count_vectors(model)?;
+            self.ids.reserve_exact(vectors);
+            self.steps.reserve_exact(vectors);
+        }
         database.each_vector(model, after, |row| self.add(&row))
     }
 
@@ -54,6 +60,7 @@ impl VectorSet {
         let dimension = row.bytes.len() / 4;
         if self.dimension == 0 {
             self.dimension = dimension;
+            self.numbers.reserve_exact(self.ids.capacity() * dimension);
         }
         if dimension != self.dimension || dimension == 0 {
             self.is_mixed = true;

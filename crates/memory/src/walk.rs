@@ -82,18 +82,15 @@ impl<'f> MemoryWalk<'f> {
     /// Looks at all files of all roots.
     pub(crate) async fn compare_all(mut self, roots: &[Location]) -> Walked {
         for root in roots {
-            match self.files.info(root).await {
-                Ok(info) if info.kind == FileKind::Directory => {
+            match self.kind(root).await {
+                Some(FileKind::Directory) => {
                     self.walked.folders.push(root.clone());
                     if let Some(watch) = &self.shared.parts.watch {
                         watch.add_directory(root.path());
                     }
                     self.walk(root, root.display(), Target::Folder).await;
                 }
-                Ok(info) if info.kind == FileKind::File => self.walk(root, root.display(), Target::File).await,
-                Ok(_) => {}
-                Err(error) if error.kind() == ErrorKind::FileNotFound => {}
-                Err(error) => self.trouble(root.display(), &error),
+                kind => self.compare_file(root, kind).await,
             }
         }
         let mut walked = self.finish();
@@ -107,8 +104,7 @@ impl<'f> MemoryWalk<'f> {
         walked
     }
 
-    /// Looks at the roots that are no folders, and at what was reported of those that are; `visible` is what was there. `None` if all
-    /// files are to be compared after all.
+    /// Looks at what was reported; `visible` is what was there. `None` if all files are to be compared after all.
     pub(crate) async fn compare_changed(
         mut self,
         roots: &[Location],
@@ -118,17 +114,13 @@ impl<'f> MemoryWalk<'f> {
     ) -> Option<Walked> {
         let mut looked_at = Vec::new();
         for root in roots {
-            if folders.iter().any(|folder| folder.path() == root.path()) {
+            if !changes.contains(root.path()) {
                 continue;
             }
-            match self.files.info(root).await {
-                Ok(info) if info.kind == FileKind::Directory => return None,
-                Ok(_) => {
-                    let target = if changes.contains(root.path()) { Target::ChangedFile } else { Target::File };
-                    self.walk(root, root.display(), target).await;
-                }
-                Err(error) if error.kind() == ErrorKind::FileNotFound => {}
-                Err(error) => self.trouble(root.display(), &error),
+            match self.kind(root).await {
+                Some(FileKind::Directory) => return None,
+                Some(FileKind::File) => self.walk(root, root.display(), Target::ChangedRoot).await,
+                _ => {}
             }
             looked_at.push(root.display().to_owned());
         }
@@ -154,6 +146,32 @@ impl<'f> MemoryWalk<'f> {
         }
         walked.folders = folders.to_vec();
         (walked.visible.len() < MOST_FILES).then_some(walked)
+    }
+
+    /// What a root is; `None` if nothing is there that may be read.
+    async fn kind(&mut self, root: &Location) -> Option<FileKind> {
+        match self.files.info(root).await {
+            Ok(info) => Some(info.kind),
+            Err(error) if error.kind() == ErrorKind::FileNotFound => None,
+            Err(error) => {
+                self.trouble(root.display(), &error);
+                None
+            }
+        }
+    }
+
+    /// Looks at a root that is no folder, and watches for what comes to be there.
+    async fn compare_file(&mut self, root: &Location, mut kind: Option<FileKind>) {
+        if let Some(watch) = self.shared.parts.watch.clone() {
+            watch.add_path(root.path());
+            kind = self.kind(root).await;
+        }
+        match kind {
+            Some(FileKind::File) => self.walk(root, root.display(), Target::Root).await,
+            // It became one this moment.
+            Some(FileKind::Directory) => self.walked.is_complete = false,
+            _ => {}
+        }
     }
 
     /// Looks at a file that changed. One that is a link by now, or may not be read, is not there.
@@ -196,9 +214,13 @@ impl<'f> MemoryWalk<'f> {
 /// What is walked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Target {
+    /// A folder, with all that is in it.
     Folder,
-    File,
-    /// A file that is read whatever its stamp says, because a change of it was reported.
+    /// A root that is a file.
+    Root,
+    /// The same, of which a change was reported: it is read whatever its stamp says.
+    ChangedRoot,
+    /// A file in a folder, of which a change was reported.
     ChangedFile,
 }
 
@@ -247,7 +269,8 @@ impl TreeVisitor for Visitor {
         let Some(stamp) = self.stamp(entry, &absolute) else { return Visit::On };
         let known = self.shared.parts.known.get(name);
         self.shared.found().insert(name.to_owned());
-        if self.target == Target::ChangedFile || known.is_none_or(|known| known.stamp != stamp || may_have_changed(known)) {
+        let is_reported = matches!(self.target, Target::ChangedFile | Target::ChangedRoot);
+        if is_reported || known.is_none_or(|known| known.stamp != stamp || may_have_changed(known)) {
             self.read(name, absolute(), stamp, entry);
         }
         Visit::On
@@ -258,7 +281,8 @@ impl Visitor {
     /// What tells that a file changes. One that may change in a way that its folder does not report is watched itself before.
     fn stamp(&self, entry: &dyn TreeEntry, absolute: &dyn Fn() -> PathBuf) -> Option<FileStamp> {
         let mut stamp = entry.stamp().ok()?;
-        if let Some(watch) = self.shared.parts.watch.as_ref().filter(|_| stamp.names > 1 || self.target != Target::Folder) {
+        let is_root = matches!(self.target, Target::Root | Target::ChangedRoot);
+        if let Some(watch) = self.shared.parts.watch.as_ref().filter(|_| stamp.names > 1 || is_root) {
             watch.add_file(&absolute());
             stamp = entry.stamp().ok()?;
         }

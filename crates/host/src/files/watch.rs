@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use haft_contract::{BoxFuture, TreeChanges, TreeWatch};
 use rustix::fs::inotify::{self, CreateFlags, Event, ReadFlags, Reader, WatchFlags};
-use rustix::fs::{FsWord, OFlags, fstatfs};
+use rustix::fs::{FsWord, OFlags, fstat, fstatfs};
 use rustix::io::Errno;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -69,10 +69,15 @@ pub(super) struct DirectoryWatch {
 
 struct WatchState {
     watched: HashMap<i32, WatchedEntry>,
+    /// Paths that are looked at, and what was there.
+    paths: HashMap<PathBuf, Option<PathStamp>>,
     changes: BTreeSet<PathBuf>,
     /// Whether every change is known.
     is_certain: bool,
 }
+
+/// Device, inode, time of the last change, and size.
+type PathStamp = (u64, u64, i64, u64, i64);
 
 enum WatchedEntry {
     Directory(PathBuf),
@@ -84,7 +89,7 @@ impl DirectoryWatch {
     /// A watch of nothing yet; `None` if the kernel gives no queue.
     pub(super) fn new(roots: Arc<Roots>) -> Option<Self> {
         let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
-        let state = WatchState { watched: HashMap::new(), changes: BTreeSet::new(), is_certain: true };
+        let state = WatchState { watched: HashMap::new(), paths: HashMap::new(), changes: BTreeSet::new(), is_certain: true };
         Some(Self { queue, roots, state: Mutex::new(state) })
     }
 
@@ -107,6 +112,24 @@ impl DirectoryWatch {
         let handle = open_beneath(root, beneath, open).ok()?;
         fstatfs(&handle).ok().filter(|system| REPORTING.contains(&system.f_type))?;
         inotify::add_watch(&self.queue, format!("/proc/self/fd/{}", handle.as_raw_fd()), watch).ok()
+    }
+
+    /// What is at a path now; a link is not followed.
+    #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "narrower, or signed, on other machines")]
+    fn look(&self, path: &Path) -> Option<PathStamp> {
+        let (root, beneath) = self.roots.holding(path)?;
+        let stat = fstat(open_beneath(root, beneath, FILE).ok()?).ok()?;
+        Some((stat.st_dev.into(), stat.st_ino.into(), stat.st_ctime.into(), stat.st_ctime_nsec as u64, stat.st_size.into()))
+    }
+
+    fn look_at_paths(&self, state: &mut WatchState) {
+        for (path, known) in &mut state.paths {
+            let now = self.look(path);
+            if now != *known {
+                *known = now;
+                state.changes.insert(path.clone());
+            }
+        }
     }
 
     /// Takes over what the kernel has queued.
@@ -158,9 +181,15 @@ impl TreeWatch for DirectoryWatch {
         });
     }
 
+    fn add_path(&self, path: &Path) {
+        let now = self.look(path);
+        self.state().paths.insert(path.to_owned(), now);
+    }
+
     fn take(&self) -> TreeChanges {
         let mut state = self.state();
         self.drain(&mut state);
+        self.look_at_paths(&mut state);
         if state.is_certain { TreeChanges::Entries(std::mem::take(&mut state.changes)) } else { TreeChanges::Anything }
     }
 
@@ -255,6 +284,28 @@ mod tests {
         }
         fs::write(path.join("outside"), "changed").unwrap();
         assert_eq!(watch.take(), TreeChanges::Entries(BTreeSet::from([path.join("notes/a"), path.join("notes/b")])));
+    }
+
+    #[test]
+    fn a_path_is_watched_whatever_is_there() {
+        let (_folder, path, watch) = watched();
+        let one = path.join("one");
+        watch.add_path(&one);
+        let changes: &[(&str, Change)] = &[
+            ("made", |path| fs::write(path, "1").unwrap()),
+            ("written", |path| fs::write(path, "12").unwrap()),
+            ("removed", |path| fs::remove_file(path).unwrap()),
+            ("linked", |path| std::os::unix::fs::symlink("notes/a", path).unwrap()),
+            ("replaced", |path| {
+                fs::write(path.with_file_name("two"), "2").unwrap();
+                fs::rename(path.with_file_name("two"), path).unwrap();
+            }),
+        ];
+        for (what, change) in changes {
+            change(&one);
+            assert_eq!(watch.take(), TreeChanges::Entries(BTreeSet::from([one.clone()])), "{what}");
+            assert_eq!(watch.take(), TreeChanges::Entries(BTreeSet::new()), "{what}, asked again");
+        }
     }
 
     #[test]

@@ -113,6 +113,14 @@ impl MemoryDatabase {
         })
     }
 
+    /// How many vectors of this model there are.
+    pub fn count_vectors(&self, model: &str) -> Result<usize, StoreError> {
+        let connection = self.connection();
+        let sql = "SELECT count(*) FROM vectors WHERE model = ?1";
+        let count = || connection.prepare_cached(sql)?.query_row([model], |row| row.get::<_, i64>(0));
+        Ok(usize::try_from(count().map_err(|error| self.failed(error))?).unwrap_or(0))
+    }
+
     /// Calls `each` with every vector of this model whose number is greater than one.
     pub fn each_vector(&self, model: &str, after: i64, mut each: impl FnMut(VectorRow<'_>)) -> Result<(), StoreError> {
         let connection = self.connection();
