@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use haft_contract::ports::Host;
 use haft_contract::{PlanContext, ToolError, TreeWatch};
+use tokio::time::Instant;
 
 use crate::embeddings::add_missing;
 use crate::service::{EMBEDDING_TIME, MemoryService};
@@ -35,17 +36,24 @@ impl MemoryService {
     async fn catch_up(&self, host: &dyn Host) -> Result<Option<Arc<dyn TreeWatch>>, ToolError> {
         let roots = PlanContext::new(host).memory_roots()?;
         let mut left = usize::MAX;
-        while left > 0 {
+        let watch = loop {
             let pending = self.refresh(host.files(), &roots, self.settings.indexing_time).await?.walked.pending;
-            if pending >= left {
-                break;
+            match self.watch_of(host.files(), &roots).await {
+                Some((_, true)) => {}
+                Some((watch, false)) => break Some(watch),
+                None if pending > 0 && pending < left => left = pending,
+                None => break None,
             }
-            left = pending;
-        }
+        };
         if let (Some(embedder), Some(database)) = (&self.embedder, self.database().await) {
             // What a service does not give now, the next search asks for, and says why.
-            while add_missing(&**embedder, &database, tokio::time::Instant::now() + EMBEDDING_TIME).await.is_ok_and(|left| left > 0) {}
+            let mut missing = u64::MAX;
+            while let Ok(left) = add_missing(&**embedder, &database, Instant::now() + EMBEDDING_TIME).await
+                && (1..missing).contains(&left)
+            {
+                missing = left;
+            }
         }
-        Ok(self.watch_of(host.files(), &roots).await)
+        Ok(watch)
     }
 }

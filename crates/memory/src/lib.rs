@@ -12,6 +12,8 @@ mod dates;
 mod embeddings;
 mod follow;
 mod fuzzy;
+#[cfg(feature = "embed-local")]
+mod local;
 mod question;
 mod rank;
 mod refresh;
@@ -30,6 +32,8 @@ pub use check::{MemoryProblem, check_notes};
 pub use chunks::{Chunk, chunks};
 pub use citation::{LineRange, parse_citation};
 pub use embeddings::{Embedder, EmbedderError};
+#[cfg(feature = "embed-local")]
+pub use local::LocalEmbedder;
 pub use refresh::MAX_FILE_BYTES;
 pub use service::{Calendar, IndexedNote, MemoryService, MemorySettings, system_calendar};
 pub use words::words;

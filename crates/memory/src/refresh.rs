@@ -139,7 +139,8 @@ pub(crate) fn write_readings(
                 let versions = runtime.block_on(source.versions(&path)).unwrap_or_default();
                 set_writers(&mut reading.file.chunks, &writers_of_lines(&versions, &content));
             }
-            batch.bytes += reading.file.chunks.iter().map(|chunk| chunk.text.len()).sum::<usize>();
+            // A file that is no text takes its share of the budget, too: a batch that waits for more would wait forever.
+            batch.bytes += reading.file.chunks.iter().map(|chunk| chunk.text.len()).sum::<usize>().max(reading.share.bytes);
             batch.files.push(reading.file);
             batch.shares.push(reading.share);
         }

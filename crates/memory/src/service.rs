@@ -126,6 +126,7 @@ impl MemoryService {
     async fn answer(&self, query: MemoryQuery, scope: MemoryScope<'_>) -> Result<MemoryAnswer, ToolError> {
         let Refreshed { database, walked } = self.refresh(scope.files, &scope.roots, self.settings.indexing_time).await?;
         let mut answer = MemoryAnswer { warnings: walked.warnings, files: walked.visible.len(), ..MemoryAnswer::default() };
+        answer.warnings.extend(self.refused_roots(&scope.roots));
         let near = match self.near(&database, &query.query, &mut answer.warnings).await {
             Ok(near) => {
                 answer.model = self.embedder.as_ref().map(|embedder| embedder.model().to_owned());
@@ -149,6 +150,12 @@ impl MemoryService {
         }
         self.searched.notify_one();
         Ok(answer)
+    }
+
+    /// What is said of roots that may not be searched.
+    fn refused_roots(&self, roots: &[Location]) -> Vec<String> {
+        let refused = self.settings.roots.iter().filter(|path| !roots.iter().any(|root| root.requested() == *path));
+        refused.map(|path| format!("{} is not searched: it is a symbolic link, or rules deny reading it.", path.display())).collect()
     }
 
     /// The files in the index after it was brought up to date, without a limit of time, and what is not searched.

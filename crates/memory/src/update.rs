@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use haft_contract::ports::FileSystem;
-use haft_contract::{Location, ToolError, TreeWatch};
+use haft_contract::{Location, ToolError, TreeChanges, TreeWatch};
 use haft_store::{KnownFile, MemoryDatabase, OpenedMemory, StoreError};
 use tokio::task::{JoinHandle, spawn_blocking};
 
@@ -106,10 +106,11 @@ impl MemoryService {
         Err(ToolError::execution("The index of memory cannot be used. Delete the folder 'memory' in Haft's data folder, and search again."))
     }
 
-    /// The watch of files that all were compared, if their changes are reported.
-    pub(crate) async fn watch_of(&self, files: &dyn FileSystem, roots: &[Location]) -> Option<Arc<dyn TreeWatch>> {
+    /// The watch of files that all were compared, if their changes are reported, and whether some were while they were compared.
+    pub(crate) async fn watch_of(&self, files: &dyn FileSystem, roots: &[Location]) -> Option<(Arc<dyn TreeWatch>, bool)> {
         let key = ViewKey::of(files, roots)?;
-        self.turn.lock().await.views.watch_of(&key)
+        let turn = self.turn.lock().await;
+        turn.views.find(&key).map(|view| (Arc::clone(&view.watch), !view.early.is_empty()))
     }
 
     /// The index as it was brought up to date last.
@@ -128,7 +129,7 @@ impl MemoryService {
         let known = self.known(database).await?;
         let deadline = time.map(|time| Instant::now() + time);
         let key = ViewKey::of(files, roots);
-        if let Some(view) = key.as_ref().and_then(|key| views.take(key))
+        if let Some(mut view) = key.as_ref().and_then(|key| views.take(key))
             && let Some(changes) = view.changes(known.version)
         {
             let walked = if changes.is_empty() {
@@ -152,9 +153,12 @@ impl MemoryService {
         let mut walked = MemoryWalk::new(files, parts).compare_all(roots).await;
         let has_written = joined(written).await?;
         let is_current = self.finish_update(database, &mut walked, has_written).await?;
-        if let Some((key, watch)) = key.zip(watch).filter(|_| is_current) {
+        // Where changes are not reported for certain, every search compares all files.
+        if let Some((key, watch)) = key.zip(watch).filter(|_| is_current)
+            && let TreeChanges::Entries(early) = watch.take()
+        {
             let (visible, folders) = (Arc::clone(&walked.visible), walked.folders.clone());
-            views.put(WatchedView { key, watch, folders, visible, version: known.version, compared });
+            views.put(WatchedView { key, watch, folders, visible, early, version: known.version, compared });
         }
         self.with_remarks(database, walked).await
     }

@@ -24,6 +24,8 @@ pub(crate) struct WatchedView {
     pub(crate) folders: Vec<Location>,
     /// The files that may be read, as they are named.
     pub(crate) visible: Arc<HashSet<String>>,
+    /// Changes that were reported while all files were compared.
+    pub(crate) early: BTreeSet<PathBuf>,
     /// The state of the index, but for changes by this process.
     pub(crate) version: i64,
     pub(crate) compared: Instant,
@@ -44,12 +46,15 @@ impl ViewKey {
 
 impl WatchedView {
     /// What changed since; `None` if all files are to be compared.
-    pub(crate) fn changes(&self, version: i64) -> Option<BTreeSet<PathBuf>> {
+    pub(crate) fn changes(&mut self, version: i64) -> Option<BTreeSet<PathBuf>> {
         if self.version != version || self.compared.elapsed() >= COMPARE_AGAIN {
             return None;
         }
         match self.watch.take() {
-            TreeChanges::Entries(changes) if changes.len() <= MOST_CHANGES => Some(changes),
+            TreeChanges::Entries(mut changes) if changes.len() <= MOST_CHANGES => {
+                changes.append(&mut self.early);
+                Some(changes)
+            }
             TreeChanges::Entries(_) | TreeChanges::Anything => None,
         }
     }
@@ -73,8 +78,8 @@ impl Views {
         self.0.push(view);
     }
 
-    pub(crate) fn watch_of(&self, key: &ViewKey) -> Option<Arc<dyn TreeWatch>> {
-        self.0.iter().find(|view| view.key == *key).map(|view| Arc::clone(&view.watch))
+    pub(crate) fn find(&self, key: &ViewKey) -> Option<&WatchedView> {
+        self.0.iter().find(|view| view.key == *key)
     }
 
     pub(crate) fn clear(&mut self) {
