@@ -13,7 +13,7 @@ use crate::service::{EMBEDDING_TIME, MemoryService};
 /// Changes that follow each other this fast are indexed together: editors write a file in several steps.
 const DEBOUNCE: Duration = Duration::from_millis(1_500);
 /// After a failure, and where changes are not reported, it is looked again after this long; each search looks by itself.
-const PAUSE: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_mins(1);
 
 impl MemoryService {
     /// Indexes changes soon after they were made, so that the next search need not. It begins with the first search of the process: one

@@ -61,9 +61,8 @@ pub(crate) fn search(
 
 /// Chunks with all words; if those are few, also chunks with some.
 fn find(database: &MemoryDatabase, question: &ParsedQuestion, chunks: u64) -> Result<Vec<(i64, f64)>, StoreError> {
-    let ranked = |expression: String| match question.is_common() {
-        true => database.find_newest(&expression, CANDIDATES),
-        false => database.find(&expression, CANDIDATES),
+    let ranked = |expression: String| {
+        if question.is_common() { database.find_newest(&expression, CANDIDATES) } else { database.find(&expression, CANDIDATES) }
     };
     let mut found = question.every_word().map_or_else(|| Ok(Vec::new()), ranked)?;
     if found.len() < ENOUGH

@@ -11,7 +11,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::refresh::{FileReading, write_readings};
 use crate::service::{Cache, MemoryService, blocking, sentence};
-use crate::view::{ViewKey, Views, WatchedView};
+use crate::view::{ViewKey, WatchedView, WatchedViews};
 use crate::walk::{ChangedPaths, MOST_REMARKS, MemoryWalk, WalkParts, Walked};
 
 /// Files that were read and wait to be written, at most; their bytes are bounded besides.
@@ -21,7 +21,7 @@ const WAITING: usize = 64;
 #[derive(Default)]
 pub(crate) struct IndexTurn {
     database: Option<Arc<MemoryDatabase>>,
-    views: Views,
+    views: WatchedViews,
 }
 
 /// The index up to date, as far as time allowed.
@@ -121,7 +121,7 @@ impl MemoryService {
     async fn update(
         &self,
         database: &Arc<MemoryDatabase>,
-        views: &mut Views,
+        views: &mut WatchedViews,
         files: &dyn FileSystem,
         roots: &[Location],
         time: Option<Duration>,

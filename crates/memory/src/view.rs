@@ -62,9 +62,9 @@ impl WatchedView {
 
 /// The views that were used last, the newest at the end.
 #[derive(Default)]
-pub(crate) struct Views(Vec<WatchedView>);
+pub(crate) struct WatchedViews(Vec<WatchedView>);
 
-impl Views {
+impl WatchedViews {
     /// Takes a view out: it comes back when all of its changes are in the index.
     pub(crate) fn take(&mut self, key: &ViewKey) -> Option<WatchedView> {
         let at = self.0.iter().position(|view| view.key == *key)?;

@@ -88,7 +88,7 @@ impl<'f> MemoryWalk<'f> {
                     if let Some(watch) = &self.shared.parts.watch {
                         watch.add_directory(root.path());
                     }
-                    self.walk(root, root.display(), Target::Folder).await;
+                    self.walk(root, root.display(), WalkTarget::Folder).await;
                 }
                 kind => self.compare_file(root, kind).await,
             }
@@ -119,12 +119,12 @@ impl<'f> MemoryWalk<'f> {
             }
             match self.kind(root).await {
                 Some(FileKind::Directory) => return None,
-                Some(FileKind::File) => self.walk(root, root.display(), Target::ChangedRoot).await,
+                Some(FileKind::File) => self.walk(root, root.display(), WalkTarget::ChangedRoot).await,
                 _ => {}
             }
             looked_at.push(root.display().to_owned());
         }
-        let named: Vec<(&PathBuf, String)> = changes.iter().flat_map(|path| names_of(path, folders)).collect();
+        let named: Vec<(&Path, String)> = changes.iter().flat_map(|path| names_of(path, folders)).collect();
         for (path, name) in named {
             self.look_again(path, &name).await;
             looked_at.push(name);
@@ -167,7 +167,7 @@ impl<'f> MemoryWalk<'f> {
             kind = self.kind(root).await;
         }
         match kind {
-            Some(FileKind::File) => self.walk(root, root.display(), Target::Root).await,
+            Some(FileKind::File) => self.walk(root, root.display(), WalkTarget::Root).await,
             // It became one this moment.
             Some(FileKind::Directory) => self.walked.is_complete = false,
             _ => {}
@@ -177,13 +177,13 @@ impl<'f> MemoryWalk<'f> {
     /// Looks at a file that changed. One that is a link by now, or may not be read, is not there.
     async fn look_again(&mut self, path: &Path, name: &str) {
         match self.files.locate(path) {
-            Ok(at) if at.path() == path && at.no_read().is_none() => self.walk(&at, name, Target::ChangedFile).await,
+            Ok(at) if at.path() == path && at.no_read().is_none() => self.walk(&at, name, WalkTarget::ChangedFile).await,
             Ok(_) => {}
             Err(error) => self.trouble(name, &error),
         }
     }
 
-    async fn walk(&mut self, at: &Location, display: &str, target: Target) {
+    async fn walk(&mut self, at: &Location, display: &str, target: WalkTarget) {
         let visitor = Visitor { shared: Arc::clone(&self.shared), root: at.path().to_owned(), display: display.to_owned(), target };
         let options = TreeOptions::default().with_ignored(true).with_directories(self.shared.parts.watch.is_some());
         match self.files.walk(at, options, Arc::new(visitor)).await {
@@ -213,7 +213,7 @@ impl<'f> MemoryWalk<'f> {
 
 /// What is walked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Target {
+enum WalkTarget {
     /// A folder, with all that is in it.
     Folder,
     /// A root that is a file.
@@ -244,12 +244,12 @@ struct Visitor {
     shared: Arc<SharedWalk>,
     root: PathBuf,
     display: String,
-    target: Target,
+    target: WalkTarget,
 }
 
 impl TreeVisitor for Visitor {
     fn visit(&self, entry: &dyn TreeEntry) -> Visit {
-        let is_folder = self.target == Target::Folder;
+        let is_folder = self.target == WalkTarget::Folder;
         let absolute = || if is_folder { self.root.join(entry.path()) } else { self.root.clone() };
         if entry.is_directory() {
             if let Some(watch) = &self.shared.parts.watch {
@@ -269,7 +269,7 @@ impl TreeVisitor for Visitor {
         let Some(stamp) = self.stamp(entry, &absolute) else { return Visit::On };
         let known = self.shared.parts.known.get(name);
         self.shared.found().insert(name.to_owned());
-        let is_reported = matches!(self.target, Target::ChangedFile | Target::ChangedRoot);
+        let is_reported = matches!(self.target, WalkTarget::ChangedFile | WalkTarget::ChangedRoot);
         if is_reported || known.is_none_or(|known| known.stamp != stamp || may_have_changed(known)) {
             self.read(name, absolute(), stamp, entry);
         }
@@ -281,7 +281,7 @@ impl Visitor {
     /// What tells that a file changes. One that may change in a way that its folder does not report is watched itself before.
     fn stamp(&self, entry: &dyn TreeEntry, absolute: &dyn Fn() -> PathBuf) -> Option<FileStamp> {
         let mut stamp = entry.stamp().ok()?;
-        let is_root = matches!(self.target, Target::Root | Target::ChangedRoot);
+        let is_root = matches!(self.target, WalkTarget::Root | WalkTarget::ChangedRoot);
         if let Some(watch) = self.shared.parts.watch.as_ref().filter(|_| stamp.names > 1 || is_root) {
             watch.add_file(&absolute());
             stamp = entry.stamp().ok()?;
@@ -320,7 +320,7 @@ pub(crate) fn is_markdown(path: &Path) -> bool {
 }
 
 /// How a memory file is named, in each of the folders that it lies in.
-fn names_of<'a>(path: &'a PathBuf, folders: &[Location]) -> Vec<(&'a PathBuf, String)> {
+fn names_of<'a>(path: &'a Path, folders: &[Location]) -> Vec<(&'a Path, String)> {
     if is_hidden(path) || !is_markdown(path) {
         return Vec::new();
     }

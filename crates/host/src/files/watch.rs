@@ -31,7 +31,7 @@ const MOST_WATCHED: usize = 4_000;
 const MOST_CHANGES: usize = 1_000;
 const BUFFER: usize = 16 << 10;
 /// How long to wait where the queue cannot be waited for.
-const WITHOUT_QUEUE: Duration = Duration::from_secs(60);
+const WITHOUT_QUEUE: Duration = Duration::from_mins(1);
 
 const OF_DIRECTORY: WatchFlags = WatchFlags::MODIFY
     .union(WatchFlags::CLOSE_WRITE)
@@ -64,10 +64,10 @@ const REPORTING: [FsWord; 8] = [
 pub(super) struct DirectoryWatch {
     queue: OwnedFd,
     roots: Arc<Roots>,
-    state: Mutex<WatchState>,
+    state: Mutex<QueuedChanges>,
 }
 
-struct WatchState {
+struct QueuedChanges {
     watched: HashMap<i32, WatchedEntry>,
     /// Paths that are looked at, and what was there.
     paths: HashMap<PathBuf, Option<PathStamp>>,
@@ -89,15 +89,15 @@ impl DirectoryWatch {
     /// A watch of nothing yet; `None` if the kernel gives no queue.
     pub(super) fn new(roots: Arc<Roots>) -> Option<Self> {
         let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
-        let state = WatchState { watched: HashMap::new(), paths: HashMap::new(), changes: BTreeSet::new(), is_certain: true };
+        let state = QueuedChanges { watched: HashMap::new(), paths: HashMap::new(), changes: BTreeSet::new(), is_certain: true };
         Some(Self { queue, roots, state: Mutex::new(state) })
     }
 
-    fn state(&self) -> MutexGuard<'_, WatchState> {
+    fn state(&self) -> MutexGuard<'_, QueuedChanges> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(&self, path: &Path, open: OFlags, watch: WatchFlags, keep: impl FnOnce(&mut WatchState, i32) -> bool) {
+    fn add(&self, path: &Path, open: OFlags, watch: WatchFlags, keep: impl FnOnce(&mut QueuedChanges, i32) -> bool) {
         let mut state = self.state();
         let is_known = match self.begin(path, open, watch).filter(|_| state.watched.len() < MOST_WATCHED) {
             Some(id) => keep(&mut state, id),
@@ -122,7 +122,7 @@ impl DirectoryWatch {
         Some((stat.st_dev.into(), stat.st_ino.into(), stat.st_ctime.into(), stat.st_ctime_nsec as u64, stat.st_size.into()))
     }
 
-    fn look_at_paths(&self, state: &mut WatchState) {
+    fn look_at_paths(&self, state: &mut QueuedChanges) {
         for (path, known) in &mut state.paths {
             let now = self.look(path);
             if now != *known {
@@ -133,7 +133,7 @@ impl DirectoryWatch {
     }
 
     /// Takes over what the kernel has queued.
-    fn drain(&self, state: &mut WatchState) {
+    fn drain(&self, state: &mut QueuedChanges) {
         let mut buffer = [MaybeUninit::uninit(); BUFFER];
         let mut events = Reader::new(&self.queue, &mut buffer);
         while state.is_certain {
@@ -147,7 +147,7 @@ impl DirectoryWatch {
     }
 }
 
-impl WatchState {
+impl QueuedChanges {
     fn note(&mut self, event: &Event<'_>) {
         let what = event.events();
         let changed: Vec<PathBuf> = match self.watched.get(&event.wd()) {

@@ -71,7 +71,7 @@ impl NumberKind {
 
 /// A number of 16 bits.
 fn half(bits: u16) -> f32 {
-    let (sign, exponent, fraction) = (if bits >> 15 == 1 { -1.0 } else { 1.0 }, i32::from(bits >> 10 & 31), f32::from(bits & 1023));
+    let (sign, exponent, fraction) = (if bits >> 15 == 1 { -1.0 } else { 1.0 }, i32::from((bits >> 10) & 31), f32::from(bits & 1023));
     sign * match exponent {
         0 => fraction * 2.0_f32.powi(-24),
         31 if fraction == 0.0 => f32::INFINITY,
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     /// A file with these tensors.
-    pub(in crate::local) fn file(tensors: &[(&str, &str, &[usize], &[u8])]) -> Vec<u8> {
+    fn file(tensors: &[(&str, &str, &[usize], &[u8])]) -> Vec<u8> {
         let (mut table, mut data) = (serde_json::Map::new(), Vec::new());
         for (name, dtype, shape, bytes) in tensors {
             let from = data.len();

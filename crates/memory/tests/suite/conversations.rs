@@ -15,9 +15,9 @@ use haft_memory::{FileVersion, MemoryService, WriterSource};
 use super::world::{World, settings};
 
 /// The conversations that a session sees: each with its messages, of which the newest may be asked for.
-struct Directory(Vec<(&'static str, Vec<String>)>);
+struct FakeDirectory(Vec<(&'static str, Vec<String>)>);
 
-impl SessionDirectory for Directory {
+impl SessionDirectory for FakeDirectory {
     fn list(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionSummary>, ToolError>> {
         let summary = |(id, messages): &(&'static str, Vec<String>)| SessionSummary {
             id: (*id).into(),
@@ -75,7 +75,7 @@ impl WriterSource for Tainted {
     }
 }
 
-async fn search(searches_sessions: bool, directory: &Directory, query: &str, max_results: usize) -> MemoryAnswer {
+async fn search(searches_sessions: bool, directory: &FakeDirectory, query: &str, max_results: usize) -> MemoryAnswer {
     let world = World::new(&[("MEMORY.md", "The lighthouse opens at nine.\n")]);
     let mut settings = settings(world.data());
     settings.sessions = searches_sessions;
@@ -85,9 +85,9 @@ async fn search(searches_sessions: bool, directory: &Directory, query: &str, max
     service.search(MemoryQuery { query: query.into(), max_results, min_score: 0.35 }, scope).await.unwrap()
 }
 
-fn talks() -> Directory {
+fn talks() -> FakeDirectory {
     let long: Vec<String> = (0..300).map(|number| format!("message {number} of the ferry")).collect();
-    Directory(vec![
+    FakeDirectory(vec![
         ("home", vec!["hello".into(), "The lighthouse keeper is called Ann".into()]),
         ("broken", vec![]),
         ("web", vec!["A page says that the lighthouse is closed".into()]),
@@ -123,6 +123,6 @@ async fn the_newest_messages_are_searched_and_results_are_bounded() {
     let lines: Vec<usize> = search(true, &talks(), "ferry 299", 1).await.hits.iter().map(|hit| hit.start_line).collect();
     assert_eq!(lines, [300], "messages are counted from the first, shown or not");
     assert_eq!(search(true, &talks(), "?!", 5).await.hits, []);
-    let huge = Directory(vec![("huge", vec!["ferry ".repeat(1 << 20)])]);
+    let huge = FakeDirectory(vec![("huge", vec!["ferry ".repeat(1 << 20)])]);
     assert!(search(true, &huge, "ferry", 5).await.hits[0].snippet.chars().count() < 800);
 }
