@@ -13,6 +13,7 @@ use ring::digest::{SHA256, digest};
 
 use crate::blame::{WriterSource, writer_of_chunk, writers_of_lines};
 use crate::chunks::chunks;
+use crate::walk::may_have_changed;
 use crate::words::words;
 
 /// So much of a file is indexed.
@@ -130,9 +131,12 @@ pub(crate) fn write_readings(
 ) -> Result<bool, StoreError> {
     let mut batch = WriteBatch::default();
     while let Ok(mut reading) = readings.recv() {
-        let same = known.get(&reading.file.path).is_some_and(|known| known.digest == reading.file.known.digest);
-        if same {
-            batch.touched.push((reading.file.path, reading.file.known));
+        let same = known.get(&reading.file.path).filter(|known| known.digest == reading.file.known.digest);
+        if let Some(known) = same {
+            // What says nothing new is not written: it would make other processes compare all files.
+            if known.stamp != reading.file.known.stamp || may_have_changed(known) {
+                batch.touched.push((reading.file.path, reading.file.known));
+            }
         } else {
             if let Some(((path, content), (source, runtime))) = reading.written.take().zip(writers) {
                 // A history that cannot be read says nothing of the writers; the next change of the file asks again.

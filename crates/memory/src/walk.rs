@@ -343,7 +343,7 @@ fn nanoseconds(time: SystemTime) -> i64 {
 }
 
 /// A file that was read within the tick of its last change.
-fn may_have_changed(known: &KnownFile) -> bool {
+pub(crate) fn may_have_changed(known: &KnownFile) -> bool {
     let changed = known.stamp.changed.or(known.stamp.modified);
     changed.is_none_or(|changed| known.checked.saturating_sub(nanoseconds(changed)) < TICK_NANOSECONDS)
 }
