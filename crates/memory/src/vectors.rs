@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_store::{MemoryDatabase, StoreError, VectorRow};
+use haft_store::{MemoryDatabase, StoreError, StoredVector, VectorRow};
 
 /// How many of the nearest are compared exactly.
 const COMPARED: usize = 200;
@@ -94,8 +94,8 @@ impl VectorSet {
             let compared = COMPARED.max(most).min(scores.len());
             scores.select_nth_unstable_by(compared - 1, |one, other| other.0.total_cmp(&one.0));
             for (_, at) in scores.drain(..compared) {
-                if let Some((vector, chunks)) = database.vector(self.ids[at])? {
-                    let cosine = f64::from(vector.iter().zip(query).map(|(one, other)| one * other).sum::<f32>());
+                if let Some(StoredVector { numbers, chunks }) = database.vector(self.ids[at])? {
+                    let cosine = f64::from(numbers.iter().zip(query).map(|(one, other)| one * other).sum::<f32>());
                     exact.extend(chunks.into_iter().map(|chunk| (chunk, cosine)));
                 }
             }

@@ -30,7 +30,9 @@ pub(crate) fn each_word(text: &str, mut each: impl FnMut(&str)) {
             split.drain(..).for_each(|word| each(&word));
         }
     }
-    dates::date_words(text).iter().for_each(|word| each(word));
+    for word in dates::date_words(text) {
+        each(&word);
+    }
 }
 
 /// Whether a token is one word that needs no splitting: most are, and they are the fast ones.

@@ -1,7 +1,7 @@
 //! Watches directories for changes, by the kernel's inotify.
 //!
-//! The kernel queues a change before the call that made it returns. So whoever asks the queue knows of every change that ended before,
-//! and need not look at files that nothing happened to. It does not report what changes on the far side of a network file system, so only
+//! The kernel queues a change before the call that made it returns. So a caller that asks the queue knows of every change that ended
+//! before, and need not look at files that nothing happened to. It does not report what changes on the far side of a network file system, so only
 //! file systems that are known to report everything are watched; wherever else, and whenever something is unclear, the answer is that
 //! anything may have changed.
 

@@ -88,7 +88,7 @@ async fn search(searches_sessions: bool, directory: &FakeDirectory, query: &str,
 fn talks() -> FakeDirectory {
     let long: Vec<String> = (0..300).map(|number| format!("message {number} of the ferry")).collect();
     FakeDirectory(vec![
-        ("home", vec!["hello".into(), "The lighthouse keeper is called Ann".into()]),
+        ("home", vec!["hello".into(), "The lighthouse guide is called Ann".into()]),
         ("broken", vec![]),
         ("web", vec!["A page says that the lighthouse is closed".into()]),
         ("long", long),
@@ -111,7 +111,7 @@ async fn hits_name_their_conversation_and_whether_it_had_seen_untrusted_content(
     let (home, web) = (of("home"), of("web"));
     assert_eq!(
         (home.source, home.writer.is_tainted, home.snippet.as_str()),
-        (MemorySource::Sessions, false, "user: The lighthouse keeper is called Ann")
+        (MemorySource::Sessions, false, "user: The lighthouse guide is called Ann")
     );
     assert!(web.writer.is_tainted);
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use rusqlite::{Connection, OpenFlags};
 
-pub use self::vectors::{MissingVectors, VectorRow, VectorTask};
+pub use self::vectors::{MissingVectors, StoredVector, VectorRow, VectorTask};
 use super::folder::PrivateFolder;
 use crate::StoreError;
 

@@ -37,6 +37,15 @@ pub struct VectorRow<'a> {
     pub bytes: &'a [u8],
 }
 
+/// The vector of a text.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct StoredVector {
+    /// Its numbers.
+    pub numbers: Vec<f32>,
+    /// The chunks that have the text.
+    pub chunks: Vec<i64>,
+}
+
 impl MemoryDatabase {
     /// The next texts without a vector of this model; `None` if it is known that there are none.
     pub fn missing_vectors(&self, model: &str, limit: usize) -> Result<Option<MissingVectors>, StoreError> {
@@ -137,20 +146,20 @@ impl MemoryDatabase {
     }
 
     /// A vector, and the chunks that have its text; `None` if it is gone.
-    pub fn vector(&self, id: i64) -> Result<Option<(Vec<f32>, Vec<i64>)>, StoreError> {
+    pub fn vector(&self, id: i64) -> Result<Option<StoredVector>, StoreError> {
         let connection = self.connection();
         let read = || -> rusqlite::Result<_> {
             let sql = "SELECT vector, chunks.id FROM vectors JOIN chunks ON chunks.digest = vectors.digest WHERE vectors.id = ?1 LIMIT ?2";
             let mut statement = connection.prepare_cached(sql)?;
             let mut rows = statement.query([id, MOST_REPEATS])?;
-            let (mut vector, mut chunks) = (Vec::new(), Vec::new());
+            let mut found = StoredVector::default();
             while let Some(row) = rows.next()? {
-                if chunks.is_empty() {
-                    vector = numbers(row.get_ref(0)?.as_blob()?).collect();
+                if found.chunks.is_empty() {
+                    found.numbers = numbers(row.get_ref(0)?.as_blob()?).collect();
                 }
-                chunks.push(row.get(1)?);
+                found.chunks.push(row.get(1)?);
             }
-            Ok((!chunks.is_empty()).then_some((vector, chunks)))
+            Ok(Some(found).filter(|found| !found.chunks.is_empty()))
         };
         read().map_err(|error| self.failed(error))
     }
