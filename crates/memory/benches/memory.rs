@@ -104,7 +104,8 @@ fn write_notes(workspace: &Path, files: usize) {
 /// As many notes of a line as make up 100,000 parts with the others.
 fn write_short_notes(workspace: &Path, notes: usize) {
     for file in 0..notes / 100 {
-        let text: String = (0..100).map(|note| format!("# Short {file} {note}\n\nword{note} word{file} is short\n\n")).collect();
+        let notes: Vec<String> = (0..100).map(|note| format!("# Short {file} {note}\n\nword{note} word{file} is short\n\n")).collect();
+        let text = notes.concat();
         std::fs::write(workspace.join(format!("memory/0/short{file}.md")), text).expect("a file");
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use haft_contract::ports::{
-    MemoryAnswer, MemoryIndex, MemoryQuery, MemoryScope, MemorySource, SessionDelivery, SessionDirectory, SessionKind, SessionMessage,
-    SessionPage, SessionQuery, SessionState, SessionSummary,
+    MemoryAnswer, MemoryHit, MemoryIndex, MemoryQuery, MemoryScope, MemorySource, SessionDelivery, SessionDirectory, SessionKind,
+    SessionMessage, SessionPage, SessionQuery, SessionState, SessionSummary,
 };
 use haft_contract::{BoxFuture, ToolError};
 use haft_memory::{FileVersion, MemoryService, WriterSource};
@@ -98,7 +98,7 @@ fn talks() -> FakeDirectory {
 #[tokio::test]
 async fn conversations_are_searched_only_when_they_are_switched_on() {
     for (is_on, expected) in [(false, vec!["MEMORY.md#L1"]), (true, vec!["MEMORY.md#L1", "session:home#L2", "session:web#L1"])] {
-        let mut found: Vec<String> = search(is_on, &talks(), "lighthouse", 6).await.hits.iter().map(|hit| hit.citation()).collect();
+        let mut found: Vec<String> = search(is_on, &talks(), "lighthouse", 6).await.hits.iter().map(MemoryHit::citation).collect();
         found.sort();
         assert_eq!(found, expected);
     }
