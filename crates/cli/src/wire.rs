@@ -58,6 +58,7 @@ pub(crate) use self::lineage::Lineage;
 pub(crate) use self::lint::warn_of_idle_rules;
 pub(crate) use self::mcp::McpBackend;
 pub(crate) use self::mcp_servers::{close_servers, learn_server};
+pub(crate) use self::memory::MemoryFollower;
 pub(crate) use self::plugins::{ProjectPlugin, plugin_store, project_plugins, register_plugin, registry_in};
 pub(crate) use self::prompts::{Prompts, prompt_folders};
 pub(crate) use self::retention::{PruneMode, PrunedKind, QUARANTINE, prune};

@@ -75,7 +75,7 @@ pub static KEYS: &[ConfigKey] = &[
     key("web.search.json.snippet", Text, UNSET, UserOnly, "The field of a result with its text; snippet, if absent."),
     key("web.search.json.key_header", Text, UNSET, UserOnly, "The header that the key is sent in; Authorization, if absent."),
     key("memory.paths", TEXTS, NO_LIST, UserOnly, "Folders and Markdown files that memory_search and memory_get know besides MEMORY.md and memory/ of the workspace."),
-    key("memory.embeddings", Text, UNSET, UserOnly, "The model whose embeddings memory_search compares besides the words, as provider/model; absent means words alone."),
+    key("memory.embeddings", Text, UNSET, UserOnly, "The model whose embeddings memory_search compares besides the words, as provider/model, or the folder of a static model; absent means words alone."),
     key("memory.sessions", Flag, ConfigValue::Flag(false), UserOnly, "Whether memory_search searches the conversations that the agent sees, too."),
     key("memory.half_life_days", Count(0, 36_500), ConfigValue::Count(0), UserOnly, "After how many days a note counts half in a search; 0 means never."),
     key("memory.diversity_percent", Count(0, 100), ConfigValue::Count(0), UserOnly, "How much a hit of memory_search that repeats a better one is put back; 0 means not at all."),

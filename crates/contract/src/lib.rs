@@ -71,7 +71,7 @@ pub use settings::{
     AskMode, CommandLimits, ContainerEngine, ExecAsk, ExecSecurity, HookEvent, OnFailure, SandboxBackend, SandboxMode, TaintPolicy,
 };
 pub use tool::{BoxFuture, DynTool, Erased, Prepared, Tool, ToolMeta};
-pub use tree::{TreeEntry, TreeOptions, TreeVisitor, Visit, WalkSummary};
+pub use tree::{EntryStamp, TreeChanges, TreeEntry, TreeOptions, TreeVisitor, TreeWatch, Visit, WalkSummary};
 pub use turn_tools::{TurnLimit, TurnTools};
 
 /// What the macros expand to; not part of the public contract.

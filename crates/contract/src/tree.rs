@@ -1,9 +1,12 @@
 //! Walks through trees of files: the host walks on its own threads, a tool visits.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
+
+use crate::BoxFuture;
 
 /// Which files of a tree are visited.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,6 +49,19 @@ impl TreeOptions {
     }
 }
 
+/// What tells that a file has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EntryStamp {
+    /// Its size in bytes.
+    pub size: u64,
+    /// When its content was changed last; programs can set this time.
+    pub modified: Option<SystemTime>,
+    /// When anything of it was changed last. No program can set this time; absent where the system does not keep it.
+    pub changed: Option<SystemTime>,
+    /// How many names it has: what changes it through another one changes nothing in the directory of this one.
+    pub names: u64,
+}
+
 /// Something in a tree that may be read.
 pub trait TreeEntry {
     /// Its path beneath the tree's root; the root's own, if that is a file, is its name.
@@ -54,6 +70,11 @@ pub trait TreeEntry {
     fn is_directory(&self) -> bool;
     /// Its size in bytes, and when it was changed last; looked up when it is asked for.
     fn facts(&self) -> io::Result<(u64, Option<SystemTime>)>;
+    /// What tells that it has changed; looked up when it is asked for.
+    fn stamp(&self) -> io::Result<EntryStamp> {
+        let (size, modified) = self.facts()?;
+        Ok(EntryStamp { size, modified, changed: None, names: 1 })
+    }
     /// Opens an ordinary file. What was swapped for a link or a device meanwhile is an error.
     fn open(&self) -> io::Result<Box<dyn Read + Send>>;
     /// Opens it as [`open`](Self::open) does, from a byte on.
@@ -91,6 +112,30 @@ pub struct WalkSummary {
     pub troubles: Vec<(String, String)>,
     /// Whether the walk ended early.
     pub stopped: bool,
+}
+
+/// What changed in watched directories.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TreeChanges {
+    /// These entries that are no directories, by their whole paths, and nothing else.
+    Entries(BTreeSet<PathBuf>),
+    /// Perhaps anything: directories, more than is kept, or changes that the system does not report here.
+    Anything,
+}
+
+/// Watches directories. A change that ended before it is asked is in the answer, but for one through another name of a file that is not
+/// watched itself, and one of a file that is mapped into memory and still open.
+pub trait TreeWatch: Send + Sync {
+    /// Watches a directory, without those beneath it. To miss nothing, it is added before it is listed.
+    fn add_directory(&self, path: &Path);
+    /// Watches a file itself, by whatever name it is changed.
+    fn add_file(&self, path: &Path);
+    /// Watches what is at a path, if only that something comes to be there: it is looked at whenever changes are taken.
+    fn add_path(&self, path: &Path);
+    /// The changes since it was asked last. After [`TreeChanges::Anything`] it is of no more use.
+    fn take(&self) -> TreeChanges;
+    /// Resolves when there may be changes to take.
+    fn wait(&self) -> BoxFuture<'_, ()>;
 }
 
 /// Lets a visitor see the names of entries, and not their content.

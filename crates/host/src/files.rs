@@ -32,6 +32,8 @@ mod target;
 mod temporary_file;
 mod tmpfile;
 mod walk;
+#[cfg(target_os = "linux")]
+mod watch;
 mod write;
 
 pub use self::fingerprint::sha256;
@@ -42,10 +44,11 @@ pub use self::special_entry::{directory_state, link_state};
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use haft_contract::{
-    BoxFuture, FileInfo, FileReader, Location, ToolError, TreeOptions, TreeVisitor, WalkSummary, WriteMode, WriteOutcome, Zone,
+    BoxFuture, FileInfo, FileReader, Location, ToolError, TreeOptions, TreeVisitor, TreeWatch, WalkSummary, WriteMode, WriteOutcome, Zone,
     ports::{FileSystem, Journal, PreImage},
 };
 
@@ -98,7 +101,12 @@ pub struct LocalFiles {
     rules: Arc<Rules>,
     /// The rules on reading in the sandbox of commands, which has no other check.
     sandbox_rules: Arc<Rules>,
+    /// What may be read, as a number that no other has.
+    view: AtomicU64,
 }
+
+/// The views that were numbered.
+static VIEWS: AtomicU64 = AtomicU64::new(0);
 
 impl LocalFiles {
     /// Opens the roots. The session stays with these directories, wherever their paths lead later.
@@ -125,7 +133,8 @@ impl LocalFiles {
         git::protect(&roots, &mut rules);
         deny_read.extend(hidden);
         let sandbox_rules = Arc::new(Rules::new(&deny_read, &denied_by_rules, allow_secrets)?);
-        Ok(Self { main: roots.main().to_owned(), roots: RwLock::new(Arc::new(roots)), way, rules: Arc::new(rules), sandbox_rules })
+        let (main, roots) = (roots.main().to_owned(), RwLock::new(Arc::new(roots)));
+        Ok(Self { main, roots, way, rules: Arc::new(rules), sandbox_rules, view: next_view() })
     }
 
     fn roots(&self) -> Arc<Roots> {
@@ -170,6 +179,10 @@ impl LocalFiles {
     }
 }
 
+fn next_view() -> AtomicU64 {
+    AtomicU64::new(VIEWS.fetch_add(1, Ordering::Relaxed))
+}
+
 /// The folder that would have to be a root for a path to lie in one; never the whole machine.
 fn folder_of(path: &Path) -> Option<PathBuf> {
     let folder = path.ancestors().take(2).find(|folder| folder.is_dir())?;
@@ -204,6 +217,7 @@ impl FileSystem for LocalFiles {
         let mut roots = self.roots.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(with_folder) = roots.with_read_only(folder, self.way)? {
             *roots = Arc::new(with_folder);
+            self.view.store(next_view().into_inner(), Ordering::Relaxed);
         }
         Ok(())
     }
@@ -271,6 +285,15 @@ impl FileSystem for LocalFiles {
         visitor: Arc<dyn TreeVisitor>,
     ) -> BoxFuture<'a, Result<WalkSummary, ToolError>> {
         Box::pin(async move { walk::walk(self.check_own(at)?, Arc::clone(&self.rules), options, visitor).await })
+    }
+
+    fn view(&self) -> Option<u64> {
+        Some(self.view.load(Ordering::Relaxed))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn watch(&self) -> Option<Arc<dyn TreeWatch>> {
+        watch::DirectoryWatch::new(self.roots()).map(|watch| Arc::new(watch) as Arc<dyn TreeWatch>)
     }
 
     fn delete<'a>(&'a self, at: &'a Location, journal: &'a dyn Journal) -> BoxFuture<'a, Result<(), ToolError>> {

@@ -124,6 +124,11 @@ fn named(tokens: &[&str], at: usize) -> Option<WrittenDate> {
 
 /// A month in English or German, whole or shortened. `may` alone is too often a verb: it counts with a day or a year.
 fn month(token: &str) -> Option<i8> {
+    // Nearly every word of a text is none, and this tells so at a glance.
+    let first = token.bytes().next().unwrap_or(0).to_ascii_lowercase();
+    if !(3..=10).contains(&token.len()) || !b"jfmasond".contains(&first) {
+        return None;
+    }
     let lower = token.to_lowercase().replace('ä', "a");
     let whole = [
         "january",

@@ -1,7 +1,10 @@
 //! Embeddings: vectors of texts, from a service that the user names. Without one, or while it fails, full text is searched alone.
 
+use std::sync::Arc;
+
 use haft_contract::BoxFuture;
-use haft_store::MemoryDatabase;
+use haft_store::{MemoryDatabase, StoreError};
+use tokio::time::{Instant, timeout_at};
 
 use crate::vectors::normalized;
 
@@ -23,7 +26,7 @@ pub trait Embedder: Send + Sync {
 /// Vectors of length 1, as many as texts and all of one dimension.
 pub(crate) async fn vectors_of(embedder: &dyn Embedder, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedderError> {
     let wrong = |what: String| EmbedderError(format!("{} {what}", embedder.model()));
-    let vectors = embedder.embed(texts).await?;
+    let vectors = if texts.is_empty() { Vec::new() } else { embedder.embed(texts).await? };
     if vectors.len() != texts.len() {
         return Err(wrong(format!("answered with {} vectors for {} texts", vectors.len(), texts.len())));
     }
@@ -37,27 +40,36 @@ pub(crate) async fn vectors_of(embedder: &dyn Embedder, texts: &[String]) -> Res
 }
 
 /// Adds the vectors that are missing, until the deadline. Returns how many are still missing.
-pub(crate) async fn add_missing(
-    embedder: &dyn Embedder,
-    database: &std::sync::Arc<MemoryDatabase>,
-    deadline: tokio::time::Instant,
-) -> Result<u64, EmbedderError> {
-    let failed = |error: haft_store::StoreError| EmbedderError(error.to_string());
-    let stopped = |_| EmbedderError("the work was stopped".to_owned());
+pub(crate) async fn add_missing(embedder: &dyn Embedder, database: &Arc<MemoryDatabase>, deadline: Instant) -> Result<u64, EmbedderError> {
     loop {
-        let (reading, model) = (std::sync::Arc::clone(database), embedder.model().to_owned());
-        let missing = tokio::task::spawn_blocking(move || reading.missing_vectors(&model, BATCH));
-        let (tasks, missing) = missing.await.map_err(stopped)?.map_err(failed)?;
-        if tasks.is_empty() || tokio::time::Instant::now() >= deadline {
-            return Ok(missing);
-        }
-        let texts: Vec<String> = tasks.iter().map(|task| task.text.clone()).collect();
-        let vectors = match tokio::time::timeout_at(deadline, vectors_of(embedder, &texts)).await {
+        let (reading, model) = (Arc::clone(database), embedder.model().to_owned());
+        let Some(missing) = in_store(move || reading.missing_vectors(&model, BATCH)).await? else { return Ok(0) };
+        let texts: Vec<String> = missing.tasks.iter().map(|task| task.text.clone()).collect();
+        let vectors = match timeout_at(deadline, vectors_of(embedder, &texts)).await {
             Ok(vectors) => vectors?,
-            Err(_) => return Ok(missing),
+            Err(_) => break,
         };
-        let rows: Vec<_> = tasks.into_iter().map(|task| task.digest).zip(vectors).collect();
-        let (writing, model) = (std::sync::Arc::clone(database), embedder.model().to_owned());
-        tokio::task::spawn_blocking(move || writing.put_vectors(&model, &rows)).await.map_err(stopped)?.map_err(failed)?;
+        let rows: Vec<_> = missing.tasks.into_iter().map(|task| task.digest).zip(vectors).collect();
+        let (writing, model) = (Arc::clone(database), embedder.model().to_owned());
+        in_store(move || writing.put_vectors(&model, &rows, missing.up_to)).await?;
+        if missing.is_last {
+            return Ok(0);
+        }
+        if Instant::now() >= deadline {
+            break;
+        }
     }
+    let (counting, model) = (Arc::clone(database), embedder.model().to_owned());
+    in_store(move || counting.count_missing(&model)).await
+}
+
+/// Works with the index on a thread of its own.
+pub(crate) fn in_store<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> BoxFuture<'static, Result<T, EmbedderError>> {
+    let task = tokio::task::spawn_blocking(work);
+    Box::pin(async {
+        let done = task.await.map_err(|_| EmbedderError("the work was stopped".to_owned()))?;
+        done.map_err(|error| EmbedderError(error.to_string()))
+    })
 }

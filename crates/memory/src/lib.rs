@@ -10,7 +10,10 @@ mod chunks;
 mod citation;
 mod dates;
 mod embeddings;
+mod follow;
 mod fuzzy;
+#[cfg(feature = "embed-local")]
+mod local;
 mod question;
 mod rank;
 mod refresh;
@@ -18,7 +21,9 @@ mod search;
 mod service;
 mod sessions;
 mod snippet;
+mod update;
 mod vectors;
+mod view;
 mod walk;
 mod words;
 
@@ -27,6 +32,8 @@ pub use check::{MemoryProblem, check_notes};
 pub use chunks::{Chunk, chunks};
 pub use citation::{LineRange, parse_citation};
 pub use embeddings::{Embedder, EmbedderError};
+#[cfg(feature = "embed-local")]
+pub use local::LocalEmbedder;
 pub use refresh::MAX_FILE_BYTES;
 pub use service::{Calendar, IndexedNote, MemoryService, MemorySettings, system_calendar};
 pub use words::words;

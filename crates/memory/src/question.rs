@@ -101,6 +101,11 @@ impl ParsedQuestion {
         Some(self.groups.iter().map(WordGroup::expression).collect::<Vec<_>>().join(" AND "))
     }
 
+    /// Whether every word that is somewhere is nearly everywhere, so that no chunk fits much better than others.
+    pub(crate) fn is_common(&self) -> bool {
+        self.groups.iter().all(|group| group.frequency == 0 || group.frequency >= MemoryDatabase::COUNTED)
+    }
+
     /// An expression that chunks with any word match. Very common words are left out if there are others: they match everything.
     pub(crate) fn any_word(&self, chunks: u64) -> Option<String> {
         let present = || self.groups.iter().filter(|group| group.frequency > 0);

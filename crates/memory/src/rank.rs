@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use haft_store::ChunkRow;
 
 use crate::question::ParsedQuestion;
-use crate::words::{stem, words};
+use crate::words::{each_word, stem};
 
 /// The constant of reciprocal rank fusion: how little the very first places count more than the next.
 const FUSION: f64 = 60.0;
@@ -22,15 +22,26 @@ pub(crate) struct RankedChunk {
     pub(crate) cosine: f64,
     /// By what it is ordered.
     pub(crate) order: f64,
-    /// Stems of its words.
-    pub(crate) stems: HashSet<String>,
 }
 
 impl RankedChunk {
     pub(crate) fn new(row: ChunkRow) -> Self {
-        let all = [row.path.as_str(), row.heading.as_str(), row.text.as_str()];
-        let stems = all.into_iter().flat_map(words).map(|word| stem(&word).to_owned()).collect();
-        Self { row, text: 0.0, cosine: 0.0, order: 0.0, stems }
+        Self { row, text: 0.0, cosine: 0.0, order: 0.0 }
+    }
+
+    fn each_stem(&self, mut each: impl FnMut(&str)) {
+        for part in [self.row.path.as_str(), self.row.heading.as_str(), self.row.text.as_str()] {
+            each_word(part, |word| each(stem(word)));
+        }
+    }
+
+    /// Stems of its words.
+    fn stems(&self) -> HashSet<String> {
+        let mut stems = HashSet::new();
+        self.each_stem(|stem| {
+            stems.insert(stem.to_owned());
+        });
+        stems
     }
 
     /// How well it fits, from 0 to 1.
@@ -39,15 +50,37 @@ impl RankedChunk {
     }
 
     /// Scores it by its words; `share` is its BM25 value as a share of the best.
-    pub(crate) fn score_text(&mut self, question: &ParsedQuestion, share: f64) {
-        let (mut met, mut all) = (0.0, 0.0);
-        for group in &question.groups {
-            let best = group.spellings().filter(|(word, _)| self.stems.contains(stem(word))).map(|(_, weight)| weight).fold(0.0, f64::max);
-            met += group.weight * best;
-            all += group.weight;
-        }
+    pub(crate) fn score_text(&mut self, wanted: &WantedStems<'_>, share: f64) {
+        let mut best = vec![0.0_f64; wanted.weights.len()];
+        self.each_stem(|stem| {
+            for (group, worth) in wanted.stems.get(stem).into_iter().flatten() {
+                best[*group] = best[*group].max(*worth);
+            }
+        });
+        let met: f64 = best.iter().zip(&wanted.weights).map(|(best, weight)| best * weight).sum();
+        let all: f64 = wanted.weights.iter().sum();
         let coverage = if all > 0.0 { met / all } else { 0.0 };
         self.text = if met > 0.0 { COVERAGE * coverage + (1.0 - COVERAGE) * share } else { 0.0 };
+    }
+}
+
+/// The stems that meet the words of a question.
+pub(crate) struct WantedStems<'q> {
+    /// For each stem, the groups that it meets, and how much that counts.
+    stems: HashMap<&'q str, Vec<(usize, f64)>>,
+    /// How much each group tells.
+    weights: Vec<f64>,
+}
+
+impl<'q> WantedStems<'q> {
+    pub(crate) fn of(question: &'q ParsedQuestion) -> Self {
+        let mut stems: HashMap<&str, Vec<(usize, f64)>> = HashMap::new();
+        for (at, group) in question.groups.iter().enumerate() {
+            for (word, worth) in group.spellings() {
+                stems.entry(stem(word)).or_default().push((at, worth));
+            }
+        }
+        Self { stems, weights: question.groups.iter().map(|group| group.weight).collect() }
     }
 }
 
@@ -109,17 +142,24 @@ pub(crate) fn choose(mut candidates: Vec<RankedChunk>, most: usize, diversity: f
         return candidates;
     }
     let best = candidates.first().map_or(1.0, |first| first.order).max(f64::MIN_POSITIVE);
-    let mut chosen: Vec<RankedChunk> = Vec::new();
+    let mut candidates: Vec<(RankedChunk, HashSet<String>)> = candidates
+        .into_iter()
+        .map(|candidate| {
+            let stems = candidate.stems();
+            (candidate, stems)
+        })
+        .collect();
+    let mut chosen: Vec<(RankedChunk, HashSet<String>)> = Vec::new();
     while chosen.len() < most && !candidates.is_empty() {
-        let value = |candidate: &RankedChunk| {
-            let repeated = chosen.iter().map(|other| similarity(&candidate.stems, &other.stems)).fold(0.0, f64::max);
+        let value = |(candidate, stems): &(RankedChunk, HashSet<String>)| {
+            let repeated = chosen.iter().map(|(_, other)| similarity(stems, other)).fold(0.0, f64::max);
             (1.0 - diversity) * candidate.order / best - diversity * repeated
         };
         let values: Vec<f64> = candidates.iter().map(value).collect();
         let next = (0..values.len()).rev().max_by(|one, other| values[*one].total_cmp(&values[*other])).unwrap_or(0);
         chosen.push(candidates.remove(next));
     }
-    chosen
+    chosen.into_iter().map(|(candidate, _)| candidate).collect()
 }
 
 /// The share of words that two sets have in common.

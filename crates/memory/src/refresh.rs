@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::io::{self, Read};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use haft_contract::ports::MemoryWriter;
 use haft_store::{FileStamp, KnownFile, MemoryDatabase, NewChunk, NewFile, StoreError};
@@ -13,6 +13,7 @@ use ring::digest::{SHA256, digest};
 
 use crate::blame::{WriterSource, writer_of_chunk, writers_of_lines};
 use crate::chunks::chunks;
+use crate::walk::may_have_changed;
 use crate::words::words;
 
 /// So much of a file is indexed.
@@ -21,6 +22,8 @@ pub const MAX_FILE_BYTES: u64 = 8 << 20;
 const BATCH_BYTES: usize = 4 << 20;
 /// Or so many files.
 const BATCH_FILES: usize = 1_000;
+/// What was read and is not written yet: room for a batch that is not full, and for the largest file.
+const WAITING_BYTES: usize = 12 << 20;
 
 /// A file that was read, cut and split into words.
 #[derive(Debug)]
@@ -28,17 +31,56 @@ pub(crate) struct FileReading {
     pub(crate) file: NewFile,
     /// The file and its content, if calls changed it.
     pub(crate) written: Option<(PathBuf, Vec<u8>)>,
+    pub(crate) share: BudgetShare,
+}
+
+/// Bounds what was read and is not written yet, however large the files are.
+#[derive(Debug, Default)]
+pub(crate) struct ByteBudget {
+    used: Mutex<usize>,
+    freed: Condvar,
+}
+
+/// A part of a budget, given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct BudgetShare {
+    budget: Arc<ByteBudget>,
+    bytes: usize,
+}
+
+impl ByteBudget {
+    /// Waits until so many bytes fit. What is too large for the whole budget gets all of it.
+    pub(crate) fn take(self: &Arc<Self>, bytes: u64) -> BudgetShare {
+        let bytes = usize::try_from(bytes.min(MAX_FILE_BYTES)).unwrap_or(usize::MAX);
+        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_full = |used: &mut usize| *used > 0 && *used + bytes > WAITING_BYTES;
+        *self.freed.wait_while(used, is_full).unwrap_or_else(PoisonError::into_inner) += bytes;
+        BudgetShare { budget: Arc::clone(self), bytes }
+    }
+}
+
+impl Drop for BudgetShare {
+    fn drop(&mut self) {
+        *self.budget.used.lock().unwrap_or_else(PoisonError::into_inner) -= self.bytes;
+        self.budget.freed.notify_all();
+    }
+}
+
+/// A file to be read.
+pub(crate) struct NoteSource<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) absolute: PathBuf,
+    pub(crate) stamp: FileStamp,
+    /// When it was opened, in nanoseconds since 1970.
+    pub(crate) checked: i64,
+    /// Whether calls changed it.
+    pub(crate) has_writers: bool,
+    pub(crate) share: BudgetShare,
 }
 
 /// Reads a file, as much of it as is indexed.
-pub(crate) fn read_note(
-    name: &str,
-    absolute: PathBuf,
-    stamp: FileStamp,
-    checked: i64,
-    content: impl Read,
-    has_writers: bool,
-) -> io::Result<FileReading> {
+pub(crate) fn read_note(source: NoteSource<'_>, content: impl Read) -> io::Result<FileReading> {
+    let NoteSource { name, absolute, stamp, checked, has_writers, share } = source;
     let mut bytes = Vec::new();
     content.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;
     let hash = short_digest(&bytes);
@@ -50,7 +92,7 @@ pub(crate) fn read_note(
     });
     let known = KnownFile { stamp, checked, digest: hash, note };
     let file = NewFile { path: name.to_owned(), known, chunks: chunks.collect() };
-    Ok(FileReading { file, written: has_writers.then_some((absolute, bytes)) })
+    Ok(FileReading { file, written: has_writers.then_some((absolute, bytes)), share })
 }
 
 /// The text of a file, and what of it is left out.
@@ -80,38 +122,70 @@ fn short_digest(bytes: &[u8]) -> [u8; 16] {
     short
 }
 
-/// Writes what the walk sends, until it has sent all. Runs on a thread of its own.
+/// Writes what the walk sends, until it has sent all. Runs on a thread of its own. Returns whether the index has changed.
 pub(crate) fn write_readings(
     database: &MemoryDatabase,
     known: &HashMap<String, KnownFile>,
     readings: &Receiver<FileReading>,
     writers: Option<(&Arc<dyn WriterSource>, &tokio::runtime::Handle)>,
-) -> Result<usize, StoreError> {
-    let (mut batch, mut bytes, mut written) = (Vec::new(), 0, 0);
+) -> Result<bool, StoreError> {
+    let mut batch = WriteBatch::default();
     while let Ok(mut reading) = readings.recv() {
-        let same = known.get(&reading.file.path).is_some_and(|known| known.digest == reading.file.known.digest);
-        if same {
-            database.touch(&reading.file.path, &reading.file.known)?;
-            continue;
+        let same = known.get(&reading.file.path).filter(|known| known.digest == reading.file.known.digest);
+        if let Some(known) = same {
+            // What says nothing new is not written: it would make other processes compare all files.
+            if known.stamp != reading.file.known.stamp || may_have_changed(known) {
+                batch.touched.push((reading.file.path, reading.file.known));
+            }
+        } else {
+            if let Some(((path, content), (source, runtime))) = reading.written.take().zip(writers) {
+                // A history that cannot be read says nothing of the writers; the next change of the file asks again.
+                let versions = runtime.block_on(source.versions(&path)).unwrap_or_default();
+                set_writers(&mut reading.file.chunks, &writers_of_lines(&versions, &content));
+            }
+            // A file that is no text takes its share of the budget, too: a batch that waits for more would wait forever.
+            batch.bytes += reading.file.chunks.iter().map(|chunk| chunk.text.len()).sum::<usize>().max(reading.share.bytes);
+            batch.files.push(reading.file);
+            batch.shares.push(reading.share);
         }
-        if let Some(((path, content), (source, runtime))) = reading.written.take().zip(writers) {
-            // A history that cannot be read says nothing of the writers; the next change of the file asks again.
-            let versions = runtime.block_on(source.versions(&path)).unwrap_or_default();
-            set_writers(&mut reading.file.chunks, &writers_of_lines(&versions, &content));
-        }
-        bytes += reading.file.chunks.iter().map(|chunk| chunk.text.len()).sum::<usize>();
-        batch.push(reading.file);
-        if bytes >= BATCH_BYTES || batch.len() >= BATCH_FILES {
-            written += batch.len();
-            database.put(&batch)?;
-            (batch, bytes) = (Vec::new(), 0);
+        if batch.is_full() {
+            batch.write(database)?;
         }
     }
-    written += batch.len();
-    if !batch.is_empty() {
-        database.put(&batch)?;
+    batch.write(database)?;
+    Ok(batch.has_written)
+}
+
+/// Files that are written together.
+#[derive(Default)]
+struct WriteBatch {
+    files: Vec<NewFile>,
+    /// Files that are as they were.
+    touched: Vec<(String, KnownFile)>,
+    bytes: usize,
+    shares: Vec<BudgetShare>,
+    has_written: bool,
+}
+
+impl WriteBatch {
+    fn is_full(&self) -> bool {
+        self.bytes >= BATCH_BYTES || self.files.len() >= BATCH_FILES || self.touched.len() >= BATCH_FILES
     }
-    Ok(written)
+
+    fn write(&mut self, database: &MemoryDatabase) -> Result<(), StoreError> {
+        self.has_written |= !self.files.is_empty() || !self.touched.is_empty();
+        if !self.files.is_empty() {
+            database.put(&self.files)?;
+        }
+        if !self.touched.is_empty() {
+            database.touch(&self.touched)?;
+        }
+        self.files.clear();
+        self.touched.clear();
+        self.shares.clear();
+        self.bytes = 0;
+        Ok(())
+    }
 }
 
 fn set_writers(chunks: &mut [NewChunk], lines: &[MemoryWriter]) {

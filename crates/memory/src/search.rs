@@ -8,7 +8,7 @@ use haft_store::{MemoryDatabase, StoreError};
 use jiff::civil::Date;
 
 use crate::question::ParsedQuestion;
-use crate::rank::{self, RankedChunk};
+use crate::rank::{self, RankedChunk, WantedStems};
 use crate::snippet::snippet;
 
 /// Chunks that are ranked, at most.
@@ -42,12 +42,12 @@ pub(crate) fn search(
     let best = found.iter().map(|(_, value)| *value).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
     let values: HashMap<i64, f64> = found.iter().copied().collect();
     let cosines: HashMap<i64, f64> = near.iter().copied().collect();
-    let mut candidates = Vec::new();
+    let (mut candidates, wanted) = (Vec::new(), WantedStems::of(&question));
     let mut seen = HashSet::new();
     for id in found.iter().map(|(id, _)| *id).chain(near.iter().map(|(id, _)| *id)).filter(|id| seen.insert(*id)) {
         let Some(row) = database.chunk(id)?.filter(|row| visible.contains(&row.path)) else { continue };
         let mut candidate = RankedChunk::new(row);
-        candidate.score_text(&question, values.get(&id).copied().unwrap_or_default() / best);
+        candidate.score_text(&wanted, values.get(&id).copied().unwrap_or_default() / best);
         candidate.cosine = cosines.get(&id).copied().unwrap_or_default();
         candidates.push(candidate);
     }
@@ -61,15 +61,15 @@ pub(crate) fn search(
 
 /// Chunks with all words; if those are few, also chunks with some.
 fn find(database: &MemoryDatabase, question: &ParsedQuestion, chunks: u64) -> Result<Vec<(i64, f64)>, StoreError> {
-    let mut found = match question.every_word() {
-        Some(expression) => database.find(&expression, CANDIDATES)?,
-        None => Vec::new(),
+    let ranked = |expression: String| {
+        if question.is_common() { database.find_newest(&expression, CANDIDATES) } else { database.find(&expression, CANDIDATES) }
     };
+    let mut found = question.every_word().map_or_else(|| Ok(Vec::new()), ranked)?;
     if found.len() < ENOUGH
         && let Some(expression) = question.any_word(chunks)
     {
         let known: HashSet<i64> = found.iter().map(|(id, _)| *id).collect();
-        found.extend(database.find(&expression, CANDIDATES)?.into_iter().filter(|(id, _)| !known.contains(id)));
+        found.extend(ranked(expression)?.into_iter().filter(|(id, _)| !known.contains(id)));
     }
     Ok(found)
 }

@@ -1,15 +1,21 @@
 //! Vectors in memory: one byte for each number to find the nearest, which are then compared exactly.
 
-use haft_store::{MemoryDatabase, StoreError, VectorRow};
+use std::sync::Arc;
+
+use haft_store::{MemoryDatabase, StoreError, StoredVector, VectorRow};
 
 /// How many of the nearest are compared exactly.
 const COMPARED: usize = 200;
 
+/// Vectors, and the state of the index that they are of.
+pub(crate) type StatedSet = (i64, Arc<VectorSet>);
+
 /// The vectors of one model.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct VectorSet {
     dimension: usize,
-    chunks: Vec<i64>,
+    /// Their numbers in the index, in order.
+    ids: Vec<i64>,
     numbers: Vec<i8>,
     /// What one step of a vector's numbers is worth.
     steps: Vec<f32>,
@@ -18,31 +24,58 @@ pub(crate) struct VectorSet {
 }
 
 impl VectorSet {
-    pub(crate) fn load(database: &MemoryDatabase, model: &str) -> Result<Self, StoreError> {
-        let mut set = Self::default();
-        database.each_vector(model, |row| set.add(&row))?;
-        Ok(set)
+    /// The vectors of the index, and its state; those that were read before, at some state, are not read again.
+    pub(crate) fn current(database: &MemoryDatabase, model: &str, earlier: Option<StatedSet>) -> Result<StatedSet, StoreError> {
+        let state = database.changes()?;
+        let mut set = match earlier {
+            Some((known, set)) if known == state => return Ok((known, set)),
+            Some((_, set)) => set,
+            None => {
+                database.prune_vectors(model)?;
+                Arc::default()
+            }
+        };
+        Arc::make_mut(&mut set).add_new(database, model)?;
+        if set.is_mixed {
+            // Another process may have made all of them anew.
+            set = Arc::default();
+            Arc::make_mut(&mut set).add_new(database, model)?;
+        }
+        Ok((database.changes()?, set))
+    }
+
+    /// Adds the vectors that the index got since this was done last.
+    fn add_new(&mut self, database: &MemoryDatabase, model: &str) -> Result<(), StoreError> {
+        let after = self.ids.last().copied().unwrap_or(0);
+        if after == 0 {
+            // Most are read at once: a list that grows by itself would take twice as much memory.
+            let vectors = database.count_vectors(model)?;
+            self.ids.reserve_exact(vectors);
+            self.steps.reserve_exact(vectors);
+        }
+        database.each_vector(model, after, |row| self.add(&row))
     }
 
     fn add(&mut self, row: &VectorRow<'_>) {
         let dimension = row.bytes.len() / 4;
         if self.dimension == 0 {
             self.dimension = dimension;
+            self.numbers.reserve_exact(self.ids.capacity() * dimension);
         }
         if dimension != self.dimension || dimension == 0 {
             self.is_mixed = true;
             return;
         }
-        let numbers = || row.bytes.chunks_exact(4).map(|part| f32::from_le_bytes([part[0], part[1], part[2], part[3]]));
+        let numbers = || row.bytes.as_chunks().0.iter().map(|part| f32::from_le_bytes(*part));
         let largest = numbers().fold(0.0_f32, |largest, number| largest.max(number.abs()));
         let step = if largest > 0.0 { largest / 127.0 } else { 1.0 };
         self.numbers.extend(numbers().map(|number| small(number / step)));
         self.steps.push(step);
-        self.chunks.push(row.chunk);
+        self.ids.push(row.id);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.chunks.is_empty()
+        self.ids.is_empty()
     }
 
     pub(crate) fn dimension(&self) -> usize {
@@ -50,37 +83,34 @@ impl VectorSet {
     }
 
     /// The chunks nearest to a vector of length 1, with their cosines, the nearest first.
-    pub(crate) fn nearest(
-        &self,
-        query: &[f32],
-        most: usize,
-        database: &MemoryDatabase,
-        model: &str,
-    ) -> Result<Vec<(i64, f64)>, StoreError> {
+    pub(crate) fn nearest(&self, query: &[f32], most: usize, database: &MemoryDatabase) -> Result<Vec<(i64, f64)>, StoreError> {
         if query.len() != self.dimension || self.is_empty() {
             return Ok(Vec::new());
         }
-        let largest = query.iter().fold(0.0_f32, |largest, number| largest.max(number.abs())).max(f32::MIN_POSITIVE);
-        let coarse: Vec<i8> = query.iter().map(|number| small(number / largest * 127.0)).collect();
-        let mut scores: Vec<(f32, usize)> = self
-            .numbers
-            .chunks_exact(self.dimension)
-            .zip(&self.steps)
-            .enumerate()
-            .map(|(at, (numbers, step))| (product(numbers, &coarse) * step, at))
-            .collect();
-        let compared = COMPARED.max(most).min(scores.len());
-        scores.select_nth_unstable_by(compared - 1, |one, other| other.0.total_cmp(&one.0));
-        let mut exact = Vec::with_capacity(compared);
-        for (_, at) in &scores[..compared] {
-            let chunk = self.chunks[*at];
-            if let Some(vector) = database.vector(model, chunk)? {
-                exact.push((chunk, f64::from(vector.iter().zip(query).map(|(one, other)| one * other).sum::<f32>())));
+        let mut scores = self.scores(query);
+        let mut exact = Vec::new();
+        // Vectors of texts that are gone are still known: if many are, those that come next are looked at.
+        while !scores.is_empty() && exact.len() < most {
+            let compared = COMPARED.max(most).min(scores.len());
+            scores.select_nth_unstable_by(compared - 1, |one, other| other.0.total_cmp(&one.0));
+            for (_, at) in scores.drain(..compared) {
+                if let Some(StoredVector { numbers, chunks }) = database.vector(self.ids[at])? {
+                    let cosine = f64::from(numbers.iter().zip(query).map(|(one, other)| one * other).sum::<f32>());
+                    exact.extend(chunks.into_iter().map(|chunk| (chunk, cosine)));
+                }
             }
         }
         exact.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
         exact.truncate(most);
         Ok(exact)
+    }
+
+    /// About how near each vector is.
+    fn scores(&self, query: &[f32]) -> Vec<(f32, usize)> {
+        let largest = query.iter().fold(0.0_f32, |largest, number| largest.max(number.abs())).max(f32::MIN_POSITIVE);
+        let coarse: Vec<i8> = query.iter().map(|number| small(number / largest * 127.0)).collect();
+        let vectors = self.numbers.chunks_exact(self.dimension).zip(&self.steps);
+        vectors.enumerate().map(|(at, (numbers, step))| (product(numbers, &coarse) * step, at)).collect()
     }
 }
 

@@ -9,14 +9,36 @@ const LONGEST: usize = 64;
 /// The words of a text, in order. `max_open_files` and `maxOpenFiles` give the same words, whole and in parts.
 pub fn words(text: &str) -> Vec<String> {
     let mut found = Vec::new();
+    each_word(text, |word| found.push(word.to_owned()));
+    found
+}
+
+/// Calls `each` with the words of a text, in order.
+pub(crate) fn each_word(text: &str, mut each: impl FnMut(&str)) {
+    let mut lower = String::new();
+    let mut split = Vec::new();
     for token in text.split(|ch: char| !is_word(ch)) {
         let token = token.trim_matches(['_', '-', '.', '\'', '’']);
-        if !token.is_empty() {
-            split_token(token, &mut found);
+        if is_plain(token) {
+            if !token.is_empty() && token.len() <= LONGEST {
+                token.clone_into(&mut lower);
+                lower.make_ascii_lowercase();
+                each(&lower);
+            }
+        } else {
+            split_token(token, &mut split);
+            split.drain(..).for_each(|word| each(&word));
         }
     }
-    found.extend(dates::date_words(text));
-    found
+    for word in dates::date_words(text) {
+        each(&word);
+    }
+}
+
+/// Whether a token is one word that needs no splitting: most are, and they are the fast ones.
+fn is_plain(token: &str) -> bool {
+    let bytes = token.as_bytes();
+    bytes.iter().all(u8::is_ascii_alphanumeric) && !bytes.iter().skip(1).any(u8::is_ascii_uppercase)
 }
 
 fn is_word(ch: char) -> bool {

@@ -3,7 +3,10 @@
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "scores are printed")]
 
 mod suite {
+    mod attacks;
     mod bad_files;
+    mod changes;
+    mod conversations;
     mod embedding;
     mod index;
     mod questions;

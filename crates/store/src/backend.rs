@@ -11,5 +11,7 @@ mod sqlite;
 pub use file_blobs::FileBlobs;
 pub use in_memory::InMemoryCallLog;
 pub use in_memory_sessions::InMemorySessionStore;
-pub use memory_index::{ChunkRow, FileStamp, KnownFile, MemoryDatabase, NewChunk, NewFile, OpenedMemory, VectorRow, VectorTask};
+pub use memory_index::{
+    ChunkRow, FileStamp, KnownFile, MemoryDatabase, MissingVectors, NewChunk, NewFile, OpenedMemory, StoredVector, VectorRow, VectorTask,
+};
 pub use sqlite::{OpenedLog, SqliteCallLog, SqliteJobs, SqliteOptions, SqliteSessionStore, StorePruner};

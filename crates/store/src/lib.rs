@@ -11,8 +11,9 @@ mod session_store;
 mod short_id;
 
 pub use backend::{
-    ChunkRow, FileBlobs, FileStamp, InMemoryCallLog, InMemorySessionStore, KnownFile, MemoryDatabase, NewChunk, NewFile, OpenedLog,
-    OpenedMemory, SqliteCallLog, SqliteJobs, SqliteOptions, SqliteSessionStore, StorePruner, VectorRow, VectorTask,
+    ChunkRow, FileBlobs, FileStamp, InMemoryCallLog, InMemorySessionStore, KnownFile, MemoryDatabase, MissingVectors, NewChunk, NewFile,
+    OpenedLog, OpenedMemory, SqliteCallLog, SqliteJobs, SqliteOptions, SqliteSessionStore, StorePruner, StoredVector, VectorRow,
+    VectorTask,
 };
 pub use blobs::{BlobId, BlobWriter, Blobs};
 pub use call_log::{CallFilter, CallLog, CallRecord, CallStatus, PreImageRecord};

@@ -20,13 +20,14 @@ use crate::failure::{Exit, Failure};
 use crate::output::Output;
 use crate::user_commands;
 use crate::wire::models;
-use crate::wire::{self, UserPrompts, Wire};
+use crate::wire::{self, MemoryFollower, UserPrompts, Wire};
 
 pub(crate) fn run(common: &Common, request: &ChatArgs, output: &Output) -> Result<Exit, Failure> {
     let (workspace, data_folder) = (wire::workspace(common)?, wire::data_folder()?);
     let configure = |options: &ChatOptions| {
-        let wire = Wire::new(&common.with(options)?, output)?;
-        Ok(Box::new(Backend { wire: Arc::new(wire), output: output.clone(), has_warned: AtomicBool::new(false) }) as Box<dyn ChatBackend>)
+        let wire = Arc::new(Wire::new(&common.with(options)?, output)?);
+        let (output, follower) = (output.clone(), wire.follow_memory());
+        Ok(Box::new(Backend { wire, output, has_warned: AtomicBool::new(false), _follower: follower }) as Box<dyn ChatBackend>)
     };
     let request = ChatRequest {
         prompt: request.prompt.clone(),
@@ -47,6 +48,7 @@ struct Backend {
     output: Output,
     /// Whether problems of command files were printed.
     has_warned: AtomicBool,
+    _follower: Option<MemoryFollower>,
 }
 
 impl ChatBackend for Backend {

@@ -44,14 +44,21 @@ impl Wire {
             data_folder: self.settings.data_folder.clone(),
             calendar: system_calendar(),
         };
-        let embedder = ProviderEmbedder::configured(&self.settings).and_then(|configured| match configured {
-            Ok(embedder) => Some(Arc::new(embedder) as Arc<dyn Embedder>),
-            Err(failure) => {
-                warn(&format!("memory.embeddings is not used: {}", failure.message));
-                None
-            }
+        let embedder = self.embedder().unwrap_or_else(|why| {
+            warn(&format!("memory.embeddings is not used: {why}"));
+            None
         });
         MemoryService::new(settings, Some(Arc::new(CallWriters::new(&self.settings.data_folder))), embedder)
+    }
+
+    /// What gives embeddings, if the configuration names it: a folder of a model, or a model of a provider.
+    fn embedder(&self) -> Result<Option<Arc<dyn Embedder>>, String> {
+        let Some(name) = &self.settings.config.memory.embeddings else { return Ok(None) };
+        if name.starts_with('/') || name.starts_with("~/") {
+            return local_embedder(&expanded(Path::new(name))).map(Some);
+        }
+        let configured = ProviderEmbedder::configured(&self.settings).transpose();
+        Ok(configured.map_err(|failure| failure.message.clone())?.map(|embedder| Arc::new(embedder) as Arc<dyn Embedder>))
     }
 
     /// A machine of files alone that knows memory, for commands of the user.
@@ -59,6 +66,12 @@ impl Wire {
         let host = self.reading_host(None)?;
         let host = Arc::try_unwrap(host).map_err(|_| Failure::failed("execution_error", "the files are in use"))?;
         Ok(Arc::new(host.with_services(self.memory_services())))
+    }
+
+    /// Indexes changes of memory soon after they were made, in a command that runs long. What cannot be opened here, a search reports.
+    pub(crate) fn follow_memory(&self) -> Option<MemoryFollower> {
+        let host = self.memory_host().ok()?;
+        Some(MemoryFollower(tokio::spawn(self.memory().follow(host))))
     }
 
     /// Services of calls that change memory.
@@ -82,6 +95,25 @@ impl Wire {
         let paths = self.settings.config.memory.paths.iter().map(|path| expanded(path)).filter(|path| path.is_absolute());
         let is_folder = |path: &PathBuf| path.symlink_metadata().is_ok_and(|facts| facts.is_dir());
         paths.filter(|path| is_folder(path) && path.parent().is_some()).collect()
+    }
+}
+
+#[cfg(feature = "embed-local")]
+fn local_embedder(folder: &Path) -> Result<Arc<dyn Embedder>, String> {
+    Ok(Arc::new(haft_memory::LocalEmbedder::open(folder)?))
+}
+
+#[cfg(not(feature = "embed-local"))]
+fn local_embedder(folder: &Path) -> Result<Arc<dyn Embedder>, String> {
+    Err(format!("{} is a folder, and this haft was built without the feature embed-local", folder.display()))
+}
+
+/// Changes of memory are indexed until this is dropped.
+pub(crate) struct MemoryFollower(tokio::task::JoinHandle<()>);
+
+impl Drop for MemoryFollower {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 

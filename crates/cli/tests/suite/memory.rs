@@ -1,5 +1,8 @@
 //! Memory: written, searched, explained and taken back; what untrusted content wrote into it is not trusted.
 
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
 use haft_testkit::Round;
 use serde_json::{Value, json};
 
@@ -118,6 +121,66 @@ fn an_embedding_service_that_fails_leaves_full_text_and_says_so() {
     let result = search(&world, "harbour");
     assert_eq!((citations(&result), &result["details"]["degraded"]), (vec!["MEMORY.md#L1"], &json!(true)));
     assert!(result["result"].as_str().unwrap().contains("[Full text was searched alone, because embed/m failed"), "{result}");
+}
+
+#[test]
+fn a_static_model_in_a_folder_gives_embeddings_and_one_that_is_missing_is_named() {
+    let world = World::new();
+    let folder = world.path("home/model");
+    std::fs::create_dir(&folder).unwrap();
+    world.configure("[memory]\nembeddings = \"~/model\"\n");
+    world.write("MEMORY.md", "The automobile is in the garage\n");
+    world.write("memory/b.md", "It may rain tomorrow\n");
+    let without = world.run(&["memory", "search", "garage"]);
+    assert!(without.stderr.contains("memory.embeddings is not used: ") && without.stdout.starts_with("MEMORY.md#L1"), "{without:?}");
+    let tokenizer = json!({"model": {"type": "WordPiece", "vocab": {"car": 0, "automobile": 1, "rain": 2}}});
+    std::fs::write(folder.join("tokenizer.json"), tokenizer.to_string()).unwrap();
+    let numbers: [f32; 6] = [1.0, 0.0, 0.95, 0.05, 0.0, 1.0];
+    let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+    let table = json!({"embeddings": {"dtype": "F32", "shape": [3, 2], "data_offsets": [0, bytes.len()]}}).to_string();
+    let file = [&(table.len() as u64).to_le_bytes()[..], table.as_bytes(), &bytes].concat();
+    std::fs::write(folder.join("model.safetensors"), file).unwrap();
+    let result = search(&world, "where is my car");
+    assert_eq!(
+        (citations(&result)[0], &result["details"]["mode"], &result["details"]["provider"]),
+        ("MEMORY.md#L1", &json!("hybrid"), &json!("local"))
+    );
+}
+
+#[test]
+fn a_root_that_is_a_link_is_named_as_not_searched() {
+    let world = World::new();
+    world.write("MEMORY.md", "the harbour opens at nine\n");
+    let plain = search(&world, "harbour");
+    assert_eq!(plain["details"]["notes"], json!([]), "ordinary roots are not worth a note");
+    std::fs::create_dir(world.path("outside")).unwrap();
+    std::os::unix::fs::symlink(world.path("outside"), world.file("memory")).unwrap();
+    let notes = &search(&world, "harbour")["details"]["notes"];
+    assert_eq!(notes, &json!(["memory is not searched: it is a symbolic link, or rules deny reading it."]));
+}
+
+#[test]
+fn processes_that_are_killed_while_they_index_leave_an_index_that_the_next_one_completes() {
+    let world = World::new();
+    for number in 0..600 {
+        world.write(&format!("memory/{}/{number}.md", number % 6), format!("note number{number} {}\n", "of many words ".repeat(40)));
+    }
+    for _ in 0..3 {
+        let mut going = world.command(&["memory", "search", "number1"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let has_begun = || std::fs::read_dir(world.state().join("memory")).is_ok_and(|mut files| files.next().is_some());
+        let started = Instant::now();
+        while !has_begun() && going.try_wait().unwrap().is_none() && started.elapsed() < Duration::from_secs(60) {
+            std::thread::yield_now();
+        }
+        going.kill().unwrap();
+        going.wait().unwrap();
+    }
+    let searching = || world.command(&["memory", "search", "number599"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    for one_of_two in [searching(), searching()] {
+        let output = one_of_two.wait_with_output().unwrap();
+        let ran = world.ran(&output);
+        assert!(ran.stdout.starts_with("memory/5/599.md#L1 ") && !ran.stderr.contains("damaged"), "{ran:?}");
+    }
 }
 
 fn call(id: &str, tool: &str, arguments: Value) -> Round {

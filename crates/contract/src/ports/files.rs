@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::Journal;
-use crate::{BoxFuture, EntryKind, Location, ToolError, TreeOptions, TreeVisitor, WalkSummary};
+use crate::{BoxFuture, EntryKind, Location, ToolError, TreeOptions, TreeVisitor, TreeWatch, WalkSummary};
 
 /// The type of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -193,6 +193,15 @@ pub trait FileSystem: Send + Sync {
         options: TreeOptions,
         visitor: Arc<dyn TreeVisitor>,
     ) -> BoxFuture<'a, Result<WalkSummary, ToolError>>;
+    /// A number that changes with what may be read: what a walk showed holds for a later one with the same number, but for changes of
+    /// the files. `None` if that is not known.
+    fn view(&self) -> Option<u64> {
+        None
+    }
+    /// A watch for changes, without directories yet; `None` where the system reports none.
+    fn watch(&self) -> Option<Arc<dyn TreeWatch>> {
+        None
+    }
     /// SHA-256 of a file's content as hex; `None` if there is no file.
     fn fingerprint<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<Option<String>, ToolError>>;
     /// The same of content that is in no file.

@@ -72,10 +72,22 @@ pub(super) fn size_of(stat: &Stat) -> u64 {
     u64::try_from(stat.st_size).unwrap_or(0)
 }
 
-#[allow(clippy::useless_conversion)] // narrower, or signed, on other systems
+/// When a file's content was changed last.
 pub(super) fn modified(stat: &Stat) -> Option<SystemTime> {
-    let seconds = Duration::from_secs(stat.st_mtime.unsigned_abs().into());
-    let nanoseconds = Duration::from_nanos(stat.st_mtime_nsec.try_into().ok()?);
-    let second = if stat.st_mtime < 0 { SystemTime::UNIX_EPOCH.checked_sub(seconds) } else { SystemTime::UNIX_EPOCH.checked_add(seconds) };
-    second?.checked_add(nanoseconds)
+    #[allow(clippy::useless_conversion)] // narrower, or signed, on other systems
+    let (seconds, nanoseconds) = (stat.st_mtime.into(), stat.st_mtime_nsec.try_into().ok()?);
+    time(seconds, nanoseconds)
+}
+
+/// When anything of a file was changed last.
+pub(super) fn changed(stat: &Stat) -> Option<SystemTime> {
+    #[allow(clippy::useless_conversion)] // narrower, or signed, on other systems
+    let (seconds, nanoseconds) = (stat.st_ctime.into(), stat.st_ctime_nsec.try_into().ok()?);
+    time(seconds, nanoseconds)
+}
+
+fn time(seconds: i64, nanoseconds: u64) -> Option<SystemTime> {
+    let whole = Duration::from_secs(seconds.unsigned_abs());
+    let second = if seconds < 0 { SystemTime::UNIX_EPOCH.checked_sub(whole) } else { SystemTime::UNIX_EPOCH.checked_add(whole) };
+    second?.checked_add(Duration::from_nanos(nanoseconds))
 }

@@ -74,13 +74,19 @@ impl World {
         LocalFiles::open(options).unwrap()
     }
 
-    pub(crate) fn roots(files: &LocalFiles) -> Vec<Location> {
+    pub(crate) fn roots(files: &dyn FileSystem) -> Vec<Location> {
         ["MEMORY.md", "memory"].iter().map(|path| files.locate(Path::new(path)).unwrap()).collect()
     }
 
+    /// Searches as a process that opened its files now.
     pub(crate) async fn try_search(&self, query: &str) -> Result<MemoryAnswer, ToolError> {
         let files = self.files();
-        let scope = MemoryScope { files: &files, roots: Self::roots(&files), sessions: None };
+        self.search_in(&files, Self::roots(&files), query).await
+    }
+
+    /// Searches with files that stay open, as a conversation does.
+    pub(crate) async fn search_in(&self, files: &dyn FileSystem, roots: Vec<Location>, query: &str) -> Result<MemoryAnswer, ToolError> {
+        let scope = MemoryScope { files, roots, sessions: None };
         self.service.search(MemoryQuery { query: query.into(), max_results: 6, min_score: 0.35 }, scope).await
     }
 

@@ -11,14 +11,14 @@ use std::time::{Duration, SystemTime};
 
 use rusqlite::{Connection, OpenFlags};
 
-pub use self::vectors::{VectorRow, VectorTask};
+pub use self::vectors::{MissingVectors, StoredVector, VectorRow, VectorTask};
 use super::folder::PrivateFolder;
 use crate::StoreError;
 
 /// The folder of the indexes in the data folder.
 const FOLDER: &str = "memory";
 /// The version of the schema and of how texts are cut and split into words: another one starts anew.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 /// How long another process may hold the index.
 const PATIENCE: Duration = Duration::from_secs(2);
 const STATEMENTS: usize = 32;
@@ -27,18 +27,21 @@ const CACHE_KIB: i64 = 8 * 1024;
 const WAL_KEPT: i64 = 4 << 20;
 const COMPANIONS: [&str; 3] = ["", "-wal", "-shm"];
 
-/// `words` has the words of each chunk as they are searched, `terms` each different word once, for words with typing errors.
+/// `words` has the words of each chunk as they are searched, `terms` each different word once, for words with typing errors. `embedded`
+/// has, for each model, the number up to which every chunk has a vector: numbers are never given twice, so later ones are greater.
 const SCHEMA: &str = "
 CREATE TABLE files (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, modified INTEGER, \
-    checked INTEGER NOT NULL, digest BLOB NOT NULL, note TEXT);
-CREATE TABLE chunks (id INTEGER PRIMARY KEY, file INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, \
+    changed INTEGER, checked INTEGER NOT NULL, digest BLOB NOT NULL, note TEXT);
+CREATE TABLE chunks (id INTEGER PRIMARY KEY AUTOINCREMENT, file INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, \
     heading TEXT NOT NULL, text TEXT NOT NULL, digest BLOB NOT NULL, writer TEXT);
 CREATE INDEX chunks_of_files ON chunks (file);
 CREATE INDEX chunks_of_digests ON chunks (digest);
 CREATE VIRTUAL TABLE words USING fts5(body, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2');
 CREATE TABLE terms (id INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE);
 CREATE VIRTUAL TABLE grams USING fts5(term, content='', detail=none, columnsize=0, tokenize='trigram');
-CREATE TABLE vectors (digest BLOB NOT NULL, model TEXT NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (digest, model)) WITHOUT ROWID;
+CREATE TABLE vectors (id INTEGER PRIMARY KEY AUTOINCREMENT, digest BLOB NOT NULL, model TEXT NOT NULL, vector BLOB NOT NULL, \
+    UNIQUE (digest, model));
+CREATE TABLE embedded (model TEXT PRIMARY KEY, chunk INTEGER NOT NULL) WITHOUT ROWID;
 ";
 
 /// What of a file tells that it has changed.
@@ -46,8 +49,10 @@ CREATE TABLE vectors (digest BLOB NOT NULL, model TEXT NOT NULL, vector BLOB NOT
 pub struct FileStamp {
     /// Its bytes.
     pub size: u64,
-    /// When it was changed last.
+    /// When its content was changed last.
     pub modified: Option<SystemTime>,
+    /// When anything of it was changed last, as the system says.
+    pub changed: Option<SystemTime>,
 }
 
 /// A file as the index knows it.
@@ -118,6 +123,8 @@ pub struct ChunkRow {
 pub struct MemoryDatabase {
     connection: Mutex<Connection>,
     path: PathBuf,
+    /// How many chunks there were at which state: counting them takes longer than finding some.
+    counted: Mutex<Option<(i64, u64)>>,
 }
 
 haft_contract::opaque_debug!(MemoryDatabase: path = path);
@@ -139,14 +146,14 @@ impl MemoryDatabase {
         let path = folder.path().join(&file);
         let Some(_lock) = folder.lock(PATIENCE)? else { return Err(StoreError::Locked { path }) };
         let reason = match connect(&folder, &file, &path) {
-            Ok(connection) => return Ok(OpenedMemory { database: Self { connection: Mutex::new(connection), path }, notice: None }),
+            Ok(connection) => return Ok(OpenedMemory { database: Self::over(connection, path), notice: None }),
             Err(error @ StoreError::Damaged { .. }) => format!("the index of memory was damaged and is built anew ({error})"),
             Err(StoreError::Newer { .. }) => "the index of memory is of another version of haft and is built anew".to_owned(),
             Err(error) => return Err(error),
         };
         remove(&folder, &file)?;
         let connection = connect(&folder, &file, &path)?;
-        Ok(OpenedMemory { database: Self { connection: Mutex::new(connection), path }, notice: Some(reason) })
+        Ok(OpenedMemory { database: Self::over(connection, path), notice: Some(reason) })
     }
 
     /// An index in memory, which is gone with the process: for when none can be opened.
@@ -155,7 +162,11 @@ impl MemoryDatabase {
         let failed = |error| StoreError::database(&path, error);
         let mut connection = Connection::open_in_memory().map_err(failed)?;
         prepare(&mut connection).map_err(failed)?;
-        Ok(Self { connection: Mutex::new(connection), path })
+        Ok(Self::over(connection, path))
+    }
+
+    fn over(connection: Connection, path: PathBuf) -> Self {
+        Self { connection: Mutex::new(connection), path, counted: Mutex::default() }
     }
 
     /// Removes an index that turned out to be damaged. It is derived, so nothing is lost; what cannot be removed is replaced when it is

@@ -19,13 +19,15 @@ use crate::wire::{McpBackend, Wire};
 const TOKEN: &str = "HAFT_MCP_TOKEN";
 
 pub(super) fn run(common: &Common, request: &McpArgs, output: &Output) -> Result<Exit, Failure> {
-    let backend = Arc::new(McpBackend::new(Arc::new(Wire::new(common, output)?))?);
+    let wire = Arc::new(Wire::new(common, output)?);
+    let backend = Arc::new(McpBackend::new(Arc::clone(&wire))?);
     let options = request.http.map(|address| options(address, request)).transpose()?;
     if options.is_none() && std::io::stdin().is_terminal() {
         note("Waiting for an MCP client on standard input. `haft mcp install CLIENT` adds Haft to one; Ctrl-C ends.");
     }
     block_on(async {
         let stop = CancellationToken::new();
+        let _follower = wire.follow_memory();
         let serving = async {
             match options {
                 Some(options) => serve_http(backend, options, &stop, output).await,

@@ -19,7 +19,9 @@ pub(super) async fn run(wire: &Wire, output: &Output) -> Result<Exit, Failure> {
     let workspace = &wire.settings.workspace;
     let exists = |file: &str, target: &str| {
         let folder = workspace.join(file).parent().map_or_else(|| workspace.clone(), Path::to_owned);
-        folder.join(target).exists() || workspace.join(target.trim_start_matches('/')).exists()
+        let decoded = haft_text::percent::decode(target);
+        let is_there = |target: &str| folder.join(target).exists() || workspace.join(target.trim_start_matches('/')).exists();
+        is_there(target) || is_there(&decoded)
     };
     let problems = check_notes(&chunks, &exists);
     let rows =

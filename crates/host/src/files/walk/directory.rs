@@ -7,13 +7,13 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use haft_contract::{TreeEntry, Visit};
+use haft_contract::{EntryStamp, TreeEntry, Visit};
 use rustix::fs::{AtFlags, FileType, OFlags, Stat, fstat, statat};
 use rustix::io::Errno;
 
 use super::super::beneath::{DIRECTORY, READ, open_beneath, open_name};
 use super::super::blocking::Stop;
-use super::super::open::{is_shown_by_the_kernel, modified, size_of};
+use super::super::open::{changed, is_shown_by_the_kernel, modified, size_of};
 use super::super::roots::Root;
 use super::{TreeWalk, lead};
 
@@ -91,6 +91,15 @@ struct VisitedEntry<'w> {
     stop: &'w Stop,
 }
 
+impl VisitedEntry<'_> {
+    /// What it is, if it is still what was listed.
+    fn status(&self) -> Result<Stat, Errno> {
+        let stat = self.directory.status(self.name)?;
+        let expected = if self.is_directory { FileType::Directory } else { FileType::RegularFile };
+        if FileType::from_raw_mode(stat.st_mode) == expected { Ok(stat) } else { Err(Errno::LOOP) }
+    }
+}
+
 impl TreeEntry for VisitedEntry<'_> {
     fn path(&self) -> &Path {
         self.path
@@ -99,12 +108,13 @@ impl TreeEntry for VisitedEntry<'_> {
         self.is_directory
     }
     fn facts(&self) -> io::Result<(u64, Option<SystemTime>)> {
-        let stat = self.directory.status(self.name)?;
-        let expected = if self.is_directory { FileType::Directory } else { FileType::RegularFile };
-        if FileType::from_raw_mode(stat.st_mode) != expected {
-            return Err(Errno::LOOP.into());
-        }
+        let stat = self.status()?;
         Ok((size_of(&stat), modified(&stat)))
+    }
+    #[allow(clippy::useless_conversion, reason = "narrower on other systems")]
+    fn stamp(&self) -> io::Result<EntryStamp> {
+        let stat = self.status()?;
+        Ok(EntryStamp { size: size_of(&stat), modified: modified(&stat), changed: changed(&stat), names: stat.st_nlink.into() })
     }
     fn open(&self) -> io::Result<Box<dyn Read + Send>> {
         self.open_from(0)

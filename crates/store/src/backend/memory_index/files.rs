@@ -1,6 +1,7 @@
 //! What the index holds of files.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::PoisonError;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
@@ -28,11 +29,12 @@ impl MemoryDatabase {
     pub fn files(&self) -> Result<HashMap<String, KnownFile>, StoreError> {
         let connection = self.connection();
         let read = || -> rusqlite::Result<_> {
-            let mut statement = connection.prepare_cached("SELECT path, size, modified, checked, digest, note FROM files")?;
+            let mut statement = connection.prepare_cached("SELECT path, size, modified, changed, checked, digest, note FROM files")?;
             let rows = statement.query_map([], |row| {
                 let size = u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0);
-                let stamp = FileStamp { size, modified: row.get::<_, Option<i64>>(2)?.map(time) };
-                Ok((row.get(0)?, KnownFile { stamp, checked: row.get(3)?, digest: row.get(4)?, note: row.get(5)? }))
+                let moment = |column| -> rusqlite::Result<_> { Ok(row.get::<_, Option<i64>>(column)?.map(time)) };
+                let stamp = FileStamp { size, modified: moment(2)?, changed: moment(3)? };
+                Ok((row.get(0)?, KnownFile { stamp, checked: row.get(4)?, digest: row.get(5)?, note: row.get(6)? }))
             })?;
             rows.collect::<rusqlite::Result<_>>()
         };
@@ -41,8 +43,15 @@ impl MemoryDatabase {
 
     /// How many chunks the index has.
     pub fn count(&self) -> Result<u64, StoreError> {
+        let state = self.changes()?;
+        let mut known = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, count)) = known.filter(|(counted, _)| *counted == state) {
+            return Ok(count);
+        }
         let counted = self.connection().query_row("SELECT count(*) FROM chunks", [], |row| row.get::<_, i64>(0));
-        counted.map(i64::unsigned_abs).map_err(|error| self.failed(error))
+        let count = counted.map(i64::unsigned_abs).map_err(|error| self.failed(error))?;
+        *known = Some((state, count));
+        Ok(count)
     }
 
     /// Indexes files in place of what the index has of them, all or none.
@@ -60,13 +69,15 @@ impl MemoryDatabase {
         })
     }
 
-    /// Records that a file was read again and is as it was.
-    pub fn touch(&self, path: &str, known: &KnownFile) -> Result<(), StoreError> {
+    /// Records that files were read again and are as they were.
+    pub fn touch(&self, files: &[(String, KnownFile)]) -> Result<(), StoreError> {
         self.write(|connection| {
-            let modified = known.stamp.modified.map(nanoseconds_since_1970);
-            let size = i64::try_from(known.stamp.size).unwrap_or(i64::MAX);
-            let sql = "UPDATE files SET size = ?2, modified = ?3, checked = ?4 WHERE path = ?1";
-            connection.prepare_cached(sql)?.execute(params![path, size, modified, known.checked])?;
+            let sql = "UPDATE files SET size = ?2, modified = ?3, changed = ?4, checked = ?5 WHERE path = ?1";
+            let mut update = connection.prepare_cached(sql)?;
+            for (path, KnownFile { stamp, checked, .. }) in files {
+                let (size, modified, changed) = columns(stamp);
+                update.execute(params![path, size, modified, changed, checked])?;
+            }
             Ok(())
         })
     }
@@ -104,11 +115,10 @@ fn writers_of(connection: &Connection, path: &str) -> rusqlite::Result<HashMap<[
 
 fn put_file(connection: &Connection, file: &NewFile, writers: &HashMap<[u8; 16], String>) -> rusqlite::Result<()> {
     let KnownFile { stamp, checked, digest, note } = &file.known;
-    let size = i64::try_from(stamp.size).unwrap_or(i64::MAX);
-    let modified = stamp.modified.map(nanoseconds_since_1970);
+    let (size, modified, changed) = columns(stamp);
     connection
-        .prepare_cached("INSERT INTO files (path, size, modified, checked, digest, note) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
-        .execute(params![file.path, size, modified, checked, digest, note])?;
+        .prepare_cached("INSERT INTO files (path, size, modified, changed, checked, digest, note) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?
+        .execute(params![file.path, size, modified, changed, checked, digest, note])?;
     let id = connection.last_insert_rowid();
     let sql = "INSERT INTO chunks (file, first, last, heading, text, digest, writer) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     let mut chunks = connection.prepare_cached(sql)?;
@@ -120,6 +130,12 @@ fn put_file(connection: &Connection, file: &NewFile, writers: &HashMap<[u8; 16],
         words.execute(params![connection.last_insert_rowid(), chunk.words])?;
     }
     Ok(())
+}
+
+/// Size, time of the last change of content, time of the last change.
+fn columns(stamp: &FileStamp) -> (i64, Option<i64>, Option<i64>) {
+    let size = i64::try_from(stamp.size).unwrap_or(i64::MAX);
+    (size, stamp.modified.map(nanoseconds_since_1970), stamp.changed.map(nanoseconds_since_1970))
 }
 
 fn line(number: usize) -> i64 {

@@ -6,15 +6,28 @@ use super::{ChunkRow, MemoryDatabase};
 use crate::StoreError;
 use crate::backend::sqlite::time;
 
-/// A word is counted up to here: a more common one says nothing.
-const COUNTED: i64 = 4096;
+/// So many of the newest chunks are compared by their values where nearly all match.
+const NEWEST: i64 = 2048;
 
 impl MemoryDatabase {
+    /// A word is counted up to here: a more common one says nothing.
+    pub const COUNTED: u64 = 4096;
+
     /// The chunks that an FTS5 expression matches, each with its BM25 value, where more is better; the best first.
     pub fn find(&self, expression: &str, limit: usize) -> Result<Vec<(i64, f64)>, StoreError> {
+        self.ranked("SELECT rowid, -rank FROM words WHERE words MATCH ?1 ORDER BY rank LIMIT ?2", expression, limit)
+    }
+
+    /// As [`find`](Self::find), among the chunks that were indexed last: for expressions that nearly all chunks match, of which the best
+    /// are not much better.
+    pub fn find_newest(&self, expression: &str, limit: usize) -> Result<Vec<(i64, f64)>, StoreError> {
+        let newest = format!("SELECT rowid AS id, rank AS place FROM words WHERE words MATCH ?1 ORDER BY rowid DESC LIMIT {NEWEST}");
+        self.ranked(&format!("SELECT id, -place FROM ({newest}) ORDER BY place LIMIT ?2"), expression, limit)
+    }
+
+    fn ranked(&self, sql: &str, expression: &str, limit: usize) -> Result<Vec<(i64, f64)>, StoreError> {
         let connection = self.connection();
         let find = || {
-            let sql = "SELECT rowid, -rank FROM words WHERE words MATCH ?1 ORDER BY rank LIMIT ?2";
             let mut statement = connection.prepare_cached(sql)?;
             let rows =
                 statement.query_map(params![expression, i64::try_from(limit).unwrap_or(i64::MAX)], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -27,7 +40,8 @@ impl MemoryDatabase {
     pub fn frequency(&self, expression: &str) -> Result<u64, StoreError> {
         let sql = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ?1 LIMIT ?2)";
         let connection = self.connection();
-        let count = || connection.prepare_cached(sql)?.query_row(params![expression, COUNTED], |row| row.get::<_, i64>(0));
+        let count =
+            || connection.prepare_cached(sql)?.query_row(params![expression, Self::COUNTED.cast_signed()], |row| row.get::<_, i64>(0));
         count().map(i64::unsigned_abs).map_err(|error| self.failed(error))
     }
 

@@ -1,5 +1,5 @@
 //! What memory costs: the first index of 10,000 files with 100 MB, a search, a change of one file; beside `rg` and bare FTS5 in the same
-//! run. `cargo bench --bench memory -- 1000` does it with fewer files. Nothing here fails a test run.
+//! run. `cargo bench -p haft-memory -- 1000` does it with fewer files. Nothing here fails a test run.
 #![allow(
     clippy::expect_used,
     clippy::print_stdout,
@@ -8,6 +8,7 @@
     reason = "a program that prints numbers"
 )]
 
+#[path = "../../../benches/measure/mod.rs"]
 mod measure;
 
 use std::hint::black_box;
@@ -60,6 +61,13 @@ fn main() {
             .collect(),
     );
     row("change of one file, until it is found", update, Duration::from_millis(50), "the budget");
+    let fresh = || {
+        let memory = MemoryService::new(settings(folder.path().join("data")), None, None);
+        timed(|| assert!(runtime.block_on(search(&memory, &local, QUERIES[0])) <= 6))
+    };
+    row("search in a new process, all files compared", middle((0..11).map(|_| fresh()).collect()), Duration::from_millis(15), "the budget");
+    println!("{:<46} {:>12}", "memory of this process until here", peak());
+    write_short_notes(&workspace, files * 4);
     vectors(&runtime, folder.path(), &local);
     println!("{:<46} {:>12}", "memory of this process", peak());
 }
@@ -90,6 +98,15 @@ fn write_notes(workspace: &Path, files: usize) {
         let path = workspace.join(format!("memory/{}/{number}.md", number % 100));
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
         std::fs::write(path, text).expect("a file");
+    }
+}
+
+/// As many notes of a line as make up 100,000 parts with the others.
+fn write_short_notes(workspace: &Path, notes: usize) {
+    for file in 0..notes / 100 {
+        let notes: Vec<String> = (0..100).map(|note| format!("# Short {file} {note}\n\nword{note} word{file} is short\n\n")).collect();
+        let text = notes.concat();
+        std::fs::write(workspace.join(format!("memory/0/short{file}.md")), text).expect("a file");
     }
 }
 
@@ -167,9 +184,11 @@ impl Embedder for Hashed {
 fn vectors(runtime: &tokio::runtime::Runtime, folder: &Path, files: &LocalFiles) {
     let memory = MemoryService::new(settings(folder.join("data")), None, Some(Arc::new(Hashed)));
     let database = haft_store::MemoryDatabase::open(&folder.join("data"), "bench").expect("an index").database;
-    while database.missing_vectors("bench/hashed", 1).expect("a count").1 > 0 {
+    let started = Instant::now();
+    while database.count_missing("bench/hashed").expect("a count") > 0 || started.elapsed().is_zero() {
         runtime.block_on(search(&memory, files, "word1"));
     }
+    println!("{:<46} {:>12.2?}", "the vectors of all parts, once", started.elapsed());
     let chunks = database.count().expect("a count");
     let ours =
         middle((0..21).map(|_| timed(|| assert!(black_box(runtime.block_on(search(&memory, files, "word12 word345"))) <= 6))).collect());
