@@ -164,6 +164,76 @@ fn attachments_are_private_files_that_the_sub_agent_reads() {
     assert!(result(&happened).contains(receipt), "{happened:?}");
 }
 
+/// Seed 004's spelling; the types and the folder are hints for the sub-agent, and no way to other files.
+#[test]
+fn attachments_have_media_types_and_a_folder_that_the_task_calls_them_by() {
+    let files = json!([{"name": "data.csv", "content": "axe,saw\n", "mimeType": "text/csv"}]);
+    let more = json!({"attachments": files, "attachAs": {"mountPath": "inputs/today"}});
+    let parent = vec![spawn("Read inputs/today/data.csv.", &more), text("I wait."), text("Over.")];
+    let talk = family("openai", "", vec![("PARENT", parent), ("Read inputs", vec![text("Read.")])]);
+    let happened = talk.turn(&["PARENT"]);
+    assert_eq!(happened.outcomes(), ["success"], "{happened:?}");
+    let lines = transcript(&talk, &id_of_child(&talk)).join("\n");
+    let expected =
+        "[Files that come with this task, which the task may call inputs/today/NAME; you can read them:\n- data.csv (8 bytes, text/csv): ";
+    assert!(lines.contains(expected), "{lines}");
+    assert!(talk.world.state().join("spills").join(id_of_child(&talk)).join("data.csv").exists());
+    let bad = vec![
+        call("b1", "sessions_spawn", json!({"task": "CHILD", "attachAs": {"mountPath": "../up"}})),
+        call("b2", "sessions_spawn", json!({"task": "CHILD", "attachments": [{"name": "a", "content": "x", "mimeType": "x]\n[y"}]})),
+    ];
+    let talk = family("openai", "", vec![("PARENT", vec![Round::Calls(bad), text("Over.")])]);
+    assert_eq!(talk.turn(&["PARENT"]).outcomes(), ["validation_error"; 2]);
+    assert_eq!(children(&talk).len(), 0);
+}
+
+/// Complaint: a sub-agent that was left without tools, and nobody said so (openclaw 92189, 64292).
+#[test]
+fn parent_is_told_which_tools_a_sub_agent_has() {
+    let tools = |config: &str, more: Value| {
+        let parent = vec![spawn("Look.", &more), text("I wait."), text("Over.")];
+        let talk = family("openai", config, vec![("PARENT", parent), ("Look.", vec![text("Looked.")])]);
+        let happened = talk.turn(&["PARENT"]);
+        let said = result(&happened);
+        let listed = said.split_once("Its tools: ").map(|(_, tools)| tools.trim_end_matches('.').to_owned());
+        let offered: Vec<String> = talk
+            .server
+            .asked()
+            .iter()
+            .find(|asked| !asked.body.to_string().contains("PARENT"))
+            .and_then(|asked| asked.body["tools"].as_array().cloned())
+            .unwrap_or_default()
+            .iter()
+            .map(|tool| tool["function"]["name"].as_str().unwrap().to_owned())
+            .collect();
+        (said, listed, offered)
+    };
+    let explore = json!({"agent_type": "explore"});
+    let (_, listed, offered) = tools("", explore.clone());
+    assert_eq!(listed.as_deref(), Some("read_file, glob_search, grep_search, web_fetch, web_search, tool_search, skill"));
+    let listed: Vec<String> = listed.unwrap().split(", ").map(str::to_owned).collect();
+    assert!(offered.iter().all(|tool| listed.contains(tool)), "{offered:?}");
+    let (_, listed, _) = tools("[subagents.tools]\ndeny = [\"web_fetch\", \"web_search\"]\n", explore.clone());
+    assert_eq!(listed.as_deref(), Some("read_file, glob_search, grep_search, tool_search, skill"));
+    let all = "[subagents.tools]\ndeny = [\"group:fs\", \"group:web\", \"read_file\", \"glob_search\", \"grep_search\", \"tool_search\", \"skill\"]\n";
+    let (said, listed, offered) = tools(all, explore);
+    assert_eq!((listed, offered), (None, Vec::new()), "{said}");
+    assert!(said.contains("It has no tools:"), "{said}");
+}
+
+/// Its tool says that the user has seen it.
+#[test]
+fn message_of_a_sub_agent_is_an_event_of_the_conversation() {
+    let message = json!({"message": "Halfway there.", "level": "warning"});
+    let child = vec![Round::call("c1", "send_user_message", message), text("Done.")];
+    let request = json!({"prompt": "Work.", "name": "worker"});
+    let talk = family("openai", "", vec![("PARENT", asks(request)), ("Work.", child)]);
+    let happened = talk.turn(&["PARENT"]);
+    let messages: Vec<&Value> = happened.of("message").collect();
+    assert_eq!(messages.len(), 1, "{happened:?}");
+    assert_eq!((&messages[0]["message"], &messages[0]["level"]), (&json!("sub-agent 'worker': Halfway there."), &json!("warning")));
+}
+
 /// What restricts the parent's agent restricts one of another name, also where files are not named: in a search, and in the sandbox.
 #[test]
 fn what_the_parent_may_not_read_is_not_found_by_another_agent() {
