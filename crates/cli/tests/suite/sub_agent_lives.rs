@@ -286,3 +286,115 @@ fn what_a_sub_agent_saw_taints_its_parent() {
     assert_eq!(happened.outcomes(), ["success", "permission_denied"], "{happened:?}");
     assert!(talk.results().last().unwrap().1.to_string().contains("seen untrusted content"), "{:?}", talk.results());
 }
+
+#[test]
+fn model_of_the_request_of_the_type_or_of_the_agent_answers_for_a_sub_agent() {
+    let config = "[agents.other]\nmodel = \"work/m4\"\n";
+    let requests = [
+        ("agent", json!({"prompt": "CHILD"}), "m1"),
+        ("agent", json!({"prompt": "CHILD", "model": "work/m2"}), "m2"),
+        ("agent", json!({"prompt": "CHILD", "subagent_type": "critic"}), "m3"),
+        ("agent", json!({"prompt": "CHILD", "subagent_type": "critic", "model": "work/m2"}), "m2"),
+        ("sessions_spawn", json!({"task": "CHILD", "agent_id": "other"}), "m4"),
+    ];
+    for (tool, arguments, model) in requests {
+        let parent = vec![Round::call("p1", tool, arguments.clone()), text("I wait."), text("Over.")];
+        let talk = family("openai", config, vec![("PARENT", parent), ("CHILD", vec![text("Here.")])]);
+        let types = talk.world.path("config/haft/agents");
+        std::fs::create_dir_all(&types).unwrap();
+        std::fs::write(types.join("critic.md"), "---\ndescription: Reviews\nmodel: work/m3\n---\nBe strict.\n").unwrap();
+        let ran = talk.says(&["PARENT"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let of_child: Vec<Value> = talk
+            .server
+            .asked()
+            .iter()
+            .filter(|asked| !asked.body.to_string().contains("PARENT"))
+            .map(|asked| asked.body["model"].clone())
+            .collect();
+        assert_eq!(of_child, [json!(model)], "{arguments}");
+    }
+}
+
+#[test]
+fn sub_agent_without_a_lane_is_pending_and_runs_when_one_is_free() {
+    let (first, list) = (Hold::default(), Hold::default());
+    let parent = vec![
+        spawn("First.", &json!({})),
+        spawn("Second.", &json!({})),
+        Round::call("p3", "subagents", json!({})).held(Moment::Start, &list),
+        text("I wait."),
+        text("One is over."),
+        text("Both are over."),
+    ];
+    let talk = family(
+        "openai",
+        "[subagents]\nconcurrency = 1\n",
+        vec![("PARENT", parent), ("First.", vec![text("One.").held(Moment::Start, &first)]), ("Second.", vec![text("Two.")])],
+    );
+    let turn = talk.begin(&["PARENT"]);
+    assert!(first.reached() && list.reached());
+    let mut now = states(&talk);
+    now.sort();
+    assert_eq!(now, ["First. running", "Second. pending"]);
+    list.release();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while talk.server.asked().len() < 5 {
+        assert!(std::time::Instant::now() < deadline, "the parent was told");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    first.release();
+    let happened = turn.finish(&talk.world);
+    assert_eq!(happened.ended().0, "done", "{happened:?}");
+    let lines = transcript(&talk, "last").join("\n");
+    assert!(lines.contains("First. (general-purpose): running,") && lines.contains("Second. (general-purpose): pending,"), "{lines}");
+    let mut ended = states(&talk);
+    ended.sort();
+    assert_eq!(ended, ["First. done", "Second. done"]);
+}
+
+/// Complaint: kills that leave what was started below (openclaw 24219, orphans).
+#[test]
+fn kill_ends_everything_beneath_and_nothing_beside() {
+    let (deep, kill) = (Hold::default(), Hold::default());
+    let writes = Round::call("d1", "write_file", json!({"path": "made.txt", "content": "x"})).held(Moment::Start, &deep);
+    let parent = vec![
+        Round::Calls(vec![
+            call("p1", "sessions_spawn", json!({"task": "Middle.", "label": "middle"})),
+            call("p2", "sessions_spawn", json!({"task": "Beside.", "label": "beside"})),
+        ]),
+        Round::call("p3", "subagents", json!({"action": "kill", "target": "middle"})).held(Moment::Start, &kill),
+        text("I wait."),
+        text("Over."),
+    ];
+    let middle = vec![Round::call("m1", "sessions_spawn", json!({"task": "Deep.", "label": "deep"})), text("Waiting.")];
+    let talk = family(
+        "openai",
+        "[subagents]\nmax_depth = 2\n",
+        vec![("PARENT", parent), ("Middle.", middle), ("Beside.", vec![text("Fine.")]), ("Deep.", vec![writes, text("never")])],
+    );
+    let turn = talk.begin(&["PARENT"]);
+    assert!(deep.reached() && kill.reached());
+    kill.release();
+    let happened = turn.finish(&talk.world);
+    assert_eq!(happened.ended().0, "done", "{happened:?}");
+    let mut ended = states(&talk);
+    ended.sort();
+    assert_eq!(ended, ["beside done", "deep killed", "middle killed"]);
+    let said = transcript(&talk, "last").join("\n");
+    assert!(said.contains("Ended 2: ") && said.contains("'deep' (killed)"), "{said}");
+    assert!(!talk.world.file("made.txt").exists());
+}
+
+/// Complaint: hooks that do not run for sub-agents (seed 001 runs none there).
+#[test]
+fn hooks_run_for_calls_of_sub_agents() {
+    let hook = r#"cat > /dev/null; echo '{"decision": "block", "reason": "not here"}'"#;
+    let config = format!("[[hooks]]\nname = \"guard\"\nevent = \"before_tool_call\"\nmatch = [\"write_file\"]\ncommand = '''{hook}'''\n");
+    let child = vec![Round::call("c1", "write_file", json!({"path": "made.txt", "content": "x"})), text("Tried.")];
+    let talk = family("openai", &config, vec![("PARENT", asks(json!({"prompt": "Write it."}))), ("Write it.", child)]);
+    let happened = talk.turn(&["PARENT"]);
+    let lines = transcript(&talk, &id_of_child(&talk)).join("\n");
+    assert!(lines.contains("result write_file error: ") && lines.contains("not here"), "{lines} {happened:?}");
+    assert!(!talk.world.file("made.txt").exists());
+}
