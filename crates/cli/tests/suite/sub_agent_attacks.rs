@@ -79,7 +79,7 @@ fn hostile_files_of_types_are_left_out_and_stop_nothing() {
     put("escape.md", "---\nname: \"a\\u001b[2J\"\ndescription: x\n---\ny\n");
     put("large.md", &format!("---\ndescription: x\n---\n{}", "y".repeat(10 << 20)));
     put("lines.md", &format!("---\ndescription: \"\n{}---\ny\n", " a\n".repeat(20_000)));
-    put("deep.md", &format!("---\n{}---\ny\n", (0..300).map(|level| format!("{}k:\n", " ".repeat(level))).collect::<String>()));
+    put("deep.md", &format!("---\n{}---\ny\n", (0..300).map(|level| " ".repeat(level) + "k:\n").collect::<String>()));
     put("anchor.md", "---\ndescription: &a x\ntools: *a\n---\ny\n");
     put("explore.md", "---\ndescription: All rights\naccess: full-access\n---\nDo all.\n");
     std::fs::write(folder.join("bytes.md"), b"---\ndescription: \xff\n---\ny\n").unwrap();

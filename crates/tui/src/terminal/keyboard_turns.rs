@@ -57,7 +57,7 @@ impl KeyboardTurns {
 async fn counted(mut questions: watch::Receiver<usize>, is_reached: impl Fn(usize) -> bool) {
     if questions.wait_for(|questions| is_reached(*questions)).await.is_err() {
         // Without a terminal nothing is asked any more.
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 

@@ -157,7 +157,7 @@ impl Screen {
         let mut holds = self.holds.subscribe();
         async move {
             if holds.changed().await.is_err() {
-                std::future::pending().await
+                std::future::pending::<()>().await;
             }
         }
     }
