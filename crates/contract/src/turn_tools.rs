@@ -31,7 +31,7 @@ impl TurnLimit {
     }
     /// The same for the whole session.
     #[must_use]
-    pub fn lasting(self) -> Self {
+    pub fn for_session(self) -> Self {
         Self { end: LimitEnd::Session, ..self }
     }
 
@@ -141,17 +141,17 @@ mod tests {
     #[test]
     fn limit_of_a_session_outlives_its_turns() {
         let session = TurnTools::default();
-        let lasting = limit(&["read_file", "exec(git *)"], "the agent type 'critic'").lasting();
-        session.limit(lasting.clone());
+        let of_session = limit(&["read_file", "exec(git *)"], "the agent type 'critic'").for_session();
+        session.limit(of_session.clone());
         session.limit(limit(&["read_file"], "a"));
         assert_eq!(session.current().len(), 2);
         session.begin();
         session.limit_next(limit(&["exec"], "the command"));
         session.begin();
-        assert_eq!(session.current(), [lasting.clone(), limit(&["exec"], "the command")]);
+        assert_eq!(session.current(), [of_session.clone(), limit(&["exec"], "the command")]);
         session.begin();
-        assert_eq!((session.current(), session.excludes(&["write_file".into()])), (vec![lasting.clone()], Some(lasting)));
-        assert_eq!(session.narrowing(&["exec".into()]), [limit(&["exec(git *)"], "the agent type 'critic'").lasting()]);
+        assert_eq!((session.current(), session.excludes(&["write_file".into()])), (vec![of_session.clone()], Some(of_session)));
+        assert_eq!(session.narrowing(&["exec".into()]), [limit(&["exec(git *)"], "the agent type 'critic'").for_session()]);
     }
 
     #[test]

@@ -217,7 +217,7 @@ impl SessionBuilder {
     }
     /// Limits the tools of the whole session.
     pub fn limited(self, limit: TurnLimit) -> Self {
-        self.inner.caller.turn_tools.limit(limit.lasting());
+        self.inner.caller.turn_tools.limit(limit.for_session());
         self
     }
     /// Lowers the access level to this one, if it is higher.
