@@ -146,7 +146,7 @@ impl Screen {
         self.put(&mut state, text);
     }
 
-    /// Holds notes until it is dropped: the line editor draws, and what is written meanwhile would stand in the middle of it.
+    /// Holds notes until it is dropped: the line editor draws, and what is written meanwhile would tear it apart.
     pub(crate) fn hold_notes(self: Arc<Self>) -> HeldNotes {
         self.state().held.get_or_insert_default();
         HeldNotes(self)
