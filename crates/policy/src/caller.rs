@@ -170,3 +170,28 @@ impl Caller {
         self.sender.clone_from(&parent.sender);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn level_that_is_lowered_above_is_lowered_below_and_raised_nowhere() {
+        let with = |parent: Option<&Caller>| Caller {
+            access: Access::WorkspaceWrite,
+            parent: parent.map(|parent| Arc::new(parent.clone())),
+            ..Caller::default()
+        };
+        let root = with(None);
+        let child = with(Some(&root));
+        let grandchild = with(Some(&child));
+        for (level, now) in [
+            (Access::FullAccess, Access::WorkspaceWrite),
+            (Access::ReadOnly, Access::ReadOnly),
+            (Access::WorkspaceWrite, Access::WorkspaceWrite),
+        ] {
+            root.level.set(level);
+            assert_eq!([child.access_now(), grandchild.access_now()], [now; 2], "{level}");
+        }
+    }
+}
