@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use haft::{BoxFuture, Session, ToolError};
 use haft_agent::{
-    ChildConversation, ConversationAgents, LaneLimits, Lanes, NullLedger, Provider, Runner, StoredSession, SubAgentFactory, built_in_types,
+    ChildConversation, ChildOffer, ConversationAgents, LaneLimits, Lanes, NullLedger, Provider, Runner, StoredSession, SubAgentFactory,
+    built_in_types,
 };
 use haft_contract::ports::SubAgents;
 use haft_contract::{AgentAttachment, AgentType, KnownAgent, StoredAttachment, SubAgentRequest, SubAgentState};
@@ -40,6 +41,9 @@ impl SubAgentFactory for Factory {
     }
     fn attach<'a>(&'a self, _: &'a str, _: Vec<AgentAttachment>) -> BoxFuture<'a, Result<Vec<StoredAttachment>, ToolError>> {
         Box::pin(async { Ok(Vec::new()) })
+    }
+    fn tools(&self, _: &ChildOffer<'_>) -> Vec<String> {
+        Vec::new()
     }
     fn build(&self, child: ChildConversation) -> BoxFuture<'_, Result<Runner, ToolError>> {
         Box::pin(async move {

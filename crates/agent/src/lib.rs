@@ -40,8 +40,8 @@ pub use small_model::{FindProvider, SideModel};
 pub use stored_session::{ResumedConversation, StoredSession};
 pub use structured_output::OutputSchema;
 pub use sub_agents::{
-    ChildConversation, ConversationAgents, ConversationSessions, GENERAL_PURPOSE, InheritedMeter, LaneLimits, Lanes, ResumedAgent,
-    SubAgentFactory, built_in_types, find_type,
+    ChildConversation, ChildOffer, ConversationAgents, ConversationSessions, GENERAL_PURPOSE, InheritedMeter, LaneLimits, Lanes,
+    ResumedAgent, SubAgentFactory, built_in_types, find_type,
 };
 pub use todos::StoredTodos;
 pub use tool_search::{DeferredTools, DisclosedTools, offered_tools, tool_tokens, visible_tools};

@@ -27,7 +27,7 @@ use crate::notice::{NoticeMoment, NoticeSource};
 use crate::partial_answer::PartialAnswer;
 use crate::provider::Provider;
 use crate::structured_output::{self, OutputSchema};
-use crate::sub_agents::{ResumedAgent, end_notice};
+use crate::sub_agents::{AnswerTrust, ResumedAgent, end_notice};
 use crate::tool_search::{DisclosedTools, offered_tools, visible_tools};
 use crate::turn::{RoundOutcome, Steering, TurnProgress, TurnStop};
 
@@ -333,7 +333,7 @@ impl Runner {
 
     fn agent_notices(&self) -> Vec<Block> {
         let Some(agents) = &self.session.host().services().sub_agents else { return Vec::new() };
-        let notices = agents.end_notices().into_iter().map(|status| end_notice(&status));
+        let notices = agents.end_notices().into_iter().map(|status| end_notice(&status, AnswerTrust::of(&self.session)));
         let notices = notices.inspect(|(line, _)| self.watcher.event(&TurnEvent::Notice(line)));
         notices.map(|(_, text)| Block::text(text)).collect()
     }

@@ -95,7 +95,7 @@ async fn show_todos(runner: &Runner) {
     }
 }
 
-/// Continues with other settings, such as another access level. Session grants and what was read stay.
+/// Continues with other settings, such as another access level. Session grants, what was read and folders of loaded skills stay.
 pub(crate) async fn rewire(wire: &Wire, conversation: &mut Conversation) -> Result<(), Failure> {
     let Runner { session, provider, watcher, .. } = &conversation.runner;
     let jobs = conversation.jobs.downcast_ref::<JobSettings>().cloned().unwrap_or_default();
@@ -106,6 +106,10 @@ pub(crate) async fn rewire(wire: &Wire, conversation: &mut Conversation) -> Resu
     let prompt = lineage.as_ref().and_then(Lineage::prompt).map(str::to_owned);
     let parts = ConversationParts { log: Arc::clone(&conversation.log), jobs, prompts: UserPrompts::Allowed, services, lineage };
     let wired = wire.conversing(parts, SessionStart::Resume(session), provider.model(), watcher)?;
+    for folder in session.host().files().shown_folders() {
+        // One that is gone has nothing to read any more.
+        wired.session.host().files().show_folder(&folder).ok();
+    }
     let runner = &mut conversation.runner;
     (runner.engine, runner.session) = (wired.engine, wired.session);
     conversation.agents.attach(runner, runner.session.cancellation().clone());

@@ -72,6 +72,7 @@ mod suite {
     mod small_model;
     mod state;
     mod structured;
+    mod sub_agent_attacks;
     mod sub_agent_lives;
     mod sub_agent_talks;
     mod sub_agents;

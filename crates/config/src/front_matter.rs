@@ -13,6 +13,8 @@ use crate::read::without_bom;
 
 /// Longer front matter is refused: it is a description, and a reader must not be made to parse a book.
 const MAX_BYTES: usize = 64 << 10;
+/// The same for lines: the text of a value is looked at again with every line that it continues on.
+const MAX_LINES: usize = 2000;
 
 /// Why front matter could not be read. The message names the line of the file and what to change.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -76,6 +78,11 @@ impl<'a> FrontMatter<'a> {
         if head.len() > MAX_BYTES {
             let message =
                 format!("the front matter has {} bytes and at most {MAX_BYTES} are read: move text below the second ---", head.len());
+            return Err(FrontMatterError::new(1, message));
+        }
+        let lines = head.lines().count();
+        if lines > MAX_LINES {
+            let message = format!("the front matter has {lines} lines and at most {MAX_LINES} are read: move text below the second ---");
             return Err(FrontMatterError::new(1, message));
         }
         Ok(Self { fields: block::parse(head, 2)?, body })

@@ -72,7 +72,7 @@ pub use settings::{
 };
 pub use tool::{BoxFuture, DynTool, Erased, Prepared, Tool, ToolMeta};
 pub use tree::{EntryStamp, TreeChanges, TreeEntry, TreeOptions, TreeVisitor, TreeWatch, Visit, WalkSummary};
-pub use turn_tools::{TurnLimit, TurnTools};
+pub use turn_tools::{LimitEnd, TurnLimit, TurnTools};
 
 /// What the macros expand to; not part of the public contract.
 #[doc(hidden)]

@@ -1,21 +1,38 @@
-//! Limits on the tools of a turn: what a skill or a command of the user leaves of them.
+//! Limits on the tools of a session: what a skill or a command of the user leaves of them for a turn, and the type of a sub-agent for
+//! good.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The tools that a turn has at most, and because of what.
+/// When a limit ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitEnd {
+    /// With the turn.
+    Turn,
+    /// With the session.
+    Session,
+}
+
+/// The tools that a turn or a session has at most, and because of what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnLimit {
     /// Canonical names; with a rule's content in parentheses, only calls that it covers: `exec(git *)`.
     pub tools: Vec<String>,
     /// What limits them, such as `the skill 'review'`.
     pub because: String,
+    /// When it ends.
+    pub end: LimitEnd,
 }
 
 impl TurnLimit {
-    /// A limit.
+    /// A limit that ends with the turn.
     pub fn new(tools: Vec<String>, because: impl Into<String>) -> Self {
-        Self { tools, because: because.into() }
+        Self { tools, because: because.into(), end: LimitEnd::Turn }
+    }
+    /// The same for the whole session.
+    #[must_use]
+    pub fn for_session(self) -> Self {
+        Self { end: LimitEnd::Session, ..self }
     }
 
     /// The entries that name a tool which has these names.
@@ -25,7 +42,7 @@ impl TurnLimit {
     }
 }
 
-/// The limits of a session's turn. A limit can only be added; all end with the turn.
+/// The limits of a session and of its turn. A limit can only be added; those of the turn end with it.
 #[derive(Debug, Default)]
 pub struct TurnTools {
     /// So that nobody waits for the limits while there are none.
@@ -45,7 +62,7 @@ impl TurnTools {
         self.limits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Leaves the rest of this turn what the limit allows of what it has.
+    /// Leaves the rest of this turn, or of the session, what the limit allows of what it has.
     pub fn limit(&self, limit: TurnLimit) {
         let mut limits = self.limits();
         // A skill that is loaded twice limits once.
@@ -60,21 +77,26 @@ impl TurnTools {
         self.limits().next = Some(limit);
     }
 
-    /// Begins a turn: earlier limits end.
+    /// Begins a turn: limits of the last one end.
     pub fn begin(&self) {
         let mut limits = self.limits();
-        limits.current = limits.next.take().into_iter().collect();
+        limits.current.retain(|limit| limit.end == LimitEnd::Session);
+        let next = limits.next.take();
+        limits.current.extend(next);
         self.any.store(!limits.current.is_empty(), Ordering::Release);
     }
 
-    /// What limits a tool that has these names, if it is not among those that are left.
-    pub fn excludes(&self, names: &[String]) -> Option<String> {
+    /// The limits that hold now.
+    pub fn current(&self) -> Vec<TurnLimit> {
+        if self.any.load(Ordering::Acquire) { self.limits().current.clone() } else { Vec::new() }
+    }
+
+    /// The limit that leaves nothing of a tool which has these names.
+    pub fn excludes(&self, names: &[String]) -> Option<TurnLimit> {
         if !self.any.load(Ordering::Acquire) {
             return None;
         }
-        let limits = self.limits();
-        let excluding = limits.current.iter().find(|limit| limit.entries(names).next().is_none());
-        excluding.map(|limit| limit.because.clone())
+        self.limits().current.iter().find(|limit| limit.entries(names).next().is_none()).cloned()
     }
 
     /// The limits that leave a tool which has these names some calls only, each with the entries of which one must cover a call.
@@ -84,7 +106,7 @@ impl TurnTools {
         }
         let entries = |limit: &TurnLimit| limit.entries(names).cloned().collect::<Vec<_>>();
         let limits = self.limits();
-        let narrowed = limits.current.iter().map(|limit| TurnLimit::new(entries(limit), limit.because.clone()));
+        let narrowed = limits.current.iter().map(|limit| TurnLimit { tools: entries(limit), ..limit.clone() });
         narrowed.filter(|limit| !limit.tools.is_empty() && limit.tools.iter().all(|entry| entry.contains('('))).collect()
     }
 }
@@ -100,7 +122,7 @@ mod tests {
     #[test]
     fn limits_only_tighten_and_end_with_the_turn() {
         let turn = TurnTools::default();
-        let excluded = |tool: &str| turn.excludes(&[tool.to_owned()]);
+        let excluded = |tool: &str| turn.excludes(&[tool.to_owned()]).map(|limit| limit.because);
         assert_eq!(excluded("exec"), None);
         turn.limit(limit(&["read_file", "exec"], "a"));
         assert_eq!((excluded("exec"), excluded("write_file")), (None, Some("a".into())));
@@ -114,6 +136,22 @@ mod tests {
         assert_eq!(excluded("write_file"), Some("the command".into()));
         turn.begin();
         assert_eq!(excluded("write_file"), None);
+    }
+
+    #[test]
+    fn limit_of_a_session_outlives_its_turns() {
+        let session = TurnTools::default();
+        let of_session = limit(&["read_file", "exec(git *)"], "the agent type 'critic'").for_session();
+        session.limit(of_session.clone());
+        session.limit(limit(&["read_file"], "a"));
+        assert_eq!(session.current().len(), 2);
+        session.begin();
+        session.limit_next(limit(&["exec"], "the command"));
+        session.begin();
+        assert_eq!(session.current(), [of_session.clone(), limit(&["exec"], "the command")]);
+        session.begin();
+        assert_eq!((session.current(), session.excludes(&["write_file".into()])), (vec![of_session.clone()], Some(of_session)));
+        assert_eq!(session.narrowing(&["exec".into()]), [limit(&["exec(git *)"], "the agent type 'critic'").for_session()]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use haft_contract::{
-    Access, Dialect, SeenFiles, TaintPolicy,
+    Access, Dialect, SeenFiles, TaintPolicy, TurnLimit,
     ports::{Approver, Host, ProgressSink, RuleStore},
 };
 use haft_policy::{Caller, Sender};
@@ -136,6 +136,10 @@ impl Session {
     pub(crate) fn taint(&self) -> MutexGuard<'_, SessionTaint> {
         self.inner.taint.lock().unwrap_or_else(PoisonError::into_inner)
     }
+    /// Whether it, or a session that it shares its taint with, has seen untrusted content.
+    pub fn has_seen_untrusted(&self) -> bool {
+        self.taint().has_untrusted()
+    }
     /// The files that it has seen.
     pub fn seen(&self) -> &Arc<SeenFiles> {
         &self.inner.seen
@@ -211,6 +215,11 @@ impl SessionBuilder {
         self.inner.caller.access = access;
         self
     }
+    /// Limits the tools of the whole session.
+    pub fn limited(self, limit: TurnLimit) -> Self {
+        self.inner.caller.turn_tools.limit(limit.for_session());
+        self
+    }
     /// Lowers the access level to this one, if it is higher.
     pub fn access_at_most(mut self, access: Access) -> Self {
         self.inner.caller.access = self.inner.caller.access.min(access);
@@ -265,6 +274,8 @@ impl SessionBuilder {
         self.inner.seen = Arc::clone(&before.inner.seen);
         self.inner.link = before.inner.link.clone();
         self.inner.caller.turn_tools = Arc::clone(&before.inner.caller.turn_tools);
+        // Agents that the session before started have at most what this one has.
+        self.inner.caller.level = Arc::clone(&before.inner.caller.level);
         self
     }
     /// Sets where the access level is configured, for explanations.
@@ -326,6 +337,7 @@ impl SessionBuilder {
     /// The session.
     pub fn build(mut self) -> Session {
         self.inner.caller.inherit();
+        self.inner.caller.level.set(self.inner.caller.access);
         if let Some(Session { inner: parent }) = self.parent {
             self.inner.taint_policy = self.inner.taint_policy.max(parent.taint_policy);
             self.inner.stopped_by.clone_from(&parent.stopped_by);

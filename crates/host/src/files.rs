@@ -213,6 +213,10 @@ impl FileSystem for LocalFiles {
         Ok(Some(self.location(path, resolve_entry(&roots, &self.rules, &itself)?)))
     }
 
+    fn shown_folders(&self) -> Vec<PathBuf> {
+        self.roots().shown().map(Path::to_owned).collect()
+    }
+
     fn show_folder(&self, folder: &Path) -> Result<(), ToolError> {
         let mut roots = self.roots.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(with_folder) = roots.with_read_only(folder, self.way)? {

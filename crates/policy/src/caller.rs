@@ -1,6 +1,6 @@
 //! Who is calling.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use haft_contract::{Access, TurnTools};
 
@@ -91,6 +91,30 @@ pub struct Caller {
     pub grants: SessionGrants,
     /// The tools that skills leave to its turn; clones share it.
     pub turn_tools: Arc<TurnTools>,
+    /// The access level that its session has now, for the agents that it started; clones share it.
+    pub level: Arc<AccessLevel>,
+}
+
+/// The access level of a session that the user may change while agents that it started run.
+#[derive(Debug)]
+pub struct AccessLevel(Mutex<Access>);
+
+impl Default for AccessLevel {
+    /// None that limits anything.
+    fn default() -> Self {
+        Self(Mutex::new(Access::FullAccess))
+    }
+}
+
+impl AccessLevel {
+    /// Changes it.
+    pub fn set(&self, access: Access) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = access;
+    }
+
+    fn get(&self) -> Access {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Default for Caller {
@@ -112,6 +136,7 @@ impl Default for Caller {
             parent: None,
             grants: SessionGrants::default(),
             turn_tools: Arc::default(),
+            level: Arc::default(),
         }
     }
 }
@@ -120,6 +145,12 @@ impl Caller {
     /// Gives the agent these tools only.
     pub fn select(&mut self, names: impl IntoIterator<Item = impl AsRef<str>>) {
         self.tools = Some(names.into_iter().map(|name| folded(name.as_ref())).collect());
+    }
+
+    /// How much it may do now: also where the user has lowered the level of an agent above it meanwhile.
+    pub(crate) fn access_now(&self) -> Access {
+        let above = std::iter::successors(self.parent.as_deref(), |caller| caller.parent.as_deref());
+        above.map(|caller| caller.level.get()).fold(self.access, Ord::min)
     }
 
     /// Takes over what an agent shares with the one that started it; nothing of it can be wider than the other's.
@@ -137,5 +168,30 @@ impl Caller {
         self.grants = parent.grants.clone();
         self.channel.clone_from(&parent.channel);
         self.sender.clone_from(&parent.sender);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn level_that_is_lowered_above_is_lowered_below_and_raised_nowhere() {
+        let with = |parent: Option<&Caller>| Caller {
+            access: Access::WorkspaceWrite,
+            parent: parent.map(|parent| Arc::new(parent.clone())),
+            ..Caller::default()
+        };
+        let root = with(None);
+        let child = with(Some(&root));
+        let grandchild = with(Some(&child));
+        for (level, now) in [
+            (Access::FullAccess, Access::WorkspaceWrite),
+            (Access::ReadOnly, Access::ReadOnly),
+            (Access::WorkspaceWrite, Access::WorkspaceWrite),
+        ] {
+            root.level.set(level);
+            assert_eq!([child.access_now(), grandchild.access_now()], [now; 2], "{level}");
+        }
     }
 }

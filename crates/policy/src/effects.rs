@@ -204,7 +204,7 @@ impl PlanCase<'_> {
     /// Whether a rule answers for what goes beyond the access level; a rule that was not written for a certain place does
     /// not, though another one beside it may.
     fn answers_beyond(&self, rule: Option<&Rule>, needed: Access, effect: &Effect) -> bool {
-        let is_asked = self.asks_beyond(Some(effect)) && needed > self.caller.access;
+        let is_asked = self.asks_beyond(Some(effect)) && needed > self.caller.access_now();
         is_asked
             && rule.is_some_and(is_allow)
             && self.rules.all_on_effect(RuleKind::Allow, self.tool, effect).iter().any(|rule| rule.is_anchored())
@@ -213,12 +213,12 @@ impl PlanCase<'_> {
     /// The rule of the user that asks about exactly this, though it goes beyond the access level: they want to be asked, not refused.
     /// One that was not written for it does not, nor one in a session that only reads, nor a project's, which would widen.
     fn asks_below<'r>(&self, rule: Option<&'r Rule>, needed: Access, effect: &Effect) -> Option<&'r Rule> {
-        let is_beyond = needed > self.caller.access && self.caller.access > Access::ReadOnly;
+        let is_beyond = needed > self.caller.access_now() && self.caller.access_now() > Access::ReadOnly;
         rule.filter(|rule| is_beyond && rule.asks_beyond_access() && !matches!(effect, Effect::Unknown { .. }))
     }
 
     fn left_to_rule(&self, decision: &mut Decision, effect: &Effect, needed: Access, rule: &Rule) {
-        let entry = format!("{} needs {needed}, the session has {}, and '{}' asks", effect.kind(), self.caller.access, rule.label());
+        let entry = format!("{} needs {needed}, the session has {}, and '{}' asks", effect.kind(), self.caller.access_now(), rule.label());
         decision.pass("access level", entry);
         decision.set_span(&self.caller.access_span);
     }
@@ -268,7 +268,7 @@ impl PlanCase<'_> {
     /// Whether the caller's access suffices, for an effect or for a tool that names none. Where the user may be asked about
     /// what goes beyond, what they allowed for good needs no asking.
     fn reach(&self, decision: &mut Decision, about: AskSubject, effect: Option<&Effect>, needed: Access, answered: bool) {
-        let access = self.caller.access;
+        let access = self.caller.access_now();
         if needed <= access {
             return decision.pass("access level", access_note(needed));
         }
@@ -294,7 +294,8 @@ impl PlanCase<'_> {
     /// Whether the user is asked about what goes beyond the access level. Network access of a sandboxed command, to one named
     /// host, is theirs to give at every level, and a request that changes something on one named host where anything may be changed.
     fn asks_beyond(&self, effect: Option<&Effect>) -> bool {
-        let is_request = matches!(effect, Some(Effect::Connect(connect)) if !connect.is_tunnel()) && self.caller.access > Access::ReadOnly;
+        let is_request =
+            matches!(effect, Some(Effect::Connect(connect)) if !connect.is_tunnel()) && self.caller.access_now() > Access::ReadOnly;
         self.ask == AskMode::Beyond || is_request || self.is_egress(effect)
     }
 
@@ -329,7 +330,7 @@ impl PlanCase<'_> {
         let message = format!(
             "'{}' needs the access level {needed}{purpose}, and this session has {}. Only the user can raise it (--access {needed}).",
             self.tool.name(),
-            self.caller.access
+            self.caller.access_now()
         );
         Denial { kind: ErrorKind::PermissionDenied, message, ways }
     }

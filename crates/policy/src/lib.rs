@@ -24,7 +24,7 @@ mod turn_limits;
 
 pub use advice::{Advice, Trial};
 pub use apply::to_caller as edit_caller;
-pub use caller::{AccessLimit, Caller, Sender};
+pub use caller::{AccessLevel, AccessLimit, Caller, Sender};
 pub use candidate::{Candidate, names};
 pub use decision::{AskSubject, Decision, Denial, SourceSpan, StepOutcome, TraceEntry, Verdict};
 pub use edit::{ConfigEdit, EditValue, Owner};

@@ -7,7 +7,7 @@ mod profile;
 mod sandbox;
 mod subagent;
 
-use haft_contract::ErrorKind;
+use haft_contract::{ErrorKind, LimitEnd, TurnLimit};
 
 pub(crate) use self::channel::Channels;
 pub(crate) use self::lists::{ByProvider, Lists, Overrides};
@@ -15,7 +15,7 @@ pub(crate) use self::profile::{Profiles, optional, profile};
 pub(crate) use self::sandbox::compile as sandbox;
 pub(crate) use self::subagent::SubAgents;
 use crate::catalog::NOT_BUILT_YET;
-use crate::{Caller, Candidate, ConfigEdit, Decision, Denial};
+use crate::{Caller, Candidate, ConfigEdit, Decision, Denial, turn_limits};
 
 /// The steps of a decision, in order.
 pub const STEPS: &[&str] = &[
@@ -38,8 +38,8 @@ pub const STEPS: &[&str] = &[
 
 /// The tools that the creator of the session gave to it.
 pub(crate) fn selection(decision: &mut Decision, tool: &Candidate<'_>, caller: &Caller) {
-    if let Some(because) = caller.turn_tools.excludes(&tool.names) {
-        return decision.deny("agent", format!("not among the allowed-tools of {because}"), limited(tool, &because));
+    if let Some(limit) = caller.turn_tools.excludes(&tool.names) {
+        return decision.deny("agent", format!("not among the allowed-tools of {}", limit.because), limited(tool, &limit));
     }
     let Some(selection) = &caller.tools else { return };
     if tool.names.iter().any(|name| selection.contains(name)) {
@@ -70,14 +70,20 @@ fn is_owners(tool: &Candidate<'_>) -> bool {
 pub const WITHOUT: &str = "Do without it, or ask the user to allow it.";
 const OWNER: &str = "Do without it, or ask the owner to send the message.";
 
-/// A tool that the skill in use does not allow.
-fn limited(tool: &Candidate<'_>, because: &str) -> Denial {
-    let message = format!(
-        "Tool '{}' is not available until the end of this turn: it is not among the allowed-tools of {because}. Do without it, or end \
-         the turn and ask the user to continue.",
-        tool.name()
-    );
-    let way = ConfigEdit::Do(format!("the limit ends with the turn; `allowed-tools` in the front matter of {because} names the tools"));
+/// A tool that a limit of the turn or of the session leaves out.
+fn limited(tool: &Candidate<'_>, limit: &TurnLimit) -> Denial {
+    let (name, because) = (tool.name(), &limit.because);
+    let message = match limit.end {
+        LimitEnd::Turn => format!(
+            "Tool '{name}' is not available until the end of this turn: it is not among the allowed-tools of {because}. Do without it, or \
+             end the turn and ask the user to continue."
+        ),
+        LimitEnd::Session => format!(
+            "Tool '{name}' is not available to this sub-agent: it is not among the tools of {because}. Do without it, or end with what is \
+             left to do."
+        ),
+    };
+    let way = ConfigEdit::Do(turn_limits::way(limit));
     Denial { kind: ErrorKind::ToolNotAvailable, message, ways: vec![vec![way]] }
 }
 

@@ -1,6 +1,7 @@
-//! What skills and commands of the user leave of a tool for a turn: calls that an entry of their `allowed-tools` covers.
+//! What skills and commands of the user leave of a tool for a turn, and the type of a sub-agent for good: calls that an entry of their
+//! tools covers.
 
-use haft_contract::{Effect, ErrorKind, Plan, TurnLimit};
+use haft_contract::{Effect, ErrorKind, LimitEnd, Plan, TurnLimit};
 
 use crate::catalog::Vocabulary;
 use crate::rule::rest_of_tool;
@@ -45,12 +46,26 @@ fn first_outside(
 
 fn deny(decision: &mut Decision, tool: &Candidate<'_>, limit: &TurnLimit, outside: &str) {
     let (name, because, left) = (tool.name(), &limit.because, limit.tools.join(", "));
-    let message = format!(
-        "'{outside}' is not covered by the allowed-tools of {because}, which leave '{name}' this until the end of the turn: {left}. Do \
-         without it, or end the turn and ask the user to continue."
-    );
-    let way =
-        ConfigEdit::Do(format!("the limit ends with the turn; `allowed-tools` in the front matter of {because} names what it leaves"));
+    let message = match limit.end {
+        LimitEnd::Turn => format!(
+            "'{outside}' is not covered by the allowed-tools of {because}, which leave '{name}' this until the end of the turn: {left}. Do \
+             without it, or end the turn and ask the user to continue."
+        ),
+        LimitEnd::Session => format!(
+            "'{outside}' is not covered by the tools of {because}, which leave '{name}' this: {left}. Do without it, or end with what is \
+             left to do."
+        ),
+    };
+    let way = ConfigEdit::Do(way(limit));
     let entry = format!("not covered by the allowed-tools of {because}: {left}");
     decision.deny(STEP, entry, Denial { kind: ErrorKind::PermissionDenied, message, ways: vec![vec![way]] });
+}
+
+/// What the user can do about a limit.
+pub(crate) fn way(limit: &TurnLimit) -> String {
+    let because = &limit.because;
+    match limit.end {
+        LimitEnd::Turn => format!("the limit ends with the turn; `allowed-tools` in the front matter of {because} names what it leaves"),
+        LimitEnd::Session => format!("the front matter of {because} names what it leaves to the sub-agent"),
+    }
 }

@@ -27,7 +27,7 @@ pub use files::{PromptFileError, PromptFiles};
 pub use folders::{PromptFolders, PromptOrigin};
 pub use git::{GitState, repository_root};
 pub use instructions::{InstructionFile, Instructions};
-pub use library::{FolderSkills, content_rules, files_of as skill_files, unknown_tools};
+pub use library::{FolderSkills, content_rules, files_of as skill_files, narrowed_tools, unknown_tools};
 pub use memory::MemoryHead;
 pub use mention::{Mention, mentions, without_sign};
 pub use skill::{SKILL_FILE, Skill, skill_template, valid_skill_name};

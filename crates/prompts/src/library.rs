@@ -121,6 +121,17 @@ pub fn content_rules(skill: &Skill, canonical: &dyn Fn(&str) -> Option<String>) 
     known.into_iter().filter(|entry| entry.contains('(')).collect()
 }
 
+/// The tools of a list with canonical names, if it leaves some of them for calls that a rule covers alone. A name of no tool that is
+/// known now stays as it is: it may be one of a server that has not started.
+pub fn narrowed_tools(entries: &[String], canonical: &dyn Fn(&str) -> Option<String>) -> Option<Vec<String>> {
+    let (mut tools, _) = canonical_entries(entries, canonical);
+    if !tools.iter().any(|entry| entry.contains('(')) {
+        return None;
+    }
+    tools.extend(entries.iter().filter(|entry| !entry.contains('(') && canonical(entry.trim()).is_none()).cloned());
+    Some(tools)
+}
+
 /// The tools that a limit leaves, some of them for calls that a rule covers; `None` if it leaves all.
 pub(crate) fn limit(entries: Option<&[String]>, canonical: &dyn Fn(&str) -> Option<String>) -> Option<Vec<String>> {
     let entries = entries.filter(|entries| !entries.iter().any(|entry| entry == "*"))?;

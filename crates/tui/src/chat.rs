@@ -21,7 +21,6 @@ mod slash;
 mod status;
 
 use std::collections::VecDeque;
-use std::future::pending;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -30,9 +29,9 @@ use haft_text::display;
 use tokio::sync::mpsc;
 
 pub use self::backend::{ChatBackend, ChatOptions, CommandChoice, Configure, ModelChoice, NamedFiles, Prompt};
-use self::chat_session::{AfterTurn, ChatSession, dim, ends_chat};
+use self::chat_session::{AfterTurn, ChatSession, UnaskedTurns, dim, ends_chat};
 use self::commands::NextStep;
-use self::editor::InputEvent;
+use self::editor::{InputEvent, Interruption};
 use self::input::ChatInput;
 use self::session_choice::{SessionChoice, choose_session};
 use self::slash::ChatLine;
@@ -119,10 +118,14 @@ impl ChatLoop<'_> {
         let mut details_shown = false;
         loop {
             let event = self.next(input).await?;
-            self.unasked = if matches!(event, InputEvent::News(_)) { self.unasked + 1 } else { 0 };
+            self.unasked = match event {
+                InputEvent::Interrupted(Interruption::News, _) => self.unasked + 1,
+                InputEvent::Interrupted(..) => self.unasked,
+                _ => 0,
+            };
             let handled = match event {
                 InputEvent::Message(line) => self.handle(&line, input).await,
-                InputEvent::News(typed) => self.tell_news(typed, input).await,
+                InputEvent::Interrupted(by, typed) => self.interrupt(by, typed, input).await,
                 InputEvent::End => return Ok(Exit::Success),
                 InputEvent::Stopped(exit) => return Ok(exit),
                 InputEvent::Details => {
@@ -156,7 +159,8 @@ impl ChatLoop<'_> {
             dim(&self.chat.status().await?.with_symbols());
         }
         let typed = std::mem::take(&mut self.typed);
-        let mut news = if self.unasked < MOST_UNASKED { self.chat.news() } else { Box::pin(pending()) };
+        let turns = if self.unasked < MOST_UNASKED { UnaskedTurns::Begin } else { UnaskedTurns::Wait };
+        let mut news = self.chat.news(turns);
         input.read(&typed, &mut self.signals, &mut news).await
     }
 
@@ -177,9 +181,22 @@ impl ChatLoop<'_> {
         Ok(self.settle(after, input))
     }
 
-    /// Begins a turn on what sub-agents answered, and keeps what the user was typing.
-    async fn tell_news(&mut self, typed: String, input: &mut ChatInput) -> Result<Option<Exit>, Failure> {
+    /// Does what interrupted the user, and keeps what they were typing.
+    async fn interrupt(&mut self, by: Interruption, typed: String, input: &mut ChatInput) -> Result<Option<Exit>, Failure> {
         self.typed = typed;
+        match by {
+            Interruption::News => self.tell_news(input).await,
+            Interruption::Question => {
+                let after = self.chat.answer_questions(&self.typed, input, &mut self.signals).await;
+                Ok(self.settle(after, input))
+            }
+            // It stands above the prompt now.
+            Interruption::Note => Ok(None),
+        }
+    }
+
+    /// Begins a turn on what sub-agents answered.
+    async fn tell_news(&mut self, input: &mut ChatInput) -> Result<Option<Exit>, Failure> {
         if self.unasked == MOST_UNASKED {
             note("further sub-agents that end are reported with your next message");
         }

@@ -8,6 +8,7 @@ mod external_editor;
 mod introduction;
 mod json_lines;
 mod key_reader;
+mod keyboard_turns;
 mod modes;
 mod permissions;
 mod proposed_change;
@@ -22,13 +23,14 @@ mod wait_line;
 use std::io::{self, IsTerminal};
 use std::sync::{Arc, OnceLock};
 
-use tokio::sync::{Mutex, MutexGuard, mpsc};
+use tokio::sync::{Mutex, mpsc};
 
 pub use self::approver::TerminalApprover;
 use self::dialogue::Dialogue;
 pub use self::introduction::introduce;
 pub use self::json_lines::JsonLines;
 pub(crate) use self::key_reader::{KeyPress, KeyReader};
+use self::keyboard_turns::{KeyboardTurns, QuestionTurn};
 pub(crate) use self::modes::{TerminalModes, restore};
 pub use self::permissions::TerminalPermissions;
 pub(crate) use self::screen::Screen;
@@ -43,6 +45,7 @@ pub use self::wait_line::{show_waiting, stop_waiting, write_note};
 /// The terminal of the user. One question at a time.
 pub struct Terminal {
     typed: Mutex<TypedSource>,
+    turns: KeyboardTurns,
 }
 
 haft_contract::opaque_debug!(Terminal);
@@ -56,17 +59,33 @@ impl Terminal {
     /// The terminal of this process. It is shared, because two readers would take each other's answers.
     pub fn standard() -> Arc<Self> {
         static STANDARD: OnceLock<Arc<Terminal>> = OnceLock::new();
-        Arc::clone(STANDARD.get_or_init(|| Arc::new(Self { typed: Mutex::default() })))
+        Arc::clone(STANDARD.get_or_init(|| Arc::new(Self { typed: Mutex::default(), turns: KeyboardTurns::default() })))
     }
 
     /// Takes answers from this channel, because the caller reads the keyboard.
     pub async fn answered_by(&self, typed: mpsc::Receiver<Typed>) {
         *self.typed.lock().await = TypedSource::Channel(typed);
+        self.turns.wait_for_answering();
+    }
+
+    /// While it exists, what is typed answers questions. Without it they wait, once a caller reads the keyboard.
+    pub(crate) fn answering(&self) -> impl Drop + '_ {
+        self.turns.answering()
+    }
+
+    /// Resolves when a question waits for the keyboard.
+    pub(crate) fn question_waits(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.turns.question_waits()
+    }
+
+    /// Resolves when no question is open or waits.
+    pub(crate) fn questions_end(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.turns.questions_end()
     }
 
     /// Where a dialogue reads from. Other questions wait until it is released.
-    async fn source(&self) -> MutexGuard<'_, TypedSource> {
-        self.typed.lock().await
+    async fn source(&self) -> QuestionTurn<'_> {
+        self.turns.question(&self.typed).await
     }
 
     /// Shows text, and prompts until the line parses. `None` when the input ends.
@@ -96,7 +115,7 @@ impl Terminal {
     /// A user who types each line that is sent; dropping the sender ends the input.
     pub fn listening() -> (Self, mpsc::Sender<Typed>) {
         let (sender, receiver) = mpsc::channel(1);
-        (Self { typed: Mutex::new(TypedSource::Channel(receiver)) }, sender)
+        (Self { typed: Mutex::new(TypedSource::Channel(receiver)), turns: KeyboardTurns::default() }, sender)
     }
     /// A user who typed these lines before any question.
     pub fn typing(lines: &[&str]) -> Self {
@@ -104,7 +123,7 @@ impl Terminal {
         for line in lines {
             sender.try_send(Typed::Line((*line).to_owned())).unwrap();
         }
-        Self { typed: Mutex::new(TypedSource::Channel(receiver)) }
+        Self { typed: Mutex::new(TypedSource::Channel(receiver)), turns: KeyboardTurns::default() }
     }
 }
 

@@ -12,6 +12,7 @@ use haft_store::StoreError;
 use tokio_util::sync::CancellationToken;
 
 use super::lanes::{Lanes, LiveAgent};
+use super::notice::AnswerTrust;
 use super::run::SubAgentFactory;
 use crate::events::TurnWatcher;
 use crate::meter::Meter;
@@ -189,6 +190,15 @@ impl ConversationAgents {
         Ok(statuses)
     }
 
+    /// A sub-agent whose answer is shown to its parent.
+    pub(super) fn marked(&self, mut status: SubAgentStatus) -> Result<SubAgentStatus, ToolError> {
+        if !status.state.is_active() {
+            let trust = AnswerTrust::of(&self.session()?);
+            status.answer = status.answer.map(|answer| trust.mark(&answer));
+        }
+        Ok(status)
+    }
+
     pub(super) fn mark_reported(&self, status: &SubAgentStatus) {
         self.lanes.forget_unreported(&status.parent, &status.id);
         if !status.reported && !status.state.is_active() {
@@ -196,7 +206,7 @@ impl ConversationAgents {
             tokio::spawn(async move {
                 // One that was continued meanwhile has another state. If it is not stored, it is reported once more after a restart.
                 if lanes.find(&status.id).is_none() {
-                    lanes.store.put_sub_agent(status).await.ok();
+                    lanes.store_reported(status).await.ok();
                 }
             });
         }
@@ -229,14 +239,14 @@ impl SubAgents for ConversationAgents {
                 Ok(live) => live,
                 Err(status) => {
                     self.mark_reported(&status);
-                    return Ok(status);
+                    return self.marked(status);
                 }
             };
             let mut watch = live.watch();
             let is_new = |status: &SubAgentStatus| !status.state.is_active() || seen.is_some_and(|seen| seen != status);
             let status = watch.wait_for(is_new).await.map_err(|_| unknown(id))?.clone();
             self.mark_reported(&status);
-            Ok(status)
+            self.marked(status)
         })
     }
 

@@ -18,6 +18,9 @@ use crate::ledger::LedgerEntry;
 /// How many conversations are listed at most.
 const MAX_LISTED: usize = 200;
 
+/// Deeper than agents may start agents; a loop in a damaged store ends here.
+const MAX_LEVELS: usize = 64;
+
 /// The conversations that one conversation sees.
 #[derive(Debug)]
 pub struct ConversationSessions {
@@ -97,11 +100,24 @@ impl ConversationSessions {
         let (mut records, mut next) = (vec![self.record(root).await?], vec![root.to_owned()]);
         while let Some(parent) = next.pop() {
             for child in self.store().sub_agents(&parent).await.map_err(not_read)? {
-                records.push(self.record(&child.id).await?);
-                next.push(child.id);
+                // A loop in a damaged store ends here.
+                if records.iter().all(|known| known.id != child.id) {
+                    records.push(self.record(&child.id).await?);
+                    next.push(child.id);
+                }
             }
         }
         Ok(records)
+    }
+
+    /// The conversations above one, nearest first.
+    async fn above(&self, id: &str) -> Result<Vec<String>, ToolError> {
+        let (mut above, mut id) = (Vec::new(), id.to_owned());
+        while let Some(status) = self.sub_agent(&id).await?.filter(|_| above.len() < MAX_LEVELS) {
+            above.push(status.parent.clone());
+            id = status.parent;
+        }
+        Ok(above)
     }
 
     async fn record(&self, id: &str) -> Result<SessionRecord, ToolError> {
@@ -176,11 +192,7 @@ impl ConversationSessions {
 
     /// The conversation with the user above this one.
     async fn root(&self, own: &str) -> Result<String, ToolError> {
-        let mut id = own.to_owned();
-        while let Some(status) = self.sub_agent(&id).await? {
-            id = status.parent;
-        }
-        Ok(id)
+        Ok(self.above(own).await?.pop().unwrap_or_else(|| own.to_owned()))
     }
 
     async fn is_visible(&self, record: &SessionRecord, own: &str) -> Result<bool, ToolError> {
@@ -191,19 +203,8 @@ impl ConversationSessions {
             SessionVisibility::All => Ok(true),
             SessionVisibility::Agent if is_same_agent => Ok(true),
             SessionVisibility::Own => Ok(false),
-            _ => self.is_beneath(&record.id, own).await,
+            _ => Ok(self.above(&record.id).await?.iter().any(|above| above == own)),
         }
-    }
-
-    async fn is_beneath(&self, id: &str, own: &str) -> Result<bool, ToolError> {
-        let mut id = id.to_owned();
-        while let Some(status) = self.sub_agent(&id).await? {
-            if status.parent == own {
-                return Ok(true);
-            }
-            id = status.parent;
-        }
-        Ok(false)
     }
 
     fn invisible(&self, id: &str) -> ToolError {
@@ -241,11 +242,12 @@ impl ConversationSessions {
             let mut watch = self.agents.tell(found, &message).await?.watch();
             let ended = tokio::time::timeout(wait, watch.wait_for(|status| !status.state.is_active())).await;
             let ended = ended.ok().and_then(Result::ok).map(|status| status.clone());
-            let Some((ended, reply)) = ended.and_then(|status| status.answer.clone().map(|reply| (status, reply))) else {
+            let Some(ended) = ended.filter(|status| status.answer.is_some()) else {
                 return Ok(SessionDelivery::Delivered { id: record.id, when: "with its next results" });
             };
             // The caller has the answer: a notice would say it again.
             self.agents.mark_reported(&ended);
+            let reply = self.agents.marked(ended)?.answer.unwrap_or_default();
             return Ok(SessionDelivery::Answered { id: record.id, reply });
         }
         let entry = LedgerEntry::User { message: Message::user(message) };

@@ -1,11 +1,11 @@
 //! The sub-agents that this process runs, side by side within limits.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use haft_contract::{SubAgentState, SubAgentStatus, ToolError};
-use haft_store::SessionStore;
+use haft_store::{SessionStore, StoreError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -41,6 +41,8 @@ pub struct Lanes {
     live: Mutex<BTreeMap<String, Arc<LiveAgent>>>,
     /// Background sub-agents that have ended and whose parent was not told yet, by the parent.
     unreported: Mutex<HashMap<String, Vec<SubAgentStatus>>>,
+    /// Sessions that are removed when their parent was told of their end.
+    forgotten: Mutex<HashSet<String>>,
     /// Changes with every end.
     ends: watch::Sender<u64>,
     /// The conversation with the user.
@@ -62,6 +64,7 @@ impl Lanes {
             by_depth: Mutex::default(),
             live: Mutex::default(),
             unreported: Mutex::default(),
+            forgotten: Mutex::default(),
             ends: watch::Sender::new(0),
             root: Mutex::default(),
         }
@@ -160,6 +163,17 @@ impl Lanes {
     /// What is to be reported to a conversation, each once.
     pub(super) fn take_unreported(&self, parent: &str) -> Vec<SubAgentStatus> {
         lock(&self.unreported).remove(parent).unwrap_or_default()
+    }
+
+    /// Removes the session of a sub-agent when its end was reported, and not before: a process that is killed loses no answer.
+    pub(super) fn forget_after_report(&self, id: &str) {
+        lock(&self.forgotten).insert(id.to_owned());
+    }
+
+    /// Stores that the end of a sub-agent was reported.
+    pub(super) async fn store_reported(&self, status: SubAgentStatus) -> Result<(), StoreError> {
+        let is_forgotten = lock(&self.forgotten).remove(&status.id);
+        if is_forgotten { self.store.delete(&status.id).await.map(drop) } else { self.store.put_sub_agent(status).await }
     }
 
     /// What was asked for needs no report.

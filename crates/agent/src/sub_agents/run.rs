@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use haft_contract::{
-    AgentAttachment, AgentType, BoxFuture, KnownAgent, SandboxDemand, StoredAttachment, SubAgentState, SubAgentStatus, ToolError,
+    AgentAttachment, AgentType, BoxFuture, KnownAgent, SandboxDemand, StoredAttachment, SubAgentState, SubAgentStatus, ToolError, TurnLimit,
 };
 use haft_engine::Session;
 use haft_provider::Message;
@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::conversation::ConversationAgents;
 use super::lanes::{Lanes, LiveAgent};
 use super::meter::InheritedMeter;
+use super::notice::has_whole_answer;
 use crate::cost::Micros;
 use crate::events::{EndReason, TurnEnd, TurnWatcher};
 use crate::meter::Meter;
@@ -40,6 +41,8 @@ pub struct ChildConversation {
     pub agent_type: AgentType,
     /// Where its commands run.
     pub sandbox: SandboxDemand,
+    /// What skills left to the turn that started it: it must not have more when that turn is over.
+    pub limits: Vec<TurnLimit>,
     /// Messages that arrive while it works, which wake its calls that wait.
     pub steering: Steering,
     /// The receiver of its events.
@@ -49,6 +52,22 @@ pub struct ChildConversation {
 }
 
 haft_contract::opaque_debug!(ChildConversation: label = label);
+
+/// What decides which tools a sub-agent is offered.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct ChildOffer<'a> {
+    /// The session of its parent.
+    pub parent: &'a Session,
+    /// The configured agent that it runs as.
+    pub agent: &'a str,
+    /// Its type.
+    pub agent_type: &'a AgentType,
+    /// Its model, as `provider/model`.
+    pub model: &'a str,
+    /// What skills left to the turn that starts it.
+    pub limits: &'a [TurnLimit],
+}
 
 /// Builds the conversations of sub-agents: the program that holds the concrete types.
 pub trait SubAgentFactory: Send + Sync {
@@ -62,6 +81,8 @@ pub trait SubAgentFactory: Send + Sync {
     fn check_sandbox(&self) -> Result<(), ToolError>;
     /// Stores files where the sub-agent of this session can read them.
     fn attach<'a>(&'a self, session: &'a str, files: Vec<AgentAttachment>) -> BoxFuture<'a, Result<Vec<StoredAttachment>, ToolError>>;
+    /// The tools that a sub-agent is offered, of those that its parent has.
+    fn tools(&self, child: &ChildOffer<'_>) -> Vec<String>;
     /// Builds a conversation. Its session must be started by the parent.
     fn build(&self, child: ChildConversation) -> BoxFuture<'_, Result<Runner, ToolError>>;
 }
@@ -254,8 +275,8 @@ async fn finish(lanes: &Lanes, live: &LiveAgent, outcome: Outcome, forget: bool)
     status.reported = !status.background;
     // A store that fails has said so in the conversation of the sub-agent; its parent still gets the answer.
     lanes.store.put_sub_agent(status.clone()).await.ok();
-    if forget && state == SubAgentState::Done {
-        lanes.store.delete(&status.id).await.ok();
+    if forget && has_whole_answer(&status) {
+        lanes.forget_after_report(&status.id);
     }
     lanes.remove(status.clone());
     live.change(|last| *last = status);

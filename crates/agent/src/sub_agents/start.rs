@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use haft_contract::{
     AgentAttachment, AgentType, SandboxDemand, StartedAgent, StoredAttachment, SubAgentRequest, SubAgentState, SubAgentStatus, ToolError,
+    TurnLimit,
 };
 use haft_engine::Session;
 use haft_store::{NewSession, SessionRecord};
@@ -13,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::conversation::{ConversationAgents, not_stored};
 use super::lanes::LiveAgent;
-use super::run::{ChildConversation, RunTask};
+use super::run::{ChildConversation, ChildOffer, RunTask};
 use super::types::{GENERAL_PURPOSE, find_type};
 use super::watcher::ChildWatcher;
 
@@ -37,6 +38,8 @@ struct RunOrder {
     model: Option<String>,
     /// Its first message.
     input: String,
+    /// What skills left to the turn that starts it.
+    limits: Vec<TurnLimit>,
     timeout: Option<Duration>,
     /// Stops it, if it is not in the background.
     call: Option<CancellationToken>,
@@ -107,18 +110,22 @@ impl ConversationAgents {
         let status =
             SubAgentStatus { sandbox: request.sandbox.max(self.sandbox), ..new_status(&request, &new, &parent, &agent_type, shown) };
         let live = self.lanes.add(status.clone(), attached.stop.child_token())?;
+        let limits = parent.caller().turn_tools.current();
+        let offer = ChildOffer { parent: &parent, agent: &status.agent, agent_type: &agent_type, model: &status.model, limits: &limits };
+        let tools = self.factory.tools(&offer);
         let created = self.create(new, &live, request.attachments).await;
         let (record, attachments) = created.inspect_err(|_| self.lanes.remove(SubAgentStatus { background: false, ..status.clone() }))?;
         let order = RunOrder {
             agent_type,
             model,
-            input: with_attachments(request.task, &attachments),
+            input: with_attachments(request.task, &attachments, request.attached_as.as_deref()),
+            limits,
             timeout: request.timeout,
             call: (!request.background).then_some(call),
             forget: request.forget,
         };
         self.run(live, record, parent, order)?;
-        Ok(StartedAgent { status, attachments })
+        Ok(StartedAgent { status, attachments, tools })
     }
 
     /// Continues an open sub-agent that has ended with a message.
@@ -135,14 +142,15 @@ impl ConversationAgents {
             self.lanes.remove(SubAgentStatus { background: false, ..status });
             return Err(not_stored(error));
         }
-        let order = RunOrder { agent_type, model, input: message.to_owned(), timeout: None, call: None, forget: false };
+        let limits = parent.caller().turn_tools.current();
+        let order = RunOrder { agent_type, model, input: message.to_owned(), limits, timeout: None, call: None, forget: false };
         self.run(Arc::clone(&live), record, parent, order)?;
         Ok(live)
     }
 
     fn run(&self, live: Arc<LiveAgent>, record: SessionRecord, parent: Session, order: RunOrder) -> Result<(), ToolError> {
         let (attached, status) = (self.attached()?, live.status());
-        let RunOrder { agent_type, model, input, timeout, call, forget } = order;
+        let RunOrder { agent_type, model, input, limits, timeout, call, forget } = order;
         let agents = Self::new(Arc::clone(&self.lanes), Arc::clone(&self.factory)).with_sandbox(status.sandbox);
         let child = ChildConversation {
             parent,
@@ -153,6 +161,7 @@ impl ConversationAgents {
             agent: status.agent,
             agent_type,
             sandbox: status.sandbox,
+            limits,
             steering: live.steering.clone(),
             watcher: Arc::new(ChildWatcher { live: Arc::clone(&live), parent: attached.watcher }),
             agents: Arc::new(agents),
@@ -197,14 +206,18 @@ impl ConversationAgents {
     }
 }
 
-/// The task, and where its files are.
-fn with_attachments(task: String, attachments: &[StoredAttachment]) -> String {
+/// The task, and where its files are; `called` is the folder that the task names as theirs.
+fn with_attachments(task: String, attachments: &[StoredAttachment], called: Option<&str>) -> String {
     if attachments.is_empty() {
         return task;
     }
-    let line = |file: &StoredAttachment| format!("- {} ({} bytes): {}", file.name, file.bytes, file.path.display());
+    let line = |file: &StoredAttachment| {
+        let kind = file.mime_type.as_ref().map(|kind| format!(", {kind}")).unwrap_or_default();
+        format!("- {} ({} bytes{kind}): {}", file.name, file.bytes, file.path.display())
+    };
     let lines: Vec<String> = attachments.iter().map(line).collect();
-    format!("{task}\n\n[Files that come with this task; you can read them:\n{}]", lines.join("\n"))
+    let called = called.map(|folder| format!(", which the task may call {folder}/NAME")).unwrap_or_default();
+    format!("{task}\n\n[Files that come with this task{called}; you can read them:\n{}]", lines.join("\n"))
 }
 
 fn new_status(request: &SubAgentRequest, new: &NewSession, parent: &Session, agent_type: &AgentType, model: String) -> SubAgentStatus {

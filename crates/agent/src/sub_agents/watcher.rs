@@ -1,6 +1,8 @@
-//! The events of a sub-agent: counted for its state; questions to the user go to the watcher of the conversation.
+//! The events of a sub-agent: counted for its state; questions and messages to the user go to the watcher of the conversation.
 
 use std::sync::Arc;
+
+use haft_contract::ports::UserMessage;
 
 use super::lanes::LiveAgent;
 use crate::events::{TurnEvent, TurnWatcher};
@@ -8,6 +10,13 @@ use crate::events::{TurnEvent, TurnWatcher};
 pub(super) struct ChildWatcher {
     pub(super) live: Arc<LiveAgent>,
     pub(super) parent: Arc<dyn TurnWatcher>,
+}
+
+impl ChildWatcher {
+    /// A text for the user, with the name of the sub-agent that it is of.
+    fn said(&self, text: &str) -> String {
+        format!("sub-agent '{}': {text}", self.live.status().label)
+    }
 }
 
 impl TurnWatcher for ChildWatcher {
@@ -20,9 +29,10 @@ impl TurnWatcher for ChildWatcher {
                 status.output += usage.output;
             }),
             TurnEvent::Approval { .. } => self.parent.event(event),
-            TurnEvent::Notice(text) => {
-                let label = self.live.status().label;
-                self.parent.event(&TurnEvent::Notice(&format!("sub-agent '{label}': {text}")));
+            TurnEvent::Notice(text) => self.parent.event(&TurnEvent::Notice(&self.said(text))),
+            // Its tool says that the user has seen it.
+            TurnEvent::Message(message) => {
+                self.parent.event(&TurnEvent::Message(&UserMessage { message: self.said(&message.message), ..(*message).clone() }));
             }
             _ => {}
         }

@@ -78,7 +78,9 @@ impl Tool for SkillTool {
 }
 
 fn instructions(name: &str, body: &str, content: &SkillContent) -> String {
-    let mut lines = vec![format!("<skill name=\"{}\">\n{}\n</skill>", display::escape_line(name), body.trim())];
+    // Neither its text nor its arguments end it: what follows is said by this tool.
+    let body = body.trim().replace("</skill", "&lt;/skill");
+    let mut lines = vec![format!("<skill name=\"{}\">\n{body}\n</skill>", display::escape_line(name))];
     if !content.files.is_empty() {
         let listed: Vec<String> = content.files.iter().take(FILES).map(|file| brief(file)).collect();
         let more = content.files.len().saturating_sub(FILES);

@@ -91,7 +91,7 @@ mod tests {
 
     use haft_contract::ports::{ProcessRunner, Services, WakeSource};
     use haft_contract::{BoxFuture, CommandRequest, Erased, JobOptions};
-    use haft_testkit::{FakeHost, Script, run_tool};
+    use haft_testkit::{FakeHost, Script, Trial, expect_error, run_tool};
     use tokio::sync::Notify;
 
     use super::*;
@@ -131,6 +131,20 @@ mod tests {
         ] {
             assert_eq!(sleep(&FakeHost::new(), seconds).await, expected, "{seconds}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_that_is_stopped_ends_at_once() {
+        let trial = Trial::new(FakeHost::new());
+        let (started, stop) = (Instant::now(), trial.cancel.clone());
+        let stopping = async {
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            stop.cancel();
+        };
+        let tool = Erased::new(Sleep);
+        let (slept, ()) = tokio::join!(trial.run(&tool, json!({"duration": 300})), stopping);
+        assert_eq!(expect_error(slept), (haft_contract::ErrorKind::Cancelled, "The wait was cancelled.".into()));
+        assert_eq!(started.elapsed(), Duration::from_secs(2));
     }
 
     #[tokio::test(start_paused = true)]

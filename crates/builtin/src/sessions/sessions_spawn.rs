@@ -11,9 +11,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use self::attachment::Attachment;
+use self::attachment::{AttachAs, Attachment};
 use super::agent::started_text;
 use crate::shared::sub_agents;
+
+/// How many tools of a sub-agent the answer names.
+const LISTED_TOOLS: usize = 60;
 
 /// Start a sub-agent in the background. The call returns at once; its answer comes to you as a message when it is there, so do not
 /// poll for it. It works in a conversation of its own with at most your rights, and knows only what 'task' says. 'subagents' lists,
@@ -36,6 +39,7 @@ pub(crate) const FORMS: &[Form] = &[Form::new(Dialect::OpenClaw, "sessions_spawn
     FormParameter::new("agentId", "agent_id"),
     FormParameter::new("agentType", "agent_type"),
     FormParameter::new("runTimeoutSeconds", "run_timeout_seconds"),
+    FormParameter::new("attachAs", "attach_as"),
 ])];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -91,6 +95,8 @@ pub(crate) struct Params {
     sandbox: Sandbox,
     /// Files that it can read, at most 50, each of 1 MiB, and 5 MiB together. Files of the workspace it can read anyway.
     attachments: Option<Vec<Attachment>>,
+    /// What the task calls the folder of its attachments; a hint only.
+    attach_as: Option<AttachAs>,
 }
 
 impl Params {
@@ -118,6 +124,7 @@ impl Params {
             is_open,
             sandbox: if self.sandbox == Sandbox::Require { SandboxDemand::Require } else { SandboxDemand::Inherit },
             attachments: attachment::decode_all(self.attachments.as_deref().unwrap_or_default())?,
+            attached_as: self.attach_as.as_ref().map_or(Ok(None), AttachAs::folder)?,
         })
     }
 }
@@ -132,17 +139,28 @@ impl Tool for SessionsSpawn {
 
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let mode = params.mode()?;
-        let StartedAgent { status, attachments } = cx.sub_agents().spawn(params.request()?).await?;
+        let StartedAgent { status, attachments, tools } = cx.sub_agents().spawn(params.request()?).await?;
         let stays = if mode == SpawnMode::Session { " After its answer it stays open: a message continues it." } else { "" };
         let mut details = sub_agents::details(&status, cx.clock().now());
         details["mode"] = json!(mode);
         if !attachments.is_empty() {
             details["attachments"] = attachments.iter().map(receipt).collect();
         }
+        details["tools"] = json!(tools);
         let files: Vec<String> = attachments.iter().map(in_words).collect();
         let files = if files.is_empty() { String::new() } else { format!(" It can read: {}.", files.join(", ")) };
-        Ok(ToolOutput::text(started_text(&status) + stays + &files).with_details(details))
+        Ok(ToolOutput::text(started_text(&status) + stays + &files + &tools_in_words(&tools)).with_details(details))
     }
+}
+
+/// What it may use: a parent that knows does not wait for work that cannot be done.
+fn tools_in_words(tools: &[String]) -> String {
+    if tools.is_empty() {
+        return " It has no tools: its type, its agent and your own rights leave none.".to_owned();
+    }
+    let rest = tools.len().saturating_sub(LISTED_TOOLS);
+    let more = if rest == 0 { String::new() } else { format!(" and {rest} more") };
+    format!(" Its tools: {}{more}.", tools[..tools.len() - rest].join(", "))
 }
 
 fn in_words(file: &StoredAttachment) -> String {
@@ -151,5 +169,5 @@ fn in_words(file: &StoredAttachment) -> String {
 
 /// What was stored of an attachment.
 fn receipt(file: &StoredAttachment) -> Value {
-    json!({"name": file.name, "bytes": file.bytes, "sha256": file.sha256})
+    json!({"name": file.name, "bytes": file.bytes, "sha256": file.sha256, "mime_type": file.mime_type})
 }

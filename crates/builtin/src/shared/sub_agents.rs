@@ -149,6 +149,40 @@ mod tests {
     }
 
     #[test]
+    fn outcome_says_what_it_took_and_an_end_without_an_answer_is_an_error() {
+        let status = |state| SubAgentStatus {
+            label: "look".into(),
+            answer: Some("An axe.".into()),
+            started: Some(SystemTime::UNIX_EPOCH),
+            ended: Some(SystemTime::UNIX_EPOCH + Duration::from_secs(7)),
+            rounds: 3,
+            calls: 2,
+            input: 100,
+            output: 20,
+            cost_micros: Some(12_345),
+            ..sub_agent_status("s1", state)
+        };
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(60);
+        let work = "3 rounds, 2 calls, 100 + 20 tokens, $0.0123, 7 s";
+        let done = format!("[sub-agent 'look' (explore) is done: {work}; session s1]\n\nAn axe.");
+        assert_eq!(outcome(&status(SubAgentState::Done), now).unwrap(), done);
+        let free = outcome(&SubAgentStatus { cost_micros: None, ..status(SubAgentState::Done) }, now).unwrap();
+        assert!(free.contains("20 tokens, 7 s"), "a cost that is not known is not named: {free}");
+        for (state, kind) in [
+            (SubAgentState::TimedOut, ErrorKind::Timeout),
+            (SubAgentState::Killed, ErrorKind::Cancelled),
+            (SubAgentState::Failed, ErrorKind::ExecutionError),
+        ] {
+            let error = outcome(&SubAgentStatus { error: Some("slow".into()), ..status(state) }, now).unwrap_err();
+            assert_eq!(error.kind(), kind);
+            let expected = format!(
+                "The sub-agent 'look' (explore) has no answer ({state}): slow. {work}; its conversation is session s1. Its last text:\nAn axe."
+            );
+            assert_eq!(error.message(), expected);
+        }
+    }
+
+    #[test]
     fn unknown_and_ambiguous_targets_are_refused_with_what_to_write() {
         for (target, expected) in [
             ("", "The target is empty. Name a sub-agent by its id, its label, its number in the list, or 'last'."),

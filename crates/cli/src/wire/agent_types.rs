@@ -3,7 +3,9 @@
 //! Files are read from the folder `agents` beside the user's configuration, and from `.haft/agents` and `.claude/agents` of a project
 //! that the user trusts. A type has at most the rights of the agent that starts it, so a file cannot widen anything.
 
+use std::fs::OpenOptions;
 use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use haft_agent::built_in_types;
@@ -78,7 +80,12 @@ fn read_type(folder: &Path, file: &Path) -> Result<AgentType, String> {
         return Err("it is a link that leads out of its folder".to_owned());
     }
     let mut text = String::new();
-    let opened = std::fs::File::open(file).map_err(|error| error.to_string())?;
+    // A pipe would be waited for.
+    let without_waiting = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let opened = OpenOptions::new().read(true).custom_flags(without_waiting).open(file).map_err(|error| error.to_string())?;
+    if !opened.metadata().is_ok_and(|found| found.is_file()) {
+        return Err("it is not a file".to_owned());
+    }
     opened.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
     if text.len() as u64 > MAX_BYTES {
         return Err(format!("it is larger than {MAX_BYTES} bytes"));
@@ -99,8 +106,7 @@ fn parse(text: &str, file: &Path) -> Result<AgentType, String> {
     // Names without a provider are those of another system, such as 'sonnet' or 'inherit'.
     let model = field("model")?.filter(|model| model.contains('/')).map(str::to_owned);
     let tools = front.entries("tools").map_err(|error| error.to_string())?;
-    // A rule such as Bash(git *) names its tool; rules belong into the configuration.
-    let tools = tools.map(|tools| tools.iter().map(|tool| tool.split('(').next().unwrap_or_default().trim().to_owned()).collect());
+    let tools = tools.filter(|tools| !tools.iter().any(|tool| tool == "*"));
     let prompt = front.body.trim().to_owned();
     if prompt.is_empty() {
         return Err("it has no instructions below the front matter".to_owned());
@@ -124,7 +130,7 @@ mod tests {
             aliases: Vec::new(),
             description: "Reviews code".into(),
             prompt: "Be strict.".into(),
-            tools: Some(vec!["Read".into(), "Grep".into(), "Bash".into()]),
+            tools: Some(vec!["Read".into(), "Grep".into(), "Bash(git diff *)".into()]),
             access: Some(Access::ReadOnly),
             model: Some("work/m1".into()),
             file: Some("/a/reviewer.md".into()),
@@ -132,6 +138,8 @@ mod tests {
         assert_eq!(parsed(text), Ok(expected));
         let plain = parsed("---\ndescription: Reviews\nmodel: sonnet\n---\nBe strict.").unwrap();
         assert_eq!((plain.name.as_str(), plain.tools, plain.access, plain.model), ("reviewer", None, None, None));
+        let all = parsed("---\ndescription: Reviews\ntools: '*'\n---\nBe strict.").unwrap();
+        assert_eq!(all.tools, None);
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub(super) fn store(folder: &Path, files: Vec<AgentAttachment>) -> Result<Vec<St
     files.into_iter().map(|file| write(folder, file)).collect()
 }
 
-fn write(folder: &Path, AgentAttachment { name, content }: AgentAttachment) -> Result<StoredAttachment, ToolError> {
+fn write(folder: &Path, AgentAttachment { name, mime_type, content }: AgentAttachment) -> Result<StoredAttachment, ToolError> {
     let path = folder.join(&name);
     let failed = |error: std::io::Error| {
         ToolError::execution(format!("The attachment '{name}' cannot be stored: {error}. Leave it out, or write it to the workspace."))
@@ -21,7 +21,7 @@ fn write(folder: &Path, AgentAttachment { name, content }: AgentAttachment) -> R
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).map_err(failed)?;
     file.write_all(&content).map_err(failed)?;
     let sha256 = haft_host::sha256(content.as_slice(), || Ok(())).map_err(failed)?;
-    Ok(StoredAttachment { bytes: content.len(), name, path, sha256 })
+    Ok(StoredAttachment { bytes: content.len(), name, mime_type, path, sha256 })
 }
 
 #[cfg(test)]
@@ -33,7 +33,7 @@ mod tests {
     #[test]
     fn attachment_is_a_new_private_file_with_its_hash() {
         let folder = tempfile::tempdir().unwrap();
-        let file = || vec![AgentAttachment { name: "data.csv".into(), content: b"a,b\n".to_vec() }];
+        let file = || vec![AgentAttachment { name: "data.csv".into(), mime_type: Some("text/csv".into()), content: b"a,b\n".to_vec() }];
         let stored = store(folder.path(), file()).unwrap();
         assert_eq!((stored[0].bytes, stored[0].path.clone()), (4, folder.path().join("data.csv")));
         assert_eq!(stored[0].sha256, "5be08c9684a1d25efcee09318204824278b08bbfb4aef973ffefd0b9d7478313");

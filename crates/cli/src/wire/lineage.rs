@@ -9,7 +9,6 @@ use haft_host::LocalHost;
 use haft_store::{SessionStore, StoreError};
 
 use super::host::HostOwner;
-use super::sub_agents::restricted;
 use super::{SessionStart, UserPrompts, Wire, agent_types};
 use crate::failure::Failure;
 
@@ -89,12 +88,13 @@ impl Lineage {
             SessionStart::Resume(before) => of_agent(&self.root).continuing(before),
         };
         let Some((own, above)) = self.levels.split_last() else { return session };
-        let start_level =
-            |parent: haft_engine::Session, level: &LineageLevel| restricted(of_agent(&level.agent), &level.agent_type, &parent).build();
+        let start_level = |parent: haft_engine::Session, level: &LineageLevel| {
+            wire.restricted(of_agent(&level.agent), &level.agent_type, &parent).build()
+        };
         let parent = above.iter().fold(top.build(), start_level);
         let is_same_agent = own.agent == wire.settings.agent;
         let parent = if is_same_agent { parent } else { start_level(parent, own) };
-        restricted(session, &own.agent_type, &parent)
+        wire.restricted(session, &own.agent_type, &parent)
     }
 }
 

@@ -4,16 +4,15 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 
-use haft_agent::{TurnWatcher, find_type};
+use haft_agent::{ChildOffer, TurnWatcher, find_type};
 use haft_config::ConfigLayer;
-use haft_contract::ports::{ApprovalAnswer, ApprovalRequest, Approver};
+use haft_contract::ports::{ApprovalAnswer, ApprovalRequest, Approver, Host};
 use haft_contract::{Access, BoxFuture};
-use haft_engine::{LoopLimits, PermissionBroker, Session, SessionBuilder};
+use haft_engine::{LoopLimits, PermissionBroker, Session, SessionBuilder, ToolEntry};
 use haft_host::LocalHost;
-use haft_policy::{AccessLimit, Owner, Sender, SourceSpan};
+use haft_policy::{AccessLimit, Owner, Policy, Sender, SourceSpan, Verdict};
 
 use super::rule_file::RuleFile;
-use super::sub_agents::restricted;
 use super::{UserPrompts, Wire, agent_types, policy};
 use crate::arguments::CallerArgs;
 use crate::failure::Failure;
@@ -58,6 +57,35 @@ impl Wire {
         self.labelled_session(host, agent, prompts, watcher, None)
     }
 
+    /// What decides for an agent.
+    fn deciding_session(&self, host: Arc<dyn Host>, agent: &str) -> SessionBuilder {
+        let (access, access_span) = self.access_of(agent);
+        Session::builder(host)
+            .owner()
+            .agent(agent)
+            .access(access)
+            .access_from(access_span)
+            .access_limits(self.access_limits(agent))
+            .workspace(&self.settings.workspace)
+            .dialect(self.settings.dialect(agent, None))
+    }
+
+    /// The tools that a sub-agent is offered.
+    pub(super) fn tools_of_child(&self, child: &ChildOffer<'_>) -> Vec<String> {
+        let session = self.deciding_session(Arc::clone(child.parent.host()), child.agent);
+        let session = match child.model.split_once('/') {
+            Some((provider, model)) => session.model(provider, Some(model.to_owned())),
+            None => session,
+        };
+        let session = child.limits.iter().cloned().fold(session, SessionBuilder::limited);
+        let session = self.restricted(session, child.agent_type, child.parent).build();
+        // Nobody waits for output of a sub-agent but its text.
+        let is_offered = |entry: &Arc<ToolEntry>| {
+            entry.name() != "structured_output" && self.policy.offer(&entry.candidate(), session.caller()).verdict != Verdict::Deny
+        };
+        self.registry.entries().iter().filter(|entry| is_offered(entry)).map(|entry| entry.name().to_owned()).collect()
+    }
+
     /// The session of a sub-agent says in its questions who asks.
     pub(super) fn labelled_session(
         &self,
@@ -68,18 +96,8 @@ impl Wire {
         label: Option<&str>,
     ) -> SessionBuilder {
         let config = &self.settings.config;
-        let (access, access_span) = self.access_of(agent);
         let loops = config.guards.loops.map(|limits| LoopLimits { note: limits.note, block: limits.block, stop: limits.stop });
-        let mut session = Session::builder(host)
-            .owner()
-            .agent(agent)
-            .access(access)
-            .access_from(access_span)
-            .access_limits(self.access_limits(agent))
-            .workspace(&self.settings.workspace)
-            .dialect(self.settings.dialect(agent, None))
-            .taint(config.guards.taint)
-            .loop_limits(loops);
+        let mut session = self.deciding_session(host, agent).taint(config.guards.taint).loop_limits(loops);
         if prompts == UserPrompts::Allowed && Terminal::is_there() {
             let terminal = Terminal::standard();
             let permissions = PermissionBroker::new();
@@ -112,7 +130,7 @@ impl Wire {
         let Some(name) = &who.as_subagent else { return Ok(parent) };
         let types = agent_types::load(&self.settings);
         let agent_type = find_type(&types, name).map_err(|error| Failure::usage(error.message().to_owned()))?;
-        Ok(restricted(builder()?, agent_type, &parent).build())
+        Ok(self.restricted(builder()?, agent_type, &parent).build())
     }
 }
 

@@ -4,13 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use haft_agent::{
-    ChildConversation, ConversationAgents, ConversationSessions, LaneLimits, Lanes, Provider, Runner, StoredMeter, StoredSession,
-    SubAgentFactory,
+    ChildConversation, ChildOffer, ConversationAgents, ConversationSessions, LaneLimits, Lanes, Provider, Runner, StoredMeter,
+    StoredSession, SubAgentFactory,
 };
 use haft_contract::ports::Services;
 use haft_contract::{
-    AgentAttachment, AgentType, BoxFuture, KnownAgent, SandboxBackend, SandboxDemand, SandboxMode, StoredAttachment, ToolError,
+    AgentAttachment, AgentType, BoxFuture, KnownAgent, SandboxBackend, SandboxDemand, SandboxMode, StoredAttachment, ToolError, TurnLimit,
 };
+use haft_prompts::narrowed_tools;
 use haft_store::{CallLog, SessionStore, SqliteCallLog};
 
 use super::host::HostOwner;
@@ -89,6 +90,10 @@ impl SubAgentFactory for Factory {
         })
     }
 
+    fn tools(&self, child: &ChildOffer<'_>) -> Vec<String> {
+        self.wire.tools_of_child(child)
+    }
+
     fn build(&self, child: ChildConversation) -> BoxFuture<'_, Result<Runner, ToolError>> {
         Box::pin(async move { self.conversation(child).await.map_err(|failure| refused(&failure)) })
     }
@@ -152,23 +157,32 @@ impl Factory {
         let dialect = wire.settings.dialect(agent, Some(&format!("{}/{}", model.provider, model.name)));
         let session = wire.labelled_session(host, agent, self.prompts, Some(&child.watcher), Some(&child.label));
         let session = session.model(model.provider.as_str(), Some(model.name.clone())).dialect(dialect).id(child.record.id.as_str());
-        Ok((engine, restricted(session, &child.agent_type, &child.parent).build()))
+        let session = child.limits.iter().cloned().fold(session, haft_engine::SessionBuilder::limited);
+        Ok((engine, wire.restricted(session, &child.agent_type, &child.parent).build()))
     }
 }
 
-/// A session that a parent starts: with the tools and the access of a type at most.
-pub(super) fn restricted(
-    session: haft_engine::SessionBuilder,
-    agent_type: &AgentType,
-    parent: &haft_engine::Session,
-) -> haft_engine::SessionBuilder {
-    let session = match &agent_type.tools {
-        Some(tools) => session.tools(tools.iter().cloned()),
-        None => session,
-    };
-    let session = match agent_type.access {
-        Some(access) => session.access_at_most(access),
-        None => session,
-    };
-    session.started_by(parent)
+impl Wire {
+    /// A session that a parent starts: with the tools and the access of a type at most.
+    pub(super) fn restricted(
+        &self,
+        session: haft_engine::SessionBuilder,
+        agent_type: &AgentType,
+        parent: &haft_engine::Session,
+    ) -> haft_engine::SessionBuilder {
+        let session = match agent_type.tool_names() {
+            Some(names) => session.tools(names),
+            None => session,
+        };
+        let entries = agent_type.tools.as_deref().unwrap_or_default();
+        let session = match narrowed_tools(entries, &|name| self.prompts.canonical(name)) {
+            Some(tools) => session.limited(TurnLimit::new(tools, format!("the agent type '{}'", agent_type.name))),
+            None => session,
+        };
+        let session = match agent_type.access {
+            Some(access) => session.access_at_most(access),
+            None => session,
+        };
+        session.started_by(parent)
+    }
 }

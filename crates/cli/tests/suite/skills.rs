@@ -149,7 +149,7 @@ fn contents_of_allowed_tools_hold_for_sub_agents_of_the_turn() {
     talk.turn(&["PARENT"]);
     let lines = transcript(&talk, children(&talk)[0]["id"].as_str().unwrap()).join("\n");
     assert!(lines.contains("result exec success: git version"), "{lines}");
-    assert!(lines.contains("result exec error: 'exec /usr/bin/ls' is not covered by the allowed-tools of the skill 'commit'"), "{lines}");
+    assert!(lines.contains("result exec error: 'exec /usr/bin/ls' is not covered by the tools of the skill 'commit'"), "{lines}");
 }
 
 #[test]

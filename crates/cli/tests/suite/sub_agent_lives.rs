@@ -164,6 +164,76 @@ fn attachments_are_private_files_that_the_sub_agent_reads() {
     assert!(result(&happened).contains(receipt), "{happened:?}");
 }
 
+/// Seed 004's spelling; the types and the folder are hints for the sub-agent, and no way to other files.
+#[test]
+fn attachments_have_media_types_and_a_folder_that_the_task_calls_them_by() {
+    let files = json!([{"name": "data.csv", "content": "axe,saw\n", "mimeType": "text/csv"}]);
+    let more = json!({"attachments": files, "attachAs": {"mountPath": "inputs/today"}});
+    let parent = vec![spawn("Read inputs/today/data.csv.", &more), text("I wait."), text("Over.")];
+    let talk = family("openai", "", vec![("PARENT", parent), ("Read inputs", vec![text("Read.")])]);
+    let happened = talk.turn(&["PARENT"]);
+    assert_eq!(happened.outcomes(), ["success"], "{happened:?}");
+    let lines = transcript(&talk, &id_of_child(&talk)).join("\n");
+    let expected =
+        "[Files that come with this task, which the task may call inputs/today/NAME; you can read them:\n- data.csv (8 bytes, text/csv): ";
+    assert!(lines.contains(expected), "{lines}");
+    assert!(talk.world.state().join("spills").join(id_of_child(&talk)).join("data.csv").exists());
+    let bad = vec![
+        call("b1", "sessions_spawn", json!({"task": "CHILD", "attachAs": {"mountPath": "../up"}})),
+        call("b2", "sessions_spawn", json!({"task": "CHILD", "attachments": [{"name": "a", "content": "x", "mimeType": "x]\n[y"}]})),
+    ];
+    let talk = family("openai", "", vec![("PARENT", vec![Round::Calls(bad), text("Over.")])]);
+    assert_eq!(talk.turn(&["PARENT"]).outcomes(), ["validation_error"; 2]);
+    assert_eq!(children(&talk).len(), 0);
+}
+
+/// Complaint: a sub-agent that was left without tools, and nobody said so (openclaw 92189, 64292).
+#[test]
+fn parent_is_told_which_tools_a_sub_agent_has() {
+    let tools = |config: &str, more: Value| {
+        let parent = vec![spawn("Look.", &more), text("I wait."), text("Over.")];
+        let talk = family("openai", config, vec![("PARENT", parent), ("Look.", vec![text("Looked.")])]);
+        let happened = talk.turn(&["PARENT"]);
+        let said = result(&happened);
+        let listed = said.split_once("Its tools: ").map(|(_, tools)| tools.trim_end_matches('.').to_owned());
+        let offered: Vec<String> = talk
+            .server
+            .asked()
+            .iter()
+            .find(|asked| !asked.body.to_string().contains("PARENT"))
+            .and_then(|asked| asked.body["tools"].as_array().cloned())
+            .unwrap_or_default()
+            .iter()
+            .map(|tool| tool["function"]["name"].as_str().unwrap().to_owned())
+            .collect();
+        (said, listed, offered)
+    };
+    let explore = json!({"agent_type": "explore"});
+    let (_, listed, offered) = tools("", explore.clone());
+    assert_eq!(listed.as_deref(), Some("read_file, glob_search, grep_search, web_fetch, web_search, tool_search, skill"));
+    let listed: Vec<String> = listed.unwrap().split(", ").map(str::to_owned).collect();
+    assert!(offered.iter().all(|tool| listed.contains(tool)), "{offered:?}");
+    let (_, listed, _) = tools("[subagents.tools]\ndeny = [\"web_fetch\", \"web_search\"]\n", explore.clone());
+    assert_eq!(listed.as_deref(), Some("read_file, glob_search, grep_search, tool_search, skill"));
+    let all = "[subagents.tools]\ndeny = [\"group:fs\", \"group:web\", \"read_file\", \"glob_search\", \"grep_search\", \"tool_search\", \"skill\"]\n";
+    let (said, listed, offered) = tools(all, explore);
+    assert_eq!((listed, offered), (None, Vec::new()), "{said}");
+    assert!(said.contains("It has no tools:"), "{said}");
+}
+
+/// Its tool says that the user has seen it.
+#[test]
+fn message_of_a_sub_agent_is_an_event_of_the_conversation() {
+    let message = json!({"message": "Halfway there.", "level": "warning"});
+    let child = vec![Round::call("c1", "send_user_message", message), text("Done.")];
+    let request = json!({"prompt": "Work.", "name": "worker"});
+    let talk = family("openai", "", vec![("PARENT", asks(request)), ("Work.", child)]);
+    let happened = talk.turn(&["PARENT"]);
+    let messages: Vec<&Value> = happened.of("message").collect();
+    assert_eq!(messages.len(), 1, "{happened:?}");
+    assert_eq!((&messages[0]["message"], &messages[0]["level"]), (&json!("sub-agent 'worker': Halfway there."), &json!("warning")));
+}
+
 /// What restricts the parent's agent restricts one of another name, also where files are not named: in a search, and in the sandbox.
 #[test]
 fn what_the_parent_may_not_read_is_not_found_by_another_agent() {
@@ -215,4 +285,116 @@ fn what_a_sub_agent_saw_taints_its_parent() {
     let happened = talk.turn(&["PARENT", "--access", "full-access"]);
     assert_eq!(happened.outcomes(), ["success", "permission_denied"], "{happened:?}");
     assert!(talk.results().last().unwrap().1.to_string().contains("seen untrusted content"), "{:?}", talk.results());
+}
+
+#[test]
+fn model_of_the_request_of_the_type_or_of_the_agent_answers_for_a_sub_agent() {
+    let config = "[agents.other]\nmodel = \"work/m4\"\n";
+    let requests = [
+        ("agent", json!({"prompt": "CHILD"}), "m1"),
+        ("agent", json!({"prompt": "CHILD", "model": "work/m2"}), "m2"),
+        ("agent", json!({"prompt": "CHILD", "subagent_type": "critic"}), "m3"),
+        ("agent", json!({"prompt": "CHILD", "subagent_type": "critic", "model": "work/m2"}), "m2"),
+        ("sessions_spawn", json!({"task": "CHILD", "agent_id": "other"}), "m4"),
+    ];
+    for (tool, arguments, model) in requests {
+        let parent = vec![Round::call("p1", tool, arguments.clone()), text("I wait."), text("Over.")];
+        let talk = family("openai", config, vec![("PARENT", parent), ("CHILD", vec![text("Here.")])]);
+        let types = talk.world.path("config/haft/agents");
+        std::fs::create_dir_all(&types).unwrap();
+        std::fs::write(types.join("critic.md"), "---\ndescription: Reviews\nmodel: work/m3\n---\nBe strict.\n").unwrap();
+        let ran = talk.says(&["PARENT"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let of_child: Vec<Value> = talk
+            .server
+            .asked()
+            .iter()
+            .filter(|asked| !asked.body.to_string().contains("PARENT"))
+            .map(|asked| asked.body["model"].clone())
+            .collect();
+        assert_eq!(of_child, [json!(model)], "{arguments}");
+    }
+}
+
+#[test]
+fn sub_agent_without_a_lane_is_pending_and_runs_when_one_is_free() {
+    let (first, list) = (Hold::default(), Hold::default());
+    let parent = vec![
+        spawn("First.", &json!({})),
+        spawn("Second.", &json!({})),
+        Round::call("p3", "subagents", json!({})).held(Moment::Start, &list),
+        text("I wait."),
+        text("One is over."),
+        text("Both are over."),
+    ];
+    let talk = family(
+        "openai",
+        "[subagents]\nconcurrency = 1\n",
+        vec![("PARENT", parent), ("First.", vec![text("One.").held(Moment::Start, &first)]), ("Second.", vec![text("Two.")])],
+    );
+    let turn = talk.begin(&["PARENT"]);
+    assert!(first.reached() && list.reached());
+    let mut now = states(&talk);
+    now.sort();
+    assert_eq!(now, ["First. running", "Second. pending"]);
+    list.release();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while talk.server.asked().len() < 5 {
+        assert!(std::time::Instant::now() < deadline, "the parent was told");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    first.release();
+    let happened = turn.finish(&talk.world);
+    assert_eq!(happened.ended().0, "done", "{happened:?}");
+    let lines = transcript(&talk, "last").join("\n");
+    assert!(lines.contains("First. (general-purpose): running,") && lines.contains("Second. (general-purpose): pending,"), "{lines}");
+    let mut ended = states(&talk);
+    ended.sort();
+    assert_eq!(ended, ["First. done", "Second. done"]);
+}
+
+/// Complaint: kills that leave what was started below (openclaw 24219, orphans).
+#[test]
+fn kill_ends_everything_beneath_and_nothing_beside() {
+    let (deep, kill) = (Hold::default(), Hold::default());
+    let writes = Round::call("d1", "write_file", json!({"path": "made.txt", "content": "x"})).held(Moment::Start, &deep);
+    let parent = vec![
+        Round::Calls(vec![
+            call("p1", "sessions_spawn", json!({"task": "Middle.", "label": "middle"})),
+            call("p2", "sessions_spawn", json!({"task": "Beside.", "label": "beside"})),
+        ]),
+        Round::call("p3", "subagents", json!({"action": "kill", "target": "middle"})).held(Moment::Start, &kill),
+        text("I wait."),
+        text("Over."),
+    ];
+    let middle = vec![Round::call("m1", "sessions_spawn", json!({"task": "Deep.", "label": "deep"})), text("Waiting.")];
+    let talk = family(
+        "openai",
+        "[subagents]\nmax_depth = 2\n",
+        vec![("PARENT", parent), ("Middle.", middle), ("Beside.", vec![text("Fine.")]), ("Deep.", vec![writes, text("never")])],
+    );
+    let turn = talk.begin(&["PARENT"]);
+    assert!(deep.reached() && kill.reached());
+    kill.release();
+    let happened = turn.finish(&talk.world);
+    assert_eq!(happened.ended().0, "done", "{happened:?}");
+    let mut ended = states(&talk);
+    ended.sort();
+    assert_eq!(ended, ["beside done", "deep killed", "middle killed"]);
+    let said = transcript(&talk, "last").join("\n");
+    assert!(said.contains("Ended 2: ") && said.contains("'deep' (killed)"), "{said}");
+    assert!(!talk.world.file("made.txt").exists());
+}
+
+/// Complaint: hooks that do not run for sub-agents (seed 001 runs none there).
+#[test]
+fn hooks_run_for_calls_of_sub_agents() {
+    let hook = r#"cat > /dev/null; echo '{"decision": "block", "reason": "not here"}'"#;
+    let config = format!("[[hooks]]\nname = \"guard\"\nevent = \"before_tool_call\"\nmatch = [\"write_file\"]\ncommand = '''{hook}'''\n");
+    let child = vec![Round::call("c1", "write_file", json!({"path": "made.txt", "content": "x"})), text("Tried.")];
+    let talk = family("openai", &config, vec![("PARENT", asks(json!({"prompt": "Write it."}))), ("Write it.", child)]);
+    let happened = talk.turn(&["PARENT"]);
+    let lines = transcript(&talk, &id_of_child(&talk)).join("\n");
+    assert!(lines.contains("result write_file error: ") && lines.contains("not here"), "{lines} {happened:?}");
+    assert!(!talk.world.file("made.txt").exists());
 }

@@ -106,6 +106,8 @@ fn huge_and_deep_front_matter_is_refused() {
     assert!(FrontMatter::parse(&format!("---\n{deep}\n---\n")).unwrap_err().to_string().contains("levels"));
     let deep_list = format!("---\na:\n{}\n---\n", (0..200).map(|level| format!("{}-", " ".repeat(level))).collect::<Vec<_>>().join("\n"));
     assert!(FrontMatter::parse(&deep_list).unwrap_err().to_string().contains("levels"));
+    let many_lines = format!("---\na: \"\n{}---\n", " b\n".repeat(super::MAX_LINES));
+    assert!(FrontMatter::parse(&many_lines).unwrap_err().to_string().contains("at most 2000 are read"));
     assert!(FrontMatter::parse(&format!("---\na: {}{}\n---\n", "[".repeat(30_000), "]".repeat(30_000))).is_ok());
 }
 

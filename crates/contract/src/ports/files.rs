@@ -137,6 +137,10 @@ pub trait FileSystem: Send + Sync {
     fn show_folder(&self, _folder: &Path) -> Result<(), ToolError> {
         Ok(())
     }
+    /// The folders that were shown, for a session that continues this one.
+    fn shown_folders(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
     /// A text that changes with the entry at a location: the [`fingerprint`](Self::fingerprint) of a file, a prefixed text for
     /// a link or directory; `None` if nothing is there.
     fn state<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<Option<String>, ToolError>> {

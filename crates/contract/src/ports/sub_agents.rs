@@ -100,6 +100,8 @@ named_enum! {
 pub struct AgentAttachment {
     /// Its file name.
     pub name: String,
+    /// Its media type, if the parent said so.
+    pub mime_type: Option<String>,
     /// Its content.
     pub content: Vec<u8>,
 }
@@ -109,6 +111,8 @@ pub struct AgentAttachment {
 pub struct StoredAttachment {
     /// Its file name.
     pub name: String,
+    /// Its media type, if the parent said so.
+    pub mime_type: Option<String>,
     /// Where the sub-agent reads it.
     pub path: std::path::PathBuf,
     /// Its size in bytes.
@@ -124,6 +128,8 @@ pub struct StartedAgent {
     pub status: SubAgentStatus,
     /// The files that it got.
     pub attachments: Vec<StoredAttachment>,
+    /// The tools that it has: those that the policy offers to it.
+    pub tools: Vec<String>,
 }
 
 /// A sub-agent that is to be started.
@@ -151,6 +157,8 @@ pub struct SubAgentRequest {
     pub sandbox: SandboxDemand,
     /// Files that it gets with its task.
     pub attachments: Vec<AgentAttachment>,
+    /// The folder that the task calls theirs, if it does.
+    pub attached_as: Option<String>,
 }
 
 /// A kind of sub-agent.
@@ -164,7 +172,8 @@ pub struct AgentType {
     pub description: String,
     /// Its instructions.
     pub prompt: String,
-    /// The tools that it has at most; `None` for all of its parent.
+    /// The tools that it has at most; `None` for all of its parent. With a rule's content in parentheses, only calls that it covers:
+    /// `exec(git *)`.
     pub tools: Option<Vec<String>>,
     /// The most that it may do; as its parent, if absent.
     pub access: Option<Access>,
@@ -175,6 +184,11 @@ pub struct AgentType {
 }
 
 impl AgentType {
+    /// The names of its tools; `None` for all of its parent.
+    pub fn tool_names(&self) -> Option<impl Iterator<Item = &str>> {
+        let name = |entry: &'_ String| entry.find('(').unwrap_or(entry.len());
+        self.tools.as_ref().map(|tools| tools.iter().map(move |entry| entry[..name(entry)].trim()))
+    }
     /// Whether this is one of its names, whatever the case.
     pub fn is_named(&self, name: &str) -> bool {
         std::iter::once(&self.name).chain(&self.aliases).any(|known| known.eq_ignore_ascii_case(name))

@@ -60,6 +60,8 @@ pub(super) struct Roots {
     main: PathBuf,
     /// The deepest first, so that the first that holds a path is the most specific; the whole machine is last.
     all: Vec<Arc<Root>>,
+    /// Those that were added for reading.
+    shown: Vec<PathBuf>,
 }
 
 impl Roots {
@@ -82,7 +84,7 @@ impl Roots {
         }
         all.push(Root::open(Path::new("/"), Zone::Outside, way)?);
         all.sort_by_key(|root| std::cmp::Reverse(root.path.components().count()));
-        Ok(Self { main: path, all: all.into_iter().map(Arc::new).collect() })
+        Ok(Self { main: path, all: all.into_iter().map(Arc::new).collect(), shown: Vec::new() })
     }
 
     /// The same, and this folder for reading; `None` if it lies in a root already, or the workspace lies in it.
@@ -92,10 +94,16 @@ impl Roots {
         if is_shown || self.main.starts_with(&root.path) || protected::is_of_the_kernel(&root.path) {
             return Ok(None);
         }
-        let mut all = self.all.clone();
+        let (mut all, mut shown) = (self.all.clone(), self.shown.clone());
+        shown.push(root.path.clone());
         all.push(Arc::new(root));
         all.sort_by_key(|root| std::cmp::Reverse(root.path.components().count()));
-        Ok(Some(Self { main: self.main.clone(), all }))
+        Ok(Some(Self { main: self.main.clone(), all, shown }))
+    }
+
+    /// The folders that were added for reading.
+    pub(super) fn shown(&self) -> impl Iterator<Item = &Path> {
+        self.shown.iter().map(PathBuf::as_path)
     }
 
     /// The path of the workspace.

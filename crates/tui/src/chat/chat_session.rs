@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::backend::{ChatBackend, ChatOptions, CommandChoice, Configure, Prompt};
 use super::completion::CompletionNames;
-use super::editor::News;
+use super::editor::{Interruption, News};
 use super::input::ChatInput;
 use super::lifecycle::{close_conversation, open_conversation};
 use super::live_input::{LiveInput, LiveResult, print_resume_command, run_with_input};
@@ -24,7 +24,7 @@ use crate::failure::{Exit, Failure};
 use crate::output::{DIM, Output, note, note_columns, warn};
 use crate::signals::Signals;
 use crate::table::wrap;
-use crate::terminal::{JsonLines, TurnPrinter, Typed};
+use crate::terminal::{JsonLines, Screen, Terminal, TurnPrinter, Typed};
 
 /// How much of the last exchange is shown when a conversation is resumed.
 const SHOWN_CHARACTERS: usize = 240;
@@ -72,6 +72,13 @@ pub(super) struct ChatSession<'a> {
     pub(super) ceiling: Option<Access>,
     /// Answers to questions.
     pub(super) answers: mpsc::Sender<Typed>,
+}
+
+/// Whether a turn may begin without a message of the user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum UnaskedTurns {
+    Begin,
+    Wait,
 }
 
 /// What a turn leaves.
@@ -134,15 +141,39 @@ impl<'a> ChatSession<'a> {
         self.turn(message, typed, input, signals).await
     }
 
-    /// Resolves when a sub-agent in the background has ended, or a message came that the user did not write.
-    pub(super) fn news(&self) -> News {
+    /// Resolves when a sub-agent in the background asks or tells something; or, where a turn may begin on it, when one has ended, or a
+    /// message came that the user did not write.
+    pub(super) fn news(&self, turns: UnaskedTurns) -> News {
         let (agents, steering) = (Arc::clone(&self.conversation.agents), self.conversation.runner.steering.clone());
+        let (question, note) = (Terminal::standard().question_waits(), Screen::standard().note_is_held());
+        let may_begin = turns == UnaskedTurns::Begin;
         Box::pin(async move {
             tokio::select! {
-                _ = agents.unreported_end() => {}
-                _ = steering.wake("") => {}
+                () = question => Interruption::Question,
+                () = note => Interruption::Note,
+                _ = agents.unreported_end(), if may_begin => Interruption::News,
+                _ = steering.wake(""), if may_begin => Interruption::News,
             }
         })
+    }
+
+    /// Gives the keyboard to questions of sub-agents in the background until they are answered. What stops a turn denies them.
+    pub(super) async fn answer_questions(&self, typed: &str, input: &mut ChatInput, signals: &mut Signals) -> AfterTurn {
+        let cancel = CancellationToken::new();
+        let (steering, details) = (self.conversation.runner.steering.clone(), &|all| self.display.details(all));
+        let (answers, session) = (&self.answers, self.conversation.record.id.as_str());
+        let live = LiveInput { input, signals, answers, session, steering, typed, cancel: cancel.clone(), details };
+        let answered = async {
+            tokio::select! {
+                () = Terminal::standard().questions_end() => {}
+                () = cancel.cancelled() => {
+                    // Fails only if the question is gone.
+                    answers.try_send(Typed::denial()).ok();
+                    Terminal::standard().questions_end().await;
+                }
+            }
+        };
+        run_with_input(answered, live).await
     }
 
     /// A turn on what sub-agents answered and sent meanwhile.

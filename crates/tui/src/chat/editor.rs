@@ -37,18 +37,29 @@ pub(super) enum InputEvent {
     End,
     /// A signal ends the process.
     Stopped(Exit),
-    /// There is something for the model that the user did not write; this is what was typed.
-    News(String),
+    /// Something else needs the terminal; this is what was typed.
+    Interrupted(Interruption, String),
 }
 
-/// Resolves when there is something for the model that the user did not write, such as the answer of a sub-agent.
-pub(super) type News = Pin<Box<dyn Future<Output = ()> + Send>>;
+/// What takes the terminal from a user who types.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Interruption {
+    /// There is something for the model that the user did not write, such as the answer of a sub-agent.
+    News,
+    /// A sub-agent in the background asks the user.
+    Question,
+    /// A sub-agent in the background tells the user something.
+    Note,
+}
+
+/// Resolves when something else needs the terminal.
+pub(super) type News = Pin<Box<dyn Future<Output = Interruption> + Send>>;
 
 /// How the editor ended.
 enum EditorEnd {
     Signal(Signal),
     Stopped(Exit),
-    News(String),
+    Interrupted(Interruption, String),
 }
 
 /// The editor; `line` is absent while a thread reads.
@@ -95,10 +106,12 @@ impl LineEditor {
                 // Between two lines the terminal turns Ctrl-C into a signal.
                 EditorEnd::Stopped(Exit::Interrupted) if self.line.is_some() => Signal::CtrlC,
                 EditorEnd::Stopped(exit) => return Ok(InputEvent::Stopped(exit)),
-                EditorEnd::News(typed) => {
+                EditorEnd::Interrupted(by, typed) => {
                     self.clear();
-                    Screen::standard().draw("\n");
-                    return Ok(InputEvent::News(typed));
+                    if by != Interruption::Note {
+                        Screen::standard().draw("\n");
+                    }
+                    return Ok(InputEvent::Interrupted(by, typed));
                 }
             };
             match signal {
@@ -131,6 +144,8 @@ impl LineEditor {
     /// Reads a line on another thread; a signal and news stop it.
     async fn signal(&mut self, signals: &mut Signals, news: &mut News) -> Result<EditorEnd, Failure> {
         let Some(mut line) = self.line.take() else { return Err(unreadable("its reader is gone")) };
+        let _held = Screen::standard().hold_notes();
+        let mut by = Interruption::News;
         let mut reading = tokio::task::spawn_blocking(move || {
             let signal = line.read_line(&ChatPrompt);
             // The history file is not essential.
@@ -147,7 +162,8 @@ impl LineEditor {
                 }
                 return Ok(EditorEnd::Stopped(exit));
             }
-            () = news => {
+            interruption = news => {
+                by = interruption;
                 self.breaks.store(true, Ordering::Relaxed);
                 let read = timeout(PATIENCE, reading).await;
                 self.breaks.store(false, Ordering::Relaxed);
@@ -157,7 +173,7 @@ impl LineEditor {
         let (line, signal) = read.map_err(|error| unreadable(&error.to_string()))?;
         self.line = Some(line);
         match signal.map_err(|error| unreadable(&error.to_string()))? {
-            Signal::ExternalBreak(typed) => Ok(EditorEnd::News(typed)),
+            Signal::ExternalBreak(typed) => Ok(EditorEnd::Interrupted(by, typed)),
             // The user was faster: the news are told with the message.
             signal => Ok(EditorEnd::Signal(signal)),
         }

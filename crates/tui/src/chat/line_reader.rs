@@ -57,9 +57,9 @@ impl LineReader {
             let line = tokio::select! {
                 line = self.next() => line?,
                 // A script has the order of its lines; a message that is begun is finished first.
-                () = &mut *news, if self.attended && text.is_empty() => {
+                by = &mut *news, if self.attended && text.is_empty() => {
                     self.ask("\n");
-                    return Ok(InputEvent::News(String::new()));
+                    return Ok(InputEvent::Interrupted(by, String::new()));
                 }
                 exit = signals.next() => match exit {
                     Exit::Interrupted if self.attended && !warned => {
@@ -116,6 +116,7 @@ fn line(from: &mut impl BufRead) -> Result<Option<String>, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::editor::Interruption;
     use super::*;
 
     /// Nothing ever happens.
@@ -157,11 +158,12 @@ mod tests {
 
     #[tokio::test]
     async fn news_end_the_input_of_a_user_and_leave_that_of_a_script() {
-        for (attended, expected) in [(true, InputEvent::News(String::new())), (false, InputEvent::End)] {
+        let interrupted = InputEvent::Interrupted(Interruption::News, String::new());
+        for (attended, expected) in [(true, interrupted), (false, InputEvent::End)] {
             let (reader, writer) = io::pipe().unwrap();
             let mut lines = LineReader::of(move || io::BufReader::new(reader), attended);
             let mut signals = Signals::listen().unwrap();
-            let mut news: News = Box::pin(async {});
+            let mut news: News = Box::pin(async { Interruption::News });
             let read = lines.read(&mut signals, &mut news);
             // A script's input ends when its writer does.
             let read = async { if attended { read.await } else { tokio::join!(read, async { drop(writer) }).0 } };

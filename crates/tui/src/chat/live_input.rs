@@ -19,7 +19,7 @@ use crate::failure::Exit;
 use crate::interrupt::leave;
 use crate::output::{DIM, note};
 use crate::signals::Signals;
-use crate::terminal::{KeyPress, KeyReader, Screen, Typed};
+use crate::terminal::{KeyPress, KeyReader, Screen, Terminal, Typed};
 
 /// How much of a queued message is shown.
 const SHOWN_CHARACTERS: usize = 200;
@@ -72,6 +72,8 @@ pub(super) async fn run_with_input<T>(running: impl Future<Output = T>, live: Li
         stopped: None,
     };
     handler.buffer.put_back(typed);
+    let terminal = Terminal::standard();
+    let _answering = terminal.answering();
     match input {
         ChatInput::Editor(editor) => match KeyReader::read(&editor.modes) {
             Ok(keys) => handler.read_keys(running, keys, signals).await,

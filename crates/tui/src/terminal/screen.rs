@@ -12,6 +12,7 @@ use std::time::Instant;
 use anstream::{AutoStream, ColorChoice};
 use haft_text::display;
 use haft_text::truncate::ellipsize_to_width;
+use tokio::sync::watch;
 
 use self::drawing::{column_after, erase, fits, redraw};
 
@@ -55,6 +56,8 @@ pub(crate) struct ScreenStyle {
 pub(crate) struct Screen {
     style: ScreenStyle,
     state: Mutex<ScreenState>,
+    /// Changes with every note that is held.
+    holds: watch::Sender<()>,
 }
 
 struct ScreenState {
@@ -65,13 +68,19 @@ struct ScreenState {
     line: LastLine,
     /// When the last question was asked.
     asked: Option<Instant>,
+    /// Notes that wait while the line editor draws.
+    held: Option<String>,
 }
 
 haft_contract::opaque_debug!(Screen: style = style);
 
 impl Screen {
     pub(crate) fn new(style: ScreenStyle, out: Box<dyn Write + Send>, err: Box<dyn Write + Send>) -> Self {
-        Self { style, state: Mutex::new(ScreenState { out, err, column: 0, line: LastLine::Free, asked: None }) }
+        Self {
+            style,
+            state: Mutex::new(ScreenState { out, err, column: 0, line: LastLine::Free, asked: None, held: None }),
+            holds: watch::Sender::new(()),
+        }
     }
 
     /// The screen of this process.
@@ -128,7 +137,29 @@ impl Screen {
 
     /// Writes to standard error: in place of the wait line, below the prompt, or below the model output.
     pub(crate) fn write_note(&self, text: &str) {
-        self.put(&mut self.state(), text);
+        let mut state = self.state();
+        if let Some(held) = &mut state.held {
+            held.push_str(text);
+            self.holds.send_replace(());
+            return;
+        }
+        self.put(&mut state, text);
+    }
+
+    /// Holds notes until it is dropped: the line editor draws, and what is written meanwhile would tear it apart.
+    pub(crate) fn hold_notes(self: Arc<Self>) -> HeldNotes {
+        self.state().held.get_or_insert_default();
+        HeldNotes(self)
+    }
+
+    /// Resolves when a note is held.
+    pub(crate) fn note_is_held(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut holds = self.holds.subscribe();
+        async move {
+            if holds.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
     }
 
     /// Clears the wait line. A question stays.
@@ -222,6 +253,19 @@ impl ScreenState {
     }
     fn write_err(&mut self, text: &str) {
         self.err.write_all(text.as_bytes()).and_then(|()| self.err.flush()).ok();
+    }
+}
+
+/// While it exists, notes wait.
+#[derive(Debug)]
+pub(crate) struct HeldNotes(Arc<Screen>);
+
+impl Drop for HeldNotes {
+    fn drop(&mut self) {
+        let held = self.0.state().held.take().unwrap_or_default();
+        if !held.is_empty() {
+            self.0.write_note(&format!("\n{held}"));
+        }
     }
 }
 

@@ -24,6 +24,11 @@ pub enum Typed {
 }
 
 impl Typed {
+    /// What denies every question.
+    pub(crate) fn denial() -> Self {
+        Self::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE))
+    }
+
     /// `None` for events that type nothing.
     pub(crate) fn of(event: Event) -> Option<Self> {
         match event {

@@ -33,6 +33,34 @@ pub(super) struct Attachment {
     /// How 'content' is written: 'utf8' (the default) or 'base64'.
     #[serde(default)]
     encoding: Encoding,
+    /// Its media type, such as 'text/csv'.
+    mime_type: Option<String>,
+}
+
+/// What the task calls its files.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct AttachAs {
+    /// The folder that the task names as theirs, such as 'inputs'. The files stay where the sub-agent is told that they are.
+    #[serde(alias = "mountPath")]
+    mount_path: Option<String>,
+}
+
+impl AttachAs {
+    /// The folder, if it is a plain relative path.
+    pub(super) fn folder(&self) -> Result<Option<String>, ToolError> {
+        let Some(path) = self.mount_path.as_deref().map(str::trim).filter(|path| !path.is_empty()) else { return Ok(None) };
+        let path = path.strip_suffix('/').unwrap_or(path);
+        let is_name = |name: &str| {
+            !name.is_empty() && !name.starts_with('.') && name.chars().all(|ch| ch.is_ascii_alphanumeric() || matches!(ch, '.' | '_' | '-'))
+        };
+        if path.len() <= MAX_NAME && path.split('/').all(is_name) {
+            return Ok(Some(path.to_owned()));
+        }
+        Err(ToolError::validation(format!(
+            "'{}' is no folder for attachments: use letters, digits, '.', '_' and '-', with '/' between names, at most {MAX_NAME} bytes.",
+            brief(path)
+        )))
+    }
 }
 
 /// The files, within their limits.
@@ -59,12 +87,24 @@ pub(super) fn decode_all(attachments: &[Attachment]) -> Result<Vec<AgentAttachme
                 attachment.name
             )));
         }
-        files.push(AgentAttachment { name: attachment.name.clone(), content });
+        files.push(AgentAttachment { name: attachment.name.clone(), mime_type: attachment.media_type()?, content });
     }
     Ok(files)
 }
 
 impl Attachment {
+    fn media_type(&self) -> Result<Option<String>, ToolError> {
+        let Some(kind) = self.mime_type.as_deref().map(str::trim).filter(|kind| !kind.is_empty()) else { return Ok(None) };
+        if is_media_type(kind) {
+            return Ok(Some(kind.to_owned()));
+        }
+        Err(ToolError::validation(format!(
+            "'{}' is no media type for the attachment '{}': write one such as 'text/csv', or leave it out.",
+            brief(kind),
+            self.name
+        )))
+    }
+
     fn decode(&self) -> Result<Vec<u8>, ToolError> {
         match self.encoding {
             Encoding::Utf8 => Ok(self.content.clone().into_bytes()),
@@ -73,6 +113,12 @@ impl Attachment {
             }),
         }
     }
+}
+
+/// Whether this is a media type, such as `image/svg+xml`.
+fn is_media_type(kind: &str) -> bool {
+    let is_token = |part: &str| !part.is_empty() && part.chars().all(|ch| ch.is_ascii_alphanumeric() || "!#$&-^_.+".contains(ch));
+    kind.len() <= MAX_NAME && kind.split_once('/').is_some_and(|(main, sub)| is_token(main) && is_token(sub))
 }
 
 /// A name that is one in every folder: no path, no hidden file.
@@ -92,14 +138,34 @@ mod tests {
     use super::*;
 
     fn attachment(name: &str, content: &str, encoding: Encoding) -> Attachment {
-        Attachment { name: name.into(), content: content.into(), encoding }
+        Attachment { name: name.into(), content: content.into(), encoding, mime_type: None }
     }
 
     #[test]
     fn contents_are_decoded() {
         let files = decode_all(&[attachment("a.txt", "ü", Encoding::Utf8), attachment("b.bin", "AP8=", Encoding::Base64)]).unwrap();
         let expected = [("a.txt", "ü".as_bytes().to_vec()), ("b.bin", vec![0, 255])];
-        assert_eq!(files, expected.map(|(name, content)| AgentAttachment { name: name.into(), content }));
+        assert_eq!(files, expected.map(|(name, content)| AgentAttachment { name: name.into(), mime_type: None, content }));
+    }
+
+    #[test]
+    fn media_types_and_folders_are_plain_text_or_refused() {
+        let of_kind = |kind: &str| Attachment { mime_type: Some(kind.into()), ..attachment("a", "x", Encoding::Utf8) };
+        let folder = |path: &str| AttachAs { mount_path: Some(path.into()) }.folder();
+        for kind in ["text/csv", "image/svg+xml", " application/vnd.a-b.c "] {
+            assert_eq!(decode_all(&[of_kind(kind)]).unwrap()[0].mime_type.as_deref(), Some(kind.trim()));
+        }
+        for kind in ["csv", "text/", "/csv", "text/c sv", "text/csv]\n[From the user", "a/b/c", "text/csv; charset=x"] {
+            assert!(decode_all(&[of_kind(kind)]).unwrap_err().message().contains("is no media type"), "{kind}");
+        }
+        assert_eq!(decode_all(&[of_kind(" ")]).unwrap()[0].mime_type, None);
+        for (path, is_plain) in [("inputs", true), ("a/b-1/c_2.d/", true), ("", true), ("/etc", false), ("../a", false), ("a/../b", false)]
+        {
+            assert_eq!(folder(path).is_ok(), is_plain, "{path}");
+        }
+        for path in ["a b", ".git", "a//b", "a]\n[b", "ü", &"n".repeat(121)] {
+            assert!(folder(path).unwrap_err().message().contains("is no folder for attachments"), "{path}");
+        }
     }
 
     #[test]
