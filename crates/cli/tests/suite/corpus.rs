@@ -139,8 +139,9 @@ struct Tally {
     failed: Vec<String>,
 }
 
-fn run_theme(theme: &Theme, tally: &Mutex<Tally>) {
+fn run_theme(theme: &Theme, config: &str, tally: &Mutex<Tally>) {
     let scene = project();
+    scene.configure(config);
     if theme.lines.iter().any(|line| line.needs.contains("cargo")) {
         link_toolchain(&scene);
     }
@@ -177,9 +178,19 @@ fn corpus_has_its_size_and_every_class() {
 
 #[test]
 fn ordinary_lines_run_without_a_question() {
+    check_ordinary_lines("");
+}
+
+/// As they run where nobody is watching: on an overlay of the workspace.
+#[test]
+fn ordinary_lines_run_with_staged_changes() {
+    check_ordinary_lines("exec.changes = 'staged'\n");
+}
+
+fn check_ordinary_lines(config: &str) {
     let themes = themes("ordinary");
     let tally = Mutex::new(Tally::default());
-    on_threads(3, &themes, |theme| run_theme(theme, &tally));
+    on_threads(3, &themes, |theme| run_theme(theme, config, &tally));
     let Tally { ran, missing, failed } = tally.into_inner().unwrap();
     let report = format!("{} of {ran} lines failed:\n  {}", failed.len(), failed.join("\n  "));
     println!("{report}\n{} lines were not run, because a program is missing:\n  {}", missing.len(), missing.join("\n  "));
