@@ -143,8 +143,8 @@ impl ChangeWriter<'_> {
         refused: &[(usize, String)],
     ) -> Result<ChangeSet, ToolError> {
         let ClaimedChanges { set, steps, staged, lock: _lock } = claim;
-        self.check(&set, locations).await?;
         let moves = movable(&set, locations);
+        self.check(&set, locations, &moves).await?;
         let mut move_of = vec![None; set.changes.len()];
         moves.iter().enumerate().for_each(|(number, entry)| move_of[entry.clone()].fill(Some(number)));
         let refused: HashSet<usize> = refused.iter().map(|(index, _)| *index).collect();
@@ -153,8 +153,8 @@ impl ChangeWriter<'_> {
         let (later, now): (Vec<_>, Vec<_>) = steps.partition(|(change, _)| move_of[*change].is_some());
         self.restore_steps(now, locations).await?;
         let entries = moves.iter().filter_map(|entry| staged_entry(&set, entry, locations, &staged)).collect();
-        let moved: HashSet<PathBuf> = self.files().adopt(entries, self.journal).await?.into_iter().collect();
-        let is_left = |change: usize| move_of[change].is_some_and(|number| !moved.contains(&set.changes[moves[number].start].path));
+        let adopted: HashSet<PathBuf> = self.files().adopt(entries, self.journal).await?.into_iter().collect();
+        let is_left = |change: usize| move_of[change].is_some_and(|number| !adopted.contains(&set.changes[moves[number].start].path));
         self.restore_steps(later.into_iter().filter(|(change, _)| is_left(*change)).collect(), locations).await?;
         Ok(set)
     }
@@ -170,11 +170,12 @@ impl ChangeWriter<'_> {
         Ok(())
     }
 
-    /// Checks every file before the first is changed.
-    async fn check(&self, set: &ChangeSet, locations: &[Option<Location>]) -> Result<(), ToolError> {
+    /// Checks every file before the first is changed. Where a new folder is not there yet, nothing in it is.
+    async fn check(&self, set: &ChangeSet, locations: &[Option<Location>], moves: &[Range<usize>]) -> Result<(), ToolError> {
         let mut conflicts = Vec::new();
-        for (change, location) in set.changes.iter().zip(locations) {
-            let Some(location) = location else { continue };
+        let inside: HashSet<usize> = moves.iter().flat_map(|entry| entry.clone().skip(1)).collect();
+        for (index, (change, location)) in set.changes.iter().zip(locations).enumerate() {
+            let Some(location) = location.as_ref().filter(|_| !inside.contains(&index)) else { continue };
             if self.files().state(location).await? != change.before {
                 conflicts.push(display::escape_line(&set.display(change)).into_owned());
             }

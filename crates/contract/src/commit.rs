@@ -40,7 +40,7 @@ impl Processes<'_> {
     }
 
     /// Applies the staged changes of the planned command at its end, if it continues after this call.
-    pub(crate) fn late_applier(&self) -> Option<Arc<dyn ChangeApplier>> {
+    pub(crate) fn late_applier(self) -> Option<Arc<dyn ChangeApplier>> {
         Some(Arc::new(LateApplier::new(self.cx, self.staged_tree()?.to_owned())))
     }
 

@@ -6,15 +6,11 @@ use std::time::{Duration, Instant};
 use haft_testkit::{ModelServer, Round};
 use serde_json::{Value, json};
 
-use super::effects::{CallResult, Scene, call, run_session, user_git_text};
+use super::effects::{Scene, call, run_session, user_git_text};
+use super::harness::{HAFT, haft};
 
 fn exec(command: &str) -> (&'static str, Value) {
     ("exec", json!({ "command": command }))
-}
-
-/// Whether the changes of a call were staged, and applied.
-fn is_applied(result: &CallResult) -> bool {
-    result.text().lines().any(|line| line.starts_with("Changed "))
 }
 
 #[test]
@@ -24,14 +20,14 @@ fn unattended_commands_are_staged_checked_and_applied() {
     user_git_text(&scene, "", &["init", "-q"]);
     let line = "echo two >>a.txt; mkdir -p new/deep; echo x >new/deep/x; ln new/deep/x new/deep/y; name=.envrc; echo 'echo hello' >$name";
     let results = run_session(&scene, "", &[exec(line), exec("cat a.txt new/deep/x && git add -A && git commit -qm two && rm -r new")]);
-    assert!(is_applied(&results[0]) && is_applied(&results[1]), "{results:?}");
-    assert!(results[0].text().contains("Not changed: '.envrc'"), "{results:?}");
+    assert!(results[0].text().contains("Changed 5 of 6 paths.") && results[0].text().contains("Not changed: '.envrc'"), "{results:?}");
     assert!(results[1].text().contains("one\ntwo\nx"), "{results:?}");
     assert_eq!((scene.read("a.txt").as_str(), scene.file(".envrc").exists(), scene.file("new").exists()), ("one\ntwo\n", false, false));
     assert_eq!(user_git_text(&scene, "", &["log", "-1", "--format=%s"]).trim(), "two");
     // The same model with the user's own line, or on purpose in the background, changes the workspace while it runs.
     let direct = call(&scene, "exec", &json!({ "command": "echo three >>a.txt" }));
-    assert!(!is_applied(&direct) && scene.read("a.txt").contains("three"), "{direct:?}");
+    assert_eq!(direct.value["details"]["changes"]["id"], Value::Null, "{direct:?}");
+    assert!(scene.read("a.txt").contains("three"), "{direct:?}");
     let background = ("exec", json!({ "command": "echo now >now; sleep 60", "background": true }));
     let results = run_session(&scene, "", &[background, exec("for i in $(seq 100); do [ -s now ] && break; sleep 0.1; done; cat now")]);
     assert!(results[1].text().starts_with("now\n"), "{results:?}");
@@ -91,4 +87,15 @@ fn what_a_killed_haft_had_staged_can_be_committed_afterwards() {
     assert_eq!(scene.read("half"), "half\n");
     let again = call(&scene, "exec", &json!({ "commit": "last" }));
     assert!(again.text().contains("There is no change set"), "{again:?}");
+}
+
+#[test]
+fn ordinary_user_is_staged_in_the_same_way() {
+    let again = [
+        "suite::unattended::unattended_commands",
+        "suite::unattended::command_that_goes",
+        "suite::unattended::what_a_killed",
+        "suite::changes::folders_can_be_renamed",
+    ];
+    println!("{}", haft_testkit::again_as_an_ordinary_user(&again, &[(HAFT, &haft())]).unwrap_or_else(|said| panic!("{said}")));
 }

@@ -1,12 +1,13 @@
 //! New entries that were staged come to their places by renames, each with everything in it: times, modes, attributes and hard links
 //! stay as they are, and a build with thousands of files is not written twice.
 
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use haft_contract::{
-    Location, ToolError,
+    EntryKind, Location, ToolError,
     ports::{Journal, PreImage, StagedEntry},
 };
 use rustix::fs::{
@@ -91,11 +92,21 @@ impl Adoption {
         if here.st_dev != there.st_dev {
             return Err(fail(Errno::XDEV));
         }
-        let mut images = vec![image(at.path(), &source, stop).map_err(fail)?];
-        for path in &inside {
-            images.push(image(&at.path().join(path), &source.join(path), stop).map_err(fail)?);
+        let known: HashSet<&Path> = inside.iter().map(PathBuf::as_path).collect();
+        let mut images = Vec::with_capacity(inside.len() + 1);
+        for path in std::iter::once(Path::new("")).chain(inside.iter().map(PathBuf::as_path)) {
+            let (at, source) = if path.as_os_str().is_empty() {
+                (at.path().to_owned(), source.clone())
+            } else {
+                (at.path().join(path), source.join(path))
+            };
+            let image = image(&at, &source, stop).map_err(fail)?;
+            if image.after.as_deref().is_some_and(|state| PreImage::kind_of(state) == EntryKind::Directory) {
+                check_listed(&source, path, &known).map_err(fail)?;
+            }
+            images.push(image);
         }
-        Ok(Self { parent, name, source, images, at })
+        Ok(Self { at, parent, name, source, images })
     }
 
     fn rename(&self) -> Result<(), ToolError> {
@@ -105,6 +116,17 @@ impl Adoption {
             Err(errno) => Err(failed(FileAction::Write, &self.at, errno)),
         }
     }
+}
+
+/// Whether everything in a folder was checked: what is not listed, as a mark of the kernel, is not moved with it.
+fn check_listed(source: &Path, path: &Path, known: &HashSet<&Path>) -> Result<(), Errno> {
+    let failed = |error: std::io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
+    for entry in std::fs::read_dir(source).map_err(failed)? {
+        if !known.contains(&*path.join(entry.map_err(failed)?.file_name())) {
+            return Err(Errno::NOTSUP);
+        }
+    }
+    Ok(())
 }
 
 /// The record of a new path, whose staged entry is cleaned on the way.

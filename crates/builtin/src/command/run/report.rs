@@ -88,9 +88,9 @@ impl<'a> CommandReport<'a> {
             self.remarks.extend(change_report::repository_remarks(&applied));
             report.applied(&applied.refused)
         } else {
-            not_applied_note(&report, set)
+            Some(not_applied_note(&report, set))
         };
-        self.changes = Some((Some(text), report.details(is_applied)));
+        self.changes = Some((text, report.details(is_applied)));
         Ok(())
     }
 
