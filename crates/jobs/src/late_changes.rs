@@ -9,8 +9,8 @@ use haft_text::display;
 pub(crate) async fn apply(applier: &dyn ChangeApplier, effects: &RunEffects, end: &JobEnd) -> RunEffects {
     let mut effects = effects.clone();
     if let Some(set) = waiting(&effects).filter(|set| set.refused.is_none() && end.has_completed()) {
-        let applied = applier.apply(&set).await;
-        effects.applied = Some(applied.map(Arc::new).map_err(|error| error.message().to_owned()));
+        let outcome = applier.apply(&set).await;
+        effects.applied = Some(outcome.map(Arc::new).map_err(|error| error.message().to_owned()));
     }
     effects
 }

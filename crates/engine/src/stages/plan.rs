@@ -20,11 +20,11 @@ pub(crate) async fn plan(
     stop: &StopSignal<'_>,
 ) -> Result<Prepared, ToolError> {
     if *entry.source() == ToolSource::BuiltIn {
-        return prepare(entry, arguments, &**session.host(), PlanCaller::of(session));
+        return prepare(entry, arguments, &**session.host(), &PlanCaller::of(session));
     }
     let timeout = entry.definition().timeout;
     let (entry, host, caller) = (Arc::clone(entry), Arc::clone(session.host()), PlanCaller::of(session));
-    let outcome = on_worker(workers, async move { prepare(&entry, arguments, &*host, caller) }, timeout, stop).await?;
+    let outcome = on_worker(workers, async move { prepare(&entry, arguments, &*host, &caller) }, timeout, stop).await?;
     outcome.unwrap_or_else(|error| Err(panicked(error)))
 }
 
@@ -42,7 +42,7 @@ impl PlanCaller {
     }
 }
 
-fn prepare(entry: &ToolEntry, arguments: Value, host: &dyn Host, caller: PlanCaller) -> Result<Prepared, ToolError> {
+fn prepare(entry: &ToolEntry, arguments: Value, host: &dyn Host, caller: &PlanCaller) -> Result<Prepared, ToolError> {
     let context = PlanContext::new(host).in_session(&caller.session).with_access(caller.access);
     let context = if caller.is_unattended { context.unattended() } else { context };
     let prepared = std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool().prepare(arguments, &context)));
