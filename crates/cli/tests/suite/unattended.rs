@@ -47,7 +47,7 @@ fn command_that_goes_to_the_background_is_applied_when_it_ends_and_can_be_undone
     assert_eq!((scene.read("a.txt").as_str(), scene.read("late").as_str()), ("one\ntwo\n", "late\n"));
     let history: Value = serde_json::from_slice(&scene.haft(&["history", "--json"]).output().unwrap().stdout).unwrap();
     let calls = history.as_array().unwrap();
-    let first = calls.iter().filter(|call| call["tool"] == "exec").next_back().unwrap()["id"].as_str().unwrap().to_owned();
+    let first = calls.iter().rfind(|call| call["tool"] == "exec").unwrap()["id"].as_str().unwrap().to_owned();
     let undone = scene.haft(&["undo", &first]).output().unwrap();
     assert!(undone.status.success(), "{undone:?}");
     assert_eq!((scene.read("a.txt").as_str(), scene.file("late").exists()), ("one\n", false), "{undone:?}");
