@@ -80,6 +80,7 @@ mod suite {
     mod terminals;
     mod tools;
     mod turns;
+    mod unattended;
     mod undo;
     mod undo_commands;
     mod verdicts;

@@ -254,6 +254,9 @@ impl Processes<'_> {
     pub async fn keep(&self, job: JobHandle) -> Result<(JobHandle, Option<DirectChanges>), ToolError> {
         alive(self.cx)?;
         let job = job.into_kept()?;
+        if let Some(applier) = self.late_applier() {
+            job.apply_at_end(applier).await;
+        }
         let changes = job.record_changes().await;
         let job = self.cx.host().processes().keep(job).await;
         Ok((JobHandle::planned(job, JobAccess::Read, self.cx.cancellation().clone()), changes))

@@ -131,10 +131,12 @@ pub struct Trigger {
 }
 
 /// What a run has changed, known when it has ended.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct RunEffects {
     /// Its staged changes, or why they are lost; `None` if changes were not staged.
     pub changes: Option<Result<Arc<ChangeSet>, String>>,
+    /// What became of them, if they were applied at the end of a job; `None` if that is left to the call.
+    pub applied: Option<Result<Arc<AppliedChanges>, String>>,
     /// Files that it changed and that other programs run on their own.
     pub triggers: Vec<Trigger>,
     /// Its connections through the proxy, each host and port once for each verdict.
@@ -271,6 +273,8 @@ pub struct ClaimedChanges {
     /// The steps of the commit, in order: the index of a change, and the entry to put in place, with [`after`](PreImage::after) as
     /// the state that must be there now.
     pub steps: Vec<(usize, PreImage)>,
+    /// Where each entry of the set is staged, in their order.
+    pub staged: Vec<PathBuf>,
     /// Keeps other commits out until it is dropped.
     pub lock: Box<dyn Send + Sync>,
 }

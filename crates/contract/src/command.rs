@@ -37,6 +37,8 @@ pub struct CommandRequest {
     pub track_cwd: bool,
     /// Whether the sandbox lets it change nothing of the workspace. Outside a sandbox it has no effect.
     pub read_only: bool,
+    /// Whether no one can answer a question while it runs. Set by the planning context.
+    pub unattended: bool,
 }
 
 /// A program in a folder of its own, such as that of a plugin.

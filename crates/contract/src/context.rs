@@ -37,6 +37,7 @@ pub struct PlanContext<'a> {
     host: &'a dyn Host,
     session: &'a str,
     access: Access,
+    is_unattended: bool,
 }
 
 crate::opaque_debug!(PlanContext<'_>);
@@ -44,7 +45,7 @@ crate::opaque_debug!(PlanContext<'_>);
 impl<'a> PlanContext<'a> {
     /// For the engine.
     pub fn new(host: &'a dyn Host) -> Self {
-        Self { host, session: "", access: Access::FullAccess }
+        Self { host, session: "", access: Access::FullAccess, is_unattended: false }
     }
     /// For a call of this session.
     pub fn in_session(self, session: &'a str) -> Self {
@@ -53,6 +54,10 @@ impl<'a> PlanContext<'a> {
     /// For a caller that has this access.
     pub fn with_access(self, access: Access) -> Self {
         Self { access, ..self }
+    }
+    /// For a session in which no one can answer a question.
+    pub fn unattended(self) -> Self {
+        Self { is_unattended: true, ..self }
     }
     /// The access that the caller has; what a call may do is still decided by its effects.
     pub fn access(&self) -> Access {
@@ -108,10 +113,8 @@ impl<'a> PlanContext<'a> {
     }
     /// Plans a command, whose effects become part of the plan. In a read-only session its sandbox is read-only, too.
     pub fn command(&self, request: &CommandRequest) -> Result<ShellCommand, ToolError> {
-        if self.access == Access::ReadOnly && !request.read_only {
-            return self.host.processes().plan(&CommandRequest { read_only: true, ..request.clone() });
-        }
-        self.host.processes().plan(request)
+        let read_only = request.read_only || self.access == Access::ReadOnly;
+        self.host.processes().plan(&CommandRequest { read_only, unattended: self.is_unattended, ..request.clone() })
     }
 }
 
@@ -325,6 +328,9 @@ impl ToolContext {
     }
     pub(crate) fn host(&self) -> &dyn Host {
         &*self.inner.host
+    }
+    pub(crate) fn weak_host(&self) -> std::sync::Weak<dyn Host> {
+        Arc::downgrade(&self.inner.host)
     }
     pub(crate) fn gate(&self) -> &dyn Gate {
         &*self.inner.gate

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use crate::ports::{EgressGate, Journal};
-use crate::{BoxFuture, DirectChanges, ExecHost, RunEffects, SpillFile, SpillWriter, ToolError};
+use crate::{AppliedChanges, BoxFuture, ChangeSet, DirectChanges, ExecHost, RunEffects, SpillFile, SpillWriter, ToolError};
 
 /// How a planned command is started.
 #[derive(Default)]
@@ -94,6 +94,13 @@ impl JobEnd {
     }
 }
 
+impl JobEnd {
+    /// Whether its staged changes are applied: not if it was interrupted, or a program of it did not run.
+    pub fn has_completed(&self) -> bool {
+        self.not_run.is_none() && !self.timed_out && !self.killed && !self.lost && !matches!(self.code, Some(126 | 127))
+    }
+}
+
 impl std::fmt::Display for JobEnd {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (self.code, self.signal) {
@@ -135,6 +142,12 @@ pub struct JobStatus {
     pub kept_from: u64,
 }
 
+/// Applies the staged changes of a job that ended after its call, by the checks and the writer of a call.
+pub trait ChangeApplier: Send + Sync {
+    /// Applies a set path by path. What the rules do not let through stays staged.
+    fn apply<'a>(&'a self, set: &'a ChangeSet) -> BoxFuture<'a, Result<AppliedChanges, ToolError>>;
+}
+
 /// A command that runs, or has run. Both of its output streams are one, in the order in which they were written.
 pub trait Job: Send + Sync {
     /// Its state.
@@ -168,6 +181,11 @@ pub trait Job: Send + Sync {
     /// Records its direct changes so far, because it continues after its call; `None` if none are recorded. For the capability.
     fn record_changes(&self) -> BoxFuture<'_, Option<DirectChanges>> {
         Box::pin(std::future::ready(None))
+    }
+    /// Applies its staged changes when it ends, because it continues after its call. For the capability.
+    fn apply_at_end(&self, applier: Arc<dyn ChangeApplier>) -> BoxFuture<'_, ()> {
+        drop(applier);
+        Box::pin(std::future::ready(()))
     }
     /// The directory in which its shell ended, if that was tracked. The command can forge it.
     fn final_cwd(&self) -> Option<PathBuf> {

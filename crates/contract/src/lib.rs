@@ -5,6 +5,7 @@
 //! its [`ToolOutput`] or [`ToolError`] becomes the one [`ToolResult`] of that call.
 #![warn(missing_docs)]
 
+mod apply;
 mod call;
 mod capability;
 pub mod causes;
@@ -51,7 +52,7 @@ pub use definition::{Access, Category, Hints, Meta, ParameterHints, RuleTarget, 
 pub use dialect::{Dialect, DialectTool, Form, FormParameter, Unit};
 pub use effect::{Connect, Effect, Exec, ExecHost, ExecNature, ExecReach, Extent, Need, PathEffect};
 pub use error::{ErrorKind, ToolError};
-pub use job::{Job, JobEnd, JobOptions, JobStatus, JobUsage};
+pub use job::{ChangeApplier, Job, JobEnd, JobOptions, JobStatus, JobUsage};
 pub use job_handle::{JobAccess, JobHandle, JobUse};
 pub use location::{Location, PathSpelling, RefusalCause, Zone};
 pub use memory_use::MemoryUse;

@@ -28,7 +28,7 @@ mod web;
 
 pub use approval::{ApprovalAnswer, ApprovalRequest, Approver, GrantWidth, RuleStore};
 pub use clock::{Clock, LocalOffset};
-pub use files::{FileInfo, FileKind, FileReader, FileSystem, PreImage, WriteMode, WriteOutcome};
+pub use files::{FileInfo, FileKind, FileReader, FileSystem, PreImage, StagedEntry, WriteMode, WriteOutcome};
 pub use gate::{EgressGate, EgressRefusal, Gate, NetworkDecision, NetworkVerdict};
 pub use http::{Body, HttpClient, HttpRequest, HttpResponse, RedirectCheck, ResolvedAddress};
 pub use job_registry::{JobRecord, JobRegistry, JobScope};

@@ -15,6 +15,7 @@ use haft_store::{BlobWriter, Blobs, CallLog, PreImageRecord, StoreError};
 use tokio::time::Instant;
 
 use crate::advice::AdviceCase;
+use crate::session::SessionLink;
 use crate::stages::permit::decide;
 use crate::stages::resolve::refused;
 use crate::stages::taint::TaintFacts;
@@ -31,6 +32,16 @@ pub(crate) struct CallGate {
 
 impl Gate for CallGate {
     fn allows(&self, _call: &CallInfo, effect: &Effect) -> Result<(), ToolError> {
+        self.decide(effect)
+    }
+    fn after_call(&self) -> Arc<dyn Gate> {
+        let (policy, entry) = (Arc::clone(&self.policy), Arc::clone(&self.entry));
+        Arc::new(LateGate { policy, session: self.session.link().clone(), entry })
+    }
+}
+
+impl CallGate {
+    fn decide(&self, effect: &Effect) -> Result<(), ToolError> {
         let plan = Plan::nothing().with(effect.clone());
         let offered = self.policy.offer(&self.entry.candidate(), self.session.caller());
         let decision = decide(&*self.policy, offered, &self.entry, &plan, TaintFacts::default(), &self.session);
@@ -48,6 +59,26 @@ impl Gate for CallGate {
                 effect.target()
             ))),
         }
+    }
+}
+
+/// Decides on effects of a job after its call.
+struct LateGate {
+    policy: Arc<dyn Policy>,
+    session: SessionLink,
+    entry: Arc<ToolEntry>,
+}
+
+impl Gate for LateGate {
+    fn allows(&self, call: &CallInfo, effect: &Effect) -> Result<(), ToolError> {
+        let ended = || ToolError::denied("Its session has ended, so nothing more is decided for it.");
+        let session = self.session.current().ok_or_else(ended)?;
+        let (policy, entry) = (Arc::clone(&self.policy), Arc::clone(&self.entry));
+        CallGate { policy, session, entry }.allows(call, effect)
+    }
+    fn after_call(&self) -> Arc<dyn Gate> {
+        let (policy, entry) = (Arc::clone(&self.policy), Arc::clone(&self.entry));
+        Arc::new(Self { policy, session: self.session.clone(), entry })
     }
 }
 

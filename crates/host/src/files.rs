@@ -6,6 +6,7 @@
 //! paths to a directory follow links when they open, and the path that was checked need not be the one they reach.
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "the bans are for tools: this is what they use instead")]
 
+mod adopt;
 mod attributes;
 mod beneath;
 mod blocking;
@@ -49,7 +50,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use haft_contract::{
     BoxFuture, FileInfo, FileReader, Location, ToolError, TreeOptions, TreeVisitor, TreeWatch, WalkSummary, WriteMode, WriteOutcome, Zone,
-    ports::{FileSystem, Journal, PreImage},
+    ports::{FileSystem, Journal, PreImage, StagedEntry},
 };
 
 use self::beneath::Way;
@@ -329,5 +330,12 @@ impl FileSystem for LocalFiles {
 
     fn restore<'a>(&'a self, at: &'a Location, image: PreImage, journal: &'a dyn Journal) -> BoxFuture<'a, Result<(), ToolError>> {
         Box::pin(async move { restore::restore(self.check_own(at)?, image, journal).await })
+    }
+
+    fn adopt<'a>(&'a self, entries: Vec<StagedEntry>, journal: &'a dyn Journal) -> BoxFuture<'a, Result<Vec<PathBuf>, ToolError>> {
+        Box::pin(async move {
+            let own = |entry: StagedEntry| self.check_own(&entry.location).map(|location| StagedEntry { location, ..entry });
+            adopt::adopt(entries.into_iter().map(own).collect::<Result<_, _>>()?, journal).await
+        })
     }
 }

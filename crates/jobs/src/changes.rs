@@ -1,6 +1,7 @@
 //! Staged changes: a private folder for each run with the upper layers of its overlay, until they are committed or expire.
 
 mod commit;
+mod interrupted;
 mod open_files;
 mod overlay;
 mod repositories;
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use haft_contract::{BoxFuture, ChangeSet, ChangeSets, ChangeSide, ClaimedChanges, FileChange, ToolError};
+use haft_contract::{BoxFuture, ChangeMode, ChangeSet, ChangeSets, ChangeSide, ClaimedChanges, FileChange, ToolError};
 use haft_host::LocalFiles;
 use haft_text::display;
 use serde::{Deserialize, Serialize};
@@ -21,7 +22,7 @@ pub(crate) use self::overlay::{change_time, is_opaque_handle, is_whiteout};
 pub(crate) use self::repositories::StagedRepository;
 pub(crate) use self::staging::StagedRun;
 use self::staging::is_abandoned;
-pub(crate) use self::staging::{remove_folder, write_private};
+pub(crate) use self::staging::{remove_folder, staging_gap, write_private};
 use crate::ChangeOptions;
 use crate::git::place_repository;
 
@@ -71,7 +72,8 @@ impl StoredChanges {
 /// When the set in a folder was made, or committed.
 pub(crate) fn set_time(folder: &Path) -> Option<SystemTime> {
     let modified = |name: &str| fs::metadata(folder.join(name)).and_then(|metadata| metadata.modified()).ok();
-    modified(SET_FILE).or_else(|| modified(COMMITTED_FILE))
+    // One that cannot be recovered here, as of another workspace, is removed in time.
+    modified(SET_FILE).or_else(|| modified(COMMITTED_FILE)).or_else(|| modified(interrupted::RUN_FILE))
 }
 
 impl ChangeStore {
@@ -80,9 +82,36 @@ impl ChangeStore {
     }
 
     /// Prepares the staging of a run that may change these roots. Blocks.
-    pub(crate) fn stage(&self, session: &str, command: &str, roots: &[PathBuf]) -> Result<StagedRun, ToolError> {
+    pub(crate) fn stage(&self, session: &str, command: &str, mode: ChangeMode, roots: &[PathBuf]) -> Result<StagedRun, ToolError> {
+        let interrupted = self.recover();
         self.prune();
-        StagedRun::prepare(&self.options.folder, session, command, roots, Arc::clone(&self.files))
+        let run = StagedRun::prepare(&self.options.folder, session, command, roots, Arc::clone(&self.files))?;
+        let run = run.after(interrupted.into_iter().filter(|set| set.session == session).collect());
+        if mode == ChangeMode::Staged {
+            run.describe()?;
+        }
+        Ok(run)
+    }
+
+    /// Makes sets of what interrupted runs of this workspace had changed. Blocks.
+    pub(crate) fn recover(&self) -> Vec<ChangeSet> {
+        let described = self.folders().filter(|folder| interrupted::is_described(folder));
+        let recover = |folder: PathBuf| {
+            let set = interrupted::recover(&folder, &self.files)?;
+            if set.changes.is_empty() {
+                remove_folder(&folder);
+            }
+            Some(set)
+        };
+        described.filter_map(recover).filter(|set| !set.changes.is_empty()).collect()
+    }
+
+    /// The newest set that a command of a session left in this workspace.
+    pub(crate) fn of_command(&self, session: &str, command: &str) -> Option<Arc<ChangeSet>> {
+        let is_wanted = |stored: &StoredChanges| stored.set.session == session && stored.set.command == command;
+        let sets = self.folders().filter_map(|folder| self.read(folder.file_name()?.to_str()?).ok());
+        let of_workspace = sets.filter(|stored| stored.set.workspace == self.files.root() && is_wanted(stored));
+        of_workspace.max_by_key(|stored| stored.set.made).map(|stored| Arc::new(stored.set))
     }
 
     /// Removes expired and excess sets, and the folders of interrupted runs. A failed removal is retried with the next run.
@@ -157,6 +186,7 @@ impl ChangeStore {
 
 impl ChangeSets for ChangeStore {
     fn find(&self, id: &str) -> Result<Arc<ChangeSet>, ToolError> {
+        self.recover();
         let newest = (id == LAST).then(|| self.newest()).flatten();
         self.load(newest.as_deref().unwrap_or(id)).map(|stored| Arc::new(stored.set))
     }
@@ -200,7 +230,8 @@ impl ChangeSets for ChangeStore {
                 display::escape_line(&program)
             )));
         }
-        Ok(ClaimedChanges { steps: commit::steps(&stored), set: stored.set, lock: Box::new(lock) })
+        let staged = stored.set.changes.iter().map(|change| stored.staged_path(change)).collect();
+        Ok(ClaimedChanges { steps: commit::steps(&stored), set: stored.set, staged, lock: Box::new(lock) })
     }
 
     fn place<'a>(&'a self, set: &'a ChangeSet, repositories: &'a [PathBuf]) -> BoxFuture<'a, Vec<(PathBuf, String)>> {
@@ -231,6 +262,7 @@ impl ChangeSets for ChangeStore {
         Box::pin(async move {
             let clear = tokio::task::spawn_blocking(move || {
                 // Should this fail, a second commit finds that every file has changed.
+                fs::remove_file(folder.join(interrupted::RUN_FILE)).ok();
                 if write_private(&folder.join(COMMITTED_FILE), b"").and_then(|()| fs::remove_file(folder.join(SET_FILE))).is_ok() {
                     let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
                     let layers = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));

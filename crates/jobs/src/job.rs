@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use haft_contract::{BoxFuture, DirectChanges, ExecHost, Job, JobEnd, JobOptions, JobStatus, RunEffects, ToolError};
+use haft_contract::{
+    BoxFuture, ChangeApplier, DirectChanges, ExecHost, Job, JobEnd, JobOptions, JobStatus, RunEffects, ToolError, opaque_debug,
+};
 use haft_host::QuestionClock;
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe;
@@ -15,6 +17,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::checkpoint::Checkpoint;
+use crate::late_changes;
 use crate::output::OutputBuffer;
 use crate::output_pump::{ErrorPump, OutputPump};
 use crate::process_group::GroupLeader;
@@ -102,13 +105,17 @@ pub(crate) struct JobShared {
     pub(crate) questions: Arc<QuestionClock>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct JobState {
     pub(crate) output: OutputBuffer,
     pub(crate) end: Option<JobEnd>,
     pub(crate) final_cwd: Option<PathBuf>,
     pub(crate) run_effects: Option<Arc<RunEffects>>,
+    /// Applies its staged changes, if it continues after its call.
+    pub(crate) applier: Option<Arc<dyn ChangeApplier>>,
 }
+
+opaque_debug!(JobState: end = end);
 
 impl JobShared {
     pub(crate) fn state(&self) -> MutexGuard<'_, JobState> {
@@ -215,6 +222,25 @@ impl Job for LocalJob {
 
     fn record_changes(&self) -> BoxFuture<'_, Option<DirectChanges>> {
         Box::pin(self.shared.recorder.record())
+    }
+
+    fn apply_at_end(&self, applier: Arc<dyn ChangeApplier>) -> BoxFuture<'_, ()> {
+        let effects = {
+            let mut state = self.shared.state();
+            match state.run_effects.clone().zip(state.end.clone()) {
+                None => {
+                    state.applier = Some(applier);
+                    return Box::pin(std::future::ready(()));
+                }
+                ended => ended,
+            }
+        };
+        // It ended while its call decided to let it continue.
+        Box::pin(async move {
+            let Some((effects, end)) = effects else { return };
+            let effects = late_changes::apply(&*applier, &effects, &end).await;
+            self.shared.state().run_effects = Some(Arc::new(effects));
+        })
     }
 
     fn final_cwd(&self) -> Option<PathBuf> {

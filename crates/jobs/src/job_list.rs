@@ -11,6 +11,7 @@ use haft_contract::{
 };
 use tokio::sync::{OnceCell, watch};
 
+use crate::changes::ChangeStore;
 use crate::ipc::JobServer;
 use crate::{orphans, remote_job};
 
@@ -46,6 +47,8 @@ pub(crate) struct ListedJob {
     number: Option<u64>,
     /// Whether this process runs it.
     is_own: bool,
+    /// What it had changed, if it was cut off.
+    left: Option<Arc<RunEffects>>,
     /// Whether its session knows of its end.
     acknowledged: AtomicBool,
     /// Closed when its end is in the registry; absent if this process does not write it.
@@ -77,7 +80,8 @@ impl Jobs {
             end_stored
         });
         let id = number.map_or(id, job_name);
-        let listed = Arc::new(ListedJob { job, id, session, number, is_own: true, acknowledged: AtomicBool::new(false), end_stored });
+        let listed =
+            Arc::new(ListedJob { job, id, session, number, is_own: true, left: None, acknowledged: AtomicBool::new(false), end_stored });
         self.list(Arc::clone(&listed));
         listed
     }
@@ -153,17 +157,22 @@ impl Jobs {
     }
 
     /// Lists the jobs of this scope that other processes run or ran, for a session.
-    pub(crate) async fn adopt(&self, session: &str, scope: JobScope) -> Result<(), ToolError> {
+    pub(crate) async fn adopt(&self, session: &str, scope: JobScope, changes: &ChangeStore) -> Result<(), ToolError> {
         let Some(JobRecords { registry, .. }) = &self.0.records else { return Ok(()) };
         for record in registry.list(scope).await? {
             let (number, was_running) = (record.number, record.end.is_none());
             if self.0.jobs().iter().any(|job| job.number == Some(number)) {
                 continue;
             }
+            let (owner, command) = (record.session.clone(), record.command.clone());
             let job = remote_job::open(record, registry).await;
+            let is_lost = job.status().end.is_some_and(|end| end.lost);
+            let set = is_lost.then(|| changes.of_command(&owner, &command)).flatten();
+            let left = set.map(|set| Arc::new(RunEffects { changes: Some(Ok(set)), ..RunEffects::default() }));
             let (id, session) = (job_name(number), session.to_owned());
             let acknowledged = AtomicBool::new(!was_running);
-            self.list(Arc::new(ListedJob { job, id, session, number: Some(number), is_own: false, acknowledged, end_stored: None }));
+            let listed = ListedJob { job, id, session, number: Some(number), is_own: false, left, acknowledged, end_stored: None };
+            self.list(Arc::new(listed));
         }
         Ok(())
     }
@@ -234,7 +243,7 @@ impl Job for ListedJob {
         self.job.has_terminal()
     }
     fn run_effects(&self) -> Option<Arc<RunEffects>> {
-        self.job.run_effects()
+        self.job.run_effects().or_else(|| self.left.clone())
     }
     fn acknowledge(&self) {
         self.acknowledged.store(true, Ordering::Relaxed);

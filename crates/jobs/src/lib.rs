@@ -14,6 +14,7 @@ mod helpers;
 mod ipc;
 mod job;
 mod job_list;
+mod late_changes;
 mod lookup;
 mod options;
 mod orphans;
@@ -136,7 +137,10 @@ impl ProcessRunner for LocalProcesses {
     }
     fn adopt<'a>(&'a self, session: &'a str, scope: JobScope) -> BoxFuture<'a, Result<(), ToolError>> {
         match &self.shell {
-            Some(shell) => Box::pin(shell.jobs().adopt(session, scope)),
+            Some(shell) => Box::pin(async move {
+                shell.recover_changes().await;
+                shell.jobs().adopt(session, scope, shell.changes()).await
+            }),
             None => Box::pin(std::future::ready(Ok(()))),
         }
     }

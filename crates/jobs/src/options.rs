@@ -68,6 +68,7 @@ impl ShellOptions {
             mode: ChangeMode::Direct,
             folder: folder.join("changes"),
             guarded: Vec::new(),
+            stages_unattended: false,
             of_any_session: false,
             retention: CommandRetention::STANDARD.changes,
         };
@@ -116,6 +117,8 @@ pub struct ChangeOptions {
     /// What rules deny changes of, or ask about. Where there is some, direct changes are staged; a run that cannot be staged may not
     /// change what matches.
     pub guarded: Vec<GuardedPattern>,
+    /// Whether direct changes are staged, too, where no one can answer a question. For commands that a model chooses.
+    pub stages_unattended: bool,
     /// Whether change sets of other sessions can be committed too. For calls that the user makes.
     pub of_any_session: bool,
     /// How long staged changes stay.

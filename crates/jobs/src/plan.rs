@@ -118,11 +118,30 @@ fn find_interpreter(interpreter: &InterpreterSpec, host: ExecHost, sandboxer: &S
     })
 }
 
-/// Whether the changes of a command can be staged because of rules. A job in the background is watched instead: what it changes is
+/// Whether the changes of a command can be staged because of rules, or because nobody is watching. A job in the background is watched instead: what it changes is
 /// needed while it runs.
 fn can_be_staged(request: &CommandRequest, host: ExecHost) -> bool {
     let ends = request.interpreter.as_ref().is_none_or(|interpreter| interpreter.code_input == CodeInput::Argument);
     host == ExecHost::Sandbox && ends && !request.background
+}
+
+/// Stages the changes of a command if rules demand it, or if nobody is watching and it can be done.
+fn stage_if_needed(command: ShellCommand, request: &CommandRequest, sandboxer: &Sandboxer) -> ShellCommand {
+    let changes = &sandboxer.options().changes;
+    if !changes.guarded.is_empty() {
+        return command.with_change_mode(ChangeMode::Staged);
+    }
+    if !request.unattended || !changes.stages_unattended {
+        return command;
+    }
+    match sandboxer.staging_gap() {
+        None => command.with_change_mode(ChangeMode::Staged),
+        Some(why) => {
+            let note = format!("No one is watching, and the changes were not staged because {why}: they were made directly, and checked.");
+            let notes = command.notes().iter().cloned().chain([note]).collect();
+            command.with_notes(notes)
+        }
+    }
 }
 
 /// Decides how the changes of a command are applied. Refuses a command whose changes must be staged and cannot be.
@@ -137,8 +156,8 @@ fn apply_change_mode(command: ShellCommand, request: &CommandRequest, sandboxer:
         false if host.is_sandboxed() => sandboxer.options().changes.mode,
         false => ChangeMode::Direct,
     };
-    if mode == ChangeMode::Direct && can_be_staged(request, host) && !sandboxer.options().changes.guarded.is_empty() {
-        return Ok(command.with_change_mode(ChangeMode::Staged));
+    if mode == ChangeMode::Direct && can_be_staged(request, host) {
+        return Ok(stage_if_needed(command, request, sandboxer));
     }
     let why = match (mode, host, &request.interpreter) {
         (ChangeMode::Direct, ..) => return Ok(command),

@@ -46,7 +46,10 @@ impl RunRecorder {
     /// The same with repositories whose branches changed, which undo does not put back.
     pub(crate) async fn record_with(&self, repositories: Vec<PathBuf>) -> Option<DirectChanges> {
         let RecorderState { checkpoint, journal } = std::mem::take(&mut *self.state());
-        let checkpoint = checkpoint?;
+        let Some(checkpoint) = checkpoint else {
+            self.record_branches(journal, repositories).await;
+            return None;
+        };
         let found = tokio::task::spawn_blocking(move || checkpoint.changes()).await.ok()?;
         let CheckpointChanges { mut changes, mut images, now } = found;
         if !repositories.is_empty() {
@@ -59,6 +62,15 @@ impl RunRecorder {
         };
         self.state().checkpoint = Some(now);
         Some(changes)
+    }
+
+    /// Records that branches changed of a run whose files are staged: those have pre-images of their own.
+    async fn record_branches(&self, journal: Option<Arc<dyn Journal>>, repositories: Vec<PathBuf>) {
+        if let Some(journal) = journal.as_ref().filter(|_| !repositories.is_empty()) {
+            // What is not on record is told all the same.
+            journal.keep_all(repositories.into_iter().map(PreImage::unknown).collect()).await.ok();
+        }
+        self.state().journal = journal;
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, RecorderState> {

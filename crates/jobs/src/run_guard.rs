@@ -73,6 +73,7 @@ impl RunGuard {
     /// What the run has changed. Blocks.
     pub(crate) fn run_effects(&self, has_run: bool) -> RunEffects {
         let staged = self.staged.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let notes = staged.as_ref().map(StagedRun::notes).unwrap_or_default();
         let changes = staged.filter(|_| has_run).map(|staged| self.read_staged(staged));
         let triggers = match (&changes, &self.triggers) {
             (Some(Ok(set)), _) => triggers::in_change_set(set),
@@ -80,7 +81,7 @@ impl RunGuard {
             _ => Vec::new(),
         };
         let network = self.proxy.as_ref().map(EgressProxy::decisions).unwrap_or_default();
-        let mut effects = RunEffects { changes, triggers, network, ..RunEffects::default() };
+        let mut effects = RunEffects { changes, triggers, network, notes, ..RunEffects::default() };
         if let Some(protection) = self.protection.as_ref().filter(|_| has_run) {
             self.settle(protection, &mut effects);
         }

@@ -14,6 +14,7 @@ use haft_sandbox::{
 };
 use haft_text::display;
 
+use crate::changes::staging_gap;
 use crate::guarded_paths::paths_outside;
 use crate::plan::in_container;
 use crate::quarantine::FolderCache;
@@ -27,6 +28,8 @@ pub(crate) use crate::options::ShellOptions;
 const CONTAINER_SHELL: &str = "/bin/sh";
 /// The backend without mounts.
 const LANDLOCK: &str = "landlock";
+/// The backend with overlays.
+const BUBBLEWRAP: &str = "bubblewrap";
 
 /// Wraps commands in the configured sandbox.
 pub(crate) struct Sandboxer {
@@ -119,6 +122,15 @@ impl Sandboxer {
     pub(crate) fn remove_session(&self, session: &str) {
         self.networks.remove(session);
         self.views.remove_session(session);
+    }
+    /// Why changes of commands cannot be staged here.
+    pub(crate) fn staging_gap(&self) -> Option<&'static str> {
+        let selected = self.select(self.options.sandbox, self.options.required, &SandboxPolicy::default());
+        // Where no sandbox works, the command itself says so.
+        if selected.is_ok_and(|selected| selected.sandbox.name() != BUBBLEWRAP) {
+            return Some("this sandbox has no overlays");
+        }
+        staging_gap(&self.options.changes.folder, &self.files.writable())
     }
     /// Folders as the guards of runs have seen them.
     pub(crate) fn folders(&self) -> &Arc<FolderCache> {

@@ -64,6 +64,12 @@ impl Shell {
     pub(crate) fn changes(&self) -> &ChangeStore {
         &self.changes
     }
+    /// Makes change sets of runs that were cut off.
+    pub(crate) async fn recover_changes(&self) {
+        let changes = Arc::clone(&self.changes);
+        // Of what fails now, the next staged command makes a set.
+        drop(tokio::task::spawn_blocking(move || changes.recover()).await);
+    }
     pub(crate) fn options(&self) -> &ShellOptions {
         self.sandboxer.options()
     }
@@ -167,16 +173,17 @@ fn start(
     checkpoint: Option<Checkpoint>,
 ) -> Result<LocalJob, ToolError> {
     let files = sandboxer.files();
+    let is_sandboxed = command.shell().host.is_sandboxed();
+    // What is known to change nothing gets nothing to change: then there is nothing to check or to apply afterwards either.
+    let command = &if is_sandboxed && only_reads(command) { command.clone().with_read_only_view() } else { command.clone() };
     let staged = match command.change_mode() {
         ChangeMode::Direct => None,
-        _ => Some(changes.stage(&options.session, command.text(), &files.writable())?),
+        ChangeMode::Staged if command.has_read_only_view() => None,
+        mode => Some(changes.stage(&options.session, command.text(), mode, &files.writable())?),
     };
     let overlay = staged.as_ref().map(|staged| staged.overlay().clone());
-    let is_sandboxed = command.shell().host.is_sandboxed();
     let mut paths = if is_sandboxed { sandboxer.paths() } else { SandboxPaths { writable: files.writable(), ..SandboxPaths::default() } };
     let writable = paths.writable.clone();
-    // What is known to change nothing gets nothing to change: then there is nothing to check afterwards either.
-    let command = &if is_sandboxed && only_reads(command) { command.clone().with_read_only_view() } else { command.clone() };
     let writes_directly = staged.is_none() && command.writable_tree().is_some() && !command.has_read_only_view();
     let triggers = writes_directly.then(|| TriggerSnapshot::take(files.root()));
     let (protection, layers) = prepare_protection(command, &options, sandboxer, &mut paths)?;

@@ -9,6 +9,7 @@ use haft_contract::{JobEnd, JobUsage, RunEffects};
 use haft_sandbox::launcher;
 
 use crate::job::{JobShared, LiveJob};
+use crate::late_changes;
 use crate::orphans::Descendants;
 use crate::output_pump::OutputPump;
 use crate::process_group::GroupLeader;
@@ -43,31 +44,26 @@ impl Supervisor {
         let (status, usage) = self.leader.kill_and_reap(self.guard.peak_memory()).await;
         self.output.drain().await;
         self.output.finish_cwd_tracking().await;
-        let end = self.end(reason, status, usage).await;
-        // Everything of the run is cleaned up before its end is published. This may wait for processes that die.
-        let (guard, has_run) = (self.guard, end.not_run.is_none());
-        let run_effects = tokio::task::spawn_blocking(move || guard.run_effects(has_run)).await;
-        // The guard has cleaned up, so what is there now is what the command left.
-        let moved = run_effects.as_ref().ok().and_then(|effects| effects.git.as_ref()).map(|git| git.moved.clone()).unwrap_or_default();
-        let direct = if has_run { self.shared.recorder.record_with(moved).await } else { None };
-        let run_effects = run_effects.ok().map(|effects| RunEffects { direct, ..effects });
+        let mut end = self.end(reason, status, usage);
+        let mut notes = self.guard.exit_notes(&self.output.last_errors(SEARCHED_BYTES));
+        let Self { shared, mut output, guard, .. } = self;
+        let effects = run_effects(&shared, guard, end.not_run.is_none()).await;
+        let effects = apply_staged(&shared, effects, &end, Some(&mut notes)).await;
+        for note in notes {
+            output.note(&note).await;
+        }
+        output.finish_errors().await;
+        (end.cut, end.spill) = (output.is_cut(), output.finish_spill().await);
         // Writers to the input learn that it is closed.
-        drop(self.shared.input.lock().await.take());
-        let mut state = self.shared.state();
-        (state.end, state.run_effects) = (Some(end), run_effects.map(Arc::new));
-        drop(state);
-        self.shared.notify();
+        drop(shared.input.lock().await.take());
+        publish(&shared, end, effects).await;
     }
 
-    async fn end(&mut self, reason: StopReason, status: ExitStatus, usage: Option<JobUsage>) -> JobEnd {
+    fn end(&self, reason: StopReason, status: ExitStatus, usage: Option<JobUsage>) -> JobEnd {
         let is_sandboxed = self.shared.facts.host.is_sandboxed();
         // A launcher that was ended by a signal also says that it failed.
         let may_have_failed = is_sandboxed && reason == StopReason::Exited;
         let not_run = may_have_failed.then(|| launcher::setup_failure(status.code(), &self.output.first_errors()));
-        for note in self.guard.exit_notes(&self.output.last_errors(SEARCHED_BYTES)) {
-            self.output.note(&note).await;
-        }
-        self.output.finish_errors().await;
         JobEnd {
             code: status.code(),
             signal: status.signal(),
@@ -77,8 +73,8 @@ impl Supervisor {
             at: SystemTime::now(),
             not_run: not_run.flatten(),
             usage,
-            cut: self.output.is_cut(),
-            spill: self.output.finish_spill().await,
+            cut: false,
+            spill: None,
         }
     }
 
@@ -117,6 +113,46 @@ impl Supervisor {
         };
         output.pump_while(terminated).await;
     }
+}
+
+/// What the run has changed. Everything of it is cleaned up before its end is published; this may wait for processes that die.
+async fn run_effects(shared: &JobShared, guard: Arc<RunGuard>, has_run: bool) -> Option<RunEffects> {
+    let effects = tokio::task::spawn_blocking(move || guard.run_effects(has_run)).await.ok();
+    // The guard has cleaned up, so what is there now is what the command left.
+    let moved = effects.as_ref().and_then(|effects| effects.git.as_ref()).map(|git| git.moved.clone()).unwrap_or_default();
+    let direct = if has_run { shared.recorder.record_with(moved).await } else { None };
+    effects.map(|effects| RunEffects { direct, ..effects })
+}
+
+/// Applies the staged changes of a job that continued after its call, and notes what became of them.
+async fn apply_staged(
+    shared: &JobShared,
+    effects: Option<RunEffects>,
+    end: &JobEnd,
+    notes: Option<&mut Vec<String>>,
+) -> Option<RunEffects> {
+    let applier = shared.state().applier.take();
+    let (Some(applier), Some(effects)) = (applier, &effects) else { return effects };
+    let effects = late_changes::apply(&*applier, effects, end).await;
+    if let Some(notes) = notes {
+        notes.extend(late_changes::note(&effects, end));
+    }
+    Some(effects)
+}
+
+/// Publishes the end of a job. A call that lets it continue may come in between: then its changes are applied first.
+async fn publish(shared: &JobShared, end: JobEnd, mut effects: Option<RunEffects>) {
+    loop {
+        {
+            let mut state = shared.state();
+            if state.applier.is_none() {
+                (state.end, state.run_effects) = (Some(end), effects.map(Arc::new));
+                break;
+            }
+        }
+        effects = apply_staged(shared, effects, &end, None).await;
+    }
+    shared.notify();
 }
 
 /// Looks at a command while it runs: a background job may run for days. Returns if it must be ended.

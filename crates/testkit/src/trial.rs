@@ -19,6 +19,9 @@ impl Gate for AllowAll {
     fn allows(&self, _call: &CallInfo, _effect: &Effect) -> Result<(), ToolError> {
         Ok(())
     }
+    fn after_call(&self) -> Arc<dyn Gate> {
+        Arc::new(*self)
+    }
 }
 
 /// A gate that is shut.
@@ -28,6 +31,9 @@ pub struct DenyAll;
 impl Gate for DenyAll {
     fn allows(&self, _call: &CallInfo, effect: &Effect) -> Result<(), ToolError> {
         Err(ToolError::denied(format!("denied: {}", effect.target())))
+    }
+    fn after_call(&self) -> Arc<dyn Gate> {
+        Arc::new(*self)
     }
 }
 

@@ -37,6 +37,7 @@ pub(super) fn options(config: &Config, data_folder: &Path, calls: Calls) -> Resu
         folder: data_folder.join(RUN),
         changes: ChangeOptions {
             mode: exec.changes,
+            stages_unattended: calls == Calls::OfModel,
             of_any_session: calls != Calls::OfModel,
             retention: config.retention.changes,
             ..usual.changes

@@ -323,7 +323,7 @@ fn changes_of_a_background_command_are_staged_until_it_ends() {
     let world = World::with_config("exec.changes = 'staged'\n");
     let (_, result) = world.call("exec", &json!({"command": "echo x >new; sleep 60", "yield_ms": 200}));
     assert_eq!(result["details"]["status"], "running", "{result}");
-    assert!(result["result"].as_str().unwrap().contains("Its changes are staged until it has ended"), "{result}");
+    assert!(result["result"].as_str().unwrap().contains("Its changes are staged: other commands see them when it has ended"), "{result}");
     assert!(!world.file("new").exists());
 }
 

@@ -139,8 +139,9 @@ struct Tally {
     failed: Vec<String>,
 }
 
-fn run_theme(theme: &Theme, tally: &Mutex<Tally>) {
+fn run_theme(theme: &Theme, config: &str, tally: &Mutex<Tally>) {
     let scene = project();
+    scene.configure(config);
     if theme.lines.iter().any(|line| line.needs.contains("cargo")) {
         link_toolchain(&scene);
     }
@@ -177,14 +178,25 @@ fn corpus_has_its_size_and_every_class() {
 
 #[test]
 fn ordinary_lines_run_without_a_question() {
+    println!("{}", check_ordinary_lines(""));
+}
+
+/// As they run where nobody is watching: on an overlay of the workspace.
+#[test]
+fn ordinary_lines_run_with_staged_changes() {
+    println!("{}", check_ordinary_lines("exec.changes = 'staged'\n"));
+}
+
+/// Fails if more than 3 % of the lines do; what failed, and what was not run.
+fn check_ordinary_lines(config: &str) -> String {
     let themes = themes("ordinary");
     let tally = Mutex::new(Tally::default());
-    on_threads(3, &themes, |theme| run_theme(theme, &tally));
+    on_threads(3, &themes, |theme| run_theme(theme, config, &tally));
     let Tally { ran, missing, failed } = tally.into_inner().unwrap();
     let report = format!("{} of {ran} lines failed:\n  {}", failed.len(), failed.join("\n  "));
-    println!("{report}\n{} lines were not run, because a program is missing:\n  {}", missing.len(), missing.join("\n  "));
     assert!(missing.len() * 10 <= ran + missing.len(), "more than a tenth cannot be run on this machine: {missing:?}");
     assert!(failed.len() * 100 <= ran * 3, "more than 3 %: {report}");
+    format!("{report}\n{} lines were not run, because a program is missing:\n  {}", missing.len(), missing.join("\n  "))
 }
 
 /// Without a rule and with nobody to ask a line runs, and what it wants from the network fails at once; with a rule it gets it.

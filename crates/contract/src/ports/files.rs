@@ -118,6 +118,17 @@ impl std::fmt::Debug for PreImage {
     }
 }
 
+/// A new entry that lies in a private folder, with everything in it.
+#[derive(Debug, Clone)]
+pub struct StagedEntry {
+    /// Where it goes.
+    pub location: Location,
+    /// Where it is.
+    pub source: PathBuf,
+    /// The paths in it, relative to it, folders before what is in them.
+    pub inside: Vec<PathBuf>,
+}
+
 /// Files, resolved beneath open directory handles.
 pub trait FileSystem: Send + Sync {
     /// Resolves a path with every link and `..`, so that the checked path is the opened one. Missing parts are accepted, and
@@ -213,6 +224,12 @@ pub trait FileSystem: Send + Sync {
     /// Restores a file from its pre-image, and removes created directories that are empty. A file that is not in the state
     /// `after` is refused. The journal gets the replaced content, as in [`write`](Self::write).
     fn restore<'a>(&'a self, at: &'a Location, image: PreImage, journal: &'a dyn Journal) -> BoxFuture<'a, Result<(), ToolError>>;
+    /// Moves new entries from where they were staged to their places; returns the paths of those that were moved. The caller writes
+    /// the others, as those on another file system. The journal gets a record of every path first.
+    fn adopt<'a>(&'a self, entries: Vec<StagedEntry>, journal: &'a dyn Journal) -> BoxFuture<'a, Result<Vec<PathBuf>, ToolError>> {
+        let _ = (entries, journal);
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
 }
 
 /// An open file, read at positions: memory does not depend on its size.

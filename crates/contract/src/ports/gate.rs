@@ -1,5 +1,7 @@
 //! Ports for decisions on effects that no plan could name.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use crate::{BoxFuture, CallInfo, Connect, Effect, ToolError};
@@ -8,6 +10,9 @@ use crate::{BoxFuture, CallInfo, Connect, Effect, ToolError};
 pub trait Gate: Send + Sync {
     /// Allowed only if the session's policy allows it without asking.
     fn allows(&self, call: &CallInfo, effect: &Effect) -> Result<(), ToolError>;
+    /// The same decisions after the call, for a job that continues: it does not keep the session alive, and allows nothing once that
+    /// has ended.
+    fn after_call(&self) -> Arc<dyn Gate>;
 }
 
 /// Decides on the connections of one sandboxed command that its plan does not name, at the moment of each connection.

@@ -20,17 +20,31 @@ pub(crate) async fn plan(
     stop: &StopSignal<'_>,
 ) -> Result<Prepared, ToolError> {
     if *entry.source() == ToolSource::BuiltIn {
-        return prepare(entry, arguments, &**session.host(), session.id(), session.caller().access);
+        return prepare(entry, arguments, &**session.host(), &PlanCaller::of(session));
     }
     let timeout = entry.definition().timeout;
-    let (entry, host, id) = (Arc::clone(entry), Arc::clone(session.host()), Arc::clone(session.id()));
-    let access = session.caller().access;
-    let outcome = on_worker(workers, async move { prepare(&entry, arguments, &*host, &id, access) }, timeout, stop).await?;
+    let (entry, host, caller) = (Arc::clone(entry), Arc::clone(session.host()), PlanCaller::of(session));
+    let outcome = on_worker(workers, async move { prepare(&entry, arguments, &*host, &caller) }, timeout, stop).await?;
     outcome.unwrap_or_else(|error| Err(panicked(error)))
 }
 
-fn prepare(entry: &ToolEntry, arguments: Value, host: &dyn Host, session: &str, access: Access) -> Result<Prepared, ToolError> {
-    let context = PlanContext::new(host).in_session(session).with_access(access);
+/// What a plan depends on besides the arguments.
+struct PlanCaller {
+    session: Arc<str>,
+    access: Access,
+    /// Whether no one can answer a question of the session.
+    is_unattended: bool,
+}
+
+impl PlanCaller {
+    fn of(session: &Session) -> Self {
+        Self { session: Arc::clone(session.id()), access: session.caller().access, is_unattended: session.approver().is_none() }
+    }
+}
+
+fn prepare(entry: &ToolEntry, arguments: Value, host: &dyn Host, caller: &PlanCaller) -> Result<Prepared, ToolError> {
+    let context = PlanContext::new(host).in_session(&caller.session).with_access(caller.access);
+    let context = if caller.is_unattended { context.unattended() } else { context };
     let prepared = std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool().prepare(arguments, &context)));
     prepared.unwrap_or_else(|payload| Err(panic_error(&*payload)))
 }

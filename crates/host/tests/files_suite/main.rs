@@ -1,6 +1,7 @@
 //! The disk: escapes, races, atomic changes and bounds, on real files. Tests bear the number of the attack they repeat.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods, clippy::disallowed_types, reason = "tests")]
 
+mod adopting;
 mod bounds;
 mod entries;
 mod escapes;

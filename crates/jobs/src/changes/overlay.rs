@@ -19,7 +19,7 @@ use haft_sandbox::OverlayLayer;
 use ring::digest::{SHA256, digest};
 
 /// A set with more paths cannot be committed.
-const MAX_CHANGES: usize = 20_000;
+const MAX_CHANGES: usize = 100_000;
 /// A set with more content cannot be committed.
 const MAX_BYTES: u64 = 4 << 30;
 /// The state of a file that another program changed while the command ran: no file ever has it.

@@ -10,13 +10,17 @@ use std::time::{Duration, SystemTime};
 use haft_contract::{ChangeSet, ToolError};
 use haft_host::LocalFiles;
 use haft_sandbox::Overlay;
+use haft_text::display;
 use ring::rand::{SecureRandom, SystemRandom};
 
+use super::interrupted;
 use super::overlay::{OverlayChanges, read_changes};
 use super::repositories::{StagedRepository, find_repositories};
 use super::{ID_PREFIX, SET_FILE, StoredChanges};
 use crate::sandboxer::unavailable;
 
+/// `OVERLAYFS_SUPER_MAGIC` of the kernel.
+const OVERLAY_FILE_SYSTEM: rustix::fs::FsWord = 0x794c_7630;
 /// A younger folder without a set may belong to a run that has not locked it yet.
 const MIN_ABANDONED_AGE: Duration = Duration::from_mins(1);
 
@@ -26,9 +30,11 @@ pub(crate) struct StagedRun {
     pub(super) id: String,
     folder: PathBuf,
     overlay: Overlay,
-    started: SystemTime,
-    session: String,
-    command: String,
+    pub(super) started: SystemTime,
+    pub(super) session: String,
+    pub(super) command: String,
+    /// What earlier runs of the session had changed that were cut off.
+    interrupted: Vec<ChangeSet>,
     files: Arc<LocalFiles>,
     /// Shows other processes that the run is not over.
     _lock: File,
@@ -52,7 +58,34 @@ impl StagedRun {
             unavailable(error)
         })?;
         let (started, session, command) = (SystemTime::now(), session.to_owned(), command.to_owned());
-        Ok(Self { id, folder, overlay, started, session, command, files, _lock: lock, is_stored: false })
+        Ok(Self { id, folder, overlay, started, session, command, interrupted: Vec::new(), files, _lock: lock, is_stored: false })
+    }
+
+    pub(super) fn after(mut self, interrupted: Vec<ChangeSet>) -> Self {
+        self.interrupted = interrupted;
+        self
+    }
+
+    /// Stores what is needed to make a set of its changes should this process be killed.
+    pub(super) fn describe(&self) -> Result<(), ToolError> {
+        interrupted::describe(self, &self.folder, self.files.root()).map_err(|error| {
+            ToolError::execution(format!("The command was not run: its changes cannot be staged in '{}': {error}.", self.folder.display()))
+                .with_source(error)
+        })
+    }
+
+    /// What to do about earlier runs that were cut off.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let note = |set: &ChangeSet| {
+            let (command, count) = (display::shorten(&set.command, 80), set.changes.len());
+            format!(
+                "An earlier command was cut off with Haft ('{}'): {count} paths that it had changed are staged, and what it did in \
+                 repositories is lost. exec with commit={} and nothing else applies them.",
+                display::escape_line(&command),
+                set.id
+            )
+        };
+        self.interrupted.iter().map(note).collect()
     }
 
     pub(crate) fn overlay(&self) -> &Overlay {
@@ -101,6 +134,16 @@ impl Drop for StagedRun {
             remove_folder(&self.folder);
         }
     }
+}
+
+/// Why no overlay can be made of these roots with its changes in this folder, as far as that is known without trying.
+pub(crate) fn staging_gap(sets: &Path, roots: &[PathBuf]) -> Option<&'static str> {
+    let existing = sets.ancestors().find_map(|folder| folder.canonicalize().ok())?;
+    if roots.iter().any(|root| existing.starts_with(root)) {
+        return Some("the data folder lies in the workspace");
+    }
+    let is_overlay = rustix::fs::statfs(&existing).is_ok_and(|found| found.f_type == OVERLAY_FILE_SYSTEM);
+    is_overlay.then_some("the data folder lies on an overlay, as in a container")
 }
 
 /// Writes a new file that only the user may read.

@@ -24,6 +24,7 @@ impl World {
             mode: ChangeMode::Direct,
             folder: root.join("changes"),
             guarded: Vec::new(),
+            stages_unattended: false,
             of_any_session,
             retention: CommandRetention::STANDARD.changes,
         };
@@ -32,7 +33,7 @@ impl World {
 
     /// The set of a run that wrote one file.
     fn run(&self) -> Arc<ChangeSet> {
-        let pending = self.store.stage("mine", "echo x >x", &[self.root.join("w")]).unwrap();
+        let pending = self.store.stage("mine", "echo x >x", ChangeMode::Review, &[self.root.join("w")]).unwrap();
         fs::write(pending.overlay().layers()[0].upper.join("x"), "x").unwrap();
         pending.read(&[]).unwrap()
     }
@@ -89,7 +90,7 @@ async fn change_set_of_any_session_is_committed_by_the_user_but_not_in_another_w
 #[test]
 fn staged_run_that_is_not_read_or_changes_nothing_leaves_nothing() {
     let world = World::new(false);
-    let begin = || world.store.stage("mine", "x", &[world.root.join("w")]).unwrap();
+    let begin = || world.store.stage("mine", "x", ChangeMode::Review, &[world.root.join("w")]).unwrap();
     assert_eq!(begin().read(&[]).unwrap().changes, []);
     drop(begin());
     assert_eq!(world.names(), Vec::<String>::new());
@@ -98,7 +99,7 @@ fn staged_run_that_is_not_read_or_changes_nothing_leaves_nothing() {
 #[test]
 fn change_store_prunes_the_oldest_sets_and_keeps_running_ones() {
     let world = World::new(false);
-    let running = world.store.stage("mine", "x", &[world.root.join("w")]).unwrap();
+    let running = world.store.stage("mine", "x", ChangeMode::Review, &[world.root.join("w")]).unwrap();
     let age = |id: &str, seconds: u64| {
         let folder = world.root.join("changes").join(id);
         for path in [folder.join(SET_FILE), folder] {
@@ -126,7 +127,7 @@ fn commit_steps_open_remove_create_write_and_close() {
     let folder = world.root.join("w/shut");
     fs::create_dir_all(folder.join("old")).unwrap();
     fs::write(folder.join("old/file"), "x").unwrap();
-    let pending = world.store.stage("mine", "x", &[world.root.join("w")]).unwrap();
+    let pending = world.store.stage("mine", "x", ChangeMode::Review, &[world.root.join("w")]).unwrap();
     let upper = pending.overlay().layers()[0].upper.clone();
     fs::create_dir_all(upper.join("shut/new")).unwrap();
     fs::write(upper.join("shut/new/file"), "x").unwrap();
@@ -177,7 +178,7 @@ async fn file_that_another_program_writes_is_not_replaced_and_one_that_it_reads_
 #[tokio::test]
 async fn retained_changes_are_all_that_is_left_of_a_set() {
     let world = World::new(false);
-    let staged = world.store.stage("mine", "two files", &[world.root.join("w")]).unwrap();
+    let staged = world.store.stage("mine", "two files", ChangeMode::Review, &[world.root.join("w")]).unwrap();
     for name in ["a", "b"] {
         fs::write(staged.overlay().layers()[0].upper.join(name), name).unwrap();
     }
@@ -186,4 +187,25 @@ async fn retained_changes_are_all_that_is_left_of_a_set() {
     let left = world.store.find(&set.id).unwrap();
     assert_eq!(left.changes, [set.changes[1].clone()]);
     assert_eq!(world.store.content(&left, 0, ChangeSide::After, 10).await.unwrap(), b"b");
+}
+
+#[test]
+fn run_that_was_cut_off_leaves_a_set_and_one_that_continues_does_not() {
+    let world = World::new(false);
+    let stage = |command: &str| world.store.stage("mine", command, ChangeMode::Staged, &[world.root.join("w")]).unwrap();
+    let (running, cut) = (stage("sleep 60"), stage("make"));
+    let folder = world.root.join("changes").join(&cut.id);
+    fs::write(cut.overlay().layers()[0].upper.join("half"), "x").unwrap();
+    // As after a kill: nobody holds its lock, and nobody has cleaned up.
+    fs::rename(&folder, world.root.join("aside")).unwrap();
+    drop(cut);
+    fs::rename(world.root.join("aside"), &folder).unwrap();
+    let next = stage("true");
+    let notes = next.notes();
+    assert!(notes.len() == 1 && notes[0].contains("An earlier command was cut off with Haft ('make'): 1 paths"), "{notes:?}");
+    let found = world.store.of_command("mine", "make").unwrap();
+    assert_eq!((found.changes.len(), &*found.changes[0].path), (1, &*world.root.join("w/half")));
+    assert!(world.store.find(&found.id).is_ok() && world.store.recover().is_empty());
+    assert_eq!(world.store.of_command("mine", "sleep 60"), None);
+    drop((running, next));
 }

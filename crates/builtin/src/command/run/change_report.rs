@@ -64,12 +64,12 @@ impl<'a> ChangeReport<'a> {
         counted(self.set)
     }
 
-    /// What of the set was applied.
-    pub(super) fn applied(&self, refused: &[(usize, String)]) -> String {
+    /// What of the set was applied. Nothing is said where it was all of it, as of a command that is not staged.
+    pub(super) fn applied(&self, refused: &[(usize, String)]) -> Option<String> {
         match self.set.changes.len() - refused.len() {
-            0 => "Changed nothing.".to_owned(),
-            _ if refused.is_empty() => format!("Changed {}.", self.counted()),
-            applied => format!("Changed {applied} of {} paths.", self.set.changes.len()),
+            _ if refused.is_empty() => None,
+            0 => Some("Changed nothing.".to_owned()),
+            applied => Some(format!("Changed {applied} of {} paths.", self.set.changes.len())),
         }
     }
 

@@ -67,11 +67,15 @@ impl<'a> CommandReport<'a> {
         self.set_direct(effects.direct.as_ref());
         self.refusals = protection_report::details(&effects);
         self.remarks.extend(protection_report::remarks(&effects));
+        let has_moved = effects.changes.is_some() && effects.git.as_ref().is_some_and(|git| !git.moved.is_empty());
+        self.remarks.extend(has_moved.then(|| "Undo does not cover branches of repositories: undo a commit with Git.".to_owned()));
         let set = match &effects.changes {
             None => return Ok(()),
             Some(Err(why)) => return Err(ToolError::execution(lost(why))),
             Some(Ok(set)) if set.changes.is_empty() => {
-                self.changes = Some((Some("It changed nothing.".into()), json!({"id": null, "applied": false, "files": []})));
+                let is_shown = self.change_mode() == ChangeMode::Review;
+                let text = is_shown.then(|| "It changed nothing.".to_owned());
+                self.changes = Some((text, json!({"id": null, "applied": false, "files": []})));
                 return Ok(());
             }
             Some(Ok(set)) => set,
@@ -84,9 +88,9 @@ impl<'a> CommandReport<'a> {
             self.remarks.extend(change_report::repository_remarks(&applied));
             report.applied(&applied.refused)
         } else {
-            not_applied_note(&report, set)
+            Some(not_applied_note(&report, set))
         };
-        self.changes = Some((Some(text), report.details(is_applied)));
+        self.changes = Some((text, report.details(is_applied)));
         Ok(())
     }
 
@@ -98,11 +102,13 @@ impl<'a> CommandReport<'a> {
         }
     }
 
+    fn change_mode(&self) -> ChangeMode {
+        self.cx.plan().planned_command().map(haft_contract::ShellCommand::change_mode).unwrap_or_default()
+    }
+
     /// Whether its changes are applied with the call: not if the command was interrupted, or did not run.
     fn applies(&self, job: &dyn Job) -> bool {
-        let is_undoable = self.cx.plan().planned_command().is_some_and(|command| command.change_mode() == ChangeMode::Staged);
-        let has_completed = |end: JobEnd| end.not_run.is_none() && !end.timed_out && !end.killed && !matches!(end.code, Some(126 | 127));
-        is_undoable && job.status().end.is_none_or(has_completed)
+        self.change_mode() == ChangeMode::Staged && job.status().end.is_none_or(|end| end.has_completed())
     }
 
     /// The report on a command that has ended.
@@ -191,9 +197,7 @@ impl<'a> CommandReport<'a> {
              waits for more; log, write and kill are other actions. {written}"
         );
         let mut remarks = self.remarks.clone();
-        if self.cx.plan().planned_command().is_some_and(|command| command.change_mode() != ChangeMode::Direct) {
-            remarks.push("Its changes are staged until it has ended; then poll says how to commit them.".into());
-        }
+        remarks.extend(staged_remark(self.change_mode()).map(str::to_owned));
         ToolOutput::text(with_remarks(text, &remarks)).with_details(self.details(&status))
     }
 
@@ -221,6 +225,18 @@ impl<'a> CommandReport<'a> {
             details["warnings"] = self.run.warnings.clone().into();
         }
         details
+    }
+}
+
+/// What becomes of the changes of a job.
+fn staged_remark(mode: ChangeMode) -> Option<&'static str> {
+    match mode {
+        ChangeMode::Direct => None,
+        ChangeMode::Staged => Some(
+            "Its changes are staged: other commands see them when it has ended and they are applied, and it does not see what others \
+             change meanwhile. Start servers and watchers in the background from the beginning.",
+        ),
+        ChangeMode::Review => Some("Its changes are staged until it has ended; then poll says how to commit them."),
     }
 }
 

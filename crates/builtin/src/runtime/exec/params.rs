@@ -194,6 +194,7 @@ impl Params {
             limits: self.limits().limits(),
             track_cwd: false,
             read_only: false,
+            unattended: false,
         })
     }
 

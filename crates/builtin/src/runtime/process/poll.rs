@@ -59,6 +59,13 @@ fn changes(job: &dyn Job, facts: &mut Value) -> Vec<String> {
         None => Vec::new(),
         Some(Err(why)) => vec![lost(why)],
         Some(Ok(set)) if set.changes.is_empty() => Vec::new(),
+        // The end of the output says the same for other processes.
+        Some(Ok(set)) if effects.applied.is_some() => {
+            let refused = effects.applied.iter().flatten().map(|applied| applied.refused.len()).sum::<usize>();
+            let applied = effects.applied.iter().flatten().map(|applied| applied.set.changes.len()).sum::<usize>();
+            facts["changes"] = json!({"id": set.id, "applied": applied > 0, "count": set.changes.len(), "refused": refused});
+            Vec::new()
+        }
         Some(Ok(set)) => {
             facts["changes"] = json!({"id": set.id, "applied": false, "count": set.changes.len()});
             vec![format!("Nothing was changed yet. It would change {}; exec with commit={} does.", counted(set), set.id)]

@@ -105,7 +105,8 @@ fn limits() -> DoctorCheck {
     let uncounted = if limits.memory { "" } else { ", without shared memory and memfd, which only a control group counts" };
     let scope = |by_cgroup: bool| if by_cgroup { "for the whole command, by a control group" } else { "for each process" };
     let message = format!(
-        "memory {}{uncounted}; processes {}; time, files and file sizes for each process",
+        "memory {}{uncounted}; processes {}; time, files and file sizes for each process; temporary files for the session, looked at each \
+         second",
         scope(limits.memory),
         scope(limits.processes)
     );
