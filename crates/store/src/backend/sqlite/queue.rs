@@ -15,7 +15,7 @@ use super::open;
 use crate::{CallRecord, StoreError};
 
 /// This many waiting records are worth a commit at once.
-const GROUP: usize = 512;
+const GROUP: usize = 2048;
 /// How long the writer waits for more before it commits, unless a caller waits. Long enough that a burst of calls is over by
 /// then: a writer that works beside it competes for memory and for the processor.
 const LINGER: Duration = Duration::from_millis(25);
