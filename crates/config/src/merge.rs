@@ -104,7 +104,11 @@ impl LayerMerge {
 /// Sorts in the order of the key table; settings of one chosen name are adjacent.
 fn grouped(mut settings: Vec<Setting>) -> Vec<Setting> {
     let order = |key: &'static ConfigKey| KEYS.iter().position(|known| std::ptr::eq(known, key));
-    let family = |key: &'static ConfigKey| KEYS.iter().position(|known| before_names(known) == before_names(key));
+    let families: Vec<&str> = KEYS.iter().map(before_names).collect();
+    let family = |key: &'static ConfigKey| {
+        let name = before_names(key);
+        families.iter().position(|family| *family == name)
+    };
     let mut appeared: HashMap<Vec<String>, usize> = HashMap::new();
     for setting in &settings {
         let next = appeared.len();

@@ -287,16 +287,15 @@ pub struct ToolDefinition {
 impl ToolDefinition {
     /// The definition of a typed tool.
     pub fn of<T: Tool>() -> Self {
-        let Normalised { schema, hints } = schema::of::<T::Params>();
-        let mut definition = Self::from_meta(&T::META, schema);
-        definition.output = T::Output::schema();
-        definition.parameter_hints = hints;
-        definition
+        Self { output: T::Output::schema(), ..Self::normalised(&T::META, schema::of::<T::Params>()) }
     }
 
     /// The definition of a tool with these facts and parameters. The schema is normalised; registration lints it.
     pub fn from_meta(meta: &Meta, parameters: Value) -> Self {
-        let Normalised { schema, hints } = schema::normalise(parameters);
+        Self::normalised(meta, schema::normalise(parameters))
+    }
+
+    fn normalised(meta: &Meta, Normalised { schema, hints }: Normalised) -> Self {
         Self {
             name: Cow::Borrowed(meta.name),
             label: Cow::Borrowed(meta.label),

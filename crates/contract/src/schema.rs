@@ -78,6 +78,9 @@ fn take_hints(object: &mut Map<String, Value>, depth: usize) -> ParameterHints {
     let Some(Value::Object(properties)) = object.get_mut("properties").filter(|_| depth <= MAX_DEPTH) else { return hints };
     for (name, property) in properties.iter_mut() {
         let Value::Object(property) = property else { continue };
+        if !has_any(property, &[ALIASES, VERBATIM, FOREIGN, SHOWN_REQUIRED, "items"]) {
+            continue;
+        }
         if let Some(Value::Array(aliases)) = property.shift_remove(ALIASES) {
             hints.aliases.extend(aliases.iter().filter_map(Value::as_str).map(|alias| (alias.to_owned(), name.clone())));
         }
@@ -105,31 +108,35 @@ fn clean(schema: &mut Value, depth: usize) {
     if depth > MAX_DEPTH {
         return;
     }
-    for noise in ["$schema", "$id", "$comment", "title"] {
-        map.shift_remove(noise);
+    map.retain(|key, _| !["$schema", "$id", "$comment", "title"].contains(&key.as_str()));
+    if has_any(map, &["anyOf", "oneOf", "allOf"]) {
+        unwrap_single_variant(map);
     }
-    unwrap_single_variant(map);
-    flatten_constants(map);
+    if has_any(map, &["oneOf", "anyOf", "const"]) {
+        flatten_constants(map);
+    }
     drop_null(map);
     drop_number_format(map);
-    let children: [&str; 2] = ["items", "additionalProperties"];
-    for key in children {
-        if let Some(child) = map.get_mut(key) {
-            clean(child, depth + 1);
+    for (key, child) in map.iter_mut() {
+        match (key.as_str(), child) {
+            ("items" | "additionalProperties", child) => clean(child, depth + 1),
+            ("properties", Value::Object(properties)) => properties.values_mut().for_each(|property| clean(property, depth + 1)),
+            _ => {}
         }
     }
-    if let Some(Value::Object(properties)) = map.get_mut("properties") {
-        for property in properties.values_mut() {
-            clean(property, depth + 1);
-        }
-    }
+}
+
+/// Whether any of these keys is there. A schema has few keys: to compare them is faster than to hash each name, and every start
+/// of the program does this for every tool.
+fn has_any(map: &Map<String, Value>, names: &[&str]) -> bool {
+    map.keys().any(|key| names.contains(&key.as_str()))
 }
 
 /// `anyOf: [X, null]` and `allOf: [X]` say no more than X.
 fn unwrap_single_variant(map: &mut Map<String, Value>) {
     for key in ["anyOf", "oneOf", "allOf"] {
         let Some(Value::Array(variants)) = map.get(key) else { continue };
-        let rest: Vec<&Value> = variants.iter().filter(|variant| variant.get("type") != Some(&json!("null"))).collect();
+        let rest: Vec<&Value> = variants.iter().filter(|variant| variant.get("type").is_none_or(|name| name != "null")).collect();
         let [Value::Object(only)] = rest.as_slice() else { continue };
         let only = only.clone();
         map.shift_remove(key);
@@ -175,8 +182,11 @@ fn flatten_constants(map: &mut Map<String, Value>) {
 
 /// Optional means "may be absent", never "may be null".
 fn drop_null(map: &mut Map<String, Value>) {
+    if !map.iter().any(|(key, value)| key == "enum" || key == "default" || (key == "type" && value.is_array())) {
+        return;
+    }
     if let Some(Value::Array(types)) = map.get("type") {
-        let mut rest = types.iter().filter(|name| **name != json!("null"));
+        let mut rest = types.iter().filter(|name| *name != "null");
         if let (Some(only), None) = (rest.next().cloned(), rest.next()) {
             map.insert("type".into(), only);
         }
@@ -191,6 +201,9 @@ fn drop_null(map: &mut Map<String, Value>) {
 
 /// `format: uint32` and its like are the schema library's own; `minimum` says what matters.
 fn drop_number_format(map: &mut Map<String, Value>) {
+    if !has_any(map, &["format"]) {
+        return;
+    }
     let numeric = matches!(map.get("type").and_then(Value::as_str), Some("integer" | "number"));
     if numeric && map.get("format").is_some_and(Value::is_string) {
         map.shift_remove("format");
@@ -220,12 +233,12 @@ fn check(schema: &mut Value, path: &str, depth: usize, faults: &mut Vec<SchemaFa
         return fault(format!("nested deeper than {MAX_DEPTH} levels"));
     }
     for key in ["anyOf", "oneOf", "allOf", "not", "if"] {
-        if map.contains_key(key) {
+        if has_any(map, &[key]) {
             fault(format!("'{key}' is not understood by every provider; use one type, a string enum, or an optional parameter"));
         }
     }
     for key in ["$ref", "$dynamicRef", "$defs", "definitions"] {
-        if map.contains_key(key) {
+        if has_any(map, &[key]) {
             fault(format!("'{key}' must be resolved: write the schema out in place"));
         }
     }

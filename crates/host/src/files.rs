@@ -10,6 +10,7 @@ mod adopt;
 mod attributes;
 mod beneath;
 mod blocking;
+mod cached;
 mod change;
 mod delete;
 mod errors;
@@ -245,6 +246,9 @@ impl FileSystem for LocalFiles {
     fn open<'a>(&'a self, at: &'a Location) -> BoxFuture<'a, Result<Box<dyn FileReader>, ToolError>> {
         Box::pin(async move {
             let at = self.check_own(at)?;
+            if let Some(file) = OpenFile::open_cached(&at) {
+                return Ok(Box::new(file) as Box<dyn FileReader>);
+            }
             blocking(move || OpenFile::open(at).map(|file| Box::new(file) as Box<dyn FileReader>)).await
         })
     }

@@ -3,9 +3,9 @@
 use std::ffi::{OsStr, OsString};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, Command, CommandFactory, Subcommand};
 
-use super::Cli;
+use super::{Cli, CliCommand};
 
 const PROMPT_FLAGS: [&str; 2] = ["-p", "--prompt"];
 /// With one of these nothing is added: clap answers.
@@ -13,6 +13,10 @@ const INFORMATION: [&str; 5] = ["-h", "--help", "-V", "--version", "--"];
 
 /// The command line with its command, where people leave it out. `is_terminal`: whether there is a user to chat with.
 pub(crate) fn complete(mut words: Vec<OsString>, is_terminal: bool) -> Vec<OsString> {
+    // The whole grammar takes longer to make than most commands take: it is not made to find a command that stands first.
+    if words.get(1).and_then(|word| word.to_str()).is_some_and(CliCommand::has_subcommand) {
+        return words;
+    }
     let cli = Cli::command();
     let first = first_word(&cli, &words);
     if first.is_some_and(|at| cli.find_subcommand(&words[at]).is_some() || words[at] == "help") {

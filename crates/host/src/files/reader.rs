@@ -7,15 +7,20 @@ use std::sync::Arc;
 use haft_contract::{BoxFuture, FileReader, Location, ToolError};
 use haft_text::hex;
 use ring::digest::{Context, SHA256};
+use rustix::fs::Stat;
 use rustix::io::Errno;
 
 use super::blocking::{Call, blocking};
+use super::cached;
 use super::errors::{self, FileAction, failed};
 use super::fingerprint::of_rest;
 use super::open::{open_file, size_of};
+use super::roots::RootedPath;
 
-/// What is read together with opening; most files are no longer, and cost one hop to another thread.
+/// What is read together with opening; most files are no longer, and cost at most one hop to another thread.
 const HEAD: usize = 64 * 1024;
+/// What is read on the caller's thread at most, if the kernel has it in memory.
+const MOST_AT_ONCE: usize = HEAD;
 /// How much is read at once.
 pub(super) const PIECE: usize = 256 * 1024;
 
@@ -35,12 +40,22 @@ impl OpenFile {
     pub(super) fn open(at: Location) -> Result<Self, ToolError> {
         errors::check_readable(&at)?;
         let (file, stat) = open_file(&at, FileAction::Read)?;
-        // One byte more than the file should have, to see that it ends there.
-        let wanted = usize::try_from(size_of(&stat)).map_or(HEAD, |size| size.saturating_add(1).min(HEAD));
-        let head = read(&file, 0, wanted).map_err(|errno| failed(FileAction::Read, &at, errno))?;
-        let whole = head.len() < wanted;
-        let size = if whole { head.len() as u64 } else { size_of(&stat) };
-        Ok(Self { at, file: Arc::new(file), size, head, whole })
+        let head = read(&file, 0, head_length(&stat)).map_err(|errno| failed(FileAction::Read, &at, errno))?;
+        Ok(Self::with_head(at, file, &stat, head))
+    }
+
+    /// The same for a file that the kernel has in memory, without waiting; `None` if it has not, or anything is wrong.
+    pub(super) fn open_cached(at: &Location) -> Option<Self> {
+        errors::check_readable(at).ok()?;
+        let (file, stat) = cached::open(RootedPath::of(at).ok()?)?;
+        let head = cached::read(&file, 0, head_length(&stat))?;
+        Some(Self::with_head(at.clone(), file, &stat, head))
+    }
+
+    fn with_head(at: Location, file: File, stat: &Stat, head: Vec<u8>) -> Self {
+        let whole = head.len() < head_length(stat);
+        let size = if whole { head.len() as u64 } else { size_of(stat) };
+        Self { at, file: Arc::new(file), size, head, whole }
     }
 
     fn in_memory(&self, offset: u64, length: usize) -> Option<Vec<u8>> {
@@ -56,6 +71,11 @@ impl FileReader for OpenFile {
     }
     fn read_at(&self, offset: u64, length: usize) -> BoxFuture<'_, Result<Vec<u8>, ToolError>> {
         if let Some(bytes) = self.in_memory(offset, length) {
+            return Box::pin(std::future::ready(Ok(bytes)));
+        }
+        if length <= MOST_AT_ONCE
+            && let Some(bytes) = cached::read(&self.file, offset, length)
+        {
             return Box::pin(std::future::ready(Ok(bytes)));
         }
         let (file, at) = (Arc::clone(&self.file), self.at.clone());
@@ -74,6 +94,11 @@ impl FileReader for OpenFile {
             blocking(move || of_rest(hash, &file, from, &stop).map_err(|errno| failed(FileAction::Read, &at, errno))).await
         })
     }
+}
+
+/// One byte more than the file should have, to see that it ends there.
+fn head_length(stat: &Stat) -> usize {
+    usize::try_from(size_of(stat)).map_or(HEAD, |size| size.saturating_add(1).min(HEAD))
 }
 
 /// Up to `length` bytes from `offset`. Memory grows with what is there, not with what was asked for.

@@ -8,6 +8,7 @@ use haft_contract::{ToolError, Zone};
 use rustix::fs::{CWD, Mode, fstat, openat, stat};
 
 use super::beneath::{CHOSEN_DIRECTORY, Way};
+use super::cached;
 use super::protected;
 
 /// A directory that is held open: the session stays with it, wherever its path leads later.
@@ -17,6 +18,7 @@ pub(super) struct Root {
     path: PathBuf,
     zone: Zone,
     way: Way,
+    is_local: bool,
 }
 
 impl Root {
@@ -30,7 +32,8 @@ impl Root {
         if (held.st_dev, held.st_ino) != (named.st_dev, named.st_ino) {
             return Err(failed(&"it changed meanwhile"));
         }
-        Ok(Self { handle, path, zone, way })
+        let is_local = cached::is_local(&handle);
+        Ok(Self { handle, path, zone, way, is_local })
     }
     pub(super) fn handle(&self) -> BorrowedFd<'_> {
         self.handle.as_fd()
@@ -44,6 +47,10 @@ impl Root {
     }
     pub(super) fn way(&self) -> Way {
         self.way
+    }
+    /// Whether it is on a file system of this machine.
+    pub(super) fn is_local(&self) -> bool {
+        self.is_local
     }
 }
 

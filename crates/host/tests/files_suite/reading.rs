@@ -30,6 +30,46 @@ async fn any_piece_of_a_file_can_be_read_whatever_its_size() {
     }
 }
 
+/// Whatever else blocks: a file that the kernel has in memory is read without a thread for blocking work. On file systems that cannot
+/// say what they have in memory there is nothing to test.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_file_in_memory_needs_no_thread() {
+    let disk = Disk::new();
+    if !knows_its_cache(&disk) {
+        return;
+    }
+    for (name, size) in [("empty", 0), ("small", 4096), ("head", 65_536), ("large", 300_000)] {
+        disk.put(name, &"x".repeat(size));
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build().unwrap();
+    let (release, wait) = std::sync::mpsc::channel::<()>();
+    runtime.spawn_blocking(move || wait.recv().ok());
+    let files = disk.files(BOTH[0]);
+    for name in ["empty", "small", "head", "large"] {
+        let reading = async {
+            let reader = files.open(&files.locate(Path::new(name)).unwrap()).await.unwrap();
+            let middle = reader.size() / 2;
+            (reader.size(), reader.read_at(middle, 10_000).await.unwrap().len() as u64)
+        };
+        let (size, read) = runtime.block_on(async { tokio::time::timeout(Duration::from_secs(60), reading).await }).expect(name);
+        assert_eq!(read, (size - size / 2).min(10_000), "{name}");
+    }
+    drop(release);
+}
+
+#[cfg(target_os = "linux")]
+fn knows_its_cache(disk: &Disk) -> bool {
+    disk.put("probe", "x");
+    let file = std::fs::File::open(disk.ws.join("probe")).unwrap();
+    let flags = rustix::fs::ResolveFlags::CACHED;
+    let opened = rustix::fs::openat2(rustix::fs::CWD, disk.ws.join("probe"), rustix::fs::OFlags::RDONLY, rustix::fs::Mode::empty(), flags);
+    let buffer = &mut [0; 1];
+    let read = rustix::io::preadv2(&file, &mut [std::io::IoSliceMut::new(buffer)], 0, rustix::io::ReadWriteFlags::NOWAIT);
+    let known = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x0102_1994];
+    opened.is_ok() && read.is_ok() && rustix::fs::fstatfs(&file).is_ok_and(|system| known.contains(&system.f_type))
+}
+
 #[tokio::test]
 async fn an_open_file_stays_the_file_it_was() {
     let disk = Disk::new();

@@ -16,12 +16,14 @@ fn initialized() -> Value {
     json!({"jsonrpc": "2.0", "method": "notifications/initialized"})
 }
 
+/// `again`: what was shown before is shown in full, not as a note that it has not changed.
 fn call(id: u32) -> Value {
-    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "read_file", "arguments": {"path": "page.txt"}}})
+    let params = json!({"name": "read_file", "arguments": {"path": "page.txt", "again": true}});
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
 }
 
 fn check(answer: &str) {
-    assert!(answer.contains("\"isError\":false"), "{answer}");
+    assert!(answer.contains("\"isError\":false") && answer.len() > 4096, "{answer}");
 }
 
 fn middle(mut times: Vec<Duration>) -> Duration {
