@@ -6,6 +6,7 @@ mod suite {
     mod fixtures;
     mod http;
     mod lifecycle;
+    mod oauth;
     mod stdio;
     mod wire_client;
 }

@@ -9,8 +9,8 @@ use haft_contract::{BoxFuture, ToolSource};
 use haft_host::{GuardedClient, HttpOptions, LocalFiles, SystemResolver};
 use haft_jobs::{LocalProcesses, ServerAccess, ServerChild, ServerCommand};
 use haft_mcp::client::{
-    BearerToken, ClientParts, Elicitation, Elicitor, HttpServer, Lifecycle, McpServers, RESOURCES_TOOL, ServerLauncher, ServerProcess,
-    ServerRequests, ServerSandbox, ServerSettings, ServerStreams, ServerTimeouts, ServerTransport, StdioServer, server_name,
+    BearerToken, ClientParts, Elicitation, Elicitor, HttpServer, Lifecycle, McpServers, OAuthClient, RESOURCES_TOOL, ServerLauncher,
+    ServerProcess, ServerRequests, ServerSandbox, ServerSettings, ServerStreams, ServerTimeouts, ServerTransport, StdioServer, server_name,
 };
 
 use super::shell::{self, Calls};
@@ -175,17 +175,22 @@ impl ServerTable<'_> {
     }
 
     fn http(&self, url: &str) -> Result<HttpServer, Failure> {
-        let token = match self.text("token_env") {
-            Some(variable) => {
-                let missing = || {
-                    let what = format!("the MCP server '{}' is left out: the variable {variable} is not set", self.name);
-                    Failure::config(format!("{what}; set it to the token, or remove token_env from [mcp.servers.{}]", self.name))
-                };
-                Some(BearerToken(std::env::var(variable).ok().filter(|token| !token.trim().is_empty()).ok_or_else(missing)?))
-            }
-            None => None,
+        let oauth = OAuthClient {
+            id: self.text("client_id").map(str::to_owned),
+            secret: self.secret("client_secret_env")?,
+            issuer: self.text("issuer").map(str::to_owned),
         };
-        Ok(HttpServer { url: url.to_owned(), headers: self.table("headers"), token })
+        Ok(HttpServer { url: url.to_owned(), headers: self.table("headers"), token: self.secret("token_env")?, oauth })
+    }
+
+    /// The secret in the variable that this key names.
+    fn secret(&self, key: &str) -> Result<Option<BearerToken>, Failure> {
+        let Some(variable) = self.text(key) else { return Ok(None) };
+        let missing = || {
+            let what = format!("the MCP server '{}' is left out: the variable {variable} is not set", self.name);
+            Failure::config(format!("{what}; set it, or remove {key} from [mcp.servers.{}]", self.name))
+        };
+        Ok(Some(BearerToken(std::env::var(variable).ok().filter(|secret| !secret.trim().is_empty()).ok_or_else(missing)?)))
     }
 
     fn stdio(&self) -> StdioServer {

@@ -112,6 +112,10 @@ impl McpServer {
         self.known().quarantined.clone()
     }
 
+    pub(super) fn data_folder(&self) -> &std::path::Path {
+        &self.parts.data_folder
+    }
+
     pub(super) fn warn(&self, message: &str) {
         (self.parts.warn)(message);
     }
@@ -175,7 +179,7 @@ impl McpServer {
         drop(record::make_folder(&self.parts.data_folder));
         let state = Arc::new(ConnectionState::new(Some(record::log_path(&self.parts.data_folder, name))));
         let handler = Arc::new(HandlerState::new(name, self.settings.requests, self.parts.elicitor.clone()));
-        let connection = Arc::new(ServerConnection::open(&self.settings, &*self.parts.launcher, handler, state).await?);
+        let connection = Arc::new(ServerConnection::open(&self.settings, &self.parts, handler, state).await?);
         self.refresh(&connection).await?;
         tokio::spawn(watch(Arc::downgrade(self), Arc::downgrade(&connection), Arc::clone(connection.handler())));
         Ok(connection)

@@ -71,6 +71,19 @@ pub struct HttpServer {
     pub headers: Vec<(String, String)>,
     /// The bearer token.
     pub token: Option<BearerToken>,
+    /// Who Haft is when the user signs in.
+    pub oauth: OAuthClient,
+}
+
+/// The client that the user has registered with an authorization server; nothing, unless it is configured.
+#[derive(Debug, Clone, Default)]
+pub struct OAuthClient {
+    /// Its name, or the address of the document that describes it.
+    pub id: Option<String>,
+    /// Its secret.
+    pub secret: Option<BearerToken>,
+    /// The only authorization server that is used.
+    pub issuer: Option<String>,
 }
 
 /// A secret that is never printed.
