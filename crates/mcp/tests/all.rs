@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
 
 mod suite {
+    mod asking;
     mod conformance;
     mod fixtures;
     mod http;

@@ -31,11 +31,10 @@ impl ServerFailure {
         let advice = format!("See `haft mcp test {server}`");
         Self { server: server.to_owned(), why: why.into(), advice, needs_sign_in: false }
     }
-    /// A failure that a sign-in mends; its reason says how.
+    /// A failure that a sign-in fixes; its reason says how.
     pub(crate) fn needing_sign_in(mut self) -> Self {
         self.needs_sign_in = true;
-        self.advice = "Then try again".to_owned();
-        self
+        self.advise("Then try again")
     }
     pub(crate) fn advise(mut self, advice: impl Into<String>) -> Self {
         self.advice = advice.into();

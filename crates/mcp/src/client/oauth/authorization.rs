@@ -82,7 +82,7 @@ impl Authorization {
         let granted = self.file.read().grant.map(|grant| grant.scopes).unwrap_or_default();
         let (name, wanted) = (&self.server, haft_text::display::shorten(&challenge.scopes.join(" "), 200).into_owned());
         if is_step_up && !challenge.scopes.iter().any(|scope| !granted.contains(scope)) {
-            // Asking again would change nothing, and go on for ever.
+            // Asking again would change nothing, again and again.
             let rights = if wanted.is_empty() { "all rights that it names".to_owned() } else { format!("'{wanted}'") };
             return Some(format!(
                 "it refuses although you have granted {rights}; ask its operator, or sign in as another user: `haft mcp logout {name}`, \
@@ -91,9 +91,7 @@ impl Authorization {
         }
         // Without the note the sign-in asks for what the server publishes.
         drop(self.file.update(|stored| stored.challenge = Some(challenge)).await);
-        Some(match is_step_up {
-            true => format!("it wants you to grant '{wanted}' as well: run `haft mcp login {name}`"),
-            false => format!("it wants you to sign in: run `haft mcp login {name}`"),
-        })
+        let wish = if is_step_up { format!("grant '{wanted}' as well") } else { "sign in".to_owned() };
+        Some(format!("it wants you to {wish}: run `haft mcp login {name}`"))
     }
 }
