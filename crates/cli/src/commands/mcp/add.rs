@@ -69,6 +69,7 @@ async fn try_server(server: &Arc<McpServer>) -> Result<(), Failure> {
 }
 
 /// What is known of a server that was added.
+#[derive(Clone, Copy)]
 enum AddedState {
     Works,
     Untested,
