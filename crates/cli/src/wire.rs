@@ -16,6 +16,7 @@ mod lineage;
 mod lint;
 mod mcp;
 mod mcp_questions;
+mod mcp_sampling;
 mod mcp_servers;
 mod memory;
 pub(crate) mod models;

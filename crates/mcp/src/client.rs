@@ -15,6 +15,7 @@ mod oauth;
 mod parameters;
 mod record;
 mod resources;
+mod sampling;
 mod server;
 mod servers;
 mod settings;
@@ -28,6 +29,7 @@ pub use self::names::prefix;
 pub use self::oauth::{LoginSummary, PendingLogin};
 pub use self::record::{FOLDER, QuarantineReason, QuarantinedTool, log_path};
 pub use self::resources::NAME as RESOURCES_TOOL;
+pub use self::sampling::{SampleAnswer, SampleMessage, SampleRequest, Sampler, Sampling, SamplingLimits};
 pub use self::server::{ClientParts, McpServer};
 pub use self::servers::McpServers;
 pub use self::settings::{

@@ -287,8 +287,9 @@ impl ServerConnection {
             let answer = match request {
                 InputRequest::Elicitation(request) => json!(self.handler.elicit(request.params).await),
                 InputRequest::ListRoots(_) => json!({ "roots": [] }),
-                InputRequest::CreateMessage(_) => {
-                    return Err(self.call_failure("it asked for an answer of a model, which Haft does not give to servers"));
+                InputRequest::CreateMessage(request) => {
+                    let answer = self.handler.sample(request.params).await;
+                    json!(answer.map_err(|error| self.call_failure(&format!("it asked for an answer of your model: {}", error.message)))?)
                 }
                 _ => {
                     return Err(self.call_failure("it asked for something that Haft does not know"));

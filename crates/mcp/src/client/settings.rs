@@ -7,6 +7,8 @@ use std::time::Duration;
 use ring::digest::{SHA256, digest};
 use serde_json::json;
 
+use super::sampling::{Sampling, SamplingLimits};
+
 /// The longest name of a server, so that names of tools have space.
 const MAX_NAME: usize = 24;
 
@@ -118,6 +120,10 @@ impl Default for ServerTimeouts {
 pub struct ServerRequests {
     /// Questions to the user.
     pub elicitation: Elicitation,
+    /// Answers of the user's model.
+    pub sampling: Sampling,
+    /// How many of them.
+    pub sampling_limits: SamplingLimits,
 }
 
 /// What becomes of questions that a server asks the user.

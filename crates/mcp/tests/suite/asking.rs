@@ -32,7 +32,7 @@ async fn reply(cx: &ToolContext, question: &UserQuestion) -> Result<String, Tool
     })
 }
 
-fn question(name: &str, message: &str, properties: Value) -> UserQuestion {
+fn question(name: &str, message: &str, properties: &Value) -> UserQuestion {
     let required: Vec<String> = properties.as_object().into_iter().flatten().map(|(name, _)| name.clone()).take(1).collect();
     let schema = json!({"type": "object", "properties": properties, "required": required});
     UserQuestion { name: name.to_owned(), message: message.to_owned(), schema }
@@ -66,18 +66,18 @@ fn choices() -> Value {
 /// Every one of them.
 pub(crate) fn tools() -> Vec<ScriptedTool> {
     let text = || json!({"name": {"type": "string"}});
-    let confirm = || vec![question("confirm", "Please confirm", json!({"ok": {"type": "boolean"}}))];
+    let confirm = || vec![question("confirm", "Please confirm", &json!({"ok": {"type": "boolean"}}))];
     vec![
-        asking("test_elicitation_sep1034_defaults", vec![question("defaults", "Please check", defaults())], ""),
-        asking("test_elicitation_sep1330_enums", vec![question("choices", "Please choose", choices())], ""),
-        asking("test_input_required_result_elicitation", vec![question("user_name", "What is your name?", text())], "Hello!"),
+        asking("test_elicitation_sep1034_defaults", vec![question("defaults", "Please check", &defaults())], ""),
+        asking("test_elicitation_sep1330_enums", vec![question("choices", "Please choose", &choices())], ""),
+        asking("test_input_required_result_elicitation", vec![question("user_name", "What is your name?", &text())], "Hello!"),
         asking("test_input_required_result_request_state", confirm(), "state-ok"),
         asking("test_input_required_result_tampered_state", confirm(), ""),
         asking(
             "test_input_required_result_multi_round",
             vec![
-                question("step1", "Step 1: What is your name?", text()),
-                question("step2", "Step 2: What is your favorite color?", json!({"color": {"type": "string"}})),
+                question("step1", "Step 1: What is your name?", &text()),
+                question("step2", "Step 2: What is your favorite color?", &json!({"color": {"type": "string"}})),
             ],
             "",
         ),

@@ -174,7 +174,7 @@ impl Side {
         let settings = ServerSettings::new("hub", ServerTransport::Http(server));
         let (launcher, data_folder, warn) = (Arc::new(NoPrograms), folder.path().to_owned(), Arc::new(|_: &str| {}));
         let registry = Arc::new(Registry::new());
-        let server = McpServer::new(settings, ClientParts { launcher, elicitor: None, data_folder, warn }, &registry);
+        let server = McpServer::new(settings, ClientParts { launcher, elicitor: None, sampler: None, data_folder, warn }, &registry);
         Self { folder, registry, server }
     }
 
