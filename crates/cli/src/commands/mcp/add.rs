@@ -41,7 +41,9 @@ pub(super) fn run(common: &Common, request: &AddServerArgs, output: &Output) -> 
     let path = file.path().display().to_string();
     drop(file.replace(text).map_err(|error| Failure::config(error.to_string()))?);
     let (tools, waiting) = (server.tool_names(), server.quarantined().len());
-    let data = json!({ "server": name, "file": path, "tools": tools, "waiting": waiting, "tested": !request.no_test, "needs_sign_in": needs_sign_in });
+    let data = json!({
+        "server": name, "file": path, "tools": tools, "waiting": waiting, "tested": !request.no_test, "needs_sign_in": needs_sign_in,
+    });
     output.show(
         || data,
         || {

@@ -69,7 +69,8 @@ async fn client(
         if let Some(before) = stored.client.as_ref().filter(|before| before.id == client.id && before.issuer != client.issuer) {
             let shorten = |text: &str| haft_text::display::shorten(text, 200).into_owned();
             return Err(format!(
-                "it now takes tokens of '{}', and not of '{}' as before; if that is right, log out first, so that your client's secret may go there",
+                "it now takes tokens of '{}', and not of '{}' as before; if that is right, log out first, \
+                 so that your client's secret may go there",
                 shorten(&client.issuer),
                 shorten(&before.issuer)
             ));
@@ -147,13 +148,13 @@ impl PendingLogin {
             issuer: self.plan.server.issuer,
             token_endpoint: endpoint.to_string(),
             resource: self.plan.resource,
-            client: self.client.clone(),
+            client: self.client.to_store(),
             access_token: issued.access_token,
             refresh_token: issued.refresh_token,
             expires_at: issued.expires_at,
             scopes: self.scopes,
         };
-        let (client, is_step_up) = (self.client, self.is_step_up);
+        let (client, is_step_up) = (self.client.to_store(), self.is_step_up);
         self.file
             .update(|stored| {
                 stored.step_ups = if is_step_up { stored.step_ups + 1 } else { 0 };

@@ -33,6 +33,14 @@ pub(super) struct StoredClient {
 
 haft_contract::opaque_debug!(StoredClient: issuer = issuer, id = id);
 
+impl StoredClient {
+    /// What is stored of it: the secret of a client that the user registered stays in their variable.
+    pub(super) fn to_store(&self) -> Self {
+        let secret = self.redirect.as_ref().and(self.secret.clone());
+        Self { secret, ..self.clone() }
+    }
+}
+
 /// The client that the user has configured, if this authorization server takes it.
 pub(super) fn configured(settings: &OAuthClient, server: &AuthorizationServer) -> Option<StoredClient> {
     let id = settings.id.clone()?;
@@ -49,7 +57,10 @@ pub(super) fn configured(settings: &OAuthClient, server: &AuthorizationServer) -
 pub(super) async fn register(server: &AuthorizationServer, redirect: &str) -> Result<StoredClient, String> {
     let endpoint = server.registration_endpoint.as_ref().ok_or_else(|| {
         let issuer = haft_text::display::shorten(&server.issuer, 200);
-        format!("its authorization server '{issuer}' registers no clients by itself: register Haft there, and set client_id in the server's table")
+        format!(
+            "its authorization server '{issuer}' registers no clients by itself: register Haft there, and set \
+             client_id in the server's table"
+        )
     })?;
     let methods = server.token_auth_methods.as_deref().unwrap_or_default();
     let is_offered = |method: &&str| methods.iter().any(|offered| offered == method);
@@ -130,7 +141,11 @@ mod tests {
         let mut server = server(None);
         assert_eq!(configured(&OAuthClient::default(), &server), None);
         assert_eq!(configured(&settings("https://b.example/c.json"), &server), None);
-        assert!(configured(&settings("id"), &server).is_some_and(|client| client.auth == ClientAuth::Basic));
+        let client = configured(&settings("id"), &server).unwrap();
+        assert!(client.auth == ClientAuth::Basic && client.secret.is_some());
+        assert_eq!(client.to_store().secret, None, "the user's secret is not stored");
+        let registered = StoredClient { redirect: Some("http://127.0.0.1:1/callback".into()), ..client };
+        assert!(registered.to_store().secret.is_some());
         server.takes_client_documents = true;
         let client = configured(&settings("https://b.example/c.json"), &server).unwrap();
         assert!(client.secret.is_none() && client.auth == ClientAuth::None);
