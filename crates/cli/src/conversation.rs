@@ -56,6 +56,7 @@ pub(crate) async fn open(wire: &Arc<Wire>, start: ConversationStart<'_>, watcher
     let steering = Steering::default();
     let mut services = wire::conversation_services(wire, &agents);
     wire::add_planning(&mut services, Arc::clone(&sessions), &watcher, &steering);
+    services.questions = wire::terminal_questions(start.prompts);
     services.output = start.output.clone().map(|output| output as _);
     let turns = resumed.messages.iter().filter(|message| message.role == Role::User).count() as u64;
     let meter: Arc<dyn Meter> = Arc::new(meter(wire, Arc::clone(&sessions), &record.id, turns, start.prompts));
@@ -102,6 +103,7 @@ pub(crate) async fn rewire(wire: &Wire, conversation: &mut Conversation) -> Resu
     let mut services = wire::conversation_services(wire, &conversation.agents);
     wire::add_planning(&mut services, Arc::clone(&conversation.sessions), watcher, &conversation.runner.steering);
     services.small_model.clone_from(&session.host().services().small_model);
+    services.questions.clone_from(&session.host().services().questions);
     let lineage = Lineage::find(wire, &*conversation.sessions, &conversation.record.id).await?;
     let prompt = lineage.as_ref().and_then(Lineage::prompt).map(str::to_owned);
     let parts = ConversationParts { log: Arc::clone(&conversation.log), jobs, prompts: UserPrompts::Allowed, services, lineage };

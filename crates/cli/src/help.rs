@@ -387,4 +387,5 @@ Examples:
   haft mcp list                                                            what is configured, and what waits for you
   haft mcp test files                                                      start it, and list what it offers
   haft mcp trust files                                                     show what has changed, and approve it
+  haft mcp login hub                                                       sign in to it in a browser
   haft mcp remove files";

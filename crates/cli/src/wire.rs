@@ -16,6 +16,7 @@ mod lineage;
 mod lint;
 mod mcp;
 mod mcp_questions;
+mod mcp_sampling;
 mod mcp_servers;
 mod memory;
 pub(crate) mod models;
@@ -62,7 +63,7 @@ pub(crate) use self::memory::MemoryFollower;
 pub(crate) use self::plugins::{ProjectPlugin, plugin_store, project_plugins, register_plugin, registry_in};
 pub(crate) use self::prompts::{Prompts, prompt_folders};
 pub(crate) use self::retention::{PruneMode, PrunedKind, QUARANTINE, prune};
-pub(crate) use self::services::{add_planning, small_model};
+pub(crate) use self::services::{add_planning, small_model, terminal_questions};
 pub(crate) use self::settings::{
     Settings, TrustMode, check, check_text, config_file, data_folder, read, refused, report_width, user_file, workspace,
 };

@@ -7,8 +7,10 @@ use std::task::Poll;
 use serde_json::Value;
 
 use crate::capability::{alive, unplanned};
-use crate::ports::{Services, SettingChange, SettingReport, SkillContent, SkillSummary, SubAgents, Todo, UserMessage, WakeReason};
-use crate::{BoxFuture, Job, ToolContext, ToolError, TurnLimit};
+use crate::ports::{
+    Services, SettingChange, SettingReport, SkillContent, SkillSummary, SubAgents, Todo, UserMessage, UserQuestion, UserReply, WakeReason,
+};
+use crate::{BoxFuture, ErrorKind, Job, ToolContext, ToolError, TurnLimit};
 
 fn absent(what: &str) -> ToolError {
     ToolError::execution(format!("There is no {what} here: it belongs to a conversation. `haft run` and `haft chat` start one."))
@@ -37,6 +39,24 @@ impl UserCapability<'_> {
             return Err(unplanned("send a message to", Self::RECIPIENT));
         }
         found(self.cx.host().services().messages.as_ref(), "user to tell")?.show(message).await
+    }
+
+    /// Asks a planned question, and waits for the reply; an answer fits the form.
+    pub async fn ask(&self, question: &UserQuestion) -> Result<UserReply, ToolError> {
+        alive(self.cx)?;
+        if !self.cx.plan().permits_send(Self::CHANNEL, Self::RECIPIENT) {
+            return Err(unplanned("ask", Self::RECIPIENT));
+        }
+        let Some(questions) = &self.cx.host().services().questions else {
+            let what = "Nobody can answer a question here: there is no terminal, or the client cannot ask its user.";
+            return Err(ToolError::execution(format!("{what} Continue without the answer.")));
+        };
+        let asking = questions.ask(self.cx.call(), question);
+        let cancelled = || ToolError::new(ErrorKind::Cancelled, "The call was cancelled while the user was asked.");
+        let reply = self.cx.cancellation().run_until_cancelled(asking).await.ok_or_else(cancelled)??;
+        let UserReply::Answer(answer) = &reply else { return Ok(reply) };
+        let unfit = |why: String| ToolError::execution(format!("The user's answer does not fit the question: {why}. Ask again."));
+        question.check(answer).map(UserReply::Answer).map_err(unfit)
     }
 }
 

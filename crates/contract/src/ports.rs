@@ -24,6 +24,7 @@ mod small_model;
 mod sub_agents;
 mod system;
 mod user_messages;
+mod user_questions;
 mod web;
 
 pub use approval::{ApprovalAnswer, ApprovalRequest, Approver, GrantWidth, RuleStore};
@@ -53,6 +54,7 @@ pub use sub_agents::{
 };
 pub use system::{SystemFacts, SystemProbe};
 pub use user_messages::{Attachment, MessageLevel, UserMessage, UserMessages};
+pub use user_questions::{UserQuestion, UserQuestions, UserReply};
 pub use web::{ApiKey, NO_SEARCH_PROVIDER, PageCache, SearchEndpoint, SearchFields, SearchProvider, WebSettings};
 
 static NO_SERVICES: Services = Services::none();

@@ -11,9 +11,11 @@ mod failure;
 mod handler;
 mod http;
 mod names;
+mod oauth;
 mod parameters;
 mod record;
 mod resources;
+mod sampling;
 mod server;
 mod servers;
 mod settings;
@@ -24,11 +26,13 @@ pub use self::connection::{ServerLauncher, ServerProcess, ServerStreams};
 pub use self::failure::ServerFailure;
 pub use self::handler::Elicitor;
 pub use self::names::prefix;
+pub use self::oauth::{LoginSummary, PendingLogin};
 pub use self::record::{FOLDER, QuarantineReason, QuarantinedTool, log_path};
 pub use self::resources::NAME as RESOURCES_TOOL;
+pub use self::sampling::{SampleAnswer, SampleMessage, SampleRequest, Sampler, Sampling, SamplingLimits};
 pub use self::server::{ClientParts, McpServer};
 pub use self::servers::McpServers;
 pub use self::settings::{
-    BearerToken, Elicitation, HttpServer, Lifecycle, ServerRequests, ServerSandbox, ServerSettings, ServerTimeouts, ServerTransport,
-    StdioServer, server_name,
+    BearerToken, Elicitation, HttpServer, Lifecycle, OAuthClient, ServerRequests, ServerSandbox, ServerSettings, ServerTimeouts,
+    ServerTransport, StdioServer, server_name,
 };

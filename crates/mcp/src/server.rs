@@ -14,6 +14,7 @@ mod input_required;
 mod log;
 mod paging;
 mod prompts;
+mod questions;
 mod random;
 mod resources;
 mod roots;

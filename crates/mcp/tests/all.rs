@@ -2,10 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
 
 mod suite {
+    mod asking;
     mod conformance;
     mod fixtures;
     mod http;
     mod lifecycle;
+    mod oauth;
     mod stdio;
     mod wire_client;
 }

@@ -77,6 +77,7 @@ impl Setup {
         let parts = ClientParts {
             launcher: Arc::new(PlainLauncher),
             elicitor: None,
+            sampler: None,
             data_folder: folder.path().join("data"),
             warn: Arc::new(warn),
         };

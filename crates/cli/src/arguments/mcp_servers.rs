@@ -32,12 +32,36 @@ pub(crate) enum ServersCommand {
         #[arg(long)]
         show: bool,
     },
+    /// Sign in to a server at an address, in a browser (OAuth)
+    #[command(after_long_help = help::MCP_SERVERS_EXAMPLES)]
+    Login(LoginArgs),
+    /// Forget the sign-in to a server
+    #[command(after_long_help = help::MCP_SERVERS_EXAMPLES)]
+    Logout {
+        /// The server's name
+        name: String,
+    },
     /// Remove a server from your configuration
     #[command(after_long_help = help::MCP_SERVERS_EXAMPLES)]
     Remove {
         /// The server's name
         name: String,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LoginArgs {
+    /// The server's name
+    pub(crate) name: String,
+    /// Print the link, and open no browser
+    #[arg(long)]
+    pub(crate) no_browser: bool,
+    /// The port of this machine that the browser comes back to; any, if absent
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: Option<u16>,
+    /// How long to wait for you
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) seconds: u64,
 }
 
 #[derive(Debug, Args)]

@@ -58,6 +58,7 @@ pub(crate) fn run(common: Common, request: CallArgs) -> Result<Exit, Failure> {
         let mut services = wire.call_services(Arc::new(store.sessions()), &output);
         // A plain call belongs to no session whose budget could pay.
         services.small_model = wire::small_model(&wire, Arc::new(NullMeter));
+        services.questions = wire::terminal_questions(prompts);
         let setup = wire.calling(&wire.settings.workspace, store, jobs, prompts, &who, services)?;
         if runs_commands {
             adopt(&setup.session, &wire.settings.workspace).await;

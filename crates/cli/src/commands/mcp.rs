@@ -5,6 +5,7 @@ mod client_files;
 mod install;
 mod json_edit;
 mod list;
+mod login;
 mod remove;
 mod serve;
 mod test;
@@ -41,6 +42,8 @@ fn servers(common: &Common, command: &ServersCommand, output: &Output) -> Result
             };
             trust::run(&Wire::new(common, output)?, name, answer, output)
         }
+        ServersCommand::Login(request) => login::run(&Wire::new(common, output)?, request, output),
+        ServersCommand::Logout { name } => login::log_out(&Wire::new(common, output)?, name, output),
         ServersCommand::Remove { name } => remove::run(&Wire::new(common, output)?, name, output),
     }
 }

@@ -64,6 +64,7 @@ impl McpBackend {
         let spills = blobs.spill_folder().to_owned();
         let mut services = wire.base_services();
         services.messages = Some(client.messages);
+        services.questions = client.questions;
         let todos = StoredTodos::new(Arc::new(store.sessions()), Arc::new(NullWatcher));
         services.todos = Some(Arc::new(todos.shared_as(format!("mcp:{id}"))));
         services.small_model = small_model(&wire, Arc::new(NullMeter)).or(client.model);

@@ -1,9 +1,10 @@
-//! Questions of MCP servers, asked at the terminal and labelled with the server's name.
+//! Questions to the user at the terminal: those of MCP servers, labelled with the server's name, and those of tools.
 
-use haft_contract::BoxFuture;
+use haft_contract::ports::{UserQuestion, UserQuestions, UserReply};
+use haft_contract::{BoxFuture, CallInfo, ToolError};
 use haft_mcp::client::Elicitor;
 use haft_text::display;
-use inquire::{Confirm, Select, Text};
+use inquire::{Confirm, MultiSelect, Select, Text};
 use serde_json::{Map, Value, json};
 
 use crate::output::note;
@@ -20,32 +21,77 @@ static ASKING: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 impl Elicitor for TerminalElicitor {
     fn ask<'a>(&'a self, server: &'a str, message: &'a str, schema: &'a Value) -> BoxFuture<'a, Option<Value>> {
         Box::pin(async move {
-            let _turn = ASKING.lock().await;
-            let (server, message, schema) = (server.to_owned(), message.to_owned(), schema.clone());
-            tokio::task::spawn_blocking(move || answers(&server, &message, &schema)).await.ok().flatten()
+            let heading = format!("The MCP server '{server}' asks: {}", display::shorten(message, 1_000));
+            let note = "What you answer is sent to the server. Never give it a password.";
+            ask(heading, Some(note), schema.clone()).await.map(Value::Object)
         })
     }
 }
 
+impl UserQuestions for TerminalElicitor {
+    fn ask<'a>(&'a self, call: &'a CallInfo, question: &'a UserQuestion) -> BoxFuture<'a, Result<UserReply, ToolError>> {
+        Box::pin(async move {
+            let heading = format!("The tool {} asks: {}", call.tool, display::shorten(&question.message, 1_000));
+            let answer = ask(heading, None, question.schema.clone()).await;
+            Ok(answer.map_or(UserReply::Declined, UserReply::Answer))
+        })
+    }
+}
+
+async fn ask(heading: String, caution: Option<&'static str>, schema: Value) -> Option<Map<String, Value>> {
+    let _turn = ASKING.lock().await;
+    tokio::task::spawn_blocking(move || answers(&heading, caution, &schema)).await.ok().flatten()
+}
+
 /// The answers of the user; `None` as soon as they do not want to answer.
-fn answers(server: &str, message: &str, schema: &Value) -> Option<Value> {
+fn answers(heading: &str, caution: Option<&str>, schema: &Value) -> Option<Map<String, Value>> {
     stop_waiting();
-    note(&format!("The MCP server '{server}' asks: {}", display::shorten(message, 1_000)));
-    note("What you answer is sent to the server. Never give it a password.");
+    note(heading);
+    if let Some(caution) = caution {
+        note(caution);
+    }
     if !Confirm::new("Answer it?").with_default(false).prompt().ok()? {
         return None;
     }
     let properties = schema["properties"].as_object()?;
     let answers = properties.iter().take(MAX_FIELDS).map(|(name, property)| Some((name.clone(), answer(name, property)?)));
-    answers.collect::<Option<Map<String, Value>>>().map(Value::Object)
+    answers.collect()
+}
+
+/// A value that may be chosen, under the name that the user sees.
+struct ChoiceLabel {
+    value: Value,
+    label: String,
+}
+
+impl std::fmt::Display for ChoiceLabel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.label)
+    }
+}
+
+fn choices(property: &Value) -> Option<Vec<ChoiceLabel>> {
+    let labelled = |value: &Value, title: Option<&str>| ChoiceLabel {
+        label: display::shorten(title.or_else(|| value.as_str()).unwrap_or_default(), 100).into_owned(),
+        value: value.clone(),
+    };
+    if let Some(values) = property["enum"].as_array() {
+        let titles = &property["enumNames"];
+        return Some(values.iter().enumerate().map(|(at, value)| labelled(value, titles[at].as_str())).collect());
+    }
+    let titled = property["oneOf"].as_array().or_else(|| property["anyOf"].as_array())?;
+    Some(titled.iter().map(|choice| labelled(&choice["const"], choice["title"].as_str())).collect())
 }
 
 fn answer(name: &str, property: &Value) -> Option<Value> {
     let about = property["description"].as_str().or_else(|| property["title"].as_str()).unwrap_or(name);
     let question = format!("{}:", display::shorten(about, 200));
-    if let Some(choices) = property["enum"].as_array() {
-        let choices: Vec<String> = choices.iter().filter_map(|choice| choice.as_str().map(str::to_owned)).collect();
-        return Some(json!(Select::new(&question, choices).prompt().ok()?));
+    if let Some(choices) = choices(property) {
+        return Some(Select::new(&question, choices).prompt().ok()?.value);
+    }
+    if property["type"] == "array" {
+        let chosen = MultiSelect::new(&question, choices(&property["items"]).unwrap_or_default()).prompt().ok()?;
+        return Some(chosen.into_iter().map(|choice| choice.value).collect());
     }
     if property["type"] == "boolean" {
         return Some(json!(Confirm::new(&question).with_default(property["default"].as_bool().unwrap_or(false)).prompt().ok()?));

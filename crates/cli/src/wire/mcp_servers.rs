@@ -9,8 +9,9 @@ use haft_contract::{BoxFuture, ToolSource};
 use haft_host::{GuardedClient, HttpOptions, LocalFiles, SystemResolver};
 use haft_jobs::{LocalProcesses, ServerAccess, ServerChild, ServerCommand};
 use haft_mcp::client::{
-    BearerToken, ClientParts, Elicitation, Elicitor, HttpServer, Lifecycle, McpServers, RESOURCES_TOOL, ServerLauncher, ServerProcess,
-    ServerRequests, ServerSandbox, ServerSettings, ServerStreams, ServerTimeouts, ServerTransport, StdioServer, server_name,
+    BearerToken, ClientParts, Elicitation, Elicitor, HttpServer, Lifecycle, McpServers, OAuthClient, RESOURCES_TOOL, Sampling,
+    SamplingLimits, ServerLauncher, ServerProcess, ServerRequests, ServerSandbox, ServerSettings, ServerStreams, ServerTimeouts,
+    ServerTransport, StdioServer, server_name,
 };
 
 use super::shell::{self, Calls};
@@ -19,6 +20,7 @@ use crate::failure::Failure;
 use crate::output::warn;
 use crate::terminal::Terminal;
 use crate::wire::mcp_questions::TerminalElicitor;
+use crate::wire::mcp_sampling::ModelSampler;
 
 /// The servers of this process, which end before it does.
 static SERVERS: Mutex<Vec<Weak<McpServers>>> = Mutex::new(Vec::new());
@@ -69,6 +71,7 @@ impl Wire {
         Ok(ClientParts {
             launcher: Arc::new(self.server_launcher()?),
             elicitor: Terminal::is_there().then(|| Arc::new(TerminalElicitor) as Arc<dyn Elicitor>),
+            sampler: Some(Arc::new(ModelSampler::new(&self.settings))),
             data_folder: self.settings.data_folder.clone(),
             warn: Arc::new(warn),
         })
@@ -124,6 +127,12 @@ impl ServerTable<'_> {
     fn seconds(&self, key: &str, usual: Duration) -> Duration {
         self.value(key).as_count().map_or(usual, Duration::from_secs)
     }
+    fn sampling_limits(&self) -> SamplingLimits {
+        let usual = SamplingLimits::default();
+        let requests = self.value("sampling_requests").as_count().and_then(|count| u32::try_from(count).ok());
+        let tokens = self.value("sampling_tokens").as_count();
+        SamplingLimits { requests: requests.unwrap_or(usual.requests), tokens: tokens.unwrap_or(usual.tokens) }
+    }
     /// The entries of a table in this one.
     fn table(&self, key: &str) -> Vec<(String, String)> {
         let path = ["mcp", "servers", self.name, key];
@@ -164,6 +173,12 @@ impl ServerTable<'_> {
                     Some("defaults") => Elicitation::Defaults,
                     _ => Elicitation::Off,
                 },
+                sampling: match self.text("sampling") {
+                    Some("ask") => Sampling::Ask,
+                    Some("allow") => Sampling::Allow,
+                    _ => Sampling::Off,
+                },
+                sampling_limits: self.sampling_limits(),
             },
             lifecycle: match self.text("protocol") {
                 Some("auto") => Lifecycle::Auto,
@@ -175,17 +190,22 @@ impl ServerTable<'_> {
     }
 
     fn http(&self, url: &str) -> Result<HttpServer, Failure> {
-        let token = match self.text("token_env") {
-            Some(variable) => {
-                let missing = || {
-                    let what = format!("the MCP server '{}' is left out: the variable {variable} is not set", self.name);
-                    Failure::config(format!("{what}; set it to the token, or remove token_env from [mcp.servers.{}]", self.name))
-                };
-                Some(BearerToken(std::env::var(variable).ok().filter(|token| !token.trim().is_empty()).ok_or_else(missing)?))
-            }
-            None => None,
+        let oauth = OAuthClient {
+            id: self.text("client_id").map(str::to_owned),
+            secret: self.secret("client_secret_env")?,
+            issuer: self.text("issuer").map(str::to_owned),
         };
-        Ok(HttpServer { url: url.to_owned(), headers: self.table("headers"), token })
+        Ok(HttpServer { url: url.to_owned(), headers: self.table("headers"), token: self.secret("token_env")?, oauth })
+    }
+
+    /// The secret in the variable that this key names.
+    fn secret(&self, key: &str) -> Result<Option<BearerToken>, Failure> {
+        let Some(variable) = self.text(key) else { return Ok(None) };
+        let missing = || {
+            let what = format!("the MCP server '{}' is left out: the variable {variable} is not set", self.name);
+            Failure::config(format!("{what}; set it, or remove {key} from [mcp.servers.{}]", self.name))
+        };
+        Ok(Some(BearerToken(std::env::var(variable).ok().filter(|secret| !secret.trim().is_empty()).ok_or_else(missing)?)))
     }
 
     fn stdio(&self) -> StdioServer {

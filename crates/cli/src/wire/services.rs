@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use haft_agent::{FindProvider, MessageEvents, Meter, SideModel, Steering, StoredTodos, TurnWatcher};
-use haft_contract::ports::{Services, SmallModel};
+use haft_contract::ports::{Services, SmallModel, UserQuestions};
 use haft_store::SessionStore;
 
+use super::mcp_questions::TerminalElicitor;
 use super::prompts::SkillService;
 use super::settings_access::ModelSettings;
-use super::{DEFERRED, Wire, models};
+use super::{DEFERRED, UserPrompts, Wire, models};
 use crate::output::Output;
-use crate::terminal::TurnPrinter;
+use crate::terminal::{Terminal, TurnPrinter};
 
 impl Wire {
     /// Services that every call has, with a conversation or without.
@@ -32,6 +33,11 @@ impl Wire {
         services.todos = Some(Arc::new(StoredTodos::new(sessions, watcher).shared_as(key)));
         services
     }
+}
+
+/// Asks the user at the terminal what tools want to know; `None` where nobody can be asked.
+pub(crate) fn terminal_questions(prompts: UserPrompts) -> Option<Arc<dyn UserQuestions>> {
+    (prompts == UserPrompts::Allowed && Terminal::is_there()).then(|| Arc::new(TerminalElicitor) as Arc<dyn UserQuestions>)
 }
 
 /// Adds the services with which a conversation plans.

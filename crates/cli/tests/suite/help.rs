@@ -27,6 +27,8 @@ const COMMANDS: &[&[&str]] = &[
     &["mcp", "list"],
     &["mcp", "test"],
     &["mcp", "trust"],
+    &["mcp", "login"],
+    &["mcp", "logout"],
     &["mcp", "remove"],
     &["models"],
     &["prune"],

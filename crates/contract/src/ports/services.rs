@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     MemoryIndex, OutputSink, SessionDirectory, SettingsAccess, SkillLibrary, SmallModel, SubAgents, TodoStore, ToolIndex, UserMessages,
-    WakeSource,
+    UserQuestions, WakeSource,
 };
 
 /// What a conversation offers to its tools beyond the machine: its sub-agents, its plans, its skills. A service is absent where nobody
@@ -18,6 +18,8 @@ pub struct Services {
     pub todos: Option<Arc<dyn TodoStore>>,
     /// Messages to the user.
     pub messages: Option<Arc<dyn UserMessages>>,
+    /// Questions of tools to the user.
+    pub questions: Option<Arc<dyn UserQuestions>>,
     /// Wakes calls that wait.
     pub wakes: Option<Arc<dyn WakeSource>>,
     /// The settings of the program.
@@ -43,6 +45,7 @@ impl Services {
             tools: None,
             todos: None,
             messages: None,
+            questions: None,
             wakes: None,
             settings: None,
             output: None,

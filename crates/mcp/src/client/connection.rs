@@ -19,6 +19,8 @@ use tokio_util::sync::CancellationToken;
 use super::failure::{ConnectionState, ServerFailure};
 use super::handler::{ConnectionHandler, HandlerState, ProgressLine};
 use super::http;
+use super::oauth::Authorization;
+use super::server::ClientParts;
 use super::settings::{Lifecycle, ServerSettings, ServerTransport, StdioServer};
 use super::stdio::LineTransport;
 
@@ -79,11 +81,11 @@ impl ServerConnection {
     /// Starts or reaches the server, and greets it.
     pub(crate) async fn open(
         settings: &ServerSettings,
-        launcher: &dyn ServerLauncher,
+        parts: &ClientParts,
         handler: Arc<HandlerState>,
         state: Arc<ConnectionState>,
     ) -> Result<Self, ServerFailure> {
-        let opened = tokio::time::timeout(settings.timeouts.start, Self::start(settings, launcher, handler, Arc::clone(&state))).await;
+        let opened = tokio::time::timeout(settings.timeouts.start, Self::start(settings, parts, handler, Arc::clone(&state))).await;
         let connection = opened.unwrap_or_else(|_| {
             let seconds = settings.timeouts.start.as_secs();
             Err(explain(settings, &state, format!("it did not answer in {seconds} s"))
@@ -103,7 +105,7 @@ impl ServerConnection {
 
     async fn start(
         settings: &ServerSettings,
-        launcher: &dyn ServerLauncher,
+        parts: &ClientParts,
         handler: Arc<HandlerState>,
         state: Arc<ConnectionState>,
     ) -> Result<Self, ServerFailure> {
@@ -113,15 +115,16 @@ impl ServerConnection {
         let greeted = match &settings.transport {
             ServerTransport::Stdio(server) => {
                 let failed = |why: String| ServerFailure::new(&name, why).advise("Check the command and its arguments");
-                let streams = launcher.launch(&name, server).await.map_err(failed)?;
+                let streams = parts.launcher.launch(&name, server).await.map_err(failed)?;
                 process = Some(streams.process);
                 tokio::spawn(keep_errors(streams.errors, Arc::clone(&state)));
                 let transport = LineTransport::new(streams.output, streams.input, Arc::clone(&state));
                 service.serve_with_lifecycle(transport, mode).await
             }
             ServerTransport::Http(server) => {
-                let transport =
-                    http::transport(server).map_err(|why| ServerFailure::new(&name, why).advise("Correct its url or headers"))?;
+                let authorization = Authorization::of(&parts.data_folder, settings);
+                let transport = http::transport(server, authorization, Arc::clone(&state))
+                    .map_err(|why| ServerFailure::new(&name, why).advise("Correct its url or headers"))?;
                 service.serve_with_lifecycle(transport, mode).await
             }
         };
@@ -229,7 +232,10 @@ impl ServerConnection {
 
     fn failure(&self, error: &ServiceError) -> ServerFailure {
         match error {
-            ServiceError::TransportClosed | ServiceError::TransportSend(_) => ServerFailure::new(&self.name, self.reason()),
+            ServiceError::TransportClosed | ServiceError::TransportSend(_) => {
+                let failure = ServerFailure::new(&self.name, self.reason());
+                if self.state.refusal().is_some() { failure.needing_sign_in() } else { failure }
+            }
             other => ServerFailure::new(&self.name, haft_text::display::shorten(&other.to_string(), 500)),
         }
     }
@@ -281,8 +287,9 @@ impl ServerConnection {
             let answer = match request {
                 InputRequest::Elicitation(request) => json!(self.handler.elicit(request.params).await),
                 InputRequest::ListRoots(_) => json!({ "roots": [] }),
-                InputRequest::CreateMessage(_) => {
-                    return Err(self.call_failure("it asked for an answer of a model, which Haft does not give to servers"));
+                InputRequest::CreateMessage(request) => {
+                    let answer = self.handler.sample(request.params).await;
+                    json!(answer.map_err(|error| self.call_failure(&format!("it asked for an answer of your model: {}", error.message)))?)
                 }
                 _ => {
                     return Err(self.call_failure("it asked for something that Haft does not know"));
@@ -378,7 +385,8 @@ fn explain(settings: &ServerSettings, state: &ConnectionState, otherwise: String
         .filter(|last| !why.contains(last.as_str()))
         .map(|lines| format!("; its last output: {lines}"))
         .unwrap_or_default();
-    ServerFailure::new(&settings.name, format!("{why}{last}")).advise("Check its command or address, and its variables")
+    let failure = ServerFailure::new(&settings.name, format!("{why}{last}")).advise("Check its command or address, and its variables");
+    if state.refusal().is_some() { failure.needing_sign_in() } else { failure }
 }
 
 fn greeting_failure(error: &ClientInitializeError) -> String {
@@ -389,7 +397,7 @@ fn greeting_failure(error: &ClientInitializeError) -> String {
         | ClientInitializeError::ExpectedInitResult(_)
         | ClientInitializeError::ConflictInitResponseId(..) => "its greeting is not one of the protocol".to_owned(),
         other if other.is_authorization_required() => {
-            "it wants a token: name the variable that holds it in token_env, as `haft mcp add --token-env NAME` does".to_owned()
+            "it refuses the token, or wants one: name the variable that holds it in token_env".to_owned()
         }
         other => haft_text::display::shorten(&other.to_string(), 500).into_owned(),
     }

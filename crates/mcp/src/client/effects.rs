@@ -101,7 +101,12 @@ mod tests {
     }
 
     fn http() -> ServerSettings {
-        let server = HttpServer { url: "https://mcp.example.org/v1".into(), headers: vec![], token: None };
+        let server = HttpServer {
+            url: "https://mcp.example.org/v1".into(),
+            headers: vec![],
+            token: None,
+            oauth: crate::client::OAuthClient::default(),
+        };
         ServerSettings::new("hub", ServerTransport::Http(server))
     }
 

@@ -22,12 +22,19 @@ pub struct ServerFailure {
     pub why: String,
     /// What to do.
     pub advice: String,
+    /// Whether it wants the user to sign in.
+    pub needs_sign_in: bool,
 }
 
 impl ServerFailure {
     pub(crate) fn new(server: &str, why: impl Into<String>) -> Self {
         let advice = format!("See `haft mcp test {server}`");
-        Self { server: server.to_owned(), why: why.into(), advice }
+        Self { server: server.to_owned(), why: why.into(), advice, needs_sign_in: false }
+    }
+    /// A failure that a sign-in fixes; its reason says how.
+    pub(crate) fn needing_sign_in(mut self) -> Self {
+        self.needs_sign_in = true;
+        self.advise("Then try again")
     }
     pub(crate) fn advise(mut self, advice: impl Into<String>) -> Self {
         self.advice = advice.into();
@@ -54,13 +61,14 @@ impl From<ServerFailure> for ToolError {
 pub(crate) struct ConnectionState {
     log: Option<PathBuf>,
     reason: Mutex<Option<String>>,
+    refusal: Mutex<Option<String>>,
     last: Mutex<Vec<String>>,
 }
 
 impl ConnectionState {
     /// With a log at this path, which is appended to.
     pub(crate) fn new(log: Option<PathBuf>) -> Self {
-        Self { log, reason: Mutex::default(), last: Mutex::default() }
+        Self { log, reason: Mutex::default(), refusal: Mutex::default(), last: Mutex::default() }
     }
 
     /// The first reason stays.
@@ -70,9 +78,19 @@ impl ConnectionState {
         self.reason.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
     }
 
-    /// Why the connection ended.
+    /// Why the last request was not let in; `None` if it was.
+    pub(crate) fn set_refusal(&self, why: Option<String>) {
+        *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = why;
+    }
+
+    /// Why the last request was not let in.
+    pub(crate) fn refusal(&self) -> Option<String> {
+        self.refusal.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Why the connection ended, or is of no use.
     pub(crate) fn reason(&self) -> Option<String> {
-        self.reason.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.refusal().or_else(|| self.reason.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
     /// Writes a line to the log. A log that cannot be written is not worth an error.

@@ -1,4 +1,5 @@
 //! What a server may ask and tell us. Whatever is not configured is declined.
+#![expect(deprecated, reason = "later protocol versions drop sampling; servers of the earlier ones ask this way")]
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,14 +8,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use haft_contract::BoxFuture;
 use rmcp::ClientHandler;
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability, ErrorData,
-    FormElicitationCapability, Implementation, ProgressNotificationParam, ProgressToken,
+    ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult,
+    ElicitationAction, ElicitationCapability, ErrorData, FormElicitationCapability, Implementation, ProgressNotificationParam,
+    ProgressToken, SamplingCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use serde_json::Value;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use super::sampling::ServerSampling;
 use super::settings::{Elicitation, ServerRequests};
 
 /// Questions that a server may ask while it is connected: each takes the user's attention.
@@ -34,6 +37,7 @@ pub(crate) struct HandlerState {
     server: String,
     requests: ServerRequests,
     elicitor: Option<Arc<dyn Elicitor>>,
+    sampling: ServerSampling,
     questions: AtomicU32,
     progress: Mutex<HashMap<ProgressToken, ProgressLine>>,
     /// Notified when the server says that its tools have changed.
@@ -43,9 +47,10 @@ pub(crate) struct HandlerState {
 }
 
 impl HandlerState {
-    pub(crate) fn new(server: &str, requests: ServerRequests, elicitor: Option<Arc<dyn Elicitor>>) -> Self {
+    pub(crate) fn new(server: &str, requests: ServerRequests, elicitor: Option<Arc<dyn Elicitor>>, sampling: ServerSampling) -> Self {
         let (questions, progress, tools_changed) = (AtomicU32::new(0), Mutex::default(), Notify::new());
-        Self { server: server.to_owned(), requests, elicitor, questions, progress, tools_changed, ended: CancellationToken::new() }
+        let ended = CancellationToken::new();
+        Self { server: server.to_owned(), requests, elicitor, sampling, questions, progress, tools_changed, ended }
     }
 
     pub(crate) fn watch(&self, token: ProgressToken, line: ProgressLine) {
@@ -76,6 +81,11 @@ impl HandlerState {
         }
     }
 
+    /// Answers with the user's model, or says why not.
+    pub(crate) async fn sample(&self, request: CreateMessageRequestParams) -> Result<CreateMessageResult, ErrorData> {
+        self.sampling.answer(&self.server, request).await
+    }
+
     /// Asks the user, or declines. An address to open is always declined: the server could send the user anywhere.
     pub(crate) async fn elicit(&self, request: ElicitRequestParams) -> ElicitResult {
         let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = request else {
@@ -99,11 +109,22 @@ impl ClientHandler for ConnectionHandler {
         if self.0.may_ask() {
             capabilities.elicitation = Some(ElicitationCapability::new().with_form(FormElicitationCapability::new()));
         }
+        if self.0.sampling.is_offered() {
+            capabilities.sampling = Some(SamplingCapability::default());
+        }
         ClientConfig::new(capabilities, Implementation::new("haft", env!("CARGO_PKG_VERSION")))
     }
 
     async fn create_elicitation(&self, request: ElicitRequestParams, _: RequestContext<RoleClient>) -> Result<ElicitResult, ErrorData> {
         Ok(self.0.elicit(request).await)
+    }
+
+    async fn create_message(
+        &self,
+        request: CreateMessageRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        self.0.sample(request).await
     }
 
     async fn on_progress(&self, params: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
@@ -145,7 +166,9 @@ mod tests {
             let schema = json!({"type": "object", "properties": {"a": {"type": "integer", "default": 3}, "b": {"type": "string"}}});
             serde_json::from_value(json!({"mode": "form", "message": "?", "requestedSchema": schema})).unwrap()
         };
-        let state = |elicitation| HandlerState::new("hub", ServerRequests { elicitation }, None);
+        let state = |elicitation| {
+            HandlerState::new("hub", ServerRequests { elicitation, ..ServerRequests::default() }, None, ServerSampling::default())
+        };
         assert_eq!(state(Elicitation::Off).elicit(question()).await.action, ElicitationAction::Decline);
         assert_eq!(state(Elicitation::Ask).elicit(question()).await.action, ElicitationAction::Decline, "nobody can be asked");
         let proposing = state(Elicitation::Defaults);

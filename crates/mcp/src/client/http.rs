@@ -2,7 +2,7 @@
 //!
 //! The user has named the address, so it is reached as written, and nowhere else: a redirect would carry the token elsewhere.
 
-mod body;
+pub(in crate::client) mod body;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -21,6 +21,8 @@ use rmcp::transport::streamable_http_client::{
 use sse_stream::Sse;
 use tokio::sync::watch;
 
+use super::failure::ConnectionState;
+use super::oauth::Authorization;
 use super::settings::{BearerToken, HttpServer};
 use super::stdio::MAX_MESSAGE;
 
@@ -47,10 +49,17 @@ pub(crate) struct BoundedClient {
     client: Client,
     /// The session whose stream of the server's own messages is open, or was refused.
     listening: watch::Sender<Option<Arc<str>>>,
+    /// The user's sign-in, whose tokens go with every request.
+    authorization: Option<Arc<Authorization>>,
+    state: Arc<ConnectionState>,
 }
 
 /// The transport to an address.
-pub(crate) fn transport(server: &HttpServer) -> Result<StreamableHttpClientTransport<BoundedClient>, String> {
+pub(crate) fn transport(
+    server: &HttpServer,
+    authorization: Option<Authorization>,
+    state: Arc<ConnectionState>,
+) -> Result<StreamableHttpClientTransport<BoundedClient>, String> {
     let url = reqwest::Url::parse(&server.url).map_err(|error| format!("its address is not a URL: {error}"))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
         return Err("its address must begin with http:// or https://".to_owned());
@@ -61,7 +70,8 @@ pub(crate) fn transport(server: &HttpServer) -> Result<StreamableHttpClientTrans
     if let Some(BearerToken(token)) = &server.token {
         config = config.auth_header(token.clone());
     }
-    Ok(StreamableHttpClientTransport::with_client(BoundedClient::new(client(url.scheme() == "https")?), config))
+    let client = BoundedClient::new(client(url.scheme() == "https")?, authorization.map(Arc::new), state);
+    Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
 fn headers(configured: &[(String, String)]) -> Result<HashMap<HeaderName, HeaderValue>, String> {
@@ -78,7 +88,7 @@ fn headers(configured: &[(String, String)]) -> Result<HashMap<HeaderName, Header
     configured.iter().map(header).collect()
 }
 
-fn client(secure: bool) -> Result<Client, String> {
+pub(super) fn client(secure: bool) -> Result<Client, String> {
     // The TLS library has one crypto provider per process; if another part installed one, it stays.
     drop(rustls::crypto::ring::default_provider().install_default());
     let builder = Client::builder()
@@ -96,8 +106,8 @@ fn client(secure: bool) -> Result<Client, String> {
 }
 
 impl BoundedClient {
-    fn new(client: Client) -> Self {
-        Self { client, listening: watch::Sender::new(None) }
+    fn new(client: Client, authorization: Option<Arc<Authorization>>, state: Arc<ConnectionState>) -> Self {
+        Self { client, listening: watch::Sender::new(None), authorization, state }
     }
 
     /// Waits until the server can reach us in this session: what it asks before that is lost, and its call never ends.
@@ -107,6 +117,24 @@ impl BoundedClient {
         if tokio::time::timeout(LISTEN_TIME, listening.wait_for(|open| open.as_ref() == Some(session))).await.is_err() {
             self.listening.send_replace(Some(Arc::clone(session)));
         }
+    }
+
+    /// Sends a request with the configured token, or that of the sign-in, which is renewed once if it is refused.
+    async fn send(&self, request: RequestBuilder, configured: Option<String>) -> Result<Response, HttpError> {
+        let sent = |request: RequestBuilder, token: Option<String>| async {
+            token.into_iter().fold(request, RequestBuilder::bearer_auth).send().await.map_err(StreamableHttpError::Client)
+        };
+        let Some(authorization) = &self.authorization else { return sent(request, configured).await };
+        let (again, token) = (request.try_clone(), authorization.token().await);
+        let mut response = sent(request, token.clone()).await?;
+        if response.status() == StatusCode::UNAUTHORIZED
+            && let (Some(again), Some(refused)) = (again, token)
+            && let Some(renewed) = authorization.renew(&refused).await
+        {
+            response = sent(again, Some(renewed)).await?;
+        }
+        self.state.set_refusal(authorization.refused(response.status(), response.headers()).await);
+        Ok(response)
     }
 }
 
@@ -121,11 +149,11 @@ impl StreamableHttpClient for BoundedClient {
         token: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, HttpError> {
-        let request = prepared(self.client.get(uri.as_ref()), session.as_deref(), token, headers).header(ACCEPT, ACCEPTED);
+        let request = prepared(self.client.get(uri.as_ref()), session.as_deref(), headers).header(ACCEPT, ACCEPTED);
         let request = last_event.into_iter().fold(request, |request, id| request.header(LAST_EVENT, id));
-        let response = request.send().await;
+        let response = self.send(request, token).await;
         self.listening.send_replace(session);
-        let response = response.map_err(StreamableHttpError::Client)?;
+        let response = response?;
         if response.status() == StatusCode::METHOD_NOT_ALLOWED {
             return Err(StreamableHttpError::ServerDoesNotSupportSse);
         }
@@ -143,8 +171,8 @@ impl StreamableHttpClient for BoundedClient {
         token: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<(), HttpError> {
-        let request = prepared(self.client.delete(uri.as_ref()), Some(session.as_ref()), token, headers);
-        let response = request.send().await.map_err(StreamableHttpError::Client)?;
+        let request = prepared(self.client.delete(uri.as_ref()), Some(session.as_ref()), headers);
+        let response = self.send(request, token).await?;
         if response.status() == StatusCode::METHOD_NOT_ALLOWED { Ok(()) } else { successful(response).map(drop) }
     }
 
@@ -160,22 +188,16 @@ impl StreamableHttpClient for BoundedClient {
             self.reachable(session).await;
         }
         let text = serde_json::to_vec(&message)?;
-        let request = prepared(self.client.post(uri.as_ref()), session.as_deref(), token, headers);
+        let request = prepared(self.client.post(uri.as_ref()), session.as_deref(), headers);
         let request = request.header(ACCEPT, ACCEPTED).header(CONTENT_TYPE, JSON).body(text);
-        let response = request.send().await.map_err(StreamableHttpError::Client)?;
+        let response = self.send(request, token).await?;
         answer(response, &message, session.is_some()).await
     }
 }
 
-fn prepared(
-    request: RequestBuilder,
-    session: Option<&str>,
-    token: Option<String>,
-    headers: HashMap<HeaderName, HeaderValue>,
-) -> RequestBuilder {
+fn prepared(request: RequestBuilder, session: Option<&str>, headers: HashMap<HeaderName, HeaderValue>) -> RequestBuilder {
     let request = headers.into_iter().fold(request, |request, (name, value)| request.header(name, value));
-    let request = session.into_iter().fold(request, |request, id| request.header(SESSION, id));
-    token.into_iter().fold(request, RequestBuilder::bearer_auth)
+    session.into_iter().fold(request, |request, id| request.header(SESSION, id))
 }
 
 /// What a server answers to a message.
@@ -259,11 +281,17 @@ fn content_type(response: &Response) -> Option<String> {
 mod tests {
     use serde_json::json;
 
+    use super::super::settings::OAuthClient;
     use super::*;
 
     #[test]
     fn addresses_and_headers_are_checked() {
-        let server = |url: &str, header: &str| HttpServer { url: url.into(), headers: vec![(header.into(), "x".into())], token: None };
+        let server = |url: &str, header: &str| HttpServer {
+            url: url.into(),
+            headers: vec![(header.into(), "x".into())],
+            token: None,
+            oauth: OAuthClient::default(),
+        };
         for (url, header, fault) in [
             ("ftp://a", "x-a", "must begin with http"),
             ("nonsense", "x-a", "is not a URL"),
@@ -272,7 +300,7 @@ mod tests {
             ("http://127.0.0.1:1/mcp", "a b", "cannot be sent"),
         ] {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            let refused = runtime.block_on(async { transport(&server(url, header)).map(drop) });
+            let refused = runtime.block_on(async { transport(&server(url, header), None, Arc::new(ConnectionState::new(None))).map(drop) });
             assert!(refused.as_ref().is_err_and(|why| why.contains(fault)), "{url} {header}: {refused:?}");
         }
     }
@@ -312,7 +340,7 @@ mod tests {
             ("200 OK", false, ["request", "stream"]),
         ] {
             let (uri, mut order) = slow_listener(stream_answer).await;
-            let bounded = BoundedClient::new(client(false).unwrap());
+            let bounded = BoundedClient::new(client(false).unwrap(), None, Arc::new(ConnectionState::new(None)));
             let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
             let request: ClientJsonRpcMessage = serde_json::from_value(ping).unwrap();
             let in_session = has_session.then(|| Arc::clone(&session));

@@ -119,18 +119,25 @@ impl ServerRecord {
         review
     }
 
-    /// Writes a temporary file and renames it, so that a reader sees the old record or the new one.
+    /// A reader sees the old record or the new one.
     pub(crate) fn write(&self, data_folder: &Path, server: &ServerSettings) -> std::io::Result<()> {
-        let path = path(data_folder, server);
         make_folder(data_folder)?;
-        let draft = path.with_extension(format!("json.{}", std::process::id()));
-        let mut options = std::fs::OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(&draft)?.write_all(&serde_json::to_vec(self)?)?;
-        std::fs::rename(&draft, &path)
+        replace_private(&path(data_folder, server), &serde_json::to_vec(self)?)
     }
+}
+
+/// Writes a temporary file that is private to the user, and renames it.
+pub(crate) fn replace_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut draft = path.as_os_str().to_owned();
+    draft.push(format!(".{}", std::process::id()));
+    // One that was left behind may have other permissions.
+    drop(std::fs::remove_file(&draft));
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(&draft)?.write_all(bytes)?;
+    std::fs::rename(&draft, path)
 }
 
 /// Makes the folder, private to the user.
@@ -148,7 +155,7 @@ pub fn log_path(data_folder: &Path, server: &str) -> PathBuf {
 }
 
 /// Another program or address under the same name has a record of its own.
-fn path(data_folder: &Path, server: &ServerSettings) -> PathBuf {
+pub(crate) fn path(data_folder: &Path, server: &ServerSettings) -> PathBuf {
     data_folder.join(FOLDER).join(format!("{}-{}.json", server.name, &server.identity()[..12]))
 }
 

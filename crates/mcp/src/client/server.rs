@@ -15,6 +15,7 @@ use super::connection::{RemoteCallLimits, ServerConnection, ServerLauncher};
 use super::failure::{ConnectionState, ServerFailure};
 use super::handler::{Elicitor, HandlerState};
 use super::record::{self, QuarantinedTool, Review, ServerRecord};
+use super::sampling::{Sampler, SamplingUse, ServerSampling};
 use super::settings::ServerSettings;
 use super::tool::McpTool;
 use super::{content, names};
@@ -36,6 +37,8 @@ pub struct ClientParts {
     pub launcher: Arc<dyn ServerLauncher>,
     /// Asks the user; `None` where nobody can be asked.
     pub elicitor: Option<Arc<dyn Elicitor>>,
+    /// Lends the user's model; `None` where there is none.
+    pub sampler: Option<Arc<dyn Sampler>>,
     /// The data folder.
     pub data_folder: PathBuf,
     /// Hears of what the user should know: tools that wait, servers that failed.
@@ -52,6 +55,7 @@ pub struct McpServer {
     // Held while a server starts, so that calls at the same time start it once.
     link: tokio::sync::Mutex<Link>,
     tools: Mutex<KnownTools>,
+    sampling_use: Arc<SamplingUse>,
 }
 
 haft_contract::opaque_debug!(McpServer: settings = settings);
@@ -86,6 +90,7 @@ impl McpServer {
             registry: Arc::downgrade(registry),
             link: tokio::sync::Mutex::default(),
             tools: Mutex::default(),
+            sampling_use: Arc::default(),
         });
         if let Some(record) = ServerRecord::read(&server.parts.data_folder, &server.settings) {
             server.use_tools(record.review());
@@ -110,6 +115,10 @@ impl McpServer {
     /// The tools that wait for the user.
     pub fn quarantined(&self) -> Vec<QuarantinedTool> {
         self.known().quarantined.clone()
+    }
+
+    pub(super) fn data_folder(&self) -> &std::path::Path {
+        &self.parts.data_folder
     }
 
     pub(super) fn warn(&self, message: &str) {
@@ -174,8 +183,15 @@ impl McpServer {
         // Without the folder there is no log, which is no reason to fail.
         drop(record::make_folder(&self.parts.data_folder));
         let state = Arc::new(ConnectionState::new(Some(record::log_path(&self.parts.data_folder, name))));
-        let handler = Arc::new(HandlerState::new(name, self.settings.requests, self.parts.elicitor.clone()));
-        let connection = Arc::new(ServerConnection::open(&self.settings, &*self.parts.launcher, handler, state).await?);
+        let requests = self.settings.requests;
+        let sampling = ServerSampling {
+            mode: requests.sampling,
+            limits: requests.sampling_limits,
+            sampler: self.parts.sampler.clone(),
+            used: Arc::clone(&self.sampling_use),
+        };
+        let handler = Arc::new(HandlerState::new(name, requests, self.parts.elicitor.clone(), sampling));
+        let connection = Arc::new(ServerConnection::open(&self.settings, &self.parts, handler, state).await?);
         self.refresh(&connection).await?;
         tokio::spawn(watch(Arc::downgrade(self), Arc::downgrade(&connection), Arc::clone(connection.handler())));
         Ok(connection)

@@ -7,6 +7,8 @@ use std::time::Duration;
 use ring::digest::{SHA256, digest};
 use serde_json::json;
 
+use super::sampling::{Sampling, SamplingLimits};
+
 /// The longest name of a server, so that names of tools have space.
 const MAX_NAME: usize = 24;
 
@@ -71,6 +73,19 @@ pub struct HttpServer {
     pub headers: Vec<(String, String)>,
     /// The bearer token.
     pub token: Option<BearerToken>,
+    /// Who Haft is when the user signs in.
+    pub oauth: OAuthClient,
+}
+
+/// The client that the user has registered with an authorization server; nothing, unless it is configured.
+#[derive(Debug, Clone, Default)]
+pub struct OAuthClient {
+    /// Its name, or the address of the document that describes it.
+    pub id: Option<String>,
+    /// Its secret.
+    pub secret: Option<BearerToken>,
+    /// The only authorization server that is used.
+    pub issuer: Option<String>,
 }
 
 /// A secret that is never printed.
@@ -105,6 +120,10 @@ impl Default for ServerTimeouts {
 pub struct ServerRequests {
     /// Questions to the user.
     pub elicitation: Elicitation,
+    /// Answers of the user's model.
+    pub sampling: Sampling,
+    /// How many of them.
+    pub sampling_limits: SamplingLimits,
 }
 
 /// What becomes of questions that a server asks the user.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::backend::ToolBackend;
-use super::input_required::FormQuestion;
+use super::input_required::{APPROVAL, FormQuestion};
 use super::routes::{CallRoutes, Questions};
 
 const DECISION: &str = "decision";
@@ -36,9 +36,9 @@ impl ElicitingApprover {
         let form = form(self.backend.describe(request), request)?;
         match self.routes.questions(&request.call.id) {
             Questions::Elicit(peer) => peer.create_elicitation_with_timeout(form, request.time_limit).await.ok(),
-            Questions::InputRequired(sender) => {
+            Questions::InputRequired(sender, _) => {
                 let (answer, receiver) = oneshot::channel();
-                sender.send(FormQuestion { form, answer }).await.ok()?;
+                sender.send(FormQuestion { key: APPROVAL.to_owned(), form, answer }).await.ok()?;
                 receiver.await.ok()
             }
             Questions::Nobody => None,

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use haft_contract::ports::{ApprovalRequest, Approver, ProgressSink, SmallModel, UserMessages};
+use haft_contract::ports::{ApprovalRequest, Approver, ProgressSink, SmallModel, UserMessages, UserQuestions};
 use haft_contract::{BoxFuture, Dialect};
 use haft_engine::{Engine, Session, ToolEntry};
 use tokio::sync::watch;
@@ -32,6 +32,8 @@ pub trait ToolBackend: Send + Sync + 'static {
 pub struct ClientPorts {
     /// Asks the user of the client; `None` where the client cannot.
     pub approver: Option<Arc<dyn Approver>>,
+    /// Asks the user of the client what tools want to know; `None` where the client cannot.
+    pub questions: Option<Arc<dyn UserQuestions>>,
     /// Shows progress.
     pub progress: Arc<dyn ProgressSink>,
     /// Shows messages of tools.

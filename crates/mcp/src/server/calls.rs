@@ -127,8 +127,9 @@ impl CallRun {
         let (done, result) = oneshot::channel();
         let cancel = self.client.closing().child_token();
         let (request, token) = (request.clone(), cancel.clone());
+        let given = request.input_responses.clone().unwrap_or_default();
         tokio::spawn(async move {
-            let answer = Box::pin(self.answer(&request, Questions::InputRequired(sender), &token, true)).await;
+            let answer = Box::pin(self.answer(&request, Questions::InputRequired(sender, given), &token, true)).await;
             let failed = |error: ErrorData| CallToolResult::error(vec![rmcp::model::ContentBlock::text(error.message)]);
             done.send(answer.unwrap_or_else(failed)).ok();
             drop(slot);

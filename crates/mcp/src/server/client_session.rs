@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use haft_contract::ports::{Approver, SmallModel};
+use haft_contract::ports::{Approver, SmallModel, UserQuestions};
 use rmcp::model::{ClientCapabilities, ProtocolVersion};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, Peer, RoleServer};
@@ -15,6 +15,7 @@ use super::approvals::{ElicitingApprover, can_ask};
 use super::backend::{ClientAgent, ClientPorts, ToolBackend};
 use super::input_required::WaitingCalls;
 use super::log::ClientLog;
+use super::questions::ElicitingQuestions;
 use super::roots;
 use super::routes::CallRoutes;
 use super::sampling::ClientModel;
@@ -87,9 +88,11 @@ impl ClientSession {
         let roots = if can_request && lists_roots(capabilities) { roots::fetch(&context.peer).await } else { None };
         self.roots.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&roots);
         let approver = asks.then(|| self.approver());
+        let questions = asks.then(|| Arc::new(ElicitingQuestions { routes: Arc::clone(&self.routes) }) as Arc<dyn UserQuestions>);
         let model = (can_request && lends_model(capabilities)).then(|| Arc::new(ClientModel(context.peer.clone())) as Arc<dyn SmallModel>);
         let ports = ClientPorts {
             approver,
+            questions,
             progress: Arc::clone(&self.routes) as _,
             messages: Arc::clone(&self.routes) as _,
             model,

@@ -21,14 +21,16 @@ use super::random::random_text;
 const MOST: usize = 64;
 /// A call that nobody came back for ends after this time.
 const LONGEST: Duration = Duration::from_mins(10);
-/// The name of the question in the result.
-const APPROVAL: &str = "approval";
+/// The name of the question whether a call is allowed. It is answered only after it was asked.
+pub(super) const APPROVAL: &str = "approval";
 
 pub(super) type QuestionSender = mpsc::Sender<FormQuestion>;
 
 /// A question to the user about a running call.
 #[derive(Debug)]
 pub(super) struct FormQuestion {
+    /// The name of the question in the result.
+    pub(super) key: String,
     pub(super) form: ElicitRequestParams,
     pub(super) answer: oneshot::Sender<ElicitResult>,
 }
@@ -43,6 +45,7 @@ pub(super) struct DetachedCall {
 struct ParkedCall {
     name: String,
     arguments: Option<JsonObject>,
+    key: String,
     answer: oneshot::Sender<ElicitResult>,
     call: DetachedCall,
     since: Instant,
@@ -80,32 +83,32 @@ impl WaitingCalls {
     fn wait(&self, request: &CallToolRequestParams, question: FormQuestion, call: DetachedCall) -> Result<InputRequiredResult, ErrorData> {
         let state = random_text().ok_or_else(|| ErrorData::internal_error("This machine gives no random numbers.", None))?;
         let (name, arguments) = (request.name.clone().into_owned(), request.arguments.clone());
-        let waiting = ParkedCall { name, arguments, answer: question.answer, call, since: Instant::now() };
+        let key = question.key.clone();
+        let waiting = ParkedCall { name, arguments, key, answer: question.answer, call, since: Instant::now() };
         let mut calls = self.lock();
         calls.retain(|_, waiting| waiting.since.elapsed() < LONGEST && !waiting.answer.is_closed());
         if calls.len() >= MOST {
             return Err(ErrorData::internal_error(format!("{MOST} calls wait for answers already: answer or cancel some first."), None));
         }
         calls.insert(state.clone(), waiting);
-        let requests = BTreeMap::from([(APPROVAL.to_owned(), InputRequest::Elicitation(ElicitRequest::new(question.form)))]);
+        let requests = BTreeMap::from([(question.key, InputRequest::Elicitation(ElicitRequest::new(question.form)))]);
         Ok(InputRequiredResult::new(Some(requests), Some(state)))
     }
 
     /// Takes up a call again with the answer of its user.
     pub(super) fn resume(&self, request: &CallToolRequestParams, state: &str) -> Result<DetachedCall, ErrorData> {
-        let answer = request.input_responses.as_ref().and_then(|responses| responses.get(APPROVAL)).cloned();
-        let answer = answer.and_then(|answer| serde_json::from_value::<ElicitResult>(answer).ok());
-        let Some(answer) = answer else {
-            return Err(ErrorData::invalid_params(format!("inputResponses has no answer to '{APPROVAL}'."), None));
-        };
         let mut calls = self.lock();
-        let matches = calls.get(state).is_some_and(|waiting| waiting.name == request.name && waiting.arguments == request.arguments);
-        let waiting = matches.then(|| calls.remove(state)).flatten();
-        drop(calls);
-        let Some(waiting) = waiting else {
+        let waiting = calls.get(state).filter(|waiting| waiting.name == request.name && waiting.arguments == request.arguments);
+        let Some(key) = waiting.map(|waiting| waiting.key.clone()) else {
             let message = "No call with this name and these arguments waits under this requestState: send the call again without it.";
             return Err(ErrorData::invalid_params(message, None));
         };
+        let answer = request.input_responses.as_ref().and_then(|responses| responses.get(&key)).cloned();
+        let answer = answer.and_then(|answer| serde_json::from_value::<ElicitResult>(answer).ok());
+        let (Some(answer), Some(waiting)) = (answer.clone(), answer.and_then(|_| calls.remove(state))) else {
+            return Err(ErrorData::invalid_params(format!("inputResponses has no answer to '{key}'."), None));
+        };
+        drop(calls);
         // The call may have ended meanwhile: its result says so.
         waiting.answer.send(answer).ok();
         Ok(waiting.call)

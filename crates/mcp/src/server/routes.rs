@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_contract::ports::{MessageLevel, ProgressSink, UserMessage, UserMessages};
 use haft_contract::{BoxFuture, CallInfo, Progress, ToolError};
+use rmcp::model::InputResponses;
 use rmcp::{Peer, RoleServer};
 use tokio::sync::mpsc;
 
@@ -25,8 +26,8 @@ pub(super) enum CallMessage {
 pub(super) enum Questions {
     /// By a request to the client.
     Elicit(Peer<RoleServer>),
-    /// By the result of the request, which the client then repeats with the answer.
-    InputRequired(QuestionSender),
+    /// By the result of the request, which the client then repeats with the answer; it may have sent some answers ahead.
+    InputRequired(QuestionSender, InputResponses),
     /// The client cannot ask.
     Nobody,
 }

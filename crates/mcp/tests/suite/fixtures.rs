@@ -65,6 +65,7 @@ impl FixtureBackend {
         let mut services = Services::default();
         services.small_model = client.model;
         services.messages = Some(client.messages);
+        services.questions = client.questions;
         host.services.set(services).ok();
         let session = Session::builder(host as _).loop_limits(None).progress(client.progress).cancellation(client.cancel);
         let session = client.approver.into_iter().fold(session, haft_engine::SessionBuilder::approver).build();
@@ -144,6 +145,9 @@ fn tools() -> Vec<ScriptedTool> {
         structured(),
         reader(),
     ]
+    .into_iter()
+    .chain(super::asking::tools())
+    .collect()
 }
 
 fn example() -> Content {

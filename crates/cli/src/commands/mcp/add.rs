@@ -37,31 +37,58 @@ pub(super) fn run(common: &Common, request: &AddServerArgs, output: &Output) -> 
     if !request.no_test {
         block_on(try_server(&server))?;
     }
+    let needs_sign_in = !request.no_test && !server.is_known();
     let path = file.path().display().to_string();
     drop(file.replace(text).map_err(|error| Failure::config(error.to_string()))?);
     let (tools, waiting) = (server.tool_names(), server.quarantined().len());
-    let data = json!({ "server": name, "file": path, "tools": tools, "waiting": waiting, "tested": !request.no_test });
-    output.show(|| data, || page(&name, &path, &tools, waiting, request.no_test))
+    let data = json!({
+        "server": name, "file": path, "tools": tools, "waiting": waiting, "tested": !request.no_test, "needs_sign_in": needs_sign_in,
+    });
+    output.show(
+        || data,
+        || {
+            let state = match (request.no_test, needs_sign_in) {
+                (true, _) => AddedState::Untested,
+                (_, true) => AddedState::NeedsSignIn,
+                _ => AddedState::Works,
+            };
+            page(&name, &path, &tools, waiting, state)
+        },
+    )
 }
 
 async fn try_server(server: &Arc<McpServer>) -> Result<(), Failure> {
     let started = server.start().await;
     server.close().await;
+    // One that wants the user to sign in is the right one; its tools are learned after that.
+    if started.as_ref().is_err_and(|failure| failure.needs_sign_in) {
+        return Ok(());
+    }
     started.map_err(|failure| {
         let help = "nothing was written; correct it, or add it all the same with --no-test";
         Failure::failed("execution_error", failure.to_string()).help(help)
     })
 }
 
-fn page(name: &str, path: &str, tools: &[String], waiting: usize, untested: bool) -> String {
+/// What is known of a server that was added.
+#[derive(Clone, Copy)]
+enum AddedState {
+    Works,
+    Untested,
+    NeedsSignIn,
+}
+
+fn page(name: &str, path: &str, tools: &[String], waiting: usize, state: AddedState) -> String {
     let mut page = TextBuilder::default();
     page.line(format_args!("{GOOD}added{GOOD:#} '{name}' to {}", display::escape_line(path)));
-    if untested {
-        page.line(format_args!("its tools are learned when it is first started: haft mcp test {name}"));
-    } else {
-        page.line(format_args!("it has {}:", numbers::count(tools.len(), "tool")));
-        for tool in tools {
-            page.line(format_args!("  {tool}"));
+    match state {
+        AddedState::Untested => page.line(format_args!("its tools are learned when it is first started: haft mcp test {name}")),
+        AddedState::NeedsSignIn => page.line(format_args!("it wants you to sign in: haft mcp login {name}")),
+        AddedState::Works => {
+            page.line(format_args!("it has {}:", numbers::count(tools.len(), "tool")));
+            for tool in tools {
+                page.line(format_args!("  {tool}"));
+            }
         }
     }
     if waiting > 0 {

@@ -27,12 +27,15 @@ pub(super) fn run(wire: &Wire, written: &str, output: &Output) -> Result<Exit, F
     output.show(|| json!({ "server": name, "file": path }), || text)
 }
 
-/// Removes its approved tools and its log. What cannot be removed does no harm.
+/// Removes its approved tools, its log and its sign-in. What cannot be removed does no harm.
 fn forget(wire: &Wire, name: &str) {
     let Ok(entries) = wire.settings.data_folder.join(FOLDER).read_dir() else { return };
     for entry in entries.flatten() {
         let file = entry.file_name().to_string_lossy().into_owned();
-        let is_of = |rest: &str| rest == ".log" || rest.strip_suffix(".json").is_some_and(|hash| hash.starts_with('-'));
+        let is_of = |rest: &str| {
+            let stored = [".json", ".oauth", ".oauth-lock"].iter().find_map(|ending| rest.strip_suffix(ending));
+            rest == ".log" || stored.is_some_and(|hash| hash.starts_with('-'))
+        };
         let is_record = file.strip_prefix(name).is_some_and(is_of);
         if is_record && !name.is_empty() {
             drop(std::fs::remove_file(entry.path()));

@@ -10,7 +10,7 @@ use sse_stream::{Sse, SseStream};
 use super::HttpError;
 
 /// The whole body; an error as soon as it is larger.
-pub(super) async fn whole(mut response: Response, limit: usize) -> Result<Vec<u8>, HttpError> {
+pub(in crate::client) async fn whole(mut response: Response, limit: usize) -> Result<Vec<u8>, HttpError> {
     let too_large = || StreamableHttpError::Io(too_large(limit));
     if response.content_length().is_some_and(|length| length > limit as u64) {
         return Err(too_large());
