@@ -1,0 +1,30 @@
+// The first thing a newcomer sees: what this is, which model answers, and what to try.
+
+import { h } from '../dom.js';
+import { href } from '../router.js';
+import { store } from '../store.js';
+
+const STARTS = [
+  ['Read a file', 'read README.md'],
+  ['Change a file, and be asked first', 'write \'hello from Haft\' to hello.txt'],
+  ['Two things at once', 'what time is it, and what does README.md say?'],
+  ['See a refusal and its reason', 'read /etc/shadow'],
+];
+
+export function welcome(send, edit) {
+  const { model, model_reason: reason, workspace, access } = store.me;
+  const isDemo = model?.startsWith('demo/');
+  return h('div', { class: 'grow scroll' }, h('div', { class: 'welcome' },
+    h('h1', {}, 'What should the agent do?'),
+    h('p', {}, 'Every tool call appears as a card here: what it does, why it may, and what became of it. You decide what needs your approval.'),
+    h('p', { class: 'muted' },
+      isDemo ? `The demo model answers${reason ? ` (${reason})` : ''}: it understands plain requests like these and needs no key. ` : `Model: ${model}. `,
+      'Workspace: ', h('code', {}, workspace ?? ''), ` · access: ${access ?? ''}. `, h('a', { href: href('settings') }, 'Settings')),
+    h('div', { class: 'starts' }, STARTS.map(([label, text]) => h('button', { onclick: (event) => start(event, text) }, h('strong', {}, label), h('span', { class: 'muted' }, text)))),
+    h('p', { class: 'muted' }, 'Shift-click a suggestion to edit it first. ', h('kbd', {}, '?'), ' lists the keys.')));
+
+  function start(event, text) {
+    if (event.shiftKey || !store.can('chat')) edit(text);
+    else send(text).catch((error) => import('../notices.js').then(({ report }) => report(error)));
+  }
+}
