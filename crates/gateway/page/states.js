@@ -9,7 +9,7 @@ const CALL = {
   error: ['✗', 'failed', 'fail'],
   denied: ['⊘', 'denied', 'fail'],
   cancelled: ['■', 'cancelled', 'ask'],
-  timed_out: ['⧖', 'timed out', 'fail'],
+  timed_out: ['✗', 'timed out', 'fail'],
   blocked: ['⊘', 'blocked: loop', 'fail'],
   interrupted: ['■', 'interrupted', 'fail'],
   undone: ['↶', 'undone', 'ask'],

@@ -25,11 +25,11 @@ export function chatHeader(place) {
     const { icon, word, kind } = sessionLook(session?.state ?? 'idle');
     const access = session?.access ?? place.newSession?.access ?? store.me?.access;
     fill(element,
-      h('h1', { class: 'grow' }, session ? h('button', { class: 'quiet', title: 'Rename this session', 'aria-label': `Rename: ${session.title || 'New session'}`, onclick: () => renameSession(session) }, h('strong', {}, session.title || 'New session')) : 'New session'),
+      h('h1', { class: 'grow' }, session ? h('button', { class: 'quiet', title: 'Rename this session', 'aria-label': `Rename: ${session.title || 'New session'}`, onclick: () => renameSession(session) }, session.title || 'New session') : 'New session'),
       session && session.state !== 'idle' && h('span', { class: `badge ${kind}`, role: 'status' }, `${icon} ${word}`),
       h('a', { class: 'button', href: href('agents', session?.agent ?? store.me?.agent), title: 'The agent of this session' }, `agent: ${session?.agent ?? store.me?.agent}`),
       h('span', { class: 'badge', title: store.me?.model_reason ?? '' }, session?.model ?? store.me?.model ?? ''),
-      h('button', { title: 'Access of this session', 'aria-haspopup': 'menu', onclick: (event) => openMenu(event.currentTarget, accessMenu(access)) }, `⛨ ${access ?? 'access unknown'}`),
+      h('button', { title: 'Access of this session', 'aria-haspopup': 'menu', onclick: (event) => openMenu(event.currentTarget, accessMenu(access)) }, `access: ${access ?? 'unknown'}`),
       session && h('button', { title: 'To-do list, files and sub-agents ([)', 'aria-pressed': String(place.panel?.element.isConnected ?? false), onclick: () => place.togglePanel() }, 'Panel'),
       session && h('button', { 'aria-label': 'Menu of this session', 'aria-haspopup': 'menu', onclick: (event) => openMenu(event.currentTarget, place.menu) }, '⋯'));
   }

@@ -39,7 +39,7 @@ class Shell extends HTMLElement {
       h('div', { class: 'brand' }, h('a', { class: 'grow', href: href('chat') }, 'Haft'), h('button', { class: 'quiet', title: 'Find anything (Ctrl-K)', onclick: () => openPalette() }, h('kbd', {}, 'Ctrl-K'))),
       h('a', { class: 'button primary', href: href('chat'), title: 'New session (Ctrl-Alt-N)', onclick: () => this.#newSession() }, '+ New session'),
       this.sessionList,
-      h('nav', { 'aria-label': 'Places' }, this.links),
+      h('nav', { 'aria-label': 'Places' }, this.links.slice(0, 6), h('details', { open: innerHeight > 900 || innerWidth < 760 }, h('summary', {}, 'More'), this.links.slice(6))),
       this.live);
     this.offline = h('div', { class: 'offline', hidden: true });
     this.main = h('main', { class: 'place', id: 'place', tabindex: -1 });
@@ -135,7 +135,7 @@ class Shell extends HTMLElement {
     const below = depth < 3 ? children.get(session.id) ?? [] : [];
     const title = session.title || session.sub_agent || 'New session';
     return h('li', {}, h('div', { class: 'session-line', 'data-id': session.id },
-      h('a', { href: href('chat', session.id), title: session.last_line ?? title }, session.state !== 'idle' && h('span', { class: `state ${kind}`, title: word }, icon, h('span', { class: 'visually-hidden' }, `${word}: `)), session.fork_of && '⑂ ', session.state !== 'idle' && ' ', title),
+      h('a', { href: href('chat', session.id), title: session.last_line ?? title }, session.state !== 'idle' && h('span', { class: `state ${kind}`, title: word }, icon, h('span', { class: 'visually-hidden' }, `${word}: `)), session.fork_of && '↳ ', session.state !== 'idle' && ' ', title),
       h('button', { class: 'quiet', 'aria-label': `Menu of ${title}`, 'aria-haspopup': 'menu', onclick: (event) => openMenu(event.currentTarget, sessionMenu(session)) }, '⋯')),
     below.length > 0 && h('ul', {}, below.map((child) => this.#sessionItem(child, children, depth + 1))));
   }
